@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -98,4 +98,59 @@ test('webhooks test: closing the connection refuses a forged webhook, but takes 
   assert.equal(crashed.code, 1)
   assert.match(crashed.out, /WRONG refuses a signature of another secret\n/)
   assert.doesNotMatch(crashed.out, /good {2}refuses/)
+})
+
+test('orders export says why a file cannot be written, and leaves no part of one', async () => {
+  await shop.create()
+  const nowhere = await comptoir('orders', 'export', '/nonexistent/x.csv')
+  assert.deepEqual(
+    [nowhere.code, nowhere.out, nowhere.err],
+    [1, '', '/nonexistent/x.csv cannot be written: there is no such folder.\n'],
+  )
+  for (const file of ['full.csv', 'full.xlsx']) {
+    // where the parts are collected is as full as this device always is
+    symlinkSync('/dev/full', join(folder, `${file}.part`))
+    const full = await comptoir('orders', 'export', file)
+    assert.deepEqual([full.code, full.err], [1, `${file} cannot be written: the disk is full.\n`])
+  }
+  assert.ok(existsSync('/dev/full'))
+  assert.deepEqual(
+    readdirSync(folder).filter((name) => name.startsWith('full')),
+    [],
+  )
+})
+
+test('a state that does not exist is refused at once, with those that do', async () => {
+  const { code } = await shop.create()
+  for (const command of [['wait', code], ['list']]) {
+    const startedAt = Date.now()
+    const refused = await comptoir('orders', ...command, '--status', 'PAID,NOPE')
+    assert.deepEqual([refused.code, refused.out], [2, ''])
+    assert.match(refused.err, /^"NOPE" is no state\. Choose from: INITIAL, .*WAITING_CHAIN_CONFIRMATION, PAID, /)
+    assert.ok(Date.now() - startedAt < 30_000, 'it did not wait for it')
+  }
+  assert.equal((await comptoir('orders', 'wait', code, '--status', 'PAID,INITIAL')).code, 0)
+})
+
+test('a limit and an amount of nothing are refused in a sentence', async () => {
+  const { code } = await shop.create()
+  const list = await comptoir('orders', 'list', '--limit', '0')
+  assert.deepEqual([list.code, list.out], [2, ''])
+  assert.match(list.err, /^--limit must be at least 1\.\n/)
+  for (const command of ['pay', 'refund']) {
+    for (const [amount, reason] of [
+      ['0', '--amount must be more than 0.'],
+      ['0.000', '--amount must be more than 0.'],
+      ['many', '--amount takes a decimal like 50.00, not "many".'],
+    ] as const) {
+      const { code: exit, out, err } = await comptoir('orders', command, code, '--amount', amount)
+      assert.deepEqual([exit, out, err.split('\n')[0]], [2, '', reason], `${command} ${amount}`)
+    }
+  }
+})
+
+test('logs fails when no request has the id', async () => {
+  const { code, out, err } = await comptoir('logs', '--request', 'zzz')
+  assert.deepEqual([code, out], [1, ''])
+  assert.match(err, /^No request in the log has the id "zzz"\. /)
 })

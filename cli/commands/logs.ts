@@ -24,6 +24,11 @@ async function logRequests(client: Comptoir, { flags, show }: Run): Promise<void
     ...(requestId === undefined ? {} : { requestId }),
     ...(flags.failed === true ? { failed: true } : {}),
   })
+  if (requestId !== undefined && requests.length === 0) {
+    throw new Error(
+      `No request in the log has the id "${requestId}". It keeps the last days, without what a person’s page only reads.`,
+    )
+  }
   const lines = requests.map(({ at, status, method, path, errorCode, durationMs, requestId: id }) =>
     [at, status, method.padEnd(6), path, errorCode ?? '', `${durationMs} ms`, id]
       .filter((part) => part !== '')

@@ -13,6 +13,45 @@ const words = (order: Order): string[] =>
       `${name.padEnd(20)} ${typeof value === 'object' && value ? JSON.stringify(value) : String(value ?? '–')}`,
   )
 
+type Status = Order['status']
+/** A record, so that a state that is added or removed is an error of types here. */
+const STATES: Record<Status, true> = {
+  INITIAL: true,
+  PENDING: true,
+  AWAITING: true,
+  WAITING_CHAIN_CONFIRMATION: true,
+  PAID: true,
+  CANCELLED: true,
+  EXPIRED: true,
+  ERROR: true,
+  KYT_FAILED: true,
+  REFUNDING: true,
+  REFUNDED: true,
+  FULL_REFUNDED: true,
+}
+const isState = (word: string): word is Status => Object.hasOwn(STATES, word)
+
+/** @throws UsageError for a word that is no state */
+function statesOf(flags: Values): Status[] | undefined {
+  const words = textOf(flags, 'status')
+    ?.split(',')
+    .map((word) => word.trim())
+  const unknown = words?.find((word) => !isState(word))
+  if (unknown !== undefined) {
+    throw new UsageError(`"${unknown}" is no state. Choose from: ${Object.keys(STATES).join(', ')}.`)
+  }
+  return words?.filter(isState)
+}
+
+/** @throws UsageError for what is no amount of money */
+function amountOf(flags: Values): string | undefined {
+  const amount = textOf(flags, 'amount')
+  if (amount === undefined) return undefined
+  if (!/^\d+(\.\d+)?$/.test(amount)) throw new UsageError(`--amount takes a decimal like 50.00, not "${amount}".`)
+  if (!/[1-9]/.test(amount)) throw new UsageError('--amount must be more than 0.')
+  return amount
+}
+
 function need(flags: Values, name: string): string {
   const value = textOf(flags, name)
   if (value === undefined) throw new UsageError(`--${name} is required.`)
@@ -54,9 +93,10 @@ const list: Command = {
   },
   async run({ flags, show, isJson }) {
     const { client } = connect(flags)
-    const status = textOf(flags, 'status')?.split(',')
+    const status = statesOf(flags)
     const limit = numberOf(flags, 'limit', 20)
-    const filter = { limit: Math.min(Math.max(limit, 1), 100), ...(status ? { status } : {}) }
+    if (limit < 1) throw new UsageError('--limit must be at least 1.')
+    const filter = { limit: Math.min(limit, 100), ...(status ? { status } : {}) }
     const orders = await client.orders.list(filter).take(limit)
     if (isJson) return show(orders, '')
     show(orders, orders.length === 0 ? 'There are no such orders.' : orders.map(line))
@@ -85,9 +125,9 @@ const pay: Command = {
   },
   examples: ['comptoir orders pay CODE', 'comptoir orders pay CODE --channel binance --amount 5'],
   async run({ args, flags, say, show }) {
+    const amount = amountOf(flags)
     const { client, sandbox } = connectSandbox(flags)
     const channel = textOf(flags, 'channel') ?? 'crypto'
-    const amount = textOf(flags, 'amount')
     const [code = ''] = args
     const order = await client.orders.get(code)
     const given = await client.orders.accept(code, { paymentChannel: channel as 'crypto' })
@@ -115,7 +155,7 @@ const refund: Command = {
   },
   async run({ args, flags, show }) {
     const { client } = connect(flags)
-    const [amount, reason] = [textOf(flags, 'amount'), textOf(flags, 'reason')]
+    const [amount, reason] = [amountOf(flags), textOf(flags, 'reason')]
     const body = { ...(amount ? { amount } : {}), ...(reason ? { reason } : {}) }
     const { refundId } = await client.orders.refund(args[0] ?? '', body)
     const made = await client.refunds.get(refundId)
@@ -135,7 +175,7 @@ const wait: Command = {
   },
   async run({ args, flags, show }) {
     const { client } = connect(flags)
-    const statuses = (textOf(flags, 'status') ?? 'PAID').split(',') as Order['status'][]
+    const statuses = statesOf(flags) ?? ['PAID']
     const timeoutMs = numberOf(flags, 'timeout', 60) * 1000
     const reached = await client.orders.waitUntil(args[0] ?? '', statuses, { timeoutMs, pollMs: 250 })
     show(reached, `Order ${reached.code} is ${reached.status}.`)
