@@ -73,11 +73,13 @@ const BODY = '{"event":"order.paid","note":"ü"}'
 const sign = (at: number, body = BODY): string =>
   `t=${at},v1=${createHmac('sha256', SECRET).update(`${at}.${body}`).digest('hex')}`
 
-/** How each language prints the verdict on a body and a header. */
-const CALLS: Record<string, (header: string) => string> = {
-  JavaScript: (header) => `\nconsole.log(isGenuine('${BODY}', '${header}', '${SECRET}'))`,
-  PHP: (header) => `\necho isGenuine('${BODY}', '${header}', '${SECRET}') ? 'true' : 'false';`,
-  Python: (header) => `\nprint(str(is_genuine('${BODY}'.encode(), '${header}', '${SECRET}')).lower())`,
+const quoted = (header: string | null, none: string): string => (header === null ? none : `'${header}'`)
+
+/** How each language prints the verdict on a body and a header; null is a header that was not sent. */
+const CALLS: Record<string, (header: string | null) => string> = {
+  JavaScript: (header) => `\nconsole.log(isGenuine('${BODY}', ${quoted(header, 'undefined')}, '${SECRET}'))`,
+  PHP: (header) => `\necho isGenuine('${BODY}', ${quoted(header, 'null')}, '${SECRET}') ? 'true' : 'false';`,
+  Python: (header) => `\nprint(str(is_genuine('${BODY}'.encode(), ${quoted(header, 'None')}, '${SECRET}')).lower())`,
 }
 
 for (const language of Object.keys(CALLS).filter(isHere)) {
@@ -88,5 +90,28 @@ for (const language of Object.keys(CALLS).filter(isHere)) {
     assert.equal(await verdict(sign(now)), 'true')
     assert.equal(await verdict(sign(now, `${BODY} `)), 'false')
     assert.equal(await verdict(sign(now - 301)), 'false')
+  })
+
+  test(`the check of a webhook in ${language} answers false to a header that is missing or malformed`, async () => {
+    const now = Math.floor(Date.now() / 1000)
+    const mac = 'a'.repeat(64)
+    const headers = [
+      '',
+      'garbage',
+      '=',
+      ',,',
+      `t=${now}`,
+      `t=${now},v1=`,
+      `t=${now},v1=zz`,
+      `v1=${mac}`,
+      `t=x,v1=${mac}`,
+    ]
+    headers.push(`t[]=1,v1[]=${mac}`, `t=${now},v2=${mac}`)
+    const calls = [null, ...headers].map((header) => CALLS[language]?.(header)).join('')
+    const verdicts = (await run(language, `${VERIFY[language]}${calls}`)).match(/true|false/g)
+    assert.deepEqual(
+      verdicts,
+      [null, ...headers].map(() => 'false'),
+    )
   })
 }

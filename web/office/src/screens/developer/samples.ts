@@ -56,11 +56,10 @@ const NODE = `import { createHmac, timingSafeEqual } from 'node:crypto'
 
 // rawBody: the bytes exactly as received; header: Service-Signature; secret: starts with whsec_
 export function isGenuine(rawBody, header, secret) {
-  const { t, v1 } = Object.fromEntries(header.split(',').map((part) => part.split('=')))
-  if (Math.abs(Date.now() / 1000 - Number(t)) > 300) return false
+  const [, t, v1] = /^t=(\\d{1,12}),v1=([0-9a-f]{64})(,|$)/.exec(header ?? '') ?? []
+  if (!v1 || Math.abs(Date.now() / 1000 - Number(t)) > 300) return false
   const expected = createHmac('sha256', secret).update(\`\${t}.\${rawBody}\`).digest()
-  const given = Buffer.from(v1, 'hex')
-  return given.length === expected.length && timingSafeEqual(given, expected)
+  return timingSafeEqual(Buffer.from(v1, 'hex'), expected)
 }`
 
 /** How a receiver checks a webhook, by the language of the sample above it. */
@@ -69,23 +68,25 @@ export const VERIFY: Record<string, string> = {
   JavaScript: NODE,
   PHP: `<?php
 // $rawBody: the bytes exactly as received; $header: Service-Signature; $secret: starts with whsec_
-function isGenuine(string $rawBody, string $header, string $secret): bool
+function isGenuine(string $rawBody, ?string $header, string $secret): bool
 {
-    parse_str(str_replace(',', '&', $header), $parts);
-    if (abs(time() - (int) ($parts['t'] ?? 0)) > 300) {
+    if (!preg_match('/^t=(\\d{1,12}),v1=([0-9a-f]{64})(,|$)/', $header ?? '', $parts)) {
         return false;
     }
-    $expected = hash_hmac('sha256', $parts['t'] . '.' . $rawBody, $secret);
-    return hash_equals($expected, $parts['v1'] ?? '');
+    if (abs(time() - (int) $parts[1]) > 300) {
+        return false;
+    }
+    $expected = hash_hmac('sha256', $parts[1] . '.' . $rawBody, $secret);
+    return hash_equals($expected, $parts[2]);
 }`,
-  Python: `import hashlib, hmac, time
+  Python: `import hashlib, hmac, re, time
 
 # raw_body: the bytes exactly as received; header: Service-Signature; secret: starts with whsec_
-def is_genuine(raw_body: bytes, header: str, secret: str) -> bool:
-    parts = dict(part.split('=', 1) for part in header.split(','))
-    if abs(time.time() - int(parts['t'])) > 300:
+def is_genuine(raw_body: bytes, header: str | None, secret: str) -> bool:
+    parts = re.match(r't=([0-9]{1,12}),v1=([0-9a-f]{64})(,|$)', header or '')
+    if parts is None or abs(time.time() - int(parts[1])) > 300:
         return False
-    signed = parts['t'].encode() + b'.' + raw_body
+    signed = parts[1].encode() + b'.' + raw_body
     expected = hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()
-    return hmac.compare_digest(expected, parts['v1'])`,
+    return hmac.compare_digest(expected, parts[2])`,
 }
