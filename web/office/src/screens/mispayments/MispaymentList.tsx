@@ -66,8 +66,8 @@ function OfOrders() {
 function waysOf({ kind, status }: Mispayment): Way[] {
   if (status !== 'open') return []
   if (kind === 'orphaned') return ['bear']
-  if (kind === 'wrong_token' || kind === 'held') return ['refund', 'ignore']
-  return ['accept', 'refund', 'ignore']
+  // what is above the price, or came a second time, can pay for nothing
+  return kind === 'under' || kind === 'late' ? ['accept', 'refund', 'ignore'] : ['refund', 'ignore']
 }
 
 function Card({ mispayment }: { mispayment: Mispayment }) {
