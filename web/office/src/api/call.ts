@@ -29,12 +29,15 @@ export class ApiError extends Error {
   readonly status: number
   readonly details: { path: string; message: string }[]
   readonly requestId: string | null
+  /** Seconds after which the same may be asked again. */
+  readonly retryAfter: number | null
   constructor(status: number, error: { code: ErrorCode | 'OFFLINE'; message: string } & Partial<ApiError>) {
     super(error.message)
     this.status = status
     this.code = error.code
     this.details = error.details ?? []
     this.requestId = error.requestId ?? null
+    this.retryAfter = error.retryAfter ?? null
   }
 }
 
@@ -89,7 +92,8 @@ async function send({ method, url, body, key, signal }: Sent): Promise<Response>
 async function refusalOf(response: Response): Promise<ApiError> {
   const json = (await response.json().catch(() => null)) as { error?: Schemas['Failure']['error'] } | null
   const error = json?.error ?? { code: 'INTERNAL_ERROR' as const, message: response.statusText }
-  return new ApiError(response.status, error)
+  const seconds = Number(response.headers.get('retry-after'))
+  return new ApiError(response.status, { ...error, retryAfter: seconds > 0 ? seconds : null })
 }
 
 /** Sends, renews an access token that ran out, and asks for a code where the service wants one; then goes on. */

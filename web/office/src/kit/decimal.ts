@@ -14,3 +14,23 @@ export function fromUnits(units: bigint): string {
 
 export const sum = (amounts: readonly string[]): string =>
   fromUnits(amounts.reduce((left, amount) => left + toUnits(amount), 0n))
+
+const TYPED = [
+  /^(\d+)(?:[.,](\d+))?$/,
+  /^(\d{1,3}(?:[\s'’]\d{3})+)(?:[.,](\d+))?$/,
+  /^(\d{1,3}(?:\.\d{3})+),(\d+)$/,
+  /^(\d{1,3}(?:,\d{3})+)\.(\d+)$/,
+  /^(\d{1,3}(?:\.\d{3}){2,}|\d{1,3}(?:,\d{3}){2,})$/,
+]
+
+/**
+ * An amount as people type it ("12,5", "1.234,56", "1 234.56") as the API takes it; null where none can be meant. One
+ * separator alone is the decimal one.
+ */
+export function readAmount(text: string): string | null {
+  for (const form of TYPED) {
+    const [, whole, part] = form.exec(text.trim()) ?? []
+    if (whole !== undefined) return whole.replace(/\D/g, '') + (part === undefined ? '' : `.${part}`)
+  }
+  return null
+}

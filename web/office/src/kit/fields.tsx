@@ -1,4 +1,6 @@
 import { type ComponentProps, type FormEvent, type ReactNode, useId } from 'react'
+import { useCore, useLang } from '../texts/lang.ts'
+import { readAmount } from './decimal.ts'
 import { Refusal } from './parts.tsx'
 
 type FieldProps = { label: string; hint?: ReactNode } & ComponentProps<'input'>
@@ -20,6 +22,17 @@ export function Field({ label, hint, className, ...input }: FieldProps) {
       )}
     </div>
   )
+}
+
+/** Reads what was typed into the field of an amount. The browser's own complaint would name no example. @throws Error */
+export function useAmount(): (text: string) => string {
+  const core = useCore()
+  const lang = useLang()
+  return (text) => {
+    const amount = readAmount(text)
+    if (amount === null) throw new Error(core.refusals.unreadable(lang === 'en' ? '12.50' : '12,50'))
+    return amount
+  }
 }
 
 type SelectProps = {

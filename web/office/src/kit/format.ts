@@ -70,3 +70,11 @@ export function useAgo(): (iso: string) => string {
 
 /** 0x1234…abcd, for eyes; the whole address is in the title. */
 export const shorten = (text: string): string => (text.length > 16 ? `${text.slice(0, 8)}…${text.slice(-6)}` : text)
+
+/** "in 42 minutes" */
+export function formatWait(lang: Lang, seconds: number): string {
+  const words = new Intl.RelativeTimeFormat(localeOf(lang))
+  if (seconds < 60) return words.format(Math.ceil(seconds), 'second')
+  if (seconds <= 5400) return words.format(Math.ceil(seconds / 60), 'minute')
+  return words.format(Math.ceil(seconds / 3600), 'hour')
+}

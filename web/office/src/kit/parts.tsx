@@ -4,6 +4,7 @@ import { isGivenUp } from '../api/hooks.ts'
 import { useCore, useLang, wordFor } from '../texts/lang.ts'
 import { formatMoney, formatTime, shorten, useAgo } from './format.ts'
 import { Icon, type IconName } from './icons.tsx'
+import { useRefusal } from './refusal.ts'
 import { say } from './toasts.tsx'
 
 /** Title, what belongs to it, and the page. Sets the title of the tab. */
@@ -79,18 +80,6 @@ export function Notice({ tone = 'info', children }: { tone?: Tone; children: Rea
       {children}
     </div>
   )
-}
-
-/** What the service refused, in the reader's language where we have words for it. */
-export function useRefusal(): (error: unknown) => string {
-  const core = useCore()
-  return (error) => {
-    if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error)
-    const own = core.errors[error.code]
-    const details = error.details.map(({ path, message }) => `${path} ${message}`).join('; ')
-    const text = own && error.code !== 'FORBIDDEN' ? own : error.message
-    return details === '' ? text : `${text} (${details})`
-  }
 }
 
 export function Refusal({ error }: { error: unknown }) {

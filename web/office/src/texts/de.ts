@@ -133,17 +133,30 @@ export const de: Core = {
     INVALID_RESET_TOKEN: 'Dieser Link wurde schon benutzt oder ist abgelaufen. Fordern Sie einen neuen an.',
     ORDER_STATE_CONFLICT: 'Die Bestellung hat sich inzwischen geändert; ihr Stand lässt das nicht mehr zu.',
     PAYMENT_NOT_RECEIVED: 'Der Zahlungsweg hat die Zahlung noch nicht gesehen. Es wurde nichts geändert.',
-    ILLEGAL_AMOUNT: 'Der Betrag liegt außerhalb dessen, was dieses Konto annimmt.',
     ALIAS_IN_USE: 'Ein offener Zahlungslink verwendet diese Referenz bereits.',
     INVALID_EXCHANGE_RATE: 'Es gibt keinen aktuellen Wechselkurs. Versuchen Sie es gleich noch einmal.',
     CHANNEL_UNAVAILABLE:
       'Der Zahlungsanbieter antwortet nicht. Wir fragen weiter; versuchen Sie es gleich noch einmal.',
     REFUND_TOO_LARGE: 'Die Erstattung ist größer als der Rest der Zahlung.',
-    FORBIDDEN: 'Ihre Rolle erlaubt das nicht.',
-    OBJECT_CONFLICT: 'Das hat sich inzwischen geändert. Laden Sie neu und versuchen Sie es erneut.',
     INTERNAL_ERROR: 'Bei uns ist etwas schiefgegangen. Versuchen Sie es erneut.',
     DATABASE_UNAVAILABLE: 'Der Dienst erreicht seine Datenbank nicht. Versuchen Sie es gleich noch einmal.',
     PAYER_IDENTITY_REQUIRED: 'Für diesen Betrag brauchen wir zuerst Name und E-Mail der zahlenden Person.',
+  },
+  refusals: {
+    unreadable: (example) => `Das ist kein Betrag. Schreiben Sie ihn zum Beispiel so: ${example}.`,
+    least: (amount) => `Der kleinste Betrag ist ${amount}.`,
+    most: (amount) => `Der größte Betrag, den dieses Konto annimmt, ist ${amount}.`,
+    decimals: (count, asset) =>
+      count === '0' ? `${asset} hat keine Nachkommastellen.` : `${asset} hat höchstens ${count} Nachkommastellen.`,
+    aboveZero: 'Der Betrag muss größer als null sein.',
+    tooMany: (when) => `Zu viele Anfragen. Versuchen Sie es ${when} erneut.`,
+    locked: (when) =>
+      `Zu viele falsche Passwörter. Versuchen Sie es ${when} erneut oder setzen Sie das Passwort zurück.`,
+    tillTaken: 'Eine andere Kasse Ihres Unternehmens hat diese Kennung schon. Wählen Sie eine andere.',
+    nothingOwed:
+      'Zurzeit gibt es nichts auszuzahlen: Ihre eigenen Anbieterkonten, die Rücklage und offene Verluste sind abgezogen.',
+    noPayoutAddress: 'Das Unternehmen hat noch keine Auszahlungsadresse. Tragen Sie sie zuerst unter „Laden“ ein.',
+    payoutUnderWay: (amount) => `Eine Auszahlung über ${amount} ist noch nicht beendet. Schließen Sie diese zuerst ab.`,
   },
   ago: { now: 'gerade eben' },
 }

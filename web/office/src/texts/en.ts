@@ -122,16 +122,29 @@ export const en = {
     INVALID_RESET_TOKEN: 'This link was used or has expired. Ask for a new one.',
     ORDER_STATE_CONFLICT: 'The order has changed in the meantime; its state no longer allows this.',
     PAYMENT_NOT_RECEIVED: 'The channel has not seen the payment yet. Nothing was changed.',
-    ILLEGAL_AMOUNT: 'The amount is outside what this account accepts.',
     ALIAS_IN_USE: 'An open payment link already uses this reference.',
     INVALID_EXCHANGE_RATE: 'There is no current exchange rate. Try again in a moment.',
     CHANNEL_UNAVAILABLE: 'The payment provider does not answer. We keep asking; try again in a moment.',
     REFUND_TOO_LARGE: 'The refund is larger than what is left of the payment.',
-    FORBIDDEN: 'Your role does not allow this.',
-    OBJECT_CONFLICT: 'This has changed in the meantime. Reload and try again.',
     INTERNAL_ERROR: 'Something went wrong on our side. Try again.',
     DATABASE_UNAVAILABLE: 'The service cannot reach its database. Try again in a moment.',
     PAYER_IDENTITY_REQUIRED: 'This amount needs the payer’s name and email first.',
   } as Record<string, string>,
+  /** Refusals that say more than their code. */
+  refusals: {
+    unreadable: (example: string) => `This is not an amount. Write it like ${example}.`,
+    least: (amount: string) => `The smallest amount is ${amount}.`,
+    most: (amount: string) => `The largest amount that this account accepts is ${amount}.`,
+    decimals: (count: string, asset: string) =>
+      count === '0' ? `${asset} has no decimals.` : `${asset} has at most ${count} decimals.`,
+    aboveZero: 'The amount must be more than zero.',
+    tooMany: (when: string) => `Too many requests. Try again ${when}.`,
+    locked: (when: string) => `Too many wrong passwords. Try again ${when}, or reset your password.`,
+    tillTaken: 'Another till of your company has this identifier. Choose a different one.',
+    nothingOwed:
+      'There is nothing to pay out right now: your own provider accounts, the reserve and open losses are taken off.',
+    noPayoutAddress: 'The company has no settlement address yet. Set it under Shop first.',
+    payoutUnderWay: (amount: string) => `A payout of ${amount} is not finished yet. Finish it first.`,
+  },
   ago: { now: 'just now' },
 }

@@ -3,14 +3,13 @@ import { type Body, call, type Schemas } from '../../api/call.ts'
 import { useAction, useApi } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
-import { Field, Form, Select } from '../../kit/fields.tsx'
+import { Field, Form, Select, useAmount } from '../../kit/fields.tsx'
 import { Badge, Copy, Dialog, Loaded, Money, Panel } from '../../kit/parts.tsx'
 import { useCore, useTexts } from '../../texts/lang.ts'
 import { texts } from './static-texts.ts'
 
 type StaticLink = Schemas['StaticLink']
 const CURRENCIES = ['EUR', 'CHF', 'USD', 'GBP', 'XPF'] as const
-const DECIMAL = '[0-9]+([.,][0-9]+)?'
 
 /** Addresses that make a new order at each visit. */
 export function StaticLinks() {
@@ -80,10 +79,10 @@ function Row({ link }: { link: StaticLink }) {
   )
 }
 
-/** An empty field is left out; a comma is a decimal point in four of our languages. */
-function bodyOf({ amount, minAmount, maxAmount, ...rest }: Record<string, string>) {
+/** An empty field is left out. */
+function bodyOf({ amount, minAmount, maxAmount, ...rest }: Record<string, string>, read: (text: string) => string) {
   const given = Object.entries({ amount, minAmount, maxAmount }).filter(([, text]) => text)
-  const amounts = Object.fromEntries(given.map(([key, text = '']) => [key, text.replace(',', '.')]))
+  const amounts = Object.fromEntries(given.map(([key, text = '']) => [key, read(text)]))
   return { ...rest, ...amounts } as Body<'createStaticLink'>
 }
 
@@ -94,9 +93,11 @@ export function NewStaticLink({ till, onClose, onDone = onClose }: NewProps) {
   const t = useTexts(texts)
   const core = useCore()
   const query = useCompanyQuery()
+  const readAmount = useAmount()
   const tills = useApi('GET /api/next/collectors/list', { query: { ...query, limit: 100, active: true } })
   const action = useAction({
-    run: (values: Record<string, string>) => call('POST /api/next/static-links', { body: bodyOf(values), query }),
+    run: async (values: Record<string, string>) =>
+      call('POST /api/next/static-links', { body: bodyOf(values, readAmount), query }),
     done: core.saved,
     onDone,
   })
@@ -125,12 +126,12 @@ export function NewStaticLink({ till, onClose, onDone = onClose }: NewProps) {
               options={data.collectors.map(({ _id, identifier }) => [_id, identifier] as const)}
             />
             <div className="grid grid-cols-[1fr_7rem] gap-x-3">
-              <Field label={t.amount} name="amount" hint={t.amountHint} inputMode="decimal" pattern={DECIMAL} />
+              <Field label={t.amount} name="amount" hint={t.amountHint} inputMode="decimal" />
               <Select label={t.currency} name="currency" options={CURRENCIES.map((one) => [one, one] as const)} />
             </div>
             <div className="grid grid-cols-2 gap-x-3">
-              <Field label={t.least} name="minAmount" inputMode="decimal" pattern={DECIMAL} />
-              <Field label={t.most} name="maxAmount" inputMode="decimal" pattern={DECIMAL} />
+              <Field label={t.least} name="minAmount" inputMode="decimal" />
+              <Field label={t.most} name="maxAmount" inputMode="decimal" />
             </div>
           </Form>
         )}

@@ -3,7 +3,7 @@ import { type Body, call, type Data } from '../../api/call.ts'
 import { useAction, useApi } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
 import { OneCompany, useCompanyQuery } from '../../frame/company.tsx'
-import { Check, Field, Form, Select } from '../../kit/fields.tsx'
+import { Check, Field, Form, Select, useAmount } from '../../kit/fields.tsx'
 import { Loaded, Notice, Page } from '../../kit/parts.tsx'
 import { useCore, useTexts } from '../../texts/lang.ts'
 import { Created } from './Created.tsx'
@@ -57,11 +57,10 @@ function NewForm({ kind }: { kind: Kind }) {
 
 type FieldsProps = { kind: Kind; tills: Tills; onCreated(created: Data<'createOrder'>): void }
 
-/** What the form says, as the API takes it. A comma is a decimal point in four of our languages. */
-function bodyOf(kind: Kind, { amount = '', goodsName, expiryMinutes, anonymous, ...rest }: Record<string, string>) {
+/** What the form says, as the API takes it. */
+function bodyOf(kind: Kind, { goodsName, expiryMinutes, anonymous, ...rest }: Record<string, string>) {
   return {
     ...rest,
-    amount: amount.replace(',', '.'),
     ...(goodsName ? { goods: { goodsName } } : {}),
     ...(anonymous ? { anonymous: true } : {}),
     ...(kind === 'link' && expiryMinutes ? { expiryMinutes: Number(expiryMinutes) } : {}),
@@ -72,9 +71,12 @@ function Fields({ kind, tills, onCreated }: FieldsProps) {
   const t = useTexts(texts)
   const core = useCore()
   const query = useCompanyQuery()
+  const readAmount = useAmount()
   const action = useAction({
-    run: (values: Record<string, string>) =>
-      call('POST /api/next/confirm_conversion/request', { body: bodyOf(kind, values), query }),
+    run: async (values: Record<string, string>) => {
+      const body = bodyOf(kind, { ...values, amount: readAmount(values.amount ?? '') })
+      return call('POST /api/next/confirm_conversion/request', { body, query })
+    },
     onDone: onCreated,
   })
   return (
@@ -85,14 +87,7 @@ function Fields({ kind, tills, onCreated }: FieldsProps) {
       onSend={(values) => action.mutate(values)}
     >
       <div className="grid grid-cols-[1fr_7rem] gap-x-3">
-        <Field
-          label={t.amount}
-          name="amount"
-          required
-          inputMode="decimal"
-          pattern="[0-9]+([.,][0-9]+)?"
-          autoComplete="off"
-        />
+        <Field label={t.amount} name="amount" required inputMode="decimal" autoComplete="off" />
         <Select label={t.currency} name="fromAsset" options={CURRENCIES.map((one) => [one, one] as const)} />
       </div>
       <Field

@@ -1,6 +1,6 @@
 import { type Body, call, type Order } from '../../api/call.ts'
 import { useAction } from '../../api/hooks.ts'
-import { Area, Field, Form } from '../../kit/fields.tsx'
+import { Area, Field, Form, useAmount } from '../../kit/fields.tsx'
 import { formatMoney } from '../../kit/format.ts'
 import { Dialog } from '../../kit/parts.tsx'
 import { useCore, useLang, useTexts } from '../../texts/lang.ts'
@@ -21,9 +21,12 @@ export function RefundDialog({ order, onClose }: { order: Order; onClose(): void
   const t = useTexts(texts)
   const core = useCore()
   const lang = useLang()
+  const readAmount = useAmount()
   const action = useAction({
-    run: (body: Body<'revertOrder'>) =>
-      call('POST /api/next/confirm_conversion/revert/{code}', { path: { code: order.code }, body }),
+    run: async ({ amount, ...rest }: Body<'revertOrder'>) => {
+      const body = amount === undefined ? rest : { ...rest, amount: readAmount(amount) }
+      return call('POST /api/next/confirm_conversion/revert/{code}', { path: { code: order.code }, body })
+    },
     done: t.refundStarted,
     onDone: onClose,
   })
@@ -34,15 +37,9 @@ export function RefundDialog({ order, onClose }: { order: Order; onClose(): void
         button={t.refundButton}
         isBusy={action.isPending}
         error={action.error}
-        onSend={(values) => action.mutate({ ...values, amount: values.amount?.replace(',', '.') })}
+        onSend={(values) => action.mutate(values)}
       >
-        <Field
-          label={`${t.refundAmount} (${core.optional})`}
-          name="amount"
-          inputMode="decimal"
-          pattern="[0-9]+([.,][0-9]{1,6})?"
-          hint={t.refundAll}
-        />
+        <Field label={`${t.refundAmount} (${core.optional})`} name="amount" inputMode="decimal" hint={t.refundAll} />
         {order.paymentChannel === 'crypto' && (
           <Field
             label={`${t.refundAddress} (${core.optional})`}

@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import type { Query, User } from '../../api/call.ts'
 import { useApi } from '../../api/hooks.ts'
+import { NEEDS_APPROVAL } from '../../api/sentences.ts'
 import { useCan, useSession } from '../../api/session.ts'
 import { useAddress } from '../../frame/address.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
@@ -48,8 +49,8 @@ export function People() {
   )
 }
 
-/** Cashiers and Observers who registered themselves wait until a manager lets them in. */
-export const waits = (user: User): boolean => !user.valid && (user.role === 'Cashier' || user.role === 'Observer')
+/** Cashiers and Observers who registered themselves wait until a manager lets them in; who was invited does not. */
+export const waits = (user: User): boolean => user.missing.some((line) => NEEDS_APPROVAL.test(line))
 
 function State({ user }: { user: User }) {
   const t = useTexts(texts)

@@ -3,7 +3,7 @@ import { type Body, call, type Schemas } from '../../api/call.ts'
 import { useAction, useApi } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
-import { Check, Field, Form, Select } from '../../kit/fields.tsx'
+import { Check, Field, Form, Select, useAmount } from '../../kit/fields.tsx'
 import { Copy, Dialog, Loaded, Money, Panel } from '../../kit/parts.tsx'
 import { useCore, useTexts } from '../../texts/lang.ts'
 import { texts } from './texts.ts'
@@ -100,12 +100,13 @@ export function NewButton({ onClose, onDone = onClose }: { onClose(): void; onDo
   const t = useTexts(texts)
   const core = useCore()
   const query = useCompanyQuery()
+  const readAmount = useAmount()
   const action = useAction({
-    run: ({ price = '', pagePrice, ...values }: Record<string, string>) =>
+    run: async ({ price = '', pagePrice, ...values }: Record<string, string>) =>
       call('POST /api/next/buy-buttons', {
         body: {
           ...values,
-          price: price.replace(',', '.'),
+          price: readAmount(price),
           pagePrice: pagePrice !== undefined,
         } as Body<'createBuyButton'>,
         query,
@@ -124,7 +125,7 @@ export function NewButton({ onClose, onDone = onClose }: { onClose(): void; onDo
         <Field label={t.name} name="name" required maxLength={100} />
         <Field label={t.website} name="websiteUrl" type="url" required maxLength={2048} placeholder="https://" />
         <div className="grid grid-cols-[1fr_7rem] gap-x-3">
-          <Field label={t.price} name="price" required inputMode="decimal" pattern="[0-9]+([.,][0-9]+)?" />
+          <Field label={t.price} name="price" required inputMode="decimal" />
           <Select label={t.currency} name="currency" options={CURRENCIES.map((one) => [one, one] as const)} />
         </div>
         <Check label={t.pagePrice} hint={t.pagePriceHint} name="pagePrice" value="on" />

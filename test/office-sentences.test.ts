@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { AppError } from '../src/kernel/errors.ts'
+import { parseMoney } from '../src/kernel/money.ts'
+import { readAmount as readOrderAmount } from '../src/orders/order-rules.ts'
+import { missingOf } from '../src/users/user.ts'
+import { NEEDS_APPROVAL, REFUSALS, recognize } from '../web/office/src/api/sentences.ts'
+import { readAmount } from '../web/office/src/kit/decimal.ts'
+
+/* The office reads some sentences of the service back, and amounts as people type them. */
+
+function refusalOf(work: () => unknown): string {
+  try {
+    work()
+  } catch (error) {
+    if (error instanceof AppError) return error.message
+    throw error
+  }
+  return ''
+}
+
+const from = (file: string): string =>
+  readFileSync(new URL(`../src/${file}`, import.meta.url), 'utf8').replace(/\$\{text\([^}]*\)\}/g, '18.000000 USDC')
+
+/** The sentence as it stands in the source, with its blanks filled in. */
+function sentenceOf(file: string, start: string): string {
+  const found = new RegExp(`['\`](${start}[^'\`]*)['\`]`).exec(from(file))?.[1] ?? ''
+  return found.replace(/\$\{[^}]*\}/g, 'x1')
+}
+
+test('the office knows each of these refusals by the words of the service, with the facts in them', () => {
+  const said = {
+    least: refusalOf(() => readOrderAmount('0', 'EUR', '100000.00')),
+    most: refusalOf(() => readOrderAmount('100000.01', 'EUR', '100000.00')),
+    decimals: refusalOf(() => parseMoney('12.345', 'EUR')),
+    aboveZero: sentenceOf('refunds/refund-amount.ts', 'The refund must'),
+    tillTaken: sentenceOf('companies/till-service.ts', 'Another till'),
+    nothingOwed: sentenceOf('ledger/settlement-service.ts', 'Nothing is owed'),
+    noPayoutAddress: sentenceOf('ledger/settlement-service.ts', 'The company has no settlement address'),
+    payoutUnderWay: sentenceOf('ledger/settlement-service.ts', 'The settlement '),
+  }
+  const facts = { least: ['0.10', 'EUR'], most: ['100000.00', 'EUR'], decimals: ['2', 'EUR'] }
+  const known = Object.keys(REFUSALS).map((name) => ({
+    name,
+    facts: { ...facts, payoutUnderWay: ['18.000000', 'USDC'] }[name] ?? [],
+  }))
+  assert.deepEqual(Object.values(said).map(recognize), known)
+  assert.equal(recognize('Only underpaid or late money can be accepted as a payment; this is over.'), null)
+})
+
+test('a person waits for an approval only where the service says so', () => {
+  const waits = (verifiedAt: Date | null, approvedAt: Date | null): boolean =>
+    missingOf({ role: 'Cashier', verifiedAt, approvedAt, company: { approved: true } }).some((line) =>
+      NEEDS_APPROVAL.test(line),
+    )
+  const at = new Date(0)
+  assert.deepEqual([waits(at, null), waits(null, null), waits(null, at), waits(at, at)], [true, true, false, false])
+})
+
+test('an amount is read as it is written in any of our languages, and what is ambiguous or none is refused', () => {
+  const read: Record<string, string | null> = {
+    '12': '12',
+    ' 12,5 ': '12.5',
+    '12.50': '12.50',
+    '1.234,56': '1234.56',
+    '1,234.56': '1234.56',
+    '1 234,56': '1234.56',
+    '1\u202f234,56': '1234.56',
+    '1’234.56': '1234.56',
+    '1.234.567': '1234567',
+    '12,345': '12.345',
+    abc: null,
+    '': null,
+    '-5': null,
+    '1e3': null,
+    '12 34': null,
+    '1.2.3': null,
+    '1,23,456': null,
+    '12,': null,
+    '12 €': null,
+  }
+  assert.deepEqual(Object.fromEntries(Object.keys(read).map((text) => [text, readAmount(text)])), read)
+})

@@ -1,0 +1,26 @@
+/**
+ * What the service says in a sentence and in no field, read back so that the office can say it in the person's language.
+ * A sentence that is not known is shown as it is. `test/office-sentences.test.ts` compares these with the service's.
+ */
+export const REFUSALS = {
+  least: /^The smallest amount is ([\d.]+) ([A-Z]+)\.$/,
+  most: /^The largest amount of this account is ([\d.]+) ([A-Z]+)\./,
+  decimals: /^The amount must be a plain decimal with at most (\d+) digits after the point for ([A-Z]+)\.$/,
+  aboveZero: /^The refund must be more than zero\.$/,
+  tillTaken: /^Another till of this company has this identifier\./,
+  nothingOwed: /^Nothing is owed to this company right now/,
+  noPayoutAddress: /^The company has no settlement address yet\./,
+  payoutUnderWay: /^The settlement \w+ of ([\d.]+) (USDC) is \w+; finish it first\.$/,
+} as const
+export type KnownRefusal = keyof typeof REFUSALS
+
+export function recognize(message: string): { name: KnownRefusal; facts: string[] } | null {
+  for (const name of Object.keys(REFUSALS) as KnownRefusal[]) {
+    const match = REFUSALS[name].exec(message)
+    if (match) return { name, facts: match.slice(1) }
+  }
+  return null
+}
+
+/** One of a person's `missing`: a manager has to let him in. */
+export const NEEDS_APPROVAL = /^A manager of the company has to approve this account\.$/

@@ -1,0 +1,40 @@
+import { ApiError } from '../api/call.ts'
+import { recognize } from '../api/sentences.ts'
+import { type Core, type Lang, useCore, useLang } from '../texts/lang.ts'
+import { formatMoney, formatWait } from './format.ts'
+
+/** Codes with many meanings: our own words for them would often be false. */
+const SAID_BY_THE_SERVICE = ['FORBIDDEN', 'OBJECT_CONFLICT', 'ILLEGAL_AMOUNT']
+
+function inWords(core: Core, lang: Lang, message: string): string | null {
+  const { refusals } = core
+  const known = recognize(message)
+  if (!known) return null
+  const { name, facts } = known
+  const [amount = '', asset = ''] = facts
+  if (name === 'decimals') return refusals.decimals(amount, asset)
+  if (name === 'least' || name === 'most' || name === 'payoutUnderWay')
+    return refusals[name](formatMoney(lang, amount, asset))
+  return refusals[name]
+}
+
+function textOf(core: Core, lang: Lang, error: ApiError): string {
+  const { code, message, retryAfter } = error
+  const known = inWords(core, lang, message)
+  if (known !== null) return known
+  if (retryAfter !== null && code === 'TOO_MANY_REQUESTS') return core.refusals.tooMany(formatWait(lang, retryAfter))
+  if (retryAfter !== null && code === 'ACCOUNT_LOCKED') return core.refusals.locked(formatWait(lang, retryAfter))
+  return SAID_BY_THE_SERVICE.includes(code) ? message : (core.errors[code] ?? message)
+}
+
+/** What the service refused, in the reader's language where we have words for it. */
+export function useRefusal(): (error: unknown) => string {
+  const core = useCore()
+  const lang = useLang()
+  return (error) => {
+    if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error)
+    const details = error.details.map(({ path, message }) => `${path} ${message}`).join('; ')
+    const text = textOf(core, lang, error)
+    return details === '' ? text : `${text} (${details})`
+  }
+}
