@@ -36,6 +36,21 @@ export type TillTexts = {
   waitingSale: string
   discard: string
   failed: string
+  wrongPin: (left: string) => string
+  least: (amount: string) => string
+  most: (amount: string) => string
+  /** By the code of the refusal. */
+  errors: {
+    ACCOUNT_LOCKED: string
+    INVALID_OTP: string
+    ORDER_STATE_CONFLICT: string
+    ALIAS_IN_USE: string
+    INVALID_EXCHANGE_RATE: string
+    TOO_MANY_REQUESTS: string
+    BUSY: string
+    DATABASE_UNAVAILABLE: string
+    INTERNAL_ERROR: string
+  }
   sessionOver: string
   revoked: string
   code: string

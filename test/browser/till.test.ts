@@ -61,6 +61,33 @@ test('from the code of the manager to a paid sale, on two screens, with a shift 
   await context.close()
 })
 
+test('a refusal is said in the language of the till alone, and goes away with the next success', async () => {
+  const { page, context } = await visit(world.browser, `${world.shop.host.baseUrl}/till?lang=de`)
+  const said = async (text: string): Promise<void> => {
+    const line = page.locator('#say[data-bad=yes]:not([hidden])', { hasText: text })
+    await line.waitFor()
+    assert.equal(await line.textContent(), text)
+  }
+  await page.locator('#code').fill('AAAA-AAAA')
+  await page.locator('#enrol-form button').click()
+  await said(
+    'Der Code ist falsch, verbraucht oder älter als zehn Minuten. Bitten Sie die Filialleitung um einen neuen.',
+  )
+  await page.locator('#code').fill(await world.newCode())
+  await page.locator('#enrol-form button').click()
+  await page.locator('.name').first().click()
+  assert.equal(await page.locator('#say').isVisible(), false)
+  await typeOn(page, 'pin-keys', '918273')
+  await said('Die PIN ist falsch. Verbleibende Versuche: 4.')
+  await typeOn(page, 'pin-keys', PIN)
+  await page.locator('#sale').waitFor()
+  assert.equal(await page.locator('#say').isVisible(), false, 'the complaint is over')
+  await typeOn(page, 'keys', '5')
+  await page.locator('#charge').click()
+  await said('Der kleinste Betrag ist 0,10\u00a0€.')
+  await context.close()
+})
+
 test('no accessibility fault and no sideways scroll, light and dark, phone and tablet, in five languages', async () => {
   for (const [lang, colorScheme, width, height] of [
     ...LANGS.map((lang, index) => [lang, index % 2 === 0 ? 'light' : 'dark', 320, 640] as const),

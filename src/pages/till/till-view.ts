@@ -19,7 +19,9 @@ export const TILL_POLICY = [
 
 /** For the script, as data: nothing in it runs. */
 function wordsOf(texts: TillTexts): Html {
-  const json = JSON.stringify({ ...texts, pinOf: texts.pinOf('%') }).replaceAll('<', '\\u003c')
+  const { pinOf, wrongPin, least, most } = texts
+  const patterns = { pinOf: pinOf('%'), wrongPin: wrongPin('%'), least: least('%'), most: most('%') }
+  const json = JSON.stringify({ ...texts, ...patterns }).replaceAll('<', '\\u003c')
   return html`<script type="application/json" id="words">${raw(json)}</script>`
 }
 

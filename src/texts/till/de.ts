@@ -38,6 +38,22 @@ export const de: TillTexts = {
   waitingSale: 'Warten auf die Verbindung …',
   discard: 'Verkauf verwerfen',
   failed: 'Das hat nicht geklappt.',
+  wrongPin: (left) => `Die PIN ist falsch. Verbleibende Versuche: ${left}.`,
+  least: (amount) => `Der kleinste Betrag ist ${amount}.`,
+  most: (amount) => `Der größte Betrag hier ist ${amount}.`,
+  errors: {
+    ACCOUNT_LOCKED:
+      'Fünfmal die falsche PIN: Sie sind an dieser Kasse gesperrt. Legen Sie im Backoffice unter „Konto“ eine neue fest.',
+    INVALID_OTP:
+      'Der Code ist falsch, verbraucht oder älter als zehn Minuten. Bitten Sie die Filialleitung um einen neuen.',
+    ORDER_STATE_CONFLICT: 'Der Verkauf hat sich inzwischen geändert. Sehen Sie ihn noch einmal an.',
+    ALIAS_IN_USE: 'Ein offener Verkauf hat diese Referenz schon. Wählen Sie eine andere.',
+    INVALID_EXCHANGE_RATE: 'Es gibt keinen aktuellen Wechselkurs. Versuchen Sie es gleich noch einmal.',
+    TOO_MANY_REQUESTS: 'Zu viele Anfragen. Warten Sie kurz und versuchen Sie es erneut.',
+    BUSY: 'Der Dienst ist ausgelastet. Versuchen Sie es gleich noch einmal.',
+    DATABASE_UNAVAILABLE: 'Der Dienst ist gerade nicht verfügbar. Versuchen Sie es gleich noch einmal.',
+    INTERNAL_ERROR: 'Bei uns ist etwas schiefgegangen. Versuchen Sie es erneut.',
+  },
   sessionOver: 'Sie wurden abgemeldet.',
   revoked: 'Dieses Gerät wurde entfernt. Bitten Sie um einen neuen Code.',
   code: 'Code zum Vorlesen',

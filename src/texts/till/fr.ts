@@ -39,6 +39,22 @@ export const fr: TillTexts = {
   waitingSale: 'En attente de la connexion…',
   discard: 'Abandonner la vente',
   failed: 'Cela n’a pas fonctionné.',
+  wrongPin: (left) => `Le code PIN est faux. Essais restants : ${left}.`,
+  least: (amount) => `Le montant minimum est de ${amount}.`,
+  most: (amount) => `Le montant maximum ici est de ${amount}.`,
+  errors: {
+    ACCOUNT_LOCKED:
+      'Cinq codes PIN faux : vous êtes bloqué sur cette caisse. Choisissez un nouveau code dans le back-office, sous « Compte ».',
+    INVALID_OTP:
+      'Ce code est faux, déjà utilisé ou vieux de plus de dix minutes. Demandez-en un nouveau à un responsable.',
+    ORDER_STATE_CONFLICT: 'La vente a changé entre-temps. Regardez-la de nouveau.',
+    ALIAS_IN_USE: 'Une vente en cours porte déjà cette référence. Choisissez-en une autre.',
+    INVALID_EXCHANGE_RATE: 'Aucun taux de change à jour. Réessayez dans un instant.',
+    TOO_MANY_REQUESTS: 'Trop de demandes. Patientez un instant et réessayez.',
+    BUSY: 'Le service est très sollicité. Réessayez dans un instant.',
+    DATABASE_UNAVAILABLE: 'Le service n’est pas disponible. Réessayez dans un instant.',
+    INTERNAL_ERROR: 'Une erreur s’est produite de notre côté. Réessayez.',
+  },
   sessionOver: 'Vous avez été déconnecté.',
   revoked: 'Cet appareil a été retiré. Demandez un nouveau code à un responsable.',
   code: 'Code à lire à voix haute',
