@@ -231,7 +231,8 @@ const escapeLike = (text: string): string => text.replace(/[\\%_]/g, '\\$&')
 
 function searchSql(text: string): Sql {
   const like = `${escapeLike(text)}%`
-  const amount = parseDecimal(text, 6)
+  // a decimal comma, as four of the office's languages write it; in names it stays a comma
+  const amount = parseDecimal(text.replace(/^(\d+),(\d+)$/, '$1.$2'), 6)
   // each has an index; the reference's takes part only when it is said that there is one
   const byName = sql`code = ${text} or short_code like ${like.toUpperCase()}
     or (alias is not null and alias ilike ${`%${escapeLike(text)}%`})`
