@@ -49,23 +49,18 @@ function say(text, isBad = false) {
   sayTimer = setTimeout(hush, 6000)
 }
 
-/** What was complained about is done. */
-function hush() {
-  byId('say').hidden = true
-}
-
 /** Facts that the service gives in its sentence alone. */
-const FACTS = [
-  ['wrongPin', /^The PIN is wrong\. Tries left: (\d)\.$/],
-  ['least', /^The smallest amount is ([\d.]+) ([A-Z]{3})\.$/],
-  ['most', /^The largest amount of this account is ([\d.]+) ([A-Z]{3})\./],
-]
+const FACTS = {
+  wrongPin: /^The PIN is wrong\. Tries left: (\d)\.$/,
+  least: /^The smallest amount is ([\d.]+) ([A-Z]{3})\.$/,
+  most: /^The largest amount of this account is ([\d.]+) ([A-Z]{3})\./,
+}
 
 /** A refusal in the words of this page; a sentence of the service stands alone, beside no other language. */
 function wordsOf(error) {
   if (error instanceof Offline) return words.offline
   if (!(error instanceof Refused)) return words.failed
-  for (const [name, pattern] of FACTS) {
+  for (const [name, pattern] of Object.entries(FACTS)) {
     const [, fact, asset] = pattern.exec(error.message) ?? []
     if (fact !== undefined) return words[name].replace('%', asset ? money(fact, asset) : fact)
   }
@@ -149,7 +144,6 @@ async function typePin(key) {
   try {
     const { token, user } = await ask('POST', 'till/sign-in', { user: person._id, pin: tried })
     session.begin(user, token)
-    hush()
     enter()
   } catch (error) {
     drawPin()
@@ -435,7 +429,6 @@ byId('enrol-form').addEventListener('submit', async (event) => {
   try {
     keepTill(await ask('POST', 'till/enrol', { enrolmentCode: byId('code').value }))
     byId('code').value = ''
-    hush()
     showPeople()
   } catch (error) {
     say(wordsOf(error), true)
