@@ -2195,7 +2195,7 @@ export interface Operations {
   getSummary: {
     params: {
       /** One entry for each day, oldest first. */
-      days: number
+      days?: number
       /** For operators. */
       companyId?: string
     }
@@ -3054,7 +3054,7 @@ export interface Operations {
         name: string
         /** What the key may do. */
         scopes: Array<"orders:read" | "orders:write" | "refunds:write" | "sessions:write" | "webhooks:read" | "webhooks:write" | "passwords:write">
-        /** When it ends; null: never. */
+        /** When it ends; without it, never. */
         expiresAt?: string
       }
     }
@@ -3069,7 +3069,7 @@ export interface Operations {
       apiKey: string
       /** What the key may do. */
       scopes: Array<"orders:read" | "orders:write" | "refunds:write" | "sessions:write" | "webhooks:read" | "webhooks:write" | "passwords:write">
-      /** When it ends; null: never. */
+      /** When it ends; without it, never. */
       expiresAt: string | null
       /** When it was last used. */
       lastUsedAt: string | null

@@ -7,7 +7,7 @@ export const Nullable = <Schema extends TSchema>(schema: Schema, options: { desc
   Type.Union([schema, Type.Null()], options)
 export const Id = Type.String({ pattern: '^[0-9a-f]{24}$', description: '24 hex characters.' })
 export const IdParams = Type.Object({ id: Id })
-const Country = Type.String({ pattern: '^[A-Z]{2}$', description: 'ISO 3166-1 alpha-2.', examples: ['FR'] })
+const Country = Type.String({ pattern: '^[A-Z]{2}$', description: 'ISO 3166-1 alpha-2.', examples: ['CH'] })
 const MAIL_LANGUAGE = 'Of mails to customers who have not chosen one on our pages; null: that of the company’s country.'
 const LateMoneySchema = Type.Unsafe<'accept' | 'hold'>(Type.String({ enum: ['accept', 'hold'] }))
 const CompanyName = Type.String({ minLength: 1, maxLength: MAX_COMPANY_NAME, pattern: NAME_PATTERN })

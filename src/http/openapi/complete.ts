@@ -1,16 +1,25 @@
-import { type OpenApi, operationsOf } from './document.ts'
+import { type Media, type OpenApi, operationsOf } from './document.ts'
 import { completeFields, sampleOf } from './fields.ts'
+import { OPERATION_WORDS } from './operation-words.ts'
 import { completeOperations, HEADERS, PARAMETERS } from './operations.ts'
 import { addWebhooks } from './webhooks.ts'
+
+/** A body as the service takes it: some fields exclude others. */
+function leaveOut({ example }: Media, unsent: readonly string[]): void {
+  if (typeof example !== 'object' || example === null) return
+  for (const name of unsent) Reflect.deleteProperty(example, name)
+}
 
 function addSamples(document: OpenApi): void {
   const webhooks = Object.values(document.webhooks ?? {}).flatMap((item) => Object.values(item))
   const operations = [...operationsOf(document).map(({ operation }) => operation), ...webhooks]
-  for (const { requestBody, responses } of operations) {
+  for (const { operationId, requestBody, responses } of operations) {
     const contents = [requestBody?.content, ...Object.values(responses).map(({ content }) => content)]
     for (const media of contents.flatMap((content) => Object.values(content ?? {}))) {
       if (media.examples === undefined && media.schema !== undefined) media.example ??= sampleOf(media.schema, document)
     }
+    const { unsent = [] } = OPERATION_WORDS[operationId] ?? {}
+    for (const media of Object.values(requestBody?.content ?? {})) leaveOut(media, unsent)
   }
 }
 

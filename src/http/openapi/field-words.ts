@@ -8,6 +8,8 @@ const ID = '66a1f0c2e4b07d3a5c9e1f20'
 const WALLET = '0x8ba1f109551bD432803012645Ac136ddd64DBA72'
 const HASH = '0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060'
 const TIME = '2026-07-03T09:30:00.000Z'
+/** The smallest logo: 16 by 16. */
+const PNG = 'iVBORw0KGgoAAAANSUhEUgAAABAAAAAQAQAAAAA3iMLMAAAADElEQVR42mNgIA0AAAAwAAEodEl9AAAAAElFTkSuQmCC'
 
 /** What the back office reads at a glance. */
 const OVERVIEW: Record<string, Word> = {
@@ -84,8 +86,8 @@ const ORDERS: Record<string, Word> = {
   rate: ['Units of `toAsset` for one unit of `fromAsset`.', '1.08'],
   alias: ['Your reference of the order.', 'INV-2026-118'],
   reference: ['Your reference (alias); any characters.', 'INV-2026-118'],
-  'settleRefund.proof': ['A file that proves it, in base64; optional.', 'iVBORw0KGgo='],
-  'addRefundProof.file': ['The file, in base64.', 'iVBORw0KGgo='],
+  'settleRefund.proof': ['A file that proves it, in base64; optional.', PNG],
+  'addRefundProof.file': ['The file, in base64.', PNG],
   settledByHand: ['Whether a person sent the money; only such a refund takes a proof file.', true],
   proof: ['The proof file of a refund settled by hand; null: none.'],
   erasedAt: ['When the file was erased with the payer’s data; null: it is there.', null],
@@ -308,6 +310,8 @@ const ACCOUNTS: Record<string, Word> = {
   user: ['The user.'],
   users: ['The users of this page.'],
   role: ['Role.', 'Manager'],
+  'register.role': ['Role.', 'Manager'],
+  'inviteUser.role': ['Role.', 'Cashier'],
   token: [
     'Access token, valid ten minutes; null while the second factor is missing.',
     'eyJhbGciOiJIUzI1NiIsInR5cCI6ImF0K2p3dCJ9.e30.c2ln',
@@ -336,6 +340,7 @@ const ACCOUNTS: Record<string, Word> = {
   lastUsedAt: ['When it was last used.', TIME],
   lastConnection: ['When the user last logged in; null before the first time.', TIME],
   expiresAt: ['When it ends; null: never.', TIME],
+  'createApiKey.expiresAt': ['When it ends; without it, never.', '2099-12-31T23:59:59.000Z'],
   disabled: ['Whether the user may no longer log in.', false],
   valid: ['Whether the account may work.', true],
   missing: ['What keeps the account from working.', ['Verify the e-mail address.']],
@@ -382,7 +387,7 @@ const COMPANIES: Record<string, Word> = {
   customerLanguage: ['Language of mails to customers who have chosen none; null: by the country.', 'fr'],
   supportPhone: ['Where payers call for help.', '+33 1 23 45 67 89'],
   termsUrl: ['Terms that payers’ pages link to.', 'https://shop.example/terms'],
-  image: ['The picture, in base64.', 'iVBORw0KGgo='],
+  image: ['The picture, in base64.', PNG],
   requoteHours: ['Hours after which a payer may no longer ask for a new quote; 0: never.', 24],
   maxOrderAmount: ['The most that one order may be, in its currency.', '100000.00'],
   toleranceBps: ['How much of a payment may be missing, in hundredths of a percent.', 50],

@@ -22,6 +22,7 @@ export function holdsValue(schema: Schema): boolean {
 
 const fits = (schema: Schema, value: unknown): boolean => {
   const types = [schema.type ?? []].flat()
+  if (schema.enum !== undefined && !schema.enum.includes(value)) return false
   if (schema.pattern !== undefined && !(typeof value === 'string' && new RegExp(schema.pattern).test(value)))
     return false
   const kind = Array.isArray(value) ? 'array' : typeof value
@@ -40,9 +41,13 @@ function plainExample(schema: Schema): unknown {
   return schema.default
 }
 
-function exampleOf(schema: Schema, words: readonly unknown[]): unknown {
+/** @param own what the words say for this place alone */
+function exampleOf(schema: Schema, own: unknown, words: readonly unknown[]): unknown {
   const inner = meaningOf(schema)
-  const plain = inner.examples?.[0] ?? plainExample(inner)
+  const [written] = inner.examples ?? []
+  if (written !== undefined) return written
+  if (own !== undefined && fits(inner, own)) return own
+  const plain = plainExample(inner)
   if (plain !== undefined) return plain
   const candidates = inner.pattern === undefined ? words : [...words, ...HEX]
   const said = candidates.find((word) => word !== undefined && fits(inner, word))
@@ -64,7 +69,10 @@ function describeField(schema: Schema, name: string, place: string): void {
   else if (description !== undefined) schema.description ??= description
   if (!holdsValue(schema) || schema.examples !== undefined) return
   const given = words.map((word) => word?.[1])
-  const value = exampleOf(schema, [...given, ...given.map((one) => (one === undefined ? undefined : [one]))])
+  const value = exampleOf(schema, FIELD_WORDS[`${place}.${name}`]?.[1], [
+    ...given,
+    ...given.map((one) => (one === undefined ? undefined : [one])),
+  ])
   if (value !== undefined) schema.examples = [value]
 }
 

@@ -1,7 +1,12 @@
 import type { ErrorCode } from '../../kernel/errors.ts'
 
 /** What an operation does, where its route does not say it, and the refusals that are its own. */
-export type OperationWords = { does?: string; refuses?: readonly ErrorCode[] }
+export type OperationWords = {
+  does?: string
+  refuses?: readonly ErrorCode[]
+  /** Fields that its example leaves out, as they exclude others or name what must exist before. */
+  unsent?: readonly string[]
+}
 
 const STATE = ['ORDER_STATE_CONFLICT'] as const
 const BOOKS = ['BOOKS_DIFFER', 'PAYMENT_ORPHANED', 'REFUND_NOT_COVERED'] as const
@@ -11,6 +16,7 @@ const CHANGED = ['OBJECT_CONFLICT'] as const
 
 const ORDERS: Record<string, OperationWords> = {
   createOrder: {
+    unsent: ['websiteUrl', 'sessionId'],
     does: 'Creates an order in state INITIAL at a fresh rate. With `alias` it is a payment link. Show `paymentUrl` to the payer as a link or QR code. Name the till (`merchantIdentifier`), or the website with its buy-button session (`websiteUrl` and `sessionId`).',
     refuses: [
       'ILLEGAL_AMOUNT',
@@ -185,7 +191,10 @@ const ACCOUNTS: Record<string, OperationWords> = {
   register: { refuses: ['EMAIL_ALREADY_REGISTERED', 'WEAK_PASSWORD', 'FORBIDDEN', 'OBJECT_NOT_FOUND'] },
   loginManager: { refuses: [...LOGIN, 'BUSY'] },
   login: { refuses: [...LOGIN, 'BUSY'] },
-  validateOtp: { refuses: ['INVALID_OTP', 'UNAUTHORIZED', 'CROSS_SITE_REQUEST', 'TOO_MANY_REQUESTS'] },
+  validateOtp: {
+    unsent: ['emailOtp', 'recoveryCode', 'passkey'],
+    refuses: ['INVALID_OTP', 'UNAUTHORIZED', 'CROSS_SITE_REQUEST', 'TOO_MANY_REQUESTS'],
+  },
   sendEmailOtp: { refuses: ['CROSS_SITE_REQUEST'] },
   sendVerification: { does: 'Sends the mail with the verification link again. A verified address gets none.' },
   refreshToken: { refuses: ['UNAUTHORIZED', 'CROSS_SITE_REQUEST'] },
@@ -227,7 +236,7 @@ const ACCOUNTS: Record<string, OperationWords> = {
   getMe: { does: 'The user that the credential belongs to, with the company.' },
   changeMe: { does: 'Changes name, phone number and language of the user who asks.' },
   listUsers: { does: 'Users of your company, with filters.' },
-  inviteUser: { refuses: ['EMAIL_ALREADY_REGISTERED', 'FORBIDDEN'] },
+  inviteUser: { unsent: ['companyId'], refuses: ['EMAIL_ALREADY_REGISTERED', 'FORBIDDEN'] },
   getUser: { does: 'One user of your company.' },
   changeUser: { refuses: ['OBJECT_CONFLICT', 'FORBIDDEN', 'EMAIL_ALREADY_REGISTERED'] },
   approveUser: { does: 'A Cashier or Observer who registered may work from now on.', refuses: CHANGED },
@@ -285,11 +294,13 @@ const COMPANIES: Record<string, OperationWords> = {
   addCollector: { does: 'A till’s `identifier` is the `merchantIdentifier` of its orders.', refuses: CHANGED },
   listStaticLinks: { does: 'The static links of your company, newest first, and what each brought.' },
   createStaticLink: {
+    unsent: ['minAmount', 'maxAmount'],
     does: 'An address to print or send that makes a new order at each visit: a donation, a table in a café, the code at a till. Each order costs `amount`, or what the payer types within the limits.',
     refuses: ['UNKNOWN_MERCHANT_IDENTIFIER'],
   },
   getStaticLink: { does: 'One static link, and what it brought.' },
   changeStaticLink: {
+    unsent: ['minAmount', 'maxAmount'],
     does: 'Changes the fields that are given; null clears. Orders that exist stay as they are. `active: false` turns the address off.',
     refuses: ['UNKNOWN_MERCHANT_IDENTIFIER'],
   },

@@ -171,6 +171,10 @@ function completeOperation({ path, method, operation }: Place, share: Share): vo
   const permission = operation['x-permission']
   if (permission === undefined || !isPermission(permission)) return
   const rule = ruleOf(permission)
+  for (const parameter of operation.parameters ?? []) {
+    // whoever leaves it out gets the default
+    if (parameter.required && parameter.schema?.default !== undefined) parameter.required = false
+  }
   const description = operation.description ?? OPERATION_WORDS[operation.operationId]?.does
   if (description !== undefined) operation.description = description
   operation.security = securityOf(operation, rule)
