@@ -69,7 +69,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   operator: [...HTTP, 'audit', 'chain', 'ledger'],
   rates: HTTP,
   webhooks: [...HTTP, 'audit', 'companies', 'mail'],
-  orders: [...HTTP, 'companies', 'ledger', 'rates', 'webhooks'],
+  orders: [...HTTP, 'channels', 'companies', 'ledger', 'rates', 'webhooks'],
   payers: [...HTTP, 'audit', 'orders', 'rates'],
   compliance: [...HTTP, 'audit', 'companies', 'mail', 'orders', 'payers', 'rates', 'webhooks'],
   'compliance/sumsub': ['compliance/identity-provider'],

@@ -101,9 +101,9 @@ export interface Operations {
       managerEmail?: string
       /** One company of those you see. */
       companyId?: string
-      /** createdAt at or after. */
+      /** createdAt at or after. A date alone: its beginning, UTC. */
       from?: string
-      /** createdAt at or before. */
+      /** createdAt at or before. A date alone: its end, UTC. */
       to?: string
       /** Payment channel. */
       paymentChannel?: string
@@ -140,9 +140,9 @@ export interface Operations {
       managerEmail?: string
       /** One company of those you see. */
       companyId?: string
-      /** createdAt at or after. */
+      /** createdAt at or after. A date alone: its beginning, UTC. */
       from?: string
-      /** createdAt at or before. */
+      /** createdAt at or before. A date alone: its end, UTC. */
       to?: string
       /** Payment channel. */
       paymentChannel?: string
@@ -193,9 +193,9 @@ export interface Operations {
       managerEmail?: string
       /** One company of those you see. */
       companyId?: string
-      /** createdAt at or after. */
+      /** createdAt at or after. A date alone: its beginning, UTC. */
       from?: string
-      /** createdAt at or before. */
+      /** createdAt at or before. A date alone: its end, UTC. */
       to?: string
       /** Payment channel. */
       paymentChannel?: string
@@ -2252,9 +2252,9 @@ export interface Operations {
       code?: string
       /** The address, exactly as the order named it. */
       url?: string
-      /** createdAt at or after. */
+      /** createdAt at or after. A date alone: its beginning, UTC. */
       from?: string
-      /** createdAt at or before. */
+      /** createdAt at or before. A date alone: its end, UTC. */
       to?: string
       /** Operators: this company only. */
       companyId?: string
@@ -2396,9 +2396,9 @@ export interface Operations {
         code?: string
         /** The address, exactly as the order named it. */
         url?: string
-        /** createdAt at or after. */
+        /** createdAt at or after. A date alone: its beginning, UTC. */
         from?: string
-        /** createdAt at or before. */
+        /** createdAt at or before. A date alone: its end, UTC. */
         to?: string
         /** Operators: this company only. */
         companyId?: string
@@ -3203,9 +3203,9 @@ export interface Operations {
     params: {
       /** For users of several companies. */
       companyId?: string
-      /** From this time on. */
+      /** From this time on. A date alone: its beginning, UTC. */
       from?: string
-      /** Before this time. */
+      /** Before this time. A date alone: its end, UTC. */
       to?: string
       /** `nextCursor` of the previous page. */
       after?: string

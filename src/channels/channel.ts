@@ -14,6 +14,7 @@ export const CHANNEL_IDS = [
   'kucoinpay',
 ] as const
 export type ChannelId = (typeof CHANNEL_IDS)[number]
+export const isChannelId = (text: string): text is ChannelId => (CHANNEL_IDS as readonly string[]).includes(text)
 
 /** What the payer needs in order to pay; null where it has no meaning for the channel. */
 export type Instructions = {

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { readPlainDates } from './plain-dates.ts'
 
 /** What clients of the older service read beside `status` (decisions 8.10). */
 const STATES: Record<string, string> = {
@@ -26,11 +27,9 @@ function asText(holder: Loose, name: string): void {
   if (typeof value === 'number' && /^-?\d+(\.\d+)?$/.test(String(value))) holder[name] = String(value)
 }
 
-const isDate = (value: unknown): value is string => typeof value === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(value)
-
 /**
  * Takes what older clients send in another form: a number as `goodsQuantity` and as the amount of a revert, a date
- * without a time as `from` (the beginning of that day, UTC) and `to` (its end).
+ * without a time as `from` and `to`.
  */
 export function takeOldInput(scope: FastifyInstance): void {
   scope.addHook('preValidation', async (request) => {
@@ -39,9 +38,7 @@ export function takeOldInput(scope: FastifyInstance): void {
       if (isObject(body.goods)) asText(body.goods, 'goodsQuantity')
       if (request.routeOptions.url?.includes('/revert/')) asText(body, 'amount')
     }
-    if (!isObject(query)) return
-    if (isDate(query.from)) query.from = `${query.from}T00:00:00.000Z`
-    if (isDate(query.to)) query.to = `${query.to}T23:59:59.999Z`
+    if (isObject(query)) readPlainDates(query, 'within')
   })
 }
 

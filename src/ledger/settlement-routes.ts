@@ -3,6 +3,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply } from 'fastify'
 import { type Actor, actorOf } from '../http/actor.ts'
 import { Envelope, ok } from '../http/envelope.ts'
+import { takePlainDates } from '../http/plain-dates.ts'
 import { contextOf } from '../http/request-context.ts'
 import { Type } from '../kernel/schema.ts'
 import { listSettlements } from './settlement-queries.ts'
@@ -48,6 +49,7 @@ const sendCsv = (reply: FastifyReply, fileName: string, body: Readable): Fastify
 /** The books of a company, and what is sent to its own address. */
 export const settlementRoutes: FastifyPluginAsyncTypebox<SettlementDeps> = async (app, deps) => {
   const { db } = deps
+  takePlainDates(app, 'behind')
   app.get(
     '/ledger',
     {

@@ -36,8 +36,10 @@ export const SettlementPaidBody = Type.Object({ txHash: Type.String({ maxLength:
 
 export const LedgerQuery = Type.Object({
   companyId: CompanyId,
-  from: Type.Optional(Type.String({ format: 'date-time', description: 'From this time on.' })),
-  to: Type.Optional(Type.String({ format: 'date-time', description: 'Before this time.' })),
+  from: Type.Optional(
+    Type.String({ format: 'date-time', description: 'From this time on. A date alone: its beginning, UTC.' }),
+  ),
+  to: Type.Optional(Type.String({ format: 'date-time', description: 'Before this time. A date alone: its end, UTC.' })),
   after: Type.Optional(Type.String({ pattern: '^[0-9a-f]{24}$', description: '`nextCursor` of the previous page.' })),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, default: 100, description: 'Journals on a page.' })),
   format: Type.Optional(Type.String({ enum: ['json', 'csv'], default: 'json' })),

@@ -120,8 +120,12 @@ export const FilterQuery = {
   search: Type.Optional(Type.String({ maxLength: 100, description: 'In code, shortCode, alias and amount.' })),
   managerEmail: Type.Optional(Type.String({ maxLength: 320, description: 'SuperAdmin and SuperManager only.' })),
   companyId: Type.Optional(Type.String({ pattern: '^[0-9a-f]{24}$', description: 'One company of those you see.' })),
-  from: Type.Optional(Type.String({ format: 'date-time', description: 'createdAt at or after.' })),
-  to: Type.Optional(Type.String({ format: 'date-time', description: 'createdAt at or before.' })),
+  from: Type.Optional(
+    Type.String({ format: 'date-time', description: 'createdAt at or after. A date alone: its beginning, UTC.' }),
+  ),
+  to: Type.Optional(
+    Type.String({ format: 'date-time', description: 'createdAt at or before. A date alone: its end, UTC.' }),
+  ),
   paymentChannel: Type.Optional(Type.String({ maxLength: 40 })),
 }
 

@@ -1,3 +1,4 @@
+import { CHANNEL_IDS, isChannelId } from '../channels/channel.ts'
 import type { Config } from '../config/config.ts'
 import { createBatcher } from '../db/batch.ts'
 import type { Db, Tx } from '../db/db.ts'
@@ -141,6 +142,9 @@ export function filterOf(actor: Actor, query: FilterInput, linksOnly = false): q
     .filter(Boolean)
   const wrong = statuses.find((status) => !isOrderStatus(status))
   if (wrong !== undefined) throw invalid('status', `${wrong} is no status. Choose from: ${ORDER_STATUSES.join(', ')}`)
+  if (query.paymentChannel !== undefined && !isChannelId(query.paymentChannel)) {
+    throw invalid('paymentChannel', `${query.paymentChannel} is no channel. Choose from: ${CHANNEL_IDS.join(', ')}`)
+  }
   if (query.managerEmail !== undefined && actor.role !== 'SuperAdmin' && actor.role !== 'SuperManager') {
     throw new AppError('FORBIDDEN', { message: 'Filtering by manager needs the role SuperAdmin or SuperManager.' })
   }

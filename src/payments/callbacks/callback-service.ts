@@ -1,9 +1,9 @@
 import type { FastifyBaseLogger } from 'fastify'
 import {
   type Acknowledgement,
-  CHANNEL_IDS,
   type Channel,
   type ChannelId,
+  isChannelId,
   type PaymentReport,
   type RefundNews,
 } from '../../channels/channel.ts'
@@ -39,8 +39,6 @@ export type CallbackDeps = PaymentDeps & {
 export type CallbackTarget = { channel: string; companyId: string | null }
 
 const ACKNOWLEDGED: Acknowledgement = { contentType: 'text/plain', body: 'OK' }
-
-const isChannelId = (text: string): text is ChannelId => (CHANNEL_IDS as readonly string[]).includes(text)
 
 /** Channels with the same account share their callbacks (Whitepay has one address for both of its own). */
 function siblingsOf(id: ChannelId): ChannelId[] {

@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { actorOf } from '../../http/actor.ts'
 import { Envelope, ok } from '../../http/envelope.ts'
+import { takePlainDates } from '../../http/plain-dates.ts'
 import { contextOf } from '../../http/request-context.ts'
 import { Type } from '../../kernel/schema.ts'
 import { listAddresses } from './address-service.ts'
@@ -127,6 +128,7 @@ const addressRoutes: FastifyPluginAsyncTypebox<service.WebhookDeps> = async (app
 
 /** The delivery log, redelivery, and the addresses. */
 export const deliveryRoutes: FastifyPluginAsyncTypebox<service.WebhookDeps> = async (app, deps) => {
+  takePlainDates(app)
   await logRoutes(app, deps)
   await redeliveryRoutes(app, deps)
   await addressRoutes(app, deps)

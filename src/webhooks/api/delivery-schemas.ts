@@ -60,8 +60,12 @@ const DeliveryFilterSchema = {
   ),
   code: Type.Optional(Type.String({ maxLength: 64, description: 'The order’s code.' })),
   url: Type.Optional(Type.String({ maxLength: 2048, description: 'The address, exactly as the order named it.' })),
-  from: Type.Optional(Type.String({ format: 'date-time', description: 'createdAt at or after.' })),
-  to: Type.Optional(Type.String({ format: 'date-time', description: 'createdAt at or before.' })),
+  from: Type.Optional(
+    Type.String({ format: 'date-time', description: 'createdAt at or after. A date alone: its beginning, UTC.' }),
+  ),
+  to: Type.Optional(
+    Type.String({ format: 'date-time', description: 'createdAt at or before. A date alone: its end, UTC.' }),
+  ),
   companyId: CompanyId,
 }
 export type DeliveryFilterInput = Static<ReturnType<typeof filterObject>>

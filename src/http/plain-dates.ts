@@ -1,0 +1,24 @@
+import type { FastifyInstance } from 'fastify'
+import { DAY } from '../kernel/clock.ts'
+
+const isDate = (value: unknown): value is string =>
+  typeof value === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(value) && !Number.isNaN(Date.parse(value))
+
+type Holder = { from?: unknown; to?: unknown }
+
+/** @param toIs whether `to` itself is still within the period */
+export function readPlainDates(holder: Holder, toIs: 'within' | 'behind'): void {
+  const { from, to } = holder
+  if (isDate(from)) holder.from = `${from}T00:00:00.000Z`
+  if (!isDate(to)) return
+  holder.to = toIs === 'within' ? `${to}T23:59:59.999Z` : new Date(Date.parse(to) + DAY).toISOString()
+}
+
+/** A date without a time is, as `from`, the beginning of that day, UTC, and as `to` its end. */
+export function takePlainDates(scope: FastifyInstance, toIs: 'within' | 'behind' = 'within'): void {
+  scope.addHook('preValidation', async ({ query, body }) => {
+    for (const holder of [query, body]) {
+      if (typeof holder === 'object' && holder !== null && !Buffer.isBuffer(holder)) readPlainDates(holder, toIs)
+    }
+  })
+}
