@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import type { Config } from '../config/config.ts'
-import { allowHistoryChanges, updateOrderAge } from '../operator/order-age-queries.ts'
+import type { Tx } from '../db/db.ts'
+import { allowHistoryChanges, listOrderCodesById, updateOrderAge } from '../operator/order-age-queries.ts'
 import { withDatabase } from './database.ts'
 
 export const AGE_ORDERS_USAGE = `comptoir age-orders   sandbox: moves ended orders back in time, so that a demo shop has a past
@@ -17,6 +18,18 @@ async function readOrders(): Promise<Aged[]> {
   return read as Aged[]
 }
 
+/** The oldest id gets the oldest date: lists sort by id, and say that they are newest first. */
+async function inOrderOfIds(tx: Tx, orders: readonly Aged[]): Promise<Aged[]> {
+  const codes = await listOrderCodesById(
+    tx,
+    orders.map(({ code }) => code),
+  )
+  const movable = new Set(codes)
+  const ages = orders.filter(({ code }) => movable.has(code)).map(({ seconds }) => seconds)
+  ages.sort((left, right) => right - left)
+  return codes.map((code, index) => ({ code, seconds: ages[index] ?? 0 }))
+}
+
 /** Nothing of it exists where money is real: history that can be moved proves nothing. */
 export async function runAgeOrders(config: Config, args: string[], say: (line: string) => void): Promise<undefined> {
   const { values } = parseArgs({ args, options: { json: { type: 'boolean', default: false } } })
@@ -26,7 +39,8 @@ export async function runAgeOrders(config: Config, args: string[], say: (line: s
     db.tx(async (tx) => {
       await allowHistoryChanges(tx)
       let count = 0
-      for (const { code, seconds } of orders) if (await updateOrderAge(tx, code, seconds)) count += 1
+      for (const { code, seconds } of await inOrderOfIds(tx, orders))
+        if (await updateOrderAge(tx, code, seconds)) count += 1
       return count
     }),
   )

@@ -1,16 +1,24 @@
 import { sql, type Tx } from '../db/db.ts'
 
+const ENDED = sql`status not in ('INITIAL', 'PENDING', 'AWAITING', 'WAITING_CHAIN_CONFIRMATION', 'REFUNDING')`
+
 /** Books and history refuse changes by trigger; a superuser of a sandbox may set that aside for one transaction. */
 export async function allowHistoryChanges(tx: Tx): Promise<void> {
   await tx.run(sql`set local session_replication_role = replica`)
+}
+
+/** Those of the codes whose orders have ended, oldest id first. */
+export async function listOrderCodesById(tx: Tx, codes: readonly string[]): Promise<string[]> {
+  const rows = await tx.many<{ code: string }>(sql`
+    select code from orders where code = any(${[...codes]}) and ${ENDED} order by id`)
+  return rows.map(({ code }) => code)
 }
 
 /** Moves an ended order, and all that belongs to it, back in time. @returns whether there is such an order */
 export async function updateOrderAge(tx: Tx, code: string, seconds: number): Promise<boolean> {
   const order = await tx.maybe<{ companyId: string; id: string }>(sql`
     select company_id, id from orders
-    where code = ${code} and status not in ('INITIAL', 'PENDING', 'AWAITING', 'WAITING_CHAIN_CONFIRMATION', 'REFUNDING')
-    for update`)
+    where code = ${code} and ${ENDED} for update`)
   if (!order) return false
   const { companyId, id } = order
   const back = sql`make_interval(secs => ${seconds})`
