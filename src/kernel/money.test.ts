@@ -69,6 +69,21 @@ test('what is no plain decimal of the asset is refused, never rounded', () => {
   assert.throws(() => parseMoney('0.5', 'XPF'), { code: 'ILLEGAL_AMOUNT' })
 })
 
+test('a refusal names what is wrong with the amount', () => {
+  const plain = 'The amount must be a plain decimal with at most 2 digits after the point for EUR.'
+  for (const [text, message] of [
+    ['-5', 'The amount must be more than 0.'],
+    ['9'.repeat(25), 'The amount is too large.'],
+    ['1e30', plain],
+    ['1.001', plain],
+    ['many', plain],
+  ] as const) {
+    assert.throws(() => parseMoney(text, 'EUR'), { message }, text)
+  }
+  assert.throws(() => parseMoneyNumber(-5, 'EUR'), { message: 'The amount must be more than 0.' })
+  assert.throws(() => parseMoneyNumber(1e30, 'EUR'), { message: 'The amount is too large.' })
+})
+
 test('a refund’s share is never more than its proportion, and the whole is the whole', () => {
   for (let turn = 0; turn < 10_000; turn += 1) {
     const [whole, total] = [BigInt(randomDigits(9)), BigInt(randomDigits(9)) + 1n]

@@ -20,13 +20,23 @@ export function parseDecimal(text: string, exponent: number): bigint | undefined
   return BigInt(`${match[1]}${fraction.padEnd(exponent, '0')}`)
 }
 
+/** Larger than anything that is read as an amount; a JSON number of that size is written with an exponent. */
+export const isHuge = (amount: number | string): boolean =>
+  typeof amount === 'number' ? amount >= 1e21 : /^\d{25,}(\.\d+)?$/.test(amount)
+
+/** Why a text is no amount: what is wrong with it, not only what would be right. */
+function faultOf(text: string, asset: Asset): string {
+  if (/^-\d/.test(text)) return 'The amount must be more than 0.'
+  if (isHuge(text)) return 'The amount is too large.'
+  const digits = EXPONENTS[asset]
+  return `The amount must be a plain decimal with at most ${digits} digits after the point for ${asset}.`
+}
+
 /** "12.5" EUR gives 1250n. Refuses signs, exponents and more decimals than the asset has: 400 ILLEGAL_AMOUNT. */
 export function parseMoney(text: string, asset: Asset): Money {
   const units = parseDecimal(text, EXPONENTS[asset])
   if (units === undefined) {
-    throw new AppError('ILLEGAL_AMOUNT', {
-      message: `The amount must be a plain decimal with at most ${EXPONENTS[asset]} digits after the point for ${asset}.`,
-    })
+    throw new AppError('ILLEGAL_AMOUNT', { message: faultOf(text, asset) })
   }
   return { asset, units }
 }
@@ -41,6 +51,7 @@ const NUMBER_EXPONENT = 6
  * @throws ILLEGAL_AMOUNT
  */
 export function parseMoneyNumber(value: number, asset: Asset): Money {
+  if (isHuge(value)) throw new AppError('ILLEGAL_AMOUNT', { message: 'The amount is too large.' })
   const exponent = EXPONENTS[asset]
   const digits = 24
   const exact = parseDecimal(String(value), digits)

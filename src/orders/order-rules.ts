@@ -5,6 +5,7 @@ import {
   type Fiat,
   formatMoney,
   isAsset,
+  isHuge,
   leastOf,
   type Money,
   parseDecimal,
@@ -15,17 +16,18 @@ import type { CreateOrderBody } from './order-schemas.ts'
 
 /** The amount of a creation, exact. @throws ILLEGAL_AMOUNT, naming the bound that it breaks */
 export function readAmount(amount: number | string, asset: Fiat, maximum: string): Money & { asset: Fiat } {
+  const tooLarge = (): AppError =>
+    new AppError('ILLEGAL_AMOUNT', {
+      message: `The largest amount of this account is ${maximum} ${asset}. Ask the operator to raise it.`,
+    })
+  if (isHuge(amount)) throw tooLarge()
   const money = typeof amount === 'number' ? parseMoneyNumber(amount, asset) : parseMoney(amount, asset)
   const least = leastOf(asset)
   if (money.units < least.units) {
     throw new AppError('ILLEGAL_AMOUNT', { message: `The smallest amount is ${formatMoney(least)} ${asset}.` })
   }
   const most = parseDecimal(maximum, 2) ?? 0n
-  if (money.units * 100n > most * 10n ** BigInt(EXPONENTS[asset])) {
-    throw new AppError('ILLEGAL_AMOUNT', {
-      message: `The largest amount of this account is ${maximum} ${asset}. Ask the operator to raise it.`,
-    })
-  }
+  if (money.units * 100n > most * 10n ** BigInt(EXPONENTS[asset])) throw tooLarge()
   return { asset, units: money.units }
 }
 

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { openShop, type Shop } from './harness/shop.ts'
+
+/* What lists take as dates and channels and orders as amounts, with one meaning of each, and why they refuse. */
+
+const DAY_MS = 86_400_000
+let shop: Shop
+
+before(async () => {
+  shop = await openShop()
+  const { code, toAddress, units } = await shop.createAwaiting()
+  await shop.chain.pay({ to: toAddress, units })
+  await shop.makeFinal()
+  await shop.reaches(code, 'PAID')
+})
+after(() => shop?.stop())
+
+const get = (path: string) => shop.host.call('GET', `/api/next/${path}`, { headers: shop.merchant.headers })
+
+test('a date alone is the beginning of that day as from and its end as to, in every list', async () => {
+  const day = (days: number): string => new Date(Date.now() + days * DAY_MS).toISOString().slice(0, 10)
+  const counts: Record<string, (data: Record<string, unknown>) => unknown> = {
+    confirm_conversion: ({ total }) => total,
+    'webhook-deliveries': ({ total }) => total,
+    ledger: ({ entries }) => (entries as unknown[]).length,
+  }
+  for (const [path, count] of Object.entries(counts)) {
+    const found = async (query: string): Promise<number> => {
+      const { status, data, text } = await get(`${path}?${query}`)
+      assert.equal(status, 200, `${path}?${query}: ${text}`)
+      return Number(count(data))
+    }
+    assert.ok((await found(`from=${day(0)}&to=${day(0)}`)) > 0, path)
+    assert.equal(await found(`to=${day(-1)}`), 0, path)
+    assert.equal(await found(`from=${day(1)}`), 0, path)
+    assert.equal((await get(`${path}?from=2026-13-45`)).status, 422, path)
+    assert.equal((await get(`${path}?to=2026-13-45`)).status, 422, path)
+  }
+  const body = { from: day(1) }
+  const again = await shop.host.call('POST', '/api/next/webhook-deliveries/redeliver', {
+    headers: shop.merchant.headers,
+    body,
+  })
+  assert.deepEqual([again.status, again.data.redelivered], [200, 0], again.text)
+})
+
+test('a channel that does not exist is refused as a state is', async () => {
+  for (const path of ['confirm_conversion', 'confirm_conversion/links', 'confirm_conversion/download']) {
+    const { status, text } = await get(`${path}?paymentChannel=foo`)
+    assert.equal(status, 422, `${path}: ${text}`)
+    assert.match(text, /"path":"paymentChannel","message":"foo is no channel\. Choose from: binance, /)
+  }
+  const { status, data } = await get('confirm_conversion?paymentChannel=crypto')
+  assert.deepEqual([status, data.total], [200, 1])
+})
+
+test('an amount that is too small, too large or no number is refused for its own reason', async () => {
+  const { headers, merchantIdentifier } = shop.merchant
+  const plain = 'The amount must be a plain decimal with at most 2 digits after the point for EUR.'
+  const most = 'The largest amount of this account is 100000.00 EUR. Ask the operator to raise it.'
+  for (const [amount, message] of [
+    ['-5', 'The amount must be more than 0.'],
+    [-5, 'The amount must be more than 0.'],
+    [1e30, most],
+    ['9'.repeat(30), most],
+    ['100000.01', most],
+    ['many', plain],
+  ] as const) {
+    const body = { amount, fromAsset: 'EUR', merchantIdentifier }
+    const answer = await shop.host.call('POST', '/api/next/confirm_conversion/request', { headers, body })
+    assert.deepEqual([answer.status, JSON.parse(answer.text).error.message], [400, message], String(amount))
+  }
+})
