@@ -1,15 +1,18 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
+import { type MoneyDesk, openMoneyDesk } from './harness/money.ts'
 import { eventually } from './harness/service.ts'
-import { type OrderData, openShop, type Shop } from './harness/shop.ts'
+import { type OrderData, openShop, type Payable, type Shop } from './harness/shop.ts'
 
 /* An ended order that nobody has paid is accepted again at a fresh rate; a link may take one each few minutes. */
 
 let shop: Shop
+let desk: MoneyDesk
 
 before(async () => {
   shop = await openShop({ allEvents: true })
+  desk = await openMoneyDesk(shop)
 })
 after(() => shop?.stop())
 
@@ -74,6 +77,46 @@ test('what is sent to the old address counts only at the price that the order ha
   await shop.chain.pay({ to: order.toAddress, units: 4_000_000n })
   await shop.makeFinal()
   await shop.reaches(order.code, 'PAID')
+})
+
+/** An order whose first address was shown with this price; the fresh one is 54 USDC. */
+async function createRequoted(units: bigint): Promise<Payable> {
+  const order = await shop.createAwaiting()
+  await shop.host.db.run(sql`update payments set due_units = ${units} where order_id = ${order.orderId}`)
+  await shop.host.db.run(sql`
+    update orders set rate = ${units}::numeric / 50000000, to_units = ${units} where id = ${order.orderId}`)
+  await end(order.code)
+  const again = await requote(order.code)
+  assert.deepEqual([again.status, again.data?.tokenAmount], [200, FRESH], again.text)
+  return order
+}
+
+for (const [what, old] of [
+  ['higher', 50_000_000n],
+  ['lower', 60_000_000n],
+] as const)
+  test(`the old address takes the fresh price, a ${what} one: the merchant gets that, and the rest is too much`, async () => {
+    const order = await createRequoted(old)
+    const before = await desk.payable()
+    await desk.payFinally(order, 54_000_000n)
+    await shop.reaches(order.code, 'PAID')
+    assert.equal((await desk.payable()) - before, 54_000_000n)
+    assert.deepEqual((await shop.story(order.orderId)).mispayments, [])
+    const tipped = await createRequoted(old)
+    await desk.payFinally(tipped, 60_000_000n)
+    await desk.openRecord(tipped, 'over', 6_000_000n)
+    assert.equal((await desk.payable()) - before, 108_000_000n)
+    await desk.checkBooks()
+  })
+
+test('less than the fresh price at the old address, accepted by a person, is the price', async () => {
+  const order = await createRequoted(50_000_000n)
+  const before = await desk.payable()
+  await desk.payFinally(order, 52_000_000n)
+  const record = await desk.openRecord(order, 'under', 52_000_000n)
+  assert.equal((await desk.admin.post(`mispayments/${record._id}/accept`, {})).status, 200)
+  assert.equal((await desk.payable()) - before, 52_000_000n)
+  await desk.checkBooks()
 })
 
 test('the time for it is the company’s, counted from the first end: both sides of the limit, and never with 0', async () => {

@@ -1,4 +1,5 @@
 import { type Sql, sql, type Tx } from '../db/db.ts'
+import { OWN_AMOUNTS_UNITS } from '../kernel/own-amounts.ts'
 
 /** One place where the books and the facts differ; amounts in USDC units, as text. */
 export type Difference = {
@@ -117,14 +118,20 @@ const refundedUnits: Check = (within) => sql`
   group by o.company_id, o.id, o.code, o.refunded_units
   having o.refunded_units <> coalesce(sum(r.units), 0) order by o.company_id, o.id`
 
+/** What pays an order through its payment `p`: `priceUnitsOf` in src/payments/payment-rules.ts. */
+const asked = sql`case
+  when p.due_units < o.to_units then o.to_units
+  when p.channel = 'crypto' and p.due_units - o.to_units >= ${String(OWN_AMOUNTS_UNITS)}::numeric then o.to_units
+  else p.due_units end`
+
 const price: Check = (within) => sql`
   select p.company_id, 'order ' || o.code as subject, 'price of its payment' as what, p.price_units::text as booked,
-    least(p.due_units, e.units)::text as expected
+    least(${asked}, e.units)::text as expected
   from payments p
   join orders o on o.company_id = p.company_id and o.id = p.order_id
   join ledger_journals j on j.company_id = p.company_id and j.kind = 'payment' and j.cause_id = p.id
   join ledger_entries e on e.company_id = j.company_id and e.journal_id = j.id and e.account in ('payer_clearing', 'own_account')
-  where ${within(sql`p`)} and p.price_units is distinct from least(p.due_units, e.units) order by p.company_id, p.id`
+  where ${within(sql`p`)} and p.price_units is distinct from least(${asked}, e.units) order by p.company_id, p.id`
 
 /** The company's share of a payment, after its fee, which is rounded down. */
 const share = sql`(p.price_units - div(p.price_units * p.fee_bps, 10000))`

@@ -17,7 +17,7 @@ import {
   type PaymentStatus,
   updatePayment,
 } from './payment-queries.ts'
-import { acceptsLate, completedAt, minAcceptedUnits, nextCheckDelayMs } from './payment-rules.ts'
+import { acceptsLate, completedAt, minAcceptedUnits, nextCheckDelayMs, priceUnitsOf } from './payment-rules.ts'
 
 export type ReportDeps = {
   db: Db
@@ -113,10 +113,6 @@ async function applyEnding(scene: ReportCase, ending: Ending, providerStatus: st
 const movesOrder = ({ deps, payment }: ReportCase, { transfers }: SeenReport): boolean =>
   payment.channel !== 'crypto' || transfers.some(({ units }) => units >= deps.dustUnits)
 
-/** An attempt that another one replaced pays the order only at the price that the order has now. */
-const priceOf = ({ order, payment }: ReportCase): bigint =>
-  order.paymentId !== payment.id && order.to.units > payment.dueUnits ? order.to.units : payment.dueUnits
-
 const subjectOf = ({ order: { companyId, id: orderId }, payment }: ReportCase) =>
   ({ companyId, purpose: 'payment', subjectId: payment.id, orderId, isOver: payment.priceUnits !== null }) as const
 
@@ -141,10 +137,10 @@ type Verdict = {
 }
 
 function judge(scene: ReportCase, report: SeenReport, standing: Standing, clearance: Clearance): Verdict {
-  const { payment, policy } = scene
+  const { order, payment, policy } = scene
   const counted = undecidedUnits(report.final, standing)
   const seen = undecidedUnits(report.final + report.pending, standing)
-  const min = payment.priceUnits ?? minAcceptedUnits(priceOf(scene), policy)
+  const min = payment.priceUnits ?? minAcceptedUnits(priceUnitsOf(order, payment), policy)
   const moves = movesOrder(scene, report)
   const decided = report.final + report.pending - seen
   const at = completedAt(report.transfers, min + decided)
@@ -236,7 +232,7 @@ async function recordMoney(
   for (const transfer of report.unmatched) await recordUnmatchedTransfer(context, transfer)
   const { counted } = verdict
   if (order.paidAt === null && moved.paidAt !== null)
-    return bookOrderPaid(context, { received: counted, due: payment.dueUnits, feeBps: policy.feeBps })
+    return bookOrderPaid(context, { received: counted, due: priceUnitsOf(order, payment), feeBps: policy.feeBps })
   const kind = surplusOf(payment, moved, verdict)
   const lost = await bookMoney(context, { final: report.final, seen: report.final + report.pending, kind })
   if (payment.priceUnits !== null)

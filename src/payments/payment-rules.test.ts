@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { HOUR, MINUTE, SECOND } from '../kernel/clock.ts'
-import { acceptsLate, nextCheckDelayMs } from './payment-rules.ts'
+import type { Money } from '../kernel/money.ts'
+import { acceptsLate, nextCheckDelayMs, priceUnitsOf } from './payment-rules.ts'
 
 const ENDED = new Date('2026-03-01T12:00:00Z')
 type Policy = Parameters<typeof acceptsLate>[3]
@@ -39,4 +40,15 @@ test('an address to which nothing came is looked at in minutes, not all at once;
   for (const status of ['confirming', 'creating', 'closing', 'failed'] as const)
     assert.equal(nextCheckDelayMs(at(0), status), 2 * SECOND)
   assert.equal(nextCheckDelayMs(at(0, '7fff', 'binance'), 'awaiting'), 2 * SECOND)
+})
+
+test('an amount of its own stays the price at a shared address; a fresh rate changes it, at a provider only upwards', () => {
+  const to: Money = { asset: 'USDC', units: 54_000_000n }
+  const price = (dueUnits: bigint, channel: 'crypto' | 'binance' = 'crypto'): bigint =>
+    priceUnitsOf({ to }, { channel, dueUnits })
+  assert.equal(price(54_000_990n), 54_000_990n)
+  assert.equal(price(54_001_000n), 54_000_000n)
+  assert.equal(price(50_000_000n), 54_000_000n)
+  assert.equal(price(50_000_000n, 'binance'), 54_000_000n)
+  assert.equal(price(60_000_000n, 'binance'), 60_000_000n)
 })

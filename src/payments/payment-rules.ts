@@ -1,7 +1,21 @@
 import { HOUR } from '../kernel/clock.ts'
+import { OWN_AMOUNTS_UNITS } from '../kernel/own-amounts.ts'
 import { pollGapMs } from '../kernel/poll-gaps.ts'
+import type { Order } from '../orders/order.ts'
 import type { OrderStatus } from '../orders/order-states.ts'
 import type { Payment, PaymentPolicy, PaymentStatus } from './payment-queries.ts'
+
+/**
+ * What pays the order through this payment. A fresh rate changes the price of older payments too, except that a provider
+ * keeps asking for no less than it was told.
+ */
+export function priceUnitsOf(
+  { to }: Pick<Order, 'to'>,
+  { channel, dueUnits }: Pick<Payment, 'channel' | 'dueUnits'>,
+): bigint {
+  const isLower = channel === 'crypto' && dueUnits - to.units >= OWN_AMOUNTS_UNITS
+  return dueUnits < to.units || isLower ? to.units : dueUnits
+}
 
 /** The least that counts as paid: the due amount less the tolerance (a share of it, at most a fixed amount). */
 export function minAcceptedUnits(dueUnits: bigint, policy: PaymentPolicy): bigint {

@@ -7,7 +7,7 @@ import type { Order } from '../orders/order.ts'
 import { lockOrderById } from '../orders/order-queries.ts'
 import { allows } from '../orders/order-states.ts'
 import type { Payment } from '../payments/payment-queries.ts'
-import { fiatShare, fiatTotal } from './refund-amount.ts'
+import { fiatShare, fiatTotal, wholePriceUnits } from './refund-amount.ts'
 import type { RefundDeps } from './refund-deps.ts'
 import { countRefunds, insertRefund, isRefundReferenceUsed, type NewRefund } from './refund-queries.ts'
 import { closeUsedRecord, type Returned, readReturned } from './refund-records.ts'
@@ -112,7 +112,7 @@ export async function recordForeignRefund(
     const known = returned.refunds.reduce((sum, { units }) => sum + units, returned.besideUnits)
     const left = order.paidUnits - known
     const before = returned.refunds.reduce((sum, { fiatUnits }) => sum + fiatUnits, 0n)
-    const share = proportion(payment.dueUnits, fiat.units, order.from.units)
+    const share = proportion(wholePriceUnits(order, payment), fiat.units, order.from.units)
     const isRest = before + fiat.units >= fiatTotal(order, payment, returned)
     const units = isRest || share > left ? left : share
     if (units > 0n) await bookForeign(deps, tx, { order, payment, returned, units, fiatUnits: fiat.units, reference })

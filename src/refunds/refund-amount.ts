@@ -4,6 +4,7 @@ import { formatDecimal, parseMoney, proportion, proportionUp } from '../kernel/m
 import { feeOf, holderOf } from '../ledger/ledger-service.ts'
 import type { Order } from '../orders/order.ts'
 import { findPayment, type Payment } from '../payments/payment-queries.ts'
+import { priceUnitsOf } from '../payments/payment-rules.ts'
 import type { RefundDeps } from './refund-deps.ts'
 import type { Returned } from './refund-records.ts'
 
@@ -33,11 +34,18 @@ export function readUnits(order: Order, payment: Payment, returned: Returned, am
 }
 
 /**
+ * What the order’s price in its currency was in USDC. A provider that was told another price before a fresh rate counts
+ * by that.
+ */
+export const wholePriceUnits = (order: Order, payment: Payment): bigint =>
+  payment.channel === 'crypto' ? priceUnitsOf(order, payment) : payment.dueUnits
+
+/**
  * What came, in the order’s currency, without what was returned beside the order’s refunds. Rounded up: to the cent
  * what a provider took in fiat, because its report in USDC was rounded down.
  */
-export function fiatTotal(order: Order, { dueUnits }: Payment, { besideUnits }: Pick<Returned, 'besideUnits'>): bigint {
-  return proportionUp(order.from.units, order.paidUnits - besideUnits, dueUnits)
+export function fiatTotal(order: Order, payment: Payment, { besideUnits }: Pick<Returned, 'besideUnits'>): bigint {
+  return proportionUp(order.from.units, order.paidUnits - besideUnits, wholePriceUnits(order, payment))
 }
 
 /** The refund in the order’s currency; the exact rest when nothing is left. */
@@ -51,7 +59,7 @@ export function fiatShare(
   const done = settled.reduce((sum, { fiatUnits }) => sum + fiatUnits, 0n)
   const total = fiatTotal(order, payment, returned)
   const rest = total > done ? total - done : 0n
-  const share = proportion(order.from.units, units, payment.dueUnits)
+  const share = proportion(order.from.units, units, wholePriceUnits(order, payment))
   return all || share > rest ? rest : share
 }
 

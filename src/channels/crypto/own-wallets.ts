@@ -12,6 +12,7 @@ import {
 } from '../../chain/deposits/reservation-queries.ts'
 import type { Tx } from '../../db/db.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
+import { OWN_AMOUNTS_UNITS } from '../../kernel/own-amounts.ts'
 import { parseXpub } from '../../kernel/xpub.ts'
 import type { Channel } from '../channel.ts'
 import { ProviderRefusal } from '../provider-errors.ts'
@@ -31,8 +32,7 @@ export type OwnWallets = {
 
 /** A hundredth of a thousandth of a USDC. */
 const STEP_UNITS = 10n
-/** So that amounts differ by less than a thousandth. */
-const STEPS = 100
+const STEPS = Number(OWN_AMOUNTS_UNITS / STEP_UNITS)
 
 type Wanted = Parameters<Assign>[1]
 

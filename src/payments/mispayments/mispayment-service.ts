@@ -18,6 +18,7 @@ import {
   updatePayment,
   updatePaymentAccepted,
 } from '../payment-queries.ts'
+import { priceUnitsOf } from '../payment-rules.ts'
 import {
   countMispayments,
   findMispayment,
@@ -144,7 +145,7 @@ export async function acceptMispayment(
     const received = undecidedUnits(payment.receivedUnits, await readStanding(tx, payment))
     checkAcceptable(record, received)
     const now = new Date(deps.clock())
-    const due = payment.dueUnits
+    const due = priceUnitsOf(order, payment)
     const decidedBy = `${actor.kind}:${actor.id}`
     await giveUpOther(tx, scene, now)
     await updatePaymentAccepted(tx, payment, `accepted by ${decidedBy}`, now)
