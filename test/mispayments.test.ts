@@ -75,6 +75,24 @@ test('a part of an open order is booked at once; accepted, it is the price and t
   assert.equal(refused.error.code, 'REFUND_TOO_LARGE')
 })
 
+test('a part is not accepted as the price while the rest of the price is on the chain', async () => {
+  const order = await shop.createAwaiting()
+  const before = await payable()
+  await payFinally(order.toAddress, 30_000_000n)
+  await waitForRecord(order, 'under', 30_000_000n)
+  const [record] = await recordsOf(order)
+  await shop.chain.pay({ to: order.toAddress, units: 24_000_000n })
+  await shop.reaches(order.code, 'WAITING_CHAIN_CONFIRMATION')
+  const refused = await decide(record, 'accept')
+  assert.deepEqual([refused.status, refused.error.code], [409, 'OBJECT_CONFLICT'])
+  assert.match(refused.error.message, /More money .* Wait until it is final/)
+  await shop.makeFinal()
+  await shop.reaches(order.code, 'PAID')
+  assert.equal((await payable()) - before, 54_000_000n)
+  assert.deepEqual(await recordsOf(order), [])
+  await checkBooks()
+})
+
 test('late money of a cancelled order is accepted by a person, with what is too much left in suspense', async () => {
   const order = await shop.createAwaiting()
   await shop.host.call('POST', `cancel/${order.code}`, { as: shop.merchant })

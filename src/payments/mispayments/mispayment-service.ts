@@ -14,11 +14,12 @@ import {
   findPaymentPolicy,
   lockPayment,
   type Payment,
+  type PaymentPolicy,
   reconsiderPayment,
   updatePayment,
   updatePaymentAccepted,
 } from '../payment-queries.ts'
-import { priceUnitsOf } from '../payment-rules.ts'
+import { minAcceptedUnits, priceUnitsOf } from '../payment-rules.ts'
 import {
   countMispayments,
   findMispayment,
@@ -114,6 +115,16 @@ function checkAcceptable(record: Mispayment, counted: bigint): void {
   }
 }
 
+/** A part that is accepted while the whole price is on the chain would make the rest of it too much. */
+function checkNoneComes({ order, payment }: MispaymentCase, received: bigint, policy: PaymentPolicy): void {
+  if (order.status !== 'WAITING_CHAIN_CONFIRMATION') return
+  // final, and enough: only its provider does not call it complete
+  if (order.paymentId === payment.id && received >= minAcceptedUnits(priceUnitsOf(order, payment), policy)) return
+  throw new AppError('OBJECT_CONFLICT', {
+    message: 'More money for this order is on its way. Wait until it is final, then read the record again.',
+  })
+}
+
 /** Abandons the order’s other unpaid payment. */
 async function giveUpOther(tx: Tx, { order, payment }: MispaymentCase, now: Date): Promise<void> {
   if (order.paymentId === null || order.paymentId === payment.id) return
@@ -144,8 +155,9 @@ export async function acceptMispayment(
     const { order, payment, record } = scene
     const received = undecidedUnits(payment.receivedUnits, await readStanding(tx, payment))
     checkAcceptable(record, received)
+    const policy = await findPaymentPolicy(tx, order.companyId)
+    checkNoneComes(scene, received, policy)
     const now = new Date(deps.clock())
-    const due = priceUnitsOf(order, payment)
     const decidedBy = `${actor.kind}:${actor.id}`
     await giveUpOther(tx, scene, now)
     await updatePaymentAccepted(tx, payment, `accepted by ${decidedBy}`, now)
@@ -155,9 +167,8 @@ export async function acceptMispayment(
       requestId: context.requestId,
       change: { paidAt: now, paidUnits: received, paymentChannel: payment.channel, paymentId: payment.id },
     })
-    const { feeBps } = await findPaymentPolicy(tx, order.companyId)
-    const place = { tx, order, payment, now }
-    await bookOrderPaid(place, { received, due, feeBps }, { decidedBy, reason: body.reason ?? null })
+    const money = { received, due: priceUnitsOf(order, payment), feeBps: policy.feeBps }
+    await bookOrderPaid({ tx, order, payment, now }, money, { decidedBy, reason: body.reason ?? null })
     await context.remember(tx, null)
     await writeAudit(deps, tx, context, { record, action: 'mispayment.accept' })
   })
