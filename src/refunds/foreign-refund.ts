@@ -1,7 +1,7 @@
 import type { Tx } from '../db/db.ts'
 import { AppError } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
-import { convert, type Money, proportion } from '../kernel/money.ts'
+import { convert, formatMoney, type Money, proportion } from '../kernel/money.ts'
 import { bookRefund } from '../ledger/ledger-service.ts'
 import type { Order } from '../orders/order.ts'
 import { lockOrderById } from '../orders/order-queries.ts'
@@ -9,7 +9,13 @@ import { allows } from '../orders/order-states.ts'
 import type { Payment } from '../payments/payment-queries.ts'
 import { fiatShare, fiatTotal, wholePriceUnits } from './refund-amount.ts'
 import type { RefundDeps } from './refund-deps.ts'
-import { countRefunds, insertRefund, isRefundReferenceUsed, type NewRefund } from './refund-queries.ts'
+import {
+  countRefunds,
+  insertRefund,
+  isRefundReferenceUsed,
+  lockRefundReference,
+  type NewRefund,
+} from './refund-queries.ts'
 import { closeUsedRecord, type Returned, readReturned } from './refund-records.ts'
 import { bookingOf, settleRefundIn } from './refund-settle.ts'
 
@@ -93,21 +99,27 @@ export async function noticeForeignRefund(deps: RefundDeps, payment: Payment, re
   })
 }
 
+type ForeignNews = { reference: string; fiat: Money; providerStatus: string }
+
 /**
- * The provider reports a refund that did not start here. A repeated report is recorded once.
+ * The provider reports a refund that did not start here. A repeated report is recorded once. What no order can hold is a
+ * difference of the books, so that a person sees it before more money leaves.
  * @throws CHANNEL_UNAVAILABLE while our own refund is under way: the callback must come again
  */
 export async function recordForeignRefund(
   deps: RefundDeps,
   payment: Payment,
-  { reference, fiat }: { reference: string; fiat: Money },
+  { reference, fiat, providerStatus }: ForeignNews,
 ): Promise<void> {
-  await deps.db.tx(async (tx) => {
-    const order = await lockOrderById(tx, payment.companyId, payment.orderId)
-    if (!order || order.paymentId !== payment.id || fiat.asset !== order.from.asset) return
-    if (await isRefundReferenceUsed(tx, payment.companyId, payment.channel, reference)) return
+  const { companyId, channel } = payment
+  const unbooked = await deps.db.tx(async (tx) => {
+    const order = await lockOrderById(tx, companyId, payment.orderId)
+    if (!order) return null
+    await lockRefundReference(tx, payment, reference)
+    if (await isRefundReferenceUsed(tx, { companyId, channel }, reference)) return null
+    if (order.paymentId !== payment.id || fiat.asset !== order.from.asset) return order
     if (order.status === 'REFUNDING') throw new AppError('CHANNEL_UNAVAILABLE', { retryAfter: 60 })
-    if (!allows(order.status, 'revert')) return
+    if (!allows(order.status, 'revert')) return order
     const returned = await readReturned(tx, order)
     const known = returned.refunds.reduce((sum, { units }) => sum + units, returned.besideUnits)
     const left = order.paidUnits - known
@@ -115,6 +127,17 @@ export async function recordForeignRefund(
     const share = proportion(wholePriceUnits(order, payment), fiat.units, order.from.units)
     const isRest = before + fiat.units >= fiatTotal(order, payment, returned)
     const units = isRest || share > left ? left : share
-    if (units > 0n) await bookForeign(deps, tx, { order, payment, returned, units, fiatUnits: fiat.units, reference })
+    if (units <= 0n) return order
+    await bookForeign(deps, tx, { order, payment, returned, units, fiatUnits: fiat.units, reference })
+    return null
   })
+  if (!unbooked) return
+  const subject = `order ${unbooked.code}, refund ${reference}`
+  const expected = `${providerStatus}: ${formatMoney(fiat)} ${fiat.asset}`
+  await deps.books.note(
+    companyId,
+    'providers',
+    [{ companyId, subject, what: `word of ${channel}`, booked: `none, the order is ${unbooked.status}`, expected }],
+    [subject],
+  )
 }

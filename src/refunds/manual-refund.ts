@@ -1,24 +1,59 @@
 import type { Channel } from '../channels/channel.ts'
+import type { Tx } from '../db/db.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { AppError } from '../kernel/errors.ts'
 import { findPayment } from '../payments/payment-queries.ts'
 import type { MispaymentRefundDeps } from './mispayment-refund.ts'
 import { type ProofFile, proofAuditFacts } from './proof/proof-file.ts'
 import { keepProof } from './proof/proof-service.ts'
-import { isRefundReferenceUsed, type Refund } from './refund-queries.ts'
+import type { RefundDeps } from './refund-deps.ts'
+import { isRefundPolled, isRefundReferenceUsed, lockRefundReference, type Refund } from './refund-queries.ts'
 import { lockRefundWithOrder, settleRefundIn } from './refund-settle.ts'
 
-/** Whether a person must settle it: the channel cannot refund, has handed it over, or cannot report its state. */
-function isForPerson(channel: Channel | undefined, { status, nextCheckAt }: Refund): boolean {
-  if (channel?.checkRefundTransaction) return false
-  if (!channel?.refundPayment || (status === 'ready' && nextCheckAt === null)) return true
-  return channel.refundsByCallback === true && status === 'submitted'
+const conflict = (message: string): AppError => new AppError('OBJECT_CONFLICT', { message })
+
+/**
+ * Why a refund that only callbacks report on may not be settled with this reference: the provider has taken it, or is
+ * being asked to, and would pay it a second time.
+ */
+async function findTaken(deps: RefundDeps, tx: Tx, current: Refund, reference: string): Promise<string | null> {
+  const { channel, providerReference } = current
+  if (providerReference === reference) return null
+  if (providerReference !== null)
+    return (
+      `${channel} has taken this refund as ${providerReference} and reports its transfer by itself. Only if its ` +
+      `dashboard shows that one as transferred, settle it with ${providerReference} as the reference.`
+    )
+  return (await isRefundPolled(tx, current, new Date(deps.clock())))
+    ? `${channel} is being asked for this refund right now. Try again in a minute.`
+    : null
+}
+
+/**
+ * A person must settle it where the channel cannot refund, has handed it over, or lost its trace.
+ * @throws OBJECT_CONFLICT
+ */
+async function checkIsForPerson(
+  deps: RefundDeps,
+  tx: Tx,
+  { channel, current, reference }: { channel: Channel | undefined; current: Refund; reference: string },
+): Promise<void> {
+  const { status, nextCheckAt } = current
+  if (channel?.checkRefundTransaction)
+    throw conflict('This refund is proved by its transaction: POST /refunds/{id}/transaction.')
+  if (status !== 'ready' && status !== 'submitted')
+    throw conflict(`The refund is ${status}; it cannot be settled by hand.`)
+  if (!channel?.refundPayment || (status === 'ready' && nextCheckAt === null)) return
+  if (channel.refundsByCallback !== true || status !== 'submitted')
+    throw conflict(`${current.channel} sends its own refunds; no proof is needed.`)
+  const taken = await findTaken(deps, tx, current, reference)
+  if (taken !== null) throw conflict(taken)
 }
 
 /**
  * A person sent the money another way (provider withdrawal, bank, wallet) and gives a proof. One proof settles one
  * refund.
- * @throws OBJECT_CONFLICT where the chain or the provider proves the refund
+ * @throws OBJECT_CONFLICT where the chain or the provider proves the refund, or will pay it
  */
 export async function settleByHand(
   deps: MispaymentRefundDeps,
@@ -29,24 +64,14 @@ export async function settleByHand(
   const { actor } = context
   const payment = await findPayment(deps.db, refund.companyId, refund.paymentId)
   const channel = payment && (await deps.channels.forPayment(payment))
-  if (!isForPerson(channel, refund)) {
-    const message = channel?.checkRefundTransaction
-      ? 'This refund is proved by its transaction: POST /refunds/{id}/transaction.'
-      : `${refund.channel} sends its own refunds; no proof is needed.`
-    throw new AppError('OBJECT_CONFLICT', { message })
-  }
   const by = `${actor.kind}:${actor.id}`
   const { reference, statement, file } = proof
   await deps.db.tx(async (tx) => {
     const { refund: current } = await lockRefundWithOrder(tx, refund)
-    if (current.status !== 'ready' && current.status !== 'submitted') {
-      throw new AppError('OBJECT_CONFLICT', {
-        message: `The refund is ${current.status}; it cannot be settled by hand.`,
-      })
-    }
-    if (await isRefundReferenceUsed(tx, current.companyId, current.channel, reference)) {
-      throw new AppError('OBJECT_CONFLICT', { message: 'This reference already settled another refund.' })
-    }
+    await checkIsForPerson(deps, tx, { channel, current, reference })
+    await lockRefundReference(tx, current, reference)
+    if (await isRefundReferenceUsed(tx, current, reference))
+      throw conflict('This reference already settled another refund.')
     // nodes of 0.1.0 know it by these words
     const providerStatus = `sent by hand: ${statement}`
     await settleRefundIn(deps, tx, current, { actor: by, reference, txHash: null, providerStatus, isByHand: true })

@@ -216,16 +216,31 @@ export const updateRefundNextCheck = (tx: Tx, refund: Refund, nextCheckAt: Date 
     update refunds set next_check_at = ${nextCheckAt}
     where company_id = ${refund.companyId} and id = ${refund.id}`)
 
+type ReferenceScope = { companyId: string; channel: ChannelId; id?: string }
+
+/** Who asks whether a reference is used waits, until the transaction ends, for those who are about to use it. */
+export const lockRefundReference = (tx: Tx, { companyId, channel }: ReferenceScope, reference: string) =>
+  tx.run(sql`
+    select pg_advisory_xact_lock(hashtextextended(${`refund ${companyId} ${channel} ${reference}`}, 0))`)
+
+/** Whether another refund of this channel has it. */
 export async function isRefundReferenceUsed(
   q: Queryable,
-  companyId: string,
-  channel: ChannelId,
+  { companyId, channel, id }: ReferenceScope,
   reference: string,
 ): Promise<boolean> {
   const { used } = await q.one<{ used: boolean }>(sql`
     select exists (select 1 from refunds
-      where company_id = ${companyId} and channel = ${channel} and provider_reference = ${reference}) as used`)
+      where company_id = ${companyId} and channel = ${channel} and provider_reference = ${reference}
+        and id <> ${id ?? ''}) as used`)
   return used
+}
+
+/** Whether its provider is being asked about it now. */
+export async function isRefundPolled(tx: Tx, { companyId, id }: Refund, now: Date): Promise<boolean> {
+  const { polled } = await tx.one<{ polled: boolean }>(sql`
+    select coalesce(lease_until > ${now}, false) as polled from refunds where company_id = ${companyId} and id = ${id}`)
+  return polled
 }
 
 /** Polls the open refunds of a payment now. */

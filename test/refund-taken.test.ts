@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { sql } from '../src/db/db.ts'
+import { verifyLedger } from '../src/ledger/ledger-verify.ts'
+import { type Client, logInSuperAdmin } from './harness/accounts.ts'
+import { type Market, openMarket } from './harness/market.ts'
+import { listRefundsOf, type RefundData } from './harness/refunds.ts'
+import { eventually } from './harness/service.ts'
+
+// Crypto.com Pay: callbacks alone tell of refunds. A person who settles one by hand must not pay what it pays, too
+
+let market: Market
+let admin: Client
+
+before(async () => {
+  market = await openMarket()
+  admin = await logInSuperAdmin(market.host)
+})
+after(async () => {
+  try {
+    if (market) assert.equal((await verifyLedger(market.host.db)).difference, null)
+  } finally {
+    await market?.stop()
+  }
+})
+
+async function createPaid() {
+  const made = await market.createAwaiting('cryptopay')
+  await market.act(made.reference, 'pay')
+  await market.reaches(made.order.code, 'PAID')
+  return made
+}
+const revert = (code: string) => market.host.call('POST', `revert/${code}`, { as: market.merchant })
+const newest = async (orderId: string): Promise<RefundData | undefined> => (await listRefundsOf(market, orderId)).at(-1)
+
+async function startTaken() {
+  await market.tell('refund-pending', { provider: 'cryptopay' })
+  const made = await createPaid()
+  assert.equal((await revert(made.order.code)).status, 200)
+  const refund = await eventually(
+    () => newest(made.order._id),
+    (one) => one?.status === 'submitted' && /told by a callback/.test(one.message ?? ''),
+  )
+  assert.ok(refund)
+  const { reference } = await market.host.db.one<{ reference: string }>(
+    sql`select provider_reference as reference from refunds where id = ${refund._id}`,
+  )
+  return { ...made, refund, taken: reference }
+}
+
+/** As if the provider’s answer and its first callback had been lost. */
+const loseTrace = (ids: string[]) =>
+  eventually(
+    () =>
+      market.host.db.run(sql`
+        update refunds set provider_reference = null, next_check_at = now() + interval '1 hour'
+        where id = any(${ids}) and lease_until is null`),
+    (changed) => changed === ids.length,
+  )
+
+const settle = ({ _id }: RefundData, reference: string) =>
+  admin.post<RefundData>(`refunds/${_id}/settle`, { reference, statement: 'paid back by bank' })
+
+test('a refund that the provider has taken is settled by hand only as the one that it sent', async () => {
+  const { order, reference, refund, taken } = await startTaken()
+  const refused = await settle(refund, 'bank-2')
+  assert.deepEqual([refused.status, refused.error.code], [409, 'OBJECT_CONFLICT'])
+  assert.ok(refused.error.message.includes(`with ${taken} as the reference`), refused.error.message)
+  assert.equal((await settle(refund, taken)).data.status, 'settled')
+  await market.act(reference, 'refund-settle')
+  await market.reaches(order.code, 'FULL_REFUNDED')
+  assert.deepEqual(await differencesOf(refund), [])
+})
+
+test('a refund that the provider is just being asked for is not settled by hand', async () => {
+  const { refund } = await startTaken()
+  const { db } = market.host
+  await loseTrace([refund._id])
+  await db.run(sql`update refunds set lease_until = now() + interval '1 minute' where id = ${refund._id}`)
+  const early = await settle(refund, 'bank-3')
+  assert.equal(early.status, 409)
+  assert.match(early.error.message, /asked for this refund right now/)
+  await db.run(sql`update refunds set lease_until = null where id = ${refund._id}`)
+  assert.equal((await settle(refund, 'bank-3')).status, 200)
+})
+
+const differencesOf = ({ _id }: RefundData) =>
+  market.host.db.many<{ id: string; booked: string; expected: string; status: string }>(
+    sql`select id, booked, expected, status from ledger_differences where subject = ${`refund ${_id}`}`,
+  )
+
+test('a transfer that the provider reports of a refund settled by hand stops the money until a person has looked', async () => {
+  const { reference, refund, taken } = await startTaken()
+  await loseTrace([refund._id])
+  assert.equal((await settle(refund, 'bank-4')).status, 200)
+  await market.act(reference, 'refund-settle')
+  const [difference] = await eventually(
+    () => differencesOf(refund),
+    (found) => found.length > 0,
+  )
+  assert.deepEqual([difference?.booked, difference?.status], ['settled as bank-4', 'open'])
+  assert.match(difference?.expected ?? '', new RegExp(`^${taken}, .*: 50.00 EUR$`))
+  const { order } = await createPaid()
+  const held = await revert(order.code)
+  assert.deepEqual([held.status, held.error.code], [409, 'BOOKS_DIFFER'])
+  const explained = await admin.post(`ledger/differences/${difference?.id}/explain`, {
+    reason: 'the payer returned it',
+  })
+  assert.equal(explained.status, 200, explained.text)
+})
+
+test('one proof settles one refund, also when two people enter it at once', async () => {
+  for (let round = 0; round < 4; round += 1) {
+    const pair = [await startTaken(), await startTaken()]
+    const ids = pair.map(({ refund }) => refund._id)
+    await loseTrace(ids)
+    const answers = await Promise.all(pair.map(({ refund }) => settle(refund, `bank-both-${round}`)))
+    assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 409], `round ${round}`)
+  }
+})
