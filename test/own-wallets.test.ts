@@ -6,6 +6,7 @@ import { listSweepable } from '../src/chain/sweep/sweep-queries.ts'
 import { sql } from '../src/db/db.ts'
 import { deriveAddress } from '../src/kernel/xpub.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
+import { listTransferDifferences } from '../src/ledger/transfer-verify-queries.ts'
 import { listPaymentsByTransfers } from '../src/payments/payment-queries.ts'
 import { type Client, logIn, registerManager } from './harness/accounts.ts'
 import { newTestXpub } from './harness/chain.ts'
@@ -71,6 +72,9 @@ const heldBy = async (orderId: string): Promise<Record<string, string>> => {
     where j.order_id = ${orderId} group by e.account having sum(e.units) <> 0`)
   return Object.fromEntries(rows.map((row) => [row.account, row.units]))
 }
+
+const listWrong = () =>
+  listTransferDifferences(shop.host.db, companyId, [{ chainId: shop.chain.chainId, token: shop.chain.usdcAddress }], 10)
 
 const xpub = newTestXpub()
 
@@ -148,6 +152,7 @@ test('pool: each open order has an address of its own; when all serve, the payer
   await pay(second, second.units)
   await becomes(second.code, 'PAID')
   assert.equal((await verifyLedger(shop.host.db)).difference, null)
+  assert.deepEqual(await listWrong(), [], 'each order by its own transfers')
 })
 
 test('static: orders of one price differ in the fifth digit, and each is paid by its own amount alone', async () => {
@@ -179,6 +184,14 @@ test('static: orders of one price differ in the fifth digit, and each is paid by
   await becomes(first.code, 'PAID')
   assert.deepEqual(await heldBy(second.orderId), { own_account: '54000010', company_payable: '-54000010' })
   assert.equal((await verifyLedger(shop.host.db)).difference, null)
+  assert.deepEqual(await listWrong(), [], 'each order by its own transfers')
+  const setStatus = (status: string) =>
+    shop.host.db.run(sql`update chain_transfers set status = ${status}
+      where to_address = ${address.toLowerCase()} and units = ${String(second.units)}::numeric`)
+  await setStatus('orphaned')
+  const subjects = (await listWrong()).map(({ subject, booked, expected }) => [subject, booked, expected])
+  assert.deepEqual(subjects, [[`order ${second.code}`, '54000010', '0']], 'what is missing is missed of its order')
+  await setStatus('seen')
 })
 
 type Unmatched = {

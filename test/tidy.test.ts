@@ -60,8 +60,8 @@ const MAY_IMPORT: Record<string, string[]> = {
   keys: HTTP,
   // asks over HTTP as channels do
   screening: [...HTTP, 'audit', 'channels/provider-errors', 'channels/provider-http', 'companies', 'mail'],
-  // who decided about money stands in the audit log
-  ledger: [...HTTP, 'audit', 'mail', 'screening'],
+  // who decided about money stands in the audit log; whose a transfer is, the chain's reservations say
+  ledger: [...HTTP, 'audit', 'chain/deposits/reservation-queries', 'mail', 'screening'],
   // mails and pages share the words of a language
   mail: [...HTTP, 'texts'],
   texts: ['channels'],
@@ -69,7 +69,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   operator: [...HTTP, 'audit', 'chain', 'ledger'],
   rates: HTTP,
   webhooks: [...HTTP, 'audit', 'companies', 'mail'],
-  orders: [...HTTP, 'channels', 'companies', 'ledger', 'rates', 'webhooks'],
+  orders: [...HTTP, 'chain/deposits/reservation-queries', 'channels', 'companies', 'ledger', 'rates', 'webhooks'],
   payers: [...HTTP, 'audit', 'orders', 'rates'],
   compliance: [...HTTP, 'audit', 'companies', 'mail', 'orders', 'payers', 'rates', 'webhooks'],
   'compliance/sumsub': ['compliance/identity-provider'],

@@ -1,3 +1,4 @@
+import { IS_SHARED, SHARED_TRANSFERS } from '../chain/deposits/reservation-queries.ts'
 import { json, type Queryable, sql } from '../db/db.ts'
 import type { Difference } from './ledger-verify-queries.ts'
 
@@ -8,6 +9,7 @@ export type ChainToken = { chainId: number; token: string }
  * Payments at deposit addresses whose books do not fit the transfers that the chain's scanner wrote down: what counts
  * as final must have been seen, and what can no longer change must count. Addresses with news that have not reached
  * their payments yet are left out.
+ * Of an address that several payments share, each is compared with its own transfers.
  */
 export const listTransferDifferences = (
   q: Queryable,
@@ -20,17 +22,23 @@ export const listTransferDifferences = (
       select "chainId" as chain_id, lower(token) as token
       from jsonb_to_recordset(${json(tokens)}::jsonb) as t ("chainId" integer, token text)
     ), counted as (
-      select p.company_id, p.id, p.order_id, p.deposit_address, p.received_units - coalesce((select sum(m.units)
+      select p.company_id, p.id, p.order_id, p.deposit_address, p.own_account, p.merchant_reference,
+        ${IS_SHARED} as is_shared, p.received_units - coalesce((select sum(m.units)
         from mispayments m where m.company_id = p.company_id and m.payment_id = p.id and m.kind = 'orphaned'
           and m.status in ('open', 'borne')), 0) as units
       from payments p where p.company_id = ${companyId} and p.deposit_address is not null
+    ), arrived as (
+      select p.id as payment_id, t.* from counted p join chain_transfers t on t.to_address = p.deposit_address
+      where not p.is_shared
+      union all
+      select p.id, t.* from counted p cross join lateral (${SHARED_TRANSFERS}) as t where p.is_shared
     ), compared as (
       select c.company_id, c.order_id, c.deposit_address, c.units,
         coalesce(sum(t.units) filter (where t.status = 'seen' and k.token is not null), 0) as seen,
         coalesce(sum(t.units) filter (where t.final_at is not null and k.token is not null), 0) as settled,
         coalesce(bool_or(t.change > coalesce(f.after_change, 0)), false) as has_news
       from counted c
-      left join chain_transfers t on t.to_address = c.deposit_address
+      left join arrived t on t.payment_id = c.id
       left join tokens k on k.chain_id = t.chain_id and k.token = t.token
       left join payment_chain_cursors f on f.chain_id = t.chain_id
       where c.units > 0 or t.id is not null

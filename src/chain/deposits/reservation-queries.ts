@@ -82,17 +82,21 @@ export async function findFreeUnits(
 /** A block may say 15 seconds less than our clock. */
 const SINCE = sql`interval '15 seconds'`
 
-const IN_TIME = sql`r.from_at <= t.block_at + ${SINCE} and r.until_at >= t.block_at
+// `offset 0`: asked for each row, by index; as joins of whole tables these conditions are guessed wrong by far
+const IN_TIME = sql`t.block_at >= r.from_at - ${SINCE} and t.block_at <= r.until_at
   and not exists (select 1 from unmatched_transfers u
-    where u.company_id = r.company_id and u.transfer_id = t.id and u.status <> 'open')`
+    where u.company_id = r.company_id and u.transfer_id = t.id and u.status <> 'open' offset 0)`
 
 /**
- * Reservation `r` takes transfer `t`: of an address that serves one payment at a time what came since then, until the
- * next one; of an amount what has exactly this amount. What a person decided about is no one else's.
+ * Reservation `r` takes transfer `t` of exactly its amount until the next one of this amount. What a person decided
+ * about is no one else's.
  */
-const SERVES = sql`${IN_TIME} and not exists (select 1 from deposit_reservations n
-  where n.address = r.address and n.from_at > r.from_at and n.from_at <= t.block_at + ${SINCE}
-    and (r.units is null or n.units = r.units))`
+const SERVES_AMOUNT = sql`r.units = t.units and ${IN_TIME} and not exists (select 1 from deposit_reservations n
+  where n.address = r.address and n.units = r.units and n.from_at > r.from_at and n.from_at <= t.block_at + ${SINCE} offset 0)`
+
+/** Of an address that serves one payment at a time: what came since then, until the next one. */
+const SERVES_ALONE = sql`r.units is null and ${IN_TIME} and not exists (select 1 from deposit_reservations n
+  where n.address = r.address and n.from_at > r.from_at and n.from_at <= t.block_at + ${SINCE} offset 0)`
 
 /** Of another amount: what comes from the sender that was named, unless it is another payment's amount. */
 const IS_SENT = sql`${IN_TIME} and t.from_address = r.sender and not exists (select 1 from deposit_reservations o
@@ -102,25 +106,44 @@ const IS_SENT = sql`${IN_TIME} and t.from_address = r.sender and not exists (sel
 
 /** Whether any payment takes the transfer `t` to a shared address, without a person's decision. */
 export const IS_RESERVED = sql`(
-  exists (select 1 from deposit_reservations r where r.address = t.to_address and r.units = t.units and ${SERVES})
-  or exists (select 1 from deposit_reservations r where r.address = t.to_address and r.units is null and ${SERVES})
+  exists (select 1 from deposit_reservations r where r.address = t.to_address and ${SERVES_AMOUNT})
+  or exists (select 1 from deposit_reservations r where r.address = t.to_address and ${SERVES_ALONE})
   or exists (select 1 from deposit_reservations r
     where r.address = t.to_address and r.sender = t.from_address and ${IS_SENT}))`
 
-/** Which reservations `r` take which transfers `t`; each way by an index of its own. */
-const TAKES = (columns: Sql, only: Sql): Sql => sql`
-  select ${columns} from deposit_reservations r join chain_transfers t on t.to_address = r.address and t.units = r.units
-  where ${only} and ${SERVES}
-  union select ${columns} from deposit_reservations r join chain_transfers t on t.to_address = r.address
-  where ${only} and r.units is null and ${SERVES}
-  union select ${columns} from deposit_reservations r join chain_transfers t on t.to_address = r.address
+const RESERVATIONS = sql`deposit_reservations`
+
+/** Which of some reservations `r` take which transfers `t`; each way by an index of its own. */
+const TAKES = (columns: Sql, from: Sql, only: Sql): Sql => sql`
+  select ${columns} from ${from} r join chain_transfers t on t.to_address = r.address where ${only} and ${SERVES_AMOUNT}
+  union select ${columns} from ${from} r join chain_transfers t on t.to_address = r.address
+  where ${only} and ${SERVES_ALONE}
+  union select ${columns} from ${from} r join chain_transfers t on t.to_address = r.address
   where ${only} and r.units <> t.units and ${IS_SENT}`
+
+const IS_OF_PAYMENT = sql`company_id = p.company_id and reference = left(p.merchant_reference, 26)`
+
+/** Whether the deposit address of payment `p` serves other payments too. */
+export const IS_SHARED = sql`(p.own_account and exists (select 1 from deposit_reservations where ${IS_OF_PAYMENT}))`
+
+/** The transfers of payment `p` of a shared address: by what it asked for, or by a person's decision. */
+export const SHARED_TRANSFERS = sql`
+  select t.* from (
+    ${TAKES(sql`t.*`, sql`(select * from deposit_reservations where ${IS_OF_PAYMENT} offset 0)`, sql`true`)}
+    union select t.* from unmatched_transfers u join chain_transfers t on t.id = u.transfer_id
+    where u.company_id = p.company_id and u.reference = left(p.merchant_reference, 26)) as t
+  where p.own_account`
+
+/** The transfers of payment `p`: those to its address, and of a shared one its own alone. */
+export const TRANSFERS = sql`
+  select t.* from chain_transfers t where t.to_address = p.deposit_address and not ${IS_SHARED}
+  union all ${SHARED_TRANSFERS}`
 
 /** Ids of the transfers that belong to one reservation, by what it asked for or by a person's decision. */
 export async function listReservedTransfers(q: Queryable, { companyId, reference }: Reservation): Promise<string[]> {
   const mine = sql`r.company_id = ${companyId} and r.reference = ${reference}`
   const rows = await q.many<{ id: string }>(sql`
-    ${TAKES(sql`t.id`, mine)}
+    ${TAKES(sql`t.id`, RESERVATIONS, mine)}
     union select transfer_id from unmatched_transfers where company_id = ${companyId} and reference = ${reference}`)
   return rows.map(({ id }) => id)
 }
@@ -131,6 +154,6 @@ export const listTakers = (
   transferIds: readonly string[],
 ): Promise<{ companyId: string; reference: string }[]> =>
   q.many(sql`
-    ${TAKES(sql`r.company_id, r.reference`, sql`t.id = any(${[...transferIds]}::text[])`)}
+    ${TAKES(sql`r.company_id, r.reference`, RESERVATIONS, sql`t.id = any(${[...transferIds]}::text[])`)}
     union select company_id, reference from unmatched_transfers
     where transfer_id = any(${[...transferIds]}::text[]) and reference is not null`)
