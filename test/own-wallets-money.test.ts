@@ -88,3 +88,26 @@ test('a refund that a company sent from its own wallet is no debt to the operato
     { books: {}, owed: '0', verify: 'no difference', nextRefund: '200 ' },
   )
 })
+test('two orders paid at one static address: refunds go on, and the export names the right transaction of each', async () => {
+  const { manager, companyId, place, sell } = await openCompany({ MODE: 'static', ADDRESSES: newAddress() })
+  const [first, second, third] = [await sell(), await sell(), await place()]
+  const csv = (await manager.get<string>('confirm_conversion/download?format=csv')).text
+  const [names = '', ...lines] = csv.trim().split('\r\n')
+  const place_ = names.split(',').indexOf('transactionHash')
+  const hashOf = (code: string): string | undefined => {
+    const hash = lines.find((line) => line.includes(code))?.split(',')[place_]
+    return hash === first.txHash ? 'of the first' : hash === second.txHash ? 'of the second' : hash
+  }
+  const refund = await manager.post(`confirm_conversion/revert/${first.code}`, { amount: '1', address: newAddress() })
+  const differences = await shop.host.db.many<{ booked: string; expected: string }>(
+    sql`select booked, expected from ledger_differences where company_id = ${companyId}`,
+  )
+  assert.deepEqual(
+    {
+      export: { first: hashOf(first.code), second: hashOf(second.code), unpaid: hashOf(third.code) },
+      refund: `${refund.status} ${refund.error?.code ?? ''}`,
+      differences: differences.map(({ booked, expected }) => `${booked}, right is ${expected}`),
+    },
+    { export: { first: 'of the first', second: 'of the second', unpaid: '' }, refund: '200 ', differences: [] },
+  )
+})

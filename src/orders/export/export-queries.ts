@@ -1,3 +1,4 @@
+import { TRANSFERS } from '../../chain/deposits/reservation-queries.ts'
 import { joinSql, type Queryable, type RawRow, type Sql, sql, type Tx, unnamed } from '../../db/db.ts'
 import { filterSql, type OrderFilter, type OrderScope } from '../order-queries.ts'
 import { COLUMNS, type ColumnName } from './export-columns.ts'
@@ -115,7 +116,7 @@ export async function eachExportedOrder(
       ) fee on true
       left join lateral (
         select t.tx_hash
-        from payments p join chain_transfers t on t.to_address = p.deposit_address
+        from payments p cross join lateral (${TRANSFERS}) as t
         where o.payment_id is not null and p.company_id = o.company_id and p.order_id = o.id
           and p.deposit_address is not null and t.status = 'seen' and t.symbol = p.due_asset
         order by t.token = p.token_address desc, t.final_at is null, t.block_number, t.log_index limit 1

@@ -1,3 +1,4 @@
+import { TRANSFERS } from '../../chain/deposits/reservation-queries.ts'
 import { type Queryable, sql } from '../../db/db.ts'
 
 export type StoryRow = { at: Date; kind: string; facts: Record<string, string | number | null> }
@@ -59,7 +60,7 @@ const listAround = (q: Queryable, companyId: string, orderId: string, limit: num
     union all
     select t.first_seen_at, 'transfer', jsonb_build_object('txHash', t.tx_hash, 'network', t.chain_id, 'symbol', t.symbol, 'units', t.units::text,
         'fromAddress', t.from_address, 'status', t.status, 'block', t.block_number::text, 'finalAt', t.final_at)
-      from payments p join chain_transfers t on t.to_address = p.deposit_address and t.chain_id = p.network
+      from payments p join lateral (${TRANSFERS}) as t on t.chain_id = p.network
       where p.company_id = ${companyId} and p.order_id = ${orderId}
     union all
     select created_at, 'webhook', jsonb_build_object('id', id, 'event', event, 'status', status, 'url', url)
