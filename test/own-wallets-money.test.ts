@@ -68,6 +68,7 @@ test('a refund that a company sent from its own wallet is no debt to the operato
         .refunds[0],
     (one) => one?.status === 'ready' && one.message !== null,
   )
+  assert.equal(await findSettleable(shop.host.db, companyId), 0n, 'nor while it waits')
   // the company's people send it from their own wallet, and enter the transaction
   const txHash = await shop.chain.pay({ to, units: 54_000_000n })
   await shop.chain.mine(FINAL_AFTER)
@@ -110,4 +111,19 @@ test('two orders paid at one static address: refunds go on, and the export names
     },
     { export: { first: 'of the first', second: 'of the second', unpaid: '' }, refund: '200 ', differences: [] },
   )
+})
+
+test('undecided and ignored money in a company’s own wallet takes nothing from what the operator owes it', async () => {
+  const { manager, companyId, place, pay } = await openCompany({ MODE: 'xpub', XPUB: newTestXpub() })
+  const order = await place()
+  await pay(order.toAddress, 20_000_000n)
+  const record = await eventually(
+    async () =>
+      (await manager.get<{ mispayments: { _id: string }[] }>(`mispayments?code=${order.code}`)).data.mispayments[0],
+    (one) => one !== undefined,
+  )
+  const open = await findSettleable(shop.host.db, companyId)
+  const ignored = await manager.post(`mispayments/${record?._id}/ignore`, { reason: 'a gift' })
+  assert.equal(ignored.status, 200, ignored.text)
+  assert.deepEqual({ open, ignored: await findSettleable(shop.host.db, companyId) }, { open: 0n, ignored: 0n })
 })

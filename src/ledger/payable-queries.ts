@@ -1,18 +1,36 @@
-import { type Queryable, sql, type Tx } from '../db/db.ts'
+import { type Queryable, type Sql, sql, type Tx } from '../db/db.ts'
 
 /** Locks the company’s balance until the transaction ends. */
 export async function lockCompanyBalance(tx: Tx, companyId: string): Promise<void> {
   await tx.run(sql`select 1 from companies where id = ${companyId} for update`)
 }
 
+/** Payments whose money the company holds itself; an on-ramp delivers to our deposit addresses. */
+const IS_OWN = sql`p.own_account and p.channel <> 'coinbase'`
+
 /**
- * What may leave for a company, in USDC units: what is owed to it, less what it holds at its own accounts, less money
- * that left the chain without a decision. Negative: the company owes the operator.
+ * What a company holds at its own accounts, but was never part of what is owed to it: money that pays nothing (undecided,
+ * ignored, above the price), and refunds that it has yet to send.
+ */
+const KEPT = (companyId: string): Sql => sql`
+  select coalesce(sum(units), 0) from (
+    select m.units from mispayments m join payments p on p.company_id = m.company_id and p.id = m.payment_id
+    where m.company_id = ${companyId} and ${IS_OWN} and m.kind in ('under', 'late', 'duplicate', 'held', 'over')
+      and m.status in ('open', 'ignored', 'refunded')
+    union all
+    select case when r.status = 'settled' then 0 else r.units end - r.excess_units
+    from refunds r join payments p on p.company_id = r.company_id and p.id = r.payment_id
+    where r.company_id = ${companyId} and ${IS_OWN} and r.status not in ('rejected', 'refused')) as kept`
+
+/**
+ * What may leave for a company, in USDC units: what is owed to it, less what it holds of that at its own accounts, less
+ * money that left the chain without a decision. Negative: the company owes the operator.
  */
 export async function findSettleable(q: Queryable, companyId: string): Promise<bigint> {
   const { units } = await q.one<{ units: string }>(sql`
     select (select coalesce(-sum(units), 0) from ledger_entries
         where company_id = ${companyId} and account in ('company_payable', 'own_account') and asset = 'USDC')
+      + (${KEPT(companyId)})
       - (select coalesce(sum(units), 0) from mispayments
         where company_id = ${companyId} and kind = 'orphaned' and status = 'open') as units`)
   return BigInt(units)
@@ -43,7 +61,7 @@ export async function sumOpenFees(q: Queryable, companyId: string): Promise<bigi
           and p.price_units > 0 and r.created_at > settled.at)
       + (select coalesce(sum(${fee}), 0)
         from payments p join orders o on o.company_id = p.company_id and o.payment_id = p.id
-        where p.company_id = ${companyId} and p.own_account and p.channel <> 'coinbase' and p.price_units > 0
+        where p.company_id = ${companyId} and ${IS_OWN} and p.price_units > 0
           and o.paid_at > settled.at) as units
     from settled`)
   return BigInt(units)
