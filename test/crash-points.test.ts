@@ -36,7 +36,7 @@ import { chainEnv, type Instructions, type OrderData } from './harness/shop.ts'
 /** A phrase of BIP-39's published test vectors: nothing of worth may ever come to its addresses. */
 const PHRASE = 'legal winner thank year wave sausage worth useful legal winner thank yellow'
 const PRICE_UNITS = 54_000_000n
-const DESTINATION = '0x00000000000000000000000000000000000000aa'
+const DESTINATION = `0x${'aa'.repeat(20)}`
 
 let chain: TestChain
 let dataDir: string

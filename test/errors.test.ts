@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { after, before, test } from 'node:test'
+import { openAddressFaults } from '../src/assembly/chains.ts'
 import type { Channel } from '../src/channels/channel.ts'
 import { sql } from '../src/db/db.ts'
 import { AppError } from '../src/kernel/errors.ts'
@@ -126,6 +127,7 @@ test('CHANNEL_UNAVAILABLE: a provider that does not answer leaves the order PEND
         ...{ db, vault, clock, rates },
         audit: { write: async () => {}, verify: async () => ({ entries: 0, fault: null }) },
         tellEmailChanged: async () => {},
+        findAddressFault: openAddressFaults([]),
       },
       gate: async () => null,
       dustUnits: 10_000n,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { localSigner } from '../src/chain/payout/signer.ts'
 import { sql } from '../src/db/db.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { type Client, logInSuperAdmin, newEmail, waitForMail } from './harness/accounts.ts'
@@ -12,15 +13,26 @@ import {
   payoutEnv,
   refundReaches,
   revert,
+  revertPlainly,
 } from './harness/refunds.ts'
 import { eventually } from './harness/service.ts'
 import { type OrderData, openShop, type Shop } from './harness/shop.ts'
 
 let shop: Shop
 let admin: Client
+/** That pay refunds and their gas. */
+let wallets: string[]
 
 before(async () => {
-  shop = await openShop({ env: payoutEnv, allEvents: true })
+  let keys: Record<string, string> = {}
+  shop = await openShop({
+    env: async (chain) => {
+      keys = await payoutEnv(chain)
+      return keys
+    },
+    allEvents: true,
+  })
+  wallets = Object.values(keys).map((key) => localSigner(key).address)
   admin = await logInSuperAdmin(shop.host)
 })
 after(() => shop?.stop())
@@ -144,6 +156,57 @@ test('with approval on nothing is sent before a SuperAdmin says so; a rejected r
   assert.equal((await admin.post(`refunds/${refund._id}/reject`, { reason: 'too late' })).error.code, 'OBJECT_CONFLICT')
 })
 
+/** Addresses that are no payer's, as they are and in lower case. */
+async function listForeign(depositAddress: string): Promise<string[]> {
+  const other = await shop.createAwaiting()
+  const nobody = ['0', '9', 'ff', '100'].map((number) => `0x${number.padStart(40, '0')}`)
+  const foreign = [shop.chain.usdcAddress, depositAddress, other.toAddress, ...wallets]
+  return [...nobody, ...foreign, ...foreign.map((address) => address.toLowerCase())]
+}
+
+test('an address where a refund would be lost, or would pay an order, is refused wherever one is given', async () => {
+  const { host, merchant } = shop
+  const order = await createPaid(shop)
+  const asking = await createPaid(shop)
+  await revertPlainly(shop, asking.code)
+  const { _id: refundId } = await refundReaches(shop, asking.orderId, 'needs_address', false)
+  const fresh = await shop.create()
+  for (const address of await listForeign(order.toAddress)) {
+    const message = new URLSearchParams({ code: order.code, address })
+    const ways = {
+      userAddress: await shop.accept(fresh.code, { network: shop.chain.chainId, userAddress: address }),
+      'payerInformation.userAddress': await host.call('POST', 'payer-information', {
+        as: merchant,
+        body: { code: fresh.code, payerInformation: { userAddress: address } },
+      }),
+    }
+    const refundWays = [
+      await revertPlainly(shop, order.code, { address }),
+      await host.call('POST', `/api/next/refunds/${refundId}/address`, { as: merchant, body: { address } }),
+      await host.call('GET', `/api/next/refunds/address-message?${message}`, { as: merchant }),
+    ]
+    const answers = [...Object.entries(ways), ...refundWays.map((answer) => ['address', answer] as const)]
+    for (const [path, { status, error, text }] of answers) {
+      assert.deepEqual([status, error?.details?.[0]?.path], [422, path], `${address} ${text}`)
+      assert.match(text, /is lost|of this service|would pay that order/)
+    }
+  }
+  assert.equal((await orderOf(order.code)).status, 'PAID')
+  assert.equal((await orderOf(fresh.code)).status, 'INITIAL')
+})
+
+test('an address that was stated before such addresses were refused is not used', async () => {
+  const order = await createPaid(shop)
+  await shop.host.db.run(sql`
+    update payments set user_address = ${shop.chain.usdcAddress}, user_address_by = 'apiKey:1'
+    where order_id = ${order.orderId}`)
+  const refused = await revertPlainly(shop, order.code)
+  assert.deepEqual([refused.status, refused.error.details?.[0]?.path], [422, 'address'])
+  const to = newAddress()
+  assert.equal((await revert(shop, order.code, { address: to })).status, 200)
+  assert.equal((await refundReaches(shop, order.orderId, 'submitted', false)).address, to)
+})
+
 const postForm = (form: Record<string, string>): Promise<Response> =>
   fetch(`${shop.host.baseUrl}/refund`, { method: 'POST', redirect: 'manual', body: new URLSearchParams(form) })
 
@@ -162,7 +225,7 @@ test('without a destination the payer is asked by mail, sees the address twice, 
   const to = newAddress()
   const flip = (letter: string): string => (letter < 'a' ? letter.toLowerCase() : letter.toUpperCase())
   const mistyped = to.slice(0, 2) + to.slice(2).replace(/[a-f]/i, flip)
-  for (const wrong of ['0x12', mistyped, `0x${'0'.repeat(40)}`, shop.chain.usdcAddress, order.toAddress])
+  for (const wrong of ['0x12', mistyped, ...(await listForeign(order.toAddress))])
     assert.equal((await postForm({ code, token, address: wrong })).status, 422, wrong)
   const shown = await postForm({ code, token, address: to.toLowerCase() })
   assert.match(await shown.text(), new RegExp(to), 'the whole address, with its checksum')

@@ -311,11 +311,21 @@ test('a Safe’s file holds the authorizations; whoever submits them, the servic
   await checkBooks()
 })
 
-test('without a signer here, --sign says what to do; wrong use is exit code 2', async () => {
+test('without a signer here, --sign says what to do; wrong use, and a place that loses the money, is exit code 2', async () => {
   await createPaid(shop)
   const refused = await run(['--sign'])
   assert.equal(refused.code, 1)
   assert.match(refused.text, /only their public key is known.*--out/s)
+  const { toAddress } = await shop.createAwaiting()
+  for (const to of [`0x${'0'.repeat(40)}`, shop.chain.usdcAddress, toAddress, relayer]) {
+    const { code, text } = await run(['--out', file('lost.json'), '--to', to])
+    assert.deepEqual(
+      [code, text.includes(`${to} `) && text.includes('Name another address with --to')],
+      [2, true],
+      text,
+    )
+  }
+  assert.equal((await run(['--out', file('home.json'), '--to', wallet])).code, 0)
   const wrong = [['--sign', '--out', file('x')], ['fly'], ['--chain', '99'], ['--min', 'one']]
   const codes = await Promise.all(wrong.map(async (args) => (await run(args)).code))
   assert.deepEqual(codes, [2, 2, 2, 2])

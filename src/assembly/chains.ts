@@ -1,3 +1,4 @@
+import { KNOWN_ADDRESS_WORDS, openKnownAddresses } from '../chain/known-addresses.ts'
 import { SANDBOX_CHAIN_ID } from '../chain/networks.ts'
 import type { OpenChain } from '../chain/open-chains.ts'
 import { checkManualTransfer } from '../chain/payout/manual-transfer.ts'
@@ -5,6 +6,7 @@ import type { Config } from '../config/config.ts'
 import type { Db } from '../db/db.ts'
 import type { SettlementChain } from '../ledger/settlement-service.ts'
 import type { WalletNetwork } from '../pages/wallet/wallet-panel.ts'
+import type { PayerAddressDeps } from '../payers/payer-address.ts'
 
 export type Chains = readonly OpenChain[]
 
@@ -21,6 +23,15 @@ export const openExplorer =
     const base = chains.find(({ network }) => network.chainId === chainId)?.network.explorerUrl
     return base && /^0x[0-9a-f]{64}$/i.test(txHash) ? `${base}/tx/${txHash}` : null
   }
+
+/** Payers say where refunds go; money that is sent to one of these comes back to nobody. */
+export function openAddressFaults(chains: Chains): PayerAddressDeps['findAddressFault'] {
+  const findKnown = openKnownAddresses(chains)
+  return async (q, address) => {
+    const known = await findKnown(q, address)
+    return known && KNOWN_ADDRESS_WORDS[known]
+  }
+}
 
 /** What payers' wallets have to know. A chain of the sandbox is on this machine, and its address is no secret. */
 export const listWalletNetworks = (

@@ -19,7 +19,7 @@ import { eraseProofsOfOrder } from '../refunds/proof/proof-queries.ts'
 import { openRefundLinks } from '../refunds/refund-link.ts'
 import { webhookUrlFault } from '../webhooks/outbox/webhook-url.ts'
 import type { Accounts } from './accounts.ts'
-import { nameNetworks, openExplorer, settleOnAll } from './chains.ts'
+import { nameNetworks, openAddressFaults, openExplorer, settleOnAll } from './chains.ts'
 import { openPaymentChannels } from './channels.ts'
 import { openCompliance } from './compliance.ts'
 import { openAskForAddress, openMailReceipt, openMessages, openTellEmailChanged } from './messages.ts'
@@ -80,6 +80,7 @@ export function openCommerce(ground: ServiceBase, accounts: Accounts) {
   const payers: PayerDeps = {
     ...{ db, vault, clock, rates, audit, tellEmailChanged: openTellEmailChanged(mailer) },
     forget: openForget(ground),
+    findAddressFault: openAddressFaults(chains),
   }
   const kyc = openCompliance(ground, accounts, payers, wake)
   const links = openRefundLinks({ vault, payUrl: config.payUrl })

@@ -5,6 +5,7 @@ import { Registry } from 'prom-client'
 import { openAccounts } from '../assembly/accounts.ts'
 import { sandboxAccount, sandboxKeys, sandboxXpub } from '../assembly/sandbox-wallets.ts'
 import { bookSweepDone } from '../assembly/sweeps.ts'
+import { KNOWN_ADDRESS_WORDS, openKnownAddresses } from '../chain/known-addresses.ts'
 import { type OpenChain, openChains } from '../chain/open-chains.ts'
 import { web3signer } from '../chain/payout/web3signer.ts'
 import { type SignDeposit, type SweepBatch, signBatch, signerOfAccount } from '../chain/sweep/sweep-batch.ts'
@@ -93,6 +94,15 @@ async function planAll({ config, db, chains, options }: Work): Promise<ChainPlan
   return plans
 }
 
+/** @throws UsageError where the money would be lost, or pay an order */
+async function checkDestination({ db, chains, options }: Work): Promise<void> {
+  if (options.to === undefined) return
+  const to = readAddress(options.to)
+  if (chains.some(({ open }) => open.payouts?.address.toLowerCase() === to.toLowerCase())) return
+  const known = await openKnownAddresses(chains.map(({ open }) => open))(db, to)
+  if (known !== null) throw new UsageError(`${to} ${KNOWN_ADDRESS_WORDS[known]}. Name another address with --to.`)
+}
+
 /** The wallet that pays, unless the person says otherwise. */
 function destinationOf({ chains, options }: Work, chainId: number): string {
   if (options.to !== undefined) return readAddress(options.to)
@@ -104,6 +114,7 @@ function destinationOf({ chains, options }: Work, chainId: number): string {
 /** @throws Error when nothing is to be moved */
 async function makeFreshBatch(work: Work): Promise<Screened> {
   const days = integer(work.options['valid-days'], 'valid-days', 60)
+  await checkDestination(work)
   const to = (chainId: number): string => destinationOf(work, chainId)
   const now = new Date(systemClock())
   const plans = await planAll(work)

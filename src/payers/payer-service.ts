@@ -3,7 +3,7 @@ import type { Db, Queryable, Tx } from '../db/db.ts'
 import type { Actor } from '../http/actor.ts'
 import { hasFreshFactor } from '../http/permissions.ts'
 import type { RequestContext } from '../http/request-context.ts'
-import { isCountry, isSiret, readAddress } from '../kernel/addresses.ts'
+import { isCountry, isSiret } from '../kernel/addresses.ts'
 import { type Clock, DAY } from '../kernel/clock.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { convert, parseMoney } from '../kernel/money.ts'
@@ -11,11 +11,12 @@ import type { Vault } from '../kernel/vault.ts'
 import type { Order } from '../orders/order.ts'
 import { findReachableOrder, lockReachableOrder } from '../orders/order-service.ts'
 import type { Rates } from '../rates/rate-service.ts'
+import { type PayerAddressDeps, readPayerAddress } from './payer-address.ts'
 import * as queries from './payer-queries.ts'
 import type { PayerInformation, SavePayerBody } from './payer-schemas.ts'
 import { isBeforePaid, noteOf, type Written } from './payer-word.ts'
 
-export type PayerDeps = {
+export type PayerDeps = PayerAddressDeps & {
   db: Db
   vault: Vault
   clock: Clock
@@ -30,12 +31,12 @@ export type PayerDeps = {
 const contextOf = (orderId: string): string => `order:${orderId}:payer`
 
 /** Every field is optional; a given one must be valid. @throws VALIDATION_FAILED */
-function checkPayer(payer: PayerInformation, path: string): void {
+async function checkPayer(deps: PayerDeps, payer: PayerInformation, path: string): Promise<void> {
   const at = (name: string): string => (path === '' ? name : `${path}.${name}`)
   if (payer.country !== undefined && !isCountry(payer.country)) {
     throw invalid(at('country'), 'must be an ISO 3166-1 country code: two capital letters, such as FR')
   }
-  if (payer.userAddress !== undefined) readAddress(at('userAddress'), payer.userAddress)
+  if (payer.userAddress !== undefined) await readPayerAddress(deps, deps.db, at('userAddress'), payer.userAddress)
   if (payer.companySiret !== undefined && !isSiret(payer.companySiret)) {
     throw invalid(at('companySiret'), 'must be 14 digits with a valid check digit')
   }
@@ -142,7 +143,7 @@ export function writePayerAudit(
 export async function savePayer(deps: PayerDeps, context: RequestContext, body: SavePayerBody): Promise<void> {
   const { actor } = context
   const { payerInformation: given } = body
-  checkPayer(given, 'payerInformation')
+  await checkPayer(deps, given, 'payerInformation')
   await deps.db.tx(async (tx) => {
     const order = await lockReachableOrder(tx, actor, body.code)
     await store(deps, tx, { order, actor }, given)

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { openAddressFaults } from '../../src/assembly/chains.ts'
 import type { Audit } from '../../src/audit/audit.ts'
 import { type Channel, NO_INSTRUCTIONS } from '../../src/channels/channel.ts'
 import { sql } from '../../src/db/db.ts'
@@ -87,6 +88,7 @@ export async function startModelWorld({ fetchPayment }: Partial<Channel> = {}): 
     rates: openRates({ config: config.rates, db, clock, log }),
     audit: NO_AUDIT,
     tellEmailChanged: async () => {},
+    findAddressFault: openAddressFaults([]),
   }
   const channels = openChannels([fetchPayment ? { ...provider, fetchPayment } : provider])
   const books = openBooks({ db, clock, log, alarm: async () => {}, tokens: [] })

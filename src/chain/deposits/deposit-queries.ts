@@ -37,6 +37,11 @@ export const findDepositByReference = (
   q.maybe(sql`
     select ${COLUMNS} from deposit_addresses where company_id = ${key.companyId} and reference = ${key.reference}`)
 
+/** Whether the address (lower case) was ever given out, on any chain and for any company. */
+export async function isDepositAddress(q: Queryable, address: string): Promise<boolean> {
+  return (await q.maybe(sql`select 1 from deposit_addresses where address = ${address}`)) !== undefined
+}
+
 /** How many addresses are watched at that time or later; counts no further than `limit`. */
 export async function countWatched(q: Queryable, at: Date, limit: number): Promise<number> {
   const { count } = await q.one<{ count: bigint }>(sql`

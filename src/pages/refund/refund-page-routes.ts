@@ -10,7 +10,6 @@ import type { Html } from '../../kernel/html.ts'
 import type { Lang } from '../../kernel/lang.ts'
 import { Type } from '../../kernel/schema.ts'
 import { findOrderByCode } from '../../orders/order-queries.ts'
-import { findPayment } from '../../payments/payment-queries.ts'
 import { confirmRefundAddress } from '../../refunds/destination/refund-address.ts'
 import type { RefundDeps } from '../../refunds/refund-deps.ts'
 import type { LinkKind, RefundLinks } from '../../refunds/refund-link.ts'
@@ -28,8 +27,6 @@ export type RefundPageDeps = RefundDeps & {
   links: RefundLinks
   payUrl: string
   networkName(chainId: number): string
-  /** Contracts that can never be a payer's wallet, in lower case. */
-  tokens: readonly string[]
 }
 
 const OPEN = { open: true, page: true } as const
@@ -42,7 +39,7 @@ const Form = Type.Object({
 
 type PageParams = Pick<RefundPage, 'code' | 'token'>
 type Shown = { lang: Lang; shop: Shop | null }
-type Found = RefundPage & { depositAddress: string | null; link: LinkKind }
+type Found = RefundPage & { link: LinkKind }
 
 /** The page behind the link in the mail: a payer says where a refund goes, sees the address once more, and confirms. */
 export const refundPageRoutes: FastifyPluginAsyncTypebox<RefundPageDeps> = async (app, deps) => {
@@ -70,15 +67,13 @@ export const refundPageRoutes: FastifyPluginAsyncTypebox<RefundPageDeps> = async
     const links = refunds.map((refund) => ({ refund, link: deps.links.kindOf(refund.id, token) }))
     const { refund, link } = links.find((one) => one.link !== null) ?? {}
     if (!order || !refund || !link) throw new AppError('OBJECT_NOT_FOUND')
-    const payment = await findPayment(deps.db, order.companyId, refund.paymentId)
     const network = refund.network === null ? '' : deps.networkName(refund.network)
-    const depositAddress = payment?.instructions?.toAddress ?? null
     const shop = await readShop(deps.db, order.companyId)
-    return { lang: languageOf(request), shop, network, refund, link, code, token, action, basePath, depositAddress }
+    return { lang: languageOf(request), shop, network, refund, link, code, token, action, basePath }
   }
 
   /** The address with its checksum, or what is wrong with it in the payer's words. */
-  const check = ({ lang, depositAddress }: Found, text: string): { address: string } | { fault: string } => {
+  const check = async ({ lang }: Found, text: string): Promise<{ address: string } | { fault: string }> => {
     const texts = TEXTS[lang].refund
     let address: string
     try {
@@ -86,9 +81,8 @@ export const refundPageRoutes: FastifyPluginAsyncTypebox<RefundPageDeps> = async
     } catch {
       return { fault: texts.invalid }
     }
-    const lower = address.toLowerCase()
-    const foreign = /^0x0{40}$/.test(lower) || deps.tokens.includes(lower) || lower === depositAddress?.toLowerCase()
-    return foreign ? { fault: texts.notYours } : { address }
+    const fault = await deps.payers.findAddressFault(deps.db, address)
+    return fault === null ? { address } : { fault: texts.notYours }
   }
 
   app.setErrorHandler((thrown, request, reply) => {
@@ -117,7 +111,7 @@ export const refundPageRoutes: FastifyPluginAsyncTypebox<RefundPageDeps> = async
     const { body } = request
     const page = await find(request, body)
     if (page.refund.status !== 'needs_address') return send(reply, 200, renderRefundState(page), page)
-    const checked = check(page, body.address)
+    const checked = await check(page, body.address)
     if ('fault' in checked) return send(reply, 422, renderAddressForm(page, body.address, checked.fault), page)
     if (body.confirmed !== checked.address) return send(reply, 200, renderAddressCheck(page, checked.address), page)
     const said = { address: checked.address, link: page.link }

@@ -1,13 +1,13 @@
 import type { Channel, ChannelId } from '../../channels/channel.ts'
 import type { Tx } from '../../db/db.ts'
 import { nameOf, type RequestContext } from '../../http/request-context.ts'
-import { readAddress } from '../../kernel/addresses.ts'
 import { crashPoint } from '../../kernel/crash-point.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
 import type { Order } from '../../orders/order.ts'
 import { readPageUrl } from '../../orders/order-rules.ts'
 import { findReachableOrder, lockReachableOrder } from '../../orders/order-service.ts'
 import { nextStatus } from '../../orders/order-states.ts'
+import { readPayerAddress } from '../../payers/payer-address.ts'
 import { checkIdentity, findEuroRate, notePayerEmail, writePayerAudit } from '../../payers/payer-service.ts'
 import { writerOf } from '../../payers/payer-word.ts'
 import { findPayment, lockPayment, type Payment, updatePayment } from '../payment-queries.ts'
@@ -101,7 +101,8 @@ type OpenedPayment = { order: Order; payment: Payment; fresh: boolean } | { refu
 async function openPayment(deps: AcceptDeps, request: AcceptRequest, choice: Choice): Promise<OpenedPayment> {
   const { body, context } = request
   const { channel, own, network } = choice
-  const userAddress = body.userAddress === undefined ? null : readAddress('userAddress', body.userAddress)
+  const given = body.userAddress
+  const userAddress = given === undefined ? null : await readPayerAddress(deps.payers, deps.db, 'userAddress', given)
   const cancelUrl = readPageUrl('cancelUrl', body.cancelUrl)
   const returnUrl = readPageUrl('returnUrl', body.returnUrl)
   const euroRate = await findEuroRate(deps.payers)

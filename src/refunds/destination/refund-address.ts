@@ -5,6 +5,7 @@ import { AppError, invalid } from '../../kernel/errors.ts'
 import type { Order } from '../../orders/order.ts'
 import { lockReachableOrder } from '../../orders/order-service.ts'
 import { nextStatus } from '../../orders/order-states.ts'
+import { checkPayerAddress } from '../../payers/payer-address.ts'
 import { findMispayment } from '../../payments/mispayments/mispayment-queries.ts'
 import { findPayment } from '../../payments/payment-queries.ts'
 import { findPaymentOf, readUnits } from '../refund-amount.ts'
@@ -115,6 +116,7 @@ export async function readAddressMessage(
   request: MessageRequest,
 ): Promise<{ message: string; facts: RefundFacts }> {
   const { address = '' } = readWanted({ address: request.address })
+  await checkPayerAddress(deps.payers, deps.db, 'address', address)
   return deps.db.tx(async (tx) => {
     const order = await lockReachableOrder(tx, actor, request.code)
     const refunds = await listRefundsOfOrder(tx, order.companyId, order.id)

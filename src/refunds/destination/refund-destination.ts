@@ -3,6 +3,7 @@ import type { Actor } from '../../http/actor.ts'
 import { readAddress } from '../../kernel/addresses.ts'
 import { invalid } from '../../kernel/errors.ts'
 import type { Order } from '../../orders/order.ts'
+import { checkPayerAddress } from '../../payers/payer-address.ts'
 import { findPayerContact, type PayerContact } from '../../payers/payer-service.ts'
 import { speaksForPayer, type Written, writerOf } from '../../payers/payer-word.ts'
 import type { Payment } from '../../payments/payment-queries.ts'
@@ -76,6 +77,7 @@ export async function findDestination(
   wanted: Wanted,
 ): Promise<Destination> {
   const { order, payment, actor } = scene
+  if (wanted.address !== undefined) await checkPayerAddress(deps.payers, tx, 'address', wanted.address)
   const known = await findPayerContact(deps.payers, tx, order)
   const believed = { email: known.email, proposedAddress: null, proposedBy: null, status: 'ready' } as const
   if ((await deps.channels.forPayment(payment, tx))?.refundsToAddress !== true)
@@ -84,16 +86,18 @@ export async function findDestination(
   const isWanted = ({ address }: Statement): boolean =>
     wanted.address === undefined || sameAddress(address, wanted.address)
   const word = statements.find((statement) => statement.isWord && isWanted(statement))
+  const stated = word ?? statements.find(isWanted)
+  // it was stored before such addresses were refused
+  if (stated) await checkPayerAddress(deps.payers, tx, 'address', stated.address)
   if (word) {
     const { by, at, source, address } = word
     return { ...believed, address, addressProof: { kind: 'stated', by, at, source } }
   }
-  const written = statements.find(isWanted)
-  const address = wanted.address ?? written?.address
+  const address = wanted.address ?? stated?.address
   const open = { address: null, addressProof: null, email: known.email, status: 'needs_address' } as const
   if (address === undefined) return { ...open, proposedAddress: null, proposedBy: null }
   const earlier = scene.proposed?.address && sameAddress(scene.proposed.address, address) ? scene.proposed.by : null
-  const proposer = earlier ?? written?.by ?? null
+  const proposer = earlier ?? stated?.by ?? null
   const proposal = { ...open, proposedAddress: address, proposedBy: proposer ?? writerOf(actor) }
   if (wanted.addressProof === undefined) return proposal
   const proof = await prove(tx, scene, address, wanted.addressProof)

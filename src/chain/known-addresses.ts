@@ -1,0 +1,40 @@
+import type { Queryable } from '../db/db.ts'
+import { isDepositAddress } from './deposits/deposit-queries.ts'
+import type { OpenChain } from './open-chains.ts'
+
+/** What an address is known as; money that is sent back must reach none of them. */
+export type KnownAddress = 'reserved' | 'token' | 'wallet' | 'deposit'
+
+export type FindKnownAddress = (q: Queryable, address: string) => Promise<KnownAddress | null>
+
+/** Zero, where tokens are burned, and what chains keep for precompiled contracts (EIP-1352). */
+const RESERVED = /^0x0{36}/
+
+/** Tells the addresses that are no payer's: of nobody, of a token, of one of our wallets, of an order on any chain. */
+export function openKnownAddresses(
+  chains: readonly Pick<OpenChain, 'network' | 'payouts' | 'relayerSigner'>[],
+): FindKnownAddress {
+  const inLowerCase = (addresses: (string | undefined)[]): Set<string> =>
+    new Set(addresses.flatMap((address) => address?.toLowerCase() ?? []))
+  const tokens = inLowerCase(
+    chains.flatMap(({ network }) => [network.usdcAddress, ...network.otherTokens.map(({ address }) => address)]),
+  )
+  const wallets = inLowerCase(
+    chains.flatMap(({ payouts, relayerSigner }) => [payouts?.address, relayerSigner?.address]),
+  )
+  return async (q, given) => {
+    const address = given.toLowerCase()
+    if (RESERVED.test(address)) return 'reserved'
+    if (tokens.has(address)) return 'token'
+    if (wallets.has(address)) return 'wallet'
+    return (await isDepositAddress(q, address)) ? 'deposit' : null
+  }
+}
+
+/** In a sentence that begins with the address or the field. */
+export const KNOWN_ADDRESS_WORDS: Readonly<Record<KnownAddress, string>> = {
+  reserved: 'belongs to nobody: money that is sent there is lost',
+  token: 'is the contract of a token: money that is sent there is lost',
+  wallet: 'is a wallet of this service',
+  deposit: 'is the deposit address of an order: money that is sent there would pay that order',
+}
