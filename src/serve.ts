@@ -17,7 +17,7 @@ import type { Handover } from './commands/serve/messages.ts'
 import { type DemoCredentials, demoButtonId, makeDemo } from './companies/demo.ts'
 import { type Config, ConfigError, NO_CHAIN } from './config/config.ts'
 import { readKyc } from './config/kyc-config.ts'
-import { readMasterKey } from './config/master-key.ts'
+import { chooseMasterKey } from './config/master-key.ts'
 import { finishRestore } from './db/backup/restore-backup.ts'
 import { type Db, openDb } from './db/db.ts'
 import { lockDataDir } from './db/embedded/data-dir-lock.ts'
@@ -205,10 +205,11 @@ export async function openOwned(
   mkdirSync(config.dataDir, { recursive: true })
   const own = shared ? null : await openDatabase(config, say, closers)
   const connectionString = own ?? shared?.connectionString ?? config.databaseUrl ?? ''
-  const masterKey = readMasterKey(config)
-  const vault = openVault(masterKey, config.previousMasterKeys)
-  const claimed = claimOf(config, masterKey)
+  const chosen = chooseMasterKey(config)
+  const vault = openVault(chosen.key, config.previousMasterKeys)
+  const claimed = claimOf(config, chosen.key)
   await refuseUnfit(databaseChecks(connectionString, claimed))
+  chosen.keep()
   const sandbox = shared ? handedSandbox(shared) : await openSandbox(config, vault, say, closers)
   if (!shared) {
     const onApplied = startProgress(say, 'Migrations', 'applied')

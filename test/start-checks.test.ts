@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -159,6 +159,16 @@ test('the other mode, and another key, are refused before anything is written; a
       MASTER_KEY: other,
     })
     assert.deepEqual([admin.code, /master-key:/.test(admin.text)], [1, true])
+    const bare = join(folder, 'no-key')
+    for (const args of [['serve'], ['admin', 'rotate-keys', '--yes']]) {
+      const keyless = await run(args, { DATABASE_URL: database.connectionString, DATA_DIR: bare })
+      assert.deepEqual([keyless.code, /master-key:/.test(keyless.text)], [1, true], keyless.text)
+    }
+    assert.equal(
+      existsSync(join(bare, 'master.key')),
+      false,
+      'a key that fits nothing would be taken for the right one',
+    )
     assert.deepEqual(await fingerprint(database), before)
     const next = randomBytes(32)
     const rotated = claimOf({ mode: 'sandbox', previousMasterKeys: [key] }, next)

@@ -1,6 +1,6 @@
 import { claimOf } from '../checks/installation-checks.ts'
 import { type Config, ConfigError } from '../config/config.ts'
-import { readMasterKey } from '../config/master-key.ts'
+import { chooseMasterKey } from '../config/master-key.ts'
 import { type Db, openDb } from '../db/db.ts'
 import { findInstallationFaults, readInstallation } from '../db/installation.ts'
 import { migrate } from '../db/migrate.ts'
@@ -17,15 +17,16 @@ export async function withDatabase<Result>(
   work: (db: Db, vault: Vault) => Promise<Result>,
 ): Promise<Result> {
   return withDatabaseServer(config, say, async (connectionString) => {
-    const masterKey = readMasterKey(config)
-    const faults = findInstallationFaults(await readInstallation(connectionString), claimOf(config, masterKey))
+    const chosen = chooseMasterKey(config)
+    const faults = findInstallationFaults(await readInstallation(connectionString), claimOf(config, chosen.key))
     if (faults.length > 0) throw new ConfigError(faults.map(({ check, message, fix }) => `${check}: ${message} ${fix}`))
+    chosen.keep()
     await migrate(config.databaseDirectUrl ?? connectionString)
     const db = openDb({
       ...{ connectionString, max: 4, prepared: config.databasePrepared, applicationName: 'comptoir-command' },
     })
     try {
-      return await work(db, openVault(masterKey, config.previousMasterKeys))
+      return await work(db, openVault(chosen.key, config.previousMasterKeys))
     } finally {
       await db.close()
     }

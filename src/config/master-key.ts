@@ -15,14 +15,24 @@ export function findMasterKey({ masterKey, dataDir }: KeyPlace): Buffer | undefi
   throw new Error(`${path} does not hold 32 bytes in base64. Restore it: without it nothing sealed can be read.`)
 }
 
-/** The configured master key, or in the sandbox one that is made once and kept in the data directory (mode 0600). */
-export function readMasterKey(config: KeyPlace): Buffer {
+/** `keep` writes a new key into the data directory (mode 0600); it does nothing with a known one. */
+export type ChosenKey = { key: Buffer; keep(): void }
+
+/**
+ * The configured master key, or in the sandbox one that is made once. A database may turn out to have another one, so a
+ * new key is kept only by `keep`, after the checks.
+ */
+export function chooseMasterKey(config: KeyPlace): ChosenKey {
   const known = findMasterKey(config)
-  if (known) return known
-  mkdirSync(config.dataDir, { recursive: true })
-  const path = join(config.dataDir, 'master.key')
-  const key = randomBytes(32)
-  writeFileSync(path, `${key.toString('base64')}\n`, { mode: 0o600, flag: 'wx' })
-  chmodSync(path, 0o600)
-  return key
+  const key = known ?? randomBytes(32)
+  return {
+    key,
+    keep() {
+      if (known) return
+      mkdirSync(config.dataDir, { recursive: true })
+      const path = join(config.dataDir, 'master.key')
+      writeFileSync(path, `${key.toString('base64')}\n`, { mode: 0o600, flag: 'wx' })
+      chmodSync(path, 0o600)
+    },
+  }
 }

@@ -6,7 +6,7 @@ import { openAccounts } from '../../assembly/accounts.ts'
 import { type Commerce, openCommerce } from '../../assembly/commerce.ts'
 import type { ServiceBase } from '../../assembly/service-base.ts'
 import type { Config } from '../../config/config.ts'
-import { readMasterKey } from '../../config/master-key.ts'
+import { findMasterKey } from '../../config/master-key.ts'
 import { openDb } from '../../db/db.ts'
 import { findRestored, type Restored, updateReconciledRestore } from '../../db/restored-queries.ts'
 import { systemClock } from '../../kernel/clock.ts'
@@ -142,7 +142,9 @@ export const runReconcile: OperatorCommand = async (given: Config, args, say) =>
     try {
       const restored = await findRestored(db)
       if (!restored) throw new Error('This database was not restored from a backup; there is nothing to reconcile.')
-      const vault = openVault(readMasterKey(config), config.previousMasterKeys)
+      const key = findMasterKey(config)
+      if (!key) throw new Error('There is no master key. Set the MASTER_KEY with which the service runs.')
+      const vault = openVault(key, config.previousMasterKeys)
       const log = pino({ level: 'silent' })
       const base: ServiceBase = { config, db, vault, clock: systemClock, log, metrics: new Registry() }
       const accounts = openAccounts(base)

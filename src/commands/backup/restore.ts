@@ -51,7 +51,8 @@ export const runRestore: OperatorCommand = async (config, args, say) => {
   } finally {
     await server.stop()
   }
-  const next = `Start the service with DATA_DIR=${dataDir}, then run: comptoir reconcile`
+  const sameKey = config.masterKey ? ' and the same MASTER_KEY' : ''
+  const next = `Start the service with DATA_DIR=${dataDir}${sameKey}, then run: comptoir reconcile`
   const text = `Restored into ${dataDir}: the state of ${facts.madeAt} (${facts.mode}).\n${next}\nUntil then no refund and no settlement leaves.`
   process.stdout.write(`${json ? JSON.stringify({ dataDir, ...facts, next }) : text}\n`)
 }
