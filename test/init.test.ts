@@ -69,6 +69,8 @@ test('init writes a closed file, shows the key once, makes the SuperAdmin; the s
   assert.equal(done.out.includes(key), false)
   assert.match(done.out, /SuperAdmin boss@pay\.example was made[\s\S]*Password, shown only now: \S{12,}/)
   assert.match(done.out, /ok +settings/)
+  for (const words of [/was made\. Nobody can log in before SMTP_URL is set/, /ok +mail +Nobody can log in before/])
+    assert.match(done.out, words)
   const port = await freePort()
   const served = startServed({ PORT: String(port), LOG_LEVEL: 'silent' }, { cwd: place.path })
   try {

@@ -115,13 +115,18 @@ function backupChecks(config: Config): Check[] {
   return [{ name: 'backups', run }]
 }
 
+/** Live mode with the accepted risk `no-mail`. */
+export const NO_LOGIN_YET = 'Nobody can log in before SMTP_URL is set, because codes go by mail.'
+
 /** Checks that depend on others: they may fail temporarily, so they do not stop a start. */
 export function outsideChecks(config: Config): Check[] {
   const { smtpUrl } = config.mail
+  const withoutMail =
+    config.mode === 'sandbox' ? 'Mails stay on the mailbox page.' : `${NO_LOGIN_YET} Mails wait here for about a day.`
   const mail: Check = {
     name: 'mail',
     async run() {
-      if (smtpUrl === null) return good('Mails stay on the mailbox page, or wait for SMTP_URL.')
+      if (smtpUrl === null) return good(withoutMail)
       const { createTransport } = await import('nodemailer')
       const transport = createTransport({ url: smtpUrl, connectionTimeout: PROBE_MS } as TransportOptions)
       try {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import { type Accounts, openAccounts } from '../assembly/accounts.ts'
 import { readAnchors } from '../audit/anchor.ts'
+import { NO_LOGIN_YET } from '../checks/installation-checks.ts'
 import type { Config } from '../config/config.ts'
 import type { Db } from '../db/db.ts'
 import { systemContext } from '../http/request-context.ts'
@@ -19,7 +20,7 @@ import { withDatabase } from './database.ts'
 
 type Say = (line: string) => void
 type Options = { email?: string; password?: string; anchor?: string; all: boolean; yes: boolean; json: boolean }
-type Work = { db: Db; vault: Vault; accounts: Accounts; options: Options; say: Say }
+type Work = { config: Config; db: Db; vault: Vault; accounts: Accounts; options: Options; say: Say }
 
 const OPERATOR = systemContext('operator')
 
@@ -65,14 +66,20 @@ export class AlreadyRegistered extends Error {}
 
 const newPassword = (): string => `${randomBytes(12).toString('base64url')}-Aa1`
 
-async function create({ db, vault, accounts, options, say }: Work): Promise<undefined> {
+/** Where a person finds the code that a login asks for. */
+function codeWords({ mode, mail }: Config): string {
+  if (mail.smtpUrl !== null) return 'Codes for logging in go to this address.'
+  return mode === 'live' ? NO_LOGIN_YET : 'Codes for logging in are on the mailbox page.'
+}
+
+async function create({ config, db, vault, accounts, options, say }: Work): Promise<undefined> {
   const { email } = options
   if (email === undefined || !/^\S+@\S+$/.test(email)) throw new UsageError('Say whom to create: --email <address>')
   const password = options.password ?? newPassword()
   const { passwords } = accounts.auth
   const made = await makeSuperAdmin({ email, password }, { db, vault, clock: systemClock, passwords })
   if (!made) throw new AlreadyRegistered(`${email} is registered already. Nothing was changed.`)
-  say(`SuperAdmin ${email} was made. Codes for logging in go to this address.`)
+  say(`SuperAdmin ${email} was made. ${codeWords(config)}`)
   if (options.password === undefined) say(`Password, shown only now: ${password}`)
 }
 
@@ -171,7 +178,7 @@ async function withAccounts(
   return withDatabase(config, say, async (db, vault) => {
     const accounts = openAccounts({ config, db, vault, clock: systemClock })
     await accounts.keys.prepare()
-    return work({ db, vault, accounts, options: values, say: (line) => void process.stdout.write(`${line}\n`) })
+    return work({ config, db, vault, accounts, options: values, say: (line) => void process.stdout.write(`${line}\n`) })
   })
 }
 
