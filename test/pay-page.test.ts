@@ -52,6 +52,14 @@ test('what merchants write is text on the page, never markup', async () => {
   assert.ok(!text.includes('<script>%') && !text.includes('&lt;script'))
 })
 
+test('a problem that no text knows gets the general words, whatever it is called', async () => {
+  const code = await world.createOrder()
+  for (const problem of ['NONE', 'toString', 'valueOf', 'constructor', '__proto__']) {
+    const { text } = await read(`/pay?code=${code}&problem=${problem}`)
+    assert.match(text, /role="alert">That did not work\. Please try again in a moment\.</, problem)
+  }
+})
+
 test('an unknown, short or missing code is 404 with words for a person', async () => {
   for (const path of [
     '/pay',

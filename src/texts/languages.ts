@@ -36,6 +36,6 @@ export const channelName = (texts: PayTexts, channel: ChannelId): string =>
 
 /** What went wrong with the payer's last step, by the code of the error. */
 export function problemText(texts: PayTexts, code: string): string {
-  const known: Partial<Record<string, string>> = Object.hasOwn(texts.problems, code) ? texts.problems : {}
-  return known[code] ?? texts.problem
+  const known: Partial<Record<string, string>> = texts.problems
+  return (Object.hasOwn(known, code) ? known[code] : undefined) ?? texts.problem
 }
