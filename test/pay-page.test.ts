@@ -266,13 +266,29 @@ test('a messenger that previews a link reads who is paid and how much, and a pos
 test('“I have paid” takes a provider’s number too: the provider is asked, and the page says what it answered', async () => {
   const { code } = await world.createAccepted()
   const token = tokenIn((await read(`/pay?code=${code}`)).text)
-  const body = new URLSearchParams({ code, token, reference: 'PAY-123' })
-  const answer = await fetch(`${world.host.baseUrl}/pay/transaction`, { method: 'POST', body })
-  assert.equal(answer.status, 422)
-  assert.match(await answer.text(), /role="alert">The provider has not reported a payment/)
-  const hash = new URLSearchParams({ code, token, reference: `0x${'a'.repeat(64)}` })
-  const unknown = await fetch(`${world.host.baseUrl}/pay/transaction`, { method: 'POST', body: hash })
-  assert.match(await unknown.text(), /role="alert">No network of this shop knows this transaction/)
+  const { status, location } = await post('/pay/transaction', { code, token, reference: 'PAY-123' })
+  assert.equal(status, 303)
+  assert.match(location ?? '', /^\/pay\?code=\w+&problem=PAYMENT_NOT_RECEIVED&typed=[\w.-]+$/)
+  assert.doesNotMatch(location ?? '', /PAY-123/, 'addresses end up in logs')
+  const { text } = await read(location ?? '')
+  assert.match(text, /role="alert">The provider has not reported a payment/)
+  assert.match(text, /<details id="help" open>/)
+  assert.match(text, /name="reference"[^>]* value="PAY-123"/)
+  const unknown = await post('/pay/transaction', { code, token, reference: `0x${'a'.repeat(64)}` })
+  assert.match((await read(unknown.location ?? '')).text, /role="alert">No network of this shop knows this transaction/)
+  const other = await world.createAccepted()
+  const copied = (location ?? '').replace(code, other.code)
+  assert.doesNotMatch((await read(copied)).text, /PAY-123/, 'what was typed belongs to its order')
+})
+
+test('without a script a page loads itself anew, but never while something is being typed', async () => {
+  const { code } = await world.createAccepted()
+  const waiting = (await read(`/pay?code=${code}`)).text
+  assert.match(waiting, /http-equiv="refresh"/)
+  const [, link = ''] = /<noscript><a [^>]*href="([^"#]+)#reference">Look for my payment/.exec(waiting) ?? []
+  const searching = (await read(link.replaceAll('&amp;', '&'))).text
+  assert.doesNotMatch(searching, /http-equiv="refresh"/)
+  assert.match(searching, /<details id="help" open>/)
 })
 
 test('document, style and script together weigh less than 10 kB in every language', async () => {

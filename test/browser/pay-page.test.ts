@@ -145,6 +145,29 @@ test('everything works without JavaScript, also the news', async () => {
   await context.close()
 })
 
+test('a search in vain keeps what was typed: without a script, in another language, and after Back', async () => {
+  const { code } = await world.createAccepted(SHOP)
+  for (const javaScriptEnabled of [false, true]) {
+    const { page, context } = await open(code, { javaScriptEnabled })
+    const field = page.locator('#reference')
+    await page.getByText('I have paid, but nothing happens').click()
+    if (!javaScriptEnabled) {
+      assert.equal(await field.isVisible(), false, 'nothing is typed on a page that loads itself anew')
+      await page.getByRole('link', { name: 'Look for my payment' }).click()
+    }
+    await field.fill('PAY-123')
+    await page.getByRole('button', { name: 'Look for my payment' }).click()
+    await page.getByText('The provider has not reported a payment').waitFor()
+    await page.getByRole('link', { name: 'Français' }).click()
+    await page.locator('html[lang=fr]').waitFor()
+    assert.equal(await field.inputValue(), 'PAY-123')
+    await page.goBack()
+    await page.locator('#problem').waitFor()
+    assert.equal(await field.inputValue(), 'PAY-123')
+    await context.close()
+  }
+})
+
 test('the sandbox offers the test wallet: one click pays, and the payer is back on the page', async () => {
   const { code } = await world.createAccepted()
   const { page, context, complaints } = await open(code)

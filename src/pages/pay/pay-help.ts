@@ -22,9 +22,14 @@ export function searchForm(view: PayView, page: PageContext): Html | null {
   const { help } = TEXTS[page.language].order
   const fields = html`<label class="ask" for="reference">${help.reference}</label>
     <input class="field" id="reference" name="reference" required maxlength="200" autocomplete="off" spellcheck="false"
-      aria-describedby="reference-hint">
+      value="${page.search ?? ''}" aria-describedby="reference-hint">
     <p class="hint" id="reference-hint">${help.referenceHint}</p><button>${help.referenceSend}</button>`
-  return form(view, page, 'transaction', fields)
+  const whole = form(view, page, 'transaction', fields)
+  if (page.search !== null) return whole
+  // without a script the page loads itself anew, and what is being typed would be lost
+  const query = new URLSearchParams({ code: view.code, search: '1' })
+  const link = html`<a class="button wide" href="${page.basePath}/pay?${query.toString()}#reference">${help.referenceSend}</a>`
+  return html`<div class="scripted">${whole}</div><noscript>${link}</noscript>`
 }
 
 /** "I have paid, but nothing happens": what to check, the search, the shop. */
@@ -33,7 +38,7 @@ export function helpBox(view: PayView, page: PageContext): Html {
   const { help } = TEXTS[page.language].order
   const { instructions, network } = view.payment ?? {}
   const onChain = instructions?.toAddress
-  return html`<details id="help"><summary>${texts.help}</summary>
+  return html`<details id="help"${page.search !== null && html` open`}><summary>${texts.help}</summary>
     ${onChain && html`<p class="soft">${texts.helpText(view.shop.name, view.shortCode)}</p>`}
     ${network && html`<p class="soft">${help.otherNetwork(network.name, view.shop.name, view.shortCode)}</p>`}
     ${searchForm(view, page)}${contact(view, page)}</details>`

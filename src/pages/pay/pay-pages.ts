@@ -1,7 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../../config/config.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import type { AppError } from '../../kernel/errors.ts'
 import type { Html } from '../../kernel/html.ts'
 import type { Lang } from '../../kernel/lang.ts'
 import { TEXTS } from '../../texts/languages.ts'
@@ -16,14 +15,19 @@ import { contentSecurityPolicy } from './pay-view.ts'
 /** `policy` where the page has a style or script of its own. */
 export type SentPage = { status: number; html: Html; shop: Shop | null; policy?: string }
 
+export type Said = { problem?: string; typed?: string }
+
 /** How the payer's pages leave the service. */
 export type PayPages = {
   /** @param lastUsed the channel that this browser paid with before */
   contextOf(language: Lang, lastUsed?: string | null): PageContext
   /** @param shop whose colour the page wears */
   send(request: FastifyRequest, reply: FastifyReply, page: SentPage): Promise<FastifyReply>
-  /** Back to the order's page, which shows how things stand; a failure is named there in the payer's words. */
-  sendBack(request: FastifyRequest, reply: FastifyReply, code: string, problem?: AppError): FastifyReply
+  /**
+   * Back to the order's page, which shows how things stand.
+   * @param said a failure, which is named there in the payer's words, and what was typed, sealed
+   */
+  sendBack(request: FastifyRequest, reply: FastifyReply, code: string, said?: Said): FastifyReply
   /** To another page of ours, on the host that was called. */
   sendOn(request: FastifyRequest, reply: FastifyReply, to: URL): Promise<FastifyReply>
 }
@@ -53,6 +57,8 @@ export function openPayPages(deps: {
       explorerUrl,
       walletNetworks,
       lastUsed,
+      search: null,
+      kept: {},
       nowMs: clock(),
     }),
     async send(
@@ -78,12 +84,13 @@ export function openPayPages(deps: {
       if ((await framingOf(request)) === null) return reply.redirect(to, 303)
       return this.send(request, reply, { status: 200, html: renderWayOut(request, to), shop: null })
     },
-    sendBack(request, reply, code, problem) {
+    sendBack(request, reply, code, { problem, typed } = {}) {
       const { lang } = request.query as { lang?: string }
       const query = new URLSearchParams({ code })
       if (lang) query.set('lang', lang)
       if (isEmbedded(request)) query.set('embed', '1')
-      if (problem) query.set('problem', problem.code)
+      if (problem) query.set('problem', problem)
+      if (typed) query.set('typed', typed)
       return reply.redirect(`${basePath}/pay?${query}`, 303)
     },
   }

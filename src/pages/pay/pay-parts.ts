@@ -25,6 +25,10 @@ export type PageContext = {
   walletNetworks: readonly WalletNetwork[]
   /** The channel that this browser paid with before. */
   lastUsed: string | null
+  /** What the payer looked for in vain; empty: the search was opened without a script; null: neither. */
+  search: string | null
+  /** What the page's address says besides the order and the language. */
+  kept: Readonly<Record<string, string>>
   nowMs: number
 }
 

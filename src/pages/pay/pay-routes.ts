@@ -6,7 +6,6 @@ import { networkOf } from '../../http/address.ts'
 import { toAppError } from '../../http/failures.ts'
 import { contextAs } from '../../http/request-context.ts'
 import { AppError } from '../../kernel/errors.ts'
-import { Html } from '../../kernel/html.ts'
 import { type Static, Type } from '../../kernel/schema.ts'
 import { upsertPayerLanguage } from '../../mail/payer-language-queries.ts'
 import { findOrderByCode } from '../../orders/order-queries.ts'
@@ -31,11 +30,12 @@ import { posterPolicy, renderPoster } from '../shared/poster.ts'
 import type { WalletNetwork } from '../wallet/wallet-panel.ts'
 import { findFaults, type IdentityGiven, readGiven, readPayerInformation } from './identity-fields.ts'
 import type { OrderFeed } from './live-updates.ts'
-import { openPayPages, type PayPages, type SentPage } from './pay-pages.ts'
-import { isOrderCode, type PayView, type PayViewDeps, readPayView } from './pay-service.ts'
+import { openPayPages, type PayPages, type Said } from './pay-pages.ts'
+import { isOrderCode, type PayViewDeps, readPayView } from './pay-service.ts'
 import { openPayStreams, type PayStreams } from './pay-stream.ts'
 import { renderFragment, renderPage } from './pay-view.ts'
 import { openStreamCounter } from './stream-counter.ts'
+import { openTypedKeeper, searchOf, withTyped } from './typed.ts'
 
 export type PayPageDeps = Omit<DepositCheckDeps, 'config'> &
   Pick<PayViewDeps, 'links' | 'receiptUrlOf'> & {
@@ -57,6 +57,8 @@ const Query = Type.Object({
   embed: Type.Optional(Type.String()),
   last: Type.Optional(Type.String({ maxLength: 200 })),
   problem: Type.Optional(Type.String({ maxLength: 40 })),
+  typed: Type.Optional(Type.String({ maxLength: 8000 })),
+  search: Type.Optional(Type.String({ maxLength: 1 })),
 })
 const FormBody = Type.Object({ code: Type.String(), token: Type.String() })
 const AcceptForm = Type.Object({
@@ -127,11 +129,12 @@ function openStream(
   })
 }
 
-/** A page that it returns asks the payer for something else; anything else leads back to the order. */
-type FormWork = (request: FastifyRequest, form: Static<typeof AcceptForm>, reply: FastifyReply) => Promise<unknown>
-
-const isPage = (result: unknown): result is SentPage =>
-  typeof result === 'object' && result !== null && 'html' in result && result.html instanceof Html
+/** Leads back to the order in any case. @returns what the page says of it */
+type FormWork = (
+  request: FastifyRequest,
+  form: Static<typeof AcceptForm>,
+  reply: FastifyReply,
+) => Promise<Said | undefined>
 
 /** Mails about the order are written in the language that its payer uses here. */
 async function noteLanguage({ db }: PayPageDeps, request: FastifyRequest, code: string): Promise<void> {
@@ -148,16 +151,14 @@ function openForm(deps: PayPageDeps, payerKey: Buffer, pages: PayPages, work: Fo
       checkSameOrigin(request, deps.config.payUrl)
       if (!isPayerToken(payerKey, form.code, form.token)) throw new AppError('CROSS_SITE_REQUEST')
       await noteLanguage(deps, request, form.code)
-      const page = await work(request, form, reply)
-      if (isPage(page)) return pages.send(request, reply, page)
-      return pages.sendBack(request, reply, form.code)
+      return pages.sendBack(request, reply, form.code, await work(request, form, reply))
     } catch (error) {
       const known = toAppError(error)
       if (known.code === 'INTERNAL_ERROR' || known.code === 'ORDER_NOT_FOUND') throw error
       request.log.info({ code: known.code }, 'a payer’s step was refused')
       const check = known.code === 'KYC_REQUIRED' ? known.details?.find(({ path }) => path === 'kycUrl') : undefined
       if (check) return pages.sendOn(request, reply, new URL(check.message))
-      return pages.sendBack(request, reply, form.code, known)
+      return pages.sendBack(request, reply, form.code, { problem: known.code })
     }
   }
 }
@@ -196,6 +197,7 @@ export const payRoutes: FastifyPluginAsyncTypebox<PayPageDeps> = async (app, dep
   const providersUrl = deps.config.mode === 'sandbox' ? deps.providersUrl : null
   const findShopOrigin = (code: string) => findOriginOfOrder(deps.db, code)
   const pages = openPayPages({ ...deps, providersUrl, findShopOrigin })
+  const keeper = openTypedKeeper(deps)
   const viewDeps: PayViewDeps = { ...deps, payerKey }
   const streams = openPayStreams({
     feed: deps.feed,
@@ -211,17 +213,15 @@ export const payRoutes: FastifyPluginAsyncTypebox<PayPageDeps> = async (app, dep
   await app.register(formbody)
   rememberLanguage(app)
   registerNotices(app, pages)
-  const pageOf = (request: FastifyRequest, view: PayView, problem: string | null, status: number): SentPage => {
-    const language = languageOf(request)
-    const html = renderPage(view, pages.contextOf(language, lastChannelOf(request)), language, problem)
-    return { status, html, shop: view.shop }
-  }
-
   app.get('/pay', { config: OPEN, schema: { hide: true, querystring: Query } }, async (request, reply) => {
     const { code = '', problem = null } = request.query
     const view = await readPayView(viewDeps, code)
     if (hasChosenLanguage(request)) await noteLanguage(deps, request, code)
-    return pages.send(request, reply, pageOf(request, view, problem, 200))
+    const language = languageOf(request)
+    const typed = keeper.open(code, request.query.typed)
+    const page = { ...pages.contextOf(language, lastChannelOf(request)), ...searchOf(request.query, typed) }
+    const html = renderPage(withTyped(view, typed), page, language, problem)
+    return pages.send(request, reply, { status: 200, html, shop: view.shop })
   })
 
   app.get('/pay/poster', { config: OPEN, schema: { hide: true, querystring: Query } }, async (request, reply) => {
@@ -257,29 +257,32 @@ export const payRoutes: FastifyPluginAsyncTypebox<PayPageDeps> = async (app, dep
     const chosen = network === undefined ? {} : { network: Number(network) }
     const body = { paymentChannel, ...chosen, ...(requote && { requote: true }) }
     await acceptOrder(deps, { context: contextAs(request, payerOf(code)), code, body, payerIp: request.ip })
+    return undefined
   })
   app.post('/pay/accept', { config: OPEN, schema: { hide: true, body: AcceptForm } }, accept)
 
   const identity = openForm(deps, payerKey, pages, async (request, { code }) => {
     const view = await readPayView(viewDeps, code)
-    if (!view.identity) return
+    if (!view.identity) return undefined
     const given = readGiven(request.body as IdentityGiven)
-    const faults = findFaults(view.identity, given)
-    if (Object.keys(faults).length > 0)
-      return pageOf(request, { ...view, identity: { ...view.identity, given, faults } }, null, 422)
+    const isWrong = Object.keys(findFaults(view.identity, given)).length > 0
+    if (isWrong) return { typed: keeper.seal(code, { identity: given }) }
     const payerInformation = readPayerInformation(given, view.identity)
     await savePayer(deps.payers, contextAs(request, payerOf(code)), { code, payerInformation })
+    return undefined
   })
   app.post('/pay', { config: OPEN, schema: { hide: true, body: IdentityBody } }, identity)
 
   const search = openForm(deps, payerKey, pages, async (request, { code }) => {
+    const { reference } = request.body as Static<typeof SearchForm>
     const problem = await lookUp(deps, request, code)
-    if (problem !== null) return pageOf(request, await readPayView(viewDeps, code), problem, 422)
+    return problem === null ? undefined : { problem, typed: keeper.seal(code, { reference }) }
   })
   app.post('/pay/transaction', { config: OPEN, schema: { hide: true, body: SearchForm } }, search)
 
-  const cancel = openForm(deps, payerKey, pages, (request, { code }) =>
-    endOrder(deps, contextAs(request, payerOf(code)), code, 'cancel'),
-  )
+  const cancel = openForm(deps, payerKey, pages, async (request, { code }) => {
+    await endOrder(deps, contextAs(request, payerOf(code)), code, 'cancel')
+    return undefined
+  })
   app.post('/pay/cancel', { config: OPEN, schema: { hide: true, body: FormBody } }, cancel)
 }

@@ -258,13 +258,13 @@ export function renderPage(view: PayView, page: PageContext, language: Lang, pro
     </main>
     <footer>${texts.order} ${view.shortCode}${page.providersUrl !== null && html` · ${texts.sandbox}`}
       ${shopImprint(view.shop, TEXTS[language].order.receipt.terms)}
-      ${languageSwitch(language, `${page.basePath}/pay`, { code: view.code })}</footer>
+      ${languageSwitch(language, `${page.basePath}/pay`, { code: view.code, ...page.kept })}</footer>
     <script>${raw(PAY_SCRIPT)}</script>`
   const title = `${situationTexts(view, page).title} · ${view.shop.name}`
   return shell({
     language,
     title,
-    head: html`${preview(view, page)}${shopStyle(view.shop)}${!view.final && !view.identity && REFRESH}`,
+    head: html`${preview(view, page)}${shopStyle(view.shop)}${!view.final && !view.identity && page.search === null && REFRESH}`,
     body,
   })
 }

@@ -75,7 +75,7 @@ export const receiptRoutes: FastifyPluginAsyncTypebox<ReceiptPageDeps> = async (
     const { order, view } = await find(token)
     const language = languageOf(request)
     const { pay: texts, locale } = TEXTS[language]
-    const quiet = { providersUrl: null, walletNetworks: [], lastUsed: null }
+    const quiet = { providersUrl: null, walletNetworks: [], lastUsed: null, search: null, kept: {} }
     const page: PageContext = {
       ...{ language, texts, locale, basePath, explorerUrl, ...quiet },
       payUrl: config.payUrl,

@@ -139,6 +139,7 @@ button, .button {
   #show-code:focus-visible ~ label { outline: 3px solid var(--accent); outline-offset: 2px; }
   .after { background: var(--field); color: inherit; border-color: var(--line); }
 }
+@media (scripting: none) { .scripted { display: none; } }
 progress {
   width: 100%; height: .375rem; appearance: none; border: 0; border-radius: 1rem; background: var(--field);
   overflow: hidden; margin: .5rem 0;
