@@ -121,7 +121,7 @@ const TAKES = (columns: Sql, from: Sql, only: Sql): Sql => sql`
   union select ${columns} from ${from} r join chain_transfers t on t.to_address = r.address
   where ${only} and r.units <> t.units and ${IS_SENT}`
 
-const IS_OF_PAYMENT = sql`company_id = p.company_id and reference = left(p.merchant_reference, 26)`
+const IS_OF_PAYMENT = sql`company_id = p.company_id and reference = p.merchant_reference`
 
 /** Whether the deposit address of payment `p` serves other payments too. */
 export const IS_SHARED = sql`(p.own_account and exists (select 1 from deposit_reservations where ${IS_OF_PAYMENT}))`
@@ -131,7 +131,7 @@ export const SHARED_TRANSFERS = sql`
   select t.* from (
     ${TAKES(sql`t.*`, sql`(select * from deposit_reservations where ${IS_OF_PAYMENT} offset 0)`, sql`true`)}
     union select t.* from unmatched_transfers u join chain_transfers t on t.id = u.transfer_id
-    where u.company_id = p.company_id and u.reference = left(p.merchant_reference, 26)) as t
+    where u.company_id = p.company_id and u.reference = p.merchant_reference) as t
   where p.own_account`
 
 /** The transfers of payment `p`: those to its address, and of a shared one its own alone. */
