@@ -3,6 +3,7 @@ import { call, type Data, type Query } from '../../api/call.ts'
 import { useAction, useApi } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
+import { useNetworkName } from '../../frame/networks.ts'
 import { Field, Form } from '../../kit/fields.tsx'
 import { Badge, Code, Dialog, Empty, Facts, Loaded, Money, Panel, Refusal, Time, type Tone } from '../../kit/parts.tsx'
 import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
@@ -66,6 +67,7 @@ function Row({ settlement }: { settlement: Settlement }) {
   const t = useTexts(texts)
   const core = useCore()
   const can = useCan()
+  const networkName = useNetworkName()
   const [isPaying, setPaying] = useState(false)
   const path = { id: settlement._id }
   const approve = useAction({
@@ -89,11 +91,15 @@ function Row({ settlement }: { settlement: Settlement }) {
       <Facts
         rows={[
           [t.destination, <Code key="to" text={address} whole />],
-          [t.network, String(network)],
+          [t.network, networkName(network)],
           ...(txHash ? ([[t.hash, <Code key="tx" text={txHash} />]] as [string, React.ReactNode][]) : []),
         ]}
       />
-      {message && <p className="mt-2 text-sm">{message}</p>}
+      {message && status !== 'paid' && (
+        <p className="mt-2 text-sm break-words" lang="en">
+          {message}
+        </p>
+      )}
       <Refusal error={approve.error ?? cancel.error} />
       <div className="no-print mt-3 flex flex-wrap gap-2">
         {isOpen && can('settlements.approve') && (

@@ -9,7 +9,7 @@ export const texts = defineTexts(
     says: {
       company_payable: 'What payers paid, less fees and refunds',
       settlement_transit: 'On its way to your address',
-      suspense: 'Does not fit an order and waits for a decision',
+      suspense: 'Did not fit an order: waits for a decision, or was ignored',
     },
     kinds: {
       payment: 'Payment',
@@ -81,7 +81,7 @@ export const texts = defineTexts(
       says: {
         company_payable: 'Les paiements, moins frais et remboursements',
         settlement_transit: 'En route vers votre adresse',
-        suspense: 'Ne correspond à aucune commande, à décider',
+        suspense: 'Ne correspondait à aucune commande : à décider, ou ignoré',
       },
       kinds: {
         payment: 'Paiement',
@@ -148,7 +148,7 @@ export const texts = defineTexts(
       says: {
         company_payable: 'Zahlungen abzüglich Gebühren und Erstattungen',
         settlement_transit: 'Unterwegs zu Ihrer Adresse',
-        suspense: 'Passt zu keiner Bestellung und wartet auf eine Entscheidung',
+        suspense: 'Passte zu keiner Bestellung: wartet auf eine Entscheidung oder wurde ignoriert',
       },
       kinds: {
         payment: 'Zahlung',
@@ -220,7 +220,7 @@ export const texts = defineTexts(
       says: {
         company_payable: 'Lo pagado, menos comisiones y reembolsos',
         settlement_transit: 'De camino a su dirección',
-        suspense: 'No encaja con un pedido y espera una decisión',
+        suspense: 'No encajaba con un pedido: espera una decisión o se ignoró',
       },
       kinds: {
         payment: 'Pago',
@@ -286,7 +286,7 @@ export const texts = defineTexts(
       says: {
         company_payable: 'I pagamenti, meno commissioni e rimborsi',
         settlement_transit: 'In arrivo al suo indirizzo',
-        suspense: 'Non corrisponde a un ordine e attende una decisione',
+        suspense: 'Non corrispondeva a un ordine: attende una decisione o è stato ignorato',
       },
       kinds: {
         payment: 'Pagamento',

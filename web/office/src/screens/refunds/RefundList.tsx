@@ -73,7 +73,7 @@ function Card({ refund }: { refund: Refund }) {
         {wordFor(t.means, refund.status)} {refund.approvalReason === 'limit' && t.limit}
       </p>
       {refund.message && (
-        <p className={`mb-3 text-sm ${isStuck(refund) ? 'text-bad' : 'text-soft'}`}>{refund.message}</p>
+        <p className={`mb-3 text-sm break-words ${isStuck(refund) ? 'text-bad' : 'text-soft'}`}>{refund.message}</p>
       )}
       {rows.length > 0 && (
         <div className="mb-3">
