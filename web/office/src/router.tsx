@@ -187,6 +187,9 @@ const operator = createRoute({
   component: lazyRouteComponent(() => import('./screens/operator/Operator.tsx'), 'Operator'),
 })
 
+/** Keeps the menu around an address that is unknown. */
+const unknown = createRoute({ getParentRoute: () => inside, path: '$', component: NotFound })
+
 const routeTree = root.addChildren([
   login,
   register,
@@ -216,6 +219,7 @@ const routeTree = root.addChildren([
     identity,
     audit,
     operator,
+    unknown,
   ]),
 ])
 

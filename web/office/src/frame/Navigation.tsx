@@ -121,7 +121,7 @@ function Person() {
           <span className="block truncate text-[13px] text-soft">{wordFor(core.roles, user.role)}</span>
         </span>
       </Link>
-      <div className="mt-2 flex gap-2">
+      <div className="mt-2 flex flex-wrap gap-2">
         <LanguageChoice />
         <button type="button" className="btn px-3" onClick={onLeave}>
           {core.signOut}

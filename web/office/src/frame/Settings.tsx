@@ -9,7 +9,7 @@ export function LanguageChoice() {
   return (
     <Select
       isBare
-      className="grow"
+      className="min-w-28 grow"
       label={core.language}
       value={lang}
       options={LANGS.map((one) => [one, LANG_NAMES[one]] as const)}

@@ -4,7 +4,7 @@ import { useAddress } from '../frame/address.ts'
 import { useCore } from '../texts/lang.ts'
 import { Field } from './fields.tsx'
 import { LIVE_MS } from './live.ts'
-import { Loaded, Pager, TableFrame } from './parts.tsx'
+import { Loaded, Pager, PastEnd, TableFrame } from './parts.tsx'
 import { usePage } from './Tabs.tsx'
 
 /** Rows of one panel, cards below each other, or cards in two columns on wide screens. */
@@ -32,9 +32,14 @@ export function PagedList<Data, Row>(props: PagedListProps<Data, Row>) {
   const { query, rows, keyOf, total, limit, look, empty, children } = props
   const [page, setPage] = usePage()
   const [frame, list] = LOOKS[look]
+  const isPast = page > 1 && query.data !== undefined && total(query.data) > 0
   return (
     <div className={frame}>
-      <Loaded query={query} isEmpty={(data) => rows(data).length === 0} empty={empty}>
+      <Loaded
+        query={query}
+        isEmpty={(data) => rows(data).length === 0}
+        empty={isPast ? <PastEnd onPage={setPage} /> : empty}
+      >
         {(data) => (
           <>
             <ul className={list}>

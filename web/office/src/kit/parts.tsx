@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useId, useRef, useState } from 'react'
+import { type ReactNode, useEffect, useId, useLayoutEffect, useRef, useState } from 'react'
 import { ApiError } from '../api/call.ts'
 import { isGivenUp } from '../api/hooks.ts'
 import { useCore, useLang, wordFor } from '../texts/lang.ts'
@@ -189,10 +189,10 @@ export const Code = ({ text, whole }: { text: string; whole?: boolean }) => (
 /** Rows of "name: value". */
 export function Facts({ rows }: { rows: [string, ReactNode][] }) {
   return (
-    <dl className="grid grid-cols-[minmax(7rem,auto)_1fr] gap-x-4 gap-y-2 text-sm">
+    <dl className="grid grid-cols-[fit-content(45%)_1fr] gap-x-4 gap-y-2 text-sm">
       {rows.map(([name, value]) => (
         <div key={name} className="contents">
-          <dt className="text-soft">{name}</dt>
+          <dt className="min-w-28 text-soft">{name}</dt>
           <dd className="min-w-0 break-words">{value ?? '–'}</dd>
         </div>
       ))}
@@ -200,14 +200,19 @@ export function Facts({ rows }: { rows: [string, ReactNode][] }) {
   )
 }
 
-/** A modal question. Closes with Escape; the focus goes back where it was. */
+const FIELDS = 'input:not([type=hidden], :disabled), select, textarea'
+
+/** A modal question. Begins at its first field and closes with Escape; the focus goes back where it was. */
 export function Dialog({ title, onClose, children }: { title: string; onClose(): void; children: ReactNode }) {
   const ref = useRef<HTMLDialogElement>(null)
   const id = useId()
   const core = useCore()
-  useEffect(() => {
+  // before it leaves the document: afterwards closing gives the focus back to nobody
+  useLayoutEffect(() => {
     const dialog = ref.current
     if (dialog && !dialog.open) dialog.showModal()
+    const fields = [...(dialog?.querySelectorAll<HTMLElement>(FIELDS) ?? [])]
+    fields.find((field) => field.checkVisibility())?.focus()
     return () => dialog?.close()
   }, [])
   const onCancel = (event: { preventDefault(): void }): void => {
@@ -226,6 +231,18 @@ export function Dialog({ title, onClose, children }: { title: string; onClose():
       </div>
       <div className="p-5">{children}</div>
     </dialog>
+  )
+}
+
+/** A page after the last one, from an old link or typed. */
+export function PastEnd({ onPage }: { onPage(page: number): void }) {
+  const core = useCore()
+  return (
+    <Empty title={core.pastEnd}>
+      <button type="button" className="btn mt-2" onClick={() => onPage(1)}>
+        {core.firstPage}
+      </button>
+    </Empty>
   )
 }
 

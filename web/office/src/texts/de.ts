@@ -29,6 +29,8 @@ export const de: Core = {
   offlineAgain: 'Die Verbindung steht wieder.',
   reference: (id) => `Referenz für den Support: ${id}`,
   page: (page, pages) => `Seite ${page} von ${pages}`,
+  pastEnd: 'Diese Seite ist leer',
+  firstPage: 'Zur ersten Seite',
   previous: 'Zurück',
   next: 'Weiter',
   notFound: 'Unter dieser Adresse gibt es nichts',

@@ -27,6 +27,8 @@ export const en = {
   offlineAgain: 'The connection is back.',
   reference: (id: string) => `Reference for support: ${id}`,
   page: (page: number, pages: number) => `Page ${page} of ${pages}`,
+  pastEnd: 'This page is empty',
+  firstPage: 'To the first page',
   previous: 'Previous',
   next: 'Next',
   notFound: 'There is nothing at this address',

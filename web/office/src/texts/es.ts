@@ -29,6 +29,8 @@ export const es: Core = {
   offlineAgain: 'Se ha recuperado la conexión.',
   reference: (id) => `Referencia para soporte: ${id}`,
   page: (page, pages) => `Página ${page} de ${pages}`,
+  pastEnd: 'Esta página está vacía',
+  firstPage: 'Ir a la primera página',
   previous: 'Anterior',
   next: 'Siguiente',
   notFound: 'No hay nada en esta dirección',

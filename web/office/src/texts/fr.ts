@@ -29,6 +29,8 @@ export const fr: Core = {
   offlineAgain: 'Connexion rétablie.',
   reference: (id) => `Référence pour l’assistance : ${id}`,
   page: (page, pages) => `Page ${page} sur ${pages}`,
+  pastEnd: 'Cette page est vide',
+  firstPage: 'À la première page',
   previous: 'Précédent',
   next: 'Suivant',
   notFound: 'Il n’y a rien à cette adresse',

@@ -29,6 +29,8 @@ export const it: Core = {
   offlineAgain: 'La connessione è tornata.',
   reference: (id) => `Riferimento per l’assistenza: ${id}`,
   page: (page, pages) => `Pagina ${page} di ${pages}`,
+  pastEnd: 'Questa pagina è vuota',
+  firstPage: 'Alla prima pagina',
   previous: 'Precedente',
   next: 'Successiva',
   notFound: 'Non c’è nulla a questo indirizzo',

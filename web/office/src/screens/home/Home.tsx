@@ -2,15 +2,16 @@ import { Link } from '@tanstack/react-router'
 import type { Data, Permission } from '../../api/call.ts'
 import { useApi } from '../../api/hooks.ts'
 import { useCan, useSession } from '../../api/session.ts'
-import { useCompanyQuery } from '../../frame/company.tsx'
+import { useCanSell, useCompanyQuery } from '../../frame/company.tsx'
 import { Bars, Shares } from '../../kit/Bars.tsx'
 import { sum } from '../../kit/decimal.ts'
 import { formatCount, formatDay, formatMoney } from '../../kit/format.ts'
 import { Icon } from '../../kit/icons.tsx'
 import { LIVE_MS, SLOW_MS } from '../../kit/live.ts'
-import { Loaded, Page, Panel } from '../../kit/parts.tsx'
+import { Empty, Loaded, Page, Panel } from '../../kit/parts.tsx'
 import { useCore, useLang, useTexts, wordFor } from '../../texts/lang.ts'
 import { OrderTable } from '../orders/OrderTable.tsx'
+import { texts as orderTexts } from '../orders/texts.ts'
 import { texts } from './texts.ts'
 
 const ASSET = 'USDC'
@@ -158,7 +159,33 @@ function Latest() {
         </Link>
       }
     >
-      <Loaded query={orders}>{(data) => <OrderTable orders={data.orders} label={t.latest} />}</Loaded>
+      <Loaded query={orders} isEmpty={(data) => data.orders.length === 0} empty={<Begin />}>
+        {(data) => <OrderTable orders={data.orders} label={t.latest} />}
+      </Loaded>
     </Panel>
+  )
+}
+
+/** Where a new company goes from here. */
+function Begin() {
+  const t = useTexts(orderTexts)
+  const core = useCore()
+  const can = useCan()
+  const canSell = useCanSell()
+  return (
+    <Empty icon="list" title={t.empty}>
+      <p className="mt-2 flex flex-wrap justify-center gap-2">
+        {can('apiKeys.read') && (
+          <Link to="/developer" className="btn">
+            {core.nav.developer}
+          </Link>
+        )}
+        {canSell && (
+          <Link to="/orders/new" className="btn">
+            {core.nav.newOrder}
+          </Link>
+        )}
+      </p>
+    </Empty>
   )
 }

@@ -115,8 +115,8 @@ export function Export({ search }: { search: OrderSearch }) {
   return (['csv', 'xlsx'] as const).map((format) => (
     <button key={format} type="button" className="btn" onClick={() => void run(format)}>
       <Icon name="download" size={18} />
-      <span>
-        <span className="max-sm:sr-only">{t.export} </span>
+      <span className="max-sm:sr-only">{t.export(format.toUpperCase())}</span>
+      <span className="sm:hidden" aria-hidden="true">
         {format.toUpperCase()}
       </span>
     </button>

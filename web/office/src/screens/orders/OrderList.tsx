@@ -7,7 +7,7 @@ import { useCanSell, useCompanyQuery } from '../../frame/company.tsx'
 import { formatCount } from '../../kit/format.ts'
 import { Icon } from '../../kit/icons.tsx'
 import { LIVE_MS } from '../../kit/live.ts'
-import { Empty, Loaded, Page, Pager } from '../../kit/parts.tsx'
+import { Empty, Loaded, Page, Pager, PastEnd } from '../../kit/parts.tsx'
 import { say } from '../../kit/toasts.tsx'
 import { useCore, useLang, useTexts } from '../../texts/lang.ts'
 import { ColumnChoice, columnsOf } from './Columns.tsx'
@@ -164,7 +164,13 @@ export function OrderList() {
         <Loaded
           query={orders}
           isEmpty={(data) => data.orders.length === 0}
-          empty={<NoOrders isFiltered={isFiltered} onClear={() => go(EMPTY)} />}
+          empty={
+            page > 1 && orders.data?.total ? (
+              <PastEnd onPage={() => go({ page: undefined })} />
+            ) : (
+              <NoOrders isFiltered={isFiltered} onClear={() => go(EMPTY)} />
+            )
+          }
         >
           {(data) => (
             <>

@@ -25,7 +25,7 @@ export const texts = defineTexts(
       address: 'Adresse',
       delivered: 'Remis',
       pending: 'En route',
-      failed: 'Échoués',
+      failed: 'En échec',
       last: 'Dernier envoi',
       lastFailure: 'Dernier échec',
       none: 'Aucun',

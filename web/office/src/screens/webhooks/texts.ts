@@ -42,7 +42,7 @@ export const texts = defineTexts(
       title: 'Webhooks',
       lead: 'Des messages signés à votre serveur, sur les commandes et les vérifications d’identité.',
       deliveries: 'Envois',
-      status: { '': 'Tous', delivered: 'Remis', pending: 'En route', failed: 'Échoués', parked: 'Mis de côté' },
+      status: { '': 'Tous', delivered: 'Remis', pending: 'En route', failed: 'En échec', parked: 'Mis de côté' },
       event: 'Événement',
       address: 'Adresse',
       attempts: 'Tentatives',

@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after, before, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { sql } from '../../src/db/db.ts'
+import type { UserRole } from '../../src/http/actor.ts'
+import { startBrowser } from '../harness/browser.ts'
+import { enterOffice, goTo } from '../harness/office.ts'
+import { type OfficeWorld, openOffice } from '../harness/office-world.ts'
+
+/* What the office says when something is refused, empty or decided, and where the keyboard is meanwhile. */
+
+let world: OfficeWorld
+let browser: Browser
+
+before(async () => {
+  world = await openOffice()
+  browser = await startBrowser()
+})
+after(async () => {
+  await browser?.close()
+  await world?.stop()
+})
+
+const base = (): string => world.shop.host.baseUrl
+const enter = (role: UserRole, path = '') => enterOffice(browser, base(), { email: world.people[role].email, path })
+
+/** From now on in this language; the session begins again by its cookie. */
+async function speak(page: Page, lang: string, path: string): Promise<void> {
+  await page.goto(`${base()}/app${path}${path.includes('?') ? '&' : '?'}lang=${lang}`)
+  await page.locator('#content h1').first().waitFor()
+}
+const complaint = (page: Page): Promise<string> => page.getByRole('alert').last().innerText()
+
+test('an amount that is not accepted is answered in German with what is wrong, and 1.234,56 is accepted', async () => {
+  const { page, context } = await enter('Manager')
+  await speak(page, 'de', '/orders/new')
+  const refused: Record<string, string> = {
+    '0': 'Der kleinste Betrag ist 0,10\u00a0€.',
+    '12,345': 'EUR hat höchstens 2 Nachkommastellen.',
+    '100.000.000,01': 'Der größte Betrag, den dieses Konto annimmt, ist ',
+    abc: 'Das ist kein Betrag. Schreiben Sie ihn zum Beispiel so: 12,50.',
+  }
+  for (const [typed, said] of Object.entries(refused)) {
+    await page.getByLabel('Betrag', { exact: true }).fill(typed)
+    await page.getByRole('button', { name: 'Bestellung anlegen' }).click()
+    await page.getByRole('alert').getByText(said.trim()).waitFor()
+    assert.ok((await complaint(page)).startsWith(said), `${typed}: ${await complaint(page)}`)
+  }
+  assert.match(await complaint(page), /12,50\.$/)
+  await page.getByLabel('Betrag', { exact: true }).fill('1.234,56')
+  await page.getByRole('button', { name: 'Bestellung anlegen' }).click()
+  await page.getByText('1.234,56\u00a0€').first().waitFor()
+  await speak(page, 'de', `/orders/${world.orders.paid}`)
+  await page.getByRole('button', { name: 'Erstatten' }).first().click()
+  await page.getByRole('dialog').getByRole('textbox').first().fill('0')
+  await page.getByRole('dialog').locator('button[type=submit]').click()
+  await page.getByRole('dialog').getByText('Der Betrag muss größer als null sein.').waitFor()
+  await context.close()
+})
+
+test('a conflict is named: an identifier that is taken, a payout of nothing; no reload is advised', async () => {
+  const { page, context } = await enter('Manager', '/shop?tab=tills')
+  const { merchantIdentifier } = world.shop.merchant
+  await page.locator('#content').getByRole('button', { name: 'Add a till' }).click()
+  await page.getByRole('dialog').getByLabel('Identifier').fill(merchantIdentifier)
+  await page.getByRole('dialog').locator('button[type=submit]').click()
+  await page.getByRole('dialog').getByText('Another till of your company has this identifier.').waitFor()
+  await page.keyboard.press('Escape')
+  await speak(page, 'fr', '/money')
+  await page.getByRole('button', { name: 'Préparer un versement' }).click()
+  await page.getByText('L’entreprise n’a pas encore d’adresse de versement.').waitFor()
+  assert.equal(await page.getByText('Rechargez la page').count(), 0)
+  await context.close()
+})
+
+test('only what can pay an order can be accepted; too much and a second payment can be refunded or ignored', async () => {
+  const { page, context } = await enter('Manager', '/mispayments')
+  const card = page.locator('article').first()
+  const offered = async (kind: string): Promise<string[]> => {
+    await world.shop.host.db.run(sql`update mispayments set kind = ${kind}`)
+    await page.reload()
+    await card.waitFor()
+    return card.getByRole('button').allInnerTexts()
+  }
+  for (const kind of ['over', 'duplicate', 'wrong_token', 'held'])
+    assert.deepEqual(await offered(kind), ['Refund', 'Ignore'], kind)
+  for (const kind of ['late', 'under']) assert.deepEqual(await offered(kind), ['Accept', 'Refund', 'Ignore'], kind)
+  await context.close()
+})
+
+test('a dialog begins at its first field, and Escape gives the focus back to what opened it', async () => {
+  const { page, context } = await enter('Manager', '/people')
+  const focused = (): Promise<string> =>
+    page.evaluate('document.activeElement.name || document.activeElement.innerText')
+  const opener = page.getByRole('button', { name: 'Invite someone' })
+  await opener.click()
+  await page.getByRole('dialog').waitFor()
+  assert.equal(await focused(), 'firstName')
+  await page.keyboard.press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  assert.equal((await focused()).trim(), 'Invite someone')
+  await goTo(page, `/orders/${world.orders.open}`)
+  await page.getByRole('button', { name: 'Cancel the order' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click()
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  assert.equal((await focused()).trim(), 'Cancel the order')
+  await context.close()
+})
+
+test('who was invited and has not come is not offered for approval; who registered is', async () => {
+  const { page, context } = await enter('Manager')
+  const { db } = world.shop.host
+  const add = (name: string, isApproved: boolean): Promise<unknown> => {
+    const id = randomBytes(12).toString('hex')
+    return db.run(sql`
+      insert into users (id, email, email_key, password_hash, first_name, last_name, role, company_id, approved_at)
+      values (${id}, ${`${id}@shop.example`}, ${`${id}@shop.example`}, '!', ${name}, 'Kasse', 'Cashier',
+        ${world.shop.merchant.companyId}, ${isApproved ? new Date() : null})`)
+  }
+  await add('Invited', true)
+  await add('Registered', false)
+  await goTo(page, '/people')
+  const card = (name: string) => page.locator('article', { hasText: `${name} Kasse` })
+  await card('Invited').getByText('Not verified yet').waitFor()
+  assert.equal(await card('Invited').getByRole('button', { name: 'Approve' }).count(), 0)
+  await card('Registered').getByRole('button', { name: 'Approve' }).waitFor()
+  await context.close()
+})
+
+test('the search takes a decimal comma; a page after the last leads back; an unknown address keeps the menu', async () => {
+  const { page, context } = await enter('Manager', '/orders?search=49,90')
+  await page.getByText('€49.90').first().waitFor()
+  await goTo(page, '/orders?page=99')
+  await page.getByText('This page is empty').waitFor()
+  assert.equal(await page.getByText('No orders yet').count(), 0)
+  await page.getByRole('button', { name: 'To the first page' }).click()
+  await page.getByText('€49.90').first().waitFor()
+  await goTo(page, '/nonsense')
+  await page.getByRole('heading', { name: 'There is nothing at this address' }).waitFor()
+  await page.locator('nav').first().getByRole('link', { name: 'Orders', exact: true }).click()
+  await page.getByRole('heading', { level: 1, name: 'Orders' }).waitFor()
+  await context.close()
+})
+
+test('a company without orders is led to First steps', async () => {
+  const { page, context } = await enter('Association')
+  await page.locator('#content').getByRole('link', { name: 'First steps' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Your first order' }).waitFor()
+  await context.close()
+})
+
+/** A payout that went out, as the chain left it. */
+async function payOut(): Promise<string> {
+  const id = randomBytes(12).toString('hex')
+  const hash = `0x${randomBytes(32).toString('hex')}`
+  await world.shop.host.db.run(sql`
+    insert into settlements (id, company_id, units, network, address, status, tx_hash, last_words, created_by,
+      created_at, updated_at)
+    values (${id}, ${world.shop.merchant.companyId}, 18000000, ${world.shop.chain.chainId}, ${`0x${'a'.repeat(40)}`},
+      'paid', ${hash}, ${`paid by transaction ${hash}`}, 'user:test', now(), now())`)
+  return hash
+}
+
+test('a payout that was paid fits a phone in every language, names its network, and repeats no English', async () => {
+  await payOut()
+  const { page, context } = await enter('Manager')
+  await page.setViewportSize({ width: 380, height: 800 })
+  for (const [lang, network] of Object.entries({ en: 'Network', de: 'Netz', fr: 'Réseau', es: 'Red', it: 'Rete' })) {
+    await speak(page, lang, '/money')
+    await page.locator('dt', { hasText: network }).first().waitFor()
+    assert.equal(await page.getByText('paid by transaction').count(), 0)
+    await page.locator('dd', { hasText: String(world.shop.chain.chainId) }).waitFor({ state: 'detached' })
+    const wide = Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'))
+    assert.ok(wide <= 0, `${lang} scrolls sideways by ${wide}`)
+  }
+  await context.close()
+})
