@@ -1,1 +1,0 @@
-function e(e){let[t=`0`,n=``]=e.replace(`-`,``).split(`.`),r=BigInt(t+n.slice(0,6).padEnd(6,`0`));return e.startsWith(`-`)?-r:r}function t(e){let t=(e<0n?-e:e).toString().padStart(7,`0`);return`${e<0n?`-`:``}${t.slice(0,-6)}.${t.slice(-6)}`}var n=n=>t(n.reduce((t,n)=>t+e(n),0n));export{n,e as r,t};
