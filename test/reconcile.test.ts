@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type PaymentReport, paidReport } from '../src/channels/channel.ts'
+import type { Channels } from '../src/channels/channel-set.ts'
 import { sql } from '../src/db/db.ts'
 import { DAY, HOUR } from '../src/kernel/clock.ts'
 import { AppError } from '../src/kernel/errors.ts'
@@ -9,7 +10,9 @@ import type { Order } from '../src/orders/order.ts'
 import { findOrderById } from '../src/orders/order-queries.ts'
 import { acceptOrder } from '../src/payments/accept/accept-order.ts'
 import { applyReport } from '../src/payments/payment-report.ts'
+import type { PaymentDeps } from '../src/payments/payment-service.ts'
 import { reconcilePayments } from '../src/payments/reconcile.ts'
+import { noticeForeignRefund } from '../src/refunds/foreign-refund.ts'
 import { revertOrder } from '../src/refunds/refund-service.ts'
 import { actorOf, contextFor, DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
 import type { Merchant } from './harness/service.ts'
@@ -19,7 +22,7 @@ import type { Merchant } from './harness/service.ts'
  * test moves.
  */
 
-type Word = 'paid' | 'expired' | 'cancelled' | 'failed' | 'unknown' | 'halved'
+type Word = 'paid' | 'expired' | 'cancelled' | 'failed' | 'unknown' | 'halved' | 'refunded'
 
 let world: ModelWorld
 /** What the provider answers, by its reference; how often it was asked. */
@@ -30,6 +33,8 @@ function answer(providerReference: string): PaymentReport {
   const word = statuses.get(providerReference) ?? 'paid'
   if (word === 'paid') return paidReport(providerReference, { final: DUE, providerStatus: 'PAID' })
   if (word === 'halved') return paidReport(providerReference, { final: DUE / 2n, providerStatus: 'PAID' })
+  if (word === 'refunded')
+    return paidReport(providerReference, { final: DUE, refunded: DUE, providerStatus: 'FULL_REFUNDED' })
   return { outcome: word, providerReference, providerStatus: word.toUpperCase() }
 }
 
@@ -146,22 +151,46 @@ test('a provider is asked once a day, and no longer after sixty days', async () 
   assert.equal(askedSince(), 2)
 })
 
-test('a provider that does not answer is asked the next day, and holds up no other', async () => {
-  const [broken, fine] = [await sell(), await sell()]
+/** The provider hangs for one company. */
+function channelsWithout({ merchant }: Sale): Channels {
   const { channels } = world.payments
-  statuses.set(fine.reference, 'failed')
-  const before = asked.get(fine.reference) ?? 0
-  const failing = {
+  return {
     ...channels,
-    forPayment: async (payment: Parameters<typeof channels.forPayment>[0]) => {
-      if (payment.companyId === broken.merchant.companyId) throw new Error('the provider hangs')
+    forPayment: async (payment) => {
+      if (payment.companyId === merchant.companyId) throw new Error('the provider hangs')
       return channels.forPayment(payment)
     },
   }
+}
+
+test('a provider that does not answer is asked the next day, and holds up no other', async () => {
+  const [broken, fine] = [await sell(), await sell()]
+  statuses.set(fine.reference, 'failed')
+  const before = asked.get(fine.reference) ?? 0
+  const failing = channelsWithout(broken)
   world.clock.nowMs += DAY
   await reconcilePayments({ ...world.payments, channels: failing }, world.books, world.host.service.app.log)
   assert.equal((asked.get(fine.reference) ?? 0) - before, 1)
   assert.equal((await differences(fine)).length, 1)
   await nextDay()
   assert.ok((asked.get(broken.reference) ?? 0) > 0)
+})
+
+test('a refund from the provider’s console whose callback was lost is noticed when the provider is asked', async () => {
+  const sale = await sell()
+  statuses.set(sale.reference, 'refunded')
+  const { refunds, books, host } = world
+  const payments: PaymentDeps = {
+    ...world.payments,
+    onRefunded: (payment, units) => noticeForeignRefund(refunds, payment, units),
+  }
+  for (let day = 0; day < 2; day += 1) {
+    world.clock.nowMs += DAY
+    await reconcilePayments(payments, books, host.service.app.log)
+  }
+  assert.equal((await findOrderById(host.db, sale.order.companyId, sale.order.id))?.status, 'FULL_REFUNDED')
+  const { units } = await host.db.one<{ units: string }>(
+    sql`select coalesce(sum(units), 0)::text as units from refunds where order_id = ${sale.order.id}`,
+  )
+  assert.equal(units, String(DUE))
 })

@@ -26,7 +26,11 @@ async function reconcile(deps: PaymentDeps, books: Books, payment: Payment): Pro
   // an answer that says neither leaves an earlier difference as it is
   if (!wrong && report.outcome !== 'seen') return
   // what it takes back in part is a loss, which is booked like any other
-  if (report.outcome === 'seen') await applyReport(deps, payment, report)
+  if (report.outcome === 'seen') {
+    await applyReport(deps, payment, report)
+    // the callback that told of a refund from the provider's console may have been lost
+    if (report.refunded !== undefined) await deps.onRefunded(payment, report.refunded)
+  }
   const subject = `order ${order.code}`
   const expected = `${report.outcome}: ${report.providerStatus}`
   const difference = { companyId, subject, what: `word of ${payment.channel}`, booked: 'paid', expected }
