@@ -11,7 +11,7 @@ import { findOrderById } from '../src/orders/order-queries.ts'
 import { acceptOrder } from '../src/payments/accept/accept-order.ts'
 import { applyReport } from '../src/payments/payment-report.ts'
 import type { PaymentDeps } from '../src/payments/payment-service.ts'
-import { reconcilePayments } from '../src/payments/reconcile.ts'
+import { reconcileEveryPayment, reconcilePayments } from '../src/payments/reconcile.ts'
 import { noticeForeignRefund } from '../src/refunds/foreign-refund.ts'
 import { revertOrder } from '../src/refunds/refund-service.ts'
 import { actorOf, contextFor, DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
@@ -193,4 +193,16 @@ test('a refund from the provider’s console whose callback was lost is noticed 
     sql`select coalesce(sum(units), 0)::text as units from refunds where order_id = ${sale.order.id}`,
   )
   assert.equal(units, String(DUE))
+})
+
+test('after a restore every paid payment is asked about, also one that got no answer a moment ago', async () => {
+  const sale = await sell()
+  const { books, payments, host } = world
+  const without = { ...payments, channels: channelsWithout(sale) }
+  world.clock.nowMs += DAY
+  await reconcilePayments(without, books, host.service.app.log)
+  assert.deepEqual([...(await reconcileEveryPayment(without, books))], [['binance', 1]])
+  const before = asked.get(sale.reference) ?? 0
+  assert.deepEqual([...(await reconcileEveryPayment(payments, books))], [])
+  assert.equal((asked.get(sale.reference) ?? 0) - before, 1)
 })

@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
+import type { ChannelId } from '../channels/channel.ts'
 import { DAY } from '../kernel/clock.ts'
 import type { Books } from '../ledger/books.ts'
 import { findOrderById } from '../orders/order-queries.ts'
@@ -6,7 +7,7 @@ import { keyOf } from './accept/start-payment.ts'
 import { findPayment, type Payment } from './payment-queries.ts'
 import { applyReport } from './payment-report.ts'
 import type { PaymentDeps } from './payment-service.ts'
-import { listUnreconciled, updateReconciled } from './reconcile-queries.ts'
+import { listPaidAtProviders, listUnreconciled, updateReconciled } from './reconcile-queries.ts'
 
 /** A paid payment is asked about once a day, for as long as providers let refunds and disputes happen. */
 const AGAIN_MS = DAY
@@ -37,27 +38,45 @@ async function reconcile(deps: PaymentDeps, books: Books, payment: Payment): Pro
   await books.note(companyId, 'providers', wrong ? [difference] : [], [subject])
 }
 
-/**
- * Asks providers whether what they called paid still is.
- * @param askedBefore only those that were not asked since; by default once a day
- * @returns whether there may be more
- */
-export async function reconcilePayments(
-  deps: PaymentDeps,
-  books: Books,
-  log: FastifyBaseLogger,
-  askedBefore = new Date(deps.clock() - AGAIN_MS),
-): Promise<boolean> {
+/** Asks providers whether what they called paid still is, once a day. @returns whether there may be more */
+export async function reconcilePayments(deps: PaymentDeps, books: Books, log: FastifyBaseLogger): Promise<boolean> {
   const now = deps.clock()
-  const range = { askedBefore, openedAfter: new Date(now - FOR_MS), limit: BATCH }
+  const range = { askedBefore: new Date(now - AGAIN_MS), openedAfter: new Date(now - FOR_MS), limit: BATCH }
   const due = await listUnreconciled(deps.db, range)
   for (const { companyId, id } of due) {
     const payment = await findPayment(deps.db, companyId, id)
     if (!payment) continue
-    await updateReconciled(deps.db, payment, new Date(now))
     await reconcile(deps, books, payment).catch((error: unknown) =>
       log.warn({ err: error, channel: payment.channel, paymentId: id }, 'a paid payment could not be reconciled'),
     )
+    // also without an answer, so that it holds up no other: it is asked about again tomorrow
+    await updateReconciled(deps.db, payment, new Date(now))
   }
   return due.length === BATCH
+}
+
+/**
+ * Asks providers about everything that they called paid, also what was asked about a moment ago.
+ * @returns how many payments of each channel got no answer
+ */
+export async function reconcileEveryPayment(deps: PaymentDeps, books: Books): Promise<Map<ChannelId, number>> {
+  const now = deps.clock()
+  const unanswered = new Map<ChannelId, number>()
+  let after = { companyId: '', id: '' }
+  for (;;) {
+    const page = await listPaidAtProviders(deps.db, { after, openedAfter: new Date(now - FOR_MS), limit: BATCH })
+    for (const key of page) {
+      const payment = await findPayment(deps.db, key.companyId, key.id)
+      if (!payment) continue
+      const isAnswered = await reconcile(deps, books, payment).then(
+        () => true,
+        () => false,
+      )
+      if (isAnswered) await updateReconciled(deps.db, payment, new Date(now))
+      else unanswered.set(payment.channel, (unanswered.get(payment.channel) ?? 0) + 1)
+    }
+    const last = page.at(-1)
+    if (!last || page.length < BATCH) return unanswered
+    after = last
+  }
 }

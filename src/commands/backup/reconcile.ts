@@ -13,7 +13,7 @@ import { systemClock } from '../../kernel/clock.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import { openVault } from '../../kernel/vault.ts'
 import { verifyLedger } from '../../ledger/ledger-verify.ts'
-import { reconcilePayments } from '../../payments/reconcile.ts'
+import { reconcileEveryPayment } from '../../payments/reconcile.ts'
 import { countRefundsUnderWay, wakeRefundsUnderWay } from '../../refunds/refund-queries.ts'
 import type { OperatorCommand } from '../admin.ts'
 import { listOperatorChains } from '../operator-chains.ts'
@@ -53,10 +53,10 @@ async function finishRefunds({ db, clock }: ServiceBase): Promise<number> {
   }
 }
 
-/** Every provider is asked about each payment that it called paid. */
-async function askProviders({ clock, log }: ServiceBase, trade: Commerce): Promise<void> {
-  const askedBefore = new Date(clock())
-  while (await reconcilePayments(trade.payments, trade.settlements.books, log, askedBefore));
+/** Every provider is asked about each payment that it called paid. @returns what it did not answer */
+async function askProviders(trade: Commerce): Promise<string[]> {
+  const unanswered = await reconcileEveryPayment(trade.payments, trade.settlements.books)
+  return [...unanswered].map(([channel, count]) => `${channel}: asked in vain about ${count} paid payments`)
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
@@ -79,7 +79,7 @@ async function reconcileAll(
     const report = await look(`chain ${chain.network.chainId}`, () => reconcileChain(base, chain, { facts, say }))
     if (report) first.push(report)
   }
-  await look('providers', () => askProviders(base, trade))
+  faults.push(...((await look('providers', () => askProviders(trade))) ?? []))
   if (faults.length === 0) await updateReconciledRestore(db, new Date(clock()))
   const refundsUnderWay = faults.length === 0 ? await finishRefunds(base) : await countRefundsUnderWay(db)
   const chains: ChainReport[] = []
