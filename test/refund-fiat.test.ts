@@ -84,7 +84,11 @@ test('a refund from the provider’s console is its share of what came; the rest
   const payment = await findPayment(world.host.db, received.key.companyId, received.key.id)
   assert.ok(payment)
   const told = (reference: string, units: bigint) =>
-    recordForeignRefund(world.refunds, payment, { reference, fiat: { asset: 'EUR', units } })
+    recordForeignRefund(world.refunds, payment, {
+      reference,
+      fiat: { asset: 'EUR', units },
+      providerStatus: 'refunded',
+    })
   await told(`console-${received.orderId}-1`, 1000n)
   await told(`console-${received.orderId}-2`, 1500n)
   assert.deepEqual(await refundsOf(received), [
