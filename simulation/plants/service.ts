@@ -58,9 +58,9 @@ export const SERVICE: readonly Plant[] = [
     ...{ name: 'old-price-pays', number: 11, story: 'staleLink' },
     fault: 'what goes to a link’s old address pays it at the old price',
     edits: one(
-      'src/payments/payment-report.ts',
-      'order.paymentId !== payment.id && order.to.units > payment.dueUnits ?',
-      'order.paymentId === null && order.to.units > payment.dueUnits ?',
+      'src/payments/payment-rules.ts',
+      'return dueUnits < to.units || isLower ? to.units : dueUnits',
+      'return isLower ? to.units : dueUnits',
     ),
   },
   {
