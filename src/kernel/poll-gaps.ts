@@ -1,11 +1,13 @@
-import { HOUR, MINUTE, SECOND } from './clock.ts'
+import { DAY, HOUR, MINUTE, SECOND } from './clock.ts'
 
 /** What is asked again as long as it has no final answer. */
-export type PollKind = 'payment' | 'deposit' | 'refund' | 'settlement' | 'sweep' | 'identity' | 'screening'
+export type PollKind = 'payment' | 'ended' | 'deposit' | 'refund' | 'settlement' | 'sweep' | 'identity' | 'screening'
 
 /** The gaps after the first, second, third … look; the last one repeats. */
 const GAPS_MS: Readonly<Record<PollKind, readonly number[]>> = {
   payment: [2, 3, 5, 10, 20, 30, 60, 120, 300].map((seconds) => seconds * SECOND),
+  // money of an attempt that is over waits for a person; whoever holds it tells of more
+  ended: [...[5, 15].map((minutes) => minutes * MINUTE), HOUR, 6 * HOUR, DAY],
   // nothing has come to the address: the chain's reader brings what comes, and this is the net under it
   deposit: [5, 10, 15].map((minutes) => minutes * MINUTE),
   refund: [1, 1, 2, 3, 5, 10, 30, 60, 300].map((seconds) => seconds * SECOND),

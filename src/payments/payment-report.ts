@@ -17,7 +17,14 @@ import {
   type PaymentStatus,
   updatePayment,
 } from './payment-queries.ts'
-import { acceptsLate, completedAt, minAcceptedUnits, nextCheckDelayMs, priceUnitsOf } from './payment-rules.ts'
+import {
+  acceptsLate,
+  completedAt,
+  minAcceptedUnits,
+  nextCheckDelayMs,
+  nextMoneyCheck,
+  priceUnitsOf,
+} from './payment-rules.ts'
 
 export type ReportDeps = {
   db: Db
@@ -162,7 +169,8 @@ async function applyMoney(scene: ReportCase, report: SeenReport): Promise<Order>
   const verdict = judge(scene, report, standing, clearance)
   const status = statusAfter(scene, verdict)
   const receivedUnits = bookedUnits(report.final, standing)
-  const nextCheckAt = status === 'paid' ? null : new Date(now.getTime() + nextCheckDelayMs(payment, status))
+  const { counted: final, seen } = verdict
+  const nextCheckAt = nextMoneyCheck(payment, { status, final, seen }, now.getTime())
   await updatePayment(tx, payment, { status, receivedUnits, providerStatus: report.providerStatus, nextCheckAt }, now)
   const moved = await moveOrder(scene, verdict)
   await recordMoney({ ...scene, standing, payment: { ...payment, receivedUnits } }, report, moved, verdict)

@@ -1,4 +1,4 @@
-import { HOUR } from '../kernel/clock.ts'
+import { DAY, HOUR } from '../kernel/clock.ts'
 import { OWN_AMOUNTS_UNITS } from '../kernel/own-amounts.ts'
 import { pollGapMs } from '../kernel/poll-gaps.ts'
 import type { Order } from '../orders/order.ts'
@@ -58,4 +58,24 @@ export function nextCheckDelayMs(
 ): number {
   const isQuiet = channel === 'crypto' && status === 'awaiting'
   return isQuiet ? Math.round(pollGapMs('deposit', checks) * spreadOf(id)) : pollGapMs('payment', checks)
+}
+
+/** An attempt that is over is not asked about later than this after it began. */
+const LAST_LOOK_MS = 30 * DAY
+
+/**
+ * When to ask again about an attempt that has seen money. One that is over is left alone once its money was decided
+ * about or is gone: a callback, or the chain's reader, tells of more.
+ * @param money without what a person decided about: `final` is a part of `seen`
+ */
+export function nextMoneyCheck(
+  payment: Pick<Payment, 'id' | 'channel' | 'checks' | 'openedAt'>,
+  { status, final, seen }: { status: PaymentStatus; final: bigint; seen: bigint },
+  nowMs: number,
+): Date | null {
+  if (status === 'paid') return null
+  const isOver = status === 'closed' || status === 'failed'
+  if (isOver && (seen === 0n || nowMs - payment.openedAt.getTime() > LAST_LOOK_MS)) return null
+  const isWaiting = isOver && seen === final
+  return new Date(nowMs + (isWaiting ? pollGapMs('ended', payment.checks) : nextCheckDelayMs(payment, status)))
 }

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { paidReport } from '../src/channels/channel.ts'
+import { sql } from '../src/db/db.ts'
+import { wakeItem } from '../src/db/poll-queries.ts'
+import { DAY, HOUR, MINUTE } from '../src/kernel/clock.ts'
+import { acceptOrder } from '../src/payments/accept/accept-order.ts'
+import { ignoreMispayment } from '../src/payments/mispayments/mispayment-service.ts'
+import { findPayment, PAYMENT_POLLS } from '../src/payments/payment-queries.ts'
+import { pollPayment } from '../src/payments/payment-service.ts'
+import { actorOf, contextFor, DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
+
+/* Money of a payment that is over: asked about less and less, and not for ever. */
+
+let world: ModelWorld
+let received = 0n
+before(async () => {
+  world = await startModelWorld({
+    fetchPayment: async ({ providerReference }) =>
+      received > 0n
+        ? paidReport(providerReference ?? '', { final: received, providerStatus: 'PAID' })
+        : { outcome: 'expired', providerReference: providerReference ?? '', providerStatus: 'EXPIRED' },
+  })
+})
+after(() => world?.stop())
+
+/** A payment that was closed with its order, and half of its price that came later. */
+async function receiveLate() {
+  received = 0n
+  const merchant = await world.host.createMerchant()
+  const order = await world.makeOrder(merchant)
+  const context = contextFor(actorOf(merchant))
+  await acceptOrder(world.payments, { context, code: order.code, body: { paymentChannel: 'binance' } })
+  const { db } = world.host
+  const { id } = await db.one<{ id: string }>(sql`select id from payments where order_id = ${order.id}`)
+  const key = { companyId: merchant.companyId, id }
+  const find = async () => {
+    const payment = await findPayment(db, key.companyId, key.id)
+    assert.ok(payment)
+    return payment
+  }
+  const poll = async () => pollPayment(world.payments, await find())
+  const recordsOf = () =>
+    db.many<{ id: string; units: string }>(sql`select id, units::text from mispayments where order_id = ${order.id}`)
+  await db.run(sql`update orders set status = 'CANCELLED' where id = ${order.id}`)
+  await poll()
+  const callBack = async (units: bigint) => {
+    received = units
+    await wakeItem(db, PAYMENT_POLLS.table, key, new Date(world.clock.nowMs))
+    await poll()
+  }
+  await callBack(DUE / 2n)
+  /** As the polling engine does, for so long. @returns the gaps */
+  const pollFor = async (ms: number): Promise<number[]> => {
+    const gaps: number[] = []
+    const until = world.clock.nowMs + ms
+    for (let next = (await find()).nextCheckAt; next && next.getTime() < until; next = (await find()).nextCheckAt) {
+      gaps.push(Math.max(0, next.getTime() - world.clock.nowMs))
+      world.clock.nowMs = Math.max(world.clock.nowMs, next.getTime())
+      await db.run(sql`update payments set checks = checks + 1 where id = ${id}`)
+      await poll()
+      assert.ok(gaps.length < 100, 'polled without end')
+    }
+    return gaps
+  }
+  return { context, find, recordsOf, callBack, pollFor }
+}
+
+test('once its money was decided about, a payment that is over is looked at once more; a callback still tells of more', async () => {
+  const late = await receiveLate()
+  const [record] = await late.recordsOf()
+  await ignoreMispayment(world.mispayments, late.context, record?.id ?? '', { reason: 'a gift' })
+  assert.deepEqual(await late.pollFor(60 * DAY), [0])
+  const { status, nextCheckAt } = await late.find()
+  assert.deepEqual({ status, nextCheckAt }, { status: 'closed', nextCheckAt: null })
+  await late.callBack(DUE / 2n + 1_000_000n)
+  assert.deepEqual(
+    (await late.recordsOf()).map(({ units }) => units),
+    ['27000000', '1000000'],
+  )
+})
+
+test('money that nobody decides about is asked about with growing gaps, for thirty days', async () => {
+  const late = await receiveLate()
+  const gaps = await late.pollFor(60 * DAY)
+  assert.deepEqual(gaps.slice(0, 5), [5 * MINUTE, 15 * MINUTE, HOUR, 6 * HOUR, DAY])
+  assert.ok(gaps.length > 30 && gaps.length < 40, `${gaps.length} polls`)
+  assert.equal((await late.find()).nextCheckAt, null)
+  await late.callBack(DUE / 2n + 1_000_000n)
+  assert.deepEqual(
+    (await late.recordsOf()).map(({ units }) => units),
+    ['28000000'],
+  )
+})
