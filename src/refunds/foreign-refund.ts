@@ -102,7 +102,7 @@ export async function noticeForeignRefund(deps: RefundDeps, payment: Payment, re
 type ForeignNews = { reference: string; fiat: Money; providerStatus: string }
 
 /**
- * The provider reports a refund that did not start here. A repeated report is recorded once. What no order can hold is a
+ * The provider reports a refund that did not start here. A repeated report is recorded once. What fits no order is a
  * difference of the books, so that a person sees it before more money leaves.
  * @throws CHANNEL_UNAVAILABLE while our own refund is under way: the callback must come again
  */
