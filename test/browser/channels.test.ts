@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { sql } from '../../src/db/db.ts'
 import { listAxeFaults } from '../harness/axe.ts'
 import { startBrowser, visit } from '../harness/browser.ts'
 import { type Market, openMarket } from '../harness/market.ts'
@@ -103,9 +104,22 @@ test('a provider that does not answer: the payer is told, nothing is lost, and a
   const { page, context } = await visit(browser, pageOf(order.code))
   await market.tell('outage', { provider: 'gatepay', seconds: 2 })
   await page.getByRole('button', { name: 'Gate Pay' }).click()
-  await page.getByText('The payment provider did not answer').waitFor()
+  await waitForState(page, 'The payment provider does not answer')
+  assert.equal(await page.getByRole('alert').first().isVisible(), false, 'the page goes on by itself: no “try again”')
   await page.getByText('Pay another way').click()
   await page.getByRole('button', { name: 'Binance Pay' }).click()
   await waitForState(page, 'Waiting for your payment')
+  await context.close()
+})
+
+test('a page that is open says so once the provider has been silent for 15 seconds', async () => {
+  const order = await market.create()
+  await market.tell('outage', { provider: 'gatepay', seconds: 20 })
+  assert.equal((await market.accept(order.code, 'gatepay')).status, 502)
+  await market.host.db.run(sql`
+    update payments set opened_at = opened_at - interval '9 seconds' where order_id = ${order._id}`)
+  const { page, context } = await visit(browser, pageOf(order.code))
+  await waitForState(page, 'Preparing your payment')
+  await waitForState(page, 'The payment provider does not answer')
   await context.close()
 })

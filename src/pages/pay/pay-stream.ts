@@ -51,7 +51,9 @@ class Room {
     this.#code = code
     this.#deps = deps
     this.leave = deps.feed.subscribe(code, (changed) => {
-      const moving = this.#view?.payment?.progress != null && !this.#view.final
+      const { situation, payment, final } = this.#view ?? {}
+      // confirmations, and a provider's silence, are no change of the order
+      const moving = situation === 'preparing' || (payment?.progress != null && !final)
       if (changed || moving || this.#stale) this.refresh()
     })
   }

@@ -236,8 +236,15 @@ function preview(view: PayView, page: PageContext): Html {
     ${image && html`<meta property="og:image" content="${image}">`}`
 }
 
-/** The whole page. @param problem code of an error that the payer's last step ended with */
-export function renderPage(view: PayView, page: PageContext, language: Lang, problem: string | null): Html {
+/** A provider that did not answer the payer's step is asked on: nothing is to be tried again. */
+const isAskedOn = ({ situation }: PayView, problem: string | null): boolean =>
+  problem === 'CHANNEL_UNAVAILABLE' && (situation === 'preparing' || situation === 'providerDown')
+
+/** The whole page. @param said code of an error that the payer's last step ended with */
+export function renderPage(read: PayView, page: PageContext, language: Lang, said: string | null): Html {
+  const askedOn = isAskedOn(read, said)
+  const view: PayView = askedOn ? { ...read, situation: 'providerDown' } : read
+  const problem = askedOn ? null : said
   const { texts } = page
   const events = `${page.basePath}/pay/events?code=${view.code}&lang=${language}`
   const wallet =
