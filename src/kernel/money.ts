@@ -21,8 +21,8 @@ export function parseDecimal(text: string, exponent: number): bigint | undefined
 }
 
 /** Larger than anything that is read as an amount; a JSON number of that size is written with an exponent. */
-export const isHuge = (amount: number | string): boolean =>
-  typeof amount === 'number' ? amount >= 1e21 : /^\d{25,}(\.\d+)?$/.test(amount)
+export const isHuge = (value: number | string): boolean =>
+  typeof value === 'number' ? value >= 1e21 : /^\d{25,}(\.\d+)?$/.test(value)
 
 /** Why a text is no amount: what is wrong with it, not only what would be right. */
 function faultOf(text: string, asset: Asset): string {
