@@ -4,8 +4,8 @@ import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { sql } from '../../src/db/db.ts'
 import type { UserRole } from '../../src/http/actor.ts'
-import { startBrowser } from '../harness/browser.ts'
-import { enterOffice, goTo } from '../harness/office.ts'
+import { startBrowser, visit } from '../harness/browser.ts'
+import { DESK, enterOffice, goTo } from '../harness/office.ts'
 import { type OfficeWorld, openOffice } from '../harness/office-world.ts'
 
 /* What the office says when something is refused, empty or decided, and where the keyboard is meanwhile. */
@@ -150,6 +150,25 @@ test('a company without orders is led to First steps', async () => {
   await context.close()
 })
 
+test('who is refused for a while is told for how long, as the service counts it', async () => {
+  const { page, context } = await visit(browser, `${base()}/app/login`, DESK)
+  await page.getByLabel('Email').fill(world.people.Observer.email)
+  await page.getByLabel('Password').fill('not the password')
+  let seconds = 0
+  for (let tries = 0; tries < 15 && seconds === 0; tries += 1) {
+    const answered = page.waitForResponse(/\/auth\/login/)
+    await page.getByRole('button', { name: 'Log in' }).click()
+    const answer = await answered
+    if (answer.status() === 429) seconds = Number(answer.headers()['retry-after'])
+  }
+  assert.ok(seconds > 60, `${seconds}`)
+  await page
+    .getByRole('alert')
+    .getByText(`Try again in ${Math.ceil(seconds / 60)} minutes`)
+    .waitFor()
+  await context.close()
+})
+
 /** A payout that went out, as the chain left it. */
 async function payOut(): Promise<string> {
   const id = randomBytes(12).toString('hex')
@@ -171,6 +190,18 @@ test('a payout that was paid fits a phone in every language, names its network, 
     await page.locator('dt', { hasText: network }).first().waitFor()
     assert.equal(await page.getByText('paid by transaction').count(), 0)
     await page.locator('dd', { hasText: String(world.shop.chain.chainId) }).waitFor({ state: 'detached' })
+    const wide = Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'))
+    assert.ok(wide <= 0, `${lang} scrolls sideways by ${wide}`)
+  }
+  await context.close()
+})
+
+test('the wallets of the operator fit a phone in every language', async () => {
+  const { page, context } = await enter('SuperAdmin')
+  await page.setViewportSize({ width: 380, height: 800 })
+  for (const lang of ['en', 'de', 'fr', 'es', 'it']) {
+    await speak(page, lang, '/operator?tab=wallets')
+    await page.locator('dd').first().waitFor()
     const wide = Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'))
     assert.ok(wide <= 0, `${lang} scrolls sideways by ${wide}`)
   }

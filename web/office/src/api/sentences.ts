@@ -1,6 +1,6 @@
 /**
- * What the service says in a sentence and in no field, read back so that the office can say it in the person's language.
- * A sentence that is not known is shown as it is. `test/office-sentences.test.ts` compares these with the service's.
+ * What the service says in a sentence and in no field, read back so that the office can say it in the reader's language.
+ * One that is not known is shown as it is. `test/office-sentences.test.ts` compares these with the service's own.
  */
 export const REFUSALS = {
   least: /^The smallest amount is ([\d.]+) ([A-Z]+)\.$/,

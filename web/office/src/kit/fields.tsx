@@ -24,7 +24,7 @@ export function Field({ label, hint, className, ...input }: FieldProps) {
   )
 }
 
-/** Reads what was typed into the field of an amount. The browser's own complaint would name no example. @throws Error */
+/** Reads what was typed as an amount. The browser's own complaint would give no example. @throws Error, with one */
 export function useAmount(): (text: string) => string {
   const core = useCore()
   const lang = useLang()
