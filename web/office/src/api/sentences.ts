@@ -1,5 +1,5 @@
 /**
- * What the service says in a sentence and in no field, read back so that the office can say it in the reader's language.
+ * What the service says in a sentence and in no field, read back so that the office can say it in other languages.
  * One that is not known is shown as it is. `test/office-sentences.test.ts` compares these with the service's own.
  */
 export const REFUSALS = {
