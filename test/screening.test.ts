@@ -70,6 +70,19 @@ for (const [source, listIn] of Object.entries(SOURCES)) {
   })
 }
 
+/** As if these had been screened more than a day ago. */
+async function makeOld(...orders: Payable[]): Promise<void> {
+  // both at once: with answers younger than the screening, the service's own look would renew it
+  await world.host.db.tx(async (tx) => {
+    await tx.run(sql`alter table screening_answers disable trigger screening_answers__append_only`)
+    await tx.run(sql`update screening_answers set at = now() - interval '25 hours'`)
+    await tx.run(sql`alter table screening_answers enable trigger screening_answers__append_only`)
+    await tx.run(sql`
+      update screenings set updated_at = now() - interval '25 hours'
+      where order_id = any(${orders.map(({ orderId }) => orderId)})`)
+  })
+}
+
 test('a payment that takes longer than a day is screened again; a paid order is not', async () => {
   const [wallet, other] = [await world.newWallet(), await world.newWallet()]
   const [slow, paid] = [await world.createAwaiting(), await world.createAwaiting()]
@@ -78,15 +91,7 @@ test('a payment that takes longer than a day is screened again; a paid order is 
   await world.reaches(paid.code, 'PAID')
   await world.screened(slow, 'clean')
   for (const address of [wallet, other]) await world.list(address, { sanctions: true })
-  // both at once: with answers younger than the screening, the service's own look would renew it
-  await world.host.db.tx(async (tx) => {
-    await tx.run(sql`alter table screening_answers disable trigger screening_answers__append_only`)
-    await tx.run(sql`update screening_answers set at = now() - interval '25 hours'`)
-    await tx.run(sql`alter table screening_answers enable trigger screening_answers__append_only`)
-    await tx.run(sql`
-      update screenings set updated_at = now() - interval '25 hours'
-      where order_id = ${slow.orderId} or order_id = ${paid.orderId}`)
-  })
+  await makeOld(slow, paid)
   await world.payFrom(other, paid, 1_000_000n)
   await until(paid, ({ mispayments }) => mispayments.some(({ kind }) => kind === 'over'))
   assert.deepEqual(
@@ -95,4 +100,30 @@ test('a payment that takes longer than a day is screened again; a paid order is 
   )
   await world.payFrom(wallet, slow, slow.units - 1_000_000n)
   await world.reaches(slow.code, 'KYT_FAILED')
+})
+
+test('a part that lay for more than a day is accepted as the price only when its sender is still clean', async () => {
+  const [wallet, bad] = [await world.newWallet(), await world.newWallet()]
+  const [order, tainted] = [await world.createAwaiting(), await world.createAwaiting()]
+  await world.payFrom(wallet, order, 1_000_000n)
+  await world.payFrom(bad, tainted, 1_000_000n)
+  await until(order, ({ mispayments }) => mispayments.some(({ kind }) => kind === 'under'))
+  await until(tainted, ({ mispayments }) => mispayments.some(({ kind }) => kind === 'under'))
+  await world.list(bad, { sanctions: true })
+  await makeOld(order, tainted)
+  const accept = async ({ code }: Payable) => {
+    const { data } = await world.admin.get<{ mispayments: { _id: string }[] }>(`mispayments?code=${code}`)
+    return world.admin.post(`mispayments/${data.mispayments[0]?._id}/accept`, {})
+  }
+  for (const one of [order, tainted]) {
+    const refused = await accept(one)
+    assert.equal(refused.status, 409)
+    assert.match(refused.error.message, /is being screened again/)
+  }
+  await world.screened(order, 'clean')
+  assert.equal((await accept(order)).status, 200)
+  await world.reaches(tainted.code, 'KYT_FAILED')
+  await until(tainted, ({ mispayments }) => mispayments.some(({ kind }) => kind === 'held'))
+  assert.equal((await accept(tainted)).status, 409)
+  await checkBooks()
 })

@@ -26,6 +26,8 @@ export type ScreeningGate = {
   look(tx: Tx, subject: Subject, places: readonly Place[]): Promise<Standing>
   /** A payment provider's own screening holds the money. */
   noteProvider(tx: Tx, subject: Subject, report: { channel: string; providerStatus: string }): Promise<void>
+  /** Asks again about what was found clean too long ago. @returns whether there was any */
+  renew(tx: Tx, key: SubjectKey): Promise<boolean>
   /** Whether a person has to decide first, or has decided that the money of this subject goes back. */
   findDecision(tx: Tx, key: SubjectKey): Promise<'open' | 'returned' | null>
 }
@@ -102,6 +104,14 @@ export function openScreeningGate({ clock, screens, wake }: GateDeps): Screening
         evidence: { channel, providerStatus },
       }
       await insertAnswer(tx, row, { id: newId(now.getTime()), source: 'provider', answer, at: now })
+    },
+    async renew(tx, key) {
+      if (!screens) return false
+      const now = new Date(clock())
+      const old = (await listScreeningsOf(tx, key)).filter((row) => isOld(row, now))
+      for (const row of old) await reopenScreening(tx, row, now)
+      if (old.length > 0) tx.afterCommit(wake)
+      return old.length > 0
     },
     async findDecision(tx, key) {
       const rows = await listScreeningsOf(tx, key)

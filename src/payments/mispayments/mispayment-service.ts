@@ -32,7 +32,7 @@ import {
 } from './mispayment-queries.ts'
 import { bookLossDecision, bookOrderPaid } from './mispayment-records.ts'
 import type { MispaymentListQuery } from './mispayment-schemas.ts'
-import { checkScreened, SCREEN_FIRST } from './screened-money.ts'
+import { checkScreened, SCREEN_FIRST, SCREENED_AGAIN } from './screened-money.ts'
 import { readStanding, undecidedUnits } from './standing.ts'
 
 export type MispaymentDeps = {
@@ -150,13 +150,16 @@ export async function acceptMispayment(
   body: { reason?: string },
 ): Promise<void> {
   const { actor } = context
-  await deps.db.tx(async (tx) => {
+  const refused = await deps.db.tx(async (tx) => {
     const scene = await lockUndecided(tx, actor, id)
     const { order, payment, record } = scene
     const received = undecidedUnits(payment.receivedUnits, await readStanding(tx, payment))
     checkAcceptable(record, received)
     const policy = await findPaymentPolicy(tx, order.companyId)
     checkNoneComes(scene, received, policy)
+    const { companyId, id: subjectId } = payment
+    if (await deps.screening.renew(tx, { companyId, purpose: 'payment', subjectId })) return SCREENED_AGAIN
+    await checkScreened(deps, tx, record)
     const now = new Date(deps.clock())
     const decidedBy = `${actor.kind}:${actor.id}`
     await giveUpOther(tx, scene, now)
@@ -171,7 +174,10 @@ export async function acceptMispayment(
     await bookOrderPaid({ tx, order, payment, now }, money, { decidedBy, reason: body.reason ?? null })
     await context.remember(tx, null)
     await writeAudit(deps, tx, context, { record, action: 'mispayment.accept' })
+    return null
   })
+  // not before the commit: the question to the sources has to last
+  if (refused !== null) throw new AppError('OBJECT_CONFLICT', { message: refused })
 }
 
 /** Leaves the money in suspense and keeps the reason. */

@@ -7,6 +7,9 @@ export const SCREEN_FIRST =
   'A sender of this money is not cleared. Decide the screening of the order first: GET /screenings?code=, then ' +
   'POST /screenings/{id}/return or release.'
 
+export const SCREENED_AGAIN =
+  'Its sender was cleared more than a day ago and is being screened again. Read the record again in a minute.'
+
 /**
  * While a sender of a payment is not cleared, none of its money leaves; what was held leaves only after a person's
  * decision to return it.
