@@ -46,7 +46,7 @@ export const NO_INSTRUCTIONS: Instructions = {
 /** What identifies one attempt to pay one order, here and at its provider. */
 export type PaymentKey = {
   companyId: string
-  /** Ours, the same in every repetition: 26 lower-case hexadecimal digits or, from the hundredth attempt, more. Unique. */
+  /** Ours, unique, the same in every repetition: 26 lower-case hexadecimal digits, more from attempt 100 on. */
   merchantReference: string
   /** The provider's id; null while unknown. */
   providerReference: string | null

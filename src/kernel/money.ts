@@ -95,3 +95,6 @@ export const proportion = (whole: bigint, part: bigint, total: bigint): bigint =
 
 /** ceil(whole × part / total): undoes `proportion` where `whole` has the coarser units. */
 export const proportionUp = (whole: bigint, part: bigint, total: bigint): bigint => (whole * part + total - 1n) / total
+
+/** Orders that share an address are told apart by their amounts: each is less than this above its price. */
+export const OWN_AMOUNTS_UNITS = 1000n

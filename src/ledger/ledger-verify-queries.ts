@@ -1,5 +1,5 @@
 import { type Sql, sql, type Tx } from '../db/db.ts'
-import { OWN_AMOUNTS_UNITS } from '../kernel/own-amounts.ts'
+import { OWN_AMOUNTS_UNITS } from '../kernel/money.ts'
 
 /** One place where the books and the facts differ; amounts in USDC units, as text. */
 export type Difference = {

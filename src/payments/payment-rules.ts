@@ -1,13 +1,13 @@
 import { DAY, HOUR } from '../kernel/clock.ts'
-import { OWN_AMOUNTS_UNITS } from '../kernel/own-amounts.ts'
+import { OWN_AMOUNTS_UNITS } from '../kernel/money.ts'
 import { pollGapMs } from '../kernel/poll-gaps.ts'
 import type { Order } from '../orders/order.ts'
 import type { OrderStatus } from '../orders/order-states.ts'
 import type { Payment, PaymentPolicy, PaymentStatus } from './payment-queries.ts'
 
 /**
- * What pays the order through this payment. A fresh rate changes the price of older payments too, except that a provider
- * keeps asking for no less than it was told.
+ * What pays the order through this payment. A fresh rate changes the price of older payments too, except that a
+ * provider keeps asking for no less than it was told.
  */
 export function priceUnitsOf(
   { to }: Pick<Order, 'to'>,

@@ -12,7 +12,7 @@ import {
 } from '../../chain/deposits/reservation-queries.ts'
 import type { Tx } from '../../db/db.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
-import { OWN_AMOUNTS_UNITS } from '../../kernel/own-amounts.ts'
+import { OWN_AMOUNTS_UNITS } from '../../kernel/money.ts'
 import { parseXpub } from '../../kernel/xpub.ts'
 import type { Channel } from '../channel.ts'
 import { ProviderRefusal } from '../provider-errors.ts'
