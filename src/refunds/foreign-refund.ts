@@ -1,7 +1,7 @@
 import type { Tx } from '../db/db.ts'
 import { AppError } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
-import { convert, formatMoney, type Money, proportion } from '../kernel/money.ts'
+import { convert, formatDecimal, formatMoney, type Money, proportion } from '../kernel/money.ts'
 import { bookRefund } from '../ledger/ledger-service.ts'
 import type { Order } from '../orders/order.ts'
 import { lockOrderById } from '../orders/order-queries.ts'
@@ -13,10 +13,11 @@ import {
   countRefunds,
   insertRefund,
   isRefundReferenceUsed,
+  listRefundsOfOrder,
   lockRefundReference,
   type NewRefund,
 } from './refund-queries.ts'
-import { closeUsedRecord, type Returned, readReturned } from './refund-records.ts'
+import { closeUsedRecord, isLive, type Returned, readReturned } from './refund-records.ts'
 import { bookingOf, settleRefundIn } from './refund-settle.ts'
 
 /** A provider that refunds in fiat rounds: a difference below its smallest unit is not a refund. */
@@ -86,17 +87,41 @@ async function bookForeign(deps: RefundDeps, tx: Tx, refunded: Case) {
  * refund here, so that order, books and merchant see it.
  */
 export async function noticeForeignRefund(deps: RefundDeps, payment: Payment, refunded: bigint): Promise<void> {
-  await deps.db.tx(async (tx) => {
+  const beside = await deps.db.tx(async (tx) => {
     const order = await lockOrderById(tx, payment.companyId, payment.orderId)
-    if (!order || order.paymentId !== payment.id || !allows(order.status, 'revert')) return
+    if (!order) return null
+    if (order.paymentId !== payment.id) return findBeside(tx, { order, payment, refunded })
+    if (!allows(order.status, 'revert')) return null
     const returned = await readReturned(tx, order)
     const known = returned.refunds.reduce((sum, { units }) => sum + units, returned.besideUnits)
     const left = order.paidUnits - known
-    const units = refunded - known > left ? left : refunded - known
-    if (units <= 0n || (units < leastOf(order) && units < left)) return
+    const foreign = refunded - (known - returned.ignoredUnits)
+    const units = foreign > left ? left : foreign
+    if (units <= 0n || (units < leastOf(order) && units < left)) return null
     const fiatUnits = fiatShare(order, payment, { units, all: units === left }, returned)
     await bookForeign(deps, tx, { order, payment, returned, units, fiatUnits, reference: null })
+    return null
   })
+  if (beside) await noteUnbooked(deps, payment, beside)
+}
+
+type Unbooked = { subject: string; booked: string; expected: string }
+
+/** A person has to look, before more of the company's money leaves. */
+const noteUnbooked = ({ books }: RefundDeps, { companyId, channel }: Payment, unbooked: Unbooked): Promise<void> =>
+  books.note(companyId, 'providers', [{ companyId, what: `word of ${channel}`, ...unbooked }], [unbooked.subject])
+
+/** More went back of a payment that did not pay its order than we sent: its money may be open as a mispayment. */
+async function findBeside(
+  tx: Tx,
+  { order, payment, refunded }: { order: Order; payment: Payment; refunded: bigint },
+): Promise<Unbooked | null> {
+  const all = await listRefundsOfOrder(tx, order.companyId, order.id)
+  const ours = all.filter(({ paymentId, status }) => paymentId === payment.id && isLive({ status }))
+  const sent = ours.reduce((sum, { units }) => sum + units, 0n)
+  if (refunded - sent < leastOf(order)) return null
+  const subject = `order ${order.code}, payment ${payment.id}`
+  return { subject, booked: `${formatDecimal(sent, 6)} USDC refunded`, expected: `${formatDecimal(refunded, 6)} USDC` }
 }
 
 type ForeignNews = { reference: string; fiat: Money; providerStatus: string }
@@ -132,12 +157,9 @@ export async function recordForeignRefund(
     return null
   })
   if (!unbooked) return
-  const subject = `order ${unbooked.code}, refund ${reference}`
-  const expected = `${providerStatus}: ${formatMoney(fiat)} ${fiat.asset}`
-  await deps.books.note(
-    companyId,
-    'providers',
-    [{ companyId, subject, what: `word of ${channel}`, booked: `none, the order is ${unbooked.status}`, expected }],
-    [subject],
-  )
+  await noteUnbooked(deps, payment, {
+    subject: `order ${unbooked.code}, refund ${reference}`,
+    booked: `none, the order is ${unbooked.status}`,
+    expected: `${providerStatus}: ${formatMoney(fiat)} ${fiat.asset}`,
+  })
 }

@@ -20,6 +20,8 @@ export type Returned = {
   refunds: Refund[]
   /** Units above the price that were refunded separately or ignored. */
   besideUnits: bigint
+  /** Those of them that were ignored: nobody sent them anywhere. */
+  ignoredUnits: bigint
   /** Units above the price that a refund or a decision already uses. */
   usedExcess: bigint
   /** The undecided record of money above the price, and its units that are still free. */
@@ -29,7 +31,7 @@ export type Returned = {
   openLoss: bigint
 }
 
-const isLive = ({ status }: Pick<Refund, 'status'>): boolean => status !== 'rejected' && status !== 'refused'
+export const isLive = ({ status }: Pick<Refund, 'status'>): boolean => status !== 'rejected' && status !== 'refused'
 
 const sum = (items: readonly { units: bigint }[]): bigint => items.reduce((total, { units }) => total + units, 0n)
 
@@ -45,11 +47,13 @@ export async function readReturned(
   const live = (await listRefundsOfOrder(tx, companyId, id)).filter(isLive)
   const beside = live.filter(({ mispaymentId }) => mispaymentId !== null && ids.has(mispaymentId))
   const refunds = live.filter(({ mispaymentId }) => mispaymentId === null)
-  const besideUnits = sum(beside) + sum(over.filter(({ status }) => status === 'ignored'))
+  const ignoredUnits = sum(over.filter(({ status }) => status === 'ignored'))
+  const besideUnits = sum(beside) + ignoredUnits
   const excess = refunds.reduce((total, { excessUnits }) => total + excessUnits, 0n)
   const open = over.find(({ status }) => status === 'open')
   const openFree = (open?.units ?? 0n) - spokenUnits(mine, excess)
-  return { refunds, besideUnits, usedExcess: excess + besideUnits, open, openFree, openLoss: openLossUnits(records) }
+  const openLoss = openLossUnits(records)
+  return { refunds, besideUnits, ignoredUnits, usedExcess: excess + besideUnits, open, openFree, openLoss }
 }
 
 const decisionOf = (refundId: string): string => `refund:${refundId}`
