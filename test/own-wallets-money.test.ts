@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { listTakers } from '../src/chain/deposits/reservation-queries.ts'
 import { sql } from '../src/db/db.ts'
 import { describeVerdict, verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { findSettleable } from '../src/ledger/payable-queries.ts'
@@ -126,4 +127,27 @@ test('undecided and ignored money in a company’s own wallet takes nothing from
   const ignored = await manager.post(`mispayments/${record?._id}/ignore`, { reason: 'a gift' })
   assert.equal(ignored.status, 200, ignored.text)
   assert.deepEqual({ open, ignored: await findSettleable(shop.host.db, companyId) }, { open: 0n, ignored: 0n })
+})
+
+test('an address that becomes one of a pool: what comes then counts for the order that has it, not also for an old one', async () => {
+  const address = newAddress()
+  const before = await openCompany({ MODE: 'static', ADDRESSES: address })
+  const old = await before.place()
+  await shop.host.db.run(sql`update deposit_reservations set from_at = from_at - interval '2 hours'
+    where address = ${address.toLowerCase()}`)
+  await shop.host.db.run(sql`update payments set status = 'closed', closed_at = now() - interval '90 minutes'
+    where order_id = ${old.orderId}`)
+  const settings = { MODE: 'pool', ADDRESSES: address }
+  assert.equal((await before.manager.call('PUT', 'channel-accounts/crypto', { settings })).status, 200)
+  const next = await before.place()
+  const txHash = await before.pay(next.toAddress, next.units)
+  await shop.reaches(next.code, 'PAID')
+  const [transfer] = await shop.host.db.many<{ id: string }>(
+    sql`select id from chain_transfers where tx_hash = ${txHash}`,
+  )
+  const takers = await listTakers(shop.host.db, [transfer?.id ?? ''])
+  assert.deepEqual(
+    takers.map(({ reference }) => reference.slice(0, 24)),
+    [next.orderId],
+  )
 })

@@ -9,8 +9,8 @@ export async function lockCompanyBalance(tx: Tx, companyId: string): Promise<voi
 const IS_OWN = sql`p.own_account and p.channel <> 'coinbase'`
 
 /**
- * What a company holds at its own accounts, but was never part of what is owed to it: money that pays nothing (undecided,
- * ignored, above the price), and refunds that it has yet to send.
+ * What a company holds at its own accounts, but was never part of what is owed to it: money that pays nothing
+ * (undecided, ignored, above the price), and refunds that it has yet to send.
  */
 const KEPT = (companyId: string): Sql => sql`
   select coalesce(sum(units), 0) from (

@@ -88,15 +88,21 @@ const IN_TIME = sql`t.block_at >= r.from_at - ${SINCE} and t.block_at <= r.until
     where u.company_id = r.company_id and u.transfer_id = t.id and u.status <> 'open' offset 0)`
 
 /**
- * Reservation `r` takes transfer `t` of exactly its amount until the next one of this amount. What a person decided
- * about is no one else's.
+ * Reservation `r` takes transfer `t` of exactly its amount until the next one of this amount, or until the address
+ * serves one payment at a time. What a person decided about is no one else's.
  */
-const SERVES_AMOUNT = sql`r.units = t.units and ${IN_TIME} and not exists (select 1 from deposit_reservations n
-  where n.address = r.address and n.units = r.units and n.from_at > r.from_at and n.from_at <= t.block_at + ${SINCE} offset 0)`
+const SERVES_AMOUNT = sql`r.units = t.units and ${IN_TIME}
+  and not exists (select 1 from deposit_reservations n
+    where n.address = r.address and n.units = r.units and n.from_at > r.from_at
+      and n.from_at <= t.block_at + ${SINCE} offset 0)
+  and not exists (select 1 from deposit_reservations n
+    where n.address = r.address and n.units is null and n.from_at > r.from_at
+      and n.from_at <= t.block_at + ${SINCE} offset 0)`
 
 /** Of an address that serves one payment at a time: what came since then, until the next one. */
 const SERVES_ALONE = sql`r.units is null and ${IN_TIME} and not exists (select 1 from deposit_reservations n
-  where n.address = r.address and n.from_at > r.from_at and n.from_at <= t.block_at + ${SINCE} offset 0)`
+  where n.address = r.address and n.from_at > r.from_at
+      and n.from_at <= t.block_at + ${SINCE} offset 0)`
 
 /** Of another amount: what comes from the sender that was named, unless it is another payment's amount. */
 const IS_SENT = sql`${IN_TIME} and t.from_address = r.sender and not exists (select 1 from deposit_reservations o
@@ -119,17 +125,23 @@ const TAKES = (columns: Sql, from: Sql, only: Sql): Sql => sql`
   union select ${columns} from ${from} r join chain_transfers t on t.to_address = r.address
   where ${only} and ${SERVES_ALONE}
   union select ${columns} from ${from} r join chain_transfers t on t.to_address = r.address
-  where ${only} and r.units <> t.units and ${IS_SENT}`
+  where ${only} and r.sender is not null and r.units <> t.units and ${IS_SENT}`
 
 const IS_OF_PAYMENT = sql`company_id = p.company_id and reference = p.merchant_reference`
 
 /** Whether the deposit address of payment `p` serves other payments too. */
 export const IS_SHARED = sql`(p.own_account and exists (select 1 from deposit_reservations where ${IS_OF_PAYMENT}))`
 
+/** Of payment `p`, with the time when its address serves the next one, so that a year of transfers is not read. */
+const OF_PAYMENT = sql`(
+  select *, case when units is null then coalesce((select min(n.from_at) from deposit_reservations n
+      where n.address = d.address and n.from_at > d.from_at) - ${SINCE}, 'infinity') else 'infinity' end as before_at
+  from deposit_reservations d where ${IS_OF_PAYMENT} offset 0)`
+
 /** The transfers of payment `p` of a shared address: by what it asked for, or by a person's decision. */
 export const SHARED_TRANSFERS = sql`
   select t.* from (
-    ${TAKES(sql`t.*`, sql`(select * from deposit_reservations where ${IS_OF_PAYMENT} offset 0)`, sql`true`)}
+    ${TAKES(sql`t.*`, OF_PAYMENT, sql`t.block_at < r.before_at`)}
     union select t.* from unmatched_transfers u join chain_transfers t on t.id = u.transfer_id
     where u.company_id = p.company_id and u.reference = p.merchant_reference) as t
   where p.own_account`
