@@ -79,8 +79,7 @@ export function openCommerce(ground: ServiceBase, accounts: Accounts) {
   const exportOrders = openOrderExports({ reads: ground.reads ?? readsFrom(db), clock, config })
   const payers: PayerDeps = {
     ...{ db, vault, clock, rates, audit, tellEmailChanged: openTellEmailChanged(mailer) },
-    forget: openForget(ground),
-    findAddressFault: openAddressFaults(chains),
+    ...{ forget: openForget(ground), findAddressFault: openAddressFaults(chains) },
   }
   const kyc = openCompliance(ground, accounts, payers, wake)
   const links = openRefundLinks({ vault, payUrl: config.payUrl })

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { toStorableText } from '../kernel/foreign-text.ts'
+import { toStorableText } from '../db/storable.ts'
 
 /** One request to a provider and what came back, without headers and secrets: kept for support. */
 export type ProviderCallRecord = {

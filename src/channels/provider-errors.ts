@@ -1,4 +1,4 @@
-import { toStorableText } from '../kernel/foreign-text.ts'
+import { toStorableText } from '../db/storable.ts'
 
 /** What a refusal is about; `credentials`, `clock` and `account` are the operator's to put right. */
 export type RefusalReason = 'credentials' | 'clock' | 'account' | 'amount' | 'request' | 'state'

@@ -1,3 +1,4 @@
+import { toStorable } from '../db/storable.ts'
 import {
   Circuit,
   CircuitOpen,
@@ -8,7 +9,6 @@ import {
 } from '../kernel/circuit.ts'
 import { type Clock, MINUTE, SECOND } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
-import { toStorable } from '../kernel/foreign-text.ts'
 import type { Channel } from './channel.ts'
 import { type ProviderCallScope, type ProviderCallSink, withProviderCallScope } from './provider-calls.ts'
 import { ProviderRefusal, ProviderTrouble } from './provider-errors.ts'

@@ -1,5 +1,5 @@
+import { toStorableText } from '../db/storable.ts'
 import type { Callback } from '../kernel/callback.ts'
-import { toStorableText } from '../kernel/foreign-text.ts'
 
 /** The basic check, and enhanced due diligence. */
 export type Level = 'basic' | 'enhanced'

@@ -1,9 +1,9 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { type Clock, HOUR, MINUTE, SECOND } from '../kernel/clock.ts'
-import { toStorableText } from '../kernel/foreign-text.ts'
 import { newId } from '../kernel/ids.ts'
 import type { Db, Tx } from './db.ts'
 import { type ClaimedJob, claimJobs, deleteJob, insertJob, updateJobFailed } from './job-queries.ts'
+import { toStorableText } from './storable.ts'
 
 export type JobHandler = {
   /** Does the work; may be called again for the same job after a crash, so its effect must bear repetition. */

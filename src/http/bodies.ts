@@ -1,8 +1,8 @@
 import { Ajv } from 'ajv'
 import addFormats from 'ajv-formats'
 import type { FastifyInstance } from 'fastify'
+import { isStorable } from '../db/storable.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
-import { isStorable } from '../kernel/foreign-text.ts'
 import { isTooDeep, MAX_JSON_DEPTH } from './json-depth.ts'
 import { registerSchemas } from './lazy-schemas.ts'
 

@@ -1,5 +1,5 @@
 import { Pool } from 'undici'
-import { toStorableText } from '../../kernel/foreign-text.ts'
+import { toStorableText } from '../../db/storable.ts'
 
 /** Whole numbers travel as 0x-hex. */
 export type Hex = `0x${string}`

@@ -1,4 +1,4 @@
-import { toStorableText } from '../../kernel/foreign-text.ts'
+import { toStorableText } from '../../db/storable.ts'
 import type { Level, Review, ReviewOutcome } from '../identity-provider.ts'
 
 type Answer = {

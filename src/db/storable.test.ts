@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { toStorable, toStorableText } from './foreign-text.ts'
+import { toStorable, toStorableText } from './storable.ts'
 
 test('a foreign text loses what no database takes, and keeps the rest', () => {
   assert.equal(toStorableText('reverted: \0\0Error\0'), 'reverted: Error')
