@@ -106,6 +106,24 @@ test('admin: makes a SuperAdmin who can log in, asks before it destroys, rotates
   assert.match((await run('admin', 'nonsense')).text, /admin create --email/)
 })
 
+test('admin --json: each command prints one object with ok, message and its facts, and nothing else', async () => {
+  const email = newEmail('programs')
+  const json = async (...args: string[]): Promise<Record<string, unknown>> => {
+    const { code, text } = await run('admin', ...args, '--json')
+    const answer = JSON.parse(text) as Record<string, unknown>
+    assert.deepEqual([code, answer.ok, typeof answer.message], [0, true, 'string'], text)
+    return answer
+  }
+  const made = await json('create', '--email', email)
+  assert.equal(made.email, email)
+  assert.ok(String(made.password).length > 12)
+  assert.ok(!String(made.message).includes(String(made.password)), 'a sentence may be logged')
+  assert.equal((await json('set-password', '--email', email, '--password', PASSWORD, '--yes')).email, email)
+  assert.equal((await json('reset-2fa', '--email', email, '--yes')).email, email)
+  assert.equal((await json('revoke-sessions', '--email', email, '--yes')).count, 0)
+  assert.match(String((await json('rotate-keys', '--yes')).key), /./)
+})
+
 test('admin: a lost authenticator is forgotten, and codes come by mail again', async () => {
   const { client, email } = await registerManager(service.baseUrl)
   const setup = await client.post<{ otpauthUri: string }>('auth/2fa/setup')

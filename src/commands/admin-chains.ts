@@ -84,8 +84,9 @@ async function confirmAddresses(work: Work): Promise<undefined> {
   }
   await db.tx((tx) => upsertKeyConfirmed(tx, key, { at: new Date(systemClock()), by: 'operator' }))
   await note(work, 'addresses.confirm', `key:${key.id}`, { chainId, addresses })
-  const words = `Confirmed. Deposit addresses of this key are given out from now on:\n${lines.join('\n')}`
-  print(options.json ? JSON.stringify({ chainId, addresses, confirmed: true }) : words)
+  const message = 'Confirmed. Deposit addresses of this key are given out from now on.'
+  const facts = { ok: true, chainId, addresses, confirmed: true, message }
+  print(options.json ? JSON.stringify(facts) : `${message}\n${lines.join('\n')}`)
 }
 
 /** Wallets look for money up to a number of unused addresses in a row; BIP-44 says 20. */
@@ -140,11 +141,8 @@ async function allowFee(work: Work): Promise<undefined> {
   await db.tx((tx) => upsertFeeOverride(tx, override, new Date(systemClock())))
   const detail = { gwei, until: until.toISOString(), by: allowedBy, reason }
   await note(work, 'fees.allow', `chain:${chainId}`, detail)
-  print(
-    options.json
-      ? JSON.stringify({ chainId, ...detail })
-      : `Until ${until.toISOString()}, gas on chain ${chainId} may cost ${gwei} gwei.`,
-  )
+  const message = `Until ${until.toISOString()}, gas on chain ${chainId} may cost ${gwei} gwei.`
+  print(options.json ? JSON.stringify({ ok: true, chainId, ...detail, message }) : message)
 }
 
 const COMMANDS: Record<string, (work: Work) => Promise<undefined>> = {

@@ -37,7 +37,7 @@ comptoir admin rotate-keys
 ${ADMIN_CHAINS_USAGE}
 
   --yes    skip the question before something is destroyed
-  --json   for programs`
+  --json   for programs: one object with "ok", "message" and what the sentence tells; "addresses" prints one a line`
 
 export const AUDIT_USAGE = `comptoir audit verify [--anchor FILE] [--json]
 
@@ -64,6 +64,17 @@ async function findUser({ db, options }: Work): Promise<User> {
 /** `create` changed nothing. */
 export class AlreadyRegistered extends Error {}
 
+type Facts = Readonly<Record<string, unknown>>
+
+/** The one sentence of a command, for people or for programs. @returns the exit code's meaning */
+function tell({ options, say }: Work, isWell: boolean, text: string, facts: Facts): boolean {
+  say(options.json ? JSON.stringify({ ok: isWell, ...facts, message: text }) : text)
+  return isWell
+}
+
+/** What was done. */
+const report = (work: Work, text: string, facts: Facts): undefined => void tell(work, true, text, facts)
+
 const newPassword = (): string => `${randomBytes(12).toString('base64url')}-Aa1`
 
 /** Where a person finds the code that a login asks for. */
@@ -72,15 +83,20 @@ function codeWords({ mode, mail }: Config): string {
   return mode === 'live' ? NO_LOGIN_YET : 'Codes for logging in are on the mailbox page.'
 }
 
-async function create({ config, db, vault, accounts, options, say }: Work): Promise<undefined> {
+const passwordWords = (password: string): string => `Password, shown only now: ${password}`
+
+async function create(work: Work): Promise<undefined> {
+  const { config, db, vault, accounts, options } = work
   const { email } = options
   if (email === undefined || !/^\S+@\S+$/.test(email)) throw new UsageError('Say whom to create: --email <address>')
   const password = options.password ?? newPassword()
   const { passwords } = accounts.auth
   const made = await makeSuperAdmin({ email, password }, { db, vault, clock: systemClock, passwords })
   if (!made) throw new AlreadyRegistered(`${email} is registered already. Nothing was changed.`)
-  say(`SuperAdmin ${email} was made. ${codeWords(config)}`)
-  if (options.password === undefined) say(`Password, shown only now: ${password}`)
+  const words = `SuperAdmin ${email} was made. ${codeWords(config)}`
+  if (options.password !== undefined) return report(work, words, { email })
+  // a program finds the password in its own field, not in a sentence that it may log
+  report(work, options.json ? words : `${words}\n${passwordWords(password)}`, { email, password })
 }
 
 async function resetTwoFactor(work: Work): Promise<undefined> {
@@ -91,11 +107,11 @@ async function resetTwoFactor(work: Work): Promise<undefined> {
     await sessions.endAll(tx, user.id, 'second factor reset by the operator')
     await auth.twoFactor.remove(tx, user, OPERATOR)
   })
-  work.say(`Codes for ${user.email} come by e-mail again; all sessions have ended.`)
+  report(work, `Codes for ${user.email} come by e-mail again; all sessions have ended.`, { email: user.email })
 }
 
 async function setPassword(work: Work): Promise<undefined> {
-  const { db, accounts, options, say } = work
+  const { db, accounts, options } = work
   const user = await findUser(work)
   await askBefore(work.options, `${user.email} gets a new password, and all sessions of this person end.`)
   const password = options.password ?? newPassword()
@@ -113,7 +129,11 @@ async function setPassword(work: Work): Promise<undefined> {
     const entry = { action: 'user.set-password', object: `user:${user.id}` }
     await accounts.audit.write(tx, OPERATOR, { ...entry, companyId: user.company?.id ?? null })
   })
-  say(options.password === undefined ? `Password, shown only now: ${password}` : 'The password was set.')
+  if (options.password !== undefined || options.json) {
+    const made = options.password === undefined ? { password } : {}
+    return report(work, 'The password was set.', { email: user.email, ...made })
+  }
+  report(work, passwordWords(password), {})
 }
 
 async function revokeSessions(work: Work): Promise<undefined> {
@@ -129,7 +149,8 @@ async function revokeSessions(work: Work): Promise<undefined> {
     await audit.write(tx, OPERATOR, { action: 'session.revoke-all', object, detail: { ended } })
     return ended
   })
-  work.say(`${count} sessions have ended; running services refuse them within five seconds.`)
+  const words = count === 1 ? '1 session has ended' : `${count} sessions have ended`
+  report(work, `${words}; running services refuse ${count === 1 ? 'it' : 'them'} within five seconds.`, { count })
 }
 
 async function rotateKeys(work: Work): Promise<undefined> {
@@ -140,19 +161,14 @@ async function rotateKeys(work: Work): Promise<undefined> {
     await audit.write(tx, OPERATOR, { action: 'keys.rotate', object: `key:${made.id}` })
     return made
   })
-  work.say(`Key ${key.id} signs from now on.`)
-}
-
-/** One verdict, for people or for programs. @returns the exit code's meaning */
-function tell({ options, say }: Work, isWhole: boolean, text: string, facts: Record<string, unknown>): boolean {
-  say(options.json ? JSON.stringify({ ok: isWhole, ...facts, message: text }) : text)
-  return isWhole
+  report(work, `Key ${key.id} signs from now on.`, { key: key.id })
 }
 
 async function verifyAudit(work: Work): Promise<boolean> {
   const { anchor } = work.options
   const { entries, fault } = await work.accounts.audit.verify(anchor === undefined ? [] : readAnchors(anchor))
-  if (!fault) return tell(work, true, `The audit log is whole: ${entries} entries.`, { entries })
+  const counted = entries === 1 ? '1 entry' : `${entries} entries`
+  if (!fault) return tell(work, true, `The audit log is whole: ${counted}.`, { entries })
   const text = `The audit log was tampered with at entry ${fault.seq}: ${fault.reason}.`
   return tell(work, false, text, { entries, seq: fault.seq.toString() })
 }
