@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { OperatorCommand } from './commands/admin.ts'
 import { type Commands, runCommand } from './commands/command.ts'
@@ -147,7 +149,12 @@ const describe = (error: unknown): string => {
   return error instanceof Error ? error.message : String(error)
 }
 
+const version = (): string => {
+  const text = readFileSync(join(import.meta.dirname, '../package.json'), 'utf8')
+  return (JSON.parse(text) as { version: string }).version
+}
+
 const isService = ['serve', undefined].includes(process.argv[2])
-const exitCode = await runCommand(COMMANDS, process.argv.slice(2), { print, say, describe })
+const exitCode = await runCommand(COMMANDS, process.argv.slice(2), { print, say, describe, version })
 // the service goes on; everything else has ended
 if (!isService || exitCode !== 0 || process.argv.includes('--help')) process.exit(exitCode)

@@ -17,6 +17,7 @@ import { ADMIN_CHAINS_USAGE, findChainCommand } from './admin-chains.ts'
 import { askBefore } from './ask-before.ts'
 import { UsageError } from './command.ts'
 import { withDatabase } from './database.ts'
+import { refuseNoData } from './operator-database.ts'
 
 type Say = (line: string) => void
 type Options = { email?: string; password?: string; anchor?: string; all: boolean; yes: boolean; json: boolean }
@@ -223,6 +224,7 @@ function checkVerify(args: readonly string[]): void {
 /** `audit verify`: false when an entry was changed, removed or cut off. */
 export const runAudit: OperatorCommand = async (config, args, say) => {
   checkVerify(args)
+  refuseNoData(config)
   return withAccounts(config, args.slice(1), say, verifyAudit)
 }
 
@@ -234,5 +236,6 @@ async function verifyBooks(work: Work): Promise<boolean> {
 /** `ledger verify`: false at the first difference between the books and what happened. */
 export const runLedger: OperatorCommand = async (config, args, say) => {
   checkVerify(args)
+  refuseNoData(config)
   return withAccounts(config, args.slice(1), say, verifyBooks)
 }

@@ -13,9 +13,13 @@ export type Command = {
 /** `summary`: one line for the list; `load`: only what this command needs, so that a quick one is quick. */
 export type Commands = Readonly<Record<string, { summary: string; load(): Promise<Command> }>>
 
+/** bin/comptoir.cjs hands them to cli/, which a service without it does not need. */
+const DEVELOPER_NAMES =
+  'login  logout  listen  trigger  orders  explain  logs  webhooks  verify-receipt  fixtures  completion'
+
 const printList = (commands: Commands): string => {
   const lines = Object.entries(commands).map(([name, { summary }]) => `  ${name.padEnd(10)} ${summary}`)
-  return `comptoir <command> [options]\n\n${lines.join('\n')}\n\nEach command explains itself: comptoir <command> --help`
+  return `comptoir <command> [options]\n\n${lines.join('\n')}\n\nFor developers, over HTTP with any instance:\n  ${DEVELOPER_NAMES}\n\nEach command explains itself: comptoir <command> --help`
 }
 
 const isWrongUse = (error: unknown): boolean =>
@@ -28,11 +32,15 @@ const isWrongUse = (error: unknown): boolean =>
 export async function runCommand(
   commands: Commands,
   args: readonly string[],
-  out: { print(text: string): void; say(text: string): void; describe(error: unknown): string },
+  out: { print(text: string): void; say(text: string): void; describe(error: unknown): string; version(): string },
 ): Promise<number> {
   const [name = 'serve', ...rest] = args
   if (name === '--help' || name === '-h' || name === 'help') {
     out.print(printList(commands))
+    return 0
+  }
+  if (name === '--version' || name === 'version') {
+    out.print(out.version())
     return 0
   }
   const entry = Object.hasOwn(commands, name) ? commands[name] : undefined

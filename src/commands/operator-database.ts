@@ -1,5 +1,13 @@
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import type { Config } from '../config/config.ts'
 import { findEmbeddedPostgres, startEmbeddedPostgres } from '../db/embedded/embedded.ts'
+
+/** A command that only looks would make a new database otherwise. @throws Error with a sentence */
+export function refuseNoData({ databaseUrl, dataDir }: Pick<Config, 'databaseUrl' | 'dataDir'>): void {
+  if (databaseUrl === null && !existsSync(join(dataDir, 'postgres')))
+    throw new Error(`There is no database in ${resolve(dataDir)} yet. Start the service first, or set DATA_DIR.`)
+}
 
 type Say = (line: string) => void
 

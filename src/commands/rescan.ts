@@ -12,6 +12,7 @@ import { UsageError } from './command.ts'
 import { withDatabase } from './database.ts'
 import { startOver } from './new-chain.ts'
 import { listOperatorChains } from './operator-chains.ts'
+import { refuseNoData } from './operator-database.ts'
 import { startProgress } from './progress.ts'
 
 type Say = (line: string) => void
@@ -75,6 +76,7 @@ export async function runRescan(config: Config, args: string[], say: Say): Promi
   if (!/^\d+$/.test(options.from ?? '') || !Number.isInteger(chainId) || chainId < 1)
     throw new UsageError('Name a chain and a block.')
   const chain = findChain(config, chainId)
+  refuseNoData(config)
   const log = pino({ level: 'silent' })
   await withDatabase(config, say, async (db, vault) => {
     if (options['new-chain']) {

@@ -24,6 +24,7 @@ import type { OperatorCommand } from './admin.ts'
 import { UsageError } from './command.ts'
 import { withDatabase } from './database.ts'
 import { listOperatorChains } from './operator-chains.ts'
+import { refuseNoData } from './operator-database.ts'
 import { readAddress, readBatch, runSign, SIGN_USAGE, totalOf, writeJson } from './sweep-files.ts'
 import { type HeldOut, type Screened, screenBatch, screenSenders, wordsOf } from './sweep-screening.ts'
 
@@ -72,6 +73,9 @@ type Work = {
   say(text: string): void
 }
 
+const MOST_DEPOSITS = 100_000
+const MOST_DAYS = 60
+
 const integer = (text: string, name: string, max: number): number => {
   const value = Number(text)
   if (/^\d+$/.test(text) && value >= 1 && value <= max) return value
@@ -86,7 +90,7 @@ function minimumOf({ min }: Options): bigint {
 
 async function planAll({ config, db, chains, options }: Work): Promise<ChainPlan[]> {
   const rules = {
-    ...{ minUnits: minimumOf(options), limit: integer(options.limit, 'limit', 100_000) },
+    ...{ minUnits: minimumOf(options), limit: integer(options.limit, 'limit', MOST_DEPOSITS) },
     screenFromUnits: BigInt(config.orders.chainDustUnits),
   }
   const plans: ChainPlan[] = []
@@ -113,7 +117,7 @@ function destinationOf({ chains, options }: Work, chainId: number): string {
 
 /** @throws Error when nothing is to be moved */
 async function makeFreshBatch(work: Work): Promise<Screened> {
-  const days = integer(work.options['valid-days'], 'valid-days', 60)
+  const days = integer(work.options['valid-days'], 'valid-days', MOST_DAYS)
   await checkDestination(work)
   const to = (chainId: number): string => destinationOf(work, chainId)
   const now = new Date(systemClock())
@@ -239,8 +243,6 @@ async function writeSafe(work: Work, path: string, { batch, held }: Screened): P
 /** Plans, and does with the plan what the options say. */
 async function sweep(work: Work): Promise<boolean | undefined> {
   const { options, print } = work
-  const chosen = [options.out, options.safe, options.sign ? 'sign' : undefined].filter((one) => one !== undefined)
-  if (chosen.length > 1) throw new UsageError('Choose one of --out, --safe and --sign.')
   if (options.out !== undefined) return void writeUnsigned(work, options.out, await makeFreshBatch(work))
   if (options.safe !== undefined) {
     const { in: file } = options
@@ -266,13 +268,25 @@ function chooseChains(config: Config, vault: Vault, { chain }: Options): ChainCo
   return chosen
 }
 
+/** @throws UsageError before anything is opened, also where the plan alone is wanted and needs less */
+function checkOptions(options: Options): void {
+  minimumOf(options)
+  integer(options.limit, 'limit', MOST_DEPOSITS)
+  integer(options['valid-days'], 'valid-days', MOST_DAYS)
+  if (options.to !== undefined) readAddress(options.to)
+  const chosen = [options.out, options.safe, options.sign ? 'sign' : undefined].filter((one) => one !== undefined)
+  if (chosen.length > 1) throw new UsageError('Choose one of --out, --safe and --sign.')
+}
+
 /** `sweep`: deposits come home. `sweep sign` is another command, which needs nothing of ours: see `runSign`. */
 const runSweep: OperatorCommand = async (config, args, say) => {
   const { values: options, positionals } = readArgs(args)
   const [name, file, ...more] = positionals
   if ((name !== undefined && name !== 'send') || more.length > 0) throw new UsageError(`There is no "sweep ${name}".`)
   if (name === 'send' && file === undefined) throw new UsageError('Name the signed file: comptoir sweep send FILE')
+  checkOptions(options)
   const batch = file === undefined ? null : readBatch(file)
+  refuseNoData(config)
   return withDatabase(config, say, async (db, vault) => {
     const settings = chooseChains(config, vault, options)
     const deps = { config: { chains: settings }, db, clock: systemClock, log: pino({ level: 'silent' }) }

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Config } from '../../config/config.ts'
@@ -9,7 +8,7 @@ import { readNewestMigration } from '../../db/installation.ts'
 import { openVault } from '../../kernel/vault.ts'
 import type { OperatorCommand } from '../admin.ts'
 import { UsageError } from '../command.ts'
-import { withDatabaseServer } from '../operator-database.ts'
+import { refuseNoData, withDatabaseServer } from '../operator-database.ts'
 import { megabytes, startProgress } from '../progress.ts'
 
 export const BACKUP_USAGE = `comptoir backup --to PATH [--keep N] [--json]
@@ -47,8 +46,7 @@ export const runBackup: OperatorCommand = async (config: Config, args, say) => {
   const keep = readKeep(values.keep)
   if (config.databaseUrl !== null) throw new Error(OUTSIDE)
   if (to === null || to === undefined) throw new UsageError('Say where to: --to PATH, or set BACKUP_TO.')
-  if (!existsSync(join(config.dataDir, 'postgres')))
-    throw new Error(`There is no database in ${resolve(config.dataDir)} yet. Start the service first.`)
+  refuseNoData(config)
   const store = openStore(to, config)
   const key = findMasterKey(config)
   if (!key) throw new Error('There is no master key, so nothing can be encrypted. Set MASTER_KEY.')

@@ -17,7 +17,7 @@ import { reconcileEveryPayment } from '../../payments/reconcile.ts'
 import { countRefundsUnderWay, wakeRefundsUnderWay } from '../../refunds/refund-queries.ts'
 import type { OperatorCommand } from '../admin.ts'
 import { listOperatorChains } from '../operator-chains.ts'
-import { withDatabaseServer } from '../operator-database.ts'
+import { refuseNoData, withDatabaseServer } from '../operator-database.ts'
 import { type ChainReport, reconcileChain } from './reconcile-chain.ts'
 
 export const RECONCILE_USAGE = `comptoir reconcile [--json]
@@ -133,6 +133,7 @@ const toJson = (done: Reconciled): string =>
 /** `reconcile`: false while something needs a person. @throws Error with a sentence for the operator */
 export const runReconcile: OperatorCommand = async (given: Config, args, say) => {
   const { json } = parseArgs({ args, options: { json: { type: 'boolean', default: false } } }).values
+  refuseNoData(given)
   const config = { ...given, chains: listOperatorChains(given) }
   return withDatabaseServer(config, say, async (connectionString, serviceRuns) => {
     if (!serviceRuns) throw new Error('Start the service first; this works beside it.')

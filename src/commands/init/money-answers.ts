@@ -122,5 +122,8 @@ const settingsIn = (kind: ChannelKind, values: Values): Values =>
   )
 
 /** For --help: the flags of every channel. */
-export const channelFlags = (): string[] =>
-  CHANNEL_KINDS.flatMap((kind) => neededBy(kind).map(([name]) => flagOf(kind, name)))
+export const channelFlags = (): string[] => {
+  // two channels of one provider share their account
+  const flags = CHANNEL_KINDS.flatMap((kind) => neededBy(kind).map(([name]) => flagOf(kind, name)))
+  return [...new Set(flags)]
+}

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { DEVELOPER_COMMANDS } from '../cli/main.ts'
+import { newFolder, runOperator } from './harness/installation.ts'
+
+/** The operator's commands in a folder where nothing is yet. */
+
+const place = newFolder()
+after(() => place.remove())
+const run = (...args: string[]) => runOperator(args, {}, place.path)
+
+test('--help names every command, the developer’s too, and --version is the package’s', async () => {
+  const [help, version] = await Promise.all([run('--help'), run('--version')])
+  assert.equal(help.code, 0, help.err)
+  for (const { name } of DEVELOPER_COMMANDS) assert.match(help.out, new RegExp(` ${name}\\b`))
+  const text = readFileSync(join(import.meta.dirname, '../package.json'), 'utf8')
+  const wanted = (JSON.parse(text) as { version: string }).version
+  assert.deepEqual([version.code, version.out], [0, `${wanted}\n`])
+})
+
+test('init --help names each flag once', async () => {
+  const { out } = await run('init', '--help')
+  const flags = out.match(/--[a-z][a-z-]+/g) ?? []
+  assert.ok(flags.includes('--whitepay-token'))
+  assert.deepEqual(
+    flags.filter((flag, index) => flag.startsWith('--whitepay') && flags.indexOf(flag) !== index),
+    [],
+  )
+})
+
+test('what only looks makes no database: it says that there is none', async () => {
+  for (const args of [['sweep'], ['audit', 'verify'], ['ledger', 'verify'], ['reconcile']]) {
+    const { code, err } = await run(...args)
+    assert.equal(code, 1, args.join(' '))
+    assert.match(err, /There is no database in .*data yet\. Start the service first, or set DATA_DIR/)
+  }
+  assert.deepEqual(readdirSync(place.path), [])
+})
+
+test('sweep refuses wrong options before it looks at anything, also where only the plan is wanted', async () => {
+  for (const args of [
+    ['--to', '0x12'],
+    ['--valid-days', '0'],
+    ['--min', 'one'],
+  ])
+    assert.equal((await run('sweep', ...args)).code, 2, args.join(' '))
+})
