@@ -22,7 +22,7 @@ test('--help names every command, the developer’s too, and --version is the pa
 
 test('init --help names each flag once', async () => {
   const { out } = await run('init', '--help')
-  const flags = out.match(/--[a-z][a-z-]+/g) ?? []
+  const flags: string[] = out.match(/--[a-z][a-z-]+/g) ?? []
   assert.ok(flags.includes('--whitepay-token'))
   assert.deepEqual(
     flags.filter((flag, index) => flag.startsWith('--whitepay') && flags.indexOf(flag) !== index),

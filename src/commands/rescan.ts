@@ -18,8 +18,8 @@ import { startProgress } from './progress.ts'
 type Say = (line: string) => void
 
 export const RESCAN_USAGE = `comptoir rescan --chain <id> --from <block>   read deposits again from a block on, and compare the balances
-  --new-chain   the chain was reset (test chains): start over; its old transfers count as orphaned, and what they paid as
-                gone. Refused while the first block is the one that was read
+  --new-chain   the chain was reset (test chains): start over; its old transfers count as orphaned, and what they
+                paid as gone. Refused while the first block is the one that was read
   --yes         skip the question before that; live mode wants it
   --json        for programs`
 
