@@ -250,6 +250,16 @@ async function start(owned: Owned, { say, closers, shared }: StartContext): Prom
   return { app: service.app, metrics: service.metrics, config, facts, stop }
 }
 
+async function listen(app: FastifyInstance, { host, port }: Config): Promise<void> {
+  try {
+    await app.listen({ host, port })
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'EADDRINUSE') throw error
+    const message = `Another program listens on ${host}:${port} already. End it, or set PORT to a free one.`
+    throw new Error(message, { cause: error })
+  }
+}
+
 /** Long enough for callers that keep connections to come by once more. */
 const DRAIN_MS = 1500
 
@@ -275,7 +285,7 @@ async function startService(
     ...{ config, db, vault, clock: systemClock, isStopping: () => stopping },
     ...(shared && { process: { name: shared.name, scrapeAll: shared.scrapeAll } }),
   })
-  if (config.roles.includes('api')) await service.app.listen({ host: config.host, port: config.port })
+  if (config.roles.includes('api')) await listen(service.app, config)
   setTimeout(() => void settle(service.app, config), SETTLED_MS).unref()
   const { host, metricsPort, metricsToken: token } = config
   const scraped =

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { pbkdf2Sync } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { HDKey } from '@scure/bip32'
@@ -72,6 +73,11 @@ test('init writes a closed file, shows the key once, makes the SuperAdmin; the s
   for (const words of [/was made\. Nobody can log in before SMTP_URL is set/, /ok +mail +Nobody can log in before/])
     assert.match(done.out, words)
   const port = await freePort()
+  const other = createServer().listen(port, '127.0.0.1')
+  const refused = await runOperator(['serve'], { PORT: String(port) }, place.path)
+  other.close()
+  assert.equal(refused.code, 1)
+  assert.match(refused.err, new RegExp(`Another program listens on 127.0.0.1:${port} already.*set PORT`))
   const served = startServed({ PORT: String(port), LOG_LEVEL: 'silent' }, { cwd: place.path })
   try {
     await served.ready()
