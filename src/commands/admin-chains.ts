@@ -151,6 +151,8 @@ const COMMANDS: Record<string, (work: Work) => Promise<undefined>> = {
   'allow-fee': allowFee,
 }
 
+export const CHAIN_COMMANDS = Object.keys(COMMANDS)
+
 /** Commands of `admin` about chains; undefined for any other command. */
 export function findChainCommand(name: string) {
   const work = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined

@@ -13,7 +13,7 @@ import { checkPassword } from '../users/password-rules.ts'
 import { makeSuperAdmin } from '../users/super-admin.ts'
 import { emailKeyOf, type User } from '../users/user.ts'
 import { findUserByEmailKey, updateUserPassword } from '../users/user-queries.ts'
-import { ADMIN_CHAINS_USAGE, findChainCommand } from './admin-chains.ts'
+import { ADMIN_CHAINS_USAGE, CHAIN_COMMANDS, findChainCommand } from './admin-chains.ts'
 import { askBefore } from './ask-before.ts'
 import { UsageError } from './command.ts'
 import { withDatabase } from './database.ts'
@@ -213,7 +213,10 @@ export const runAdmin: OperatorCommand = async (config, args, say) => {
   const onChains = findChainCommand(name)
   if (onChains) return onChains(config, rest, say)
   const work = Object.hasOwn(ADMIN, name) ? ADMIN[name] : undefined
-  if (!work) throw new UsageError(name === '' ? 'Say what to do.' : `There is no command "admin ${name}".`)
+  if (!work) {
+    const names = [...Object.keys(ADMIN), ...CHAIN_COMMANDS].join(', ')
+    throw new UsageError(`${name === '' ? 'Say what to do' : `There is no "admin ${name}"`}; choose from ${names}.`)
+  }
   return withAccounts(config, rest, say, work)
 }
 

@@ -22,6 +22,9 @@ const printList = (commands: Commands): string => {
   return `comptoir <command> [options]\n\n${lines.join('\n')}\n\nFor developers, over HTTP with any instance:\n  ${DEVELOPER_NAMES}\n\nEach command explains itself: comptoir <command> --help`
 }
 
+/** More would hide the sentence that says what was wrong. */
+const SHORT_LINES = 8
+
 const isWrongUse = (error: unknown): boolean =>
   error instanceof UsageError || /^ERR_PARSE_ARGS_/.test((error as { code?: string }).code ?? '')
 
@@ -61,7 +64,9 @@ export async function runCommand(
       return 1
     }
     const { message } = error as Error
-    out.say(message === '' ? command.usage : `${message}\n\n${command.usage}`)
+    const isShort = command.usage.split('\n').length <= SHORT_LINES
+    const more = isShort ? `\n${command.usage}` : `See: comptoir ${name} --help`
+    out.say(message === '' ? command.usage : `${message}\n${more}`)
     return 2
   }
 }
