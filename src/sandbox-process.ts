@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 
@@ -38,6 +38,10 @@ export function assertSandboxInstalled(): void {
 
 const START_TIMEOUT_MS = 60_000
 const STOP_TIMEOUT_MS = 3000
+
+/** Ctrl-C reaches the sandbox as well as us, so it may end well before anyone stops it. */
+const endedWell = ({ exitCode, signalCode }: ChildProcess): boolean =>
+  exitCode === 0 || signalCode === 'SIGINT' || signalCode === 'SIGTERM'
 
 /**
  * Starts the imitations of what is not ours (chain, providers) as a process of its own; it ends with this one.
@@ -81,7 +85,9 @@ export function startSandboxProcess(options: {
   child.stdout?.on('data', keep)
   child.stderr?.on('data', keep)
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  let isStopping = false
   const stop = async (): Promise<void> => {
+    isStopping = true
     if (child.exitCode !== null || child.signalCode !== null) return
     child.kill('SIGTERM')
     const timer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS)
@@ -101,7 +107,9 @@ export function startSandboxProcess(options: {
     child.once('message', (message) => {
       clearTimeout(timer)
       child.off('exit', onEarlyExit)
-      void ended.then(() => options.log('the sandbox ended'))
+      void ended.then(() => {
+        if (!isStopping && !endedWell(child)) options.log('The sandbox ended by itself. Start Comptoir again.')
+      })
       resolve({ ...(message as Omit<SandboxProcess, 'stop'>), stop })
     })
   })

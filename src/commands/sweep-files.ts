@@ -39,6 +39,8 @@ export function readAddress(text: string): string {
   throw new UsageError(`"${text}" is not an address, or its checksum is wrong.`)
 }
 
+export const countDeposits = (count: number): string => (count === 1 ? '1 deposit' : `${count} deposits`)
+
 export const totalOf = ({ deposits }: SweepBatch): string =>
   formatDecimal(
     deposits.reduce((sum, { units }) => sum + BigInt(units), 0n),
@@ -81,6 +83,6 @@ export async function runSign(args: string[], print: (text: string) => void): Pr
   print(
     values.json
       ? JSON.stringify(facts)
-      : `Signed: ${facts.signed} deposits, ${facts.total} USDC, to ${facts.to.join(', ')}. Send them: comptoir sweep send ${file}`,
+      : `Signed: ${countDeposits(facts.signed)}, ${facts.total} USDC, to ${facts.to.join(', ')}. Send them: comptoir sweep send ${file}`,
   )
 }

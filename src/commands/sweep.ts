@@ -25,7 +25,7 @@ import { UsageError } from './command.ts'
 import { withDatabase } from './database.ts'
 import { listOperatorChains } from './operator-chains.ts'
 import { refuseNoData } from './operator-database.ts'
-import { readAddress, readBatch, runSign, SIGN_USAGE, totalOf, writeJson } from './sweep-files.ts'
+import { countDeposits, readAddress, readBatch, runSign, SIGN_USAGE, totalOf, writeJson } from './sweep-files.ts'
 import { type HeldOut, type Screened, screenBatch, screenSenders, wordsOf } from './sweep-screening.ts'
 
 export const SWEEP_USAGE = `comptoir sweep [--chain ID] [--to ADDRESS] [--min AMOUNT] [--limit N] [--valid-days N]
@@ -187,8 +187,11 @@ function report({ print, options }: Work, sweeps: readonly Sweep[], held: readon
   }
   const lines = wordsOf(held)
   lines.push(...failed.map(({ address, providerStatus }) => `${address} was not moved: ${providerStatus}`))
-  const open = waiting.length === 0 ? '' : ` ${waiting.length} are on their way; the service goes on with them.`
-  lines.push(`${facts.done} deposits came home: ${facts.total} USDC, for ${facts.fee} native coin.${open}`)
+  const open =
+    waiting.length === 0
+      ? ''
+      : ` ${waiting.length} ${waiting.length === 1 ? 'is' : 'are'} on the way; the service goes on.`
+  lines.push(`${countDeposits(facts.done)} came home: ${facts.total} USDC, for ${facts.fee} native coin.${open}`)
   print(options.json ? JSON.stringify(facts) : lines.join('\n'))
   return failed.length === 0
 }
@@ -225,7 +228,7 @@ function writeUnsigned({ options, print }: Work, out: string, { batch, held }: S
   writeJson(out, batch)
   const facts = { deposits: batch.deposits.length, total: totalOf(batch), held, file: out }
   const next = `Sign it offline: comptoir sweep sign --in ${out} --mnemonic-file FILE --to ADDRESS`
-  const line = `${facts.deposits} deposits, ${facts.total} USDC. ${next}`
+  const line = `${countDeposits(facts.deposits)}, ${facts.total} USDC. ${next}`
   print(options.json ? JSON.stringify(facts) : [...wordsOf(held), line].join('\n'))
 }
 
@@ -235,7 +238,7 @@ async function writeSafe(work: Work, path: string, { batch, held }: Screened): P
   writeFileSync(path, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 })
   const facts = { deposits: batch.deposits.length, total: totalOf(batch), held, file: path }
   const line =
-    `${facts.deposits} deposits, ${facts.total} USDC: open ${path} in Safe’s Transaction Builder. ` +
+    `${countDeposits(facts.deposits)}, ${facts.total} USDC: open ${path} in Safe’s Transaction Builder. ` +
     'The service books it when the chain shows it.'
   work.print(work.options.json ? JSON.stringify(facts) : [...wordsOf(held), line].join('\n'))
 }

@@ -112,7 +112,9 @@ function describe(done: Reconciled): string[] {
       lines.push(`  Left the wallet after the backup: ${usdc(units)} to ${address}, transaction ${txHash}.`)
   }
   lines.push(...done.faults.map((fault) => `Not looked at: ${fault}`))
-  if (done.refundsUnderWay > 0) lines.push(`${done.refundsUnderWay} refunds are under way; see /app/refunds.`)
+  const { refundsUnderWay: count } = done
+  const refunds = count === 1 ? '1 refund is' : `${count} refunds are`
+  if (count > 0) lines.push(`${refunds} under way; see /app/refunds.`)
   lines.push(done.ledger === 'right' ? 'The books are right.' : `The books differ: ${done.ledger}`)
   const held = 'Refunds and settlements stay held. Put right what is named above, and run this again.'
   lines.push(done.released ? 'Refunds and settlements go again.' : held)
