@@ -129,6 +129,8 @@ test('a second payment under our reference shows itself by a callback: what come
     mispayments.map(({ kind, units }) => [kind, units]),
     [['duplicate', '54000000']],
   )
+  const page = await (await fetch(`${market.host.config.payUrl}/pay?code=${order.code}`)).text()
+  assert.match(page, /Paid, and more than needed.*You sent 54\.00 USDC too much/s)
 })
 
 test('the hundredth attempt of an order has a reference and an address of its own, and its money counts once', async () => {

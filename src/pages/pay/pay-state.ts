@@ -56,9 +56,13 @@ const isOpenRecord = ({ status }: Mispayment): boolean => status === 'open'
 export const foreignToken = (records: readonly Mispayment[]): Mispayment | undefined =>
   records.find((record) => record.kind === 'wrong_token' && isOpenRecord(record))
 
-/** USDC above the price that nobody has decided about. */
+const SURPLUS: readonly Mispayment['kind'][] = ['over', 'duplicate']
+
+/** USDC above the price, or a second time, that nobody has decided about. */
 export const surplusUnits = (records: readonly Mispayment[]): bigint =>
-  records.filter((record) => record.kind === 'over' && isOpenRecord(record)).reduce((sum, { units }) => sum + units, 0n)
+  records
+    .filter((record) => SURPLUS.includes(record.kind) && isOpenRecord(record))
+    .reduce((sum, { units }) => sum + units, 0n)
 
 const OPEN_REFUNDS: readonly string[] = ['needs_approval', 'needs_address', 'ready', 'submitted']
 
