@@ -140,6 +140,25 @@ test('closing before a way to pay is chosen frees the reference; a reload in the
   await context.close()
 })
 
+test('Escape closes the dialog, from its first moment on and out of the page inside', async () => {
+  const three = await addButton(shop.origin)
+  shop.show(`${script()}<button data-comptoir="${three}" data-comptoir-order-ref="ESCAPE-1">Pay</button>`)
+  const { page, context } = await visit(browser, shop.origin)
+  const dialog = page.locator('dialog')
+  const pay = page.getByRole('button', { name: 'Pay' })
+  await pay.click()
+  await dialog.waitFor()
+  await page.keyboard.press('Escape')
+  await dialog.waitFor({ state: 'detached' })
+  await pay.click()
+  const frame = await payFrame(page)
+  await frame.locator('[data-state=waiting]').waitFor()
+  await frame.locator('summary').first().click()
+  await page.keyboard.press('Escape')
+  await dialog.waitFor({ state: 'detached' })
+  await context.close()
+})
+
 test('inline: the frame stands in its place and grows with the page inside', async () => {
   shop.show(`${script()}<div data-comptoir="${button}" data-comptoir-display="inline" data-comptoir-lang="de"></div>`)
   const { page, context } = await visit(browser, shop.origin, { viewport: { width: 1280, height: 900 } })

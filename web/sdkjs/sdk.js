@@ -150,7 +150,13 @@
       if (this.#dialog) return this.close()
       const words = WORDS[lang(this.options.lang)]
       const dialog = make('dialog', { className: 'comptoir-dialog', ariaLabel: words[2] })
-      const button = make('button', { className: 'comptoir-close', type: 'button', ariaLabel: words[1] })
+      // the focus begins outside the frame, whose keys this page does not hear
+      const button = make('button', {
+        className: 'comptoir-close',
+        type: 'button',
+        ariaLabel: words[1],
+        autofocus: true,
+      })
       button.textContent = '✕'
       button.addEventListener('click', () => this.close())
       // Esc
@@ -159,7 +165,7 @@
         this.close()
       })
       this.#dialog = dialog
-      dialog.append(this.#newFrame('app-frame'), button)
+      dialog.append(button, this.#newFrame('app-frame'))
       document.body.append(dialog)
       dialog.showModal()
     }
@@ -246,6 +252,7 @@
       if (typeof data[key] === 'string') this.#token = data[key]
       if (typeof data.sessionId === 'string') this.#sessionId = data.sessionId
       if (typeof data.conversionCode === 'string') this.#setCode(data.conversionCode)
+      if (data.type === 'comptoir:escape') return this.close()
       if (data.type !== 'comptoir:state') return
       if (typeof data.height === 'number' && this.#frame?.classList.contains('comptoir-inline'))
         this.#frame.style.height = `${Math.min(1600, Math.max(320, Math.ceil(data.height)))}px`

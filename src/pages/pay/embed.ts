@@ -5,7 +5,8 @@ import { hashOf } from '../shared/framing.ts'
 import { languageOf } from '../shared/language.ts'
 
 /**
- * In a shop's frame: tells the shop's page where the order stands, and that page alone; keeps every step of the payer
+ * In a shop's frame: tells the shop's page where the order stands, and that page alone, and that the payer pressed
+ * Escape, because a page does not hear the keys of its frames; keeps every step of the payer
  * inside the frame; opens what other websites show on pages of their own, because they refuse to be framed.
  */
 const SCRIPT = `(() => {
@@ -32,6 +33,9 @@ const keep = () => {
   parent.postMessage({ conversionCode: code }, origin)
   parent.postMessage({ type: 'comptoir:state', conversionCode: code, state, final: Boolean(final), height }, origin)
 }
+addEventListener('keydown', ({ key }) => {
+  if (key === 'Escape' && parent !== window) parent.postMessage({ type: 'comptoir:escape' }, origin)
+})
 addEventListener('DOMContentLoaded', () => {
   if (live) new MutationObserver(keep).observe(live, { childList: true })
   new ResizeObserver(keep).observe(document.body)
