@@ -274,8 +274,15 @@ test('“I have paid” takes a provider’s number too: the provider is asked, 
   assert.match(text, /role="alert">The provider has not reported a payment/)
   assert.match(text, /<details id="help" open>/)
   assert.match(text, /name="reference"[^>]* value="PAY-123"/)
-  const unknown = await post('/pay/transaction', { code, token, reference: `0x${'a'.repeat(64)}` })
-  assert.match((await read(unknown.location ?? '')).text, /role="alert">No network of this shop knows this transaction/)
+  const digits = 'aB'.repeat(32)
+  for (const reference of [`0x${digits}`, digits, `https://basescan.org/tx/0x${digits}?a=1#logs`]) {
+    const unknown = await post('/pay/transaction', { code, token, reference })
+    assert.match(unknown.location ?? '', /problem=TRANSACTION_UNKNOWN/, reference)
+  }
+  for (const reference of [`0x${digits}a`, `0x${digits.slice(1)}`]) {
+    const wrong = await post('/pay/transaction', { code, token, reference })
+    assert.match(wrong.location ?? '', /problem=TRANSACTION_INVALID/, reference)
+  }
   const other = await world.createAccepted()
   const copied = (location ?? '').replace(code, other.code)
   assert.doesNotMatch((await read(copied)).text, /PAY-123/, 'what was typed belongs to its order')

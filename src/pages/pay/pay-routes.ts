@@ -183,9 +183,14 @@ async function lookUpTransaction(deps: PayPageDeps, code: string, txHash: string
   }
 }
 
+/** As a wallet shows it, without its 0x as some do, or in the link of an explorer. */
+const HASH = /(?:^|[^0-9a-f])(?:0x)?([0-9a-f]{64})(?![0-9a-f])/i
+
 /** A transaction hash is looked up on the chains; any other number is a provider's. @returns the problem to name */
 async function lookUp(deps: PayPageDeps, request: FastifyRequest, code: string): Promise<string | null> {
   const reference = (request.body as Static<typeof SearchForm>).reference.trim()
+  const [, digits] = HASH.exec(reference) ?? []
+  if (digits !== undefined) return lookUpTransaction(deps, code, `0x${digits}`)
   return /^0x/i.test(reference) ? lookUpTransaction(deps, code, reference) : askProviders(deps, request, code)
 }
 
