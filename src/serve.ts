@@ -10,8 +10,8 @@ import type { Registry } from 'prom-client'
 import { buildService } from './app.ts'
 import { sandboxKeys, sandboxXpub } from './assembly/sandbox-wallets.ts'
 import { localSigner } from './chain/payout/signer.ts'
-import { type Check, runChecks } from './checks/check.ts'
-import { claimOf, databaseChecks } from './checks/installation-checks.ts'
+import type { CheckResult } from './checks/check.ts'
+import { claimOf, runDatabaseChecks } from './checks/installation-checks.ts'
 import { startProgress } from './commands/progress.ts'
 import type { Handover } from './commands/serve/messages.ts'
 import { type DemoCredentials, demoButtonId, makeDemo } from './companies/demo.ts'
@@ -180,8 +180,8 @@ export async function serve(given: Config, say: Say, shared?: Shared): Promise<R
 }
 
 /** @throws ConfigError with every check that failed, before anything is written */
-async function refuseUnfit(checks: readonly Check[]): Promise<void> {
-  const failed = (await runChecks(checks)).filter(({ ok }) => !ok)
+function refuseUnfit(results: readonly CheckResult[]): void {
+  const failed = results.filter(({ ok }) => !ok)
   if (failed.length > 0) throw new ConfigError(failed.map(({ name, message, fix }) => `${name}: ${message} ${fix}`))
 }
 
@@ -208,7 +208,7 @@ export async function openOwned(
   const chosen = chooseMasterKey(config)
   const vault = openVault(chosen.key, config.previousMasterKeys)
   const claimed = claimOf(config, chosen.key)
-  await refuseUnfit(databaseChecks(connectionString, claimed))
+  refuseUnfit(await runDatabaseChecks(connectionString, claimed))
   chosen.keep()
   const sandbox = shared ? handedSandbox(shared) : await openSandbox(config, vault, say, closers)
   if (!shared) {

@@ -47,3 +47,13 @@ test('sweep refuses wrong options before it looks at anything, also where only t
   ])
     assert.equal((await run('sweep', ...args)).code, 2, args.join(' '))
 })
+
+test('doctor says once that the database does not answer, and what to do', async () => {
+  const key = Buffer.alloc(32, 7).toString('base64')
+  const env = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none', MASTER_KEY: key }
+  const { code, out } = await runOperator(['doctor', '--json'], env, place.path)
+  const { checks } = JSON.parse(out) as { checks: { ok: boolean; message: string; fix: string }[] }
+  const failed = checks.filter(({ ok }) => !ok).map(({ message, fix }) => `${message} ${fix}`)
+  const sentence = 'The database does not answer (ECONNREFUSED). Check DATABASE_URL, and that PostgreSQL runs there.'
+  assert.deepEqual([code, failed], [1, [sentence]])
+})

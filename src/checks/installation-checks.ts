@@ -15,7 +15,7 @@ import {
 } from '../db/installation.ts'
 import { listMigrations } from '../db/migrate.ts'
 import { openVault } from '../kernel/vault.ts'
-import { bad, type Check, good } from './check.ts'
+import { bad, type Check, type CheckResult, good, runChecks } from './check.ts'
 import { credentialChecks } from './credential-checks.ts'
 import { screeningChecks } from './screening-checks.ts'
 import { signerChecks } from './signer-checks.ts'
@@ -33,8 +33,21 @@ export const claimOf = (config: Pick<Config, 'mode' | 'previousMasterKeys'>, mas
   sealPrefixes: [masterKey, ...config.previousMasterKeys].map((key) => openVault(key).sealPrefix),
 })
 
+const UNREACHED_FIX = 'Check DATABASE_URL, and that PostgreSQL runs there.'
+
+/** All about the database; only that, where nobody can ask it. @param more further checks of it */
+export async function runDatabaseChecks(
+  connectionString: string,
+  claimed: Claimed,
+  more: readonly Check[] = [],
+): Promise<CheckResult[]> {
+  const results = await runChecks([...databaseChecks(connectionString, claimed), ...more])
+  const unreached = results.find(({ name, ok, fix }) => name === 'database' && !ok && fix === UNREACHED_FIX)
+  return unreached ? [unreached] : results
+}
+
 /** Database, mode, key, schema, clock: checked before the start writes anything. */
-export function databaseChecks(connectionString: string, claimed: Claimed): Check[] {
+function databaseChecks(connectionString: string, claimed: Claimed): Check[] {
   const fits = (check: 'mode' | 'master-key', message: string): Check => ({
     name: check,
     async run() {
@@ -47,7 +60,14 @@ export function databaseChecks(connectionString: string, claimed: Claimed): Chec
     {
       name: 'database',
       async run() {
-        await assertDurable(connectionString)
+        try {
+          await assertDurable(connectionString)
+        } catch (error) {
+          const { code, message } = error as { code?: string; message: string }
+          if (code === undefined) throw error
+          const words = /^E[A-Z]+$/.test(code) ? `does not answer (${code})` : `refuses us: ${message}`
+          return bad(`The database ${words}.`, UNREACHED_FIX)
+        }
         return good('The database answers and keeps what it commits.')
       },
     },

@@ -1,7 +1,7 @@
 import type { CheckResult } from '../checks/check.ts'
 import { runChecks } from '../checks/check.ts'
 import { readEnvironment } from '../checks/environment.ts'
-import { claimOf, databaseChecks, outsideChecks, schemaCheck } from '../checks/installation-checks.ts'
+import { claimOf, outsideChecks, runDatabaseChecks, schemaCheck } from '../checks/installation-checks.ts'
 import type { Config, Env } from '../config/config.ts'
 import { findMasterKey } from '../config/master-key.ts'
 import { findEmbeddedPostgres } from '../db/embedded/embedded.ts'
@@ -14,7 +14,7 @@ async function checkDatabase(config: Config): Promise<CheckResult[]> {
   }
   const key = findMasterKey(config)
   if (!key) return [{ name: 'master-key', ok: false, message: 'There is no master key.', fix: 'Set MASTER_KEY.' }]
-  return runChecks([...databaseChecks(connectionString, claimOf(config, key)), schemaCheck(connectionString)])
+  return runDatabaseChecks(connectionString, claimOf(config, key), [schemaCheck(connectionString)])
 }
 
 const printResult = ({ name, ok, message, fix }: CheckResult): string => {
