@@ -86,7 +86,7 @@ test('the running service imports nothing but its dependencies', () => {
           .split('/')
           .slice(0, (one ?? other ?? '').startsWith('@') ? 2 : 1)
           .join('/')
-        const known = name.startsWith('node:') || allowed.has(name) || line.startsWith('import type')
+        const known = name.startsWith('node:') || allowed.has(name) || /^(?:import|export) type/.test(line)
         return known ? [] : [`${file}: ${name}`]
       },
     ),

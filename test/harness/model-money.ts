@@ -207,7 +207,9 @@ async function decide(walk: Walk, step: MoneyStep): Promise<void> {
   if (step.kind === 'acceptRecord') {
     const code = await attempt(() => acceptMispayment(mispayments, admin, id, {}))
     const payable = ['under', 'late'].includes(record.kind) && order.paidAt === null
-    const can = payable && (allowed(order.status, 'pay') || allowed(order.status, 'payLate'))
+    // the whole price is on its way: accepting a part of it would make the rest too much
+    const isComing = order.status === 'WAITING_CHAIN_CONFIRMATION'
+    const can = payable && !isComing && (allowed(order.status, 'pay') || allowed(order.status, 'payLate'))
     assert.equal(code === null, can, `accept ${record.kind} while ${order.status}: ${code}`)
     return
   }

@@ -1,3 +1,4 @@
+import { Ajv, type ValidateFunction } from 'ajv'
 import { type Static, Type } from '../../kernel/schema.ts'
 
 /* Version 2 of x402, scheme `exact` on EVM chains (github.com/coinbase/x402, specs). */
@@ -55,14 +56,16 @@ const MAX_HEADER = 16_384
 
 export const toHeader = (content: unknown): string => Buffer.from(JSON.stringify(content)).toString('base64')
 
+/** Compiled when a program first pays. */
+let isPayload: ValidateFunction<PaymentPayload> | undefined
+
 /** @returns null when it is no payment of this version */
-export async function readPayload(header: string): Promise<PaymentPayload | null> {
+export function readPayload(header: string): PaymentPayload | null {
   if (header.length > MAX_HEADER) return null
-  // 300 files that a start need not load
-  const { default: Value } = await import('typebox/value')
+  isPayload ??= new Ajv({ strict: false }).compile<PaymentPayload>(PayloadSchema)
   try {
     const content: unknown = JSON.parse(Buffer.from(header, 'base64').toString('utf8'))
-    return Value.Check(PayloadSchema, content) ? content : null
+    return isPayload(content) ? content : null
   } catch {
     return null
   }

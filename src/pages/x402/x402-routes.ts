@@ -205,7 +205,7 @@ export const x402Routes: FastifyPluginAsyncTypebox<X402Deps> = async (app, deps)
       if (accepts.length === 0) return reply.send(receiptOf(order))
       if (typeof header !== 'string')
         return sendRequired(deps, reply, { order, accepts, error: 'PAYMENT-SIGNATURE header is required' })
-      const payment = await readPayload(header)
+      const payment = readPayload(header)
       if (!payment) return sendRequired(deps, reply, { order, accepts, error: 'invalid_payload' })
       const mismatch = findMismatch(
         payment,
