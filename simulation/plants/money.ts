@@ -49,7 +49,7 @@ export const MONEY: readonly Plant[] = [
     edits: one('src/assembly/money-checks.ts', "'payments.reconcile', HOUR", "'payments.reconcile', 1000 * HOUR"),
   },
   {
-    ...{ name: 'foreign-chain-believed', number: 4, story: 'foreignNode' },
+    ...{ name: 'foreign-chain-believed', number: 4, story: 'foreignNode', times: 4 },
     fault: 'a node that serves another chain makes transfers orphans',
     edits: [
       { file: 'src/chain/endpoints/endpoint.ts', find: 'if (answered !== chainId) {', replace: 'if (answered < 0) {' },
