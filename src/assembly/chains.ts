@@ -24,7 +24,7 @@ export const openExplorer =
     return base && /^0x[0-9a-f]{64}$/i.test(txHash) ? `${base}/tx/${txHash}` : null
   }
 
-/** Payers say where refunds go; money that is sent to one of these comes back to nobody. */
+/** Payers say where refunds go; a refund to one of these would never reach the payer. */
 export function openAddressFaults(chains: Chains): PayerAddressDeps['findAddressFault'] {
   const findKnown = openKnownAddresses(chains)
   return async (q, address) => {

@@ -10,7 +10,7 @@ export type FindKnownAddress = (q: Queryable, address: string) => Promise<KnownA
 /** Zero, where tokens are burned, and what chains keep for precompiled contracts (EIP-1352). */
 const RESERVED = /^0x0{36}/
 
-/** Tells the addresses that are no payer's: of nobody, of a token, of one of our wallets, of an order on any chain. */
+/** Recognises what cannot be a payer's address: a reserved one, a token, our own wallet, any deposit address. */
 export function openKnownAddresses(
   chains: readonly Pick<OpenChain, 'network' | 'payouts' | 'relayerSigner'>[],
 ): FindKnownAddress {

@@ -35,7 +35,7 @@ export const claimOf = (config: Pick<Config, 'mode' | 'previousMasterKeys'>, mas
 
 const UNREACHED_FIX = 'Check DATABASE_URL, and that PostgreSQL runs there.'
 
-/** All about the database; only that, where nobody can ask it. @param more further checks of it */
+/** All checks of the database; where it does not answer, only that is reported. @param more further checks of it */
 export async function runDatabaseChecks(
   connectionString: string,
   claimed: Claimed,

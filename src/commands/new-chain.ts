@@ -40,7 +40,7 @@ type Work = { config: Config; chain: ChainConfig; db: Db; vault: Vault; yes: boo
 /**
  * Forgets a chain that was reset: its transfers are orphaned, and reading then restarts by itself.
  * @returns how many transfers are gone
- * @throws Error when it is the same chain, or nobody said yes
+ * @throws Error when it is the same chain, or the question was not answered with yes
  */
 export async function startOver({ config, chain, db, vault, yes }: Work): Promise<number> {
   const { chainId } = chain

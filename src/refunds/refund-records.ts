@@ -20,7 +20,7 @@ export type Returned = {
   refunds: Refund[]
   /** Units above the price that were refunded separately or ignored. */
   besideUnits: bigint
-  /** Those of them that were ignored: nobody sent them anywhere. */
+  /** Those of them that were ignored, and so never sent. */
   ignoredUnits: bigint
   /** Units above the price that a refund or a decision already uses. */
   usedExcess: bigint
