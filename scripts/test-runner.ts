@@ -30,7 +30,8 @@ export type FileRun = {
 /** Room for young objects (MB): a process that lives for minutes need not collect them early, a tenth of its time. */
 const ROOMY = ['--min-semi-space-size=16', '--max-semi-space-size=32']
 const MAX_OUTPUT = 2_000_000
-const END_MS = 30_000
+/** It writes what it compiled before it ends. */
+const END_MS = 120_000
 const children = new Set<ChildProcess>()
 
 /** Kills what still runs. */

@@ -37,11 +37,16 @@ function removeLeftovers(base: string): void {
   }
 }
 
-/** One PostgreSQL for a whole run of tests, in memory where there is room, with a migrated template to clone. */
-export async function startTestServer(): Promise<TestServer> {
+/** A new folder of this run, in memory where there is room. */
+export function makeScratch(): string {
   const base = hasRoom(MEMORY) ? MEMORY : tmpdir()
   removeLeftovers(base)
-  const dataDir = mkdtempSync(join(base, `${PREFIX}${process.pid}-`))
+  return mkdtempSync(join(base, `${PREFIX}${process.pid}-`))
+}
+
+/** One PostgreSQL for a whole run of tests, with a migrated template to clone. */
+export async function startTestServer(): Promise<TestServer> {
+  const dataDir = makeScratch()
   chmodSync(dataDir, 0o711)
   const remove = () => rmSync(dataDir, { recursive: true, force: true })
   try {

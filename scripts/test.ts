@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { availableParallelism, tmpdir } from 'node:os'
+import { rmSync, writeFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { checkLint, checkTypes, endChildren, printTitle, ROOT } from './steps.ts'
 import { watchCores } from './test-cores.ts'
@@ -9,7 +9,7 @@ import { findFiles, listFiles, planJobs, SECTIONS } from './test-files.ts'
 import { endRunners, type Job, readDurations, runJob, type TestResult } from './test-jobs.ts'
 import { type Failure, killRunners } from './test-runner.ts'
 import { type Planned, runPlanned } from './test-schedule.ts'
-import { startTestServer, type TestServer } from './test-server.ts'
+import { makeScratch, startTestServer, type TestServer } from './test-server.ts'
 
 /*
  * npm test                              everything
@@ -27,7 +27,8 @@ const CHECKS = { types: checkTypes, lint: checkLint }
 const SECTION_NAMES = ['types', 'lint', ...SECTIONS.map(({ name }) => name)]
 let server: Promise<TestServer> | undefined
 let interrupted = false
-const scratch = mkdtempSync(join(tmpdir(), 'comptoir-test-'))
+const scratch = makeScratch()
+/** Compiled code: two thousand files that each process reads at its start and adds to at its end. */
 const COMPILED = join(scratch, 'compiled')
 /** With fewer files than this, loading everything first costs more than it saves. */
 const WORTH_WARMING = 12

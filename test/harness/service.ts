@@ -111,7 +111,12 @@ export async function startTestService(
     vault,
     service,
     logLines,
-    call: (method, path, callOptions) => callService(config.baseUrl, method, path, callOptions),
+    call: async <Data>(method: string, path: string, callOptions?: CallOptions) => {
+      const answer = await callService<Data>(config.baseUrl, method, path, callOptions)
+      // the caller does not learn what went wrong inside; who reads a failed test must
+      const causes = answer.status === 500 ? logLines.filter((line) => line.includes(answer.error?.requestId)) : []
+      return { ...answer, text: [answer.text, ...causes].join('\n') }
+    },
     createMerchant: () => insertMerchant(db, vault),
     async stop() {
       stopping = true
