@@ -7,7 +7,7 @@ import { parseTimestamp } from './timestamps.ts'
 
 export { joinSql, json, type Sql, sql, unnamed } from './sql.ts'
 
-/** What can run a statement: the pool, or one open transaction. */
+/** What can run a statement: the pool, which repeats what a deadlock undid, or one open transaction. */
 export interface Queryable {
   /** All rows; columns in camelCase, numeric as text, int8 as bigint, timestamptz as Date. */
   many<Row>(statement: Sql): Promise<Row[]>
@@ -81,24 +81,22 @@ function toRow(names: readonly string[], values: readonly unknown[]): Record<str
   return row
 }
 
-const CONNECTION_CODES = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EPIPE',
-  'ENOENT',
-  'ETIMEDOUT',
-  '57P01',
-  '57P02',
-  '57P03',
-  '53300',
-  '08006',
-  '08003',
+const UNREACHABLE = new Set([
+  ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH'],
+  // of a socket's path, and of a host's name
+  ...['ENOENT', 'ENOTFOUND', 'EAI_AGAIN'],
 ])
+
+/**
+ * Of a server that cannot answer now, whatever is asked: connections, resources such as a full disk, its start or end,
+ * its files, and a transaction that it ended with its connection (PostgreSQL Appendix A, by class).
+ */
+const UNABLE = /^(08...|53...|57P0.|58...|25P0[34])$/
 
 /** A wait for a lock, or a statement, that took too long (PostgreSQL Appendix A: 55P03, 57014). */
 const TOO_LONG = new Set(['55P03', '57014'])
 
-/** A lost or refused connection, and a wait that ended, become 503; a broken rule of the schema stays what it is. */
+/** A server that cannot answer, and a wait that ended, become 503; a broken rule of the schema stays what it is. */
 function translate(error: unknown): unknown {
   const { code, message } = error as { code?: string; message?: string }
   const lost =
@@ -106,7 +104,7 @@ function translate(error: unknown): unknown {
     /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error/.test(
       message ?? '',
     )
-  if (lost || (code !== undefined && CONNECTION_CODES.has(code))) {
+  if (lost || (code !== undefined && (UNREACHABLE.has(code) || UNABLE.test(code)))) {
     return new AppError('DATABASE_UNAVAILABLE', { cause: error, retryAfter: 2 })
   }
   if (code !== undefined && TOO_LONG.has(code)) return busy(error)
@@ -125,6 +123,19 @@ const isRetryable = (error: unknown): boolean => ['40001', '40P01'].includes((er
 export function brokenConstraint(error: unknown): string | undefined {
   const { code, constraint } = error as { code?: string; constraint?: string }
   return code === '23505' || code === '23514' || code === '23503' ? constraint : undefined
+}
+
+/** What a deadlock or another's commit undid, once more: nothing of it is there. */
+async function again<Result>(work: () => Promise<Result>): Promise<Result> {
+  assertHoldsNone()
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!isRetryable(error)) throw error
+      if (attempt >= 3) throw busy(error)
+    }
+  }
 }
 
 type Runner = Pick<pg.ClientBase, 'query'>
@@ -223,10 +234,7 @@ export function openDb(options: DbOptions): Db {
   pool.on('error', () => {}) // an idle connection was lost; the next query opens another or answers 503
   /** One statement outside a transaction. */
   const statements: Runner = {
-    query: ((query: pg.QueryConfig) => {
-      assertHoldsNone()
-      return shares.run(() => pool.query(query))
-    }) as Runner['query'],
+    query: ((query: pg.QueryConfig) => again(() => shares.run(() => pool.query(query)))) as Runner['query'],
   }
   const runOnce = async <Result>(work: (tx: Tx) => Promise<Result>, first: string): Promise<Result> => {
     const client = await pool.connect().catch((error: unknown) => {
@@ -261,17 +269,8 @@ export function openDb(options: DbOptions): Db {
       client.release(broken)
     }
   }
-  const run = async <Result>(work: (tx: Tx) => Promise<Result>, first: string): Promise<Result> => {
-    assertHoldsNone()
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await shares.run(() => runOnce(work, first))
-      } catch (error) {
-        if (!isRetryable(error)) throw error
-        if (attempt >= 3) throw busy(error)
-      }
-    }
-  }
+  const run = <Result>(work: (tx: Tx) => Promise<Result>, first: string): Promise<Result> =>
+    again(() => shares.run(() => runOnce(work, first)))
   const { connectionString } = options
   const direct = queryable(statements, named)
   return {
