@@ -2,8 +2,11 @@ import { chmodSync, mkdtempSync, readdirSync, rmSync, statfsSync } from 'node:fs
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
+import { openDb } from '../src/db/db.ts'
 import { startEmbeddedPostgres } from '../src/db/embedded/embedded.ts'
 import { migrate } from '../src/db/migrate.ts'
+import { partitionedTables } from '../src/db/partitioned-tables.ts'
+import { keepPartitions } from '../src/db/partitions.ts'
 
 const TEMPLATE = 'comptoir_template'
 const PREFIX = 'comptoir-test-'
@@ -66,6 +69,18 @@ export async function startTestServer(): Promise<TestServer> {
   }
 }
 
+const FOR_EVER = { exchangeRetentionDays: 0, requestLogDays: 0, orderEventRetentionDays: 0, webhookRetentionDays: 0 }
+
+/** What a service makes in its first second, and all others find. */
+async function makePartitions(connectionString: string): Promise<void> {
+  const db = openDb({ connectionString, max: 1 })
+  try {
+    for (const spec of partitionedTables(FOR_EVER)) await keepPartitions(db, { ...spec, keepDays: null }, Date.now())
+  } finally {
+    await db.close()
+  }
+}
+
 async function makeTemplate(adminUrl: string): Promise<void> {
   const admin = new pg.Client({ connectionString: adminUrl })
   await admin.connect()
@@ -74,6 +89,7 @@ async function makeTemplate(adminUrl: string): Promise<void> {
     const url = new URL(adminUrl)
     url.pathname = `/${TEMPLATE}`
     await migrate(url.href)
+    await makePartitions(url.href)
     await admin.query(`alter database ${TEMPLATE} with is_template true allow_connections false`)
     await admin.query('checkpoint')
   } finally {
