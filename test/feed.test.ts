@@ -281,6 +281,21 @@ test('after a restored backup nothing is missed: a cursor of lost events, or of 
   )
 })
 
+test('after a restored backup a reader that had seen everything is not told a quiet company’s whole past again', async () => {
+  const shop = await host.createMerchant()
+  await create(shop)
+  await host.db.run(sql`update order_events set at = at - interval '1 hour' where company_id = ${shop.companyId}`)
+  await settled()
+  const before = Buffer.from(`ffffffff.1..0.${Date.now()}`).toString('base64url')
+  const { events, nextCursor } = await page(shop, `after=${before}`)
+  assert.deepEqual(events, [])
+  const fresh = await create(shop)
+  assert.deepEqual(
+    (await readAll(shop, nextCursor)).seen.map(({ order }) => order.code),
+    [fresh],
+  )
+})
+
 test('in another cluster, whose transactions count anew, old events stay first and new ones come behind them', async () => {
   const shop = await host.createMerchant()
   const old = [await create(shop), await create(shop)]

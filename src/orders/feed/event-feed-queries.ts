@@ -130,12 +130,12 @@ export async function findFeedState(
     from pg_control_system() s, pg_control_checkpoint() c`)
 }
 
-/** The first position of a company’s events at or after a time; undefined if none. */
-export async function findPositionAt(q: Queryable, companyId: string, at: Date): Promise<bigint | undefined> {
-  const { position } = await q.one<{ position: bigint | null }>(sql`
-    select min(position) as position from event_feed
+/** The first position of a company’s events at or after a time; where there is none yet, that of what comes next. */
+export async function findPositionAt(q: Queryable, companyId: string, at: Date): Promise<bigint> {
+  const { position } = await q.one<{ position: bigint }>(sql`
+    select coalesce(min(position), event_horizon()) as position from event_feed
     where company_id = ${companyId} and at >= ${at} and position is not null`)
-  return position ?? undefined
+  return position
 }
 
 /** Removes events before a time from the feed; the order’s history keeps them. @returns how many */

@@ -60,8 +60,8 @@ async function startOf(
   const { life, known } = await queries.findFeedState(db, companyId, cursor)
   if (cursor === null) return { life, after: START, exact: false }
   if (known && cursor.life === life) return { life, after: cursor, exact: true }
-  const first = await queries.findPositionAt(db, companyId, new Date(cursor.at.getTime() - OVERLAP_MS))
-  return { life, after: first === undefined ? START : { ...START, position: first }, exact: false }
+  const position = await queries.findPositionAt(db, companyId, new Date(cursor.at.getTime() - OVERLAP_MS))
+  return { life, after: { ...START, position }, exact: false }
 }
 
 /**
