@@ -24,10 +24,11 @@ async function openCompany(settings: Record<string, string>) {
   const saved = await manager.call('PUT', 'channel-accounts/crypto', { settings })
   assert.equal(saved.status, 200, saved.text)
   const body = { amount: 50, fromAsset: 'EUR', merchantIdentifier: data.collectors[0]?.identifier ?? '' }
-  const place = async () => {
+  const place = async (userAddress?: string) => {
     const { code, _id: orderId } = (await manager.post<{ order: OrderData }>('confirm_conversion/request', body)).data
       .order
-    const accepted = await manager.post<Instructions>(`confirm_conversion/accept/${code}`, { paymentChannel: 'crypto' })
+    const choice = { paymentChannel: 'crypto', ...(userAddress && { userAddress }) }
+    const accepted = await manager.post<Instructions>(`confirm_conversion/accept/${code}`, choice)
     assert.equal(accepted.data?.status, 'AWAITING', accepted.text)
     const { toAddress, tokenAmount } = accepted.data
     return { code, orderId, toAddress, units: BigInt(tokenAmount.replace('.', '')) }
@@ -129,25 +130,74 @@ test('undecided and ignored money in a company’s own wallet takes nothing from
   assert.deepEqual({ open, ignored: await findSettleable(shop.host.db, companyId) }, { open: 0n, ignored: 0n })
 })
 
-test('an address that becomes one of a pool: what comes then counts for the order that has it, not also for an old one', async () => {
-  const address = newAddress()
-  const before = await openCompany({ MODE: 'static', ADDRESSES: address })
-  const old = await before.place()
-  await shop.host.db.run(sql`update deposit_reservations set from_at = from_at - interval '2 hours'
-    where address = ${address.toLowerCase()}`)
-  await shop.host.db.run(sql`update payments set status = 'closed', closed_at = now() - interval '90 minutes'
-    where order_id = ${old.orderId}`)
-  const settings = { MODE: 'pool', ADDRESSES: address }
-  assert.equal((await before.manager.call('PUT', 'channel-accounts/crypto', { settings })).status, 200)
-  const next = await before.place()
-  const txHash = await before.pay(next.toAddress, next.units)
-  await shop.reaches(next.code, 'PAID')
+/** The orders that take the transfer. */
+async function takersOf(txHash: string): Promise<string[]> {
   const [transfer] = await shop.host.db.many<{ id: string }>(
     sql`select id from chain_transfers where tx_hash = ${txHash}`,
   )
-  const takers = await listTakers(shop.host.db, [transfer?.id ?? ''])
+  return (await listTakers(shop.host.db, [transfer?.id ?? ''])).map(({ reference }) => reference.slice(0, 24))
+}
+
+/** Two hours ago, and its attempt closed half an hour later: the address is free again. */
+async function makeOld({ orderId, toAddress }: { orderId: string; toAddress: string }): Promise<void> {
+  await shop.host.db.run(sql`update deposit_reservations set from_at = from_at - interval '2 hours'
+    where address = ${toAddress.toLowerCase()}`)
+  await shop.host.db.run(sql`update payments set status = 'closed', closed_at = now() - interval '90 minutes'
+    where order_id = ${orderId}`)
+}
+
+const change = async ({ manager }: Awaited<ReturnType<typeof openCompany>>, MODE: string, ADDRESSES: string) => {
+  const saved = await manager.call('PUT', 'channel-accounts/crypto', { settings: { MODE, ADDRESSES } })
+  assert.equal(saved.status, 200, saved.text)
+}
+
+test('an address that becomes one of a pool: what comes then counts for the order that has it, not also for an old one', async () => {
+  const address = newAddress()
+  const company = await openCompany({ MODE: 'static', ADDRESSES: address })
+  // the sender that the second one names may send it another amount, as long as the address is static
+  await makeOld(await company.place())
+  await makeOld(await company.place(shop.chain.payer))
+  await change(company, 'pool', address)
+  const next = await company.place()
+  const whole = await company.pay(next.toAddress, next.units)
+  await shop.reaches(next.code, 'PAID')
+  const other = await company.pay(next.toAddress, 7_000_000n)
+  await eventually(
+    () => takersOf(other),
+    (found) => found.length > 0,
+  )
+  assert.deepEqual([await takersOf(whole), await takersOf(other)], [[next.orderId], [next.orderId]])
+})
+
+test('an address that a pool gives up: what an old payer sends to it is listed, and counts for no static order', async () => {
+  const address = newAddress()
+  const company = await openCompany({ MODE: 'pool', ADDRESSES: address })
+  await makeOld(await company.place(shop.chain.payer))
+  await change(company, 'static', address)
+  const next = await company.place()
+  const txHash = await company.pay(next.toAddress, 7_000_000n)
+  const listed = () => company.manager.get<{ transfers: { txHash: string }[] }>('unmatched-transfers')
+  const { data } = await eventually(listed, ({ data }) => data.transfers.length > 0)
   assert.deepEqual(
-    takers.map(({ reference }) => reference.slice(0, 24)),
-    [next.orderId],
+    data.transfers.map((one) => one.txHash),
+    [txHash],
+  )
+  assert.deepEqual(await takersOf(txHash), [])
+})
+
+test('an open order of a pool shares its address with static ones: each is paid by its own amount', async () => {
+  const address = newAddress()
+  const company = await openCompany({ MODE: 'pool', ADDRESSES: address })
+  const first = await company.place()
+  await change(company, 'static', address)
+  const second = await company.place()
+  assert.notEqual(second.units, first.units)
+  await company.pay(address, first.units)
+  await shop.reaches(first.code, 'PAID')
+  await company.pay(address, second.units)
+  await shop.reaches(second.code, 'PAID')
+  assert.deepEqual(
+    [(await heldBy(first.orderId)).own_account, (await heldBy(second.orderId)).own_account],
+    [String(first.units), String(second.units)],
   )
 })

@@ -25,11 +25,15 @@ export async function findReservation(
 }
 
 /** @param until how long its payment can still receive money */
-export const insertReservation = (tx: Tx, { units, ...row }: Reservation, until: Date): Promise<number> =>
+export const insertReservation = (
+  tx: Tx,
+  { units, ...row }: Reservation,
+  { askedUnits, until }: { askedUnits: bigint; until: Date },
+): Promise<number> =>
   tx.run(sql`
-    insert into deposit_reservations (company_id, reference, address, units, sender, until_at)
+    insert into deposit_reservations (company_id, reference, address, units, asked_units, sender, until_at)
     values (${row.companyId}, ${row.reference}, ${row.address}, ${units === null ? null : String(units)}::numeric,
-      ${row.sender}, ${until})`)
+      ${String(askedUnits)}::numeric, ${row.sender}, ${until})`)
 
 /** An address that no key made; watched for good. @returns 0 when it is known already */
 export const insertSharedAddress = (tx: Tx, companyId: string, address: string): Promise<number> =>
@@ -73,7 +77,7 @@ export async function findFreeUnits(
     select s.units::text from (select ${String(first)}::numeric + n * ${String(step)}::numeric as units
       from generate_series(0, ${count - 1}) as n) as s
     left join lateral (select max(r.from_at) as last, bool_or(${IS_HELD}) as held from deposit_reservations r
-      where r.address = ${address} and r.units = s.units) as used on true
+      where r.address = ${address} and r.asked_units = s.units) as used on true
     where used.held is not true
     order by coalesce(used.last > now() - interval '30 days', false), s.units limit 1`)
   return row && BigInt(row.units)
@@ -87,35 +91,45 @@ const IN_TIME = sql`t.block_at >= r.from_at - ${SINCE} and t.block_at <= r.until
   and not exists (select 1 from unmatched_transfers u
     where u.company_id = r.company_id and u.transfer_id = t.id and u.status <> 'open' offset 0)`
 
+/** The next payment has the address to itself. */
+const IS_HANDED_OVER = sql`exists (select 1 from deposit_reservations n
+  where n.address = r.address and n.units is null and n.from_at > r.from_at
+    and n.from_at <= t.block_at + ${SINCE} offset 0)`
+
 /**
  * Reservation `r` takes transfer `t` of exactly its amount until the next one of this amount, or until the address
  * serves one payment at a time. What a person decided about is no one else's.
  */
-const SERVES_AMOUNT = sql`r.units = t.units and ${IN_TIME}
+const SERVES_AMOUNT = sql`r.asked_units = t.units and ${IN_TIME}
   and not exists (select 1 from deposit_reservations n
-    where n.address = r.address and n.units = r.units and n.from_at > r.from_at
+    where n.address = r.address and n.asked_units = r.asked_units and n.from_at > r.from_at
       and n.from_at <= t.block_at + ${SINCE} offset 0)
-  and not exists (select 1 from deposit_reservations n
-    where n.address = r.address and n.units is null and n.from_at > r.from_at
-      and n.from_at <= t.block_at + ${SINCE} offset 0)`
+  and not ${IS_HANDED_OVER}`
 
 /** Of an address that serves one payment at a time: what came since then, until the next one. */
 const SERVES_ALONE = sql`r.units is null and ${IN_TIME} and not exists (select 1 from deposit_reservations n
   where n.address = r.address and n.from_at > r.from_at
       and n.from_at <= t.block_at + ${SINCE} offset 0)`
 
-/** Of another amount: what comes from the sender that was named, unless it is another payment's amount. */
-const IS_SENT = sql`${IN_TIME} and t.from_address = r.sender and not exists (select 1 from deposit_reservations o
-  where o.address = r.address and o.reference <> r.reference
-    and o.from_at <= t.block_at + ${SINCE} and o.until_at >= t.block_at
-    and (o.units = t.units or (o.sender = r.sender and o.from_at > r.from_at)))`
+/** Reservation `o` of the same address, another payment's, stood when `t` came. */
+const IS_OTHER = sql`o.address = r.address and o.reference <> r.reference
+  and o.from_at <= t.block_at + ${SINCE} and o.until_at >= t.block_at`
+
+/**
+ * Of another amount: what comes from the sender that was named, unless it is another payment's amount, a later payment
+ * named the same sender, or the address serves one payment at a time since.
+ */
+const IS_SENT = sql`r.units is not null and r.units <> t.units and t.from_address = r.sender and ${IN_TIME}
+  and not exists (select 1 from deposit_reservations o where ${IS_OTHER} and o.asked_units = t.units offset 0)
+  and not exists (select 1 from deposit_reservations o
+    where ${IS_OTHER} and o.sender = r.sender and (o.from_at, o.reference) > (r.from_at, r.reference) offset 0)
+  and not ${IS_HANDED_OVER}`
 
 /** Whether any payment takes the transfer `t` to a shared address, without a person's decision. */
 export const IS_RESERVED = sql`(
   exists (select 1 from deposit_reservations r where r.address = t.to_address and ${SERVES_AMOUNT})
   or exists (select 1 from deposit_reservations r where r.address = t.to_address and ${SERVES_ALONE})
-  or exists (select 1 from deposit_reservations r
-    where r.address = t.to_address and r.sender = t.from_address and ${IS_SENT}))`
+  or exists (select 1 from deposit_reservations r where r.address = t.to_address and ${IS_SENT}))`
 
 const RESERVATIONS = sql`deposit_reservations`
 
@@ -125,17 +139,18 @@ const TAKES = (columns: Sql, from: Sql, only: Sql): Sql => sql`
   union select ${columns} from ${from} r join chain_transfers t on t.to_address = r.address
   where ${only} and ${SERVES_ALONE}
   union select ${columns} from ${from} r join chain_transfers t on t.to_address = r.address
-  where ${only} and r.sender is not null and r.units <> t.units and ${IS_SENT}`
+  where ${only} and ${IS_SENT}`
 
 const IS_OF_PAYMENT = sql`company_id = p.company_id and reference = p.merchant_reference`
 
 /** Whether the deposit address of payment `p` serves other payments too. */
 export const IS_SHARED = sql`(p.own_account and exists (select 1 from deposit_reservations where ${IS_OF_PAYMENT}))`
 
-/** Of payment `p`, with the time when its address serves the next one, so that a year of transfers is not read. */
+/** Of payment `p`, with the time when another has its address alone, so that a year of transfers is not read. */
 const OF_PAYMENT = sql`(
   select *, case when units is null then coalesce((select min(n.from_at) from deposit_reservations n
-      where n.address = d.address and n.from_at > d.from_at) - ${SINCE}, 'infinity') else 'infinity' end as before_at
+      where n.address = d.address and n.units is null and n.from_at > d.from_at) - ${SINCE}, 'infinity')
+      else 'infinity' end as before_at
   from deposit_reservations d where ${IS_OF_PAYMENT} offset 0)`
 
 /** The transfers of payment `p` of a shared address: by what it asked for, or by a person's decision. */

@@ -58,7 +58,7 @@ async function assignShared(
   if (address === undefined)
     throw new ProviderRefusal('state', `all ${addresses.length} addresses of the shop serve open orders`)
   const reservation = { ...key, address, units, sender: sender?.toLowerCase() ?? null }
-  await insertReservation(tx, reservation, watchedUntil)
+  await insertReservation(tx, reservation, { askedUnits: units ?? due.units, until: watchedUntil })
   return placeOf(reservation)
 }
 
