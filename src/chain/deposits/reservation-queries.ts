@@ -133,30 +133,39 @@ export const IS_RESERVED = sql`(
 
 const RESERVATIONS = sql`deposit_reservations`
 
-/** Which of some reservations `r` take which transfers `t`; each way by an index of its own. */
-const TAKES = (columns: Sql, from: Sql, only: Sql): Sql => sql`
+/**
+ * Which of some reservations `r` take which transfers `t`; each way by an index of its own.
+ * @param sent narrows further what named senders sent; it only spares work
+ */
+const TAKES = (columns: Sql, from: Sql, only: Sql, sent: Sql = sql`true`): Sql => sql`
   select ${columns} from ${from} r join chain_transfers t on t.to_address = r.address where ${only} and ${SERVES_AMOUNT}
   union select ${columns} from ${from} r join chain_transfers t on t.to_address = r.address
   where ${only} and ${SERVES_ALONE}
   union select ${columns} from ${from} r join chain_transfers t on t.to_address = r.address
-  where ${only} and ${IS_SENT}`
+  where ${only} and ${sent} and ${IS_SENT}`
 
 const IS_OF_PAYMENT = sql`company_id = p.company_id and reference = p.merchant_reference`
 
 /** Whether the deposit address of payment `p` serves other payments too. */
 export const IS_SHARED = sql`(p.own_account and exists (select 1 from deposit_reservations where ${IS_OF_PAYMENT}))`
 
-/** Of payment `p`, with the time when another has its address alone, so that a year of transfers is not read. */
+/**
+ * Of payment `p`, so that a year of transfers is not read: with the time when another has its address alone, and when a
+ * later payment that named the same sender takes what it sends.
+ */
 const OF_PAYMENT = sql`(
   select *, case when units is null then coalesce((select min(n.from_at) from deposit_reservations n
       where n.address = d.address and n.units is null and n.from_at > d.from_at) - ${SINCE}, 'infinity')
-      else 'infinity' end as before_at
+      else 'infinity' end as before_at,
+    coalesce((select min(n.from_at) from deposit_reservations n
+      where n.address = d.address and n.sender = d.sender and n.from_at > d.from_at and n.until_at >= d.until_at)
+      - ${SINCE}, 'infinity') as sent_before_at
   from deposit_reservations d where ${IS_OF_PAYMENT} offset 0)`
 
 /** The transfers of payment `p` of a shared address: by what it asked for, or by a person's decision. */
 export const SHARED_TRANSFERS = sql`
   select t.* from (
-    ${TAKES(sql`t.*`, OF_PAYMENT, sql`t.block_at < r.before_at`)}
+    ${TAKES(sql`t.*`, OF_PAYMENT, sql`t.block_at < r.before_at`, sql`t.block_at < r.sent_before_at`)}
     union select t.* from unmatched_transfers u join chain_transfers t on t.id = u.transfer_id
     where u.company_id = p.company_id and u.reference = p.merchant_reference) as t
   where p.own_account`
