@@ -250,6 +250,28 @@ test('the offline signer refuses another destination, another wallet and a chang
   assert.equal(await shop.chain.balanceOf(order.toAddress), order.units)
 })
 
+test('a signed file is not sent to a place that loses the money, nor to another one than --to names', async () => {
+  const order = await createPaid(shop)
+  await run(['--out', file('aside.json'), '--to', newAddress()])
+  const batch = JSON.parse(readFileSync(file('aside.json'), 'utf8'))
+  // since it was planned, its destination became the relayer
+  const moved = { ...batch, networks: batch.networks.map((one: object) => ({ ...one, to: relayer })) }
+  writeFileSync(file('moved.json'), JSON.stringify(moved))
+  const signing = ['--mnemonic-file', file('phrase')]
+  await sign(['--in', file('moved.json'), ...signing, '--to', relayer])
+  await sign(['--in', file('aside.json'), ...signing, '--to', batch.networks[0].to])
+  for (const args of [
+    ['send', file('moved.json')],
+    ['--safe', file('safe.json'), '--in', file('moved.json')],
+  ]) {
+    const { code, text } = await run(args)
+    assert.equal(code, 1)
+    assert.match(text, new RegExp(`${relayer} is a wallet of this service\\. Nothing was sent`))
+  }
+  assert.match((await run(['send', file('aside.json'), '--to', wallet])).text, /, not to 0x\w+\. Nothing was sent/)
+  assert.equal(await shop.chain.balanceOf(order.toAddress), order.units)
+})
+
 test('money stays while its order is open, after a failed screening, and below the minimum', async () => {
   const [open, failed, small] = [await shop.createAwaiting(), await shop.createAwaiting(), await createPaid(shop)]
   for (const { toAddress: to } of [open, failed]) await shop.chain.pay({ to, units: 1_500_000n })

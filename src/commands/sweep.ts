@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
+import { getAddress } from 'viem/utils'
 import { openAccounts } from '../assembly/accounts.ts'
 import { sandboxAccount, sandboxKeys, sandboxXpub } from '../assembly/sandbox-wallets.ts'
 import { bookSweepDone } from '../assembly/sweeps.ts'
@@ -41,8 +42,9 @@ export const SWEEP_USAGE = `comptoir sweep [--chain ID] [--to ADDRESS] [--min AM
 
 ${SIGN_USAGE}
 
-comptoir sweep send FILE [--no-wait]
+comptoir sweep send FILE [--to ADDRESS] [--no-wait]
     send a signed batch; repeating it is safe, and the running service goes on if this ends
+    --to ADDRESS  refuse a file that sends the money anywhere else
 
   --json   for programs`
 
@@ -98,13 +100,29 @@ async function planAll({ config, db, chains, options }: Work): Promise<ChainPlan
   return plans
 }
 
-/** @throws UsageError where the money would be lost, or pay an order */
-async function checkDestination({ db, chains, options }: Work): Promise<void> {
-  if (options.to === undefined) return
-  const to = readAddress(options.to)
-  if (chains.some(({ open }) => open.payouts?.address.toLowerCase() === to.toLowerCase())) return
+/** Why money must not go there: it would be lost, or pay an order; null: it may. */
+async function findDestinationFault({ db, chains }: Work, to: string): Promise<string | null> {
+  if (chains.some(({ open }) => open.payouts?.address.toLowerCase() === to.toLowerCase())) return null
   const known = await openKnownAddresses(chains.map(({ open }) => open))(db, to)
-  if (known !== null) throw new UsageError(`${to} ${KNOWN_ADDRESS_WORDS[known]}. Name another address with --to.`)
+  return known && `${to} ${KNOWN_ADDRESS_WORDS[known]}`
+}
+
+/** @throws UsageError */
+async function checkDestination(work: Work): Promise<void> {
+  if (work.options.to === undefined) return
+  const fault = await findDestinationFault(work, readAddress(work.options.to))
+  if (fault !== null) throw new UsageError(`${fault}. Name another address with --to.`)
+}
+
+/** The settings, and what an address is, may have changed since the file was planned. @throws Error, UsageError */
+async function checkFileDestinations(work: Work, { networks }: SweepBatch): Promise<void> {
+  const expected = work.options.to === undefined ? null : readAddress(work.options.to)
+  for (const { network, to } of networks) {
+    if (expected !== null && getAddress(to) !== expected)
+      throw new Error(`The file sends the money of network ${network} to ${to}, not to ${expected}. Nothing was sent.`)
+    const fault = await findDestinationFault(work, to)
+    if (fault !== null) throw new Error(`${fault}. Nothing was sent; plan the sweep again.`)
+  }
 }
 
 /** The wallet that pays, unless the person says otherwise. */
@@ -212,9 +230,14 @@ async function send(work: Work, { batch, held }: Screened): Promise<boolean> {
   return report(work, await follow(work, ids), held)
 }
 
+async function screenFile(work: Work, file: SweepBatch): Promise<Screened> {
+  await checkFileDestinations(work, file)
+  return screenBatch(work, file)
+}
+
 /** @returns false when the file holds deposits that may not be sent now */
 async function sendFile(work: Work, file: SweepBatch): Promise<boolean> {
-  const screened = await screenBatch(work, file)
+  const screened = await screenFile(work, file)
   return (await send(work, screened)) && screened.held.length === 0
 }
 
@@ -249,7 +272,7 @@ async function sweep(work: Work): Promise<boolean | undefined> {
   if (options.out !== undefined) return void writeUnsigned(work, options.out, await makeFreshBatch(work))
   if (options.safe !== undefined) {
     const { in: file } = options
-    const signed = file === undefined ? await makeSignedBatch(work) : await screenBatch(work, readBatch(file))
+    const signed = file === undefined ? await makeSignedBatch(work) : await screenFile(work, readBatch(file))
     return void (await writeSafe(work, options.safe, signed))
   }
   if (options.sign) return send(work, await makeSignedBatch(work))
