@@ -20,6 +20,13 @@ export function textAt(value: unknown, ...path: Step[]): string | undefined {
   return typeof current === 'string' ? current : undefined
 }
 
+/**
+ * What a record says about a word that comes from outside. `record[word]` also finds what every object inherits:
+ * `constructor` would be a word that is known.
+ */
+export const ownAt = <Value>(record: Readonly<Record<string, Value>>, word: string): Value | undefined =>
+  Object.hasOwn(record, word) ? record[word] : undefined
+
 /** A decimal text that `JSON.stringify` writes as a number, digit for digit: never a float, never an exponent. */
 export const numberLiteral = (text: string): unknown =>
   (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(text)

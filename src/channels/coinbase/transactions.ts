@@ -1,4 +1,4 @@
-import { textAt } from '../../kernel/json.ts'
+import { ownAt, textAt } from '../../kernel/json.ts'
 import { parseDecimal } from '../../kernel/money.ts'
 import { ProviderTrouble } from '../provider-errors.ts'
 
@@ -40,7 +40,7 @@ const DIGITS = 18
 export function readPurchase(raw: unknown): Purchase {
   const status = field(raw, 'status') ?? ''
   const word = status.startsWith(PREFIX) ? status.slice(PREFIX.length) : status
-  const known = Object.hasOwn(MEANINGS, word) && status !== word ? MEANINGS[word] : undefined
+  const known = status === word ? undefined : ownAt(MEANINGS, word)
   const reason = field(raw, 'failureReason')
   const exact = parseDecimal(field(raw, 'purchaseAmount', 'value') ?? '', DIGITS)
   const isUsdc = field(raw, 'purchaseAmount', 'currency')?.toUpperCase() === 'USDC'

@@ -1,5 +1,5 @@
 import type { Clock } from '../../kernel/clock.ts'
-import { textAt } from '../../kernel/json.ts'
+import { ownAt, textAt } from '../../kernel/json.ts'
 import { type Money, parseDecimal, proportion } from '../../kernel/money.ts'
 import { type PaymentReport, paidReport } from '../channel.ts'
 import { fieldAt, flagAt } from './api.ts'
@@ -62,7 +62,7 @@ export function reportOf(payment: unknown, price: Price | null, { clock, weCance
   const fund = fieldAt(payment, 'current_inbound_fund')
   const mismatch = textAt(fund, 'mismatched_reason')
   const providerStatus = mismatch ? `${word}, ${mismatch}` : word
-  const meaning = MEANINGS[word]
+  const meaning = ownAt(MEANINGS, word)
   if (meaning === undefined) return told('unknown')
   if (meaning === 'cancelled')
     return told(weCancel || isOver(payment, clock()) ? 'expired' : 'cancelled', providerStatus)

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../kernel/clock.ts'
-import { parseJsonExact, textAt } from '../../kernel/json.ts'
+import { ownAt, parseJsonExact, textAt } from '../../kernel/json.ts'
 import { ProviderRefusal, ProviderTrouble, type RefusalReason } from '../provider-errors.ts'
 import type { ProviderAnswer, ProviderHttp } from '../provider-http.ts'
 import { signatureOf } from './signature.ts'
@@ -68,7 +68,7 @@ function readAnswer({ status, headers, text }: ProviderAnswer): unknown {
   const answered = status < 500 && status !== 429
   if (answered && textAt(envelope, 'status') === 'SUCCESS' && code === '000000') return dataOf(envelope)
   const said = `${code} ${textAt(envelope, 'errorMessage') ?? ''}`.trim()
-  const refusal = answered ? REFUSALS[code] : undefined
+  const refusal = answered ? ownAt(REFUSALS, code) : undefined
   if (refusal) throw new ProviderRefusal(refusal[0], `Gate Pay refused: ${refusal[1]} (${said})`, { code, said })
   const seconds = Number(headers['retry-after'])
   throw new ProviderTrouble(`Gate Pay answered ${status} ${said}`.trim(), {

@@ -1,4 +1,5 @@
 import type { Clock } from '../../kernel/clock.ts'
+import { ownAt } from '../../kernel/json.ts'
 import { formatMoney, parseDecimal } from '../../kernel/money.ts'
 import type { RefundReport, RefundRequest } from '../channel.ts'
 import { isForOperator, ProviderRefusal } from '../provider-errors.ts'
@@ -33,7 +34,7 @@ export function readRefund(refund: RefundRequest, data: unknown): RefundReport {
     return { outcome: 'unknown', ...report, providerStatus: `${word}: another refund, ${asked} ${currency}` }
   const reason = filledAt(data, 'refund_fail_reason')
   return {
-    outcome: REFUND_OUTCOMES[word] ?? 'unknown',
+    outcome: ownAt(REFUND_OUTCOMES, word) ?? 'unknown',
     ...report,
     providerStatus: reason ? `${word}: ${reason}` : word,
   }

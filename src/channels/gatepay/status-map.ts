@@ -1,4 +1,4 @@
-import { textAt } from '../../kernel/json.ts'
+import { ownAt, textAt } from '../../kernel/json.ts'
 import { parseDecimal, proportion } from '../../kernel/money.ts'
 import { type PaymentReport, paidReport, type SeenReport } from '../channel.ts'
 import { filledAt } from './api.ts'
@@ -74,7 +74,7 @@ export function reportOf(
   data: unknown,
   { providerReference, closedStatuses }: { providerReference: string; closedStatuses: readonly string[] },
 ): PaymentReport {
-  const meaning = closedStatuses.includes(word) ? 'expired' : MEANINGS[word]
+  const meaning = closedStatuses.includes(word) ? 'expired' : ownAt(MEANINGS, word)
   const unknown = (providerStatus: string): PaymentReport => ({ outcome: 'unknown', providerReference, providerStatus })
   if (meaning === undefined) return unknown(word === '' ? 'no status' : word)
   if (meaning === 'failed' || meaning === 'blocked')

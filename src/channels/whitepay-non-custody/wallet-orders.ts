@@ -1,5 +1,5 @@
 import type { Clock } from '../../kernel/clock.ts'
-import { textAt } from '../../kernel/json.ts'
+import { ownAt, textAt } from '../../kernel/json.ts'
 import { EXPONENTS, formatMoney, type Money, parseDecimal } from '../../kernel/money.ts'
 import { type Channel, type Instructions, NO_INSTRUCTIONS } from '../channel.ts'
 import { ProviderRefusal, ProviderTrouble } from '../provider-errors.ts'
@@ -69,7 +69,7 @@ function instructionsOf(body: unknown, due: Money): Instructions & { providerRef
     return { ...links, qrData: page }
   }
   const tokenAmount = formatMoney(depositOf(order, due))
-  const network = CHAIN_IDS[(fieldOf(body, order, 'network') ?? '').toUpperCase()] ?? null
+  const network = ownAt(CHAIN_IDS, (fieldOf(body, order, 'network') ?? '').toUpperCase()) ?? null
   return { ...links, qrData: address, toAddress: address, tokenAmount, network }
 }
 

@@ -1,5 +1,5 @@
 import { type Callback, CallbackRefused } from '../../kernel/callback.ts'
-import { parseJsonExact, textAt } from '../../kernel/json.ts'
+import { ownAt, parseJsonExact, textAt } from '../../kernel/json.ts'
 import type { CallbackNews } from '../channel.ts'
 import type { WhitepayValues } from './settings.ts'
 import { findSignedForm, type SignedForm } from './signature.ts'
@@ -67,7 +67,7 @@ export function readWhitepayCallback(values: WhitepayValues, callback: Callback)
   const body = parse(callback.rawBody)
   const event = textAt(body, 'event_type') ?? ''
   const [family = ''] = event.split('::')
-  const expected = Object.hasOwn(SIGNERS, family) ? SIGNERS[family] : undefined
+  const expected = ownAt(SIGNERS, family)
   if (expected === undefined)
     return {
       merchantReference: null,

@@ -1,4 +1,4 @@
-import { textAt } from '../../kernel/json.ts'
+import { ownAt, textAt } from '../../kernel/json.ts'
 import { EXPONENTS, type Money, parseDecimal } from '../../kernel/money.ts'
 import { type PaymentKey, type PaymentReport, paidReport } from '../channel.ts'
 
@@ -118,7 +118,7 @@ const statusText = ({ status, isInternal }: WhitepayOrder): string =>
 export function reportOf(order: WhitepayOrder, payment: PaymentKey, nowMs: number): PaymentReport {
   const { id: providerReference } = order
   const providerStatus = statusText(order)
-  const meaning = Object.hasOwn(MEANINGS, order.status) ? MEANINGS[order.status] : undefined
+  const meaning = ownAt(MEANINGS, order.status)
   if (meaning === undefined) return { outcome: 'unknown', providerReference, providerStatus }
   const strange = strangeness(order, payment)
   if (strange !== null)
@@ -142,7 +142,7 @@ export function reportOf(order: WhitepayOrder, payment: PaymentKey, nowMs: numbe
 /** What a callback claims: money is left to the query. */
 export function claimOf(order: WhitepayOrder): PaymentReport {
   const { id: providerReference, status } = order
-  const meaning = Object.hasOwn(MEANINGS, status) ? MEANINGS[status] : undefined
+  const meaning = ownAt(MEANINGS, status)
   const claims = { open: 'waiting', gone: 'cancelled', part: 'unknown', done: 'unknown' } as const
   const holdsMoney = order.deposits.length > 0 || (exact(textAt(order.raw, 'received_total')) ?? 0n) > 0n
   const outcome = meaning === undefined || holdsMoney ? 'unknown' : claims[meaning]

@@ -1,4 +1,5 @@
 import { toStorableText } from '../../db/storable.ts'
+import { ownAt } from '../../kernel/json.ts'
 import type { Level, Review, ReviewOutcome } from '../identity-provider.ts'
 
 type Answer = {
@@ -18,8 +19,7 @@ const OUTCOMES: Record<string, ReviewOutcome> = {
 
 function outcomeOf({ reviewStatus, reviewResult }: Answer): ReviewOutcome {
   if (typeof reviewStatus !== 'string') return 'unknown'
-  if (reviewStatus !== 'completed')
-    return Object.hasOwn(OUTCOMES, reviewStatus) ? (OUTCOMES[reviewStatus] ?? 'unknown') : 'unknown'
+  if (reviewStatus !== 'completed') return ownAt(OUTCOMES, reviewStatus) ?? 'unknown'
   const { reviewAnswer, reviewRejectType } = reviewResult ?? {}
   if (reviewAnswer === 'GREEN') return 'approved'
   if (reviewAnswer !== 'RED') return 'unknown'

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { S3mini, S3ServiceError, type UploadPart } from 's3mini'
 import { MINUTE, SECOND } from '../../kernel/clock.ts'
+import { ownAt } from '../../kernel/json.ts'
 import { BackupFault } from './sealed.ts'
 import { type BackupStore, type Content, isBackupName } from './store.ts'
 
@@ -34,7 +35,7 @@ const REASONS: Record<string, string> = {
 function describe(error: unknown): string {
   if (error instanceof S3ServiceError) {
     const { serviceCode = 'no code', status } = error
-    return REASONS[serviceCode] ?? `it answered ${status} (${serviceCode})`
+    return ownAt(REASONS, serviceCode) ?? `it answered ${status} (${serviceCode})`
   }
   const { code, cause } = error as { code?: string; cause?: { code?: string } }
   return `no answer (${code ?? cause?.code ?? (error as Error).name})`

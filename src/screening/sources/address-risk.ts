@@ -1,6 +1,7 @@
 import { getAddress } from 'viem/utils'
 import { ProviderTrouble } from '../../channels/provider-errors.ts'
 import type { ProviderHttp } from '../../channels/provider-http.ts'
+import { ownAt } from '../../kernel/json.ts'
 import type { Answer, ScreeningSource, Verdict } from '../screening.ts'
 import { isRecord, lacks, readJson, textOf } from './read-answer.ts'
 
@@ -41,7 +42,7 @@ function readRisk(evidence: unknown, address: string): Answer {
   const level = textOf(evidence.risk) ?? lacks('risk')
   const about = textOf(evidence.address) ?? lacks('address')
   if (about.toLowerCase() !== address) throw new ProviderTrouble(`the answer is about ${about}`)
-  const verdict = VERDICT_OF[level.toLowerCase()]
+  const verdict = ownAt(VERDICT_OF, level.toLowerCase())
   if (verdict === undefined) throw new ProviderTrouble(`the risk "${level}" is not documented`)
   const reason = textOf(evidence.riskReason)
   return { verdict, level, reasons: reason === null ? [] : [reason], evidence }
