@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { paidReport, type RefundNews } from '../src/channels/channel.ts'
+import { paidReport, type RefundNews, type RefundRequest } from '../src/channels/channel.ts'
 import { sql } from '../src/db/db.ts'
 import { newId } from '../src/kernel/ids.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
@@ -9,13 +9,25 @@ import { ignoreMispayment } from '../src/payments/mispayments/mispayment-service
 import { findPayment, type Payment } from '../src/payments/payment-queries.ts'
 import { applyReport } from '../src/payments/payment-report.ts'
 import { noticeForeignRefund } from '../src/refunds/foreign-refund.ts'
+import { settleByHand } from '../src/refunds/manual-refund.ts'
+import { refundPolls } from '../src/refunds/refund-jobs.ts'
 import { takeRefundNews } from '../src/refunds/refund-news.ts'
+import { findRefund } from '../src/refunds/refund-queries.ts'
+import { revertOrder } from '../src/refunds/refund-service.ts'
 import { actorOf, contextFor, DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
 
 /** Refunds that somebody started in the provider's console. */
 let world: ModelWorld
+let asked: RefundRequest[] = []
+
 before(async () => {
-  world = await startModelWorld()
+  world = await startModelWorld({
+    async refundPayment(refund) {
+      asked.push(refund)
+      return { outcome: 'manual', reference: null, txHash: null, providerStatus: 'send it another way' }
+    },
+    refundsByCallback: true,
+  })
 })
 after(async () => {
   try {
@@ -90,4 +102,65 @@ test('a refund of a payment that did not pay its order stops the company’s mon
   assert.deepEqual(await differencesOf(sale), [
     { subject: `order ${sale.code}, payment ${second.id}`, expected: '54.000000 USDC' },
   ])
+})
+
+/** A refund that the provider does not take, or took as `taken`: a person settles it, and says how. */
+async function settle(sale: Sale, amount: string, reference: string, taken: string | null = null): Promise<void> {
+  const context = contextFor(actorOf(sale))
+  const { refundId } = await revertOrder(world.refunds, context, sale.code, { amount })
+  await poll(sale, refundId)
+  const status = taken === null ? 'ready' : 'submitted'
+  await world.host.db.run(
+    sql`update refunds set status = ${status}, provider_reference = ${taken} where id = ${refundId}`,
+  )
+  const refund = await findRefund(world.host.db, refundId)
+  assert.ok(refund)
+  await settleByHand(world.refunds, context, refund, { reference, statement: 'seen as sent', file: null })
+}
+const poll = ({ companyId }: Sale, id: string) => refundPolls(world.refunds).work(world.host.db, { companyId, id })
+const expectedOf = async (sale: Sale) => (await differencesOf(sale)).map(({ expected }) => expected)
+
+test('money that a person sent another way hides no refund of the provider: a person has to tell which is which', async () => {
+  const part = await sell()
+  await settle(part, '20', 'bank-1')
+  for (let turn = 0; turn < 2; turn += 1) await noticeForeignRefund(world.refunds, part.payment, 10_000_000n)
+  assert.equal((await refundsOf(part)).length, 1, 'it may be the same refund, from the console')
+  assert.deepEqual(await differencesOf(part), [
+    { subject: `order ${part.code}, payment ${part.payment.id}`, expected: '10.000000 USDC' },
+  ])
+  const whole = await sell()
+  await settle(whole, '54', 'bank-2')
+  await noticeForeignRefund(world.refunds, whole.payment, DUE)
+  assert.deepEqual(await expectedOf(whole), ['54.000000 USDC'])
+})
+
+test('a refund that was settled as the one that the provider took is in its total', async () => {
+  const sale = await sell()
+  await settle(sale, '20', 'taken-1', 'taken-1')
+  await noticeForeignRefund(world.refunds, sale.payment, 20_000_000n)
+  assert.deepEqual([(await refundsOf(sale)).length, await differencesOf(sale)], [1, []])
+  await noticeForeignRefund(world.refunds, sale.payment, 30_000_000n)
+  assert.deepEqual(
+    (await refundsOf(sale)).map(({ units }) => units),
+    ['20000000', '10000000'],
+  )
+})
+
+test('what a provider sent back beyond what the order received stops the company’s money', async () => {
+  const sale = await sell()
+  for (let turn = 0; turn < 2; turn += 1) await noticeForeignRefund(world.refunds, sale.payment, DUE + 6_000_000n)
+  assert.deepEqual(await refundsOf(sale), [{ units: String(DUE), reference: null }])
+  assert.deepEqual(await expectedOf(sale), ['60.000000 USDC'])
+})
+
+test('a provider is not told of money that went back another way: it has all but its own refunds', async () => {
+  const sale = await sell()
+  await settle(sale, '20', 'bank-3')
+  asked = []
+  const { refundId } = await revertOrder(world.refunds, contextFor(actorOf(sale)), sale.code, { amount: '24' })
+  await poll(sale, refundId)
+  assert.deepEqual(
+    asked.map(({ earlierUnits, earlierFiat, lastReference }) => [earlierUnits, earlierFiat.units, lastReference]),
+    [[0n, 0n, undefined]],
+  )
 })

@@ -182,7 +182,7 @@ export type RefundRequest = {
   /** The whole payment: what came, in USDC units, and its price in fiat. */
   paidUnits: bigint
   paidFiat: Money
-  /** What earlier refunds of the same payment sent back, in both. */
+  /** What earlier refunds of the same payment sent back through the provider, in both. */
   earlierUnits: bigint
   earlierFiat: Money
   /** The provider's id of the refund before this one of the same payment; absent: there was none. */

@@ -84,25 +84,41 @@ async function bookForeign(deps: RefundDeps, tx: Tx, refunded: Case) {
 
 /**
  * The provider reports the units refunded of a payment. Those that we did not send came from its console: they become a
- * refund here, so that order, books and merchant see it.
+ * refund here, so that order, books and merchant see it. Where a person says that a refund went out another way, it may
+ * be that one, so nothing is booked. That, and what fits no order, is a difference of the books.
  */
 export async function noticeForeignRefund(deps: RefundDeps, payment: Payment, refunded: bigint): Promise<void> {
-  const beside = await deps.db.tx(async (tx) => {
+  const unbooked = await deps.db.tx(async (tx) => {
     const order = await lockOrderById(tx, payment.companyId, payment.orderId)
-    if (!order) return null
-    if (order.paymentId !== payment.id) return findBeside(tx, { order, payment, refunded })
-    if (!allows(order.status, 'revert')) return null
-    const returned = await readReturned(tx, order)
-    const known = returned.refunds.reduce((sum, { units }) => sum + units, returned.besideUnits)
-    const left = order.paidUnits - known
-    const foreign = refunded - (known - returned.ignoredUnits)
-    const units = foreign > left ? left : foreign
-    if (units <= 0n || (units < leastOf(order) && units < left)) return null
-    const fiatUnits = fiatShare(order, payment, { units, all: units === left }, returned)
-    await bookForeign(deps, tx, { order, payment, returned, units, fiatUnits, reference: null })
-    return null
+    // while one of ours is under way, no total is certain; a later one tells
+    if (!order || (order.paymentId === payment.id && order.status === 'REFUNDING')) return null
+    const all = await listRefundsOfOrder(tx, order.companyId, order.id)
+    const ours = all.filter(({ paymentId, status }) => paymentId === payment.id && isLive({ status }))
+    const sent = sumOf(ours.filter(({ paidElsewhere }) => !paidElsewhere))
+    const foreign = refunded - sent
+    const isBookable = sent === sumOf(ours) && order.paymentId === payment.id && allows(order.status, 'revert')
+    const booked = isBookable && foreign > 0n ? await bookTotal(deps, tx, { order, payment, foreign }) : 0n
+    if (foreign - booked < leastOf(order)) return null
+    return unbookedOf(order, payment, { sent: sent + booked, refunded })
   })
-  if (beside) await noteUnbooked(deps, payment, beside)
+  if (unbooked) await noteUnbooked(deps, payment, unbooked)
+}
+
+const sumOf = (refunds: readonly { units: bigint }[]): bigint => refunds.reduce((sum, { units }) => sum + units, 0n)
+
+/** Books so much as a refund as the order still holds. @returns its units */
+async function bookTotal(
+  deps: RefundDeps,
+  tx: Tx,
+  { order, payment, foreign }: { order: Order; payment: Payment; foreign: bigint },
+): Promise<bigint> {
+  const returned = await readReturned(tx, order)
+  const left = order.paidUnits - sumOf(returned.refunds) - returned.besideUnits
+  const units = foreign > left ? left : foreign
+  if (units <= 0n || (units < leastOf(order) && units < left)) return 0n
+  const fiatUnits = fiatShare(order, payment, { units, all: units === left }, returned)
+  await bookForeign(deps, tx, { order, payment, returned, units, fiatUnits, reference: null })
+  return units
 }
 
 type Unbooked = { subject: string; booked: string; expected: string }
@@ -111,18 +127,15 @@ type Unbooked = { subject: string; booked: string; expected: string }
 const noteUnbooked = ({ books }: RefundDeps, { companyId, channel }: Payment, unbooked: Unbooked): Promise<void> =>
   books.note(companyId, 'providers', [{ companyId, what: `word of ${channel}`, ...unbooked }], [unbooked.subject])
 
-/** More went back of a payment that did not pay its order than we sent: its money may be open as a mispayment. */
-async function findBeside(
-  tx: Tx,
-  { order, payment, refunded }: { order: Order; payment: Payment; refunded: bigint },
-): Promise<Unbooked | null> {
-  const all = await listRefundsOfOrder(tx, order.companyId, order.id)
-  const ours = all.filter(({ paymentId, status }) => paymentId === payment.id && isLive({ status }))
-  const sent = ours.reduce((sum, { units }) => sum + units, 0n)
-  if (refunded - sent < leastOf(order)) return null
-  const subject = `order ${order.code}, payment ${payment.id}`
-  return { subject, booked: `${formatDecimal(sent, 6)} USDC refunded`, expected: `${formatDecimal(refunded, 6)} USDC` }
-}
+const unbookedOf = (
+  { code }: Order,
+  { id }: Payment,
+  { sent, refunded }: { sent: bigint; refunded: bigint },
+): Unbooked => ({
+  subject: `order ${code}, payment ${id}`,
+  booked: `${formatDecimal(sent, 6)} USDC refunded`,
+  expected: `${formatDecimal(refunded, 6)} USDC`,
+})
 
 type ForeignNews = { reference: string; fiat: Money; providerStatus: string }
 
@@ -146,8 +159,7 @@ export async function recordForeignRefund(
     if (order.status === 'REFUNDING') throw new AppError('CHANNEL_UNAVAILABLE', { retryAfter: 60 })
     if (!allows(order.status, 'revert')) return order
     const returned = await readReturned(tx, order)
-    const known = returned.refunds.reduce((sum, { units }) => sum + units, returned.besideUnits)
-    const left = order.paidUnits - known
+    const left = order.paidUnits - sumOf(returned.refunds) - returned.besideUnits
     const before = returned.refunds.reduce((sum, { fiatUnits }) => sum + fiatUnits, 0n)
     const share = proportion(wholePriceUnits(order, payment), fiat.units, order.from.units)
     const isRest = before + fiat.units >= fiatTotal(order, payment, returned)

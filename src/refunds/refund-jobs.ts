@@ -46,7 +46,9 @@ async function refundRequestOf(deps: RefundDeps, refund: Refund): Promise<Refund
   ])
   if (!order || !payment) throw new Error(`refund ${refund.id} without its order or payment`)
   const all = await listRefundsOfOrder(deps.db, refund.companyId, refund.orderId)
-  const others = all.filter(({ id, paymentId }) => id !== refund.id && paymentId === payment.id)
+  const others = all.filter(
+    ({ id, paymentId, paidElsewhere }) => id !== refund.id && paymentId === payment.id && !paidElsewhere,
+  )
   const earlier = others.filter(({ status }) => status === 'settled')
   const lastReference = others.findLast(({ providerReference }) => providerReference !== null)?.providerReference
   return {

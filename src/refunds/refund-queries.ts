@@ -54,6 +54,8 @@ export type Refund = {
   byHand: boolean
   /** A person sent the money. */
   settledByHand: boolean
+  /** Not through its provider, which knows nothing of it. */
+  paidElsewhere: boolean
   providerStatus: string | null
   checks: number
   /** Null: no more polls, or a person sends it. */
@@ -82,7 +84,8 @@ export const REFUND_POLLS: PollTopic = {
 const COLUMNS = sql`company_id, id, order_id, number, payment_id, mispayment_id, channel, status, units, excess_units,
   fiat_units, without_cover, address, proposed_address, proposed_by, address_proof, asked_by_mail, network, reason, approval, requested_by,
   requested_role, decided_by, provider_reference, tx_hash, by_hand,
-  coalesce(settled_by_hand, false) as settled_by_hand, last_words as provider_status, checks, next_check_at, created_at,
+  coalesce(settled_by_hand, false) as settled_by_hand,
+  coalesce(paid_elsewhere, settled_by_hand, false) as paid_elsewhere, last_words as provider_status, checks, next_check_at, created_at,
   updated_at, settled_at`
 
 const toRefund = (row: Row): Refund => ({
@@ -99,6 +102,7 @@ export type NewRefund = Omit<
   | 'txHash'
   | 'byHand'
   | 'settledByHand'
+  | 'paidElsewhere'
   | 'providerStatus'
   | 'checks'
   | 'nextCheckAt'
@@ -188,6 +192,7 @@ export type RefundChange = {
   txHash?: string | null
   byHand?: boolean
   settledByHand?: boolean
+  paidElsewhere?: boolean
   providerStatus?: string
   nextCheckAt: Date | null
 }
@@ -204,6 +209,7 @@ export async function updateRefund(tx: Tx, refund: Refund, change: RefundChange,
       provider_reference = coalesce(${change.reference ?? null}, provider_reference),
       tx_hash = coalesce(${change.txHash ?? null}, tx_hash), by_hand = coalesce(${change.byHand ?? null}, by_hand),
       settled_by_hand = coalesce(${change.settledByHand ?? null}, settled_by_hand),
+      paid_elsewhere = coalesce(${change.paidElsewhere ?? null}, paid_elsewhere),
       last_words = coalesce(${change.providerStatus ?? null}, last_words),
       next_check_at = ${change.nextCheckAt}, updated_at = ${now},
       settled_at = case when ${change.status} = 'settled' then ${now}::timestamptz else settled_at end

@@ -60,7 +60,9 @@ export async function settleRefundIn(
   const now = new Date(deps.clock())
   const { reference, txHash, providerStatus } = news
   const settledByHand = refund.byHand || news.isByHand === true
-  const change = { reference, txHash, providerStatus, settledByHand, nextCheckAt: null }
+  // otherwise the person only confirms what the provider had taken
+  const paidElsewhere = settledByHand && (reference === null || reference !== refund.providerReference)
+  const change = { reference, txHash, providerStatus, settledByHand, paidElsewhere, nextCheckAt: null }
   await updateRefund(tx, refund, { status: 'settled', ...change }, now)
   const payment = await findPayment(tx, refund.companyId, refund.paymentId)
   if (!payment) throw new Error(`refund ${refund.id} without its payment`)

@@ -73,7 +73,7 @@ const CHAIN = {
   stop: async () => true,
 }
 
-export async function startModelWorld({ fetchPayment }: Partial<Channel> = {}): Promise<ModelWorld> {
+export async function startModelWorld(own: Partial<Channel> = {}): Promise<ModelWorld> {
   const host = await startTestService()
   const { db, vault, config } = host
   const time = { nowMs: Date.now() }
@@ -90,7 +90,7 @@ export async function startModelWorld({ fetchPayment }: Partial<Channel> = {}): 
     tellEmailChanged: async () => {},
     findAddressFault: openAddressFaults([]),
   }
-  const channels = openChannels([fetchPayment ? { ...provider, fetchPayment } : provider])
+  const channels = openChannels([{ ...provider, ...own }])
   const books = openBooks({ db, clock, log, alarm: async () => {}, tokens: [] })
   const nothing = async (): Promise<void> => {}
   const screening = openScreeningGate({ clock, screens: false, wake: () => {} })
