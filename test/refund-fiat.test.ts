@@ -36,6 +36,28 @@ async function receive(units: bigint) {
   return { context, code, orderId, key, recordId: record?.id ?? '' }
 }
 
+/** An order of 50 EUR whose provider was asked for so many units. */
+async function receiveDue(due: bigint) {
+  const merchant = await world.host.createMerchant()
+  const { id: orderId, code } = await world.makeOrder(merchant)
+  const context = contextFor(actorOf(merchant))
+  const { db } = world.host
+  await db.run(sql`update orders set to_units = ${String(due)}::numeric where id = ${orderId}`)
+  await acceptOrder(world.payments, { context, code, body: { paymentChannel: 'binance' } })
+  const { id, reference } = await db.one<{ id: string; reference: string }>(
+    sql`select id, provider_reference as reference from payments where order_id = ${orderId}`,
+  )
+  const report = (final: bigint) =>
+    applyReport(
+      world.payments,
+      { companyId: merchant.companyId, id },
+      { ...paidReport(reference, { final, providerStatus: 'part' }), isPart: true },
+    )
+  const openRecord = async (): Promise<string> =>
+    (await db.one<{ id: string }>(sql`select id from mispayments where order_id = ${orderId} and status = 'open'`)).id
+  return { context, code, orderId, due, report, openRecord }
+}
+
 type Received = Awaited<ReturnType<typeof receive>>
 
 /** It becomes the price. */
@@ -46,7 +68,7 @@ async function receiveAccepted(units: bigint): Promise<Received> {
 }
 const revert = ({ context, code }: Received, amount?: string) =>
   revertOrder(world.refunds, context, code, amount === undefined ? {} : { amount })
-const refundsOf = ({ orderId }: Received) =>
+const refundsOf = ({ orderId }: Pick<Received, 'orderId'>) =>
   world.host.db.many<{ units: string; fiat: string }>(sql`
     select units::text, fiat_units::text as fiat from refunds where order_id = ${orderId} order by number`)
 
@@ -77,6 +99,26 @@ test('money above the price goes back in fiat too, unless it went back by itself
     { units: '5400000', fiat: '500' },
     { units: '54000000', fiat: '5000' },
   ])
+})
+
+test('money that never paid goes back to the cent that came, all or in parts, and by the price that was asked for', async () => {
+  // 12.35 EUR, then 12.34 EUR more, at a provider that takes fiat and whose report in USDC is rounded down
+  const inUsdc = (cents: bigint): bigint => (received.due * cents) / 5000n
+  const received = await receiveDue(54_321_987n)
+  await received.report(inUsdc(1235n))
+  await refundMispayment(world.refunds, received.context, await received.openRecord(), {})
+  await received.report(inUsdc(1235n + 1234n))
+  await refundMispayment(world.refunds, received.context, await received.openRecord(), {})
+  assert.deepEqual(
+    (await refundsOf(received)).map(({ fiat }) => fiat),
+    ['1235', '1234'],
+  )
+  // priced anew since: the provider still counts by what it was asked for
+  const before = await receiveDue(54_321_987n)
+  await before.report(inUsdc(2500n))
+  await world.host.db.run(sql`update orders set to_units = 60000000 where id = ${before.orderId}`)
+  await refundMispayment(world.refunds, before.context, await before.openRecord(), {})
+  assert.equal((await refundsOf(before))[0]?.fiat, '2500')
 })
 
 test('a refund from the provider’s console is its share of what came; the rest of that is all', async () => {

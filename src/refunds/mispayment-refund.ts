@@ -1,7 +1,6 @@
 import { type Actor, sees } from '../http/actor.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { AppError } from '../kernel/errors.ts'
-import { proportion } from '../kernel/money.ts'
 import { bookRefund } from '../ledger/ledger-service.ts'
 import { findMispayment, type Mispayment, updateMispayment } from '../payments/mispayments/mispayment-queries.ts'
 import { lockUndecided, type MispaymentCase } from '../payments/mispayments/mispayment-service.ts'
@@ -9,6 +8,7 @@ import { checkScreened } from '../payments/mispayments/screened-money.ts'
 import { reconsiderPayment } from '../payments/payment-queries.ts'
 import { findDestination, readWanted } from './destination/refund-destination.ts'
 import { newRefund } from './new-refund.ts'
+import { checkSendable, fiatOfRecord } from './refund-amount.ts'
 import { writeRefundAudit } from './refund-audit.ts'
 import { checkNothingLost } from './refund-cover.ts'
 import type { RefundDeps } from './refund-deps.ts'
@@ -68,6 +68,8 @@ export async function refundMispayment(
     await checkScreened(deps, tx, record)
     const now = new Date(deps.clock())
     const { units } = record
+    const fiatUnits = fiatOfRecord(order, payment, units)
+    await checkSendable(deps, tx, payment, fiatUnits)
     const approval = await decideApproval(tx, actor, { companyId: order.companyId, units, now })
     const number = (await countRefunds(tx, order.companyId, order.id)) + 1
     const destination = await findDestination(deps, tx, { order, payment, number, units, actor, now }, wanted)
@@ -76,7 +78,7 @@ export async function refundMispayment(
       mispaymentId: record.id,
       units,
       excessUnits: units,
-      fiatUnits: proportion(order.from.units, units, order.to.units),
+      fiatUnits,
       withoutCover: false,
       reason: body.reason ?? null,
       requestId: context.requestId,

@@ -48,6 +48,16 @@ export function fiatTotal(order: Order, payment: Payment, { besideUnits }: Pick<
   return proportionUp(order.from.units, order.paidUnits - besideUnits, wholePriceUnits(order, payment))
 }
 
+/**
+ * Money that pays nothing, in the order’s currency, to the cent that came: how much all that came through the payment
+ * grew by it. The two sums are rounded up, like `fiatTotal`.
+ */
+export function fiatOfRecord(order: Order, payment: Payment, units: bigint): bigint {
+  const sum = (came: bigint): bigint => proportionUp(order.from.units, came, wholePriceUnits(order, payment))
+  const rest = payment.receivedUnits > units ? payment.receivedUnits - units : 0n
+  return sum(rest + units) - sum(rest)
+}
+
 /** The refund in the order’s currency; the exact rest when nothing is left. */
 export function fiatShare(
   order: Order,
