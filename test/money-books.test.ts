@@ -4,6 +4,7 @@ import { auditDeposits, auditWallets } from '../src/chain/deposits/balance-audit
 import { createRpc } from '../src/chain/endpoints/rpc.ts'
 import { networkFor } from '../src/chain/networks.ts'
 import { type Sql, sql } from '../src/db/db.ts'
+import { describeDifference, verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { waitForMail } from './harness/accounts.ts'
 import { type MoneyDesk, openMoneyDesk } from './harness/money.ts'
 import { createPaid, newAddress, payoutEnv, refundReaches, revert } from './harness/refunds.ts'
@@ -75,6 +76,23 @@ test('a row that was changed by hand stops the company’s settlement and refund
     () => figure('ledger_differences'),
     (count) => count === '0',
   )
+})
+
+test('two attempts that count the money of one address are named, before anything that follows from them', async () => {
+  const { orderId, code } = await createPaid(shop)
+  const twin = sql`${orderId} || '100'`
+  await byHand(sql`
+    insert into payments select (jsonb_populate_record(p,
+      jsonb_build_object('id', ${twin}, 'merchant_reference', ${twin}, 'number', 100))).*
+    from payments p where order_id = ${orderId}`)
+  const { difference } = await verifyLedger(shop.host.db)
+  assert.equal(
+    difference && describeDifference(difference),
+    `Difference at order ${code} of company ${shop.merchant.companyId}: the deposit address of attempt 100 is that of ` +
+      'attempt 1, and both count its money, but one of its own is right.',
+  )
+  await byHand(sql`delete from payments where order_id = ${orderId} and number = 100`)
+  assert.equal((await verifyLedger(shop.host.db)).difference, null)
 })
 
 test('another company’s money is not stopped', async () => {

@@ -63,6 +63,22 @@ const causeless: Check = (within) => sql`
     else exists (select 1 from settlements s where s.company_id = j.company_id and s.id = j.cause_id) end
   order by j.company_id, j.id`
 
+/**
+ * Two attempts of an order count the same transfers: the hundredth was once given the address of the tenth. What
+ * one of them holds as a mispayment was never sent, and must not be sent back.
+ */
+const countedTwice: Check = (within) => sql`
+  select p.company_id, 'order ' || o.code as subject, 'the deposit address of attempt ' || p.number as what,
+    'that of attempt ' || q.number || ', and both count its money' as booked, 'one of its own' as expected
+  from payments p
+  join payments q on q.company_id = p.company_id and q.order_id = p.order_id and q.deposit_address = p.deposit_address
+    and q.number < p.number and q.received_units > 0
+  join orders o on o.company_id = p.company_id and o.id = p.order_id
+  where ${within(sql`p`)} and p.number >= 100 and p.received_units > 0
+    and not exists (select 1 from deposit_reservations r
+      where r.company_id = p.company_id and r.reference = p.merchant_reference)
+  order by p.company_id, p.id`
+
 /** An order’s payments received what its journals say. */
 const received: Check = (within) => sql`
   with booked as (
@@ -274,6 +290,7 @@ const CHECKS: readonly Check[] = [
   unbalanced,
   torn,
   causeless,
+  countedTwice,
   paidOnce,
   received,
   paidUnits,
