@@ -9,8 +9,9 @@ import { createSettlement } from '../src/ledger/settlement-service.ts'
 import type { Order } from '../src/orders/order.ts'
 import { findOrderById } from '../src/orders/order-queries.ts'
 import { acceptOrder } from '../src/payments/accept/accept-order.ts'
+import { findPayment } from '../src/payments/payment-queries.ts'
 import { applyReport } from '../src/payments/payment-report.ts'
-import type { PaymentDeps } from '../src/payments/payment-service.ts'
+import { type PaymentDeps, pollPayment } from '../src/payments/payment-service.ts'
 import { reconcileEveryPayment, reconcilePayments } from '../src/payments/reconcile.ts'
 import { noticeForeignRefund } from '../src/refunds/foreign-refund.ts'
 import { revertOrder } from '../src/refunds/refund-service.ts'
@@ -107,6 +108,22 @@ for (const word of ['expired', 'cancelled', 'failed'] as const) {
     await settle(sale)
   })
 }
+
+test('a callback about a payment that the provider takes back stops the company’s money at once', async () => {
+  const sale = await sell()
+  statuses.set(sale.reference, 'failed')
+  const payment = await findPayment(world.host.db, sale.order.companyId, sale.order.paymentId ?? '')
+  assert.ok(payment)
+  await pollPayment(world.payments, payment)
+  assert.deepEqual(
+    (await differences(sale)).map(({ subject, expected }) => [subject, expected]),
+    [[`order ${sale.order.code}`, 'failed: FAILED']],
+  )
+  await assert.rejects(settle(sale), isStopped)
+  statuses.set(sale.reference, 'paid')
+  await nextDay()
+  assert.deepEqual(await differences(sale), [])
+})
 
 test('an answer that says nothing changes nothing, in either direction', async () => {
   const sale = await sell()

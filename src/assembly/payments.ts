@@ -10,6 +10,7 @@ import { mispaymentRoutes } from '../payments/mispayments/mispayment-routes.ts'
 import type { MispaymentDeps } from '../payments/mispayments/mispayment-service.ts'
 import { type Payment, wakePaymentOfOrder } from '../payments/payment-queries.ts'
 import type { PaymentDeps } from '../payments/payment-service.ts'
+import { noteWord } from '../payments/reconcile.ts'
 import { unmatchedRoutes } from '../payments/unmatched/unmatched-routes.ts'
 import type { UnmatchedDeps } from '../payments/unmatched/unmatched-service.ts'
 import { noticeForeignRefund } from '../refunds/foreign-refund.ts'
@@ -55,7 +56,9 @@ export function openPayments(
   const gate = openPayerGate(kyc)
   const onLoss = openLossAlarm({ alarm, log })
   const reports = { dustUnits: BigInt(config.orders.chainDustUnits), onLoss, screening }
-  const payments: PaymentDeps = { payers, gate, db, clock, vault, config, channels, transition, onRefunded, ...reports }
+  const onTakenBack: PaymentDeps['onTakenBack'] = (...word) => noteWord(refunds.books, ...word)
+  const news = { onRefunded, onTakenBack }
+  const payments: PaymentDeps = { payers, gate, db, clock, vault, config, channels, transition, ...news, ...reports }
   const callbacks: CallbackDeps = {
     ...payments,
     log,

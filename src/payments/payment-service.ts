@@ -23,7 +23,13 @@ export type PaymentDeps = AcceptDeps &
   ReportDeps & {
     /** The provider reports units refunded of a payment, whoever started the refund. */
     onRefunded(payment: Payment, units: bigint): Promise<void>
+    /** The provider takes back a payment that paid its order. */
+    onTakenBack(order: Order, payment: Payment, report: PaymentReport): Promise<void>
   }
+
+/** Outcomes with which a provider takes back a payment that it called paid. */
+const TAKEN_BACK: ReadonlySet<PaymentReport['outcome']> = new Set(['expired', 'cancelled', 'failed'])
+export const takesBack = ({ outcome }: PaymentReport): boolean => TAKEN_BACK.has(outcome)
 
 type Answered = { order: Order | undefined; report: PaymentReport | undefined }
 
@@ -38,6 +44,9 @@ async function askAndApply(deps: PaymentDeps, payment: Payment, requestId: strin
   const report = await askProvider(channel.fetchPayment({ ...keyOf(order, payment), providerReference }))
   const after = await applyReport(deps, payment, report, requestId)
   if (report.outcome === 'seen' && report.refunded !== undefined) await deps.onRefunded(payment, report.refunded)
+  // the daily question would be too late: a settlement may leave before it
+  if (after && after.paidAt !== null && after.paymentId === payment.id && takesBack(report))
+    await deps.onTakenBack(after, payment, report)
   return { order: after, report }
 }
 

@@ -1,12 +1,13 @@
 import type { FastifyBaseLogger } from 'fastify'
-import type { ChannelId } from '../channels/channel.ts'
+import type { ChannelId, PaymentReport } from '../channels/channel.ts'
 import { DAY } from '../kernel/clock.ts'
 import type { Books } from '../ledger/books.ts'
+import type { Order } from '../orders/order.ts'
 import { findOrderById } from '../orders/order-queries.ts'
 import { keyOf } from './accept/start-payment.ts'
 import { findPayment, type Payment } from './payment-queries.ts'
 import { applyReport } from './payment-report.ts'
-import type { PaymentDeps } from './payment-service.ts'
+import { type PaymentDeps, takesBack } from './payment-service.ts'
 import { listPaidAtProviders, listUnreconciled, updateReconciled } from './reconcile-queries.ts'
 
 /** A paid payment is asked about once a day, for as long as providers let refunds and disputes happen. */
@@ -14,8 +15,14 @@ const AGAIN_MS = DAY
 const FOR_MS = 60 * DAY
 const BATCH = 100
 
-/** Statuses with which a provider takes back a payment it called paid. */
-const CONTRADICTIONS: readonly string[] = ['expired', 'cancelled', 'failed']
+/** Keeps a provider's word on a payment that paid its order, or ends the difference that an earlier word made. */
+export function noteWord(books: Books, order: Order, payment: Payment, report: PaymentReport): Promise<void> {
+  const { companyId, channel } = payment
+  const subject = `order ${order.code}`
+  const expected = `${report.outcome}: ${report.providerStatus}`
+  const difference = { companyId, subject, what: `word of ${channel}`, booked: 'paid', expected }
+  return books.note(companyId, 'providers', takesBack(report) ? [difference] : [], [subject])
+}
 
 async function reconcile(deps: PaymentDeps, books: Books, payment: Payment): Promise<void> {
   const { companyId, orderId, providerReference } = payment
@@ -23,19 +30,15 @@ async function reconcile(deps: PaymentDeps, books: Books, payment: Payment): Pro
   const channel = await deps.channels.forPayment(payment)
   if (!order || !channel || providerReference === null) return
   const report = await channel.fetchPayment({ ...keyOf(order, payment), providerReference })
-  const wrong = CONTRADICTIONS.includes(report.outcome)
   // an answer that says neither leaves an earlier difference as it is
-  if (!wrong && report.outcome !== 'seen') return
+  if (!takesBack(report) && report.outcome !== 'seen') return
   // what it takes back in part is a loss, which is booked like any other
   if (report.outcome === 'seen') {
     await applyReport(deps, payment, report)
     // the callback that told of a refund from the provider's console may have been lost
     if (report.refunded !== undefined) await deps.onRefunded(payment, report.refunded)
   }
-  const subject = `order ${order.code}`
-  const expected = `${report.outcome}: ${report.providerStatus}`
-  const difference = { companyId, subject, what: `word of ${payment.channel}`, booked: 'paid', expected }
-  await books.note(companyId, 'providers', wrong ? [difference] : [], [subject])
+  await noteWord(books, order, payment, report)
 }
 
 /** Asks providers whether what they called paid still is, once a day. @returns whether there may be more */

@@ -13,6 +13,7 @@ import { insertOrders } from '../../src/orders/order-insert-queries.ts'
 import { openAnnounce, openTransition } from '../../src/orders/order-transition.ts'
 import type { MispaymentDeps } from '../../src/payments/mispayments/mispayment-service.ts'
 import type { PaymentDeps } from '../../src/payments/payment-service.ts'
+import { noteWord } from '../../src/payments/reconcile.ts'
 import { openRates } from '../../src/rates/rate-service.ts'
 import type { MispaymentRefundDeps } from '../../src/refunds/mispayment-refund.ts'
 import { openRefundLinks } from '../../src/refunds/refund-link.ts'
@@ -101,6 +102,7 @@ export async function startModelWorld(own: Partial<Channel> = {}): Promise<Model
     payments: {
       ...{ db, clock, vault, config, channels, transition, payers, dustUnits: 10_000n },
       ...{ screening, onRefunded: nothing, gate: async () => null, onLoss: nothing },
+      onTakenBack: (...word) => noteWord(books, ...word),
     },
     refunds: { ...desk, channels, payers, books, askForAddress: nothing, links },
     mispayments: { ...desk, onDecided: () => {} },
