@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type PaymentReport, paidReport } from '../src/channels/channel.ts'
 import type { Channels } from '../src/channels/channel-set.ts'
-import { sql } from '../src/db/db.ts'
+import { type Db, sql } from '../src/db/db.ts'
 import { DAY, HOUR } from '../src/kernel/clock.ts'
 import { AppError } from '../src/kernel/errors.ts'
+import { openBooks } from '../src/ledger/books.ts'
 import { createSettlement } from '../src/ledger/settlement-service.ts'
 import type { Order } from '../src/orders/order.ts'
 import { findOrderById } from '../src/orders/order-queries.ts'
@@ -12,7 +13,7 @@ import { acceptOrder } from '../src/payments/accept/accept-order.ts'
 import { findPayment } from '../src/payments/payment-queries.ts'
 import { applyReport } from '../src/payments/payment-report.ts'
 import { type PaymentDeps, pollPayment } from '../src/payments/payment-service.ts'
-import { reconcileEveryPayment, reconcilePayments } from '../src/payments/reconcile.ts'
+import { noteWord, reconcileEveryPayment, reconcilePayments } from '../src/payments/reconcile.ts'
 import { noticeForeignRefund } from '../src/refunds/foreign-refund.ts'
 import { revertOrder } from '../src/refunds/refund-service.ts'
 import { actorOf, contextFor, DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
@@ -123,6 +124,25 @@ test('a callback about a payment that the provider takes back stops the companyâ
   statuses.set(sale.reference, 'paid')
   await nextDay()
   assert.deepEqual(await differences(sale), [])
+})
+
+test('books that take long to verify, and were right a moment ago, hide no word of a provider that came since', async () => {
+  const sale = await sell()
+  const { db } = world.host
+  const tx: Db['tx'] = async (work) => {
+    await new Promise((resolve) => setTimeout(resolve, 600))
+    return db.tx(work)
+  }
+  const slow = Object.assign(Object.create(db) as Db, { tx })
+  const { log } = world.host.service.app
+  const books = openBooks({ db: slow, clock: () => world.clock.nowMs, log, alarm: async () => {}, tokens: [] })
+  const { companyId } = sale.order
+  assert.equal(await books.findHold(companyId), null)
+  const word = { outcome: 'failed', providerReference: sale.reference, providerStatus: 'FAILED' } as const
+  const payment = await findPayment(db, companyId, sale.order.paymentId ?? '')
+  assert.ok(payment)
+  await noteWord(books, sale.order, payment, word)
+  assert.match((await books.findHold(companyId)) ?? '', /word of binance/)
 })
 
 test('an answer that says nothing changes nothing, in either direction', async () => {

@@ -151,7 +151,8 @@ export function openBooks(deps: BooksDeps): Books {
       const from = restored.backupMadeAt.toISOString()
       return `the database was restored from a backup of ${from}, and “comptoir reconcile” has not run yet.`
     }
-    const difference = await verifyOnce(companyId)
+    // a verdict is shared for a while; providers and balances may have been heard of since
+    const difference = (await verifyOnce(companyId)) ?? (await findOpenDifference(db, companyId))
     return difference ? `the books differ: ${describeDifference(difference)}` : null
   }
 
