@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { readdirSync } from 'node:fs'
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { folderStore } from '../src/db/backup/folder-store.ts'
+import { setTimeout } from 'node:timers/promises'
+import { folderStore, refuseUnwritable } from '../src/db/backup/folder-store.ts'
 import { chooseBackup, findStoreFaults } from '../src/db/backup/places.ts'
 import { type S3Settings, s3Store } from '../src/db/backup/s3-store.ts'
 import { type BackupStore, backupNameAt } from '../src/db/backup/store.ts'
-import { pruneBackups } from '../src/db/backup/take-backup.ts'
+import { pruneBackups, takeBackup } from '../src/db/backup/take-backup.ts'
+import { openVault } from '../src/kernel/vault.ts'
 import { freePort } from './harness/free-port.ts'
 import { newFolder } from './harness/installation.ts'
 import { checkSignature, S3_KEY, S3_REGION, S3_SECRET, type S3StandIn, startS3Store } from './harness/s3-store.ts'
@@ -126,6 +128,31 @@ test('a backup that breaks off, or is not what was written, is not kept in eithe
     readdirSync(join(places.path, 'kept')).filter((file) => file.endsWith('.part')),
     [],
   )
+})
+
+test('a folder that cannot be written is said in words, and the service outlives it', async () => {
+  const cluster = join(places.path, 'cluster')
+  mkdirSync(join(cluster, 'global'), { recursive: true })
+  // more than all buffers on the way hold
+  for (const file of ['base', 'global/pg_control']) writeFileSync(join(cluster, file), randomBytes(8 * MIB))
+  symlinkSync(join(places.path, 'unmounted/kept'), join(places.path, 'gone'))
+  writeFileSync(join(places.path, 'a-file'), '')
+  const facts = { madeAt: '2030-01-01T00:00:00.000Z', mode: 'sandbox', schema: '' } as const
+  const take = (folder: string) =>
+    takeBackup({
+      ...{ connectionString: process.env.TEST_DATABASE_URL ?? '', cluster, to: folderStore(join(places.path, folder)) },
+      ...{ vault: openVault(randomBytes(32)), facts, onProgress: () => {} },
+    })
+  const uncaught: unknown[] = []
+  const keep = (error: unknown): void => void uncaught.push(error)
+  process.on('uncaughtException', keep)
+  await assert.rejects(take('gone'), /gone cannot be used: it does not exist .* Nothing of this backup was kept/)
+  await assert.rejects(take('a-file/x'), /a-file\/x cannot be used: it is not a folder/)
+  await setTimeout(300)
+  process.off('uncaughtException', keep)
+  assert.deepEqual(uncaught, [])
+  await assert.rejects(refuseUnwritable(join(places.path, 'a-file')), /it is not a folder/)
+  await refuseUnwritable(join(places.path, 'not/yet/there'))
 })
 
 test('what a store refuses is said in words, without the keys and without what was signed', async () => {

@@ -3,7 +3,8 @@ import { checkNetwork } from '../chain/endpoints/network-check.ts'
 import { createRpc } from '../chain/endpoints/rpc.ts'
 import { networkFor } from '../chain/networks.ts'
 import type { ChainConfig, Config } from '../config/config.ts'
-import { openStore } from '../db/backup/places.ts'
+import { refuseUnwritable } from '../db/backup/folder-store.ts'
+import { isBucket, openStore } from '../db/backup/places.ts'
 import { findNewestBackup } from '../db/backup/take-backup.ts'
 import { assertDurable } from '../db/durable.ts'
 import {
@@ -123,11 +124,12 @@ const chainCheck = (chain: ChainConfig): Check => ({
   },
 })
 
-/** Only lists: whether a bucket takes what is written to it shows with the first backup. */
+/** Writes nothing: whether a bucket takes what is written to it shows with the first backup. */
 function backupChecks(config: Config): Check[] {
   const { backupTo, databaseUrl } = config
   if (backupTo === null || databaseUrl !== null) return []
   const run: Check['run'] = async () => {
+    if (!isBucket(backupTo)) await refuseUnwritable(backupTo)
     const newest = await findNewestBackup(openStore(backupTo, config))
     const when = newest ? new Date(newest.madeAtMs).toISOString() : 'none yet'
     return good(`${backupTo} answers; newest backup: ${when}.`)

@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import type { Config } from '../../config/config.ts'
 import { findMasterKey } from '../../config/master-key.ts'
+import { diskFault } from '../../db/backup/folder-store.ts'
 import { finishRestore, restoreFiles } from '../../db/backup/restore-backup.ts'
 import { openDb } from '../../db/db.ts'
 import { lockDataDir } from '../../db/embedded/data-dir-lock.ts'
@@ -29,6 +30,15 @@ async function markOutside(config: Config, backupMadeAt: Date): Promise<undefine
   )
 }
 
+/** @throws BackupFault */
+function makeFolder(dataDir: string): void {
+  try {
+    mkdirSync(dataDir, { recursive: true })
+  } catch (error) {
+    throw diskFault(error, dataDir, 'Nothing was restored.')
+  }
+}
+
 /** @throws UsageError, BackupFault, Error with a sentence for the operator */
 export const runRestore: OperatorCommand = async (config, args, say) => {
   const read = await readRestoreArgs(config, args)
@@ -37,7 +47,7 @@ export const runRestore: OperatorCommand = async (config, args, say) => {
   const key = findMasterKey({ masterKey: config.masterKey, dataDir })
   if (!key) throw new Error('The backup is encrypted. Set MASTER_KEY to the key that was in use when it was made.')
   const vaults = [openVault(key), ...config.previousMasterKeys.map((previous) => openVault(previous))]
-  mkdirSync(dataDir, { recursive: true })
+  makeFolder(dataDir)
   const progress = startProgress(say, 'Restore', 'MB')
   const lock = await lockDataDir(dataDir)
   const facts = await restoreFiles({

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs'
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { access, constants, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { BackupFault } from './sealed.ts'
 import { type BackupStore, type Content, isBackupName } from './store.ts'
 
@@ -24,10 +24,43 @@ async function syncFolder(folder: string): Promise<void> {
   await handle.sync().finally(() => handle.close())
 }
 
+const WHY: Readonly<Record<string, string>> = {
+  ENOSPC: 'there is no room left',
+  EDQUOT: 'its quota is used up',
+  EROFS: 'it is read-only for this process (under systemd, name it in ReadWritePaths)',
+  EACCES: 'this user may not write there',
+  EPERM: 'this user may not write there',
+  ENOTDIR: 'it is not a folder',
+  EEXIST: 'it is not a folder',
+  ENOENT: 'it does not exist and cannot be made',
+  EIO: 'the disk does not take it',
+  ESTALE: 'its mount has gone',
+}
+
+/** What a disk refuses, as a sentence; anything else as it is. @param lost what that means for the operator */
+export function diskFault(error: unknown, folder: string, lost: string): unknown {
+  const { code = '', path } = error as NodeJS.ErrnoException
+  const why = WHY[code]
+  const place = path === undefined || path.startsWith(folder) ? folder : path
+  return why === undefined ? error : new BackupFault(`${place} cannot be used: ${why}. ${lost}`, { cause: error })
+}
+
+/** Looks without writing, at the nearest folder that exists. @throws BackupFault when a backup could not be written */
+export async function refuseUnwritable(folder: string): Promise<void> {
+  try {
+    await access(folder, constants.W_OK)
+    await readdir(folder)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT' && dirname(folder) !== folder)
+      return refuseUnwritable(dirname(folder))
+    throw diskFault(error, folder, 'No backup can be written there.')
+  }
+}
+
 const namesIn = (folder: string): Promise<string[]> =>
   readdir(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return []
-    throw error
+    throw diskFault(error, folder, 'Its backups could not be listed.')
   })
 
 const readFrom = (file: string): Content => createReadStream(file, { highWaterMark: 1 << 18 })
@@ -38,10 +71,10 @@ export const folderStore = (folder: string): BackupStore => ({
   pathOf: (name) => join(folder, name),
   list: async () => (await namesIn(folder)).filter(isBackupName).sort(),
   async put(name, content, { verify }) {
-    await mkdir(folder, { recursive: true, mode: 0o700 })
     const file = join(folder, name)
     const draft = `${file}.part`
     try {
+      await mkdir(folder, { recursive: true, mode: 0o700 })
       await rm(draft, { force: true })
       const bytes = await writeDurably(draft, content)
       await verify(readFrom(draft))
@@ -49,10 +82,8 @@ export const folderStore = (folder: string): BackupStore => ({
       await syncFolder(folder)
       return bytes
     } catch (error) {
-      await rm(draft, { force: true })
-      if ((error as NodeJS.ErrnoException).code === 'ENOSPC')
-        throw new BackupFault(`There is no room left in ${folder}. Nothing of this backup was kept.`)
-      throw error
+      await rm(draft, { force: true }).catch(() => {})
+      throw diskFault(error, folder, 'Nothing of this backup was kept.')
     }
   },
   async get(name) {

@@ -14,7 +14,7 @@ export type StoreSettings = {
   backupS3SecretAccessKey: string | null
 }
 
-const isBucket = (place: string): boolean => place.startsWith('s3:')
+export const isBucket = (place: string): boolean => place.startsWith('s3:')
 
 /** @throws BackupFault without the keys */
 function readKeys(settings: StoreSettings): S3Settings {

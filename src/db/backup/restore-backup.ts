@@ -9,6 +9,7 @@ import { migrate } from '../migrate.ts'
 import { markRestored } from '../restored-queries.ts'
 import { sql } from '../sql.ts'
 import { unpackFiles } from './archive.ts'
+import { diskFault } from './folder-store.ts'
 import { type BackupFacts, BackupFault, unseal } from './sealed.ts'
 import type { Content } from './store.ts'
 import { decompressed } from './take-backup.ts'
@@ -30,7 +31,7 @@ async function prepareRecovery(folder: string, mark: Mark): Promise<void> {
 
 /**
  * Puts a backup's files into an empty place. It appears whole or not at all.
- * @throws BackupFault: the place is taken, or the backup is of another key, damaged or cut off
+ * @throws BackupFault: the place is taken or full, or the backup is of another key, damaged or cut off
  */
 export async function restoreFiles(request: {
   backup: { bytes: number; content: Content }
@@ -64,7 +65,7 @@ export async function restoreFiles(request: {
     await rename(draft, cluster)
   } catch (error) {
     await rm(draft, { recursive: true, force: true })
-    throw error
+    throw diskFault(error, dataDir, 'Nothing was restored.')
   }
   return facts
 }

@@ -1,4 +1,4 @@
-import { Readable } from 'node:stream'
+import { Readable, type Transform } from 'node:stream'
 import { createZstdCompress, createZstdDecompress } from 'node:zlib'
 import pg from 'pg'
 import type { Vault } from '../../kernel/vault.ts'
@@ -40,20 +40,25 @@ async function* counted(source: AsyncIterable<Buffer>, onBytes: (bytes: number) 
   }
 }
 
-const compressed = (source: AsyncIterable<Buffer>): AsyncIterable<Buffer> => {
-  const zstd = createZstdCompress()
+/**
+ * Starts with its first reader and ends with it: a pipe that runs by itself would throw, after a reader that went away,
+ * what nothing catches, and end the whole service.
+ */
+async function* through(source: AsyncIterable<Buffer>, zstd: Transform): AsyncGenerator<Buffer> {
   const input = Readable.from(source, { objectMode: false })
   input.on('error', (error) => zstd.destroy(error))
-  return input.pipe(zstd)
+  try {
+    for await (const piece of input.pipe(zstd)) yield piece as Buffer
+  } finally {
+    input.destroy()
+  }
 }
 
+const compressed = (source: AsyncIterable<Buffer>): AsyncIterable<Buffer> => through(source, createZstdCompress())
+
 /** @throws BackupFault when what follows was compressed by something else, or is damaged */
-export async function* decompressed(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  const zstd = createZstdDecompress()
-  const input = Readable.from(source, { objectMode: false })
-  input.on('error', (error) => zstd.destroy(error))
-  for await (const piece of input.pipe(zstd)) yield piece as Buffer
-}
+export const decompressed = (source: AsyncIterable<Buffer>): AsyncIterable<Buffer> =>
+  through(source, createZstdDecompress())
 
 /** Reads a backup from beginning to end, as a restore would. @throws BackupFault */
 async function verifyBackup(stored: Content, vaults: readonly Vault[]): Promise<void> {
