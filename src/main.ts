@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { OperatorCommand } from './commands/admin.ts'
 import { type Commands, runCommand } from './commands/command.ts'
-import { readEnv } from './commands/read-env.ts'
+import { findEnvFile, readEnv } from './commands/read-env.ts'
 import { ConfigError, loadConfig } from './config/config.ts'
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`)
@@ -67,7 +67,7 @@ const COMMANDS: Commands = {
       const { runDoctor } = await import('./commands/doctor.ts')
       return {
         usage: `comptoir doctor [--json]\n\nChanges nothing. Exit code 1 when a check fails.\n${JSON_FLAG}`,
-        run: (args) => runDoctor(readEnv(), readJsonFlag(args)),
+        run: (args) => runDoctor(readEnv(), { ...readJsonFlag(args), file: findEnvFile() }),
       }
     },
   },

@@ -253,6 +253,15 @@ test('the Kubernetes manifests parse; pods run as no root on a read-only file sy
   }
 })
 
+test('the unit lets the service read its settings itself, so that a reload sees them, and write its backups', () => {
+  const unit = read('deploy/systemd/comptoir.service')
+  assert.doesNotMatch(unit, /^EnvironmentFile=/m, 'what systemd hands over at the start wins for ever')
+  const file = /^Environment=COMPTOIR_ENV_FILE=(.+)$/m.exec(unit)?.[1]
+  assert.ok(file && read('scripts/release/deb.ts').includes(`COMPTOIR_ENV_FILE:-${file}}`), 'its commands read it, too')
+  const example = /^#BACKUP_TO=(.+)$/m.exec(read('.env.example'))?.[1]
+  assert.match(unit, new RegExp(`^ReadWritePaths=-${example}$`, 'm'))
+})
+
 const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0
 
 test('systemd rates the exposure of the unit as low', (t) => {

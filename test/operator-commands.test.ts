@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { DEVELOPER_COMMANDS } from '../cli/main.ts'
@@ -56,4 +56,20 @@ test('doctor says once that the database does not answer, and what to do', async
   const failed = checks.filter(({ ok }) => !ok).map(({ message, fix }) => `${message} ${fix}`)
   const sentence = 'The database does not answer (ECONNREFUSED). Check DATABASE_URL, and that PostgreSQL runs there.'
   assert.deepEqual([code, failed], [1, [sentence]])
+})
+
+test('doctor says which settings it looked at: those of another folder would be fine without an installation', async () => {
+  const folder = join(place.path, 'elsewhere')
+  mkdirSync(folder)
+  const settings = join(place.path, 'settings')
+  const first = async (env: Record<string, string>, command = ['doctor']) => {
+    const { out, err } = await runOperator(command, env, folder)
+    return `${out}${err}`.split('\n')[0]
+  }
+  assert.equal(await first({}), `Sandbox; no .env in ${folder}, only the environment.`)
+  writeFileSync(settings, 'MODE=live\nBASE_URL=https://pay.example\n')
+  assert.equal(await first({ COMPTOIR_ENV_FILE: settings }), `Live; settings from ${settings}.`)
+  writeFileSync(join(folder, '.env'), 'MODE=live\n')
+  assert.equal(await first({}), `Live; settings from ${join(folder, '.env')}.`)
+  assert.match((await first({ COMPTOIR_ENV_FILE: join(place.path, 'none') })) ?? '', /none does not exist/)
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -19,8 +19,9 @@ let database: TestDatabase
 let served: Served
 let port: number
 
-const setToken = (token: string, more = ''): void =>
-  writeFileSync(join(place.path, '.env'), `METRICS_TOKEN=${token}\n${more}`)
+/** As the systemd unit names it: what the environment itself sets would win, and never changes. */
+const settings = join(place.path, 'env')
+const setToken = (token: string, more = ''): void => writeFileSync(settings, `METRICS_TOKEN=${token}\n${more}`)
 
 before(async () => {
   ;[database, chain, port] = await Promise.all([createTestDatabase(), startTestChain(), freePort()])
@@ -28,9 +29,9 @@ before(async () => {
   const env = {
     ...{ ...chainEnv(chain), DATABASE_URL: database.connectionString, PORT: String(port), PROCESSES: '3' },
     ...{ BASE_URL: `http://127.0.0.1:${port}`, MASTER_KEY: TEST_MASTER_KEY.toString('base64'), LOG_LEVEL: 'silent' },
-    LIMIT_PUBLIC_PER_MINUTE: '0',
+    ...{ LIMIT_PUBLIC_PER_MINUTE: '0', COMPTOIR_ENV_FILE: settings },
   }
-  served = startServed(env, { cwd: place.path })
+  served = startServed(env)
   await served.ready()
 })
 after(async () => {
@@ -135,7 +136,13 @@ test('SIGHUP with settings that do not hold changes nothing and says why', async
     async () => served.words(),
     (words) => words.includes('RATE_MIN_SOURCES: must be a whole number'),
   )
-  assert.match(served.words(), /SIGHUP: nothing was changed/)
+  rmSync(settings)
+  served.child.kill('SIGHUP')
+  await eventually(
+    async () => served.words(),
+    (words) => words.includes(`${settings} does not exist`),
+  )
+  assert.equal(served.words().match(/SIGHUP: nothing was changed/g)?.length, 2)
   assert.deepEqual(childrenOf(served.child.pid), before_)
   assert.equal((await metrics('second-token')).outcome, '200')
 })

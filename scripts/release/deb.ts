@@ -38,7 +38,7 @@ Section: net
 Priority: optional
 Description: crypto payments for merchants, settled in USDC
  Comptoir with its own Node and PostgreSQL. Set it up with "comptoir init
- --out /etc/comptoir/env", then: systemctl enable --now comptoir
+ --data-dir /var/lib/comptoir", as docs/going-live.md says.
 `
 
 const POSTINST = `#!/bin/sh
@@ -46,7 +46,8 @@ set -e
 if ! getent passwd comptoir >/dev/null; then
   adduser --system --group --home /var/lib/comptoir --no-create-home --quiet comptoir
 fi
-install -d -m 0700 -o root -g root /etc/comptoir
+install -d -m 0700 -o comptoir -g comptoir /etc/comptoir
+if [ -f /etc/comptoir/env ]; then chown comptoir:comptoir /etc/comptoir/env; fi
 install -d -m 0700 -o comptoir -g comptoir /var/lib/comptoir
 if [ -d /run/systemd/system ]; then systemctl daemon-reload; systemctl try-restart comptoir || true; fi
 `
@@ -58,7 +59,9 @@ rm -rf /opt/comptoir/node_modules/.cache
 if [ "$1" = remove ] && [ -d /run/systemd/system ]; then systemctl disable --now comptoir || true; fi
 `
 
+/** Its commands look at the settings of the service, in whatever folder they are run. */
 const COMMAND = `#!/bin/sh
+export COMPTOIR_ENV_FILE="\${COMPTOIR_ENV_FILE:-/etc/comptoir/env}"
 exec /opt/comptoir/${nodePackage}/bin/node /opt/comptoir/bin/comptoir.cjs "$@"
 `
 

@@ -23,14 +23,22 @@ const printResult = ({ name, ok, message, fix }: CheckResult): string => {
   return ok || fix === null ? first : `${first}\n${' '.repeat(28)}→ ${fix}`
 }
 
-/** Checks everything the service needs, changing nothing. @returns whether all checks passed */
-export async function runDoctor(env: Env, { json }: { json: boolean }): Promise<boolean> {
+/** What was looked at: in another folder, a sandbox that does not exist would look fine. */
+const headline = ({ mode }: Config, file: string | null): string =>
+  `${mode === 'live' ? 'Live' : 'Sandbox'}; ${file === null ? `no .env in ${process.cwd()}, only the environment` : `settings from ${file}`}.`
+
+/**
+ * Checks everything the service needs, changing nothing. @returns whether all checks passed
+ * @param options.file where the settings come from, besides the environment
+ */
+export async function runDoctor(env: Env, { json, file }: { json: boolean; file: string | null }): Promise<boolean> {
   const { config, results, warnings } = readEnvironment(env)
   const typos = warnings.map((message) => ({ name: 'settings', ok: false, message, fix: 'Correct or remove it.' }))
   const [database, outside] = await Promise.all([checkDatabase(config), runChecks(outsideChecks(config))])
   const checks = [...results, ...typos, ...database, ...outside]
   const ready = checks.every(({ ok }) => ok)
-  const text = json ? JSON.stringify({ ready, checks }, null, 2) : checks.map(printResult).join('\n')
+  const lines = [headline(config, file), ...checks.map(printResult)]
+  const text = json ? JSON.stringify({ ready, checks }, null, 2) : lines.join('\n')
   process.stdout.write(`${text}\n`)
   return ready
 }

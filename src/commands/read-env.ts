@@ -1,7 +1,29 @@
 import { existsSync, readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 
-/** The environment, with `.env` for what it does not set. Reads the file on every call. */
+/** The file that settings are read from: COMPTOIR_ENV_FILE, else `.env` of this folder; null: neither. */
+export function findEnvFile(): string | null {
+  const named = process.env.COMPTOIR_ENV_FILE
+  if (named) return resolve(named)
+  return existsSync('.env') ? resolve('.env') : null
+}
+
+function read(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    const why =
+      code === 'ENOENT'
+        ? 'does not exist. COMPTOIR_ENV_FILE names it; "comptoir init" writes it.'
+        : `cannot be read (${code}). Run this as root, or as the user that the service runs as.`
+    throw new Error(`${file} ${why}`, { cause: error })
+  }
+}
+
+/** The environment, with the file's settings for what it does not set. Reads the file on every call. @throws Error */
 export function readEnv(): NodeJS.ProcessEnv {
-  return existsSync('.env') ? { ...parseEnv(readFileSync('.env', 'utf8')), ...process.env } : process.env
+  const file = findEnvFile()
+  return file === null ? process.env : { ...parseEnv(read(file)), ...process.env }
 }

@@ -36,8 +36,8 @@ export const TOPICS: readonly Topic[] = [
   topic('Sandbox', [SANDBOX, { CRASH_POINT }]),
 ]
 
-/** For programs that are not the service: the developer commands and the shop modules. */
-const ELSEWHERE = ['COMPTOIR_URL', 'COMPTOIR_API_KEY', 'COMPTOIR_API_SECRET']
+/** Where settings stand, and what programs beside the service read: the developer commands and the shop modules. */
+const ELSEWHERE = ['COMPTOIR_ENV_FILE', 'COMPTOIR_URL', 'COMPTOIR_API_KEY', 'COMPTOIR_API_SECRET']
 const CHAIN_NAMES = Object.values(chainSettings('0')).map(({ name }) => name.slice('CHAIN_0_'.length))
 
 const SECRET_NAMES = new Set(

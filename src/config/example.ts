@@ -35,6 +35,7 @@ const printTopic = ({ title, note, settings }: Topic): string =>
 /** `.env.example`. @param channels the lines of the payment channels, which live in their own list */
 export const printExample = (channels: string): string => `# Every variable that Comptoir reads, with its default.
 # Copy to .env and change what you need; the environment wins. Printed by \`npm run docs\`; do not edit.
+# COMPTOIR_ENV_FILE in the environment names another file than .env of the folder that a command runs in.
 # A secret may be given as <NAME>_FILE: the path of a file that holds the value.
 
 ${TOPICS.map(printTopic).join('\n\n')}

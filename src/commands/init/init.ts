@@ -36,7 +36,7 @@ A MASTER_KEY (or MASTER_KEY_FILE) in the environment or in the file that is repl
   --keep-untried               keep a channel whose provider refuses or does not answer
   --admin-email ADDRESS        first SuperAdmin; the password is shown once
   --accept-risk NAMES          risks that you take (docs/operating.md)
-  --out FILE                   default .env
+  --out FILE                   default COMPTOIR_ENV_FILE, or .env
   --force                      replace the file; a copy of the old one stays beside it`
 
 type Say = (line: string) => void
@@ -180,7 +180,7 @@ async function makeAdmin(config: Config, email: string, say: Say): Promise<void>
  */
 export async function runInit(args: string[], environment: Env, say: Say): Promise<boolean> {
   const { flags, switches } = readFlags(args)
-  const out = flags.out ?? '.env'
+  const out = flags.out ?? (environment.COMPTOIR_ENV_FILE || '.env')
   const old = readOldEnv(out, switches.has('force'))
   const known = findKnownKey(environment, old)
   const asker = process.stdin.isTTY ? atTerminal(flags, say) : flagsOnly(flags, switches, say)
@@ -197,7 +197,7 @@ export async function runInit(args: string[], environment: Env, say: Say): Promi
     for (const { chainId } of config.chains)
       await runAdmin(config, ['confirm-addresses', '--chain', String(chainId), '--yes'], say)
     say('')
-    const ready = await runDoctor(env, { json: false })
+    const ready = await runDoctor(env, { json: false, file: resolve(out) })
     say(ready ? '\nReady: comptoir serve' : '\nPut right what failed, then: comptoir doctor, comptoir serve')
     return ready
   } finally {

@@ -43,11 +43,22 @@ async function runAlone(config: Config, say: Say): Promise<Running> {
 /** What only a restart changes: the parent owns it. */
 const OWNED = ['databaseUrl', 'dataDir', 'mode', 'metricsPort'] as const
 
+/** A file that cannot be read now must not end the service. */
+function readAgain(say: Say): Env | undefined {
+  try {
+    return readEnv()
+  } catch (error) {
+    say(`SIGHUP: nothing was changed.\n  ${(error as Error).message}`)
+    return undefined
+  }
+}
+
 function openReload(parent: Parent, first: Config, say: Say): () => void {
   let busy = false
   return () => {
     if (busy) return say('SIGHUP: a reload is under way already.')
-    const env = readEnv()
+    const env = readAgain(say)
+    if (env === undefined) return
     const { config, refusals } = readEnvironment(env)
     const fixed = OWNED.filter((name) => config[name] !== first[name])
     if (refusals.length > 0 || fixed.length > 0) {
