@@ -6,7 +6,7 @@ import { parseMoney } from '../src/kernel/money.ts'
 import { readAmount as readOrderAmount } from '../src/orders/order-rules.ts'
 import { missingOf } from '../src/users/user.ts'
 import { NEEDS_APPROVAL, REFUSALS, recognize } from '../web/office/src/api/sentences.ts'
-import { readAmount } from '../web/office/src/kit/decimal.ts'
+import { isAmbiguous, readAmount } from '../web/office/src/kit/decimal.ts'
 
 /* The office reads some sentences of the service back, and amounts as people type them. */
 
@@ -81,4 +81,16 @@ test('an amount is read as it is written in any of our languages, and what is am
     '12 €': null,
   }
   assert.deepEqual(Object.fromEntries(Object.keys(read).map((text) => [text, readAmount(text)])), read)
+})
+
+test('an amount that may mean a thousand times more is asked about, not taken', () => {
+  const german = { point: ',', digits: 2 } as const
+  for (const typed of ['1.250', '1,250', ' 12.000 ', '999,999']) assert.ok(isAmbiguous(typed, german), typed)
+  for (const typed of ['1250', '12,5', '12,50', '1.250,00', '1.250.000', '0,125', '1 250', '1250,000'])
+    assert.ok(!isAmbiguous(typed, german), typed)
+  // USDC has six decimals: three of them are written with the reader's own separator
+  assert.equal(isAmbiguous('1,250', { point: ',', digits: 6 }), false)
+  assert.equal(isAmbiguous('1.250', { point: ',', digits: 6 }), true)
+  assert.equal(isAmbiguous('1.250', { point: '.', digits: 6 }), false)
+  assert.equal(isAmbiguous('1,250', { point: '.', digits: 6 }), true)
 })

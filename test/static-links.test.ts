@@ -132,6 +132,8 @@ test('the payer types the amount within the limits, as people type it, and reads
     ],
     ...[
       ['1,000', null],
+      ['2.000', null],
+      ['12,500', null],
       ['1.234,50', null],
       ['-5', null],
       ['0x10', null],

@@ -57,7 +57,8 @@ const visitorOf = (link: StaticLink): Actor => ({
 /** "12,50" or "12.50", as people type it: spaces and the sign of the currency are forgiven, grouping is not. */
 function readTyped(text: string, asset: Fiat): bigint | undefined {
   const bare = text.replace(/[\s\u00a0\u202f\u2019€£$]|EUR|CHF|XPF|USD|GBP/giu, '').replace(',', '.')
-  return /^\d{1,12}(\.\d+)?$/.test(bare) ? parseDecimal(bare, EXPONENTS[asset]) : undefined
+  // three digits behind a separator are thousands to many people: no currency of ours has three decimals
+  return /^\d{1,12}(\.\d{1,2})?$/.test(bare) ? parseDecimal(bare, EXPONENTS[asset]) : undefined
 }
 
 /** What the payer typed is wrong, in his words; null: it is not. */

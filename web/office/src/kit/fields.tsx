@@ -1,6 +1,6 @@
 import { type ComponentProps, type FormEvent, type ReactNode, useId } from 'react'
 import { useCore, useLang } from '../texts/lang.ts'
-import { readAmount } from './decimal.ts'
+import { type AmountForm, isAmbiguous, readAmount } from './decimal.ts'
 import { Refusal } from './parts.tsx'
 
 type FieldProps = { label: string; hint?: ReactNode } & ComponentProps<'input'>
@@ -24,13 +24,21 @@ export function Field({ label, hint, className, ...input }: FieldProps) {
   )
 }
 
-/** Reads what was typed as an amount. The browser's own complaint would give no example. @throws Error, with one */
-export function useAmount(): (text: string) => string {
+/**
+ * Reads what was typed as an amount. The browser's own complaint would give no example.
+ * @param digits decimals of the currency
+ * @throws Error, with an example
+ */
+export function useAmount(digits = 2): (text: string) => string {
   const core = useCore()
-  const lang = useLang()
+  const point: AmountForm['point'] = useLang() === 'en' ? '.' : ','
   return (text) => {
     const amount = readAmount(text)
-    if (amount === null) throw new Error(core.refusals.unreadable(lang === 'en' ? '12.50' : '12,50'))
+    if (amount === null) throw new Error(core.refusals.unreadable(`12${point}50`))
+    if (isAmbiguous(text, { point, digits })) {
+      const plain = text.trim().replace(/[.,]/, '')
+      throw new Error(core.refusals.ambiguous(text.trim(), plain, `12${point}50`))
+    }
     return amount
   }
 }

@@ -146,6 +146,8 @@ export const de: Core = {
   },
   refusals: {
     unreadable: (example) => `Das ist kein Betrag. Schreiben Sie ihn zum Beispiel so: ${example}.`,
+    ambiguous: (typed, plain, example) =>
+      `${typed} ist nicht eindeutig. Schreiben Sie ${plain}, wenn Sie das meinen, und Nachkommastellen so: ${example}.`,
     least: (amount) => `Der kleinste Betrag ist ${amount}.`,
     most: (amount) => `Der größte Betrag, den dieses Konto annimmt, ist ${amount}.`,
     decimals: (count, asset) =>

@@ -135,6 +135,8 @@ export const en = {
   /** Refusals that say more than their code. */
   refusals: {
     unreadable: (example: string) => `This is not an amount. Write it like ${example}.`,
+    ambiguous: (typed: string, plain: string, example: string) =>
+      `${typed} can be read in two ways. Write ${plain} if you mean that; decimals like ${example}.`,
     least: (amount: string) => `The smallest amount is ${amount}.`,
     most: (amount: string) => `The largest amount that this account accepts is ${amount}.`,
     decimals: (count: string, asset: string) =>

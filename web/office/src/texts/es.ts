@@ -142,6 +142,8 @@ export const es: Core = {
   },
   refusals: {
     unreadable: (example) => `Esto no es un importe. Escríbalo así: ${example}.`,
+    ambiguous: (typed, plain, example) =>
+      `${typed} puede leerse de dos maneras. Escriba ${plain} si es ese importe, y los decimales así: ${example}.`,
     least: (amount) => `El importe mínimo es ${amount}.`,
     most: (amount) => `El importe máximo de esta cuenta es ${amount}.`,
     decimals: (count, asset) =>

@@ -144,6 +144,8 @@ export const fr: Core = {
   },
   refusals: {
     unreadable: (example) => `Ce n’est pas un montant. Écrivez-le ainsi : ${example}.`,
+    ambiguous: (typed, plain, example) =>
+      `${typed} peut se lire de deux façons. Écrivez ${plain} si c’est ce montant, et les décimales ainsi : ${example}.`,
     least: (amount) => `Le montant minimum est de ${amount}.`,
     most: (amount) => `Le montant maximum de ce compte est de ${amount}.`,
     decimals: (count, asset) =>

@@ -142,6 +142,8 @@ export const it: Core = {
   },
   refusals: {
     unreadable: (example) => `Questo non è un importo. Lo scriva così: ${example}.`,
+    ambiguous: (typed, plain, example) =>
+      `${typed} si può leggere in due modi. Scriva ${plain} se è questo l’importo, e i decimali così: ${example}.`,
     least: (amount) => `L’importo minimo è ${amount}.`,
     most: (amount) => `L’importo massimo di questo account è ${amount}.`,
     decimals: (count, asset) =>

@@ -21,7 +21,7 @@ export function RefundDialog({ order, onClose }: { order: Order; onClose(): void
   const t = useTexts(texts)
   const core = useCore()
   const lang = useLang()
-  const readAmount = useAmount()
+  const readAmount = useAmount(DIGITS)
   const action = useAction({
     run: async ({ amount, ...rest }: Body<'revertOrder'>) => {
       const body = amount === undefined ? rest : { ...rest, amount: readAmount(amount) }
