@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { joinPages } from '../web/office/src/api/pages.ts'
 import { RowCollector } from '../web/office/src/screens/orders/whole-rows.ts'
 
 const idOf = (index: number): string => index.toString(16).padStart(24, '0')
@@ -33,4 +34,17 @@ test('wherever the connection breaks, the rows before and the rest make the whol
       },
     ),
   )
+})
+
+test('a list of more than one page is read whole, and one that shrinks meanwhile ends', async () => {
+  const rows = Array.from({ length: 250 }, (_, index) => idOf(index))
+  const asked: number[] = []
+  const pageOf = async (page: number) => {
+    asked.push(page)
+    return { collectors: rows.slice((page - 1) * 100, page * 100), total: 250 }
+  }
+  assert.deepEqual((await joinPages(pageOf)).collectors, rows)
+  assert.deepEqual(asked, [1, 2, 3])
+  const shrunk = async (page: number) => ({ total: 250, collectors: page === 1 ? rows.slice(0, 100) : [] })
+  assert.equal((await joinPages(shrunk)).collectors.length, 100)
 })

@@ -1,6 +1,7 @@
 import { keepPreviousData, QueryClient, type UseQueryResult, useMutation, useQuery } from '@tanstack/react-query'
 import { say } from '../kit/toasts.tsx'
 import { ApiError, type Args, call, type Route } from './call.ts'
+import { joinPages, PAGE } from './pages.ts'
 
 export const queryClient = new QueryClient({
   defaultOptions: {
@@ -23,6 +24,19 @@ export function useApi<R extends Route>(
   return useQuery({
     queryKey: [route, args],
     queryFn: ({ signal }) => ask(route, args, signal),
+    enabled,
+    placeholderData: keepPreviousData,
+    ...(liveMs ? { refetchInterval: liveMs } : {}),
+  }) as UseQueryResult<Awaited<ReturnType<typeof call<R>>>, Error>
+}
+
+/** A whole list, for choices and for short lists without pages: what is missing in a form is taken away when it is sent. */
+export function useWhole<R extends Route>(route: R, query: Record<string, unknown>, options: Options = {}) {
+  const { enabled = true, liveMs } = options
+  const ask = call as unknown as (route: R, args: unknown, signal: AbortSignal) => Promise<{ total: number }>
+  return useQuery({
+    queryKey: [route, 'whole', query],
+    queryFn: ({ signal }) => joinPages((page) => ask(route, { query: { ...query, page, limit: PAGE } }, signal)),
     enabled,
     placeholderData: keepPreviousData,
     ...(liveMs ? { refetchInterval: liveMs } : {}),

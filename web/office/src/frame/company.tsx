@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { useApi } from '../api/hooks.ts'
+import { useWhole } from '../api/hooks.ts'
 import { useCan, useSession, useSessionState } from '../api/session.ts'
 import { Select } from '../kit/fields.tsx'
 import { Empty } from '../kit/parts.tsx'
@@ -49,7 +49,7 @@ const NONE = {
 function Picker() {
   const core = useCore()
   const [{ company }, go] = useAddress()
-  const { data } = useApi('GET /api/next/companies', { query: { limit: 100 } })
+  const { data } = useWhole('GET /api/next/companies', {})
   const options: [string, string][] = [
     ['', core.allCompanies],
     ...(data?.companies ?? []).map(({ _id, name }): [string, string] => [_id, name]),

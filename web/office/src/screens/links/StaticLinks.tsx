@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { type Body, call, type Schemas } from '../../api/call.ts'
-import { useAction, useApi } from '../../api/hooks.ts'
+import { useAction, useWhole } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { Field, Form, Select, useAmount } from '../../kit/fields.tsx'
@@ -16,7 +16,7 @@ export function StaticLinks() {
   const t = useTexts(texts)
   const can = useCan()
   const [isNew, setNew] = useState(false)
-  const links = useApi('GET /api/next/static-links', { query: { ...useCompanyQuery(), limit: 100 } })
+  const links = useWhole('GET /api/next/static-links', useCompanyQuery())
   const add = can('staticLinks.write') && (
     <button type="button" className="btn" onClick={() => setNew(true)}>
       {t.add}
@@ -94,7 +94,7 @@ export function NewStaticLink({ till, onClose, onDone = onClose }: NewProps) {
   const core = useCore()
   const query = useCompanyQuery()
   const readAmount = useAmount()
-  const tills = useApi('GET /api/next/collectors/list', { query: { ...query, limit: 100, active: true } })
+  const tills = useWhole('GET /api/next/collectors/list', { ...query, active: true })
   const action = useAction({
     run: async (values: Record<string, string>) =>
       call('POST /api/next/static-links', { body: bodyOf(values, readAmount), query }),

@@ -10,6 +10,7 @@ import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
 import { texts } from './texts.ts'
 
 type Settlement = Data<'createSettlement'>
+const LIMIT = 20
 const TONES: Record<string, Tone> = { open: 'warn', approved: 'info', paid: 'good' }
 
 /** Prepared by one person, approved by another, paid from the operator's wallet. */
@@ -17,7 +18,9 @@ export function Settlements() {
   const t = useTexts(texts)
   const can = useCan()
   const company = useCompanyQuery()
-  const list = useApi('GET /api/next/settlements', { query: { ...company, limit: 50 } as Query<'listSettlements'> })
+  const [page, setPage] = useState(1)
+  const query = { ...company, page, limit: LIMIT } as Query<'listSettlements'>
+  const list = useApi('GET /api/next/settlements', { query })
   const prepare = useAction({
     run: () => call('POST /api/next/settlements', { body: company }),
     done: t.prepared,
@@ -42,7 +45,7 @@ export function Settlements() {
       <Refusal error={prepare.error} />
       <Loaded
         query={list}
-        isEmpty={(data) => data.length === 0}
+        isEmpty={(data) => data.length === 0 && page === 1}
         empty={
           <Empty icon="wallet" title={t.none}>
             {t.noneText}
@@ -59,7 +62,26 @@ export function Settlements() {
           </ul>
         )}
       </Loaded>
+      <Turn page={page} isLast={(list.data?.length ?? 0) < LIMIT} onPage={setPage} />
     </Panel>
+  )
+}
+
+type TurnProps = { page: number; isLast: boolean; onPage(page: number): void }
+
+/** The list has no total: a full page may be followed by another. */
+function Turn({ page, isLast, onPage }: TurnProps) {
+  const core = useCore()
+  if (page === 1 && isLast) return null
+  return (
+    <p className="no-print mt-4 flex justify-between gap-3">
+      <button type="button" className="btn" disabled={page === 1} onClick={() => onPage(page - 1)}>
+        {core.previous}
+      </button>
+      <button type="button" className="btn" disabled={isLast} onClick={() => onPage(page + 1)}>
+        {core.next}
+      </button>
+    </p>
   )
 }
 

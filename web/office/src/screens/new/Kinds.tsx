@@ -1,6 +1,6 @@
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import { useApi } from '../../api/hooks.ts'
+import { useWhole } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { useTexts } from '../../texts/lang.ts'
@@ -22,11 +22,7 @@ export function Kinds() {
   const navigate = useNavigate()
   const company = useCompanyQuery()
   const [ask, setAsk] = useState<Ask>(null)
-  const points = useApi(
-    'GET /api/next/sales-points',
-    { query: { ...company, limit: 100 } },
-    { enabled: can('tills.write') },
-  )
+  const points = useWhole('GET /api/next/sales-points', company, { enabled: can('tills.write') })
   const button = (to: Ask, word: string) => (
     <button type="button" className="btn" onClick={() => setAsk(to)}>
       {word}

@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { type Body, call, type Schemas } from '../../api/call.ts'
-import { useAction, useApi } from '../../api/hooks.ts'
+import { useAction, useWhole } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { Check, Field, Form, Select, useAmount } from '../../kit/fields.tsx'
@@ -15,7 +15,7 @@ export function Buttons() {
   const t = useTexts(texts)
   const can = useCan()
   const [isNew, setNew] = useState(false)
-  const buttons = useApi('GET /api/next/buy-buttons', { query: { ...useCompanyQuery(), limit: 100 } })
+  const buttons = useWhole('GET /api/next/buy-buttons', useCompanyQuery())
   const add = can('buttons.write') && (
     <button type="button" className="btn" onClick={() => setNew(true)}>
       {t.addButton}

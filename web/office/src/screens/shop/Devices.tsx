@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { type Body, call, type Data, type Schemas } from '../../api/call.ts'
-import { useAction, useApi } from '../../api/hooks.ts'
+import { useAction, useWhole } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { Field, Form, Select } from '../../kit/fields.tsx'
@@ -21,11 +21,7 @@ export function Devices() {
   const can = useCan()
   const [isNew, setNew] = useState(false)
   const [made, setMade] = useState<Made | null>(null)
-  const devices = useApi(
-    'GET /api/next/till-devices',
-    { query: { ...useCompanyQuery(), limit: 100 } },
-    { liveMs: 10_000 },
-  )
+  const devices = useWhole('GET /api/next/till-devices', useCompanyQuery(), { liveMs: 10_000 })
   const add = can('tillDevices.create') && (
     <button type="button" className="btn" onClick={() => setNew(true)}>
       {t.add}
@@ -110,7 +106,7 @@ function Row({ device }: { device: Device }) {
 
 function NewDevice({ onClose, onMade }: { onClose(): void; onMade(made: Made): void }) {
   const t = useTexts(texts)
-  const tills = useApi('GET /api/next/collectors/list', { query: { ...useCompanyQuery(), limit: 100 } })
+  const tills = useWhole('GET /api/next/collectors/list', useCompanyQuery())
   const action = useAction({
     run: (values: Record<string, string>) =>
       call('POST /api/next/till-devices', { body: values as Body<'createTillDevice'> }),

@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { type Body, call, type Schemas } from '../../api/call.ts'
-import { useAction, useApi } from '../../api/hooks.ts'
+import { useAction, useWhole } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { Check, Field, Form, Select } from '../../kit/fields.tsx'
@@ -18,13 +18,9 @@ export function Tills() {
   const can = useCan()
   const company = useCompanyQuery()
   const [ask, setAsk] = useState<Ask>(null)
-  const points = useApi('GET /api/next/sales-points', { query: { ...company, limit: 100 } })
-  const tills = useApi('GET /api/next/collectors/list', { query: { ...company, limit: 100 } })
-  const links = useApi(
-    'GET /api/next/static-links',
-    { query: { ...company, limit: 100 } },
-    { enabled: can('staticLinks.read') },
-  )
+  const points = useWhole('GET /api/next/sales-points', company)
+  const tills = useWhole('GET /api/next/collectors/list', company)
+  const links = useWhole('GET /api/next/static-links', company, { enabled: can('staticLinks.read') })
   /** The one whose amount the customer types serves everything that is sold there. */
   const posterOf = ({ identifier }: Till): string | undefined =>
     links.data?.staticLinks.find((one) => one.merchantIdentifier === identifier && one.active && one.amount === null)
@@ -93,8 +89,7 @@ function Row({ till, poster }: { till: Till; poster: string | undefined }) {
         <span className="text-sm text-soft">{till.salePoint.name}</span>
       </div>
       <p className="text-sm text-soft">
-        {`${t.cashiers}: `}
-        {till.cashiers.map(({ firstName, lastName }) => `${firstName} ${lastName}`).join(', ') || t.none}
+        {t.given} {till.cashiers.map(({ firstName, lastName }) => `${firstName} ${lastName}`).join(', ') || t.none}
       </p>
       <Refusal error={toggle.error} />
       {can('tills.write') && (
@@ -128,7 +123,7 @@ function Row({ till, poster }: { till: Till; poster: string | undefined }) {
 function Cashiers({ till, onClose }: { till: Till; onClose(): void }) {
   const t = useTexts(texts)
   const core = useCore()
-  const people = useApi('GET /api/next/users', { query: { companyId: till.company, role: 'Cashier', limit: 100 } })
+  const people = useWhole('GET /api/next/users', { companyId: till.company, role: 'Cashier' })
   const action = useAction({
     run: (cashiers: string[]) => call('PUT /api/next/collectors/{id}', { path: { id: till._id }, body: { cashiers } }),
     done: core.saved,

@@ -1,0 +1,17 @@
+/** Rows of one page, at most. */
+export const PAGE = 100
+const MOST_PAGES = 50
+
+/** Each page of a list in turn, as one answer: its total, and the one array that it has. */
+export async function joinPages<Page extends { total: number }>(ask: (page: number) => Promise<Page>): Promise<Page> {
+  const first = await ask(1)
+  const rowsOf = (page: Page): unknown[] => Object.values(page).find((value) => Array.isArray(value)) ?? []
+  const name = Object.entries(first).find(([, value]) => Array.isArray(value))?.[0] ?? ''
+  const rows = [...rowsOf(first)]
+  for (let page = 2; rows.length < first.total && page <= MOST_PAGES; page += 1) {
+    const more = rowsOf(await ask(page))
+    if (more.length === 0) break
+    rows.push(...more)
+  }
+  return { ...first, [name]: rows }
+}
