@@ -127,6 +127,30 @@ test('an invited person chooses a password with the mailed token, also on a page
   assert.equal((await client.get<Object_>('users/me')).data.valid, true)
 })
 
+test('an invitation that was lost or is over is sent again, with a link of its own', async () => {
+  const email = newEmail('again')
+  const body = { email, firstName: 'Ida', lastName: 'Neu', role: 'Cashier' }
+  const first = await boss.post<Object_>('users', body)
+  assert.equal(first.data.invited, true)
+  const tokenOf = async (count: number): Promise<string> =>
+    /invitation\?token=(\S+)/.exec((await waitForMail(service.baseUrl, email, /invites you/, count)).text)?.[1] ?? ''
+  const [lost, again] = [await tokenOf(1), await boss.post<Object_>('users', body)]
+  assert.equal(again.status, 200, again.text)
+  assert.equal(again.data._id, first.data._id)
+  const choose = (token: string) => admin.post('auth/reset-password/change', { token, newPassword: PASSWORD })
+  const fresh = await tokenOf(2)
+  assert.equal((await choose(lost)).error.code, 'INVALID_RESET_TOKEN')
+  const other = await boss.post('users', { ...body, role: 'Observer' })
+  assert.equal(other.error.code, 'EMAIL_ALREADY_REGISTERED')
+  for (const _ of [3, 4, 5]) assert.equal((await boss.post('users', body)).status, 200)
+  assert.equal((await boss.post('users', body)).error.code, 'TOO_MANY_REQUESTS')
+  const last = await tokenOf(5)
+  assert.notEqual(last, fresh)
+  assert.equal((await choose(last)).status, 200)
+  assert.equal((await boss.get<Object_>(`users/${first.data._id}`)).data.invited, false)
+  assert.equal((await boss.post('users', body)).error.code, 'EMAIL_ALREADY_REGISTERED')
+})
+
 test('a disabled or demoted person is out at once', async () => {
   const observer = await register(service.baseUrl, { role: 'Observer' }, boss)
   assert.equal((await observer.client.get('users/me')).status, 200)

@@ -2927,7 +2927,7 @@ export interface Operations {
       limit: number
     }
   }
-  /** Invite a user to your company. The user gets a link to choose a password. Inviting a Manager needs a fresh second factor. */
+  /** Invite a user to your company. The user gets a link to choose a password. Inviting again, with the same role, sends a new link while none was used. Inviting a Manager needs a fresh second factor. */
   inviteUser: {
     params: {
       body: {

@@ -462,6 +462,8 @@ export type User = {
   apiKey: string | null
   /** E-mail verified and, for Cashier and Observer, approved. */
   valid: boolean
+  /** Has not chosen a password yet; inviting again sends a new link. */
+  invited: boolean
   /** Whether a login asks for a second factor. */
   twoFactorAuthEnabled: boolean
   /** An authenticator app is enrolled; otherwise codes come by e-mail. */

@@ -40,6 +40,13 @@ export async function countRecentResets(q: Queryable, userId: string | null, sin
   return count
 }
 
+export async function countInvitations(q: Queryable, userId: string, since: Date): Promise<number> {
+  const { count } = await q.one<{ count: number }>(sql`
+    select count(*)::int as count from password_resets
+    where user_id = ${userId} and created_at > ${since} and kind = 'invitation'`)
+  return count
+}
+
 /** Wrong codes over all resets of one address requested since then. */
 export async function sumWrongCodes(q: Queryable, accountKey: string | null, since: Date): Promise<number> {
   const { count } = await q.one<{ count: number }>(sql`

@@ -65,6 +65,7 @@ export type ResetDeps = {
 const LINK_MS = 30 * MINUTE
 const INVITATION_MS = 7 * DAY
 const MOST_AN_HOUR = 10
+const MOST_INVITATIONS_A_DAY = 5
 const MAX_WRONG_CODES = 5
 const MAX_WRONG_A_DAY = 30
 
@@ -232,6 +233,9 @@ export function openResets(deps: ResetDeps): Resets {
       if (outcome === 'missing') throw new AppError('INVALID_RESET_TOKEN', { message: MISSING_PROOF })
     },
     async invite(tx, user, { inviter, company }) {
+      const sent = await queries.countInvitations(tx, user.id, new Date(clock() - DAY))
+      if (sent >= MOST_INVITATIONS_A_DAY)
+        throw new AppError('TOO_MANY_REQUESTS', { message: TOO_MANY_INVITATIONS, retryAfter: DAY / SECOND })
       const { token, expiresAt } = await insert(tx, user.id, 'invitation', {
         lifeMs: INVITATION_MS,
         accountKey: null,
@@ -244,6 +248,8 @@ export function openResets(deps: ResetDeps): Resets {
 }
 
 const TOO_MANY_CODES = 'Too many wrong codes for this account today. Open the link in the mail instead, or wait a day.'
+
+const TOO_MANY_INVITATIONS = 'This person was invited five times today. Check the address, or wait a day.'
 
 const MISSING_PROOF =
   'This token is unconfirmed, used or expired. Open the link in the mail, send the mailed code as emailOtp, or request a new reset.'

@@ -119,7 +119,8 @@ export const userRoutes: FastifyPluginAsyncTypebox<service.UserDeps> = async (ap
       schema: {
         operationId: 'inviteUser',
         summary: 'Invite a user to your company',
-        description: 'The user gets a link to choose a password. Inviting a Manager needs a fresh second factor.',
+        description:
+          'The user gets a link to choose a password. Inviting again, with the same role, sends a new link while none was used. Inviting a Manager needs a fresh second factor.',
         tags,
         body: InvitationBody,
         response: { 200: Envelope(UserRef) },

@@ -40,6 +40,7 @@ export const UserSchema = Type.Object(
     phoneNumber: Nullable(Type.String()),
     apiKey: Nullable(Type.String({ description: 'Public id of the newest API key of this user; never the secret.' })),
     valid: Type.Boolean({ description: 'E-mail verified and, for Cashier and Observer, approved.' }),
+    invited: Type.Boolean({ description: 'Has not chosen a password yet; inviting again sends a new link.' }),
     twoFactorAuthEnabled: Type.Boolean(),
     authenticatorEnabled: Type.Boolean({
       description: 'An authenticator app is enrolled; otherwise codes come by e-mail.',

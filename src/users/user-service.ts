@@ -10,7 +10,7 @@ import { newId } from '../kernel/ids.ts'
 import type { Lang } from '../kernel/lang.ts'
 import type { Mailer } from '../mail/mail.ts'
 import { findCompanyName } from './registration-queries.ts'
-import { APPROVED_ROLES, emailKeyOf, TWO_FACTOR_ROLES, type User } from './user.ts'
+import { APPROVED_ROLES, emailKeyOf, NO_PASSWORD, TWO_FACTOR_ROLES, type User } from './user.ts'
 import * as queries from './user-queries.ts'
 
 /** Implemented by src/sessions, which may import src/users but not the reverse. */
@@ -148,9 +148,17 @@ async function findInvitingCompany({ db }: UserDeps, actor: Actor, companyId: st
   return company
 }
 
+/** Invited into the same company and role, and the link was never used: it may be lost or over. */
+const isInvitedAs = (user: User, role: UserRole, companyId: string | null): boolean =>
+  user.passwordHash === NO_PASSWORD &&
+  user.disabledAt === null &&
+  user.role === role &&
+  (user.company?.id ?? null) === companyId
+
 /**
  * Creates an approved account without a password. The mailed link lets its owner choose one and verifies the address.
- * @throws EMAIL_ALREADY_REGISTERED, FORBIDDEN for a role that the actor cannot assign
+ * Who has not used the link yet gets a new one.
+ * @throws EMAIL_ALREADY_REGISTERED, FORBIDDEN for a role that the actor cannot assign, TOO_MANY_REQUESTS
  */
 export async function inviteUser(deps: UserDeps, context: RequestContext, body: Invitation): Promise<User> {
   const { actor } = context
@@ -165,15 +173,21 @@ export async function inviteUser(deps: UserDeps, context: RequestContext, body: 
   checkFreshForManager(actor, body.role, clock())
   const at = new Date(clock())
   const inviter = (await readMe(deps, actor)).firstName
+  const by = { inviter, company: company?.name ?? 'Comptoir' }
   return db.tx(async (tx) => {
+    const known = await queries.findUserByEmailKey(tx, emailKeyOf(body.email))
+    if (known && isInvitedAs(known, body.role, company?.id ?? null)) {
+      await hooks.sendInvitation(tx, known, by)
+      await deps.audit.write(tx, context, { ...entryOf(known, 'user.invite'), detail: { role: known.role } })
+      return known
+    }
     const id = newId(at.getTime())
     await queries
       .insertUser(tx, {
         id,
         email: body.email.trim(),
         emailKey: emailKeyOf(body.email),
-        // matches no password until the link is used
-        passwordHash: '!',
+        passwordHash: NO_PASSWORD,
         firstName: body.firstName,
         lastName: body.lastName,
         role: body.role,
@@ -190,7 +204,7 @@ export async function inviteUser(deps: UserDeps, context: RequestContext, body: 
         throw brokenConstraint(error) === 'users_email_key_key' ? new AppError('EMAIL_ALREADY_REGISTERED') : error
       })
     const user = await readAgain(tx, id)
-    await hooks.sendInvitation(tx, user, { inviter, company: company?.name ?? 'Comptoir' })
+    await hooks.sendInvitation(tx, user, by)
     await deps.audit.write(tx, context, { ...entryOf(user, 'user.invite'), detail: { role: user.role } })
     return user
   })

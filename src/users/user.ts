@@ -59,6 +59,9 @@ export function missingOf(user: Standing): string[] {
   return missing
 }
 
+/** The hash of an invited person, who has not chosen a password yet. No password matches it. */
+export const NO_PASSWORD = '!'
+
 /** E-mail verified and, for Cashier and Observer, approved. */
 export const isValidUser = (user: Standing): boolean =>
   user.verifiedAt !== null && (user.approvedAt !== null || !APPROVED_ROLES.includes(user.role))
@@ -86,6 +89,7 @@ export function viewUser(user: User): UserView {
     phoneNumber: user.phoneNumber,
     apiKey: user.apiKey,
     valid: isValidUser(user),
+    invited: user.passwordHash === NO_PASSWORD,
     twoFactorAuthEnabled: user.twoFactorEnabled,
     authenticatorEnabled: user.totpEnabled,
     passkeyEnabled: user.passkeyEnabled,

@@ -1,5 +1,5 @@
 import { Link, useSearch } from '@tanstack/react-router'
-import { call } from '../../api/call.ts'
+import { ApiError, call } from '../../api/call.ts'
 import { useAction } from '../../api/hooks.ts'
 import { Outside } from '../../frame/Outside.tsx'
 import { Field, Form } from '../../kit/fields.tsx'
@@ -14,15 +14,20 @@ export function Reset() {
 }
 export function Invitation() {
   const t = useTexts(texts)
-  return <ChoosePassword title={t.invitation} />
+  return <ChoosePassword title={t.invitation} over={t.over} />
 }
 
-function ChoosePassword({ title }: { title: string }) {
+/** @param props.over what a used or old link means here, where it is not the usual */
+function ChoosePassword({ title, over }: { title: string; over?: string }) {
   const t = useTexts(texts)
   const { token } = useSearch({ strict: false })
   const action = useAction({
     run: (newPassword: string) =>
-      call('POST /api/next/auth/reset-password/change', { body: { token: token ?? '', newPassword } }),
+      call('POST /api/next/auth/reset-password/change', { body: { token: token ?? '', newPassword } }).catch(
+        (error: unknown) => {
+          throw over && error instanceof ApiError && error.code === 'INVALID_RESET_TOKEN' ? new Error(over) : error
+        },
+      ),
   })
   return (
     <Outside title={title}>

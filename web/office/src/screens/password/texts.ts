@@ -19,6 +19,7 @@ export const texts = defineTexts(
     verified: 'Your address is confirmed.',
     login: 'Go to the login',
     noToken: 'This link is not complete. Open it again from the mail, or ask for a new one.',
+    over: 'This invitation was used already or is over. Ask the person who invited you to send it again.',
   },
   {
     fr: {
@@ -39,6 +40,7 @@ export const texts = defineTexts(
       verified: 'Votre adresse est confirmée.',
       login: 'Aller à la connexion',
       noToken: 'Ce lien est incomplet. Rouvrez-le depuis l’e-mail ou demandez-en un nouveau.',
+      over: 'Cette invitation a déjà servi ou n’est plus valable. Demandez à la personne qui vous a invité de la renvoyer.',
     },
     de: {
       forgot: 'Passwort vergessen?',
@@ -59,6 +61,7 @@ export const texts = defineTexts(
       login: 'Zur Anmeldung',
       noToken:
         'Dieser Link ist unvollständig. Öffnen Sie ihn noch einmal aus der E-Mail oder fordern Sie einen neuen an.',
+      over: 'Diese Einladung wurde schon benutzt oder ist abgelaufen. Bitten Sie die Person, die Sie eingeladen hat, sie erneut zu senden.',
     },
     es: {
       forgot: '¿Ha olvidado su contraseña?',
@@ -78,6 +81,7 @@ export const texts = defineTexts(
       verified: 'Su dirección está confirmada.',
       login: 'Ir al inicio de sesión',
       noToken: 'Este enlace está incompleto. Ábralo otra vez desde el correo o pida uno nuevo.',
+      over: 'Esta invitación ya se usó o ha caducado. Pida a quien le invitó que la envíe de nuevo.',
     },
     it: {
       forgot: 'Password dimenticata?',
@@ -98,6 +102,7 @@ export const texts = defineTexts(
       verified: 'Il suo indirizzo è confermato.',
       login: 'Vai all’accesso',
       noToken: 'Questo link è incompleto. Lo riapra dall’e-mail o ne chieda uno nuovo.',
+      over: 'Questo invito è già stato usato o è scaduto. Chieda a chi l’ha invitata di inviarlo di nuovo.',
     },
   },
 )

@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { type Body, call } from '../../api/call.ts'
+import { ApiError, type Body, call } from '../../api/call.ts'
 import { useAction } from '../../api/hooks.ts'
 import { useSession } from '../../api/session.ts'
 import { OneCompany, useCompanyQuery } from '../../frame/company.tsx'
@@ -20,7 +20,12 @@ export function Invite({ onClose }: { onClose(): void }) {
   const roles = user.role === 'Association' ? (['Cashier', 'Observer', 'Association'] as const) : ROLES
   const action = useAction({
     run: (values: Record<string, string>) =>
-      call('POST /api/next/users', { body: { ...values, ...company, lang } as unknown as Body<'inviteUser'> }),
+      call('POST /api/next/users', { body: { ...values, ...company, lang } as unknown as Body<'inviteUser'> }).catch(
+        (error: unknown) => {
+          // the words for this refusal speak to the owner of the address
+          throw error instanceof ApiError && error.code === 'EMAIL_ALREADY_REGISTERED' ? new Error(t.taken) : error
+        },
+      ),
     done: t.invited,
     onDone: onClose,
   })

@@ -56,6 +56,7 @@ function State({ user }: { user: User }) {
   const t = useTexts(texts)
   if (user.disabled) return <Badge tone="bad">{t.disabled}</Badge>
   if (waits(user)) return <Badge tone="warn">{t.pending}</Badge>
+  if (user.invited) return <Badge tone="warn">{t.waiting}</Badge>
   return user.valid ? <Badge tone="good">{t.active}</Badge> : <Badge tone="warn">{t.unverified}</Badge>
 }
 

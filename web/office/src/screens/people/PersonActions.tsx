@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { type Body, call, type User } from '../../api/call.ts'
-import { useAction, useApi } from '../../api/hooks.ts'
+import { useAction, useApi, useWhole } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
 import { Check, Form, Select } from '../../kit/fields.tsx'
 import { Offers } from '../../kit/lists.tsx'
@@ -23,6 +23,14 @@ export function PersonActions({ user }: { user: User }) {
     done: t.done,
     undo: { word: core.undo, run: () => call('PUT /api/next/users/{id}', { path, body: { disabled: true } }) },
   })
+  const invite = useAction({
+    run: () => {
+      const { email, firstName, lastName, role, lang, company } = user
+      const body = { email, firstName, lastName, role, lang, ...(company && { companyId: company._id }) }
+      return call('POST /api/next/users', { body: body as Body<'inviteUser'> })
+    },
+    done: t.invited,
+  })
   const isStaff = ['Manager', 'Association', 'Cashier', 'Observer'].includes(user.role)
   const offers: [Ask, boolean][] = [
     ['changeRole', can('users.change') && isStaff],
@@ -32,11 +40,16 @@ export function PersonActions({ user }: { user: User }) {
   ]
   return (
     <div className="mt-3">
-      <Refusal error={approve.error ?? enable.error} />
+      <Refusal error={approve.error ?? enable.error ?? invite.error} />
       <Offers offers={offers} words={t} onAsk={setAsk}>
         {waits(user) && can('users.approve') && (
           <button type="button" className="btn btn-fill" onClick={() => approve.mutate(undefined)}>
             {t.approve}
+          </button>
+        )}
+        {user.invited && !user.disabled && can('users.invite') && (
+          <button type="button" className="btn" disabled={invite.isPending} onClick={() => invite.mutate(undefined)}>
+            {t.again}
           </button>
         )}
         {user.disabled && can('users.change') && (
@@ -105,7 +118,7 @@ function Companies({ user, onClose }: { user: User; onClose(): void }) {
   const core = useCore()
   const path = { id: user._id }
   const attached = useApi('GET /api/next/users/{id}/companies', { path })
-  const all = useApi('GET /api/next/companies', { query: { limit: 100 } })
+  const all = useWhole('GET /api/next/companies', {})
   const action = useAction({
     run: (companies: string[]) => call('PUT /api/next/users/{id}/companies', { path, body: { companies } }),
     done: core.saved,
