@@ -3,6 +3,7 @@ import { call } from '../api/call.ts'
 import { endStepUp, useSessionState } from '../api/session.ts'
 import { Form } from '../kit/fields.tsx'
 import { Dialog } from '../kit/parts.tsx'
+import { say } from '../kit/toasts.tsx'
 import { useCore } from '../texts/lang.ts'
 import { CodeField } from './CodeField.tsx'
 import { canPasskey, provePasskey } from './passkey.ts'
@@ -42,6 +43,7 @@ function StepUpDialog({ hasApp, hasPasskey, email }: Props) {
   const sendMail = (): Promise<void> =>
     attempt(async () => {
       await call('POST /api/next/auth/otp/email', { body: { email } })
+      if (isMailed) say(core.stepUp.sent(email))
       setMailed(true)
     })
   const send = (code: string): Promise<void> =>
@@ -80,9 +82,9 @@ function StepUpDialog({ hasApp, hasPasskey, email }: Props) {
         {!needsMail && <CodeField key={label} label={label} isRecovery={way === 'recovery'} />}
       </Form>
       <div className="mt-3 flex flex-wrap gap-1 text-sm">
-        {byApp && way === 'code' && (
-          <button type="button" className="btn btn-quiet text-brand" onClick={() => void sendMail()}>
-            {core.stepUp.send}
+        {way === 'code' && !needsMail && (
+          <button type="button" className="btn btn-quiet text-brand" disabled={isBusy} onClick={() => void sendMail()}>
+            {byApp ? core.stepUp.send : core.stepUp.again}
           </button>
         )}
         {hasApp && (

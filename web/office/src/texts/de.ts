@@ -82,6 +82,7 @@ export const de: Core = {
     mail: 'Code aus Ihrer E-Mail',
     recovery: 'Wiederherstellungscode',
     send: 'Code per E-Mail senden',
+    again: 'Neuen Code senden',
     sent: (email) => `Wir haben einen Code an ${email} gesendet.`,
     useRecovery: 'Wiederherstellungscode verwenden',
     useCode: 'Stattdessen einen Code verwenden',
@@ -153,6 +154,7 @@ export const de: Core = {
     decimals: (count, asset) =>
       count === '0' ? `${asset} hat keine Nachkommastellen.` : `${asset} hat höchstens ${count} Nachkommastellen.`,
     aboveZero: 'Der Betrag muss größer als null sein.',
+    invalid: 'Ein Teil der Angaben wird nicht angenommen.',
     tooMany: (when) => `Zu viele Anfragen. Versuchen Sie es ${when} erneut.`,
     locked: (when) =>
       `Zu viele falsche Passwörter. Versuchen Sie es ${when} erneut oder setzen Sie das Passwort zurück.`,

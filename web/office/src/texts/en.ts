@@ -74,6 +74,7 @@ export const en = {
     mail: 'Code from your email',
     recovery: 'Recovery code',
     send: 'Send me a code by email',
+    again: 'Send a new code',
     sent: (email: string) => `We sent a code to ${email}.`,
     useRecovery: 'Use a recovery code',
     useCode: 'Use a code instead',
@@ -142,6 +143,7 @@ export const en = {
     decimals: (count: string, asset: string) =>
       count === '0' ? `${asset} has no decimals.` : `${asset} has at most ${count} decimals.`,
     aboveZero: 'The amount must be more than zero.',
+    invalid: 'Some of what you typed is not accepted.',
     tooMany: (when: string) => `Too many requests. Try again ${when}.`,
     locked: (when: string) => `Too many wrong passwords. Try again ${when}, or reset your password.`,
     tillTaken: 'Another till of your company has this identifier. Choose a different one.',

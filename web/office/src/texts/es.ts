@@ -82,6 +82,7 @@ export const es: Core = {
     mail: 'Código recibido por correo',
     recovery: 'Código de recuperación',
     send: 'Enviarme un código por correo',
+    again: 'Enviar otro código',
     sent: (email) => `Hemos enviado un código a ${email}.`,
     useRecovery: 'Usar un código de recuperación',
     useCode: 'Usar un código normal',
@@ -149,6 +150,7 @@ export const es: Core = {
     decimals: (count, asset) =>
       count === '0' ? `${asset} no admite decimales.` : `${asset} admite como máximo ${count} decimales.`,
     aboveZero: 'El importe debe ser mayor que cero.',
+    invalid: 'Algunos datos no se aceptan.',
     tooMany: (when) => `Demasiadas peticiones. Vuelva a intentarlo ${when}.`,
     locked: (when) => `Demasiadas contraseñas incorrectas. Vuelva a intentarlo ${when} o restablezca la contraseña.`,
     tillTaken: 'Otra caja de su empresa ya tiene este identificador. Elija otro.',

@@ -82,6 +82,7 @@ export const fr: Core = {
     mail: 'Code reçu par e-mail',
     recovery: 'Code de secours',
     send: 'Recevoir un code par e-mail',
+    again: 'Envoyer un nouveau code',
     sent: (email) => `Nous avons envoyé un code à ${email}.`,
     useRecovery: 'Utiliser un code de secours',
     useCode: 'Utiliser plutôt un code',
@@ -151,6 +152,7 @@ export const fr: Core = {
     decimals: (count, asset) =>
       count === '0' ? `${asset} : pas de décimales.` : `${asset} : ${count} décimales au plus.`,
     aboveZero: 'Le montant doit être supérieur à zéro.',
+    invalid: 'Une partie de la saisie n’est pas acceptée.',
     tooMany: (when) => `Trop de demandes. Réessayez ${when}.`,
     locked: (when) => `Trop d’essais. Réessayez ${when} ou réinitialisez votre mot de passe.`,
     tillTaken: 'Une autre caisse de votre entreprise porte déjà cet identifiant. Choisissez-en un autre.',

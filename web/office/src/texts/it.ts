@@ -82,6 +82,7 @@ export const it: Core = {
     mail: 'Codice ricevuto per e-mail',
     recovery: 'Codice di recupero',
     send: 'Invia un codice per e-mail',
+    again: 'Invia un nuovo codice',
     sent: (email) => `Abbiamo inviato un codice a ${email}.`,
     useRecovery: 'Usa un codice di recupero',
     useCode: 'Usa invece un codice',
@@ -149,6 +150,7 @@ export const it: Core = {
     decimals: (count, asset) =>
       count === '0' ? `${asset} non ammette decimali.` : `${asset} ammette al massimo ${count} decimali.`,
     aboveZero: 'L’importo deve essere maggiore di zero.',
+    invalid: 'Alcuni dati non sono accettati.',
     tooMany: (when) => `Troppe richieste. Riprovi ${when}.`,
     locked: (when) => `Troppe password errate. Riprovi ${when} o reimposti la password.`,
     tillTaken: 'Un’altra cassa della sua azienda ha già questo identificativo. Ne scelga un altro.',
