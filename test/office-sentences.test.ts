@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { AppError } from '../src/kernel/errors.ts'
+import { AppError, invalid } from '../src/kernel/errors.ts'
 import { parseMoney } from '../src/kernel/money.ts'
 import { readAmount as readOrderAmount } from '../src/orders/order-rules.ts'
 import { missingOf } from '../src/users/user.ts'
@@ -35,6 +35,9 @@ test('the office knows each of these refusals by the words of the service, with 
     most: refusalOf(() => readOrderAmount('100000.01', 'EUR', '100000.00')),
     decimals: refusalOf(() => parseMoney('12.345', 'EUR')),
     aboveZero: sentenceOf('refunds/refund-amount.ts', 'The refund must'),
+    invalid: refusalOf(() => {
+      throw invalid('pin', 'must be six digits')
+    }),
     tillTaken: sentenceOf('companies/till-service.ts', 'Another till'),
     nothingOwed: sentenceOf('ledger/settlement-service.ts', 'Nothing is owed'),
     noPayoutAddress: sentenceOf('ledger/settlement-service.ts', 'The company has no settlement address'),

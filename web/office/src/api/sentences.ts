@@ -7,6 +7,7 @@ export const REFUSALS = {
   most: /^The largest amount of this account is ([\d.]+) ([A-Z]+)\./,
   decimals: /^The amount must be a plain decimal with at most (\d+) digits after the point for ([A-Z]+)\.$/,
   aboveZero: /^The refund must be more than zero\.$/,
+  invalid: /^Some fields are not valid\. See details\.$/,
   tillTaken: /^Another till of this company has this identifier\./,
   nothingOwed: /^Nothing is owed to this company right now/,
   noPayoutAddress: /^The company has no settlement address yet\./,

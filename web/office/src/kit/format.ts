@@ -47,6 +47,16 @@ export const formatMonth = (lang: Lang, month: string): string =>
     () => new Intl.DateTimeFormat(localeOf(lang), { month: 'long', year: 'numeric', timeZone: 'UTC' }),
   ).format(new Date(`${month}-15T12:00:00Z`))
 
+/** A rate, a share: every digit, with the reader's separator. */
+export const formatNumber = (lang: Lang, number: string): string => {
+  const make = () => new Intl.NumberFormat(localeOf(lang), { maximumFractionDigits: 18 })
+  return cached(numbers, `${lang}:number`, make).format(number as unknown as number)
+}
+
+/** "1 EUR = 1.08 USDC" */
+export const formatRate = (lang: Lang, order: { fromAsset: string; rate: string; toAsset: string }): string =>
+  `1 ${order.fromAsset} = ${formatNumber(lang, order.rate)} ${order.toAsset}`
+
 export const formatCount = (lang: Lang, count: number): string =>
   cached(numbers, `${lang}:count`, () => new Intl.NumberFormat(localeOf(lang))).format(count)
 

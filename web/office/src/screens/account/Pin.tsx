@@ -1,4 +1,4 @@
-import { call } from '../../api/call.ts'
+import { ApiError, call } from '../../api/call.ts'
 import { useAction, useApi } from '../../api/hooks.ts'
 import { Field, Form } from '../../kit/fields.tsx'
 import { Loaded, Panel, Time } from '../../kit/parts.tsx'
@@ -10,7 +10,11 @@ export function Pin() {
   const t = useTexts(texts)
   const known = useApi('GET /api/next/users/me/till-pin', {})
   const action = useAction({
-    run: (pin: string) => call('PUT /api/next/users/me/till-pin', { body: { pin } }),
+    run: (pin: string) =>
+      call('PUT /api/next/users/me/till-pin', { body: { pin } }).catch((error: unknown) => {
+        // six digits are all that the field takes, so only the rule about them is left
+        throw error instanceof ApiError && error.code === 'VALIDATION_FAILED' ? new Error(t.weak) : error
+      }),
     done: t.saved,
   })
   return (

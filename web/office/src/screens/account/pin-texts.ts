@@ -10,6 +10,7 @@ export const texts = defineTexts(
     hint: 'Six digits, not all equal and not in a row. A new PIN also unlocks you after five wrong ones.',
     save: 'Save the PIN',
     saved: 'The PIN is saved.',
+    weak: 'This PIN is too easy to guess: six equal digits, or six in a row. Choose another.',
   },
   {
     fr: {
@@ -21,6 +22,7 @@ export const texts = defineTexts(
       hint: 'Six chiffres, ni identiques ni à la suite. Un nouveau code vous débloque aussi après cinq erreurs.',
       save: 'Enregistrer le code PIN',
       saved: 'Le code PIN est enregistré.',
+      weak: 'Ce code est trop facile à deviner : six chiffres identiques ou à la suite. Choisissez-en un autre.',
     },
     de: {
       title: 'PIN für die Kasse',
@@ -31,6 +33,7 @@ export const texts = defineTexts(
       hint: 'Sechs Ziffern, nicht alle gleich und nicht der Reihe nach. Eine neue PIN entsperrt Sie auch nach fünf Fehlversuchen.',
       save: 'PIN speichern',
       saved: 'Die PIN ist gespeichert.',
+      weak: 'Diese PIN ist zu leicht zu erraten: sechs gleiche Ziffern oder sechs in einer Reihe. Wählen Sie eine andere.',
     },
     es: {
       title: 'PIN para la caja',
@@ -41,6 +44,7 @@ export const texts = defineTexts(
       hint: 'Seis cifras, ni todas iguales ni seguidas. Un PIN nuevo también le desbloquea tras cinco errores.',
       save: 'Guardar el PIN',
       saved: 'El PIN se ha guardado.',
+      weak: 'Este PIN es demasiado fácil de adivinar: seis cifras iguales o seguidas. Elija otro.',
     },
     it: {
       title: 'PIN per la cassa',
@@ -51,6 +55,7 @@ export const texts = defineTexts(
       hint: 'Sei cifre, non tutte uguali né in sequenza. Un nuovo PIN la sblocca anche dopo cinque errori.',
       save: 'Salva il PIN',
       saved: 'Il PIN è salvato.',
+      weak: 'Questo PIN è troppo facile da indovinare: sei cifre uguali o in fila. Ne scelga un altro.',
     },
   },
 )

@@ -94,7 +94,7 @@ function Card({ mispayment }: { mispayment: Mispayment }) {
           </Link>
         </span>
       </div>
-      <p className="mb-3 text-sm">{wordFor(t.means, kind)}</p>
+      {status === 'open' && <p className="mb-3 text-sm">{wordFor(t.means, kind)}</p>}
       {reason && <p className="mb-3 text-sm text-soft">{`${core.reason}: ${reason}`}</p>}
       {mispayment.borneBy && <p className="mb-3 text-sm text-soft">{t.borne[mispayment.borneBy as Bearer]}</p>}
       <Offers

@@ -27,8 +27,9 @@ export const texts = defineTexts(
       orphaned: 'Left the chain',
     } as Record<string, string>,
     means: {
-      under: 'Less arrived than the order asks for. Accept it as full payment, refund it, or wait for the rest.',
-      over: 'More arrived than the order asks for. The surplus is the payer’s until you decide.',
+      under:
+        'Only this much arrived, less than the order asks for. Accept it as full payment, refund it, or wait for the rest.',
+      over: 'This much arrived on top of what the order asks for. The surplus is the payer’s until you decide.',
       late: 'The money arrived after the order had ended. Accept it to honour the order, or refund it.',
       held: 'The sender is not cleared, so the money does not count. Decide the screening under Identity first; to send the money back, refund it here afterwards.',
       duplicate: 'The order was paid a second time. The second payment is the payer’s until you decide.',
@@ -79,8 +80,9 @@ export const texts = defineTexts(
         orphaned: 'Sorti de la chaîne',
       },
       means: {
-        under: 'Il manque une partie du montant. Acceptez-le comme complet, remboursez-le ou attendez le reste.',
-        over: 'Il est arrivé plus que demandé. L’excédent appartient au payeur tant que vous n’avez pas décidé.',
+        under:
+          'Seul ce montant est arrivé, moins que demandé. Acceptez-le comme complet, remboursez-le ou attendez le reste.',
+        over: 'Ce montant est arrivé en plus de ce qui était demandé. L’excédent appartient au payeur tant que vous n’avez pas décidé.',
         late: 'L’argent est arrivé après la fin de la commande. Acceptez-le pour l’honorer, ou remboursez-le.',
         held: 'L’expéditeur n’est pas validé : l’argent ne compte pas. Décidez d’abord du contrôle sous Identité ; pour le rendre, remboursez-le ensuite ici.',
         duplicate:
@@ -130,8 +132,9 @@ export const texts = defineTexts(
         orphaned: 'Von der Chain verschwunden',
       },
       means: {
-        under: 'Es kam weniger an als gefordert. Nehmen Sie es als volle Zahlung an, erstatten Sie oder warten Sie ab.',
-        over: 'Es kam mehr an als gefordert. Der Überschuss gehört nicht Ihnen, bis Sie entscheiden.',
+        under:
+          'Nur dieser Betrag kam an, weniger als gefordert. Nehmen Sie ihn als volle Zahlung an, erstatten Sie ihn oder warten Sie ab.',
+        over: 'Dieser Betrag kam über die Forderung hinaus an. Er gehört nicht Ihnen, bis Sie entscheiden.',
         late: 'Das Geld kam nach dem Ende der Bestellung. Nehmen Sie es an oder erstatten Sie es.',
         held: 'Der Absender ist nicht freigegeben, das Geld zählt daher nicht. Entscheiden Sie zuerst unter Identität über die Prüfung; zurückgeben können Sie es danach hier.',
         duplicate: 'Die Bestellung wurde ein zweites Mal bezahlt. Über die zweite Zahlung entscheiden Sie.',
@@ -181,8 +184,9 @@ export const texts = defineTexts(
         orphaned: 'Salió de la cadena',
       },
       means: {
-        under: 'Ha llegado menos de lo pedido. Acéptelo como pago completo, devuélvalo o espere el resto.',
-        over: 'Ha llegado más de lo pedido. El exceso es del pagador hasta que usted decida.',
+        under:
+          'Solo ha llegado este importe, menos de lo pedido. Acéptelo como pago completo, devuélvalo o espere el resto.',
+        over: 'Este importe ha llegado por encima de lo pedido. El exceso es del pagador hasta que usted decida.',
         late: 'El dinero llegó cuando el pedido ya había terminado. Acéptelo o devuélvalo.',
         held: 'El remitente no está aprobado, así que el dinero no cuenta. Decida primero el control en Identidad; para devolverlo, reembólselo después aquí.',
         duplicate: 'El pedido se pagó por segunda vez. Ese segundo pago es del pagador hasta que usted decida.',
@@ -231,8 +235,9 @@ export const texts = defineTexts(
         orphaned: 'Uscito dalla chain',
       },
       means: {
-        under: 'È arrivato meno del dovuto. Lo accetti come saldo, lo rimborsi o attenda il resto.',
-        over: 'È arrivato più del dovuto. L’eccedenza è di chi ha pagato finché non decide lei.',
+        under:
+          'È arrivato solo questo importo, meno del dovuto. Lo accetti come saldo, lo rimborsi o attenda il resto.',
+        over: 'Questo importo è arrivato oltre il dovuto. L’eccedenza è di chi ha pagato finché non decide lei.',
         late: 'Il denaro è arrivato a ordine chiuso. Lo accetti o lo rimborsi.',
         held: 'Il mittente non è stato approvato, quindi il denaro non conta. Decida prima il controllo in Identità; per restituirlo, lo rimborsi poi qui.',
         duplicate: 'L’ordine è stato pagato una seconda volta. Il secondo pagamento attende la sua decisione.',

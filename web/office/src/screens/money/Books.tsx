@@ -142,7 +142,7 @@ function Entries({ ledger, onMore }: { ledger: Ledger; onMore: (() => void) | nu
                   </td>
                   <td className="max-sm:hidden">{words[entry.account] ?? entry.account}</td>
                   <td className="text-right">
-                    <Money amount={entry.amount} asset={entry.asset} />
+                    <Money amount={balanceOf(entry.account, entry.amount)} asset={entry.asset} />
                   </td>
                   <td className="max-sm:hidden">
                     <button
@@ -189,7 +189,11 @@ function Journal({ entries, onClose }: { entries: Ledger['entries']; onClose(): 
           [t.journal, <Code key="id" text={first.journalId} whole />],
           ...entries.map((entry): [string, React.ReactNode] => [
             words[entry.account] ?? entry.account,
-            <Money key={`${entry.account}-${entry.amount}`} amount={entry.amount} asset={entry.asset} />,
+            <Money
+              key={`${entry.account}-${entry.amount}`}
+              amount={balanceOf(entry.account, entry.amount)}
+              asset={entry.asset}
+            />,
           ]),
         ]}
       />

@@ -1,6 +1,6 @@
 import { useApi } from '../../api/hooks.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
-import { formatCount, formatMonth } from '../../kit/format.ts'
+import { formatCount, formatMonth, formatNumber } from '../../kit/format.ts'
 import { Table } from '../../kit/lists.tsx'
 import { Loaded, Money, Panel } from '../../kit/parts.tsx'
 import { useLang, useTexts } from '../../texts/lang.ts'
@@ -15,7 +15,11 @@ export function Fees() {
     <Panel
       title={t.title}
       flush
-      actions={fees.data && <span className="text-sm text-soft">{t.rate(String(fees.data.feeBps / 100))}</span>}
+      actions={
+        fees.data && (
+          <span className="text-sm text-soft">{t.rate(formatNumber(lang, String(fees.data.feeBps / 100)))}</span>
+        )
+      }
     >
       <Loaded
         query={fees}

@@ -31,5 +31,6 @@ const CREDIT_SIDE: readonly Account[] = [
   'refunds',
   'rounding',
 ]
+export const isCredit = (account: Account): boolean => CREDIT_SIDE.includes(account)
 export const balanceOf = (account: Account, amount: string): string =>
-  CREDIT_SIDE.includes(account) ? fromUnits(-toUnits(amount)) : amount
+  isCredit(account) ? fromUnits(-toUnits(amount)) : amount

@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { type Body, call, type Data } from '../../api/call.ts'
-import { useAction, useApi } from '../../api/hooks.ts'
+import { useAction, useWhole } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
 import { OneCompany, useCompanyQuery } from '../../frame/company.tsx'
 import { Check, Field, Form, Select, useAmount } from '../../kit/fields.tsx'
@@ -23,11 +23,7 @@ function NewForm({ kind }: { kind: Kind }) {
   const can = useCan()
   const company = useCompanyQuery()
   const [created, setCreated] = useState<Data<'createOrder'> | null>(null)
-  const tills = useApi(
-    'GET /api/next/collectors/list',
-    { query: { ...company, limit: 100, active: true } },
-    { enabled: can('tills.read') },
-  )
+  const tills = useWhole('GET /api/next/collectors/list', { ...company, active: true }, { enabled: can('tills.read') })
   const lead = kind === 'order' ? t.orderLead : t.linkLead
   return (
     <Page title={kind === 'order' ? t.order : t.link} lead={created ? undefined : lead}>
@@ -42,7 +38,7 @@ function NewForm({ kind }: { kind: Kind }) {
                 <Loaded
                   query={tills}
                   isEmpty={(data) => data.collectors.length === 0}
-                  empty={<Notice tone="warn">{t.noTill}</Notice>}
+                  empty={<Notice tone="warn">{can('tills.write') ? t.noTill : t.noTillForYou}</Notice>}
                 >
                   {(data) => <Fields kind={kind} tills={data.collectors} onCreated={setCreated} />}
                 </Loaded>

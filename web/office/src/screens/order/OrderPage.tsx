@@ -3,9 +3,10 @@ import { ApiError, type Order } from '../../api/call.ts'
 import { useApi } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
 import { NotFound } from '../../frame/NotFound.tsx'
+import { formatRate } from '../../kit/format.ts'
 import { LIVE_MS } from '../../kit/live.ts'
 import { Code, Copy, Facts, Loaded, Money, OrderStatus, Page, Panel, Time } from '../../kit/parts.tsx'
-import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
+import { useCore, useLang, useTexts, wordFor } from '../../texts/lang.ts'
 import { Actions } from './Actions.tsx'
 import { Exchanges } from './Exchanges.tsx'
 import { Payer } from './Payer.tsx'
@@ -58,12 +59,13 @@ export function OrderPage() {
 
 function OrderFacts({ order }: { order: Order }) {
   const t = useTexts(texts)
+  const lang = useLang()
   const core = useCore()
   const { goods } = order
   const what = [goods?.goodsName, goods?.goodsDetail, goods?.goodsQuantity].filter(Boolean).join(', ')
   const rows: [string, React.ReactNode][] = [
     [t.settles, <Money key="to" amount={order.toAmount} asset={order.toAsset} />],
-    [t.rate, `1 ${order.fromAsset} = ${order.rate} ${order.toAsset}`],
+    [t.rate, formatRate(lang, order)],
   ]
   if (order.alias) rows.push([t.reference, order.alias])
   if (order.paymentChannel) rows.push([t.channel, wordFor(core.channels, order.paymentChannel)])

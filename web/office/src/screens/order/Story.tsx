@@ -2,10 +2,10 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { Order } from '../../api/call.ts'
 import { useExplorer } from '../../frame/networks.ts'
-import { formatMoney } from '../../kit/format.ts'
+import { formatMoney, formatRate } from '../../kit/format.ts'
 import { Code, OrderStatus, Panel, Time, type Tone } from '../../kit/parts.tsx'
 import { useCore, useLang, useTexts, wordFor } from '../../texts/lang.ts'
-import { useAccountWords } from '../money/accounts.ts'
+import { type Account, isCredit, useAccountWords } from '../money/accounts.ts'
 import { texts as moneyTexts } from '../money/texts.ts'
 import { decimalOf, type Facts, type Group, groupEntries, type StoryData, toneOf, word } from './story-steps.ts'
 import { storyTexts } from './story-texts.ts'
@@ -116,7 +116,10 @@ function useOtherWords(): Partial<Record<Group['kind'], (group: Group) => [React
       `${s.booked}: ${wordFor(kinds, word(facts.what))}`,
       <Soft key="legs">
         {[facts, ...more.map((entry) => entry.facts)]
-          .map(({ account, units, asset }) => `${wordFor(accounts, word(account))} ${money(units, asset)}`)
+          .map(({ account, units, asset }) => {
+            const moved = isCredit(word(account) as Account) ? String(-BigInt(word(units))) : units
+            return `${wordFor(accounts, word(account))} ${money(moved, asset)}`
+          })
           .join(' · ')}
       </Soft>,
     ],
@@ -131,17 +134,14 @@ function useOtherWords(): Partial<Record<Group['kind'], (group: Group) => [React
 /** Everything that happened, oldest first. */
 export function Story({ story, order }: { story: StoryData; order: Order }) {
   const s = useTexts(storyTexts)
+  const lang = useLang()
   const own = useOwnWords()
   const other = useOtherWords()
   const sources = Array.isArray(story.rate?.evidence) ? story.rate.evidence.length : 0
   return (
     <ol className="relative ml-2 border-l border-line">
       {story.rate && (
-        <Step
-          at={story.rate.at}
-          tone="plain"
-          title={`${s.rate}: 1 ${order.fromAsset} = ${order.rate} ${order.toAsset}`}
-        >
+        <Step at={story.rate.at} tone="plain" title={`${s.rate}: ${formatRate(lang, order)}`}>
           {sources > 0 && <Soft>{s.sources(sources)}</Soft>}
         </Step>
       )}
@@ -176,11 +176,12 @@ type Evidence = { source?: string; rate?: string; price?: string; reason?: strin
 
 export function RateProof({ rate, order }: { rate: NonNullable<StoryData['rate']>; order: Order }) {
   const t = useTexts(texts)
+  const lang = useLang()
   const rows = Array.isArray(rate.evidence) ? (rate.evidence as Evidence[]) : null
   return (
     <Panel title={t.proof}>
       <p className="mb-2 text-sm">
-        {`1 ${order.fromAsset} = ${order.rate} ${order.toAsset} · `}
+        {`${formatRate(lang, order)} · `}
         <Time at={rate.at} long />
       </p>
       {rows ? (

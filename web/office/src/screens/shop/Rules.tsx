@@ -1,8 +1,9 @@
 import type { Schemas } from '../../api/call.ts'
 import { useApi } from '../../api/hooks.ts'
 import { Field, Form, Select } from '../../kit/fields.tsx'
+import { formatNumber } from '../../kit/format.ts'
 import { Facts, Loaded, Money, Panel } from '../../kit/parts.tsx'
-import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
+import { useCore, useLang, useTexts, wordFor } from '../../texts/lang.ts'
 import { useChange } from './change.ts'
 import { ruleTexts } from './rule-texts.ts'
 
@@ -85,6 +86,7 @@ function Own({ company }: { company: Company }) {
 function Operators({ company }: { company: Company }) {
   const t = useTexts(ruleTexts)
   const core = useCore()
+  const lang = useLang()
   const { refundLimits } = company
   const eur = (amount: string | null): React.ReactNode =>
     amount === null ? t.never : <Money amount={amount} asset="EUR" />
@@ -95,9 +97,9 @@ function Operators({ company }: { company: Company }) {
   return (
     <Facts
       rows={[
-        [t.fee, `${company.feeBps / BPS} %`],
+        [t.fee, `${formatNumber(lang, String(company.feeBps / BPS))} %`],
         [t.max, <Money key="max" amount={company.maxOrderAmount} asset="EUR" />],
-        [t.tolerance, `${company.toleranceBps / BPS} %`],
+        [t.tolerance, `${formatNumber(lang, String(company.toleranceBps / BPS))} %`],
         [t.reserve, <Money key="reserve" amount={company.settlementReserve} asset="USDC" />],
         [t.identity, eur(company.identityThresholdAmount)],
         [t.kyc, eur(company.kycThreshold)],
