@@ -170,7 +170,7 @@ test('completions name every command, and bash takes them', async () => {
 type OrderFacts = { code: string; status: string; alias: string | null; refundedAmount: string }
 
 test('orders are created, listed, shown, paid and refunded', async () => {
-  const made = await json<{ code: string }>([
+  const made = await json<{ code: string; order: { shortCode: string } }>([
     'orders',
     'create',
     '--amount',
@@ -185,6 +185,8 @@ test('orders are created, listed, shown, paid and refunded', async () => {
   const { code } = made
   const listed = await json<OrderFacts[]>(['orders', 'list', '--status', 'INITIAL', '--limit', '5'])
   assert.ok(listed.some((order) => order.code === code && order.alias === 'CLI-1'))
+  for (const named of ['CLI-1', made.order.shortCode.toLowerCase()])
+    assert.equal((await json<OrderFacts>(['orders', 'show', named])).code, code, named)
   assert.equal((await json<OrderFacts>(['orders', 'pay', code])).status, 'PAID')
   const words = 'orders refund CODE --amount 4 --reason cold-tea'.replace('CODE', code).split(' ')
   const refund = await json<{ amount: string; reason: string }>(words)

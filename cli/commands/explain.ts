@@ -1,6 +1,7 @@
 import type { Command } from '../command.ts'
 import { connect } from '../connection.ts'
 import { explain as tell } from '../explain.ts'
+import { orderCodeOf } from '../order-code.ts'
 
 export const explain: Command = {
   name: 'explain',
@@ -9,7 +10,7 @@ export const explain: Command = {
   arity: [1, 1],
   async run({ args, flags, show }) {
     const { client } = connect(flags)
-    const [code = ''] = args
+    const code = await orderCodeOf(client, args[0] ?? '')
     const order = await client.orders.get(code)
     const { entries } = await client.api.getOrderStory({ code })
     show({ order, entries }, tell(order, entries))

@@ -1,6 +1,7 @@
 import type { Comptoir } from '../../sdk/index.ts'
 import { type Command, type Run, textOf, UsageError } from '../command.ts'
 import { connect } from '../connection.ts'
+import { orderCodeOf } from '../order-code.ts'
 
 /** One order, line by line; with a request id, only what that request caused. */
 async function logOrder(client: Comptoir, code: string, { flags, show }: Run): Promise<void> {
@@ -51,6 +52,6 @@ export const logs: Command = {
   async run(run) {
     const { client } = connect(run.flags)
     const [code] = run.args
-    await (code === undefined ? logRequests(client, run) : logOrder(client, code, run))
+    await (code === undefined ? logRequests(client, run) : logOrder(client, await orderCodeOf(client, code), run))
   },
 }

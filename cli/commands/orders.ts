@@ -1,6 +1,7 @@
 import type { Order } from '../../sdk/index.ts'
 import { type Command, numberOf, textOf, UsageError, type Values } from '../command.ts'
 import { connect, connectSandbox } from '../connection.ts'
+import { orderCodeOf } from '../order-code.ts'
 import { openSandbox } from '../sandbox.ts'
 import { exportOrders } from './orders-export.ts'
 
@@ -109,7 +110,8 @@ const showOrder: Command = {
   takes: 'CODE',
   arity: [1, 1],
   async run({ args, flags, show }) {
-    const order = await connect(flags).client.orders.get(args[0] ?? '')
+    const { client } = connect(flags)
+    const order = await client.orders.get(await orderCodeOf(client, args[0] ?? ''))
     show(order, words(order))
   },
 }
@@ -128,7 +130,7 @@ const pay: Command = {
     const amount = amountOf(flags)
     const { client, sandbox } = connectSandbox(flags)
     const channel = textOf(flags, 'channel') ?? 'crypto'
-    const [code = ''] = args
+    const code = await orderCodeOf(client, args[0] ?? '')
     const order = await client.orders.get(code)
     const given = await client.orders.accept(code, { paymentChannel: channel as 'crypto' })
     const desk = openSandbox(sandbox)
@@ -157,7 +159,7 @@ const refund: Command = {
     const { client } = connect(flags)
     const [amount, reason] = [amountOf(flags), textOf(flags, 'reason')]
     const body = { ...(amount ? { amount } : {}), ...(reason ? { reason } : {}) }
-    const { refundId } = await client.orders.refund(args[0] ?? '', body)
+    const { refundId } = await client.orders.refund(await orderCodeOf(client, args[0] ?? ''), body)
     const made = await client.refunds.get(refundId)
     const where = made.addressUrl ? [`The payer says where it goes: ${made.addressUrl}`] : []
     show(made, [`Refund ${refundId} of ${made.amount} USDC is ${made.status}.`, ...where])
@@ -177,7 +179,8 @@ const wait: Command = {
     const { client } = connect(flags)
     const statuses = statesOf(flags) ?? ['PAID']
     const timeoutMs = numberOf(flags, 'timeout', 60) * 1000
-    const reached = await client.orders.waitUntil(args[0] ?? '', statuses, { timeoutMs, pollMs: 250 })
+    const code = await orderCodeOf(client, args[0] ?? '')
+    const reached = await client.orders.waitUntil(code, statuses, { timeoutMs, pollMs: 250 })
     show(reached, `Order ${reached.code} is ${reached.status}.`)
   },
 }
