@@ -11,6 +11,7 @@ import {
   logIn,
   PASSWORD,
   readCode,
+  readMails,
   register,
   registerManager,
   waitForMail,
@@ -193,6 +194,8 @@ test('step-up: a session without a fresh factor is refused by name, and a code m
   assert.equal(refused.error.code, 'STEP_UP_REQUIRED')
   assert.equal((await client.post('auth/otp/email', { email })).status, 200)
   const emailOtp = await readCode(service.baseUrl, email, 2)
+  const [mail] = await readMails(service.baseUrl, email)
+  assert.equal(mail?.subject, `${emailOtp} is your confirmation code`)
   const stepUp = await client.post('auth/otp', { emailOtp })
   assert.equal(stepUp.status, 200, stepUp.text)
   assert.equal((await client.get('/api/users/webhook-secret')).status, 200)

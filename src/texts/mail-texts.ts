@@ -2,6 +2,8 @@
 export type MailKinds = {
   verifyEmail: { name: string; url: string }
   loginCode: { name: string; code: string }
+  /** For a person who is logged in already and does something that needs a fresh factor. */
+  confirmCode: { name: string; code: string }
   resetLink: { name: string; url: string }
   resetCode: { name: string; url: string; code: string }
   passwordChanged: { name: string }

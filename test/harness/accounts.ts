@@ -82,7 +82,7 @@ export async function waitForMail(baseUrl: string, to: string, pattern: RegExp, 
   return newest
 }
 
-const LOGIN_MAIL = /^\d{6} .*(login|connexion|Anmelde|acceso|accesso)/
+const LOGIN_MAIL = /^\d{6} .*(login|connexion|Anmelde|acceso|accesso|confirm|Bestätigung|conferma)/
 
 /** The six digits of the newest login mail. */
 export async function readCode(baseUrl: string, to: string, count = 1): Promise<string> {

@@ -195,7 +195,8 @@ export function openChallenges(deps: ChallengeDeps): Challenges {
     const hash = codeHash(`mail:${challenge.id}`, code)
     await queries.updateChallengeCode(tx, challenge.id, { hash, sentAt: new Date(now), expiresAt })
     const data = { name: user.firstName, code }
-    await mailer.send(tx, { to: user.email, lang: user.lang, expiresAt, kind: 'loginCode', data })
+    const kind = challenge.sessionId === null ? 'loginCode' : 'confirmCode'
+    await mailer.send(tx, { to: user.email, lang: user.lang, expiresAt, kind, data })
   }
 }
 

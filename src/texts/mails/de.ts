@@ -21,6 +21,12 @@ export const de: MailTexts = {
       code,
       note: `Er gilt 5 Minuten und nur einmal. Geben Sie ihn niemandem. ${notYou}`,
     }),
+    confirmCode: ({ code }) => ({
+      subject: `${code} ist Ihr Bestätigungscode`,
+      paragraphs: ['Geben Sie diesen Code ein, um Ihre Aktion im Konto zu bestätigen:'],
+      code,
+      note: `Er gilt 5 Minuten und nur einmal. Geben Sie ihn niemandem. ${notYou}`,
+    }),
     resetLink: ({ url }) => ({
       subject: 'Wählen Sie ein neues Passwort',
       paragraphs: ['Jemand, vermutlich Sie, hat für dieses Konto ein neues Passwort angefordert.'],

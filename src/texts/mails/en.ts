@@ -19,6 +19,12 @@ export const en: MailTexts = {
       code,
       note: `It works once, within 5 minutes. Do not share it with anyone. ${notYou}`,
     }),
+    confirmCode: ({ code }) => ({
+      subject: `${code} is your confirmation code`,
+      paragraphs: ['Enter this code to confirm what you are about to do in your account:'],
+      code,
+      note: `It works once, within 5 minutes. Do not share it with anyone. ${notYou}`,
+    }),
     resetLink: ({ url }) => ({
       subject: 'Choose a new password',
       paragraphs: ['We received a request for a new password for your account.'],

@@ -19,6 +19,12 @@ export const es: MailTexts = {
       code,
       note: `Vale 5 minutos y una sola vez. No se lo dé a nadie. ${notYou}`,
     }),
+    confirmCode: ({ code }) => ({
+      subject: `${code} es su código de confirmación`,
+      paragraphs: ['Escriba este código para confirmar la acción en curso en su cuenta:'],
+      code,
+      note: `Vale 5 minutos y una sola vez. No se lo dé a nadie. ${notYou}`,
+    }),
     resetLink: ({ url }) => ({
       subject: 'Elija una contraseña nueva',
       paragraphs: ['Alguien, seguramente usted, ha pedido una contraseña nueva para esta cuenta.'],

@@ -21,6 +21,12 @@ export const fr: MailTexts = {
       code,
       note: `Il est valable 5 minutes et une seule fois. Ne le donnez à personne. ${notYou}`,
     }),
+    confirmCode: ({ code }) => ({
+      subject: `${code} est votre code de confirmation`,
+      paragraphs: ['Saisissez ce code pour confirmer l’action en cours dans votre compte :'],
+      code,
+      note: `Il est valable 5 minutes et une seule fois. Ne le donnez à personne. ${notYou}`,
+    }),
     resetLink: ({ url }) => ({
       subject: 'Choisissez un nouveau mot de passe',
       paragraphs: ['Quelqu’un, sans doute vous, a demandé un nouveau mot de passe pour ce compte.'],

@@ -19,6 +19,12 @@ export const it: MailTexts = {
       code,
       note: `Vale 5 minuti e una sola volta. Non lo dia a nessuno. ${notYou}`,
     }),
+    confirmCode: ({ code }) => ({
+      subject: `${code} è il suo codice di conferma`,
+      paragraphs: ['Scriva questo codice per confermare l’operazione in corso nel suo account:'],
+      code,
+      note: `Vale 5 minuti e una sola volta. Non lo dia a nessuno. ${notYou}`,
+    }),
     resetLink: ({ url }) => ({
       subject: 'Scelga una nuova password',
       paragraphs: ['Qualcuno, probabilmente lei, ha chiesto una nuova password per questo account.'],
