@@ -37,6 +37,9 @@ export type TillTexts = {
   discard: string
   failed: string
   wrongPin: (left: string) => string
+  /** Of the price, in USDC. */
+  partly: (missing: string) => string
+  stopPartly: string
   least: (amount: string) => string
   most: (amount: string) => string
   /** By the code of the refusal. */

@@ -61,6 +61,38 @@ test('from the code of the manager to a paid sale, on two screens, with a shift 
   await context.close()
 })
 
+test('a part payment says what is missing and asks before it is cancelled, and money that comes late turns green', async () => {
+  const { page, context } = await world.openTill()
+  const headers = { authorization: `Bearer ${world.boss.client.token}` }
+  const accept = async (code: string): Promise<{ to: string; units: bigint }> => {
+    const body = { paymentChannel: 'crypto', network: world.shop.chain.chainId }
+    const { data } = await world.shop.host.call<{ toAddress: string; tokenAmount: string }>('POST', `accept/${code}`, {
+      ...{ headers, body },
+    })
+    return { to: data.toAddress, units: BigInt(data.tokenAmount.replace('.', '')) }
+  }
+  const code = await chargeOn(page, '8000')
+  const { to, units } = await accept(code)
+  await world.shop.chain.pay({ to, units: units - 1_500_000n })
+  await page.locator('#state', { hasText: 'A part is paid. 1.50 USDC is missing.' }).waitFor()
+  const asked: string[] = []
+  page.once('dialog', (dialog) => {
+    asked.push(dialog.message())
+    void dialog.dismiss()
+  })
+  await page.locator('#stop').click()
+  assert.match(asked[0] ?? '', /already|a part/)
+  assert.equal((await world.shop.host.call<{ status: string }>('GET', `status/${code}`)).data.status, 'AWAITING')
+
+  const expired = await world.shop.host.call('POST', `expire/${code}`, { headers })
+  assert.equal(expired.status, 200, expired.text)
+  await page.locator('body[data-state=expired]').waitFor()
+  await world.shop.chain.pay({ to, units: 1_500_000n })
+  await world.shop.makeFinal()
+  await page.locator('body[data-state=paid]').waitFor({ timeout: 60_000 })
+  await context.close()
+})
+
 test('a refusal is said in the language of the till alone, and goes away with the next success', async () => {
   const { page, context } = await visit(world.browser, `${world.shop.host.baseUrl}/till?lang=de`)
   const said = async (text: string): Promise<void> => {

@@ -248,9 +248,9 @@ function showOrder(order) {
   drawState(order)
   customer?.postMessage('look')
   void keepAwake()
-  shown.end = watch(order.code, (now) => {
+  shown.end = watch(order.code, (now, missing) => {
     if (shown.code !== order.code) return
-    drawState(now)
+    drawState(now, missing)
     customer?.postMessage('look')
     if (now.status === 'PAID') celebrate()
     else if (['ERROR', 'EXPIRED', 'KYT_FAILED'].includes(now.status)) warn()
@@ -262,9 +262,11 @@ function setState(state, text) {
   byId('state').textContent = text
 }
 
-function drawState({ status }) {
+/** @param missing how much, where a part was paid */
+function drawState({ status }, missing = null) {
   const state = stateOf(status)
-  setState(state, words.states[state])
+  shown.missing = state === 'chosen' ? missing : null
+  setState(state, shown.missing ? words.partly.replace('%', shown.missing) : words.states[state])
   const isOpen = ['waiting', 'chosen'].includes(state)
   byId('qr').hidden = !isOpen
   byId('scan').hidden = !isOpen
@@ -284,12 +286,14 @@ function leavePay() {
 }
 
 async function stopSale() {
-  const { key, code } = shown
+  const { key, code, missing } = shown
   if (key) {
     discard(key)
     show('sale')
     return
   }
+  // what was paid is a mispayment afterwards, and a manager has to send it back
+  if (missing && !confirm(words.stopPartly)) return
   try {
     await call('POST', `confirm_conversion/cancel/${code}`)
     show('sale')
@@ -337,6 +341,15 @@ async function keepAwake() {
 
 /* ---- recent sales, shift ---- */
 
+/** The time alone today, with its day before. */
+function timeOf(at) {
+  const clock = { hour: '2-digit', minute: '2-digit' }
+  const isToday = at.toDateString() === new Date().toDateString()
+  return isToday
+    ? at.toLocaleTimeString(locale, clock)
+    : at.toLocaleString(locale, { day: 'numeric', month: 'short', ...clock })
+}
+
 async function showOrders() {
   show('orders')
   const list = byId('order-list')
@@ -347,7 +360,7 @@ async function showOrders() {
     list.replaceChildren(
       ...orders.map((order) => {
         const state = stateOf(order.status)
-        const time = new Date(order.createdAt).toLocaleTimeString(locale, { hour: '2-digit', minute: '2-digit' })
+        const time = timeOf(new Date(order.createdAt))
         const button = make('button', { type: 'button', className: 'row' })
         button.append(
           make('strong', { textContent: money(order.fromAmount, order.fromAsset) }),

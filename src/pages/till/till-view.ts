@@ -19,8 +19,11 @@ export const TILL_POLICY = [
 
 /** For the script, as data: nothing in it runs. */
 function wordsOf(texts: TillTexts): Html {
-  const { pinOf, wrongPin, least, most } = texts
-  const patterns = { pinOf: pinOf('%'), wrongPin: wrongPin('%'), least: least('%'), most: most('%') }
+  const { pinOf, wrongPin, partly, least, most } = texts
+  const patterns = {
+    ...{ pinOf: pinOf('%'), wrongPin: wrongPin('%'), partly: partly('%') },
+    ...{ least: least('%'), most: most('%') },
+  }
   const json = JSON.stringify({ ...texts, ...patterns }).replaceAll('<', '\\u003c')
   return html`<script type="application/json" id="words">${raw(json)}</script>`
 }

@@ -39,6 +39,9 @@ export const de: TillTexts = {
   discard: 'Verkauf verwerfen',
   failed: 'Das hat nicht geklappt.',
   wrongPin: (left) => `Die PIN ist falsch. Verbleibende Versuche: ${left}.`,
+  partly: (missing) => `Ein Teil ist bezahlt. Es fehlen ${missing}.`,
+  stopPartly:
+    'Der Kunde hat schon einen Teil bezahlt. Trotzdem abbrechen? Dann muss die Filialleitung das Geld zurückschicken.',
   least: (amount) => `Der kleinste Betrag ist ${amount}.`,
   most: (amount) => `Der größte Betrag hier ist ${amount}.`,
   errors: {

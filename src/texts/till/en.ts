@@ -38,6 +38,8 @@ export const en: TillTexts = {
   discard: 'Discard the sale',
   failed: 'That did not work.',
   wrongPin: (left) => `The PIN is wrong. Tries left: ${left}.`,
+  partly: (missing) => `A part is paid. ${missing} is missing.`,
+  stopPartly: 'The customer has paid a part. Cancel anyway? A manager then has to send the money back.',
   least: (amount) => `The smallest amount is ${amount}.`,
   most: (amount) => `The largest amount here is ${amount}.`,
   errors: {

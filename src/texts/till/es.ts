@@ -40,6 +40,9 @@ export const es: TillTexts = {
   discard: 'Descartar la venta',
   failed: 'No ha funcionado.',
   wrongPin: (left) => `El PIN es incorrecto. Intentos restantes: ${left}.`,
+  partly: (missing) => `Hay una parte pagada. Faltan ${missing}.`,
+  stopPartly:
+    'El cliente ya ha pagado una parte. ¿Cancelar de todos modos? Un responsable tendrá que devolver el dinero.',
   least: (amount) => `El importe mínimo es ${amount}.`,
   most: (amount) => `El importe máximo aquí es ${amount}.`,
   errors: {

@@ -40,6 +40,8 @@ export const fr: TillTexts = {
   discard: 'Abandonner la vente',
   failed: 'Cela n’a pas fonctionné.',
   wrongPin: (left) => `Le code PIN est faux. Essais restants : ${left}.`,
+  partly: (missing) => `Une partie est payée. Il manque ${missing}.`,
+  stopPartly: 'Le client a déjà payé une partie. Annuler quand même ? Un responsable devra alors renvoyer l’argent.',
   least: (amount) => `Le montant minimum est de ${amount}.`,
   most: (amount) => `Le montant maximum ici est de ${amount}.`,
   errors: {

@@ -38,6 +38,8 @@ export const it: TillTexts = {
   discard: 'Scarta la vendita',
   failed: 'Non ha funzionato.',
   wrongPin: (left) => `Il PIN è errato. Tentativi rimasti: ${left}.`,
+  partly: (missing) => `Una parte è pagata. Mancano ${missing}.`,
+  stopPartly: 'Il cliente ha già pagato una parte. Annullare comunque? Un responsabile dovrà restituire il denaro.',
   least: (amount) => `L’importo minimo è ${amount}.`,
   most: (amount) => `L’importo massimo qui è ${amount}.`,
   errors: {
