@@ -30,7 +30,7 @@ export function useApi<R extends Route>(
   }) as UseQueryResult<Awaited<ReturnType<typeof call<R>>>, Error>
 }
 
-/** A whole list, for choices and for short lists without pages: what is missing in a form is taken away when it is sent. */
+/** A whole list, for choices and short lists: what a form does not show is taken away when it is sent. */
 export function useWhole<R extends Route>(route: R, query: Record<string, unknown>, options: Options = {}) {
   const { enabled = true, liveMs } = options
   const ask = call as unknown as (route: R, args: unknown, signal: AbortSignal) => Promise<{ total: number }>
