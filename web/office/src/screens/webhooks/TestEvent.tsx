@@ -41,7 +41,7 @@ export function TestEvent() {
         />
         <Select label={t.event} name="event" options={EVENTS.map((event) => [event, event] as const)} />
       </Form>
-      {result && <Outcome result={result} />}
+      {result && !action.isPending && !action.error && <Outcome result={result} />}
     </Panel>
   )
 }
