@@ -7,6 +7,7 @@ import { readAmount as readOrderAmount } from '../src/orders/order-rules.ts'
 import { missingOf } from '../src/users/user.ts'
 import { NEEDS_APPROVAL, REFUSALS, recognize } from '../web/office/src/api/sentences.ts'
 import { isAmbiguous, readAmount } from '../web/office/src/kit/decimal.ts'
+import { tokenFor } from '../web/office/src/screens/order/refund-worth.ts'
 
 /* The office reads some sentences of the service back, and amounts as people type them. */
 
@@ -96,4 +97,17 @@ test('an amount that may mean a thousand times more is asked about, not taken', 
   assert.equal(isAmbiguous('1.250', { point: ',', digits: 6 }), true)
   assert.equal(isAmbiguous('1.250', { point: '.', digits: 6 }), false)
   assert.equal(isAmbiguous('1,250', { point: '.', digits: 6 }), true)
+})
+
+test('a refund in the currency of the order is worth that amount to the cent, and the last one takes the rest', () => {
+  const order = { fromAmount: '75.00', toAmount: '81.246753', refundedAmount: '0.000000' }
+  const [part, whole] = [tokenFor(order, '25.00'), tokenFor(order, '75')]
+  assert.deepEqual([part, whole], ['27.082251', '81.246753'])
+  // rounded down to cents, as a provider does, it is 25.00 and not 24.99
+  assert.equal((27_082_251n * 7500n) / 81_246_753n, 2500n)
+  const twice = { ...order, refundedAmount: '54.164503' }
+  assert.equal(tokenFor(twice, '25.00'), '27.082250')
+  assert.equal(tokenFor({ ...order, refundedAmount: '54.164502' }, '25'), '27.082251')
+  assert.equal(tokenFor(order, '80'), '86.663204')
+  assert.equal(tokenFor({ fromAmount: '6000', toAmount: '54.300000', refundedAmount: '0.000000' }, '1000'), '9.050000')
 })

@@ -37,7 +37,8 @@ test('an amount that is not accepted is answered in German with what is wrong, a
   await speak(page, 'de', '/orders/new')
   const refused: Record<string, string> = {
     '0': 'Der kleinste Betrag ist 0,10\u00a0€.',
-    '12,345': 'EUR hat höchstens 2 Nachkommastellen.',
+    '12,3456': 'EUR hat höchstens 2 Nachkommastellen.',
+    '1.250': '1.250 ist nicht eindeutig. Schreiben Sie 1250, wenn Sie das meinen',
     '100.000.000,01': 'Der größte Betrag, den dieses Konto annimmt, ist ',
     abc: 'Das ist kein Betrag. Schreiben Sie ihn zum Beispiel so: 12,50.',
   }
@@ -56,6 +57,13 @@ test('an amount that is not accepted is answered in German with what is wrong, a
   await page.getByRole('dialog').getByRole('textbox').first().fill('0')
   await page.getByRole('dialog').locator('button[type=submit]').click()
   await page.getByRole('dialog').getByText('Der Betrag muss größer als null sein.').waitFor()
+  // the order is 49.90 EUR at 1.08; what cannot be read in euros refunds nothing, least of all everything
+  const euros = page.getByLabel('Oder der Gegenwert in EUR')
+  await euros.fill('1.250')
+  await page.getByRole('dialog').locator('button[type=submit]').click()
+  await page.getByRole('dialog').getByText('1.250 ist nicht eindeutig.').waitFor()
+  await euros.fill('12,50')
+  assert.match(await page.getByLabel(/Betrag in USDC/).inputValue(), /^13,50?/)
   await context.close()
 })
 
@@ -129,7 +137,8 @@ test('who was invited and has not come is not offered for approval; who register
   await add('Registered', false)
   await goTo(page, '/people')
   const card = (name: string) => page.locator('article', { hasText: `${name} Kasse` })
-  await card('Invited').getByText('Not verified yet').waitFor()
+  await card('Invited').getByText('Invited', { exact: true }).waitFor()
+  await card('Invited').getByRole('button', { name: 'Send the invitation again' }).waitFor()
   assert.equal(await card('Invited').getByRole('button', { name: 'Approve' }).count(), 0)
   await card('Registered').getByRole('button', { name: 'Approve' }).waitFor()
   await context.close()

@@ -1,30 +1,28 @@
+import { useState } from 'react'
 import { type Body, call, type Order } from '../../api/call.ts'
 import { useAction } from '../../api/hooks.ts'
+import { isAmbiguous, readAmount } from '../../kit/decimal.ts'
 import { Area, Field, Form, useAmount } from '../../kit/fields.tsx'
-import { formatMoney } from '../../kit/format.ts'
+import { formatMoney, formatRate } from '../../kit/format.ts'
 import { Dialog } from '../../kit/parts.tsx'
 import { useCore, useLang, useTexts } from '../../texts/lang.ts'
+import { leftOf, tokenFor } from './refund-worth.ts'
 import { texts } from './texts.ts'
 
 const DIGITS = 6
-
-/** What is left, in exact decimal text. */
-function leftOf({ toAmount, refundedAmount }: Order): string {
-  const units = (text: string): bigint => BigInt(text.replace('.', ''))
-  const left = units(toAmount) - units(refundedAmount)
-  const text = left.toString().padStart(DIGITS + 1, '0')
-  return `${text.slice(0, -DIGITS)}.${text.slice(-DIGITS)}`
-}
 
 /** Says before what will happen: how much can go back, and whose address it goes to. */
 export function RefundDialog({ order, onClose }: { order: Order; onClose(): void }) {
   const t = useTexts(texts)
   const core = useCore()
   const lang = useLang()
-  const readAmount = useAmount(DIGITS)
+  const readToken = useAmount(DIGITS)
+  const readFiat = useAmount()
   const action = useAction({
-    run: async ({ amount, ...rest }: Body<'revertOrder'>) => {
-      const body = amount === undefined ? rest : { ...rest, amount: readAmount(amount) }
+    run: async ({ amount, fiat, ...rest }: Body<'revertOrder'> & { fiat?: string }) => {
+      // an amount that cannot be read must not become "everything"
+      if (amount === undefined && fiat !== undefined) readFiat(fiat)
+      const body = amount === undefined ? rest : { ...rest, amount: readToken(amount) }
       return call('POST /api/next/confirm_conversion/revert/{code}', { path: { code: order.code }, body })
     },
     done: t.refundStarted,
@@ -39,7 +37,7 @@ export function RefundDialog({ order, onClose }: { order: Order; onClose(): void
         error={action.error}
         onSend={(values) => action.mutate(values)}
       >
-        <Field label={`${t.refundAmount} (${core.optional})`} name="amount" inputMode="decimal" hint={t.refundAll} />
+        <Amounts order={order} />
         {order.paymentChannel === 'crypto' && (
           <Field
             label={`${t.refundAddress} (${core.optional})`}
@@ -53,5 +51,48 @@ export function RefundDialog({ order, onClose }: { order: Order; onClose(): void
         <Area label={`${core.reason} (${core.optional})`} name="reason" maxLength={500} />
       </Form>
     </Dialog>
+  )
+}
+
+/** What goes back is USDC; people who sold in euros think in euros. */
+function Amounts({ order }: { order: Order }) {
+  const t = useTexts(texts)
+  const core = useCore()
+  const lang = useLang()
+  const [fiat, setFiat] = useState('')
+  const [token, setToken] = useState('')
+  const onFiat = (text: string): void => {
+    setFiat(text)
+    const amount = readAmount(text)
+    const isClear = amount !== null && !isAmbiguous(text, { point: lang === 'en' ? '.' : ',', digits: 2 })
+    const units = isClear ? tokenFor(order, amount) : ''
+    setToken(lang === 'en' ? units : units.replace('.', ','))
+  }
+  const onToken = (text: string): void => {
+    setToken(text)
+    setFiat('')
+  }
+  return (
+    <>
+      <div className="grid gap-x-4 sm:grid-cols-2">
+        <Field
+          label={`${t.refundAmount} (${core.optional})`}
+          name="amount"
+          inputMode="decimal"
+          autoComplete="off"
+          value={token}
+          onChange={(event) => onToken(event.target.value)}
+        />
+        <Field
+          label={t.refundFiat(order.fromAsset)}
+          name="fiat"
+          inputMode="decimal"
+          autoComplete="off"
+          value={fiat}
+          onChange={(event) => onFiat(event.target.value)}
+        />
+      </div>
+      <p className="-mt-2 mb-4 text-[13px] text-soft">{`${t.refundAll} ${formatRate(lang, order)}.`}</p>
+    </>
   )
 }

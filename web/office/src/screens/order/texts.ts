@@ -35,6 +35,7 @@ export const texts = defineTexts(
     refundText: (left: string) => `Up to ${left} can go back to the payer.`,
     refundAll: 'Leave the amount empty to refund everything that is left.',
     refundAmount: 'Amount in USDC',
+    refundFiat: (asset: string) => `Or what it is worth in ${asset}`,
     refundAddress: 'Wallet address of the payer',
     refundAddressHint:
       'Leave it empty: the payer’s own address is used, or he is asked by mail. An address that you type needs his confirmation.',
@@ -114,6 +115,7 @@ export const texts = defineTexts(
       refundText: (left) => `Jusqu’à ${left} peuvent revenir au payeur.`,
       refundAll: 'Laissez le montant vide pour rembourser tout ce qui reste.',
       refundAmount: 'Montant en USDC',
+      refundFiat: (asset) => `Ou sa valeur en ${asset}`,
       refundAddress: 'Adresse du portefeuille du payeur',
       refundAddressHint:
         'Laissez vide : nous utilisons l’adresse donnée par le payeur ou la lui demandons par e-mail. Une adresse saisie ici doit être confirmée par lui.',
@@ -190,6 +192,7 @@ export const texts = defineTexts(
       refundText: (left) => `Bis zu ${left} können zurückgehen.`,
       refundAll: 'Lassen Sie den Betrag leer, um den ganzen Rest zu erstatten.',
       refundAmount: 'Betrag in USDC',
+      refundFiat: (asset) => `Oder der Gegenwert in ${asset}`,
       refundAddress: 'Wallet-Adresse der zahlenden Person',
       refundAddressHint:
         'Leer lassen: Wir nehmen die Adresse, die bei der Zahlung angegeben wurde, oder fragen per E-Mail. Eine hier eingegebene Adresse muss bestätigt werden.',
@@ -265,6 +268,7 @@ export const texts = defineTexts(
       refundText: (left) => `Se pueden devolver hasta ${left} al pagador.`,
       refundAll: 'Deje el importe vacío para devolver todo lo que queda.',
       refundAmount: 'Importe en USDC',
+      refundFiat: (asset) => `O su valor en ${asset}`,
       refundAddress: 'Dirección del monedero del pagador',
       refundAddressHint:
         'Déjela vacía: usamos la dirección que dio el pagador o se la pedimos por correo. Una dirección escrita aquí necesita su confirmación.',
@@ -340,6 +344,7 @@ export const texts = defineTexts(
       refundText: (left) => `Si possono restituire fino a ${left}.`,
       refundAll: 'Lasci vuoto l’importo per rimborsare tutto ciò che resta.',
       refundAmount: 'Importo in USDC',
+      refundFiat: (asset) => `Oppure il valore in ${asset}`,
       refundAddress: 'Indirizzo del wallet di chi ha pagato',
       refundAddressHint:
         'Lo lasci vuoto: usiamo l’indirizzo dato da chi ha pagato o lo chiediamo per e-mail. Un indirizzo scritto qui richiede la sua conferma.',
