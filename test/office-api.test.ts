@@ -75,6 +75,21 @@ test('the summary adds up what was paid by day and channel, and counts what wait
   assert.deepEqual([till.data.days[0]?.paid, till.data.needs.mispayments], [2, 0], 'a cashier decides nothing')
 })
 
+test('the days of a summary begin at the midnight of the time zone that is asked for', async () => {
+  const dayIn = (timeZone: string): string => new Intl.DateTimeFormat('sv', { timeZone }).format(new Date())
+  for (const zone of ['Pacific/Kiritimati', 'Pacific/Pago_Pago', 'UTC']) {
+    const { data } = await manager.get<Summary>(`summary?days=2&timeZone=${encodeURIComponent(zone)}`)
+    assert.equal(data.days.at(-1)?.day, dayIn(zone), zone)
+    assert.equal(
+      data.days.reduce((sum, { paid }) => sum + paid, 0),
+      2,
+      zone,
+    )
+  }
+  const refused = await manager.get('summary?timeZone=Mars/Olympus')
+  assert.equal(refused.error.code, 'VALIDATION_FAILED')
+})
+
 test('a summary of a foreign company is refused as unknown, an own one of several is shown alone', async () => {
   const foreign = await newMerchantOf(world)
   const refused = await manager.get(`summary?companyId=${foreign}`)

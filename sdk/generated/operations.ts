@@ -2196,13 +2196,15 @@ export interface Operations {
     params: {
       /** One entry for each day, oldest first. */
       days?: number
+      /** Whose midnights begin the days: a name of the IANA database, such as Europe/Paris. */
+      timeZone?: string
       /** For operators. */
       companyId?: string
     }
     data: {
       /** One entry for each day, oldest first. */
       days: Array<{
-        /** UTC. */
+        /** In the time zone that was asked for. */
         day: string
         /** Orders created on that day. */
         created: number
@@ -4747,7 +4749,7 @@ export const OPERATIONS = {
   returnScreening: { method: 'POST', path: '/api/next/screenings/{id}/return', query: [], keyed: true, json: true },
   listEvents: { method: 'GET', path: '/api/next/events', query: ['after', 'limit', 'companyId'], keyed: false, json: true },
   listLatestEvents: { method: 'GET', path: '/api/next/events/latest', query: ['before', 'event', 'limit', 'companyId'], keyed: false, json: true },
-  getSummary: { method: 'GET', path: '/api/next/summary', query: ['days', 'companyId'], keyed: false, json: true },
+  getSummary: { method: 'GET', path: '/api/next/summary', query: ['days', 'timeZone', 'companyId'], keyed: false, json: true },
   listWebhookDeliveries: { method: 'GET', path: '/api/next/webhook-deliveries', query: ['event', 'status', 'code', 'url', 'from', 'to', 'companyId', 'page', 'limit'], keyed: false, json: true },
   getWebhookDelivery: { method: 'GET', path: '/api/next/webhook-deliveries/{id}', query: [], keyed: false, json: true },
   getWebhookDeliveryAsCurl: { method: 'GET', path: '/api/next/webhook-deliveries/{id}/curl', query: [], keyed: false, json: false },

@@ -1,16 +1,19 @@
 import { joinSql, type Queryable, type Sql, sql, unnamed } from '../../db/db.ts'
 import type { OrderScope } from '../order-queries.ts'
 
-/** Orders that were created and paid on the same days (UTC), through one channel. */
+/**
+ * Orders that were created and paid on the same days, through one channel. Days are places in a list, from 1; 0 is
+ * before the first.
+ */
 export type SalesRow = {
-  createdDay: Date
-  paidDay: Date | null
+  createdDay: number
+  paidDay: number | null
   channel: string | null
   orders: bigint
   paidUnits: string
 }
-/** What went back to payers of orders on one day (UTC). */
-export type RefundsRow = { day: Date; units: string }
+/** What went back to payers of orders on one day. */
+export type RefundsRow = { day: number; units: string }
 export type Needs = {
   mispayments: bigint
   unmatched: bigint
@@ -28,22 +31,28 @@ function scopeSql({ companyIds, collectorIds }: OrderScope): Sql {
   return joinSql(parts, ' and ')
 }
 
-const dayOf = (column: Sql): Sql => sql`date_bin('1 day', ${column}, '2000-01-01T00:00:00Z'::timestamptz)`
+/** The place of the day that a time falls into: how many of the days had begun. */
+const dayOf = (column: Sql, starts: readonly Date[]): Sql =>
+  sql`width_bucket(${column}, ${starts.map((start) => start.toISOString())}::timestamptz[])`
 
 /**
  * Everything that was sold since, read once, whatever it is then counted for: 100 000 orders make some hundred rows.
  * `firstId` bounds the scan by the primary key: ids sort by time.
  */
-export const listSales = (q: Queryable, scope: OrderScope, firstId: string): Promise<SalesRow[]> =>
+export const listSales = (
+  q: Queryable,
+  scope: OrderScope,
+  { firstId, starts }: { firstId: string; starts: readonly Date[] },
+): Promise<SalesRow[]> =>
   q.many(
     unnamed(sql`
-    select ${dayOf(sql`created_at`)} as created_day, ${dayOf(sql`paid_at`)} as paid_day, payment_channel as channel,
+    select ${dayOf(sql`created_at`, starts)} as created_day, ${dayOf(sql`paid_at`, starts)} as paid_day, payment_channel as channel,
       count(*) as orders, sum(paid_units)::text as paid_units
     from orders where ${scopeSql(scope)} and id >= ${firstId} group by 1, 2, 3`),
   )
 
 /** Each refund on the day on which it was settled, however old its order is; what never paid an order is none. */
-export const listRefunded = (q: Queryable, { companyIds, collectorIds }: OrderScope, since: Date) => {
+export const listRefunded = (q: Queryable, { companyIds, collectorIds }: OrderScope, starts: readonly Date[]) => {
   const ours = companyIds === null ? sql`true` : sql`r.company_id = any(${companyIds})`
   const tills =
     collectorIds === null
@@ -52,8 +61,8 @@ export const listRefunded = (q: Queryable, { companyIds, collectorIds }: OrderSc
           where o.company_id = r.company_id and o.id = r.order_id and o.collector_id = any(${collectorIds}))`
   return q.many<RefundsRow>(
     unnamed(sql`
-    select ${dayOf(sql`r.settled_at`)} as day, sum(r.units)::text as units from refunds r
-    where ${ours} and ${tills} and r.settled_at >= ${since} and r.status = 'settled' and r.mispayment_id is null
+    select ${dayOf(sql`r.settled_at`, starts)} as day, sum(r.units)::text as units from refunds r
+    where ${ours} and ${tills} and r.settled_at >= ${starts[0]} and r.status = 'settled' and r.mispayment_id is null
     group by 1`),
   )
 }

@@ -8,6 +8,7 @@ import { AppError } from '../../kernel/errors.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import { type Static, Type } from '../../kernel/schema.ts'
 import { scopeOf } from '../order-service.ts'
+import { daysBefore } from './summary-days.ts'
 import { countNeeds, listRefunded, listSales } from './summary-queries.ts'
 import { sumChannels, sumDays } from './summary-sums.ts'
 
@@ -16,7 +17,7 @@ const Amount = Type.String({ description: 'USDC, decimal text with 6 digits.' })
 const SummarySchema = Type.Object({
   days: Type.Array(
     Type.Object({
-      day: Type.String({ format: 'date', description: 'UTC.' }),
+      day: Type.String({ format: 'date', description: 'In the time zone that was asked for.' }),
       created: Type.Integer(),
       paid: Type.Integer(),
       paidAmount: Amount,
@@ -58,30 +59,31 @@ type Deps = { db: Db; reads: StaleReads; clock: Clock }
 async function readSummary(
   { db, reads, clock }: Deps,
   actor: Actor,
-  { days, companyId }: { days: number; companyId?: string },
+  { days: count, timeZone, companyId }: { days: number; timeZone: string; companyId?: string },
 ): Promise<Summary> {
   if (companyId !== undefined && !sees(actor, companyId)) throw new AppError('OBJECT_NOT_FOUND')
   const own = scopeOf(actor)
   const scope = companyId === undefined ? own : { ...own, companyIds: [companyId] }
   const now = clock()
-  const sinceMs = now - (days - 1) * DAY
-  const firstId = (sinceMs - OLDEST_MS).toString(16).padStart(12, '0').padEnd(24, '0')
-  const firstDay = new Date(sinceMs - (sinceMs % DAY))
+  const days = daysBefore(now, count, timeZone)
+  const starts = days.map(({ start }) => start)
+  const oldestMs = now - count * DAY - OLDEST_MS
+  const firstId = oldestMs.toString(16).padStart(12, '0').padEnd(24, '0')
   const [sold, needs] = await Promise.all([
     reads.read(async (q) => ({
-      sales: await listSales(q, scope, firstId),
-      refunds: await listRefunded(q, scope, firstDay),
+      sales: await listSales(q, scope, { firstId, starts }),
+      refunds: await listRefunded(q, scope, starts),
     })),
     // a cashier decides none of these
     actor.role === 'Cashier' ? NOTHING : countNeeds(db, scope.companyIds, new Date(now)),
   ])
   return {
-    days: sumDays(sold, sinceMs, now).map(({ paidUnits, refundedUnits, ...day }) => ({
+    days: sumDays(sold, days).map(({ paidUnits, refundedUnits, ...day }) => ({
       ...day,
       paidAmount: decimal(paidUnits),
       refundedAmount: decimal(refundedUnits),
     })),
-    channels: sumChannels(sold.sales, sinceMs).map(({ paidUnits, ...channel }) => ({
+    channels: sumChannels(sold.sales).map(({ paidUnits, ...channel }) => ({
       ...channel,
       paidAmount: decimal(paidUnits),
     })),
@@ -109,6 +111,11 @@ export const summaryRoutes: FastifyPluginAsyncTypebox<Deps> = async (app, deps) 
         tags: ['orders'],
         querystring: Type.Object({
           days: Type.Integer({ minimum: 1, maximum: 92, default: 30 }),
+          timeZone: Type.String({
+            maxLength: 64,
+            default: 'UTC',
+            description: 'Whose midnights begin the days: a name of the IANA database, such as Europe/Paris.',
+          }),
           companyId: Type.Optional(Type.String({ pattern: '^[0-9a-f]{24}$', description: 'For operators.' })),
         }),
         response: { 200: Envelope(SummarySchema) },

@@ -1,21 +1,16 @@
-import { DAY } from '../../kernel/clock.ts'
+import type { LocalDay } from './summary-days.ts'
 import type { RefundsRow, SalesRow } from './summary-queries.ts'
 
 export type DaySum = { day: string; created: number; paid: number; paidUnits: bigint; refundedUnits: bigint }
 export type ChannelSum = { paymentChannel: string; paid: number; paidUnits: bigint }
 
-const nameOf = (day: Date | number): string => new Date(day).toISOString().slice(0, 10)
-
-/** One entry for each day (UTC), oldest first, days without orders too. */
+/** One entry for each day, oldest first, days without orders too. */
 export function sumDays(
   { sales, refunds }: { sales: readonly SalesRow[]; refunds: readonly RefundsRow[] },
-  sinceMs: number,
-  nowMs: number,
+  days: readonly LocalDay[],
 ): DaySum[] {
-  const days = new Map<string, DaySum>()
-  for (let ms = sinceMs - (sinceMs % DAY); ms <= nowMs; ms += DAY)
-    days.set(nameOf(ms), { day: nameOf(ms), created: 0, paid: 0, paidUnits: 0n, refundedUnits: 0n })
-  const find = (day: Date | null): DaySum | undefined => (day === null ? undefined : days.get(nameOf(day)))
+  const sums = days.map(({ day }) => ({ day, created: 0, paid: 0, paidUnits: 0n, refundedUnits: 0n }))
+  const find = (place: number | null): DaySum | undefined => (place === null ? undefined : sums[place - 1])
   for (const { createdDay, paidDay, orders, paidUnits } of sales) {
     const created = find(createdDay)
     if (created) created.created += Number(orders)
@@ -29,15 +24,14 @@ export function sumDays(
     const refunded = find(day)
     if (refunded) refunded.refundedUnits += BigInt(units)
   }
-  return [...days.values()]
+  return sums
 }
 
 /** What each channel brought on these days, the largest first. */
-export function sumChannels(sales: readonly SalesRow[], sinceMs: number): ChannelSum[] {
-  const first = nameOf(sinceMs)
+export function sumChannels(sales: readonly SalesRow[]): ChannelSum[] {
   const channels = new Map<string, ChannelSum>()
   for (const { channel, paidDay, orders, paidUnits } of sales) {
-    if (channel === null || paidDay === null || nameOf(paidDay) < first) continue
+    if (channel === null || paidDay === null || paidDay === 0) continue
     const sum = channels.get(channel) ?? { paymentChannel: channel, paid: 0, paidUnits: 0n }
     channels.set(channel, { ...sum, paid: sum.paid + Number(orders), paidUnits: sum.paidUnits + BigInt(paidUnits) })
   }

@@ -32,12 +32,13 @@ export function formatTime(lang: Lang, iso: string, style: 'short' | 'long' = 's
   return cached(dates, `${lang}:${style}`, () => new Intl.DateTimeFormat(localeOf(lang), options)).format(new Date(iso))
 }
 
-export const formatDay = (lang: Lang, iso: string): string =>
+/** `2026-11-23` as "23 Nov", wherever the reader is. */
+export const formatDay = (lang: Lang, day: string): string =>
   cached(
     dates,
     `${lang}:day`,
-    () => new Intl.DateTimeFormat(localeOf(lang), { day: 'numeric', month: 'short' }),
-  ).format(new Date(iso))
+    () => new Intl.DateTimeFormat(localeOf(lang), { day: 'numeric', month: 'short', timeZone: 'UTC' }),
+  ).format(new Date(day))
 
 /** `2026-11` as "November 2026". */
 export const formatMonth = (lang: Lang, month: string): string =>

@@ -15,6 +15,8 @@ import { texts as orderTexts } from '../orders/texts.ts'
 import { texts } from './texts.ts'
 
 const ASSET = 'USDC'
+/** "Today" is the day of who looks at it. */
+const HERE = Intl.DateTimeFormat().resolvedOptions().timeZone || 'UTC'
 type Summary = Data<'getSummary'>
 
 /** Today, the last 30 days, and what waits for a person, each one click from its action. */
@@ -24,7 +26,7 @@ export function Home() {
   const { user } = useSession()
   const summary = useApi(
     'GET /api/next/summary',
-    { query: { days: 30, ...useCompanyQuery() } },
+    { query: { days: 30, timeZone: HERE, ...useCompanyQuery() } },
     { enabled: can('orders.summary'), liveMs: SLOW_MS },
   )
   return (
@@ -123,7 +125,7 @@ function Charts({ summary }: { summary: Summary }) {
   const height = (amount: string): number => Number(amount)
   const days = summary.days.map(({ day, paidAmount }) => ({
     key: day,
-    label: formatDay(lang, `${day}T12:00:00Z`),
+    label: formatDay(lang, day),
     value: height(paidAmount),
     text: formatMoney(lang, paidAmount, ASSET),
   }))
