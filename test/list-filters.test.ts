@@ -72,3 +72,12 @@ test('an amount that is too small, too large or no number is refused for its own
     assert.deepEqual([answer.status, JSON.parse(answer.text).error.message], [400, message], String(amount))
   }
 })
+
+test('a time that cannot be read is refused with one that can, also where a + was sent as it is', async () => {
+  for (const from of ['yesterday', '1763600000', '2026-11-20T00:00:00', '2026-11-20T00:00:00+01:00']) {
+    const { status, text } = await get(`confirm_conversion?from=${from}`)
+    assert.equal(status, 422, `${from}: ${text}`)
+    assert.match(text, /"path":"from","message":"must be a time with its zone, such as 2026-07-03T10:00:00Z;/)
+  }
+  assert.equal((await get('confirm_conversion?from=2026-11-20T00:00:00%2B01:00')).status, 200)
+})

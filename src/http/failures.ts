@@ -16,6 +16,14 @@ const FRAMEWORK_CODES: Record<string, ConstructorParameters<typeof AppError>[0]>
   FST_ERR_MAX_PARAM_LENGTH: 'NOT_FOUND',
 }
 
+/** A pattern or a format says nothing to who has to write the value. */
+const FORMATS: Record<string, string> = {
+  'date-time': 'must be a time with its zone, such as 2026-07-03T10:00:00Z; in an address a + is written %2B',
+  date: 'must be a day such as 2026-07-03',
+  email: 'must be an e-mail address',
+  uri: 'must be a whole URL such as https://shop.example/thanks',
+}
+
 function detailOf(fault: AjvFault): ErrorDetail {
   const base = fault.instancePath.slice(1).replaceAll('/', '.')
   const missing = typeof fault.params.missingProperty === 'string' ? fault.params.missingProperty : undefined
@@ -25,7 +33,8 @@ function detailOf(fault: AjvFault): ErrorDetail {
     return { path, message: `must be one of: ${(fault.params.allowedValues as unknown[]).join(', ')}` }
   }
   if (fault.keyword === 'pattern' && fault.params.pattern === NAME_PATTERN) return { path, message: NAME_RULE }
-  return { path, message: fault.message ?? 'is not valid' }
+  const format = fault.keyword === 'format' ? FORMATS[String(fault.params.format)] : undefined
+  return { path, message: format ?? fault.message ?? 'is not valid' }
 }
 
 /** Ajv reports every branch of a failed union; one line for each field is what a person needs. */
