@@ -2,6 +2,7 @@ import { KNOWN_ADDRESS_WORDS, openKnownAddresses } from '../chain/known-addresse
 import { SANDBOX_CHAIN_ID } from '../chain/networks.ts'
 import type { OpenChain } from '../chain/open-chains.ts'
 import { checkManualTransfer } from '../chain/payout/manual-transfer.ts'
+import type { CompanyDeps } from '../companies/company-service.ts'
 import type { Config } from '../config/config.ts'
 import type { Db } from '../db/db.ts'
 import type { SettlementChain } from '../ledger/settlement-service.ts'
@@ -30,6 +31,15 @@ export function openAddressFaults(chains: Chains): PayerAddressDeps['findAddress
   return async (q, address) => {
     const known = await findKnown(q, address)
     return known && KNOWN_ADDRESS_WORDS[known]
+  }
+}
+
+/** Payouts to one of these are lost. A wallet of this service may be the shop's own, where one person runs both. */
+export function openLossyAddresses(chains: Chains): CompanyDeps['findLossyAddress'] {
+  const findKnown = openKnownAddresses(chains)
+  return async (q, address) => {
+    const known = await findKnown(q, address)
+    return known && known !== 'wallet' ? KNOWN_ADDRESS_WORDS[known] : null
   }
 }
 

@@ -19,7 +19,14 @@ import { eraseProofsOfOrder } from '../refunds/proof/proof-queries.ts'
 import { openRefundLinks } from '../refunds/refund-link.ts'
 import { webhookUrlFault } from '../webhooks/outbox/webhook-url.ts'
 import type { Accounts } from './accounts.ts'
-import { nameNetworks, openAddressFaults, openExplorer, settleOnAll } from './chains.ts'
+import {
+  type Chains,
+  nameNetworks,
+  openAddressFaults,
+  openExplorer,
+  openLossyAddresses,
+  settleOnAll,
+} from './chains.ts'
 import { openPaymentChannels } from './channels.ts'
 import { openCompliance } from './compliance.ts'
 import { openAskForAddress, openMailReceipt, openMessages, openTellEmailChanged } from './messages.ts'
@@ -29,7 +36,9 @@ import { openScreening } from './screening.ts'
 import type { PollWakes, SenderHandle, ServiceBase } from './service-base.ts'
 import { openWatch } from './watch.ts'
 
-function openCompanies({ config, db, clock }: ServiceBase, accounts: Accounts, cache: SaleCache): ButtonDeps {
+type CompanyParts = { accounts: Accounts; cache: SaleCache; chains: Chains }
+
+function openCompanies({ config, db, clock }: ServiceBase, { accounts, cache, chains }: CompanyParts): ButtonDeps {
   const { audit, mailer, sessions, apiKeys } = accounts
   return {
     ...{ db, clock, audit, mailer, cache },
@@ -40,6 +49,7 @@ function openCompanies({ config, db, clock }: ServiceBase, accounts: Accounts, c
       apiKeys.forget()
     },
     callbackFault: (url) => webhookUrlFault(url, config.webhooks),
+    findLossyAddress: openLossyAddresses(chains),
   }
 }
 
@@ -95,7 +105,7 @@ export function openCommerce(ground: ServiceBase, accounts: Accounts) {
   const desk = { db, clock, audit, screening: screening.gate }
   const settlements: SettlementDeps = { ...desk, books, limits: config.settlements, chains: settleOnAll(db, chains) }
   const mispayments: MispaymentDeps = { ...desk, transition, onDecided: ({ code }) => feed.changed(code) }
-  const companies = openCompanies(ground, accounts, cache)
+  const companies = openCompanies(ground, { accounts, cache, chains })
   const messages = openMessages(ground, accounts, wake)
   return {
     seat,

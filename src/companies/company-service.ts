@@ -1,6 +1,6 @@
 import { isAddress } from 'viem/utils'
 import type { Audit } from '../audit/audit.ts'
-import type { Db, Tx } from '../db/db.ts'
+import type { Db, Queryable, Tx } from '../db/db.ts'
 import { type Actor, sees } from '../http/actor.ts'
 import { hasFreshFactor } from '../http/permissions.ts'
 import type { RequestContext } from '../http/request-context.ts'
@@ -29,6 +29,8 @@ export type CompanyDeps = {
   forgetActors(): void
   /** What is wrong with a webhook address, or null. */
   callbackFault(url: string): string | null
+  /** Why money that is sent to an address would be lost, in words that follow the field's name; null: not known. */
+  findLossyAddress(q: Queryable, address: string): Promise<string | null>
 }
 
 export const viewCompany = (
@@ -195,6 +197,10 @@ export async function changeCompany(
     const refundLimits = wanted ? changeRefundLimits(actor, company.refundLimits, wanted) : company.refundLimits
     const settlement = touchesSettlement(company, change)
     if ((settlement || wanted) && !hasFreshFactor(actor, clock())) throw new AppError('STEP_UP_REQUIRED')
+    if (change.settlementAddress && change.settlementAddress !== company.settlementAddress) {
+      const fault = await deps.findLossyAddress(tx, change.settlementAddress)
+      if (fault !== null) throw invalid('settlementAddress', `${fault}. Give an address of a wallet of your own`)
+    }
     const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined))
     await queries.updateCompany(tx, { ...company, ...given, refundLimits }, new Date(clock()))
     tx.afterCommit(() => cache.forget(id))
