@@ -109,8 +109,9 @@ async function readTarget(
   const target = await lockSettlementTarget(tx, companyId)
   if (!target) throw new AppError('OBJECT_NOT_FOUND')
   const { settlementAddress: address, settlementNetwork: network } = target
-  if (address === null || network === null)
+  if (address === null)
     throw conflict('The company has no settlement address yet. Set settlementAddress and settlementNetwork first.')
+  if (network === null) throw conflict('The company has no settlement network yet. Set settlementNetwork first.')
   if (!deps.chains.some((chain) => chain.network === network))
     throw conflict(`The chain ${network} is not set up here. Choose another settlementNetwork.`)
   return { address, network }

@@ -11,6 +11,7 @@ export const REFUSALS = {
   tillTaken: /^Another till of this company has this identifier\./,
   nothingOwed: /^Nothing is owed to this company right now/,
   noPayoutAddress: /^The company has no settlement address yet\./,
+  noPayoutNetwork: /^The company has no settlement network yet\./,
   payoutUnderWay: /^The settlement \w+ of ([\d.]+) (USDC) is \w+; finish it first\.$/,
 } as const
 export type KnownRefusal = keyof typeof REFUSALS

@@ -162,6 +162,7 @@ export const de: Core = {
     nothingOwed:
       'Zurzeit gibt es nichts auszuzahlen: Ihre eigenen Anbieterkonten, die Rücklage und offene Verluste sind abgezogen.',
     noPayoutAddress: 'Das Unternehmen hat noch keine Auszahlungsadresse. Tragen Sie sie zuerst unter „Laden“ ein.',
+    noPayoutNetwork: 'Für die Auszahlungsadresse ist noch kein Netzwerk gewählt. Wählen Sie es zuerst unter „Laden“.',
     payoutUnderWay: (amount) => `Eine Auszahlung über ${amount} ist noch nicht beendet. Schließen Sie diese zuerst ab.`,
   },
   ago: { now: 'gerade eben' },

@@ -150,6 +150,7 @@ export const en = {
     nothingOwed:
       'There is nothing to pay out right now: your own provider accounts, the reserve and open losses are taken off.',
     noPayoutAddress: 'The company has no settlement address yet. Set it under Shop first.',
+    noPayoutNetwork: 'No network is chosen for the settlement address. Choose it under Shop first.',
     payoutUnderWay: (amount: string) => `A payout of ${amount} is not finished yet. Finish it first.`,
   },
   ago: { now: 'just now' },

@@ -157,6 +157,7 @@ export const es: Core = {
     nothingOwed:
       'Ahora no hay nada que liquidar, descontadas sus propias cuentas de proveedores, la reserva y las pérdidas.',
     noPayoutAddress: 'La empresa aún no tiene dirección de liquidación. Indíquela primero en Tienda.',
+    noPayoutNetwork: 'No se ha elegido la red de la dirección de liquidación. Elíjala primero en Tienda.',
     payoutUnderWay: (amount) => `Hay una liquidación de ${amount} sin terminar. Termínela primero.`,
   },
   ago: { now: 'ahora mismo' },

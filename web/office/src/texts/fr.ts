@@ -159,6 +159,7 @@ export const fr: Core = {
     nothingOwed:
       'Rien à verser pour le moment, vos propres comptes chez les prestataires, la réserve et les pertes étant déduits.',
     noPayoutAddress: 'L’entreprise n’a pas encore d’adresse de versement. Indiquez-la d’abord sous Boutique.',
+    noPayoutNetwork: 'Aucun réseau n’est choisi pour l’adresse de règlement. Choisissez-le d’abord sous Boutique.',
     payoutUnderWay: (amount) => `Un versement de ${amount} n’est pas terminé. Terminez-le d’abord.`,
   },
   ago: { now: 'à l’instant' },

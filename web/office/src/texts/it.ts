@@ -157,6 +157,7 @@ export const it: Core = {
     nothingOwed:
       'Al momento non c’è nulla da accreditare, tolti i suoi conti presso i fornitori, la riserva e le perdite.',
     noPayoutAddress: 'L’azienda non ha ancora un indirizzo di accredito. Lo indichi prima in Negozio.',
+    noPayoutNetwork: 'Per l’indirizzo di accredito non è scelta nessuna rete. La scelga prima in Negozio.',
     payoutUnderWay: (amount) => `Un accredito di ${amount} non è ancora concluso. Lo concluda prima.`,
   },
   ago: { now: 'adesso' },

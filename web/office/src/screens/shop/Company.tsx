@@ -1,3 +1,4 @@
+import { useState } from 'react'
 import type { Schemas } from '../../api/call.ts'
 import { useApi } from '../../api/hooks.ts'
 import { useNetworkOptions } from '../../frame/networks.ts'
@@ -25,6 +26,7 @@ function Identity({ company }: { company: Schemas['Company'] }) {
   const lang = useLang()
   const networks = useNetworkOptions(company.settlementNetwork)
   const action = useChange(company)
+  const [address, setAddress] = useState(company.settlementAddress ?? '')
   const onSend = ({ settlementNetwork, ...values }: Record<string, string>): void =>
     action.mutate({
       siret: null,
@@ -50,13 +52,15 @@ function Identity({ company }: { company: Schemas['Company'] }) {
         name="settlementAddress"
         pattern="0x[0-9a-fA-F]{40}"
         spellCheck={false}
-        defaultValue={company.settlementAddress ?? ''}
+        value={address}
+        onChange={(event) => setAddress(event.target.value)}
         hint={t.addressHint}
       />
       <Select
         key={networks.length}
         label={t.network}
         name="settlementNetwork"
+        required={address !== ''}
         defaultValue={company.settlementNetwork === null ? '' : String(company.settlementNetwork)}
         options={[['', '–'], ...networks]}
       />
