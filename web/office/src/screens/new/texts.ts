@@ -66,7 +66,7 @@ export const texts = defineTexts(
       copy: 'Copier le lien',
       poster: 'Imprimer une affiche',
       view: 'Voir la commande',
-      again: 'En créer un autre',
+      again: 'Saisir un autre montant',
       estimate: (amount) => `Vous recevez environ ${amount}.`,
     },
     de: {
@@ -99,7 +99,7 @@ export const texts = defineTexts(
       copy: 'Link kopieren',
       poster: 'Aushang drucken',
       view: 'Bestellung zeigen',
-      again: 'Weiteren Vorgang anlegen',
+      again: 'Nächsten Betrag eingeben',
       estimate: (amount) => `Sie erhalten etwa ${amount}.`,
     },
     es: {

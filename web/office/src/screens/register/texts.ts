@@ -47,7 +47,7 @@ export const texts = defineTexts(
     },
     de: {
       title: 'Konto anlegen',
-      role: 'Ich bin',
+      role: 'Meine Rolle',
       firstName: 'Vorname',
       lastName: 'Nachname',
       company: 'Name Ihrer Firma',
