@@ -49,6 +49,11 @@ fi
 install -d -m 0700 -o comptoir -g comptoir /etc/comptoir
 if [ -f /etc/comptoir/env ]; then chown comptoir:comptoir /etc/comptoir/env; fi
 install -d -m 0700 -o comptoir -g comptoir /var/lib/comptoir
+# compiled once, by root: the service may not write beside its code, and would compile it at every start
+NODE_COMPILE_CACHE=/opt/comptoir/node_modules/.cache/comptoir \
+  /opt/comptoir/${nodePackage}/bin/node --input-type=module \
+  -e "await import('/opt/comptoir/src/commands/serve/serve-command.ts'); process.exit()" || true
+chmod -R a+rX /opt/comptoir/node_modules/.cache || true
 if [ -d /run/systemd/system ]; then systemctl daemon-reload; systemctl try-restart comptoir || true; fi
 `
 
