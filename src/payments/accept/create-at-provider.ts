@@ -164,6 +164,13 @@ function stored(order: Order, payment: Payment): Reached {
   return { order, payment, instructions: payment.instructions, what: 'stored' }
 }
 
+/** It was given up before its provider answered: closed there, and shown to no one. */
+async function closeUnseen(tx: Tx, payment: Payment, providerReference: string, now: Date): Promise<void> {
+  await updatePaymentReference(tx, payment, providerReference)
+  const providerStatus = 'it was made after it was given up'
+  await updatePayment(tx, payment, { status: 'closing', providerStatus, nextCheckAt: now }, now)
+}
+
 /** Stores a creation's instructions and moves the order to AWAITING. */
 async function forward(
   deps: AcceptDeps,
@@ -177,6 +184,8 @@ async function forward(
   const now = new Date(deps.clock())
   const nextCheckAt = new Date(now.getTime() + nextCheckDelayMs({ ...current, checks: 0 }, 'awaiting'))
   if (current.status === 'creating') await updatePaymentInstructions(tx, current, instructions, { nextCheckAt, now })
+  else if (current.instructions === null && (current.status === 'closing' || current.status === 'closed'))
+    await closeUnseen(tx, current, instructions.providerReference, now)
   const mine = order.paymentId === payment.id
   const moved =
     mine && allows(order.status, 'forward')
@@ -196,11 +205,16 @@ function forwardOrder(
   return deps.transition(tx, order, { trigger: 'forward', actor: `channel:${channel}`, requestId, ...extend })
 }
 
-/** Stores what the provider gave, and the answer under its idempotency key, in one transaction. */
-function keep(deps: AcceptDeps, reached: Reached, context: AnyContext): Promise<Accepted> {
-  return deps.db.tx(async (tx) => {
+/**
+ * Stores what the provider gave, and the answer under its idempotency key, in one transaction.
+ * @throws ORDER_STATE_CONFLICT when another channel was chosen meanwhile
+ */
+async function keep(deps: AcceptDeps, reached: Reached, context: AnyContext): Promise<Accepted> {
+  const kept = await deps.db.tx(async (tx) => {
     if (reached.what === 'link') await updatePaymentLinks(tx, reached.payment, reached.instructions)
     const { order, instructions } = reached.what === 'created' ? await forward(deps, tx, reached, context) : reached
+    // what is stored stays stored
+    if (order.paymentId !== reached.payment.id) return { overtakenBy: order.paymentChannel }
     const accepted: Accepted = {
       paymentChannel: reached.payment.channel,
       status: order.status,
@@ -208,8 +222,11 @@ function keep(deps: AcceptDeps, reached: Reached, context: AnyContext): Promise<
       ...instructions,
     }
     await context.remember(tx, accepted)
-    return accepted
+    return { accepted }
   })
+  if (kept.accepted) return kept.accepted
+  const message = `The order was accepted again meanwhile, through ${kept.overtakenBy}. Pay as that answer says.`
+  throw new AppError('ORDER_STATE_CONFLICT', { message })
 }
 
 /** Asks the provider ahead of the polling engine. Undefined: another request or node is asking. */
@@ -247,6 +264,9 @@ export async function createAtProvider(deps: AcceptDeps, creation: Creation, isN
   return recovered ?? keep(deps, await waitForAnswer(deps, creation), creation.context)
 }
 
+/** Refused by the provider, or given up: no later try changes that. */
+const OVER: readonly string[] = ['CHANNEL_NOT_AVAILABLE', 'ORDER_STATE_CONFLICT']
+
 /** Retries an unanswered creation from a job. The provider’s refusal ends it. */
 export async function resumePayment(deps: AcceptDeps, { companyId, id, orderId }: Payment): Promise<void> {
   const [order, payment] = await Promise.all([
@@ -259,6 +279,7 @@ export async function resumePayment(deps: AcceptDeps, { companyId, id, orderId }
   try {
     await keep(deps, await recover(deps, creation), creation.context)
   } catch (error) {
-    if (!(error instanceof AppError && error.code === 'CHANNEL_NOT_AVAILABLE')) throw error
+    const isOver = error instanceof AppError && OVER.includes(error.code)
+    if (!isOver) throw error
   }
 }

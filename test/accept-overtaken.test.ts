@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { type Channel, NO_INSTRUCTIONS } from '../src/channels/channel.ts'
+import { sql } from '../src/db/db.ts'
+import { acceptOrder } from '../src/payments/accept/accept-order.ts'
+import { findPayment } from '../src/payments/payment-queries.ts'
+import { type PaymentDeps, pollPayment } from '../src/payments/payment-service.ts'
+import { actorOf, contextFor, type ModelWorld, startModelWorld } from './harness/model-world.ts'
+import { openChannels } from './harness/one-channel-set.ts'
+
+/* The payer chooses another channel while the provider of the first one has not answered yet. */
+
+let world: ModelWorld
+before(async () => {
+  world = await startModelWorld()
+})
+after(() => world?.stop())
+
+function channelOf(id: 'binance' | 'kucoinpay', answer: Promise<unknown>, closed: string[]): Channel {
+  return {
+    id,
+    networks: [],
+    async createPayment({ merchantReference }) {
+      await answer
+      return {
+        ...NO_INSTRUCTIONS,
+        checkoutUrl: `https://${id}.example`,
+        providerReference: `${id}-${merchantReference}`,
+      }
+    },
+    async closePayment({ providerReference }) {
+      closed.push(providerReference)
+    },
+    fetchPayment: async ({ providerReference }) => ({
+      ...{ outcome: closed.includes(providerReference) ? 'expired' : 'waiting', providerReference },
+      providerStatus: 'model',
+    }),
+  }
+}
+
+test('a channel that answers after another one was chosen shows its payment to no one, and is told to close it', async () => {
+  const slow = Promise.withResolvers<void>()
+  const closed: string[] = []
+  const channels = openChannels([
+    channelOf('binance', slow.promise, closed),
+    channelOf('kucoinpay', Promise.resolve(), closed),
+  ])
+  const deps: PaymentDeps = { ...world.payments, channels }
+  const merchant = await world.host.createMerchant()
+  const { id: orderId, code, companyId } = await world.makeOrder(merchant)
+  const context = contextFor(actorOf(merchant))
+  const accept = (paymentChannel: string) => acceptOrder(deps, { context, code, body: { paymentChannel } })
+  const first = accept('binance')
+  const find = () => world.host.db.maybe<{ id: string }>(sql`select id from payments where order_id = ${orderId}`)
+  let started = await find()
+  while (!started) started = await find()
+  assert.equal((await accept('kucoinpay')).checkoutUrl, 'https://kucoinpay.example')
+  slow.resolve()
+  await assert.rejects(first, { code: 'ORDER_STATE_CONFLICT', message: /accepted again meanwhile, through kucoinpay/ })
+  const payment = await findPayment(world.host.db, companyId, started.id)
+  assert.ok(payment)
+  assert.deepEqual([payment.status, payment.providerReference], ['closing', `binance-${orderId}01`])
+  await pollPayment(deps, payment)
+  assert.deepEqual(closed, [`binance-${orderId}01`])
+  assert.equal((await findPayment(world.host.db, companyId, started.id))?.status, 'closed')
+})
