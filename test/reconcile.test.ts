@@ -126,6 +126,24 @@ test('a callback about a payment that the provider takes back stops the companyâ
   assert.deepEqual(await differences(sale), [])
 })
 
+test('late money that waits for a decision, and that the provider takes back, stops the companyâ€™s money too', async () => {
+  const merchant = await world.host.createMerchant()
+  const { id: orderId, code, companyId } = await world.makeOrder(merchant)
+  const context = contextFor(actorOf(merchant))
+  await acceptOrder(world.payments, { context, code, body: { paymentChannel: 'binance' } })
+  await world.host.db.run(sql`update orders set status = 'CANCELLED' where id = ${orderId}`)
+  const { id, reference } = await world.host.db.one<{ id: string; reference: string }>(
+    sql`select id, provider_reference as reference from payments where order_id = ${orderId}`,
+  )
+  await applyReport(world.payments, { companyId, id }, answer(reference))
+  const payment = await findPayment(world.host.db, companyId, id)
+  assert.ok(payment)
+  assert.equal((await findOrderById(world.host.db, companyId, orderId))?.status, 'CANCELLED')
+  statuses.set(reference, 'failed')
+  await pollPayment(world.payments, payment)
+  assert.match((await world.books.findHold(companyId)) ?? '', /word of binance/)
+})
+
 test('books that take long to verify, and were right a moment ago, hide no word of a provider that came since', async () => {
   const sale = await sell()
   const { db } = world.host

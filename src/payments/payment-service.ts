@@ -23,13 +23,17 @@ export type PaymentDeps = AcceptDeps &
   ReportDeps & {
     /** The provider reports units refunded of a payment, whoever started the refund. */
     onRefunded(payment: Payment, units: bigint): Promise<void>
-    /** The provider takes back a payment that paid its order. */
+    /** The provider takes back a payment that it called paid. */
     onTakenBack(order: Order, payment: Payment, report: PaymentReport): Promise<void>
   }
 
 /** Outcomes with which a provider takes back a payment that it called paid. */
 const TAKEN_BACK: ReadonlySet<PaymentReport['outcome']> = new Set(['expired', 'cancelled', 'failed'])
 export const takesBack = ({ outcome }: PaymentReport): boolean => TAKEN_BACK.has(outcome)
+
+/** Its money paid the order, or is complete and waits for a decision. */
+const wasPaid = ({ paidAt, paymentId }: Order, { id, status }: Payment): boolean =>
+  status === 'paid' || (paidAt !== null && paymentId === id)
 
 type Answered = { order: Order | undefined; report: PaymentReport | undefined }
 
@@ -45,8 +49,7 @@ async function askAndApply(deps: PaymentDeps, payment: Payment, requestId: strin
   const after = await applyReport(deps, payment, report, requestId)
   if (report.outcome === 'seen' && report.refunded !== undefined) await deps.onRefunded(payment, report.refunded)
   // the daily question would be too late: a settlement may leave before it
-  if (after && after.paidAt !== null && after.paymentId === payment.id && takesBack(report))
-    await deps.onTakenBack(after, payment, report)
+  if (after && wasPaid(after, payment) && takesBack(report)) await deps.onTakenBack(after, payment, report)
   return { order: after, report }
 }
 

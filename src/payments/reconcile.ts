@@ -15,7 +15,7 @@ const AGAIN_MS = DAY
 const FOR_MS = 60 * DAY
 const BATCH = 100
 
-/** Keeps a provider's word on a payment that paid its order, or ends the difference that an earlier word made. */
+/** Keeps a provider's word on a payment that it called paid, or ends the difference that an earlier word made. */
 export function noteWord(books: Books, order: Order, payment: Payment, report: PaymentReport): Promise<void> {
   const { companyId, channel } = payment
   const subject = `order ${order.code}`
