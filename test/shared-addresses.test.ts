@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { randomInt } from 'node:crypto'
+import { after, before, test } from 'node:test'
+import { listTakers, TRANSFERS } from '../src/chain/deposits/reservation-queries.ts'
+import { sql } from '../src/db/db.ts'
+import { insertUnmatched } from '../src/payments/unmatched/unmatched-queries.ts'
+import { randomBelow } from './harness/random.ts'
+import { startTestService, type TestService } from './harness/service.ts'
+
+/*
+ * An address of a company's wallet whose mode changes at will, with random payments and random transfers. SEED repeats
+ * a run, ADDRESSES makes it longer.
+ */
+const SEED = Number(process.env.SEED ?? randomInt(1_000_000_000))
+const ADDRESSES = Number(process.env.ADDRESSES ?? 40)
+const TRANSFERS_EACH = 6
+const SECONDS = 900
+
+let host: TestService
+let companyId: string
+before(async () => {
+  host = await startTestService()
+  companyId = (await host.createMerchant()).companyId
+})
+after(() => host?.stop())
+
+const addressOf = (number: number): string => `0x${number.toString(16).padStart(40, '0')}`
+const below = randomBelow(SEED)
+const pick = <Item>(items: readonly Item[]): Item => items[below(items.length)] as Item
+const begin = Date.now() - SECONDS * 1000
+const at = (seconds: number): Date => new Date(begin + seconds * 1000)
+
+/** @returns what it is, for the message of a failure */
+async function reserve(address: string, reference: string, from: number): Promise<string> {
+  const asked = pick(['54', '55', '56'])
+  const units = pick([null, asked, asked])
+  const sender = pick([null, addressOf(1), addressOf(2)])
+  const until = from + 60 + below(SECONDS)
+  const { db } = host
+  await db.run(sql`
+    insert into deposit_reservations (company_id, reference, address, units, asked_units, sender, from_at, until_at)
+    values (${companyId}, ${reference}, ${address}, ${units}::numeric, ${asked}::numeric, ${sender}, ${at(from)}, ${at(until)})`)
+  await db.run(sql`
+    insert into payments (company_id, id, order_id, number, channel, own_account, status, merchant_reference, due_asset,
+      due_units, deposit_address, opened_at, updated_at)
+    values (${companyId}, ${reference}, ${reference}, 1, 'crypto', true, 'awaiting', ${reference}, 'USDC',
+      ${asked}::numeric, ${address}, now(), now())`)
+  return `${reference} ${units === null ? 'alone' : 'by amount'}, asks ${asked}, sender ${sender}, ${from} to ${until} s`
+}
+
+async function send(address: string, id: string): Promise<string> {
+  const [units, from, second] = [pick(['54', '55', '56', '30']), addressOf(1 + below(3)), below(SECONDS)]
+  await host.db.run(sql`
+    insert into chain_transfers (id, chain_id, tx_hash, nth, log_index, block_number, block_hash, block_at, token,
+      symbol, from_address, to_address, units, status, change)
+    values (${id}, 31337, ${id}, 0, 0, 1, '0x', ${at(second)}, ${addressOf(9)}, 'USDC', ${from}, ${address},
+      ${units}::numeric, 'seen', nextval('chain_changes'))`)
+  return `${units} from ${from} at ${second} s`
+}
+
+const refer = (rows: readonly { reference: string }[]): string[] => rows.map(({ reference }) => reference).toSorted()
+
+test('each transfer to a shared address counts for one payment, or is listed as matching none', async () => {
+  const { db } = host
+  for (let number = 0; number < ADDRESSES; number += 1) {
+    const address = addressOf(1000 + number)
+    await db.run(sql`insert into deposit_addresses (address, company_id, reference, watched_until)
+      values (${address}, ${companyId}, ${address}, '9999-01-01')`)
+    const starts = new Set(Array.from({ length: 2 + below(5) }, () => 10 * below(SECONDS / 15)))
+    const facts: string[] = []
+    for (const from of starts) facts.push(await reserve(address, `${address}-${from}`, from))
+    for (let turn = 0; turn < TRANSFERS_EACH; turn += 1) {
+      const id = `${address}:${turn}`
+      const what = `${await send(address, id)}; payments: ${facts.join('; ')}; SEED=${SEED}`
+      const takers = refer(await listTakers(db, [id]))
+      const counting = await db.many<{ reference: string }>(sql`
+        select p.merchant_reference as reference from payments p cross join lateral (${TRANSFERS}) t
+        where p.deposit_address = ${address} and t.id = ${id}`)
+      assert.deepEqual(refer(counting), takers, `those that are told of it are those that count it: ${what}`)
+      const listed = await insertUnmatched(db, [id], 0n)
+      assert.equal(takers.length + listed, 1, `${takers.length} payments take it, ${listed} times listed: ${what}`)
+    }
+  }
+})
