@@ -1,14 +1,14 @@
+import { startResealing } from './assembly/accounts.ts'
 import { type ChainJobDeps, type Stoppable, startChain } from './assembly/chain-jobs.ts'
 import { startMoneyChecks } from './assembly/money-checks.ts'
 import type { PollWakes } from './assembly/service-base.ts'
 import { bookedSweepPolls } from './assembly/sweeps.ts'
 import { ANCHOR_EVERY_MS, type Anchor } from './audit/anchor.ts'
-import { resealAccounts } from './channels/accounts.ts'
 import { CALLBACK_AGE_MS } from './compliance/kyc-callback.ts'
 import { kycPolls } from './compliance/kyc-polls.ts'
 import { deleteOldKycCallbacks } from './compliance/kyc-queries.ts'
 import type { KycDeps } from './compliance/kyc-service.ts'
-import { eraseKycsOlderThan, resealKycs } from './compliance/payer-erasure.ts'
+import { eraseKycsOlderThan } from './compliance/payer-erasure.ts'
 import type { JobQueue } from './db/job-runner.ts'
 import { keepPartitions, type Partitioned } from './db/partitions.ts'
 import { type PollSpec, pollSource } from './db/polling.ts'
@@ -24,7 +24,7 @@ import { deleteKeptMails } from './mail/mailbox-queries.ts'
 import type { RaiseAlarm } from './mail/operator-alarm.ts'
 import { trimFeed } from './orders/feed/event-feed-service.ts'
 import { type ExpiryChecks, expireOrders, keepTotals } from './orders/order-jobs.ts'
-import { erasePayersOlderThan, resealPayers } from './payers/payer-service.ts'
+import { erasePayersOlderThan } from './payers/payer-service.ts'
 import { auditEndedDeposits, checkBeforeEnd, type DepositCheckDeps } from './payments/deposit-checks.ts'
 import { paymentPolls } from './payments/payment-jobs.ts'
 import type { RefundDeps } from './refunds/refund-deps.ts'
@@ -100,15 +100,13 @@ export function startJobs(deps: JobDeps): Stoppable {
     startTicker('proofs.retention', HOUR, log, async () => {
       return (await eraseProofsOlderThan(deps.refunds, deps.payerRetentionDays)) > 0
     }),
-    startTicker('payers.reseal', HOUR, log, async () => (await resealPayers(payments.payers)) > 0),
-    startTicker('channels.reseal', HOUR, log, async () => (await resealAccounts(payments)) > 0),
+    ...startResealing(deps),
     startTicker(
       'kyc.retention',
       HOUR,
       log,
       async () => (await eraseKycsOlderThan(deps.kyc, deps.payerRetentionDays)) > 0,
     ),
-    startTicker('kyc.reseal', HOUR, log, async () => (await resealKycs(deps.kyc)) > 0),
     startTicker('kyc.clean', HOUR, log, async () => {
       return void (await deleteOldKycCallbacks(db, new Date(clock() - 2 * CALLBACK_AGE_MS)))
     }),

@@ -1,8 +1,15 @@
 import { openAudit } from '../audit/audit.ts'
+import { resealAccounts } from '../channels/accounts.ts'
+import type { KycDeps } from '../compliance/kyc-service.ts'
+import { resealKycs } from '../compliance/payer-erasure.ts'
 import { openJobQueue } from '../db/job-runner.ts'
 import { openRateLimits } from '../http/limits/rate-limits.ts'
+import { HOUR } from '../kernel/clock.ts'
+import { startTicker, type Ticker } from '../kernel/ticker.ts'
+import { resealPlaces } from '../keys/reseal.ts'
 import { auditKeysOf, openServerKeys } from '../keys/server-key-service.ts'
 import { openMailer } from '../mail/mail.ts'
+import { type PayerDeps, resealPayers } from '../payers/payer-service.ts'
 import { openAccessTokens } from '../sessions/access-token.ts'
 import type { ApiKeyDeps } from '../sessions/api-keys/api-key-routes.ts'
 import { openApiKeys } from '../sessions/api-keys/api-key-service.ts'
@@ -54,3 +61,18 @@ export function openAccounts({ config, db, vault, clock }: Omit<ServiceBase, 'lo
   }
 }
 export type Accounts = ReturnType<typeof openAccounts>
+
+type SealedDeps = Pick<ServiceBase, 'log'> & {
+  payments: Parameters<typeof resealAccounts>[0] & { payers: PayerDeps }
+  kyc: KycDeps
+}
+
+/** After a change of the master key: what an earlier one sealed is sealed again, everywhere. */
+export function startResealing({ log, payments, kyc }: SealedDeps): Ticker[] {
+  return [
+    startTicker('keys.reseal', HOUR, log, async () => (await resealPlaces(payments.payers)) > 0),
+    startTicker('payers.reseal', HOUR, log, async () => (await resealPayers(payments.payers)) > 0),
+    startTicker('channels.reseal', HOUR, log, async () => (await resealAccounts(payments)) > 0),
+    startTicker('kyc.reseal', HOUR, log, async () => (await resealKycs(kyc)) > 0),
+  ]
+}

@@ -47,14 +47,23 @@ export async function runDatabaseChecks(
   return unreached ? [unreached] : results
 }
 
+function keyWords({ sealPrefixes: [present, ...previous] }: Claimed, used: readonly string[]): string {
+  const fine = 'The master key is the one of this database.'
+  if (previous.length === 0) return fine
+  const isUsed = used.some((prefix) => prefix !== present)
+  return `${fine} ${isUsed ? 'MASTER_KEY_PREVIOUS is still needed: the service seals its values again.' : NOT_NEEDED}`
+}
+
+const NOT_NEEDED = 'Secrets no longer need MASTER_KEY_PREVIOUS; keep it for two days more, and for old backups.'
+
 /** Database, mode, key, schema, clock: checked before the start writes anything. */
 function databaseChecks(connectionString: string, claimed: Claimed): Check[] {
-  const fits = (check: 'mode' | 'master-key', message: string): Check => ({
+  const fits = (check: 'mode' | 'master-key', message: (used: readonly string[]) => string): Check => ({
     name: check,
     async run() {
-      const faults = findInstallationFaults(await readInstallation(connectionString), claimed)
-      const fault = faults.find((found) => found.check === check)
-      return fault ? bad(fault.message, fault.fix) : good(message)
+      const known = await readInstallation(connectionString)
+      const fault = findInstallationFaults(known, claimed).find((found) => found.check === check)
+      return fault ? bad(fault.message, fault.fix) : good(message(known?.sealPrefixes ?? []))
     },
   })
   return [
@@ -72,8 +81,8 @@ function databaseChecks(connectionString: string, claimed: Claimed): Check[] {
         return good('The database answers and keeps what it commits.')
       },
     },
-    fits('mode', `The database belongs to this ${claimed.mode} installation.`),
-    fits('master-key', 'The master key is the one of this database.'),
+    fits('mode', () => `The database belongs to this ${claimed.mode} installation.`),
+    fits('master-key', (used) => keyWords(claimed, used)),
     {
       name: 'clock',
       async run() {

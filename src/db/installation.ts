@@ -3,7 +3,13 @@ import pg from 'pg'
 export type Mode = 'sandbox' | 'live'
 
 /** What a database records about its installation; an older one shows only which key encrypted it. */
-export type Installation = { mode: Mode | null; keyMark: string | null; sealed: string | null }
+export type Installation = {
+  mode: Mode | null
+  keyMark: string | null
+  sealed: string | null
+  /** The beginnings of what is sealed, one for each key that sealed something. */
+  sealPrefixes: readonly string[]
+}
 
 /** How an installation is started: its mode, its key's fingerprint, and those of earlier keys. */
 export type Claimed = { mode: Mode; keyMark: string; previousMarks: readonly string[]; sealPrefixes: readonly string[] }
@@ -20,6 +26,17 @@ async function withClient<Result>(connectionString: string, work: (client: pg.Cl
   }
 }
 
+/** Of what the service cannot do without. All of these tables are older than `installation`, and small. */
+async function readSealPrefixes(client: pg.Client): Promise<string[]> {
+  const { rows } = await client.query<{ prefix: string }>(`
+    select left(sealed, 12) as prefix from server_keys
+    union select left(webhook_secret_sealed, 12) from companies
+    union select left(next_webhook_secret_sealed, 12) from companies where next_webhook_secret_sealed is not null
+    union select left(totp_sealed, 12) from users where totp_sealed is not null
+    union select left(sealed, 12) from channel_accounts`)
+  return rows.map(({ prefix }) => prefix)
+}
+
 /** Undefined: a new database. Nothing is written. */
 export const readInstallation = (connectionString: string): Promise<Installation | undefined> =>
   withClient(connectionString, async (client) => {
@@ -31,10 +48,11 @@ export const readInstallation = (connectionString: string): Promise<Installation
       ? await client.query<{ mode: Mode; key_mark: string }>('select mode, key_mark from installation')
       : { rows: [] }
     const [row] = written.rows
-    if (row) return { mode: row.mode, keyMark: row.key_mark, sealed: null }
+    if (row)
+      return { mode: row.mode, keyMark: row.key_mark, sealed: null, sealPrefixes: await readSealPrefixes(client) }
     if (!(await hasTable('server_keys'))) return undefined
     const { rows } = await client.query<{ sealed: string }>('select sealed from server_keys order by id desc limit 1')
-    return rows[0] && { mode: null, keyMark: null, sealed: rows[0].sealed }
+    return rows[0] && { mode: null, keyMark: null, sealed: rows[0].sealed, sealPrefixes: [] }
   })
 
 /** A mismatch; no accepted risk covers it. */
@@ -56,6 +74,13 @@ export function findInstallationFaults(known: Installation | undefined, claimed:
       check: 'master-key',
       message: 'MASTER_KEY is not the key of this database; what it sealed could not be read. Nothing was written.',
       fix: 'Set the MASTER_KEY that this database was started with. To change the key, give the old one as MASTER_KEY_PREVIOUS.',
+    })
+  } else if (known.sealPrefixes.some((prefix) => !claimed.sealPrefixes.includes(prefix))) {
+    faults.push({
+      check: 'master-key',
+      message:
+        'An earlier master key still seals values of this database, which could not be read. Nothing was written.',
+      fix: 'Give that key as MASTER_KEY_PREVIOUS, until doctor says that it is no longer needed.',
     })
   }
   return faults

@@ -8,6 +8,8 @@ export type Vault = {
   open(sealed: string, context: string): string
   /** How everything begins that the present key sealed. */
   readonly sealPrefix: string
+  /** How everything begins that an older key sealed, which still opens. */
+  readonly previousSealPrefixes: readonly string[]
   /** 32 bytes for one purpose (HKDF-SHA-256, RFC 5869). */
   derive(purpose: string): Buffer
 }
@@ -24,7 +26,7 @@ export function openVault(masterKey: Buffer, previous: Buffer[] = []): Vault {
     id: keyFrom(master, 'key-id').toString('hex').slice(0, 8),
     key: keyFrom(master, 'seal'),
   }))
-  const [current] = keys
+  const [current, ...older] = keys
   if (!current) throw new Error('a vault needs a master key')
   return {
     seal(plain, context) {
@@ -44,6 +46,7 @@ export function openVault(masterKey: Buffer, previous: Buffer[] = []): Vault {
       return Buffer.concat([decipher.update(bytes.subarray(0, -16)), decipher.final()]).toString('utf8')
     },
     sealPrefix: `s1.${current.id}.`,
+    previousSealPrefixes: older.map(({ id }) => `s1.${id}.`),
     derive: (purpose) => keyFrom(masterKey, purpose),
   }
 }

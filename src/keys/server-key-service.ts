@@ -47,6 +47,8 @@ export const auditKeysOf = (keys: ServerKeys) => ({
   find: (id: string) => keys.find('audit', id),
 })
 
+const serverKeyContext = (id: string): string => `server-key:${id}`
+
 type Opened = ServerKey & { purpose: string; retiredAt: number | null }
 
 /** The server's own keys: kept in the database, sealed by the master key, shared by all nodes. */
@@ -58,7 +60,7 @@ export function openServerKeys({ db, vault, clock }: { db: Db; vault: Vault; clo
   const open = (row: ServerKeyRow): Opened => ({
     id: row.id,
     purpose: row.purpose,
-    key: Buffer.from(vault.open(row.sealed, `server-key:${row.id}`), 'base64'),
+    key: Buffer.from(vault.open(row.sealed, serverKeyContext(row.id)), 'base64'),
     retiredAt: row.retiredAt?.getTime() ?? null,
   })
   const load = (): Promise<Opened[]> => {
@@ -82,7 +84,7 @@ export function openServerKeys({ db, vault, clock }: { db: Db; vault: Vault; clo
   const make = async (tx: Tx, purpose: KeyPurpose): Promise<ServerKey> => {
     const id = newId(clock())
     const key = randomBytes(32)
-    const sealed = vault.seal(key.toString('base64'), `server-key:${id}`)
+    const sealed = vault.seal(key.toString('base64'), serverKeyContext(id))
     await insertServerKey(tx, { id, purpose, sealed, createdAt: new Date(clock()) })
     return { id, key }
   }

@@ -16,7 +16,7 @@ import type { Challenge } from './challenge-queries.ts'
 import * as queries from './challenge-queries.ts'
 import * as factors from './factor-queries.ts'
 import type { Passkeys } from './passkey-service.ts'
-import { openCodeHash, stepOfCode } from './totp.ts'
+import { openCodeHash, stepOfCode, totpContext } from './totp.ts'
 
 /** Marks tokens that prove a right password only; they are not access tokens. */
 export const CHALLENGE_PREFIX = 'ovt_'
@@ -88,7 +88,7 @@ export function openChallenges(deps: ChallengeDeps): Challenges {
   }
   const proveTotp = async (tx: Tx, user: User, sealed: string | null, code: string): Promise<boolean> => {
     if (sealed === null) return false
-    const step = stepOfCode(vault.open(sealed, `user:${user.id}:totp`), code, clock())
+    const step = stepOfCode(vault.open(sealed, totpContext(user.id)), code, clock())
     return step !== undefined && (await factors.updateTotpStep(tx, user.id, step))
   }
   const proveMail = (challenge: Challenge, code: string): boolean =>

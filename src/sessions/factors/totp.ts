@@ -46,6 +46,9 @@ export function newRecoveryCodes(): string[] {
   })
 }
 
+/** What a secret at rest is bound to. */
+export const totpContext = (userId: string): string => `user:${userId}:totp`
+
 /** Codes at rest are keyed hashes: a plain hash of so short a code can be reversed by trying all codes. */
 export function openCodeHash(vault: Vault): (purpose: string, code: string) => string {
   const key = vault.derive('codes')

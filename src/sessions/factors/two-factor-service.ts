@@ -12,7 +12,7 @@ import { findUserById, lockUserById } from '../../users/user-queries.ts'
 import type { Sessions } from '../session-service.ts'
 import * as queries from './factor-queries.ts'
 import { deletePasskeys } from './passkey-queries.ts'
-import { enrolmentOf, newRecoveryCodes, newTotpSecret, openCodeHash, stepOfCode } from './totp.ts'
+import { enrolmentOf, newRecoveryCodes, newTotpSecret, openCodeHash, stepOfCode, totpContext } from './totp.ts'
 
 export type TwoFactor = {
   /** Creates a secret for an authenticator app; it takes effect once `enable` gets a code of it. */
@@ -35,8 +35,6 @@ export type TwoFactorDeps = {
   mailer: Mailer
   audit: Audit
 }
-
-const contextOf = (userId: string): string => `user:${userId}:totp`
 
 /**
  * A stolen access token must not suffice to add a factor: after the first login, adding one takes a fresh second
@@ -83,7 +81,7 @@ export function openTwoFactor(deps: TwoFactorDeps): TwoFactor {
         const user = await userOf(tx, actor)
         checkMayEnrol(actor, user, clock())
         const secret = newTotpSecret()
-        await queries.updateTotpPending(tx, user.id, vault.seal(secret, contextOf(user.id)))
+        await queries.updateTotpPending(tx, user.id, vault.seal(secret, totpContext(user.id)))
         return enrolmentOf(secret, user.email)
       }),
     enable: (context, otp) =>
@@ -95,7 +93,7 @@ export function openTwoFactor(deps: TwoFactorDeps): TwoFactor {
         if (totpPendingSealed === null) {
           throw new AppError('INVALID_OTP', { message: 'Request a new secret first: POST /auth/2fa/setup.' })
         }
-        const step = stepOfCode(vault.open(totpPendingSealed, contextOf(user.id)), otp, clock())
+        const step = stepOfCode(vault.open(totpPendingSealed, totpContext(user.id)), otp, clock())
         if (step === undefined) throw new AppError('INVALID_OTP')
         const at = new Date(clock())
         await queries.updateTotpEnabled(tx, user.id, { step, at })
