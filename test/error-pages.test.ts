@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import Fastify from 'fastify'
+import { sql } from '../src/db/db.ts'
+import { AppError } from '../src/kernel/errors.ts'
+import { sendErrorPage } from '../src/pages/shared/error-page.ts'
 import { startTestService, type TestService } from './harness/service.ts'
 
 let host: TestService
@@ -34,4 +38,39 @@ test('a person gets a page in their language, a program JSON, and the API answer
 test('nothing of the address gets into the page', async () => {
   const answer = await ask('/%3Cscript%3Ealert(1)%3C/script%3E', { accept: BROWSER })
   assert.doesNotMatch(await answer.text(), /alert\(1\)/)
+})
+
+test('a fault of ours is no fault of the link: each page of payers says so, with the number that the log has', async () => {
+  const code = 'a'.repeat(24)
+  const key = Buffer.alloc(16, 1).toString('base64url')
+  const paths = [`/pay?code=${code}`, `/refund?code=${code}&token=${key}`, `/kyc?code=${code}&token=${key}`]
+  const open = (path: string) => ask(path, { accept: BROWSER, 'x-request-id': 'asked-by-a-payer' })
+  await host.db.run(sql`alter table orders rename to orders_elsewhere`)
+  try {
+    for (const path of paths) {
+      const answer = await open(path)
+      const text = await answer.text()
+      assert.equal(answer.status, 500, path)
+      assert.match(text, /Something went wrong on our side/, path)
+      assert.match(text, /asked-by-a-payer/, path)
+    }
+  } finally {
+    await host.db.run(sql`alter table orders_elsewhere rename to orders`)
+  }
+  for (const path of paths) assert.equal((await open(path)).status, 404, path)
+})
+
+test('a service without its database does not blame the payer’s network', async () => {
+  const app = Fastify()
+  for (const code of ['DATABASE_UNAVAILABLE', 'BUSY', 'TOO_MANY_REQUESTS'] as const)
+    app.get(`/${code}`, (request, reply) => sendErrorPage(request, reply, new AppError(code, { retryAfter: 7 })))
+  const open = async (code: string) => {
+    const { body, headers } = await app.inject(`/${code}`)
+    assert.equal(headers['retry-after'], '7', code)
+    return body
+  }
+  assert.match(await open('TOO_MANY_REQUESTS'), /Too many pages were opened from your network/)
+  for (const code of ['DATABASE_UNAVAILABLE', 'BUSY'])
+    assert.match(await open(code), /Something went wrong on our side/)
+  await app.close()
 })

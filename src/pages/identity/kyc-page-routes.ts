@@ -69,8 +69,8 @@ export const kycPageRoutes: FastifyPluginAsyncTypebox<KycPageDeps> = async (app,
 
   app.setErrorHandler((thrown, request, reply) => {
     const error = toAppError(thrown)
-    if (error.code === 'TOO_MANY_REQUESTS') return sendErrorPage(request, reply, error)
     if (error.status >= 500) request.log.error({ err: thrown }, 'identity page failed')
+    if (error.status >= 500 || error.status === 429) return sendErrorPage(request, reply, error)
     const { lang, texts } = textsFor(request)
     const page = renderNotice(lang, texts.unknownTitle, texts.unknown)
     return send(reply, error.status === 422 ? 404 : error.status, { page, lang, policy: NOTICE_POLICY })

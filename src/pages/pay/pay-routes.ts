@@ -86,15 +86,12 @@ const MAX_UNREAD_BYTES = 256 * 1024
 function registerNotices(app: FastifyInstance, pages: PayPages): void {
   app.setErrorHandler((thrown, request, reply) => {
     const error = toAppError(thrown)
-    if (error.code === 'TOO_MANY_REQUESTS') return sendErrorPage(request, reply, error)
     if (error.status >= 500) request.log.error({ err: thrown }, 'pay page failed')
+    if (error.status >= 500 || error.status === 429) return sendErrorPage(request, reply, error)
     const language = languageOf(request)
     const texts = TEXTS[language].pay
-    const isOurs = error.status >= 500
-    const html = isOurs
-      ? renderNotice(language, texts.failedTitle, texts.failed)
-      : renderNotice(language, texts.unknownTitle, texts.unknown)
-    return pages.send(request, reply, { status: isOurs ? error.status : 404, html, shop: null })
+    const html = renderNotice(language, texts.unknownTitle, texts.unknown)
+    return pages.send(request, reply, { status: 404, html, shop: null })
   })
 }
 

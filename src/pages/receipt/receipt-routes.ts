@@ -46,8 +46,8 @@ export const receiptRoutes: FastifyPluginAsyncTypebox<ReceiptPageDeps> = async (
 
   app.setErrorHandler((thrown, request, reply) => {
     const error = toAppError(thrown)
-    if (error.code === 'TOO_MANY_REQUESTS') return sendErrorPage(request, reply, error)
     if (error.status >= 500) request.log.error({ err: thrown }, 'receipt failed')
+    if (error.status >= 500 || error.status === 429) return sendErrorPage(request, reply, error)
     void reply.code(error.status).header('content-security-policy', NOTICE_POLICY)
     const language = languageOf(request)
     const { title, unknown } = TEXTS[language].order.receipt

@@ -87,8 +87,8 @@ export const refundPageRoutes: FastifyPluginAsyncTypebox<RefundPageDeps> = async
 
   app.setErrorHandler((thrown, request, reply) => {
     const error = toAppError(thrown)
-    if (error.code === 'TOO_MANY_REQUESTS') return sendErrorPage(request, reply, error)
     if (error.status >= 500) request.log.error({ err: thrown }, 'refund page failed')
+    if (error.status >= 500 || error.status === 429) return sendErrorPage(request, reply, error)
     const lang = languageOf(request)
     const { unknownTitle, unknown } = TEXTS[lang].refund
     const status = error.status === 422 ? 404 : error.status

@@ -8,8 +8,8 @@ import { NOTICE_POLICY, renderNotice } from './notice.ts'
 export function sendErrorPage(request: FastifyRequest, reply: FastifyReply, error: AppError): FastifyReply {
   const language = languageOf(request)
   const { pay, busy, missing } = TEXTS[language]
-  const isBusy = error.status === 429 || error.status === 503
-  const { title, text } = isBusy ? busy : error.status >= 500 ? { title: pay.failedTitle, text: pay.failed } : missing
+  const ours = { title: pay.failedTitle, text: pay.failed }
+  const { title, text } = error.status === 429 ? busy : error.status >= 500 ? ours : missing
   const hint = error.status >= 500 ? request.id : null
   return reply
     .code(error.status)
@@ -18,7 +18,9 @@ export function sendErrorPage(request: FastifyRequest, reply: FastifyReply, erro
       'content-security-policy': NOTICE_POLICY,
       'cache-control': 'no-store',
       'content-language': language,
-      ...(isBusy && { 'retry-after': String(Math.max(1, Math.ceil(error.retryAfter ?? 60))) }),
+      ...((error.status === 429 || error.status === 503) && {
+        'retry-after': String(Math.max(1, Math.ceil(error.retryAfter ?? 60))),
+      }),
     })
     .send(renderNotice(language, title, text, hint).text)
 }
