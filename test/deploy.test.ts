@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, globSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { cpSync, existsSync, globSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { after, test } from 'node:test'
 import { parseYaml } from '@redocly/openapi-core'
@@ -193,6 +193,26 @@ test('the compose file parses, names settings that exist, and keeps the service 
   )
   assert.match(read('deploy/Caddyfile'), /reverse_proxy comptoir:3000/)
   assert.equal(spawnSync('bash', ['-n', join(ROOT, 'deploy/backup.sh')]).status, 0)
+})
+
+test('a dump that cannot be read back is not kept, and does not end the backups', () => {
+  const [bin, backups] = [join(place.path, 'bin'), join(place.path, 'dumps')]
+  for (const folder of [bin, backups]) mkdirSync(folder)
+  const put = (name: string, text: string): void =>
+    writeFileSync(join(bin, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 })
+  put('pg_dump', 'for last; do :; done; echo dump > "$(echo "$last" | cut -d= -f2)"')
+  // the first dump is damaged; the script ends where it would sleep the second time
+  put('pg_restore', `[ -e ${join(bin, 'slept')} ]`)
+  put('sleep', `[ -e ${join(bin, 'slept')} ] && exit 9; touch ${join(bin, 'slept')}`)
+  writeFileSync(join(bin, 'password'), 'secret')
+  const env = { PATH: `${bin}:${process.env.PATH}`, BACKUPS: backups, PGPASSWORD_FILE: join(bin, 'password') }
+  const { status, stderr, stdout } = spawnSync('bash', [join(ROOT, 'deploy/backup.sh')], {
+    env: { ...env, KEEP: '2', EVERY_SECONDS: '1' },
+    encoding: 'utf8',
+  })
+  assert.deepEqual([status, stderr], [9, 'the backup failed\n'])
+  assert.match(stdout, /^backed up: comptoir-\w+\.dump\n$/)
+  assert.match(readdirSync(backups).join(), /^comptoir-\w+\.dump$/)
 })
 
 test('a live start takes the settings that compose hands it, once the example is filled in', () => {
