@@ -227,6 +227,16 @@ test('without a destination the payer is asked by mail, sees the address twice, 
   const mistyped = to.slice(0, 2) + to.slice(2).replace(/[a-f]/i, flip)
   for (const wrong of ['0x12', mistyped, ...(await listForeign(order.toAddress))])
     assert.equal((await postForm({ code, token, address: wrong })).status, 422, wrong)
+  // as wallets copy it
+  for (const copied of [` \n${to} `, `ethereum:${to}`, `ethereum:pay-${to}@31337`])
+    assert.match(
+      await (await postForm({ code, token, address: copied })).text(),
+      new RegExp(`whole mono">${to}`),
+      copied,
+    )
+  assert.equal((await postForm({ code, token, address: `ethereum:${to}@1` })).status, 422, 'another network')
+  const longest = Number(/id="address"[^>]* maxlength="(\d+)"/.exec(await (await fetch(link)).text())?.[1])
+  assert.ok(longest > 100, 'a browser cuts the end off what is pasted with a space in front')
   const shown = await postForm({ code, token, address: to.toLowerCase() })
   assert.match(await shown.text(), new RegExp(to), 'the whole address, with its checksum')
   assert.equal((await refundReaches(shop, order.orderId, 'needs_address', false)).address, null)

@@ -37,6 +37,16 @@ const Form = Type.Object({
   confirmed: Type.Optional(Type.String({ maxLength: 42 })),
 })
 
+/** An address as wallets put it into codes and links (EIP-681). */
+const WALLET_LINK = /^ethereum:(?:pay-)?(0x[0-9a-f]{40})(?:@(\d+))?$/i
+
+/** The address in what a wallet copies; of a link to another network nothing is taken. */
+function plainAddress(copied: string, network: number | null): string {
+  const text = copied.trim()
+  const [, address, chain] = WALLET_LINK.exec(text) ?? []
+  return address !== undefined && (chain === undefined || Number(chain) === network) ? address : text
+}
+
 type PageParams = Pick<RefundPage, 'code' | 'token'>
 type Shown = { lang: Lang; shop: Shop | null }
 type Found = RefundPage & { link: LinkKind }
@@ -73,11 +83,11 @@ export const refundPageRoutes: FastifyPluginAsyncTypebox<RefundPageDeps> = async
   }
 
   /** The address with its checksum, or what is wrong with it in the payer's words. */
-  const check = async ({ lang }: Found, text: string): Promise<{ address: string } | { fault: string }> => {
+  const check = async ({ lang, refund }: Found, text: string): Promise<{ address: string } | { fault: string }> => {
     const texts = TEXTS[lang].refund
     let address: string
     try {
-      address = getAddress(readAddress('address', text.trim()))
+      address = getAddress(readAddress('address', plainAddress(text, refund.network)))
     } catch {
       return { fault: texts.invalid }
     }

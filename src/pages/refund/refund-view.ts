@@ -46,13 +46,16 @@ const hintOf = (page: RefundPage): string => {
   return refund.proposedBy === 'payer' ? texts.passedOn(shop.name) : texts.proposed(shop.name)
 }
 
-/** Asks for the address. @param fault what is wrong with the one that was sent */
+/**
+ * Asks for the address. The field is longer than an address: what is pasted often has a space in front, and a browser
+ * would cut off its end without a word. @param fault what is wrong with the one that was sent
+ */
 export function renderAddressForm(page: RefundPage, given: string, fault: string | null): Html {
   const texts = textsOf(page)
   const described = fault === null ? 'hint' : 'hint fault'
   const form = html`<form method="post" action="${page.action}?lang=${page.lang}">${hidden(page)}
       <label class="ask" for="address">${texts.label}</label>
-      <input class="field mono" id="address" name="address" value="${given}" required maxlength="42" autocomplete="off"
+      <input class="field mono" id="address" name="address" value="${given}" required maxlength="200" autocomplete="off"
         autocapitalize="off" spellcheck="false" aria-describedby="${described}"${fault !== null && html` aria-invalid="true"`}>
       <p class="hint" id="hint">${texts.hint}</p>
       ${fault !== null && html`<p class="note" id="fault" role="alert">${fault}</p>`}
