@@ -83,7 +83,7 @@ function Card({ mispayment }: { mispayment: Mispayment }) {
           {amount === null ? `${units} ${asset}` : <Money amount={amount} asset={asset} />}
         </strong>
         <Badge tone={kind === 'orphaned' ? 'bad' : 'warn'}>{wordFor(t.kind, kind)}</Badge>
-        {status !== 'open' && <Badge>{wordFor(t.status, status)}</Badge>}
+        {status !== 'open' && <Badge>{wordFor(t.one, status)}</Badge>}
         <span className="text-sm text-soft">
           <Time at={createdAt} ago />
         </span>

@@ -15,6 +15,14 @@ export const texts = defineTexts(
       resolved: 'Resolved',
       borne: 'Decided: loss',
     } as Record<string, string>,
+    /** On a card. */
+    one: {
+      accepted: 'Accepted',
+      refunded: 'Refunded',
+      ignored: 'Ignored',
+      resolved: 'Resolved',
+      borne: 'Decided: loss',
+    } as Record<string, string>,
     empty: 'No mispayments here',
     emptyText: 'Payments that are too small, too large, late, double or in the wrong token appear here.',
     kind: {
@@ -68,6 +76,13 @@ export const texts = defineTexts(
         resolved: 'Résolus',
         borne: 'Perte attribuée',
       },
+      one: {
+        accepted: 'Accepté',
+        refunded: 'Remboursé',
+        ignored: 'Ignoré',
+        resolved: 'Résolu',
+        borne: 'Perte attribuée',
+      },
       empty: 'Aucun paiement à traiter',
       emptyText: 'Les paiements trop faibles, trop élevés, tardifs, en double ou dans un autre jeton apparaissent ici.',
       kind: {
@@ -114,6 +129,13 @@ export const texts = defineTexts(
       status: {
         '': 'Alle',
         open: 'Zu entscheiden',
+        accepted: 'Angenommen',
+        refunded: 'Erstattet',
+        ignored: 'Ignoriert',
+        resolved: 'Geklärt',
+        borne: 'Verlust entschieden',
+      },
+      one: {
         accepted: 'Angenommen',
         refunded: 'Erstattet',
         ignored: 'Ignoriert',
@@ -172,6 +194,13 @@ export const texts = defineTexts(
         resolved: 'Resueltos',
         borne: 'Pérdida asignada',
       },
+      one: {
+        accepted: 'Aceptado',
+        refunded: 'Reembolsado',
+        ignored: 'Ignorado',
+        resolved: 'Resuelto',
+        borne: 'Pérdida asignada',
+      },
       empty: 'No hay pagos por revisar',
       emptyText: 'Aquí aparecen los pagos incompletos, excesivos, tardíos, dobles o en otro token.',
       kind: {
@@ -221,6 +250,13 @@ export const texts = defineTexts(
         refunded: 'Rimborsati',
         ignored: 'Ignorati',
         resolved: 'Risolti',
+        borne: 'Perdita attribuita',
+      },
+      one: {
+        accepted: 'Accettato',
+        refunded: 'Rimborsato',
+        ignored: 'Ignorato',
+        resolved: 'Risolto',
         borne: 'Perdita attribuita',
       },
       empty: 'Nessun pagamento da verificare',
