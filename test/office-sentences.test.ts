@@ -6,6 +6,7 @@ import { parseMoney } from '../src/kernel/money.ts'
 import { readAmount as readOrderAmount } from '../src/orders/order-rules.ts'
 import { missingOf } from '../src/users/user.ts'
 import { NEEDS_APPROVAL, REFUSALS, recognize } from '../web/office/src/api/sentences.ts'
+import { browserName } from '../web/office/src/kit/browser-name.ts'
 import { isAmbiguous, readAmount } from '../web/office/src/kit/decimal.ts'
 import { tokenFor } from '../web/office/src/screens/order/refund-worth.ts'
 
@@ -111,4 +112,17 @@ test('a refund in the currency of the order is worth that amount to the cent, an
   assert.equal(tokenFor({ ...order, refundedAmount: '54.164502' }, '25'), '27.082251')
   assert.equal(tokenFor(order, '80'), '86.663204')
   assert.equal(tokenFor({ fromAmount: '6000', toAmount: '54.300000', refundedAmount: '0.000000' }, '1000'), '9.050000')
+})
+
+test('a browser is named as people call it, and what is not known stays as it was sent', () => {
+  const like = 'Mozilla/5.0 (X) AppleWebKit/537.36 (KHTML, like Gecko)'
+  const names = {
+    [`${like.replace('X', 'Windows NT 10.0; Win64; x64')} Chrome/140.0 Safari/537.36 Edg/140.0`]: 'Edge · Windows',
+    [`${like.replace('X', 'X11; Linux x86_64')} HeadlessChrome/140.0 Safari/537.36`]: 'Chrome · Linux',
+    [`${like.replace('X', 'iPhone; CPU iPhone OS 19_0 like Mac OS X')} Version/19.0 Mobile/15E148 Safari/604.1`]:
+      'Safari · iPhone',
+    'Mozilla/5.0 (Macintosh; Intel Mac OS X 15.5; rv:140.0) Gecko/20100101 Firefox/140.0': 'Firefox · macOS',
+    'curl/8.7.1': 'curl/8.7.1',
+  }
+  assert.deepEqual(Object.fromEntries(Object.keys(names).map((text) => [text, browserName(text)])), names)
 })

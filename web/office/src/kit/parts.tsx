@@ -203,7 +203,15 @@ export function Facts({ rows }: { rows: [string, ReactNode][] }) {
 const FIELDS = 'input:not([type=hidden], :disabled), select, textarea'
 
 /** A modal question. Begins at its first field and closes with Escape; the focus goes back where it was. */
-export function Dialog({ title, onClose, children }: { title: string; onClose(): void; children: ReactNode }) {
+type DialogProps = {
+  title: string
+  onClose(): void
+  /** What it shows is never shown again: the Escape key leaves it open. */
+  isOnce?: boolean
+  children: ReactNode
+}
+
+export function Dialog({ title, onClose, isOnce, children }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null)
   const id = useId()
   const core = useCore()
@@ -217,7 +225,7 @@ export function Dialog({ title, onClose, children }: { title: string; onClose():
   }, [])
   const onCancel = (event: { preventDefault(): void }): void => {
     event.preventDefault()
-    onClose()
+    if (!isOnce) onClose()
   }
   return (
     <dialog ref={ref} aria-labelledby={id} onCancel={onCancel}>

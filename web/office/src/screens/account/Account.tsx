@@ -2,6 +2,7 @@ import { type Body, call } from '../../api/call.ts'
 import { useAction, useApi } from '../../api/hooks.ts'
 import { readProfile, useCan, useSession } from '../../api/session.ts'
 import { SchemeChoice } from '../../frame/Settings.tsx'
+import { browserName } from '../../kit/browser-name.ts'
 import { Field, Form, Select } from '../../kit/fields.tsx'
 import { Badge, Facts, Loaded, Page, Panel, Refusal, Time } from '../../kit/parts.tsx'
 import { LANG_NAMES, LANGS, useCore, useTexts, wordFor } from '../../texts/lang.ts'
@@ -124,7 +125,9 @@ function Sessions() {
             {list.map((session) => (
               <li key={session._id} className="flex items-center gap-3 text-sm">
                 <span className="min-w-0 grow">
-                  <span className="block truncate">{session.userAgent ?? '–'}</span>
+                  <span className="block truncate" title={session.userAgent ?? undefined}>
+                    {session.userAgent ? browserName(session.userAgent) : '–'}
+                  </span>
                   <span className="text-soft">
                     {session.ip} · {t.last} <Time at={session.lastUsedAt} ago />
                   </span>

@@ -98,7 +98,7 @@ function Enrol({ setup, onClose, onCodes }: EnrolProps) {
 function RecoveryCodes({ codes, onClose }: { codes: string[]; onClose(): void }) {
   const t = useTexts(texts)
   return (
-    <Dialog title={t.codesTitle} onClose={onClose}>
+    <Dialog title={t.codesTitle} onClose={onClose} isOnce>
       <p className="mb-4">{t.codesText}</p>
       <ul className="mb-4 grid grid-cols-2 gap-2 text-center font-mono">
         {codes.map((code) => (

@@ -44,7 +44,7 @@ export function Keys() {
 function Made({ made, onClose }: { made: Data<'createApiKey'>; onClose(): void }) {
   const t = useTexts(texts)
   return (
-    <Dialog title={t.once} onClose={onClose}>
+    <Dialog title={t.once} onClose={onClose} isOnce>
       <Notice tone="warn">{t.onceText}</Notice>
       {(
         [
