@@ -4,10 +4,16 @@ import { ApiError, call, type Permission, setGuard, type User } from './call.ts'
 /** Who is here. The access token lives in this module alone; what survives a reload is the HttpOnly cookie. */
 export type Session = { user: User; permissions: ReadonlySet<string> }
 
-type State = { session: Session | null; isReady: boolean; asks: (() => void) | null }
+type State = {
+  session: Session | null
+  isReady: boolean
+  /** It ended while someone worked, not by his own will. */
+  isOver: boolean
+  asks: (() => void) | null
+}
 
 let token: string | null = null
-let state: State = { session: null, isReady: false, asks: null }
+let state: State = { session: null, isReady: false, isOver: false, asks: null }
 const listeners = new Set<() => void>()
 let waiting: { resolve(): void; reject(error: unknown): void }[] = []
 let renewing: Promise<boolean> | null = null
@@ -44,7 +50,7 @@ async function renewOnce(): Promise<boolean> {
     }
     if (answer.status === 401) {
       token = null
-      if (state.session) set({ session: null })
+      if (state.session) set({ session: null, isOver: true })
     }
   } catch {
     // offline: the session may still be good
@@ -85,7 +91,7 @@ export async function readProfile(): Promise<Session> {
     call('GET /api/next/users/me/permissions'),
   ])
   const session = { user, permissions: new Set(permissions) }
-  set({ session })
+  set({ session, isOver: false })
   return session
 }
 

@@ -7,6 +7,7 @@ import { CodeField } from '../../frame/CodeField.tsx'
 import { Outside } from '../../frame/Outside.tsx'
 import { canPasskey, provePasskey } from '../../frame/passkey.ts'
 import { Field, Form } from '../../kit/fields.tsx'
+import { Notice } from '../../kit/parts.tsx'
 import { useCore, useTexts } from '../../texts/lang.ts'
 import { texts } from './texts.ts'
 
@@ -50,6 +51,7 @@ type Next = { onToken(token: string): Promise<void> }
 function Password({ onToken, onPending }: Next & { onPending(user: User): void }) {
   const t = useTexts(texts)
   const { email } = useSearch({ strict: false })
+  const { isOver } = useSessionState()
   const action = useAction({
     run: async (values: { email: string; password: string }) => {
       const { token, user } = await logIn(values)
@@ -59,6 +61,7 @@ function Password({ onToken, onPending }: Next & { onPending(user: User): void }
   })
   return (
     <Outside title={t.title}>
+      {isOver && <Notice tone="warn">{t.over}</Notice>}
       <Form
         button={t.button}
         isBusy={action.isPending}

@@ -3,6 +3,7 @@ import { defineTexts } from '../../texts/lang.ts'
 export const texts = defineTexts(
   {
     title: 'Log in',
+    over: 'Your session has ended. Log in again to go on; what you had typed is not sent.',
     email: 'Email',
     password: 'Password',
     button: 'Log in',
@@ -23,6 +24,7 @@ export const texts = defineTexts(
   {
     fr: {
       title: 'Connexion',
+      over: 'Votre session est terminée. Reconnectez-vous pour continuer ; votre saisie n’a pas été envoyée.',
       email: 'E-mail',
       password: 'Mot de passe',
       button: 'Se connecter',
@@ -42,6 +44,7 @@ export const texts = defineTexts(
     },
     de: {
       title: 'Anmelden',
+      over: 'Ihre Sitzung ist abgelaufen. Melden Sie sich wieder an; was Sie eingegeben hatten, wurde nicht gesendet.',
       email: 'E-Mail',
       password: 'Passwort',
       button: 'Anmelden',
@@ -61,6 +64,7 @@ export const texts = defineTexts(
     },
     es: {
       title: 'Iniciar sesión',
+      over: 'Su sesión ha terminado. Vuelva a entrar para continuar; lo que había escrito no se ha enviado.',
       email: 'Correo electrónico',
       password: 'Contraseña',
       button: 'Entrar',
@@ -80,6 +84,7 @@ export const texts = defineTexts(
     },
     it: {
       title: 'Accesso',
+      over: 'La sua sessione è scaduta. Acceda di nuovo per continuare; quanto aveva scritto non è stato inviato.',
       email: 'E-mail',
       password: 'Password',
       button: 'Accedi',
