@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import type { Browser } from 'playwright-core'
 import { type Person, registerManager } from '../harness/accounts.ts'
 import { startBrowser } from '../harness/browser.ts'
-import { enterOffice } from '../harness/office.ts'
+import { enterOffice, logInOnPage } from '../harness/office.ts'
 import { startTestService, type TestService } from '../harness/service.ts'
 
 let service: TestService
@@ -58,6 +58,41 @@ test('an order is created, paid attention to, and cancelled, all on the page', a
   await context.close()
 })
 
+test('who is signed out while working is told so on the login, and comes back to the same page', async () => {
+  const { page, context } = await enterOffice(browser, service.baseUrl, { email: manager.email, path: '/orders/new' })
+  assert.equal((await manager.client.post('auth/sessions/revoke-others')).status, 200)
+  await page.getByLabel('Amount').fill('12')
+  await page.getByRole('button', { name: 'Create the order' }).click()
+  await page.getByText('Your session has ended.').waitFor()
+  await logInOnPage(page, service.baseUrl, manager.email)
+  await page.getByRole('heading', { name: 'New order' }).waitFor()
+  await context.close()
+})
+
+test('a buy button changes its price and keeps its code', async () => {
+  const { page, context } = await enterOffice(browser, service.baseUrl, {
+    email: manager.email,
+    path: '/shop?tab=buttons',
+  })
+  const dialog = page.getByRole('dialog')
+  await page.getByRole('button', { name: 'Add a button' }).click()
+  await dialog.getByLabel('Name', { exact: true }).fill('Bread')
+  await dialog.getByLabel('Address of the website').fill('https://shop.example/')
+  await dialog.getByLabel('Price', { exact: true }).fill('4.50')
+  await dialog.getByRole('button', { name: 'Add a button' }).click()
+  await page.getByText('€4.50').waitFor()
+  const list = async () =>
+    (await manager.client.get<{ buyButtons: { _id: string; price: string }[] }>('buy-buttons')).data.buyButtons
+  const [made] = await list()
+  await page.getByRole('button', { name: 'Change', exact: true }).click()
+  await dialog.getByLabel('Price', { exact: true }).fill('4.80')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('€4.80').waitFor()
+  const changed = (await list()).map(({ _id, price }) => [_id, price])
+  assert.deepEqual(changed, [[made?._id, '4.80']])
+  await context.close()
+})
+
 test('a static link is made, its code opens to print, and it is turned off, all on the page', async () => {
   const { page, context } = await enterOffice(browser, service.baseUrl, { email: manager.email, path: '/links' })
   await page.getByRole('button', { name: 'New static link' }).click()
@@ -75,6 +110,15 @@ test('a static link is made, its code opens to print, and it is turned off, all 
   ])
   await poster.getByText(data.staticLinks[0]?.url ?? '').waitFor()
   await poster.close()
+  await page.getByRole('button', { name: 'Change', exact: true }).click()
+  assert.equal(await dialog.getByLabel('Amount', { exact: true }).inputValue(), '12.50')
+  await dialog.getByLabel('Amount', { exact: true }).fill('')
+  await dialog.getByLabel('At least').fill('2')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await dialog.waitFor({ state: 'detached' })
+  const [changed] = (await manager.client.get<{ staticLinks: unknown[] }>('static-links')).data.staticLinks
+  const { url } = data.staticLinks[0] ?? {}
+  assert.deepEqual(changed, { ...(changed as object), url, amount: null, minAmount: '2.00', name: 'Table 4' })
   await page.getByRole('button', { name: 'Turn off' }).click()
   await page.getByRole('button', { name: 'Turn on' }).waitFor()
   assert.equal((await fetch(data.staticLinks[0]?.url ?? '')).status, 410)

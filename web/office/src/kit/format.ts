@@ -48,6 +48,10 @@ export const formatMonth = (lang: Lang, month: string): string =>
     () => new Intl.DateTimeFormat(localeOf(lang), { month: 'long', year: 'numeric', timeZone: 'UTC' }),
   ).format(new Date(`${month}-15T12:00:00Z`))
 
+/** An amount of the API as people type it in a field. */
+export const writeAmount = (lang: Lang, amount: string | null | undefined): string | undefined =>
+  lang === 'en' ? (amount ?? undefined) : amount?.replace('.', ',')
+
 /** A rate, a share: every digit, with the reader's separator. */
 export const formatNumber = (lang: Lang, number: string): string => {
   const make = () => new Intl.NumberFormat(localeOf(lang), { maximumFractionDigits: 18 })

@@ -8,6 +8,7 @@ export const de: Core = {
   cancel: 'Abbrechen',
   undo: 'Rückgängig',
   save: 'Speichern',
+  change: 'Ändern',
   saved: 'Gespeichert',
   more: 'Mehr anzeigen',
   filters: 'Filter',

@@ -6,6 +6,7 @@ export const en = {
   cancel: 'Cancel',
   undo: 'Undo',
   save: 'Save',
+  change: 'Change',
   saved: 'Saved',
   more: 'Show more',
   filters: 'Filters',

@@ -8,6 +8,7 @@ export const es: Core = {
   cancel: 'Cancelar',
   undo: 'Deshacer',
   save: 'Guardar',
+  change: 'Modificar',
   saved: 'Guardado',
   more: 'Ver más',
   filters: 'Filtros',

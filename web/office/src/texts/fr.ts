@@ -8,6 +8,7 @@ export const fr: Core = {
   cancel: 'Annuler',
   undo: 'Annuler l’action',
   save: 'Enregistrer',
+  change: 'Modifier',
   saved: 'Enregistré',
   more: 'Afficher plus',
   filters: 'Filtres',

@@ -8,6 +8,7 @@ export const it: Core = {
   cancel: 'Annulla',
   undo: 'Annulla l’azione',
   save: 'Salva',
+  change: 'Modifica',
   saved: 'Salvato',
   more: 'Mostra altro',
   filters: 'Filtri',

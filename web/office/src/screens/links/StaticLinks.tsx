@@ -4,8 +4,9 @@ import { useAction, useWhole } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { Field, Form, Select, useAmount } from '../../kit/fields.tsx'
+import { writeAmount } from '../../kit/format.ts'
 import { Badge, Copy, Dialog, Loaded, Money, Panel } from '../../kit/parts.tsx'
-import { useCore, useTexts } from '../../texts/lang.ts'
+import { useCore, useLang, useTexts } from '../../texts/lang.ts'
 import { texts } from './static-texts.ts'
 
 type StaticLink = Schemas['StaticLink']
@@ -49,6 +50,7 @@ function Row({ link }: { link: StaticLink }) {
   const t = useTexts(texts)
   const core = useCore()
   const can = useCan()
+  const [isChanging, setChanging] = useState(false)
   const { _id: id, name, amount, currency, active, paid, paidAmount, orders, merchantIdentifier } = link
   const turn = useAction({
     run: () => call('PUT /api/next/static-links/{id}', { path: { id }, body: { active: !active } }),
@@ -70,11 +72,17 @@ function Row({ link }: { link: StaticLink }) {
           {t.poster}
         </a>
         {can('staticLinks.write') && (
-          <button type="button" className="btn" disabled={turn.isPending} onClick={() => turn.mutate(undefined)}>
-            {active ? t.turnOff : t.turnOn}
-          </button>
+          <>
+            <button type="button" className="btn" onClick={() => setChanging(true)}>
+              {core.change}
+            </button>
+            <button type="button" className="btn" disabled={turn.isPending} onClick={() => turn.mutate(undefined)}>
+              {active ? t.turnOff : t.turnOn}
+            </button>
+          </>
         )}
       </div>
+      {isChanging && <ChangeStaticLink link={link} onClose={() => setChanging(false)} />}
     </>
   )
 }
@@ -84,6 +92,67 @@ function bodyOf({ amount, minAmount, maxAmount, ...rest }: Record<string, string
   const given = Object.entries({ amount, minAmount, maxAmount }).filter(([, text]) => text)
   const amounts = Object.fromEntries(given.map(([key, text = '']) => [key, read(text)]))
   return { ...rest, ...amounts } as Body<'createStaticLink'>
+}
+
+/** What is printed stays: the address goes on with another name or amount. */
+function ChangeStaticLink({ link, onClose }: { link: StaticLink; onClose(): void }) {
+  const t = useTexts(texts)
+  const core = useCore()
+  const readAmount = useAmount()
+  const action = useAction({
+    run: async ({ name, ...typed }: Record<string, string>) => {
+      const read = (text: string | undefined): string | null => (text ? readAmount(text) : null)
+      const { amount, minAmount, maxAmount } = typed
+      const amounts = { amount: read(amount), minAmount: read(minAmount), maxAmount: read(maxAmount) }
+      const body = { name, ...amounts } as Body<'changeStaticLink'>
+      return call('PUT /api/next/static-links/{id}', { path: { id: link._id }, body })
+    },
+    done: core.saved,
+    onDone: onClose,
+  })
+  return (
+    <Dialog title={`${core.change}: ${link.name}`} onClose={onClose}>
+      <Form
+        button={core.save}
+        isBusy={action.isPending}
+        error={action.error}
+        onSend={(values) => action.mutate(values)}
+      >
+        <Field label={t.name} name="name" required maxLength={120} defaultValue={link.name} />
+        <Amounts link={link} />
+      </Form>
+    </Dialog>
+  )
+}
+
+/** @param props.link what they are now */
+function Amounts({ link }: { link?: StaticLink }) {
+  const t = useTexts(texts)
+  const lang = useLang()
+  return (
+    <>
+      <div className="grid grid-cols-[1fr_7rem] gap-x-3">
+        <Field
+          label={t.amount}
+          name="amount"
+          hint={t.amountHint}
+          inputMode="decimal"
+          defaultValue={writeAmount(lang, link?.amount)}
+        />
+        <Select
+          label={t.currency}
+          name="currency"
+          disabled={link !== undefined}
+          defaultValue={link?.currency}
+          options={CURRENCIES.map((one) => [one, one] as const)}
+        />
+      </div>
+      <div className="grid grid-cols-2 gap-x-3">
+        <Field label={t.least} name="minAmount" inputMode="decimal" defaultValue={writeAmount(lang, link?.minAmount)} />
+        <Field label={t.most} name="maxAmount" inputMode="decimal" defaultValue={writeAmount(lang, link?.maxAmount)} />
+      </div>
+    </>
+  )
 }
 
 type NewProps = { till?: { _id: string; identifier: string }; onClose(): void; onDone?(): void }
@@ -125,14 +194,7 @@ export function NewStaticLink({ till, onClose, onDone = onClose }: NewProps) {
               defaultValue={till?._id}
               options={data.collectors.map(({ _id, identifier }) => [_id, identifier] as const)}
             />
-            <div className="grid grid-cols-[1fr_7rem] gap-x-3">
-              <Field label={t.amount} name="amount" hint={t.amountHint} inputMode="decimal" />
-              <Select label={t.currency} name="currency" options={CURRENCIES.map((one) => [one, one] as const)} />
-            </div>
-            <div className="grid grid-cols-2 gap-x-3">
-              <Field label={t.least} name="minAmount" inputMode="decimal" />
-              <Field label={t.most} name="maxAmount" inputMode="decimal" />
-            </div>
+            <Amounts />
           </Form>
         )}
       </Loaded>

@@ -4,8 +4,9 @@ import { useAction, useWhole } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { Check, Field, Form, Select, useAmount } from '../../kit/fields.tsx'
+import { writeAmount } from '../../kit/format.ts'
 import { Copy, Dialog, Loaded, Money, Panel } from '../../kit/parts.tsx'
-import { useCore, useTexts } from '../../texts/lang.ts'
+import { useCore, useLang, useTexts } from '../../texts/lang.ts'
 import { texts } from './texts.ts'
 
 type Button = Schemas['BuyButton']
@@ -48,8 +49,9 @@ const snippet = (id: string, word: string): string =>
 
 function Row({ button }: { button: Button }) {
   const t = useTexts(texts)
+  const core = useCore()
   const can = useCan()
-  const [ask, setAsk] = useState<'code' | 'remove' | null>(null)
+  const [ask, setAsk] = useState<'code' | 'change' | 'remove' | null>(null)
   const remove = useAction({
     run: () => call('DELETE /api/next/buy-buttons/{id}', { path: { id: button._id } }),
     done: t.done,
@@ -67,9 +69,14 @@ function Row({ button }: { button: Button }) {
           {t.code}
         </button>
         {can('buttons.write') && (
-          <button type="button" className="btn" onClick={() => setAsk('remove')}>
-            {t.remove}
-          </button>
+          <>
+            <button type="button" className="btn" onClick={() => setAsk('change')}>
+              {core.change}
+            </button>
+            <button type="button" className="btn" onClick={() => setAsk('remove')}>
+              {t.remove}
+            </button>
+          </>
         )}
       </div>
       {ask === 'code' && (
@@ -79,6 +86,7 @@ function Row({ button }: { button: Button }) {
           <Copy text={code} />
         </Dialog>
       )}
+      {ask === 'change' && <ButtonDialog button={button} onClose={() => setAsk(null)} onDone={() => setAsk(null)} />}
       {ask === 'remove' && (
         <Dialog title={t.remove} onClose={() => setAsk(null)}>
           <Form
@@ -96,39 +104,68 @@ function Row({ button }: { button: Button }) {
   )
 }
 
-export function NewButton({ onClose, onDone = onClose }: { onClose(): void; onDone?(): void }) {
+export const NewButton = ({ onClose, onDone = onClose }: { onClose(): void; onDone?(): void }) => (
+  <ButtonDialog onClose={onClose} onDone={onDone} />
+)
+
+/** @param props.button the one to change; its code on the website stays. Else a new one is made */
+function ButtonDialog({ button, onClose, onDone }: { button?: Button; onClose(): void; onDone(): void }) {
   const t = useTexts(texts)
   const core = useCore()
   const query = useCompanyQuery()
+  const lang = useLang()
   const readAmount = useAmount()
   const action = useAction({
-    run: async ({ price = '', pagePrice, ...values }: Record<string, string>) =>
-      call('POST /api/next/buy-buttons', {
-        body: {
-          ...values,
-          price: readAmount(price),
-          pagePrice: pagePrice !== undefined,
-        } as Body<'createBuyButton'>,
-        query,
-      }),
+    run: async ({ price = '', pagePrice, ...values }: Record<string, string>): Promise<unknown> => {
+      const given = { ...values, price: readAmount(price), pagePrice: pagePrice !== undefined }
+      const body = given as unknown as Body<'createBuyButton'>
+      return button
+        ? call('PUT /api/next/buy-buttons/{id}', { path: { id: button._id }, body })
+        : call('POST /api/next/buy-buttons', { body, query })
+    },
     done: core.saved,
     onDone,
   })
   return (
-    <Dialog title={t.addButton} onClose={onClose}>
+    <Dialog title={button ? `${core.change}: ${button.name}` : t.addButton} onClose={onClose}>
       <Form
-        button={t.addButton}
+        button={button ? core.save : t.addButton}
         isBusy={action.isPending}
         error={action.error}
         onSend={(values) => action.mutate(values)}
       >
-        <Field label={t.name} name="name" required maxLength={100} />
-        <Field label={t.website} name="websiteUrl" type="url" required maxLength={2048} placeholder="https://" />
+        <Field label={t.name} name="name" required maxLength={100} defaultValue={button?.name} />
+        <Field
+          label={t.website}
+          name="websiteUrl"
+          type="url"
+          required
+          maxLength={2048}
+          placeholder="https://"
+          defaultValue={button?.websiteUrl}
+        />
         <div className="grid grid-cols-[1fr_7rem] gap-x-3">
-          <Field label={t.price} name="price" required inputMode="decimal" />
-          <Select label={t.currency} name="currency" options={CURRENCIES.map((one) => [one, one] as const)} />
+          <Field
+            label={t.price}
+            name="price"
+            required
+            inputMode="decimal"
+            defaultValue={writeAmount(lang, button?.price)}
+          />
+          <Select
+            label={t.currency}
+            name="currency"
+            defaultValue={button?.currency}
+            options={CURRENCIES.map((one) => [one, one] as const)}
+          />
         </div>
-        <Check label={t.pagePrice} hint={t.pagePriceHint} name="pagePrice" value="on" />
+        <Check
+          label={t.pagePrice}
+          hint={t.pagePriceHint}
+          name="pagePrice"
+          value="on"
+          defaultChecked={button?.pagePrice}
+        />
       </Form>
     </Dialog>
   )
