@@ -59,6 +59,19 @@ test('webhooks test praises nothing where nothing listens', async () => {
   assert.match(nowhere.err, /^nowhere:4000\/ cannot be reached: .+\. Start the receiver, or check the address\.\n$/)
 })
 
+test('webhooks test praises no receiver that refuses everything, and asks about its secret', async () => {
+  const server = createServer(
+    (request, response) => void request.resume().on('end', () => response.writeHead(401).end()),
+  )
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { code, out } = await tryReceiver(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
+  server.close()
+  assert.equal(code, 1)
+  assert.match(out, /WRONG takes a good webhook\n +It answered 401 .+ this secret, which ends in .{5}\?\n/)
+  assert.doesNotMatch(out, /good +refuses/)
+  assert.match(out, /– +refuses a changed body: not tried, for it takes no good webhook\n/)
+})
+
 type Fate = 'answer' | 'close'
 
 /** Takes good webhooks; does `fate` with the rest. `breaksForGood`: nothing is answered after the first close. */
