@@ -79,7 +79,13 @@ function Card({ user }: { user: User }) {
       </p>
       <p className="text-sm text-soft">{wordFor(t.means, user.role)}</p>
       <p className="mt-2 text-sm text-soft">
-        {t.last} {user.lastConnection ? <Time at={user.lastConnection} ago /> : t.never}
+        {user.lastConnection ? (
+          <>
+            {t.last} <Time at={user.lastConnection} ago />
+          </>
+        ) : (
+          t.never
+        )}
       </p>
       {!isMe && <PersonActions user={user} />}
     </article>
