@@ -142,7 +142,7 @@ function Code({ made, onClose }: { made: Made; onClose(): void }) {
   const t = useTexts(texts)
   const address = `${location.origin}/till`
   return (
-    <Dialog title={`${t.codeTitle}: ${made.name}`} onClose={onClose} isOnce>
+    <Dialog title={`${t.codeTitle}: ${made.name}`} onClose={onClose}>
       <p className="mb-4">{t.codeText(address)}</p>
       <p className="mb-3 text-center font-mono text-3xl font-semibold tracking-widest">{made.enrolmentCode}</p>
       {/* after the # nothing is sent to a server or written into a log */}
