@@ -69,6 +69,26 @@ test('who is signed out while working is told so on the login, and comes back to
   await context.close()
 })
 
+test('the address of a shop is corrected, and a line of it can be taken away', async () => {
+  const point = { name: 'Harbor', street: 'Wrong street 1', city: 'Nice', country: 'FR' }
+  assert.equal((await manager.client.post('sales-points', point)).status, 200)
+  const { page, context } = await enterOffice(browser, service.baseUrl, {
+    email: manager.email,
+    path: '/shop?tab=tills',
+  })
+  await page.locator('li', { hasText: 'Harbor' }).getByRole('button', { name: 'Change' }).click()
+  const dialog = page.getByRole('dialog')
+  assert.equal(await dialog.getByLabel('City').inputValue(), 'Nice')
+  await dialog.getByLabel('Name').fill('Harbour')
+  await dialog.getByLabel('Street').fill('')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Harbour').first().waitFor()
+  const { data } = await manager.client.get<{ salesPoints: Record<string, unknown>[] }>('sales-points')
+  const harbour = data.salesPoints.find(({ name }) => name === 'Harbour')
+  assert.deepEqual([harbour?.street, harbour?.city, harbour?.country], [null, 'Nice', 'FR'])
+  await context.close()
+})
+
 test('a buy button changes its price and keeps its code', async () => {
   const { page, context } = await enterOffice(browser, service.baseUrl, {
     email: manager.email,

@@ -11,10 +11,12 @@ import { texts as staticTexts } from '../links/static-texts.ts'
 import { texts } from './texts.ts'
 
 type Till = Schemas['Collector']
-type Ask = 'point' | 'till' | null
+type Point = Schemas['SalesPoint']
+type Ask = 'point' | 'till' | Point | null
 
 export function Tills() {
   const t = useTexts(texts)
+  const core = useCore()
   const can = useCan()
   const company = useCompanyQuery()
   const [ask, setAsk] = useState<Ask>(null)
@@ -38,11 +40,18 @@ export function Tills() {
           {(data) => (
             <ul className="space-y-2">
               {data.salesPoints.map((point) => (
-                <li key={point._id}>
-                  <strong className="break-words">{point.name}</strong>
-                  <span className="block text-sm text-soft">
-                    {[point.street, point.zipCode, point.city, point.country].filter(Boolean).join(', ')}
+                <li key={point._id} className="flex items-start justify-between gap-3">
+                  <span className="min-w-0">
+                    <strong className="break-words">{point.name}</strong>
+                    <span className="block text-sm text-soft">
+                      {[point.street, point.zipCode, point.city, point.country].filter(Boolean).join(', ')}
+                    </span>
                   </span>
+                  {can('tills.write') && (
+                    <button type="button" className="btn" onClick={() => setAsk(point)}>
+                      {core.change}
+                    </button>
+                  )}
                 </li>
               ))}
             </ul>
@@ -62,7 +71,8 @@ export function Tills() {
           )}
         </Loaded>
       </Panel>
-      {ask === 'point' && <NewPoint onClose={() => setAsk(null)} />}
+      {ask === 'point' && <PointDialog onClose={() => setAsk(null)} />}
+      {ask !== null && typeof ask === 'object' && <PointDialog point={ask} onClose={() => setAsk(null)} />}
       {ask === 'till' && <NewTill points={points.data?.salesPoints ?? []} onClose={() => setAsk(null)} />}
     </div>
   )
@@ -158,29 +168,49 @@ function Cashiers({ till, onClose }: { till: Till; onClose(): void }) {
   )
 }
 
-function NewPoint({ onClose }: { onClose(): void }) {
+/** @param props.point the one to change; else a new one is made */
+function PointDialog({ point, onClose }: { point?: Point; onClose(): void }) {
   const t = useTexts(texts)
   const core = useCore()
   const query = useCompanyQuery()
   const action = useAction({
-    run: (values: Record<string, string>) =>
-      call('POST /api/next/sales-points', { body: values as unknown as Body<'createSalesPoint'>, query }),
+    run: (values: Record<string, string>): Promise<unknown> => {
+      const body = values as unknown as Body<'createSalesPoint'>
+      if (!point) return call('POST /api/next/sales-points', { body, query })
+      const whole = { street: null, zipCode: null, city: null, ...body }
+      return call('PUT /api/next/sales-points/{id}', { path: { id: point._id }, body: whole })
+    },
     done: core.saved,
     onDone: onClose,
   })
   return (
-    <Dialog title={t.addPoint} onClose={onClose}>
+    <Dialog title={point ? `${core.change}: ${point.name}` : t.addPoint} onClose={onClose}>
       <Form
-        button={t.addPoint}
+        button={point ? core.save : t.addPoint}
         isBusy={action.isPending}
         error={action.error}
         onSend={(values) => action.mutate(values)}
       >
-        <Field label={t.name} name="name" required maxLength={100} />
-        <Field label={`${t.street} (${core.optional})`} name="street" maxLength={200} />
+        <Field label={t.name} name="name" required maxLength={100} defaultValue={point?.name} />
+        <Field
+          label={`${t.street} (${core.optional})`}
+          name="street"
+          maxLength={200}
+          defaultValue={point?.street ?? undefined}
+        />
         <div className="grid grid-cols-[8rem_1fr] gap-x-4">
-          <Field label={`${t.zip} (${core.optional})`} name="zipCode" maxLength={20} />
-          <Field label={`${t.city} (${core.optional})`} name="city" maxLength={100} />
+          <Field
+            label={`${t.zip} (${core.optional})`}
+            name="zipCode"
+            maxLength={20}
+            defaultValue={point?.zipCode ?? undefined}
+          />
+          <Field
+            label={`${t.city} (${core.optional})`}
+            name="city"
+            maxLength={100}
+            defaultValue={point?.city ?? undefined}
+          />
         </div>
       </Form>
     </Dialog>
