@@ -43,6 +43,9 @@ export function RefundList() {
   )
 }
 
+/** A settled refund needs no provider's word such as REFUND_SUCCESS below the sentence that says the same. */
+const isSaid = ({ status, message }: Refund): boolean => status === 'settled' && /^[A-Z_]+$/.test(message ?? '')
+
 /** Only then its last message says what is wrong; else it is news, or what a person wrote. */
 const isStuck = ({ status }: Refund): boolean => ['ready', 'refused', 'rejected'].includes(status)
 
@@ -72,7 +75,7 @@ function Card({ refund }: { refund: Refund }) {
       <p className="mb-3 text-sm">
         {wordFor(t.means, refund.status)} {refund.approvalReason === 'limit' && t.limit}
       </p>
-      {refund.message && (
+      {refund.message && !isSaid(refund) && (
         <p className={`mb-3 text-sm break-words ${isStuck(refund) ? 'text-bad' : 'text-soft'}`}>{refund.message}</p>
       )}
       {rows.length > 0 && (
