@@ -21,7 +21,13 @@ export function BooksCheck() {
   return (
     <Panel
       title={t.check}
-      actions={check.data && <Badge tone={check.data.ok ? 'good' : 'bad'}>{check.data.ok ? t.right : t.stopped}</Badge>}
+      actions={
+        check.data &&
+        // right is only what was checked
+        (check.data.checkedAt || !check.data.ok) && (
+          <Badge tone={check.data.ok ? 'good' : 'bad'}>{check.data.ok ? t.right : t.stopped}</Badge>
+        )
+      }
     >
       <Loaded query={check}>
         {({ checkedAt, hold }) => (

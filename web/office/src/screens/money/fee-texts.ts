@@ -17,7 +17,7 @@ export const feeTexts = defineTexts(
     right: 'The books are right',
     stopped: 'Payouts wait',
     last: 'Last checked',
-    notYet: 'Not checked yet: there is nothing to check before the first order.',
+    notYet: 'Not checked yet. The first check follows within an hour of the first order.',
     text: 'Every hour, and again before each refund and payout, the books are compared with what happened.',
     hold: {
       difference: 'The books differ from what happened. Refunds and payouts wait; the operator was alerted.',
@@ -49,7 +49,7 @@ export const feeTexts = defineTexts(
       right: 'Les comptes sont justes',
       stopped: 'Versements en attente',
       last: 'Dernier contrôle :',
-      notYet: 'Pas encore contrôlés : il n’y a rien à contrôler avant la première commande.',
+      notYet: 'Pas encore contrôlés. Le premier contrôle suit la première commande dans l’heure.',
       text: 'Chaque heure, et avant chaque remboursement ou versement, les comptes sont comparés aux faits.',
       hold: {
         difference:
@@ -82,7 +82,7 @@ export const feeTexts = defineTexts(
       right: 'Die Bücher stimmen',
       stopped: 'Auszahlungen warten',
       last: 'Zuletzt geprüft',
-      notYet: 'Noch nicht geprüft: Vor der ersten Bestellung gibt es nichts zu prüfen.',
+      notYet: 'Noch nicht geprüft. Die erste Prüfung folgt spätestens eine Stunde nach der ersten Bestellung.',
       text: 'Jede Stunde und vor jeder Erstattung und Auszahlung werden die Bücher mit den Tatsachen verglichen.',
       hold: {
         difference:
@@ -115,7 +115,7 @@ export const feeTexts = defineTexts(
       right: 'La contabilidad cuadra',
       stopped: 'Pagos en espera',
       last: 'Último control:',
-      notYet: 'Sin controlar todavía: antes del primer pedido no hay nada que controlar.',
+      notYet: 'Sin controlar todavía. El primer control llega en la hora siguiente al primer pedido.',
       text: 'Cada hora, y antes de cada reembolso o liquidación, la contabilidad se compara con los hechos.',
       hold: {
         difference:
@@ -147,7 +147,7 @@ export const feeTexts = defineTexts(
       right: 'I conti tornano',
       stopped: 'Versamenti in attesa',
       last: 'Ultimo controllo:',
-      notYet: 'Non ancora controllati: prima del primo ordine non c’è nulla da controllare.',
+      notYet: 'Non ancora controllati. Il primo controllo segue entro un’ora dal primo ordine.',
       text: 'Ogni ora, e prima di ogni rimborso o versamento, i conti si confrontano con i fatti.',
       hold: {
         difference: 'I conti differiscono dai fatti. Rimborsi e versamenti attendono; l’operatore è avvisato.',
