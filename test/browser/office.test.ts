@@ -89,6 +89,27 @@ test('the address of a shop is corrected, and a line of it can be taken away', a
   await context.close()
 })
 
+test('a double click makes one order, and without a connection none is made, then or later', async () => {
+  const { page, context } = await enterOffice(browser, service.baseUrl, { email: manager.email, path: '/orders/new' })
+  const count = async (): Promise<number> =>
+    (await manager.client.get<{ total: number }>('confirm_conversion')).data.total
+  const before = await count()
+  await page.getByLabel('Amount').fill('3')
+  await page.getByRole('button', { name: 'Create the order' }).dblclick()
+  await page.getByRole('heading', { name: 'Ready to be paid' }).waitFor()
+  assert.equal(await count(), before + 1)
+  await page.getByRole('button', { name: 'Another one' }).click()
+  await page.getByLabel('Amount').fill('4')
+  await context.setOffline(true)
+  await page.getByRole('button', { name: 'Create the order' }).click()
+  await page.getByRole('alert').getByText('connection').first().waitFor()
+  await context.setOffline(false)
+  await page.getByRole('button', { name: 'Create the order' }).click()
+  await page.getByRole('heading', { name: 'Ready to be paid' }).waitFor()
+  assert.equal(await count(), before + 2)
+  await context.close()
+})
+
 test('a buy button changes its price and keeps its code', async () => {
   const { page, context } = await enterOffice(browser, service.baseUrl, {
     email: manager.email,

@@ -1,4 +1,12 @@
-import { keepPreviousData, QueryClient, type UseQueryResult, useMutation, useQuery } from '@tanstack/react-query'
+import {
+  keepPreviousData,
+  type MutateOptions,
+  QueryClient,
+  type UseQueryResult,
+  useMutation,
+  useQuery,
+} from '@tanstack/react-query'
+import { useRef } from 'react'
 import { say } from '../kit/toasts.tsx'
 import { ApiError, type Args, call, type Route } from './call.ts'
 import { joinPages, PAGE } from './pages.ts'
@@ -9,6 +17,8 @@ export const queryClient = new QueryClient({
       staleTime: 2000,
       retry: (count, error) => error instanceof ApiError && (error.status === 0 || error.status >= 500) && count < 2,
     },
+    // without a connection it fails at once: what waited would be done behind the back of who left the page
+    mutations: { networkMode: 'always' },
   },
 })
 
@@ -58,15 +68,33 @@ export function useAction<Input, Output>({ run, done, undo, onDone }: Action<Inp
       ?.run(input)
       .then(() => queryClient.invalidateQueries())
       .catch((error: unknown) => say(error instanceof Error ? error.message : String(error)))
-  return useMutation<Output, Error, Input>({
-    mutationFn: run,
+  const running = useRef(new Set<string>())
+  const { mutate: start, ...action } = useMutation<Output, Error, Input>({
+    mutationFn: async (input) => {
+      try {
+        return await run(input)
+      } finally {
+        running.current.delete(keyOf(input))
+      }
+    },
     onSuccess: async (output, input) => {
       if (done !== undefined) say(done, undo ? { word: undo.word, run: () => back(input) } : null)
       onDone?.(output)
       await queryClient.invalidateQueries()
     },
   })
+  /** The second click of a double click comes before the button is disabled: the same is not done twice at a time. */
+  const mutate = (input: Input, options?: MutateOptions<Output, Error, Input>): void => {
+    const key = keyOf(input)
+    if (running.current.has(key)) return
+    running.current.add(key)
+    const begin = start as (input: Input, options?: MutateOptions<Output, Error, Input>) => void
+    begin(input, options)
+  }
+  return { ...action, mutate }
 }
+
+const keyOf = (input: unknown): string => JSON.stringify(input) ?? ''
 
 /** A given-up question for a code is no failure. */
 export const isGivenUp = (error: unknown): boolean =>
