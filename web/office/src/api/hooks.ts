@@ -94,7 +94,11 @@ export function useAction<Input, Output>({ run, done, undo, onDone }: Action<Inp
   return { ...action, mutate }
 }
 
-const keyOf = (input: unknown): string => JSON.stringify(input) ?? ''
+/** Values by what they say; a form or a file by being one, for they hold themselves. */
+function keyOf(input: unknown): string {
+  const isPlain = typeof input !== 'object' || input === null || Object.getPrototypeOf(input) === Object.prototype
+  return isPlain || Array.isArray(input) ? (JSON.stringify(input) ?? '') : 'element'
+}
 
 /** A given-up question for a code is no failure. */
 export const isGivenUp = (error: unknown): boolean =>

@@ -80,7 +80,13 @@ function Drop({ account, onClose }: { account: Account; onClose(): void }) {
   const word = account.channel === 'crypto' ? t.dropWallet : t.drop
   return (
     <Dialog title={word} onClose={onClose}>
-      <Form button={word} tone="bad" isBusy={action.isPending} error={action.error} onSend={() => action.mutate(undefined)}>
+      <Form
+        button={word}
+        tone="bad"
+        isBusy={action.isPending}
+        error={action.error}
+        onSend={() => action.mutate(undefined)}
+      >
         <p className="mb-4">{t.dropText}</p>
       </Form>
     </Dialog>
