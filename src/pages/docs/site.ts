@@ -131,10 +131,12 @@ function menu(pages: readonly DocPage[], current: DocPage): string {
 
 export const hrefOf = (path: string): string => (path === 'index' ? '/docs' : `/docs/${path}`)
 
+const titleOf = ({ title }: DocPage): string => (title === 'Comptoir' ? title : `${title} – Comptoir`)
+
 /** A whole HTML page. */
 export const renderPage = (page: DocPage, pages: readonly DocPage[]): string => `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
-<title>${escapeHtml(page.title)} – Comptoir</title><link rel="stylesheet" href="/docs/site.css"><script src="/docs/site.js" defer></script></head>
+<title>${escapeHtml(titleOf(page))}</title><link rel="stylesheet" href="/docs/site.css"><script src="/docs/site.js" defer></script></head>
 <body><a class="skip" href="#main">To the text</a><header><a class="home" href="/docs">Comptoir</a>
 <form role="search" action="/docs/search"><label><span class="hidden">Search</span><input type="search" name="q" placeholder="Search" autocomplete="off"></label></form></header>
 <div class="frame"><nav aria-label="Documentation"><details open><summary>Menu</summary>${menu(pages, page)}</details></nav>
