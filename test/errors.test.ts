@@ -11,7 +11,7 @@ import { acceptOrder } from '../src/payments/accept/accept-order.ts'
 import { openRates } from '../src/rates/rate-service.ts'
 import { freePort } from './harness/free-port.ts'
 import { openChannels } from './harness/one-channel-set.ts'
-import { type Answer, type Merchant, startTestService, type TestService } from './harness/service.ts'
+import { type Answer, callService, type Merchant, startTestService, type TestService } from './harness/service.ts'
 
 let host: TestService
 let merchant: Merchant
@@ -152,7 +152,7 @@ test('INTERNAL_ERROR: a bug is answered without internals and logged whole', asy
   const broken = await startTestService()
   try {
     await broken.db.run(sql`alter table orders rename to orders_gone`)
-    const answer = await broken.call('GET', 'status/abc')
+    const answer = await callService(broken.baseUrl, 'GET', 'status/abc')
     assert.deepEqual([answer.status, answer.error.code], [500, 'INTERNAL_ERROR'])
     assert.equal(/orders|relation|select|\.ts/i.test(answer.text.replace(/"message":"[^"]*"/, '')), false)
     assert.ok(broken.logLines.join('').includes('orders'))

@@ -81,7 +81,7 @@ async function restore(): Promise<void> {
 }
 
 async function reconcile() {
-  const mining = setInterval(() => void chain.mine(), 300)
+  const mining = setInterval(() => void chain.mine().catch(() => {}), 300)
   const { code, out, err } = await runOperator(['reconcile', '--json'], operator())
   clearInterval(mining)
   assert.notEqual(out, '', err)

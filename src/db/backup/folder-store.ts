@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { access, constants, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { ownAt } from '../../kernel/json.ts'
 import { BackupFault } from './sealed.ts'
 import { type BackupStore, type Content, isBackupName } from './store.ts'
 
@@ -40,7 +41,7 @@ const WHY: Readonly<Record<string, string>> = {
 /** What a disk refuses, as a sentence; anything else as it is. @param lost what that means for the operator */
 export function diskFault(error: unknown, folder: string, lost: string): unknown {
   const { code = '', path } = error as NodeJS.ErrnoException
-  const why = WHY[code]
+  const why = ownAt(WHY, code)
   const place = path === undefined || path.startsWith(folder) ? folder : path
   return why === undefined ? error : new BackupFault(`${place} cannot be used: ${why}. ${lost}`, { cause: error })
 }
