@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { resealKycs } from '../src/compliance/payer-erasure.ts'
+import { openPayerKeys } from '../src/compliance/payer-key.ts'
 import { sql } from '../src/db/db.ts'
 import { openVault } from '../src/kernel/vault.ts'
-import { registerManager, waitForMail } from './harness/accounts.ts'
-import { type KycWorld, newPayer, openKycWorld, readPage } from './harness/kyc-world.ts'
-import { eventually, TEST_MASTER_KEY } from './harness/service.ts'
+import { Client, registerManager, waitForMail } from './harness/accounts.ts'
+import { DEAD_CHAIN, type KycWorld, newPayer, openKycWorld, readPage } from './harness/kyc-world.ts'
+import { eventually, startTestService, TEST_MASTER_KEY } from './harness/service.ts'
 
 let world: KycWorld
 
@@ -408,4 +409,32 @@ test('under a new master key a payer is still known', async () => {
   )
   assert.equal(back.open(rows[0]?.sealed ?? '', `kyc:${id}:email`), payer)
   assert.equal((await world.accept(await world.createOrder('1500'), { payerEmail: payer })).status, 200)
+})
+
+test('while a change of the master key is under way, a payer is known, counted and erased all the same', async () => {
+  const { id, url, payer, code } = await makeApproved()
+  const { payer: forgotten } = await makeApproved()
+  const stranger = newPayer()
+  assert.equal((await world.accept(await world.createOrder('600'), { payerEmail: stranger })).status, 200)
+  const { connectionString, config } = world.host
+  const vault = openVault(Buffer.alloc(32, 9), [TEST_MASTER_KEY])
+  const node = await startTestService({ env: DEAD_CHAIN, connectionString, vault })
+  try {
+    const boss = new Client(node.baseUrl)
+    for (const [name, cookie] of world.boss.client.cookies) boss.cookies.set(name, cookie)
+    boss.token = (await boss.post<{ token: string }>('auth/refresh-token')).data.token
+    const accept = async (euro: string, payerEmail: string) =>
+      boss.post(`confirm_conversion/accept/${await world.createOrder(euro)}`, { paymentChannel: 'crypto', payerEmail })
+    assert.equal((await readPage(url.replace(config.baseUrl, node.baseUrl))).status, 200)
+    assert.equal((await accept('1500', forgotten)).status, 200)
+    assert.equal((await accept('600', stranger)).error?.code, 'KYC_REQUIRED')
+    assert.equal((await boss.call('DELETE', `confirm_conversion/payer-information/${code}`)).status, 200)
+    assert.deepEqual((await world.read(id)).payer, { email: null })
+    assert.equal((await accept('1500', payer)).status, 200, 'the decision stays')
+    const rows = await node.db.many(sql`
+      select 1 from kyc_records where payer_key = ${openPayerKeys(openVault(TEST_MASTER_KEY))(payer).present}`)
+    assert.equal(rows.length, 0, 'without an e-mail it is found under the new key alone')
+  } finally {
+    await node.stop()
+  }
 })

@@ -24,7 +24,7 @@ export function openCompliance(
   return {
     ...{ db, vault, clock, payers, links, audit },
     provider: openIdentityProvider(ground),
-    payerKeyOf: openPayerKeys(vault),
+    payerKeysOf: openPayerKeys(vault),
     signals: { look: () => {} },
     onDelivery: wake,
     askPayer: openAskPayer({ mailer, links }),

@@ -54,7 +54,9 @@ function keyWords({ sealPrefixes: [present, ...previous] }: Claimed, used: reado
   return `${fine} ${isUsed ? 'MASTER_KEY_PREVIOUS is still needed: the service seals its values again.' : NOT_NEEDED}`
 }
 
-const NOT_NEEDED = 'Secrets no longer need MASTER_KEY_PREVIOUS; keep it for two days more, and for old backups.'
+const NOT_NEEDED =
+  'Secrets no longer need MASTER_KEY_PREVIOUS. Without it, links in mails sent before the change, recovery codes made before it and ' +
+  'PINs not used since stop working. Keep it for two days at least, and for old backups.'
 
 /** Database, mode, key, schema, clock: checked before the start writes anything. */
 function databaseChecks(connectionString: string, claimed: Claimed): Check[] {

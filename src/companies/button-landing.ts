@@ -1,7 +1,7 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Tx } from '../db/db.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { newId, newOrderCode } from '../kernel/ids.ts'
+import { openHmac, type Vault } from '../kernel/vault.ts'
 import type { ButtonSession, BuyButton } from './button-queries.ts'
 import * as queries from './button-queries.ts'
 import { type ButtonDeps, readCallback, readPrice } from './button-service.ts'
@@ -121,12 +121,19 @@ export async function openServerSession({ db }: ButtonDeps, code: string): Promi
 const PREFIX = 'bst_'
 
 /** What a page may end its own session with, and nothing else: HMAC-SHA-256 of the session's id. */
-export const sessionTokenOf = (key: Buffer, id: string): string =>
-  PREFIX + createHmac('sha256', key).update(`button-session:${id}`).digest('base64url')
+export type SessionTokens = {
+  of(id: string): string
+  /** @param authorization the header as it came */
+  isBorneBy(id: string, authorization: string | undefined): boolean
+}
 
-/** @param authorization the header as it came */
-export function bearsSessionToken(key: Buffer, id: string, authorization: string | undefined): boolean {
-  const given = Buffer.from(/^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1] ?? '')
-  const expected = Buffer.from(sessionTokenOf(key, id))
-  return given.length === expected.length && timingSafeEqual(given, expected)
+export function openSessionTokens(vault: Vault): SessionTokens {
+  const tokens = openHmac(vault, 'button-session', 'base64url')
+  return {
+    of: (id) => PREFIX + tokens.of(`button-session:${id}`),
+    isBorneBy(id, authorization) {
+      const given = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1] ?? ''
+      return given.startsWith(PREFIX) && tokens.fits(`button-session:${id}`, given.slice(PREFIX.length))
+    },
+  }
 }

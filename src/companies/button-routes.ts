@@ -4,7 +4,7 @@ import { Envelope, ok, refTo } from '../http/envelope.ts'
 import { contextOf } from '../http/request-context.ts'
 import { Type } from '../kernel/schema.ts'
 import type { Vault } from '../kernel/vault.ts'
-import { bearsSessionToken } from './button-landing.ts'
+import { openSessionTokens } from './button-landing.ts'
 import * as service from './button-service.ts'
 import * as schemas from './company-schemas.ts'
 
@@ -110,7 +110,7 @@ export const buttonSessionRoutes: FastifyPluginAsyncTypebox<service.ButtonDeps &
   app,
   deps,
 ) => {
-  const sessionKey = deps.vault.derive('button-session')
+  const sessionTokens = openSessionTokens(deps.vault)
   app.post(
     '/buy-button/sessions',
     {
@@ -178,7 +178,7 @@ export const buttonSessionRoutes: FastifyPluginAsyncTypebox<service.ButtonDeps &
     async (request) => {
       const { headers, params } = request
       // the buyer's own page ends its session with the token that it was given
-      if (bearsSessionToken(sessionKey, params.id, headers.authorization)) await service.endOwnSession(deps, params.id)
+      if (sessionTokens.isBorneBy(params.id, headers.authorization)) await service.endOwnSession(deps, params.id)
       else await service.endSession(deps, actorOf(request), params.id)
       return ok(null)
     },

@@ -1,5 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
-import type { Vault } from '../kernel/vault.ts'
+import { openHmac, type Vault } from '../kernel/vault.ts'
 
 /** Links to the page where a payer goes through a check for one order. */
 export type KycLinks = {
@@ -9,14 +8,9 @@ export type KycLinks = {
 }
 
 export function openKycLinks({ vault, payUrl }: { vault: Vault; payUrl: string }): KycLinks {
-  const key = vault.derive('kyc-link')
-  const tokenOf = (orderCode: string, kycId: string): string =>
-    createHmac('sha256', key).update(`${orderCode}:${kycId}`).digest('base64url')
+  const tokens = openHmac(vault, 'kyc-link', 'base64url')
   return {
-    urlOf: (orderCode, kycId) => `${payUrl}/kyc?code=${orderCode}&token=${tokenOf(orderCode, kycId)}`,
-    fits(orderCode, kycId, token) {
-      const [expected, given] = [Buffer.from(tokenOf(orderCode, kycId)), Buffer.from(token)]
-      return expected.length === given.length && timingSafeEqual(expected, given)
-    },
+    urlOf: (orderCode, kycId) => `${payUrl}/kyc?code=${orderCode}&token=${tokens.of(`${orderCode}:${kycId}`)}`,
+    fits: (orderCode, kycId, token) => tokens.fits(`${orderCode}:${kycId}`, token),
   }
 }

@@ -1,6 +1,7 @@
 import { type Queryable, sql, type Tx, unnamed } from '../db/db.ts'
 import type { PollTopic } from '../db/polling.ts'
 import type { Kyc, KycState, KycStatus } from './kyc.ts'
+import type { PayerKeys } from './payer-key.ts'
 
 type Row = Omit<Kyc, 'spendingLimit' | 'eddLimit'> & {
   spendingLimitAmount: string | null
@@ -21,12 +22,32 @@ const toKyc = ({ spendingLimitAmount, eddLimitAmount, ...row }: Row): Kyc => ({
 
 export type PayerName = { companyId: string; payerKey: string }
 
-/** Locked until the transaction ends, so that of a payer's concurrent orders the second sees the first one's amount. */
-export async function lockPayer(tx: Tx, { companyId, payerKey }: PayerName): Promise<void> {
+/**
+ * Locked until the transaction ends, so that of a payer's concurrent orders the second sees the first one's amount.
+ * Under all keys, for nodes whose master keys differ; what is stored under an earlier one moves to the present one.
+ */
+export async function lockPayer(tx: Tx, companyId: string, { present, all }: PayerKeys): Promise<PayerName> {
+  const keys = [...all].sort()
   await tx.run(sql`
-    insert into kyc_payers (company_id, payer_key) values (${companyId}, ${payerKey}) on conflict do nothing`)
+    insert into kyc_payers (company_id, payer_key) select ${companyId}, unnest(${keys}::text[]) on conflict do nothing`)
   await tx.run(sql`
-    select 1 from kyc_payers where company_id = ${companyId} and payer_key = ${payerKey} for update`)
+    select 1 from kyc_payers where company_id = ${companyId} and payer_key = any(${keys}::text[])
+    order by payer_key for update`)
+  const earlier = keys.filter((key) => key !== present)
+  if (earlier.length > 0) await movePayer(tx, companyId, { present, earlier })
+  return { companyId, payerKey: present }
+}
+
+/** A check stays where it is when the payer has one under the present key, too. */
+async function movePayer(tx: Tx, companyId: string, { present, earlier }: { present: string; earlier: string[] }) {
+  await tx.run(sql`
+    update kyc_records set payer_key = ${present} where company_id = ${companyId} and id = (
+      select id from kyc_records where company_id = ${companyId} and payer_key = any(${earlier}::text[])
+      order by created_at limit 1)
+    and not exists (select 1 from kyc_records where company_id = ${companyId} and payer_key = ${present})`)
+  await tx.run(sql`
+    update kyc_spendings set payer_key = ${present}
+    where company_id = ${companyId} and payer_key = any(${earlier}::text[])`)
 }
 
 export async function lockKycOfPayer(tx: Tx, { companyId, payerKey }: PayerName): Promise<Kyc | undefined> {

@@ -14,7 +14,7 @@ import type { IdentityProvider } from './identity-provider.ts'
 import { isOpenCheck, type Kyc, type KycState } from './kyc.ts'
 import type { KycLinks } from './kyc-links.ts'
 import * as queries from './kyc-queries.ts'
-import { type PayerKeyOf, sealContext } from './payer-key.ts'
+import { type PayerKeysOf, sealContext } from './payer-key.ts'
 
 export type KycDeps = {
   db: Db
@@ -24,7 +24,7 @@ export type KycDeps = {
   provider: IdentityProvider
   links: KycLinks
   audit: Audit
-  payerKeyOf: PayerKeyOf
+  payerKeysOf: PayerKeysOf
   /** Wakes the workers, which set it. */
   signals: { look(): void }
   /** A webhook was written for this company. */
@@ -121,8 +121,7 @@ export async function askCheck(
   order: Order,
   { email, ...cause }: Cause & { email: string },
 ): Promise<Kyc> {
-  const payer = { companyId: order.companyId, payerKey: deps.payerKeyOf(email) }
-  await queries.lockPayer(tx, payer)
+  const payer = await queries.lockPayer(tx, order.companyId, deps.payerKeysOf(email))
   const now = new Date(deps.clock())
   const known = await queries.lockKycOfPayer(tx, payer)
   const id = newId(now.getTime())

@@ -9,10 +9,10 @@ import * as queries from './payer-queries.ts'
 export type ForgetPayer = (tx: Tx, order: Order, email: string | null) => Promise<void>
 
 export function openForgetPayer({ vault }: { vault: Vault }): ForgetPayer {
-  const payerKeyOf = openPayerKeys(vault)
+  const payerKeysOf = openPayerKeys(vault)
   return async (tx, order, email) => {
     await queries.eraseKycEmailOfOrder(tx, order.companyId, order.id)
-    if (email !== null) await queries.eraseKycEmail(tx, { companyId: order.companyId, payerKey: payerKeyOf(email) })
+    if (email !== null) await queries.eraseKycEmail(tx, order.companyId, payerKeysOf(email))
   }
 }
 
@@ -27,12 +27,12 @@ export const eraseKycsOlderThan = ({ db, clock }: { db: Db; clock: Clock }, days
  * @returns how many were resealed
  */
 export async function resealKycs({ db, vault }: { db: Db; vault: Vault }): Promise<number> {
-  const payerKeyOf = openPayerKeys(vault)
+  const payerKeysOf = openPayerKeys(vault)
   const rows = await queries.listKycsSealedOtherwise(db, vault.sealPrefix, 200)
   for (const row of rows) {
     const context = sealContext(row.id)
     const email = vault.open(row.sealed, context)
-    const next = { sealed: vault.seal(email, context), payerKey: payerKeyOf(email) }
+    const next = { sealed: vault.seal(email, context), payerKey: payerKeysOf(email).present }
     await db.tx((tx) => queries.updateKycSeal(tx, row, next))
   }
   return rows.length

@@ -98,8 +98,7 @@ export function openPayerGate(deps: KycDeps): PayerGate {
     if (email === null) {
       return worth < threshold ? null : new AppError('PAYER_IDENTITY_REQUIRED', { message: EMAIL_NEEDED })
     }
-    const payer = { companyId: order.companyId, payerKey: deps.payerKeyOf(email) }
-    await lockPayer(tx, payer)
+    const payer = await lockPayer(tx, order.companyId, deps.payerKeysOf(email))
     const now = new Date(deps.clock())
     const spent = await sumSpendings(tx, payer, new Date(now.getTime() - WINDOW_MS), order.id)
     const kyc = await lockKycOfPayer(tx, payer)

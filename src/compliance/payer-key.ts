@@ -1,13 +1,16 @@
-import { createHmac } from 'node:crypto'
-import type { Vault } from '../kernel/vault.ts'
+import { openHmac, type Vault } from '../kernel/vault.ts'
 
-/** Finds a payer without storing the e-mail in clear; hex. */
-export type PayerKeyOf = (email: string) => string
+/** Find a payer without storing the e-mail in clear; hex. `all`: one by each master key, as rows may still have it. */
+export type PayerKeys = { present: string; all: readonly string[] }
+export type PayerKeysOf = (email: string) => PayerKeys
 
 /** HMAC-SHA-256 under a key of the vault, over the e-mail in one case and one Unicode form. */
-export function openPayerKeys(vault: Vault): PayerKeyOf {
-  const key = vault.derive('kyc-payer')
-  return (email) => createHmac('sha256', key).update(email.normalize('NFKC').trim().toLowerCase()).digest('hex')
+export function openPayerKeys(vault: Vault): PayerKeysOf {
+  const hmac = openHmac(vault, 'kyc-payer', 'hex')
+  return (email) => {
+    const text = email.normalize('NFKC').trim().toLowerCase()
+    return { present: hmac.of(text), all: hmac.all(text) }
+  }
 }
 
 /** Binds a sealed e-mail to its check. */

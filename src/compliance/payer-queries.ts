@@ -1,5 +1,6 @@
 import { type Queryable, sql, type Tx } from '../db/db.ts'
 import type { PayerName } from './kyc-queries.ts'
+import type { PayerKeys } from './payer-key.ts'
 
 export type KycPolicy = { kycThresholdAmount: string | null; kycLimitAmount: string | null }
 
@@ -33,10 +34,10 @@ export async function upsertSpending(
 }
 
 /** Erases the payer's e-mail; decisions stay. */
-export async function eraseKycEmail(tx: Tx, payer: PayerName): Promise<number> {
+export async function eraseKycEmail(tx: Tx, companyId: string, { all }: PayerKeys): Promise<number> {
   return tx.run(sql`
     update kyc_records set email_sealed = null, payer_message = null
-    where company_id = ${payer.companyId} and payer_key = ${payer.payerKey} and email_sealed is not null`)
+    where company_id = ${companyId} and payer_key = any(${all}::text[]) and email_sealed is not null`)
 }
 
 export async function eraseKycEmailOfOrder(tx: Tx, companyId: string, orderId: string): Promise<number> {

@@ -1,5 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
-import type { Vault } from '../kernel/vault.ts'
+import { openHmac, type Vault } from '../kernel/vault.ts'
 
 /**
  * How a link reached whoever uses it. `mailed` went to the payer's e-mail and nowhere else, so it identifies the payer;
@@ -15,17 +14,12 @@ export type RefundLinks = {
 }
 
 export function openRefundLinks({ vault, payUrl }: { vault: Vault; payUrl: string }): RefundLinks {
-  const key = vault.derive('refund-link')
-  const tokenOf = (refundId: string, kind: LinkKind): string =>
-    createHmac('sha256', key)
-      .update(kind === 'mailed' ? refundId : `handed:${refundId}`)
-      .digest('base64url')
-  const fits = (refundId: string, token: string, kind: LinkKind): boolean => {
-    const [expected, given] = [Buffer.from(tokenOf(refundId, kind)), Buffer.from(token)]
-    return expected.length === given.length && timingSafeEqual(expected, given)
-  }
+  const tokens = openHmac(vault, 'refund-link', 'base64url')
+  const textOf = (refundId: string, kind: LinkKind): string => (kind === 'mailed' ? refundId : `handed:${refundId}`)
+  const fits = (refundId: string, token: string, kind: LinkKind): boolean => tokens.fits(textOf(refundId, kind), token)
   return {
-    urlOf: (orderCode, refundId, kind) => `${payUrl}/refund?code=${orderCode}&token=${tokenOf(refundId, kind)}`,
+    urlOf: (orderCode, refundId, kind) =>
+      `${payUrl}/refund?code=${orderCode}&token=${tokens.of(textOf(refundId, kind))}`,
     kindOf(refundId, token) {
       if (fits(refundId, token, 'mailed')) return 'mailed'
       return fits(refundId, token, 'handed') ? 'handed' : null

@@ -125,7 +125,7 @@ export function openResets(deps: ResetDeps): Resets {
     // a reset lives for half an hour, so codes tried within the last day belong to resets at most that much older
     const since = new Date(clock() - DAY - LINK_MS)
     if ((await queries.sumWrongCodes(tx, reset.accountKey, since)) >= MAX_WRONG_A_DAY) return 'spent'
-    const right = reset.codeHash === codeHash(`reset:${reset.tokenHash}`, request.emailOtp)
+    const right = reset.codeHash !== null && codeHash.fits(`reset:${reset.tokenHash}`, request.emailOtp, reset.codeHash)
     if (right && user) return 'good'
     await queries.updateResetWrong(tx, reset.tokenHash)
     return 'wrong'
@@ -180,7 +180,7 @@ export function openResets(deps: ResetDeps): Resets {
       userId,
       accountKey: life.accountKey,
       kind,
-      codeHash: application ? codeHash(`reset:${tokenHash}`, code) : null,
+      codeHash: application ? codeHash.of(`reset:${tokenHash}`, code) : null,
       proofHash: application ? hashToken(proof) : null,
       at: new Date(at),
       expiresAt,

@@ -1,4 +1,4 @@
-import { createHash, createHmac, randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import type { Audit } from '../audit/audit.ts'
 import type { Db, Tx } from '../db/db.ts'
 import type { Actor, UserRole } from '../http/actor.ts'
@@ -6,7 +6,7 @@ import type { AnyContext } from '../http/request-context.ts'
 import { type Clock, DAY, HOUR, SECOND } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
-import type { Vault } from '../kernel/vault.ts'
+import { openHmac, type Vault } from '../kernel/vault.ts'
 import type { Mailer } from '../mail/mail.ts'
 import { isValidUser, missingOf, type User } from '../users/user.ts'
 import { findUserById } from '../users/user-queries.ts'
@@ -74,13 +74,12 @@ export type SessionDeps = { db: Db; clock: Clock; vault: Vault; tokens: AccessTo
 export function openSessions(deps: SessionDeps): Sessions {
   const { clock, vault, tokens, audit, mailer } = deps
   const states = openStates(deps)
-  const successorKey = vault.derive('refresh-successor')
   /** Derived from the old token, so that a repeated request gets the same one and none is stored in clear. */
-  const successorOf = (token: string): string => createHmac('sha256', successorKey).update(token).digest('base64url')
+  const successors = openHmac(vault, 'refresh-successor', 'base64url')
 
   const rotate = async (tx: Tx, session: Session, token: string, context: AnyContext): Promise<string> => {
     const at = new Date(clock())
-    const next = successorOf(token)
+    const next = successors.of(token)
     await queries.updateRefreshTokenReplaced(tx, hashToken(token), at)
     await queries.insertRefreshToken(tx, { hash: hashToken(next), sessionId: session.id, createdAt: at })
     const idleExpiresAt = new Date(Math.min(at.getTime() + Number(session.idleMs), session.expiresAt.getTime()))
@@ -91,9 +90,12 @@ export function openSessions(deps: SessionDeps): Sessions {
   /** The same successor for a repeated request; undefined for a reuse. */
   const repeat = async (tx: Tx, token: string, replacedAt: Date): Promise<string | undefined> => {
     if (clock() - replacedAt.getTime() > GRACE_MS) return undefined
-    const next = successorOf(token)
-    const successor = await queries.findRefreshToken(tx, hashToken(next))
-    return successor?.replacedAt === null ? next : undefined
+    // the first request may have reached a node with another master key
+    for (const next of successors.all(token)) {
+      const successor = await queries.findRefreshToken(tx, hashToken(next))
+      if (successor?.replacedAt === null) return next
+    }
+    return undefined
   }
   const endReused = async (tx: Tx, session: Session, user: User, context: AnyContext): Promise<void> => {
     await queries.updateSessionRevoked(tx, session.id, new Date(clock()), 'refresh token used twice')

@@ -1,7 +1,6 @@
-import { createHmac } from 'node:crypto'
 import type { RequestContext } from '../http/request-context.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
-import type { Vault } from '../kernel/vault.ts'
+import { openHmac, type Vault } from '../kernel/vault.ts'
 import type { Started } from '../sessions/session-service.ts'
 import type { Passwords } from '../users/password.ts'
 import type { User } from '../users/user.ts'
@@ -17,8 +16,8 @@ type PinContext = Parameters<DeviceDeps['audit']['write']>[1]
 export const MOST_WRONG = 5
 
 /** What is hashed is keyed: six digits alone are guessed in a second by who has the table. */
-const keyed = (vault: Vault, userId: string, pin: string): string =>
-  createHmac('sha256', vault.derive('till-pin')).update(`${userId}:${pin}`).digest('base64url')
+const hmacOf = (vault: Vault) => openHmac(vault, 'till-pin', 'base64url')
+const textOf = (userId: string, pin: string): string => `${userId}:${pin}`
 
 const STEPS = ['01234567890', '09876543210']
 
@@ -30,7 +29,7 @@ export async function changePin(deps: PinDeps, context: RequestContext, pin: str
   const { db, clock, audit, vault, passwords } = deps
   const { actor } = context
   if (isSimple(pin)) throw invalid('pin', 'must not be six equal digits or six in a row')
-  const pinHash = await passwords.hash(keyed(vault, actor.id, pin))
+  const pinHash = await passwords.hash(hmacOf(vault).of(textOf(actor.id, pin)))
   await db.tx(async (tx) => {
     await queries.updatePin(tx, actor.id, { pinHash, at: new Date(clock()) })
     const facts = { companyId: actor.companyId, object: `user:${actor.id}` }
@@ -47,6 +46,21 @@ const isLocked = (): AppError =>
   new AppError('ACCOUNT_LOCKED', {
     message: 'Five wrong PINs: you are locked on this till. Set a new PIN in the back office, under your account.',
   })
+
+/**
+ * Null: the PIN is wrong. `rehashed`: its hash by the present master key, when an earlier one made the stored hash, so
+ * that it outlives that key.
+ */
+async function matchPin(
+  { vault, passwords }: Pick<PinDeps, 'vault' | 'passwords'>,
+  { userId, pin, pinHash }: { userId: string; pin: string; pinHash: string | null },
+): Promise<{ rehashed: string | null } | null> {
+  const [present = '', ...earlier] = hmacOf(vault).all(textOf(userId, pin))
+  if (await passwords.verify(present, pinHash)) return { rehashed: null }
+  for (const keyed of earlier)
+    if (await passwords.verify(keyed, pinHash)) return { rehashed: await passwords.hash(present) }
+  return null
+}
 
 async function refuse(
   deps: PinDeps,
@@ -74,7 +88,7 @@ export async function signIn(
   context: PinContext,
   wanted: { device: TillDevice; userId: string; pin: string },
 ): Promise<{ user: User; started: Started; accessToken: string }> {
-  const { db, vault, passwords, sessions, audit } = deps
+  const { db, sessions, audit } = deps
   const { device, userId, pin } = wanted
   const people = await listTillPeople(db, device, MOST_WRONG)
   const person = people.find(({ id }) => id === userId)
@@ -87,12 +101,13 @@ export async function signIn(
   const tries = await queries.insertPinTry(db, { deviceId: device.id, userId }, MOST_WRONG)
   if (tries === undefined) throw isLocked()
   const stored = await queries.findPin(db, userId)
-  const right = await passwords.verify(keyed(vault, userId, pin), stored?.pinHash ?? null)
-  if (!right) return refuse(deps, context, { device, userId, left: MOST_WRONG - tries })
+  const match = await matchPin(deps, { userId, pin, pinHash: stored?.pinHash ?? null })
+  if (match === null) return refuse(deps, context, { device, userId, left: MOST_WRONG - tries })
   return db.tx(async (tx) => {
     const user = await findUserById(tx, userId)
     if (!user) throw new AppError('INVALID_CREDENTIALS')
     await queries.deletePinTries(tx, { deviceId: device.id, userId })
+    if (match.rehashed !== null && stored) await queries.updatePinHash(tx, userId, stored.pinHash, match.rehashed)
     const session = { user, kind: 'till', tillDeviceId: device.id, namedCookie: true, secondFactorAt: null } as const
     const started = await sessions.start(tx, { ...session, context })
     const facts = { actor: `user:${userId}`, companyId: device.companyId, object: `till-device:${device.id}` }

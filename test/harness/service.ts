@@ -32,6 +32,7 @@ export type Answer<Data = Record<string, unknown>> = {
 
 export type TestService = {
   baseUrl: string
+  connectionString: string
   config: Config
   db: Db
   vault: Vault
@@ -83,14 +84,20 @@ export async function insertMerchant(db: Db, vault: Vault): Promise<Merchant> {
 
 /** The whole service on a port and a database of its own. Workers run only with `workers: true`. */
 export async function startTestService(
-  options: { env?: Record<string, string>; clock?: Clock; workers?: boolean; connectionString?: string } = {},
+  options: {
+    env?: Record<string, string>
+    clock?: Clock
+    workers?: boolean
+    connectionString?: string
+    vault?: Vault
+  } = {},
 ): Promise<TestService> {
   const database = options.connectionString === undefined ? await createTestDatabase() : null
   const connectionString = options.connectionString ?? database?.connectionString ?? ''
   const port = Number(options.env?.PORT ?? (await freePort()))
   const config = loadConfig({ PORT: String(port), BASE_URL: `http://127.0.0.1:${port}`, ...TEST_ENV, ...options.env })
   const db = openDb({ connectionString, prepared: config.databasePrepared })
-  const vault = openVault(TEST_MASTER_KEY)
+  const vault = options.vault ?? openVault(TEST_MASTER_KEY)
   const logLines: string[] = []
   const logStream = { write: (line: string) => void logLines.push(line) }
   let stopping = false
@@ -106,6 +113,7 @@ export async function startTestService(
   if (options.workers) await service.startWorkers()
   return {
     baseUrl: config.baseUrl,
+    connectionString,
     config,
     db,
     vault,

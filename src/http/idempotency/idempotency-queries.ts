@@ -12,14 +12,21 @@ export type IdempotencyRow = {
 export async function claimIdempotencyKey(
   q: Queryable,
   { companyId, scope, key }: IdempotencyKey,
-  claim: { fingerprint: string; claimedBy: string; lockedUntil: Date; now: Date },
+  claim: {
+    fingerprint: string
+    earlierFingerprints: readonly string[]
+    claimedBy: string
+    lockedUntil: Date
+    now: Date
+  },
 ): Promise<boolean> {
   const changed = await q.run(sql`
     insert into idempotency_keys as k (company_id, scope, key, fingerprint, claimed_by, locked_until, created_at)
     values (${companyId}, ${scope}, ${key}, ${claim.fingerprint}, ${claim.claimedBy}, ${claim.lockedUntil}, ${claim.now})
     on conflict (company_id, scope, key) do update
       set claimed_by = excluded.claimed_by, locked_until = excluded.locked_until
-      where k.response is null and k.fingerprint = excluded.fingerprint and k.locked_until < ${claim.now}`)
+      where k.response is null and k.locked_until < ${claim.now}
+        and (k.fingerprint = excluded.fingerprint or k.fingerprint = any(${claim.earlierFingerprints}::text[]))`)
   return changed === 1
 }
 

@@ -1,10 +1,9 @@
-import { createHmac, createSecretKey } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Db, Tx } from '../../db/db.ts'
 import { type Clock, HOUR } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { newId } from '../../kernel/ids.ts'
-import type { Vault } from '../../kernel/vault.ts'
+import { openHmac, type Vault } from '../../kernel/vault.ts'
 import { type Actor, sees } from '../actor.ts'
 import { ok } from '../envelope.ts'
 import * as queries from './idempotency-queries.ts'
@@ -17,6 +16,8 @@ const SEALED = 'idempotency-answer'
 /** One use of an `Idempotency-Key`: who, for which method and path, with which body. */
 export type Claim = queries.IdempotencyKey & {
   fingerprint: string
+  /** By earlier master keys. */
+  earlierFingerprints: readonly string[]
   claimedBy: string
   stored: string | null
   /** How the answer is stored: in clear, or sealed when it holds a secret. */
@@ -70,8 +71,7 @@ function scopeOfClaim(request: FastifyRequest, actor: Actor): Pick<Claim, 'compa
 
 /** Bodies hold passwords and names, so what is kept of them is keyed: it cannot be guessed from the table. */
 function openReadClaim(vault: Vault): ReadClaim {
-  // a KeyObject: createHmac spends 8 µs on finding out that a Buffer is none
-  const fingerprintKey = createSecretKey(vault.derive('idempotency-fingerprint'))
+  const hmac = openHmac(vault, 'idempotency-fingerprint', 'hex')
   return (request) => {
     const header = request.headers['idempotency-key']
     if (header === undefined || request.method !== 'POST' || !request.actor) return null
@@ -80,11 +80,11 @@ function openReadClaim(vault: Vault): ReadClaim {
       const details = [{ path: 'Idempotency-Key', message: 'must be 1 to 255 printable characters' }]
       throw new AppError('VALIDATION_FAILED', { details })
     }
-    const body = canonical(request.body ?? null)
+    const [fingerprint = '', ...earlierFingerprints] = hmac.all(canonical(request.body ?? null))
     return {
       ...scopeOfClaim(request, request.actor),
       key,
-      fingerprint: createHmac('sha256', fingerprintKey).update(body).digest('hex'),
+      ...{ fingerprint, earlierFingerprints },
       claimedBy: newId(),
       stored: null,
       write: (response) => response,
@@ -94,7 +94,8 @@ function openReadClaim(vault: Vault): ReadClaim {
 
 /** What an existing row means for a new request with the same key: the stored answer, or a refusal. */
 export function answerOfKey(row: queries.IdempotencyRow, claim: Claim): string {
-  if (row.fingerprint !== claim.fingerprint) throw new AppError('IDEMPOTENCY_KEY_REUSED')
+  const isSame = row.fingerprint === claim.fingerprint || claim.earlierFingerprints.includes(row.fingerprint)
+  if (!isSame) throw new AppError('IDEMPOTENCY_KEY_REUSED')
   if (row.response === null) throw new AppError('IDEMPOTENCY_IN_PROGRESS', { retryAfter: 1 })
   return row.response
 }
@@ -135,7 +136,7 @@ export function registerIdempotency(app: FastifyInstance, deps: { db: Db; clock:
     if (!claim) return
     const now = new Date(clock())
     const taken = await queries.claimIdempotencyKey(db, claim, {
-      fingerprint: claim.fingerprint,
+      ...{ fingerprint: claim.fingerprint, earlierFingerprints: claim.earlierFingerprints },
       claimedBy: claim.claimedBy,
       lockedUntil: new Date(now.getTime() + CLAIM_MS),
       now,

@@ -6,7 +6,7 @@ import {
   type Landing,
   openLanding,
   openServerSession,
-  sessionTokenOf,
+  openSessionTokens,
 } from '../../companies/button-landing.ts'
 import type { ButtonDeps } from '../../companies/button-service.ts'
 import type { Config } from '../../config/config.ts'
@@ -92,7 +92,7 @@ function refusalOf(error: AppError, request: FastifyRequest) {
 /** `{baseUrl}/buy-button/landing`: between a shop's button and the pay page. A page, not API. */
 export const landingRoutes: FastifyPluginAsyncTypebox<LandingDeps> = async (app, deps) => {
   const { config, createOrder } = deps
-  const tokenKey = deps.vault.derive('button-session')
+  const sessionTokens = openSessionTokens(deps.vault)
   const basePath = new URL(config.payUrl).pathname.replace(/\/+$/, '')
   await app.register(formbody)
   rememberLanguage(app)
@@ -153,7 +153,7 @@ export const landingRoutes: FastifyPluginAsyncTypebox<LandingDeps> = async (app,
     const sessionId = landing.session.id
     const named = (request.params as Static<typeof Params>).tokenKey ?? query.tokenKey ?? DEFAULT_TOKEN_KEY
     const next = `${basePath}/pay?${new URLSearchParams({ code, lang: languageOf(request) })}`
-    const messages = [{ [named]: sessionTokenOf(tokenKey, sessionId) }, { sessionId }, { conversionCode: code }]
+    const messages = [{ [named]: sessionTokens.of(sessionId) }, { sessionId }, { conversionCode: code }]
     const page = renderHandOver(languageOf(request), {
       ...{ messages, origin: websiteOrigin, next, framed: `${next}&embed=1` },
     })

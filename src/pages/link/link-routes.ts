@@ -76,6 +76,7 @@ const claimOf = (link: StaticLink, nonce: string, amount: string): Claim => ({
   scope: 'POST /link',
   key: `${link.id}:${nonce}:${amount}`,
   fingerprint: 'static-link',
+  earlierFingerprints: [],
   claimedBy: newId(),
   stored: null,
   write: (response) => response,

@@ -24,7 +24,7 @@ import {
   YEAR_SECONDS,
 } from '../shared/language.ts'
 import { renderNotice } from '../shared/notice.ts'
-import { checkSameOrigin, isPayerToken, payerOf } from '../shared/payer.ts'
+import { checkSameOrigin, openPayerTokens, type PayerTokens, payerOf } from '../shared/payer.ts'
 import { findOriginOfOrder } from '../shared/payer-page-queries.ts'
 import { posterPolicy, renderPoster } from '../shared/poster.ts'
 import type { WalletNetwork } from '../wallet/wallet-panel.ts'
@@ -140,13 +140,13 @@ async function noteLanguage({ db }: PayPageDeps, request: FastifyRequest, code: 
 }
 
 /** Runs a form's effect for its payer, then always leads back to the page. */
-function openForm(deps: PayPageDeps, payerKey: Buffer, pages: PayPages, work: FormWork) {
+function openForm(deps: PayPageDeps, payerTokens: PayerTokens, pages: PayPages, work: FormWork) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const form = request.body as Static<typeof AcceptForm>
     if (!isOrderCode(form.code)) throw new AppError('ORDER_NOT_FOUND')
     try {
       checkSameOrigin(request, deps.config.payUrl)
-      if (!isPayerToken(payerKey, form.code, form.token)) throw new AppError('CROSS_SITE_REQUEST')
+      if (!payerTokens.fits(form.code, form.token)) throw new AppError('CROSS_SITE_REQUEST')
       await noteLanguage(deps, request, form.code)
       return pages.sendBack(request, reply, form.code, await work(request, form, reply))
     } catch (error) {
@@ -195,12 +195,12 @@ const lastChannelOf = (request: FastifyRequest): string | null => request.cookie
 
 /** The payer's pages: `/pay`, its live stream, and its forms. Pages, not API: outside the permission table. */
 export const payRoutes: FastifyPluginAsyncTypebox<PayPageDeps> = async (app, deps) => {
-  const payerKey = deps.vault.derive('payer')
+  const payerTokens = openPayerTokens(deps.vault)
   const providersUrl = deps.config.mode === 'sandbox' ? deps.providersUrl : null
   const findShopOrigin = (code: string) => findOriginOfOrder(deps.db, code)
   const pages = openPayPages({ ...deps, providersUrl, findShopOrigin })
   const keeper = openTypedKeeper(deps)
-  const viewDeps: PayViewDeps = { ...deps, payerKey }
+  const viewDeps: PayViewDeps = { ...deps, payerTokens }
   const streams = openPayStreams({
     feed: deps.feed,
     log: app.log,
@@ -248,7 +248,7 @@ export const payRoutes: FastifyPluginAsyncTypebox<PayPageDeps> = async (app, dep
     openStream(request, reply, streams, { code: view.code, lastId, leave })
   })
 
-  const accept = openForm(deps, payerKey, pages, async (request, form, reply) => {
+  const accept = openForm(deps, payerTokens, pages, async (request, form, reply) => {
     const { code, paymentChannel, network, requote } = form
     reply.setCookie(LAST_CHANNEL_COOKIE, paymentChannel, {
       path: '/',
@@ -263,7 +263,7 @@ export const payRoutes: FastifyPluginAsyncTypebox<PayPageDeps> = async (app, dep
   })
   app.post('/pay/accept', { config: OPEN, schema: { hide: true, body: AcceptForm } }, accept)
 
-  const identity = openForm(deps, payerKey, pages, async (request, { code }) => {
+  const identity = openForm(deps, payerTokens, pages, async (request, { code }) => {
     const view = await readPayView(viewDeps, code)
     if (!view.identity) return undefined
     const given = readGiven(request.body as IdentityGiven)
@@ -275,14 +275,14 @@ export const payRoutes: FastifyPluginAsyncTypebox<PayPageDeps> = async (app, dep
   })
   app.post('/pay', { config: OPEN, schema: { hide: true, body: IdentityBody } }, identity)
 
-  const search = openForm(deps, payerKey, pages, async (request, { code }) => {
+  const search = openForm(deps, payerTokens, pages, async (request, { code }) => {
     const { reference } = request.body as Static<typeof SearchForm>
     const problem = await lookUp(deps, request, code)
     return problem === null ? undefined : { problem, typed: keeper.seal(code, { reference }) }
   })
   app.post('/pay/transaction', { config: OPEN, schema: { hide: true, body: SearchForm } }, search)
 
-  const cancel = openForm(deps, payerKey, pages, async (request, { code }) => {
+  const cancel = openForm(deps, payerTokens, pages, async (request, { code }) => {
     await endOrder(deps, contextAs(request, payerOf(code)), code, 'cancel')
     return undefined
   })

@@ -17,7 +17,7 @@ import { findPayment, type Payment } from '../../payments/payment-queries.ts'
 import type { RefundLinks } from '../../refunds/refund-link.ts'
 import { listRefundsOfOrder, type Refund, type RefundStatus } from '../../refunds/refund-queries.ts'
 import type { Situation } from '../../texts/order-texts.ts'
-import { payerToken } from '../shared/payer.ts'
+import type { PayerTokens } from '../shared/payer.ts'
 import { readShop, type Shop } from '../shared/shop.ts'
 import { type IdentityForm, readIdentityForm } from './identity-fields.ts'
 import {
@@ -110,7 +110,7 @@ export type PayViewDeps = {
   payers: PayerDeps
   /** A chain's name that payers know: "Base". */
   networkName(chainId: number): string
-  payerKey: Buffer
+  payerTokens: Pick<PayerTokens, 'of'>
   links: RefundLinks
   receiptUrlOf(order: Order): string
   /** On a chain, a transfer of less than this is not shown. */
@@ -270,6 +270,6 @@ export async function readPayView(deps: PayViewDeps, code: string): Promise<PayV
     receiptUrl: order.paidAt === null ? null : deps.receiptUrlOf(order),
     returnUrl: payment?.returnUrl ?? order.returnUrl,
     shopUrl: payment?.cancelUrl ?? order.cancelUrl ?? order.websiteUrl,
-    token: payerToken(deps.payerKey, order.code),
+    token: deps.payerTokens.of(order.code),
   }
 }

@@ -19,7 +19,7 @@ import { listReceiptKeys, signReceipt } from './receipt-sign.ts'
 import { receiptPolicy, renderReceipt } from './receipt-view.ts'
 import { renderVerify, VERIFY_POLICY } from './verify-view.ts'
 
-export type ReceiptPageDeps = Omit<PayViewDeps, 'payerKey'> & {
+export type ReceiptPageDeps = Omit<PayViewDeps, 'payerTokens'> & {
   config: Pick<Config, 'payUrl' | 'baseUrl'>
   keys: ServerKeys
   explorerUrl: PageContext['explorerUrl']
@@ -40,7 +40,7 @@ export const receiptRoutes: FastifyPluginAsyncTypebox<ReceiptPageDeps> = async (
     const order = key === null ? undefined : await findOrderById(deps.db, key.companyId, key.id)
     if (!order || !isReceiptToken(order, token) || order.paidAt === null) throw new AppError('OBJECT_NOT_FOUND')
     // the forms of the pay page are not rendered here, so no key signs them
-    const view = await readPayView({ ...deps, payerKey: Buffer.alloc(32) }, order.code)
+    const view = await readPayView({ ...deps, payerTokens: { of: () => '' } }, order.code)
     return { order, view }
   }
 

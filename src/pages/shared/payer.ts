@@ -1,7 +1,7 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import type { Actor } from '../../http/actor.ts'
 import { AppError } from '../../kernel/errors.ts'
+import { openHmac, type Vault } from '../../kernel/vault.ts'
 
 /** The person behind a pay page: may do to this one order what a payer may, and nothing else. */
 export const payerOf = (code: string): Actor => ({
@@ -18,13 +18,11 @@ export const payerOf = (code: string): Actor => ({
 })
 
 /** Proof that a form came from a page that we rendered for this order: HMAC-SHA-256 of its code, base64url. */
-export const payerToken = (key: Buffer, code: string): string =>
-  createHmac('sha256', key).update(`payer:${code}`).digest('base64url')
+export type PayerTokens = { of(code: string): string; fits(code: string, token: string): boolean }
 
-export function isPayerToken(key: Buffer, code: string, token: string): boolean {
-  const expected = Buffer.from(payerToken(key, code))
-  const given = Buffer.from(token)
-  return expected.length === given.length && timingSafeEqual(expected, given)
+export function openPayerTokens(vault: Vault): PayerTokens {
+  const tokens = openHmac(vault, 'payer', 'base64url')
+  return { of: (code) => tokens.of(`payer:${code}`), fits: (code, token) => tokens.fits(`payer:${code}`, token) }
 }
 
 /**

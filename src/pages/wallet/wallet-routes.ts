@@ -9,17 +9,18 @@ import { SECOND } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { LANGS, type Lang } from '../../kernel/lang.ts'
 import { Type } from '../../kernel/schema.ts'
+import type { Vault } from '../../kernel/vault.ts'
 import { TEXTS } from '../../texts/languages.ts'
 import { isOrderCode, type PayViewDeps, readPayView } from '../pay/pay-service.ts'
 import { compressPage } from '../shared/compress.ts'
 import { languageOf } from '../shared/language.ts'
-import { checkSameOrigin, isPayerToken } from '../shared/payer.ts'
+import { checkSameOrigin, openPayerTokens } from '../shared/payer.ts'
 import type { Hex, X402Relay } from '../x402/x402-relay.ts'
 import { WALLET_SCRIPT_PATH } from './wallet-panel.ts'
 
-export type WalletDeps = Omit<PayViewDeps, 'payerKey'> & {
+export type WalletDeps = Omit<PayViewDeps, 'payerTokens'> & {
   config: Pick<Config, 'payUrl'>
-  vault: { derive(name: string): Buffer }
+  vault: Vault
   relays: readonly X402Relay[]
 }
 
@@ -77,15 +78,15 @@ type Asked = { code: string; token: string; network: string }
 /** Wallets in the payer's browser: their script, and payments by signature (EIP-3009) that our relayer submits. */
 export const walletRoutes: FastifyPluginAsyncTypebox<WalletDeps> = async (app, deps) => {
   const scripts = readScripts()
-  const payerKey = deps.vault.derive('payer')
-  const viewDeps: PayViewDeps = { ...deps, payerKey }
+  const payerTokens = openPayerTokens(deps.vault)
+  const viewDeps: PayViewDeps = { ...deps, payerTokens }
   await app.register(formbody)
 
   /** What the order still needs on this chain. @throws ORDER_NOT_FOUND, ORDER_STATE_CONFLICT, CHANNEL_NOT_AVAILABLE */
   const readAsked = async (request: FastifyRequest, { code, token, network }: Asked) => {
     checkSameOrigin(request, deps.config.payUrl)
     if (!isOrderCode(code)) throw new AppError('ORDER_NOT_FOUND')
-    if (!isPayerToken(payerKey, code, token)) throw new AppError('CROSS_SITE_REQUEST')
+    if (!payerTokens.fits(code, token)) throw new AppError('CROSS_SITE_REQUEST')
     const relay = deps.relays.find(({ chainId }) => chainId === Number(network))
     const view = await readPayView(viewDeps, code)
     const { payment } = view

@@ -10,7 +10,7 @@ import { findOrderByCode } from '../../orders/order-queries.ts'
 import { isOpen } from '../../orders/order-states.ts'
 import { acceptOrder } from '../../payments/accept/accept-order.ts'
 import { isOrderCode, type PayViewDeps, readPayView } from '../pay/pay-service.ts'
-import { payerOf } from '../shared/payer.ts'
+import { openPayerTokens, payerOf } from '../shared/payer.ts'
 import {
   findMismatch,
   type PaymentPayload,
@@ -27,7 +27,7 @@ import type { Hex, X402Relay } from './x402-relay.ts'
 
 type AcceptDeps = Parameters<typeof acceptOrder>[0]
 export type X402Deps = AcceptDeps &
-  Omit<PayViewDeps, 'payerKey'> & { config: Pick<Config, 'payUrl'>; relays: readonly X402Relay[] }
+  Omit<PayViewDeps, 'payerTokens'> & { config: Pick<Config, 'payUrl'>; relays: readonly X402Relay[] }
 
 const Params = Type.Object({ code: Type.String({ maxLength: 100 }) })
 const Query = Type.Object({ network: Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,14}$' })) })
@@ -77,7 +77,7 @@ async function readRequirements(
   request: FastifyRequest,
   { order, network }: { order: Order; network: number | null },
 ): Promise<Requirements[]> {
-  const viewDeps: PayViewDeps = { ...deps, payerKey: deps.vault.derive('payer') }
+  const viewDeps: PayViewDeps = { ...deps, payerTokens: openPayerTokens(deps.vault) }
   const known = await readPayView(viewDeps, order.code)
   const standing = known.payment?.channel === 'crypto' ? (known.payment.network?.id ?? null) : null
   const relay = chooseRelay(deps, network ?? standing)

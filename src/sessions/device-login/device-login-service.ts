@@ -1,4 +1,4 @@
-import { createHash, createHmac, randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import type { Audit } from '../../audit/audit.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import { API_SCOPES, type ApiScope, sees } from '../../http/actor.ts'
@@ -7,11 +7,11 @@ import type { AnyContext, RequestContext } from '../../http/request-context.ts'
 import { type Clock, DAY, MINUTE, SECOND } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { newId, newSecret, newShortCode } from '../../kernel/ids.ts'
-import type { Vault } from '../../kernel/vault.ts'
+import { openHmac, type Vault } from '../../kernel/vault.ts'
 import type { Mailer } from '../../mail/mail.ts'
 import { isValidUser } from '../../users/user.ts'
 import { findUserById } from '../../users/user-queries.ts'
-import { insertApiKey, lockApiKey } from '../api-keys/api-key-queries.ts'
+import { findApiKeyBySecretHash, insertApiKey, lockApiKey } from '../api-keys/api-key-queries.ts'
 import { API_SECRET_PREFIX, hashApiSecret } from '../api-keys/api-key-service.ts'
 import * as queries from './device-login-queries.ts'
 
@@ -166,9 +166,14 @@ export type DeviceKey = {
   expiresAt: string
 }
 
-/** The same code gives the same secret, so that an answer lost on its way can be fetched again. */
-const secretOf = (vault: Vault, deviceCode: string): string =>
-  API_SECRET_PREFIX + createHmac('sha256', vault.derive('device-login')).update(deviceCode).digest('base64url')
+/**
+ * The same code gives the same secret, so that an answer lost on its way can be fetched again. One by each master key,
+ * the present one's first.
+ */
+const secretsOf = (vault: Vault, deviceCode: string): string[] =>
+  openHmac(vault, 'device-login', 'base64url')
+    .all(deviceCode)
+    .map((text) => API_SECRET_PREFIX + text)
 
 const expired = (): AppError => new AppError('DEVICE_CODE_EXPIRED')
 
@@ -230,14 +235,17 @@ export async function claimDeviceLogin(
     if (!login || login.expiresAt.getTime() <= at) return expired()
     if (login.status === 'denied') return new AppError('AUTHORIZATION_DENIED')
     if (login.status === 'pending') return pollPending(tx, login, at)
-    const apiSecret = secretOf(vault, deviceCode)
+    const secrets = secretsOf(vault, deviceCode)
+    const [apiSecret = ''] = secrets
     if (login.status === 'approved') {
       if (!(await isStillAllowed(tx, login.decidedBy))) return new AppError('AUTHORIZATION_DENIED')
       return makeKey(tx, deps, { login, apiSecret, context, at })
     }
     const key = login.apiKeyId === null ? undefined : await lockApiKey(tx, login.apiKeyId)
     if (!key || key.revokedAt !== null || at - key.createdAt.getTime() > AGAIN_MS) return expired()
-    return viewMade(key, apiSecret)
+    for (const secret of secrets)
+      if ((await findApiKeyBySecretHash(tx, hashApiSecret(secret)))?.id === key.id) return viewMade(key, secret)
+    return expired()
   })
   // a refusal commits too: it counts the question
   if (answer instanceof AppError) throw answer

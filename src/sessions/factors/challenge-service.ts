@@ -94,14 +94,10 @@ export function openChallenges(deps: ChallengeDeps): Challenges {
   const proveMail = (challenge: Challenge, code: string): boolean =>
     challenge.codeHash !== null &&
     (challenge.codeExpiresAt?.getTime() ?? 0) > clock() &&
-    challenge.codeHash === codeHash(`mail:${challenge.id}`, code)
+    codeHash.fits(`mail:${challenge.id}`, code, challenge.codeHash)
   const proveRecovery = async (tx: Tx, user: User, code: string): Promise<boolean> => {
-    const used = await factors.updateRecoveryCodeUsed(
-      tx,
-      user.id,
-      codeHash(`recovery:${user.id}`, code),
-      new Date(clock()),
-    )
+    const hashes = codeHash.all(`recovery:${user.id}`, code)
+    const used = await factors.updateRecoveryCodeUsed(tx, user.id, hashes, new Date(clock()))
     if (!used) return false
     const left = String(await factors.countRecoveryCodes(tx, user.id))
     const data = { name: user.firstName, left }
@@ -192,7 +188,7 @@ export function openChallenges(deps: ChallengeDeps): Challenges {
   async function sendCode(tx: Tx, challenge: Challenge, user: User): Promise<void> {
     const [now, code] = [clock(), sixDigits()]
     const expiresAt = new Date(now + CODE_MS)
-    const hash = codeHash(`mail:${challenge.id}`, code)
+    const hash = codeHash.of(`mail:${challenge.id}`, code)
     await queries.updateChallengeCode(tx, challenge.id, { hash, sentAt: new Date(now), expiresAt })
     const data = { name: user.firstName, code }
     const kind = challenge.sessionId === null ? 'loginCode' : 'confirmCode'

@@ -65,9 +65,11 @@ export async function insertRecoveryCodes(tx: Tx, userId: string, hashes: readon
     insert into recovery_codes (user_id, code_hash) select ${userId}, hash from unnest(${hashes}::text[]) as hash`)
 }
 
-export async function updateRecoveryCodeUsed(tx: Tx, userId: string, hash: string, at: Date): Promise<boolean> {
+/** @param hashes of one code, by each master key */
+export async function updateRecoveryCodeUsed(tx: Tx, userId: string, hashes: string[], at: Date): Promise<boolean> {
   const changed = await tx.run(sql`
-    update recovery_codes set used_at = ${at} where user_id = ${userId} and code_hash = ${hash} and used_at is null`)
+    update recovery_codes set used_at = ${at}
+    where user_id = ${userId} and code_hash = any(${hashes}::text[]) and used_at is null`)
   return changed === 1
 }
 

@@ -1,7 +1,7 @@
-import { createHmac, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { Secret, TOTP } from 'otpauth'
 import { encodeQR } from 'qr'
-import type { Vault } from '../../kernel/vault.ts'
+import { openHmac, type Vault } from '../../kernel/vault.ts'
 
 const PERIOD_SECONDS = 30
 const ISSUER = 'Comptoir'
@@ -50,10 +50,19 @@ export function newRecoveryCodes(): string[] {
 export const totpContext = (userId: string): string => `user:${userId}:totp`
 
 /** Codes at rest are keyed hashes: a plain hash of so short a code can be reversed by trying all codes. */
-export function openCodeHash(vault: Vault): (purpose: string, code: string) => string {
-  const key = vault.derive('codes')
-  return (purpose, code) => {
-    const plain = code.toUpperCase().replace(/[^A-Z0-9]/g, '')
-    return createHmac('sha256', key).update(`${purpose}|${plain}`).digest('hex')
+export type CodeHash = {
+  of(purpose: string, code: string): string
+  /** By every master key: a code lives for one use, so what an older key hashed is not hashed again. */
+  all(purpose: string, code: string): string[]
+  fits(purpose: string, code: string, hash: string): boolean
+}
+
+export function openCodeHash(vault: Vault): CodeHash {
+  const hmac = openHmac(vault, 'codes', 'hex')
+  const textOf = (purpose: string, code: string): string => `${purpose}|${code.toUpperCase().replace(/[^A-Z0-9]/g, '')}`
+  return {
+    of: (purpose, code) => hmac.of(textOf(purpose, code)),
+    all: (purpose, code) => hmac.all(textOf(purpose, code)),
+    fits: (purpose, code, hash) => hmac.fits(textOf(purpose, code), hash),
   }
 }

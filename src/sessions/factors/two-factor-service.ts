@@ -58,7 +58,7 @@ export function openTwoFactor(deps: TwoFactorDeps): TwoFactor {
   const storeCodes = async (tx: Tx, userId: string): Promise<string[]> => {
     const codes = newRecoveryCodes()
     await queries.deleteRecoveryCodes(tx, userId)
-    const hashes = codes.map((code) => codeHash(`recovery:${userId}`, code))
+    const hashes = codes.map((code) => codeHash.of(`recovery:${userId}`, code))
     await queries.insertRecoveryCodes(tx, userId, hashes)
     return codes
   }
