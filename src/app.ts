@@ -7,7 +7,7 @@ import { type Commerce, openCommerce } from './assembly/commerce.ts'
 import { registerPages } from './assembly/pages.ts'
 import type { ServiceBase } from './assembly/service-base.ts'
 import { openAnchor } from './audit/anchor.ts'
-import type { Endpoint } from './chain/endpoints/endpoint.ts'
+import { type Endpoint, ForeignChain } from './chain/endpoints/endpoint.ts'
 import { checkNetwork, NetworkMismatch } from './chain/endpoints/network-check.ts'
 import type { Network } from './chain/networks.ts'
 import { runChecks } from './checks/check.ts'
@@ -53,14 +53,19 @@ export type Service = {
 /** What is being sent may end for this long; the rest is due again at the next start. */
 const STOP_MS = 4000
 
-/** A chain that is not what was configured stops the start; one that does not answer is scanned as soon as it does. */
+/**
+ * Only a wrong token stops the start, because what it pays is not USDC. An endpoint that serves another chain is not
+ * believed, and one that does not answer is read as soon as it does; all other channels work meanwhile.
+ */
 async function checkChain(endpoint: Endpoint, network: Network, log: FastifyBaseLogger): Promise<void> {
+  const where = { chainId: network.chainId, endpoint: endpoint.number }
   try {
+    await endpoint.verify(network)
     await checkNetwork(endpoint, network)
   } catch (error) {
     if (error instanceof NetworkMismatch) throw error
-    const { number } = endpoint
-    log.warn({ err: error, chainId: network.chainId, endpoint: number }, 'an endpoint of the chain does not answer')
+    if (error instanceof ForeignChain) log.error(where, `ALARM: ${error.message}; its answers are ignored`)
+    else log.warn({ err: error, ...where }, 'an endpoint of the chain does not answer')
   }
 }
 

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { startTestChain, type TestChain } from './harness/chain.ts'
+import { eventually, startTestService, type TestService } from './harness/service.ts'
+import { chainEnv, TEST_XPUB } from './harness/shop.ts'
+
+/* Base's address leads to the node of another chain when the service starts; the other chain is right. */
+
+let chain: TestChain
+let host: TestService | undefined
+
+before(async () => {
+  chain = await startTestChain()
+})
+after(async () => {
+  await host?.stop()
+  await chain?.stop()
+})
+
+type Ready = { checks: { name: string; ok: boolean; message?: string }[] }
+
+test('an endpoint that serves another chain does not stop the start: only its chain is not offered', async () => {
+  const base = { CHAIN_8453_RPC_URL: chain.rpcUrl, CHAIN_8453_USDC: chain.usdcAddress, CHAIN_8453_XPUB: TEST_XPUB }
+  const env = { ...chainEnv(chain), ...base, METRICS_TOKEN: 'scrape-me-please' }
+  const service = await startTestService({ env, workers: true })
+  host = service
+  const shop = await service.createMerchant()
+  const body = { amount: 50, fromAsset: 'EUR', merchantIdentifier: shop.merchantIdentifier }
+  const made = await service.call<{ code: string }>('POST', 'request', { as: shop, body })
+  const { code } = made.data
+  const headers = { authorization: 'Bearer scrape-me-please' }
+  const read = async () => (await service.call<Ready>('GET', '/readyz', { headers })).data.checks
+  const checks = await eventually(read, (all) =>
+    all.some(({ message }) => /served as another chain/.test(message ?? '')),
+  )
+  assert.equal(checks.find(({ name }) => name === 'chain 31337')?.ok, true)
+  assert.equal(
+    service.logLines.filter((line) => /ALARM: .*endpoint 1 serves chain 31337, not 8453/.test(line)).length,
+    1,
+  )
+  const accept = (network: number) =>
+    service.call('POST', `accept/${code}`, { as: shop, body: { paymentChannel: 'crypto', network } })
+  const refused = await accept(8453)
+  assert.deepEqual([refused.status, refused.error.code], [502, 'CHANNEL_UNAVAILABLE'], refused.text)
+  const accepted = await accept(31337)
+  assert.equal(accepted.status, 200, accepted.text)
+})
