@@ -1,3 +1,5 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
 import type { TransportOptions } from 'nodemailer'
 import { checkNetwork } from '../chain/endpoints/network-check.ts'
 import { createRpc } from '../chain/endpoints/rpc.ts'
@@ -15,6 +17,7 @@ import {
   readNewestMigration,
 } from '../db/installation.ts'
 import { listMigrations } from '../db/migrate.ts'
+import { MINUTE } from '../kernel/clock.ts'
 import { openVault } from '../kernel/vault.ts'
 import { bad, type Check, type CheckResult, good, runChecks } from './check.ts'
 import { credentialChecks } from './credential-checks.ts'
@@ -135,18 +138,31 @@ const chainCheck = (chain: ChainConfig): Check => ({
   },
 })
 
+/** A backup takes a while, and one that failed is tried again after ten minutes. */
+const BACKUP_GRACE_MS = 30 * MINUTE
+
+/** When the embedded database was made, in milliseconds; undefined without one. */
+const databaseTimeOf = (dataDir: string): number | undefined =>
+  statSync(join(dataDir, 'postgres', 'PG_VERSION'), { throwIfNoEntry: false })?.mtimeMs
+
 /** Writes nothing: whether a bucket takes what is written to it shows with the first backup. */
 function backupChecks(config: Config): Check[] {
-  const { backupTo, databaseUrl } = config
+  const { backupTo, databaseUrl, backupEveryMinutes } = config
   if (backupTo === null || databaseUrl !== null) return []
   const run: Check['run'] = async () => {
     if (!isBucket(backupTo)) await refuseUnwritable(backupTo)
     const newest = await findNewestBackup(openStore(backupTo, config))
     const when = newest ? new Date(newest.madeAtMs).toISOString() : 'none yet'
-    return good(`${backupTo} answers; newest backup: ${when}.`)
+    const message = `${backupTo} answers; newest backup: ${when}.`
+    const since = newest?.madeAtMs ?? databaseTimeOf(config.dataDir)
+    if (since === undefined || Date.now() - since <= backupEveryMinutes * MINUTE + BACKUP_GRACE_MS) return good(message)
+    return bad(`${message} One is due every ${backupEveryMinutes} minutes.`, OLD_BACKUP_FIX)
   }
   return [{ name: 'backups', run }]
 }
+
+const OLD_BACKUP_FIX =
+  'Start the service if it is stopped: it makes one within minutes. If it runs, its log says why backups fail. By hand: comptoir backup'
 
 /** Live mode with the accepted risk `no-mail`. */
 export const NO_LOGIN_YET = 'Nobody can log in before SMTP_URL is set, because codes go by mail.'
