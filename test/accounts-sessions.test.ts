@@ -200,3 +200,45 @@ test('step-up: a session without a fresh factor is refused by name, and a code m
   assert.equal(stepUp.status, 200, stepUp.text)
   assert.equal((await client.get('/api/users/webhook-secret')).status, 200)
 })
+
+test('a login that another tab has begun takes neither the mailed code of a step-up nor counts it as wrong', async () => {
+  const [{ email }, other] = [await registerManager(service.baseUrl), await registerManager(service.baseUrl)]
+  for (const [index, begun] of [email, other.email].entries()) {
+    const client = await logIn(service.baseUrl, email)
+    offsetMs += 6 * MINUTE
+    await beginLogin(client, begun)
+    const token = client.cookies.get('otpValidationToken')?.value
+    assert.equal((await client.post('auth/otp/email?stepUp=true', { email })).status, 200)
+    const mail = await waitForMail(service.baseUrl, email, /is your confirmation code/, index + 1)
+    const emailOtp = mail.subject.slice(0, 6)
+    const stepUp = await client.post('auth/otp?stepUp=true', { emailOtp })
+    assert.equal(stepUp.status, 200, stepUp.text)
+    assert.equal((await client.get('/api/users/webhook-secret')).status, 200, 'this session is confirmed')
+    assert.equal(client.cookies.get('otpValidationToken')?.value, token, 'the login goes on')
+  }
+})
+
+test('a login is still finished with its cookie, whatever bearer a client sends beside it', async () => {
+  const { email, client: registered } = await registerManager(service.baseUrl)
+  const { client: other } = await registerManager(service.baseUrl)
+  for (const bearer of [registered.token, other.token, 'null', 'a.b.c']) {
+    const client = new Client(service.baseUrl)
+    const before = (await readMails(service.baseUrl, email)).filter(({ subject }) => /^\d{6} /.test(subject)).length
+    await beginLogin(client, email)
+    const emailOtp = await readCode(service.baseUrl, email, before + 1)
+    const answer = await client.post<{ token: string }>('auth/otp', { emailOtp }, { authorization: `Bearer ${bearer}` })
+    assert.equal(answer.status, 200, answer.text)
+    assert.notEqual(answer.data.token, bearer)
+  }
+})
+
+test('a step-up without the bearer of a running session is refused, and the login beside it stays as it was', async () => {
+  const { email } = await registerManager(service.baseUrl)
+  const client = new Client(service.baseUrl)
+  await beginLogin(client, email)
+  const emailOtp = await readCode(service.baseUrl, email)
+  assert.equal((await client.post('auth/otp?stepUp=true', { emailOtp })).status, 401)
+  const ended = { authorization: 'Bearer a.b.c' }
+  assert.equal((await client.post('auth/otp?stepUp=true', { emailOtp }, ended)).status, 401)
+  assert.equal((await client.post('auth/otp', { emailOtp })).status, 200)
+})

@@ -2586,9 +2586,11 @@ export interface Operations {
       user: User
     }
   }
-  /** Confirm a login or a sensitive action with a second factor. Finishes a login (cookie `otpValidationToken`, or its value as bearer). With the bearer of a running session it is a step-up: it allows sensitive actions for five minutes. */
+  /** Confirm a login or a sensitive action with a second factor. Finishes a login (cookie `otpValidationToken`, or its value as bearer). With the bearer of a running session it is a step-up: it allows sensitive actions for five minutes. In a browser add `stepUp=true`, or a login begun in another tab takes the code. */
   validateOtp: {
     params: {
+      /** For the session of the bearer, even if this browser has also begun a login (cookie `otpValidationToken`). */
+      stepUp?: boolean
       body?: {
         /** From the authenticator app. */
         otp?: string
@@ -2632,6 +2634,8 @@ export interface Operations {
   /** Send a code by e-mail. For the pending login in this browser, or for a step-up when you send a bearer. Sends at most one code a minute. */
   sendEmailOtp: {
     params: {
+      /** For the session of the bearer, even if this browser has also begun a login (cookie `otpValidationToken`). */
+      stepUp?: boolean
       body: {
         /** E-mail address. */
         email: string
@@ -2778,7 +2782,10 @@ export interface Operations {
   }
   /** What a passkey has to sign for a login or a step-up. For the pending login in this browser, or for a step-up when you send a bearer. Send the signed answer to POST /auth/otp as `passkey`. */
   beginPasskeyProof: {
-    params: Record<never, never>
+    params: {
+      /** For the session of the bearer, even if this browser has also begun a login (cookie `otpValidationToken`). */
+      stepUp?: boolean
+    }
     data: {
       /** For the browser: `PublicKeyCredential.parse…OptionsFromJSON` (WebAuthn level 3). */
       options: {
@@ -4762,8 +4769,8 @@ export const OPERATIONS = {
   register: { method: 'POST', path: '/api/next/auth/register', query: ['lang'], keyed: true, json: true },
   loginManager: { method: 'POST', path: '/api/next/auth/login/manager', query: [], keyed: false, json: true },
   login: { method: 'POST', path: '/api/next/auth/login', query: [], keyed: false, json: true },
-  validateOtp: { method: 'POST', path: '/api/next/auth/otp', query: [], keyed: false, json: true },
-  sendEmailOtp: { method: 'POST', path: '/api/next/auth/otp/email', query: [], keyed: false, json: true },
+  validateOtp: { method: 'POST', path: '/api/next/auth/otp', query: ['stepUp'], keyed: false, json: true },
+  sendEmailOtp: { method: 'POST', path: '/api/next/auth/otp/email', query: ['stepUp'], keyed: false, json: true },
   sendVerification: { method: 'POST', path: '/api/next/auth/verify-email/send', query: [], keyed: true, json: true },
   refreshToken: { method: 'POST', path: '/api/next/auth/refresh-token', query: [], keyed: false, json: true },
   signOut: { method: 'POST', path: '/api/next/auth/sign-out', query: [], keyed: false, json: true },
@@ -4774,7 +4781,7 @@ export const OPERATIONS = {
   addPasskey: { method: 'POST', path: '/api/next/auth/passkeys', query: [], keyed: true, json: true },
   beginPasskey: { method: 'POST', path: '/api/next/auth/passkeys/options', query: [], keyed: true, json: true },
   removePasskey: { method: 'DELETE', path: '/api/next/auth/passkeys/{id}', query: [], keyed: false, json: true },
-  beginPasskeyProof: { method: 'POST', path: '/api/next/auth/passkey/options', query: [], keyed: false, json: true },
+  beginPasskeyProof: { method: 'POST', path: '/api/next/auth/passkey/options', query: ['stepUp'], keyed: false, json: true },
   sendPasswordReset: { method: 'POST', path: '/api/next/auth/reset-password/send', query: ['lang'], keyed: false, json: true },
   changeForgottenPassword: { method: 'POST', path: '/api/next/auth/reset-password/change', query: [], keyed: true, json: true },
   changePassword: { method: 'POST', path: '/api/next/auth/password', query: [], keyed: true, json: true },

@@ -115,10 +115,11 @@ export const authRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps)
         operationId: 'validateOtp',
         summary: 'Confirm a login or a sensitive action with a second factor',
         description:
-          'Finishes a login (cookie `otpValidationToken`, or its value as bearer). With the bearer of a running session it is a step-up: it allows sensitive actions for five minutes.',
+          'Finishes a login (cookie `otpValidationToken`, or its value as bearer). With the bearer of a running session it is a step-up: it allows sensitive actions for five minutes. In a browser add `stepUp=true`, or a login begun in another tab takes the code.',
         tags: TAGS,
         security: [{ bearer: [] }],
         headers: schemas.UserIdHeader,
+        querystring: schemas.StepUpQuery,
         body: schemas.OtpBody,
         response: { 200: Envelope(schemas.TokenAndUser) },
       },
@@ -134,7 +135,7 @@ export const authRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps)
       )
         throw invalid('otp', 'send one of otp, emailOtp, recoveryCode, passkey')
       const userId = cookies.userIdOf(request)
-      const who = await challengerOf(request)
+      const who = await challengerOf(request, request.query)
       if ('actor' in who) {
         await limits.checkAccount(request, reply, await emailKeyOfUser(who.actor.id))
         await answerStepUp(deps, contextAs(request, who.actor), body)
@@ -161,6 +162,7 @@ export const authRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps)
         description:
           'For the pending login in this browser, or for a step-up when you send a bearer. Sends at most one code a minute.',
         tags: TAGS,
+        querystring: schemas.StepUpQuery,
         body: schemas.EmailBody,
         response: { 200: Envelope(Type.Null()) },
       },
@@ -169,7 +171,7 @@ export const authRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps)
       cookies.checkSite(request)
       const emailKey = emailKeyOf(request.body.email)
       await limits.checkAccount(request, reply, emailKey)
-      const who = await challengerOf(request).catch(() => null)
+      const who = await challengerOf(request, request.query).catch(() => null)
       const isRenewed = await db.tx(async (tx) => {
         if (who === null) return false
         const challenge =

@@ -142,6 +142,16 @@ export const UserIdHeader = Type.Object({
   ),
 })
 
+export const StepUpQuery = Type.Object({
+  stepUp: Type.Optional(
+    Type.Boolean({
+      description:
+        'For the session of the bearer, even if this browser has also begun a login (cookie `otpValidationToken`).',
+      examples: [true],
+    }),
+  ),
+})
+
 const UserRef = refTo(UserSchema)
 export const TokenAndUser = Type.Object({
   token: Type.String({ description: 'Access token, valid for ten minutes.' }),

@@ -105,12 +105,13 @@ export const passkeyRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, de
         summary: 'What a passkey has to sign for a login or a step-up',
         tags: TAGS,
         security: [{ bearer: [] }],
+        querystring: schemas.StepUpQuery,
         response: { 200: Envelope(schemas.PasskeyOptions) },
       },
     },
     async (request) => {
       cookies.checkSite(request)
-      const who = await challengerOf(request)
+      const who = await challengerOf(request, request.query)
       return db.tx(async (tx) => {
         const challenge =
           'token' in who

@@ -10,11 +10,20 @@ import { hashToken } from './session-service.ts'
 /** A pending login by its token, or a running session that needs a fresh factor. */
 export type Challenger = { token: string } | { actor: Actor }
 
-/** Who proves a second factor: by cookie or bearer. @throws UNAUTHORIZED without either */
+/**
+ * Who proves a second factor: by cookie or bearer. All tabs of a browser share the cookie, so with `stepUp` only the
+ * bearer counts. Without it a pending login wins: the interface wants a bearer beside the cookie, and a client has none
+ * to send there but that of another session.
+ * @throws UNAUTHORIZED without either; with `stepUp`, unless the bearer is of a running session
+ */
 export const openChallenger =
   ({ db, cookies, challenges, sessions }: Pick<AuthDeps, 'db' | 'cookies' | 'challenges' | 'sessions'>) =>
-  async (request: FastifyRequest): Promise<Challenger> => {
+  async (request: FastifyRequest, { stepUp = false }: { stepUp?: boolean }): Promise<Challenger> => {
     const [cookie, bearer] = [cookies.challengeOf(request), bearerOf(request)]
+    if (stepUp) {
+      if (bearer === null) throw new AppError('UNAUTHORIZED', { message: 'A step-up needs the bearer of a session.' })
+      return { actor: await sessions.actorOf(bearer) }
+    }
     const pending = cookie === null ? undefined : await findChallengeByToken(db, hashToken(cookie))
     if (cookie !== null && challenges.isLive(pending)) return { token: cookie }
     if (bearer?.startsWith(CHALLENGE_PREFIX)) return { token: bearer }

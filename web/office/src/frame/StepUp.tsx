@@ -8,6 +8,9 @@ import { useCore } from '../texts/lang.ts'
 import { CodeField } from './CodeField.tsx'
 import { canPasskey, provePasskey } from './passkey.ts'
 
+/** Another tab may have begun a login: its cookie must not take the code of this session. */
+const STEP_UP = { stepUp: true }
+
 type Way = 'code' | 'recovery'
 
 /**
@@ -42,22 +45,22 @@ function StepUpDialog({ hasApp, hasPasskey, email }: Props) {
   }
   const sendMail = (): Promise<void> =>
     attempt(async () => {
-      await call('POST /api/next/auth/otp/email', { body: { email } })
+      await call('POST /api/next/auth/otp/email', { query: STEP_UP, body: { email } })
       if (isMailed) say(core.stepUp.sent(email))
       setMailed(true)
     })
   const send = (code: string): Promise<void> =>
     attempt(async () => {
       const body = way === 'recovery' ? { recoveryCode: code } : byApp ? { otp: code } : { emailOtp: code }
-      await call('POST /api/next/auth/otp', { body })
+      await call('POST /api/next/auth/otp', { query: STEP_UP, body })
       endStepUp(true)
     })
   const touch = (): Promise<void> =>
     attempt(async () => {
-      const passkey = await provePasskey().catch((refusal: unknown) => {
+      const passkey = await provePasskey(STEP_UP).catch((refusal: unknown) => {
         throw refusal instanceof DOMException ? new Error(core.stepUp.passkeyGivenUp) : refusal
       })
-      await call('POST /api/next/auth/otp', { body: { passkey } })
+      await call('POST /api/next/auth/otp', { query: STEP_UP, body: { passkey } })
       endStepUp(true)
     })
   const label = way === 'recovery' ? core.stepUp.recovery : byApp ? core.stepUp.app : core.stepUp.mail

@@ -1,4 +1,4 @@
-import { type Body, call } from '../api/call.ts'
+import { type Body, call, type Query } from '../api/call.ts'
 
 type Proof = NonNullable<Body<'validateOtp'>['passkey']>
 type Made = Body<'addPasskey'>['response']
@@ -14,8 +14,8 @@ async function jsonOf(asked: Promise<Credential | null>): Promise<unknown> {
 }
 
 /** Asks a passkey of this person to sign for the login or the step-up. Rejects when the person gives up. */
-export async function provePasskey(): Promise<Proof> {
-  const { options } = await call('POST /api/next/auth/passkey/options')
+export async function provePasskey(query: Query<'beginPasskeyProof'> = {}): Promise<Proof> {
+  const { options } = await call('POST /api/next/auth/passkey/options', { query })
   const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(
     options as unknown as PublicKeyCredentialRequestOptionsJSON,
   )

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { sql } from '../../src/db/db.ts'
+import { PASSWORD } from '../harness/accounts.ts'
+import { startBrowser } from '../harness/browser.ts'
+import { countCodes, enterOffice, nextCode } from '../harness/office.ts'
+import { type OfficeWorld, openOffice } from '../harness/office-world.ts'
+
+/* Two things at a time: a login in a second tab, two forms on a page, an order that ended while money came. */
+
+let world: OfficeWorld
+let browser: Browser
+
+before(async () => {
+  world = await openOffice()
+  browser = await startBrowser()
+})
+after(async () => {
+  await browser?.close()
+  await world?.stop()
+})
+
+const base = (): string => world.shop.host.baseUrl
+const enter = (path = '') => enterOffice(browser, base(), { email: world.people.Manager.email, path })
+
+/** As another tab would: the password is right, the code is still to come. */
+async function beginLogin(page: Page, email: string): Promise<void> {
+  const body = { email, password: PASSWORD, origin: 'dashboard' }
+  const status = await page.evaluate(
+    `fetch('/api/next/auth/login/manager', { method: 'POST', headers: { 'content-type': 'application/json' },
+      body: ${JSON.stringify(JSON.stringify(body))} }).then((answer) => answer.status)`,
+  )
+  assert.equal(status, 200)
+}
+
+/** Asks for the secret of the webhooks with a second factor that is too old. */
+async function askForSecret(page: Page): Promise<void> {
+  await world.shop.host.db.run(sql`update sessions set second_factor_at = now() - interval '6 minutes'`)
+  // a node believes what it read of a session for a moment
+  await new Promise((resolve) => setTimeout(resolve, 5500))
+  await page.locator('#content').getByRole('button', { name: 'Show the secret', exact: true }).click()
+}
+
+test('a login that is begun in another tab does not take the code of an action in this one', async () => {
+  const { email } = world.people.Manager
+  const { page, context } = await enter('/webhooks')
+  const tab = await context.newPage()
+  await tab.goto(`${base()}/app/login`)
+  const codes = await countCodes(base(), email)
+  await beginLogin(tab, email)
+  await nextCode(base(), email, codes)
+  const before = codes + 1
+  await askForSecret(page)
+  await page.getByRole('button', { name: 'Send me a code by email' }).click()
+  await page.getByLabel('Code from your email').fill(await nextCode(base(), email, before))
+  await page.getByRole('button', { name: 'Confirm', exact: true }).click()
+  await page.getByText(/^whsec_/).waitFor()
+  const cookies = await context.cookies(`${base()}/api/next/auth/otp`)
+  assert.ok(
+    cookies.some(({ name }) => name === 'otpValidationToken'),
+    'the login of the other tab goes on',
+  )
+  await context.close()
+})
