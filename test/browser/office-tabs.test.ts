@@ -63,3 +63,27 @@ test('a login that is begun in another tab does not take the code of an action i
   )
   await context.close()
 })
+
+test('saving one form of the company leaves alone what was typed into the form beside it', async () => {
+  const { page, context } = await enter('/shop')
+  const left = page.locator('form', { has: page.locator('input[name=siret]') })
+  const right = page.locator('form', { has: page.locator('input[name=displayName]') })
+  const save = async (form: typeof left): Promise<void> => {
+    const reread = page.waitForResponse(
+      (answer) => /companies\/\w+$/.test(answer.url()) && answer.request().method() === 'GET',
+    )
+    await form.getByRole('button', { name: 'Save' }).click()
+    await reread
+    // what was read again is shown
+    await page.waitForTimeout(300)
+  }
+  await right.locator('input[name=displayName]').fill('Typed and not saved')
+  await left.locator('input[name=siret]').fill('12345678901234')
+  await save(left)
+  assert.equal(await right.locator('input[name=displayName]').inputValue(), 'Typed and not saved')
+  await left.locator('input[name=name]').fill('Half a name')
+  await save(right)
+  assert.equal(await left.locator('input[name=name]').inputValue(), 'Half a name')
+  assert.equal(await right.locator('input[name=displayName]').inputValue(), 'Typed and not saved')
+  await context.close()
+})

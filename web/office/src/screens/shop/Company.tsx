@@ -6,8 +6,10 @@ import { listCountries } from '../../kit/countries.ts'
 import { Field, Form, Select } from '../../kit/fields.tsx'
 import { Loaded, Panel } from '../../kit/parts.tsx'
 import { useCore, useLang, useTexts } from '../../texts/lang.ts'
-import { useChange } from './change.ts'
+import { keyOf, useChange } from './change.ts'
 import { texts } from './texts.ts'
+
+const SHOWN = ['name', 'country', 'siret', 'settlementAddress', 'settlementNetwork'] as const
 
 export function Company({ companyId }: { companyId: string }) {
   const t = useTexts(texts)
@@ -15,7 +17,7 @@ export function Company({ companyId }: { companyId: string }) {
   const company = useApi('GET /api/next/companies/{id}', { path })
   return (
     <Panel title={t.company}>
-      <Loaded query={company}>{(data) => <Identity key={data.updatedAt} company={data} />}</Loaded>
+      <Loaded query={company}>{(data) => <Identity key={keyOf(data, SHOWN)} company={data} />}</Loaded>
     </Panel>
   )
 }

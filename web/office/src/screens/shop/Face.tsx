@@ -5,9 +5,19 @@ import { Field, Form, Select } from '../../kit/fields.tsx'
 import { readBase64 } from '../../kit/files.ts'
 import { Loaded, Panel, Refusal } from '../../kit/parts.tsx'
 import { LANG_NAMES, LANGS, useCore, useTexts } from '../../texts/lang.ts'
+import { keyOf } from './change.ts'
 import { texts } from './face-texts.ts'
 
 const MAX_BYTES = 200_000
+const NAMES = [
+  'displayName',
+  'legalName',
+  'brandColor',
+  'supportEmail',
+  'supportPhone',
+  'termsUrl',
+  'customerLanguage',
+] as const
 
 /** What payers see of the company. */
 export function Face({ companyId }: { companyId: string }) {
@@ -20,7 +30,7 @@ export function Face({ companyId }: { companyId: string }) {
         {(data) => (
           <>
             <Logo company={data} />
-            <Words key={data.updatedAt} company={data} />
+            <Words key={keyOf(data, NAMES)} company={data} />
           </>
         )}
       </Loaded>
@@ -31,23 +41,14 @@ export function Face({ companyId }: { companyId: string }) {
 function Words({ company }: { company: Schemas['Company'] }) {
   const t = useTexts(texts)
   const core = useCore()
-  const names = [
-    'displayName',
-    'legalName',
-    'brandColor',
-    'supportEmail',
-    'supportPhone',
-    'termsUrl',
-    'customerLanguage',
-  ] as const
   const action = useAction({
     run: (values: Record<string, string>) => {
-      const body = Object.fromEntries(names.map((name) => [name, values[name]?.trim() || null]))
+      const body = Object.fromEntries(NAMES.map((name) => [name, values[name]?.trim() || null]))
       return call('PUT /api/next/companies/{id}', { path: { id: company._id }, body })
     },
     done: core.saved,
   })
-  const given = (name: (typeof names)[number]): string => company[name] ?? ''
+  const given = (name: (typeof NAMES)[number]): string => company[name] ?? ''
   return (
     <Form button={core.save} isBusy={action.isPending} error={action.error} onSend={(values) => action.mutate(values)}>
       <Field

@@ -4,12 +4,13 @@ import { Field, Form, Select } from '../../kit/fields.tsx'
 import { formatNumber } from '../../kit/format.ts'
 import { Facts, Loaded, Money, Panel } from '../../kit/parts.tsx'
 import { useCore, useLang, useTexts, wordFor } from '../../texts/lang.ts'
-import { useChange } from './change.ts'
+import { keyOf, useChange } from './change.ts'
 import { ruleTexts } from './rule-texts.ts'
 
 /** Basis points in a percent. */
 const BPS = 100
 type Company = Schemas['Company']
+const OWN = ['lateAcceptHours', 'lateAfterCancel', 'requoteHours', 'linkQuoteMinutes'] as const
 
 /** What happens to money that is late, too little or goes back; and what only the operator may change. */
 export function Rules({ companyId }: { companyId: string }) {
@@ -20,7 +21,7 @@ export function Rules({ companyId }: { companyId: string }) {
       {(data) => (
         <div className="grid items-start gap-x-5 lg:grid-cols-2">
           <Panel title={t.own}>
-            <Own key={data.updatedAt} company={data} />
+            <Own key={keyOf(data, OWN)} company={data} />
           </Panel>
           <Panel title={t.operator}>
             <p className="mb-3 text-sm text-soft">{t.operatorText}</p>

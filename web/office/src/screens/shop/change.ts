@@ -20,3 +20,7 @@ export function useChange(company: Schemas['Company']) {
     done: core.saved,
   })
 }
+
+/** A form begins again when what it shows was changed, not when another panel of the company was saved. */
+export const keyOf = (company: Schemas['Company'], names: readonly (keyof Schemas['Company'])[]): string =>
+  JSON.stringify(names.map((name) => company[name] ?? null))
