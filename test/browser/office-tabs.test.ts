@@ -87,3 +87,16 @@ test('saving one form of the company leaves alone what was typed into the form b
   assert.equal(await right.locator('input[name=displayName]').inputValue(), 'Typed and not saved')
   await context.close()
 })
+
+test('a payment that is too small is not to be waited for once its order has ended', async () => {
+  const { db } = world.shop.host
+  const { page, context } = await enter('/mispayments')
+  await page.getByText('wait for the rest').first().waitFor()
+  for (const status of ['EXPIRED', 'CANCELLED']) {
+    await db.run(sql`update orders set status = ${status} where code = ${world.orders.under}`)
+    await page.reload()
+    await page.getByText('less than the order asks for, and the order has ended').waitFor()
+    assert.equal(await page.getByText('wait for the rest').count(), 0)
+  }
+  await context.close()
+})

@@ -10,6 +10,7 @@ import { SLOW_MS } from '../../kit/live.ts'
 import { Badge, Dialog, Empty, Money, OrderStatus, Page, Time } from '../../kit/parts.tsx'
 import { Parts, StatusTabs, usePage, usePart } from '../../kit/Tabs.tsx'
 import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
+import { VIEWS } from '../orders/views.ts'
 import { Unmatched } from '../unmatched/Unmatched.tsx'
 import { texts } from './texts.ts'
 
@@ -76,6 +77,7 @@ function Card({ mispayment }: { mispayment: Mispayment }) {
   const can = useCan()
   const [way, setWay] = useState<Way | null>(null)
   const { kind, amount, units, asset, code, shortCode, orderStatus, createdAt, status, reason } = mispayment
+  const canWait = kind !== 'under' || VIEWS.open.split(',').includes(orderStatus)
   return (
     <article className="panel p-4">
       <div className="mb-2 flex flex-wrap items-center gap-3">
@@ -94,7 +96,7 @@ function Card({ mispayment }: { mispayment: Mispayment }) {
           </Link>
         </span>
       </div>
-      {status === 'open' && <p className="mb-3 text-sm">{wordFor(t.means, kind)}</p>}
+      {status === 'open' && <p className="mb-3 text-sm">{wordFor(t.means, canWait ? kind : 'underEnded')}</p>}
       {reason && <p className="mb-3 text-sm text-soft">{`${core.reason}: ${reason}`}</p>}
       {mispayment.borneBy && <p className="mb-3 text-sm text-soft">{t.borne[mispayment.borneBy as Bearer]}</p>}
       <Offers

@@ -37,6 +37,8 @@ export const texts = defineTexts(
     means: {
       under:
         'Only this much arrived, less than the order asks for. Accept it as full payment, refund it, or wait for the rest.',
+      underEnded:
+        'Only this much arrived, less than the order asks for, and the order has ended. Accept it as full payment, or refund it.',
       over: 'This much arrived on top of what the order asks for. The surplus is the payer’s until you decide.',
       late: 'The money arrived after the order had ended. Accept it to honour the order, or refund it.',
       held: 'The sender is not cleared, so the money does not count. Decide the screening under Identity first; to send the money back, refund it here afterwards.',
@@ -97,6 +99,8 @@ export const texts = defineTexts(
       means: {
         under:
           'Seul ce montant est arrivé, moins que demandé. Acceptez-le comme complet, remboursez-le ou attendez le reste.',
+        underEnded:
+          'Seul ce montant est arrivé, moins que demandé, et la commande est terminée. Acceptez-le comme complet ou remboursez-le.',
         over: 'Ce montant est arrivé en plus de ce qui était demandé. L’excédent appartient au payeur tant que vous n’avez pas décidé.',
         late: 'L’argent est arrivé après la fin de la commande. Acceptez-le pour l’honorer, ou remboursez-le.',
         held: 'L’expéditeur n’est pas validé : l’argent ne compte pas. Décidez d’abord du contrôle sous Identité ; pour le rendre, remboursez-le ensuite ici.',
@@ -156,6 +160,8 @@ export const texts = defineTexts(
       means: {
         under:
           'Nur dieser Betrag kam an, weniger als gefordert. Nehmen Sie ihn als volle Zahlung an, erstatten Sie ihn oder warten Sie ab.',
+        underEnded:
+          'Nur dieser Betrag kam an, weniger als gefordert, und die Bestellung ist beendet. Nehmen Sie ihn als volle Zahlung an oder erstatten Sie ihn.',
         over: 'Dieser Betrag kam über die Forderung hinaus an. Er gehört nicht Ihnen, bis Sie entscheiden.',
         late: 'Das Geld kam nach dem Ende der Bestellung. Nehmen Sie es an oder erstatten Sie es.',
         held: 'Der Absender ist nicht freigegeben, das Geld zählt daher nicht. Entscheiden Sie zuerst unter Identität über die Prüfung; zurückgeben können Sie es danach hier.',
@@ -215,6 +221,8 @@ export const texts = defineTexts(
       means: {
         under:
           'Solo ha llegado este importe, menos de lo pedido. Acéptelo como pago completo, devuélvalo o espere el resto.',
+        underEnded:
+          'Solo ha llegado este importe, menos de lo pedido, y el pedido ha terminado. Acéptelo como pago completo o devuélvalo.',
         over: 'Este importe ha llegado por encima de lo pedido. El exceso es del pagador hasta que usted decida.',
         late: 'El dinero llegó cuando el pedido ya había terminado. Acéptelo o devuélvalo.',
         held: 'El remitente no está aprobado, así que el dinero no cuenta. Decida primero el control en Identidad; para devolverlo, reembólselo después aquí.',
@@ -273,6 +281,8 @@ export const texts = defineTexts(
       means: {
         under:
           'È arrivato solo questo importo, meno del dovuto. Lo accetti come saldo, lo rimborsi o attenda il resto.',
+        underEnded:
+          'È arrivato solo questo importo, meno del dovuto, e l’ordine è chiuso. Lo accetti come saldo o lo rimborsi.',
         over: 'Questo importo è arrivato oltre il dovuto. L’eccedenza è di chi ha pagato finché non decide lei.',
         late: 'Il denaro è arrivato a ordine chiuso. Lo accetti o lo rimborsi.',
         held: 'Il mittente non è stato approvato, quindi il denaro non conta. Decida prima il controllo in Identità; per restituirlo, lo rimborsi poi qui.',
