@@ -64,6 +64,20 @@ test('a login that is begun in another tab does not take the code of an action i
   await context.close()
 })
 
+test('a code asked again within a minute is not said to be sent: the newest one is to be used', async () => {
+  const { page, context } = await enter('/webhooks')
+  await askForSecret(page)
+  await page.getByRole('button', { name: 'Send me a code by email' }).click()
+  const said = page.getByText(`Use the newest code we sent to ${world.people.Manager.email}.`)
+  await said.first().waitFor()
+  const before = await countCodes(base(), world.people.Manager.email)
+  await page.getByRole('button', { name: 'Send a new code' }).click()
+  await said.nth(1).waitFor()
+  assert.equal(await countCodes(base(), world.people.Manager.email), before, 'nothing was sent')
+  assert.equal(await page.getByText('We sent a code').count(), 0)
+  await context.close()
+})
+
 test('saving one form of the company leaves alone what was typed into the form beside it', async () => {
   const { page, context } = await enter('/shop')
   const left = page.locator('form', { has: page.locator('input[name=siret]') })

@@ -84,7 +84,8 @@ export const de: Core = {
     recovery: 'Wiederherstellungscode',
     send: 'Code per E-Mail senden',
     again: 'Neuen Code senden',
-    sent: (email) => `Wir haben einen Code an ${email} gesendet.`,
+    sent: (email) =>
+      `Nehmen Sie den neuesten Code, den wir an ${email} gesendet haben. Wir senden höchstens einen pro Minute.`,
     useRecovery: 'Wiederherstellungscode verwenden',
     useCode: 'Stattdessen einen Code verwenden',
     confirm: 'Bestätigen',

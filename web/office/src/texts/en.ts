@@ -76,7 +76,7 @@ export const en = {
     recovery: 'Recovery code',
     send: 'Send me a code by email',
     again: 'Send a new code',
-    sent: (email: string) => `We sent a code to ${email}.`,
+    sent: (email: string) => `Use the newest code we sent to ${email}. We send at most one a minute.`,
     useRecovery: 'Use a recovery code',
     useCode: 'Use a code instead',
     confirm: 'Confirm',

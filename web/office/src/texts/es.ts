@@ -84,7 +84,7 @@ export const es: Core = {
     recovery: 'Código de recuperación',
     send: 'Enviarme un código por correo',
     again: 'Enviar otro código',
-    sent: (email) => `Hemos enviado un código a ${email}.`,
+    sent: (email) => `Use el último código que enviamos a ${email}. Enviamos como máximo uno por minuto.`,
     useRecovery: 'Usar un código de recuperación',
     useCode: 'Usar un código normal',
     confirm: 'Confirmar',

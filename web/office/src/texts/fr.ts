@@ -84,7 +84,7 @@ export const fr: Core = {
     recovery: 'Code de secours',
     send: 'Recevoir un code par e-mail',
     again: 'Envoyer un nouveau code',
-    sent: (email) => `Nous avons envoyé un code à ${email}.`,
+    sent: (email) => `Utilisez le dernier code envoyé à ${email}. Nous en envoyons un par minute au plus.`,
     useRecovery: 'Utiliser un code de secours',
     useCode: 'Utiliser plutôt un code',
     confirm: 'Confirmer',

@@ -84,7 +84,7 @@ export const it: Core = {
     recovery: 'Codice di recupero',
     send: 'Invia un codice per e-mail',
     again: 'Invia un nuovo codice',
-    sent: (email) => `Abbiamo inviato un codice a ${email}.`,
+    sent: (email) => `Usi l’ultimo codice inviato a ${email}. Ne inviamo al massimo uno al minuto.`,
     useRecovery: 'Usa un codice di recupero',
     useCode: 'Usa invece un codice',
     confirm: 'Conferma',

@@ -19,7 +19,7 @@ export const texts = defineTexts(
     byMail: 'Send a code by email instead',
     useRecovery: 'Use a recovery code',
     other: 'Use another account',
-    sent: 'A code is on its way. A new one can be sent once a minute.',
+    sent: 'Use the newest code we sent you. We send at most one a minute.',
   },
   {
     fr: {
@@ -40,7 +40,7 @@ export const texts = defineTexts(
       byMail: 'Recevoir plutôt un code par e-mail',
       useRecovery: 'Utiliser un code de secours',
       other: 'Utiliser un autre compte',
-      sent: 'Un code est en route. Vous pouvez en demander un par minute.',
+      sent: 'Utilisez le dernier code reçu. Nous en envoyons un par minute au plus.',
     },
     de: {
       title: 'Anmelden',
@@ -60,7 +60,7 @@ export const texts = defineTexts(
       byMail: 'Stattdessen Code per E-Mail senden',
       useRecovery: 'Wiederherstellungscode verwenden',
       other: 'Anderes Konto verwenden',
-      sent: 'Ein Code ist unterwegs. Sie können jede Minute einen neuen anfordern.',
+      sent: 'Nehmen Sie den neuesten Code. Wir senden höchstens einen pro Minute.',
     },
     es: {
       title: 'Iniciar sesión',
@@ -80,7 +80,7 @@ export const texts = defineTexts(
       byMail: 'Recibir un código por correo',
       useRecovery: 'Usar un código de recuperación',
       other: 'Usar otra cuenta',
-      sent: 'El código está en camino. Puede pedir uno por minuto.',
+      sent: 'Use el último código recibido. Enviamos como máximo uno por minuto.',
     },
     it: {
       title: 'Accesso',
@@ -100,7 +100,7 @@ export const texts = defineTexts(
       byMail: 'Ricevi invece un codice per e-mail',
       useRecovery: 'Usa un codice di recupero',
       other: 'Usa un altro account',
-      sent: 'Il codice è in arrivo. Se ne può chiedere uno al minuto.',
+      sent: 'Usi l’ultimo codice ricevuto. Ne inviamo al massimo uno al minuto.',
     },
   },
 )
