@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import fastify from 'fastify'
+import { toAppError } from '../src/http/failures.ts'
 import { AppError, invalid } from '../src/kernel/errors.ts'
 import { parseMoney } from '../src/kernel/money.ts'
 import { readAmount as readOrderAmount } from '../src/orders/order-rules.ts'
 import { missingOf } from '../src/users/user.ts'
-import { NEEDS_APPROVAL, REFUSALS, recognize } from '../web/office/src/api/sentences.ts'
+import { NEEDS_APPROVAL, REFUSALS, recognize, recognizeDetail } from '../web/office/src/api/sentences.ts'
 import { browserName } from '../web/office/src/kit/browser-name.ts'
 import { isAmbiguous, readAmount } from '../web/office/src/kit/decimal.ts'
 import { tokenFor } from '../web/office/src/screens/order/refund-worth.ts'
@@ -53,6 +55,39 @@ test('the office knows each of these refusals by the words of the service, with 
   }))
   assert.deepEqual(Object.values(said).map(recognize), known)
   assert.equal(recognize('Only underpaid or late money can be accepted as a payment; this is over.'), null)
+})
+
+test('the office knows what the service says most about a field', async () => {
+  const app = fastify({ ajv: { customOptions: { allErrors: true } } })
+  const nullable = (type: object) => ({ anyOf: [type, { type: 'null' }] })
+  const properties = {
+    absent: { type: 'string' },
+    empty: { type: 'string', minLength: 1 },
+    low: { type: 'integer', minimum: 0 },
+    high: { type: 'integer', maximum: 720 },
+    short: { type: 'string', minLength: 12 },
+    long: nullable({ type: 'string', maxLength: 3 }),
+    email: nullable({ type: 'string', format: 'email' }),
+    url: { type: 'string', format: 'uri' },
+    other: { type: 'string', pattern: '^x$' },
+  }
+  app.setErrorHandler((error, _, reply) => reply.send({ details: toAppError(error).details }))
+  app.post('/', { schema: { body: { type: 'object', required: ['absent'], properties } } }, () => null)
+  const payload = { empty: '', low: -1, high: 721, short: 'abc', long: 'abcd', email: 'a@b', url: 'shop', other: 'y' }
+  const answer = await app.inject({ method: 'POST', url: '/', payload })
+  const { details } = answer.json<{ details: { path: string; message: string }[] }>()
+  const known = Object.fromEntries(details.map(({ path, message }) => [path, recognizeDetail(message)]))
+  assert.deepEqual(known, {
+    absent: { name: 'required', fact: '' },
+    empty: { name: 'required', fact: '' },
+    low: { name: 'least', fact: '0' },
+    high: { name: 'most', fact: '720' },
+    short: { name: 'short', fact: '12' },
+    long: { name: 'long', fact: '3' },
+    email: { name: 'email', fact: '' },
+    url: { name: 'url', fact: '' },
+    other: null,
+  })
 })
 
 test('a person waits for an approval only where the service says so', () => {

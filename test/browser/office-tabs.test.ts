@@ -102,6 +102,17 @@ test('saving one form of the company leaves alone what was typed into the form b
   await context.close()
 })
 
+test('a field that the service refuses is explained in the language of the reader', async () => {
+  const { page, context } = await enter()
+  await page.goto(`${base()}/app/shop?lang=de`)
+  // good enough for the browser, not for a mail
+  await page.locator('input[name=supportEmail]').fill('help@shop')
+  const form = page.locator('form', { has: page.locator('input[name=supportEmail]') })
+  await form.locator('button[type=submit]').click()
+  await form.getByRole('alert').getByText('(supportEmail muss eine E-Mail-Adresse sein)').waitFor()
+  await context.close()
+})
+
 test('a payment that is too small is not to be waited for once its order has ended', async () => {
   const { db } = world.shop.host
   const { page, context } = await enter('/mispayments')

@@ -26,3 +26,25 @@ export function recognize(message: string): { name: KnownRefusal; facts: string[
 
 /** One of a person's `missing`: a manager has to let him in. */
 export const NEEDS_APPROVAL = /^A manager of the company has to approve this account\.$/
+
+/** What the service says about one field, for the faults that people meet most. */
+export const DETAILS = {
+  required: /^(?:is required|must NOT have fewer than 1 characters)$/,
+  least: /^must be >= (-?[\d.]+)$/,
+  most: /^must be <= (-?[\d.]+)$/,
+  short: /^must NOT have fewer than (\d+) characters$/,
+  long: /^must NOT have more than (\d+) characters$/,
+  email: /^must be an e-mail address$/,
+  url: /^must be a whole URL such as \S+$/,
+} as const
+type KnownDetail = keyof typeof DETAILS
+
+/** A field that may also be empty says so at the end; to a person that is no help. */
+export function recognizeDetail(message: string): { name: KnownDetail; fact: string } | null {
+  const plain = message.replace(/, or must be null$/, '')
+  for (const name of Object.keys(DETAILS) as KnownDetail[]) {
+    const found = DETAILS[name].exec(plain)
+    if (found) return { name, fact: found[1] ?? '' }
+  }
+  return null
+}

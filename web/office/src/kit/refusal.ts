@@ -1,5 +1,5 @@
 import { ApiError } from '../api/call.ts'
-import { recognize } from '../api/sentences.ts'
+import { recognize, recognizeDetail } from '../api/sentences.ts'
 import { type Core, type Lang, useCore, useLang } from '../texts/lang.ts'
 import { formatMoney, formatWait } from './format.ts'
 
@@ -18,6 +18,13 @@ function inWords(core: Core, lang: Lang, message: string): string | null {
   return refusals[name]
 }
 
+function detailInWords(core: Core, message: string): string {
+  const known = recognizeDetail(message)
+  if (!known) return message
+  const words = core.details[known.name]
+  return typeof words === 'string' ? words : words(known.fact)
+}
+
 function textOf(core: Core, lang: Lang, error: ApiError): string {
   const { code, message, retryAfter } = error
   const known = inWords(core, lang, message)
@@ -33,7 +40,7 @@ export function useRefusal(): (error: unknown) => string {
   const lang = useLang()
   return (error) => {
     if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error)
-    const details = error.details.map(({ path, message }) => `${path} ${message}`).join('; ')
+    const details = error.details.map(({ path, message }) => `${path} ${detailInWords(core, message)}`).join('; ')
     const text = textOf(core, lang, error)
     return details === '' ? text : `${text} (${details})`
   }

@@ -167,5 +167,14 @@ export const de: Core = {
     noPayoutNetwork: 'Für die Auszahlungsadresse ist noch kein Netzwerk gewählt. Wählen Sie es zuerst unter „Laden“.',
     payoutUnderWay: (amount) => `Eine Auszahlung über ${amount} ist noch nicht beendet. Schließen Sie diese zuerst ab.`,
   },
+  details: {
+    required: 'fehlt',
+    least: (least) => `muss mindestens ${least} sein`,
+    most: (most) => `darf höchstens ${most} sein`,
+    short: (count) => `braucht mindestens ${count} Zeichen`,
+    long: (count) => `darf höchstens ${count} Zeichen haben`,
+    email: 'muss eine E-Mail-Adresse sein',
+    url: 'muss eine vollständige Adresse wie https://shop.example/danke sein',
+  },
   ago: { now: 'gerade eben' },
 }

@@ -154,5 +154,15 @@ export const en = {
     noPayoutNetwork: 'No network is chosen for the settlement address. Choose it under Shop first.',
     payoutUnderWay: (amount: string) => `A payout of ${amount} is not finished yet. Finish it first.`,
   },
+  /** What a field lacks; its name stands before it. */
+  details: {
+    required: 'is required',
+    least: (least: string) => `must be at least ${least}`,
+    most: (most: string) => `must be at most ${most}`,
+    short: (count: string) => `needs ${count} characters or more`,
+    long: (count: string) => `has room for ${count} characters at most`,
+    email: 'must be an email address',
+    url: 'must be a whole address such as https://shop.example/thanks',
+  },
   ago: { now: 'just now' },
 }

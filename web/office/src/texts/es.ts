@@ -161,5 +161,14 @@ export const es: Core = {
     noPayoutNetwork: 'No se ha elegido la red de la dirección de liquidación. Elíjala primero en Tienda.',
     payoutUnderWay: (amount) => `Hay una liquidación de ${amount} sin terminar. Termínela primero.`,
   },
+  details: {
+    required: 'es obligatorio',
+    least: (least) => `debe ser como mínimo ${least}`,
+    most: (most) => `debe ser como máximo ${most}`,
+    short: (count) => `debe tener al menos ${count} caracteres`,
+    long: (count) => `puede tener como máximo ${count} caracteres`,
+    email: 'debe ser una dirección de correo',
+    url: 'debe ser una dirección completa como https://shop.example/gracias',
+  },
   ago: { now: 'ahora mismo' },
 }

@@ -163,5 +163,14 @@ export const fr: Core = {
     noPayoutNetwork: 'Aucun réseau n’est choisi pour l’adresse de règlement. Choisissez-le d’abord sous Boutique.',
     payoutUnderWay: (amount) => `Un versement de ${amount} n’est pas terminé. Terminez-le d’abord.`,
   },
+  details: {
+    required: 'est obligatoire',
+    least: (least) => `doit être au moins ${least}`,
+    most: (most) => `doit être au plus ${most}`,
+    short: (count) => `doit avoir au moins ${count} caractères`,
+    long: (count) => `ne peut dépasser ${count} caractères`,
+    email: 'doit être une adresse e-mail',
+    url: 'doit être une adresse complète comme https://shop.example/merci',
+  },
   ago: { now: 'à l’instant' },
 }

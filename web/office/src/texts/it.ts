@@ -161,5 +161,14 @@ export const it: Core = {
     noPayoutNetwork: 'Per l’indirizzo di accredito non è scelta nessuna rete. La scelga prima in Negozio.',
     payoutUnderWay: (amount) => `Un accredito di ${amount} non è ancora concluso. Lo concluda prima.`,
   },
+  details: {
+    required: 'è obbligatorio',
+    least: (least) => `deve essere almeno ${least}`,
+    most: (most) => `deve essere al massimo ${most}`,
+    short: (count) => `deve avere almeno ${count} caratteri`,
+    long: (count) => `può avere al massimo ${count} caratteri`,
+    email: 'deve essere un indirizzo e-mail',
+    url: 'deve essere un indirizzo completo come https://shop.example/grazie',
+  },
   ago: { now: 'adesso' },
 }
