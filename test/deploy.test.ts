@@ -298,3 +298,10 @@ test('systemd rates the exposure of the unit as low', (t) => {
   t.diagnostic(`exposure ${exposure} of 10`)
   assert.ok(exposure < 2, security.stdout)
 })
+
+test('every probe of the manifests waits five seconds, not the one that Kubernetes would', () => {
+  const lines = read('deploy/kubernetes/comptoir.yaml').split(/^ {10}(?=\S)/m)
+  const probes = lines.filter((part) => /^(readiness|liveness|startup)Probe:/.test(part))
+  assert.equal(probes.length, 4)
+  for (const probe of probes) assert.match(probe, /timeoutSeconds: 5\b/)
+})
