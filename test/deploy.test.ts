@@ -305,3 +305,12 @@ test('every probe of the manifests waits five seconds, not the one that Kubernet
   assert.equal(probes.length, 4)
   for (const probe of probes) assert.match(probe, /timeoutSeconds: 5\b/)
 })
+
+test('removing the package makes systemd forget its unit', () => {
+  const source = read('scripts/release/deb.ts')
+  assert.match(
+    source,
+    /const POSTRM = `#!\/bin\/sh\nset -e\nif \[ -d \/run\/systemd\/system \]; then systemctl daemon-reload/,
+  )
+  assert.match(source, /'DEBIAN\/postrm'\), POSTRM, 0o755/)
+})

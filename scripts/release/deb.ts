@@ -64,6 +64,11 @@ rm -rf /opt/comptoir/node_modules/.cache
 if [ "$1" = remove ] && [ -d /run/systemd/system ]; then systemctl disable --now comptoir || true; fi
 `
 
+const POSTRM = `#!/bin/sh
+set -e
+if [ -d /run/systemd/system ]; then systemctl daemon-reload || true; fi
+`
+
 /** Its commands look at the settings of the service, in whatever folder they are run. */
 const COMMAND = `#!/bin/sh
 export COMPTOIR_ENV_FILE="\${COMPTOIR_ENV_FILE:-/etc/comptoir/env}"
@@ -119,6 +124,7 @@ function build(root: string): string {
   write(join(root, 'DEBIAN/control'), CONTROL(kilobytes), 0o644)
   write(join(root, 'DEBIAN/postinst'), POSTINST, 0o755)
   write(join(root, 'DEBIAN/prerm'), PRERM, 0o755)
+  write(join(root, 'DEBIAN/postrm'), POSTRM, 0o755)
   mkdirSync(join(ROOT, 'release'), { recursive: true })
   const file = join(ROOT, 'release', `comptoir_${version}_${architecture}.deb`)
   execFileSync('dpkg-deb', ['--root-owner-group', '-Zgzip', '--build', root, file], { stdio: 'inherit' })
