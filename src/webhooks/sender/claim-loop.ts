@@ -108,19 +108,28 @@ export class ClaimLoop {
 
   /** @returns how many deliveries were started */
   async #turn(): Promise<number> {
-    const { db, lanes, suspects, room: roomOf, instance, start } = this.#options
+    const { lanes, suspects, room: roomOf } = this.#options
     if (performance.now() >= this.#sweepAtMs) await this.#sweep()
     const room = roomOf()
     if (room <= 0) {
       this.#delayMs = POLL_MIN_MS / 2
       return 0
     }
+    const suspect = await suspects.next()
+    // what is chosen beside it finds one place less in its lane
+    if (suspect) lanes.started(suspect)
+    return this.#claim(room, suspect?.place).finally(() => {
+      if (suspect) lanes.ended(suspect, null)
+    })
+  }
+
+  async #claim(room: number, suspect: string | undefined): Promise<number> {
+    const { db, lanes, instance, buckets, start } = this.#options
     const turns = lanes.takeTurns(Math.min(CLAIM_LIMIT, Math.ceil(room / 2)))
     const reserved = turns.reduce((sum, turn) => sum + turn.free, 0)
     const sentAtMs = performance.now()
     const common = await this.#searchCommon(Math.min(CLAIM_LIMIT, room - reserved))
-    const found = turns.length === 0 ? [] : await listTurns(db, turns, this.#options.buckets())
-    const suspect = await suspects.next()
+    const found = turns.length === 0 ? [] : await listTurns(db, turns, buckets())
     const places = [...common.picked, ...found].map(({ place }) => place)
     if (suspect !== undefined) places.push(suspect)
     const deliveries = places.length === 0 ? [] : await claimDeliveries(db, instance(), places)

@@ -36,8 +36,8 @@ export class Suspects {
     this.#searchAtMs = 0
   }
 
-  /** @returns the place of the one that may start now */
-  async next(): Promise<string | undefined> {
+  /** @returns the one that may start now */
+  async next(): Promise<DueSuspect | undefined> {
     const { db, lanes, buckets } = this.#options
     const now = performance.now()
     const underWay = [...this.#underWay.values()]
@@ -50,11 +50,12 @@ export class Suspects {
   }
 
   /** In the database before it starts: what this node knows is gone with the crash. */
-  async #noteBeside(suspect: DueSuspect): Promise<string> {
+  async #noteBeside(suspect: DueSuspect): Promise<DueSuspect> {
     const underWay = [...this.#underWay.values()]
-    if (underWay.length === 0) return suspect.place
+    if (underWay.length === 0) return suspect
     const changed = await updateDoubted(this.#options.db, [suspect, ...underWay])
-    return changed.find(({ deliveryId }) => deliveryId === suspect.deliveryId)?.place ?? suspect.place
+    const moved = changed.find(({ deliveryId }) => deliveryId === suspect.deliveryId)
+    return { ...suspect, ...moved }
   }
 
   /** Its attempt starts. */
