@@ -72,7 +72,7 @@ export type Hmac = {
 }
 
 export function openHmac(vault: Vault, purpose: string, encoding: 'hex' | 'base64url'): Hmac {
-  // KeyObjects: createHmac spends 8 µs on finding out that a Buffer is none
+  // KeyObjects: converting a Buffer costs createHmac 8 µs each time
   const keys = vault.deriveAll(purpose).map((key) => createSecretKey(key))
   const all = (text: string): string[] => keys.map((key) => createHmac('sha256', key).update(text).digest(encoding))
   const [present] = keys
