@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Channel, NO_INSTRUCTIONS, paidReport, type RefundReport } from '../src/channels/channel.ts'
 import { sql } from '../src/db/db.ts'
-import { settlementPolls } from '../src/ledger/settlement-jobs.ts'
-import { findSettlement } from '../src/ledger/settlement-queries.ts'
+import { settlementPolls } from '../src/ledger/settlements/settlement-jobs.ts'
+import { findSettlement } from '../src/ledger/settlements/settlement-queries.ts'
 import {
   approveSettlement,
   createSettlement,
   reportSettlementPaid,
   type SettlementReport,
-} from '../src/ledger/settlement-service.ts'
+} from '../src/ledger/settlements/settlement-service.ts'
 import { acceptOrder } from '../src/payments/accept/accept-order.ts'
 import { applyReport } from '../src/payments/payment-report.ts'
 import { applyRefundReport, refundPolls, reportTransaction } from '../src/refunds/refund-jobs.ts'

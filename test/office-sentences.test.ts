@@ -43,10 +43,10 @@ test('the office knows each of these refusals by the words of the service, with 
       throw invalid('pin', 'must be six digits')
     }),
     tillTaken: sentenceOf('companies/till-service.ts', 'Another till'),
-    nothingOwed: sentenceOf('ledger/settlement-service.ts', 'Nothing is owed'),
-    noPayoutAddress: sentenceOf('ledger/settlement-service.ts', 'The company has no settlement address'),
-    noPayoutNetwork: sentenceOf('ledger/settlement-service.ts', 'The company has no settlement network'),
-    payoutUnderWay: sentenceOf('ledger/settlement-service.ts', 'The settlement '),
+    nothingOwed: sentenceOf('ledger/settlements/settlement-service.ts', 'Nothing is owed'),
+    noPayoutAddress: sentenceOf('ledger/settlements/settlement-service.ts', 'The company has no settlement address'),
+    noPayoutNetwork: sentenceOf('ledger/settlements/settlement-service.ts', 'The company has no settlement network'),
+    payoutUnderWay: sentenceOf('ledger/settlements/settlement-service.ts', 'The settlement '),
   }
   const facts = { least: ['0.10', 'EUR'], most: ['100000.00', 'EUR'], decimals: ['2', 'EUR'] }
   const known = Object.keys(REFUSALS).map((name) => ({

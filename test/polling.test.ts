@@ -6,7 +6,7 @@ import { wakeItem } from '../src/db/poll-queries.ts'
 import { LEASE_MS, LeaseLost, pollNow, pollSource } from '../src/db/polling.ts'
 import { newId } from '../src/kernel/ids.ts'
 import { createRound } from '../src/kernel/polling.ts'
-import { SETTLEMENT_POLLS } from '../src/ledger/settlement-queries.ts'
+import { SETTLEMENT_POLLS } from '../src/ledger/settlements/settlement-queries.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 
 let database: TestDatabase

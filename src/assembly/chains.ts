@@ -5,7 +5,7 @@ import { checkManualTransfer } from '../chain/payout/manual-transfer.ts'
 import type { CompanyDeps } from '../companies/company-service.ts'
 import type { Config } from '../config/config.ts'
 import type { Db } from '../db/db.ts'
-import type { SettlementChain } from '../ledger/settlement-service.ts'
+import type { SettlementChain } from '../ledger/settlements/settlement-service.ts'
 import type { WalletNetwork } from '../pages/wallet/wallet-panel.ts'
 import type { PayerAddressDeps } from '../payers/payer-address.ts'
 

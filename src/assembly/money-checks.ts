@@ -3,7 +3,7 @@ import { type WalletWatchDeps, watchWallets } from '../chain/payout/wallet-watch
 import { findUnreconciled } from '../db/restored-queries.ts'
 import { HOUR, MINUTE } from '../kernel/clock.ts'
 import { startTicker, type Ticker } from '../kernel/ticker.ts'
-import type { SettlementDeps } from '../ledger/settlement-service.ts'
+import type { SettlementDeps } from '../ledger/settlements/settlement-service.ts'
 import type { PaymentDeps } from '../payments/payment-service.ts'
 import { reconcilePayments } from '../payments/reconcile.ts'
 

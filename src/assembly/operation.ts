@@ -2,7 +2,8 @@ import type { FastifyInstance } from 'fastify'
 import { auditRoutes } from '../audit/audit-routes.ts'
 import { differenceRoutes } from '../ledger/difference-routes.ts'
 import { booksRoutes } from '../ledger/overview/books-routes.ts'
-import { settlementRoutes } from '../ledger/settlement-routes.ts'
+import { ledgerRoutes } from '../ledger/overview/ledger-routes.ts'
+import { settlementRoutes } from '../ledger/settlements/settlement-routes.ts'
 import { operatorChainRoutes } from '../operator/chain-routes.ts'
 import { type OperatorDeps, operatorRoutes } from '../operator/operator-routes.ts'
 import type { Commerce } from './commerce.ts'
@@ -19,6 +20,7 @@ export async function registerOperation(
   await scope.register(settlementRoutes, settlements)
   await scope.register(differenceRoutes, settlements)
   await scope.register(booksRoutes, settlements)
+  await scope.register(ledgerRoutes, settlements)
   await scope.register(auditRoutes, { db })
   await scope.register(operatorRoutes, { db, clock, audit, examine })
   const dustUnits = BigInt(config.orders.chainDustUnits)

@@ -1,6 +1,6 @@
 import { Counter, Gauge } from 'prom-client'
 import { hastenItem, wakeItem } from '../db/poll-queries.ts'
-import { SETTLEMENT_POLLS } from '../ledger/settlement-queries.ts'
+import { SETTLEMENT_POLLS } from '../ledger/settlements/settlement-queries.ts'
 import type { RaiseAlarm } from '../mail/operator-alarm.ts'
 import { PAYMENT_POLLS } from '../payments/payment-queries.ts'
 import { REFUND_POLLS } from '../refunds/refund-queries.ts'

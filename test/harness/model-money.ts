@@ -4,13 +4,13 @@ import { sql } from '../../src/db/db.ts'
 import { AppError } from '../../src/kernel/errors.ts'
 import { describeDifference } from '../../src/ledger/ledger-verify.ts'
 import { listDifferences } from '../../src/ledger/ledger-verify-queries.ts'
-import { findSettlement } from '../../src/ledger/settlement-queries.ts'
+import { findSettlement } from '../../src/ledger/settlements/settlement-queries.ts'
 import {
   approveSettlement,
   cancelSettlement,
   createSettlement,
   settlePaid,
-} from '../../src/ledger/settlement-service.ts'
+} from '../../src/ledger/settlements/settlement-service.ts'
 import type { Order } from '../../src/orders/order.ts'
 import { expireOrders } from '../../src/orders/order-jobs.ts'
 import { findOrderByCode } from '../../src/orders/order-queries.ts'

@@ -5,7 +5,7 @@ import { Envelope, ok } from '../../http/envelope.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import { type TSchema, Type } from '../../kernel/schema.ts'
 import { findBookCheck, findOpenDifference } from '../difference-queries.ts'
-import { companyFor, type SettlementDeps } from '../settlement-service.ts'
+import { companyFor, type SettlementDeps } from '../settlements/settlement-service.ts'
 import { findFeeBps, listMonths } from './fee-queries.ts'
 
 const tags = ['ledger']

@@ -1,7 +1,8 @@
+import { looksLikeFormula } from '../../http/csv.ts'
 import { invalid } from '../../kernel/errors.ts'
 import type { Cells } from './export-cells.ts'
 import { COLUMNS, type ColumnKind } from './export-columns.ts'
-import { isPlain, looksLikeFormula } from './export-csv.ts'
+import { isPlain } from './export-csv.ts'
 import { type ZipEntry, zipFile } from './export-zip.ts'
 
 /** Rows that a sheet can hold, the header included (ECMA-376 applications: 2^20). */

@@ -1,16 +1,11 @@
-import { Readable } from 'node:stream'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyReply } from 'fastify'
-import { type Actor, actorOf } from '../http/actor.ts'
-import { Envelope, ok } from '../http/envelope.ts'
-import { takePlainDates } from '../http/plain-dates.ts'
-import { contextOf } from '../http/request-context.ts'
-import { Type } from '../kernel/schema.ts'
+import { type Actor, actorOf } from '../../http/actor.ts'
+import { Envelope, ok } from '../../http/envelope.ts'
+import { contextOf } from '../../http/request-context.ts'
+import { Type } from '../../kernel/schema.ts'
 import { listSettlements } from './settlement-queries.ts'
 import {
   CreateSettlementBody,
-  LedgerQuery,
-  LedgerSchema,
   SettlementListQuery,
   SettlementPaidBody,
   SettlementSchema,
@@ -25,7 +20,6 @@ import {
   type SettlementDeps,
   viewSettlement,
 } from './settlement-service.ts'
-import { readLedger, streamStatement } from './statement.ts'
 
 const tags = ['ledger']
 const IdParams = Type.Object({ id: Type.String({ pattern: '^[0-9a-f]{24}$' }) })
@@ -37,41 +31,9 @@ async function companiesOf(deps: SettlementDeps, actor: Actor, companyId?: strin
   return [...new Set([...actor.companyIds, ...(actor.companyId === null ? [] : [actor.companyId])])]
 }
 
-const readTime = (text: string | undefined): Date | null => (text === undefined ? null : new Date(text))
-
-const sendCsv = (reply: FastifyReply, fileName: string, body: Readable): FastifyReply =>
-  reply
-    .header('content-type', 'text/csv; charset=utf-8')
-    .header('content-disposition', `attachment; filename="${fileName}"`)
-    .header('cache-control', 'no-store')
-    .send(body)
-
-/** The books of a company, and what is sent to its own address. */
+/** What is sent to a company’s own address. */
 export const settlementRoutes: FastifyPluginAsyncTypebox<SettlementDeps> = async (app, deps) => {
   const { db } = deps
-  takePlainDates(app, 'behind')
-  app.get(
-    '/ledger',
-    {
-      config: { permission: 'ledger.read' },
-      schema: {
-        operationId: 'readLedger',
-        summary: 'Balances and bookings of a period',
-        description: 'With `format=csv` the whole statement of the period as a file, debits and credits in columns.',
-        tags,
-        querystring: LedgerQuery,
-        response: { 200: Envelope(LedgerSchema) },
-      },
-    },
-    async (request, reply) => {
-      const { from, to, after = null, limit = 100, format } = request.query
-      const companyId = await companyFor(deps, actorOf(request), request.query.companyId)
-      const period = { from: readTime(from), to: readTime(to) }
-      if (format !== 'csv') return ok(await readLedger(db, companyId, period, { after, limit }))
-      const day = new Date(deps.clock()).toISOString().slice(0, 10)
-      return sendCsv(reply, `statement-${day}.csv`, Readable.from(streamStatement(db, companyId, period)))
-    },
-  )
   app.get(
     '/settlements',
     {

@@ -1,5 +1,5 @@
-import { type Queryable, sql, type Tx } from '../db/db.ts'
-import type { PollTopic } from '../db/polling.ts'
+import { type Queryable, sql, type Tx } from '../../db/db.ts'
+import type { PollTopic } from '../../db/polling.ts'
 
 export const SETTLEMENT_STATUSES = ['open', 'approved', 'paid', 'cancelled'] as const
 export type SettlementStatus = (typeof SETTLEMENT_STATUSES)[number]

@@ -1,5 +1,5 @@
-import type { PollSpec } from '../db/polling.ts'
-import { pollGapMs } from '../kernel/poll-gaps.ts'
+import type { PollSpec } from '../../db/polling.ts'
+import { pollGapMs } from '../../kernel/poll-gaps.ts'
 import {
   findSettlement,
   lockSettlement,

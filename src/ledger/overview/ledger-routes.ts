@@ -1,0 +1,40 @@
+import { Readable } from 'node:stream'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { actorOf } from '../../http/actor.ts'
+import { sendCsv } from '../../http/csv.ts'
+import { Envelope, ok } from '../../http/envelope.ts'
+import { takePlainDates } from '../../http/plain-dates.ts'
+import { companyFor, type SettlementDeps } from '../settlements/settlement-service.ts'
+import { readLedger, streamStatement } from '../statement.ts'
+import { LedgerQuery, LedgerSchema } from './ledger-schemas.ts'
+
+const tags = ['ledger']
+const readTime = (text: string | undefined): Date | null => (text === undefined ? null : new Date(text))
+
+/** The books of a company, booking by booking. */
+export const ledgerRoutes: FastifyPluginAsyncTypebox<SettlementDeps> = async (app, deps) => {
+  const { db } = deps
+  takePlainDates(app, 'behind')
+  app.get(
+    '/ledger',
+    {
+      config: { permission: 'ledger.read' },
+      schema: {
+        operationId: 'readLedger',
+        summary: 'Balances and bookings of a period',
+        description: 'With `format=csv` the whole statement of the period as a file, debits and credits in columns.',
+        tags,
+        querystring: LedgerQuery,
+        response: { 200: Envelope(LedgerSchema) },
+      },
+    },
+    async (request, reply) => {
+      const { from, to, after = null, limit = 100, format } = request.query
+      const companyId = await companyFor(deps, actorOf(request), request.query.companyId)
+      const period = { from: readTime(from), to: readTime(to) }
+      if (format !== 'csv') return ok(await readLedger(db, companyId, period, { after, limit }))
+      const day = new Date(deps.clock()).toISOString().slice(0, 10)
+      return sendCsv(reply, `statement-${day}.csv`, Readable.from(streamStatement(db, companyId, period)))
+    },
+  )
+}
