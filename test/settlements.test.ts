@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { mint } from '../sandbox/chain/token.ts'
-import { sql } from '../src/db/db.ts'
+import { sql, type Tx } from '../src/db/db.ts'
+import { firstIdAt, newId } from '../src/kernel/ids.ts'
+import { bookPayment, bookSettlement } from '../src/ledger/ledger-service.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
+import { findPayableWith, settleableOf } from '../src/ledger/payable-queries.ts'
+import { insertSettlement } from '../src/ledger/settlements/settlement-queries.ts'
+import { findSpan, listLines } from '../src/ledger/settlements/settlement-statement-queries.ts'
 import { type Client, logInSuperAdmin, type Person, registerManager } from './harness/accounts.ts'
 import { blacklist, createPaid, newAddress, payoutEnv, refundReaches, revert } from './harness/refunds.ts'
 import { eventually } from './harness/service.ts'
@@ -191,4 +196,128 @@ test('a wallet that is short pays nothing and says so, then goes on', async () =
   await mint(automatic.chain.call, address, purse)
   await reaches(automatic, admin, made._id, 'paid')
   await checkBooks(automatic)
+})
+
+type Statement = {
+  since: string | null
+  summary: Record<'carriedOver' | 'losses' | 'owed' | 'ownAccounts' | 'undecided' | 'reserve' | 'amount', string> & {
+    payments: { count: number; gross: string; fees: string; net: string }
+    refunds: { count: number; amount: string }
+  }
+  lines: { kind: string; code: string; alias: string | null; gross: string; fee: string; amount: string }[]
+  nextCursor: string | null
+}
+const statementOf = async (shop: Shop, id: string, query = ''): Promise<Statement> =>
+  (await shop.host.call<Statement>('GET', `/api/next/settlements/${id}/statement?${query}`, { as: shop.merchant })).data
+
+test('a settlement says what it pays for, to the unit, and the next one goes on where it ended', async () => {
+  const shop = automatic
+  await shop.host.db.run(sql`
+    update companies set fee_bps = 100, reserve_units = 10000000 where id = ${shop.merchant.companyId}`)
+  await setTarget(shop, newAddress())
+  const first = await createPaid(shop, { alias: '=1+1' })
+  const second = await createPaid(shop)
+  await revert(shop, second.code, { amount: '4', address: newAddress() })
+  await refundReaches(shop, second.orderId, 'settled')
+  const { data: dropped } = await create(shop, admin)
+  await admin.post(`settlements/${dropped._id}/cancel`)
+  const third = await createPaid(shop)
+  const { data: made } = await create(shop, admin)
+  const statement = await statementOf(shop, made._id)
+  const { carriedOver, payments, refunds, ...rest } = statement.summary
+  assert.deepEqual(
+    [carriedOver, payments, refunds],
+    [
+      '0.000000',
+      { count: 3, gross: '162.000000', fees: '1.620000', net: '160.380000' },
+      { count: 1, amount: '-4.000000' },
+    ],
+  )
+  assert.deepEqual(rest, {
+    ...{ losses: '0.000000', owed: '156.380000', ownAccounts: '0.000000', undecided: '0.000000' },
+    ...{ reserve: '-10.000000', amount: made.amount },
+  })
+  assert.equal(made.amount, '146.380000')
+  assert.deepEqual(
+    statement.lines.map(({ kind, code, amount }) => [kind, code, amount]),
+    [
+      ['payment', first.code, '53.460000'],
+      ['payment', second.code, '53.460000'],
+      ['refund', second.code, '-4.000000'],
+      ['payment', third.code, '53.460000'],
+    ],
+  )
+  assert.deepEqual((await statementOf(shop, dropped._id)).lines, statement.lines.slice(0, 3))
+  const page = await statementOf(shop, made._id, 'limit=3')
+  const rest2 = await statementOf(shop, made._id, `limit=3&after=${page.nextCursor}`)
+  assert.deepEqual([...page.lines, ...rest2.lines], statement.lines)
+  const path = `/api/next/settlements/${made._id}/statement?format=csv`
+  const file = await shop.host.call('GET', path, { as: shop.merchant })
+  const [header, line, ...more] = file.text.trimEnd().split('\r\n')
+  assert.equal(header, 'date,kind,order,shortCode,alias,fromAmount,fromAsset,gross,fee,amount,ownAccount,journal')
+  assert.match(
+    line ?? '',
+    new RegExp(`,payment,${first.code},[0-9A-Z]{8},'=1\\+1,50\\.00,EUR,54\\.000000,0\\.540000,53\\.460000,false,`),
+  )
+  assert.equal(more.length, 3)
+  await admin.post(`settlements/${made._id}/approve`)
+  await reaches(shop, admin, made._id, 'paid')
+  await createPaid(shop)
+  const { data: next } = await create(shop, admin)
+  const after = await statementOf(shop, next._id)
+  assert.deepEqual([after.summary.carriedOver, after.lines.length], ['10.000000', 1])
+  assert.equal(after.summary.amount, next.amount)
+  // as one that was made before it was recorded what settlements cover
+  await shop.host.db.run(sql`update settlements set covers_before = null, covers_last = null, owed_units = null`)
+  const old = await statementOf(shop, next._id)
+  assert.deepEqual({ ...old.summary, ...NOT_RECORDED }, { ...after.summary, ...NOT_RECORDED })
+  assert.deepEqual([old.summary.reserve, old.lines], [null, after.lines])
+  await admin.post(`settlements/${next._id}/cancel`)
+})
+
+const NOT_RECORDED = { ownAccounts: null, undecided: null, reserve: null }
+
+test('a booking under way while a settlement is made belongs to the next, whatever its time', async () => {
+  const { db } = manual.host
+  const companyId = newId()
+  const pay = (tx: Tx, at: Date, units: bigint) =>
+    bookPayment(
+      tx,
+      { companyId, causeId: newId(), orderId: null, at },
+      { received: units, due: units, feeBps: 0, holder: 'payer_clearing' },
+    )
+  const settle = async (at: Date): Promise<string> => {
+    const before = firstIdAt(at.getTime() - 60_000)
+    const { journals, ...basis } = await findPayableWith(db, companyId, before)
+    const id = newId()
+    const covers = { before, last: journals }
+    const rest = { address: newAddress(), network: 31337, createdBy: 'user:1', createdAt: at }
+    const units = settleableOf(basis)
+    await db.tx(async (tx) => {
+      await insertSettlement(tx, { companyId, id, units, basis: { ...basis, kept: 0n }, covers, ...rest })
+      await bookSettlement(tx, { companyId, causeId: id, orderId: null, at }, units)
+      await tx.run(sql`update settlements set status = 'paid' where id = ${id}`)
+    })
+    return id
+  }
+  const linesOf = async (id: string): Promise<bigint[]> => {
+    const span = await findSpan(db, companyId, id)
+    assert.ok(span)
+    return (await listLines(db, span, { after: null, limit: 10 })).map(({ units }) => units)
+  }
+  const start = Date.now()
+  const [booked, settled] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const underWay = db.tx(async (tx) => {
+    await pay(tx, new Date(start), 5n)
+    booked.resolve()
+    await settled.promise
+  })
+  await booked.promise
+  await db.tx((tx) => pay(tx, new Date(start + 1), 7n))
+  const first = await settle(new Date(start + 2))
+  settled.resolve()
+  await underWay
+  const second = await settle(new Date(start + 3))
+  assert.deepEqual([await linesOf(first), await linesOf(second)], [[7n], [5n]])
+  assert.equal((await findSpan(db, companyId, second))?.carriedUnits, 0n)
 })

@@ -3207,63 +3207,6 @@ export interface Operations {
     }
     data: null
   }
-  /** Balances and bookings of a period. With `format=csv` the whole statement of the period as a file, debits and credits in columns. */
-  readLedger: {
-    params: {
-      /** For users of several companies. */
-      companyId?: string
-      /** From this time on. A date alone: its beginning, UTC. */
-      from?: string
-      /** Before this time. A date alone: its end, UTC. */
-      to?: string
-      /** `nextCursor` of the previous page. */
-      after?: string
-      /** Journals on a page. */
-      limit?: number
-      /** Format of the answer. */
-      format?: "json" | "csv"
-    }
-    data: {
-      /** The company it belongs to. */
-      companyId: string
-      /** One line an account. */
-      balances: Array<{
-        /** Account of the ledger. */
-        account: "payer_clearing" | "own_account" | "wallet" | "company_payable" | "fees" | "refunds" | "suspense" | "losses" | "rounding" | "settlement_transit"
-        /** The asset, as its symbol. */
-        asset: string
-        /** Before the period. Decimal text, debits positive. */
-        opening: string
-        /** Sum of debits in it. Decimal text, debits positive. */
-        debit: string
-        /** Sum of credits in it, without sign. Decimal text, debits positive. */
-        credit: string
-        /** After it. Decimal text, debits positive. */
-        closing: string
-      }>
-      /** The entries, newest first. */
-      entries: Array<{
-        /** Booking that the line belongs to. */
-        journalId: string
-        /** When it happened. UTC, with milliseconds. */
-        at: string
-        /** Which kind it is. */
-        kind: string
-        /** What was booked: a payment, refund or settlement. */
-        cause: string
-        /** The order. */
-        code: string | null
-        /** Account of the ledger. */
-        account: "payer_clearing" | "own_account" | "wallet" | "company_payable" | "fees" | "refunds" | "suspense" | "losses" | "rounding" | "settlement_transit"
-        /** The asset, as its symbol. */
-        asset: string
-        /**  Decimal text, debits positive. */
-        amount: string
-      }>
-      /** Where the next page begins; null at the end. */
-      nextCursor: string | null
-    }
-  }
   /** List settlements. Payments of USDC to companies, newest first. */
   listSettlements: {
     params: {
@@ -3344,6 +3287,155 @@ export interface Operations {
       updatedAt: string
       /** When it was paid; null before. */
       paidAt: string | null
+    }
+  }
+  /** Read a settlement. Where it stands: who decided, and the transaction that paid it. */
+  getSettlement: {
+    params: {
+      /** Identifier: 24 hex characters. */
+      id: string
+    }
+    data: {
+      /** Internal identifier: 24 hex characters, in order of creation. */
+      _id: string
+      /** The company it belongs to. */
+      companyId: string
+      /** Where the object stands. */
+      status: "open" | "approved" | "paid" | "cancelled"
+      /** USDC, 6 digits. */
+      amount: string
+      /** Wallet address. */
+      address: string
+      /** Chain id. */
+      network: number
+      /** Hash of the transaction. */
+      txHash: string | null
+      /** Its current state, for people. */
+      message: string | null
+      /** Who created it. */
+      createdBy: string
+      /** The first of two persons; null where one is enough. */
+      firstApprovedBy: string | null
+      /** Who approved it. */
+      approvedBy: string | null
+      /** When it was created. UTC, with milliseconds. */
+      createdAt: string
+      /** When it last changed. UTC, with milliseconds. */
+      updatedAt: string
+      /** When it was paid; null before. */
+      paidAt: string | null
+    }
+  }
+  /** What a settlement pays for. The payments and refunds since the settlement before, and how they make its amount. With `format=csv` every line as a file. */
+  readSettlementStatement: {
+    params: {
+      /** `nextCursor` of the previous page. */
+      after?: string
+      /** Lines on a page. */
+      limit?: number
+      /** Format of the answer. */
+      format?: "json" | "csv"
+      /** Identifier: 24 hex characters. */
+      id: string
+    }
+    data: {
+      /** The settlement itself. */
+      settlement: {
+        /** Internal identifier: 24 hex characters, in order of creation. */
+        _id: string
+        /** The company it belongs to. */
+        companyId: string
+        /** Where the object stands. */
+        status: "open" | "approved" | "paid" | "cancelled"
+        /** USDC, 6 digits. */
+        amount: string
+        /** Wallet address. */
+        address: string
+        /** Chain id. */
+        network: number
+        /** Hash of the transaction. */
+        txHash: string | null
+        /** Its current state, for people. */
+        message: string | null
+        /** Who created it. */
+        createdBy: string
+        /** The first of two persons; null where one is enough. */
+        firstApprovedBy: string | null
+        /** Who approved it. */
+        approvedBy: string | null
+        /** When it was created. UTC, with milliseconds. */
+        createdAt: string
+        /** When it last changed. UTC, with milliseconds. */
+        updatedAt: string
+        /** When it was paid; null before. */
+        paidAt: string | null
+      }
+      /** When the settlement before was made; null: this is the first. */
+      since: string | null
+      /** How the amount came about. */
+      summary: {
+        /** What the settlement before left: the reserve, for example. In USDC; negative where it lessens the amount. */
+        carriedOver: string
+        /** What was paid. */
+        payments: {
+          /** How many. */
+          count: number
+          /** Prices of what was paid. In USDC; negative where it lessens the amount. */
+          gross: string
+          /** What the operator kept of it, in USDC. */
+          fees: string
+          /** What is left. In USDC; negative where it lessens the amount. */
+          net: string
+        }
+        /** The refunds of this page. */
+        refunds: {
+          /** Without those that were taken back. */
+          count: number
+          /** Refunds out of the company’s balance. In USDC; negative where it lessens the amount. */
+          amount: string
+        }
+        /** Money that left the chain and that the company bears. In USDC; negative where it lessens the amount. */
+        losses: string
+        /** The sum of all above. In USDC; negative where it lessens the amount. */
+        owed: string
+        /** What the company holds of it itself, at its own accounts; null: not recorded then. In USDC; negative where it lessens the amount. */
+        ownAccounts: string | null
+        /** Money that left the chain, before a decision who bears it. In USDC; negative where it lessens the amount. */
+        undecided: string | null
+        /** What stays with the operator as cover for refunds. In USDC; negative where it lessens the amount. */
+        reserve: string | null
+        /** What is settled: the sum of the last four. In USDC; negative where it lessens the amount. */
+        amount: string
+      }
+      /** Oldest first. */
+      lines: Array<{
+        /** Booking that the line belongs to. */
+        journalId: string
+        /** When it happened. UTC, with milliseconds. */
+        at: string
+        /** Which kind it is. */
+        kind: "payment" | "refund" | "refund_dropped" | "loss_borne"
+        /** The order. */
+        code: string | null
+        /** Its short code. */
+        shortCode: string | null
+        /** Your reference of it. */
+        alias: string | null
+        /** The whole price of the order in your currency. */
+        fromAmount: string | null
+        /** Fiat currency. */
+        fromAsset: string | null
+        /** Before the fee. In USDC; negative where it lessens the amount. */
+        gross: string
+        /** What the operator kept of it, in USDC. */
+        fee: string
+        /** What it changed for the company. In USDC; negative where it lessens the amount. */
+        amount: string
+        /** The payer paid to the company’s own account. */
+        ownAccount: boolean
+      }>
+      /** Where the next page begins; null at the end. */
+      nextCursor: string | null
     }
   }
   /** Let a settlement be paid. The operator approves a settlement; it can then be paid. */
@@ -3553,6 +3645,63 @@ export interface Operations {
         /** What is left for the company. */
         net: string
       }>
+    }
+  }
+  /** Balances and bookings of a period. With `format=csv` the whole statement of the period as a file, debits and credits in columns. */
+  readLedger: {
+    params: {
+      /** For users of several companies. */
+      companyId?: string
+      /** From this time on. A date alone: its beginning, UTC. */
+      from?: string
+      /** Before this time. A date alone: its end, UTC. */
+      to?: string
+      /** `nextCursor` of the previous page. */
+      after?: string
+      /** Journals on a page. */
+      limit?: number
+      /** Format of the answer. */
+      format?: "json" | "csv"
+    }
+    data: {
+      /** The company it belongs to. */
+      companyId: string
+      /** One line an account. */
+      balances: Array<{
+        /** Account of the ledger. */
+        account: "payer_clearing" | "own_account" | "wallet" | "company_payable" | "fees" | "refunds" | "suspense" | "losses" | "rounding" | "settlement_transit"
+        /** The asset, as its symbol. */
+        asset: string
+        /** Before the period. Decimal text, debits positive. */
+        opening: string
+        /** Sum of debits in it. Decimal text, debits positive. */
+        debit: string
+        /** Sum of credits in it, without sign. Decimal text, debits positive. */
+        credit: string
+        /** After it. Decimal text, debits positive. */
+        closing: string
+      }>
+      /** The entries, newest first. */
+      entries: Array<{
+        /** Booking that the line belongs to. */
+        journalId: string
+        /** When it happened. UTC, with milliseconds. */
+        at: string
+        /** Which kind it is. */
+        kind: string
+        /** What was booked: a payment, refund or settlement. */
+        cause: string
+        /** The order. */
+        code: string | null
+        /** Account of the ledger. */
+        account: "payer_clearing" | "own_account" | "wallet" | "company_payable" | "fees" | "refunds" | "suspense" | "losses" | "rounding" | "settlement_transit"
+        /** The asset, as its symbol. */
+        asset: string
+        /**  Decimal text, debits positive. */
+        amount: string
+      }>
+      /** Where the next page begins; null at the end. */
+      nextCursor: string | null
     }
   }
   /** The audit log, newest first. Who did what, when, from where, and whether it was allowed. */
@@ -4810,9 +4959,10 @@ export const OPERATIONS = {
   getDeviceLogin: { method: 'GET', path: '/api/next/auth/device/{userCode}', query: [], keyed: false, json: true },
   approveDeviceLogin: { method: 'POST', path: '/api/next/auth/device/{userCode}/approve', query: ['companyId', 'childManager'], keyed: true, json: true },
   denyDeviceLogin: { method: 'POST', path: '/api/next/auth/device/{userCode}/deny', query: [], keyed: true, json: true },
-  readLedger: { method: 'GET', path: '/api/next/ledger', query: ['companyId', 'from', 'to', 'after', 'limit', 'format'], keyed: false, json: true },
   listSettlements: { method: 'GET', path: '/api/next/settlements', query: ['companyId', 'status', 'page', 'limit'], keyed: false, json: true },
   createSettlement: { method: 'POST', path: '/api/next/settlements', query: [], keyed: true, json: true },
+  getSettlement: { method: 'GET', path: '/api/next/settlements/{id}', query: [], keyed: false, json: true },
+  readSettlementStatement: { method: 'GET', path: '/api/next/settlements/{id}/statement', query: ['after', 'limit', 'format'], keyed: false, json: true },
   approveSettlement: { method: 'POST', path: '/api/next/settlements/{id}/approve', query: [], keyed: true, json: true },
   reportSettlementPaid: { method: 'POST', path: '/api/next/settlements/{id}/paid', query: [], keyed: true, json: true },
   cancelSettlement: { method: 'POST', path: '/api/next/settlements/{id}/cancel', query: [], keyed: true, json: true },
@@ -4820,6 +4970,7 @@ export const OPERATIONS = {
   explainDifference: { method: 'POST', path: '/api/next/ledger/differences/{id}/explain', query: [], keyed: true, json: true },
   getBooksCheck: { method: 'GET', path: '/api/next/ledger/check', query: ['companyId'], keyed: false, json: true },
   listFees: { method: 'GET', path: '/api/next/ledger/fees', query: ['companyId', 'months'], keyed: false, json: true },
+  readLedger: { method: 'GET', path: '/api/next/ledger', query: ['companyId', 'from', 'to', 'after', 'limit', 'format'], keyed: false, json: true },
   listAuditLog: { method: 'GET', path: '/api/next/audit-log', query: ['companyId', 'action', 'actor', 'object', 'before', 'limit'], keyed: false, json: true },
   getOperatorStatus: { method: 'GET', path: '/api/next/operator/status', query: [], keyed: false, json: true },
   verifyAuditLog: { method: 'POST', path: '/api/next/audit-log/verify', query: [], keyed: true, json: true },

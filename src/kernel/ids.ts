@@ -41,6 +41,9 @@ function setLast(ms: number): void {
   lastHead = ms.toString(16).padStart(12, '0')
 }
 
+/** No id of that moment or later sorts before it. */
+export const firstIdAt = (timeMs: number): string => timeMs.toString(16).padStart(12, '0').padEnd(24, '0')
+
 /**
  * An id that follows from what it is for: the first refund of an order has the same one after a restored backup, so
  * that providers, tokens and receivers of webhooks recognise it. 96 bits of SHA-256; does not sort by time.

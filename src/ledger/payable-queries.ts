@@ -22,18 +22,49 @@ const KEPT = (companyId: string): Sql => sql`
     from refunds r join payments p on p.company_id = r.company_id and p.id = r.payment_id
     where r.company_id = ${companyId} and ${IS_OWN} and r.status not in ('rejected', 'refused')) as kept`
 
-/**
- * What may leave for a company, in USDC units: what is owed to it, less what it holds of that at its own accounts, less
- * money that left the chain without a decision. Negative: the company owes the operator.
- */
-export async function findSettleable(q: Queryable, companyId: string): Promise<bigint> {
-  const { units } = await q.one<{ units: string }>(sql`
-    select (select coalesce(-sum(units), 0) from ledger_entries
-        where company_id = ${companyId} and account in ('company_payable', 'own_account') and asset = 'USDC')
-      + (${KEPT(companyId)})
-      - (select coalesce(sum(units), 0) from mispayments
-        where company_id = ${companyId} and kind = 'orphaned' and status = 'open') as units`)
-  return BigInt(units)
+/** A company's balance, in USDC units. */
+export type Payable = {
+  /** In its favour in the books. */
+  owed: bigint
+  /** What it holds of that itself, at its own accounts. */
+  own: bigint
+  /** Money that left the chain, while nobody has decided who bears it. */
+  undecided: bigint
+}
+
+const PAYABLE = (companyId: string): Sql => sql`
+  (select coalesce(-sum(units), 0) from ledger_entries
+    where company_id = ${companyId} and account = 'company_payable' and asset = 'USDC') as owed,
+  (select coalesce(sum(units), 0) from ledger_entries
+    where company_id = ${companyId} and account = 'own_account' and asset = 'USDC') - (${KEPT(companyId)}) as own,
+  (select coalesce(sum(units), 0) from mispayments
+    where company_id = ${companyId} and kind = 'orphaned' and status = 'open') as undecided`
+
+type PayableRow = Record<keyof Payable, string>
+
+const toPayable = ({ owed, own, undecided }: PayableRow): Payable => ({
+  owed: BigInt(owed),
+  own: BigInt(own),
+  undecided: BigInt(undecided),
+})
+
+/** What may leave for the company. Negative: it owes the operator. */
+export const settleableOf = ({ owed, own, undecided }: Payable): bigint => owed - own - undecided
+
+export const findSettleable = async (q: Queryable, companyId: string): Promise<bigint> =>
+  settleableOf(toPayable(await q.one<PayableRow>(sql`select ${PAYABLE(companyId)}`)))
+
+/** The balance, and the bookings from an id on that it contains: one statement, so that both are of one moment. */
+export async function findPayableWith(
+  q: Queryable,
+  companyId: string,
+  firstId: string,
+): Promise<Payable & { journals: string[] }> {
+  const { journals, ...row } = await q.one<PayableRow & { journals: string[] }>(sql`
+    select ${PAYABLE(companyId)},
+      (select coalesce(array_agg(id order by id), '{}') from ledger_journals
+        where company_id = ${companyId} and id >= ${firstId}) as journals`)
+  return { ...toPayable(row), journals }
 }
 
 /** What stays with the operator at each settlement, as cover for refunds. */

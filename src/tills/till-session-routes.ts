@@ -6,6 +6,7 @@ import { Envelope, ok } from '../http/envelope.ts'
 import { visitorContextOf } from '../http/request-context.ts'
 import { MINUTE } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
+import { firstIdAt } from '../kernel/ids.ts'
 import { EXPONENTS, type Fiat, formatDecimal, isAsset } from '../kernel/money.ts'
 import { noStore } from '../sessions/auth-service.ts'
 import type { Cookies } from '../sessions/cookies.ts'
@@ -35,8 +36,6 @@ function currenciesFor(country: string | null, offered: readonly Fiat[]): Fiat[]
 
 const shortName = ({ firstName, lastName }: { firstName: string; lastName: string }): string =>
   lastName === '' ? firstName : `${firstName} ${[...lastName][0]}.`
-
-const firstIdAt = (timeMs: number): string => timeMs.toString(16).padStart(12, '0').padEnd(24, '0')
 
 const amountOf = (units: bigint, asset: string): string =>
   formatDecimal(units, isAsset(asset) ? EXPONENTS[asset] : USDC_DIGITS)

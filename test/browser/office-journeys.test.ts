@@ -223,6 +223,40 @@ test('a refund to a payer who must give an address: by a link to hand over, or a
   await context.close()
 })
 
+test('a payout opens into what it pays for: each order, the sum, a file', async () => {
+  const { db } = world.shop.host
+  await db.run(sql`
+    update companies set settlement_address = ${`0x${'b'.repeat(40)}`}, settlement_network = ${world.shop.chain.chainId},
+      reserve_units = 1000000 where id = ${world.shop.merchant.companyId}`)
+  const { page, context } = await enter('Manager', '/money')
+  await page.getByRole('button', { name: 'Prepare a payout' }).click()
+  await page.getByText('The payout is prepared.').waitFor()
+  await page.getByRole('link', { name: 'What it pays for' }).first().click()
+  await page.getByRole('heading', { name: /^Payout of / }).waitFor()
+  await page.locator('dt', { hasText: 'Kept as your reserve' }).waitFor()
+  assert.match(await page.locator('dd', { hasText: '1.00 USDC' }).first().innerText(), /^-1\.00 USDC$/)
+  const rows = page.locator('tbody tr')
+  const [paid] = await db.many<{ count: bigint }>(sql`
+    select count(*) from ledger_journals where company_id = ${world.shop.merchant.companyId}
+      and kind in ('payment', 'refund', 'refund_dropped')`)
+  assert.equal(await rows.count(), Number(paid?.count))
+  assert.match(await rows.first().getByRole('link').innerText(), /^[0-9A-Z]{8}$/)
+  const saved = page.waitForEvent('download')
+  await page.getByRole('button', { name: 'Every line as CSV' }).click()
+  assert.match((await saved).suggestedFilename(), /^settlement-\d{4}-\d\d-\d\d-[0-9a-f]{8}\.csv$/)
+  const path = new URL(page.url()).pathname.replace('/app', '')
+  await page.setViewportSize({ width: 380, height: 800 })
+  for (const lang of ['en', 'de', 'fr', 'es', 'it']) {
+    await page.goto(`${base()}/app${path}?lang=${lang}`)
+    await rows.first().waitFor()
+    const wide = Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'))
+    assert.ok(wide <= 0, `${lang} scrolls sideways by ${wide}`)
+  }
+  await page.goto(`${base()}/app/money/payouts/${'0'.repeat(24)}`)
+  await page.getByText('There is nothing at this address').or(page.getByText('Non c’è nulla')).first().waitFor()
+  await context.close()
+})
+
 test('a SuperManager works in each of three companies, and each shows only its own', async () => {
   const { page, context } = await enter('SuperManager', '/orders')
   const choose = (label: string) => page.locator('nav').first().getByLabel('Company').selectOption({ label })

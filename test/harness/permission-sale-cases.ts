@@ -245,6 +245,16 @@ export const MONEY: Cases = {
     make: async (place) => ({ shows: (await settlement(place, false))._id }),
     after: cancelOpen,
   },
+  getSettlement: {
+    row: 'settlements.read',
+    make: async (place) => ({ params: { id: (await settlement(place, false))._id }, shows: '"network":' }),
+    after: cancelOpen,
+  },
+  readSettlementStatement: {
+    row: 'settlements.read',
+    make: async (place) => ({ params: { id: (await settlement(place, false))._id }, shows: '"carriedOver":' }),
+    after: cancelOpen,
+  },
   approveSettlement: {
     row: 'settlements.approve',
     make: async (place) => ({ params: { id: (await settlement(place, false))._id } }),

@@ -52,16 +52,25 @@ export const lockSettlementTarget = (tx: Tx, companyId: string): Promise<Settlem
 export const existsCompany = async (q: Queryable, companyId: string): Promise<boolean> =>
   (await q.maybe(sql`select 1 from companies where id = ${companyId}`)) !== undefined
 
+/** How a settlement's amount came about: what the books owed, less what did not leave with it. USDC units. */
+export type SettlementBasis = { owed: bigint; own: bigint; undecided: bigint; kept: bigint }
+
+/** The bookings that a balance contains: all before an id, and of those after it the ones listed. */
+export type Coverage = { before: string; last: readonly string[] }
+
 export type NewSettlement = Pick<
   Settlement,
   'companyId' | 'id' | 'units' | 'address' | 'network' | 'createdBy' | 'createdAt'
->
+> & { basis: SettlementBasis; covers: Coverage }
 
 export async function insertSettlement(tx: Tx, settlement: NewSettlement): Promise<void> {
+  const { basis, covers } = settlement
   await tx.run(sql`
-    insert into settlements (company_id, id, status, units, address, network, created_by, created_at, updated_at)
+    insert into settlements (company_id, id, status, units, address, network, created_by, created_at, updated_at,
+      covers_before, covers_last, owed_units, own_units, undecided_units, kept_units)
     values (${settlement.companyId}, ${settlement.id}, 'open', ${settlement.units}, ${settlement.address},
-      ${settlement.network}, ${settlement.createdBy}, ${settlement.createdAt}, ${settlement.createdAt})`)
+      ${settlement.network}, ${settlement.createdBy}, ${settlement.createdAt}, ${settlement.createdAt},
+      ${covers.before}, ${covers.last}::text[], ${basis.owed}, ${basis.own}, ${basis.undecided}, ${basis.kept})`)
 }
 
 /** How many there ever were. */

@@ -1,5 +1,7 @@
+import { Readable } from 'node:stream'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Actor, actorOf } from '../../http/actor.ts'
+import { sendCsv } from '../../http/csv.ts'
 import { Envelope, ok } from '../../http/envelope.ts'
 import { contextOf } from '../../http/request-context.ts'
 import { Type } from '../../kernel/schema.ts'
@@ -9,6 +11,8 @@ import {
   SettlementListQuery,
   SettlementPaidBody,
   SettlementSchema,
+  SettlementStatementSchema,
+  StatementQuery,
 } from './settlement-schemas.ts'
 import {
   approveSettlement,
@@ -20,6 +24,7 @@ import {
   type SettlementDeps,
   viewSettlement,
 } from './settlement-service.ts'
+import { readSettlementStatement, streamSettlementStatement } from './settlement-statement.ts'
 
 const tags = ['ledger']
 const IdParams = Type.Object({ id: Type.String({ pattern: '^[0-9a-f]{24}$' }) })
@@ -68,6 +73,45 @@ export const settlementRoutes: FastifyPluginAsyncTypebox<SettlementDeps> = async
     },
     async (request) => {
       return ok(await createSettlement(deps, contextOf(request), request.body ?? {}))
+    },
+  )
+  app.get(
+    '/settlements/:id',
+    {
+      config: { permission: 'settlements.read' },
+      schema: {
+        operationId: 'getSettlement',
+        summary: 'Read a settlement',
+        description: 'Where it stands: who decided, and the transaction that paid it.',
+        tags,
+        params: IdParams,
+        response: { 200: Envelope(SettlementSchema) },
+      },
+    },
+    async (request) => ok(viewSettlement(await findReachableSettlement(deps, actorOf(request), request.params.id))),
+  )
+  app.get(
+    '/settlements/:id/statement',
+    {
+      config: { permission: 'settlements.read' },
+      schema: {
+        operationId: 'readSettlementStatement',
+        summary: 'What a settlement pays for',
+        description:
+          'The payments and refunds since the settlement before, and how they make its amount. With `format=csv` every ' +
+          'line as a file.',
+        tags,
+        params: IdParams,
+        querystring: StatementQuery,
+        response: { 200: Envelope(SettlementStatementSchema) },
+      },
+    },
+    async (request, reply) => {
+      const { after = null, limit = 100, format } = request.query
+      const settlement = await findReachableSettlement(deps, actorOf(request), request.params.id)
+      if (format !== 'csv') return ok(await readSettlementStatement(db, settlement, { after, limit }))
+      const name = `settlement-${settlement.createdAt.toISOString().slice(0, 10)}-${settlement.id.slice(0, 8)}.csv`
+      return sendCsv(reply, name, Readable.from(streamSettlementStatement(db, settlement)))
     },
   )
   app.post(

@@ -1,5 +1,6 @@
 import { type TSchema, Type } from '../../kernel/schema.ts'
 import { SETTLEMENT_STATUSES } from './settlement-queries.ts'
+import { LINE_KINDS } from './settlement-statement-queries.ts'
 
 const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
 const CompanyId = Type.Optional(
@@ -32,3 +33,68 @@ export const SettlementListQuery = Type.Object({
 
 export const CreateSettlementBody = Type.Object({ companyId: CompanyId })
 export const SettlementPaidBody = Type.Object({ txHash: Type.String({ maxLength: 66 }) })
+
+export const StatementQuery = Type.Object({
+  after: Type.Optional(Type.String({ pattern: '^[0-9a-f]{24}$', description: '`nextCursor` of the previous page.' })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, default: 100, description: 'Lines on a page.' })),
+  format: Type.Optional(Type.String({ enum: ['json', 'csv'], default: 'json' })),
+})
+
+const Signed = (description: string, example: string) =>
+  Type.String({ description: `${description} In USDC; negative where it lessens the amount.`, examples: [example] })
+
+const SummarySchema = Type.Object(
+  {
+    carriedOver: Signed('What the settlement before left: the reserve, for example.', '20.000000'),
+    payments: Type.Object(
+      {
+        count: Type.Integer({ description: 'How many.', examples: [412] }),
+        gross: Signed('Prices of what was paid.', '21840.500000'),
+        fees: Type.String({ description: 'What the operator kept of it, in USDC.', examples: ['109.202500'] }),
+        net: Signed('What is left.', '21731.297500'),
+      },
+      { description: 'What was paid.' },
+    ),
+    refunds: Type.Object({
+      count: Type.Integer({ description: 'Without those that were taken back.', examples: [3] }),
+      amount: Signed('Refunds out of the company’s balance.', '-320.000000'),
+    }),
+    losses: Signed('Money that left the chain and that the company bears.', '0.000000'),
+    owed: Signed('The sum of all above.', '21431.297500'),
+    ownAccounts: Nullable(
+      Signed('What the company holds of it itself, at its own accounts; null: not recorded then.', '0.000000'),
+    ),
+    undecided: Nullable(Signed('Money that left the chain, before a decision who bears it.', '0.000000')),
+    reserve: Nullable(Signed('What stays with the operator as cover for refunds.', '-20.000000')),
+    amount: Signed('What is settled: the sum of the last four.', '21411.297500'),
+  },
+  { description: 'How the amount came about.' },
+)
+
+export const SettlementStatementSchema = Type.Object({
+  settlement: { ...SettlementSchema, description: 'The settlement itself.' },
+  since: Nullable(
+    Type.String({ format: 'date-time', description: 'When the settlement before was made; null: this is the first.' }),
+  ),
+  summary: SummarySchema,
+  lines: Type.Array(
+    Type.Object({
+      journalId: Type.String(),
+      at: Type.String({ format: 'date-time' }),
+      kind: Type.String({ enum: [...LINE_KINDS] }),
+      code: Nullable(Type.String({ description: 'The order.' })),
+      shortCode: Nullable(Type.String({ description: 'Its short code.' })),
+      alias: Nullable(Type.String({ description: 'Your reference of it.' })),
+      fromAmount: Nullable(
+        Type.String({ description: 'The whole price of the order in your currency.', examples: ['50.00'] }),
+      ),
+      fromAsset: Nullable(Type.String()),
+      gross: Signed('Before the fee.', '54.000000'),
+      fee: Type.String({ description: 'What the operator kept of it, in USDC.', examples: ['0.270000'] }),
+      amount: Signed('What it changed for the company.', '53.730000'),
+      ownAccount: Type.Boolean({ description: 'The payer paid to the company’s own account.' }),
+    }),
+    { description: 'Oldest first.' },
+  ),
+  nextCursor: Nullable(Type.String()),
+})

@@ -2,15 +2,15 @@ import type { Audit } from '../../audit/audit.ts'
 import type { Db, Queryable, Tx } from '../../db/db.ts'
 import { type Actor, companyOf, sees } from '../../http/actor.ts'
 import type { RequestContext } from '../../http/request-context.ts'
-import { type Clock, DAY } from '../../kernel/clock.ts'
+import { type Clock, DAY, MINUTE } from '../../kernel/clock.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
-import { idFrom } from '../../kernel/ids.ts'
+import { firstIdAt, idFrom } from '../../kernel/ids.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import type { ScreeningGate, Standing } from '../../screening/screening-gate.ts'
 import type { Books } from '../books.ts'
 import { followClaimed } from '../claims.ts'
 import { bookSettlement, bookSettlementCancelled, bookSettlementPaid } from '../ledger-service.ts'
-import { findReserve, findSettleable } from '../payable-queries.ts'
+import { findPayableWith, findReserve, findSettleable, settleableOf } from '../payable-queries.ts'
 import {
   countSettlements,
   existsCompany,
@@ -121,6 +121,9 @@ const NOTHING_OWED =
   'Nothing is owed to this company right now, less what it holds at its own accounts, its reserve, and money that left ' +
   'the chain and waits for a decision.'
 
+/** A booking whose id is older than this has committed, on whichever node: its transaction ends within a minute. */
+const LONGEST_BOOKING_MS = 15 * MINUTE
+
 /**
  * Reserves what the company is owed, less its reserve, for one transfer to its address.
  * @throws OBJECT_CONFLICT without an address or a balance, or while another settlement is unfinished; BOOKS_DIFFER
@@ -137,9 +140,12 @@ export async function createSettlement(
     const target = await readTarget(deps, tx, companyId)
     const other = await findUnfinishedSettlement(tx, companyId)
     if (other) throw conflict(`The settlement ${other.id} of ${text(other.units)} is ${other.status}; finish it first.`)
-    const units = (await findSettleable(tx, companyId)) - (await findReserve(tx, companyId))
-    if (units <= 0n) throw conflict(NOTHING_OWED)
     const now = new Date(deps.clock())
+    const before = firstIdAt(now.getTime() - LONGEST_BOOKING_MS)
+    const { journals, ...payable } = await findPayableWith(tx, companyId, before)
+    const kept = await findReserve(tx, companyId)
+    const units = settleableOf(payable) - kept
+    if (units <= 0n) throw conflict(NOTHING_OWED)
     const number = (await countSettlements(tx, companyId)) + 1
     const createdBy = `${actor.kind}:${actor.id}`
     const settlement: NewSettlement = {
@@ -147,6 +153,8 @@ export async function createSettlement(
       // the same after a restored backup: the token refuses to pay it twice
       id: idFrom('settlement', companyId, number),
       units,
+      basis: { ...payable, kept },
+      covers: { before, last: journals },
       ...target,
       createdBy,
       createdAt: now,

@@ -5,6 +5,7 @@ import { type Actor, actorOf, sees } from '../../http/actor.ts'
 import { Envelope, ok } from '../../http/envelope.ts'
 import { type Clock, DAY } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
+import { firstIdAt } from '../../kernel/ids.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import { type Static, Type } from '../../kernel/schema.ts'
 import { scopeOf } from '../order-service.ts'
@@ -68,7 +69,7 @@ async function readSummary(
   const days = daysBefore(now, count, timeZone)
   const starts = days.map(({ start }) => start)
   const oldestMs = now - count * DAY - OLDEST_MS
-  const firstId = oldestMs.toString(16).padStart(12, '0').padEnd(24, '0')
+  const firstId = firstIdAt(oldestMs)
   const [sold, needs] = await Promise.all([
     reads.read(async (q) => ({
       sales: await listSales(q, scope, { firstId, starts }),

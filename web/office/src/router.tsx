@@ -128,6 +128,11 @@ const money = createRoute({
   validateSearch: readWords('from', 'to', 'tab'),
   component: lazyRouteComponent(() => import('./screens/money/MoneyPage.tsx'), 'MoneyPage'),
 })
+const payout = createRoute({
+  getParentRoute: () => inside,
+  path: 'money/payouts/$id',
+  component: lazyRouteComponent(() => import('./screens/money/Payout.tsx'), 'Payout'),
+})
 const webhooks = createRoute({
   getParentRoute: () => inside,
   path: 'webhooks',
@@ -209,6 +214,7 @@ const routeTree = root.addChildren([
     refunds,
     mispayments,
     money,
+    payout,
     webhooks,
     keys,
     developer,

@@ -1,8 +1,12 @@
 import {
+  type InfiniteData,
   keepPreviousData,
   type MutateOptions,
   QueryClient,
+  type QueryKey,
+  type UseInfiniteQueryResult,
   type UseQueryResult,
+  useInfiniteQuery,
   useMutation,
   useQuery,
 } from '@tanstack/react-query'
@@ -52,6 +56,19 @@ export function useWhole<R extends Route>(route: R, query: Record<string, unknow
     ...(liveMs ? { refetchInterval: liveMs } : {}),
   }) as UseQueryResult<Awaited<ReturnType<typeof call<R>>>, Error>
 }
+
+/** Pages by cursor, one more on demand; what was read before stays. */
+export const useCursorPages = <Page extends { nextCursor: string | null }>(
+  queryKey: QueryKey,
+  ask: (after: string | undefined, signal: AbortSignal) => Promise<Page>,
+): UseInfiniteQueryResult<InfiniteData<Page>, Error> =>
+  useInfiniteQuery({
+    queryKey,
+    queryFn: ({ pageParam, signal }) => ask(pageParam || undefined, signal),
+    initialPageParam: '',
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+    placeholderData: keepPreviousData,
+  })
 
 type Action<Input, Output> = {
   run(input: Input): Promise<Output>

@@ -1,35 +1,32 @@
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { type Query, request } from '../../api/call.ts'
-import { useApi } from '../../api/hooks.ts'
+import { call, type Query } from '../../api/call.ts'
+import { saveCsv } from '../../api/csv.ts'
+import { useAction, useCursorPages } from '../../api/hooks.ts'
 import { useSession } from '../../api/session.ts'
 import { useAddress } from '../../frame/address.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { Field } from '../../kit/fields.tsx'
-import { saveAs } from '../../kit/files.ts'
 import { Icon } from '../../kit/icons.tsx'
-import { Code, Dialog, Facts, Loaded, Money, Panel, TableFrame, Time } from '../../kit/parts.tsx'
-import { stringifySearch } from '../../search.ts'
+import { Code, Dialog, Facts, Loaded, Money, Panel, Refusal, TableFrame, Time } from '../../kit/parts.tsx'
 import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
 import { dayEnd, dayStart } from '../orders/views.ts'
 import { balanceOf, type Ledger, useAccountWords } from './accounts.ts'
 import { texts } from './texts.ts'
 
-const STEP = 50
-async function saveStatement(query: Record<string, unknown>): Promise<void> {
-  const url = `/api/next/ledger${stringifySearch({ ...query, format: 'csv' })}`
-  const response = await request({ method: 'GET', url, body: undefined, key: null })
-  saveAs({ blob: await response.blob(), name: `statement-${new Date().toISOString().slice(0, 10)}.csv` })
-}
+const PAGE = 100
 
 /** Accounts and entries of a period, as a statement to print or to load. */
 export function Books() {
   const t = useTexts(texts)
   const { user } = useSession()
   const [{ from, to }, go] = useAddress()
-  const [limit, setLimit] = useState(STEP)
   const period = { ...useCompanyQuery(), ...(from ? { from: dayStart(from) } : {}), ...(to ? { to: dayEnd(to) } : {}) }
-  const ledger = useApi('GET /api/next/ledger', { query: { ...period, limit } as Query<'readLedger'> })
+  const pages = useCursorPages(['ledger', period], (after, signal) => {
+    const query = { ...period, limit: PAGE, ...(after ? { after } : {}) } as Query<'readLedger'>
+    return call('GET /api/next/ledger', { query }, signal)
+  })
+  const save = useAction({ run: () => saveCsv('ledger', period) })
   const put = (name: 'from' | 'to') => (event: { target: { value: string } }) =>
     go({ [name]: event.target.value || undefined })
   return (
@@ -40,7 +37,7 @@ export function Books() {
       <div className="no-print mb-1 flex flex-wrap items-end gap-3">
         <Field label={t.from} type="date" defaultValue={from ?? ''} onChange={put('from')} />
         <Field label={t.to} type="date" defaultValue={to ?? ''} onChange={put('to')} />
-        <button type="button" className="btn mb-4" onClick={() => void saveStatement(period)}>
+        <button type="button" className="btn mb-4" disabled={save.isPending} onClick={() => save.mutate(undefined)}>
           <Icon name="download" />
           {t.csv}
         </button>
@@ -49,11 +46,15 @@ export function Books() {
           {t.print}
         </button>
       </div>
-      <Loaded query={ledger}>
-        {(data) => (
+      <Refusal error={save.error} />
+      <Loaded query={{ ...pages, data: pages.data?.pages[0] }}>
+        {({ balances }) => (
           <>
-            <Balances balances={data.balances} />
-            <Entries ledger={data} onMore={data.nextCursor ? () => setLimit(limit + STEP * 4) : null} />
+            <Balances balances={balances} />
+            <Entries
+              entries={pages.data?.pages.flatMap(({ entries }) => entries) ?? []}
+              onMore={pages.hasNextPage ? () => void pages.fetchNextPage() : null}
+            />
           </>
         )}
       </Loaded>
@@ -102,15 +103,15 @@ function Balances({ balances }: { balances: Ledger['balances'] }) {
   )
 }
 
-function Entries({ ledger, onMore }: { ledger: Ledger; onMore: (() => void) | null }) {
+function Entries({ entries, onMore }: { entries: Ledger['entries']; onMore: (() => void) | null }) {
   const t = useTexts(texts)
   const core = useCore()
   const words = useAccountWords()
   const [open, setOpen] = useState<string | null>(null)
   return (
     <Panel title={t.entries} flush>
-      {ledger.entries.length === 0 && <p className="p-4 text-soft">{t.noEntries}</p>}
-      {ledger.entries.length > 0 && (
+      {entries.length === 0 && <p className="p-4 text-soft">{t.noEntries}</p>}
+      {entries.length > 0 && (
         <TableFrame label={t.entries}>
           <table className="table">
             <thead>
@@ -129,7 +130,7 @@ function Entries({ ledger, onMore }: { ledger: Ledger; onMore: (() => void) | nu
               </tr>
             </thead>
             <tbody>
-              {ledger.entries.map((entry) => (
+              {entries.map((entry) => (
                 <tr key={`${entry.journalId}-${entry.account}-${entry.asset}-${entry.amount}`}>
                   <td>
                     <Time at={entry.at} />
@@ -160,7 +161,7 @@ function Entries({ ledger, onMore }: { ledger: Ledger; onMore: (() => void) | nu
         </TableFrame>
       )}
       {open && (
-        <Journal entries={ledger.entries.filter(({ journalId }) => journalId === open)} onClose={() => setOpen(null)} />
+        <Journal entries={entries.filter(({ journalId }) => journalId === open)} onClose={() => setOpen(null)} />
       )}
       {onMore && (
         <p className="no-print border-t border-line p-3 text-center">

@@ -1,3 +1,4 @@
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { call, type Data, type Query } from '../../api/call.ts'
 import { useAction, useApi } from '../../api/hooks.ts'
@@ -5,13 +6,13 @@ import { useCan } from '../../api/session.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { useNetworkName } from '../../frame/networks.ts'
 import { Field, Form } from '../../kit/fields.tsx'
-import { Badge, Code, Dialog, Empty, Facts, Loaded, Money, Panel, Refusal, Time, type Tone } from '../../kit/parts.tsx'
+import { Badge, Code, Dialog, Empty, Facts, Loaded, Money, Panel, Refusal, Time } from '../../kit/parts.tsx'
 import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
-import { texts } from './texts.ts'
+import { statementTexts } from './statement-texts.ts'
+import { STATUS_TONES, texts } from './texts.ts'
 
 type Settlement = Data<'createSettlement'>
 const LIMIT = 20
-const TONES: Record<string, Tone> = { open: 'warn', approved: 'info', paid: 'good' }
 
 /** Prepared by one person, approved by another, paid from the operator's wallet. */
 export function Settlements() {
@@ -87,6 +88,7 @@ function Turn({ page, isLast, onPage }: TurnProps) {
 
 function Row({ settlement }: { settlement: Settlement }) {
   const t = useTexts(texts)
+  const words = useTexts(statementTexts)
   const core = useCore()
   const can = useCan()
   const networkName = useNetworkName()
@@ -105,7 +107,7 @@ function Row({ settlement }: { settlement: Settlement }) {
         <strong>
           <Money amount={amount} asset="USDC" />
         </strong>
-        <Badge tone={TONES[status] ?? 'plain'}>{wordFor(t.status, status)}</Badge>
+        <Badge tone={STATUS_TONES[status] ?? 'plain'}>{wordFor(t.status, status)}</Badge>
         <span className="text-sm text-soft">
           <Time at={createdAt} />
         </span>
@@ -124,6 +126,9 @@ function Row({ settlement }: { settlement: Settlement }) {
       )}
       <Refusal error={approve.error ?? cancel.error} />
       <div className="no-print mt-3 flex flex-wrap gap-2">
+        <Link to="/money/payouts/$id" params={path} className="btn">
+          {words.open}
+        </Link>
         {isOpen && can('settlements.approve') && (
           <button type="button" className="btn btn-fill" onClick={() => approve.mutate(undefined)}>
             {t.approve}

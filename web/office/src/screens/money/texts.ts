@@ -1,4 +1,8 @@
+import type { Tone } from '../../kit/parts.tsx'
 import { defineTexts } from '../../texts/lang.ts'
+
+/** Of a payout. */
+export const STATUS_TONES: Record<string, Tone> = { open: 'warn', approved: 'info', paid: 'good' }
 
 export const texts = defineTexts(
   {

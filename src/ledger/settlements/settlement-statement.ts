@@ -1,0 +1,117 @@
+import type { Db, Queryable } from '../../db/db.ts'
+import { guardCell } from '../../http/csv.ts'
+import { EXPONENTS, formatDecimal, isAsset } from '../../kernel/money.ts'
+import type { Settlement } from './settlement-queries.ts'
+import { viewSettlement } from './settlement-service.ts'
+import {
+  findSpan,
+  type KindTotal,
+  listLines,
+  type Span,
+  type StatementLine,
+  sumLines,
+} from './settlement-statement-queries.ts'
+
+const usdc = (units: bigint): string => formatDecimal(units, EXPONENTS.USDC)
+
+async function spanOf(q: Queryable, { companyId, id }: Settlement): Promise<Span> {
+  const span = await findSpan(q, companyId, id)
+  if (!span) throw new Error(`settlement ${id} is gone`)
+  return span
+}
+
+/** How the amount of a settlement came about, in lines that add up. */
+function summaryOf({ basis, carriedUnits }: Span, totals: readonly KindTotal[], units: bigint) {
+  const of = (kind: KindTotal['kind']) =>
+    totals.find((total) => total.kind === kind) ?? { count: 0, units: 0n, feeUnits: 0n }
+  const [paid, refunded, dropped, lost] = [of('payment'), of('refund'), of('refund_dropped'), of('loss_borne')]
+  const owed = basis?.owed ?? carriedUnits + totals.reduce((sum, total) => sum + total.units, 0n)
+  return {
+    carriedOver: usdc(carriedUnits),
+    payments: {
+      count: paid.count,
+      gross: usdc(paid.units + paid.feeUnits),
+      fees: usdc(paid.feeUnits),
+      net: usdc(paid.units),
+    },
+    refunds: { count: refunded.count - dropped.count, amount: usdc(refunded.units + dropped.units) },
+    losses: usdc(lost.units),
+    owed: usdc(owed),
+    ownAccounts: basis && usdc(-basis.own),
+    undecided: basis && usdc(-basis.undecided),
+    reserve: basis && usdc(-basis.kept),
+    amount: usdc(units),
+  }
+}
+
+const fiat = ({ fromUnits, fromAsset }: StatementLine): string | null =>
+  fromUnits !== null && fromAsset !== null && isAsset(fromAsset) ? formatDecimal(fromUnits, EXPONENTS[fromAsset]) : null
+
+const viewLine = (line: StatementLine) => ({
+  journalId: line.journalId,
+  at: line.at.toISOString(),
+  kind: line.kind,
+  code: line.code,
+  shortCode: line.shortCode,
+  alias: line.alias,
+  fromAmount: fiat(line),
+  fromAsset: line.fromAsset,
+  gross: usdc(line.units + line.feeUnits),
+  fee: usdc(line.feeUnits),
+  amount: usdc(line.units),
+  ownAccount: line.ownAccount,
+})
+
+/** What a settlement pays for: its sum in parts, and a page of its bookings. */
+export async function readSettlementStatement(
+  db: Db,
+  settlement: Settlement,
+  page: { after: string | null; limit: number },
+) {
+  const span = await spanOf(db, settlement)
+  const [totals, lines] = await Promise.all([sumLines(db, span), listLines(db, span, page)])
+  return {
+    settlement: viewSettlement(settlement),
+    since: span.since?.toISOString() ?? null,
+    summary: summaryOf(span, totals, settlement.units),
+    lines: lines.map(viewLine),
+    nextCursor: lines.length === page.limit ? (lines.at(-1)?.journalId ?? null) : null,
+  }
+}
+
+const PAGE = 1000
+const HEADER = 'date,kind,order,shortCode,alias,fromAmount,fromAsset,gross,fee,amount,ownAccount,journal'
+
+function csvLine(line: StatementLine): string {
+  const { at, kind, code, shortCode, alias, fromAmount, fromAsset, gross, fee, amount, ownAccount, journalId } =
+    viewLine(line)
+  const cells = [
+    at,
+    kind,
+    code,
+    shortCode,
+    guardCell(alias ?? ''),
+    fromAmount,
+    fromAsset,
+    gross,
+    fee,
+    amount,
+    ownAccount,
+    journalId,
+  ]
+  return `${cells.map((cell) => cell ?? '').join(',')}\r\n`
+}
+
+/** Every booking of a settlement as CSV (RFC 4180), a page at a time. The amounts add up to what it changed. */
+export async function* streamSettlementStatement(db: Db, settlement: Settlement): AsyncGenerator<string> {
+  yield `${HEADER}\r\n`
+  const span = await spanOf(db, settlement)
+  let after: string | null = null
+  for (;;) {
+    const lines: StatementLine[] = await listLines(db, span, { after, limit: PAGE })
+    const last = lines.at(-1)
+    if (!last) return
+    yield lines.map(csvLine).join('')
+    after = last.journalId
+  }
+}

@@ -1,0 +1,11 @@
+import { saveAs } from '../kit/files.ts'
+import { stringifySearch } from '../search.ts'
+import { request } from './call.ts'
+
+/** Saves what an address of the API answers with `format=csv`, under the name that the service gives it. */
+export async function saveCsv(path: string, query: Record<string, unknown> = {}): Promise<void> {
+  const url = `/api/next/${path}${stringifySearch({ ...query, format: 'csv' })}`
+  const response = await request({ method: 'GET', url, body: undefined, key: null })
+  const [, name = 'statement.csv'] = /filename="([^"]+)"/.exec(response.headers.get('content-disposition') ?? '') ?? []
+  saveAs({ blob: await response.blob(), name })
+}
