@@ -10,8 +10,9 @@ import { createPaid, newAddress, refundReaches, revert } from './harness/refunds
 
 type Entry = { at: string; kind: string; facts: Record<string, string | number | null> }
 type Story = { entries: Entry[]; rate: { rate: string; evidence: unknown } | null }
+type Sales = { asset: string; amount: string }[]
 type Summary = {
-  days: { day: string; created: number; paid: number; paidAmount: string; refundedAmount: string }[]
+  days: { day: string; created: number; paid: number; paidAmount: string; sales: Sales; refundedAmount: string }[]
   channels: { paymentChannel: string; paid: number; paidAmount: string }[]
   needs: Record<string, number>
 }
@@ -263,4 +264,20 @@ test('what went back counts on the day on which it did, whatever happens to the 
   const [, yesterday, today] = await back()
   assert.equal(yesterday, '2.000000')
   assert.equal(Number(today), Number(before[2]) - 2)
+})
+
+test('what was sold is told in the currencies of the orders; of a part that was accepted, its share', async () => {
+  const sold = async (): Promise<Sales | undefined> =>
+    (await manager.get<Summary>('summary?days=1')).data.days[0]?.sales
+  const inEuro = async (): Promise<number> => Number((await sold())?.find(({ asset }) => asset === 'EUR')?.amount)
+  const before = await inEuro()
+  await createPaid(world.shop, { amount: '7.50', fromAsset: 'CHF' })
+  const { data } = await manager.get<{ mispayments: { _id: string; kind: string }[] }>('mispayments?status=open')
+  const part = data.mispayments.find(({ kind }) => kind === 'under')
+  // 43.20 of 86.40 USDC came for an order of 80 EUR
+  assert.equal((await manager.post(`mispayments/${part?._id}/accept`)).status, 200)
+  assert.deepEqual(await sold(), [
+    { asset: 'EUR', amount: (before + 40).toFixed(2) },
+    { asset: 'CHF', amount: '7.50' },
+  ])
 })

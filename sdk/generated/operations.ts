@@ -2212,6 +2212,13 @@ export interface Operations {
         paid: number
         /** USDC, decimal text with 6 digits. */
         paidAmount: string
+        /** What was paid that day, in the currencies of the orders; the largest number first. */
+        sales: Array<{
+          /** The asset, as its symbol. */
+          asset: string
+          /** What was paid of their prices. */
+          amount: string
+        }>
         /** USDC, decimal text with 6 digits. */
         refundedAmount: string
       }>

@@ -1,9 +1,10 @@
 import { joinSql, type Queryable, type Sql, sql, unnamed } from '../../db/db.ts'
+import type { Fiat } from '../../kernel/money.ts'
 import type { OrderScope } from '../order-queries.ts'
 
 /**
- * Orders that were created and paid on the same days, through one channel. Days are places in a list, from 1; 0 is
- * before the first.
+ * Orders in one currency that were created and paid on the same days, through one channel. Days are places in a list,
+ * from 1; 0 is before the first.
  */
 export type SalesRow = {
   createdDay: number
@@ -11,6 +12,9 @@ export type SalesRow = {
   channel: string | null
   orders: bigint
   paidUnits: string
+  fromAsset: Fiat
+  /** What was paid of their prices: of a part that was accepted, its share. */
+  fromUnits: string | null
 }
 /** What went back to payers of orders on one day. */
 export type RefundsRow = { day: number; units: string }
@@ -47,8 +51,10 @@ export const listSales = (
   q.many(
     unnamed(sql`
     select ${dayOf(sql`created_at`, starts)} as created_day, ${dayOf(sql`paid_at`, starts)} as paid_day, payment_channel as channel,
-      count(*) as orders, sum(paid_units)::text as paid_units
-    from orders where ${scopeSql(scope)} and id >= ${firstId} group by 1, 2, 3`),
+      count(*) as orders, sum(paid_units)::text as paid_units, from_asset,
+      sum(case when paid_units < to_units then round(from_units * paid_units / to_units) else from_units end)
+        filter (where paid_at is not null)::text as from_units
+    from orders where ${scopeSql(scope)} and id >= ${firstId} group by 1, 2, 3, from_asset`),
   )
 
 /** Each refund on the day on which it was settled, however old its order is; what never paid an order is none. */

@@ -6,7 +6,7 @@ import { Envelope, ok } from '../../http/envelope.ts'
 import { type Clock, DAY } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { firstIdAt } from '../../kernel/ids.ts'
-import { formatDecimal } from '../../kernel/money.ts'
+import { EXPONENTS, formatDecimal } from '../../kernel/money.ts'
 import { type Static, Type } from '../../kernel/schema.ts'
 import { scopeOf } from '../order-service.ts'
 import { daysBefore } from './summary-days.ts'
@@ -22,6 +22,13 @@ const SummarySchema = Type.Object({
       created: Type.Integer(),
       paid: Type.Integer(),
       paidAmount: Amount,
+      sales: Type.Array(
+        Type.Object({
+          asset: Type.String({ examples: ['EUR'] }),
+          amount: Type.String({ description: 'What was paid of their prices.', examples: ['99.80'] }),
+        }),
+        { description: 'What was paid that day, in the currencies of the orders; the largest number first.' },
+      ),
       refundedAmount: Amount,
     }),
   ),
@@ -79,8 +86,11 @@ async function readSummary(
     actor.role === 'Cashier' ? NOTHING : countNeeds(db, scope.companyIds, new Date(now)),
   ])
   return {
-    days: sumDays(sold, days).map(({ paidUnits, refundedUnits, ...day }) => ({
+    days: sumDays(sold, days).map(({ paidUnits, refundedUnits, sales, ...day }) => ({
       ...day,
+      sales: [...sales]
+        .sort(([, a], [, b]) => (a < b ? 1 : -1))
+        .map(([asset, units]) => ({ asset, amount: formatDecimal(units, EXPONENTS[asset]) })),
       paidAmount: decimal(paidUnits),
       refundedAmount: decimal(refundedUnits),
     })),

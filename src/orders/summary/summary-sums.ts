@@ -1,7 +1,16 @@
+import type { Fiat } from '../../kernel/money.ts'
 import type { LocalDay } from './summary-days.ts'
 import type { RefundsRow, SalesRow } from './summary-queries.ts'
 
-export type DaySum = { day: string; created: number; paid: number; paidUnits: bigint; refundedUnits: bigint }
+export type DaySum = {
+  day: string
+  created: number
+  paid: number
+  paidUnits: bigint
+  /** What was sold, in each currency. */
+  sales: Map<Fiat, bigint>
+  refundedUnits: bigint
+}
 export type ChannelSum = { paymentChannel: string; paid: number; paidUnits: bigint }
 
 /** One entry for each day, oldest first, days without orders too. */
@@ -9,15 +18,18 @@ export function sumDays(
   { sales, refunds }: { sales: readonly SalesRow[]; refunds: readonly RefundsRow[] },
   days: readonly LocalDay[],
 ): DaySum[] {
-  const sums = days.map(({ day }) => ({ day, created: 0, paid: 0, paidUnits: 0n, refundedUnits: 0n }))
+  const sums = days.map(
+    ({ day }): DaySum => ({ day, created: 0, paid: 0, paidUnits: 0n, sales: new Map(), refundedUnits: 0n }),
+  )
   const find = (place: number | null): DaySum | undefined => (place === null ? undefined : sums[place - 1])
-  for (const { createdDay, paidDay, orders, paidUnits } of sales) {
+  for (const { createdDay, paidDay, orders, paidUnits, fromAsset, fromUnits } of sales) {
     const created = find(createdDay)
     if (created) created.created += Number(orders)
     const paid = find(paidDay)
     if (paid) {
       paid.paid += Number(orders)
       paid.paidUnits += BigInt(paidUnits)
+      paid.sales.set(fromAsset, (paid.sales.get(fromAsset) ?? 0n) + BigInt(fromUnits ?? 0))
     }
   }
   for (const { day, units } of refunds) {

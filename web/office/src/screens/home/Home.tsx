@@ -53,10 +53,18 @@ function Figures({ summary }: { summary: Summary }) {
   const today = summary.days.at(-1)
   const total = (pick: (day: Summary['days'][number]) => string): string =>
     formatMoney(lang, sum(summary.days.map(pick)), ASSET)
+  /** "99.80 €" for each currency, after how many were paid. */
+  const sold = (count: number, days: Summary['days']): string => {
+    const all = days.flatMap(({ sales }) => sales)
+    const assets = [...new Set(all.map(({ asset }) => asset))]
+    const amountOf = (asset: string): string => sum(all.flatMap((one) => (one.asset === asset ? [one.amount] : [])))
+    const worths = assets.map((asset) => formatMoney(lang, amountOf(asset), asset))
+    return [t.paid(formatCount(lang, count)), ...worths].join(' · ')
+  }
   const count = summary.days.reduce((left, { paid }) => left + paid, 0)
   const cards: [string, string, string][] = [
-    [t.today, formatMoney(lang, today?.paidAmount ?? '0', ASSET), t.paid(formatCount(lang, today?.paid ?? 0))],
-    [t.month, total(({ paidAmount }) => paidAmount), t.paid(formatCount(lang, count))],
+    [t.today, formatMoney(lang, today?.paidAmount ?? '0', ASSET), sold(today?.paid ?? 0, summary.days.slice(-1))],
+    [t.month, total(({ paidAmount }) => paidAmount), sold(count, summary.days)],
     [t.refunded, total(({ refundedAmount }) => refundedAmount), ''],
   ]
   return (
