@@ -4,6 +4,9 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { brotliDecompressSync } from 'node:zlib'
 import { sql } from '../src/db/db.ts'
+import { newId } from '../src/kernel/ids.ts'
+import { bookPayment } from '../src/ledger/ledger-service.ts'
+import { listMonths } from '../src/ledger/overview/fee-queries.ts'
 import { type Client, logIn } from './harness/accounts.ts'
 import { HOSTILE, newMerchantOf, type OfficeWorld, openOffice } from './harness/office-world.ts'
 import { createPaid, newAddress, refundReaches, revert } from './harness/refunds.ts'
@@ -116,6 +119,28 @@ test('sales, fees and refunds of a month come from the books, and a stranger rea
   assert.equal(Number(net), Number(received) - Number(fees) - 20)
   const foreign = await newMerchantOf(world)
   assert.equal((await manager.get(`ledger/fees?companyId=${foreign}`)).error.code, 'OBJECT_NOT_FOUND')
+})
+
+test('a month of sales is one of the calendar that is asked for', async () => {
+  const { db } = world.shop.host
+  const companyId = newId()
+  const book = (at: string) =>
+    db.tx((tx) =>
+      bookPayment(
+        tx,
+        { companyId, causeId: newId(), orderId: null, at: new Date(at) },
+        { received: 5n, due: 5n, feeBps: 0, holder: 'payer_clearing' },
+      ),
+    )
+  for (const at of ['2026-09-30T22:30:00Z', '2026-10-31T22:30:00Z', '2026-10-31T23:30:00Z']) await book(at)
+  const now = new Date('2026-11-23T12:00:00Z')
+  const read = async (timeZone: string, months: number): Promise<string[]> =>
+    (await listMonths(db, companyId, { now, months, timeZone })).map(({ month, payments }) => `${month}: ${payments}`)
+  assert.deepEqual(await read('UTC', 3), ['2026-10: 2', '2026-09: 1'])
+  // summer time until 25 October: two hours ahead, then one
+  assert.deepEqual(await read('Europe/Paris', 2), ['2026-11: 1', '2026-10: 2'])
+  for (const zone of ['Mars/Olympus', '%2B01:00'])
+    assert.equal((await manager.get(`ledger/fees?timeZone=${zone}`)).status, 422, zone)
 })
 
 test('the check of the books says when it was, and what stops payouts', async () => {

@@ -3633,13 +3633,15 @@ export interface Operations {
       companyId?: string
       /** This month and those before it. */
       months?: number
+      /** Whose midnights begin the days: a name of the IANA database, such as Europe/Paris. */
+      timeZone?: string
     }
     data: {
       /** The fee now, in hundredths of a percent. */
       feeBps: number
       /** Newest first; months without a booking are left out. */
       months: Array<{
-        /** Month, UTC. */
+        /** Month, in the time zone that was asked for. */
         month: string
         /** Payments that were booked. */
         payments: number
@@ -4976,7 +4978,7 @@ export const OPERATIONS = {
   listDifferences: { method: 'GET', path: '/api/next/ledger/differences', query: ['companyId', 'status', 'page', 'limit'], keyed: false, json: true },
   explainDifference: { method: 'POST', path: '/api/next/ledger/differences/{id}/explain', query: [], keyed: true, json: true },
   getBooksCheck: { method: 'GET', path: '/api/next/ledger/check', query: ['companyId'], keyed: false, json: true },
-  listFees: { method: 'GET', path: '/api/next/ledger/fees', query: ['companyId', 'months'], keyed: false, json: true },
+  listFees: { method: 'GET', path: '/api/next/ledger/fees', query: ['companyId', 'months', 'timeZone'], keyed: false, json: true },
   readLedger: { method: 'GET', path: '/api/next/ledger', query: ['companyId', 'from', 'to', 'after', 'limit', 'format'], keyed: false, json: true },
   listAuditLog: { method: 'GET', path: '/api/next/audit-log', query: ['companyId', 'action', 'actor', 'object', 'before', 'limit'], keyed: false, json: true },
   getOperatorStatus: { method: 'GET', path: '/api/next/operator/status', query: [], keyed: false, json: true },

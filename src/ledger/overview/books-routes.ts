@@ -2,6 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { findUnreconciled } from '../../db/restored-queries.ts'
 import { actorOf } from '../../http/actor.ts'
 import { Envelope, ok } from '../../http/envelope.ts'
+import { clocksOf, TimeZone } from '../../http/time-zones.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import { type TSchema, Type } from '../../kernel/schema.ts'
 import { findBookCheck, findOpenDifference } from '../difference-queries.ts'
@@ -34,19 +35,13 @@ const CheckSchema = Type.Object({
 })
 
 const MonthSchema = Type.Object({
-  month: Type.String({ description: 'Month, UTC.', examples: ['2026-11'] }),
+  month: Type.String({ description: 'Month, in the time zone that was asked for.', examples: ['2026-11'] }),
   payments: Type.Integer({ description: 'Payments that were booked.', examples: [412] }),
   received: Usdc('Price of what was paid, in USDC.', '21840.500000'),
   fees: Usdc('What the operator kept of it.', '109.202500'),
   refunded: Usdc('What went back to payers out of the company’s balance.', '320.000000'),
   net: Usdc('What is left for the company.', '21411.297500'),
 })
-
-/** The first moment of the month that lies so many months back. */
-function monthsBack(nowMs: number, months: number): Date {
-  const now = new Date(nowMs)
-  return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - months + 1, 1))
-}
 
 /** What a merchant asks of his books: are they right, and what did it cost. */
 export const booksRoutes: FastifyPluginAsyncTypebox<SettlementDeps> = async (app, deps) => {
@@ -93,6 +88,7 @@ export const booksRoutes: FastifyPluginAsyncTypebox<SettlementDeps> = async (app
               description: 'This month and those before it.',
             }),
           ),
+          timeZone: Type.Optional(TimeZone),
         }),
         response: {
           200: Envelope(
@@ -105,11 +101,12 @@ export const booksRoutes: FastifyPluginAsyncTypebox<SettlementDeps> = async (app
       },
     },
     async (request) => {
-      const { months = 12 } = request.query
+      const { months = 12, timeZone = 'UTC' } = request.query
+      clocksOf(timeZone)
       const companyId = await companyFor(deps, actorOf(request), request.query.companyId)
       const [feeBps, rows] = await Promise.all([
         findFeeBps(db, companyId),
-        listMonths(db, companyId, monthsBack(clock(), months)),
+        listMonths(db, companyId, { now: new Date(clock()), months, timeZone }),
       ])
       return ok({
         feeBps,

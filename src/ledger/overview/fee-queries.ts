@@ -1,6 +1,6 @@
 import { type Queryable, sql } from '../../db/db.ts'
 
-/** What a company earned and paid for in one month (UTC), in USDC units. */
+/** What a company earned and paid for in one month of a calendar, in USDC units. */
 export type MonthRow = {
   /** `2026-11` */
   month: string
@@ -11,13 +11,18 @@ export type MonthRow = {
 }
 
 /**
- * From the books, newest first: the price of what was paid, the fee that was kept of it, and what went back out of the
- * company's balance. Months without a booking are left out.
+ * From the books, newest first, this month and those before it: the price of what was paid, the fee that was kept of
+ * it, and what went back out of the company's balance. Months without a booking are left out.
+ * `timeZone` says whose calendar it is.
  */
-export async function listMonths(q: Queryable, companyId: string, from: Date): Promise<MonthRow[]> {
+export async function listMonths(
+  q: Queryable,
+  companyId: string,
+  { now, months, timeZone }: { now: Date; months: number; timeZone: string },
+): Promise<MonthRow[]> {
   type Row = Record<'receivedUnits' | 'feeUnits' | 'refundedUnits', string> & Pick<MonthRow, 'month' | 'payments'>
   const rows = await q.many<Row>(sql`
-    select to_char(j.at at time zone 'UTC', 'YYYY-MM') as month,
+    select to_char(j.at at time zone ${timeZone}, 'YYYY-MM') as month,
       count(distinct j.id) filter (where j.kind = 'payment' and e.account = 'company_payable')::int as payments,
       coalesce(-sum(e.units) filter (where j.kind = 'payment'), 0) as received_units,
       coalesce(-sum(e.units) filter (where e.account = 'fees'), 0) as fee_units,
@@ -25,7 +30,9 @@ export async function listMonths(q: Queryable, companyId: string, from: Date): P
     from ledger_journals j
     join ledger_entries e on e.company_id = j.company_id and e.journal_id = j.id
       and e.account in ('company_payable', 'fees')
-    where j.company_id = ${companyId} and j.at >= ${from} and j.kind in ('payment', 'refund', 'refund_dropped')
+    cross join (select (date_trunc('month', ${now}::timestamptz at time zone ${timeZone})
+      - make_interval(months => ${months - 1})) at time zone ${timeZone} as at) as first
+    where j.company_id = ${companyId} and j.at >= first.at and j.kind in ('payment', 'refund', 'refund_dropped')
     group by 1 order by 1 desc`)
   return rows.map(({ receivedUnits, feeUnits, refundedUnits, ...row }) => ({
     ...row,

@@ -1,5 +1,5 @@
+import { clocksOf } from '../../http/time-zones.ts'
 import { DAY } from '../../kernel/clock.ts'
-import { invalid } from '../../kernel/errors.ts'
 
 /** A day of a calendar, and the instant at which it begins there. */
 export type LocalDay = { day: string; start: Date }
@@ -11,20 +11,9 @@ function aheadMs(atMs: number, format: Intl.DateTimeFormat): number {
   return Date.UTC(year, month - 1, day, hour, minute, second) - (atMs - (atMs % 1000))
 }
 
-/** @throws VALIDATION_FAILED for a zone that does not exist */
-function formatIn(timeZone: string): Intl.DateTimeFormat {
-  const digits = { year: 'numeric', month: '2-digit', day: '2-digit' } as const
-  const clock = { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' } as const
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone, ...digits, ...clock })
-  } catch {
-    throw invalid('timeZone', 'must be a name of the IANA time zone database, such as Europe/Paris')
-  }
-}
-
 /** Today and the days before it, oldest first, as the calendar of a zone has them. @throws VALIDATION_FAILED */
 export function daysBefore(nowMs: number, count: number, timeZone: string): LocalDay[] {
-  const format = formatIn(timeZone)
+  const format = clocksOf(timeZone)
   const localMs = nowMs + aheadMs(nowMs, format)
   const todayMs = localMs - (localMs % DAY)
   return Array.from({ length: count }, (_, index) => {

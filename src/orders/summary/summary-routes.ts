@@ -3,6 +3,7 @@ import type { Db } from '../../db/db.ts'
 import type { StaleReads } from '../../db/stale-reads.ts'
 import { type Actor, actorOf, sees } from '../../http/actor.ts'
 import { Envelope, ok } from '../../http/envelope.ts'
+import { TimeZone } from '../../http/time-zones.ts'
 import { type Clock, DAY } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { firstIdAt } from '../../kernel/ids.ts'
@@ -122,11 +123,7 @@ export const summaryRoutes: FastifyPluginAsyncTypebox<Deps> = async (app, deps) 
         tags: ['orders'],
         querystring: Type.Object({
           days: Type.Integer({ minimum: 1, maximum: 92, default: 30 }),
-          timeZone: Type.String({
-            maxLength: 64,
-            default: 'UTC',
-            description: 'Whose midnights begin the days: a name of the IANA database, such as Europe/Paris.',
-          }),
+          timeZone: TimeZone,
           companyId: Type.Optional(Type.String({ pattern: '^[0-9a-f]{24}$', description: 'For operators.' })),
         }),
         response: { 200: Envelope(SummarySchema) },

@@ -9,6 +9,9 @@ function cached<Value>(map: Map<string, Value>, key: string, make: () => Value):
   return known
 }
 
+/** The reader's time zone: "today" is the day of who looks at it. */
+export const HERE = Intl.DateTimeFormat().resolvedOptions().timeZone || 'UTC'
+
 /** English is read in Europe here: day before month. */
 const localeOf = (lang: Lang): string => (lang === 'en' ? 'en-GB' : lang)
 

@@ -5,7 +5,7 @@ import { useCan, useSession } from '../../api/session.ts'
 import { useCanSell, useCompanyQuery } from '../../frame/company.tsx'
 import { Bars, Shares } from '../../kit/Bars.tsx'
 import { sum } from '../../kit/decimal.ts'
-import { formatCount, formatDay, formatMoney } from '../../kit/format.ts'
+import { formatCount, formatDay, formatMoney, HERE } from '../../kit/format.ts'
 import { Icon } from '../../kit/icons.tsx'
 import { LIVE_MS, SLOW_MS } from '../../kit/live.ts'
 import { Empty, Loaded, Page, Panel } from '../../kit/parts.tsx'
@@ -15,8 +15,6 @@ import { texts as orderTexts } from '../orders/texts.ts'
 import { texts } from './texts.ts'
 
 const ASSET = 'USDC'
-/** "Today" is the day of who looks at it. */
-const HERE = Intl.DateTimeFormat().resolvedOptions().timeZone || 'UTC'
 type Summary = Data<'getSummary'>
 
 /** Today, the last 30 days, and what waits for a person, each one click from its action. */

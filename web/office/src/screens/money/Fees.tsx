@@ -1,6 +1,6 @@
 import { useApi } from '../../api/hooks.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
-import { formatCount, formatMonth, formatNumber } from '../../kit/format.ts'
+import { formatCount, formatMonth, formatNumber, HERE } from '../../kit/format.ts'
 import { Table } from '../../kit/lists.tsx'
 import { Loaded, Money, Panel } from '../../kit/parts.tsx'
 import { useLang, useTexts } from '../../texts/lang.ts'
@@ -10,7 +10,7 @@ import { feeTexts } from './fee-texts.ts'
 export function Fees() {
   const t = useTexts(feeTexts)
   const lang = useLang()
-  const fees = useApi('GET /api/next/ledger/fees', { query: { ...useCompanyQuery(), months: 12 } })
+  const fees = useApi('GET /api/next/ledger/fees', { query: { ...useCompanyQuery(), months: 12, timeZone: HERE } })
   return (
     <Panel
       title={t.title}
