@@ -81,7 +81,7 @@ async function startWorkers(
   trade.seat.sender = sender
   const handlers = { [MAIL_JOB]: openMailJob({ db, vault, clock, config }), [NO_MAIL_JOB]: { run: async () => {} } }
   const runner = openJobRunner({ db, clock, log, handlers })
-  const { refunds, settlements, chains, failures, kyc, screening } = trade
+  const { refunds, settlements, chains, dailyMails, kyc, screening } = trade
   const payments = { ...trade.payments, deposits: trade.deposits }
   const jobs = startJobs({
     db,
@@ -94,7 +94,7 @@ async function startWorkers(
     screening,
     chains,
     chainPollMs: config.chainPollMs,
-    failures,
+    dailyMails,
     alarm: trade.alarm,
     anchor: openAnchor({ db, clock, log, metrics, file: config.auditAnchorFile }),
     payerRetentionDays: config.payerRetentionDays,

@@ -32,7 +32,6 @@ import { eraseProofsOlderThan, refundPolls } from './refunds/refund-jobs.ts'
 import type { RequestLog } from './request-log/request-log.ts'
 import { type ScreeningDeps, screeningPolls } from './screening/screening-polls.ts'
 import { deleteEndedSessions } from './sessions/session-queries.ts'
-import { type FailureDeps, mailFailures } from './webhooks/sender/webhook-jobs.ts'
 
 /** Per provider account and in all. A hanging call costs a socket: many accounts may hang before others wait. */
 const POLL_LIMITS: PollLimits = { perLane: 8, perNode: 200 }
@@ -52,7 +51,8 @@ export type JobDeps = ChainJobDeps & {
   /** Mails and other durable work. */
   runner: { runDue(): Promise<boolean> }
   jobQueue: JobQueue
-  failures: FailureDeps
+  /** What managers are told of a day. */
+  dailyMails: readonly { name: string; send(nowMs: number): Promise<number> }[]
   anchor: Anchor
   payerRetentionDays: number
 }
@@ -110,7 +110,7 @@ export function startJobs(deps: JobDeps): Stoppable {
     startTicker('kyc.clean', HOUR, log, async () => {
       return void (await deleteOldKycCallbacks(db, new Date(clock() - 2 * CALLBACK_AGE_MS)))
     }),
-    startTicker('webhooks.failures', HOUR, log, async () => void (await mailFailures(deps.failures, clock()))),
+    ...deps.dailyMails.map(({ name, send }) => startTicker(name, HOUR, log, async () => void (await send(clock())))),
     ...deps.partitions.map((spec) =>
       startTicker(`partitions.${spec.table}`, HOUR, log, async () => void (await keepPartitions(db, spec, clock()))),
     ),

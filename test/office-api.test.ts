@@ -3,10 +3,14 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { brotliDecompressSync } from 'node:zlib'
-import { sql } from '../src/db/db.ts'
+import { sql, type Tx } from '../src/db/db.ts'
+import { DAY } from '../src/kernel/clock.ts'
 import { newId } from '../src/kernel/ids.ts'
+import { LANGS } from '../src/kernel/lang.ts'
 import { bookPayment } from '../src/ledger/ledger-service.ts'
 import { listMonths } from '../src/ledger/overview/fee-queries.ts'
+import { waitingNotice } from '../src/mail/notices.ts'
+import { mailWaiting, type WaitingMail } from '../src/orders/summary/waiting-mails.ts'
 import { type Client, logIn } from './harness/accounts.ts'
 import { HOSTILE, newMerchantOf, type OfficeWorld, openOffice } from './harness/office-world.ts'
 import { createPaid, newAddress, refundReaches, revert } from './harness/refunds.ts'
@@ -289,6 +293,43 @@ test('what went back counts on the day on which it did, whatever happens to the 
   const [, yesterday, today] = await back()
   assert.equal(yesterday, '2.000000')
   assert.equal(Number(today), Number(before[2]) - 2)
+})
+
+test('a manager is told once a day by mail what waits for a decision, in each language', async () => {
+  const { db } = world.shop.host
+  const tomorrow = Date.now() + DAY
+  const mails: WaitingMail[] = []
+  const deps = { db, send: async (_tx: Tx, mail: WaitingMail) => void mails.push(mail) }
+  const mine = (): WaitingMail | undefined => mails.findLast(({ to }) => to === world.people.Manager.email)
+  assert.equal(await mailWaiting(deps, tomorrow), 0, 'a refund that asks its payer for an address waits for no manager')
+  await db.run(sql`update refunds set status = 'needs_approval' where status = 'needs_address'`)
+  await mailWaiting(deps, tomorrow)
+  const { mispayments, unmatched, refunds } = mine()?.facts ?? {}
+  assert.deepEqual([mispayments, unmatched, refunds], [0, 0, 1], 'the part of an open order may yet be completed')
+  const asked = mails.length
+  assert.equal(await mailWaiting(deps, tomorrow + 1000), 0)
+  await db.run(sql`
+    insert into mispayments (company_id, id, order_id, payment_id, kind, asset, units, source_reference, status,
+      created_at, updated_at)
+    select company_id, ${newId()}, order_id, ${newId()}, 'late', asset, 1, 'another', 'open',
+      now() + interval '1 day', now() from mispayments limit 1`)
+  assert.ok((await mailWaiting(deps, tomorrow + DAY)) > 0)
+  assert.deepEqual([mine()?.facts.mispayments, mine()?.facts.refunds], [1, 0], 'each day tells its own')
+  assert.ok(mails.length > asked && mails.every(({ to }) => to !== world.people.Cashier.email))
+  for (const lang of LANGS) {
+    const facts = {
+      day: '2026-11-23',
+      companyName: 'A & B',
+      firstName: 'Ada',
+      mispayments: 2,
+      unmatched: 0,
+      refunds: 1,
+    }
+    const { subject, paragraphs, button } = waitingNotice(lang, { ...facts, officeUrl: 'https://office.example' })
+    assert.ok(subject.includes('A & B') && subject.length <= 78, subject)
+    assert.match(paragraphs[2] ?? '', /^2 [^;]+; 1 [^;]+\.$/, lang)
+    assert.equal(button?.url, 'https://office.example/')
+  }
 })
 
 test('what was sold is told in the currencies of the orders; of a part that was accepted, its share', async () => {

@@ -69,7 +69,17 @@ const MAY_IMPORT: Record<string, string[]> = {
   operator: [...HTTP, 'audit', 'chain', 'ledger'],
   rates: HTTP,
   webhooks: [...HTTP, 'audit', 'companies', 'mail'],
-  orders: [...HTTP, 'chain/deposits/reservation-queries', 'channels', 'companies', 'ledger', 'rates', 'webhooks'],
+  // of the mails only what a manager is told of a day
+  orders: [
+    ...HTTP,
+    'chain/deposits/reservation-queries',
+    'channels',
+    'companies',
+    'ledger',
+    'mail/daily-mails',
+    'rates',
+    'webhooks',
+  ],
   payers: [...HTTP, 'audit', 'orders', 'rates'],
   compliance: [...HTTP, 'audit', 'companies', 'mail', 'orders', 'payers', 'rates', 'webhooks'],
   'compliance/sumsub': ['compliance/identity-provider'],

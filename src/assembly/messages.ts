@@ -14,11 +14,13 @@ import {
   langOfCountry,
   receiptNotice,
   refundAddressNotice,
+  waitingNotice,
   webhookFailureNotice,
 } from '../mail/notices.ts'
 import { findPayerLanguage } from '../mail/payer-language-queries.ts'
 import type { Order } from '../orders/order.ts'
 import type { TransitionDeps } from '../orders/order-transition.ts'
+import { mailWaiting, type WaitingDeps } from '../orders/summary/waiting-mails.ts'
 import { openReceiptUrl } from '../pages/receipt/receipt-link.ts'
 import { showFiat } from '../pages/shared/format.ts'
 import { findPayerContact, type PayerDeps } from '../payers/payer-service.ts'
@@ -30,7 +32,7 @@ import type { WebhookDeps } from '../webhooks/api/delivery-service.ts'
 import type { RotationDeps } from '../webhooks/api/subscription-service.ts'
 import { AttemptSender } from '../webhooks/sender/attempt.ts'
 import { createWebhookAgent } from '../webhooks/sender/connector.ts'
-import type { FailureDeps } from '../webhooks/sender/webhook-jobs.ts'
+import { type FailureDeps, mailFailures } from '../webhooks/sender/webhook-jobs.ts'
 import type { Accounts } from './accounts.ts'
 import type { ServiceBase } from './service-base.ts'
 
@@ -123,5 +125,17 @@ export function openMessages(
       await mailer.send(tx, { to, lang: known, kind: 'notice', data })
     },
   }
-  return { webhooks, rotation, failures }
+  const waiting: WaitingDeps = {
+    db,
+    async send(tx, { to, lang, facts }) {
+      const known = isLang(lang) ? lang : 'en'
+      const data = waitingNotice(known, { ...facts, officeUrl: config.officeUrl })
+      await mailer.send(tx, { to, lang: known, kind: 'notice', data })
+    },
+  }
+  const dailyMails = [
+    { name: 'webhooks.failures', send: (nowMs: number) => mailFailures(failures, nowMs) },
+    { name: 'mails.waiting', send: (nowMs: number) => mailWaiting(waiting, nowMs) },
+  ]
+  return { webhooks, rotation, dailyMails }
 }

@@ -8,6 +8,7 @@ import type {
   NoticeText,
   ReceiptFacts,
   RefundFacts,
+  WaitingFacts,
 } from '../texts/mail-texts.ts'
 import type { Notice } from './mail.ts'
 
@@ -37,6 +38,10 @@ export const webhookFailureNotice = (
   lang: Lang,
   { officeUrl, ...facts }: FailureFacts & { officeUrl: string },
 ): Notice => write(TEXTS[lang].mails.webhookFailures, facts, `${officeUrl}${OFFICE_PATHS.failedWebhooks}`)
+
+/** The daily mail about money that waits for a decision. */
+export const waitingNotice = (lang: Lang, { officeUrl, ...facts }: WaitingFacts & { officeUrl: string }): Notice =>
+  write(TEXTS[lang].mails.waiting, facts, `${officeUrl}${OFFICE_PATHS.home}`)
 
 const SPOKEN: Partial<Record<string, Lang>> = {
   FR: 'fr',

@@ -55,6 +55,22 @@ export type RefundFacts = { merchant: string; amount: string; network: string; s
 export type ReceiptFacts = { merchant: string; amount: string; shortCode: string }
 export type FailureFacts = { day: string; companyName: string; firstName: string; failed: number; parked: number }
 
+export type WaitingFacts = {
+  day: string
+  companyName: string
+  firstName: string
+  mispayments: number
+  unmatched: number
+  refunds: number
+}
+
+/** "2 refunds need an approval; 1 transfer fits no order.": what there is none of is left out. */
+export const countLines = (counts: readonly (readonly [number, string, string])[]): string =>
+  `${counts
+    .filter(([count]) => count > 0)
+    .map(([count, one, more]) => `${count} ${count === 1 ? one : more}`)
+    .join('; ')}.`
+
 export type MailTexts = {
   greeting(name: string): string
   closing: string
@@ -66,4 +82,5 @@ export type MailTexts = {
   refundAddress: NoticeText<RefundFacts>
   emailChanged: NoticeText<EmailChangeFacts>
   webhookFailures: NoticeText<FailureFacts>
+  waiting: NoticeText<WaitingFacts>
 }

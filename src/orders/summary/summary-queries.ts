@@ -91,3 +91,24 @@ export const countNeeds = (q: Queryable, companyIds: readonly string[] | null, n
       (select count(*) from settlements where ${mine} and status in ('open', 'approved')) as settlements`),
   )
 }
+
+/** What waits for a manager's decision. */
+export type Waiting = { mispayments: number; unmatched: number; refunds: number }
+/** By company, what came in a span of time and waits still. A part of an open order's price may yet be completed. */
+export const listWaiting = (q: Queryable, from: Date, to: Date): Promise<(Waiting & { companyId: string })[]> =>
+  q.many(sql`
+    select company_id, sum(mispayments)::integer as mispayments, sum(unmatched)::integer as unmatched,
+      sum(refunds)::integer as refunds
+    from (
+      select m.company_id, 1 as mispayments, 0 as unmatched, 0 as refunds
+      from mispayments m join orders o on o.company_id = m.company_id and o.id = m.order_id
+      where m.status = 'open' and m.created_at >= ${from} and m.created_at < ${to}
+        and not (m.kind = 'under' and o.status in ('AWAITING', 'WAITING_CHAIN_CONFIRMATION'))
+      union all
+      select u.company_id, 0, 1, 0 from unmatched_transfers u join chain_transfers t on t.id = u.transfer_id
+      where u.status = 'open' and not u.is_dust and t.status = 'seen'
+        and u.noticed_at >= ${from} and u.noticed_at < ${to}
+      union all
+      select company_id, 0, 0, 1 from refunds
+      where status = 'needs_approval' and created_at >= ${from} and created_at < ${to}) as waiting
+    group by company_id`)

@@ -1,4 +1,4 @@
-import type { MailTexts } from '../mail-texts.ts'
+import { countLines, type MailTexts } from '../mail-texts.ts'
 
 const notYou = 'Waren Sie das nicht, ändern Sie sofort Ihr Passwort und verständigen Sie den Betreiber dieses Dienstes.'
 
@@ -150,5 +150,19 @@ export const de: MailTexts = {
       'Keine Bestellung ist verloren: Sehen Sie nach, was fehlschlug, und senden Sie es mit einem Klick erneut, oder lesen Sie GET /api/next/events ab Ihrem letzten Cursor.',
     ],
     button: 'Fehlgeschlagene ansehen',
+  },
+  waiting: {
+    subject: ({ companyName }) => `Bei ${companyName} wartet etwas auf Ihre Entscheidung`,
+    paragraphs: (facts) => [
+      `Guten Tag ${facts.firstName},`,
+      `seit dem ${facts.day} wartet auf Ihre Entscheidung:`,
+      countLines([
+        [facts.mispayments, 'Zahlung passt nicht zu ihrer Bestellung', 'Zahlungen passen nicht zu ihrer Bestellung'],
+        [facts.unmatched, 'Überweisung passt zu keiner Bestellung', 'Überweisungen passen zu keiner Bestellung'],
+        [facts.refunds, 'Erstattung braucht eine Freigabe', 'Erstattungen brauchen eine Freigabe'],
+      ]),
+      'Nichts ist verloren. Bis Sie entscheiden, sehen Ihre Kunden, dass ihr Geld da ist und Sie darüber entscheiden.',
+    ],
+    button: 'Ansehen, was wartet',
   },
 }

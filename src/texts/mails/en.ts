@@ -1,4 +1,4 @@
-import type { MailTexts } from '../mail-texts.ts'
+import { countLines, type MailTexts } from '../mail-texts.ts'
 
 const notYou = 'If this was not you, change your password now and tell the operator of this service.'
 
@@ -141,5 +141,19 @@ export const en: MailTexts = {
       'No order is lost. Look at what failed and send it again with one click, or read GET /api/next/events from your last cursor.',
     ],
     button: 'See what failed',
+  },
+  waiting: {
+    subject: ({ companyName }) => `Something at ${companyName} waits for your decision`,
+    paragraphs: (facts) => [
+      `Hello ${facts.firstName},`,
+      `This has been waiting for your decision since ${facts.day}:`,
+      countLines([
+        [facts.mispayments, 'payment does not fit its order', 'payments do not fit their order'],
+        [facts.unmatched, 'transfer fits no order', 'transfers fit no order'],
+        [facts.refunds, 'refund needs an approval', 'refunds need an approval'],
+      ]),
+      'Nothing is lost. Until you decide, payers see that their money arrived and that you decide about it.',
+    ],
+    button: 'See what waits',
   },
 }

@@ -1,4 +1,4 @@
-import type { MailTexts } from '../mail-texts.ts'
+import { countLines, type MailTexts } from '../mail-texts.ts'
 
 const notYou = 'Si no ha sido usted, cambie ahora mismo la contraseña y avise al operador de este servicio.'
 
@@ -144,5 +144,19 @@ export const es: MailTexts = {
       'No se ha perdido ningún pedido: vea qué falló y reenvíelo con un clic, o lea GET /api/next/events desde su último cursor.',
     ],
     button: 'Ver los fallos',
+  },
+  waiting: {
+    subject: ({ companyName }) => `${companyName}: algo espera su decisión`,
+    paragraphs: (facts) => [
+      `Hola ${facts.firstName}:`,
+      `desde el ${facts.day} esto espera su decisión:`,
+      countLines([
+        [facts.mispayments, 'pago no encaja con su pedido', 'pagos no encajan con su pedido'],
+        [facts.unmatched, 'transferencia no encaja con ningún pedido', 'transferencias no encajan con ningún pedido'],
+        [facts.refunds, 'reembolso necesita aprobación', 'reembolsos necesitan aprobación'],
+      ]),
+      'No se ha perdido nada. Hasta que decida, sus clientes ven que su dinero ha llegado y que usted decide.',
+    ],
+    button: 'Ver qué espera',
   },
 }

@@ -1,4 +1,4 @@
-import type { MailTexts } from '../mail-texts.ts'
+import { countLines, type MailTexts } from '../mail-texts.ts'
 
 const notYou = 'Si ce n’était pas vous, changez tout de suite de mot de passe et prévenez l’exploitant de ce service.'
 
@@ -148,5 +148,23 @@ export const fr: MailTexts = {
       'Aucune commande n’est perdue : consultez les échecs et renvoyez-les en un clic, ou lisez GET /api/next/events depuis votre dernier curseur.',
     ],
     button: 'Voir les échecs',
+  },
+  waiting: {
+    subject: ({ companyName }) => `${companyName} : une décision vous attend`,
+    paragraphs: (facts) => [
+      `Bonjour ${facts.firstName},`,
+      `depuis le ${facts.day}, ceci attend votre décision :`,
+      countLines([
+        [
+          facts.mispayments,
+          'paiement ne correspond pas à sa commande',
+          'paiements ne correspondent pas à leur commande',
+        ],
+        [facts.unmatched, 'transfert ne correspond à aucune commande', 'transferts ne correspondent à aucune commande'],
+        [facts.refunds, 'remboursement attend une approbation', 'remboursements attendent une approbation'],
+      ]),
+      'Rien n’est perdu. Jusqu’à votre décision, vos clients voient que leur argent est arrivé et que vous décidez.',
+    ],
+    button: 'Voir ce qui attend',
   },
 }

@@ -1,4 +1,4 @@
-import type { MailTexts } from '../mail-texts.ts'
+import { countLines, type MailTexts } from '../mail-texts.ts'
 
 const notYou = 'Se non è stato lei, cambi subito la password e avvisi il gestore di questo servizio.'
 
@@ -144,5 +144,23 @@ export const it: MailTexts = {
       'Nessun ordine è perso: guardi che cosa non è riuscito e lo rinvii con un clic, oppure legga GET /api/next/events dal suo ultimo cursore.',
     ],
     button: 'Vedere gli errori',
+  },
+  waiting: {
+    subject: ({ companyName }) => `${companyName}: una decisione la attende`,
+    paragraphs: (facts) => [
+      `Buongiorno ${facts.firstName},`,
+      `dal ${facts.day} questo attende la sua decisione:`,
+      countLines([
+        [facts.mispayments, 'pagamento non corrisponde al suo ordine', 'pagamenti non corrispondono al loro ordine'],
+        [
+          facts.unmatched,
+          'trasferimento non corrisponde a nessun ordine',
+          'trasferimenti non corrispondono a nessun ordine',
+        ],
+        [facts.refunds, 'rimborso attende un’approvazione', 'rimborsi attendono un’approvazione'],
+      ]),
+      'Nulla è perso. Finché non decide, i suoi clienti vedono che il denaro è arrivato e che decide lei.',
+    ],
+    button: 'Vedere che cosa attende',
   },
 }
