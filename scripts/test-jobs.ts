@@ -21,7 +21,7 @@ export type TestResult = {
   title: string
   passed: number
   failures: Failure[]
-  /** What the tests say they left out, and why: lines that begin with "left out:". */
+  /** What the tests say they left out, and why: lines that begin with "left out". */
   leftOut: string[]
   /** Lines with a seed: a random test says how to repeat it. */
   seeds: string[]
@@ -55,7 +55,7 @@ function readRun(job: Job, title: string, { lines, output, seconds, cpu, before,
     title,
     passed,
     failures,
-    leftOut: said.filter((line) => line.startsWith('left out:')),
+    leftOut: said.filter((line) => /^left out[:,] /.test(line)),
     seeds: said.filter((line) => /seed\b/i.test(line)).slice(0, 5),
     before,
     seconds,

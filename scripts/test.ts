@@ -135,7 +135,7 @@ function printSummary(finished: Finished[], seconds: number): boolean {
   }
   const left = finished.flatMap(({ result }) => result.leftOut)
   if (left.length > 0)
-    console.log(`\nLeft out:\n${left.map((line) => `  ${line.replace(/^left out: /, '')}`).join('\n')}`)
+    console.log(`\nLeft out:\n${left.map((line) => `  ${line.replace(/^left out[:,] /, '')}`).join('\n')}`)
   const again = finished.filter((one) => one.again)
   if (again.length > 0)
     console.log(`\nPassed only alone:\n${again.map(({ result }) => `  ${result.title}`).join('\n')}`)
