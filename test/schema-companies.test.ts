@@ -2,8 +2,20 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import pg from 'pg'
 import { type Db, openDb, sql } from '../src/db/db.ts'
+import { newId } from '../src/kernel/ids.ts'
+import { listFeedEvents } from '../src/orders/feed/event-feed-queries.ts'
+import { lockOrderByCode } from '../src/orders/order-queries.ts'
+import { claimDeliveries } from '../src/webhooks/sender/claim-queries.ts'
+import { startTestChain } from './harness/chain.ts'
+import { type Citus, findCitus, startCitus } from './harness/citus.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
+import { freePort } from './harness/free-port.ts'
+import { insertMerchantIn, newFolder, runOperator } from './harness/installation.ts'
+import { startServed } from './harness/served.ts'
+import { callService, TEST_MASTER_KEY } from './harness/service.ts'
+import { chainEnv } from './harness/shop.ts'
 
 const guide = readFileSync(join(import.meta.dirname, '../docs/scaling.md'), 'utf8')
 
@@ -104,4 +116,155 @@ test('the guide names every trigger that Citus must be told to accept', async ()
     [...line.matchAll(/`(\w+)`/g)].map(([, name]) => name),
     rows.map(({ name }) => name),
   )
+})
+
+/*
+ * A real coordinator with two workers, where Citus is installed. What docs/scaling.md says of Citus is tried here: when
+ * one of these fails with a newer Citus, the guide is out of date.
+ */
+const programs = findCitus()
+let place: ReturnType<typeof newFolder>
+let citus: Citus
+let alone: string
+let divided: string
+let spread: Db
+
+const section = guide.split(/^### /m).find((part) => part.startsWith('The statements')) ?? ''
+const statements = [...section.matchAll(/^ {4}(\S.*;)$/gm)].map(([, statement = '']) => statement)
+
+const envOf = (connectionString: string): Record<string, string> => ({
+  ...{ DATABASE_URL: connectionString, DATA_DIR: place.path, MASTER_KEY: TEST_MASTER_KEY.toString('base64') },
+})
+
+async function divide(connectionString: string): Promise<void> {
+  const client = new pg.Client({ connectionString })
+  await client.connect()
+  try {
+    for (const statement of statements) await client.query(statement)
+  } finally {
+    await client.end()
+  }
+}
+
+if (!programs) console.log('left out, not installed: Citus, so what docs/scaling.md says of it was not tried')
+else {
+  before(async () => {
+    place = newFolder()
+    citus = await startCitus(programs)
+    ;[alone, divided] = [await citus.createDatabase('alone'), await citus.createDatabase('divided')]
+    const migrated = await runOperator(['migrate'], envOf(divided))
+    assert.equal(migrated.code, 0, migrated.err)
+    await divide(divided)
+    spread = openDb({ connectionString: divided, max: 2 })
+  })
+  after(async () => {
+    await spread?.close()
+    await citus?.stop()
+    place?.remove()
+  })
+}
+
+/** Only where there is a Citus. */
+const withCitus = (title: string, body: () => Promise<void>): void => {
+  if (programs) test(title, body)
+}
+
+withCitus(
+  'where Citus spreads the tables, neither the start nor doctor accepts the database, and nothing is written',
+  async () => {
+    const count = sql`select count(*) as rows from server_keys`
+    const refused = await runOperator(['serve'], { ...envOf(divided), PORT: '0' })
+    assert.equal(refused.code, 1)
+    assert.match(refused.out + refused.err, /database: Citus [\d.-]+ spreads tables of this database over machines/)
+    const examined = await runOperator(['doctor'], envOf(divided))
+    assert.equal(examined.code, 1)
+    assert.match(examined.out, /FAIL {2}database +Citus .* and \d+ others\)/)
+    assert.deepEqual(await spread.one(count), { rows: 0n })
+  },
+)
+
+withCitus('a database that only has the extension is served', async () => {
+  const [chain, port] = [await startTestChain(), await freePort()]
+  const baseUrl = `http://127.0.0.1:${port}`
+  const served = startServed({ ...envOf(alone), ...chainEnv(chain), PORT: String(port), BASE_URL: baseUrl })
+  try {
+    await served.ready()
+    const merchant = await insertMerchantIn(alone)
+    const body = { amount: 50, fromAsset: 'EUR', merchantIdentifier: merchant.merchantIdentifier }
+    assert.equal((await callService(baseUrl, 'POST', 'request', { as: merchant, body })).status, 200)
+  } finally {
+    await served.end()
+    await chain.stop()
+  }
+})
+
+withCitus(
+  'Citus does not run the statements that lock an order by its code, claim deliveries and list events',
+  async () => {
+    const after = { position: 0n, orderId: '', seq: 0 }
+    const refused = { code: '0A000' }
+    await assert.rejects(
+      spread.tx((tx) => lockOrderByCode(tx, 'code')),
+      refused,
+    )
+    await assert.rejects(claimDeliveries(spread, 'node', ['(0,1)']), refused)
+    await assert.rejects(listFeedEvents(spread, { companyId: newId(), collectorIds: null, after, limit: 10 }), refused)
+  },
+)
+
+const insertEvent = (client: pg.Client, companyId: string, orderId: string) =>
+  client.query(
+    `insert into order_events (company_id, order_id, seq, trigger, to_status, event, actor, facts, at)
+     values ($1, $2, 1, 'create', 'INITIAL', 'order.initial', 'test', '{}', now())`,
+    [companyId, orderId],
+  )
+
+withCitus(
+  'a transaction that ends on the coordinator without its commit leaves what it wrote on a worker',
+  async () => {
+    const clients = [1, 2].map(() => new pg.Client({ connectionString: divided }))
+    const companyId = newId()
+    try {
+      for (const client of clients) {
+        await client.connect()
+        // read and written by both: of the two only one can commit
+        await client.query('begin isolation level serializable')
+        await client.query('select count(*) from jobs')
+      }
+      for (const client of clients) {
+        const id = newId()
+        await client.query(
+          `insert into jobs (id, kind, payload, run_at, created_at) values ($1, 'x', '{}', now(), now())`,
+          [id],
+        )
+        await insertEvent(client, companyId, id)
+      }
+      const [first, second] = clients as [pg.Client, pg.Client]
+      await first.query('commit')
+      await assert.rejects(second.query('commit'), { code: '40001' })
+    } finally {
+      for (const client of clients) await client.end()
+    }
+    const jobs = await spread.one(sql`select count(*) as rows from jobs where kind = 'x'`)
+    const events = await spread.one(sql`select count(*) as rows from order_events where company_id = ${companyId}`)
+    assert.deepEqual({ jobs, events }, { jobs: { rows: 1n }, events: { rows: 2n } })
+  },
+)
+
+withCitus('the horizon of the feed is another machine’s than the position of an event', async () => {
+  const client = new pg.Client({ connectionString: divided })
+  const companyId = newId()
+  await client.connect()
+  try {
+    // ahead of what the workers have counted
+    for (let count = 0; count < 2000; count += 1) await client.query('select pg_current_xact_id()')
+    await insertEvent(client, companyId, newId())
+    const { rows } = await client.query<{ seen: boolean }>(
+      'select position < event_horizon() as seen from order_events where company_id = $1',
+      [companyId],
+    )
+    assert.deepEqual(rows, [{ seen: false }])
+  } finally {
+    await client.end()
+  }
 })
