@@ -31,7 +31,8 @@ const address = (name: string, description: string): Setting<string | null> => (
 /** A public account key only: a private key here would give away the deposits. */
 const xpub = (name: string): Setting<string | null> => ({
   ...{ name, fallback: null, absent: null },
-  description: "Public key of the account m/44'/60'/0' that makes the deposit addresses (xpub…); required.",
+  description:
+    "Public key of the account m/44'/60'/0' that makes the deposit addresses (xpub…); required. Never one that another installation uses.",
   read(given) {
     try {
       return parseXpub(given).text
