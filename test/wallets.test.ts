@@ -211,6 +211,7 @@ test('an operator compares three addresses; live gives out none before', async (
   assert.equal(asked.code, 1)
   for (const index of [0, 1, 2]) assert.ok(asked.text.includes(deriveAddress(xpub, index)))
   assert.match(asked.text, /Nothing was confirmed/)
+  assert.match(asked.text, /No other installation may use this key/)
   assert.equal((await run(['confirm-addresses', '--chain', '99'])).code, 2)
   assert.equal((await run(['confirm-addresses', '--chain', '31337', '--yes'])).code, 0)
   assert.deepEqual(await channel.findNetworkFaults?.(), [])

@@ -15,7 +15,7 @@ import type { Db } from '../db/db.ts'
 import { systemContext } from '../http/request-context.ts'
 import { HOUR, systemClock } from '../kernel/clock.ts'
 import type { Vault } from '../kernel/vault.ts'
-import { deriveAddress, parseXpub, type Xpub } from '../kernel/xpub.ts'
+import { deriveAddress, ONE_INSTALLATION, parseXpub, type Xpub } from '../kernel/xpub.ts'
 import { UsageError } from './command.ts'
 import { withDatabase } from './database.ts'
 import { listOperatorChains } from './operator-chains.ts'
@@ -74,7 +74,9 @@ async function confirmAddresses(work: Work): Promise<undefined> {
   const addresses = Array.from({ length: SHOWN }, (_, index) => deriveAddress(key.text, index))
   const lines = addresses.map((address, index) => `  0/${index}  ${address}`)
   if (!options.yes) {
-    process.stderr.write(`Deposit addresses on chain ${chainId} begin with\n\n${lines.join('\n')}\n\n`)
+    process.stderr.write(
+      `Deposit addresses on chain ${chainId} begin with\n\n${lines.join('\n')}\n\n${ONE_INSTALLATION}\n`,
+    )
     if (!process.stdin.isTTY)
       throw new Error('Nothing was confirmed: compare them with the first addresses in your wallet, then add --yes.')
     const terminal = createInterface({ input: process.stdin, output: process.stderr })

@@ -15,6 +15,8 @@ export type Xpub = {
 const refuse = (message: string): AppError =>
   new AppError('VALIDATION_FAILED', { message, details: [{ path: 'xpub', message }] })
 
+/** Each installation counts the addresses of a key by itself. */
+export const ONE_INSTALLATION = 'No other installation may use this key: both would give one address to two payers.'
 export const EXPORT_HINT = "Export the account's public key (m/44'/60'/0') from the wallet; it begins with xpub."
 
 function parseKey(input: string): HDKey {

@@ -3,7 +3,7 @@ import { type ChannelKind, readSettings } from '../../channels/kind.ts'
 import { CHANNEL_KINDS } from '../../channels/kinds.ts'
 import { runChecks } from '../../checks/check.ts'
 import { credentialChecks } from '../../checks/credential-checks.ts'
-import { deriveAddress, EXPORT_HINT, parseXpub } from '../../kernel/xpub.ts'
+import { deriveAddress, EXPORT_HINT, ONE_INSTALLATION, parseXpub } from '../../kernel/xpub.ts'
 import type { Asker } from './asker.ts'
 
 type Values = Record<string, string>
@@ -39,7 +39,7 @@ export async function askChains(asker: Asker): Promise<Values> {
   })
   if (xpub !== '') {
     const addresses = [0, 1, 2].map((index) => `  0/${index}  ${deriveAddress(xpub, index)}`)
-    asker.say(`Its first receiving addresses:\n${addresses.join('\n')}`)
+    asker.say(`Its first receiving addresses:\n${addresses.join('\n')}\n${ONE_INSTALLATION}`)
     if (!(await asker.confirm('Does your wallet show these three?', 'addresses-match')))
       throw new Error(
         'Then this is another account’s key, and what arrives could not be spent. Nothing was written. Without a ' +
