@@ -16,6 +16,8 @@ export type WalletTexts = {
   sent: string
   slow: string
   retry: string
+  /** Ends the waiting for a wallet that does not answer. */
+  stop: string
   transaction: string
   rejected: string
   locked: string

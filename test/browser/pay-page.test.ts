@@ -288,6 +288,33 @@ test('too little money, in the payer’s language; a payment that the network re
   await mint(world.chain.call, address, 100_000_000n)
   await page.goto(`${world.pageUrl(code)}&lang=en`)
   owner.meanwhile = async () => {
+test('a wallet that never answers keeps no payer, also after a reload, and what it sends in the end is not lost', async () => {
+  const { page, context, owner, button, toAddress } = await openWithWallet()
+  const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const unsure = page.getByText('Check in Test Wallet whether the payment was sent')
+  owner.waits = { eth_sendTransaction: first.promise }
+  await button.click()
+  await page.getByText('Confirm 58.32 USDC in Test Wallet').waitFor()
+  assert.equal(await button.isDisabled(), true)
+  await page.reload()
+  await unsure.waitFor()
+  owner.refuses = { eth_sendTransaction: 4001 }
+  first.resolve()
+  owner.waits = { eth_sendTransaction: second.promise }
+  await button.click()
+  await page.getByRole('button', { name: 'Stop waiting' }).click()
+  await unsure.waitFor()
+  assert.equal(await button.isEnabled(), true)
+  owner.refuses = {}
+  second.resolve()
+  await page.getByText('Waiting for Sandbox chain to include it in a block').waitFor()
+  assert.equal(await button.count(), 0, 'what came late is no reason to pay again')
+  await world.chain.mine(4)
+  await waitForState(page, 'Paid')
+  assert.equal(await world.chain.balanceOf(toAddress), DUE)
+  await context.close()
+})
+
     await world.chain.pay({ to: toAddress, units: 20_000_000n })
     await waitForState(page, 'Part of your payment has arrived')
   }

@@ -11,6 +11,8 @@ export type Owner = {
   known: number[]
   /** How its owner, or the wallet, answers a method instead of doing it: a code of EIP-1193. */
   refuses: Partial<Record<string, number>>
+  /** Methods that it answers only then. */
+  waits: Partial<Record<string, Promise<void>>>
   /** Every method that the page asked for. */
   asked: string[]
   /** What it gives as a signature instead of its own; null: it signs. */
@@ -52,6 +54,7 @@ export async function injectWallet(
     chainId: chain.chainId,
     known: [chain.chainId, 1],
     refuses: {},
+    waits: {},
     asked: [],
     added: [],
     meanwhile: null,
@@ -93,6 +96,7 @@ export async function injectWallet(
   }
   await context.exposeFunction('askWallet', async (method: string, params: unknown[]): Promise<Answer> => {
     owner.asked.push(method)
+    await owner.waits[method]
     const code = owner.refuses[method]
     if (method === 'eth_getBalance') await owner.meanwhile?.()
     if (code !== undefined) return { error: { code, message: 'refused by the test' } }

@@ -11,10 +11,17 @@
   const UNAUTHORIZED = 4100
   const PENDING = -32002
   const SLOW_MS = 180_000
+  /** Answers that need no person. */
+  const READ_MS = 20_000
+  const READS = ['eth_chainId', 'eth_call', 'eth_getBalance', 'eth_getTransactionReceipt']
+  /** How long a request that the wallet has not answered is remembered. */
+  const OPEN_MS = 3_600_000
   const live = document.getElementById('live')
   /** By the wallet's own id. */
   const wallets = new Map()
-  const state = { run: 0, held: false, text: '', warns: false, wallet: '' }
+  /** `asking`: what the wallet was asked for, "reading", "signing" or "sending"; "submitting" while we pass it on. */
+  const state = { run: 0, asking: '', text: '', warns: false, wallet: '' }
+  const isHeld = () => state.asking !== '' && state.asking !== 'reading'
 
   /** Why the payer cannot go on, by its key in the words. */
   class Stop extends Error {
@@ -38,13 +45,18 @@
   /* ---- what was sent ---- */
 
   const keyOf = ({ code }) => `comptoir:sent:${code}`
+  /** What was sent, or with `open` what the wallet was asked to send and has not answered. */
   function recall(asked) {
     try {
-      const sent = JSON.parse(localStorage.getItem(keyOf(asked)) ?? 'null')
-      return sent && sent.to === asked.to && sent.units === asked.units ? sent : null
+      const known = JSON.parse(localStorage.getItem(keyOf(asked)) ?? 'null')
+      return known && known.to === asked.to && known.units === asked.units ? known : null
     } catch {
       return null
     }
+  }
+  const recallSent = (asked) => {
+    const known = recall(asked)
+    return known?.open ? null : known
   }
   function remember(asked, sent) {
     try {
@@ -79,7 +91,7 @@
     if (wallet.icon?.startsWith('data:image/'))
       children.push(element('img', { src: wallet.icon, alt: '', width: 32, height: 32 }))
     children.push(element('b', { textContent: fill(WORDS.pay, { wallet: wallet.name || WORDS.unnamed }) }))
-    const button = element('button', { type: 'button', className: 'choice', disabled: state.held }, ...children)
+    const button = element('button', { type: 'button', className: 'choice', disabled: isHeld() }, ...children)
     button.dataset.uuid = wallet.uuid
     button.addEventListener('click', () => void pay(wallet))
     return button
@@ -104,11 +116,24 @@
     return button
   }
 
+  /** A wallet that answers nothing must not keep the payer. */
+  function stopButton() {
+    const button = element('button', { type: 'button', className: 'button wide', textContent: WORDS.stop })
+    button.addEventListener('click', () => {
+      // a signature that comes now is not used; a transfer may have been sent
+      const key = state.asking === 'sending' ? 'unsure' : 'failed'
+      state.run += 1
+      state.asking = ''
+      tell(key, {}, true)
+    })
+    return button
+  }
+
   function draw() {
     const root = panel()
     if (!root) return
     const asked = order()
-    const sent = recall(asked)
+    const sent = recallSent(asked)
     const focus = /** @type {any} */ (document.activeElement)?.closest?.('#wallet button')?.dataset.uuid
     const slow = sent && !sent.mined && Date.now() - sent.at > SLOW_MS
     const buttons = sent ? (slow ? [retryButton(asked)] : []) : [...wallets.values()].map(walletButton)
@@ -116,7 +141,9 @@
     status.setAttribute('role', 'status')
     // the code asks for the same money again
     root.className = sent ? 'sent' : ''
-    root.replaceChildren(...buttons, ...(state.text ? [status] : []), ...(sent ? [transactionLine(asked, sent)] : []))
+    const stop = !sent && (state.asking === 'signing' || state.asking === 'sending') ? [stopButton()] : []
+    const line = sent ? [transactionLine(asked, sent)] : []
+    root.replaceChildren(...buttons, ...(state.text ? [status] : []), ...stop, ...line)
     if (focus) /** @type {any} */ (root.querySelector(`[data-uuid="${CSS.escape(focus)}"]`))?.focus()
   }
 
@@ -174,12 +201,14 @@
     const fields = { code: asked.code, network: String(asked.chain), from }
     const made = await post('authorization', fields)
     if (!made.typedData) return null
+    state.asking = 'signing'
     tell('signing')
     const signature = await ask('eth_signTypedData_v4', [from, JSON.stringify(made.typedData)])
     // contract wallets sign in another form, which the relayer cannot use
     if (!/^0x[0-9a-f]{130}$/i.test(signature)) return null
     const { validBefore, nonce, value } = made.typedData.message
     const sent = { to: asked.to, units: asked.units, hash: '', at: Date.now() }
+    state.asking = 'submitting'
     remember(asked, sent)
     tell('sending')
     const result = await post('authorization/submit', { ...fields, validBefore, nonce, value, signature })
@@ -192,13 +221,19 @@
 
   async function payByTransfer(ask, asked, { from, coins }) {
     const data = `0xa9059cbb${addressWord(asked.to)}${word(BigInt(asked.units))}`
+    const mark = { to: asked.to, units: asked.units, at: Date.now() }
+    // a phone may close the page while its wallet is in front; what is sent then is never told to it
+    remember(asked, { ...mark, wallet: state.wallet, open: true })
+    state.asking = 'sending'
     tell('confirming')
     try {
       const hash = await ask('eth_sendTransaction', [{ from, to: asked.token, data, value: '0x0' }])
-      return { to: asked.to, units: asked.units, hash, at: Date.now() }
+      return { ...mark, hash }
     } catch (error) {
-      if (codeOf(error) !== REJECTED && coins === 0n) throw new Stop('noFee')
-      throw stopOf(error, 'unsure')
+      const stop = codeOf(error) !== REJECTED && coins === 0n ? new Stop('noFee') : stopOf(error, 'unsure')
+      const isNothing = stop.message === 'rejected' || stop.message === 'noFee'
+      if (isNothing && recall(asked)?.at === mark.at) remember(asked, null)
+      throw stop
     }
   }
 
@@ -231,32 +266,46 @@
     return { from, coins: BigInt(await ask('eth_getBalance', [from, 'latest'])) }
   }
 
+  /** Fails where a wallet does not answer what needs no person. */
+  const askerOf =
+    ({ provider }) =>
+    (method, params = []) => {
+      const answer = provider.request({ method, params })
+      if (!READS.includes(method)) return answer
+      const silence = pause(READ_MS).then(() => Promise.reject(new Stop('failed')))
+      return Promise.race([answer, silence])
+    }
+
   async function pay(wallet) {
-    if (state.held) return
+    if (isHeld()) return
     const asked = order()
     state.run += 1
     const mine = state.run
     state.wallet = wallet.name
-    const ask = (method, params = []) => wallet.provider.request({ method, params })
-    /** Another wallet may be chosen until this one is asked to pay. */
+    state.asking = 'reading'
+    const ask = askerOf(wallet)
+    /** Another wallet may be chosen until this one is asked to pay, and the payer may stop waiting for it. */
     const isOver = () => mine !== state.run
+    const askInTime = async (...call) => {
+      const answer = await ask(...call)
+      if (isOver()) throw new Stop('')
+      return answer
+    }
     try {
-      const account = await readAccount(async (...call) => {
-        const answer = await ask(...call)
-        if (isOver()) throw new Stop('')
-        return answer
-      }, asked)
+      const account = await readAccount(askInTime, asked)
       if (JSON.stringify(order()) !== JSON.stringify(asked)) throw new Stop('changed')
-      state.held = true
-      const signed = account.coins === 0n && asked.gasless ? await payBySignature(ask, asked, account.from) : null
+      const canSign = account.coins === 0n && asked.gasless
+      const signed = canSign ? await payBySignature(askInTime, asked, account.from) : null
+      // also what comes after the payer stopped waiting: the money is gone
       const sent = signed ?? (await payByTransfer(ask, asked, account))
       remember(asked, sent)
-      state.held = false
+      state.run += 1
+      state.asking = ''
       await follow(ask, asked, sent)
     } catch (error) {
-      if (isOver()) return
-      state.held = false
       const { message, values } = stopOf(error, 'failed')
+      if (!message || (isOver() && state.asking !== '')) return
+      state.asking = ''
       tell(message, values, true)
     }
   }
@@ -281,10 +330,14 @@
 
   new MutationObserver(draw).observe(live, { childList: true })
   const known = order()
-  const sent = known && recall(known)
-  if (sent) {
+  const earlier = known && recall(known)
+  if (earlier?.open && Date.now() - earlier.at < OPEN_MS) {
+    state.wallet = earlier.wallet
+    tell('unsure', {}, true)
+  }
+  if (earlier && !earlier.open) {
     const first = () => [...wallets.values()][0]
-    const ask = async (method, params) => (first() ? first().provider.request({ method, params }) : null)
-    void follow(ask, known, sent)
+    const ask = async (method, params) => (first() ? askerOf(first())(method, params) : null)
+    void follow(ask, known, earlier)
   }
 })()

@@ -11,6 +11,7 @@ export const de: WalletTexts = {
   sent: 'Ihre Zahlung ist auf {network} angekommen. Diese Seite bestätigt sie gleich; zahlen Sie nicht noch einmal.',
   slow: '{network} hat Ihre Zahlung noch nicht aufgenommen. Zahlen Sie nur dann noch einmal, wenn Ihre Wallet einen Fehlschlag meldet.',
   retry: 'In meiner Wallet fehlgeschlagen: noch einmal zahlen',
+  stop: 'Nicht länger warten',
   transaction: 'Transaktion',
   rejected: 'Sie haben in {wallet} abgelehnt. Es wurde nichts gesendet.',
   locked:

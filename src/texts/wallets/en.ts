@@ -11,6 +11,7 @@ export const en: WalletTexts = {
   sent: 'Your payment is on {network}. This page confirms it in a moment; do not pay again.',
   slow: '{network} has not included your payment yet. Do not pay again unless your wallet says that it failed.',
   retry: 'It failed in my wallet: pay again',
+  stop: 'Stop waiting',
   transaction: 'Transaction',
   rejected: 'You declined in {wallet}. Nothing was sent.',
   locked: '{wallet} is locked, or a request is already open there. Unlock it and answer the request, then try again.',

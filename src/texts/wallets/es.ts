@@ -11,6 +11,7 @@ export const es: WalletTexts = {
   sent: 'Su pago ya está en {network}. Esta página lo confirmará enseguida; no pague otra vez.',
   slow: '{network} aún no ha incluido su pago. No pague otra vez, salvo que su monedero indique que ha fallado.',
   retry: 'Ha fallado en mi monedero: pagar otra vez',
+  stop: 'Dejar de esperar',
   transaction: 'Transacción',
   rejected: 'Lo ha rechazado en {wallet}. No se ha enviado nada.',
   locked:

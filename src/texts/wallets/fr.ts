@@ -11,6 +11,7 @@ export const fr: WalletTexts = {
   sent: 'Votre paiement est sur {network}. Cette page le confirme dans un instant ; ne payez pas une deuxième fois.',
   slow: '{network} n’a pas encore pris en compte votre paiement. Ne payez pas de nouveau, sauf si votre portefeuille signale un échec.',
   retry: 'Échec dans mon portefeuille : payer de nouveau',
+  stop: 'Ne plus attendre',
   transaction: 'Transaction',
   rejected: 'Vous avez refusé dans {wallet}. Rien n’a été envoyé.',
   locked:

@@ -11,6 +11,7 @@ export const it: WalletTexts = {
   sent: 'Il pagamento è su {network}. Questa pagina lo conferma tra poco; non paghi di nuovo.',
   slow: '{network} non ha ancora inserito il pagamento. Non paghi di nuovo, a meno che il wallet non segnali un errore.',
   retry: 'Non è riuscito nel mio wallet: paga di nuovo',
+  stop: 'Non aspettare oltre',
   transaction: 'Transazione',
   rejected: 'Ha rifiutato in {wallet}. Non è stato inviato nulla.',
   locked: '{wallet} è bloccato o ha già una richiesta aperta. Lo sblocchi, risponda alla richiesta e riprovi.',
