@@ -71,6 +71,9 @@ for (const [source, listing] of [
     const purposes = (await world.screeningsOf(order)).map(({ purpose, status }) => `${purpose} ${status}`)
     assert.deepEqual(purposes.toSorted(), ['payment returned', 'refund clean'])
     assert.equal((await world.story(order.orderId)).status, 'KYT_FAILED')
+    const page = await (await fetch(`${world.host.config.payUrl}/pay?code=${order.code}`)).text()
+    assert.match(page, /Your money has been sent back.*This order is not paid/s, 'the payer reads it, too')
+    assert.ok(page.includes(home.slice(-10)), 'and where it went')
     await checkBooks()
   })
 }

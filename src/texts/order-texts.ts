@@ -13,6 +13,7 @@ export const SITUATIONS = [
   'overpaid',
   'expired',
   'late',
+  'sentBack',
   'cancelled',
   'error',
   'refundApproval',

@@ -33,7 +33,8 @@ async function refund({ host }: PayWorld, code: string, facts: RefundFacts): Pro
     from orders where code = ${code}`)
   const refunded = status === 'settled' ? units : 0n
   await host.db.run(sql`
-    update orders set paid_units = to_units, paid_at = now(), refunded_units = ${refunded} where code = ${code}`)
+    update orders set paid_units = to_units, paid_at = now(), refunded_units = ${refunded}
+    where code = ${code} and status <> 'EXPIRED'`)
   return code
 }
 
@@ -84,6 +85,7 @@ export async function makePayStates(world: PayWorld): Promise<Record<Situation, 
     providerDown: await unanswered(world, await accepted(), 60),
     waiting: await accepted(),
     expired: await moved('expire'),
+    sentBack: await refund(world, await moved('expire'), { status: 'settled', units: 5_000_000n }),
     cancelled: await moved('cancel'),
     error: await moved('fail'),
     review: await moved('failScreening'),

@@ -90,10 +90,16 @@ export function form(
 
 const showUsdc = (money: Money, { locale }: PageContext): string => `${showToken(money, locale)} USDC`
 
+const sentBack = (refunds: readonly RefundView[]): Money => ({
+  asset: 'USDC',
+  units: refunds.reduce((sum, { status, amount }) => (status === 'settled' ? sum + amount.units : sum), 0n),
+})
+
 /** The sum that a situation speaks of. */
 function amountOf(view: PayView): Money {
   const { situation, payment, refunds } = view
   const refund = refunds.findLast(({ status }) => status !== 'settled')
+  if (situation === 'sentBack') return sentBack(refunds)
   if (situation.startsWith('refunded')) return view.refunded
   if (situation.startsWith('refund')) return refund?.amount ?? view.due
   if (situation === 'overpaid') return view.surplus

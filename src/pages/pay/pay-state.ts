@@ -88,10 +88,19 @@ function whileRefunding(refunds: readonly Refund[]): Situation {
   return refund.askedByMail ? 'refundMailed' : 'refundAddress'
 }
 
+const wasSentBack = (refunds: readonly Refund[]): boolean => refunds.some(({ status }) => status === 'settled')
+
 function onceEnded(facts: OrderFacts, ending: 'expired' | 'cancelled' | 'error'): Situation {
   // money that came too late is sent back while the order stays ended
   if (openRefund(facts.refunds)) return whileRefunding(facts.refunds)
-  return facts.arrived > 0n ? 'late' : ending
+  if (facts.arrived > 0n) return 'late'
+  return wasSentBack(facts.refunds) ? 'sentBack' : ending
+}
+
+/** Money of a refused wallet pays nothing; it goes back when a person decides so. */
+function onceRefused({ refunds }: OrderFacts): Situation {
+  if (openRefund(refunds)) return whileRefunding(refunds)
+  return wasSentBack(refunds) ? 'sentBack' : 'review'
 }
 
 const isHeld = ({ progress, order, nowMs }: OrderFacts): boolean =>
@@ -122,12 +131,12 @@ export function situationOf(facts: OrderFacts): Situation {
     case 'FULL_REFUNDED':
       return 'refunded'
     case 'KYT_FAILED':
-      return 'review'
+      return onceRefused(facts)
   }
 }
 
 const SETTLED: readonly Situation[] = ['paid', 'overpaid', 'refundedPart', 'refunded', 'review']
-const ENDED: readonly Situation[] = ['expired', 'late', 'cancelled', 'error']
+const ENDED: readonly Situation[] = ['expired', 'late', 'sentBack', 'cancelled', 'error']
 
 /** The page will not change any more, so no connection needs to stay open. */
 export function isFinalSituation(situation: Situation, { order, payment, refunds, nowMs }: OrderFacts): boolean {

@@ -105,9 +105,18 @@ function confirmations(payment: PaymentView | null, texts: PayTexts): Html | nul
 const seen: Part = (view, page) =>
   html`${large(view, page, ring, confirmations(view.payment, page.texts))}${receipt(view, page)}`
 
+/** Beside "Paid": a refund of what was too much, while it waits for a person. */
+function refundNote(view: PayView, page: PageContext): Html | null {
+  const refund = view.refunds.find(({ status }) => status === 'needs_approval' || status === 'needs_address')
+  if (!refund) return null
+  const asked = refund.askUrl === null ? 'refundMailed' : 'refundAddress'
+  const situation = refund.status === 'needs_approval' ? 'refundApproval' : asked
+  return words({ ...view, situation }, page, refund.askUrl === null)
+}
+
 const paid: Part = (view, page) =>
   html`${large(view, page, mark('done'), null, view.situation === 'overpaid')}${receipt(view, page)}
-    ${refundList(view, page)}${view.situation === 'overpaid' && contact(view, page)}${backTo(view.returnUrl, page.texts)}`
+    ${refundNote(view, page)}${refundList(view, page)}${view.situation === 'overpaid' && contact(view, page)}${backTo(view.returnUrl, page.texts)}`
 
 /** What the payer may do who has not paid: pay at a fresh rate, or start again in the shop. */
 function notPaid(view: PayView, page: PageContext): Html {
@@ -154,7 +163,10 @@ const PARTS: Record<Situation, Part> = {
   paid,
   overpaid: paid,
   expired,
-  late: (view, page) => html`${stopped(view, page)}${receipt(view, page)}${searchForm(view, page)}`,
+  late: (view, page) =>
+    html`${stopped(view, page)}${receipt(view, page)}${refundList(view, page)}${searchForm(view, page)}`,
+  sentBack: (view, page) =>
+    html`${ended(view, page, 'back')}${words(view, page)}${refundList(view, page)}${contact(view, page)}${backTo(view.shopUrl, page.texts)}`,
   cancelled: (view, page) => html`${ended(view, page, 'stop')}${words(view, page)}${backTo(view.shopUrl, page.texts)}`,
   error: failed,
   refundApproval: refunding,
@@ -181,6 +193,7 @@ const SDK_STATES: Record<Situation, string> = {
   overpaid: 'paid',
   expired: 'expired',
   late: 'expired',
+  sentBack: 'expired',
   cancelled: 'cancelled',
   error: 'error',
   refundApproval: 'refunding',

@@ -74,6 +74,13 @@ export const de: OrderTexts = {
       next: ({ merchant, code }) =>
         `Bitte bezahlen Sie nicht noch einmal. Wenden Sie sich mit der Bestellnummer ${code} an ${merchant}.`,
     },
+    sentBack: {
+      title: 'Ihr Geld wurde zurückgeschickt',
+      text: ({ merchant, amount }) =>
+        `${merchant} hat Ihnen ${amount} zurückgeschickt. Diese Bestellung ist nicht bezahlt.`,
+      next: () =>
+        'Senden Sie nichts mehr an die alte Adresse. Möchten Sie doch noch bezahlen, beginnen Sie im Geschäft neu.',
+    },
     cancelled: {
       title: 'Diese Bestellung wurde storniert',
       text: () => 'Es wurde nichts abgebucht.',

@@ -71,6 +71,11 @@ export const en: OrderTexts = {
         `We received ${amount}, but not all of it in time. It is not lost: ${merchant} accepts it or sends it back.`,
       next: ({ merchant, code }) => `Please do not pay again. Contact ${merchant} and quote order ${code}.`,
     },
+    sentBack: {
+      title: 'Your money has been sent back',
+      text: ({ merchant, amount }) => `${merchant} has sent you ${amount}. This order is not paid.`,
+      next: () => 'Do not send anything to the old address. To pay after all, start again in the shop.',
+    },
     cancelled: {
       title: 'This order was cancelled',
       text: () => 'You have not been charged.',

@@ -72,6 +72,11 @@ export const es: OrderTexts = {
         `Hemos recibido ${amount}, pero no todo a tiempo. No se ha perdido: ${merchant} lo acepta o se lo devuelve.`,
       next: ({ merchant, code }) => `No pague otra vez. Contacte con ${merchant} e indique el pedido ${code}.`,
     },
+    sentBack: {
+      title: 'Se le ha devuelto el dinero',
+      text: ({ merchant, amount }) => `${merchant} le ha devuelto ${amount}. Este pedido no está pagado.`,
+      next: () => 'No envíe nada a la dirección anterior. Si aun así quiere pagar, empiece de nuevo en el comercio.',
+    },
     cancelled: {
       title: 'Este pedido se ha cancelado',
       text: () => 'No se le ha cobrado nada.',

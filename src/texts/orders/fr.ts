@@ -73,6 +73,11 @@ export const fr: OrderTexts = {
       next: ({ merchant, code }) =>
         `Ne payez pas une seconde fois. Contactez ${merchant} en citant la commande ${code}.`,
     },
+    sentBack: {
+      title: 'Votre argent vous a été renvoyé',
+      text: ({ merchant, amount }) => `${merchant} vous a renvoyé ${amount}. Cette commande n’est pas payée.`,
+      next: () => 'N’envoyez rien à l’ancienne adresse. Pour payer malgré tout, recommencez auprès du commerce.',
+    },
     cancelled: {
       title: 'Cette commande a été annulée',
       text: () => 'Rien n’a été débité.',

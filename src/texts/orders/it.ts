@@ -72,6 +72,11 @@ export const it: OrderTexts = {
         `Abbiamo ricevuto ${amount}, ma non tutto in tempo. Non è perso: ${merchant} lo accetta oppure glielo restituisce.`,
       next: ({ merchant, code }) => `Non paghi di nuovo. Contatti ${merchant} indicando l’ordine ${code}.`,
     },
+    sentBack: {
+      title: 'Il denaro le è stato restituito',
+      text: ({ merchant, amount }) => `${merchant} le ha restituito ${amount}. Questo ordine non è pagato.`,
+      next: () => 'Non invii nulla al vecchio indirizzo. Se vuole comunque pagare, ricominci dal negozio.',
+    },
     cancelled: {
       title: 'Questo ordine è stato annullato',
       text: () => 'Non le è stato addebitato nulla.',
