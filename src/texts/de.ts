@@ -36,6 +36,8 @@ export const de: Texts = {
     network: 'Netzwerk',
     copy: 'Kopieren',
     copied: 'Kopiert',
+    byHand:
+      'Kopieren geht hier nicht. Der Text ist markiert: Kopieren Sie ihn von Hand und vergleichen Sie ihn nach dem Einfügen.',
     copyAmount: 'Betrag',
     copyAddress: 'Adresse',
     onlyOn: (network) => `Senden Sie nur USDC und nur auf ${network}. Alles andere kann verloren gehen.`,

@@ -36,6 +36,7 @@ export const en: Texts = {
     network: 'Network',
     copy: 'Copy',
     copied: 'Copied',
+    byHand: 'Copying is blocked here. The text is selected: copy it by hand, and compare it after pasting.',
     copyAmount: 'amount',
     copyAddress: 'address',
     onlyOn: (network) => `Send only USDC, and only on ${network}. Anything else may be lost.`,

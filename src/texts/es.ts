@@ -36,6 +36,7 @@ export const es: Texts = {
     network: 'Red',
     copy: 'Copiar',
     copied: 'Copiado',
+    byHand: 'Aquí no se puede copiar. El texto está seleccionado: cópielo a mano y compruébelo después de pegarlo.',
     copyAmount: 'el importe',
     copyAddress: 'la dirección',
     onlyOn: (network) => `Envíe solo USDC y solo en ${network}. Cualquier otro envío puede perderse.`,

@@ -36,6 +36,8 @@ export const fr: Texts = {
     network: 'Réseau',
     copy: 'Copier',
     copied: 'Copié',
+    byHand:
+      'La copie est bloquée ici. Le texte est sélectionné : copiez-le vous-même et vérifiez-le après l’avoir collé.',
     copyAmount: 'le montant',
     copyAddress: 'l’adresse',
     onlyOn: (network) => `Envoyez uniquement des USDC, et uniquement sur ${network}. Tout autre envoi peut être perdu.`,

@@ -36,6 +36,7 @@ export const it: Texts = {
     network: 'Rete',
     copy: 'Copia',
     copied: 'Copiato',
+    byHand: 'Qui non è possibile copiare. Il testo è selezionato: lo copi a mano e lo controlli dopo averlo incollato.',
     copyAmount: 'importo',
     copyAddress: 'indirizzo',
     onlyOn: (network) => `Invii solo USDC e solo su ${network}. Qualsiasi altro invio può andare perso.`,

@@ -26,6 +26,8 @@ export type PayTexts = {
   network: string
   copy: string
   copied: string
+  /** Where a browser lets no page copy. */
+  byHand: string
   copyAmount: string
   copyAddress: string
   onlyOn: (network: string) => string

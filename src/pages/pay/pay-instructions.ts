@@ -54,6 +54,7 @@ function chainInstructions(view: PayView, payment: PaymentView, page: PageContex
           ${copyButton(texts, texts.copyAddress, 'address', toAddress)}</dd></div>
       <div><dt>${texts.network}</dt><dd><span>${network}</span></dd></div>
     </dl>
+    <p class="note" id="by-hand" role="alert" hidden>${texts.byHand}</p>
     <p class="note">${texts.onlyOn(network)}</p>`
 }
 

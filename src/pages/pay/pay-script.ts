@@ -68,10 +68,12 @@ const connect = () => {
 d.addEventListener('click', (e) => {
   const b = e.target.closest('[data-copy]')
   if (!b) return
-  const select = () => { getSelection().selectAllChildren(byId(b.dataset.from)); d.execCommand('copy') }
-  const done = () => {
+  const select = () => { getSelection().selectAllChildren(byId(b.dataset.from)); return d.execCommand('copy') }
+  const done = (copied) => {
     const word = b.firstChild, before = word.data
-    if (before === b.dataset.done) return
+    // what is pasted instead may be the address of an earlier payment
+    byId('by-hand').hidden = copied !== false
+    if (copied === false || before === b.dataset.done) return
     word.data = say.textContent = b.dataset.done
     setTimeout(() => { word.data = before }, 2000)
   }
