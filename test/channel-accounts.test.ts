@@ -138,6 +138,23 @@ const payPage = async (code: string, lang: string): Promise<string> =>
 const shown = (page: string): string[] =>
   [...page.matchAll(/name="paymentChannel" value="([\w-]+)"/g)].map(([, name = '']) => name)
 
+/** What an open pay page is told, one state after the other. */
+async function openPage(code: string) {
+  const signal = AbortSignal.timeout(30_000)
+  const answer = await fetch(`${market.host.baseUrl}/pay/events?code=${code}`, { signal })
+  const reader = (answer.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()).getReader()
+  let text = ''
+  return {
+    async next(): Promise<string> {
+      while (!/^event: state.*?\n\n/ms.test(text)) text += (await reader.read()).value ?? assert.fail('it ended')
+      const [state = ''] = /^event: state.*?\n\n/ms.exec(text) ?? []
+      text = text.slice(text.indexOf(state) + state.length)
+      return state
+    },
+    close: () => reader.cancel(),
+  }
+}
+
 test('a shop sorts its channels and names them: the list and the pay page follow, in the payer’s language', async () => {
   const plain = shown(await payPage((await order('50')).code, 'en'))
   assert.deepEqual(plain.slice(0, 2), ['binance', 'whitepay'], 'our own order, where an own account changes nothing')
@@ -195,7 +212,12 @@ test('limits hide a channel from smaller and larger orders, in every currency, a
 test('a channel that is turned off takes no new payment, also of a server; one that has begun goes on', async () => {
   const begun = await order('50')
   assert.equal((await take(begun.code, 'gatepay')).status, 200)
+  const undecided = await order('50')
+  const open = await openPage(undecided.code)
+  assert.ok(shown(await open.next()).includes('gatepay'))
   assert.equal((await rule('gatepay', { offered: false })).status, 200)
+  assert.deepEqual(shown(await open.next()).includes('gatepay'), false, 'a page that stays open learns of it')
+  await open.close()
   assert.equal((await take(begun.code, 'gatepay')).status, 200, 'the same instructions again')
   const [payment] = await market.paymentsOf(begun._id)
   await market.act(payment?.reference ?? '', 'pay')

@@ -4,7 +4,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import type { Browser } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { sql } from '../../src/db/db.ts'
 import { LANGS, type Lang } from '../../src/kernel/lang.ts'
 import { TEXTS } from '../../src/texts/languages.ts'
@@ -275,5 +275,101 @@ test('a receipt is checked by a saved file without a connection: genuine, change
   await page.getByRole('button', { name: 'Prüfen' }).click()
   await page.getByText('Dieser Beleg ist echt').waitFor()
   assert.deepEqual(complaints, [])
+  await context.close()
+})
+
+const open = (code: string): Promise<Visit> => visit(browser, world.pageUrl(code))
+
+async function waitForState(page: Page, words: string): Promise<void> {
+  await page.locator('#live h2', { hasText: words }).waitFor({ timeout: 15_000 })
+}
+
+test('without the live connection the page looks by itself, with none at all it says so, and it recovers', async () => {
+  const { code } = await world.createAccepted()
+  const { page, context } = await open('x')
+  await page.route('**/pay/events*', (route) => route.abort())
+  await page.goto(world.pageUrl(code))
+  await world.moveElsewhere(code, 'fail')
+  await waitForState(page, 'The payment did not go through')
+  const lost = page.locator('#lost')
+  assert.equal(await lost.isVisible(), false, 'what it shows is up to date')
+  // the network answers with a page of its own, which wants a login
+  await page.route('**/pay?*', (route) => route.fulfill({ contentType: 'text/html', body: '<h2>Paid</h2>' }))
+  await lost.waitFor({ timeout: 20_000 })
+  await page.unroute('**/pay?*')
+  await page.unroute('**/pay/events*')
+  await lost.waitFor({ state: 'hidden', timeout: 20_000 })
+  await context.setOffline(true)
+  await lost.waitFor()
+  await world.moveElsewhere(code, 'payLate')
+  await context.setOffline(false)
+  await waitForState(page, 'Paid')
+  assert.equal(await lost.isVisible(), false)
+  await context.close()
+})
+
+test('an answer that was long on its way does not take back what the page knows since', async () => {
+  const { code } = await world.createAccepted()
+  const { page, context } = await open('x')
+  await page.route('**/pay/events*', (route) => route.abort())
+  await page.goto(world.pageUrl(code))
+  const asked = Promise.withResolvers<void>()
+  const arrives = Promise.withResolvers<void>()
+  await page.route('**/pay?*', async (route) => {
+    const response = await route.fetch()
+    asked.resolve()
+    await arrives.promise
+    await route.fulfill({ response })
+  })
+  await asked.promise
+  await page.unroute('**/pay/events*')
+  await world.moveElsewhere(code, 'seePayment')
+  await waitForState(page, 'Payment received, confirming')
+  const late = page.waitForResponse((response) => response.url().includes('/pay?'))
+  arrives.resolve()
+  await (await late).finished()
+  await page.evaluate('new Promise((done) => setTimeout(done, 100))')
+  assert.equal(await page.locator('#live h2').textContent(), 'Payment received, confirming')
+  await context.close()
+})
+
+test('a device that slept connects anew when it wakes, although nobody told it that the connection is dead', async () => {
+  const { code } = await world.createAccepted()
+  const { page, context, requests } = await open(code)
+  const streams = () => requests.filter((url) => url.includes('/pay/events')).length
+  await page.waitForTimeout(700)
+  assert.equal(streams(), 1)
+  const session = await context.newCDPSession(page)
+  await session.send('Page.setWebLifecycleState', { state: 'frozen' })
+  await world.moveElsewhere(code, 'expire')
+  await session.send('Page.setWebLifecycleState', { state: 'active' })
+  // an hour later, by the clock of the device
+  await page.evaluate('{ const now = Date.now; Date.now = () => now() + 3600000 }')
+  await waitForState(page, 'The time to pay has run out')
+  assert.ok(streams() >= 2)
+  await context.close()
+})
+
+test('the clock runs, also on a device whose own is set, and spares assistive technology its ticking; at its end the page turns', async () => {
+  const { code } = await world.createAccepted()
+  const { page, context } = await open(code)
+  const clock = page.getByRole('timer')
+  const before = await clock.textContent()
+  assert.match(before ?? '', /^1[45]:\d\d$/)
+  await page.waitForTimeout(1600)
+  assert.notEqual(await clock.textContent(), before)
+  assert.equal(await clock.getAttribute('aria-live'), 'off')
+  assert.equal(await page.locator('#say').getAttribute('role'), 'status')
+  await page.evaluate('{ const now = Date.now; Date.now = () => now() + 10_800_000 }')
+  await page.waitForTimeout(1200)
+  await eventually(
+    async () => clock.textContent(),
+    (text) => /^1[345]:\d\d$/.test(text ?? ''),
+  )
+  // nothing reads a block beyond the end, so nothing ends the order
+  await world.host.db.run(sql`
+    update orders set expires_at = now() + interval '2 seconds', version = version + 1 where code = ${code}`)
+  await waitForState(page, 'The time to pay has run out')
+  assert.equal((await world.host.call<{ status: string }>('GET', `status/${code}`)).data.status, 'AWAITING')
   await context.close()
 })

@@ -204,6 +204,7 @@ export const payRoutes: FastifyPluginAsyncTypebox<PayPageDeps> = async (app, dep
   const streams = openPayStreams({
     feed: deps.feed,
     log: app.log,
+    clock: deps.clock,
     load: (code) => readPayView(viewDeps, code),
     render: (view, language) => renderFragment(view, pages.contextOf(language)).text,
   })

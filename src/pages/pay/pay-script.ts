@@ -5,17 +5,23 @@
  */
 const SOURCE = `(() => {
 const d = document, byId = (id) => d.getElementById(id), live = byId('live'), say = byId('say'), lost = byId('lost')
-const skew = live.dataset.now - Date.now()
-let said = '', wait = 1000, source, timer, seen = Date.now()
+let said = '', wait = 1000, source, timer, seen = Date.now(), heard = seen, skew
 d.documentElement.className = 'js'
 const root = () => live.firstElementChild, final = () => root().dataset.final
 const two = (n) => String(n).padStart(2, '0')
+// the way here only makes the service's clock look slow: the latest reading counts, unless the device's clock was set
+const set = (now) => {
+  const read = now - Date.now()
+  if (!(skew > read && skew - read < 60000)) skew = read
+}
 const tick = () => {
+  const now = Date.now()
   // the clock jumped: the device slept, and its connection may be dead without a word; a hidden page ticks once a minute
-  if (Date.now() - seen > 30000 && source && !d.hidden) connect()
-  seen = Date.now()
+  const slept = Math.abs(now - seen) > 30000
+  seen = now
+  if (!d.hidden && (slept || (!final() && Math.abs(now - heard) > 40000))) look()
   for (const c of live.querySelectorAll('[data-until]')) {
-    const s = Math.max(0, Math.ceil((c.dataset.until - Date.now() - skew) / 1000))
+    const s = Math.max(0, Math.ceil((c.dataset.until - now - skew) / 1000))
     const h = Math.floor(s / 3600), m = Math.floor(s / 60) % 60
     c.textContent = (h ? h + ':' + two(m) : m) + ':' + two(s % 60)
   }
@@ -25,33 +31,46 @@ const zone = () => {
   for (const t of live.querySelectorAll('time')) t.textContent = f.format(new Date(t.dateTime))
 }
 const show = (text, id) => {
-  const find = (what) => live.querySelector(what)
-  const kept = [d.activeElement, find('input:checked'), find('details[open]')].map((e) => e && byId(e.id) && e.id)
+  const find = (what) => [...live.querySelectorAll(what)].map((e) => e.id)
+  const at = d.activeElement, inside = live.contains(at), focus = at && at.id
+  const checked = find('input:checked'), open = find('details[open]')
   const typed = [...live.querySelectorAll('.field')].map((e) => [e.id, e.value])
   live.dataset.id = id
   live.innerHTML = text
   byId('problem')?.remove()
-  const [focus, checked, open] = kept.map((k) => k && byId(k))
   for (const [k, value] of typed) if (byId(k)) byId(k).value = value
-  if (checked) checked.checked = true
-  if (open) open.open = true
-  if (focus) focus.focus()
+  for (const k of checked) if (byId(k)) byId(k).checked = true
+  for (const k of open) if (byId(k)) byId(k).open = true
   const { say: words, title } = root().dataset
+  // what had the focus is gone: the keyboard goes on where the news begins
+  const kept = (focus && byId(focus)) || (inside && live)
+  if (kept) kept.focus({ preventScroll: kept === live })
   if (words !== said) say.textContent = said = words
   d.title = title
   tick()
   zone()
-  if (final()) { lost.hidden = true; source.close() }
+  if (final()) { lost.hidden = true; source?.close() }
 }
-const poll = () => fetch(location.href).then((r) => r.text()).then((text) => {
-  const page = new DOMParser().parseFromString(text, 'text/html').getElementById('live')
-  if (page && page.dataset.id !== live.dataset.id) show(page.innerHTML, page.dataset.id)
-}).catch(() => {})
+const poll = () => {
+  const at = live.dataset.id
+  const signal = AbortSignal.timeout ? AbortSignal.timeout(10000) : undefined
+  return fetch(location.href, { signal }).then((r) => r.text()).then((text) => {
+    const page = new DOMParser().parseFromString(text, 'text/html').getElementById('live')
+    // a page of the network's own, which wants a login or is out of order
+    if (!page) throw page
+    lost.hidden = true
+    set(page.dataset.now)
+    // slower than what the stream has told since
+    if (live.dataset.id !== at || page.dataset.id === at) return
+    show(page.innerHTML, page.dataset.id)
+    if (!final() && !(source?.readyState < 2)) connect()
+  }).catch(() => { lost.hidden = Boolean(final()) })
+}
 const fail = () => {
   source.close()
   clearTimeout(timer)
   if (final()) return
-  if (wait > 1000) { lost.hidden = false; poll() }
+  if (wait > 1000) poll()
   timer = setTimeout(connect, wait)
   wait = Math.min(wait * 2, 15000)
 }
@@ -59,12 +78,17 @@ const connect = () => {
   clearTimeout(timer)
   if (source) source.close()
   if (final()) return
+  heard = Date.now()
   source = new EventSource(live.dataset.events + '&last=' + encodeURIComponent(live.dataset.id))
   timer = setTimeout(fail, 8000)
-  source.onopen = () => { clearTimeout(timer); wait = 1000; lost.hidden = true }
-  source.onerror = fail
-  source.addEventListener('state', (e) => show(e.data, e.lastEventId))
+  const on = (name, work) => source.addEventListener(name, (e) => { heard = Date.now(); work(e) })
+  on('open', () => { clearTimeout(timer); wait = 1000; lost.hidden = true })
+  on('error', fail)
+  on('beat', (e) => set(e.data))
+  on('state', (e) => show(e.data, e.lastEventId))
 }
+// a page that is over follows no stream: what happened since is read when someone looks at it again
+const look = () => final() ? poll() : connect()
 d.addEventListener('click', (e) => {
   const b = e.target.closest('[data-copy]')
   if (!b) return
@@ -86,8 +110,12 @@ const wallet = () => {
 for (const name of ['eip6963:announceProvider', 'ethereum#initialized']) addEventListener(name, wallet)
 dispatchEvent(new Event('eip6963:requestProvider'))
 if (window.ethereum) wallet()
-d.addEventListener('visibilitychange', () => { if (!d.hidden) connect() })
+d.addEventListener('visibilitychange', () => { if (!d.hidden) look() })
+addEventListener('online', look)
+addEventListener('offline', () => { lost.hidden = Boolean(final()) })
+addEventListener('pageshow', (e) => { if (e.persisted) look() })
 said = root().dataset.say
+set(live.dataset.now)
 setInterval(tick, 500)
 tick()
 zone()
@@ -95,5 +123,5 @@ connect()
 if (live.dataset.auto) live.querySelector('form').submit()
 })()`
 
-/** Without indentation. */
-export const PAY_SCRIPT = SOURCE.replace(/\n\s*/g, '\n')
+/** Without comments and indentation. */
+export const PAY_SCRIPT = SOURCE.replace(/\n\s*\/\/.*/g, '').replace(/\n\s*/g, '\n')

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { ChannelId, Instructions } from '../../channels/channel.ts'
 import type { ChannelRule } from '../../channels/channel-rules.ts'
 import type { Channels } from '../../channels/channel-set.ts'
@@ -231,6 +232,13 @@ const markOf = ({ order, payment, progress, arrived, records, refunds }: OrderFa
     .map((part) => String(part ?? ''))
     .join('.')
 
+/** Where the page offers other ways to pay. */
+const OFFERS: readonly Situation[] = ['choose', 'preparing', 'providerDown', 'waiting']
+
+/** Changes with the ways to pay that show, and their words. */
+const choicesMark = (choices: readonly Choice[]): string =>
+  createHash('sha256').update(JSON.stringify(choices)).digest('base64url').slice(0, 8)
+
 /** @throws ORDER_NOT_FOUND */
 export async function readPayView(deps: PayViewDeps, code: string): Promise<PayView> {
   const { db } = deps
@@ -241,8 +249,9 @@ export async function readPayView(deps: PayViewDeps, code: string): Promise<PayV
   const situation = situationOf(facts)
   const identity = situation === 'choose' || requote ? await readIdentityForm(deps, order) : null
   const usdc = (units: bigint): Money => ({ asset: order.to.asset, units })
+  const offers = (OFFERS.includes(situation) || requote) && choicesMark(choices)
   return {
-    id: [markOf(facts), situation, identity && 'who', requote && 'again'].map((part) => part || '').join('.'),
+    id: [markOf(facts), situation, identity && 'who', requote && 'again', offers].map((part) => part || '').join('.'),
     companyId: order.companyId,
     orderId: order.id,
     code: order.code,

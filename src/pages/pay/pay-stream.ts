@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
+import type { Clock } from '../../kernel/clock.ts'
 import type { Lang } from '../../kernel/lang.ts'
 import type { OrderFeed } from './live-updates.ts'
 import type { PayView } from './pay-service.ts'
@@ -23,15 +24,21 @@ export type PayStreams = {
 export type PayStreamDeps = {
   feed: OrderFeed
   log: FastifyBaseLogger
+  clock: Clock
   load(code: string): Promise<PayView>
   render(view: PayView, language: Lang): string
 }
 
 const HEARTBEAT_MS = 15_000
+/** Polls of the feed between two looks at which channels can be taken now. */
+const CHOICE_POLLS = 8
 
 /** Server-sent event (HTML standard, section 9.2): each line of the data with its own field name. */
 const eventOf = (id: string, html: string): string =>
   `id: ${id}\nevent: state\ndata: ${html.replace(/\r\n|\r|\n/g, '\ndata: ')}\n\n`
+
+/** A page without it for 40 seconds connects anew; the time sets its clock right. */
+const beatAt = (nowMs: number): string => `event: beat\ndata: ${nowMs}\n\n`
 
 /** All viewers of one order. */
 class Room {
@@ -46,16 +53,24 @@ class Room {
   #again = false
   /** The last load failed: tried again at the next poll. */
   #stale = false
+  #polls = 0
 
   constructor(code: string, deps: PayStreamDeps) {
     this.#code = code
     this.#deps = deps
     this.leave = deps.feed.subscribe(code, (changed) => {
-      const { situation, payment, final } = this.#view ?? {}
-      // confirmations, and a provider's silence, are no change of the order
-      const moving = situation === 'preparing' || (payment?.progress != null && !final)
-      if (changed || moving || this.#stale) this.refresh()
+      this.#polls += 1
+      if (changed || this.#stale || this.#isMoving()) this.refresh()
     })
+  }
+
+  /** What changes on the page without a change of the order: confirmations, silence, the end of its time, channels. */
+  #isMoving(): boolean {
+    if (!this.#view) return false
+    const { situation, payment, final, open, expiresAt } = this.#view
+    if (situation === 'preparing' || (payment?.progress != null && !final)) return true
+    if (open && expiresAt.getTime() <= this.#deps.clock()) return true
+    return (situation === 'choose' || situation === 'unavailable') && this.#polls % CHOICE_POLLS === 0
   }
 
   /** Loads the order once for all viewers; news during the load makes it load once more. */
@@ -102,7 +117,8 @@ export function openPayStreams(deps: PayStreamDeps): PayStreams {
   let heartbeat: NodeJS.Timeout | undefined
   const viewers = (): Viewer[] => [...rooms.values()].flatMap((room) => [...room.viewers])
   const beat = (): void => {
-    for (const viewer of viewers()) viewer.send(':\n\n')
+    const text = beatAt(deps.clock())
+    for (const viewer of viewers()) viewer.send(text)
   }
   return {
     open(code, viewer) {
@@ -110,7 +126,7 @@ export function openPayStreams(deps: PayStreamDeps): PayStreams {
       rooms.set(code, room)
       room.viewers.add(viewer)
       heartbeat ??= setInterval(beat, HEARTBEAT_MS)
-      viewer.send('retry: 1000\n\n')
+      viewer.send(`retry: 1000\n${beatAt(deps.clock())}`)
       room.refresh()
       return () => {
         room.viewers.delete(viewer)
