@@ -125,24 +125,33 @@ const IS_SENT = sql`r.units is not null and r.units <> t.units and t.from_addres
     where ${IS_OTHER} and o.sender = r.sender and (o.from_at, o.reference) > (r.from_at, r.reference) offset 0)
   and not ${IS_HANDED_OVER}`
 
+/**
+ * The only reservation that can take `t` because of its sender: the last to name it that stood when `t` came. Found by
+ * index, where one sender is named by thousands.
+ */
+const LAST_NAMED = sql`(
+  select * from deposit_reservations l where l.address = t.to_address and l.sender = t.from_address
+    and l.from_at <= t.block_at + ${SINCE} and l.until_at >= t.block_at
+  order by l.from_at desc, l.reference desc limit 1)`
+
 /** Whether any payment takes the transfer `t` to a shared address, without a person's decision. */
 export const IS_RESERVED = sql`(
   exists (select 1 from deposit_reservations r where r.address = t.to_address and ${SERVES_AMOUNT})
   or exists (select 1 from deposit_reservations r where r.address = t.to_address and ${SERVES_ALONE})
-  or exists (select 1 from deposit_reservations r where r.address = t.to_address and ${IS_SENT}))`
+  or exists (select 1 from ${LAST_NAMED} r where ${IS_SENT}))`
 
 const RESERVATIONS = sql`deposit_reservations`
 
-/**
- * Which of some reservations `r` take which transfers `t`; each way by an index of its own.
- * @param sent narrows further what named senders sent; it only spares work
- */
-const TAKES = (columns: Sql, from: Sql, only: Sql, sent: Sql = sql`true`): Sql => sql`
-  select ${columns} from ${from} r join chain_transfers t on t.to_address = r.address where ${only} and ${SERVES_AMOUNT}
-  union select ${columns} from ${from} r join chain_transfers t on t.to_address = r.address
-  where ${only} and ${SERVES_ALONE}
-  union select ${columns} from ${from} r join chain_transfers t on t.to_address = r.address
-  where ${only} and ${sent} and ${IS_SENT}`
+const joined = (from: Sql): Sql => sql`${from} r join chain_transfers t on t.to_address = r.address`
+
+/** What named senders sent: how to find it from either side, and what narrows it further; that only spares work. */
+type Sent = { from: Sql; only: Sql }
+
+/** Which of some reservations `r` take which transfers `t`; each way by an index of its own. */
+const TAKES = (columns: Sql, from: Sql, only: Sql, sent: Sent = { from: joined(from), only: sql`true` }): Sql => sql`
+  select ${columns} from ${joined(from)} where ${only} and ${SERVES_AMOUNT}
+  union select ${columns} from ${joined(from)} where ${only} and ${SERVES_ALONE}
+  union select ${columns} from ${sent.from} where ${only} and ${sent.only} and ${IS_SENT}`
 
 const IS_OF_PAYMENT = sql`company_id = p.company_id and reference = p.merchant_reference`
 
@@ -165,7 +174,10 @@ const OF_PAYMENT = sql`(
 /** The transfers of payment `p` of a shared address: by what it asked for, or by a person's decision. */
 export const SHARED_TRANSFERS = sql`
   select t.* from (
-    ${TAKES(sql`t.*`, OF_PAYMENT, sql`t.block_at < r.before_at`, sql`t.block_at < r.sent_before_at`)}
+    ${TAKES(sql`t.*`, OF_PAYMENT, sql`t.block_at < r.before_at`, {
+      from: joined(OF_PAYMENT),
+      only: sql`t.block_at < r.sent_before_at`,
+    })}
     union select t.* from unmatched_transfers u join chain_transfers t on t.id = u.transfer_id
     where u.company_id = p.company_id and u.reference = p.merchant_reference) as t
   where p.own_account`
@@ -190,6 +202,9 @@ export const listTakers = (
   transferIds: readonly string[],
 ): Promise<{ companyId: string; reference: string }[]> =>
   q.many(sql`
-    ${TAKES(sql`r.company_id, r.reference`, RESERVATIONS, sql`t.id = any(${[...transferIds]}::text[])`)}
+    ${TAKES(sql`r.company_id, r.reference`, RESERVATIONS, sql`t.id = any(${[...transferIds]}::text[])`, {
+      from: sql`chain_transfers t cross join lateral ${LAST_NAMED} r`,
+      only: sql`true`,
+    })}
     union select company_id, reference from unmatched_transfers
     where transfer_id = any(${[...transferIds]}::text[]) and reference is not null`)
