@@ -213,9 +213,17 @@ const postForm = (form: Record<string, string>): Promise<Response> =>
 test('without a destination the payer is asked by mail, sees the address twice, and gets the money there', async () => {
   const email = newEmail('payer')
   const order = await createPaidBy(shop, email)
+  const { db } = shop.host
+  const { companyId } = shop.merchant
+  await db.run(sql`update companies set display_name = ${'Süßwarenmanufaktur '.repeat(6)} where id = ${companyId}`)
+  await fetch(`${shop.host.baseUrl}/pay?code=${order.code}&lang=de`)
   await revert(shop, order.code)
   const refund = await refundReaches(shop, order.orderId, 'needs_address', false)
   const mail = await waitForMail(shop.host.baseUrl, email, /refund/)
+  await db.run(sql`update companies set display_name = null where id = ${companyId}`)
+  assert.match(mail.subject, /^Wohin soll Süßwarenmanufaktur .*… Ihr Geld zurückschicken\?$/)
+  assert.ok(mail.subject.length <= 78, `${mail.subject.length} letters`)
+  assert.match(mail.text, /erstattet Ihnen 54,00 USDC/, 'as the payer’s language writes it')
   const link = /https?:\S+\/refund\?\S+/.exec(mail.text)?.[0] ?? ''
   assert.deepEqual([refund.addressUrl, refund.askedByMail], [null, true], 'the link is the payer’s alone')
   const page = await fetch(link, { headers: { 'accept-language': 'fr' } })

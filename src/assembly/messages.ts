@@ -6,7 +6,6 @@ import type { Tx } from '../db/db.ts'
 import { DAY } from '../kernel/clock.ts'
 import type { Lang } from '../kernel/lang.ts'
 import { isLang } from '../kernel/lang.ts'
-import { formatDecimal } from '../kernel/money.ts'
 import type { Vault } from '../kernel/vault.ts'
 import {
   emailChangedNotice,
@@ -22,7 +21,7 @@ import type { Order } from '../orders/order.ts'
 import type { TransitionDeps } from '../orders/order-transition.ts'
 import { mailWaiting, type WaitingDeps } from '../orders/summary/waiting-mails.ts'
 import { openReceiptUrl } from '../pages/receipt/receipt-link.ts'
-import { showFiat } from '../pages/shared/format.ts'
+import { showFiat, showToken } from '../pages/shared/format.ts'
 import { findPayerContact, type PayerDeps } from '../payers/payer-service.ts'
 import type { MispaymentRefundDeps } from '../refunds/mispayment-refund.ts'
 import type { RefundLinks } from '../refunds/refund-link.ts'
@@ -50,7 +49,7 @@ export function openAskForAddress(deps: {
     const lang = (await findPayerLanguage(tx, order)) ?? langOf(company)
     const data = refundAddressNotice(lang, {
       merchant: company.name,
-      amount: formatDecimal(refund.units, 6),
+      amount: `${showToken({ asset: 'USDC', units: refund.units }, TEXTS[lang].locale)} USDC`,
       network: refund.network === null ? 'USDC' : deps.networkName(refund.network),
       shortCode: order.shortCode,
       url: deps.links.urlOf(order.code, refund.id, 'mailed'),

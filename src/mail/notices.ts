@@ -12,8 +12,22 @@ import type {
 } from '../texts/mail-texts.ts'
 import type { Notice } from './mail.ts'
 
-function write<Facts>({ subject, paragraphs, button }: NoticeText<Facts>, facts: Facts, url = ''): Notice {
-  const text = { subject: subject(facts), paragraphs: paragraphs(facts) }
+/** A line of a mail's header (RFC 5322, section 2.1.1); most programs show less. */
+const SUBJECT_LENGTH = 78
+
+/** A long name of a shop is cut short, so that what the mail is about can be read behind it. */
+function subjectOf<Facts extends object>({ subject }: NoticeText<Facts>, facts: Facts): string {
+  const whole = subject(facts)
+  const { merchant } = facts as { merchant?: string }
+  const over = whole.length - SUBJECT_LENGTH
+  if (over <= 0 || merchant === undefined) return whole
+  const name = [...merchant].slice(0, Math.max(1, merchant.length - over - 1)).join('')
+  return subject({ ...facts, merchant: `${name.trimEnd()}…` })
+}
+
+function write<Facts extends object>(texts: NoticeText<Facts>, facts: Facts, url = ''): Notice {
+  const { paragraphs, button } = texts
+  const text = { subject: subjectOf(texts, facts), paragraphs: paragraphs(facts) }
   return button === undefined ? text : { ...text, button: { label: button, url } }
 }
 

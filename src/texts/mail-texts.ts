@@ -50,8 +50,9 @@ export type NoticeText<Facts> = {
 
 export type EmailChangeFacts = { merchant: string; shortCode: string }
 export type KycFacts = { merchant: string; shortCode: string; closer: boolean }
-export type RefundFacts = { merchant: string; amount: string; network: string; shortCode: string }
 /** `amount` with its currency, as people of the language write it. */
+export type RefundFacts = { merchant: string; amount: string; network: string; shortCode: string }
+/** `amount` as above. */
 export type ReceiptFacts = { merchant: string; amount: string; shortCode: string }
 export type FailureFacts = { day: string; companyName: string; firstName: string; failed: number; parked: number }
 

@@ -4,7 +4,7 @@ const notYou = 'Waren Sie das nicht, ändern Sie sofort Ihr Passwort und verstä
 
 export const de: MailTexts = {
   greeting: (name) => `Guten Tag ${name},`,
-  closing: 'Diese Nachricht kommt von einer Maschine; Antworten liest niemand.',
+  closing: 'Diese E-Mail wurde automatisch verschickt. Antworten werden nicht gelesen.',
   screens: { home: 'Backoffice öffnen', account: 'Mein Konto ansehen', keys: 'API-Schlüssel ansehen' },
   kinds: {
     verifyEmail: ({ url }) => ({
@@ -115,7 +115,7 @@ export const de: MailTexts = {
       closer
         ? `Für größere Käufe muss ${merchant} genauer prüfen, wer bezahlt (Bestellung ${shortCode}).`
         : `Bevor Ihre Bestellung ${shortCode} bezahlt werden kann, muss ${merchant} von Gesetzes wegen Ihre Identität prüfen.`,
-      'Die Seite hinter diesem Link sagt, was gebraucht wird und wie es steht. Es wurde nichts abgebucht.',
+      'Die Seite hinter diesem Link zeigt, was gebraucht wird und wie weit die Prüfung ist. Es wurde nichts abgebucht.',
     ],
     button: 'Prüfung öffnen',
   },
@@ -130,8 +130,8 @@ export const de: MailTexts = {
   refundAddress: {
     subject: ({ merchant }) => `Wohin soll ${merchant} Ihr Geld zurückschicken?`,
     paragraphs: ({ merchant, amount, network, shortCode }) => [
-      `${merchant} erstattet Ihnen ${amount} USDC für Ihre Bestellung ${shortCode}.`,
-      `Bitte nennen Sie die Wallet-Adresse auf ${network}, die das Geld erhalten soll. Die Adresse, von der Sie bezahlt haben, wird nicht von selbst genommen: Sie kann einer Börse gehören.`,
+      `${merchant} erstattet Ihnen ${amount} für Ihre Bestellung ${shortCode}.`,
+      `Bitte nennen Sie die Wallet-Adresse auf ${network}, die das Geld erhalten soll. Wir nehmen nicht einfach die Adresse, von der Sie bezahlt haben: Sie kann einer Börse gehören.`,
     ],
     button: 'Meine Adresse angeben',
   },

@@ -121,7 +121,7 @@ export const en: MailTexts = {
   refundAddress: {
     subject: ({ merchant }) => `Where should ${merchant} send your refund?`,
     paragraphs: ({ merchant, amount, network, shortCode }) => [
-      `${merchant} is refunding ${amount} USDC for your order ${shortCode}.`,
+      `${merchant} is refunding ${amount} for your order ${shortCode}.`,
       `Please enter the wallet address on ${network} that should receive the money. We do not use the address you paid from: it may belong to an exchange.`,
     ],
     button: 'Enter my address',

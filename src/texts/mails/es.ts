@@ -4,7 +4,7 @@ const notYou = 'Si no ha sido usted, cambie ahora mismo la contraseña y avise a
 
 export const es: MailTexts = {
   greeting: (name) => `Hola, ${name}:`,
-  closing: 'Este mensaje lo envía una máquina; nadie lee las respuestas.',
+  closing: 'Este es un mensaje automático. Las respuestas no se leen.',
   screens: { home: 'Abrir el panel', account: 'Revisar mi cuenta', keys: 'Ver las claves de API' },
   kinds: {
     verifyEmail: ({ url }) => ({
@@ -116,7 +116,7 @@ export const es: MailTexts = {
   receipt: {
     subject: ({ merchant }) => `Su recibo de ${merchant}`,
     paragraphs: ({ merchant, amount, shortCode }) => [
-      `${merchant} ha recibido su pago de ${amount} del pedido ${shortCode}.`,
+      `${merchant} ha recibido su pago de ${amount} por el pedido ${shortCode}.`,
       'El recibo se puede imprimir y cualquiera puede comprobar que es auténtico.',
     ],
     button: 'Abrir el recibo',
@@ -124,8 +124,8 @@ export const es: MailTexts = {
   refundAddress: {
     subject: ({ merchant }) => `¿Adónde debe enviar ${merchant} su reembolso?`,
     paragraphs: ({ merchant, amount, network, shortCode }) => [
-      `${merchant} le reembolsa ${amount} USDC de su pedido ${shortCode}.`,
-      `Indique la dirección de monedero en ${network} que debe recibir el dinero. La dirección desde la que pagó no se usa sin preguntar: puede pertenecer a una plataforma de intercambio.`,
+      `${merchant} le reembolsa ${amount} por su pedido ${shortCode}.`,
+      `Indique la dirección de monedero en ${network} que debe recibir el dinero. No usamos sin más la dirección desde la que pagó: puede pertenecer a una plataforma de intercambio.`,
     ],
     button: 'Indicar mi dirección',
   },

@@ -4,7 +4,7 @@ const notYou = 'Si ce n’était pas vous, changez tout de suite de mot de passe
 
 export const fr: MailTexts = {
   greeting: (name) => `Bonjour ${name},`,
-  closing: 'Ce message est envoyé par une machine ; personne ne lit les réponses.',
+  closing: 'Ceci est un message automatique. Les réponses ne sont pas lues.',
   screens: { home: 'Ouvrir le back-office', account: 'Vérifier mon compte', keys: 'Voir les clés d’API' },
   kinds: {
     verifyEmail: ({ url }) => ({
@@ -113,7 +113,7 @@ export const fr: MailTexts = {
       closer
         ? `Pour des achats plus importants, ${merchant} doit vérifier de plus près qui paie (commande ${shortCode}).`
         : `Avant le paiement de votre commande ${shortCode}, la loi oblige ${merchant} à vérifier votre identité.`,
-      'La page de ce lien indique ce qu’il faut et où en est la vérification. Rien n’a été débité.',
+      'Ce lien ouvre une page qui indique ce qu’il faut fournir et où en est la vérification. Rien n’a été débité.',
     ],
     button: 'Ouvrir la vérification',
   },
@@ -128,7 +128,7 @@ export const fr: MailTexts = {
   refundAddress: {
     subject: ({ merchant }) => `Où ${merchant} doit-il envoyer votre remboursement ?`,
     paragraphs: ({ merchant, amount, network, shortCode }) => [
-      `${merchant} vous rembourse ${amount} USDC pour votre commande ${shortCode}.`,
+      `${merchant} vous rembourse ${amount} pour votre commande ${shortCode}.`,
       `Indiquez l’adresse de portefeuille sur ${network} qui doit recevoir l’argent. L’adresse d’où vous avez payé n’est pas reprise d’office : elle peut appartenir à une plateforme d’échange.`,
     ],
     button: 'Indiquer mon adresse',

@@ -4,7 +4,7 @@ const notYou = 'Se non è stato lei, cambi subito la password e avvisi il gestor
 
 export const it: MailTexts = {
   greeting: (name) => `Buongiorno ${name},`,
-  closing: 'Questo messaggio è inviato da una macchina; nessuno legge le risposte.',
+  closing: 'Questo è un messaggio automatico. Le risposte non vengono lette.',
   screens: { home: 'Apri il back office', account: 'Controlla il mio account', keys: 'Vedi le chiavi API' },
   kinds: {
     verifyEmail: ({ url }) => ({
@@ -111,7 +111,7 @@ export const it: MailTexts = {
         : `Prima del pagamento del suo ordine ${shortCode}, ${merchant} è tenuto per legge a verificare la sua identità.`,
       'La pagina di questo link dice che cosa serve e a che punto è la verifica. Non è stato addebitato nulla.',
     ],
-    button: 'Aprire la verifica',
+    button: 'Apri la verifica',
   },
   receipt: {
     subject: ({ merchant }) => `La sua ricevuta di ${merchant}`,
@@ -124,10 +124,10 @@ export const it: MailTexts = {
   refundAddress: {
     subject: ({ merchant }) => `Dove deve inviare il rimborso ${merchant}?`,
     paragraphs: ({ merchant, amount, network, shortCode }) => [
-      `${merchant} le rimborsa ${amount} USDC per il suo ordine ${shortCode}.`,
-      `Indichi l’indirizzo del portafoglio su ${network} che deve ricevere il denaro. L’indirizzo da cui ha pagato non viene usato da solo: può appartenere a una piattaforma di scambio.`,
+      `${merchant} le rimborsa ${amount} per il suo ordine ${shortCode}.`,
+      `Indichi l’indirizzo del wallet su ${network} che deve ricevere il denaro. L’indirizzo da cui ha pagato non viene usato automaticamente: può appartenere a una piattaforma di scambio.`,
     ],
-    button: 'Indicare il mio indirizzo',
+    button: 'Indica il mio indirizzo',
   },
   emailChanged: {
     subject: ({ shortCode }) => `Il suo indirizzo e-mail per l’ordine ${shortCode} è stato cambiato`,

@@ -3,7 +3,7 @@ import type { WalletTexts } from '../wallet-texts.ts'
 export const it: WalletTexts = {
   pay: 'Paga con {wallet}',
   unnamed: 'il wallet di questo browser',
-  connecting: 'Apra {wallet} e consenta a questa pagina di vedere il Suo indirizzo.',
+  connecting: 'Apra {wallet} e consenta a questa pagina di vedere il suo indirizzo.',
   switching: 'Consenta a {wallet} di passare a {network}.',
   confirming: 'Confermi {amount} USDC in {wallet}.',
   signing: 'Firmi per {amount} USDC in {wallet}. Non paga commissioni di rete.',
@@ -22,12 +22,12 @@ export const it: WalletTexts = {
   noFee:
     'Questo conto non ha {coin} su {network} per la commissione di rete. Aggiunga un po’ di {coin} o paghi in un altro modo. Non è stato inviato nulla.',
   reverted:
-    'La rete ha respinto il pagamento: dal Suo conto non è uscito alcun USDC. Riprovi o paghi in un altro modo.',
+    'La rete ha respinto il pagamento: dal suo conto non è uscito alcun USDC. Riprovi o paghi in un altro modo.',
   refused:
-    'Il pagamento non è stato accettato: dal Suo conto non è uscito alcun USDC. Riprovi o paghi in un altro modo.',
+    'Il pagamento non è stato accettato: dal suo conto non è uscito alcun USDC. Riprovi o paghi in un altro modo.',
   changed: 'Nel frattempo l’ordine è cambiato e non è stato inviato nulla. Controlli l’importo e riprovi.',
   failed:
     '{wallet} non risponde come previsto. Non è stato inviato nulla. Riprovi, oppure invii l’importo all’indirizzo qui sotto.',
   unsure: 'Prima di riprovare, controlli in {wallet} se il pagamento è stato inviato.',
-  apps: 'Apra questa pagina nell’app del wallet',
+  apps: 'Apri questa pagina nell’app del wallet',
 }
