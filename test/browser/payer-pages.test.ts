@@ -77,6 +77,10 @@ async function findFaults(shown: Visit, { page: { name, words }, lang, width }: 
     faults.push(`does not say "${words(lang)}"`)
   faults.push(...findEnglish(text, lang).map((left) => `English left: ${left}`))
   if ((await page.locator('html').getAttribute('lang')) !== lang) faults.push('its language is another one')
+  // WCAG 2.2, 1.4.4
+  await page.evaluate("document.documentElement.style.fontSize = '200%'")
+  const large = (await page.evaluate('document.documentElement.scrollWidth')) as number
+  if (large > width) faults.push(`${large} pixels wide with letters of twice the size`)
   const elsewhere = requests.filter((url) => !/^(http:\/\/127\.0\.0\.1:|data:)/.test(url))
   // a page that does not exist is a 404, which the browser notes
   const noise = complaints.filter((complaint) => !/status of (404|410|400)/.test(complaint))

@@ -19,7 +19,10 @@ body {
   background: var(--page); color: var(--text); font: 1rem/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif;
   min-height: 100vh; display: flex; flex-direction: column; align-items: center; -webkit-text-size-adjust: 100%;
 }
-main { width: 100%; max-width: 27rem; background: var(--card); padding: 1.75rem 1.25rem 1.5rem; flex: 1; }
+main {
+  width: 100%; max-width: 27rem; background: var(--card); padding: 1.75rem 1.25rem 1.5rem; flex: 1;
+  overflow-wrap: break-word;
+}
 a { color: var(--accent); }
 h1 { font-size: 1rem; font-weight: 500; color: var(--soft); overflow-wrap: anywhere; }
 h1 b { color: var(--text); font-weight: 600; }
@@ -31,10 +34,10 @@ h2 { font-size: 1.0625rem; font-weight: 600; line-height: 1.35; }
 }
 .soft, .hint { color: var(--soft); font-size: .875rem; }
 .state {
-  display: flex; align-items: center; gap: .625rem; margin: 1.375rem 0 0; padding: .875rem 0;
+  display: flex; flex-wrap: wrap; align-items: center; gap: .625rem; margin: 1.375rem 0 0; padding: .875rem 0;
   border-top: 1px solid var(--line);
 }
-.state h2 { flex: 1; }
+.state h2 { flex: 1 1 7rem; min-width: 0; overflow-wrap: anywhere; hyphens: auto; }
 .clock { font-variant-numeric: tabular-nums; font-weight: 600; white-space: nowrap; }
 .dot { width: .625rem; height: .625rem; border-radius: 50%; background: var(--accent); flex: none; }
 .mark { width: 1.5rem; height: 1.5rem; flex: none; color: var(--accent); }
@@ -77,8 +80,8 @@ button:focus-visible, summary:focus-visible {
 dl > div { padding: .625rem 0; border-bottom: 1px solid var(--line); }
 dl > div:last-child { border-bottom: 0; }
 dt { color: var(--soft); font-size: .8125rem; }
-dd { display: flex; gap: .75rem; align-items: center; justify-content: space-between; }
-dd > span { overflow-wrap: anywhere; min-width: 0; font-variant-numeric: tabular-nums; }
+dd { display: flex; flex-wrap: wrap; gap: .25rem .75rem; align-items: center; justify-content: space-between; }
+dd > span { flex: 1 1 9rem; overflow-wrap: anywhere; min-width: 0; font-variant-numeric: tabular-nums; }
 .sum { font-size: 1.125rem; font-weight: 600; }
 .mono { font: .875rem/1.45 ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; }
 .facts dt, .facts dd { display: inline; font-size: .9375rem; }
@@ -88,7 +91,7 @@ dd > span { overflow-wrap: anywhere; min-width: 0; font-variant-numeric: tabular
 .long dd { display: block; text-align: start; margin-top: .125rem; }
 .long .mono { font-size: .8125rem; }
 .note {
-  background: var(--warn-field); color: var(--warn); border-radius: .75rem; padding: .75rem .875rem;
+  background: var(--warn-field); color: var(--warn); border: 1px solid transparent; border-radius: .75rem; padding: .75rem .875rem;
   font-size: .875rem; margin: .75rem 0;
 }
 .box { border: 1px solid var(--line); border-radius: .875rem; padding: 1rem 1.125rem; margin-top: .875rem; }
@@ -98,7 +101,7 @@ dd > span { overflow-wrap: anywhere; min-width: 0; font-variant-numeric: tabular
 button, .button {
   font: inherit; font-weight: 600; border-radius: .75rem; border: 1px solid var(--line); background: var(--card);
   color: var(--text); padding: .75rem 1rem; min-height: 3rem; cursor: pointer; text-decoration: none;
-  display: inline-block; text-align: center;
+  display: inline-block; text-align: center; overflow-wrap: anywhere;
 }
 .main {
   display: block; width: 100%; background: var(--accent); border-color: var(--accent); color: var(--on-accent);
