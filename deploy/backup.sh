@@ -1,20 +1,50 @@
 #!/usr/bin/env bash
-# Dumps the database every EVERY_SECONDS and keeps the newest KEEP. A dump appears under its name when it is whole.
+# Dumps the database every EVERY_MINUTES and keeps the newest KEEP. A dump appears under its name when it is whole.
+#   bash /backup.sh          on and on; a restart makes none before it is due, so that it pushes no older one out
+#   bash /backup.sh now      one, at once
 set -euo pipefail
 umask 077
 backups=${BACKUPS:-/backups}
 PGPASSWORD=$(cat "${PGPASSWORD_FILE:-/run/secrets/postgres_password}")
 export PGPASSWORD
-while true; do
+
+names() { find "$backups" -maxdepth 1 -name 'comptoir-*.dump' | sort; }
+
+take() {
+  local name file
   name="comptoir-$(date -u +%Y%m%dT%H%M%SZ).dump"
-  # what cannot be read back is not kept, and the next one is taken in its time
-  if pg_dump --format=custom --file="$backups/$name.part" && pg_restore --list "$backups/$name.part" > /dev/null; then
-    mv "$backups/$name.part" "$backups/$name"
+  file="$backups/$name"
+  # read back to its end: the list of contents alone stands at the beginning
+  if pg_dump --format=custom --file="$file.part" && pg_restore --file=/dev/null "$file.part" && sync "$file.part"; then
+    mv "$file.part" "$file"
     echo "backed up: $name"
-    find "$backups" -name 'comptoir-*.dump' | sort | head -n "-$KEEP" | xargs -r rm --
+    names | head -n "-$KEEP" | xargs -r rm --
   else
     echo "the backup failed" >&2
-    rm -f "$backups/$name.part"
+    rm -f "$file.part"
+    return 1
   fi
-  sleep "$EVERY_SECONDS"
+}
+
+seconds_left() {
+  local newest
+  newest=$(names | tail -n 1)
+  if [ -z "$newest" ]; then echo 0; else echo $((EVERY_MINUTES * 60 - $(date +%s) + $(stat -c %Y "$newest"))); fi
+}
+
+if [ "${1:-}" = now ]; then take; exit; fi
+# as the first process of a container it would not hear a signal otherwise
+trap 'exit 0' TERM INT
+while true; do
+  left=$(seconds_left)
+  # one from the future was made while the clock was wrong
+  if [ "$left" -le 0 ] || [ "$left" -gt $((EVERY_MINUTES * 60)) ]; then
+    # what a stop broke off
+    find "$backups" -maxdepth 1 -name 'comptoir-*.dump.part' -delete
+    left=60
+    # one that fails is tried again after ten minutes
+    take || left=600
+  fi
+  sleep "$left" &
+  wait $!
 done

@@ -5,10 +5,14 @@ import { after, test } from 'node:test'
 import { outsideChecks } from '../src/checks/installation-checks.ts'
 import { loadConfig } from '../src/config/config.ts'
 import { backupNameAt } from '../src/db/backup/store.ts'
+import { sql } from '../src/db/db.ts'
 import { DAY, MINUTE } from '../src/kernel/clock.ts'
+import { waitForMail } from './harness/accounts.ts'
+import { createTestDatabase } from './harness/database.ts'
 import { newFolder } from './harness/installation.ts'
+import { startTestService } from './harness/service.ts'
 
-/* What doctor says of the newest backup; the database is the embedded one. */
+/* What doctor, the metric and the operator's mail say of the newest backup. */
 
 const place = newFolder()
 const kept = join(place.path, 'kept')
@@ -48,4 +52,57 @@ test('no backup is fine before the first start, and not when the database is old
   const none = await examine()
   assert.equal(none?.ok, false)
   assert.match(none?.message ?? '', /newest backup: none yet\./)
+})
+
+const dumps = join(place.path, 'dumps')
+
+function putDump(name: string, { ageMinutes, text = 'dump' }: { ageMinutes: number; text?: string }): void {
+  writeFileSync(join(dumps, name), text)
+  const at = new Date(Date.now() - ageMinutes * MINUTE)
+  utimesSync(join(dumps, name), at, at)
+}
+
+test('dumps that another program makes are watched: doctor, the metric, the log and a mail say when one is overdue', async (t) => {
+  mkdirSync(dumps)
+  putDump('comptoir-1.dump', { ageMinutes: 200 })
+  // neither is a backup
+  putDump('comptoir-2.dump.part', { ageMinutes: 0 })
+  putDump('comptoir-3.dump', { ageMinutes: 0, text: '' })
+  const database = await createTestDatabase()
+  const env = {
+    ...{ OPERATOR_EMAIL: 'operator@shop.example', METRICS_TOKEN: 'scrape-me-please' },
+    ...{ DATABASE_URL: database.connectionString, BACKUP_WATCH: dumps, BACKUP_EVERY_MINUTES: '60' },
+  }
+  const service = await startTestService({ env, workers: true, connectionString: database.connectionString })
+  t.after(async () => {
+    await service.stop()
+    await database.drop()
+  })
+  const doctor = () =>
+    outsideChecks(loadConfig(env))
+      .find(({ name }) => name === 'backups')
+      ?.run()
+  const old = await doctor()
+  assert.equal(old?.ok, false)
+  assert.match(old?.message ?? '', /dumps answers; newest backup: 20.*One is due every 60 minutes\./)
+  assert.match(old?.fix ?? '', /docker compose logs backup/)
+  const mail = await waitForMail(service.config.baseUrl, 'operator@shop.example', /The backup failed/)
+  assert.match(mail.text, /One is due every 60 minutes, and the newest, comptoir-1\.dump, is of 20/)
+  assert.ok(service.logLines.some((line) => /ALARM: the backup failed/.test(line)))
+  const headers = { authorization: 'Bearer scrape-me-please' }
+  const metrics = async () => (await service.call('GET', '/metrics', { headers })).text
+  const text = await metrics()
+  const seconds = Number(/^comptoir_backup_age_seconds (\S+)$/m.exec(text)?.[1])
+  assert.ok(seconds >= 12_000 && seconds < 12_600, String(seconds))
+  assert.match(text, /^comptoir_backup_interval_seconds 3600$/m)
+  putDump('comptoir-4.dump', { ageMinutes: 10 })
+  assert.equal((await doctor())?.ok, true)
+  rmSync(dumps, { recursive: true })
+  await assert.rejects(async () => doctor(), /dumps cannot be used: it does not exist/)
+  assert.match(await metrics(), /^comptoir_backup_age_seconds \+?Inf$/m)
+  mkdirSync(dumps)
+  await service.db.run(
+    sql`insert into installation (mode, key_mark, created_at) values ('live', 'x', now() - interval '2 hours')`,
+  )
+  assert.match((await doctor())?.message ?? '', /newest backup: none yet\. One is due/)
 })

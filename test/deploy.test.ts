@@ -195,24 +195,46 @@ test('the compose file parses, names settings that exist, and keeps the service 
   assert.equal(spawnSync('bash', ['-n', join(ROOT, 'deploy/backup.sh')]).status, 0)
 })
 
-test('a dump that cannot be read back is not kept, and does not end the backups', () => {
-  const [bin, backups] = [join(place.path, 'bin'), join(place.path, 'dumps')]
+/** Programs of the dumps' container, each a few lines of shell, and a run of its script. */
+function openDumps(name: string, programs: Record<string, string>) {
+  const [bin, backups] = [join(place.path, `${name}-bin`), join(place.path, name)]
   for (const folder of [bin, backups]) mkdirSync(folder)
-  const put = (name: string, text: string): void =>
-    writeFileSync(join(bin, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 })
-  put('pg_dump', 'for last; do :; done; echo dump > "$(echo "$last" | cut -d= -f2)"')
-  // the first dump is damaged; the script ends where it would sleep the second time
-  put('pg_restore', `[ -e ${join(bin, 'slept')} ]`)
-  put('sleep', `[ -e ${join(bin, 'slept')} ] && exit 9; touch ${join(bin, 'slept')}`)
+  for (const [program, text] of Object.entries(programs))
+    writeFileSync(join(bin, program), `#!/bin/sh\n${text.replaceAll('BIN', bin)}\n`, { mode: 0o755 })
   writeFileSync(join(bin, 'password'), 'secret')
   const env = { PATH: `${bin}:${process.env.PATH}`, BACKUPS: backups, PGPASSWORD_FILE: join(bin, 'password') }
-  const { status, stderr, stdout } = spawnSync('bash', [join(ROOT, 'deploy/backup.sh')], {
-    env: { ...env, KEEP: '2', EVERY_SECONDS: '1' },
-    encoding: 'utf8',
+  const run = (...args: string[]) =>
+    spawnSync('bash', [join(ROOT, 'deploy/backup.sh'), ...args], {
+      env: { ...env, KEEP: '2', EVERY_MINUTES: '360' },
+      encoding: 'utf8',
+    })
+  return { run, put: (file: string) => writeFileSync(join(backups, file), 'dump'), kept: () => readdirSync(backups) }
+}
+const DUMP = 'for last; do :; done; echo dump > "$(echo "$last" | cut -d= -f2)"'
+
+test('a dump that cannot be read back to its end is not kept, and does not end the backups', () => {
+  const dumps = openDumps('dumps', {
+    pg_dump: DUMP,
+    // its list of contents can be read, its data cannot. The script ends where it would sleep the second time
+    pg_restore: 'case "$*" in *--list*) exit 0;; esac; [ -e BIN/slept ]',
+    sleep: '[ -e BIN/slept ] && exit 9; touch BIN/slept',
   })
+  dumps.put('comptoir-20300101T000000Z.dump.part')
+  const { status, stderr, stdout } = dumps.run()
   assert.deepEqual([status, stderr], [9, 'the backup failed\n'])
   assert.match(stdout, /^backed up: comptoir-\w+\.dump\n$/)
-  assert.match(readdirSync(backups).join(), /^comptoir-\w+\.dump$/)
+  assert.match(dumps.kept().join(), /^comptoir-\w+\.dump$/, 'what a stop broke off is gone')
+})
+
+test('a restart makes no dump before it is due; `now` makes one at once and keeps the newest', () => {
+  const dumps = openDumps('due', { pg_dump: DUMP, pg_restore: 'exit 0', sleep: 'echo "$1" >&2; exit 9' })
+  for (const name of ['20200101T000000Z', '20200102T000000Z']) dumps.put(`comptoir-${name}.dump`)
+  const { status, stdout, stderr } = dumps.run()
+  assert.deepEqual([status, stdout], [9, ''])
+  const left = Number(stderr)
+  assert.ok(left > 6 * 3600 - 600 && left <= 6 * 3600, `sleeps until one is due, not ${stderr}`)
+  assert.equal(dumps.run('now').status, 0)
+  assert.deepEqual([dumps.kept().length, dumps.kept().includes('comptoir-20200101T000000Z.dump')], [2, false])
 })
 
 test('a live start takes the settings that compose hands it, once the example is filled in', () => {
@@ -220,7 +242,7 @@ test('a live start takes the settings that compose hands it, once the example is
   const lines = read('deploy/compose.env.example').matchAll(/^([A-Z0-9_]+)=(.*)$/gm)
   const example = Object.fromEntries([...lines].map(([, name = '', value = '']) => [name, value]))
   // compose reads these from the same file as it hands to the container
-  const handed = [...read('deploy/compose.yaml').matchAll(/\$\{([A-Z_]+)/g)].map(([, name = '']) => [name, 'x'])
+  const handed = [...read('deploy/compose.yaml').matchAll(/\$\{([A-Z_]+)\}/g)].map(([, name = '']) => [name, 'x'])
   const environment = Object.entries(comptoir?.environment ?? {})
     .filter(([name]) => !name.endsWith('_FILE'))
     .map(([name, value]) => [name, value.replace(/\$\{DOMAIN\}/, example.DOMAIN ?? '')])

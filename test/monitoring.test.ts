@@ -94,3 +94,8 @@ test('each rule says what it means, how bad it is, and has a name of its own', (
     assert.match(annotations.summary, /^.{20,200}\.$/, alert)
   }
 })
+
+test('a backup is old by the interval that is set, not by a fixed one', () => {
+  const { expr = '' } = rules.find(({ alert }) => alert === 'ComptoirBackupOld') ?? {}
+  assert.match(expr, /comptoir_backup_age_seconds\) > max\(comptoir_backup_interval_seconds\) \+ \d+$/)
+})

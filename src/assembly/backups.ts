@@ -1,10 +1,12 @@
 import { join } from 'node:path'
 import { Gauge } from 'prom-client'
 import { OFFICE_PATHS } from '../config/office-paths.ts'
+import { isBackupOverdue, type KnownBackups, openKnownBackups, readBackupAge } from '../db/backup/newest-backup.ts'
 import { openStore } from '../db/backup/places.ts'
+import { BackupFault } from '../db/backup/sealed.ts'
 import { findNewestBackup, pruneBackups, takeBackup } from '../db/backup/take-backup.ts'
 import { listMigrations } from '../db/migrate.ts'
-import { DAY, MINUTE } from '../kernel/clock.ts'
+import { DAY, MINUTE, SECOND } from '../kernel/clock.ts'
 import { startTicker } from '../kernel/ticker.ts'
 import type { RaiseAlarm } from '../mail/operator-alarm.ts'
 import type { ServiceBase } from './service-base.ts'
@@ -29,37 +31,67 @@ function openComplaint({ db, clock, log, alarm }: BackupDeps, to: string) {
   }
 }
 
-/** Backups of the embedded database to BACKUP_TO; nothing to do where the database is someone else's. */
-export function startBackups(deps: BackupDeps): { stop(): Promise<void> } {
-  const { config, vault, clock, log, metrics, db } = deps
-  const { backupTo, dataDir, databaseUrl, mode } = config
-  if (backupTo === null || databaseUrl !== null) return { stop: async () => {} }
-  const to = openStore(backupTo, config)
+function openMetrics({ config, clock, metrics }: BackupDeps, backups: KnownBackups): void {
   new Gauge({
     name: 'comptoir_backup_age_seconds',
-    help: 'Age of the newest backup; NaN without any.',
+    help: 'Age of the newest backup; without any, of the database. Infinite while the backups cannot be listed.',
     registers: [metrics],
     async collect() {
-      const newest = await findNewestBackup(to).catch(() => undefined)
-      this.set(newest ? (clock() - newest.madeAtMs) / 1000 : Number.NaN)
+      const read = await readBackupAge(backups, clock()).catch(() => ({ ageMs: Number.POSITIVE_INFINITY }))
+      this.set((read.ageMs ?? 0) / SECOND)
     },
   })
-  const complain = openComplaint(deps, backupTo)
+  new Gauge({
+    name: 'comptoir_backup_interval_seconds',
+    help: 'How often a backup is due.',
+    registers: [metrics],
+  }).set((config.backupEveryMinutes * MINUTE) / SECOND)
+}
+
+/** Takes one when it is due. */
+function backUpWhenDue({ config, vault, clock, log, db }: BackupDeps, backupTo: string): () => Promise<void> {
+  const to = openStore(backupTo, config)
+  return async () => {
+    const newest = await findNewestBackup(to)
+    if (newest && clock() - newest.madeAtMs < config.backupEveryMinutes * MINUTE) return
+    const { mode, dataDir } = config
+    const facts = { madeAt: new Date(clock()).toISOString(), mode, schema: listMigrations().at(-1)?.id ?? '' }
+    const place = { connectionString: db.connectionString, cluster: join(dataDir, 'postgres'), to }
+    const made = await takeBackup({ ...place, vault, facts, onProgress: () => {} })
+    await pruneBackups(to, config.backupKeep)
+    log.info({ file: made.file, bytes: made.bytes }, 'backed up and read back')
+  }
+}
+
+/** @throws BackupFault while the newest backup of another program is overdue */
+const refuseOverdue =
+  ({ config, clock }: BackupDeps, backups: KnownBackups) =>
+  async (): Promise<void> => {
+    const { newest, ageMs } = await readBackupAge(backups, clock())
+    if (!isBackupOverdue(ageMs, config.backupEveryMinutes)) return
+    const words = newest
+      ? `the newest, ${newest.name}, is of ${new Date(newest.madeAtMs).toISOString()}`
+      : 'there is none'
+    throw new BackupFault(`One is due every ${config.backupEveryMinutes} minutes, and ${words}.`)
+  }
+
+/** Backups of the embedded database to BACKUP_TO; those of another program, in BACKUP_WATCH, are watched. */
+export function startBackups(deps: BackupDeps): { stop(): Promise<void> } {
+  const { config, clock, log } = deps
+  const backups = openKnownBackups(config)
+  if (backups === null) return { stop: async () => {} }
+  openMetrics(deps, backups)
+  const complain = openComplaint(deps, backups.place)
+  const isOurs = config.databaseUrl === null && config.backupTo !== null
+  const work = isOurs ? backUpWhenDue(deps, backups.place) : refuseOverdue(deps, backups)
   let failedAtMs = 0
-  const ticker = startTicker('backup', MINUTE, log, async () => {
+  return startTicker('backup', MINUTE, log, async () => {
     if (clock() - failedAtMs < AGAIN_MS) return
     try {
-      const newest = await findNewestBackup(to)
-      if (newest && clock() - newest.madeAtMs < config.backupEveryMinutes * MINUTE) return
-      const facts = { madeAt: new Date(clock()).toISOString(), mode, schema: listMigrations().at(-1)?.id ?? '' }
-      const place = { connectionString: db.connectionString, cluster: join(dataDir, 'postgres'), to }
-      const made = await takeBackup({ ...place, vault, facts, onProgress: () => {} })
-      await pruneBackups(to, config.backupKeep)
-      log.info({ file: made.file, bytes: made.bytes }, 'backed up and read back')
+      await work()
     } catch (error) {
       failedAtMs = clock()
       await complain(error)
     }
   })
-  return ticker
 }

@@ -1,13 +1,11 @@
-import { statSync } from 'node:fs'
-import { join } from 'node:path'
 import type { TransportOptions } from 'nodemailer'
 import { checkNetwork } from '../chain/endpoints/network-check.ts'
 import { createRpc } from '../chain/endpoints/rpc.ts'
 import { networkFor } from '../chain/networks.ts'
 import type { ChainConfig, Config } from '../config/config.ts'
 import { refuseUnwritable } from '../db/backup/folder-store.ts'
-import { isBucket, openStore } from '../db/backup/places.ts'
-import { findNewestBackup } from '../db/backup/take-backup.ts'
+import { isBackupOverdue, openKnownBackups, readBackupAge } from '../db/backup/newest-backup.ts'
+import { isBucket } from '../db/backup/places.ts'
 import { assertDurable } from '../db/durable.ts'
 import {
   type Claimed,
@@ -17,7 +15,6 @@ import {
   readNewestMigration,
 } from '../db/installation.ts'
 import { listMigrations } from '../db/migrate.ts'
-import { MINUTE } from '../kernel/clock.ts'
 import { openVault } from '../kernel/vault.ts'
 import { bad, type Check, type CheckResult, good, runChecks } from './check.ts'
 import { credentialChecks } from './credential-checks.ts'
@@ -138,31 +135,27 @@ const chainCheck = (chain: ChainConfig): Check => ({
   },
 })
 
-/** A backup takes a while, and one that failed is tried again after ten minutes. */
-const BACKUP_GRACE_MS = 30 * MINUTE
-
-/** When the embedded database was made, in milliseconds; undefined without one. */
-const databaseTimeOf = (dataDir: string): number | undefined =>
-  statSync(join(dataDir, 'postgres', 'PG_VERSION'), { throwIfNoEntry: false })?.mtimeMs
-
 /** Writes nothing: whether a bucket takes what is written to it shows with the first backup. */
 function backupChecks(config: Config): Check[] {
+  const backups = openKnownBackups(config)
+  if (backups === null) return []
   const { backupTo, databaseUrl, backupEveryMinutes } = config
-  if (backupTo === null || databaseUrl !== null) return []
   const run: Check['run'] = async () => {
-    if (!isBucket(backupTo)) await refuseUnwritable(backupTo)
-    const newest = await findNewestBackup(openStore(backupTo, config))
+    if (databaseUrl === null && backupTo !== null && !isBucket(backupTo)) await refuseUnwritable(backupTo)
+    const { newest, ageMs } = await readBackupAge(backups, Date.now())
     const when = newest ? new Date(newest.madeAtMs).toISOString() : 'none yet'
-    const message = `${backupTo} answers; newest backup: ${when}.`
-    const since = newest?.madeAtMs ?? databaseTimeOf(config.dataDir)
-    if (since === undefined || Date.now() - since <= backupEveryMinutes * MINUTE + BACKUP_GRACE_MS) return good(message)
-    return bad(`${message} One is due every ${backupEveryMinutes} minutes.`, OLD_BACKUP_FIX)
+    const message = `${backups.place} answers; newest backup: ${when}.`
+    if (!isBackupOverdue(ageMs, backupEveryMinutes)) return good(message)
+    const fix = databaseUrl === null ? OLD_BACKUP_FIX : OLD_DUMP_FIX
+    return bad(`${message} One is due every ${backupEveryMinutes} minutes.`, fix)
   }
   return [{ name: 'backups', run }]
 }
 
 const OLD_BACKUP_FIX =
   'Start the service if it is stopped: it makes one within minutes. If it runs, its log says why backups fail. By hand: comptoir backup'
+const OLD_DUMP_FIX =
+  'Look at the program that makes them: docker compose logs backup. Then at the room on that disk, and whether it is mounted.'
 
 /** Live mode with the accepted risk `no-mail`. */
 export const NO_LOGIN_YET = 'Nobody can log in before SMTP_URL is set, because codes go by mail.'

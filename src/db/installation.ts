@@ -55,6 +55,15 @@ export const readInstallation = (connectionString: string): Promise<Installation
     return rows[0] && { mode: null, keyMark: null, sealed: rows[0].sealed, sealPrefixes: [] }
   })
 
+/** When this installation's database was made; undefined before its first start. */
+export const readInstalledAt = (connectionString: string): Promise<Date | undefined> =>
+  withClient(connectionString, async (client) => {
+    const found = await client.query<{ found: boolean }>("select to_regclass('installation') is not null as found")
+    if (found.rows[0]?.found !== true) return undefined
+    const { rows } = await client.query<{ at: Date }>('select created_at as at from installation')
+    return rows[0]?.at
+  })
+
 /** A mismatch; no accepted risk covers it. */
 export function findInstallationFaults(known: Installation | undefined, claimed: Claimed): InstallationFault[] {
   if (!known) return []

@@ -7,6 +7,11 @@ export const BACKUPS = {
     'Where encrypted backups of the embedded database go: a folder, best on another machine’s disk, or s3://bucket/prefix. The service makes them.',
     { example: '/mnt/backup/comptoir' },
   ),
+  backupWatch: optional(
+    'BACKUP_WATCH',
+    'A folder into which another program backs up the database of DATABASE_URL: doctor, a metric and a mail say when its newest file is overdue.',
+    { example: '/dumps' },
+  ),
   backupEveryMinutes: integer('BACKUP_EVERY_MINUTES', 'Minutes between two backups.', {
     ...{ fallback: '360', min: 1, max: 10_080 },
   }),
