@@ -127,6 +127,39 @@ test('admin --json: each command prints one object with ok, message and its fact
   assert.match(String((await json('rotate-keys', '--yes')).key), /./)
 })
 
+test('admin login-code: lets in a person whom no mail reaches, once, and says so in the audit log', async () => {
+  const email = newEmail('no-mail')
+  assert.equal((await run('admin', 'create', '--email', email, '--password', PASSWORD)).code, 0)
+  const early = await run('admin', 'login-code', '--email', email)
+  assert.equal(early.code, 1)
+  assert.match(early.text, /No login of .* waits for a code\. Log in with the password first/)
+  const client = new Client(service.baseUrl)
+  const login = () => client.post('auth/login', { email, password: PASSWORD })
+  assert.equal((await login()).status, 200)
+  // ten codes were mailed within the hour and none arrived: a further login is refused until the operator helps
+  await service.db.run(
+    sql`update otp_challenges set codes_sent = 10 where user_id in (select id from users where email = ${email})`,
+  )
+  assert.equal((await login()).status, 429)
+  assert.equal((await run('admin', 'login-code', '--email', email)).code, 0)
+  assert.equal((await login()).status, 200)
+  const made = await run('admin', 'login-code', '--email', email)
+  const code = /^Code: (\d{6})$/m.exec(made.text)?.[1]
+  assert.ok(code, made.text)
+  const { data } = await client.post<{ token: string; user: { email: string } }>('auth/otp', { emailOtp: code })
+  assert.ok(data.token)
+  assert.equal((await run('admin', 'login-code', '--email', email, '--json')).code, 0, 'an older login waits, too')
+  const { count } = await service.db.one<{ count: number }>(
+    sql`select count(*)::int as count from audit_log where action = 'session.login-code'`,
+  )
+  assert.equal(count, 3)
+  const kept = await service.db.many<{ text: string }>(sql`select detail::text as text from audit_log`)
+  assert.ok(
+    kept.every(({ text }) => !text?.includes(code)),
+    'no log holds the code',
+  )
+})
+
 test('admin: a lost authenticator is forgotten, and codes come by mail again', async () => {
   const { client, email } = await registerManager(service.baseUrl)
   const setup = await client.post<{ otpauthUri: string }>('auth/2fa/setup')

@@ -70,7 +70,10 @@ test('init writes a closed file, shows the key once, makes the SuperAdmin; the s
   assert.equal(done.out.includes(key), false)
   assert.match(done.out, /SuperAdmin boss@pay\.example was made[\s\S]*Password, shown only now: \S{12,}/)
   assert.match(done.out, /ok +settings/)
-  for (const words of [/was made\. Nobody can log in before SMTP_URL is set/, /ok +mail +Nobody can log in before/])
+  for (const words of [
+    /was made\. Until SMTP_URL is set, codes .* `comptoir admin login-code`/,
+    /ok +mail +Until SMTP_URL is set/,
+  ])
     assert.match(done.out, words)
   const port = await freePort()
   const other = createServer().listen(port, '127.0.0.1')

@@ -158,7 +158,7 @@ const OLD_DUMP_FIX =
   'Look at the program that makes them: docker compose logs backup. Then at the room on that disk, and whether it is mounted.'
 
 /** Live mode with the accepted risk `no-mail`. */
-export const NO_LOGIN_YET = 'Nobody can log in before SMTP_URL is set, because codes go by mail.'
+export const NO_LOGIN_YET = 'Until SMTP_URL is set, codes for logging in come from `comptoir admin login-code` only.'
 
 /** Checks that depend on others: they may fail temporarily, so they do not stop a start. */
 export function outsideChecks(config: Config): Check[] {
@@ -176,7 +176,10 @@ export function outsideChecks(config: Config): Check[] {
         return good('The mail server takes our mails.')
       } catch (error) {
         const { code = 'no answer' } = error as { code?: string }
-        return bad(`The mail server refuses us (${code}).`, 'Check SMTP_URL: host, port, user and password.')
+        return bad(
+          `The mail server refuses us (${code}).`,
+          'Check SMTP_URL: host, port, user and password. Until then: comptoir admin login-code',
+        )
       } finally {
         transport.close()
       }

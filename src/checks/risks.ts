@@ -111,7 +111,7 @@ function outerRisks(config: Config): Found[] {
     when(
       config.mail.smtpUrl === null,
       'no-mail',
-      'No mail can be sent: nobody can log in, because codes go by mail; refund questions and alarms stay here.',
+      'No mail can be sent: codes for logging in come from `comptoir admin login-code` only; refund questions and alarms stay here.',
       'Set SMTP_URL.',
     ),
     when(

@@ -46,6 +46,12 @@ export async function lockChallengeBySession(tx: Tx, sessionId: string): Promise
     select ${COLUMNS} from otp_challenges where session_id = ${sessionId} order by id desc limit 1 for update`)
 }
 
+/** The newest login or confirmation of this person that still waits for a code. */
+export const lockWaitingChallenge = (tx: Tx, userId: string, now: Date): Promise<Challenge | undefined> =>
+  tx.maybe<Challenge>(sql`
+    select ${COLUMNS} from otp_challenges where user_id = ${userId} and ended_at is null and expires_at > ${now}
+    order by id desc limit 1 for update`)
+
 /** A new code replaces the last one; the challenge lives as long as the code, at most 15 minutes. */
 export async function updateChallengeCode(
   tx: Tx,
@@ -68,6 +74,11 @@ export const countRecentCodes = (q: Queryable, userId: string, since: Date) =>
   q.one<{ count: number; first: Date | null }>(sql`
     select coalesce(sum(codes_sent), 0)::int as count, min(code_sent_at) as first
     from otp_challenges where user_id = ${userId} and code_sent_at > ${since}`)
+
+/** Codes sent so far no longer count. */
+export async function updateCodesForgotten(tx: Tx, userId: string): Promise<void> {
+  await tx.run(sql`update otp_challenges set codes_sent = 0 where user_id = ${userId} and codes_sent > 0`)
+}
 
 export async function updateChallengeWrong(tx: Tx, id: string): Promise<void> {
   await tx.run(sql`update otp_challenges set wrong_codes = wrong_codes + 1 where id = ${id}`)

@@ -47,6 +47,12 @@ export type Challenges = {
   /** Sends a code by e-mail, at most one a minute. @throws TOO_MANY_REQUESTS after ten in an hour */
   sendCode(tx: Tx, challenge: Challenge, user: User): Promise<void>
   /**
+   * A code for the newest login, or confirmation, that waits for one: handed to the operator, because mails do not
+   * arrive. It replaces the mailed one. Codes that were mailed in vain no longer count against the hourly limit.
+   * @returns null where nothing waits
+   */
+  handCode(tx: Tx, user: User): Promise<{ code: string; expiresAt: Date; begunAt: Date } | null>
+  /**
    * Checks a code against a locked challenge. Commit either way: wrong codes are counted.
    * @returns the factor that matched, or null
    * @throws ACCOUNT_LOCKED after thirty wrong codes in a day
@@ -165,6 +171,12 @@ export function openChallenges(deps: ChallengeDeps): Challenges {
       await checkMailsLeft(tx, user, clock())
       await sendCode(tx, challenge, user)
     },
+    async handCode(tx, user) {
+      await queries.updateCodesForgotten(tx, user.id)
+      const challenge = await queries.lockWaitingChallenge(tx, user.id, new Date(clock()))
+      if (!challenge) return null
+      return { ...(await newCode(tx, challenge)), begunAt: challenge.createdAt }
+    },
     async answer(tx, challenge, user, { codes, context }) {
       const known = await factors.lockFactors(tx, user.id)
       checkDay(known)
@@ -185,11 +197,16 @@ export function openChallenges(deps: ChallengeDeps): Challenges {
     },
   }
 
-  async function sendCode(tx: Tx, challenge: Challenge, user: User): Promise<void> {
+  async function newCode(tx: Tx, challenge: Challenge): Promise<{ code: string; expiresAt: Date }> {
     const [now, code] = [clock(), sixDigits()]
     const expiresAt = new Date(now + CODE_MS)
     const hash = codeHash.of(`mail:${challenge.id}`, code)
     await queries.updateChallengeCode(tx, challenge.id, { hash, sentAt: new Date(now), expiresAt })
+    return { code, expiresAt }
+  }
+
+  async function sendCode(tx: Tx, challenge: Challenge, user: User): Promise<void> {
+    const { code, expiresAt } = await newCode(tx, challenge)
     const data = { name: user.firstName, code }
     const kind = challenge.sessionId === null ? 'loginCode' : 'confirmCode'
     await mailer.send(tx, { to: user.email, lang: user.lang, expiresAt, kind, data })
