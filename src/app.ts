@@ -55,7 +55,8 @@ const STOP_MS = 4000
 
 /**
  * Only a wrong token stops the start, because what it pays is not USDC. An endpoint that serves another chain is not
- * believed, and one that does not answer is read as soon as it does; all other channels work meanwhile.
+ * believed, and one that does not answer is read as soon as it does, once it proved its token; all other channels work
+ * meanwhile.
  */
 async function checkChain(endpoint: Endpoint, network: Network, log: FastifyBaseLogger): Promise<void> {
   const where = { chainId: network.chainId, endpoint: endpoint.number }
@@ -64,6 +65,7 @@ async function checkChain(endpoint: Endpoint, network: Network, log: FastifyBase
     await checkNetwork(endpoint, network)
   } catch (error) {
     if (error instanceof NetworkMismatch) throw error
+    endpoint.unproven = true
     if (error instanceof ForeignChain) log.error(where, `ALARM: ${error.message}; its answers are ignored`)
     else log.warn({ err: error, ...where }, 'an endpoint of the chain does not answer')
   }

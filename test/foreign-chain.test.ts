@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { sql } from '../src/db/db.ts'
 import { startTestChain, type TestChain } from './harness/chain.ts'
+import { startRpcProxy } from './harness/rpc-proxy.ts'
 import { eventually, startTestService, type TestService } from './harness/service.ts'
 import { chainEnv, TEST_XPUB } from './harness/shop.ts'
 
@@ -45,3 +47,40 @@ test('an endpoint that serves another chain does not stop the start: only its ch
   const accepted = await accept(31337)
   assert.equal(accepted.status, 200, accepted.text)
 })
+
+test('an endpoint that was down at the start proves its token before it is believed', async (t) => {
+  const proxy = await startRpcProxy(chain.rpcUrl)
+  proxy.faults.status = 503
+  let aheadMs = 0
+  const env = { ...chainEnv(chain), CHAIN_31337_RPC_URL: proxy.url, METRICS_TOKEN: 'scrape-me-please' }
+  const service = await startTestService({ env, workers: true, clock: () => Date.now() + aheadMs })
+  t.after(async () => {
+    await service.stop()
+    await proxy.stop()
+  })
+  proxy.faults.alter = ({ params }, result) =>
+    (params[0] as { data?: string })?.data === DECIMALS ? `0x${'12'.padStart(64, '0')}` : result
+  proxy.faults.status = null
+  const headers = { authorization: 'Bearer scrape-me-please' }
+  const isRead = async () => {
+    const { checks } = (await service.call<Ready>('GET', '/readyz', { headers })).data
+    return checks.find(({ name }) => name === 'chain 31337')
+  }
+  await eventually(isRead, (check) => /its token is not USDC/.test(check?.message ?? ''), 20_000)
+  const alarms = service.logLines.filter((line) => /ALARM: .* has 18 decimals, USDC has 6; its answers/.test(line))
+  assert.equal(alarms.length, 1)
+  const { count } = await service.db.one<{ count: number }>(sql`select count(*)::int as count from chain_blocks`)
+  assert.equal(count, 0, 'nothing of it was recorded')
+  proxy.faults.alter = null
+  await eventually(
+    async () => {
+      aheadMs += 10_000
+      return isRead()
+    },
+    (check) => check?.ok === true,
+    20_000,
+  )
+})
+
+/** ERC-20: decimals() */
+const DECIMALS = '0x313ce567'

@@ -28,7 +28,7 @@ function judge(
   const variable = `CHAIN_${chainId}_RPC_URL`
   if (standing?.trouble === 'foreign') {
     const fix = `Check ${variable}. If a test chain was reset: comptoir rescan --chain ${chainId} --from 0 --new-chain`
-    return bad('is served as another chain; nothing of it is believed', fix)
+    return bad('is served as another chain, or its token is not USDC; nothing of it is believed', fix)
   }
   if (standing?.trouble === 'disagreement')
     return bad('has endpoints that contradict each other', `Find out which endpoint of ${variable} is wrong.`)

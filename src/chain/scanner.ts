@@ -16,6 +16,7 @@ import {
 } from './chain-queries.ts'
 import { type Endpoint, ForeignChain } from './endpoints/endpoint.ts'
 import type { Endpoints } from './endpoints/endpoints.ts'
+import { proveLate } from './endpoints/network-check.ts'
 import { RpcError } from './endpoints/rpc.ts'
 import { LogCost } from './log-cost.ts'
 import type { Network } from './networks.ts'
@@ -145,6 +146,7 @@ class Reader {
 
   private async lookForForeign(endpoint: Endpoint): Promise<void> {
     try {
+      await proveLate(endpoint, this.base.network)
       await checkIdentity(this.base.network, endpoint, this.genesisHash)
     } catch (error) {
       if (error instanceof ForeignChain) endpoint.noteWrong('foreign')
@@ -202,6 +204,7 @@ class Reader {
     }
     const view = await readView(scan)
     if (newsOf(view) === this.announced && clock() - this.claimedMs < RENEW_MS) return false
+    await proveLate(endpoint, base.network)
     await checkIdentity(base.network, endpoint, this.genesisHash)
     const lease = await this.claim()
     return lease !== undefined && this.holding(() => this.readFrom(scan, view, lease))

@@ -46,6 +46,8 @@ export class Endpoint {
   readonly rpc: Rpc
   limits: EndpointLimits = { ...FIRST_LIMITS }
   behind = false
+  /** It could not be asked about the token when the service started: that comes before it is believed. */
+  unproven = false
   readonly #inner: Rpc
   readonly #clock: Clock
   readonly #events: EndpointEvents

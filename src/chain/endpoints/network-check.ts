@@ -1,5 +1,6 @@
 import { decodeAbiParameters, encodeAbiParameters, keccak256, parseAbiParameters, stringToHex } from 'viem/utils'
 import type { Network } from '../networks.ts'
+import { type Endpoint, ForeignChain } from './endpoint.ts'
 import { type Hex, type Rpc, RpcError } from './rpc.ts'
 
 const SELECTOR = {
@@ -35,6 +36,20 @@ export async function checkNetwork(
   }
   await readDomain(rpc, network)
   await checkTags(rpc, network)
+}
+
+/**
+ * Makes up for the check that an endpoint missed, because it was down or served another chain when the service started.
+ * @throws ForeignChain when it, or its token, is not the configured one; RpcError if it does not answer
+ */
+export async function proveLate(endpoint: Endpoint, network: Network): Promise<void> {
+  if (!endpoint.unproven) return
+  try {
+    await checkNetwork(endpoint, network)
+  } catch (error) {
+    throw error instanceof NetworkMismatch ? new ForeignChain(error.message.replace(/\.$/, '')) : error
+  }
+  endpoint.unproven = false
 }
 
 async function readToken(rpc: Rpc, { chainId, usdcAddress }: Network, what: keyof typeof SELECTOR): Promise<Hex> {
