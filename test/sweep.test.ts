@@ -272,6 +272,21 @@ test('a signed file is not sent to a place that loses the money, nor to another 
   assert.equal(await shop.chain.balanceOf(order.toAddress), order.units)
 })
 
+test('a file for the wallet that pays is not sent once another one pays, unless --to names the old one', async () => {
+  const order = await createPaid(shop)
+  await run(['--out', file('own.json')])
+  await sign(['--in', file('own.json'), '--mnemonic-file', file('phrase'), '--to', wallet])
+  const rotated = { ...env, CHAIN_31337_REFUND_KEY: `0x${'5'.repeat(64)}` }
+  const refused = await run(['send', file('own.json')], rotated)
+  assert.equal(refused.code, 1)
+  assert.match(refused.text, /the wallet that paid when it was planned; 0x\w{40} pays there now\. Nothing was sent/)
+  assert.equal(await shop.chain.balanceOf(order.toAddress), order.units)
+  const { CHAIN_31337_REFUND_KEY: _, ...without } = env
+  assert.match((await run(['send', file('own.json')], without)).text, /no wallet pays there any more/)
+  const sent = await run(['send', file('own.json'), '--to', wallet, '--no-wait'], rotated)
+  assert.equal(sent.code, 0, sent.text)
+})
+
 test('money stays while its order is open, after a failed screening, and below the minimum', async () => {
   const [open, failed, small] = [await shop.createAwaiting(), await shop.createAwaiting(), await createPaid(shop)]
   for (const { toAddress: to } of [open, failed]) await shop.chain.pay({ to, units: 1_500_000n })

@@ -114,10 +114,22 @@ async function checkDestination(work: Work): Promise<void> {
   if (fault !== null) throw new UsageError(`${fault}. Name another address with --to.`)
 }
 
+/** A wallet is often replaced because its key is no longer safe. @throws Error when it was replaced since the planning */
+function checkStillPays({ chains }: Work, network: number, to: string): void {
+  const now = chains.find(({ open }) => open.network.chainId === network)?.open.payouts?.address
+  if (now !== undefined && getAddress(now) === getAddress(to)) return
+  const change = now === undefined ? 'no wallet pays there any more' : `${getAddress(now)} pays there now`
+  throw new Error(
+    `The file sends the money of network ${network} to ${to}, the wallet that paid when it was planned; ${change}. ` +
+      `Nothing was sent: plan the sweep again, or add --to ${to} if it is to go there.`,
+  )
+}
+
 /** The settings, and what an address is, may have changed since the file was planned. @throws Error, UsageError */
 async function checkFileDestinations(work: Work, { networks }: SweepBatch): Promise<void> {
   const expected = work.options.to === undefined ? null : readAddress(work.options.to)
-  for (const { network, to } of networks) {
+  for (const { network, to, toPayingWallet } of networks) {
+    if (expected === null && toPayingWallet) checkStillPays(work, network, to)
     if (expected !== null && getAddress(to) !== expected)
       throw new Error(`The file sends the money of network ${network} to ${to}, not to ${expected}. Nothing was sent.`)
     const fault = await findDestinationFault(work, to)
@@ -147,7 +159,9 @@ async function makeFreshBatch(work: Work): Promise<Screened> {
     ),
   )
   const cleared = plans.map((one) => ({ ...one, deposits: one.deposits.filter(({ id }) => !held.has(id)) }))
-  const batch = await makeBatch(cleared, { to, validSeconds: (days * DAY) / 1000, now })
+  const planned = await makeBatch(cleared, { to, validSeconds: (days * DAY) / 1000, now })
+  const networks = planned.networks.map((one) => ({ ...one, toPayingWallet: work.options.to === undefined }))
+  const batch = { ...planned, networks }
   const stays = [...viewPlan(plans).held, ...held.values()]
   if (batch.deposits.length === 0) throw new Error(['No deposit is to be moved.', ...wordsOf(stays)].join('\n'))
   return { batch, held: stays }

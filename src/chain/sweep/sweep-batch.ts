@@ -18,6 +18,8 @@ const NetworkSchema = Type.Object({
   /** What the token's holders sign in (EIP-712). */
   domain: Type.Object({ name: Type.String(), version: Type.String() }),
   to: Address,
+  /** No person named `to`: it was the wallet that paid when the batch was planned. */
+  toPayingWallet: Type.Optional(Type.Boolean()),
 })
 
 const DepositSchema = Type.Object({
