@@ -61,6 +61,53 @@ test('no migration since the version before breaks its nodes', () => {
   assert.deepEqual(wrong, [])
 })
 
+/** The schema as it was before a migration. */
+async function applyBefore(client: pg.Client, first: string): Promise<void> {
+  await client.query('create table migrations (id text primary key, hash text, applied_at timestamptz default now())')
+  for (const { id, text, hash } of listMigrations().filter(({ id }) => id < first)) {
+    await client.query(text)
+    await client.query('insert into migrations (id, hash) values ($1, $2)', [id, hash])
+  }
+}
+
+const TRANSFER = `insert into chain_transfers (id, chain_id, tx_hash, nth, log_index, block_number, block_hash, block_at,
+  token, symbol, from_address, to_address, units, status, change)
+  values ($1, 8453, $1, 0, 0, 1, 'b', now(), 't', 'USDC', 'f', 'a', 1, 'seen', 1)`
+
+test('indices of a table with rows are built while others write to it, by one of two nodes, also after a try that broke off', async (t) => {
+  const database = await createEmptyDatabase()
+  const [client, writer, other] = [1, 2, 3].map(() => new pg.Client({ connectionString: database.connectionString }))
+  assert.ok(client && writer && other)
+  for (const one of [client, writer, other]) await one.connect()
+  t.after(async () => {
+    for (const one of [client, writer, other]) await one.end()
+    await database.drop()
+  })
+  await applyBefore(client, '0461')
+  await client.query(TRANSFER, ['first'])
+  await client.query('create index chain_transfers__to_from on chain_transfers (to_address)')
+  await client.query("update pg_index set indisvalid = false where indexrelid = 'chain_transfers__to_from'::regclass")
+  // every index has to wait for this one
+  await writer.query('begin')
+  await writer.query(TRANSFER, ['second'])
+  const migrating = Promise.all([migrate(database.connectionString), migrate(database.connectionString)])
+  migrating.catch(() => {})
+  const waiting = `select count(*)::int as count from pg_stat_activity
+    where datname = current_database() and application_name = 'comptoir-migrate' and wait_event_type = 'Lock'`
+  await eventually(
+    async () => (await client.query<{ count: number }>(waiting)).rows[0]?.count,
+    (count) => count === 1,
+  )
+  await other.query("set lock_timeout = '2s'")
+  await other.query(TRANSFER, ['third'])
+  await writer.query('commit')
+  const applied = await migrating
+  assert.equal(applied.filter((ids) => ids.includes('0461_named_senders')).length, 1)
+  const { rows } = await client.query(`select indisvalid as valid, pg_get_indexdef(indexrelid) as text from pg_index
+    where indexrelid = 'chain_transfers__to_from'::regclass`)
+  assert.deepEqual([rows[0]?.valid, /\(to_address, from_address, block_at\)/.test(rows[0]?.text)], [true, true])
+})
+
 test('refunds that were settled before it was recorded say whether a person had sent them', async (t) => {
   const database = await createEmptyDatabase()
   const client = new pg.Client({ connectionString: database.connectionString })
@@ -69,11 +116,7 @@ test('refunds that were settled before it was recorded say whether a person had 
     await client.end()
     await database.drop()
   })
-  await client.query('create table migrations (id text primary key, hash text, applied_at timestamptz default now())')
-  for (const { id, text, hash } of listMigrations().filter(({ id }) => id < '0400')) {
-    await client.query(text)
-    await client.query('insert into migrations (id, hash) values ($1, $2)', [id, hash])
-  }
+  await applyBefore(client, '0400')
   const refunds = [
     ['named its transaction', 'settled', true, null],
     ['sent by hand', 'settled', false, 'sent by hand: bank transfer'],

@@ -114,7 +114,7 @@ async function checkDestination(work: Work): Promise<void> {
   if (fault !== null) throw new UsageError(`${fault}. Name another address with --to.`)
 }
 
-/** A wallet is often replaced because its key is no longer safe. @throws Error when it was replaced since the planning */
+/** Often its key is no longer safe. @throws Error when another wallet pays since the file was planned */
 function checkStillPays({ chains }: Work, network: number, to: string): void {
   const now = chains.find(({ open }) => open.network.chainId === network)?.open.payouts?.address
   if (now !== undefined && getAddress(now) === getAddress(to)) return

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { buildIndices, readIndexStatements } from './index-migrations.ts'
 
 const FOLDER = join(import.meta.dirname, '../../migrations')
 const LOCK = 4_207_316_001
@@ -21,7 +23,8 @@ export function listMigrations(folder: string = FOLDER): Migration[] {
 
 /**
  * Migrates a database to the latest schema: forward only, one transaction for each file, one node at a time
- * (advisory lock). Refuses a database whose applied files differ from ours, or that is newer than this program.
+ * (advisory lock). A file of nothing but indices is built without one, while others write. Refuses a database whose
+ * applied files differ from ours, or that is newer than this program.
  * @param onApplied progress: how many of the missing ones are done
  * @returns the ids that were applied now
  */
@@ -33,7 +36,7 @@ export async function migrate(
   const client = new pg.Client({ connectionString, application_name: 'comptoir-migrate' })
   await client.connect()
   try {
-    await client.query('select pg_advisory_lock($1)', [LOCK])
+    await lockMigrations(client)
     await client.query(
       'create table if not exists migrations (id text primary key, hash text not null, applied_at timestamptz not null default now())',
     )
@@ -48,6 +51,15 @@ export async function migrate(
     return pending.map((migration) => migration.id)
   } finally {
     await client.end()
+  }
+}
+
+/** Asks again and again: who waits in one statement is waited for by an index that another node builds. */
+async function lockMigrations(client: pg.Client): Promise<void> {
+  for (;;) {
+    const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [LOCK])
+    if (rows[0]?.locked === true) return
+    await sleep(200)
   }
 }
 
@@ -66,14 +78,18 @@ function checkHistory(rows: { id: string; hash: string }[], migrations: Migratio
   }
 }
 
-async function apply(client: pg.Client, migration: Migration): Promise<void> {
-  await client.query('begin')
+const NOTE = 'insert into migrations (id, hash) values ($1, $2)'
+
+async function apply(client: pg.Client, { id, text, hash }: Migration): Promise<void> {
+  const indices = readIndexStatements(text)
   try {
-    await client.query(migration.text)
-    await client.query('insert into migrations (id, hash) values ($1, $2)', [migration.id, migration.hash])
+    if (indices && (await buildIndices(client, indices))) return void (await client.query(NOTE, [id, hash]))
+    await client.query('begin')
+    await client.query(text)
+    await client.query(NOTE, [id, hash])
     await client.query('commit')
   } catch (error) {
     await client.query('rollback')
-    throw new Error(`Migration ${migration.id} failed: ${(error as Error).message}`, { cause: error })
+    throw new Error(`Migration ${id} failed: ${(error as Error).message}`, { cause: error })
   }
 }
