@@ -2,10 +2,10 @@ import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { Registry } from 'prom-client'
 import { type Accounts, openAccounts } from './assembly/accounts.ts'
 import { registerApi } from './assembly/api.ts'
-import { startBackups } from './assembly/backups.ts'
 import { type Commerce, openCommerce } from './assembly/commerce.ts'
 import { registerPages } from './assembly/pages.ts'
 import type { ServiceBase } from './assembly/service-base.ts'
+import { startUpkeep } from './assembly/upkeep/upkeep.ts'
 import { openAnchor } from './audit/anchor.ts'
 import { type Endpoint, ForeignChain } from './chain/endpoints/endpoint.ts'
 import { checkNetwork, NetworkMismatch } from './chain/endpoints/network-check.ts'
@@ -106,10 +106,10 @@ async function startWorkers(
     runner,
     jobQueue: accounts.jobs,
   })
-  const backups = startBackups({ ...ground, alarm: trade.alarm })
+  const upkeep = startUpkeep({ ...ground, alarm: trade.alarm })
   return {
     async stop() {
-      await Promise.all([jobs.stop(), sender.stop(STOP_MS), backups.stop()])
+      await Promise.all([jobs.stop(), sender.stop(STOP_MS), upkeep.stop()])
     },
   }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { outsideChecks } from '../src/checks/installation-checks.ts'
+import { diskCheck, outsideChecks } from '../src/checks/installation-checks.ts'
 import { loadConfig } from '../src/config/config.ts'
 import { backupNameAt } from '../src/db/backup/store.ts'
 import { sql } from '../src/db/db.ts'
@@ -105,4 +105,18 @@ test('dumps that another program makes are watched: doctor, the metric, the log 
     sql`insert into installation (mode, key_mark, created_at) values ('live', 'x', now() - interval '2 hours')`,
   )
   assert.match((await doctor())?.message ?? '', /newest backup: none yet\. One is due/)
+})
+
+test('doctor says when the disk of the embedded database is almost full, by a tenth of a small one', async () => {
+  const examineDisk = (freeBytes: number, totalBytes: number) =>
+    diskCheck('/data', async () => ({ freeBytes, totalBytes })).run()
+  assert.equal((await examineDisk(2 ** 30, 1e12)).ok, true)
+  const full = await examineDisk(2 ** 30 - 1, 1e12)
+  assert.deepEqual([full.ok, full.message], [false, '1074 of 1000000 MB are free on the disk of the database.'])
+  assert.match(full.fix ?? '', /holds \/data: when it is full, no order can be recorded/)
+  assert.equal((await examineDisk(1.1e8, 1e9)).ok, true)
+  assert.equal((await examineDisk(0.9e8, 1e9)).ok, false)
+  const disk = () =>
+    outsideChecks(loadConfig({ DATA_DIR: join(place.path, 'not yet') })).find((one) => one.name === 'disk')
+  assert.match((await disk()?.run())?.message ?? '', /\d MB are free/)
 })

@@ -7,6 +7,7 @@ import { refuseUnwritable } from '../db/backup/folder-store.ts'
 import { isBackupOverdue, openKnownBackups, readBackupAge } from '../db/backup/newest-backup.ts'
 import { isBucket } from '../db/backup/places.ts'
 import { assertDurable } from '../db/durable.ts'
+import { describeRoom, isShortOfRoom, readDiskRoom } from '../db/embedded/disk-room.ts'
 import {
   type Claimed,
   findInstallationFaults,
@@ -157,6 +158,17 @@ const OLD_BACKUP_FIX =
 const OLD_DUMP_FIX =
   'Look at the program that makes them: docker compose logs backup. Then at the room on that disk, and whether it is mounted.'
 
+/** @param readRoom of the disk that holds a folder */
+export const diskCheck = (dataDir: string, readRoom = readDiskRoom): Check => ({
+  name: 'disk',
+  async run() {
+    const room = await readRoom(dataDir)
+    const message = `${describeRoom(room)} on the disk of the database.`
+    if (!isShortOfRoom(room)) return good(message)
+    return bad(message, `Make room on the disk that holds ${dataDir}: when it is full, no order can be recorded.`)
+  },
+})
+
 /** Live mode with the accepted risk `no-mail`. */
 export const NO_LOGIN_YET = 'Until SMTP_URL is set, codes for logging in come from `comptoir admin login-code` only.'
 
@@ -191,6 +203,7 @@ export function outsideChecks(config: Config): Check[] {
   )
   return [
     mail,
+    ...(config.databaseUrl === null ? [diskCheck(config.dataDir)] : []),
     ...backupChecks(config),
     ...config.chains.map(chainCheck),
     ...signerChecks(config.chains),

@@ -1,33 +1,29 @@
 import { join } from 'node:path'
 import { Gauge } from 'prom-client'
-import { OFFICE_PATHS } from '../config/office-paths.ts'
-import { isBackupOverdue, type KnownBackups, openKnownBackups, readBackupAge } from '../db/backup/newest-backup.ts'
-import { openStore } from '../db/backup/places.ts'
-import { BackupFault } from '../db/backup/sealed.ts'
-import { findNewestBackup, pruneBackups, takeBackup } from '../db/backup/take-backup.ts'
-import { listMigrations } from '../db/migrate.ts'
-import { DAY, MINUTE, SECOND } from '../kernel/clock.ts'
-import { startTicker } from '../kernel/ticker.ts'
-import type { RaiseAlarm } from '../mail/operator-alarm.ts'
-import type { ServiceBase } from './service-base.ts'
+import { isBackupOverdue, type KnownBackups, openKnownBackups, readBackupAge } from '../../db/backup/newest-backup.ts'
+import { openStore } from '../../db/backup/places.ts'
+import { BackupFault } from '../../db/backup/sealed.ts'
+import { findNewestBackup, pruneBackups, takeBackup } from '../../db/backup/take-backup.ts'
+import { listMigrations } from '../../db/migrate.ts'
+import { MINUTE, SECOND } from '../../kernel/clock.ts'
+import { startTicker } from '../../kernel/ticker.ts'
+import type { RaiseAlarm } from '../../mail/operator-alarm.ts'
+import type { ServiceBase } from '../service-base.ts'
+import { openDailyAlarm } from './daily-alarm.ts'
 
 type BackupDeps = ServiceBase & { alarm: RaiseAlarm }
 
 /** After a failure: soon enough to matter, seldom enough for a log to be read. */
 const AGAIN_MS = 10 * MINUTE
 
-/** Mailed once a day while backups fail: the log says it each time. */
-function openComplaint({ db, clock, log, alarm }: BackupDeps, to: string) {
-  let mailedAtMs = 0
-  return async (error: unknown): Promise<void> => {
-    log.error({ err: error, to }, 'ALARM: the backup failed')
-    if (clock() - mailedAtMs < DAY) return
-    const paragraphs = [
+function openComplaint(deps: BackupDeps, to: string) {
+  const mail = openDailyAlarm(deps, 'The backup failed')
+  return (error: unknown): Promise<void> => {
+    deps.log.error({ err: error, to }, 'ALARM: the backup failed')
+    return mail([
       `No backup could be written to ${to}: ${error instanceof Error ? error.message : String(error)}`,
       'The service runs on. Should its disk fail now, everything since the last backup would have to be put together again.',
-    ]
-    await db.tx((tx) => alarm(tx, { subject: 'The backup failed', paragraphs, path: OFFICE_PATHS.system }))
-    mailedAtMs = clock()
+    ])
   }
 }
 

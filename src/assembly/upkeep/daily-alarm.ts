@@ -1,0 +1,16 @@
+import { OFFICE_PATHS } from '../../config/office-paths.ts'
+import { DAY } from '../../kernel/clock.ts'
+import type { RaiseAlarm } from '../../mail/operator-alarm.ts'
+import type { ServiceBase } from '../service-base.ts'
+
+type AlarmDeps = Pick<ServiceBase, 'db' | 'clock'> & { alarm: RaiseAlarm }
+
+/** A fault that lasts is mailed once a day; the log says it each time. */
+export function openDailyAlarm({ db, clock, alarm }: AlarmDeps, subject: string) {
+  let mailedAtMs = 0
+  return async (paragraphs: string[]): Promise<void> => {
+    if (clock() - mailedAtMs < DAY) return
+    await db.tx((tx) => alarm(tx, { subject, paragraphs, path: OFFICE_PATHS.system }))
+    mailedAtMs = clock()
+  }
+}
