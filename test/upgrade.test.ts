@@ -4,6 +4,7 @@ import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import pg from 'pg'
+import { buildIndices, readIndexMigration } from '../src/db/index-migrations.ts'
 import { listMigrations, migrate } from '../src/db/migrate.ts'
 import { startTestChain } from './harness/chain.ts'
 import { createEmptyDatabase } from './harness/database.ts'
@@ -105,7 +106,32 @@ test('indices of a table with rows are built while others write to it, by one of
   assert.equal(applied.filter((ids) => ids.includes('0461_named_senders')).length, 1)
   const { rows } = await client.query(`select indisvalid as valid, pg_get_indexdef(indexrelid) as text from pg_index
     where indexrelid = 'chain_transfers__to_from'::regclass`)
+  const missing = readIndexMigration(
+    'create extension if not exists not_there; create index never on chain_transfers (id)',
+  )
+  assert.ok(missing)
+  assert.equal(await buildIndices(client, { ...missing, forgiven: ['0A000', '58P01'] }), true)
+  await assert.rejects(buildIndices(client, missing), /not_there/)
   assert.deepEqual([rows[0]?.valid, /\(to_address, from_address, block_at\)/.test(rows[0]?.text)], [true, true])
+})
+
+test('the files that are built while others write are those of nothing but indices, an optional one among them', () => {
+  const read = listMigrations().flatMap(({ id, text }) => {
+    const found = readIndexMigration(text)
+    return found ? [{ id, ...found }] : []
+  })
+  const since = read.filter(({ id }) => id > BEFORE.migration).map(({ id }) => id.slice(0, 4))
+  assert.deepEqual(since.slice(0, 7), ['0299', '0360', '0420', '0430', '0440', '0450', '0461'])
+  const optional = read.find(({ id }) => id.startsWith('0299'))
+  assert.deepEqual(optional?.forgiven, ['42501', '58P01', '0A000', '42704'])
+  assert.deepEqual(
+    optional?.statements.map(({ kind, name }) => [kind, name]),
+    [
+      ['extension', 'pg_trgm'],
+      ['create', 'orders__reference'],
+    ],
+  )
+  assert.equal(readIndexMigration('create index a on b (c); alter table b add column d text'), undefined)
 })
 
 test('refunds that were settled before it was recorded say whether a person had sent them', async (t) => {

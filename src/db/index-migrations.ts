@@ -5,25 +5,50 @@ import type pg from 'pg'
  * migration of nothing but indices is built `concurrently` instead, which needs no transaction and can be repeated.
  */
 
-export type IndexStatement = { text: string; name: string } & ({ kind: 'create'; table: string } | { kind: 'drop' })
+export type IndexStatement = { text: string; name: string } & (
+  | { kind: 'create'; table: string }
+  | { kind: 'drop' }
+  | { kind: 'extension' }
+)
 
+const EXTENSION = /^create extension if not exists (\w+)$/i
 const CREATE = /^create (?:unique )?index (\w+) on (\w+)\b/i
 const DROP = /^drop index (\w+)$/i
 
-/** The statements of a migration that only makes and removes indices; undefined for any other. */
-export function readIndexStatements(text: string): IndexStatement[] | undefined {
-  const parts = text
-    .replaceAll(/--.*$/gm, '')
+/** A block that goes on without an index where its extension cannot be had. Its name for each is PostgreSQL's. */
+const OPTIONAL = /^do \$\$ begin (.*?) exception when ([\w ]+) then raise notice .*?; end \$\$;?$/i
+const SKIPPED: Readonly<Record<string, string>> = {
+  ...{ insufficient_privilege: '42501', undefined_file: '58P01', feature_not_supported: '0A000' },
+  undefined_object: '42704',
+}
+
+export type IndexMigration = {
+  statements: IndexStatement[]
+  /** Codes of errors with which the database goes without the index. */
+  forgiven: readonly string[]
+}
+
+/** What a migration does that only makes and removes indices; undefined for any other. */
+export function readIndexMigration(text: string): IndexMigration | undefined {
+  const whole = text.replaceAll(/--.*$/gm, '').replaceAll(/\s+/g, ' ').trim()
+  const [, body = whole, errors = ''] = OPTIONAL.exec(whole) ?? []
+  const forgiven = errors === '' ? [] : errors.split(' or ').map((name) => SKIPPED[name.trim()] ?? '')
+  const parts = body
     .split(';')
-    .map((part) => part.replaceAll(/\s+/g, ' ').trim())
+    .map((part) => part.trim())
     .filter((part) => part !== '')
-  const statements = parts.flatMap((part): IndexStatement[] => {
-    const [, name, table] = CREATE.exec(part) ?? []
-    if (name !== undefined && table !== undefined) return [{ kind: 'create', text: part, name, table }]
-    const dropped = DROP.exec(part)?.[1]
-    return dropped === undefined ? [] : [{ kind: 'drop', text: part, name: dropped }]
-  })
-  return statements.length === parts.length && parts.length > 0 ? statements : undefined
+  const statements = parts.flatMap(readStatement)
+  if (statements.length !== parts.length || parts.length === 0 || forgiven.includes('')) return undefined
+  return { statements, forgiven }
+}
+
+function readStatement(text: string): IndexStatement[] {
+  const [, name, table] = CREATE.exec(text) ?? []
+  if (name !== undefined && table !== undefined) return [{ kind: 'create', text, name, table }]
+  const extension = EXTENSION.exec(text)?.[1]
+  if (extension !== undefined) return [{ kind: 'extension', text, name: extension }]
+  const dropped = DROP.exec(text)?.[1]
+  return dropped === undefined ? [] : [{ kind: 'drop', text, name: dropped }]
 }
 
 /** Whether a table holds anything, and can be indexed concurrently: a partitioned one cannot. */
@@ -48,21 +73,24 @@ async function readValidity(client: pg.Client, name: string): Promise<boolean | 
  * Makes and removes indices while others write. What an earlier try has done is kept.
  * @returns false, with nothing done, where a transaction is as good: on empty tables, or partitioned ones
  */
-export async function buildIndices(client: pg.Client, statements: readonly IndexStatement[]): Promise<boolean> {
-  const created = statements.flatMap((one) => (one.kind === 'create' ? [one] : []))
-  const filled = await Promise.all(created.map(({ table }) => isFilled(client, table)))
-  if (!filled.some(Boolean)) return false
-  for (const statement of statements) {
-    if (statement.kind === 'drop') {
-      await client.query(`drop index concurrently if exists ${statement.name}`)
-      continue
-    }
-    const { name, table, text } = statement
-    const validity = await readValidity(client, name)
-    if (validity === true) continue
-    if (validity === false) await client.query(`drop index concurrently ${name}`)
-    const online = filled[created.indexOf(statement)] === true || (await isFilled(client, table))
-    await client.query(online ? text.replace(/ index /i, ' index concurrently ') : text)
+export async function buildIndices(client: pg.Client, { statements, forgiven }: IndexMigration): Promise<boolean> {
+  const filled = new Set<string>()
+  for (const one of statements) if (one.kind === 'create' && (await isFilled(client, one.table))) filled.add(one.table)
+  if (filled.size === 0) return false
+  try {
+    for (const statement of statements) await buildOne(client, statement, filled)
+  } catch (error) {
+    if (!forgiven.includes((error as { code?: string }).code ?? '')) throw error
   }
   return true
+}
+
+async function buildOne(client: pg.Client, statement: IndexStatement, filled: ReadonlySet<string>): Promise<void> {
+  const { name, text } = statement
+  if (statement.kind === 'extension') return void (await client.query(text))
+  if (statement.kind === 'drop') return void (await client.query(`drop index concurrently if exists ${name}`))
+  const validity = await readValidity(client, name)
+  if (validity === true) return
+  if (validity === false) await client.query(`drop index concurrently ${name}`)
+  await client.query(filled.has(statement.table) ? text.replace(/ index /i, ' index concurrently ') : text)
 }

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { buildIndices, readIndexStatements } from './index-migrations.ts'
+import { buildIndices, readIndexMigration } from './index-migrations.ts'
 
 const FOLDER = join(import.meta.dirname, '../../migrations')
 const LOCK = 4_207_316_001
@@ -81,7 +81,7 @@ function checkHistory(rows: { id: string; hash: string }[], migrations: Migratio
 const NOTE = 'insert into migrations (id, hash) values ($1, $2)'
 
 async function apply(client: pg.Client, { id, text, hash }: Migration): Promise<void> {
-  const indices = readIndexStatements(text)
+  const indices = readIndexMigration(text)
   try {
     if (indices && (await buildIndices(client, indices))) return void (await client.query(NOTE, [id, hash]))
     await client.query('begin')
