@@ -1,6 +1,7 @@
 import type { TransportOptions } from 'nodemailer'
 import { checkNetwork } from '../chain/endpoints/network-check.ts'
 import { createRpc } from '../chain/endpoints/rpc.ts'
+import { whyUnreached } from '../chain/endpoints/unreached.ts'
 import { networkFor } from '../chain/networks.ts'
 import type { ChainConfig, Config } from '../config/config.ts'
 import { refuseUnwritable } from '../db/backup/folder-store.ts'
@@ -118,9 +119,10 @@ const providerCheck = (name: string, url: string): Check => ({
   name: `provider ${name.replace(/_BASE_URL$/, '').toLowerCase()}`,
   async run() {
     const answer = await fetch(url, { signal: AbortSignal.timeout(PROBE_MS), redirect: 'manual' }).catch(
-      () => undefined,
+      (error: unknown) => whyUnreached(error) ?? 'no answer',
     )
-    if (!answer) return bad(`${name}: no answer.`, 'Check the address, and that this machine may reach it.')
+    if (typeof answer === 'string')
+      return bad(`${name}: ${answer}.`, 'Check the address, and that this machine may reach it.')
     const skew = skewOf(answer)
     // Date has whole seconds
     if (Math.abs(skew) <= MAX_SKEW_SECONDS + 1) return good('It answers, and its clock agrees with ours.')
@@ -189,7 +191,7 @@ export function outsideChecks(config: Config): Check[] {
       } catch (error) {
         const { code = 'no answer' } = error as { code?: string }
         return bad(
-          `The mail server refuses us (${code}).`,
+          `The mail server refuses us (${whyUnreached(error) ?? code}).`,
           'Check SMTP_URL: host, port, user and password. Until then: comptoir admin login-code',
         )
       } finally {

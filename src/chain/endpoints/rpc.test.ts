@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import { after, describe, it } from 'node:test'
+import { makeCertificate } from '../../../test/harness/certificates.ts'
 import { createRpc, MAX_FILTER_VALUES, type Rpc } from './rpc.ts'
+import { whyUnreached } from './unreached.ts'
 
 const opened: { rpc: Rpc; server: Server }[] = []
 
@@ -27,6 +30,23 @@ const answering = (body: unknown, status = 200): Promise<Rpc> =>
   open((_, response) => response.writeHead(status).end(typeof body === 'string' ? body : JSON.stringify(body)))
 
 describe('an answer of a node', () => {
+  it('names what is wrong with a TLS certificate, and that nothing listens', async (t) => {
+    const { cert, keyPem: key } = makeCertificate({ name: 'node', hosts: ['localhost'] })
+    const server = createTlsServer({ cert, key }, (_, response) => response.end('{}'))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as { port: number }
+    const rpc = createRpc({ url: `https://localhost:${port}/secret` })
+    t.after(() => rpc.close())
+    const message = 'eth_chainId: its TLS certificate is signed by nobody that this machine trusts'
+    await assert.rejects(rpc.call('eth_chainId'), { kind: 'unknown', message })
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+    await assert.rejects(rpc.call('eth_chainId'), { message: 'eth_chainId: nothing listens there' })
+    const expired = new Error('fetch failed', { cause: Object.assign(new Error(), { code: 'CERT_HAS_EXPIRED' }) })
+    assert.equal(whyUnreached(expired), 'its TLS certificate has expired')
+    assert.equal(whyUnreached(new Error('socket hang up')), undefined)
+  })
+
   it('is unknown when it does not come, is no JSON-RPC, or tells of a passing trouble', async () => {
     const silent = await open(() => {})
     const unknown = { name: 'RpcError', kind: 'unknown' }

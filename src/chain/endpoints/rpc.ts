@@ -1,5 +1,6 @@
 import { Pool } from 'undici'
 import { toStorableText } from '../../db/storable.ts'
+import { whyUnreached } from './unreached.ts'
 
 /** Whole numbers travel as 0x-hex. */
 export type Hex = `0x${string}`
@@ -71,7 +72,8 @@ export function createRpc({ url, timeoutMs = 10_000 }: RpcOptions): Rpc {
       const retryAfter = response.headers['retry-after']
       answer = { status: response.statusCode, text: await response.body.text(), retryAfter }
     } catch (error) {
-      throw fail((error as Error).name === 'TimeoutError' ? `no answer within ${timeoutMs} ms` : 'no answer', error)
+      const late = (error as Error).name === 'TimeoutError'
+      throw fail(late ? `no answer within ${timeoutMs} ms` : (whyUnreached(error) ?? 'no answer'), error)
     }
     if (answer.status === 413) throw asWholeBatch(fail('HTTP 413: the request is too large'))
     let parsed: unknown
