@@ -99,3 +99,9 @@ test('a backup is old by the interval that is set, not by a fixed one', () => {
   const { expr = '' } = rules.find(({ alert }) => alert === 'ComptoirBackupOld') ?? {}
   assert.match(expr, /comptoir_backup_age_seconds\) > max\(comptoir_backup_interval_seconds\) \+ \d+$/)
 })
+
+test('what ends sales without a word has a rule that wakes someone', () => {
+  const paged = rules.filter(({ labels }) => labels.severity === 'page').map(({ alert }) => alert)
+  for (const alert of ['ComptoirBackupOld', 'ComptoirDiskFull', 'ComptoirClockOff', 'ComptoirRateOld', 'ComptoirDown'])
+    assert.ok(paged.includes(alert), alert)
+})
