@@ -6,6 +6,7 @@ import { newId } from '../src/kernel/ids.ts'
 import { hashApiSecret } from '../src/sessions/api-keys/api-key-service.ts'
 import {
   Client,
+  logInSuperAdmin,
   newEmail,
   OTHER_PASSWORD,
   PASSWORD,
@@ -241,4 +242,17 @@ test('names are no place for links: of people at most 60 characters, of companie
   assert.deepEqual([right.status, right.data.name.length], [200, 120])
   const me = await boss.client.call('PUT', 'users/me', { firstName: 'z'.repeat(60), lastName: 'O’Neil-Ångström d’Été' })
   assert.equal(me.status, 200)
+})
+
+test('who registers an operator’s account proves a fresh second factor: a stolen session makes no SuperAdmin', async () => {
+  const thief = await logInSuperAdmin(service)
+  const names = { firstName: 'Eve', lastName: 'Else', password: PASSWORD }
+  const make = (role: string) => thief.post('auth/register', { ...names, email: newEmail('eve'), role })
+  assert.equal((await make('Service')).status, 200, 'right after the login')
+  shiftMs += 6 * MINUTE
+  thief.token = (await thief.post<{ token: string }>('auth/refresh-token')).data.token
+  for (const role of ['SuperAdmin', 'SuperManager', 'Service']) {
+    const { status, error } = await make(role)
+    assert.deepEqual([role, status, error?.code], [role, 403, 'STEP_UP_REQUIRED'])
+  }
 })

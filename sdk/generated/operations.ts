@@ -2522,7 +2522,7 @@ export interface Operations {
       available: Array<"order.initial" | "order.pending" | "order.awaiting" | "order.waiting_chain_confirmation" | "order.paid" | "order.cancelled" | "order.error" | "order.expired" | "order.kyt_failed" | "order.refunding" | "order.refunded" | "order.full_refunded" | "kyc.pending" | "kyc.approved" | "kyc.refused" | "kyc.edd_completed">
     }
   }
-  /** Register. Public for SimpleUser, Manager and Association. A Cashier or an Observer needs a manager’s approval. */
+  /** Register. Public for SimpleUser, Manager and Association. A Cashier or an Observer needs a manager’s approval. A SuperAdmin registers the other roles, with a fresh second factor. */
   register: {
     params: {
       /** Language of mails. Default: en. */

@@ -36,7 +36,8 @@ export const authRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps)
         operationId: 'register',
         summary: 'Register',
         description:
-          'Public for SimpleUser, Manager and Association. A Cashier or an Observer needs a manager’s approval.',
+          'Public for SimpleUser, Manager and Association. A Cashier or an Observer needs a manager’s approval. A ' +
+          'SuperAdmin registers the other roles, with a fresh second factor.',
         tags: TAGS,
         querystring: LangQuery,
         body: schemas.RegisterBody,

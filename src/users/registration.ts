@@ -3,6 +3,7 @@ import type { Config } from '../config/config.ts'
 import { OFFICE_PATHS } from '../config/office-paths.ts'
 import { brokenConstraint, type Db, type Tx } from '../db/db.ts'
 import type { Actor, UserRole } from '../http/actor.ts'
+import { hasFreshFactor } from '../http/permissions.ts'
 import { type Clock, HOUR } from '../kernel/clock.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { newId, newWebhookSecret } from '../kernel/ids.ts'
@@ -66,10 +67,16 @@ const isManager = (actor: Actor | null): actor is Actor =>
 const isOperator = (actor: Actor | null): actor is Actor =>
   actor?.kind === 'user' && actor.valid && actor.role === 'SuperAdmin'
 
-/** @throws FORBIDDEN for a role that this caller cannot assign */
-function checkRole(role: UserRole, actor: Actor | null): void {
+/**
+ * An operator's account decides about everyone's money, so a running session alone makes none.
+ * @throws FORBIDDEN for a role that this caller cannot assign, STEP_UP_REQUIRED
+ */
+function checkRole(role: UserRole, actor: Actor | null, nowMs: number): void {
   if (PUBLIC_ROLES.includes(role) || JOINING_ROLES.includes(role)) return
-  if (OPERATOR_ROLES.includes(role) && isOperator(actor)) return
+  if (OPERATOR_ROLES.includes(role) && isOperator(actor)) {
+    if (hasFreshFactor(actor, nowMs)) return
+    throw new AppError('STEP_UP_REQUIRED')
+  }
   throw new AppError('FORBIDDEN', {
     message: `Only a SuperAdmin assigns the role ${role}. Send a SuperAdmin’s bearer token.`,
   })
@@ -144,7 +151,7 @@ export function openRegistration(deps: RegistrationDeps): Registration {
   return {
     sendVerification,
     async prepare(body, actor) {
-      checkRole(body.role, actor)
+      checkRole(body.role, actor, clock())
       checkNames(body)
       const names = [body.email, body.firstName, body.lastName, body.companyName ?? '', body.associationName ?? '']
       checkPassword(body.password, { path: 'password', own: names, extra: deps.refusedPasswords })
