@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
 import { LANGS } from '../src/kernel/lang.ts'
 import { TEXTS } from '../src/texts/languages.ts'
+import { registerManager } from './harness/accounts.ts'
 import { type Merchant, startTestService, type TestService } from './harness/service.ts'
 
 let host: TestService
@@ -189,6 +190,20 @@ test('only our own page makes orders, and only so many a minute for an address a
   assert.equal(crowd.filter(({ status }) => status === 303).length, 36, 'the link as a whole has its own limit')
   const busy = crowd.find(({ status }) => status === 429)
   assert.match(busy?.text ?? '', /One moment, please/)
+})
+
+test('orders of a buy button count with those of links: one visitor cannot flood a shop with either', async () => {
+  const { client } = await registerManager(host.baseUrl)
+  const site = { name: 'Tea', websiteUrl: 'https://tea.example', price: '5', currency: 'EUR' }
+  const button = await client.post<{ _id: string }>('buy-buttons', site)
+  const headers = { origin: host.baseUrl, ...newVisitor() }
+  const press = (orderRef: string) =>
+    fetch(`${host.baseUrl}/buy-button/landing?id=${button.data._id}&orderRef=${orderRef}`, { method: 'POST', headers })
+  const before = await countOrders()
+  const statuses = []
+  for (let count = 0; count < 6; count += 1) statuses.push((await press(`FLOOD-${count}`)).status)
+  assert.deepEqual(statuses, [200, 200, 200, 200, 429, 429])
+  assert.equal(await countOrders(), before + 4)
 })
 
 test('a link that was turned off, or whose till is closed, says so and makes nothing', async () => {

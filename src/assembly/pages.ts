@@ -42,7 +42,7 @@ export async function registerPages(
   await app.register(x402Routes, { ...trade.payments, ...shown, config, relays })
   await app.register(refundPageRoutes, { ...trade.refunds, payUrl: config.payUrl, networkName })
   await app.register(kycPageRoutes, { ...trade.kyc, payUrl: config.payUrl })
-  await app.register(landingRoutes, { ...trade.companies, config, vault, createOrder: trade.createOrder })
+  await app.register(landingRoutes, { ...trade.companies, config, vault, limits, createOrder: trade.createOrder })
   await app.register(linkRoutes, { ...trade.companies, config, limits, createOrder: trade.createOrder })
   await app.register(sdkRoutes, { config })
   if (config.mode === 'sandbox') await app.register(demoShopRoutes, { db, config, vault })

@@ -45,7 +45,7 @@ export const LIMITS = {
   ),
   linkPerMinute: integer(
     'LIMIT_LINK_PER_MINUTE',
-    'Orders that one address makes through static links; a link makes ten times as many for all addresses together.',
+    'Orders that one address makes through static links and buy buttons; a link makes ten times as many for all addresses.',
     {
       ...{ fallback: '30', min: 0, max: 1_000_000 },
     },

@@ -27,6 +27,8 @@ export type RateLimits = {
   checkAddress(request: FastifyRequest, reply: FastifyReply, limit: Limit): Promise<void>
   /** Pages that anyone opens, by where a request comes from. @throws TOO_MANY_REQUESTS */
   checkPage(request: FastifyRequest, reply: FastifyReply): Promise<void>
+  /** Orders that visitors make without a credential, by address. @throws TOO_MANY_REQUESTS */
+  checkVisitor(request: FastifyRequest, reply: FastifyReply): Promise<void>
   /** Orders that visitors of a static link make, by address and for the whole link. @throws TOO_MANY_REQUESTS */
   checkLink(request: FastifyRequest, reply: FastifyReply, linkId: string): Promise<void>
   /** Once the credential is known: limits by company. @throws TOO_MANY_REQUESTS */
@@ -110,6 +112,12 @@ export function openRateLimits(deps: { db: Db; clock: Clock; limits: Config['lim
     if (!standing.allowed) throw new AppError('TOO_MANY_REQUESTS', { retryAfter: standing.resetSeconds })
   }
   const endpointOf = (request: FastifyRequest): string => request.routeOptions.config.permission ?? ''
+  const checkVisitor: RateLimits['checkVisitor'] = (request, reply) =>
+    check(request, reply, {
+      name: 'visitor',
+      key: `visitor:${networkOf(request.ip)}`,
+      limit: limits.linkPerMinute,
+    })
   return {
     async checkAddress(request, reply, limit) {
       const address = networkOf(request.ip)
@@ -130,10 +138,11 @@ export function openRateLimits(deps: { db: Db; clock: Clock; limits: Config['lim
         key: `page:${networkOf(request.ip)}`,
         limit: limits.pagePerMinute,
       }),
+    checkVisitor,
     async checkLink(request, reply, linkId) {
-      const limit = limits.linkPerMinute
-      await check(request, reply, { name: 'visitor', key: `visitor:${networkOf(request.ip)}`, limit })
-      await check(request, reply, { name: 'link', key: `link:${linkId}`, limit: limit * ADDRESSES_OF_LINK })
+      await checkVisitor(request, reply)
+      const limit = limits.linkPerMinute * ADDRESSES_OF_LINK
+      await check(request, reply, { name: 'link', key: `link:${linkId}`, limit })
     },
     async checkCompany(request, reply) {
       const { actor } = request

@@ -11,6 +11,7 @@ import {
 import type { ButtonDeps } from '../../companies/button-service.ts'
 import type { Config } from '../../config/config.ts'
 import { toAppError } from '../../http/failures.ts'
+import type { RateLimits } from '../../http/limits/rate-limits.ts'
 import { contextAs } from '../../http/request-context.ts'
 import { AppError } from '../../kernel/errors.ts'
 import type { Html } from '../../kernel/html.ts'
@@ -30,6 +31,7 @@ export type LandingDeps = ButtonDeps & {
   config: Pick<Config, 'payUrl' | 'baseUrl'>
   vault: Vault
   createOrder: CreateOrder
+  limits: Pick<RateLimits, 'checkVisitor'>
 }
 
 const Text = (maxLength: number) => Type.Optional(Type.String({ maxLength }))
@@ -143,6 +145,7 @@ export const landingRoutes: FastifyPluginAsyncTypebox<LandingDeps> = async (app,
 
   const begin = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     checkSameOrigin(request, config.payUrl)
+    await deps.limits.checkVisitor(request, reply)
     const query = request.query as Query
     const landing =
       query.session === undefined
