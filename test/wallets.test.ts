@@ -14,7 +14,7 @@ import { openCryptoChannel } from '../src/channels/crypto/adapter.ts'
 import { sql } from '../src/db/db.ts'
 import { formatDecimal } from '../src/kernel/money.ts'
 import { deriveAddress, parseXpub } from '../src/kernel/xpub.ts'
-import { type Client, logInSuperAdmin } from './harness/accounts.ts'
+import { type Client, logIn, logInSuperAdmin, register } from './harness/accounts.ts'
 import { bareEnv } from './harness/bare-env.ts'
 import { newTestXpub } from './harness/chain.ts'
 import { createPaid, newAddress, payoutEnv } from './harness/refunds.ts'
@@ -64,6 +64,14 @@ after(async () => {
   await shop?.stop()
   rmSync(folder, { recursive: true, force: true })
 })
+
+/** A SuperAdmin whom another one registers, or gives the role, and who logs in. */
+async function makeOperator(by: Client, role: 'SuperAdmin' | 'SimpleUser' = 'SuperAdmin'): Promise<Client> {
+  const { userId, email } = await register(shop.host.baseUrl, { role }, role === 'SuperAdmin' ? by : undefined)
+  assert.equal((await by.call('PUT', `users/${userId}`, { role: 'SuperAdmin' })).status, 200)
+  await shop.host.db.run(sql`update users set verified_at = now() where id = ${userId}`)
+  return logIn(shop.host.baseUrl, email, 'auth/login')
+}
 
 const setTarget = (address: string) =>
   shop.host.db.run(sql`
@@ -139,6 +147,9 @@ test('from the limit on two persons approve, and no more leaves in a day than th
   const first = await approve(admin, made)
   assert.deepEqual([first.data.status, first.data.firstApprovedBy !== null], ['open', true])
   assert.match((await approve(admin, made)).error.message, /second person/)
+  const alias = await makeOperator(admin)
+  for (const own of [alias, await makeOperator(alias), await makeOperator(admin, 'SimpleUser')])
+    assert.match((await approve(own, made)).error?.message ?? '', /count as one person/, 'an account of her own making')
   assert.equal((await approve(second, made)).data.status, 'approved')
   const waiting = await reaches(made, ({ message }) => /54\.000000 USDC left in the last 24 hours/.test(message ?? ''))
   assert.equal(waiting.status, 'approved')

@@ -54,6 +54,8 @@ export type Prepared = {
   joins: { id: string; name: string } | null
   /** Sent by an actor who may approve users, so no approval is needed. */
   trusted: boolean
+  /** Of an operator's account: the SuperAdmin who registers it. */
+  madeBy: string | null
 }
 
 const PUBLIC_ROLES: readonly UserRole[] = ['SimpleUser', 'Manager', 'Association']
@@ -159,9 +161,10 @@ export function openRegistration(deps: RegistrationDeps): Registration {
       const joins = joining ? await findJoined(db, body, actor) : null
       const attached = actor?.role === 'SuperManager' && actor.valid && actor.companyIds.includes(joins?.id ?? '')
       const trusted = isManager(actor) || isOperator(actor) || attached
-      return { body, passwordHash: await passwords.hash(body.password), joins, trusted }
+      const madeBy = OPERATOR_ROLES.includes(body.role) ? (actor?.id ?? null) : null
+      return { body, passwordHash: await passwords.hash(body.password), joins, trusted, madeBy }
     },
-    async register(tx, { body, passwordHash, joins, trusted }, lang) {
+    async register(tx, { body, passwordHash, joins, trusted, madeBy }, lang) {
       const at = new Date(clock())
       const id = newId(at.getTime())
       const companyId = joins?.id ?? (await foundCompany(tx, body, at))
@@ -183,6 +186,7 @@ export function openRegistration(deps: RegistrationDeps): Registration {
         verifiedAt: verified ? at : null,
         approvedAt: approved ? at : null,
         twoFactorEnabled: TWO_FACTOR_ROLES.includes(body.role),
+        madeBy,
         createdAt: at,
       }).catch((error: unknown) => {
         throw brokenConstraint(error) === 'users_email_key_key' ? new AppError('EMAIL_ALREADY_REGISTERED') : error

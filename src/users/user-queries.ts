@@ -63,15 +63,24 @@ export type NewUser = {
   approvedAt: Date | null
   twoFactorEnabled: boolean
   createdAt: Date
+  /** Who registers an operator's account. */
+  madeBy?: string | null
 }
 
 export async function insertUser(tx: Tx, user: NewUser): Promise<void> {
   await tx.run(sql`
     insert into users (id, email, email_key, password_hash, first_name, last_name, role, phone_number,
-      phone_number_country, company_id, lang, verified_at, approved_at, two_factor_enabled, created_at, updated_at)
+      phone_number_country, company_id, lang, verified_at, approved_at, two_factor_enabled, made_by, created_at,
+      updated_at)
     values (${user.id}, ${user.email}, ${user.emailKey}, ${user.passwordHash}, ${user.firstName}, ${user.lastName},
       ${user.role}, ${user.phoneNumber}, ${user.phoneNumberCountry}, ${user.companyId}, ${user.lang},
-      ${user.verifiedAt}, ${user.approvedAt}, ${user.twoFactorEnabled}, ${user.createdAt}, ${user.createdAt})`)
+      ${user.verifiedAt}, ${user.approvedAt}, ${user.twoFactorEnabled}, ${user.madeBy ?? null}, ${user.createdAt},
+      ${user.createdAt})`)
+}
+
+/** Who made this account an operator's. */
+export async function updateUserMaker(tx: Tx, id: string, madeBy: string): Promise<void> {
+  await tx.run(sql`update users set made_by = ${madeBy} where id = ${id}`)
 }
 
 export async function updateUserPassword(

@@ -280,6 +280,7 @@ export async function changeUser(
       },
       at,
     )
+    if (role !== user.role && role === 'SuperAdmin') await queries.updateUserMaker(tx, id, actor.id)
     if (role !== user.role && user.approvedAt === null) await queries.updateUserApproved(tx, id, at)
     if (touchesAccess) await hooks.endSessions(tx, id, 'role or access changed')
     const changed = await readAgain(tx, id)

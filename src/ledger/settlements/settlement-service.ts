@@ -16,6 +16,7 @@ import {
   existsCompany,
   findSettlement,
   findUnfinishedSettlement,
+  haveOneMaker,
   insertSettlement,
   lockReleased,
   lockSettlement,
@@ -247,6 +248,10 @@ export async function releaseSettlement(deps: SettlementDeps, settlement: Settle
   })
 }
 
+const ONE_MAKER =
+  'One of the two accounts made the other, or one person made both, so they count as one person. The second approval ' +
+  'comes from an account that was made on the machine: comptoir admin create.'
+
 /** Approves a settlement. The chain’s signer sends it if its keys are set, otherwise a person does. */
 export async function approveSettlement(
   deps: SettlementDeps,
@@ -276,6 +281,8 @@ export async function approveSettlement(
     }
     if (settlement.firstApprovedBy === by)
       throw conflict('You approved it already. From this amount on, a second person has to approve it, too.')
+    if (settlement.firstApprovedBy !== null && (await haveOneMaker(tx, settlement.firstApprovedBy, by)))
+      throw conflict(ONE_MAKER)
     const now = new Date(deps.clock())
     const pays = deps.chains.find(({ network }) => network === settlement.network)?.pay
     const providerStatus = pays ? 'approved, it will be sent' : 'approved; send it by hand, then name the transaction'
