@@ -256,3 +256,22 @@ test('who registers an operator’s account proves a fresh second factor: a stol
     assert.deepEqual([role, status, error?.code], [role, 403, 'STEP_UP_REQUIRED'])
   }
 })
+
+test('a body sets what its endpoint names and nothing else: no role, no other company’s payout address', async () => {
+  const rival = await registerManager(service.baseUrl)
+  const { client, companyId } = rival
+  const victim = await registerManager(service.baseUrl)
+  const mine = await client.call('PUT', 'users/me', { role: 'SuperAdmin', firstName: 'Eve', approvedAt: '2020' })
+  assert.equal(mine.headers.get('comptoir-ignored'), 'role, approvedAt')
+  const user = await service.db.one<{ role: string; firstName: string }>(
+    sql`select role, first_name from users where id = ${rival.userId}`,
+  )
+  assert.deepEqual([user.role, user.firstName], ['Manager', 'Eve'])
+  const change = { id: victim.companyId, approved: false, kind: 'association', displayName: 'Stolen' }
+  assert.equal((await client.call('PUT', `companies/${companyId}`, change)).status, 200)
+  const names = await service.db.many<{ id: string; displayName: string | null }>(
+    sql`select id, display_name from companies where id in (${companyId}, ${victim.companyId})`,
+  )
+  const named = names.filter(({ displayName }) => displayName === 'Stolen').map(({ id }) => id)
+  assert.deepEqual(named, [companyId], 'the own company alone')
+})

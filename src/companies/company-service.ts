@@ -202,7 +202,8 @@ export async function changeCompany(
       if (fault !== null) throw invalid('settlementAddress', `${fault}. Give an address of a wallet of your own`)
     }
     const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined))
-    await queries.updateCompany(tx, { ...company, ...given, refundLimits }, new Date(clock()))
+    const { approved } = company
+    await queries.updateCompany(tx, { ...company, ...given, id, approved, refundLimits }, new Date(clock()))
     tx.afterCommit(() => cache.forget(id))
     const changed = await queries.findCompany(tx, id)
     const limits = wanted && {

@@ -43,7 +43,24 @@ function findUnknown(value: unknown, schema: Schema | undefined, path: string): 
   return found
 }
 
+/** The value with the names that its schema knows, and no others. */
+function keepKnown(value: unknown, schema: Schema | undefined): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map((item) => keepKnown(item, schema?.items))
+  const known = propertiesOf(schema)
+  if (known === undefined) return value
+  const named = Object.entries(value).filter(([name]) => Object.hasOwn(known, name))
+  return Object.fromEntries(named.map(([name, inner]) => [name, keepKnown(inner, known[name])]))
+}
+
 const NOTHING: Schema = { properties: {} }
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The body with the names that its schema does not know: what an Idempotency-Key stands for. */
+    sentBody: unknown
+  }
+}
 
 function ignoredOf(request: FastifyRequest): readonly string[] {
   const { body, querystring } = (request.routeOptions.schema ?? {}) as { body?: Schema; querystring?: Schema }
@@ -79,16 +96,21 @@ function openCounter() {
 
 /**
  * Unknown body fields and query parameters stay without effect (compat), but the answer names them in
- * `Comptoir-Ignored`, so that a typo such as `returnURL` is found.
+ * `Comptoir-Ignored`, so that a typo such as `returnURL` is found. No handler sees them: one that hands its body
+ * on would let a caller set what is not theirs to set.
  */
 export function registerIgnored(app: FastifyInstance): void {
   const count = openCounter()
+  app.decorateRequest('sentBody', null)
   app.addHook('preHandler', (request, reply, done) => {
+    const schema = request.routeOptions.schema?.body as Schema | undefined
+    request.sentBody = request.body
     if (request.routeOptions.config.permission !== undefined) {
       const names = ignoredOf(request)
       for (const name of names) count(request, name)
       if (names.length > 0) void reply.header(IGNORED_HEADER, names.slice(0, MAX_NAMES).map(asField).join(', '))
     }
+    if (schema !== undefined && !Buffer.isBuffer(request.body)) request.body = keepKnown(request.body, schema)
     done()
   })
 }

@@ -90,7 +90,9 @@ export async function changeMe(deps: UserDeps, context: RequestContext, change: 
   const me = await readMe(deps, actor)
   return deps.db.tx(async (tx) => {
     const user = (await queries.lockUserById(tx, me.id)) ?? me
-    await queries.updateUser(tx, user.id, { ...changeOf(user), ...change }, new Date(deps.clock()))
+    const { role, disabledAt, twoFactorEnabled } = user
+    const changes = { ...changeOf(user), ...change, role, disabledAt, twoFactorEnabled }
+    await queries.updateUser(tx, user.id, changes, new Date(deps.clock()))
     const changed = await readAgain(tx, user.id)
     const detail = { fields: Object.keys(change) }
     await deps.audit.write(tx, context, { ...entryOf(user, 'user.change-profile'), detail })

@@ -57,7 +57,7 @@ const textAt = (value: unknown, name: string): string | undefined => {
  * the caller does not see is never looked up here: its stored answers belong to others.
  */
 function scopeOfClaim(request: FastifyRequest, actor: Actor): Pick<Claim, 'companyId' | 'scope'> {
-  const named = textAt(request.query, 'companyId') ?? textAt(request.body, 'companyId')
+  const named = textAt(request.query, 'companyId') ?? textAt(request.sentBody, 'companyId')
   const own = actor.companyId ?? `user:${actor.id}`
   const path = (request.url.split('?')[0] ?? '').replace(/^\/api\/(next\/)?/, '/api/')
   const manager = textAt(request.query, 'childManager')
@@ -80,7 +80,7 @@ function openReadClaim(vault: Vault): ReadClaim {
       const details = [{ path: 'Idempotency-Key', message: 'must be 1 to 255 printable characters' }]
       throw new AppError('VALIDATION_FAILED', { details })
     }
-    const [fingerprint = '', ...earlierFingerprints] = hmac.all(canonical(request.body ?? null))
+    const [fingerprint = '', ...earlierFingerprints] = hmac.all(canonical(request.sentBody ?? null))
     return {
       ...scopeOfClaim(request, request.actor),
       key,
