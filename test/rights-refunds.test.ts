@@ -225,3 +225,18 @@ test('an e-mail that the shop gave wins over one typed on the page, in either or
   await shop.host.db.run(sql`
     update companies set identity_threshold_amount = 1000, version = version + 1 where id = ${shop.merchant.companyId}`)
 })
+
+test('nobody writes the notes of who wrote what: forged ones send no question about a refund to a stranger', async () => {
+  const cashier = await join('Cashier')
+  const order = await createPaid(shop)
+  const evil = newEmail('evil')
+  const notes = { askAt: evil, email: { by: `payer:${order.code}`, at: '2026-01-01T00:00:00Z', isWord: true } }
+  const body = { code: order.code, payerInformation: { country: 'FR', notes } }
+  assert.equal((await cashier.client.post('confirm_conversion/payer-information', body)).status, 200)
+  assert.equal((await revertPlainly(shop, order.code)).status, 200)
+  assert.equal((await newest(order)).status, 'needs_address')
+  const asked = await shop.host.db.one<{ count: number }>(
+    sql`select count(*)::int as count from refunds where order_id = ${order.orderId} and asked_by_mail`,
+  )
+  assert.deepEqual([asked.count, (await readMails(shop.host.baseUrl, evil)).length], [0, 0])
+})
