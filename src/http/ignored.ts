@@ -13,6 +13,7 @@ type Schema = {
   additionalProperties?: unknown
   items?: Schema
   allOf?: Schema[]
+  anyOf?: Schema[]
 }
 
 /** The names that a schema knows; undefined: any name means something to it, or it does not say. */
@@ -21,6 +22,9 @@ function propertiesOf(schema: Schema | undefined): Record<string, Schema> | unde
     const parts = schema.allOf.map(propertiesOf)
     return parts.includes(undefined) ? undefined : (Object.assign({}, ...parts) as Record<string, Schema>)
   }
+  // an object, or null
+  const [choice, ...others] = schema?.anyOf?.filter(({ type }) => type !== 'null') ?? []
+  if (choice !== undefined) return others.length === 0 ? propertiesOf(choice) : undefined
   const takesAny = typeof schema?.additionalProperties === 'object' || schema?.additionalProperties === true
   return takesAny ? undefined : schema?.properties
 }
@@ -97,11 +101,16 @@ function openCounter() {
 /**
  * Unknown body fields and query parameters stay without effect (compat), but the answer names them in
  * `Comptoir-Ignored`, so that a typo such as `returnURL` is found. No handler sees them: one that hands its body
- * on would let a caller set what is not theirs to set.
+ * on would let a caller set what is not theirs to set; a route whose body cannot be cut stops the start.
  */
 export function registerIgnored(app: FastifyInstance): void {
   const count = openCounter()
   app.decorateRequest('sentBody', null)
+  app.addHook('onRoute', ({ schema, url }) => {
+    const body = schema?.body as Schema | undefined
+    if (body === undefined || body.type === 'string' || propertiesOf(body) !== undefined) return
+    throw new Error(`${url} takes a body that does not say its names: say them, so that no others reach the handler`)
+  })
   app.addHook('preHandler', (request, reply, done) => {
     const schema = request.routeOptions.schema?.body as Schema | undefined
     request.sentBody = request.body
