@@ -7,6 +7,8 @@ import { DAY } from '../kernel/clock.ts'
 import type { Lang } from '../kernel/lang.ts'
 import { isLang } from '../kernel/lang.ts'
 import type { Vault } from '../kernel/vault.ts'
+import type { DailyMail, DailyMailDeps } from '../mail/daily-mails.ts'
+import type { Notice } from '../mail/mail.ts'
 import {
   emailChangedNotice,
   kycNotice,
@@ -116,22 +118,19 @@ export function openMessages(
   const webhooks: WebhookDeps = { db, vault, clock, wake, audit }
   const attempts = new AttemptSender(createWebhookAgent(config.webhooks))
   const rotation: RotationDeps = { ...webhooks, attempts, rules: config.webhooks }
-  const failures: FailureDeps = {
+  /** One of the daily mails, in its reader's language. */
+  const mailing = <Facts>(
+    write: (lang: Lang, facts: DailyMail<Facts>['facts'] & { officeUrl: string }) => Notice,
+  ): DailyMailDeps<Facts> => ({
     db,
     async send(tx, { to, lang, facts }) {
       const known = isLang(lang) ? lang : 'en'
-      const data = webhookFailureNotice(known, { ...facts, officeUrl: config.officeUrl })
+      const data = write(known, { ...facts, officeUrl: config.officeUrl })
       await mailer.send(tx, { to, lang: known, kind: 'notice', data })
     },
-  }
-  const waiting: WaitingDeps = {
-    db,
-    async send(tx, { to, lang, facts }) {
-      const known = isLang(lang) ? lang : 'en'
-      const data = waitingNotice(known, { ...facts, officeUrl: config.officeUrl })
-      await mailer.send(tx, { to, lang: known, kind: 'notice', data })
-    },
-  }
+  })
+  const failures: FailureDeps = mailing(webhookFailureNotice)
+  const waiting: WaitingDeps = mailing(waitingNotice)
   const dailyMails = [
     { name: 'webhooks.failures', send: (nowMs: number) => mailFailures(failures, nowMs) },
     { name: 'mails.waiting', send: (nowMs: number) => mailWaiting(waiting, nowMs) },

@@ -28,7 +28,7 @@ export type Payable = {
   owed: bigint
   /** What it holds of that itself, at its own accounts. */
   own: bigint
-  /** Money that left the chain, while nobody has decided who bears it. */
+  /** Money that left the chain, before a decision who bears it. */
   undecided: bigint
 }
 

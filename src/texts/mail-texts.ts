@@ -65,7 +65,7 @@ export type WaitingFacts = {
   refunds: number
 }
 
-/** "2 refunds need an approval; 1 transfer fits no order.": what there is none of is left out. */
+/** "2 refunds need an approval; 1 transfer fits no order.". Zero counts are left out. */
 export const countLines = (counts: readonly (readonly [number, string, string])[]): string =>
   `${counts
     .filter(([count]) => count > 0)

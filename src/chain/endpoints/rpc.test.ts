@@ -37,7 +37,7 @@ describe('an answer of a node', () => {
     const { port } = server.address() as { port: number }
     const rpc = createRpc({ url: `https://localhost:${port}/secret` })
     t.after(() => rpc.close())
-    const message = 'eth_chainId: its TLS certificate is signed by nobody that this machine trusts'
+    const message = 'eth_chainId: its TLS certificate is not signed by an authority that this machine trusts'
     await assert.rejects(rpc.call('eth_chainId'), { kind: 'unknown', message })
     server.closeAllConnections()
     await new Promise((resolve) => server.close(resolve))

@@ -1,4 +1,4 @@
-const UNTRUSTED = 'its TLS certificate is signed by nobody that this machine trusts'
+const UNTRUSTED = 'its TLS certificate is not signed by an authority that this machine trusts'
 
 /** What an operator can do something about, by the codes of Node and OpenSSL. */
 const WORDS: Readonly<Record<string, string>> = {

@@ -4,6 +4,6 @@ import { listWaiting, type Waiting } from './summary-queries.ts'
 export type WaitingMail = DailyMail<Waiting>
 export type WaitingDeps = DailyMailDeps<Waiting>
 
-/** Tells of money that came on the day before and waits for a decision. @returns how many mails were asked for now */
+/** Tells of what came on the day before and waits for a decision. @returns how many mails were asked for now */
 export const mailWaiting = (deps: WaitingDeps, nowMs: number): Promise<number> =>
   mailDaily(deps, { name: 'waiting', list: listWaiting }, nowMs)

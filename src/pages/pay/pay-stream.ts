@@ -37,7 +37,7 @@ const CHOICE_POLLS = 8
 const eventOf = (id: string, html: string): string =>
   `id: ${id}\nevent: state\ndata: ${html.replace(/\r\n|\r|\n/g, '\ndata: ')}\n\n`
 
-/** A page without it for 40 seconds connects anew; the time sets its clock right. */
+/** A page that misses it for 40 seconds reconnects; the time corrects the page's clock. */
 const beatAt = (nowMs: number): string => `event: beat\ndata: ${nowMs}\n\n`
 
 /** All viewers of one order. */
