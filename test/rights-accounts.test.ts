@@ -6,6 +6,7 @@ import { newId } from '../src/kernel/ids.ts'
 import { hashApiSecret } from '../src/sessions/api-keys/api-key-service.ts'
 import {
   Client,
+  logIn,
   logInSuperAdmin,
   newEmail,
   OTHER_PASSWORD,
@@ -274,4 +275,27 @@ test('a body sets what its endpoint names and nothing else: no role, no other co
   )
   const named = names.filter(({ displayName }) => displayName === 'Stolen').map(({ id }) => id)
   assert.deepEqual(named, [companyId], 'the own company alone')
+})
+
+test('a SuperManager who becomes a Manager again reaches the own company alone, and nothing comes back with the role', async () => {
+  const admin = await logInSuperAdmin(service)
+  const { email, userId, companyId } = await registerManager(service.baseUrl)
+  const victim = await registerManager(service.baseUrl)
+  const setRole = async (role: string) => {
+    const { status, text } = await admin.call('PUT', `users/${userId}`, { role })
+    assert.equal(status, 200, text)
+  }
+  const look = async () => {
+    const client = await logIn(service.baseUrl, email)
+    const [own, other] = [`companies/${companyId}`, `companies/${victim.companyId}`]
+    const theft = await client.call('PUT', other, { settlementAddress: `0x${'ab'.repeat(20)}` })
+    return [(await client.get(own)).status, (await client.get(other)).status, theft.status]
+  }
+  await setRole('SuperManager')
+  await admin.call('PUT', `users/${userId}/companies`, { companies: [victim.companyId] })
+  assert.equal((await look())[1], 200, 'attached')
+  await setRole('Manager')
+  assert.deepEqual(await look(), [200, 404, 404])
+  await setRole('SuperManager')
+  assert.equal((await look())[1], 404, 'the companies are attached anew')
 })

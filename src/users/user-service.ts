@@ -282,6 +282,8 @@ export async function changeUser(
       },
       at,
     )
+    // the companies of a SuperManager go with the role, and do not come back with it
+    if (role !== user.role) await queries.deleteSuperManagerCompanies(tx, id)
     if (role !== user.role && role === 'SuperAdmin') await queries.updateUserMaker(tx, id, actor.id)
     if (role !== user.role && user.approvedAt === null) await queries.updateUserApproved(tx, id, at)
     if (touchesAccess) await hooks.endSessions(tx, id, 'role or access changed')
