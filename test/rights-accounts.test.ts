@@ -299,3 +299,18 @@ test('a SuperManager who becomes a Manager again reaches the own company alone, 
   await setRole('SuperManager')
   assert.equal((await look())[1], 404, 'the companies are attached anew')
 })
+
+test('a Manager who was disabled is let in again after a fresh second factor only', async () => {
+  const { email, companyId } = await registerManager(service.baseUrl)
+  const boss = await logIn(service.baseUrl, email)
+  const id = newId()
+  await service.db.run(sql`
+    insert into users (id, email, email_key, password_hash, first_name, last_name, role, company_id, disabled_at)
+    values (${id}, ${`${id}@shop.example`}, ${`${id}@shop.example`}, '-', 'Ex', 'Boss', 'Manager', ${companyId}, now())`)
+  const enable = () => boss.call('PUT', `users/${id}`, { disabled: false })
+  shiftMs += 6 * MINUTE
+  boss.token = (await boss.post<{ token: string }>('auth/refresh-token')).data.token
+  assert.equal((await enable()).error?.code, 'STEP_UP_REQUIRED')
+  const fresh = await logIn(service.baseUrl, email)
+  assert.equal((await fresh.call('PUT', `users/${id}`, { disabled: false })).status, 200)
+})

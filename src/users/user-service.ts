@@ -212,7 +212,7 @@ export async function inviteUser(deps: UserDeps, context: RequestContext, body: 
   })
 }
 
-/** Roles that decide about money are assigned only after a fresh second factor. @throws STEP_UP_REQUIRED */
+/** Roles that decide about money are given, or given back, only after a fresh second factor. @throws STEP_UP_REQUIRED */
 function checkFreshForManager(actor: Actor, role: UserRole, nowMs: number): void {
   if (role === 'Cashier' || role === 'Observer' || hasFreshFactor(actor, nowMs)) return
   throw new AppError('STEP_UP_REQUIRED')
@@ -266,6 +266,7 @@ export async function changeUser(
     }
     const role = change.role ?? user.role
     if (role !== user.role) checkRoleChange(actor, user, role, clock())
+    if (change.disabled === false && user.disabledAt !== null) checkFreshForManager(actor, role, clock())
     const at = new Date(clock())
     const disabledAt =
       change.disabled === undefined ? user.disabledAt : change.disabled ? (user.disabledAt ?? at) : null
