@@ -314,3 +314,20 @@ test('a Manager who was disabled is let in again after a fresh second factor onl
   const fresh = await logIn(service.baseUrl, email)
   assert.equal((await fresh.call('PUT', `users/${id}`, { disabled: false })).status, 200)
 })
+
+test('a colleague who sends the same Idempotency-Key gets an own authenticator, not the secret of the first', async () => {
+  const boss = await registerManager(service.baseUrl)
+  const cashier = await register(service.baseUrl, { role: 'Cashier' }, boss.client)
+  assert.equal(cashier.companyId, boss.companyId)
+  const key = { 'idempotency-key': 'setup-1' }
+  const begin = async ({ client }: { client: Client }) => {
+    const { data, status, text, headers } = await client.post<{ otpauthUri: string }>('auth/2fa/setup', undefined, key)
+    assert.equal(status, 200, text)
+    return { uri: data.otpauthUri, replayed: headers.get('idempotency-replayed') }
+  }
+  const [first, other] = [await begin(boss), await begin(cashier)]
+  assert.notEqual(other.uri, first.uri)
+  assert.match(decodeURIComponent(other.uri), new RegExp(cashier.email))
+  assert.equal(other.replayed, null)
+  assert.deepEqual(await begin(boss), { uri: first.uri, replayed: 'true' }, 'the own answer is repeated')
+})

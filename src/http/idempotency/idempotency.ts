@@ -52,14 +52,19 @@ const textAt = (value: unknown, name: string): string | undefined => {
   return typeof found === 'string' ? found : undefined
 }
 
+/** What a person does to the own account is answered to that person alone: colleagues share the company. */
+const isPersonal = ({ routeOptions }: FastifyRequest): boolean =>
+  routeOptions.config.permission?.startsWith('auth.') === true
+
 /**
  * Whose key it is: the company that the request names, where its caller sees it, else the caller's own. A company that
  * the caller does not see is never looked up here: its stored answers belong to others.
  */
 function scopeOfClaim(request: FastifyRequest, actor: Actor): Pick<Claim, 'companyId' | 'scope'> {
+  const path = (request.url.split('?')[0] ?? '').replace(/^\/api\/(next\/)?/, '/api/').replace(/\/+$/, '')
+  if (isPersonal(request)) return { companyId: `user:${actor.id}`, scope: `POST ${path}` }
   const named = textAt(request.query, 'companyId') ?? textAt(request.sentBody, 'companyId')
   const own = actor.companyId ?? `user:${actor.id}`
-  const path = (request.url.split('?')[0] ?? '').replace(/^\/api\/(next\/)?/, '/api/')
   const manager = textAt(request.query, 'childManager')
   const isSeen = named !== undefined && sees(actor, named)
   const choice = manager ?? (isSeen ? undefined : named)
