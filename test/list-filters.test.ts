@@ -81,3 +81,18 @@ test('a time that cannot be read is refused with one that can, also where a + wa
   }
   assert.equal((await get('confirm_conversion?from=2026-11-20T00:00:00%2B01:00')).status, 200)
 })
+
+test('a cursor that was written by hand is refused, and reaches no statement', async () => {
+  const forge = (cursor: object): string => Buffer.from(JSON.stringify(cursor)).toString('base64url')
+  const id = 'a'.repeat(24)
+  for (const [sort, cursor] of [
+    ['-fromAmount', { sort: '-fromAmount', id }],
+    ['-fromAmount', { sort: '-fromAmount', id, amount: [['5']] }],
+    ['-createdAt', { sort: '-createdAt', id: [id], amount: '5' }],
+    ['createdAt', { sort: '-createdAt', id, amount: '5' }],
+  ] as const) {
+    const { status, text } = await get(`confirm_conversion?sort=${sort}&cursor=${forge(cursor)}`)
+    assert.equal(status, 422, `${JSON.stringify(cursor)}: ${text}`)
+    assert.match(text, /"path":"cursor"/)
+  }
+})

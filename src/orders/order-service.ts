@@ -164,11 +164,14 @@ type Cursor = queries.OrderPosition & { sort: string }
 
 const writeCursor = (cursor: Cursor): string => Buffer.from(JSON.stringify(cursor)).toString('base64url')
 
+const isText = (value: unknown, pattern: RegExp): value is string => typeof value === 'string' && pattern.test(value)
+
+/** Anyone can write a cursor: only its own form reaches the statement. @throws VALIDATION_FAILED */
 function readCursor(text: string, sort: string): queries.OrderPosition {
   try {
-    const cursor = JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as Cursor
-    const fits = cursor.sort === sort && /^[0-9a-f]{24}$/.test(cursor.id) && /^\d{1,40}$/.test(cursor.amount ?? '0')
-    if (fits) return { id: cursor.id, amount: cursor.amount }
+    const cursor = JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as Record<keyof Cursor, unknown>
+    const { id, amount } = cursor
+    if (cursor.sort === sort && isText(id, /^[0-9a-f]{24}$/) && isText(amount, /^\d{1,40}$/)) return { id, amount }
   } catch {
     // falls through to the refusal
   }
