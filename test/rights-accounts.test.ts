@@ -331,3 +331,9 @@ test('a colleague who sends the same Idempotency-Key gets an own authenticator, 
   assert.equal(other.replayed, null)
   assert.deepEqual(await begin(boss), { uri: first.uri, replayed: 'true' }, 'the own answer is repeated')
 })
+
+test('what the API answers is kept by no browser and no proxy', async () => {
+  const { client } = await registerManager(service.baseUrl)
+  for (const path of ['users/me', 'companies', 'confirm_conversion', 'audit-log', 'refunds/000000000000000000000000'])
+    assert.equal((await client.get(path)).headers.get('cache-control'), 'no-store', path)
+})

@@ -74,6 +74,8 @@ function registerPermissions(app: FastifyInstance, { authenticate, clock, limits
     const { permission, page } = request.routeOptions.config
     if (page) await limits.checkPage(request, reply)
     if (permission === undefined || !isPermission(permission)) return
+    // what the API says is for who asked: a proxy or a browser keeps none of it
+    void reply.header('cache-control', 'no-store')
     const rule = ruleOf(permission)
     if (rule.ownToken !== undefined && request.headers.authorization?.startsWith(`Bearer ${rule.ownToken}`)) {
       await limits.checkAddress(request, reply, 'public')
