@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fastify'
 import { MINUTE } from '../kernel/clock.ts'
 
 const IGNORED_HEADER = 'comptoir-ignored'
@@ -58,6 +58,7 @@ function keepKnown(value: unknown, schema: Schema | undefined): unknown {
 }
 
 const NOTHING: Schema = { properties: {} }
+type Parts = { body?: Schema; querystring?: Schema }
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -67,7 +68,7 @@ declare module 'fastify' {
 }
 
 function ignoredOf(request: FastifyRequest): readonly string[] {
-  const { body, querystring } = (request.routeOptions.schema ?? {}) as { body?: Schema; querystring?: Schema }
+  const { body, querystring } = (request.routeOptions.schema ?? {}) as Parts
   const inBody = Buffer.isBuffer(request.body) ? NONE : findUnknown(request.body, body ?? NOTHING, '')
   const inQuery = findUnknown(request.query, querystring ?? NOTHING, '')
   if (inBody.length === 0 && inQuery.length === 0) return NONE
@@ -98,26 +99,34 @@ function openCounter() {
   }
 }
 
+/** Pages read single names of theirs, the language among them; the API's handlers may hand on all that came. */
+const isApi = ({ permission }: FastifyContextConfig): boolean => permission !== undefined
+
 /**
  * Unknown body fields and query parameters stay without effect (compat), but the answer names them in
- * `Comptoir-Ignored`, so that a typo such as `returnURL` is found. No handler sees them: one that hands its body
- * on would let a caller set what is not theirs to set; a route whose body cannot be cut stops the start.
+ * `Comptoir-Ignored`, so that a typo such as `returnURL` is found. No handler sees them: one that hands its body or
+ * its query on would let a caller set what is not theirs to set; a route where they cannot be cut stops the start.
  */
 export function registerIgnored(app: FastifyInstance): void {
   const count = openCounter()
   app.decorateRequest('sentBody', null)
   app.addHook('onRoute', ({ schema, url }) => {
-    const body = schema?.body as Schema | undefined
-    if (body === undefined || body.type === 'string' || propertiesOf(body) !== undefined) return
-    throw new Error(`${url} takes a body that does not say its names: say them, so that no others reach the handler`)
+    for (const part of ['body', 'querystring'] as const) {
+      const names = schema?.[part] as Schema | undefined
+      if (names === undefined || names.type === 'string' || propertiesOf(names) !== undefined) continue
+      throw new Error(
+        `${url} takes a ${part} that does not say its names: say them, so that no others reach the handler`,
+      )
+    }
   })
   app.addHook('preHandler', (request, reply, done) => {
-    const schema = request.routeOptions.schema?.body as Schema | undefined
+    const { body: schema, querystring = NOTHING } = (request.routeOptions.schema ?? {}) as Parts
     request.sentBody = request.body
-    if (request.routeOptions.config.permission !== undefined) {
+    if (isApi(request.routeOptions.config)) {
       const names = ignoredOf(request)
       for (const name of names) count(request, name)
       if (names.length > 0) void reply.header(IGNORED_HEADER, names.slice(0, MAX_NAMES).map(asField).join(', '))
+      request.query = keepKnown(request.query, querystring)
     }
     if (schema !== undefined && !Buffer.isBuffer(request.body)) request.body = keepKnown(request.body, schema)
     done()

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import Fastify from 'fastify'
+import { Type } from '../kernel/schema.ts'
+import { registerIgnored } from './ignored.ts'
+
+const querystring = Type.Object({ companyId: Type.Optional(Type.String()) })
+
+async function queryOf(url: string): Promise<{ query: unknown; ignored: unknown }> {
+  const app = Fastify()
+  registerIgnored(app)
+  const config = { permission: 'orders.list' }
+  app.get('/named', { config, schema: { querystring } }, async ({ query }) => ({ query }))
+  app.get('/none', { config }, async ({ query }) => ({ query }))
+  app.get('/page', { config: { open: true } }, async ({ query }) => ({ query }))
+  const answer = await app.inject(url)
+  return { ...answer.json(), ignored: answer.headers['comptoir-ignored'] }
+}
+
+test('no handler of the API sees a parameter that its schema does not name, and the answer names it', async () => {
+  const ignored = 'companyIds, role'
+  const named = await queryOf('/named?companyId=a&companyIds=b&role=SuperAdmin&companyIds=c')
+  assert.deepEqual(named, { query: { companyId: 'a' }, ignored })
+  assert.deepEqual(await queryOf('/none?companyIds=b&role=x'), { query: {}, ignored })
+  assert.deepEqual(await queryOf('/none?__proto__=b'), { query: {}, ignored: '__proto__' })
+})
+
+test('a page reads its language, which no schema names', async () => {
+  assert.deepEqual(await queryOf('/page?lang=fr'), { query: { lang: 'fr' }, ignored: undefined })
+})
+
+test('a route whose names cannot be told from others stops the start', () => {
+  const app = Fastify()
+  registerIgnored(app)
+  const route = (schema: object) => () => app.post('/any', { schema }, async () => null)
+  const any = Type.Record(Type.String(), Type.String())
+  assert.throws(route({ querystring: any }), /takes a querystring that does not say its names/)
+  assert.throws(route({ body: any }), /takes a body that does not say its names/)
+})
