@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict'
 import { Agent, get, type IncomingMessage } from 'node:http'
 import { after, before, test } from 'node:test'
+import { openPayerTokens } from '../src/pages/shared/payer.ts'
 import { type Merchant, startTestService, type TestService } from './harness/service.ts'
 
 let service: TestService
 let merchant: Merchant
 
 before(async () => {
-  service = await startTestService({ env: { LIMIT_PAGE_PER_MINUTE: '300', TRUST_PROXY: '127.0.0.1' } })
+  const env = { LIMIT_PAGE_PER_MINUTE: '300', LIMIT_LINK_PER_MINUTE: '30', TRUST_PROXY: '127.0.0.1' }
+  service = await startTestService({ env })
   merchant = await service.createMerchant()
 })
 after(() => service.stop())
@@ -88,4 +90,34 @@ test('live streams: 20 for an address and order, 200 for an address; one that cl
     for (const stream of streams) stream.destroy()
     agent.destroy()
   }
+})
+
+test('whoever has a link asks providers 12 times a minute for an order and 90 for an address, from however many addresses', async () => {
+  const step = async (from: string, code: string, token: string, path = '/pay/accept') => {
+    const fields = { code, token, paymentChannel: 'binance', reference: 'ABC' }
+    const headers = { origin: service.baseUrl, host: new URL(service.baseUrl).host }
+    return (await open(path, from, { method: 'POST', headers, body: new URLSearchParams(fields) })).status
+  }
+  const openOrder = async () => {
+    const code = await createCode()
+    return [code, openPayerTokens(service.vault).of(code)] as const
+  }
+  const [code, token] = await openOrder()
+  for (let count = 1; count <= 12; count += 1)
+    assert.equal(await step(`192.0.2.${count}`, code, token, count % 2 ? '/pay/accept' : '/pay/transaction'), 303)
+  assert.equal(await step('192.0.2.50', code, token), 429, 'the thirteenth of one order')
+  assert.equal(await step('192.0.2.50', code, token, '/pay/transaction'), 429, 'asking about a payment counts too')
+  const other = await openOrder()
+  assert.equal(await step('192.0.2.50', ...other), 303, 'another order')
+  assert.equal(await step('192.0.2.50', code, 'forged'), 303, 'who has no page of it uses up nothing')
+  const counted = [await step('192.0.2.60', ...other)]
+  while (counted.length < 91) {
+    const next = await openOrder()
+    for (let count = 0; count < 12; count += 1) counted.push(await step('192.0.2.60', ...next))
+  }
+  assert.deepEqual(
+    [counted.indexOf(429), counted.slice(90).includes(303)],
+    [90, false],
+    'the ninety-first of an address',
+  )
 })

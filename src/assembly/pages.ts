@@ -35,7 +35,8 @@ export async function registerPages(
   const shown = { networkName, explorerUrl, links: trade.refunds.links, receiptUrlOf: openReceiptUrl(config.payUrl) }
   const relays = trade.chains.flatMap(({ relay, xpub }) => (relay && xpub !== null ? [{ ...relay, xpub }] : []))
   const walletNetworks = listWalletNetworks(config, trade.chains)
-  await app.register(payRoutes, { ...trade.payments, ...shown, deposits, config, feed, providersUrl, walletNetworks })
+  const payDeps = { ...trade.payments, ...shown, deposits, config, feed, limits, providersUrl, walletNetworks }
+  await app.register(payRoutes, payDeps)
   await app.register(walletRoutes, { ...trade.payments, ...shown, config, relays })
   await app.register(receiptRoutes, { ...trade.payments, ...shown, config, keys })
   await app.register(logoFileRoutes, { db })

@@ -212,7 +212,7 @@ export async function inviteUser(deps: UserDeps, context: RequestContext, body: 
   })
 }
 
-/** Roles that decide about money are given, or given back, only after a fresh second factor. @throws STEP_UP_REQUIRED */
+/** Roles that decide about money are given, and given back, after a fresh second factor. @throws STEP_UP_REQUIRED */
 function checkFreshForManager(actor: Actor, role: UserRole, nowMs: number): void {
   if (role === 'Cashier' || role === 'Observer' || hasFreshFactor(actor, nowMs)) return
   throw new AppError('STEP_UP_REQUIRED')

@@ -15,6 +15,10 @@ const MAX_KEYS = 50_000
 const SESSION_PER_MINUTE = 120
 /** A busy café has that many guests with addresses of their own; a crowd of machines is not let further. */
 const ADDRESSES_OF_LINK = 10
+/** Each is a call to the provider, which soon asks the whole service for a pause; a payer who hesitates needs few. */
+const STEPS_OF_ORDER = 12
+/** Guests of a café share one address, and each chooses a channel or two. */
+const STEPS_OF_VISITOR = 3
 
 type Policy = { name: string; key: string; limit: number }
 type Standing = { policy: Policy; remaining: number; resetSeconds: number; allowed: boolean }
@@ -31,6 +35,8 @@ export type RateLimits = {
   checkVisitor(request: FastifyRequest, reply: FastifyReply): Promise<void>
   /** Orders that visitors of a static link make, by address and for the whole link. @throws TOO_MANY_REQUESTS */
   checkLink(request: FastifyRequest, reply: FastifyReply, linkId: string): Promise<void>
+  /** What payers cause at providers, by address and for the order. @throws TOO_MANY_REQUESTS */
+  checkPayer(request: FastifyRequest, reply: FastifyReply, code: string): Promise<void>
   /** Once the credential is known: limits by company. @throws TOO_MANY_REQUESTS */
   checkCompany(request: FastifyRequest, reply: FastifyReply): Promise<void>
   /** Credential endpoints, once the account is known, whether it exists or not. @throws TOO_MANY_REQUESTS */
@@ -143,6 +149,12 @@ export function openRateLimits(deps: { db: Db; clock: Clock; limits: Config['lim
       await checkVisitor(request, reply)
       const limit = limits.linkPerMinute * ADDRESSES_OF_LINK
       await check(request, reply, { name: 'link', key: `link:${linkId}`, limit })
+    },
+    async checkPayer(request, reply, code) {
+      if (limits.linkPerMinute === 0) return
+      const limit = limits.linkPerMinute * STEPS_OF_VISITOR
+      await check(request, reply, { name: 'payer', key: `payer:${networkOf(request.ip)}`, limit })
+      await check(request, reply, { name: 'order', key: `order:${code}`, limit: STEPS_OF_ORDER })
     },
     async checkCompany(request, reply) {
       const { actor } = request

@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../../config/config.ts'
 import { networkOf } from '../../http/address.ts'
 import { toAppError } from '../../http/failures.ts'
+import type { RateLimits } from '../../http/limits/rate-limits.ts'
 import { contextAs } from '../../http/request-context.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { type Static, Type } from '../../kernel/schema.ts'
@@ -41,6 +42,7 @@ export type PayPageDeps = Omit<DepositCheckDeps, 'config'> &
   Pick<PayViewDeps, 'links' | 'receiptUrlOf'> & {
     config: Pick<Config, 'mode' | 'payUrl' | 'baseUrl' | 'orders'>
     feed: OrderFeed
+    limits: Pick<RateLimits, 'checkPayer'>
     /** A chain's name that payers know: "Base". */
     networkName(chainId: number): string
     /** A public page about a transaction; null: none is known for that chain. */
@@ -152,6 +154,7 @@ function openForm(deps: PayPageDeps, payerTokens: PayerTokens, pages: PayPages, 
     } catch (error) {
       const known = toAppError(error)
       if (known.code === 'INTERNAL_ERROR' || known.code === 'ORDER_NOT_FOUND') throw error
+      if (known.code === 'TOO_MANY_REQUESTS') throw error
       request.log.info({ code: known.code }, 'a payer’s step was refused')
       const check = known.code === 'KYC_REQUIRED' ? known.details?.find(({ path }) => path === 'kycUrl') : undefined
       if (check) return pages.sendOn(request, reply, new URL(check.message))
@@ -251,6 +254,7 @@ export const payRoutes: FastifyPluginAsyncTypebox<PayPageDeps> = async (app, dep
 
   const accept = openForm(deps, payerTokens, pages, async (request, form, reply) => {
     const { code, paymentChannel, network, requote } = form
+    await deps.limits.checkPayer(request, reply, code)
     reply.setCookie(LAST_CHANNEL_COOKIE, paymentChannel, {
       path: '/',
       maxAge: YEAR_SECONDS,
@@ -276,7 +280,8 @@ export const payRoutes: FastifyPluginAsyncTypebox<PayPageDeps> = async (app, dep
   })
   app.post('/pay', { config: OPEN, schema: { hide: true, body: IdentityBody } }, identity)
 
-  const search = openForm(deps, payerTokens, pages, async (request, { code }) => {
+  const search = openForm(deps, payerTokens, pages, async (request, { code }, reply) => {
+    await deps.limits.checkPayer(request, reply, code)
     const { reference } = request.body as Static<typeof SearchForm>
     const problem = await lookUp(deps, request, code)
     return problem === null ? undefined : { problem, typed: keeper.seal(code, { reference }) }
