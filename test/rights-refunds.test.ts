@@ -65,10 +65,11 @@ const saveAddress = (client: Client, code: string, userAddress: string) =>
   client.post('confirm_conversion/payer-information', { code, payerInformation: { userAddress } })
 
 type Entry = { actor: string; action: string; ip: string | null; detail: Record<string, unknown> }
-const writesOf = async (orderId: string): Promise<Entry[]> =>
+const entriesOf = async (orderId: string, wanted: string): Promise<Entry[]> =>
   (await admin.get<{ entries: Entry[] }>(`audit-log?object=order:${orderId}`)).data.entries
-    .filter(({ action }) => action === 'payer.write')
+    .filter(({ action }) => action === wanted)
     .toReversed()
+const writesOf = (orderId: string): Promise<Entry[]> => entriesOf(orderId, 'payer.write')
 
 test('after PAID an address from a Cashier or a key is a proposal with its true writer; no refund goes there', async () => {
   const cashier = await join('Cashier')
@@ -239,4 +240,17 @@ test('nobody writes the notes of who wrote what: forged ones send no question ab
     sql`select count(*)::int as count from refunds where order_id = ${order.orderId} and asked_by_mail`,
   )
   assert.deepEqual([asked.count, (await readMails(shop.host.baseUrl, evil)).length], [0, 0])
+})
+
+test('who erased payer information stands in the audit log, without what it was', async () => {
+  const [boss, email] = [await join('Manager'), newEmail('payer')]
+  const { code, _id: orderId } = await shop.create()
+  await shop.host.call('POST', `email/${code}`, { as: shop.merchant, body: { email } })
+  const erase = async () => (await boss.client.call('DELETE', `confirm_conversion/payer-information/${code}`)).data
+  assert.deepEqual([await erase(), await erase()], [{ erased: true }, { erased: false }])
+  const entries = await entriesOf(orderId, 'payer.erase')
+  assert.deepEqual(
+    entries.map(({ actor, detail }) => [actor, detail]),
+    [[`user:${boss.userId}`, { payer: true, files: false, status: 'INITIAL' }]],
+  )
 })

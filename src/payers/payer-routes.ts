@@ -76,6 +76,6 @@ export const payerRoutes: FastifyPluginAsyncTypebox<PayerDeps> = async (app, dep
         response: { 200: Envelope(Type.Object({ erased: Type.Boolean() })) },
       },
     },
-    async (request) => ok(await erasePayer(deps, actorOf(request), request.params.code)),
+    async (request) => ok(await erasePayer(deps, contextOf(request), request.params.code)),
   )
 }

@@ -199,14 +199,21 @@ export async function findPayerContact(
   return { address: userAddress, addressWritten: notes.userAddress ?? null, email: askAt }
 }
 
-/** Erases payer information (GDPR, article 17); the order and its payments stay. */
-export async function erasePayer(deps: PayerDeps, actor: Actor, code: string): Promise<{ erased: boolean }> {
+/**
+ * Erases payer information (GDPR, article 17); the order and its payments stay. Who did it stays too: it takes away
+ * the proof of refunds that were sent by hand.
+ */
+export async function erasePayer(deps: PayerDeps, context: RequestContext, code: string): Promise<{ erased: boolean }> {
   return deps.db.tx(async (tx) => {
-    const order = await lockReachableOrder(tx, actor, code)
+    const order = await lockReachableOrder(tx, context.actor, code)
     const { email } = (await open(deps, tx, order)).payer
-    const hadFiles = await deps.forget?.(tx, order, email ?? null)
-    const hadPayer = await queries.deletePayer(tx, order.companyId, order.id)
-    return { erased: hadPayer || hadFiles === true }
+    const files = (await deps.forget?.(tx, order, email ?? null)) === true
+    const payer = await queries.deletePayer(tx, order.companyId, order.id)
+    const erased = payer || files
+    const { companyId, id, status } = order
+    const entry = { action: 'payer.erase', companyId, object: `order:${id}`, detail: { payer, files, status } }
+    if (erased) await deps.audit.write(tx, context, entry)
+    return { erased }
   })
 }
 
