@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { accountContext, resealAccounts } from '../src/channels/accounts.ts'
+import { accountContext, openChannelAccounts, resealAccounts } from '../src/channels/accounts.ts'
 import { sql } from '../src/db/db.ts'
+import { newId } from '../src/kernel/ids.ts'
 import { openVault } from '../src/kernel/vault.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { type Client, logIn, registerManager } from './harness/accounts.ts'
@@ -306,4 +307,27 @@ test('a company’s account that is removed is no longer offered', async () => {
   const offers = () => manager.get<{ paymentChannel: string }[]>('channels')
   const { data } = await eventually(offers, (answer) => answer.status === 200)
   assert.ok(!data.some(({ paymentChannel }) => paymentChannel === 'binance'))
+})
+
+test('callbacks name whatever company they like: of those with nothing of their own a bounded number is kept', async () => {
+  const { db, vault } = market.host
+  const { companyId = '' } = (await registerManager(market.host.baseUrl)) as { companyId: string }
+  const clock = (): number => 1
+  const channels = openChannelAccounts({
+    ...{ db, vault, clock, live: false, provider: {}, wallet: undefined, mostPlain: 10, onFault: assert.fail },
+    supervision: { clock, sink: () => {}, count: () => {} },
+  })
+  const isPlain = async (): Promise<boolean> => (await channels.of(companyId)) === channels.operator
+  assert.equal(await isPlain(), true)
+  await db.run(sql`
+    insert into channel_rules (company_id, channel, offered, updated_at) values (${companyId}, 'gatepay', false, now())`)
+  assert.equal(await isPlain(), true, 'kept for some seconds')
+  for (let count = 0; count < 10; count += 1) await channels.of(newId())
+  assert.equal(await isPlain(), false, 'ten others took its place')
+  for (let count = 0; count < 20; count += 1) await channels.of(newId())
+  await db.run(sql`delete from channel_rules where company_id = ${companyId}`)
+  assert.equal(await isPlain(), false, 'what is of a company itself stays')
+  channels.forget(companyId)
+  assert.equal(await isPlain(), true)
+  await channels.close()
 })

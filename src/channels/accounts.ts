@@ -30,9 +30,14 @@ export type AccountDeps = {
   /** Companies' own wallets; undefined where no chain is set up. */
   ownWallets?: OwnWallets | undefined
   supervision: Supervision
+  /** How many companies without accounts or rules are kept in memory; 10 000 when absent. */
+  mostPlain?: number
   /** A company's account that cannot be opened, for the operator to see. */
   onFault(companyId: string, channel: ChannelId, error: unknown): void
 }
+
+/** Whoever calls back names a company in the address, and need not be one: of those with nothing of their own. */
+const MOST_PLAIN = 10_000
 
 /** How long another node may keep using a company's previous accounts and rules. */
 const CACHE_MS = 5 * SECOND
@@ -125,17 +130,26 @@ function withOwn(operators: readonly Opened[], own: readonly Opened[]): Opened[]
 
 /** All channels: the payer's wallet, the operator's accounts at providers, and the companies' own. */
 export function openChannelAccounts(deps: AccountDeps): Channels & { close(): Promise<void> } {
-  const { clock, db, wallet } = deps
+  const { clock, db, wallet, mostPlain = MOST_PLAIN } = deps
   const base: Opened[] = wallet
     ? [{ supervised: { channel: wallet, health: () => HEALTHY }, own: false, close: async () => {} }]
     : []
   const operators = [...base, ...openOperator(deps)]
   const operator = channelSet(operators)
   const cache = new Map<string, Cached>()
+  const plain = new Map<string, Cached>()
+  const find = (companyId: string): Cached | undefined => cache.get(companyId) ?? plain.get(companyId)
+  const keep = (companyId: string, isPlain: boolean, next: Cached): void => {
+    if (isPlain) cache.delete(companyId)
+    else plain.delete(companyId)
+    if (plain.size >= mostPlain) plain.clear()
+    const kept = isPlain ? plain : cache
+    kept.set(companyId, next)
+  }
 
   /** Unchanged accounts keep their circuits when the table is read again. */
   async function load(companyId: string, q: Queryable = db): Promise<Cached> {
-    const known = cache.get(companyId)
+    const known = find(companyId)
     if (known && known.until > clock()) return known
     const accounts = await listChannelAccounts(q, companyId)
     const rules = await listChannelRules(q, companyId)
@@ -147,7 +161,7 @@ export function openChannelAccounts(deps: AccountDeps): Channels & { close(): Pr
     const set = isSame && known.ruleMark === ruleMark ? known.set : fresh()
     const next = { mark, ruleMark, until: clock() + CACHE_MS, opened, set }
     if (known && !isSame) for (const { close } of known.opened) setTimeout(() => void close(), 60_000).unref()
-    cache.set(companyId, next)
+    keep(companyId, isPlain, next)
     return next
   }
 
@@ -157,7 +171,7 @@ export function openChannelAccounts(deps: AccountDeps): Channels & { close(): Pr
     async forPayment({ companyId, channel, ownAccount }, q) {
       if (!ownAccount) return operator.find(channel)
       // answers from what is known and refreshes it in the background
-      const known = cache.get(companyId)
+      const known = find(companyId)
       if (known && known.until <= clock()) void withoutHolding(() => load(companyId)).catch(() => {})
       const { set } = known ?? (await load(companyId, q))
       if (set.isOwn(channel)) return set.find(channel)
@@ -171,7 +185,10 @@ export function openChannelAccounts(deps: AccountDeps): Channels & { close(): Pr
         health: supervised.health(),
       }))
     },
-    forget: (companyId) => void cache.delete(companyId),
+    forget(companyId) {
+      cache.delete(companyId)
+      plain.delete(companyId)
+    },
     async close() {
       const own = [...cache.values()].flatMap(({ opened }) => opened)
       await Promise.all([...operators, ...own].map(({ close }) => close()))
