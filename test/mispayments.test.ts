@@ -283,3 +283,23 @@ test('ether, and a token on no list that calls itself USDC, are recorded: at onc
   assert.deepEqual(await auditLastHours(quiet.toAddress), [quiet.toAddress.toLowerCase()])
   await checkBooks()
 })
+
+test('a false USDC of any amount, and in any number, is recorded and keeps no one from paying', async () => {
+  const fake = await shop.chain.deployOtherToken()
+  const order = await shop.createAwaiting()
+  const most = 10n ** 38n - 1n
+  const to = order.toAddress
+  const few = Array.from({ length: 120 }, () => ({ to, units: 1n }))
+  const txHash = await shop.chain.payMany([{ to, units: 2n ** 255n }, ...few], fake)
+  await shop.makeFinal()
+  const name = () => shop.host.call('POST', `transaction/${order.code}`, { as: shop.merchant, body: { txHash } })
+  await eventually(name, ({ text }) => /, not USDC/.test(text))
+  const { mispayments } = await until(order.orderId, (story) => story.mispayments.length > 0)
+  assert.deepEqual(
+    [mispayments.length, mispayments[0]?.kind, mispayments[0]?.units],
+    [100, 'wrong_token', String(most)],
+  )
+  await payFinally(to, order.units)
+  await shop.reaches(order.code, 'PAID')
+  await checkBooks()
+})

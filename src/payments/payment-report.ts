@@ -6,7 +6,7 @@ import { lockOrderById, updateOrderPaidUnits } from '../orders/order-queries.ts'
 import { allows, type Trigger } from '../orders/order-states.ts'
 import type { TransitionOrder } from '../orders/order-transition.ts'
 import type { Standing as Clearance, ScreeningGate } from '../screening/screening-gate.ts'
-import { bookMoney, bookOrderPaid, recordUnmatchedTransfer, type Surplus } from './mispayments/mispayment-records.ts'
+import { bookMoney, bookOrderPaid, recordUnmatchedTransfers, type Surplus } from './mispayments/mispayment-records.ts'
 import { bookedUnits, readStanding, type Standing, undecidedUnits } from './mispayments/standing.ts'
 import {
   findPayment,
@@ -237,7 +237,7 @@ async function recordMoney(
 ): Promise<void> {
   const { tx, order, payment, policy, now, standing } = scene
   const context = { tx, order, payment, now }
-  for (const transfer of report.unmatched) await recordUnmatchedTransfer(context, transfer)
+  await recordUnmatchedTransfers(context, report.unmatched)
   const { counted } = verdict
   if (order.paidAt === null && moved.paidAt !== null)
     return bookOrderPaid(context, { received: counted, due: priceUnitsOf(order, payment), feeBps: policy.feeBps })

@@ -29,7 +29,7 @@ export type TestChain = {
   /** Another token of the same kind, with money for the payer: it transfers like USDC and is not USDC. */
   deployOtherToken(): Promise<string>
   /** Several transfers in one transaction, by a contract; mines it. */
-  payMany(payments: { to: string; units: bigint }[]): Promise<string>
+  payMany(payments: { to: string; units: bigint }[], token?: string): Promise<string>
   balanceOf(address: string): Promise<bigint>
   blockNumber(): Promise<bigint>
   stop(): Promise<void>
@@ -78,11 +78,12 @@ export async function startTestChain(options: { stateFile?: string; port?: numbe
       await mint(call, PAYER.address, PURSE, token)
       return token
     },
-    payMany: async (payments) => {
+    payMany: async (payments, token = usdcAddress) => {
       const total = payments.reduce((sum, payment) => sum + payment.units, 0n)
-      await mint(call, await nextContract(call), total)
-      const data = sendManyCode(usdcAddress, payments)
-      return afterMining(await call<string>('eth_sendTransaction', { from: PAYER.address, data, gas: '0xf4240' }))
+      await mint(call, await nextContract(call), total, token)
+      const data = sendManyCode(token, payments)
+      const gas = toHex(1_000_000 + 50_000 * payments.length)
+      return afterMining(await call<string>('eth_sendTransaction', { from: PAYER.address, data, gas }))
     },
     balanceOf: (address) => balanceOf(call, address),
     blockNumber: async () => BigInt(await call<string>('eth_blockNumber')),

@@ -152,25 +152,31 @@ async function takeLossBack(context: MispaymentContext, { records }: Standing, u
   }
 }
 
-/** Another token arrived at the address. It is not USDC, so it is recorded but not booked. */
-export async function recordUnmatchedTransfer(
-  context: MispaymentContext,
-  transfer: { asset: string; units: bigint; reference: string },
+/** Anyone makes such a token, and sends it as often as they like for next to nothing: so many of a payment are kept. */
+const MOST_LOOK_ALIKES = 100
+/** What the column holds. More than that is no money of anyone's; `chain_transfers` has it whole. */
+const MOST_UNITS = 10n ** 38n - 1n
+/** A token on no list is named with its contract: `USDC (0x1234…abcd)`. */
+const isLookAlike = ({ asset }: { asset: string }): boolean => asset.includes('…')
+
+/** Other tokens arrived at the address. They are not USDC, so they are recorded but not booked. */
+export async function recordUnmatchedTransfers(
+  { tx, order: { companyId, id: orderId }, payment: { id: paymentId }, now: createdAt }: MispaymentContext,
+  transfers: readonly { asset: string; units: bigint; reference: string }[],
 ): Promise<void> {
-  const { tx, order, payment, now } = context
-  const records = await lockMispayments(tx, order.companyId, payment.id)
-  if (records.some((record) => record.kind === 'wrong_token' && record.sourceReference === transfer.reference)) return
-  await insertMispayment(tx, {
-    companyId: order.companyId,
-    id: newId(now.getTime()),
-    orderId: order.id,
-    paymentId: payment.id,
-    kind: 'wrong_token',
-    asset: transfer.asset,
-    units: transfer.units,
-    sourceReference: transfer.reference,
-    createdAt: now,
-  })
+  if (transfers.length === 0) return
+  const records = await lockMispayments(tx, companyId, paymentId)
+  const wrong = records.filter(({ kind }) => kind === 'wrong_token')
+  const known = new Set(wrong.map(({ sourceReference }) => sourceReference))
+  let room = MOST_LOOK_ALIKES - wrong.filter(isLookAlike).length
+  for (const transfer of transfers) {
+    if (known.has(transfer.reference)) continue
+    if (isLookAlike(transfer) && room-- <= 0) continue
+    const { asset, reference: sourceReference } = transfer
+    const units = transfer.units < MOST_UNITS ? transfer.units : MOST_UNITS
+    const record = { companyId, id: newId(createdAt.getTime()), orderId, paymentId, kind: 'wrong_token' } as const
+    await insertMispayment(tx, { ...record, asset, units, sourceReference, createdAt })
+  }
 }
 
 /**
