@@ -9,8 +9,6 @@ import { readTokenNames } from './token-name.ts'
 
 /** No further back than so many questions of a node's own size. */
 const MOST_QUESTIONS = 20n
-/** Anyone can make tokens and send them about: so many are asked for their names in one round. */
-const MOST_TOKENS = 20
 
 /** Transfers of contracts that the network's list does not know, by contract. */
 export function strangersAmong(network: ChainReader['network'], logs: readonly RpcLog[]): Map<string, RpcLog[]> {
@@ -55,7 +53,7 @@ export async function noticeLookAlikes(reader: ChainReader, addresses: readonly 
   const newest = BigInt(await endpoint.rpc.call<Hex>('eth_blockNumber'))
   const to = newest > head.number ? newest : head.number
   const strangers = await readStrangers(reader, endpoint, { addresses: asked, since, head: to })
-  const names = await readTokenNames(endpoint.rpc, [...strangers.keys()].slice(0, MOST_TOKENS))
+  const names = await readTokenNames(endpoint.rpc, [...strangers.keys()])
   const tokens = new Map([...names].flatMap(([token, { label, isLookAlike }]) => (isLookAlike ? [[token, label]] : [])))
   if (tokens.size === 0) return []
   const logs = [...tokens.keys()].flatMap((token) => strangers.get(token) ?? [])

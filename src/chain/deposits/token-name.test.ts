@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { decodeText, labelOf, readsLikeUsdc } from './token-name.ts'
+import { decodeText, labelOf, MOST_TOKENS, readsLikeUsdc, readTokenNames } from './token-name.ts'
 
 test('USDC, its bridged forms, and USDC in letters of other scripts read like USDC; other dollars do not', () => {
   for (const text of [
@@ -29,4 +29,15 @@ test('a contract’s text is read as string or bytes32, never longer than 100 by
   assert.equal(labelOf(token, 'USDC'), 'USDC (0x12ab…cd34)')
   assert.equal(labelOf(token, '<img src=x onerror=alert(1)>'), 'imgsrcxonerr (0x12ab…cd34)')
   assert.equal(labelOf(token, '\u202e'), '0x12ab…cd34')
+})
+
+test('a transaction of a thousand tokens asks a node for twenty names', async () => {
+  const tokens = Array.from({ length: 1000 }, (_, index) => `0x${index.toString(16).padStart(40, '0')}`)
+  const asked: unknown[] = []
+  const call = async <Result>(_method: string, ...params: unknown[]): Promise<Result> => {
+    asked.push(params)
+    return '0x' as Result
+  }
+  const names = await readTokenNames({ call }, tokens)
+  assert.deepEqual([asked.length, [...names.keys()]], [2 * MOST_TOKENS, tokens.slice(0, MOST_TOKENS)])
 })
