@@ -117,6 +117,18 @@ test('a step that is refused leads back to the page, which names the reason', as
   assert.doesNotMatch(text, /data-auto/)
 })
 
+test('the two codes of a wallet payment are one choice with a name, in the page’s language', async () => {
+  const { code } = await world.createAccepted()
+  for (const [lang, name] of [
+    ['en', 'What the QR code holds'],
+    ['fr', 'Contenu du code QR'],
+  ]) {
+    const { text } = await read(`/pay?code=${code}&lang=${lang}`)
+    const [, group = ''] = new RegExp(`role="radiogroup" aria-label="${name}">(.*?)</div>`, 's').exec(text) ?? []
+    assert.equal(group.match(/type="radio"/g)?.length, 2, lang)
+  }
+})
+
 /** Reads a stream until it ends or says what is waited for. */
 function listen(path: string, isEnough: (text: string) => boolean, headers: Record<string, string> = {}) {
   return new Promise<{ status: number; headers: NodeJS.Dict<string | string[]>; text: string; ended: boolean }>(

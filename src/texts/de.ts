@@ -26,6 +26,7 @@ export const de: Texts = {
     qrWallet: 'QR-Code für Wallets: Adresse, Netzwerk und Betrag',
     qrAddress: 'QR-Code nur mit der Adresse',
     qrApp: 'QR-Code für die Bezahl-App',
+    qrChoice: 'Inhalt des QR-Codes',
     walletLink: 'Für Wallets',
     addressOnly: 'Nur Adresse',
     addressOnlyHint: 'Für Börsen und andere Apps: Geben Sie den Betrag selbst ein.',

@@ -26,6 +26,7 @@ export const en: Texts = {
     qrWallet: 'QR code for wallet apps: address, network and amount',
     qrAddress: 'QR code with the address only',
     qrApp: 'QR code for the payment app',
+    qrChoice: 'What the QR code holds',
     walletLink: 'For wallet apps',
     addressOnly: 'Address only',
     addressOnlyHint: 'For exchanges and other apps: enter the amount yourself.',

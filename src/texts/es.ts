@@ -26,6 +26,7 @@ export const es: Texts = {
     qrWallet: 'Código QR para monederos: dirección, red e importe',
     qrAddress: 'Código QR solo con la dirección',
     qrApp: 'Código QR para la aplicación de pago',
+    qrChoice: 'Contenido del código QR',
     walletLink: 'Para monederos',
     addressOnly: 'Solo dirección',
     addressOnlyHint: 'Para plataformas de intercambio y otras aplicaciones: introduzca usted el importe.',

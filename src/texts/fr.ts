@@ -26,6 +26,7 @@ export const fr: Texts = {
     qrWallet: 'Code QR pour portefeuilles : adresse, réseau et montant',
     qrAddress: 'Code QR avec l’adresse seule',
     qrApp: 'Code QR pour l’application de paiement',
+    qrChoice: 'Contenu du code QR',
     walletLink: 'Portefeuille',
     addressOnly: 'Adresse seule',
     addressOnlyHint: 'Pour une plateforme d’échange ou une autre application : saisissez le montant vous-même.',

@@ -26,6 +26,7 @@ export const it: Texts = {
     qrWallet: 'Codice QR per i wallet: indirizzo, rete e importo',
     qrAddress: 'Codice QR con il solo indirizzo',
     qrApp: 'Codice QR per l’app di pagamento',
+    qrChoice: 'Contenuto del codice QR',
     walletLink: 'Per i wallet',
     addressOnly: 'Solo indirizzo',
     addressOnlyHint: 'Per le piattaforme di scambio e le altre app: inserisca lei l’importo.',

@@ -16,6 +16,8 @@ export type PayTexts = {
   qrWallet: string
   qrAddress: string
   qrApp: string
+  /** What the two codes differ in, for screen readers. */
+  qrChoice: string
   walletLink: string
   addressOnly: string
   addressOnlyHint: string

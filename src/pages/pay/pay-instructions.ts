@@ -18,7 +18,7 @@ const uriFor = (uri: string, missing: Money): string => uri.replace(/uint256=\d+
 
 /** QR codes to switch between without a script: two radio buttons and their labels. */
 function walletCodes(uri: string, address: string, { texts }: PageContext): Html {
-  return html`<div class="code">
+  return html`<div class="code" role="radiogroup" aria-label="${texts.qrChoice}">
     <input type="radio" name="qr" id="as-link" checked><input type="radio" name="qr" id="as-address">
     <div class="frame link">${qrSvg(uri, texts.qrWallet)}</div>
     <div class="frame plain">${qrSvg(address, texts.qrAddress)}</div>
