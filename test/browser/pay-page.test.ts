@@ -324,7 +324,7 @@ test('too little money, in the payer’s language; a payment that the network re
   assert.match(await attempt(), /^This account holds 1.50 USDC on Sandbox chain, but 58.32 are needed/)
   await page.goto(`${world.pageUrl(code)}&lang=de`)
   await page.getByRole('button', { name: 'Mit Test Wallet bezahlen' }).click()
-  await page.getByText('Auf diesem Konto sind 1.50 USDC auf Sandbox chain, nötig sind 58.32.').waitFor()
+  await page.getByText('Auf diesem Konto sind 1,50 USDC auf Sandbox chain, nötig sind 58,32.').waitFor()
   await mint(world.chain.call, address, 100_000_000n)
   await page.goto(`${world.pageUrl(code)}&lang=en`)
   owner.meanwhile = async () => {

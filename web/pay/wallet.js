@@ -36,10 +36,10 @@
   const word = (value) => value.toString(16).padStart(64, '0')
   const addressWord = (address) => address.slice(2).toLowerCase().padStart(64, '0')
   const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
-  /** USDC has 6 decimals. */
+  /** As people of the page's language write it. USDC has 6 decimals. */
   const decimal = (units) => {
-    const text = String(units).padStart(7, '0')
-    return `${text.slice(0, -6)}.${text.slice(-6)}`.replace(/(\.\d\d\d*?)0+$/, '$1')
+    const digits = { minimumFractionDigits: 2, maximumFractionDigits: 6 }
+    return new Intl.NumberFormat(document.documentElement.lang, digits).format(Number(units) / 1e6)
   }
 
   /* ---- what was sent ---- */

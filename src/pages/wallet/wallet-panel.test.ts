@@ -33,5 +33,5 @@ test('no app is offered for an address that a phone cannot open, and a name with
   const { text } = walletPanel({ ...BASE, name: '"><script>' }, asked('http://127.0.0.1:3000'))
   assert.ok(!text.includes('href='))
   assert.ok(!text.includes('<script>'))
-  assert.match(text, /&quot;amount&quot;:&quot;1\.50?&quot;/)
+  assert.match(text, /&quot;amount&quot;:&quot;1,50&quot;/)
 })

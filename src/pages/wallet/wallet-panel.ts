@@ -2,7 +2,7 @@ import { type Html, html } from '../../kernel/html.ts'
 import type { Lang } from '../../kernel/lang.ts'
 import type { Money } from '../../kernel/money.ts'
 import { TEXTS } from '../../texts/languages.ts'
-import { plainToken } from '../shared/format.ts'
+import { showToken } from '../shared/format.ts'
 import { WALLET_APPS } from './wallet-apps.ts'
 
 /** What drives wallets in the payer's browser; the only script of the pay page that is a file of its own. */
@@ -37,8 +37,9 @@ function appLinks({ code, language, payUrl }: Asked): Html | null {
 export function walletPanel(network: WalletNetwork, asked: Asked): Html {
   const { chainId, name, token, coin, rpcUrl, explorerUrl, gasless } = network
   const { code, to, missing } = asked
+  const amount = showToken(missing, TEXTS[asked.language].locale)
   const facts = {
-    ...{ code, chain: chainId, name, token, to, units: String(missing.units), amount: plainToken(missing), coin },
+    ...{ code, chain: chainId, name, token, to, units: String(missing.units), amount, coin },
     ...(rpcUrl && { rpc: rpcUrl }),
     ...(explorerUrl && { explorer: explorerUrl }),
     ...(gasless && { gasless }),
