@@ -117,6 +117,23 @@ test('a step that is refused leads back to the page, which names the reason', as
   assert.doesNotMatch(text, /data-auto/)
 })
 
+test('a form whose text nothing can keep is no unknown order: the page says what to do, and a form without its order is', async () => {
+  const code = await world.createOrder()
+  const token = tokenIn((await read(`/pay?code=${code}`)).text)
+  const send = async (form: Record<string, string>) => {
+    const body = new URLSearchParams(form)
+    const answer = await fetch(`${world.host.baseUrl}/pay?lang=de`, { method: 'POST', body })
+    return { status: answer.status, text: await answer.text() }
+  }
+  for (const firstName of ['Ma\0ud', 'x'.repeat(401)]) {
+    const { status, text } = await send({ code, token, firstName })
+    assert.equal(status, 400)
+    assert.match(text, /Ihre Eingabe ist nicht lesbar/)
+    assert.doesNotMatch(text, /Diese Bestellung gibt es nicht/)
+  }
+  assert.equal((await send({ firstName: 'Maud' })).status, 404)
+})
+
 test('the two codes of a wallet payment are one choice with a name, in the page’s language', async () => {
   const { code } = await world.createAccepted()
   for (const [lang, name] of [

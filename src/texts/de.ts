@@ -211,6 +211,10 @@ export const de: Texts = {
     title: 'Diese Seite gibt es nicht',
     text: 'Prüfen Sie, ob die Adresse vollständig ist, oder gehen Sie zurück und folgen Sie dem Link noch einmal.',
   },
+  unreadable: {
+    title: 'Ihre Eingabe ist nicht lesbar',
+    text: 'Sie ist zu lang oder enthält ein Zeichen, das sich nicht speichern lässt. Gehen Sie zurück, geben Sie den Text von Hand neu ein und senden Sie ihn noch einmal.',
+  },
   mailbox: {
     title: 'Postfach der Sandbox',
     lead: 'Diese E-Mails wären verschickt worden. Mit SMTP_URL werden sie es.',

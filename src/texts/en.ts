@@ -204,6 +204,10 @@ export const en: Texts = {
     title: 'This page does not exist',
     text: 'Check that you copied the whole address, or go back and follow the link again.',
   },
+  unreadable: {
+    title: 'We could not read what you entered',
+    text: 'It is too long, or contains a character that cannot be saved. Go back, type it again by hand, and send it once more.',
+  },
   mailbox: {
     title: 'Mailbox of the sandbox',
     lead: 'These emails would have been sent. Set SMTP_URL to send them.',

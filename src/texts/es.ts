@@ -204,6 +204,10 @@ export const es: Texts = {
     title: 'Esta página no existe',
     text: 'Compruebe que copió la dirección completa o vuelva atrás y siga otra vez el enlace.',
   },
+  unreadable: {
+    title: 'No hemos podido leer lo que ha escrito',
+    text: 'Es demasiado largo o contiene un carácter que no se puede guardar. Vuelva atrás, escríbalo de nuevo a mano y envíelo otra vez.',
+  },
   mailbox: {
     title: 'Buzón del entorno de pruebas',
     lead: 'Estos correos se habrían enviado. Defina SMTP_URL para enviarlos.',

@@ -207,6 +207,10 @@ export const fr: Texts = {
     title: 'Cette page n’existe pas',
     text: 'Vérifiez que vous avez copié l’adresse en entier, ou revenez en arrière et suivez de nouveau le lien.',
   },
+  unreadable: {
+    title: 'Votre saisie est illisible',
+    text: 'Elle est trop longue ou contient un caractère qui ne peut pas être enregistré. Revenez en arrière, ressaisissez le texte à la main et renvoyez-le.',
+  },
   mailbox: {
     title: 'Boîte aux lettres du bac à sable',
     lead: 'Ces e-mails auraient été envoyés. Définissez SMTP_URL pour les envoyer.',

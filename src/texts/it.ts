@@ -204,6 +204,10 @@ export const it: Texts = {
     title: 'Questa pagina non esiste',
     text: 'Controlli di aver copiato tutto l’indirizzo, oppure torni indietro e segua di nuovo il link.',
   },
+  unreadable: {
+    title: 'Non riusciamo a leggere quanto ha scritto',
+    text: 'È troppo lungo o contiene un carattere che non può essere salvato. Torni indietro, lo riscriva a mano e lo invii di nuovo.',
+  },
   mailbox: {
     title: 'Casella di posta della sandbox',
     lead: 'Queste email sarebbero state inviate. Imposti SMTP_URL per inviarle.',

@@ -34,6 +34,8 @@ export type Texts = {
   busy: BusyTexts
   /** Of an address that leads nowhere. */
   missing: BusyTexts
+  /** Of a form whose fields are too long, or no text. */
+  unreadable: BusyTexts
   mailbox: MailboxTexts
   mails: MailTexts
   /** Between a shop's button and the pay page. */

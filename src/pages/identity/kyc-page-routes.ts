@@ -13,7 +13,7 @@ import { Type } from '../../kernel/schema.ts'
 import type { Order } from '../../orders/order.ts'
 import { findOrderByCode } from '../../orders/order-queries.ts'
 import { TEXTS } from '../../texts/languages.ts'
-import { sendErrorPage } from '../shared/error-page.ts'
+import { isGeneral, sendErrorPage } from '../shared/error-page.ts'
 import { languageOf, rememberLanguage } from '../shared/language.ts'
 import { NOTICE_POLICY, renderNotice } from '../shared/notice.ts'
 import { checkSameOrigin } from '../shared/payer.ts'
@@ -70,7 +70,7 @@ export const kycPageRoutes: FastifyPluginAsyncTypebox<KycPageDeps> = async (app,
   app.setErrorHandler((thrown, request, reply) => {
     const error = toAppError(thrown)
     if (error.status >= 500) request.log.error({ err: thrown }, 'identity page failed')
-    if (error.status >= 500 || error.status === 429) return sendErrorPage(request, reply, error)
+    if (isGeneral(request, error)) return sendErrorPage(request, reply, error)
     const { lang, texts } = textsFor(request)
     const page = renderNotice(lang, texts.unknownTitle, texts.unknown)
     return send(reply, error.status === 422 ? 404 : error.status, { page, lang, policy: NOTICE_POLICY })

@@ -20,7 +20,7 @@ import { Type } from '../../kernel/schema.ts'
 import type { CreateOrder } from '../../orders/order-create.ts'
 import { TEXTS } from '../../texts/languages.ts'
 import { compressPage } from '../shared/compress.ts'
-import { sendErrorPage } from '../shared/error-page.ts'
+import { isGeneral, sendErrorPage } from '../shared/error-page.ts'
 import { showFiat } from '../shared/format.ts'
 import { languageOf, rememberLanguage } from '../shared/language.ts'
 import { pagePolicy } from '../shared/page-policy.ts'
@@ -126,7 +126,8 @@ export const linkRoutes: FastifyPluginAsyncTypebox<LinkPageDeps> = async (app, d
   app.setErrorHandler((thrown, request, reply) => {
     const error = toAppError(thrown)
     if (error.status >= 500) request.log.error({ err: thrown }, 'static link failed')
-    return sendErrorPage(request, reply, error.status === 422 ? new AppError('NOT_FOUND') : error)
+    const isLinks = error.status === 422 && !isGeneral(request, error)
+    return sendErrorPage(request, reply, isLinks ? new AppError('NOT_FOUND') : error)
   })
 
   app.get('/link/:code', { config: OPEN, schema: { hide: true, params: Params } }, async (request, reply) => {

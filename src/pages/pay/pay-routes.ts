@@ -16,7 +16,7 @@ import { acceptOrder } from '../../payments/accept/accept-order.ts'
 import { type DepositCheckDeps, nameTransaction } from '../../payments/deposit-checks.ts'
 import { askAboutOrder } from '../../payments/payment-service.ts'
 import { TEXTS } from '../../texts/languages.ts'
-import { sendErrorPage } from '../shared/error-page.ts'
+import { isGeneral, sendErrorPage } from '../shared/error-page.ts'
 import {
   hasChosenLanguage,
   LAST_CHANNEL_COOKIE,
@@ -89,7 +89,7 @@ function registerNotices(app: FastifyInstance, pages: PayPages): void {
   app.setErrorHandler((thrown, request, reply) => {
     const error = toAppError(thrown)
     if (error.status >= 500) request.log.error({ err: thrown }, 'pay page failed')
-    if (error.status >= 500 || error.status === 429) return sendErrorPage(request, reply, error)
+    if (isGeneral(request, error)) return sendErrorPage(request, reply, error)
     const language = languageOf(request)
     const texts = TEXTS[language].pay
     const html = renderNotice(language, texts.unknownTitle, texts.unknown)

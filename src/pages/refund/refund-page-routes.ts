@@ -15,7 +15,7 @@ import type { RefundDeps } from '../../refunds/refund-deps.ts'
 import type { LinkKind, RefundLinks } from '../../refunds/refund-link.ts'
 import { listRefundsOfOrder } from '../../refunds/refund-queries.ts'
 import { TEXTS } from '../../texts/languages.ts'
-import { sendErrorPage } from '../shared/error-page.ts'
+import { isGeneral, sendErrorPage } from '../shared/error-page.ts'
 import { languageOf, rememberLanguage } from '../shared/language.ts'
 import { renderNotice } from '../shared/notice.ts'
 import { pagePolicy } from '../shared/page-policy.ts'
@@ -98,7 +98,7 @@ export const refundPageRoutes: FastifyPluginAsyncTypebox<RefundPageDeps> = async
   app.setErrorHandler((thrown, request, reply) => {
     const error = toAppError(thrown)
     if (error.status >= 500) request.log.error({ err: thrown }, 'refund page failed')
-    if (error.status >= 500 || error.status === 429) return sendErrorPage(request, reply, error)
+    if (isGeneral(request, error)) return sendErrorPage(request, reply, error)
     const lang = languageOf(request)
     const { unknownTitle, unknown } = TEXTS[lang].refund
     const status = error.status === 422 ? 404 : error.status

@@ -4,15 +4,27 @@ import { TEXTS } from '../../texts/languages.ts'
 import { languageOf } from './language.ts'
 import { NOTICE_POLICY, renderNotice } from './notice.ts'
 
+/** The fields that a form of ours carries by itself: without them the page was not ours. */
+const OWN_FIELDS = ['code', 'token', 'nonce']
+
+/** A person's form with a text that is too long or that nothing can keep, such as a NUL. */
+const isUnreadable = ({ method }: FastifyRequest, { code, details = [] }: AppError): boolean =>
+  method === 'POST' && code === 'VALIDATION_FAILED' && !details.some(({ path }) => OWN_FIELDS.includes(path))
+
+/** Failures that say nothing about the link, so that no page may answer them with "unknown". */
+export const isGeneral = (request: FastifyRequest, error: AppError): boolean =>
+  error.status >= 500 || error.status === 429 || isUnreadable(request, error)
+
 /** A failure as a page, in the words of the person who reads it; the request's number helps whoever is asked. */
 export function sendErrorPage(request: FastifyRequest, reply: FastifyReply, error: AppError): FastifyReply {
   const language = languageOf(request)
-  const { pay, busy, missing } = TEXTS[language]
+  const { pay, busy, missing, unreadable } = TEXTS[language]
   const ours = { title: pay.failedTitle, text: pay.failed }
-  const { title, text } = error.status === 429 ? busy : error.status >= 500 ? ours : missing
+  const isTyped = isUnreadable(request, error)
+  const { title, text } = error.status === 429 ? busy : error.status >= 500 ? ours : isTyped ? unreadable : missing
   const hint = error.status >= 500 ? request.id : null
   return reply
-    .code(error.status)
+    .code(isTyped ? 400 : error.status)
     .headers({
       'content-type': 'text/html; charset=utf-8',
       'content-security-policy': NOTICE_POLICY,
