@@ -92,6 +92,24 @@ test('who gave an e-mail gets the receipt, in the language chosen on the page an
   await nameShop(null)
 })
 
+test('a mail to a payer says where the shop can be asked, and for which order', async () => {
+  const { companyId } = shop.merchant
+  const { db } = shop.host
+  await db.run(sql`
+    update companies set support_email = 'hilfe@shop.example', support_phone = '+49 30 1234' where id = ${companyId}`)
+  const email = newEmail('payer')
+  const order = await shop.createAwaiting()
+  await shop.host.call('POST', `email/${order.code}`, { as: shop.merchant, body: { email } })
+  await fetch(`${shop.host.baseUrl}/pay?code=${order.code}&lang=de`)
+  await shop.chain.pay({ to: order.toAddress, units: order.units })
+  await shop.makeFinal()
+  const mail = await waitForMail(shop.host.baseUrl, email, /receipt/)
+  const { shortCode } = (await shop.host.call<{ shortCode: string }>('GET', `status/${order.code}`)).data
+  for (const fact of ['hilfe@shop.example, +49 30 1234', `Nennen Sie die Bestellnummer ${shortCode}`])
+    assert.ok(mail.text.includes(fact), `${fact}: ${mail.text}`)
+  await db.run(sql`update companies set support_email = null, support_phone = null where id = ${companyId}`)
+})
+
 test('who has chosen no language is written to in the shop’s', async () => {
   const { companyId } = shop.merchant
   const admin = await logInSuperAdmin(shop.host)

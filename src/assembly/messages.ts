@@ -37,6 +37,12 @@ import { type FailureDeps, mailFailures } from '../webhooks/sender/webhook-jobs.
 import type { Accounts } from './accounts.ts'
 import type { ServiceBase } from './service-base.ts'
 
+/** The shop as a payer's mail names it. */
+const factsOf = ({ name, supportEmail, supportPhone }: Merchant, { shortCode }: Pick<Order, 'shortCode'>) => ({
+  ...{ merchant: name, shortCode },
+  contact: [supportEmail, supportPhone].filter(Boolean).join(', ') || null,
+})
+
 const langOf = ({ customerLanguage, country }: Merchant): Lang => customerLanguage ?? langOfCountry(country)
 
 /** By mail, when the payer's address for it is known; the merchant sees the same link in the refund. */
@@ -50,10 +56,9 @@ export function openAskForAddress(deps: {
     const company = await findMerchant(tx, order.companyId)
     const lang = (await findPayerLanguage(tx, order)) ?? langOf(company)
     const data = refundAddressNotice(lang, {
-      merchant: company.name,
+      ...factsOf(company, order),
       amount: `${showToken({ asset: 'USDC', units: refund.units }, TEXTS[lang].locale)} USDC`,
       network: refund.network === null ? 'USDC' : deps.networkName(refund.network),
-      shortCode: order.shortCode,
       url: deps.links.urlOf(order.code, refund.id, 'mailed'),
     })
     const expiresAt = new Date(refund.createdAt.getTime() + 30 * DAY)
@@ -83,7 +88,7 @@ export function openMailReceipt(deps: {
     const company = await findMerchant(tx, order.companyId)
     const lang = (await findPayerLanguage(tx, order)) ?? langOf(company)
     const amount = showFiat(order.from, TEXTS[lang].locale)
-    const data = receiptNotice(lang, { merchant: company.name, amount, shortCode: order.shortCode, url: urlOf(order) })
+    const data = receiptNotice(lang, { ...factsOf(company, order), amount, url: urlOf(order) })
     await deps.mailer.send(tx, { to, lang, kind: 'notice', data })
   }
 }
@@ -94,7 +99,7 @@ export const openTellEmailChanged =
   async (tx, order, oldEmail) => {
     const company = await findMerchant(tx, order.companyId)
     const lang = (await findPayerLanguage(tx, order)) ?? langOf(company)
-    const data = emailChangedNotice(lang, { merchant: company.name, shortCode: order.shortCode })
+    const data = emailChangedNotice(lang, factsOf(company, order))
     await mailer.send(tx, { to: oldEmail, lang, kind: 'notice', data })
   }
 
@@ -104,7 +109,7 @@ export function openAskPayer({ mailer, links }: { mailer: Accounts['mailer']; li
     const company = await findMerchant(tx, order.companyId)
     const lang = (await findPayerLanguage(tx, order)) ?? langOf(company)
     const url = links.urlOf(order.code, kyc.id)
-    const facts = { merchant: company.name, shortCode: order.shortCode, url, closer: askedLevel(kyc) === 'enhanced' }
+    const facts = { ...factsOf(company, order), url, closer: askedLevel(kyc) === 'enhanced' }
     await mailer.send(tx, { to: email, lang, kind: 'notice', data: kycNotice(lang, facts) })
   }
 }

@@ -3,10 +3,10 @@ import type { JobQueue } from '../db/job-runner.ts'
 import { type Clock, DAY } from '../kernel/clock.ts'
 import type { Lang } from '../kernel/lang.ts'
 import type { Vault } from '../kernel/vault.ts'
-import type { MailKind, MailKinds } from '../texts/mail-texts.ts'
+import type { MailKind, MailKinds, MailText } from '../texts/mail-texts.ts'
 
 /** A mail whose feature supplies the text. */
-export type Notice = { subject: string; paragraphs: string[]; button?: { label: string; url: string } }
+export type Notice = Pick<MailText, 'subject' | 'paragraphs' | 'button' | 'note'>
 
 export type MailOrder = { to: string; lang: Lang; expiresAt?: Date } & (
   | { [Kind in MailKind]: { kind: Kind; data: MailKinds[Kind] } }[MailKind]

@@ -31,21 +31,34 @@ function write<Facts extends object>(texts: NoticeText<Facts>, facts: Facts, url
   return button === undefined ? text : { ...text, button: { label: button, url } }
 }
 
+/** A notice about one order of a payer. `contact`: where the shop can be asked; null where it has not said. */
+function writePayer<Facts extends { merchant: string; shortCode: string }>(
+  lang: Lang,
+  texts: NoticeText<Facts>,
+  { url, contact, ...given }: ToPayer<Facts> & { url?: string },
+): Notice {
+  const facts = given as unknown as Facts
+  const notice = write(texts, facts, url)
+  return contact === null ? notice : { ...notice, note: TEXTS[lang].mails.help({ ...facts, contact }) }
+}
+
+type ToPayer<Facts> = Facts & { contact: string | null }
+
 /** Asks a payer to go through an identity check. */
-export const kycNotice = (lang: Lang, { url, ...facts }: KycFacts & { url: string }): Notice =>
-  write(TEXTS[lang].mails.kycCheck, facts, url)
+export const kycNotice = (lang: Lang, facts: ToPayer<KycFacts> & { url: string }): Notice =>
+  writePayer(lang, TEXTS[lang].mails.kycCheck, facts)
 
 /** Asks a payer where a refund goes. */
-export const refundAddressNotice = (lang: Lang, { url, ...facts }: RefundFacts & { url: string }): Notice =>
-  write(TEXTS[lang].mails.refundAddress, facts, url)
+export const refundAddressNotice = (lang: Lang, facts: ToPayer<RefundFacts> & { url: string }): Notice =>
+  writePayer(lang, TEXTS[lang].mails.refundAddress, facts)
 
 /** To a payer whose order is paid. */
-export const receiptNotice = (lang: Lang, { url, ...facts }: ReceiptFacts & { url: string }): Notice =>
-  write(TEXTS[lang].mails.receipt, facts, url)
+export const receiptNotice = (lang: Lang, facts: ToPayer<ReceiptFacts> & { url: string }): Notice =>
+  writePayer(lang, TEXTS[lang].mails.receipt, facts)
 
 /** To the payer's old address, when the shop replaces it. */
-export const emailChangedNotice = (lang: Lang, facts: EmailChangeFacts): Notice =>
-  write(TEXTS[lang].mails.emailChanged, facts)
+export const emailChangedNotice = (lang: Lang, facts: ToPayer<EmailChangeFacts>): Notice =>
+  writePayer(lang, TEXTS[lang].mails.emailChanged, facts)
 
 /** The daily mail about webhooks that failed for good. */
 export const webhookFailureNotice = (

@@ -261,13 +261,19 @@ export async function findKeyMaker(q: Queryable, keyId: string): Promise<string 
   return row?.createdBy ?? null
 }
 
-/** The shop as its payers know it. */
-/** Who writes to payers, and in which language where a payer has chosen none. */
-export type Merchant = { name: string; country: string | null; customerLanguage: Lang | null }
+/** Who writes to payers, where they ask back, and in which language where a payer has chosen none. */
+export type Merchant = {
+  name: string
+  country: string | null
+  customerLanguage: Lang | null
+  supportEmail: string | null
+  supportPhone: string | null
+}
 
 export const findMerchant = (q: Queryable, companyId: string): Promise<Merchant> =>
   q.one(sql`
-    select coalesce(display_name, name) as name, country, customer_language from companies where id = ${companyId}`)
+    select coalesce(display_name, name) as name, country, customer_language, support_email, support_phone
+    from companies where id = ${companyId}`)
 
 /** USDC as decimal text; null: no limit. */
 export type RoleLimit = { single: string | null; day: string | null }

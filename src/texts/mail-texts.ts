@@ -72,9 +72,14 @@ export const countLines = (counts: readonly (readonly [number, string, string])[
     .map(([count, one, more]) => `${count} ${count === 1 ? one : more}`)
     .join('; ')}.`
 
+/** `contact` is an address or a number of the shop, or both. */
+export type HelpFacts = { merchant: string; contact: string; shortCode: string }
+
 export type MailTexts = {
   greeting(name: string): string
   closing: string
+  /** At the end of what a payer gets, because replies are not read. */
+  help(facts: HelpFacts): string
   /** Buttons of mails that lead into the back office. */
   screens: Record<OfficeScreen, string>
   kinds: { [Kind in MailKind]: (data: MailKinds[Kind]) => MailText }

@@ -5,6 +5,8 @@ const notYou = 'Waren Sie das nicht, ändern Sie sofort Ihr Passwort und verstä
 export const de: MailTexts = {
   greeting: (name) => `Guten Tag ${name},`,
   closing: 'Diese E-Mail wurde automatisch verschickt. Antworten werden nicht gelesen.',
+  help: ({ merchant, contact, shortCode }) =>
+    `Fragen? Wenden Sie sich an ${merchant}: ${contact}. Nennen Sie die Bestellnummer ${shortCode}.`,
   screens: { home: 'Backoffice öffnen', account: 'Mein Konto ansehen', keys: 'API-Schlüssel ansehen' },
   kinds: {
     verifyEmail: ({ url }) => ({

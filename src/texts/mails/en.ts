@@ -5,6 +5,7 @@ const notYou = 'If this was not you, change your password now and tell the opera
 export const en: MailTexts = {
   greeting: (name) => `Hello ${name},`,
   closing: 'This is an automatic email. Replies are not read.',
+  help: ({ merchant, contact, shortCode }) => `Questions? Ask ${merchant}: ${contact}. Quote order ${shortCode}.`,
   screens: { home: 'Open the back office', account: 'Look at my account', keys: 'Look at the API keys' },
   kinds: {
     verifyEmail: ({ url }) => ({

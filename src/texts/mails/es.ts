@@ -5,6 +5,8 @@ const notYou = 'Si no ha sido usted, cambie ahora mismo la contraseña y avise a
 export const es: MailTexts = {
   greeting: (name) => `Hola, ${name}:`,
   closing: 'Este es un mensaje automático. Las respuestas no se leen.',
+  help: ({ merchant, contact, shortCode }) =>
+    `¿Alguna pregunta? Contacte con ${merchant}: ${contact}. Indique el número de pedido ${shortCode}.`,
   screens: { home: 'Abrir el panel', account: 'Revisar mi cuenta', keys: 'Ver las claves de API' },
   kinds: {
     verifyEmail: ({ url }) => ({

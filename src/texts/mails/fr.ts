@@ -5,6 +5,8 @@ const notYou = 'Si ce n’était pas vous, changez tout de suite de mot de passe
 export const fr: MailTexts = {
   greeting: (name) => `Bonjour ${name},`,
   closing: 'Ceci est un message automatique. Les réponses ne sont pas lues.',
+  help: ({ merchant, contact, shortCode }) =>
+    `Une question ? Contactez ${merchant} : ${contact}. Indiquez le numéro de commande ${shortCode}.`,
   screens: { home: 'Ouvrir le back-office', account: 'Vérifier mon compte', keys: 'Voir les clés d’API' },
   kinds: {
     verifyEmail: ({ url }) => ({

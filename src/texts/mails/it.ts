@@ -5,6 +5,8 @@ const notYou = 'Se non è stato lei, cambi subito la password e avvisi il gestor
 export const it: MailTexts = {
   greeting: (name) => `Buongiorno ${name},`,
   closing: 'Questo è un messaggio automatico. Le risposte non vengono lette.',
+  help: ({ merchant, contact, shortCode }) =>
+    `Ha domande? Contatti ${merchant}: ${contact}. Indichi il numero d’ordine ${shortCode}.`,
   screens: { home: 'Apri il back office', account: 'Controlla il mio account', keys: 'Vedi le chiavi API' },
   kinds: {
     verifyEmail: ({ url }) => ({
