@@ -53,6 +53,14 @@ test('strangers register as SimpleUser, Manager and Association only', async () 
   assert.equal(me.data.twoFactorAuthEnabled, false)
 })
 
+test('an address whose domain has umlauts is one account, also as browsers write it', async () => {
+  const [name] = newEmail().split('@')
+  const person = { password: PASSWORD, firstName: 'Ä', lastName: 'B', role: 'SimpleUser' }
+  const enter = (email: string) => new Client(service.baseUrl).post('auth/register', { ...person, email })
+  assert.equal((await enter(`${name}@müller.example`)).status, 200)
+  assert.equal((await enter(`${name}@xn--mller-kva.example`)).error.code, 'EMAIL_ALREADY_REGISTERED')
+})
+
 test('the token of origin=application looks alike for everybody and changes nothing before the mail was read', async () => {
   const { email } = await registerManager(service.baseUrl)
   const ask = (to: string) =>

@@ -1,5 +1,6 @@
 import { json, type Queryable, type Sql, sql, type Tx, unnamed } from '../db/db.ts'
 import type { Lang } from '../kernel/lang.ts'
+import { emailKeyOf } from '../kernel/people/emails.ts'
 import type { RefundLimits } from './company-refund-limits.ts'
 
 export type Company = {
@@ -62,7 +63,7 @@ export async function lockCompany(tx: Tx, id: string): Promise<Company | undefin
 export async function findCompanyOfManager(q: Queryable, idOrEmail: string): Promise<string | undefined> {
   const row = await q.maybe<{ companyId: string }>(sql`
     select company_id from users
-    where (id = ${idOrEmail} or email_key = ${idOrEmail.normalize('NFKC').trim().toLowerCase()})
+    where (id = ${idOrEmail} or email_key = ${emailKeyOf(idOrEmail)})
       and role in ('Manager', 'Association') and company_id is not null`)
   return row?.companyId
 }

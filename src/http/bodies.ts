@@ -3,6 +3,7 @@ import addFormats from 'ajv-formats'
 import type { FastifyInstance } from 'fastify'
 import { isStorable } from '../db/storable.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
+import { withAsciiDomain } from '../kernel/people/emails.ts'
 import { isTooDeep, MAX_JSON_DEPTH } from './json-depth.ts'
 import { registerSchemas } from './lazy-schemas.ts'
 
@@ -11,6 +12,9 @@ export const BODY_LIMIT_BYTES = 64 * 1024
 const base = { allErrors: true, useDefaults: true, removeAdditional: false, strict: false } as const
 const formats = ['date', 'email', 'uri', 'uuid'] as const
 const DATE_TIME = addFormats.default.get('date-time') as { validate: (text: string) => boolean }
+const EMAIL = addFormats.default.get('email') as RegExp
+/** The domain may have umlauts (IDNA), as on the pages of payers. */
+const isEmail = (text: string): boolean => EMAIL.test(withAsciiDomain(text))
 /** What names a moment: a leap second is written well (RFC 3339), and no clock of ours has one. */
 const isDateTime = (text: string): boolean => DATE_TIME.validate(text) && !Number.isNaN(Date.parse(text))
 
@@ -46,7 +50,10 @@ const tooDeep = (): AppError =>
  */
 export function registerBodies(app: FastifyInstance): void {
   const check = (coerceTypes: false | 'array'): Ajv =>
-    addFormats.default(new Ajv({ ...base, coerceTypes }), [...formats]).addFormat('date-time', isDateTime)
+    addFormats
+      .default(new Ajv({ ...base, coerceTypes }), [...formats])
+      .addFormat('date-time', isDateTime)
+      .addFormat('email', isEmail)
   const [strict, coercing] = [check(false), check('array')]
   registerSchemas(app, (schema, httpPart) => (httpPart === 'body' ? strict : coercing).compile(schema))
   app.removeAllContentTypeParsers()

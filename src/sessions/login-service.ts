@@ -4,8 +4,9 @@ import type { UserRole } from '../http/actor.ts'
 import type { AnyContext, RequestContext } from '../http/request-context.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
+import { emailKeyOf } from '../kernel/people/emails.ts'
 import type { Passwords } from '../users/password.ts'
-import { emailKeyOf, type User } from '../users/user.ts'
+import type { User } from '../users/user.ts'
 import {
   findUserByEmailKey,
   findUserById,

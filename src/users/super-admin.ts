@@ -4,11 +4,11 @@ import { systemContext } from '../http/request-context.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
+import { emailKeyOf } from '../kernel/people/emails.ts'
 import type { Vault } from '../kernel/vault.ts'
 import { auditKeysOf, openServerKeys } from '../keys/server-key-service.ts'
 import type { Passwords } from './password.ts'
 import { checkPassword } from './password-rules.ts'
-import { emailKeyOf } from './user.ts'
 import { findUserByEmailKey, insertUser } from './user-queries.ts'
 
 export type SuperAdminDeps = { db: Db; vault: Vault; clock: Clock; passwords: Passwords }

@@ -8,9 +8,10 @@ import type { Clock } from '../kernel/clock.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
 import type { Lang } from '../kernel/lang.ts'
+import { emailKeyOf } from '../kernel/people/emails.ts'
 import type { Mailer } from '../mail/mail.ts'
 import { findCompanyName } from './registration-queries.ts'
-import { APPROVED_ROLES, emailKeyOf, NO_PASSWORD, TWO_FACTOR_ROLES, type User } from './user.ts'
+import { APPROVED_ROLES, NO_PASSWORD, TWO_FACTOR_ROLES, type User } from './user.ts'
 import * as queries from './user-queries.ts'
 
 /** Implemented by src/sessions, which may import src/users but not the reverse. */

@@ -38,9 +38,6 @@ export type User = {
   company: UserCompany | null
 }
 
-/** One key per user, however the address is typed. */
-export const emailKeyOf = (email: string): string => email.normalize('NFKC').trim().toLowerCase()
-
 /** Roles that get a second factor from the start (interface 4.3, rule 3). */
 export const TWO_FACTOR_ROLES: readonly UserRole[] = ['SuperAdmin', 'SuperManager', 'Manager', 'Cashier', 'Observer']
 
