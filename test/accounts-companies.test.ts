@@ -223,6 +223,23 @@ test('where the money goes changes only after a fresh second factor; the operato
   assert.equal(refused.error.code, 'STEP_UP_REQUIRED')
 })
 
+test('a company of any European country gives its VAT number; one that is written wrong says how it is written', async () => {
+  const path = `companies/${manager.companyId}`
+  const write = (vatNumber: string | null) => boss.call<{ vatNumber: string | null }>('PUT', path, { vatNumber })
+  const kept = {
+    'de 123 456 789': 'DE123456789',
+    'CHE123456789 MWST': 'CHE-123.456.789 MWST',
+    IE1234567FA: 'IE1234567FA',
+  }
+  for (const [typed, number] of Object.entries(kept)) assert.equal((await write(typed)).data.vatNumber, number)
+  const wrong = await write('FR1234')
+  assert.deepEqual(
+    [wrong.status, wrong.error.details],
+    [422, [{ path: 'vatNumber', message: 'must look like FR12345678901' }]],
+  )
+  assert.equal((await write(null)).data.vatNumber, null)
+})
+
 test('in live mode nobody sells before the address is verified and the company approved', async () => {
   const live = await startTestService({ env: { AUTO_APPROVE: 'false' }, workers: true })
   try {

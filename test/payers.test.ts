@@ -75,6 +75,32 @@ test('each wrong field is refused with its path', async () => {
   assert.equal((await save(code, { firstName: 'A' }, other)).status, 404)
 })
 
+test('a domain with umlauts is an address, and a company of any country has its VAT number', async () => {
+  const code = await create()
+  const mail = (email: string) => host.call('POST', `email/${code}`, { as: merchant, body: { email } })
+  assert.equal((await mail('max@müller.example')).status, 200)
+  for (const wrong of [
+    'max@müller',
+    'max@mül ler.example',
+    'max@@müller.example',
+    'müller.example',
+    'max@mü_ller.example',
+  ])
+    assert.equal((await mail(wrong)).status, 422, wrong)
+  for (const companyVatNumber of [
+    'DE 123 456 789',
+    'atu12345678',
+    'CHE-123.456.789 MWST',
+    'NL123456789B01',
+    'EL123456789',
+  ])
+    assert.equal((await save(code, { companyVatNumber })).status, 200, companyVatNumber)
+  const refusalOf = async (companyVatNumber: string) =>
+    (await save(code, { companyVatNumber })).error?.details?.[0]?.message
+  assert.equal(await refusalOf('DE12345678'), 'must look like DE123456789')
+  assert.match((await refusalOf('123456789')) ?? '', /^must begin with its country, such as DE123456789/)
+})
+
 test('from the threshold on an order needs to know who pays, unless it is anonymous', async () => {
   const below = await create({ amount: 999.99 })
   assert.equal((await accept(below)).status, 200)

@@ -330,8 +330,10 @@ export interface Operations {
           isCompany?: boolean
           /** Required when isCompany is true */
           companyName?: string
-          /** 14 digits */
+          /** 14 digits, France only */
           companySiret?: string
+          /** VAT number with its prefix */
+          companyVatNumber?: string
         }
       }
     }
@@ -382,8 +384,10 @@ export interface Operations {
       isCompany?: boolean
       /** Required when isCompany is true */
       companyName?: string
-      /** 14 digits */
+      /** 14 digits, France only */
       companySiret?: string
+      /** VAT number with its prefix */
+      companyVatNumber?: string
     }
   }
   /** Erase payer information. For an erasure request (GDPR). The files that prove refunds sent by hand go as well; the order, its payments and the books stay. This cannot be undone. */
@@ -4131,8 +4135,10 @@ export interface Operations {
         name?: string
         /** ISO 3166-1 alpha-2. */
         country?: string | null
-        /** 14 digits; null when not given. */
+        /** 14 digits, France only; null when not given. */
         siret?: string | null
+        /** With its prefix, EU, XI, GB or CHE; null when not given. */
+        vatNumber?: string | null
         /** Where the company’s USDC is sent. */
         settlementAddress?: string | null
         /** Chain id of the settlement. */

@@ -164,8 +164,10 @@ export type Company = {
   kind: "company" | "association"
   /** ISO 3166-1 alpha-2. */
   country: string | null
-  /** 14 digits; null when not given. */
+  /** 14 digits, France only; null when not given. */
   siret: string | null
+  /** Of the EU, the United Kingdom or Switzerland. */
+  vatNumber: string | null
   /** Whether the operator approved the company. */
   approved: boolean
   /** Where the company’s USDC is sent. */
@@ -488,7 +490,7 @@ export type User = {
     kind: "company" | "association"
     /** ISO 3166-1 alpha-2. */
     country: string | null
-    /** 14 digits; null when not given. */
+    /** 14 digits, France only; null when not given. */
     siret: string | null
     /** Approved by the operator; before that nothing can be sold. */
     approved: boolean | null

@@ -9,6 +9,8 @@ export type Company = {
   kind: 'company' | 'association'
   country: string | null
   siret: string | null
+  /** With its prefix, as `readVatNumber` gives it. */
+  vatNumber: string | null
   approved: boolean
   settlementAddress: string | null
   settlementNetwork: number | null
@@ -44,7 +46,7 @@ export type Company = {
   updatedAt: Date
 }
 
-const COLUMNS = sql`id, name, kind, country, siret, approved, settlement_address, settlement_network, max_order_amount,
+const COLUMNS = sql`id, name, kind, country, siret, vat_number, approved, settlement_address, settlement_network, max_order_amount,
   identity_threshold_amount, tolerance_bps, tolerance_max_units, late_accept_hours, late_after_cancel,
   requote_hours, link_quote_minutes, (reserve_units / 1000000)::numeric(38, 6)::text as settlement_reserve, refund_approval,
   refund_limits, fee_bps, kyc_threshold_amount as kyc_threshold, kyc_limit_amount as kyc_limit,
@@ -100,7 +102,7 @@ export async function countCompanies(q: Queryable, filter: CompanyFilter): Promi
 export async function updateCompany(tx: Tx, company: Company, at: Date): Promise<void> {
   await tx.run(sql`
     update companies set name = ${company.name}, country = ${company.country}, siret = ${company.siret},
-      approved = ${company.approved}, settlement_address = ${company.settlementAddress},
+      vat_number = ${company.vatNumber}, approved = ${company.approved}, settlement_address = ${company.settlementAddress},
       settlement_network = ${company.settlementNetwork}, max_order_amount = ${company.maxOrderAmount},
       identity_threshold_amount = ${company.identityThresholdAmount}, tolerance_bps = ${company.toleranceBps},
       tolerance_max_units = ${company.toleranceMaxUnits}, late_accept_hours = ${company.lateAcceptHours},

@@ -8,6 +8,7 @@ import type { Clock } from '../kernel/clock.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { webLink } from '../kernel/html.ts'
 import type { Lang } from '../kernel/lang.ts'
+import { readVatNumber } from '../kernel/people/vat-numbers.ts'
 import type { Static } from '../kernel/schema.ts'
 import type { Mailer } from '../mail/mail.ts'
 import type { Company } from './company-queries.ts'
@@ -42,6 +43,7 @@ export const viewCompany = (
   kind: company.kind,
   country: company.country,
   siret: company.siret,
+  vatNumber: company.vatNumber,
   approved: company.approved,
   settlementAddress: company.settlementAddress,
   settlementNetwork: company.settlementNetwork,
@@ -78,6 +80,7 @@ export type CompanyChange = Partial<
     | 'name'
     | 'country'
     | 'siret'
+    | 'vatNumber'
     | 'settlementAddress'
     | 'settlementNetwork'
     | 'lateAcceptHours'
@@ -164,6 +167,14 @@ function checkTerms({ termsUrl }: CompanyChange): void {
   if (termsUrl && webLink(termsUrl) === null) throw invalid('termsUrl', 'must be an http or https address')
 }
 
+/** @throws VALIDATION_FAILED. @returns the change with the number as it is kept */
+function readVat(change: CompanyChange): CompanyChange {
+  if (!change.vatNumber) return change
+  const read = readVatNumber(change.vatNumber)
+  if ('fault' in read) throw invalid('vatNumber', read.fault)
+  return { ...change, vatNumber: read.number }
+}
+
 /** Does this change the payout address or network? */
 const touchesSettlement = (company: Company, change: CompanyChange): boolean =>
   (change.settlementAddress !== undefined && change.settlementAddress !== company.settlementAddress) ||
@@ -190,9 +201,10 @@ export async function changeCompany(
   }
   checkSettlement(change)
   checkTerms(change)
+  const read = readVat(change)
   return db.tx(async (tx) => {
     const company = await lockSeen(tx, actor, id)
-    const { refundLimits: wanted, ...others } = change
+    const { refundLimits: wanted, ...others } = read
     const rest = others.brandColor ? { ...others, brandColor: others.brandColor.toLowerCase() } : others
     const refundLimits = wanted ? changeRefundLimits(actor, company.refundLimits, wanted) : company.refundLimits
     const settlement = touchesSettlement(company, change)

@@ -19,7 +19,8 @@ export const PayerInformation = Type.Object(
     userAddress: Type.Optional(Type.String({ maxLength: 42, description: 'The payer’s wallet address' })),
     isCompany: Type.Optional(Type.Boolean()),
     companyName: Text('Required when isCompany is true'),
-    companySiret: Type.Optional(Type.String({ maxLength: 14, description: '14 digits' })),
+    companySiret: Type.Optional(Type.String({ maxLength: 14, description: '14 digits, France only' })),
+    companyVatNumber: Type.Optional(Type.String({ maxLength: 30, description: 'VAT number with its prefix' })),
   },
   { description: 'Payer information. Stored encrypted; never part of an order, a list or an export.' },
 )

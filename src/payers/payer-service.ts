@@ -7,6 +7,7 @@ import { isCountry, isSiret } from '../kernel/addresses.ts'
 import { type Clock, DAY } from '../kernel/clock.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { convert, parseMoney } from '../kernel/money.ts'
+import { readVatNumber } from '../kernel/people/vat-numbers.ts'
 import type { Vault } from '../kernel/vault.ts'
 import type { Order } from '../orders/order.ts'
 import { findReachableOrder, lockReachableOrder } from '../orders/order-service.ts'
@@ -38,8 +39,13 @@ async function checkPayer(deps: PayerDeps, payer: PayerInformation, path: string
   }
   if (payer.userAddress !== undefined) await readPayerAddress(deps, deps.db, at('userAddress'), payer.userAddress)
   if (payer.companySiret !== undefined && !isSiret(payer.companySiret)) {
-    throw invalid(at('companySiret'), 'must be 14 digits with a valid check digit')
+    throw invalid(
+      at('companySiret'),
+      'must be 14 digits with a valid check digit; outside France give companyVatNumber',
+    )
   }
+  const vat = payer.companyVatNumber === undefined ? null : readVatNumber(payer.companyVatNumber)
+  if (vat && 'fault' in vat) throw invalid(at('companyVatNumber'), vat.fault)
   if (payer.isCompany && payer.companyName === undefined)
     throw invalid(at('companyName'), 'is required when isCompany is true')
 }

@@ -284,7 +284,8 @@ const COMPLIANCE: Record<string, Word> = {
   postalAddress: ['The whole address in one line.', '12 rue du Midi, 1003 Lausanne'],
   isCompany: ['Whether the payer is a company.', false],
   companyName: ['Name of the company.', 'Maison Martin SA'],
-  companySiret: ['14 digits.', '73282932000074'],
+  companySiret: ['14 digits, France only.', '73282932000074'],
+  companyVatNumber: ['With its prefix. EU, XI, GB and CHE.', 'DE123456789'],
   associationName: ['Name of the association; required for the role Association.', 'Les Amis du Lac'],
 }
 
@@ -372,7 +373,8 @@ const COMPANIES: Record<string, Word> = {
   Service: ['Limits of API keys.'],
   SuperAdmin: ['Limits of the role SuperAdmin.'],
   approved: ['Whether the operator approved the company.', true],
-  siret: ['14 digits; null when not given.', '73282932000074'],
+  siret: ['14 digits, France only; null when not given.', '73282932000074'],
+  vatNumber: ['With its prefix, EU, XI, GB or CHE; null when not given.', 'DE123456789'],
   feeBps: ['The operator’s fee, in hundredths of a percent.', 50],
   settlementAddress: ['Where the company’s USDC is sent.', WALLET],
   settlementNetwork: ['Chain id of the settlement.', 8453],

@@ -9,7 +9,7 @@ import { useCore, useLang, useTexts } from '../../texts/lang.ts'
 import { keyOf, useChange } from './change.ts'
 import { texts } from './texts.ts'
 
-const SHOWN = ['name', 'country', 'siret', 'settlementAddress', 'settlementNetwork'] as const
+const SHOWN = ['name', 'country', 'siret', 'vatNumber', 'settlementAddress', 'settlementNetwork'] as const
 
 export function Company({ companyId }: { companyId: string }) {
   const t = useTexts(texts)
@@ -32,6 +32,7 @@ function Identity({ company }: { company: Schemas['Company'] }) {
   const onSend = ({ settlementNetwork, ...values }: Record<string, string>): void =>
     action.mutate({
       siret: null,
+      vatNumber: null,
       country: null,
       settlementAddress: null,
       ...values,
@@ -48,6 +49,14 @@ function Identity({ company }: { company: Schemas['Company'] }) {
           options={[['', '–'], ...listCountries(lang)]}
         />
         <Field label={t.siret} name="siret" pattern="[0-9]{14}" maxLength={14} defaultValue={company.siret ?? ''} />
+        <Field
+          label={t.vatNumber}
+          name="vatNumber"
+          maxLength={30}
+          spellCheck={false}
+          defaultValue={company.vatNumber ?? ''}
+          hint={t.vatNumberHint}
+        />
       </div>
       <Field
         label={t.address}
