@@ -67,6 +67,19 @@ test('an amount that is not accepted is answered in German with what is wrong, a
   await context.close()
 })
 
+test('a field that is refused has the name that the form gives it, in the reader’s language', async () => {
+  const { page, context } = await enter('Manager')
+  await speak(page, 'de', '/shop')
+  const form = page.locator('form', { has: page.locator('input[name=vatNumber]') })
+  await form.getByLabel('USt-IdNr. / MWST-Nr.').fill('DE12345')
+  await form.getByRole('button', { name: 'Speichern' }).click()
+  await form.getByRole('alert').waitFor()
+  const said = 'Ein Teil der Angaben wird nicht angenommen. (USt-IdNr. / MWST-Nr.: muss so aussehen: DE123456789)'
+  assert.equal(await form.getByRole('alert').innerText(), said)
+  assert.equal(await form.getByLabel('USt-IdNr. / MWST-Nr.').inputValue(), 'DE12345')
+  await context.close()
+})
+
 test('a conflict is named: an identifier that is taken, a payout of nothing; no reload is advised', async () => {
   const { page, context } = await enter('Manager', '/shop?tab=tills')
   const { merchantIdentifier } = world.shop.merchant

@@ -36,6 +36,8 @@ export const DETAILS = {
   long: /^must NOT have more than (\d+) characters$/,
   email: /^must be an e-mail address$/,
   url: /^must be a whole URL such as \S+$/,
+  form: /^must look like ([A-Z0-9][\w .-]+)$/,
+  vatCountry: /^must begin with its country, such as ([\w .,-]+)$/,
 } as const
 type KnownDetail = keyof typeof DETAILS
 

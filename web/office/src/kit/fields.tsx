@@ -1,4 +1,4 @@
-import { type ComponentProps, type FormEvent, type ReactNode, useId } from 'react'
+import { type ComponentProps, type FormEvent, type ReactNode, useId, useRef } from 'react'
 import { useCore, useLang } from '../texts/lang.ts'
 import { type AmountForm, isAmbiguous, readAmount } from './decimal.ts'
 import { Refusal } from './parts.tsx'
@@ -114,16 +114,26 @@ type FormProps = {
   children?: ReactNode
 }
 
+/** What the form calls a field. Where the service names part of a whole, its last name is the field's. */
+function labelIn(form: HTMLFormElement | null, path: string): string | null {
+  const field = form?.elements.namedItem(path.split('.').at(-1) ?? '')
+  const isLabelled =
+    field instanceof HTMLInputElement || field instanceof HTMLSelectElement || field instanceof HTMLTextAreaElement
+  const label = isLabelled ? field.labels?.[0] : undefined
+  return label?.innerText.split('\n')[0]?.trim() || null
+}
+
 /** A form that sends once, says what was refused above its button, and keeps what was typed. */
 export function Form({ onSend, error, isBusy, button, tone = 'fill', beside, children }: FormProps) {
+  const form = useRef<HTMLFormElement>(null)
   const onSubmit = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault()
     if (!isBusy) onSend(readForm(event.currentTarget), event.currentTarget)
   }
   return (
-    <form onSubmit={onSubmit} className="min-w-0">
+    <form ref={form} onSubmit={onSubmit} className="min-w-0">
       {children}
-      <Refusal error={error} />
+      <Refusal error={error} labelOf={(path) => labelIn(form.current, path)} />
       <div className="mt-2 flex flex-wrap items-center gap-2">
         <button type="submit" className={`btn btn-${tone}`} aria-busy={isBusy} disabled={isBusy}>
           {button}

@@ -4,7 +4,7 @@ import { isGivenUp } from '../api/hooks.ts'
 import { useCore, useLang, wordFor } from '../texts/lang.ts'
 import { formatMoney, formatTime, shorten, useAgo } from './format.ts'
 import { Icon, type IconName } from './icons.tsx'
-import { useRefusal } from './refusal.ts'
+import { type LabelOf, useRefusal } from './refusal.ts'
 import { say } from './toasts.tsx'
 
 /** Title, what belongs to it, and the page. Sets the title of the tab. */
@@ -82,14 +82,14 @@ export function Notice({ tone = 'info', children }: { tone?: Tone; children: Rea
   )
 }
 
-export function Refusal({ error }: { error: unknown }) {
+export function Refusal({ error, labelOf }: { error: unknown; labelOf?: LabelOf }) {
   const words = useRefusal()
   const core = useCore()
   if (!error || isGivenUp(error)) return null
   const id = error instanceof ApiError && error.status >= 500 ? error.requestId : null
   return (
     <Notice tone="bad">
-      {words(error)}
+      {words(error, labelOf)}
       {id && <span className="mt-1 block text-xs">{core.reference(id)}</span>}
     </Notice>
   )

@@ -34,13 +34,23 @@ function textOf(core: Core, lang: Lang, error: ApiError): string {
   return SAID_BY_THE_SERVICE.includes(code) ? message : (core.errors[code] ?? message)
 }
 
-/** What the service refused, in the reader's language where we have words for it. */
-export function useRefusal(): (error: unknown) => string {
+/** What a form calls a field that the service names by its path; null: the form does not show it. */
+export type LabelOf = (path: string) => string | null
+
+/**
+ * What the service refused, in the reader's language where we have words for it.
+ * @returns a function that takes what was thrown and, inside a form, how the form calls its fields
+ */
+export function useRefusal(): (error: unknown, labelOf?: LabelOf) => string {
   const core = useCore()
   const lang = useLang()
-  return (error) => {
+  return (error, labelOf) => {
     if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error)
-    const details = error.details.map(({ path, message }) => `${path} ${detailInWords(core, message)}`).join('; ')
+    const detail = ({ path, message }: { path: string; message: string }): string => {
+      const label = labelOf?.(path) ?? null
+      return `${label === null ? path : `${label}:`} ${detailInWords(core, message)}`
+    }
+    const details = error.details.map(detail).join('; ')
     const text = textOf(core, lang, error)
     return details === '' ? text : `${text} (${details})`
   }

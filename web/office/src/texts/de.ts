@@ -175,6 +175,8 @@ export const de: Core = {
     long: (count) => `darf höchstens ${count} Zeichen haben`,
     email: 'muss eine E-Mail-Adresse sein',
     url: 'muss eine vollständige Adresse wie https://shop.example/danke sein',
+    form: (example) => `muss so aussehen: ${example}`,
+    vatCountry: (examples) => `muss mit dem Land beginnen, zum Beispiel ${examples}`,
   },
   ago: { now: 'gerade eben' },
 }

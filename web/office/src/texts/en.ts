@@ -163,6 +163,8 @@ export const en = {
     long: (count: string) => `has room for ${count} characters at most`,
     email: 'must be an email address',
     url: 'must be a whole address such as https://shop.example/thanks',
+    form: (example: string) => `must look like ${example}`,
+    vatCountry: (examples: string) => `must begin with its country, such as ${examples}`,
   },
   ago: { now: 'just now' },
 }

@@ -169,6 +169,8 @@ export const es: Core = {
     long: (count) => `puede tener como máximo ${count} caracteres`,
     email: 'debe ser una dirección de correo',
     url: 'debe ser una dirección completa como https://shop.example/gracias',
+    form: (example) => `debe escribirse como ${example}`,
+    vatCountry: (examples) => `debe empezar por su país, por ejemplo ${examples}`,
   },
   ago: { now: 'ahora mismo' },
 }

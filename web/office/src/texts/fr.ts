@@ -171,6 +171,8 @@ export const fr: Core = {
     long: (count) => `ne peut dépasser ${count} caractères`,
     email: 'doit être une adresse e-mail',
     url: 'doit être une adresse complète comme https://shop.example/merci',
+    form: (example) => `doit s’écrire comme ${example}`,
+    vatCountry: (examples) => `doit commencer par son pays, par exemple ${examples}`,
   },
   ago: { now: 'à l’instant' },
 }

@@ -169,6 +169,8 @@ export const it: Core = {
     long: (count) => `può avere al massimo ${count} caratteri`,
     email: 'deve essere un indirizzo e-mail',
     url: 'deve essere un indirizzo completo come https://shop.example/grazie',
+    form: (example) => `va scritto come ${example}`,
+    vatCountry: (examples) => `deve iniziare con il Paese, per esempio ${examples}`,
   },
   ago: { now: 'adesso' },
 }
