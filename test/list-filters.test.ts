@@ -7,10 +7,13 @@ import { openShop, type Shop } from './harness/shop.ts'
 const DAY_MS = 86_400_000
 let shop: Shop
 
+/** The paid one. */
+let paid: { code: string; toAddress: string; txHash: string }
+
 before(async () => {
   shop = await openShop()
   const { code, toAddress, units } = await shop.createAwaiting()
-  await shop.chain.pay({ to: toAddress, units })
+  paid = { code, toAddress, txHash: await shop.chain.pay({ to: toAddress, units }) }
   await shop.makeFinal()
   await shop.reaches(code, 'PAID')
 })
@@ -95,4 +98,29 @@ test('a cursor that was written by hand is refused, and reaches no statement', a
     assert.equal(status, 422, `${JSON.stringify(cursor)}: ${text}`)
     assert.match(text, /"path":"cursor"/)
   }
+})
+
+test('an order is found by what a customer says on the phone or sends: a spoken code, an amount, a transaction', async () => {
+  const { code } = await shop.createAwaiting({ amount: '1709.70', anonymous: true })
+  const { shortCode } = (await shop.host.call<{ shortCode: string }>('GET', `status/${code}`)).data
+  const spoken = `${shortCode.slice(0, 4).toLowerCase()} ${shortCode.slice(4)}`
+    .replaceAll('0', 'O')
+    .replaceAll('1', 'l')
+  const find = async (search: string): Promise<string[]> => {
+    const { data } = await get(`confirm_conversion?search=${encodeURIComponent(search)}`)
+    return (data as { orders: { code: string }[] }).orders.map((order) => order.code)
+  }
+  for (const search of [
+    shortCode,
+    spoken,
+    `#${shortCode} `,
+    '1709,70',
+    '1.709,70',
+    '1709.70 EUR',
+    '1\u202f709,70\u00a0€',
+  ])
+    assert.deepEqual(await find(search), [code], search)
+  for (const search of [paid.txHash, paid.toAddress, paid.txHash.toUpperCase().replace('0X', '0x')])
+    assert.deepEqual(await find(search), [paid.code], search)
+  assert.deepEqual(await find(`0x${'ab'.repeat(32)}`), [])
 })

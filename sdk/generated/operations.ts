@@ -95,7 +95,7 @@ export interface Operations {
     params: {
       /** Repeat it, or separate by commas. */
       status?: Array<string>
-      /** In code, shortCode, alias and amount. */
+      /** In code, shortCode, alias and amount; a transaction hash or a deposit address. */
       search?: string
       /** SuperAdmin and SuperManager only. */
       managerEmail?: string
@@ -134,7 +134,7 @@ export interface Operations {
     params: {
       /** Repeat it, or separate by commas. */
       status?: Array<string>
-      /** In code, shortCode, alias and amount. */
+      /** In code, shortCode, alias and amount; a transaction hash or a deposit address. */
       search?: string
       /** SuperAdmin and SuperManager only. */
       managerEmail?: string
@@ -187,7 +187,7 @@ export interface Operations {
     params: {
       /** Repeat it, or separate by commas. */
       status?: Array<string>
-      /** In code, shortCode, alias and amount. */
+      /** In code, shortCode, alias and amount; a transaction hash or a deposit address. */
       search?: string
       /** SuperAdmin and SuperManager only. */
       managerEmail?: string

@@ -1,6 +1,7 @@
 import { joinSql, json, type Queryable, type Sql, sql, type Tx, unnamed } from '../db/db.ts'
 import { type Fiat, formatDecimal, parseDecimal, RATE_EXPONENT } from '../kernel/money.ts'
 import type { Order } from './order.ts'
+import { searchSql } from './order-search-queries.ts'
 import type { OrderStatus } from './order-states.ts'
 
 /** A row of `orders` as the driver gives it. */
@@ -225,20 +226,6 @@ export type OrderFilter = {
   to: Date | null
   paymentChannel: string | null
   linksOnly: boolean
-}
-
-const escapeLike = (text: string): string => text.replace(/[\\%_]/g, '\\$&')
-
-function searchSql(text: string): Sql {
-  const like = `${escapeLike(text)}%`
-  // a decimal comma, as four of the office's languages write it; in names it stays a comma
-  const amount = parseDecimal(text.replace(/^(\d+),(\d+)$/, '$1.$2'), 6)
-  // each has an index; the reference's takes part only when it is said that there is one
-  const byName = sql`code = ${text} or short_code like ${like.toUpperCase()}
-    or (alias is not null and alias ilike ${`%${escapeLike(text)}%`})`
-  if (amount === undefined) return sql`(${byName})`
-  const fromAmount = sql`from_units * case when from_asset = 'XPF' then 1000000 else 10000 end`
-  return sql`(${byName} or to_units = ${amount} or ${fromAmount} = ${amount})`
 }
 
 /**

@@ -117,7 +117,12 @@ export const FilterQuery = {
   status: Type.Optional(
     Type.Array(Type.String({ maxLength: 400 }), { description: 'Repeat it, or separate by commas.' }),
   ),
-  search: Type.Optional(Type.String({ maxLength: 100, description: 'In code, shortCode, alias and amount.' })),
+  search: Type.Optional(
+    Type.String({
+      maxLength: 100,
+      description: 'In code, shortCode, alias and amount; a transaction hash or a deposit address.',
+    }),
+  ),
   managerEmail: Type.Optional(Type.String({ maxLength: 320, description: 'SuperAdmin and SuperManager only.' })),
   companyId: Type.Optional(Type.String({ pattern: '^[0-9a-f]{24}$', description: 'One company of those you see.' })),
   from: Type.Optional(

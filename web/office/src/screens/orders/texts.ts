@@ -3,7 +3,7 @@ import { defineTexts } from '../../texts/lang.ts'
 export const texts = defineTexts(
   {
     title: 'Orders',
-    searchLabel: 'Search by code, reference or amount',
+    searchLabel: 'Search by code, reference, amount or transaction',
     count: (count: string) => (count === '1' ? '1 order' : `${count} orders`),
     views: { all: 'All', open: 'Open', paid: 'Paid', refunds: 'Refunded', ended: 'Ended', trouble: 'Needs a look' },
     order: 'Order',
@@ -48,7 +48,7 @@ export const texts = defineTexts(
   {
     fr: {
       title: 'Commandes',
-      searchLabel: 'Chercher par code, référence ou montant',
+      searchLabel: 'Chercher par code, référence, montant ou transaction',
       count: (count) => (count === '1' ? '1 commande' : `${count} commandes`),
       views: {
         all: 'Toutes',
@@ -99,7 +99,7 @@ export const texts = defineTexts(
     },
     de: {
       title: 'Bestellungen',
-      searchLabel: 'Nach Code, Referenz oder Betrag suchen',
+      searchLabel: 'Nach Code, Referenz, Betrag oder Transaktion suchen',
       count: (count) => (count === '1' ? '1 Bestellung' : `${count} Bestellungen`),
       views: {
         all: 'Alle',
@@ -150,7 +150,7 @@ export const texts = defineTexts(
     },
     es: {
       title: 'Pedidos',
-      searchLabel: 'Buscar por código, referencia o importe',
+      searchLabel: 'Buscar por código, referencia, importe o transacción',
       count: (count) => (count === '1' ? '1 pedido' : `${count} pedidos`),
       views: {
         all: 'Todos',
@@ -201,7 +201,7 @@ export const texts = defineTexts(
     },
     it: {
       title: 'Ordini',
-      searchLabel: 'Cerca per codice, riferimento o importo',
+      searchLabel: 'Cerca per codice, riferimento, importo o transazione',
       count: (count) => (count === '1' ? '1 ordine' : `${count} ordini`),
       views: {
         all: 'Tutti',
