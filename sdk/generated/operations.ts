@@ -1368,6 +1368,12 @@ export interface Operations {
         shortCode: string
         /** State of the order. */
         orderStatus: "INITIAL" | "PENDING" | "AWAITING" | "PAID" | "CANCELLED" | "ERROR" | "REFUNDING" | "REFUNDED" | "FULL_REFUNDED" | "EXPIRED" | "WAITING_CHAIN_CONFIRMATION" | "KYT_FAILED"
+        /** The price of the order. */
+        fromAmount: string
+        /** Its currency. */
+        fromAsset: string
+        /** The price in USDC. */
+        toAmount: string
         /** Which kind it is. */
         kind: "under" | "over" | "late" | "duplicate" | "held" | "wrong_token" | "orphaned"
         /** Where the object stands. */

@@ -113,6 +113,12 @@ test('only what can pay an order can be accepted; too much and a second payment 
   }
   for (const kind of ['over', 'duplicate', 'wrong_token', 'held'])
     assert.deepEqual(await offered(kind), ['Refund', 'Ignore'], kind)
+  // 80 EUR at 1.08: who decides sees what arrived and what was asked for, on the card and over it
+  await card.getByText('The order is for €80.00, which is 86.40 USDC.').waitFor()
+  await card.getByRole('button', { name: 'Refund' }).click()
+  const asked = await page.getByRole('dialog').innerText()
+  assert.match(asked, /12\.345678 USDC · Order [0-9A-Z]{8}\s+The order is for €80\.00, which is 86\.40 USDC\./)
+  await page.keyboard.press('Escape')
   for (const kind of ['late', 'under']) assert.deepEqual(await offered(kind), ['Accept', 'Refund', 'Ignore'], kind)
   await context.close()
 })

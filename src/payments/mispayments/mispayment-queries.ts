@@ -1,4 +1,5 @@
 import { joinSql, type Queryable, type Sql, sql, type Tx, unnamed } from '../../db/db.ts'
+import type { Fiat } from '../../kernel/money.ts'
 
 export const MISPAYMENT_KINDS = ['under', 'over', 'late', 'duplicate', 'held', 'wrong_token', 'orphaned'] as const
 export type MispaymentKind = (typeof MISPAYMENT_KINDS)[number]
@@ -52,7 +53,16 @@ export async function findMispayment(q: Queryable, id: string): Promise<Mispayme
 }
 
 /** A record with its order. */
-export type ListedMispayment = Mispayment & { orderCode: string; orderShortCode: string; orderStatus: string }
+export type ListedMispayment = Mispayment & {
+  orderCode: string
+  orderShortCode: string
+  orderStatus: string
+  fromAsset: Fiat
+  fromUnits: bigint
+  toUnits: bigint
+}
+type ListedRow = Row &
+  Omit<ListedMispayment, keyof Mispayment | 'fromUnits' | 'toUnits'> & { fromUnits: string; toUnits: string }
 
 export type MispaymentFilter = {
   companyIds: readonly string[] | null
@@ -77,12 +87,16 @@ export async function listMispayments(
   filter: MispaymentFilter,
   page: { limit: number; offset: number },
 ): Promise<ListedMispayment[]> {
-  const rows = await q.many<Row & Pick<ListedMispayment, 'orderCode' | 'orderShortCode' | 'orderStatus'>>(
+  const rows = await q.many<ListedRow>(
     unnamed(sql`
-      select m.*, o.code as order_code, o.short_code as order_short_code, o.status as order_status ${filterSql(filter)}
+      select m.*, o.code as order_code, o.short_code as order_short_code, o.status as order_status,
+        o.from_asset, o.from_units::text, o.to_units::text ${filterSql(filter)}
       order by m.id desc limit ${page.limit} offset ${page.offset}`),
   )
-  return rows.map((row) => ({ ...row, units: BigInt(row.units) }))
+  return rows.map((row) => ({
+    ...{ ...row, units: BigInt(row.units) },
+    ...{ fromUnits: BigInt(row.fromUnits), toUnits: BigInt(row.toUnits) },
+  }))
 }
 
 export async function countMispayments(q: Queryable, filter: MispaymentFilter): Promise<number> {

@@ -4,7 +4,7 @@ import { type Actor, companiesSeen, sees } from '../../http/actor.ts'
 import type { RequestContext } from '../../http/request-context.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
-import { formatDecimal } from '../../kernel/money.ts'
+import { EXPONENTS, formatDecimal, formatMoney } from '../../kernel/money.ts'
 import type { Order } from '../../orders/order.ts'
 import { lockOrderById } from '../../orders/order-queries.ts'
 import { allows } from '../../orders/order-states.ts'
@@ -58,6 +58,9 @@ const viewMispayment = (record: ListedMispayment) => ({
   code: record.orderCode,
   shortCode: record.orderShortCode,
   orderStatus: record.orderStatus,
+  fromAmount: formatMoney({ asset: record.fromAsset, units: record.fromUnits }),
+  fromAsset: record.fromAsset,
+  toAmount: formatDecimal(record.toUnits, EXPONENTS.USDC),
   kind: record.kind,
   status: record.status,
   asset: record.asset,

@@ -5,11 +5,12 @@ import { useAction, useApi } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { Area, Field, Form, Select } from '../../kit/fields.tsx'
+import { formatMoney } from '../../kit/format.ts'
 import { Offers, PagedList } from '../../kit/lists.tsx'
 import { SLOW_MS } from '../../kit/live.ts'
 import { Badge, Dialog, Empty, Money, OrderStatus, Page, Time } from '../../kit/parts.tsx'
 import { Parts, StatusTabs, usePage, usePart } from '../../kit/Tabs.tsx'
-import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
+import { useCore, useLang, useTexts, wordFor } from '../../texts/lang.ts'
 import { VIEWS } from '../orders/views.ts'
 import { Unmatched } from '../unmatched/Unmatched.tsx'
 import { texts } from './texts.ts'
@@ -76,13 +77,13 @@ function Card({ mispayment }: { mispayment: Mispayment }) {
   const core = useCore()
   const can = useCan()
   const [way, setWay] = useState<Way | null>(null)
-  const { kind, amount, units, asset, code, shortCode, orderStatus, createdAt, status, reason } = mispayment
+  const { kind, code, shortCode, orderStatus, createdAt, status, reason } = mispayment
   const canWait = kind !== 'under' || VIEWS.open.split(',').includes(orderStatus)
   return (
     <article className="panel p-4">
       <div className="mb-2 flex flex-wrap items-center gap-3">
         <strong className="text-lg">
-          {amount === null ? `${units} ${asset}` : <Money amount={amount} asset={asset} />}
+          <Arrived mispayment={mispayment} />
         </strong>
         <Badge tone={kind === 'orphaned' ? 'bad' : 'warn'}>{wordFor(t.kind, kind)}</Badge>
         {status !== 'open' && <Badge>{wordFor(t.one, status)}</Badge>}
@@ -96,7 +97,11 @@ function Card({ mispayment }: { mispayment: Mispayment }) {
           </Link>
         </span>
       </div>
-      {status === 'open' && <p className="mb-3 text-sm">{wordFor(t.means, canWait ? kind : 'underEnded')}</p>}
+      {status === 'open' && (
+        <p className="mb-3 text-sm">
+          {wordFor(t.means, canWait ? kind : 'underEnded')} <Price mispayment={mispayment} />
+        </p>
+      )}
       {reason && <p className="mb-3 text-sm text-soft">{`${core.reason}: ${reason}`}</p>}
       {mispayment.borneBy && <p className="mb-3 text-sm text-soft">{t.borne[mispayment.borneBy as Bearer]}</p>}
       <Offers
@@ -104,7 +109,7 @@ function Card({ mispayment }: { mispayment: Mispayment }) {
         words={t}
         onAsk={setWay}
       />
-      {way && <Decide id={mispayment._id} way={way} onClose={() => setWay(null)} />}
+      {way && <Decide mispayment={mispayment} way={way} onClose={() => setWay(null)} />}
     </article>
   )
 }
@@ -117,12 +122,24 @@ function decide(id: string, way: Way, body: Record<string, string>): Promise<unk
   return call('POST /api/next/mispayments/{id}/ignore', { path, body: body as Body<'ignoreMispayment'> })
 }
 
-function Decide({ id, way, onClose }: { id: string; way: Way; onClose(): void }) {
+/** What arrived: the smallest units where the decimals of a token are not known. */
+function Arrived({ mispayment: { amount, units, asset } }: { mispayment: Mispayment }) {
+  return amount === null ? `${units} ${asset}` : <Money amount={amount} asset={asset} />
+}
+
+/** What the order asks for, to compare with what arrived. */
+function Price({ mispayment: { fromAmount, fromAsset, toAmount } }: { mispayment: Mispayment }) {
+  const t = useTexts(texts)
+  const lang = useLang()
+  return t.price(formatMoney(lang, fromAmount, fromAsset), formatMoney(lang, toAmount, 'USDC'))
+}
+
+function Decide({ mispayment, way, onClose }: { mispayment: Mispayment; way: Way; onClose(): void }) {
   const t = useTexts(texts)
   const can = useCan()
   const core = useCore()
   const action = useAction({
-    run: (values: Record<string, string>) => decide(id, way, values),
+    run: (values: Record<string, string>) => decide(mispayment._id, way, values),
     done: t.done,
     onDone: onClose,
   })
@@ -132,6 +149,14 @@ function Decide({ id, way, onClose }: { id: string; way: Way; onClose(): void })
   return (
     <Dialog title={t[way]} onClose={onClose}>
       <Form button={t[way]} isBusy={action.isPending} error={action.error} onSend={(values) => action.mutate(values)}>
+        <p className="mb-4">
+          <strong>
+            <Arrived mispayment={mispayment} /> · {t.order(mispayment.shortCode)}
+          </strong>
+          <span className="block text-sm text-soft">
+            <Price mispayment={mispayment} />
+          </span>
+        </p>
         <p className="mb-4">{text}</p>
         {way === 'refund' && (
           <Field
