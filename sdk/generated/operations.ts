@@ -2018,6 +2018,8 @@ export interface Operations {
         companyId: string
         /** The order; null for a settlement or sweep. */
         code: string | null
+        /** Short form of the code, for reading aloud. */
+        shortCode: string | null
         /** State of the order. */
         orderStatus: "INITIAL" | "PENDING" | "AWAITING" | "PAID" | "CANCELLED" | "ERROR" | "REFUNDING" | "REFUNDED" | "FULL_REFUNDED" | "EXPIRED" | "WAITING_CHAIN_CONFIRMATION" | "KYT_FAILED" | null
         /** Why the address was screened. */
@@ -2073,6 +2075,8 @@ export interface Operations {
       companyId: string
       /** The order; null for a settlement or sweep. */
       code: string | null
+      /** Short form of the code, for reading aloud. */
+      shortCode: string | null
       /** State of the order. */
       orderStatus: "INITIAL" | "PENDING" | "AWAITING" | "PAID" | "CANCELLED" | "ERROR" | "REFUNDING" | "REFUNDED" | "FULL_REFUNDED" | "EXPIRED" | "WAITING_CHAIN_CONFIRMATION" | "KYT_FAILED" | null
       /** Why the address was screened. */

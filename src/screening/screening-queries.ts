@@ -119,6 +119,7 @@ export const listAnswers = (
 /** A screening with its order and the worst that a source said last. */
 export type ListedScreening = Screening & {
   orderCode: string | null
+  orderShortCode: string | null
   orderStatus: string | null
   answers: { source: SourceId; verdict: Verdict; level: string | null; reasons: string[]; at: string }[]
 }
@@ -141,7 +142,7 @@ const filterSql = ({ companyIds, statuses, purpose, code }: ScreeningFilter): Sq
 }
 
 const LISTED = sql`s.company_id, s.id, s.purpose, s.subject_id, s.order_id, s.network, s.address, s.status, s.checks, s.told_at,
-  s.decided_by, s.reason, s.opened_at, s.updated_at, o.code as order_code, o.status as order_status,
+  s.decided_by, s.reason, s.opened_at, s.updated_at, o.code as order_code, o.short_code as order_short_code, o.status as order_status,
   (select coalesce(jsonb_agg(jsonb_build_object('source', a.source, 'verdict', a.verdict, 'level', a.level,
       'reasons', a.reasons, 'at', a.at) order by a.source), '[]')
     from (select distinct on (source) source, verdict, level, reasons, at from screening_answers

@@ -30,6 +30,7 @@ const viewScreening = (row: ListedScreening) => ({
   _id: row.id,
   companyId: row.companyId,
   code: row.orderCode,
+  shortCode: row.orderShortCode,
   orderStatus: row.orderStatus,
   purpose: row.purpose,
   subjectId: row.subjectId,

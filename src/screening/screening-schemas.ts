@@ -31,6 +31,7 @@ export const ScreeningSchema = Type.Object(
     _id: Type.String(),
     companyId: Type.String(),
     code: Nullable(Type.String({ description: 'The order; null for a settlement or sweep.' })),
+    shortCode: Nullable(Type.String()),
     orderStatus: Nullable(Type.String()),
     purpose: Type.String({ enum: [...PURPOSES] }),
     subjectId: Type.String({

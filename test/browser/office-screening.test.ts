@@ -42,8 +42,13 @@ test('a held sender is released, and another is returned, with evidence in sight
   const first = await heldOrder({ risk: 'Medium' })
   const second = await heldOrder({ trm: { riskType: 'COUNTERPARTY', level: 10 } })
   const { page, context, complaints } = await enterOffice(browser, world.host.baseUrl, { email, path: PATH })
+  // the name that stands on the order and that its payer reads aloud
+  const { data } = await world.host.call<{ shortCode: string }>('GET', `status/${first.order.code}`)
+  const ofOrder = { name: data.shortCode }
+  assert.equal(await rowOf(page, first.wallet).getByRole('link', ofOrder).count(), 1)
   await rowOf(page, first.wallet).getByRole('button', { name: 'Show the screening' }).click()
   const dialog = page.getByRole('dialog')
+  assert.equal(await dialog.getByRole('link', ofOrder).count(), 1)
   await dialog.getByText('Exposure to a mixing service').first().waitFor()
   await dialog.getByText('The answer as it came').first().click()
   await dialog.getByRole('button', { name: 'Release' }).click()

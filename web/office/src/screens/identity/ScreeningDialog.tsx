@@ -35,7 +35,7 @@ function Inner({ screening }: { screening: Screening }) {
   const core = useCore()
   const can = useCan()
   const [way, setWay] = useState<Way | null>(null)
-  const { status, purpose, address, code, network, reason, openedAt } = screening
+  const { status, purpose, address, code, shortCode, network, reason, openedAt } = screening
   return (
     <>
       <p className="mb-3">
@@ -56,7 +56,7 @@ function Inner({ screening }: { screening: Screening }) {
                 [
                   t.order,
                   <Link key="order" to="/orders/$code" params={{ code }} className="link">
-                    {code.slice(0, 8)}
+                    {shortCode}
                   </Link>,
                 ],
               ] as [string, React.ReactNode][])

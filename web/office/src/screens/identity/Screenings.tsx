@@ -57,7 +57,7 @@ export function Screenings() {
 
 function Row({ screening, onShow }: { screening: Screening; onShow(): void }) {
   const t = useTexts(screeningTexts)
-  const { status, purpose, address, code, openedAt, answers } = screening
+  const { status, purpose, address, code, shortCode, openedAt, answers } = screening
   const telling = answers.filter(({ verdict }) => verdict !== 'clean')
   return (
     <div className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-3">
@@ -73,7 +73,7 @@ function Row({ screening, onShow }: { screening: Screening; onShow(): void }) {
       <span className="ml-auto flex items-center gap-3">
         {code && (
           <Link to="/orders/$code" params={{ code }} className="link text-sm">
-            {t.order}
+            {`${t.order} ${shortCode}`}
           </Link>
         )}
         <button type="button" className="btn" onClick={onShow}>
