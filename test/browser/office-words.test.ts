@@ -124,6 +124,14 @@ test('only what can pay an order can be accepted; too much and a second payment 
 })
 
 test('a dialog begins at its first field, and Escape gives the focus back to what opened it', async () => {
+})
+
+test('an order that waits for a decision about its money leads to where it is decided', async () => {
+  const { page, context } = await enter('Manager', `/orders/${world.orders.under}`)
+  await page.getByRole('link', { name: 'waits for a decision' }).first().click()
+  await page.waitForURL(/\/mispayments\?status=open/)
+  await page.locator('article').first().waitFor()
+  await context.close()
   const { page, context } = await enter('Manager', '/people')
   const focused = (): Promise<string> =>
     page.evaluate('document.activeElement.name || document.activeElement.innerText')

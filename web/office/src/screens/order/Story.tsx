@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
+import { Fragment, type ReactNode } from 'react'
 import type { Order } from '../../api/call.ts'
+import { useCan } from '../../api/session.ts'
 import { useExplorer } from '../../frame/networks.ts'
 import { formatMoney, formatRate } from '../../kit/format.ts'
 import { Code, OrderStatus, Panel, Time, type Tone } from '../../kit/parts.tsx'
@@ -47,6 +48,17 @@ function Hash({ network, hash }: { network: Facts[string] | undefined; hash: Fac
   )
 }
 
+/** What was decided about a mispayment; what waits leads to where it is decided. */
+function Decision({ status, text }: { status: string; text: string }) {
+  const can = useCan()
+  if (status !== 'open' || !can('mispayments.decide')) return text
+  return (
+    <Link to="/mispayments" search={{ status: 'open' }} className="link">
+      {text}
+    </Link>
+  )
+}
+
 /** States, payments, transfers and refunds: what happened to the order and its money. */
 function useOwnWords(): Partial<Record<Group['kind'], (facts: Facts) => [ReactNode, ReactNode?]>> {
   const t = useTexts(texts)
@@ -79,7 +91,10 @@ function useOwnWords(): Partial<Record<Group['kind'], (facts: Facts) => [ReactNo
       </Soft>,
     ],
     mispayment: ({ kind, units, asset, status, reason }) => [
-      `${s.mispayment(money(units, asset), wordFor(s.kinds, word(kind)))}: ${wordFor(s.decided, word(status))}`,
+      <Fragment key="what">
+        {s.mispayment(money(units, asset), wordFor(s.kinds, word(kind)))}:{' '}
+        <Decision status={word(status)} text={wordFor(s.decided, word(status))} />
+      </Fragment>,
       reason ? <Soft key="why">{word(reason)}</Soft> : null,
     ],
   }
