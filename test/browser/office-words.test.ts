@@ -57,6 +57,8 @@ test('an amount that is not accepted is answered in German with what is wrong, a
   await page.getByRole('dialog').getByRole('textbox').first().fill('0')
   await page.getByRole('dialog').locator('button[type=submit]').click()
   await page.getByRole('dialog').getByText('Der Betrag muss größer als null sein.').waitFor()
+  // as long as the service keeps it: more would be refused after it was typed
+  assert.equal(await page.getByRole('dialog').locator('textarea').getAttribute('maxlength'), '256')
   // the order is 49.90 EUR at 1.08; what cannot be read in euros refunds nothing, least of all everything
   const euros = page.getByLabel('Oder der Gegenwert in EUR')
   await euros.fill('1.250')
@@ -118,12 +120,10 @@ test('only what can pay an order can be accepted; too much and a second payment 
   await card.getByRole('button', { name: 'Refund' }).click()
   const asked = await page.getByRole('dialog').innerText()
   assert.match(asked, /12\.345678 USDC · Order [0-9A-Z]{8}\s+The order is for €80\.00, which is 86\.40 USDC\./)
+  assert.equal(await page.getByRole('dialog').locator('textarea').getAttribute('maxlength'), '256')
   await page.keyboard.press('Escape')
   for (const kind of ['late', 'under']) assert.deepEqual(await offered(kind), ['Accept', 'Refund', 'Ignore'], kind)
   await context.close()
-})
-
-test('a dialog begins at its first field, and Escape gives the focus back to what opened it', async () => {
 })
 
 test('an order that waits for a decision about its money leads to where it is decided', async () => {
@@ -132,6 +132,9 @@ test('an order that waits for a decision about its money leads to where it is de
   await page.waitForURL(/\/mispayments\?status=open/)
   await page.locator('article').first().waitFor()
   await context.close()
+})
+
+test('a dialog begins at its first field, and Escape gives the focus back to what opened it', async () => {
   const { page, context } = await enter('Manager', '/people')
   const focused = (): Promise<string> =>
     page.evaluate('document.activeElement.name || document.activeElement.innerText')

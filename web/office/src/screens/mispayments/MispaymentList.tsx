@@ -173,7 +173,7 @@ function Decide({ mispayment, way, onClose }: { mispayment: Mispayment; way: Way
           label={way === 'ignore' ? core.reason : `${core.reason} (${core.optional})`}
           name="reason"
           required={way === 'ignore'}
-          maxLength={500}
+          maxLength={256}
         />
       </Form>
     </Dialog>

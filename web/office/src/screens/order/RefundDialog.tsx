@@ -48,7 +48,7 @@ export function RefundDialog({ order, onClose }: { order: Order; onClose(): void
             hint={t.refundAddressHint}
           />
         )}
-        <Area label={`${core.reason} (${core.optional})`} name="reason" maxLength={500} />
+        <Area label={`${core.reason} (${core.optional})`} name="reason" maxLength={256} />
       </Form>
     </Dialog>
   )

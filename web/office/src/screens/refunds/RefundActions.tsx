@@ -114,7 +114,7 @@ function AskDialog({ ask, refund, onClose }: { ask: Ask; refund: Refund; onClose
         error={action.error}
         onSend={(_values, form) => action.mutate(form)}
       >
-        {ask === 'reject' && <Area label={core.reason} name="reason" required maxLength={500} />}
+        {ask === 'reject' && <Area label={core.reason} name="reason" required maxLength={256} />}
         {ask === 'address' && (
           <>
             <p className="mb-4 text-soft">{t.addressText}</p>
