@@ -9,7 +9,7 @@ test('amounts keep every digit, however large', () => {
   assert.equal(plainToken({ asset: 'USDC', units }), '123456789012345678.901234')
 })
 
-test('amounts for pasting have a point, at least two digits after it, and lose none', () => {
+test('amounts for pasting have a point, two digits or more after it, but never three, and lose none', () => {
   const cases: [bigint, string][] = [
     [58_320_000n, '58.32'],
     [58_000_000n, '58.00'],
@@ -17,6 +17,8 @@ test('amounts for pasting have a point, at least two digits after it, and lose n
     [1n, '0.000001'],
     [1_234_500n, '1.2345'],
     [1_000_000_000n, '1000.00'],
+    // 53 thousand, as a German or an Italian reads three digits after a point
+    [53_892_000n, '53.8920'],
   ]
   for (const [units, text] of cases) assert.equal(plainToken({ asset: 'USDC', units }), text)
 })

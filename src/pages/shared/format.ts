@@ -23,8 +23,14 @@ export const showFiat = (money: Money, locale: string): string =>
 export const showToken = (money: Money, locale: string): string =>
   format(locale, formatMoney(money), { minimumFractionDigits: 2, maximumFractionDigits: 6 })
 
-/** "58.32" for pasting into wallets: always a point, no grouping, nothing lost. */
-export const plainToken = (money: Money): string => formatMoney(money).replace(/(\.\d{2}\d*?)0+$/, '$1')
+/**
+ * "58.32" for pasting into wallets: always a point, no grouping, nothing lost. Never three digits after the point:
+ * where a point groups thousands, "53.892" reads as 53 thousand.
+ */
+export const plainToken = (money: Money): string =>
+  formatMoney(money)
+    .replace(/(\.\d{2}\d*?)0+$/, '$1')
+    .replace(/\.\d{3}$/, '$&0')
 
 export const showRate = (rate: bigint, locale: string): string =>
   format(locale, formatRate(rate) || formatDecimal(rate, RATE_EXPONENT), { maximumFractionDigits: 12 })
