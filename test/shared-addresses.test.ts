@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { listTakers, TRANSFERS } from '../src/chain/deposits/reservation-queries.ts'
-import { sql } from '../src/db/db.ts'
+import { type Queryable, type Sql, sql, unnamed } from '../src/db/db.ts'
+import { listTransferDifferences } from '../src/ledger/transfer-verify-queries.ts'
 import { insertUnmatched } from '../src/payments/unmatched/unmatched-queries.ts'
 import { randomBelow } from './harness/random.ts'
 import { startTestService, type TestService } from './harness/service.ts'
@@ -81,4 +82,57 @@ test('each transfer to a shared address counts for one payment, or is listed as 
       assert.equal(takers.length + listed, 1, `${takers.length} payments take it, ${listed} times listed: ${what}`)
     }
   }
+})
+
+type PlanNode = Record<string, unknown> & { Plans?: PlanNode[] }
+const nodesOf = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)]
+
+/** How many transfers a statement reads, those that it then drops too. */
+async function countRead(statement: Sql): Promise<number> {
+  const { 'QUERY PLAN': plans } = await host.db.one<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
+    unnamed(sql`explain (analyze, format json) ${statement}`),
+  )
+  const scans = nodesOf(plans[0].Plan).filter((node) => node['Relation Name'] === 'chain_transfers')
+  const counts = scans.map((node) => {
+    const number = (name: string): number => Number(node[name] ?? 0)
+    const each = number('Actual Rows') + number('Rows Removed by Filter')
+    return each * number('Actual Loops')
+  })
+  return counts.reduce((sum, count) => sum + count, 0)
+}
+
+const EQUAL = 400
+
+test('the books of payments of one amount at one address are compared each with its own transfers alone', async () => {
+  const { db } = host
+  for (const [alone, address] of [true, false].map((alone) => [alone, addressOf(alone ? 5001 : 5002)] as const)) {
+    const from = sql`now() - make_interval(mins => 3 * g)`
+    const all = sql`generate_series(1, ${EQUAL}::integer) as g`
+    const reference = sql`${address} || '-' || g`
+    await db.run(sql`
+      insert into deposit_reservations (company_id, reference, address, units, asked_units, from_at, until_at)
+      select ${companyId}, ${reference}, ${address}, case when ${alone} then null else 54 end, 54, ${from},
+        ${from} + interval '25 hours' from ${all}`)
+    await db.run(sql`
+      insert into payments (company_id, id, order_id, number, channel, own_account, status, merchant_reference, due_asset,
+        due_units, received_units, deposit_address, opened_at, updated_at)
+      select ${companyId}, ${reference}, ${reference}, 1, 'crypto', true, 'paid', ${reference}, 'USDC', 54, 54, ${address},
+        now(), now() from ${all}`)
+    await db.run(sql`
+      insert into chain_transfers (id, chain_id, tx_hash, nth, log_index, block_number, block_hash, block_at, token,
+        symbol, from_address, to_address, units, status, change)
+      select ${reference}, 31337, ${reference}, 0, 0, 1, '0x', ${from} + interval '1 minute', ${addressOf(9)}, 'USDC',
+        ${addressOf(3)}, ${address}, 54, 'seen', nextval('chain_changes') from ${all}`)
+  }
+  await db.run(sql`analyze`)
+  let read = 0
+  const counting: Queryable = {
+    ...db,
+    async many(statement) {
+      read = await countRead(statement)
+      return []
+    },
+  }
+  await listTransferDifferences(counting, companyId, [{ chainId: 31337, token: addressOf(9) }], 20)
+  assert.ok(read >= 2 * EQUAL && read < 20 * EQUAL, `${read} transfers are read for ${2 * EQUAL} payments`)
 })

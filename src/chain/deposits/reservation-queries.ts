@@ -144,12 +144,20 @@ const RESERVATIONS = sql`deposit_reservations`
 
 const joined = (from: Sql): Sql => sql`${from} r join chain_transfers t on t.to_address = r.address`
 
-/** What named senders sent: how to find it from either side, and what narrows it further; that only spares work. */
-type Sent = { from: Sql; only: Sql }
+/**
+ * What narrows the transfers of exactly the amount further, and those of named senders, which are also found from
+ * either side; that only spares work.
+ */
+type Narrower = { amount?: Sql; sent?: { from: Sql; only: Sql } }
 
 /** Which of some reservations `r` take which transfers `t`; each way by an index of its own. */
-const TAKES = (columns: Sql, from: Sql, only: Sql, sent: Sent = { from: joined(from), only: sql`true` }): Sql => sql`
-  select ${columns} from ${joined(from)} where ${only} and ${SERVES_AMOUNT}
+const TAKES = (
+  columns: Sql,
+  from: Sql,
+  only: Sql,
+  { amount = sql`true`, sent = { from: joined(from), only: sql`true` } }: Narrower = {},
+): Sql => sql`
+  select ${columns} from ${joined(from)} where ${only} and ${amount} and ${SERVES_AMOUNT}
   union select ${columns} from ${joined(from)} where ${only} and ${SERVES_ALONE}
   union select ${columns} from ${sent.from} where ${only} and ${sent.only} and ${IS_SENT}`
 
@@ -159,11 +167,14 @@ const IS_OF_PAYMENT = sql`company_id = p.company_id and reference = p.merchant_r
 export const IS_SHARED = sql`(p.own_account and exists (select 1 from deposit_reservations where ${IS_OF_PAYMENT}))`
 
 /**
- * Of payment `p`, so that a year of transfers is not read: with the time when another has its address alone, and when a
- * later payment that named the same sender takes what it sends.
+ * Of payment `p`, so that a year of transfers is not read: with the time when another has its address alone, when the
+ * next one asks for the same amount, and when a later payment that named the same sender takes what it sends.
  */
 const OF_PAYMENT = sql`(
-  select *, case when units is null then coalesce((select min(n.from_at) from deposit_reservations n
+  select *, coalesce((select min(n.from_at) from deposit_reservations n
+      where n.address = d.address and n.asked_units = d.asked_units and n.from_at > d.from_at) - ${SINCE}, 'infinity')
+      as asked_before_at,
+    case when units is null then coalesce((select min(n.from_at) from deposit_reservations n
       where n.address = d.address and n.units is null and n.from_at > d.from_at) - ${SINCE}, 'infinity')
       else 'infinity' end as before_at,
     coalesce((select min(n.from_at) from deposit_reservations n
@@ -175,8 +186,8 @@ const OF_PAYMENT = sql`(
 export const SHARED_TRANSFERS = sql`
   select t.* from (
     ${TAKES(sql`t.*`, OF_PAYMENT, sql`t.block_at < r.before_at`, {
-      from: joined(OF_PAYMENT),
-      only: sql`t.block_at < r.sent_before_at`,
+      amount: sql`t.block_at < r.asked_before_at`,
+      sent: { from: joined(OF_PAYMENT), only: sql`t.block_at < r.sent_before_at` },
     })}
     union select t.* from unmatched_transfers u join chain_transfers t on t.id = u.transfer_id
     where u.company_id = p.company_id and u.reference = p.merchant_reference) as t
@@ -203,8 +214,7 @@ export const listTakers = (
 ): Promise<{ companyId: string; reference: string }[]> =>
   q.many(sql`
     ${TAKES(sql`r.company_id, r.reference`, RESERVATIONS, sql`t.id = any(${[...transferIds]}::text[])`, {
-      from: sql`chain_transfers t cross join lateral ${LAST_NAMED} r`,
-      only: sql`true`,
+      sent: { from: sql`chain_transfers t cross join lateral ${LAST_NAMED} r`, only: sql`true` },
     })}
     union select company_id, reference from unmatched_transfers
     where transfer_id = any(${[...transferIds]}::text[]) and reference is not null`)
