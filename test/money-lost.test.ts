@@ -43,6 +43,13 @@ async function loseMoney(more = 0n): Promise<{ order: Payable; raw: string; reco
   return { order, raw, record: await desk.openRecord(order, 'orphaned', PRICE) }
 }
 
+/** What the overview of months says of this month. */
+async function readMonth(): Promise<{ losses: number; net: number }> {
+  type Fees = { months: { losses: string; net: string }[] }
+  const { data } = await desk.admin.get<Fees>(`ledger/fees?companyId=${shop.merchant.companyId}`)
+  return { losses: Number(data.months[0]?.losses), net: Number(data.months[0]?.net) }
+}
+
 const comeBack = async (raw: string): Promise<void> => {
   await shop.chain.resend(raw)
   await shop.chain.mine(3)
@@ -189,8 +196,11 @@ test('the company bears it: it is owed nothing for the order, which a person of 
   const operator = await manager.post(`mispayments/${record._id}/bear`, { by: 'operator' })
   assert.deepEqual([operator.status, operator.error.code], [403, 'FORBIDDEN'])
   assert.equal((await manager.post(`mispayments/${record._id}/bear`, { by: 'nobody' })).status, 422)
+  const before = await readMonth()
   assert.equal((await manager.post(`mispayments/${record._id}/bear`, { by: 'company' })).status, 200)
   assert.deepEqual(await booksOf(order), {})
+  const { losses, net } = await readMonth()
+  assert.deepEqual([losses - before.losses, net - before.net], [54, -54], 'the month says what the company lost')
   await desk.checkBooks()
 })
 

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { brotliDecompressSync } from 'node:zlib'
 import { sql, type Tx } from '../src/db/db.ts'
+import { monthsBefore } from '../src/http/calendar.ts'
 import { DAY } from '../src/kernel/clock.ts'
 import { newId } from '../src/kernel/ids.ts'
 import { LANGS } from '../src/kernel/lang.ts'
@@ -137,12 +138,17 @@ test('a month of sales is one of the calendar that is asked for', async () => {
       ),
     )
   for (const at of ['2026-09-30T22:30:00Z', '2026-10-31T22:30:00Z', '2026-10-31T23:30:00Z']) await book(at)
-  const now = new Date('2026-11-23T12:00:00Z')
+  const now = Date.parse('2026-11-23T12:00:00Z')
   const read = async (timeZone: string, months: number): Promise<string[]> =>
-    (await listMonths(db, companyId, { now, months, timeZone })).map(({ month, payments }) => `${month}: ${payments}`)
+    (await listMonths(db, companyId, monthsBefore(now, months, timeZone))).map(
+      ({ month, payments }) => `${month}: ${payments}`,
+    )
   assert.deepEqual(await read('UTC', 3), ['2026-10: 2', '2026-09: 1'])
   // summer time until 25 October: two hours ahead, then one
   assert.deepEqual(await read('Europe/Paris', 2), ['2026-11: 1', '2026-10: 2'])
+  // for PostgreSQL this one has no summer time
+  await book('2026-06-30T22:30:00Z')
+  assert.deepEqual((await read('CET', 6)).at(-1), '2026-07: 1')
   for (const zone of ['Mars/Olympus', '%2B01:00'])
     assert.equal((await manager.get(`ledger/fees?timeZone=${zone}`)).status, 422, zone)
 })

@@ -3640,7 +3640,7 @@ export interface Operations {
       hold: "difference" | "wallets" | "restored" | null
     }
   }
-  /** Sales, fees and refunds by month. From the books: what was paid, what the operator kept of it, and what went back to payers. */
+  /** Sales, fees and refunds by month. From the books: what was paid, what the operator kept of it, what went back to payers, and what was lost. */
   listFees: {
     params: {
       /** For users of several companies. */
@@ -3665,6 +3665,8 @@ export interface Operations {
         fees: string
         /** What went back to payers out of the company’s balance. */
         refunded: string
+        /** Money that left the chain and that the company bears; negative: it came back. */
+        losses: string
         /** What is left for the company. */
         net: string
       }>

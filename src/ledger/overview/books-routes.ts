@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { findUnreconciled } from '../../db/restored-queries.ts'
 import { actorOf } from '../../http/actor.ts'
+import { monthsBefore, TimeZone } from '../../http/calendar.ts'
 import { Envelope, ok } from '../../http/envelope.ts'
-import { clocksOf, TimeZone } from '../../http/time-zones.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import { type TSchema, Type } from '../../kernel/schema.ts'
 import { findBookCheck, findOpenDifference } from '../difference-queries.ts'
@@ -40,6 +40,7 @@ const MonthSchema = Type.Object({
   received: Usdc('Price of what was paid, in USDC.', '21840.500000'),
   fees: Usdc('What the operator kept of it.', '109.202500'),
   refunded: Usdc('What went back to payers out of the company’s balance.', '320.000000'),
+  losses: Usdc('Money that left the chain and that the company bears; negative: it came back.', '0.000000'),
   net: Usdc('What is left for the company.', '21411.297500'),
 })
 
@@ -78,7 +79,8 @@ export const booksRoutes: FastifyPluginAsyncTypebox<SettlementDeps> = async (app
       schema: {
         operationId: 'listFees',
         summary: 'Sales, fees and refunds by month',
-        description: 'From the books: what was paid, what the operator kept of it, and what went back to payers.',
+        description:
+          'From the books: what was paid, what the operator kept of it, what went back to payers, and what was lost.',
         tags,
         querystring: Type.Object({
           companyId: CompanyId,
@@ -102,20 +104,18 @@ export const booksRoutes: FastifyPluginAsyncTypebox<SettlementDeps> = async (app
     },
     async (request) => {
       const { months = 12, timeZone = 'UTC' } = request.query
-      clocksOf(timeZone)
+      const calendar = monthsBefore(clock(), months, timeZone)
       const companyId = await companyFor(deps, actorOf(request), request.query.companyId)
-      const [feeBps, rows] = await Promise.all([
-        findFeeBps(db, companyId),
-        listMonths(db, companyId, { now: new Date(clock()), months, timeZone }),
-      ])
+      const [feeBps, rows] = await Promise.all([findFeeBps(db, companyId), listMonths(db, companyId, calendar)])
       return ok({
         feeBps,
-        months: rows.map(({ month, payments, receivedUnits, feeUnits, refundedUnits }) => ({
+        months: rows.map(({ month, payments, receivedUnits, feeUnits, refundedUnits, lostUnits }) => ({
           ...{ month, payments },
           received: formatDecimal(receivedUnits, 6),
           fees: formatDecimal(feeUnits, 6),
           refunded: formatDecimal(refundedUnits, 6),
-          net: formatDecimal(receivedUnits - feeUnits - refundedUnits, 6),
+          losses: formatDecimal(lostUnits, 6),
+          net: formatDecimal(receivedUnits - feeUnits - refundedUnits - lostUnits, 6),
         })),
       })
     },

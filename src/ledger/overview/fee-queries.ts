@@ -1,4 +1,5 @@
 import { type Queryable, sql } from '../../db/db.ts'
+import type { LocalMonth } from '../../http/calendar.ts'
 
 /** What a company earned and paid for in one month of a calendar, in USDC units. */
 export type MonthRow = {
@@ -8,37 +9,41 @@ export type MonthRow = {
   receivedUnits: bigint
   feeUnits: bigint
   refundedUnits: bigint
+  /** Money that left the chain and that the company bears. Negative: it came back. */
+  lostUnits: bigint
 }
 
 /**
- * From the books, newest first, this month and those before it: the price of what was paid, the fee that was kept of
- * it, and what went back out of the company's balance. Months without a booking are left out.
- * `timeZone` says whose calendar it is.
+ * From the books, newest first: the price of what was paid, the fee that was kept of it, what went back out of the
+ * company's balance, and what it lost. Months without a booking are left out.
+ * @param months oldest first, without gaps, until now
  */
-export async function listMonths(
-  q: Queryable,
-  companyId: string,
-  { now, months, timeZone }: { now: Date; months: number; timeZone: string },
-): Promise<MonthRow[]> {
-  type Row = Record<'receivedUnits' | 'feeUnits' | 'refundedUnits', string> & Pick<MonthRow, 'month' | 'payments'>
+export async function listMonths(q: Queryable, companyId: string, months: readonly LocalMonth[]): Promise<MonthRow[]> {
+  type Row = Record<'receivedUnits' | 'feeUnits' | 'refundedUnits' | 'lostUnits', string> & {
+    place: number
+    payments: number
+  }
+  const starts = months.map(({ start }) => start.toISOString())
   const rows = await q.many<Row>(sql`
-    select to_char(j.at at time zone ${timeZone}, 'YYYY-MM') as month,
+    select width_bucket(j.at, ${starts}::timestamptz[]) as place,
       count(distinct j.id) filter (where j.kind = 'payment' and e.account = 'company_payable')::int as payments,
       coalesce(-sum(e.units) filter (where j.kind = 'payment'), 0) as received_units,
       coalesce(-sum(e.units) filter (where e.account = 'fees'), 0) as fee_units,
-      coalesce(sum(e.units) filter (where j.kind in ('refund', 'refund_dropped')), 0) as refunded_units
+      coalesce(sum(e.units) filter (where j.kind in ('refund', 'refund_dropped')), 0) as refunded_units,
+      coalesce(sum(e.units) filter (where j.kind = 'loss_borne'), 0) as lost_units
     from ledger_journals j
     join ledger_entries e on e.company_id = j.company_id and e.journal_id = j.id
       and e.account in ('company_payable', 'fees')
-    cross join (select (date_trunc('month', ${now}::timestamptz at time zone ${timeZone})
-      - make_interval(months => ${months - 1})) at time zone ${timeZone} as at) as first
-    where j.company_id = ${companyId} and j.at >= first.at and j.kind in ('payment', 'refund', 'refund_dropped')
+    where j.company_id = ${companyId} and j.at >= ${starts[0]}::timestamptz
+      and j.kind in ('payment', 'refund', 'refund_dropped', 'loss_borne')
     group by 1 order by 1 desc`)
-  return rows.map(({ receivedUnits, feeUnits, refundedUnits, ...row }) => ({
-    ...row,
+  return rows.map(({ place, payments, receivedUnits, feeUnits, refundedUnits, lostUnits }) => ({
+    month: months[place - 1]?.month ?? '',
+    payments,
     receivedUnits: BigInt(receivedUnits),
     feeUnits: BigInt(feeUnits),
     refundedUnits: BigInt(refundedUnits),
+    lostUnits: BigInt(lostUnits),
   }))
 }
 

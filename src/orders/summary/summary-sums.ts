@@ -1,5 +1,5 @@
+import type { LocalDay } from '../../http/calendar.ts'
 import type { Fiat } from '../../kernel/money.ts'
-import type { LocalDay } from './summary-days.ts'
 import type { RefundsRow, SalesRow } from './summary-queries.ts'
 
 export type DaySum = {

@@ -6,7 +6,7 @@ import { Loaded, Money, Panel } from '../../kit/parts.tsx'
 import { useLang, useTexts } from '../../texts/lang.ts'
 import { feeTexts } from './fee-texts.ts'
 
-/** Month by month: what was sold, what the operator kept, what went back, what is left. */
+/** Month by month: what was sold, what the operator kept, what went back, what was lost, what is left. */
 export function Fees() {
   const t = useTexts(feeTexts)
   const lang = useLang()
@@ -47,6 +47,16 @@ export function Fees() {
                 width: 'hidden sm:table-cell',
                 cell: ({ refunded }) => <Money amount={refunded} asset="USDC" />,
               },
+              ...(months.some(({ losses }) => Number(losses) !== 0)
+                ? [
+                    {
+                      head: t.losses,
+                      isNumber: true,
+                      width: 'hidden sm:table-cell',
+                      cell: ({ losses }: { losses: string }) => <Money amount={losses} asset="USDC" />,
+                    },
+                  ]
+                : []),
               {
                 head: t.net,
                 isNumber: true,
