@@ -185,6 +185,7 @@ test('orders are created, listed, shown, paid and refunded', async () => {
   const { code } = made
   const listed = await json<OrderFacts[]>(['orders', 'list', '--status', 'INITIAL', '--limit', '5'])
   assert.ok(listed.some((order) => order.code === code && order.alias === 'CLI-1'))
+  assert.deepEqual(await json(['orders', 'list', '--till', 'TILL-9']), [])
   for (const named of ['CLI-1', made.order.shortCode.toLowerCase()])
     assert.equal((await json<OrderFacts>(['orders', 'show', named])).code, code, named)
   assert.equal((await json<OrderFacts>(['orders', 'pay', code])).status, 'PAID')

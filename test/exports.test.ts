@@ -168,6 +168,26 @@ test('the filters of the list select, both paths answer, and another company see
   assert.deepEqual(await codes('?search=A-1'), [first.code])
   assert.deepEqual(await codes(`?from=${second.createdAt}`), [second.code])
   assert.deepEqual(await codes(`?to=2020-01-01T00:00:00Z`), [])
+  await host.db.run(sql`
+    insert into collectors (id, company_id, sales_point_id, identifier)
+    select ${newId()}, company_id, sales_point_id, 'TILL-2' from collectors where id = ${shop.collectorId}`)
+  const third = await create({ merchantIdentifier: 'TILL-2' }, shop)
+  await host.db.run(sql`update collectors set identifier = 'BAR' where id = ${shop.collectorId}`)
+  const fourth = await create({ merchantIdentifier: 'BAR' }, shop)
+  const listed = async (query: string) =>
+    (await host.call<{ orders: { code: string }[]; total: number }>('GET', query, { as: shop })).data
+  for (const [till, expected] of [
+    ['TILL-2', [third.code]],
+    // as the orders have it; the id finds what the till sold under both names
+    ['TILL-1', [second.code, first.code]],
+    [shop.collectorId, [fourth.code, second.code, first.code]],
+    ['TILL-9', []],
+  ] as const) {
+    assert.deepEqual(await codes(`?merchantIdentifier=${till}`), expected)
+    const { orders, total } = await listed(`?merchantIdentifier=${till}`)
+    assert.deepEqual([orders.map(({ code }) => code), total], [expected, expected.length])
+  }
+  assert.deepEqual(await csvOf(`?merchantIdentifier=${shop.collectorId}`, await host.createMerchant()), [])
   assert.equal((await download('?status=NEW', shop)).status, 422)
   // a leap second is well written, but no moment of any order
   for (const path of ['from', 'to'])
@@ -271,7 +291,7 @@ test('a CSV that broke off goes on behind its last whole row, with every order o
 
 const ALL = {
   ...{ statuses: [], search: null, managerEmail: null, companyId: null, from: null, to: null },
-  ...{ paymentChannel: null, linksOnly: false },
+  ...{ paymentChannel: null, till: null, linksOnly: false },
 }
 const LAST_ID = 'f'.repeat(24)
 

@@ -270,6 +270,31 @@ test('an order of a deactivated till or a changed company is never made from an 
   assert.equal((await create({ amount: 5 }, shop)).error.code, 'UNKNOWN_MERCHANT_IDENTIFIER')
 })
 
+test('sorted by toAmount, amounts of several currencies stand in the order of their worth', async () => {
+  const shop = await host.createMerchant()
+  for (const [amount, fromAsset] of [
+    [50, 'EUR'],
+    [5000, 'XPF'],
+    [45, 'GBP'],
+  ] as const)
+    await create({ amount, fromAsset }, shop)
+  const read = async (sort: string): Promise<number[]> => {
+    const amounts: number[] = []
+    let cursor = ''
+    do {
+      const path = `?limit=1&sort=${sort}${cursor}`
+      type Page = { orders: OrderData[]; nextCursor: string | null }
+      const { data } = await host.call<Page>('GET', path, { as: shop })
+      amounts.push(...data.orders.map(({ toAmount }) => Number(toAmount)))
+      cursor = data.nextCursor === null ? '' : `&cursor=${data.nextCursor}`
+    } while (cursor !== '')
+    return amounts
+  }
+  const up = await read('toAmount')
+  assert.deepEqual([up.length, up], [3, up.toSorted((one, other) => one - other)])
+  assert.deepEqual(await read('-toAmount'), up.toReversed())
+})
+
 test('pages and cursors show every order exactly once while others arrive', async () => {
   const shop = await host.createMerchant()
   await Promise.all(Array.from({ length: 45 }, (_, index) => create({ amount: index + 1 }, shop)))
@@ -289,7 +314,7 @@ test('pages and cursors show every order exactly once while others arrive', asyn
     } while (cursor !== null)
     return codes
   }
-  for (const sort of ['-createdAt', 'createdAt', 'fromAmount', '-fromAmount']) {
+  for (const sort of ['-createdAt', 'createdAt', 'fromAmount', '-fromAmount', 'toAmount', '-toAmount']) {
     const codes = await collect(sort)
     assert.equal(codes.length, 45)
     assert.equal(new Set(codes).size, 45)

@@ -160,6 +160,7 @@ export const exportOrders: Command = {
   arity: [1, 1],
   flags: {
     status: { type: 'string', value: 'PAID,REFUNDED', description: 'only these states' },
+    till: { type: 'string', value: 'TILL-1', description: 'only this till (merchantIdentifier)' },
     from: { type: 'string', value: 'TIME', description: 'created at this time or later (ISO 8601)' },
     to: { type: 'string', value: 'TIME', description: 'created at this time or before' },
     headers: { type: 'string', value: 'en', description: 'titles in en, fr, de, es or it; default: the API’s names' },
@@ -177,6 +178,8 @@ export const exportOrders: Command = {
       const value = textOf(flags, name)
       if (value !== undefined) url.searchParams.set(name, value)
     }
+    const till = textOf(flags, 'till')
+    if (till !== undefined) url.searchParams.set('merchantIdentifier', till)
     const part = `${file}.part`
     const progress = new Progress(format === 'csv')
     try {

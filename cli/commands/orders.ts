@@ -90,6 +90,7 @@ const list: Command = {
   summary: 'List orders, newest first',
   flags: {
     status: { type: 'string', value: 'PAID,REFUNDED', description: 'only these states' },
+    till: { type: 'string', value: 'TILL-1', description: 'only this till (merchantIdentifier)' },
     limit: { type: 'string', value: '20', description: 'at most so many' },
   },
   async run({ flags, show, isJson }) {
@@ -97,7 +98,12 @@ const list: Command = {
     const status = statesOf(flags)
     const limit = numberOf(flags, 'limit', 20)
     if (limit < 1) throw new UsageError('--limit must be at least 1.')
-    const filter = { limit: Math.min(limit, 100), ...(status ? { status } : {}) }
+    const till = textOf(flags, 'till')
+    const filter = {
+      limit: Math.min(limit, 100),
+      ...(status ? { status } : {}),
+      ...(till ? { merchantIdentifier: till } : {}),
+    }
     const orders = await client.orders.list(filter).take(limit)
     if (isJson) return show(orders, '')
     show(orders, orders.length === 0 ? 'There are no such orders.' : orders.map(line))

@@ -107,12 +107,14 @@ export interface Operations {
       to?: string
       /** Payment channel. */
       paymentChannel?: string
+      /** One till: its identifier as the orders have it, or its id, which also finds those of earlier names. */
+      merchantIdentifier?: string
       /** Number of the page, from 1. */
       page?: number
       /** How many at most. */
       limit?: number
-      /** Order of the list; a minus means descending. */
-      sort?: "-createdAt" | "createdAt" | "-fromAmount" | "fromAmount"
+      /** By fromAmount, 100 of any currency are equal; toAmount puts all of them in order of their worth. */
+      sort?: "-createdAt" | "createdAt" | "-fromAmount" | "fromAmount" | "-toAmount" | "toAmount"
       /** `nextCursor` of the previous answer; no depth limit. */
       cursor?: string
     }
@@ -146,6 +148,8 @@ export interface Operations {
       to?: string
       /** Payment channel. */
       paymentChannel?: string
+      /** One till: its identifier as the orders have it, or its id, which also finds those of earlier names. */
+      merchantIdentifier?: string
       /** How many at most. */
       limit?: number
       /** `Comptoir-Next-Cursor` of the answer before. */
@@ -199,6 +203,8 @@ export interface Operations {
       to?: string
       /** Payment channel. */
       paymentChannel?: string
+      /** One till: its identifier as the orders have it, or its id, which also finds those of earlier names. */
+      merchantIdentifier?: string
       /** Format of the answer. */
       format?: "csv" | "xlsx"
       /** Titles of the columns in this language; without it, the names of the API. */
@@ -4876,10 +4882,10 @@ export const OPERATIONS = {
   getOrderByReference: { method: 'GET', path: '/api/next/confirm_conversion/status/order/{reference}', query: [], keyed: false, json: true },
   cancelOrder: { method: 'POST', path: '/api/next/confirm_conversion/cancel/{code}', query: [], keyed: true, json: true },
   expireOrder: { method: 'POST', path: '/api/next/confirm_conversion/expire/{code}', query: [], keyed: true, json: true },
-  listOrders: { method: 'GET', path: '/api/next/confirm_conversion', query: ['status', 'search', 'managerEmail', 'companyId', 'from', 'to', 'paymentChannel', 'page', 'limit', 'sort', 'cursor'], keyed: false, json: true },
-  listPaymentLinks: { method: 'GET', path: '/api/next/confirm_conversion/links', query: ['status', 'search', 'managerEmail', 'companyId', 'from', 'to', 'paymentChannel', 'limit', 'cursor'], keyed: false, json: true },
+  listOrders: { method: 'GET', path: '/api/next/confirm_conversion', query: ['status', 'search', 'managerEmail', 'companyId', 'from', 'to', 'paymentChannel', 'merchantIdentifier', 'page', 'limit', 'sort', 'cursor'], keyed: false, json: true },
+  listPaymentLinks: { method: 'GET', path: '/api/next/confirm_conversion/links', query: ['status', 'search', 'managerEmail', 'companyId', 'from', 'to', 'paymentChannel', 'merchantIdentifier', 'limit', 'cursor'], keyed: false, json: true },
   getOrderStory: { method: 'GET', path: '/api/next/confirm_conversion/story/{code}', query: [], keyed: false, json: true },
-  downloadOrders: { method: 'GET', path: '/api/next/confirm_conversion/download', query: ['status', 'search', 'managerEmail', 'companyId', 'from', 'to', 'paymentChannel', 'format', 'headers', 'bom', 'after', 'sort'], keyed: false, json: false },
+  downloadOrders: { method: 'GET', path: '/api/next/confirm_conversion/download', query: ['status', 'search', 'managerEmail', 'companyId', 'from', 'to', 'paymentChannel', 'merchantIdentifier', 'format', 'headers', 'bom', 'after', 'sort'], keyed: false, json: false },
   acceptOrder: { method: 'POST', path: '/api/next/confirm_conversion/accept/{code}', query: [], keyed: true, json: true },
   confirmOrder: { method: 'POST', path: '/api/next/confirm_conversion/confirm/{code}', query: [], keyed: true, json: true },
   nameTransaction: { method: 'POST', path: '/api/next/confirm_conversion/transaction/{code}', query: [], keyed: true, json: true },

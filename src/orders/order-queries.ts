@@ -225,6 +225,8 @@ export type OrderFilter = {
   from: Date | null
   to: Date | null
   paymentChannel: string | null
+  /** Its identifier at the time of the order, or its id. */
+  till: string | null
   linksOnly: boolean
 }
 
@@ -250,28 +252,39 @@ export function filterSql(scope: OrderScope, filter: OrderFilter): Sql {
   if (filter.from !== null) parts.push(sql`created_at >= ${filter.from}`)
   if (filter.to !== null) parts.push(sql`created_at <= ${filter.to}`)
   if (filter.paymentChannel !== null) parts.push(sql`payment_channel = ${filter.paymentChannel}`)
+  if (filter.till !== null) parts.push(sql`(collector_id = ${filter.till} or merchant_identifier = ${filter.till})`)
   if (filter.linksOnly) parts.push(sql`alias is not null`)
   return joinSql(parts, ' and ')
 }
 
-export type OrderSort = '-createdAt' | 'createdAt' | '-fromAmount' | 'fromAmount'
+export type OrderSort = '-createdAt' | 'createdAt' | '-fromAmount' | 'fromAmount' | '-toAmount' | 'toAmount'
 
 /** Where the previous page ended: the order’s id, and for amounts its units with 6 digits. */
 export type OrderPosition = { id: string; amount: string | null }
 
 const AMOUNT = sql`(from_units * case when from_asset = 'XPF' then 1000000 else 10000 end)`
 
-const SORTS: Record<OrderSort, { order: Sql; after: (position: OrderPosition) => Sql }> = {
+type Sort = { order: Sql; after: (position: OrderPosition) => Sql }
+
+const byAmount = (amount: Sql): { down: Sort; up: Sort } => ({
+  down: {
+    order: sql`${amount} desc, id desc`,
+    after: ({ id, amount: last }) => sql`(${amount}, id) < (${last}::numeric, ${id})`,
+  },
+  up: {
+    order: sql`${amount} asc, id asc`,
+    after: ({ id, amount: last }) => sql`(${amount}, id) > (${last}::numeric, ${id})`,
+  },
+})
+
+const [FROM, TO] = [byAmount(AMOUNT), byAmount(sql`to_units`)]
+const SORTS: Record<OrderSort, Sort> = {
   '-createdAt': { order: sql`id desc`, after: ({ id }) => sql`id < ${id}` },
   createdAt: { order: sql`id asc`, after: ({ id }) => sql`id > ${id}` },
-  '-fromAmount': {
-    order: sql`${AMOUNT} desc, id desc`,
-    after: ({ id, amount }) => sql`(${AMOUNT}, id) < (${amount}::numeric, ${id})`,
-  },
-  fromAmount: {
-    order: sql`${AMOUNT} asc, id asc`,
-    after: ({ id, amount }) => sql`(${AMOUNT}, id) > (${amount}::numeric, ${id})`,
-  },
+  '-fromAmount': FROM.down,
+  fromAmount: FROM.up,
+  '-toAmount': TO.down,
+  toAmount: TO.up,
 }
 
 export async function listOrders(
@@ -296,9 +309,9 @@ export async function countOrders(q: Queryable, scope: OrderScope, filter: Order
   return Number(total)
 }
 
-export const positionOf = (order: Order): OrderPosition => ({
-  id: order.id,
-  amount: (order.from.units * (order.from.asset === 'XPF' ? 1_000_000n : 10_000n)).toString(),
-})
+export const positionOf = ({ id, from, to }: Order, sort: OrderSort): OrderPosition => {
+  const fromUnits = from.units * (from.asset === 'XPF' ? 1_000_000n : 10_000n)
+  return { id, amount: (sort.endsWith('toAmount') ? to.units : fromUnits).toString() }
+}
 
 export const rateText = (rate: bigint): string => formatDecimal(rate, RATE_EXPONENT)

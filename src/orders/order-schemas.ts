@@ -132,6 +132,13 @@ export const FilterQuery = {
     Type.String({ format: 'date-time', description: 'createdAt at or before. A date alone: its end, UTC.' }),
   ),
   paymentChannel: Type.Optional(Type.String({ maxLength: 40 })),
+  merchantIdentifier: Type.Optional(
+    Type.String({
+      maxLength: 100,
+      description:
+        'One till: its identifier as the orders have it, or its id, which also finds those of earlier names.',
+    }),
+  ),
 }
 
 export const ListQuery = Type.Object({
@@ -139,7 +146,11 @@ export const ListQuery = Type.Object({
   page: Integer({ minimum: 1, maximum: 1_000_000, default: 1 }),
   limit: Integer({ minimum: 1, maximum: 100, default: 20 }),
   sort: Type.Optional(
-    Type.String({ enum: ['-createdAt', 'createdAt', '-fromAmount', 'fromAmount'], default: '-createdAt' }),
+    Type.String({
+      enum: ['-createdAt', 'createdAt', '-fromAmount', 'fromAmount', '-toAmount', 'toAmount'],
+      default: '-createdAt',
+      description: 'By fromAmount, 100 of any currency are equal; toAmount puts all of them in order of their worth.',
+    }),
   ),
   cursor: Type.Optional(
     Type.String({ maxLength: 200, description: '`nextCursor` of the previous answer; no depth limit.' }),

@@ -132,7 +132,7 @@ export function scopeOf(actor: Actor): queries.OrderScope {
 
 export type FilterInput = Pick<
   ListQuery,
-  'status' | 'search' | 'managerEmail' | 'companyId' | 'from' | 'to' | 'paymentChannel'
+  'status' | 'search' | 'managerEmail' | 'companyId' | 'from' | 'to' | 'paymentChannel' | 'merchantIdentifier'
 >
 
 export function filterOf(actor: Actor, query: FilterInput, linksOnly = false): queries.OrderFilter {
@@ -156,6 +156,7 @@ export function filterOf(actor: Actor, query: FilterInput, linksOnly = false): q
     from: query.from === undefined ? null : new Date(query.from),
     to: query.to === undefined ? null : new Date(query.to),
     paymentChannel: query.paymentChannel ?? null,
+    till: query.merchantIdentifier ?? null,
     linksOnly,
   }
 }
@@ -195,7 +196,7 @@ export async function listOrders({ reads, config }: ListDeps, actor: Actor, quer
   )
   const shown = rows.slice(0, limit)
   const last = shown.at(-1)
-  const nextCursor = rows.length > limit && last ? writeCursor({ sort, ...queries.positionOf(last) }) : null
+  const nextCursor = rows.length > limit && last ? writeCursor({ sort, ...queries.positionOf(last, sort) }) : null
   return { orders: shown.map((order) => viewOrder(order, config.payUrl)), total, page, limit, nextCursor }
 }
 
@@ -212,6 +213,6 @@ export async function listLinks(
   const rows = await reads.read((q) => queries.listOrders(q, scopeOf(actor), filterOf(actor, query, true), page))
   const shown = rows.slice(0, limit)
   const last = shown.at(-1)
-  const nextCursor = rows.length > limit && last ? writeCursor({ sort, ...queries.positionOf(last) }) : null
+  const nextCursor = rows.length > limit && last ? writeCursor({ sort, ...queries.positionOf(last, sort) }) : null
   return { orders: shown.map((order) => viewOrder(order, config.payUrl)), nextCursor }
 }

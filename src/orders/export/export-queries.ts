@@ -17,7 +17,7 @@ export async function findExportBounds(
 
 const NO_FILTER: OrderFilter = {
   ...{ statuses: [], search: null, managerEmail: null, companyId: null, from: null, to: null },
-  ...{ paymentChannel: null, linksOnly: false },
+  ...{ paymentChannel: null, till: null, linksOnly: false },
 }
 
 /** An order, by primary key. */

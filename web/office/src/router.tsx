@@ -75,7 +75,17 @@ const home = createRoute({
 const orders = createRoute({
   getParentRoute: () => inside,
   path: 'orders',
-  validateSearch: readWords('status', 'search', 'from', 'to', 'paymentChannel', 'sort', 'managerEmail', 'columns'),
+  validateSearch: readWords(
+    'status',
+    'search',
+    'from',
+    'to',
+    'paymentChannel',
+    'till',
+    'sort',
+    'managerEmail',
+    'columns',
+  ),
   component: lazyRouteComponent(() => import('./screens/orders/OrderList.tsx'), 'OrderList'),
 })
 const newOrder = createRoute({

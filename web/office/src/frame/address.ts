@@ -8,6 +8,7 @@ export type Address = {
   from?: string | undefined
   to?: string | undefined
   paymentChannel?: string | undefined
+  till?: string | undefined
   sort?: string | undefined
   managerEmail?: string | undefined
   columns?: string | undefined

@@ -42,7 +42,7 @@ export function CompanyPicker() {
 
 /** Another company's list starts at its beginning, without the filters of the one before. */
 const NONE = {
-  ...{ status: undefined, search: undefined, delivery: undefined },
+  ...{ status: undefined, search: undefined, delivery: undefined, till: undefined },
   ...{ address: undefined, check: undefined, page: undefined },
 }
 

@@ -1,5 +1,6 @@
-import { useSession } from '../../api/session.ts'
-import { isOperator } from '../../frame/company.tsx'
+import { useWhole } from '../../api/hooks.ts'
+import { useCan, useSession } from '../../api/session.ts'
+import { isOperator, useCompanyId, useCompanyQuery } from '../../frame/company.tsx'
 import { Field, Select } from '../../kit/fields.tsx'
 import { useCore, useTexts } from '../../texts/lang.ts'
 import { texts } from './texts.ts'
@@ -12,7 +13,9 @@ export function Filters({ search, go, onClear }: Props) {
   const t = useTexts(texts)
   const core = useCore()
   const { user } = useSession()
-  const set = [search.from, search.to, search.paymentChannel, search.sort, search.managerEmail].filter(Boolean).length
+  const set = [search.from, search.to, search.paymentChannel, search.till, search.sort, search.managerEmail].filter(
+    Boolean,
+  ).length
   const put = (name: keyof OrderSearch) => (event: { target: { value: string } }) =>
     go({ [name]: event.target.value || undefined, page: undefined })
   return (
@@ -42,6 +45,7 @@ export function Filters({ search, go, onClear }: Props) {
           onChange={put('paymentChannel')}
           options={[['', core.all], ...Object.entries(core.channels)]}
         />
+        <TillChoice till={search.till} onChange={put('till')} />
         <Select
           label={t.sort}
           value={search.sort ?? ''}
@@ -51,6 +55,8 @@ export function Filters({ search, go, onClear }: Props) {
             ['createdAt', t.oldest],
             ['-fromAmount', t.largest],
             ['fromAmount', t.smallest],
+            ['-toAmount', t.mostUsdc],
+            ['toAmount', t.leastUsdc],
           ]}
         />
         {isOperator(user.role) && (
@@ -61,5 +67,31 @@ export function Filters({ search, go, onClear }: Props) {
         </button>
       </div>
     </details>
+  )
+}
+
+type TillProps = { till: string | undefined; onChange(event: { target: { value: string } }): void }
+
+/** Where one company is in sight and has more than one till. */
+function TillChoice({ till, onChange }: TillProps) {
+  const t = useTexts(texts)
+  const core = useCore()
+  const can = useCan()
+  const companyId = useCompanyId()
+  const enabled = can('tills.read') && companyId !== null
+  const { data } = useWhole('GET /api/next/collectors/list', useCompanyQuery(), { enabled })
+  const tills = enabled ? (data?.collectors ?? []) : []
+  if (tills.length < 2 && till === undefined) return null
+  return (
+    <Select
+      label={t.till}
+      value={till ?? ''}
+      onChange={onChange}
+      options={[
+        ['', core.all],
+        ...tills.map(({ _id, identifier }) => [_id, identifier] as const),
+        ...(till === undefined || tills.some(({ _id }) => _id === till) ? [] : [[till, till] as const]),
+      ]}
+    />
   )
 }

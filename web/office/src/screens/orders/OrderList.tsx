@@ -117,6 +117,7 @@ const EMPTY: OrderSearch = {
   from: undefined,
   to: undefined,
   paymentChannel: undefined,
+  till: undefined,
   sort: undefined,
   managerEmail: undefined,
   columns: undefined,

@@ -16,6 +16,7 @@ export type OrderSearch = {
   from?: string | undefined
   to?: string | undefined
   paymentChannel?: string | undefined
+  till?: string | undefined
   sort?: string | undefined
   managerEmail?: string | undefined
   columns?: string | undefined
@@ -28,8 +29,9 @@ export const dayStart = (day: string | undefined): string | undefined =>
 export const dayEnd = (day: string | undefined): string | undefined =>
   day && !Number.isNaN(Date.parse(`${day}T00:00`)) ? new Date(`${day}T23:59:59.999`).toISOString() : undefined
 
-export const toQuery = ({ status, from, to, page: _page, columns: _columns, sort, ...rest }: OrderSearch) => ({
+export const toQuery = ({ status, from, to, page: _page, columns: _columns, sort, till, ...rest }: OrderSearch) => ({
   ...rest,
+  ...(till ? { merchantIdentifier: till } : {}),
   ...(status ? { status: [status] } : {}),
   ...(dayStart(from) ? { from: dayStart(from) } : {}),
   ...(dayEnd(to) ? { to: dayEnd(to) } : {}),
