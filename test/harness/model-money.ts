@@ -4,13 +4,14 @@ import { sql } from '../../src/db/db.ts'
 import { AppError } from '../../src/kernel/errors.ts'
 import { describeDifference } from '../../src/ledger/ledger-verify.ts'
 import { listDifferences } from '../../src/ledger/ledger-verify-queries.ts'
-import { findSettlement } from '../../src/ledger/settlements/settlement-queries.ts'
+import { findSettlement, listSettlements } from '../../src/ledger/settlements/settlement-queries.ts'
 import {
   approveSettlement,
   cancelSettlement,
   createSettlement,
   settlePaid,
 } from '../../src/ledger/settlements/settlement-service.ts'
+import { readSettlementStatement } from '../../src/ledger/settlements/settlement-statement.ts'
 import type { Order } from '../../src/orders/order.ts'
 import { expireOrders } from '../../src/orders/order-jobs.ts'
 import { findOrderByCode } from '../../src/orders/order-queries.ts'
@@ -260,8 +261,34 @@ async function finishRefund(walk: Walk, { who, kind }: MoneyStep): Promise<void>
   if (record) await noteDecision(walk, who, record, -refund.units)
 }
 
+const unitsOf = (text: string): bigint => BigInt(text.replace('.', ''))
+const sumOf = (texts: readonly (string | null)[]): bigint =>
+  texts.reduce((total, text) => total + unitsOf(text ?? ''), 0n)
+
+/** A new settlement's statement adds up, and with those before it names each booking of the balance exactly once. */
+async function checkStatements({ world, merchant: { companyId } }: Walk, made: string): Promise<void> {
+  const { db } = world.host
+  const live = await listSettlements(db, { companyIds: [companyId], status: null, limit: 100, offset: 0 })
+  const named: string[] = []
+  for (const settlement of live.filter(({ status }) => status !== 'cancelled')) {
+    const { summary, lines } = await readSettlementStatement(db, settlement, { after: null, limit: 500 })
+    const { carriedOver, payments, refunds, losses, owed, ownAccounts, undecided, reserve, amount } = summary
+    assert.equal(sumOf([carriedOver, ...lines.map((line) => line.amount)]), unitsOf(owed), 'its lines')
+    assert.equal(sumOf([carriedOver, payments.net, refunds.amount, losses]), unitsOf(owed), 'its parts')
+    assert.equal(sumOf([owed, ownAccounts, undecided, reserve]), unitsOf(amount), 'what leaves')
+    named.push(...lines.map(({ journalId }) => journalId))
+  }
+  const booked = await db.many<{ id: string }>(sql`
+    select distinct journal_id as id from ledger_entries e join ledger_journals j
+      on j.company_id = e.company_id and j.id = e.journal_id
+    where e.company_id = ${companyId} and e.account = 'company_payable' and j.kind not like 'settlement%'`)
+  assert.deepEqual(named.toSorted(), booked.map(({ id }) => id).toSorted(), `bookings named until ${made}`)
+}
+
 async function settle(walk: Walk, { kind }: MoneyStep): Promise<void> {
-  const { settlements, host } = walk.world
+  const { settlements, host, clock } = walk.world
+  // two settlements are never of one millisecond
+  clock.nowMs += 1
   const context = contextFor({ ...actorOf(walk.merchant), role: 'SuperAdmin' })
   const { companyId } = walk.merchant
   let made = ''
@@ -269,6 +296,7 @@ async function settle(walk: Walk, { kind }: MoneyStep): Promise<void> {
     made = (await createSettlement(settlements, context, { companyId }))._id
   })
   if (refused !== null) return assert.equal(refused, 'OBJECT_CONFLICT')
+  await checkStatements(walk, made)
   if (kind === 'settlementCancelled') return void (await cancelSettlement(settlements, context, made))
   await approveSettlement(settlements, context, made)
   const settlement = await findSettlement(host.db, made)
@@ -338,6 +366,9 @@ export async function walk(world: ModelWorld, sequence: readonly MoneyStep[]): P
     await take(state, step)
     await checkMoney(state)
   }
+  // once more, so that a statement tells of each booking
+  await settle(state, { who: 0, kind: 'settlement' })
+  await checkMoney(state)
   await db.run(sql`
     update orders set expires_at = now() + interval '100 years'
     where company_id = ${merchant.companyId} and status in ('INITIAL', 'PENDING', 'AWAITING')`)
