@@ -3,6 +3,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import type { SeenReport } from '../src/channels/channel.ts'
 import { gatepay } from '../src/channels/gatepay/adapter.ts'
+import { reportOf } from '../src/channels/gatepay/status-map.ts'
 import { ProviderRefusal, ProviderTrouble } from '../src/channels/provider-errors.ts'
 import { CallbackRefused } from '../src/kernel/callback.ts'
 import { type ChannelDesk, openChannelDesk } from './harness/channel-desk.ts'
@@ -48,6 +49,19 @@ test('a payment is created, waits, is paid, and its callback is verified', async
     const attempts = (await (await fetch(`${desk.url}/callbacks`)).json()) as { acknowledged: boolean; body: string }[]
     return attempts.some(({ body, acknowledged }) => acknowledged && body.includes(request.merchantReference))
   })
+})
+
+test('what is missing of a price may have more digits than USDC: the order is paid less that, never unknown', () => {
+  const paid = (underpaidAmount: string) => {
+    const data = { currency: 'USDC', orderAmount: '12.345678', underpaidAmount }
+    const report = reportOf('PAID', data, { providerReference: '1', closedStatuses: [] })
+    return report.outcome === 'seen' ? report.final : report.providerStatus
+  }
+  assert.equal(paid('0'), 12_345_678n)
+  assert.equal(paid('0.00000031'), 12_345_677n)
+  assert.equal(paid('2.345678000000000001'), 9_999_999n)
+  assert.equal(paid('12.34567800'), 0n)
+  for (const wrong of ['12.345679', '-1', 'little']) assert.equal(paid(wrong), 'PAID: underpaid')
 })
 
 test('a callback with a changed byte, or six minutes later, is refused', async () => {

@@ -1,5 +1,5 @@
 import { ownAt, textAt } from '../../kernel/json.ts'
-import { parseDecimal, proportion } from '../../kernel/money.ts'
+import { EXPONENTS, parseDecimal, proportion } from '../../kernel/money.ts'
 import { type PaymentReport, paidReport, type SeenReport } from '../channel.ts'
 import { filledAt } from './api.ts'
 
@@ -42,10 +42,14 @@ function arrived(data: unknown, price: bigint): bigint {
   return asked === 0n ? 0n : proportion(price, came, asked)
 }
 
-/** The price, less what Gate says was not paid of it; undefined when it says something that cannot be true. */
+/**
+ * The price, less what Gate says was not paid of it; undefined when it says something that cannot be true. Of another
+ * coin the rest may have more digits than USDC: the last one is rounded up, so that no more counts than came.
+ */
 function received(data: unknown, price: bigint): bigint | undefined {
-  const missing = filledAt(data, 'underpaidAmount')
-  const units = missing === null ? 0n : usdc(missing)
+  const missing = parseDecimal(filledAt(data, 'underpaidAmount') ?? '0', COIN_EXPONENT)
+  const unit = 10n ** BigInt(COIN_EXPONENT - EXPONENTS.USDC)
+  const units = missing === undefined ? undefined : (missing + unit - 1n) / unit
   return units === undefined || units > price ? undefined : price - units
 }
 
