@@ -4,13 +4,15 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { brotliDecompressSync } from 'node:zlib'
 import { sql, type Tx } from '../src/db/db.ts'
-import { monthsBefore } from '../src/http/calendar.ts'
+import { daysBefore, monthsBefore } from '../src/http/calendar.ts'
 import { DAY } from '../src/kernel/clock.ts'
-import { newId } from '../src/kernel/ids.ts'
+import { firstIdAt, newId } from '../src/kernel/ids.ts'
 import { LANGS } from '../src/kernel/lang.ts'
 import { bookPayment } from '../src/ledger/ledger-service.ts'
 import { listMonths } from '../src/ledger/overview/fee-queries.ts'
 import { waitingNotice } from '../src/mail/notices.ts'
+import { listSales } from '../src/orders/summary/summary-queries.ts'
+import { sumDays } from '../src/orders/summary/summary-sums.ts'
 import { mailWaiting, type WaitingMail } from '../src/orders/summary/waiting-mails.ts'
 import { type Client, logIn } from './harness/accounts.ts'
 import { HOSTILE, newMerchantOf, type OfficeWorld, openOffice } from './harness/office-world.ts'
@@ -151,6 +153,35 @@ test('a month of sales is one of the calendar that is asked for', async () => {
   assert.deepEqual((await read('CET', 6)).at(-1), '2026-07: 1')
   for (const zone of ['Mars/Olympus', '%2B01:00'])
     assert.equal((await manager.get(`ledger/fees?timeZone=${zone}`)).status, 422, zone)
+})
+
+test('an order that is paid a year after it was made is a sale of the day on which it is paid', async () => {
+  const { db } = world.shop.host
+  const { companyId } = await world.shop.host.createMerchant()
+  const now = Date.now()
+  const [day] = daysBefore(now, 1, 'UTC')
+  assert.ok(day)
+  const add = async (ageDays: number, paidAt: Date): Promise<void> => {
+    const [id, key] = [firstIdAt(now - ageDays * DAY).slice(0, 12) + newId().slice(12), newId()]
+    await db.run(sql`
+      insert into orders (company_id, id, code, short_code, status, from_asset, from_units, to_asset, to_units, rate,
+        quote_id, created_at, updated_at, expires_at, paid_at, paid_units, payment_channel)
+      values (${companyId}, ${id}, ${key}, ${key.slice(-8)}, 'PAID', 'EUR', 5000, 'USDC', 54000000, 1.08, 'q',
+        ${new Date(now - ageDays * DAY)}, now(), now(), ${paidAt}, 54000000, 'crypto')`)
+    const booking = { companyId, causeId: newId(), orderId: id, at: paidAt }
+    const money = { received: 54_000_000n, due: 54_000_000n, feeBps: 0, holder: 'payer_clearing' } as const
+    await db.tx((tx) => bookPayment(tx, booking, money))
+  }
+  await add(1, new Date(now))
+  await add(365, new Date(now))
+  await add(365, new Date(now - 300 * DAY))
+  for (const companyIds of [[companyId], null]) {
+    const scope = { companyIds, collectorIds: null, createdBy: null }
+    const rows = await listSales(db, scope, { firstId: firstIdAt(now - 60 * DAY), starts: [day.start] })
+    const [sum] = sumDays({ sales: rows, refunds: [] }, [day])
+    if (companyIds) assert.deepEqual([sum?.paid, sum?.paidUnits, sum?.sales.get('EUR')], [2, 108_000_000n, 10_000n])
+    else assert.ok((sum?.paid ?? 0) >= 2)
+  }
 })
 
 test('the check of the books says when it was, and what stops payouts', async () => {

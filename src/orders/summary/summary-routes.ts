@@ -48,7 +48,7 @@ const SummarySchema = Type.Object({
 })
 type Summary = Static<typeof SummarySchema>
 
-/** The longest life of an order before it is paid: a link of a month and its grace. */
+/** Nearly every order is paid in this time: a link of a month and its grace. */
 const OLDEST_MS = 60 * DAY
 const USDC_DIGITS = 6
 const decimal = (units: bigint): string => formatDecimal(units, USDC_DIGITS)
