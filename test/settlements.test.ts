@@ -203,6 +203,7 @@ type Statement = {
   summary: Record<'carriedOver' | 'losses' | 'owed' | 'ownAccounts' | 'undecided' | 'reserve' | 'amount', string> & {
     payments: { count: number; gross: string; fees: string; net: string }
     refunds: { count: number; amount: string }
+    takenBack: { count: number; amount: string }
   }
   lines: { kind: string; code: string; alias: string | null; gross: string; fee: string; amount: string }[]
   nextCursor: string | null
@@ -234,7 +235,13 @@ test('a settlement says what it pays for, to the unit, and the next one goes on 
     ],
   )
   assert.deepEqual(rest, {
-    ...{ losses: '0.000000', owed: '156.380000', ownAccounts: '0.000000', undecided: '0.000000' },
+    ...{
+      takenBack: { count: 0, amount: '0.000000' },
+      losses: '0.000000',
+      owed: '156.380000',
+      ownAccounts: '0.000000',
+      undecided: '0.000000',
+    },
     ...{ reserve: '-10.000000', amount: made.amount },
   })
   assert.equal(made.amount, '146.380000')
@@ -276,6 +283,31 @@ test('a settlement says what it pays for, to the unit, and the next one goes on 
 })
 
 const NOT_RECORDED = { ownAccounts: null, undecided: null, reserve: null }
+
+test('a refund that is taken back after the payout that held it stands as such in the next statement', async () => {
+  const shop = automatic
+  const change = (to: boolean) =>
+    shop.host.db.run(sql`
+    update companies set fee_bps = 0, reserve_units = 0, refund_approval = ${to} where id = ${shop.merchant.companyId}`)
+  await change(true)
+  await setTarget(shop, newAddress())
+  const order = await createPaid(shop)
+  await revert(shop, order.code, { amount: '20', address: newAddress() })
+  const refund = await refundReaches(shop, order.orderId, 'needs_approval')
+  const { data: first } = await create(shop, admin)
+  assert.deepEqual((await statementOf(shop, first._id)).summary.refunds, { count: 1, amount: '-20.000000' })
+  await admin.post(`settlements/${first._id}/approve`)
+  await reaches(shop, admin, first._id, 'paid')
+  assert.equal((await admin.post(`refunds/${refund._id}/reject`, { reason: 'not returned' })).status, 200)
+  const { data: next } = await create(shop, admin)
+  const { refunds, takenBack, amount } = (await statementOf(shop, next._id)).summary
+  assert.deepEqual(
+    [refunds, takenBack, amount],
+    [{ count: 0, amount: '0.000000' }, { count: 1, amount: '20.000000' }, next.amount],
+  )
+  await admin.post(`settlements/${next._id}/cancel`)
+  await change(false)
+})
 
 test('a booking under way while a settlement is made belongs to the next, whatever its time', async () => {
   const { db } = manual.host

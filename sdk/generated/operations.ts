@@ -3416,9 +3416,16 @@ export interface Operations {
         }
         /** The refunds of this page. */
         refunds: {
-          /** Without those that were taken back. */
+          /** How many were started. */
           count: number
           /** Refunds out of the company’s balance. In USDC; negative where it lessens the amount. */
+          amount: string
+        }
+        /** Refunds that were rejected or refused, also those that an earlier settlement has as refunds. */
+        takenBack: {
+          /** How many. */
+          count: number
+          /** What came back to the balance. In USDC; negative where it lessens the amount. */
           amount: string
         }
         /** Money that left the chain and that the company bears. In USDC; negative where it lessens the amount. */

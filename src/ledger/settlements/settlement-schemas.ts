@@ -56,9 +56,16 @@ const SummarySchema = Type.Object(
       { description: 'What was paid.' },
     ),
     refunds: Type.Object({
-      count: Type.Integer({ description: 'Without those that were taken back.', examples: [3] }),
-      amount: Signed('Refunds out of the company’s balance.', '-320.000000'),
+      count: Type.Integer({ description: 'How many were started.', examples: [3] }),
+      amount: Signed('Refunds out of the company’s balance.', '-340.000000'),
     }),
+    takenBack: Type.Object(
+      {
+        count: Type.Integer({ description: 'How many.', examples: [1] }),
+        amount: Signed('What came back to the balance.', '20.000000'),
+      },
+      { description: 'Refunds that were rejected or refused, also those that an earlier settlement has as refunds.' },
+    ),
     losses: Signed('Money that left the chain and that the company bears.', '0.000000'),
     owed: Signed('The sum of all above.', '21431.297500'),
     ownAccounts: Nullable(

@@ -44,13 +44,14 @@ const SALE_COLUMNS = sql`created_at, paid_at, payment_channel, paid_units, to_un
 
 /** Ids of bookings sort by time, too: companies one by one, so that each is a stretch of the primary key. */
 const paidSince = (companyIds: OrderScope['companyIds'], firstBookingId: string): Sql => sql`
-  select j.company_id, j.order_id from companies c join ledger_journals j on j.company_id = c.id and j.id >= ${firstBookingId}
+  select j.company_id, j.order_id
+  from companies c join ledger_journals j on j.company_id = c.id and j.id >= ${firstBookingId}
   where (${companyIds === null} or c.id = any(${companyIds ?? []}::text[])) and j.kind = 'payment'`
 
 /**
  * Everything that was sold since, read once, whatever it is then counted for: 100 000 orders make some hundred rows.
- * `firstId` bounds the scan by the primary key: ids sort by time. Of older orders only those are read that the books say
- * were paid since: a person decided late, or the company takes late money for a year.
+ * `firstId` bounds the scan by the primary key: ids sort by time. Of older orders only those are read that were paid
+ * since, as the books say: a person decided late, or the company takes late money for a year.
  */
 export const listSales = (
   q: Queryable,

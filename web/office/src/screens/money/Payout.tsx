@@ -99,7 +99,7 @@ function Lead({ statement: { since, settlement } }: { statement: Statement }) {
 function Sum({ statement: { summary } }: { statement: Statement }) {
   const t = useTexts(statementTexts)
   const lang = useLang()
-  const { payments, refunds } = summary
+  const { payments, refunds, takenBack } = summary
   const money = (amount: string) => <Money amount={amount} asset="USDC" />
   const isSome = (amount: string | null): amount is string => amount !== null && /[1-9]/.test(amount)
   const perhaps = (word: string, amount: string | null): [string, React.ReactNode][] =>
@@ -110,9 +110,8 @@ function Sum({ statement: { summary } }: { statement: Statement }) {
         ...perhaps(t.carriedOver, summary.carriedOver),
         [t.payments(formatCount(lang, payments.count)), money(payments.gross)],
         ...perhaps(t.fees, isSome(payments.fees) ? `-${payments.fees}` : null),
-        ...(refunds.count > 0 || isSome(refunds.amount)
-          ? perhaps(t.refunds(formatCount(lang, refunds.count)), refunds.amount)
-          : []),
+        ...perhaps(t.refunds(formatCount(lang, refunds.count)), refunds.amount),
+        ...perhaps(t.takenBack(formatCount(lang, takenBack.count)), takenBack.amount),
         ...perhaps(t.losses, summary.losses),
         [t.owed, money(summary.owed)],
         ...perhaps(t.ownAccounts, summary.ownAccounts),
