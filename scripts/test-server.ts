@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, readdirSync, rmSync, statfsSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
@@ -28,7 +28,7 @@ function hasRoom(folder: string): boolean {
   }
 }
 
-/** What runs that were killed left in memory. */
+/** What runs that were killed left here. */
 function removeLeftovers(base: string): void {
   for (const name of readdirSync(base).filter((name) => name.startsWith(PREFIX))) {
     const pid = Number(name.slice(PREFIX.length).split('-')[0])
@@ -41,8 +41,8 @@ function removeLeftovers(base: string): void {
 }
 
 /** A new folder of this run, in memory where there is room. */
-export function makeScratch(): string {
-  const base = hasRoom(MEMORY) ? MEMORY : tmpdir()
+export function makeScratch(base = hasRoom(MEMORY) ? MEMORY : tmpdir()): string {
+  mkdirSync(base, { recursive: true })
   removeLeftovers(base)
   return mkdtempSync(join(base, `${PREFIX}${process.pid}-`))
 }

@@ -32,13 +32,15 @@ const scratch = makeScratch()
 const COMPILED = join(scratch, 'compiled')
 /** With fewer files than this, loading everything first costs more than it saves. */
 const WORTH_WARMING = 12
-let warm: Promise<unknown> = Promise.resolve()
+let warm: Promise<void> = Promise.resolve()
+/** Below `node_modules`, where the packages are that stay apart; empty with few files. */
+let programs = ''
 
 async function cleanUp(): Promise<void> {
   endChildren()
   killRunners()
   await (await server?.catch(() => undefined))?.stop()
-  rmSync(scratch, { recursive: true, force: true })
+  for (const folder of [scratch, programs].filter(Boolean)) rmSync(folder, { recursive: true, force: true })
 }
 
 type Request = { names: string[]; files: string[]; options: string[]; record: boolean; named: boolean }
@@ -67,7 +69,7 @@ function jobStep(job: Job, { options, named }: Request, alone: boolean): Step {
     run: async () => {
       const { NODE_TEST_CONTEXT: _, ...inherited } = process.env
       await warm
-      const env = { ...inherited, NODE_COMPILE_CACHE: COMPILED, ...(await server)?.env }
+      const env = { ...inherited, NODE_COMPILE_CACHE: COMPILED, TEST_PROGRAMS: programs, ...(await server)?.env }
       return runJob(job, { env, options, named, alone })
     },
   }
@@ -163,10 +165,22 @@ function record(finished: Finished[]): void {
   writeFileSync(join(ROOT, 'scripts/test-durations.json'), `${JSON.stringify(Object.fromEntries(all), null, 2)}\n`)
 }
 
-function warmUp(): Promise<unknown> {
+async function runScript(...args: string[]): Promise<number | null> {
   const env = { ...process.env, NODE_COMPILE_CACHE: COMPILED }
+  const child = spawn(process.execPath, args, { cwd: ROOT, env, stdio: ['ignore', 'ignore', 'inherit'] })
+  const [code] = (await once(child, 'close')) as [number | null]
+  return code
+}
+
+/** @throws Error when the programs cannot be built */
+async function warmUp(): Promise<void> {
+  programs = makeScratch(join(ROOT, 'node_modules', '.cache'))
   // what it could not load, a test will say better
-  return once(spawn(process.execPath, ['scripts/test-warm.ts'], { cwd: ROOT, env, stdio: 'ignore' }), 'close')
+  const loaded = runScript('scripts/test-warm.ts')
+  const built = await runScript('scripts/test-bundle.ts', programs)
+  if (built !== 0) throw new Error('The programs that tests start could not be built; the lines above say why.')
+  for (const command of ['serve', 'sweep']) await runScript(join(programs, 'main.mjs'), command, '--help')
+  await loaded
 }
 
 async function main(args: string[]): Promise<boolean> {
@@ -177,6 +191,7 @@ async function main(args: string[]): Promise<boolean> {
     server.catch(() => {})
   }
   if (request.files.length >= WORTH_WARMING) warm = warmUp()
+  warm.catch(() => {})
   const finished: Finished[] = []
   const startedAt = Date.now()
   const done = (results: readonly TestResult[]): void => {

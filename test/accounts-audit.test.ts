@@ -8,6 +8,7 @@ import { promisify } from 'node:util'
 import { sql } from '../src/db/db.ts'
 import { Client, logIn, newEmail, PASSWORD, registerManager } from './harness/accounts.ts'
 import { bareEnv } from './harness/bare-env.ts'
+import { MAIN } from './harness/programs.ts'
 import { startTestService, TEST_MASTER_KEY, type TestService } from './harness/service.ts'
 
 let service: TestService
@@ -31,9 +32,8 @@ async function run(...args: string[]): Promise<{ code: number; text: string }> {
     DATABASE_URL: connectionString,
     MASTER_KEY: TEST_MASTER_KEY.toString('base64'),
   }
-  const main = join(import.meta.dirname, '../src/main.ts')
   try {
-    const { stdout, stderr } = await promisify(execFile)(process.execPath, [main, ...args], { env })
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, [MAIN, ...args], { env })
     return { code: 0, text: stdout + stderr }
   } catch (error) {
     const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string }

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { join } from 'node:path'
 import { after, afterEach, before, test } from 'node:test'
 import { promisify } from 'node:util'
 import { HDKey } from '@scure/bip32'
 import { ConfigError, loadConfig } from '../src/config/config.ts'
 import { sql } from '../src/db/db.ts'
 import { bareEnv } from './harness/bare-env.ts'
+import { MAIN } from './harness/programs.ts'
 import { type RpcProxy, startRpcProxy } from './harness/rpc-proxy.ts'
 import { eventually, TEST_MASTER_KEY } from './harness/service.ts'
 import { type OrderStory, openShop, type Payable, type Shop, TEST_XPUB } from './harness/shop.ts'
@@ -217,13 +217,12 @@ test('rescan finds what was missed and counts it by the same path, beside the ru
   const order = await shop.createAwaiting()
   // from the service, which would ask again before a slow process has started; the command asks the chain itself
   await payHidden(order)
-  const main = join(import.meta.dirname, '../src/main.ts')
   const env = {
     ...{ ...bareEnv(), DATABASE_URL: shop.host.db.connectionString },
     ...{ CHAIN_31337_RPC_URL: shop.chain.rpcUrl, CHAIN_31337_USDC: shop.chain.usdcAddress },
     ...{ CHAIN_31337_XPUB: TEST_XPUB, MASTER_KEY: TEST_MASTER_KEY.toString('base64') },
   }
-  const run = (...args: string[]) => promisify(execFile)(process.execPath, [main, 'rescan', ...args], { env })
+  const run = (...args: string[]) => promisify(execFile)(process.execPath, [MAIN, 'rescan', ...args], { env })
   const { stdout } = await run('--chain', '31337', '--from', '0', '--json')
   const { chainId, missed } = JSON.parse(stdout) as { chainId: number; missed: number }
   assert.deepEqual([chainId, missed], [31337, 1])

@@ -3,11 +3,11 @@ import { spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { type Sql, sql } from '../src/db/db.ts'
 import { describeVerdict, verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { bareEnv } from './harness/bare-env.ts'
+import { MAIN } from './harness/programs.ts'
 import { liveDay, randomFrom } from './harness/random-day.ts'
 import { PURSE_UNITS, payoutEnv } from './harness/refunds.ts'
 import { TEST_MASTER_KEY } from './harness/service.ts'
@@ -34,7 +34,7 @@ after(() => shop?.stop())
 /** `ledger verify` as an operator runs it, beside the running service. */
 async function runVerify(): Promise<{ code: number; words: string }> {
   const { connectionString } = shop.host.db.pool.options as { connectionString: string }
-  const child = spawn(process.execPath, [join(import.meta.dirname, '../src/main.ts'), 'ledger', 'verify'], {
+  const child = spawn(process.execPath, [MAIN, 'ledger', 'verify'], {
     cwd: tmpdir(),
     env: {
       ...bareEnv(),

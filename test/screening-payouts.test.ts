@@ -10,6 +10,7 @@ import { localSigner } from '../src/chain/payout/signer.ts'
 import { sql } from '../src/db/db.ts'
 import { describeVerdict, verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { bareEnv } from './harness/bare-env.ts'
+import { MAIN } from './harness/programs.ts'
 import { createPaid, newAddress, type RefundData, refundReaches, revert } from './harness/refunds.ts'
 import { openScreeningWorld, type ScreeningWorld } from './harness/screening-world.ts'
 import { eventually, TEST_MASTER_KEY } from './harness/service.ts'
@@ -136,8 +137,7 @@ async function sweep(...args: string[]): Promise<Ran> {
     CHAIN_31337_REFUND_ADDRESS: localSigner(key ?? '').address,
     CHAIN_31337_WEB3SIGNER_URL: signer.url,
   }
-  const main = join(import.meta.dirname, '../src/main.ts')
-  const ran = promisify(execFile)(process.execPath, [main, 'sweep', ...args, '--json'], { env, timeout: 60_000 })
+  const ran = promisify(execFile)(process.execPath, [MAIN, 'sweep', ...args, '--json'], { env, timeout: 60_000 })
   const { code = 0, stdout, stderr } = await ran.catch((error) => error)
   return { code, text: stdout + stderr, swept: stdout.startsWith('{') ? (JSON.parse(stdout) as Swept) : null }
 }

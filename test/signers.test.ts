@@ -16,6 +16,7 @@ import { sql } from '../src/db/db.ts'
 import { type Client, logInSuperAdmin } from './harness/accounts.ts'
 import { bareEnv } from './harness/bare-env.ts'
 import type { TestChain } from './harness/chain.ts'
+import { MAIN } from './harness/programs.ts'
 import { createPaid, newAddress, refundReaches, revert } from './harness/refunds.ts'
 import { eventually } from './harness/service.ts'
 import { openShop, type Shop } from './harness/shop.ts'
@@ -260,9 +261,8 @@ test('settings of signers that contradict each other are named, and no secret is
 type Doctor = { checks: { name: string; ok: boolean; message: string }[] }
 
 async function doctor(env: Record<string, string>): Promise<Doctor> {
-  const main = join(import.meta.dirname, '../src/main.ts')
   const whole = { ...bareEnv(), DATA_DIR: folder, PORT: '0', ...CHAIN, ...env }
-  const ran = promisify(execFile)(process.execPath, [main, 'doctor', '--json'], { env: whole, timeout: 60_000 })
+  const ran = promisify(execFile)(process.execPath, [MAIN, 'doctor', '--json'], { env: whole, timeout: 60_000 })
   const { stdout } = await ran.catch((error: { stdout: string }) => error)
   return JSON.parse(stdout) as Doctor
 }

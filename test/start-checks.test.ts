@@ -14,6 +14,7 @@ import { logInSuperAdmin, registerManager } from './harness/accounts.ts'
 import { bareEnv } from './harness/bare-env.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { freePort } from './harness/free-port.ts'
+import { MAIN } from './harness/programs.ts'
 import { startTestService, TEST_MASTER_KEY, type TestService } from './harness/service.ts'
 
 let host: TestService
@@ -31,10 +32,9 @@ after(async () => {
 type Ran = { code: number; text: string; stdout: string }
 
 async function run(args: string[], env: Record<string, string>): Promise<Ran> {
-  const main = join(import.meta.dirname, '../src/main.ts')
   const whole = { ...bareEnv(), DATA_DIR: folder, PORT: '0', ...env }
   try {
-    const { stdout, stderr } = await promisify(execFile)(process.execPath, [main, ...args], {
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, [MAIN, ...args], {
       env: whole,
       timeout: 60_000,
     })

@@ -17,6 +17,7 @@ import { parseBatch } from '../src/chain/sweep/sweep-batch-file.ts'
 import { sql } from '../src/db/db.ts'
 import { describeVerdict, verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { bareEnv } from './harness/bare-env.ts'
+import { MAIN } from './harness/programs.ts'
 import { createPaid, newAddress, payoutEnv, refundReaches, revert } from './harness/refunds.ts'
 import { eventually, TEST_MASTER_KEY } from './harness/service.ts'
 import { chainEnv, openShop, type Payable, type Shop } from './harness/shop.ts'
@@ -24,7 +25,6 @@ import { chainEnv, openShop, type Payable, type Shop } from './harness/shop.ts'
 /** A phrase of BIP-39's published test vectors: nothing of worth may ever come to its addresses. */
 const PHRASE = 'legal winner thank year wave sausage worth useful legal winner thank yellow'
 const XPUB = mnemonicToAccount(PHRASE, { path: "m/44'/60'/0'" }).getHdKey().publicExtendedKey
-const MAIN = join(import.meta.dirname, '../src/main.ts')
 
 let shop: Shop
 let folder: string

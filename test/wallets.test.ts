@@ -17,6 +17,7 @@ import { deriveAddress, parseXpub } from '../src/kernel/xpub.ts'
 import { type Client, logIn, logInSuperAdmin, register } from './harness/accounts.ts'
 import { bareEnv } from './harness/bare-env.ts'
 import { newTestXpub } from './harness/chain.ts'
+import { MAIN } from './harness/programs.ts'
 import { createPaid, newAddress, payoutEnv } from './harness/refunds.ts'
 import { eventually, TEST_MASTER_KEY } from './harness/service.ts'
 import { chainEnv, openShop, type Shop, TEST_XPUB } from './harness/shop.ts'
@@ -88,13 +89,12 @@ const reaches = (made: Settlement, isRight: (one: Settlement) => boolean): Promi
   }, isRight)
 
 async function run(args: string[]): Promise<{ code: number; stdout: string; text: string }> {
-  const main = join(import.meta.dirname, '../src/main.ts')
   const env = {
     ...{ ...bareEnv(), DATA_DIR: folder, DATABASE_URL: shop.host.db.connectionString },
     ...{ MASTER_KEY: TEST_MASTER_KEY.toString('base64'), ...chainEnv(shop.chain), ...keys },
   }
   try {
-    const { stdout, stderr } = await promisify(execFile)(process.execPath, [main, 'admin', ...args], { env })
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, [MAIN, 'admin', ...args], { env })
     return { code: 0, stdout, text: stdout + stderr }
   } catch (error) {
     const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string }

@@ -7,9 +7,8 @@ import { findEmbeddedPostgres } from '../../src/db/embedded/embedded.ts'
 import { openVault } from '../../src/kernel/vault.ts'
 import { EVENTS } from '../../src/webhooks/outbox/events.ts'
 import { bareEnv } from './bare-env.ts'
+import { MAIN } from './programs.ts'
 import { insertMerchant, type Merchant, TEST_MASTER_KEY } from './service.ts'
-
-const MAIN = join(import.meta.dirname, '../../src/main.ts')
 
 export type Ended = { code: number | null; out: string; err: string }
 

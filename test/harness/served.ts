@@ -1,9 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
 import { bareEnv } from './bare-env.ts'
-
-const MAIN = join(import.meta.dirname, '../../src/main.ts')
+import { MAIN } from './programs.ts'
 
 export type Served = {
   child: ChildProcess

