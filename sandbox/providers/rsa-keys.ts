@@ -14,6 +14,9 @@ function primeOf(seed: string, label: string): bigint {
   }
 }
 
+/** All keys have this one in common, which no key that protects something may: looking for a prime takes a while. */
+let common: bigint | undefined
+
 /** The number whose product with `value` leaves 1 (extended Euclid). */
 function inverse(value: bigint, modulus: bigint): bigint {
   let [left, right, old, now] = [modulus, value % modulus, 0n, 1n]
@@ -32,7 +35,8 @@ const base64url = (value: bigint): string => {
 
 /** An RSA-2048 key that survives restarts, so that configured credentials stay valid. It protects nothing. */
 export function rsaKeyOf(seed: string): KeyObject {
-  const p = primeOf(seed, 'p')
+  common ??= primeOf('all keys', 'p')
+  const p = common
   const q = primeOf(seed, 'q')
   const d = inverse(EXPONENT, (p - 1n) * (q - 1n))
   const parts = { n: p * q, e: EXPONENT, d, p, q, dp: d % (p - 1n), dq: d % (q - 1n), qi: inverse(q, p) }

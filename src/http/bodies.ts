@@ -18,6 +18,14 @@ const isEmail = (text: string): boolean => EMAIL.test(withAsciiDomain(text))
 /** What names a moment: a leap second is written well (RFC 3339), and no clock of ours has one. */
 const isDateTime = (text: string): boolean => DATE_TIME.validate(text) && !Number.isNaN(Date.parse(text))
 
+const check = (coerceTypes: false | 'array'): Ajv =>
+  addFormats
+    .default(new Ajv({ ...base, coerceTypes }), [...formats])
+    .addFormat('date-time', isDateTime)
+    .addFormat('email', isEmail)
+/** Each schema is compiled once in a process, however many servers it builds. */
+const [strict, coercing] = [check(false), check('array')]
+
 /** Where a text holds what no database text can: NUL, or half of a surrogate pair. Undefined: nowhere. */
 function findUnstorable(value: unknown): string | undefined {
   if (typeof value === 'string') return isStorable(value) ? undefined : ''
@@ -49,12 +57,6 @@ const tooDeep = (): AppError =>
  * query strings and path parameters are text, so there types are coerced.
  */
 export function registerBodies(app: FastifyInstance): void {
-  const check = (coerceTypes: false | 'array'): Ajv =>
-    addFormats
-      .default(new Ajv({ ...base, coerceTypes }), [...formats])
-      .addFormat('date-time', isDateTime)
-      .addFormat('email', isEmail)
-  const [strict, coercing] = [check(false), check('array')]
   registerSchemas(app, (schema, httpPart) => (httpPart === 'body' ? strict : coercing).compile(schema))
   app.removeAllContentTypeParsers()
   const parse = app.getDefaultJsonParser('error', 'error')
