@@ -17,7 +17,7 @@ const SURE_PER_CORE = 2
 /** Nearly all of the last two seconds: the machine does something else, or is slower than the recorded one. */
 const FULL = 0.97
 /** Less than this of the last two seconds: there is room, whatever the plan says. */
-const ROOM = 0.75
+const ROOM = 0.85
 /** What starts loads its code first, which is more than its share. */
 const SETTLE_MS = 700
 

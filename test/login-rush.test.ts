@@ -3,12 +3,12 @@ import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
 import { openPasswords } from '../src/users/password.ts'
 import { Client, PASSWORD, register } from './harness/accounts.ts'
-import { startTestService, type TestService } from './harness/service.ts'
+import { ALL_CONNECTIONS, startTestService, type TestService } from './harness/service.ts'
 
 let service: TestService
 
 before(async () => {
-  service = await startTestService()
+  service = await startTestService({ connections: ALL_CONNECTIONS })
 })
 after(() => service?.stop())
 

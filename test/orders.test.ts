@@ -3,14 +3,14 @@ import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
 import { expireOrders } from '../src/orders/order-jobs.ts'
 import { openAnnounce, openTransition } from '../src/orders/order-transition.ts'
-import { type Merchant, startTestService, type TestService } from './harness/service.ts'
+import { ALL_CONNECTIONS, type Merchant, startTestService, type TestService } from './harness/service.ts'
 
 let host: TestService
 let merchant: Merchant
 let other: Merchant
 
 before(async () => {
-  host = await startTestService()
+  host = await startTestService({ connections: ALL_CONNECTIONS })
   merchant = await host.createMerchant()
   other = await host.createMerchant()
 })

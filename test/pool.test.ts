@@ -4,19 +4,19 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { openDb, sql } from '../src/db/db.ts'
 import { createPaid, listRefunds, newAddress, payoutEnv } from './harness/refunds.ts'
-import { callService, startTestService, type TestService } from './harness/service.ts'
+import { ALL_CONNECTIONS, callService, startTestService, type TestService } from './harness/service.ts'
 import { openShop, type Shop } from './harness/shop.ts'
 
 let shop: Shop
 
 before(async () => {
-  shop = await openShop({ env: payoutEnv })
+  shop = await openShop({ env: payoutEnv, connections: ALL_CONNECTIONS })
 })
 after(() => shop?.stop())
 
 /** Another node on the same database, just started: it has cached nothing. */
 const startColdNode = (env: Record<string, string> = {}): Promise<TestService> =>
-  startTestService({ connectionString: shop.host.db.connectionString, env })
+  startTestService({ connectionString: shop.host.db.connectionString, env, connections: ALL_CONNECTIONS })
 
 /** Holds the row of an order until it is let go, as a stuck transaction of another program would. */
 async function holdOrder(code: string): Promise<{ release(): Promise<void> }> {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
 import { TRANSITIONS, type Trigger } from '../src/orders/order-states.ts'
-import { eventually } from './harness/service.ts'
+import { ALL_CONNECTIONS, eventually } from './harness/service.ts'
 import { type OrderStory, openShop, type Payable, type Shop } from './harness/shop.ts'
 
 const CANCELS = 200
@@ -10,7 +10,7 @@ const CONFIRMS = 5
 
 let shop: Shop
 before(async () => {
-  shop = await openShop({ allEvents: true })
+  shop = await openShop({ allEvents: true, connections: ALL_CONNECTIONS })
 })
 after(() => shop?.stop())
 

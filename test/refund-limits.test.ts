@@ -4,13 +4,14 @@ import { sql } from '../src/db/db.ts'
 import { type Client, inParallel, logInSuperAdmin, register } from './harness/accounts.ts'
 import { createPaid, listRefunds, payoutEnv, type RefundData, refundReaches } from './harness/refunds.ts'
 import type { Answer } from './harness/service.ts'
+import { ALL_CONNECTIONS } from './harness/service.ts'
 import { openShop, type Payable, type Shop } from './harness/shop.ts'
 
 let shop: Shop
 let admin: Client
 
 before(async () => {
-  shop = await openShop({ env: payoutEnv })
+  shop = await openShop({ env: payoutEnv, connections: ALL_CONNECTIONS })
   admin = await logInSuperAdmin(shop.host)
 })
 after(() => shop?.stop())

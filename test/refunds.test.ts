@@ -15,7 +15,7 @@ import {
   revert,
   revertPlainly,
 } from './harness/refunds.ts'
-import { eventually } from './harness/service.ts'
+import { ALL_CONNECTIONS, eventually } from './harness/service.ts'
 import { type OrderData, openShop, type Shop } from './harness/shop.ts'
 
 let shop: Shop
@@ -26,6 +26,7 @@ let wallets: string[]
 before(async () => {
   let keys: Record<string, string> = {}
   shop = await openShop({
+    connections: ALL_CONNECTIONS,
     env: async (chain) => {
       keys = await payoutEnv(chain)
       return keys

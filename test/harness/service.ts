@@ -46,6 +46,10 @@ export type TestService = {
 
 export type CallOptions = { as?: Merchant; body?: unknown; raw?: string; headers?: Record<string, string> }
 
+/** Each connection learns every statement anew; whoever tests many requests at once takes the service's own 12. */
+const FEW_CONNECTIONS = 6
+export const ALL_CONNECTIONS = 12
+
 const TEST_ENV = {
   LIMIT_ACCOUNT_PER_MINUTE: '0',
   LIMIT_ADDRESS_PER_MINUTE: '0',
@@ -90,13 +94,19 @@ export async function startTestService(
     workers?: boolean
     connectionString?: string
     vault?: Vault
+    /** At most so many to the database. */
+    connections?: number
   } = {},
 ): Promise<TestService> {
   const database = options.connectionString === undefined ? await createTestDatabase() : null
   const connectionString = options.connectionString ?? database?.connectionString ?? ''
   const port = Number(options.env?.PORT ?? (await freePort()))
   const config = loadConfig({ PORT: String(port), BASE_URL: `http://127.0.0.1:${port}`, ...TEST_ENV, ...options.env })
-  const db = openDb({ connectionString, prepared: config.databasePrepared })
+  const db = openDb({
+    connectionString,
+    prepared: config.databasePrepared,
+    max: options.connections ?? FEW_CONNECTIONS,
+  })
   const vault = options.vault ?? openVault(TEST_MASTER_KEY)
   const logLines: string[] = []
   const logStream = { write: (line: string) => void logLines.push(line) }

@@ -73,11 +73,16 @@ export async function tellStory({ db }: TestService, orderId: string): Promise<O
 
 /** A merchant with the whole service, a chain without blocks of its own, and a server that receives webhooks. */
 export async function openShop(
-  options: { env?: (chain: TestChain) => Promise<Record<string, string>>; allEvents?: boolean } = {},
+  options: {
+    env?: (chain: TestChain) => Promise<Record<string, string>>
+    allEvents?: boolean
+    connections?: number
+  } = {},
 ): Promise<Shop> {
+  const { connections } = options
   const chain = await startTestChain()
   const env = { ...chainEnv(chain), ...(await options.env?.(chain)) }
-  const host = await startTestService({ env, workers: true })
+  const host = await startTestService({ env, workers: true, ...(connections === undefined ? {} : { connections }) })
   const receiver = await startReceiver()
   const merchant = await host.createMerchant()
   if (options.allEvents) {
