@@ -300,6 +300,19 @@ test('a SuperManager who becomes a Manager again reaches the own company alone, 
   assert.equal((await look())[1], 404, 'the companies are attached anew')
 })
 
+test('a company is attached to a SuperManager after a fresh second factor only, and taken away without one', async () => {
+  const admin = await logInSuperAdmin(service)
+  const { userId, companyId } = await registerManager(service.baseUrl)
+  const attach = (companies: (string | null)[]) => admin.call('PUT', `users/${userId}/companies`, { companies })
+  assert.equal((await admin.call('PUT', `users/${userId}`, { role: 'SuperManager' })).status, 200)
+  assert.equal((await attach([companyId])).status, 200)
+  shiftMs += 6 * MINUTE
+  admin.token = (await admin.post<{ token: string }>('auth/refresh-token')).data.token
+  const victim = await registerManager(service.baseUrl)
+  assert.equal((await attach([companyId, victim.companyId])).error?.code, 'STEP_UP_REQUIRED')
+  assert.deepEqual([(await attach([companyId])).status, (await attach([])).status], [200, 200])
+})
+
 test('a Manager who was disabled is let in again after a fresh second factor only', async () => {
   const { email, companyId } = await registerManager(service.baseUrl)
   const boss = await logIn(service.baseUrl, email)

@@ -312,6 +312,9 @@ export async function attachCompanies(
         message: 'Only a SuperManager can be attached to companies. Change the role first.',
       })
     }
+    const known = new Set(await queries.listSuperManagerCompanies(tx, id))
+    // a company more is what an accomplice wants; taking one away can wait for no code
+    if (wanted.some((companyId) => !known.has(companyId))) checkFreshForManager(actor, user.role, deps.clock())
     await queries.deleteSuperManagerCompanies(tx, id)
     const count = await queries.insertSuperManagerCompanies(tx, id, wanted)
     if (count !== wanted.length) throw invalid('companies', 'contains the id of a company that does not exist')

@@ -241,7 +241,10 @@ const ACCOUNTS: Record<string, OperationWords> = {
   changeUser: { refuses: ['OBJECT_CONFLICT', 'FORBIDDEN', 'EMAIL_ALREADY_REGISTERED'] },
   approveUser: { does: 'A Cashier or Observer who registered may work from now on.', refuses: CHANGED },
   listCompaniesOfUser: { does: 'The companies that are attached to a SuperManager.' },
-  attachCompanies: { does: 'Replaces the companies of a SuperManager by the list.', refuses: CHANGED },
+  attachCompanies: {
+    does: 'Replaces the companies of a SuperManager by the list.',
+    refuses: [...CHANGED, 'STEP_UP_REQUIRED'],
+  },
   resetTwoFactorOfUser: {
     does: 'Removes the authenticator of a user. The next login sends a code by e-mail.',
     refuses: CHANGED,
