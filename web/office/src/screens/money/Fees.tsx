@@ -53,7 +53,7 @@ export function Fees() {
                       head: t.losses,
                       isNumber: true,
                       width: 'hidden sm:table-cell',
-                      cell: ({ losses }: { losses: string }) => <Money amount={losses} asset="USDC" />,
+                      cell: ({ losses }: (typeof months)[number]) => <Money amount={losses} asset="USDC" />,
                     },
                   ]
                 : []),
