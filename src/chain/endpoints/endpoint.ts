@@ -115,7 +115,7 @@ export class Endpoint {
   }
 
   async #watch<Result>(calls: number, ask: () => Promise<Result>): Promise<Result> {
-    await this.#pace.wait(calls, this.limits.callsPerSecond)
+    const answered = await this.#pace.wait(calls, this.limits.callsPerSecond)
     try {
       const result = await ask()
       this.#failures = 0
@@ -124,6 +124,8 @@ export class Endpoint {
     } catch (error) {
       if (error instanceof RpcError) this.#noteFailure(error)
       throw error
+    } finally {
+      answered()
     }
   }
 

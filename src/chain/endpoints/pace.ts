@@ -1,6 +1,8 @@
 import { SECOND } from '../../kernel/clock.ts'
 
 const WINDOW_MS = SECOND
+/** While calls wait for an answer, others may end sooner: so often is looked again. */
+const LOOK_MS = 50
 /** Below this a chain with a block a second cannot be read any more. */
 const MIN_PER_SECOND = 5
 const FASTER_AFTER_MS = 60 * SECOND
@@ -8,25 +10,35 @@ const FASTER_BY = 1.25
 
 const sleep = (delayMs: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, delayMs))
 
+/** `atMs`: when they were sent, and then when they were answered. */
+type Sent = { atMs: number; calls: number; isUnderWay: boolean }
+
+/**
+ * A node counts calls when they reach it: no later than it answers. So they count for a second after the answer, and
+ * for two where none comes, or a way that is slow once makes two seconds' calls arrive in one.
+ */
+const leavesAtMs = ({ atMs, isUnderWay }: Sent): number => atMs + (isUnderWay ? 2 : 1) * WINDOW_MS
+
 /** Keeps the calls to one node below the rate that it allows. Providers count each call of a batch. */
 export class Pace {
   /** Calls of the last second, oldest first. */
-  #sent: { atMs: number; calls: number }[] = []
-  #last: Promise<void> = Promise.resolve()
+  #sent: Sent[] = []
+  #last: Promise<unknown> = Promise.resolve()
   #slowedMs = Number.NEGATIVE_INFINITY
 
-  /** Returns when so many calls may be sent; callers are served in their order. */
-  wait(calls: number, perSecond: number | null): Promise<void> {
-    if (perSecond === null) {
-      this.#note(calls)
-      return Promise.resolve()
-    }
+  /**
+   * Returns when so many calls may be sent; callers are served in their order.
+   * @returns says that they were answered, or failed
+   */
+  wait(calls: number, perSecond: number | null): Promise<() => void> {
+    if (perSecond === null) return Promise.resolve(this.#note(calls))
     const allowed = Math.max(calls, this.#allowed(perSecond))
-    this.#last = this.#last.then(async () => {
+    const turn = this.#last.then(async () => {
       while (this.#count() + calls > allowed) await sleep(this.#oldestLeavesMs())
-      this.#note(calls)
+      return this.#note(calls)
     })
-    return this.#last
+    this.#last = turn
+    return turn
   }
 
   /** @returns what to allow from now on, after a refusal of what was just sent */
@@ -43,19 +55,24 @@ export class Pace {
     return Math.floor(perSecond * FASTER_BY ** steps)
   }
 
-  #note(calls: number): void {
+  #note(calls: number): () => void {
     this.#count()
-    this.#sent.push({ atMs: performance.now(), calls })
+    const sent = { atMs: performance.now(), calls, isUnderWay: true }
+    this.#sent.push(sent)
+    return () => {
+      sent.atMs = Math.min(performance.now(), sent.atMs + WINDOW_MS)
+      sent.isUnderWay = false
+    }
   }
 
   #count(): number {
-    const since = performance.now() - WINDOW_MS
-    this.#sent = this.#sent.filter(({ atMs }) => atMs > since)
+    const nowMs = performance.now()
+    this.#sent = this.#sent.filter((sent) => leavesAtMs(sent) > nowMs)
     return this.#sent.reduce((sum, { calls }) => sum + calls, 0)
   }
 
   #oldestLeavesMs(): number {
-    const [oldest] = this.#sent
-    return oldest ? Math.max(1, oldest.atMs + WINDOW_MS - performance.now()) : 1
+    const leaves = Math.min(...this.#sent.map(leavesAtMs)) - performance.now()
+    return Math.max(1, this.#sent.some(({ isUnderWay }) => isUnderWay) ? Math.min(LOOK_MS, leaves) : leaves)
   }
 }
