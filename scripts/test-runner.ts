@@ -34,9 +34,20 @@ const MAX_OUTPUT = 2_000_000
 const END_MS = 120_000
 const children = new Set<ChildProcess>()
 
+/** A process and what it started, which would run on without it: services, chains, browsers. */
+function endGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
+  if (pid === undefined) return
+  try {
+    process.kill(-pid, signal)
+  } catch (error) {
+    // all of it has ended
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
+
 /** Kills what still runs. */
 export function killRunners(): void {
-  for (const child of children) child.kill('SIGTERM')
+  for (const child of children) endGroup(child, 'SIGTERM')
 }
 
 const last = (text: string, lines: number): string => text.trimEnd().split('\n').slice(-lines).join('\n')
@@ -57,7 +68,7 @@ export class TestRunner {
     const args = [...ROOMY, '--test-force-exit', '--test-reporter=./scripts/test-report.ts']
     if (timeoutMs !== undefined) args.push(`--test-timeout=${timeoutMs}`)
     this.#child = spawn(process.execPath, [...args, ...options, 'scripts/test-process.ts'], {
-      ...{ cwd: ROOT, env: { ...env, TEST_FILES: files.join(',') } },
+      ...{ cwd: ROOT, env: { ...env, TEST_FILES: files.join(',') }, detached: true },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     })
     children.add(this.#child)
@@ -95,7 +106,7 @@ export class TestRunner {
 
   /** What is awaited did not happen when this is not called off in time: the process is killed. */
   #killAfter(ms: number): NodeJS.Timeout {
-    return setTimeout(() => this.#child.kill('SIGKILL'), ms)
+    return setTimeout(() => endGroup(this.#child, 'SIGKILL'), ms)
   }
 
   #describeEnding(): Failure {
