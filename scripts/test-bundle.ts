@@ -10,6 +10,7 @@ import { ROOT } from './steps.ts'
  *   node scripts/test-bundle.ts <folder>     the folder lies below node_modules, where packages are found
  * Tests of the launcher, of packages and of upgrades start the sources themselves.
  */
+
 /** They look for files beside their own, or are compiled for this machine. */
 const APART = ['@napi-rs/image', '@node-rs/argon2', '@scalar/fastify-api-reference', 'pino']
 

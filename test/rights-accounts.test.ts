@@ -297,7 +297,7 @@ test('a SuperManager who becomes a Manager again reaches the own company alone, 
   await setRole('Manager')
   assert.deepEqual(await look(), [200, 404, 404])
   await setRole('SuperManager')
-  assert.equal((await look())[1], 404, 'the companies are attached anew')
+  assert.equal((await look())[1], 404, 'its companies have to be attached again')
 })
 
 test('a company is attached to a SuperManager after a fresh second factor only, and taken away without one', async () => {

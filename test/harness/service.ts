@@ -46,7 +46,7 @@ export type TestService = {
 
 export type CallOptions = { as?: Merchant; body?: unknown; raw?: string; headers?: Record<string, string> }
 
-/** Each connection learns every statement anew; whoever tests many requests at once takes the service's own 12. */
+/** Each connection plans every statement again; a test of many requests at once takes 12, as the service does. */
 const FEW_CONNECTIONS = 6
 export const ALL_CONNECTIONS = 12
 
@@ -95,7 +95,7 @@ export async function startTestService(
     connectionString?: string
     vault?: Vault
     /** At most so many to the database. */
-    connections?: number
+    connections?: number | undefined
   } = {},
 ): Promise<TestService> {
   const database = options.connectionString === undefined ? await createTestDatabase() : null

@@ -79,10 +79,9 @@ export async function openShop(
     connections?: number
   } = {},
 ): Promise<Shop> {
-  const { connections } = options
   const chain = await startTestChain()
   const env = { ...chainEnv(chain), ...(await options.env?.(chain)) }
-  const host = await startTestService({ env, workers: true, ...(connections === undefined ? {} : { connections }) })
+  const host = await startTestService({ env, workers: true, connections: options.connections })
   const receiver = await startReceiver()
   const merchant = await host.createMerchant()
   if (options.allEvents) {
