@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
 import { openDb, sql } from '../src/db/db.ts'
 import type { Actor } from '../src/http/actor.ts'
 import { DAY } from '../src/kernel/clock.ts'
@@ -30,7 +31,7 @@ const page = async (as: Merchant, query: string): Promise<EventPage> => {
   return data
 }
 
-/** Long transactions of other tests in the same cluster hold the feed back; here nothing is left to wait for. */
+/** Nothing is left to wait for: what the service still writes holds the feed back. */
 const settled = () =>
   eventually(
     () => host.db.one<{ done: boolean }>(sql`select event_horizon() > max(position) as done from order_events`),
@@ -114,6 +115,32 @@ test('a reader sees each event of 16 slow writers exactly once, in an order that
     const times = seen.filter(({ order }) => order.code === code).map(({ order }) => order.updatedAt)
     assert.deepEqual(times, times.toSorted(), 'an order’s own events come as they happened')
   }
+})
+
+test('what another database of the server writes for long does not hold the feed back; what this one writes does', async (t) => {
+  const shop = await host.createMerchant()
+  const [foreign, own] = [process.env.TEST_DATABASE_URL ?? '', host.connectionString].map(
+    (connectionString) => new pg.Client({ connectionString }),
+  )
+  assert.ok(foreign && own)
+  t.after(() => Promise.all([foreign.end(), own.end()]))
+  for (const writer of [foreign, own]) {
+    await writer.connect()
+    await writer.query('begin')
+    await writer.query('select pg_current_xact_id()')
+  }
+  const code = await create(shop)
+  assert.deepEqual((await page(shop, 'limit=100')).events, [], 'what began earlier may still write something')
+  await own.query('commit')
+  await settled()
+  const { events, nextCursor } = await page(shop, 'limit=100')
+  assert.deepEqual(
+    events.map(({ order }) => order.code),
+    [code],
+  )
+  assert.deepEqual((await page(shop, `after=${nextCursor}`)).nextCursor, nextCursor)
+  await foreign.query('commit')
+  assert.deepEqual((await page(shop, `after=${nextCursor}`)).events, [])
 })
 
 test('an event shows the order as it was then, the same as its webhook, subscribed or not', async () => {

@@ -59,6 +59,7 @@ function toFeedEvents(rows: readonly EventRow[]): FeedEvent[] {
 
 /**
  * Events after a position, in feed order, and the horizon of the same snapshot: no later event will appear before it.
+ * A later horizon can be a lower one, when a transaction ended just then and nothing says whose it was.
  */
 export async function listFeedEvents(
   q: Queryable,
@@ -124,7 +125,7 @@ export async function findFeedState(
   const { position, orderId, seq } = place ?? { position: 0n, orderId: '', seq: 0 }
   return q.one(sql`
     select left(md5(s.system_identifier || '/' || c.timeline_id), 8) as life,
-      case when ${orderId} = '' then ${position}::bigint <= event_horizon() else exists (
+      case when ${orderId} = '' then ${position}::bigint <= event_clock_end() else exists (
         select from order_events where company_id = ${companyId} and order_id = ${orderId} and seq = ${seq}::integer
           and position = ${position}::bigint) end as known
     from pg_control_system() s, pg_control_checkpoint() c`)

@@ -93,7 +93,8 @@ export async function readFeed({ db, clock, config }: FeedDeps, actor: Actor, qu
   if (fromLatest)
     return { events: [], nextCursor: writeCursor({ ...START, position: horizon, at: new Date(now), life }) }
   const keep = exact && cursor && now - cursor.at.getTime() < REFRESH_MS ? query.after : undefined
-  const behindAll = writeCursor({ ...START, position: horizon, at: new Date(now), life })
+  const behind = exact && after.position > horizon ? after : { ...START, position: horizon }
+  const behindAll = writeCursor({ ...behind, at: new Date(now), life })
   return { events: views, nextCursor: views.at(-1)?.cursor ?? keep ?? behindAll }
 }
 
