@@ -115,6 +115,34 @@ test('indices of a table with rows are built while others write to it, by one of
   assert.deepEqual([rows[0]?.valid, /\(to_address, from_address, block_at\)/.test(rows[0]?.text)], [true, true])
 })
 
+test('a migration gives way to those who use its tables, and does not fail for them nor by the limits of its role', async (t) => {
+  const database = await createEmptyDatabase()
+  const [client, holder, other] = [1, 2, 3].map(() => new pg.Client({ connectionString: database.connectionString }))
+  assert.ok(client && holder && other)
+  for (const one of [client, holder, other]) await one.connect()
+  t.after(async () => {
+    for (const one of [client, holder, other]) await one.end()
+    await database.drop()
+  })
+  await applyBefore(client, '0474')
+  const { rows } = await client.query('select current_database() as name')
+  await client.query(`alter database ${rows[0]?.name} set statement_timeout = '500ms'`)
+  await holder.query('begin')
+  await holder.query('select count(*) from companies')
+  const migrating = migrate(database.connectionString)
+  migrating.catch(() => {})
+  const waiting = `select count(*)::int as count from pg_stat_activity
+    where datname = current_database() and application_name = 'comptoir-migrate' and wait_event_type = 'Lock'`
+  await eventually(
+    async () => (await client.query<{ count: number }>(waiting)).rows[0]?.count,
+    (count) => count === 1,
+  )
+  await other.query("set lock_timeout = '10s'")
+  await other.query('select count(*) from companies')
+  await holder.query('commit')
+  assert.deepEqual((await migrating)[0], '0474_vat_numbers')
+})
+
 test('the files that are built while others write are those of nothing but indices, an optional one among them', () => {
   const read = listMigrations().flatMap(({ id, text }) => {
     const found = readIndexMigration(text)

@@ -3,10 +3,21 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { MINUTE } from '../kernel/clock.ts'
 import { buildIndices, readIndexMigration } from './index-migrations.ts'
 
 const FOLDER = join(import.meta.dirname, '../../migrations')
 const LOCK = 4_207_316_001
+
+/** What holds for the role is meant for requests: an index of a large table takes longer. */
+const NO_LIMITS = 'set statement_timeout = 0; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0'
+/** While a migration waits for a table, everyone else who wants it waits behind: it gives way and asks again. */
+const GIVE_WAY = "set local lock_timeout = '1s'"
+const GIVEN_WAY_MS = 1000
+/** Waited too long for a lock, or was the one that a deadlock was resolved with. Source: PostgreSQL, Appendix A. */
+const IN_USE = ['55P03', '40P01']
+/** A transaction that holds a table for longer was forgotten. */
+const PATIENCE_MS = 5 * MINUTE
 
 export type Migration = { id: string; text: string; hash: string }
 
@@ -36,6 +47,7 @@ export async function migrate(
   const client = new pg.Client({ connectionString, application_name: 'comptoir-migrate' })
   await client.connect()
   try {
+    await client.query(NO_LIMITS)
     await lockMigrations(client)
     await client.query(
       'create table if not exists migrations (id text primary key, hash text not null, applied_at timestamptz not null default now())',
@@ -80,16 +92,40 @@ function checkHistory(rows: { id: string; hash: string }[], migrations: Migratio
 
 const NOTE = 'insert into migrations (id, hash) values ($1, $2)'
 
-async function apply(client: pg.Client, { id, text, hash }: Migration): Promise<void> {
+const FORGOTTEN =
+  'Another session holds a table that it needs. Find it (select pid, state, xact_start, query from pg_stat_activity ' +
+  'order by xact_start), end it, and start again.'
+
+const isInUse = (error: unknown): boolean => IN_USE.includes((error as { code?: string }).code ?? '')
+
+async function applyAtOnce(client: pg.Client, { id, text, hash }: Migration): Promise<void> {
   const indices = readIndexMigration(text)
   try {
     if (indices && (await buildIndices(client, indices))) return void (await client.query(NOTE, [id, hash]))
     await client.query('begin')
+    await client.query(GIVE_WAY)
     await client.query(text)
     await client.query(NOTE, [id, hash])
     await client.query('commit')
   } catch (error) {
     await client.query('rollback')
-    throw new Error(`Migration ${id} failed: ${(error as Error).message}`, { cause: error })
+    throw error
+  }
+}
+
+/** Again and again while tables that it needs are in use. */
+async function apply(client: pg.Client, migration: Migration): Promise<void> {
+  const until = Date.now() + PATIENCE_MS
+  for (;;) {
+    try {
+      return await applyAtOnce(client, migration)
+    } catch (error) {
+      if (isInUse(error) && Date.now() < until) {
+        await sleep(GIVEN_WAY_MS)
+        continue
+      }
+      const reasons = [(error as Error).message, ...(isInUse(error) ? [FORGOTTEN] : [])]
+      throw new Error(`Migration ${migration.id} failed: ${reasons.join('. ')}`, { cause: error })
+    }
   }
 }
