@@ -110,7 +110,23 @@ function beginSmall() {
   process.execve(process.execPath, command, { ...SMALL_ENV, ...process.env })
 }
 
+/**
+ * The first process of a container has no default action: a stop before the program listens would not be heard, and the
+ * container be killed at the end of its patience. Source: pid_namespaces(7).
+ */
+function endUntilHeard(signal) {
+  if (process.pid !== 1) return
+  const end = () => process.exit(128 + os.constants.signals[signal])
+  process.on(signal, end)
+  process.on('newListener', function hand(name, listener) {
+    if (name !== signal || listener === end) return
+    process.removeListener('newListener', hand)
+    process.removeListener(signal, end)
+  })
+}
+
 function runHere(entry, args) {
+  for (const signal of ['SIGTERM', 'SIGINT']) endUntilHeard(signal)
   if (isService(entry, args)) beginSmall()
   // what it starts inherits the place
   process.env.NODE_COMPILE_CACHE = process.env.NODE_COMPILE_CACHE || COMPILED

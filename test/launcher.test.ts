@@ -37,6 +37,24 @@ test('a new Node goes on in its own process, with the arguments as they are', as
   assert.deepEqual(await once(child, 'exit'), [7, null])
 })
 
+/** As the first process of a container; not every machine lets us make one. */
+const ALONE = ['--user', '--map-root-user', '--pid', '--fork', '--kill-child']
+if (spawnSync('unshare', [...ALONE, 'true']).status !== 0) {
+  console.log('left out: the first process of a container; unshare (util-linux) may not make one here')
+} else {
+  test('as the first process of a container it hears a stop before the program listens to one', async (t) => {
+    const deaf = join(folder, 'deaf.mjs')
+    writeFileSync(deaf, `console.log(process.pid); setInterval(() => {}, 1000)`)
+    const child = spawn('unshare', [...ALONE, process.execPath, LAUNCHER, '--run', deaf])
+    t.after(() => child.kill('SIGKILL'))
+    const [line] = await once(child.stdout, 'data')
+    assert.equal(String(line), '1\n')
+    const inside = spawnSync('pgrep', ['-P', String(child.pid)], { encoding: 'utf8' }).stdout.trim()
+    process.kill(Number(inside), 'SIGTERM')
+    assert.deepEqual(await once(child, 'exit'), [143, null])
+  })
+}
+
 test('an old Node without a pinned one says which is needed and how to get it, in two lines', () => {
   const copy = join(folder, 'bin/comptoir.cjs')
   mkdirSync(join(folder, 'bin'))
