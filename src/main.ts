@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { explainDatabaseTls } from './checks/database-words.ts'
 import type { OperatorCommand } from './commands/admin.ts'
 import { type Commands, runCommand } from './commands/command.ts'
 import { findEnvFile, readEnv } from './commands/read-env.ts'
@@ -146,7 +147,9 @@ function asOperator(work: OperatorCommand): (args: string[]) => Promise<boolean 
 const describe = (error: unknown): string => {
   if (error instanceof ConfigError)
     return `Comptoir does not start:\n${error.faults.map((fault) => `  ${fault}`).join('\n')}`
-  return error instanceof Error ? error.message : String(error)
+  if (!(error instanceof Error)) return String(error)
+  const refused = explainDatabaseTls(error)
+  return refused ? `${refused.message} ${refused.fix}` : error.message
 }
 
 const version = (): string => {

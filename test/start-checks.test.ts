@@ -12,10 +12,12 @@ import { sql } from '../src/db/db.ts'
 import { readInstallation, writeInstallation } from '../src/db/installation.ts'
 import { logInSuperAdmin, registerManager } from './harness/accounts.ts'
 import { bareEnv } from './harness/bare-env.ts'
+import { makeCertificate } from './harness/certificates.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { freePort } from './harness/free-port.ts'
 import { MAIN } from './harness/programs.ts'
 import { startTestService, TEST_MASTER_KEY, type TestService } from './harness/service.ts'
+import { startTlsDatabase } from './harness/tls-database.ts'
 
 let host: TestService
 let folder: string
@@ -213,6 +215,44 @@ test('doctor says what to do for each fault, for programs too, and ends with 1; 
     assert.ok(!ill.text.includes(secret))
   } finally {
     await database.drop()
+  }
+})
+
+test('a database of someone else’s is reached by TLS with its provider’s authority; what is wrong is said with what to do', async () => {
+  const authority = makeCertificate({ name: 'Provider' })
+  const certificate = makeCertificate({ name: 'db', hosts: ['localhost'], issuer: authority })
+  const [managed, plain] = await Promise.all([
+    startTlsDatabase(host.connectionString, certificate),
+    startTlsDatabase(host.connectionString),
+  ])
+  const ca = join(folder, 'ca.pem')
+  writeFileSync(ca, authority.cert)
+  const migrate = (url: string) => run(['migrate'], { DATABASE_URL: url })
+  try {
+    const [whole, unknown, named, none, lost] = await Promise.all([
+      migrate(managed.url(`sslmode=require&sslrootcert=${ca}`)),
+      migrate(managed.url('sslmode=require')),
+      migrate(managed.url(`sslmode=verify-full&sslrootcert=${ca}`, '127.0.0.1')),
+      migrate(plain.url('sslmode=verify-full')),
+      migrate(managed.url(`sslmode=verify-full&sslrootcert=${ca}.old`)),
+    ])
+    assert.deepEqual([whole.code, whole.text.trim()], [0, 'The schema is the newest already.'])
+    assert.match(
+      unknown.text,
+      /^The certificate of the database does not hold: unable to .+\. Save the certificate authority .+sslrootcert=/,
+    )
+    assert.match(
+      named.text,
+      /^The certificate of the database does not hold: .+127\.0\.0\.1.+ Use the host name that stands in the cert/,
+    )
+    assert.match(none.text, /^The database refuses us: .+SSL.+\?sslmode=disable/)
+    assert.match(lost.text, /DATABASE_URL: has sslrootcert=.+ca\.pem\.old, which cannot be read \(ENOENT\)/)
+    assert.ok([unknown, named, none, lost].every(({ code }) => code === 1))
+    const doctor = await run(['doctor'], { DATABASE_URL: managed.url('sslmode=require'), MASTER_KEY: KEY })
+    assert.match(doctor.text, /FAIL {2}database +The certificate of the database does not hold/)
+    assert.doesNotMatch(doctor.text, /schema/, 'what was not reached is not judged')
+  } finally {
+    await Promise.all([managed.stop(), plain.stop()])
   }
 })
 

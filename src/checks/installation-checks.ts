@@ -20,6 +20,7 @@ import { listMigrations } from '../db/migrate.ts'
 import { openVault } from '../kernel/vault.ts'
 import { bad, type Check, type CheckResult, good, runChecks } from './check.ts'
 import { credentialChecks } from './credential-checks.ts'
+import { explainDatabaseTls, isTlsFix } from './database-words.ts'
 import { screeningChecks } from './screening-checks.ts'
 import { signerChecks } from './signer-checks.ts'
 
@@ -45,7 +46,8 @@ export async function runDatabaseChecks(
   more: readonly Check[] = [],
 ): Promise<CheckResult[]> {
   const results = await runChecks([...databaseChecks(connectionString, claimed), ...more])
-  const unreached = results.find(({ name, ok, fix }) => name === 'database' && !ok && fix === UNREACHED_FIX)
+  const isUnreached = (fix: string | null): boolean => fix === UNREACHED_FIX || isTlsFix(fix)
+  const unreached = results.find(({ name, ok, fix }) => name === 'database' && !ok && isUnreached(fix))
   return unreached ? [unreached] : results
 }
 
@@ -78,6 +80,8 @@ function databaseChecks(connectionString: string, claimed: Claimed): Check[] {
           await assertDurable(connectionString)
         } catch (error) {
           const { code, message } = error as { code?: string; message: string }
+          const refused = explainDatabaseTls(error)
+          if (refused) return bad(refused.message, refused.fix)
           if (code === undefined) throw error
           const words = /^E[A-Z]+$/.test(code) ? `does not answer (${code})` : `refuses us: ${message}`
           return bad(`The database ${words}.`, UNREACHED_FIX)

@@ -1,16 +1,5 @@
-import {
-  choice,
-  choices,
-  flag,
-  integer,
-  list,
-  optional,
-  optionalUrl,
-  type Setting,
-  SettingFault,
-  text,
-  url,
-} from '../setting.ts'
+import { choice, choices, flag, integer, list, optional, type Setting, SettingFault, text, url } from '../setting.ts'
+import { databaseUrl } from './database.ts'
 
 const readKey = (given: string): Buffer => {
   const key = Buffer.from(given, 'base64')
@@ -75,28 +64,26 @@ export const SERVICE = {
     ...{ from: ({ baseUrl }) => `${baseUrl}/app`, shown: '' },
   }),
   dataDir: text('DATA_DIR', 'Folder of the embedded database, the sandbox chain and the sandbox keys.', './data'),
-  databaseUrl: optionalUrl('DATABASE_URL', 'PostgreSQL 14 or newer. Without it Comptoir runs its own in DATA_DIR.', {
-    ...{ protocols: ['postgres:', 'postgresql:'], secret: true },
-    example: 'postgres://user:password@host:5432/comptoir',
-  }),
+  databaseUrl: databaseUrl(
+    'DATABASE_URL',
+    'PostgreSQL 14 or newer; ?sslmode=verify-full encrypts. Without it Comptoir runs its own in DATA_DIR.',
+    'postgres://user:password@host:5432/comptoir',
+  ),
   databasePrepared: flag(
     'DATABASE_PREPARED',
     'false behind PgBouncer in transaction mode, where a prepared statement may be asked for on another connection.',
     'true',
   ),
-  databaseReplicaUrl: optionalUrl(
+  databaseReplicaUrl: databaseUrl(
     'DATABASE_REPLICA_URL',
     'A streaming replica of DATABASE_URL. Lists, downloads and statistics read there while it keeps up.',
-    { protocols: ['postgres:', 'postgresql:'], secret: true },
   ),
   databaseReplicaMaxLagSeconds: integer(
     'DATABASE_REPLICA_MAX_LAG_SECONDS',
     'A replica that is further behind is not read.',
     { fallback: '5', min: 1, max: 300 },
   ),
-  databaseDirectUrl: optionalUrl('DATABASE_DIRECT_URL', 'For migrations, past PgBouncer. Default: DATABASE_URL.', {
-    ...{ protocols: ['postgres:', 'postgresql:'], secret: true },
-  }),
+  databaseDirectUrl: databaseUrl('DATABASE_DIRECT_URL', 'For migrations, past PgBouncer. Default: DATABASE_URL.'),
   masterKey,
   previousMasterKeys,
   logLevel: choice('LOG_LEVEL', 'trace, debug, info, warn, error, fatal or silent.', {
