@@ -51,6 +51,28 @@ test('a connection that is lost in the middle of a transaction fails that transa
   }
 })
 
+test('a server that is no primary any more is left: what cannot be written is 503, and the next connection is a new one', async () => {
+  const { connectionString } = shop.host.db
+  const server = new pg.Client({ connectionString })
+  await server.connect()
+  const setting = async (change: string): Promise<void> => {
+    const { rows } = await server.query('select current_database() as name')
+    await server.query(`alter database ${rows[0].name} ${change}`)
+  }
+  const write = () => db.tx((tx) => tx.run(sql`create table written (n integer)`))
+  const db = openDb({ connectionString, max: 1 })
+  try {
+    await setting('set default_transaction_read_only = on')
+    await assert.rejects(write(), { code: 'DATABASE_UNAVAILABLE' })
+    await setting('reset default_transaction_read_only')
+    await write()
+  } finally {
+    await setting('reset default_transaction_read_only')
+    await db.close()
+    await server.end()
+  }
+})
+
 test('whoever asks the pool while it holds a transaction is stopped at once, in whatever function it hides', async () => {
   const db = openDb({ connectionString: shop.host.db.connectionString, max: 2 })
   const hidden = async (): Promise<unknown> => db.one(sql`select 1 as n`)

@@ -93,6 +93,12 @@ const UNREACHABLE = new Set([
  */
 const UNABLE = /^(08...|53...|57P0.|58...|25P0[34])$/
 
+/**
+ * A server that is not the primary any more: after a failover a name may lead to the old one for a while, and who stays
+ * connected to it writes nothing until the process is restarted (PostgreSQL Appendix A: read_only_sql_transaction).
+ */
+const READ_ONLY = '25006'
+
 /** A wait for a lock, or a statement, that took too long (PostgreSQL Appendix A: 55P03, 57014). */
 const TOO_LONG = new Set(['55P03', '57014'])
 
@@ -104,7 +110,7 @@ function translate(error: unknown): unknown {
     /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error/.test(
       message ?? '',
     )
-  if (lost || (code !== undefined && (UNREACHABLE.has(code) || UNABLE.test(code)))) {
+  if (lost || (code !== undefined && (UNREACHABLE.has(code) || UNABLE.test(code) || code === READ_ONLY))) {
     return new AppError('DATABASE_UNAVAILABLE', { cause: error, retryAfter: 2 })
   }
   if (code !== undefined && TOO_LONG.has(code)) return busy(error)
@@ -263,6 +269,7 @@ export function openDb(options: DbOptions): Db {
       return result
     } catch (error) {
       await client.query('rollback').catch(noteLost)
+      if (((error as Error).cause as { code?: string } | undefined)?.code === READ_ONLY) noteLost(error as Error)
       throw error
     } finally {
       client.off('error', noteLost)
