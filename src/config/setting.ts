@@ -94,6 +94,18 @@ export const url = (name: string, description: string, fallback: Fallback): Sett
   ...{ name, description, fallback, absent: '', read: (given) => readUrl(given, WEB) },
 })
 
+/** Pages and cookies stand at the root of a host name of their own. */
+function readOrigin(given: string): string {
+  const { origin, pathname, search, hash, username, password } = new URL(readUrl(given, WEB))
+  if ([pathname.slice(1), search, hash, username, password].every((part) => part === '')) return origin
+  throw new SettingFault('must be a host name of its own with nothing behind it, for example https://pay.example')
+}
+
+/** Of the service itself: scheme, host name, port. */
+export const origin = (name: string, description: string, fallback: Fallback): Setting<string> => ({
+  ...{ name, description, fallback, absent: '', read: readOrigin },
+})
+
 export const optionalUrl = (
   name: string,
   description: string,

@@ -1,4 +1,16 @@
-import { choice, choices, flag, integer, list, optional, type Setting, SettingFault, text, url } from '../setting.ts'
+import {
+  choice,
+  choices,
+  flag,
+  integer,
+  list,
+  optional,
+  origin,
+  type Setting,
+  SettingFault,
+  text,
+  url,
+} from '../setting.ts'
 import { databaseUrl } from './database.ts'
 
 const readKey = (given: string): Buffer => {
@@ -28,9 +40,13 @@ export const MODE = choice('MODE', 'sandbox: no real money. live: refuses to sta
 export const PORT = integer('PORT', 'Port of the API and the pages; 0 picks a free one.', {
   ...{ fallback: '3000', min: 0, max: 65_535 },
 })
-export const BASE_URL = url('BASE_URL', 'Address of the API as its callers see it; https in live mode.', {
-  ...{ from: ({ port }) => `http://localhost:${port}`, shown: 'http://localhost:3000' },
-})
+export const BASE_URL = origin(
+  'BASE_URL',
+  'Address of the API as its callers see it, without a path; https in live mode.',
+  {
+    ...{ from: ({ port }) => `http://localhost:${port}`, shown: 'http://localhost:3000' },
+  },
+)
 
 const MAX_PROCESSES = 64
 
@@ -57,7 +73,7 @@ export const SERVICE = {
   host: text('HOST', 'Address to listen on. A proxy in front does TLS; 0.0.0.0 where it runs elsewhere.', '127.0.0.1'),
   port: PORT,
   baseUrl: BASE_URL,
-  payUrl: url('PAY_URL', 'Address of the pay page. Default: BASE_URL.', {
+  payUrl: origin('PAY_URL', 'Address of the pay page, without a path. Default: BASE_URL.', {
     ...{ from: ({ baseUrl }) => baseUrl, shown: '' },
   }),
   officeUrl: url('OFFICE_URL', 'Address of the back office. Default: BASE_URL/app.', {
