@@ -8,12 +8,12 @@ import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
 import { openAnchor, readAnchors } from '../src/audit/anchor.ts'
 import { claimOf } from '../src/checks/installation-checks.ts'
-import { sql } from '../src/db/db.ts'
+import { openDb, sql } from '../src/db/db.ts'
 import { readInstallation, writeInstallation } from '../src/db/installation.ts'
 import { logInSuperAdmin, registerManager } from './harness/accounts.ts'
 import { bareEnv } from './harness/bare-env.ts'
 import { makeCertificate } from './harness/certificates.ts'
-import { createTestDatabase, type TestDatabase } from './harness/database.ts'
+import { createEmptyDatabase, createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { freePort } from './harness/free-port.ts'
 import { MAIN } from './harness/programs.ts'
 import { startTestService, TEST_MASTER_KEY, type TestService } from './harness/service.ts'
@@ -253,6 +253,24 @@ test('a database of someone else’s is reached by TLS with its provider’s aut
     assert.doesNotMatch(doctor.text, /schema/, 'what was not reached is not judged')
   } finally {
     await Promise.all([managed.stop(), plain.stop()])
+  }
+})
+
+test('a role that may not make tables, as any but the owner since PostgreSQL 15, is told how it may', async () => {
+  const database = await createEmptyDatabase()
+  const role = `guest_${randomBytes(4).toString('hex')}`
+  const owner = openDb({ connectionString: database.connectionString, max: 1 })
+  try {
+    await owner.run({ text: `create role ${role} login`, values: [], name: '' })
+    const url = new URL(database.connectionString)
+    url.username = role
+    const { code, text } = await run(['migrate'], { DATABASE_URL: url.href })
+    assert.equal(code, 1)
+    assert.match(text, /^The database refuses us: permission denied for schema public\. Make the role .+ owner to/)
+  } finally {
+    await owner.run({ text: `drop role ${role}`, values: [], name: '' })
+    await owner.close()
+    await database.drop()
   }
 })
 

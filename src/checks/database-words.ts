@@ -15,20 +15,28 @@ const AGE_FIX = 'Renew the certificate of the database server.'
 export const isTlsFix = (fix: string | null): boolean =>
   [CA_FIX, NAME_FIX, OFF_FIX, ON_FIX, AGE_FIX].some((one) => one === fix)
 
+/** PostgreSQL, release 15: the schema public is its owner's. */
+const OWNER_FIX =
+  'Make the role of DATABASE_URL the owner of its database: alter database comptoir owner to comptoir. Others may not make tables there.'
+
 const fixOf = (code: string, message: string): string | undefined => {
   if (UNKNOWN_AUTHORITY.test(code)) return CA_FIX
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return NAME_FIX
   if (code === 'CERT_HAS_EXPIRED') return AGE_FIX
   if (/does not support SSL/.test(message)) return OFF_FIX
+  if (code === '42501' && /for schema/.test(message)) return OWNER_FIX
   // 28000: invalid_authorization_specification; pg_hba.conf has hostssl lines only
   return code === '28000' && /no encryption/.test(message) ? ON_FIX : undefined
 }
 
-/** A connection to the database that failed for its encryption, and what to do; undefined: it was not that. */
-export function explainDatabaseTls(error: unknown): { message: string; fix: string } | undefined {
+/**
+ * What the driver's words do not say: a connection that failed for its encryption, a role that may not make tables, and
+ * what to do. Undefined: it was neither.
+ */
+export function explainDatabaseFault(error: unknown): { message: string; fix: string } | undefined {
   const { code = '', message = '' } = error as { code?: string; message?: string }
   const fix = fixOf(code, message)
-  const theirs = [OFF_FIX, ON_FIX].some((one) => one === fix)
+  const theirs = [OFF_FIX, ON_FIX, OWNER_FIX].some((one) => one === fix)
   const [words = ''] = message.split(';')
   const start = theirs ? 'The database refuses us' : 'The certificate of the database does not hold'
   return fix === undefined ? undefined : { message: `${start}: ${words}.`, fix }

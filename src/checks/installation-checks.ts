@@ -20,7 +20,7 @@ import { listMigrations } from '../db/migrate.ts'
 import { openVault } from '../kernel/vault.ts'
 import { bad, type Check, type CheckResult, good, runChecks } from './check.ts'
 import { credentialChecks } from './credential-checks.ts'
-import { explainDatabaseTls, isTlsFix } from './database-words.ts'
+import { explainDatabaseFault, isTlsFix } from './database-words.ts'
 import { screeningChecks } from './screening-checks.ts'
 import { signerChecks } from './signer-checks.ts'
 
@@ -80,7 +80,7 @@ function databaseChecks(connectionString: string, claimed: Claimed): Check[] {
           await assertDurable(connectionString)
         } catch (error) {
           const { code, message } = error as { code?: string; message: string }
-          const refused = explainDatabaseTls(error)
+          const refused = explainDatabaseFault(error)
           if (refused) return bad(refused.message, refused.fix)
           if (code === undefined) throw error
           const words = /^E[A-Z]+$/.test(code) ? `does not answer (${code})` : `refuses us: ${message}`
