@@ -37,6 +37,14 @@ test('the service stands at a host name of its own, written in any way', () => {
   assert.deepEqual(faultsOf({ PAY_URL: 'https://me:secret@pay.example' }).length, 1)
 })
 
+test('mails come from the service’s own domain where nothing else is said', () => {
+  assert.equal(loadConfig({ BASE_URL: 'https://pay.example' }).mail.from, 'Comptoir <no-reply@pay.example>')
+  for (const BASE_URL of ['http://localhost:1', 'http://127.0.0.1:3000', 'http://[::1]:3000'])
+    assert.equal(loadConfig({ BASE_URL }).mail.from, 'Comptoir <no-reply@comptoir.invalid>')
+  assert.match(faultsOf({ BASE_URL: 'pay.example' }).join(), /^BASE_URL: must be a URL/)
+  assert.equal(loadConfig({ MAIL_FROM: 'Shop <shop@shop.example>' }).mail.from, 'Shop <shop@shop.example>')
+})
+
 test('every fault is named at once, one line each, each once, and none holds a secret', () => {
   const password = 'hunter2-hunter2'
   const faults = faultsOf({

@@ -48,6 +48,12 @@ export const BASE_URL = origin(
   },
 )
 
+/** A machine without a name of its own has no mail domain (RFC 2606). @param baseUrl empty where it was refused */
+function mailDomainOf(baseUrl: string): string {
+  const hostname = URL.canParse(baseUrl) ? new URL(baseUrl).hostname : 'localhost'
+  return /^(localhost|[\d.]+|\[.+\])$/.test(hostname) ? 'comptoir.invalid' : hostname
+}
+
 const MAX_PROCESSES = 64
 
 const processes: Setting<number | 'auto'> = {
@@ -126,7 +132,12 @@ export const MAIL = {
   smtpUrl: optional('SMTP_URL', 'The mail server. Without it the sandbox keeps mails on its mailbox page.', {
     ...{ secret: true, example: 'smtps://user:password@host:465' },
   }),
-  from: text('MAIL_FROM', 'Sender of all mails.', 'Comptoir <no-reply@comptoir.invalid>'),
+  from: text('MAIL_FROM', 'Sender of all mails; its domain must let the mail server send for it (SPF, DKIM).', {
+    ...{
+      from: ({ baseUrl }) => `Comptoir <no-reply@${mailDomainOf(baseUrl)}>`,
+      shown: 'Comptoir <no-reply@host of BASE_URL>',
+    },
+  }),
 }
 
 /** Shorter than 120 days would reach orders that can still be paid or refunded, and the events feed. */
