@@ -299,7 +299,7 @@ describe('the imitation is as strict as Binance', () => {
     }
     assert.equal(await refund('r1', 1), '400 FAIL 400202', 'not paid')
     await act(key.providerReference, 'pay')
-    assert.equal(await refund('r1', 54.22), '400 FAIL 400102')
+    assert.equal(await refund('r1', 54.22), '400 FAIL 400303')
     assert.equal(await refund('r1', 54), '200 SUCCESS 000000')
     assert.equal(await refund('r1', 53), '200 SUCCESS 000000', 'answered as a duplicate')
     const payment = (await (await fetch(`${world.providers.url}/payments/${key.providerReference}`)).json()) as {

@@ -87,7 +87,7 @@ test('with one attempt left the amount is ignored: everything left goes back', a
     ['REFUND_SUCCESS', '40', '54'],
   )
   assert.equal(await statusOf(prepayId), 'FULL_REFUNDED')
-  assert.equal((await refund(prepayId, `${prepayId}-4`, 1)).code, '400102')
+  assert.equal((await refund(prepayId, `${prepayId}-4`, 1)).code, '400302')
 })
 
 test('the same refundRequestId is done once, takes no attempt and answers the first amount', async () => {

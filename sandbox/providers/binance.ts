@@ -25,7 +25,7 @@ import { rsaKeyOf } from './rsa-keys.ts'
 const CLOCK_MS = 5000
 /** A close is accepted first; its result arrives later ("api-order-close"). */
 const CLOSE_DELAY_MS = 150
-/** How many refunds one order may have is not documented. The console can lower it. */
+/** "Refund attempts more than 10 times" ("api-order-refund", 400302). The console can lower it. */
 const REFUND_ATTEMPTS = 10
 const MERCHANT_ID = '298765432'
 
@@ -236,7 +236,9 @@ class BinanceImitation implements Imitation {
 
   #close(body: Fields): Answered {
     const payment = this.#find(body)
-    if (payment?.state !== 'open') return refusal(400, '400202', 'Order not found or not closable')
+    if (!payment) return refusal(400, '400202', 'Order not found')
+    if (payment.state !== 'open')
+      return refusal(400, '400204', 'The Order is not applicable to close as it was paid or has any payment activity')
     const { payerConsole } = this.#options
     payerConsole.dispatcher.later(CLOSE_DELAY_MS, () => payerConsole.close(payment))
     return { data: true }
@@ -259,9 +261,10 @@ class BinanceImitation implements Imitation {
     if (earlier) return { data: refundFields(payment, earlier, 'Y') }
     const left = payerConsole.refundable(payment)
     const isLast = attemptsLeft(payment) === 1
-    if (asked === null || unitsOf(left) === 0n || attemptsLeft(payment) < 1)
-      return refusal(400, '400102', 'Parameter refundAmount has an illegal value')
-    if (!isLast && !isAtLeast(left, asked)) return refusal(400, '400102', 'Parameter refundAmount has an illegal value')
+    if (asked === null) return refusal(400, '400102', 'Parameter refundAmount has an illegal value')
+    if (attemptsLeft(payment) < 1) return refusal(400, '400302', 'Refund attempts more than 10 times')
+    if (unitsOf(left) === 0n || (!isLast && !isAtLeast(left, asked)))
+      return refusal(400, '400303', 'Refund amount is greater than remaining amount')
     const amount = isLast ? left : asked
     const facts = isText(webhookUrl) ? { webhookUrl } : {}
     const refund = payerConsole.refund(payment, { id: refundRequestId, requestId: refundRequestId, amount, facts })

@@ -429,9 +429,18 @@ describe('refunds', () => {
     assert.deepEqual([report?.outcome, report?.refundedUnits], ['settled', 12_340_000n])
   })
 
-  test('a wrong key refuses no refund: it goes out when the key is right', async () => {
-    const { channel } = openWire({ '/order/refund': [failed('400004', 401)] })
+  test('a wrong key or an empty balance refuses no refund: it goes out when that is put right', async () => {
+    const { channel } = openWire({ '/order/refund': [failed('400004', 401), failed('400304')] })
     await assert.rejects(async () => channel.refundPayment?.(refund), ProviderRefusal)
+    await assert.rejects(async () => channel.refundPayment?.(refund), { reason: 'account' })
+  })
+
+  // result codes of api-order-refund
+  test('more than is left and an unknown order are refused; after ten attempts a person sends it', async () => {
+    const { channel } = openWire({ '/order/refund': ['400303', '400301', '400302'].map((code) => failed(code)) })
+    const outcomes: unknown[] = []
+    for (let tries = 0; tries < 3; tries += 1) outcomes.push((await channel.refundPayment?.(refund))?.outcome)
+    assert.deepEqual(outcomes, ['refused', 'refused', 'manual'])
   })
 })
 
@@ -440,9 +449,11 @@ describe('closing', () => {
 
   test('what is over or paid already is fine, what is open is not', async () => {
     const { channel } = openWire({
-      '/order/close': [done(true), failed('400202'), failed('400202')],
-      '/v2/order/query': [done({ status: 'PAID' }), done({ status: 'INITIAL' })],
+      // 400204, api-order-close: "paid or has any payment activity on the way"
+      '/order/close': [done(true), failed('400202'), failed('400204'), failed('400204')],
+      '/v2/order/query': [done({ status: 'CANCELED' }), done({ status: 'PAID' }), done({ status: 'PENDING' })],
     })
+    await channel.closePayment?.(key)
     await channel.closePayment?.(key)
     await channel.closePayment?.(key)
     await assert.rejects(async () => channel.closePayment?.(key), ProviderRefusal)

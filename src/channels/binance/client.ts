@@ -23,8 +23,12 @@ export const PATHS = {
 
 export const DUPLICATE = '400201'
 export const NOT_FOUND = '400202'
+export const NO_ATTEMPTS = '400302'
 
-/** Codes that say "not done" (Binance Pay, common rules). 400000, "unknown", is missing: it leaves the outcome open. */
+/**
+ * Codes that say "not done" (Binance Pay, common rules, and "result code" of api-order-close and api-order-refund).
+ * 400000, "unknown", is missing: it leaves the outcome open.
+ */
 const REFUSALS: ReadonlyMap<string, RefusalReason> = new Map([
   ['400001', 'request'],
   ['400002', 'credentials'],
@@ -42,7 +46,14 @@ const REFUSALS: ReadonlyMap<string, RefusalReason> = new Map([
   [DUPLICATE, 'request'],
   [NOT_FOUND, 'state'],
   ['400203', 'account'],
+  // paid, or a payment is on its way: it cannot be closed
+  ['400204', 'state'],
   ['400206', 'account'],
+  ['400301', 'request'],
+  [NO_ATTEMPTS, 'state'],
+  ['400303', 'amount'],
+  // the merchant's balance there does not cover the refund
+  ['400304', 'account'],
   ['400606', 'account'],
 ])
 

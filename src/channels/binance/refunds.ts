@@ -3,7 +3,7 @@ import { formatDecimal } from '../../kernel/money.ts'
 import type { RefundReport, RefundRequest } from '../channel.ts'
 import { isForOperator } from '../provider-errors.ts'
 import { shortText, usdcUnits } from '../usdc-text.ts'
-import { type Answer, type BinanceClient, PATHS } from './client.ts'
+import { type Answer, type BinanceClient, NO_ATTEMPTS, PATHS } from './client.ts'
 
 const STATUSES: ReadonlyMap<string, RefundReport['outcome']> = new Map([
   ['REFUND_SUCCESS', 'settled'],
@@ -41,6 +41,8 @@ async function attemptsLeft(client: BinanceClient, { lastReference }: RefundRequ
   return Number.isInteger(left) ? left : undefined
 }
 
+const NO_MORE = 'Binance takes no more refunds of this order: send it another way, with a proof'
+
 const byHand = (providerStatus: string): RefundReport => ({
   outcome: 'manual',
   reference: null,
@@ -65,7 +67,7 @@ export async function refundPayment(client: BinanceClient, refund: RefundRequest
   const found = refund.attempted || refund.reference !== null ? await findRefund(client, refund) : undefined
   if (found) return found
   const left = await attemptsLeft(client, refund)
-  if (left === 0) return byHand('Binance takes no more refunds of this order: send it another way, with a proof')
+  if (left === 0) return byHand(NO_MORE)
   // api-order-refund: with one attempt left "we will refund all the remaing amount", whatever is asked
   if (left === 1 && units !== refund.paidUnits - refund.earlierUnits)
     return byHand('Binance would send back all that is left: send this part another way, with a proof')
@@ -76,6 +78,7 @@ export async function refundPayment(client: BinanceClient, refund: RefundRequest
     ...(reason ? { refundReason: reason.slice(0, LONGEST_REASON).replace(/\p{Cs}/gu, '') } : {}),
   })
   if (answer.outcome === 'done') return reportOf(refund, answer.data, 'REFUND_PENDING')
+  if (answer.code === NO_ATTEMPTS) return byHand(NO_MORE)
   if (needsOperator(answer)) throw answer.refusal
   return { outcome: 'refused', reference: null, txHash: null, providerStatus: answer.refusal.message }
 }
