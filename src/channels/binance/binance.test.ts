@@ -180,6 +180,8 @@ describe('answers', () => {
   test('a documented refusal is definite, everything else is unknown', () => {
     const refusal = readAnswer(failed('400004', 401))
     assert.ok(refusal.outcome === 'refused' && refusal.refusal.reason === 'credentials')
+    const inside = readAnswer(failed('400202', 200))
+    assert.ok(inside.outcome === 'refused' && inside.code === '400202')
     const unclear = [failed('400000', 500), failed('499999'), failed('400001', 502), failed('400001', 429)]
     for (const answer of [...unclear, { status: 200, headers: {}, text: '<html>' }, json({ code: '000000' })])
       assert.throws(() => readAnswer(answer), ProviderTrouble)
@@ -277,18 +279,36 @@ describe('callbacks', () => {
     await refuse(webhook(), SENT_AT - 301_000)
   })
 
-  test('what is not about a payment is taken and forgotten', async () => {
-    const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const openOwnKey = () => {
     const certPublic = publicKey.export({ type: 'spki', format: 'pem' })
-    const { channel } = openWire({ '/certificates': [done([{ certPublic, certSerial: 'mine' }])] })
-    const rawBody = '{"bizType":"MERCHANT_QR_CODE","bizIdStr":"1","bizId":1,"bizStatus":"MERCHANT_QR_CODE_SCANED"}'
+    return openWire({ '/certificates': [done([{ certPublic, certSerial: 'mine' }])] })
+  }
+  const signedHere = (rawBody: string) => {
     const signed = Buffer.from(`${SENT_AT}\nn\n${rawBody}\n`)
     const headers = {
       'binancepay-nonce': 'n',
       'binancepay-certificate-sn': 'mine',
       'binancepay-signature': sign('sha256', signed, privateKey).toString('base64'),
     }
-    assert.deepEqual(await channel.readCallback?.(webhook({ headers, rawBody })), {
+    return webhook({ headers, rawBody })
+  }
+
+  test('a refund is read whether its refundInfo is an object or text', async () => {
+    const refundInfo = { prepayId: '7', orderAmount: '12.34', refundedAmount: '5' }
+    for (const given of [refundInfo, JSON.stringify(refundInfo)]) {
+      const data = JSON.stringify({ merchantTradeNo: 'm', currency: 'USDC', refundInfo: given })
+      const rawBody = JSON.stringify({ bizType: 'PAY_REFUND', bizStatus: 'REFUND_SUCCESS', bizIdStr: '9', data })
+      const news = await openOwnKey().channel.readCallback?.(signedHere(rawBody))
+      assert.equal(news?.providerReference, '7')
+      assert.ok(news.report?.outcome === 'seen' && news.report.refunded === 5_000_000n)
+    }
+  })
+
+  test('what is not about a payment is taken and forgotten', async () => {
+    const { channel } = openOwnKey()
+    const rawBody = '{"bizType":"MERCHANT_QR_CODE","bizIdStr":"1","bizId":1,"bizStatus":"MERCHANT_QR_CODE_SCANED"}'
+    assert.deepEqual(await channel.readCallback?.(signedHere(rawBody)), {
       merchantReference: null,
       providerReference: null,
       report: null,

@@ -20,6 +20,13 @@ function parse(text: string, what: string): unknown {
   }
 }
 
+/** refund-order-notification calls `refundInfo` a string, and lists its fields: text and object are both read. */
+function readData(text: string): unknown {
+  const data = parse(text, 'data')
+  const refundInfo = textAt(data, 'refundInfo')
+  return refundInfo ? { ...(data as object), refundInfo: parse(refundInfo, 'refundInfo') } : data
+}
+
 /** `bizId` is an integer above 2^53, so the copy that comes as text is used. */
 function readNews(body: unknown): CallbackNews {
   const bizType = textAt(body, 'bizType') ?? ''
@@ -28,7 +35,7 @@ function readNews(body: unknown): CallbackNews {
   // payouts, scanned till codes and other notifications arrive at the same address
   if (bizType !== 'PAY' && bizType !== 'PAY_REFUND')
     return { merchantReference: null, providerReference: null, report: null, providerStatus }
-  const data = parse(textAt(body, 'data') ?? '', 'data')
+  const data = readData(textAt(body, 'data') ?? '')
   const merchantReference = textAt(data, 'merchantTradeNo') ?? null
   const providerReference = textAt(data, 'refundInfo', 'prepayId') ?? textAt(body, 'bizIdStr') ?? null
   const read = bizType === 'PAY' ? reportOfPay : reportOfRefund

@@ -70,7 +70,10 @@ function parse(answer: ProviderAnswer): unknown {
   }
 }
 
-/** The envelope `{status, code, data, errorMessage}`; an answer from a failing server decides nothing. */
+/**
+ * The envelope `{status, code, data, errorMessage}`, whose words count, also with HTTP 200; an answer from a failing
+ * server decides nothing.
+ */
 export function readAnswer(answer: ProviderAnswer): Answer {
   const envelope = parse(answer)
   const code = textAt(envelope, 'code') ?? ''
@@ -78,7 +81,7 @@ export function readAnswer(answer: ProviderAnswer): Answer {
   const isSuccess = textAt(envelope, 'status') === 'SUCCESS' && code === '000000' && answer.status === 200
   if (isSuccess) return { outcome: 'done', data: (envelope as { data?: unknown }).data }
   const reason = REFUSALS.get(code)
-  const isDefinite = textAt(envelope, 'status') === 'FAIL' && answer.status >= 400 && answer.status < 500
+  const isDefinite = textAt(envelope, 'status') === 'FAIL' && answer.status < 500
   if (reason === undefined || !isDefinite || answer.status === 429)
     throw new ProviderTrouble(providerStatus, { cause: answer, ...retryAfterOf(answer) })
   return { outcome: 'refused', code, refusal: new ProviderRefusal(reason, providerStatus, answer) }
