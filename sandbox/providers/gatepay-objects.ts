@@ -114,12 +114,24 @@ export function callbacksOf(
     goodsName: payment.facts.goodsName ?? '',
     terminalType: 'WEB',
     currency,
-    totalFee: amount,
     orderAmount: amount,
     createTime: createdAt,
     transactionId: '',
   }
   const [bizType, bizStatus] = notice
-  const data = JSON.stringify(refund ? refundFields(payment, refund) : order)
-  return JSON.stringify({ bizType, bizId: refund?.id ?? reference, bizStatus, client_id: clientId, data })
+  if (!refund) {
+    const data = JSON.stringify({ ...order, totalFee: amount })
+    return JSON.stringify({ bizType, bizId: reference, bizStatus, client_id: clientId, data })
+  }
+  // callpayment/refundNotify, "example message"
+  const refundInfo = {
+    refundRequestId: refund.requestId,
+    prepayId: reference,
+    orderAmount: amount,
+    refundAmount: refund.amount,
+    refundPayCurrency: currency,
+    refundPayAmount: refund.amount,
+  }
+  const data = JSON.stringify({ ...order, refundInfo, channelId: '' })
+  return JSON.stringify({ bizType, bizId: reference, bizStatus, clientId, data })
 }

@@ -187,7 +187,10 @@ export const openGatepay = (options: ImitationOptions): Imitation => {
             location: linkOf(payment),
             qrcode: linkOf(payment),
           }
-          return request.query.prepayId ? { bizData: fields } : JSON.stringify(fields)
+          // checkout/orderQuery shows a second envelope inside the first
+          return request.query.prepayId
+            ? { bizCode: '000000', bizData: fields, bizMessage: '' }
+            : JSON.stringify(fields)
         }),
       )
       app.post('/v1/pay/order/close', (request, reply) =>

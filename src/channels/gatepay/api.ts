@@ -20,6 +20,7 @@ export type GateApi = {
   post(path: string, body: unknown): Promise<unknown>
 }
 
+const SUCCESS = '000000'
 export const ORDER_UNKNOWN = '400202'
 export const WRONG_STATUS = '400204'
 export const TIMED_OUT = '400603'
@@ -59,15 +60,29 @@ export function unwrap(value: unknown): unknown {
 /** Text that says something; Gate leaves many fields empty. */
 export const filledAt = (value: unknown, ...path: (string | number)[]): string | null => textAt(value, ...path) || null
 
-const dataOf = (envelope: unknown): unknown =>
-  typeof envelope === 'object' && envelope !== null && 'data' in envelope ? unwrap(envelope.data) : null
+type Told = { code: string; message: string; data: unknown }
+
+/**
+ * What an answer says. The query wraps its object once more, with a code of its own: `data: {bizCode, bizData,
+ * bizMessage}` (docs.gate.com, checkout/orderQuery), so that an outer SUCCESS can hold a no.
+ */
+function told(envelope: unknown): Told {
+  const { status, data = null } = (envelope ?? {}) as { status?: unknown; data?: unknown }
+  const code = textAt(envelope, 'code')?.padStart(6, '0') ?? ''
+  const message = textAt(envelope, 'errorMessage') ?? ''
+  if (status !== 'SUCCESS' || code !== SUCCESS) return { code: code === SUCCESS ? '' : code, message, data: null }
+  const inner = typeof data === 'string' ? tryParse(data) : data
+  const bizCode = textAt(inner, 'bizCode')?.padStart(6, '0') || SUCCESS
+  return bizCode === SUCCESS
+    ? { code, message, data: unwrap(inner) }
+    : { code: bizCode, message: textAt(inner, 'bizMessage') ?? '', data: null }
+}
 
 function readAnswer({ status, headers, text }: ProviderAnswer): unknown {
-  const envelope = tryParse(text)
-  const code = textAt(envelope, 'code')?.padStart(6, '0') ?? ''
+  const { code, message, data } = told(tryParse(text))
   const answered = status < 500 && status !== 429
-  if (answered && textAt(envelope, 'status') === 'SUCCESS' && code === '000000') return dataOf(envelope)
-  const said = `${code} ${textAt(envelope, 'errorMessage') ?? ''}`.trim()
+  if (answered && code === SUCCESS) return data
+  const said = `${code} ${message}`.trim()
   const refusal = answered ? ownAt(REFUSALS, code) : undefined
   if (refusal) throw new ProviderRefusal(refusal[0], `Gate Pay refused: ${refusal[1]} (${said})`, { code, said })
   const seconds = Number(headers['retry-after'])
@@ -81,8 +96,12 @@ function readAnswer({ status, headers, text }: ProviderAnswer): unknown {
 export const isRefusedWith = (error: unknown, codes: readonly string[]): boolean =>
   error instanceof ProviderRefusal && codes.includes(textAt(error.cause, 'code') ?? '')
 
+/** Where an institution acts for a sub-merchant (docs.gate.com, common/institutionalCommonHeaders). */
+const INSTITUTION = '/payment/open/institution'
+
 export function openGateApi(account: GateAccount, { http, clock }: { http: ProviderHttp; clock: Clock }): GateApi {
   const { baseUrl, clientId, secret, onBehalfOf, clientType } = account
+  const root = onBehalfOf === '' || baseUrl.endsWith(INSTITUTION) ? baseUrl : baseUrl + INSTITUTION
   const exchange = async (method: 'GET' | 'POST', path: string, body: string): Promise<unknown> => {
     const timestamp = String(clock())
     const nonce = randomBytes(16).toString('hex')
@@ -95,7 +114,7 @@ export function openGateApi(account: GateAccount, { http, clock }: { http: Provi
       ...(clientType === '' ? {} : { 'GatePay-client-Type': clientType }),
       ...(method === 'POST' ? { 'content-type': 'application/json' } : {}),
     }
-    const url = `${baseUrl}${path}`
+    const url = `${root}${path}`
     return readAnswer(await http({ method, url, headers, ...(method === 'POST' ? { body } : {}) }))
   }
   return {

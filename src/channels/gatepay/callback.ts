@@ -32,17 +32,19 @@ export function readCallback(callback: Callback, rules: CallbackRules, clock: Cl
   const bizType = textAt(body, 'bizType')
   const bizStatus = textAt(body, 'bizStatus')
   if (bizType === undefined || bizStatus === undefined) throw new CallbackRefused('the body is not readable')
-  const clientId = filledAt(body, 'client_id')
+  // callpayment/refundNotify: "top-level field may be client_id or clientId"
+  const clientId = filledAt(body, 'client_id') ?? filledAt(body, 'clientId')
   if (clientId !== null && clientId !== rules.clientId) throw new CallbackRefused(`for the application ${clientId}`)
   const data = unwrap((body as { data?: unknown }).data)
   const merchantReference = filledAt(data, 'merchantTradeNo')
   const aboutOrder = OF_ORDERS.includes(bizType)
-  const bizId = aboutOrder ? filledAt(body, 'bizId') : null
-  const named = filledAt(data, 'prepayId') ?? bizId
+  const bizId = aboutOrder ? filledAt(body, 'bizId') : filledAt(data, 'refundInfo', 'prepayId')
+  const prepayId = filledAt(data, 'prepayId')
+  const named = prepayId ?? bizId
   return {
     merchantReference,
-    // bizId is not documented to be the order's id, so our own reference is preferred
-    providerReference: filledAt(data, 'prepayId') ?? (merchantReference === null ? bizId : null),
+    // callpayment/callback calls bizId "the ID of the prepayment"; our own reference is preferred
+    providerReference: prepayId ?? (merchantReference === null ? bizId : null),
     report: aboutOrder ? reportOf(bizStatus, data, { ...rules, providerReference: named ?? '' }) : null,
     providerStatus: `${bizType} ${bizStatus}`,
   }

@@ -4,10 +4,11 @@ import { test } from 'node:test'
 import { type Callback, CallbackRefused } from '../../kernel/callback.ts'
 import type { RefundRequest, SeenReport } from '../channel.ts'
 import { readSettings } from '../kind.ts'
+import type { ProviderCall } from '../provider-http.ts'
 import { gatepay } from './adapter.ts'
-import { tryParse, unwrap } from './api.ts'
+import { openGateApi, tryParse, unwrap } from './api.ts'
 import { type CallbackRules, readCallback } from './callback.ts'
-import { REFUND_OUTCOMES, readRefund } from './refunds.ts'
+import { openRefunds, REFUND_OUTCOMES, readRefund } from './refunds.ts'
 import { isSigned, signatureOf } from './signature.ts'
 import { MEANINGS, reportOf } from './status-map.ts'
 
@@ -96,6 +97,23 @@ test('a callback is fresh for five minutes in both directions', () => {
   assert.ok(read(callbackOf(WEBHOOK.body), {}, at - 300_000))
   refuses(() => read(callbackOf(WEBHOOK.body), {}, at + 300_001), /too old/)
   refuses(() => read(callbackOf(WEBHOOK.body), {}, at - 300_001), /too old/)
+})
+
+// docs.gate.com, api-reference/version/100/en/endpoint/callpayment/refundNotify: the example message
+const REFUND_NOTICE = String.raw`{"bizType":"PAY_REFUND","bizId":"79553022813274112","bizStatus":"REFUND_SUCCESS","clientId":"test-client","data":"{\"merchantTradeNo\":\"native5939082218\",\"productName\":\"goodsName\",\"tradeType\":\"APP\",\"goodsName\":\"goodsName\",\"terminalType\":\"APP\",\"currency\":\"USDT\",\"orderAmount\":\"0.01200000\",\"createTime\":1780017217454,\"transactionId\":\"79553022813274118\",\"refundInfo\":{\"refundRequestId\":\"6559049045\",\"prepayId\":\"79553022813274112\",\"orderAmount\":\"0.01200000\",\"refundAmount\":\"0.012\",\"refundPayCurrency\":\"USDT\",\"refundPayAmount\":\"0.012\"},\"channelId\":\"\"}"}`
+
+test('the documented callback about a refund names its payment, and its application', () => {
+  const told = {
+    merchantReference: 'native5939082218' as string | null,
+    providerReference: null as string | null,
+    report: null,
+    providerStatus: 'PAY_REFUND REFUND_SUCCESS',
+  }
+  assert.deepEqual(read(callbackOf(REFUND_NOTICE)), told)
+  const unnamed = REFUND_NOTICE.replace('native5939082218', '')
+  const byId = { ...told, merchantReference: null, providerReference: '79553022813274112' }
+  assert.deepEqual(read(callbackOf(unnamed)), byId)
+  refuses(() => read(callbackOf(REFUND_NOTICE), { clientId: 'another' }), /application/)
 })
 
 test('a callback about a refund says nothing of the payment, one about transfers names nothing', () => {
@@ -213,6 +231,41 @@ test('data is read as an object, as JSON text and under bizData, and large numbe
   assert.deepEqual(unwrap(tryParse('{"prepayId":505594743853056007}')), { prepayId: '505594743853056007' })
 })
 
+/** The API over answers of our own. @param baseUrl where Gate answers; @param onBehalfOf a sub-merchant */
+function openWire(answers: object[], account: { baseUrl?: string; onBehalfOf?: string } = {}) {
+  const calls: ProviderCall[] = []
+  const http = async (call: ProviderCall) => {
+    calls.push(call)
+    return { status: 200, headers: {}, text: JSON.stringify(answers.shift()) }
+  }
+  const named = { baseUrl: 'https://gate.test', clientId: 'c', secret: SECRET, onBehalfOf: '', clientType: '' }
+  return { api: openGateApi({ ...named, ...account }, { http, clock: () => 0 }), calls }
+}
+const success = (data: unknown) => ({ status: 'SUCCESS', code: '000000', errorMessage: '', data })
+
+// docs.gate.com, api-reference/version/100/en/endpoint/checkout/orderQuery: the answer of the query
+test('an outer SUCCESS may hold a no: bizCode counts as the code', async () => {
+  const data = { bizCode: '000000', bizData: { prepayId: '65466648727916544', status: 'PAID' }, bizMessage: '' }
+  const no = { bizCode: '400202', bizData: null, bizMessage: 'order not found' }
+  const busy = { bizCode: '300000', bizData: null, bizMessage: 'system error' }
+  const { api } = openWire([success(data), success(JSON.stringify(data)), success(no), success(busy)])
+  const ask = () => api.get('/v2/pay/order/query', { prepayId: '65466648727916544' })
+  assert.deepEqual(await ask(), data.bizData)
+  assert.deepEqual(await ask(), data.bizData)
+  await assert.rejects(ask(), { name: 'ProviderRefusal', reason: 'state' })
+  await assert.rejects(ask(), { name: 'ProviderTrouble' })
+})
+
+test('an institution that acts for a sub-merchant uses the paths of institutions', async () => {
+  const prefix = 'https://gate.test/payment/open/institution'
+  for (const baseUrl of ['https://gate.test', prefix]) {
+    const { api, calls } = openWire([success({})], { baseUrl, onBehalfOf: '77' })
+    await api.post('/v1/pay/checkout/order', {})
+    assert.equal(calls[0]?.url, `${prefix}/v1/pay/checkout/order`)
+    assert.equal(calls[0]?.headers['X-GatePay-On-Behalf-Of'], '77')
+  }
+})
+
 const REFUND: RefundRequest = {
   refundId: '65f0c0ffee65f0c0ffee65f0',
   companyId: 'c',
@@ -232,18 +285,52 @@ const REFUND: RefundRequest = {
 }
 
 test('both families of refund words are understood, others are unknown', () => {
-  const outcomes = Object.keys(REFUND_OUTCOMES).map((status) => readRefund(REFUND, { status }).outcome)
+  const ours = { refundRequestId: REFUND.refundId }
+  const outcomes = Object.keys(REFUND_OUTCOMES).map((status) => readRefund(REFUND, { ...ours, status }).outcome)
   assert.deepEqual(outcomes, ['settled', 'settled', 'pending', 'refused', 'refused'])
-  assert.equal(readRefund(REFUND, { status: 'REFUND_LOST' }).outcome, 'unknown')
-  const refused = readRefund(REFUND, { status: 'FAIL', refund_fail_reason: 'no balance', gateRefundId: '8' })
+  assert.equal(readRefund(REFUND, { ...ours, status: 'REFUND_LOST' }).outcome, 'unknown')
+  const refused = readRefund(REFUND, { ...ours, status: 'FAIL', refund_fail_reason: 'no balance', gateRefundId: '8' })
   assert.deepEqual(refused, { outcome: 'refused', reference: '8', txHash: null, providerStatus: 'FAIL: no balance' })
 })
 
 test('a refund of another amount or currency under our id is not believed', () => {
-  const right = { status: 'SUCCESS', requestAmount: '5', requestCurrency: 'USDC' }
+  const right = {
+    refundRequestId: REFUND.refundId,
+    status: 'SUCCESS',
+    requestAmount: '5',
+    requestCurrency: 'USDC',
+  }
   assert.equal(readRefund(REFUND, right).outcome, 'settled')
   assert.equal(readRefund(REFUND, { ...right, requestAmount: '5.01' }).outcome, 'unknown')
   assert.equal(readRefund(REFUND, { ...right, requestCurrency: 'USDT' }).outcome, 'unknown')
+  assert.equal(readRefund(REFUND, { ...right, refundRequestId: 'f'.repeat(24) }).outcome, 'unknown')
+})
+
+test('a refund that may have been sent is sent again only where Gate says that it has none', async () => {
+  const rules = { waitMs: 0, unknownCodes: ['400202'] }
+  const outcomes: unknown[] = []
+  const unreadable = [{ bizCode: '300000', bizData: null, bizMessage: 'system error' }, { status: 'SUCCESS' }]
+  for (const data of unreadable) {
+    const { api, calls } = openWire([success(data), success({}), success({})])
+    const ask = openRefunds(api, () => 0, rules)
+    outcomes.push(
+      await ask(REFUND).then(
+        ({ outcome }) => outcome,
+        ({ name }) => name,
+      ),
+    )
+    assert.deepEqual(
+      calls.map(({ method }) => method),
+      ['GET'],
+      'nothing was sent',
+    )
+  }
+  assert.deepEqual(outcomes, ['ProviderTrouble', 'unknown'])
+  for (const data of [{}, null, { bizCode: '400202', bizData: null }]) {
+    const { api, calls } = openWire([success(data), success({}), success({ refundGateId: '8' })])
+    assert.equal((await openRefunds(api, () => 0, rules)(REFUND)).outcome, 'pending')
+    assert.equal(calls.at(-1)?.method, 'POST')
+  }
 })
 
 test('two settings are required, the others have the documented defaults, and a wrong one is named', () => {

@@ -28,8 +28,10 @@ export function readRefund(refund: RefundRequest, data: unknown): RefundReport {
   const word = filledAt(data, 'status') ?? 'no status'
   const reference = filledAt(data, 'gateRefundId') ?? filledAt(data, 'refundGateId') ?? refund.reference
   const report = { reference, txHash: filledAt(data, 'txHash') }
+  const named = filledAt(data, 'refundRequestId')
   const asked = filledAt(data, 'requestAmount')
   const currency = filledAt(data, 'requestCurrency') ?? 'USDC'
+  if (named !== refund.refundId) return { outcome: 'unknown', ...report, providerStatus: `${word} of another refund` }
   if (currency !== 'USDC' || (asked !== null && parseDecimal(asked, 6) !== refund.units))
     return { outcome: 'unknown', ...report, providerStatus: `${word}: another refund, ${asked} ${currency}` }
   const reason = filledAt(data, 'refund_fail_reason')
@@ -40,11 +42,14 @@ export function readRefund(refund: RefundRequest, data: unknown): RefundReport {
   }
 }
 
-/** Undefined: Gate has no refund with our id. */
+const isNothing = (data: unknown): boolean =>
+  typeof data !== 'object' || data === null || Object.keys(data).length === 0
+
+/** Undefined: Gate has no refund with our id. Only then may it be sent: an answer that cannot be read is no such no. */
 async function findRefund(api: GateApi, refund: RefundRequest, rules: RefundRules): Promise<RefundReport | undefined> {
   try {
     const data = await api.get('/v2/pay/refund/details', { refundRequestId: refund.refundId })
-    return filledAt(data, 'refundRequestId') === null ? undefined : readRefund(refund, data)
+    return isNothing(data) ? undefined : readRefund(refund, data)
   } catch (error) {
     if (isRefusedWith(error, rules.unknownCodes)) return undefined
     throw error
