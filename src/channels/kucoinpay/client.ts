@@ -32,7 +32,12 @@ export const REPEATED = '480010'
 export const REFUND_RUNS = '480015'
 export const FINISHED = '480019'
 
-/** What is definitely "not done". The others of KuCoin's table (internal, too often, timed out) decide nothing. */
+/**
+ * What is definitely "not done". The others of KuCoin's table (internal, too often, timed out, no quote) decide
+ * nothing.
+ * The table is in WARDAH-MANZOOR/kuCoin-pay, src/constants/errorCodes.ts: 480033 and 480034 are limits of the amount,
+ * 480035, 480037 and 480038 are about the payer's account.
+ */
 const REFUSALS: ReadonlyMap<string, RefusalReason> = new Map([
   ['4001', 'request'],
   ['480002', 'credentials'],
@@ -57,7 +62,12 @@ const REFUSALS: ReadonlyMap<string, RefusalReason> = new Map([
   ['480029', 'account'],
   ['480030', 'account'],
   ['480031', 'state'],
+  ['480033', 'amount'],
+  ['480034', 'amount'],
+  ['480035', 'state'],
   ['480036', 'credentials'],
+  ['480037', 'state'],
+  ['480038', 'state'],
   ['480039', 'credentials'],
 ])
 

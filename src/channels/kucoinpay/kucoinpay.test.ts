@@ -390,6 +390,15 @@ describe('refunds', () => {
     assert.equal((await channel.refundPayment?.(refund))?.outcome, 'refused')
     await assert.rejects(async () => channel.refundPayment?.(refund), ProviderRefusal)
   })
+
+  test('the limits of the API are limits of the amount, and a closed account of the payer takes no refund', async () => {
+    const limits = openWire({ '/order/create': [failed('480033'), failed('480034')] })
+    for (const _ of ['below', 'above'])
+      await assert.rejects(limits.channel.createPayment(REQUEST), { name: 'ProviderRefusal', reason: 'amount' })
+    const codes = ['480033', '480035', '480037', '480038']
+    const { channel } = openWire({ '/refund/create': codes.map((code) => failed(code)) })
+    for (const code of codes) assert.equal((await channel.refundPayment?.(refund))?.outcome, 'refused', code)
+  })
 })
 
 test('closing what is over or paid is fine, what is open is not', async () => {
