@@ -8,13 +8,18 @@ type Answer = {
   reviewResult?: { reviewAnswer?: unknown; reviewRejectType?: unknown; moderationComment?: unknown }
 }
 
-/** Not linear: an applicant may go from any of them to any other. */
+/**
+ * Not linear: an applicant may go from any of them to any other. Of the last two the check is paused
+ * (docs.sumsub.com/docs/applicant-statuses); `awaitingService` may carry a GREEN that is not the result yet.
+ */
 const OUTCOMES: Record<string, ReviewOutcome> = {
   init: 'notStarted',
   pending: 'pending',
   queued: 'pending',
   prechecked: 'pending',
   onHold: 'pending',
+  awaitingUser: 'pending',
+  awaitingService: 'pending',
 }
 
 function outcomeOf({ reviewStatus, reviewResult }: Answer): ReviewOutcome {

@@ -93,7 +93,8 @@ test('every documented review word is mapped; every other one is unknown', () =>
   const outcome = (reviewStatus: unknown, reviewResult?: unknown) =>
     readReview({ reviewStatus, reviewResult, levelName: 'basic' }, levels).outcome
   assert.equal(outcome('init'), 'notStarted')
-  for (const status of ['pending', 'queued', 'prechecked', 'onHold']) assert.equal(outcome(status), 'pending')
+  for (const status of ['pending', 'queued', 'prechecked', 'onHold', 'awaitingUser', 'awaitingService'])
+    assert.equal(outcome(status), 'pending')
   assert.equal(outcome('completed', { reviewAnswer: 'GREEN' }), 'approved')
   assert.equal(outcome('completed', { reviewAnswer: 'RED', reviewRejectType: 'FINAL' }), 'refused')
   assert.equal(outcome('completed', { reviewAnswer: 'RED', reviewRejectType: 'RETRY' }), 'retry')
