@@ -97,6 +97,11 @@ export function receiveCoin(payment: ProviderPayment, deposit: Deposit, at: numb
   return textOf(share - unit(payment.received))
 }
 
-/** More than the order waits for; Whitepay sends it back by itself (events page, `rollback::to_client`). */
-export const isOverpaid = (payment: ProviderPayment): boolean =>
-  unit(depositedOf(payment)) > unit(expectedOf(payment) ?? '0') && coinOf(payment) !== null
+/**
+ * How much more came than the order waits for, in the deposited coin; null: nothing. Whitepay sends it back by itself
+ * (events page, `rollback::to_client`).
+ */
+export function overpaidOf(payment: ProviderPayment): string | null {
+  const over = unit(depositedOf(payment)) - unit(expectedOf(payment) ?? '0')
+  return over > 0n && coinOf(payment) !== null ? textOf(over) : null
+}

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import type { PaymentEvent, ProviderPayment, SignedCallback } from './imitation.ts'
-import { coinOf, depositsOf, isOverpaid, SETTLEMENT_ASSET } from './whitepay-coins.ts'
+import { coinOf, depositsOf, overpaidOf, SETTLEMENT_ASSET } from './whitepay-coins.ts'
 import { orderJson, transactionJson } from './whitepay-objects.ts'
 
 /** One token for each payment page by its slug, and the merchant's general one. */
@@ -55,9 +55,19 @@ export function callbacksOf(payment: ProviderPayment, event: PaymentEvent, sende
     transactionEvent(payment, 'transaction::complete', sender),
     ...(sold && payment.facts.announcesConversion === true ? conversionEvents(payment, sender) : []),
     order('completed'),
-    // the body of a rollback is not documented; the transaction's is the nearest
-    ...(isOverpaid(payment) ? [transactionEvent(payment, 'rollback::to_client', sender)] : []),
+    ...rollbackEvents(payment, sender),
   ]
+}
+
+/** What was too much goes back ("rollback to client/account"): a transaction without our reference. */
+function rollbackEvents(payment: ProviderPayment, { target, tokens }: Sender): SignedCallback[] {
+  const value = overpaidOf(payment)
+  const last = depositsOf(payment).at(-1)
+  if (value === null || last === undefined) return []
+  const made = transactionJson(payment, { ...last, value }, depositsOf(payment).length)
+  const place = { order_id: payment.reference, external_order_id: null, stock_orders: [], type: 'ROLLBACK_TO_CLIENT' }
+  const body = JSON.stringify({ transaction: { ...made, ...place }, event_type: 'rollback::to_client' })
+  return [signed(target, tokens.merchant, body)]
 }
 
 /** Money is in and being sold. The status that the order shows meanwhile is not documented. */

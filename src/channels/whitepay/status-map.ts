@@ -16,8 +16,14 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   CANCELED: 'gone',
 }
 
-/** One deposit; decimals as Whitepay wrote them. */
-type Deposit = { currency: string | undefined; value: string | undefined; status: string | undefined }
+/** One deposit, or money that went back; decimals as Whitepay wrote them. */
+type Deposit = {
+  currency: string | undefined
+  value: string | undefined
+  status: string | undefined
+  /** DEPOSIT, ROLLBACK_TO_CLIENT and so on (docs.whitepay.com, webhooks/events). */
+  type: string | undefined
+}
 
 /**
  * What Whitepay tells of one order. `value` and `currency` are what was asked for; `expected` is what is to be
@@ -45,6 +51,7 @@ function readDeposits(raw: unknown): Deposit[] {
     currency: textAt(row, 'currency'),
     value: textAt(row, 'value'),
     status: textAt(row, 'status'),
+    type: textAt(row, 'type'),
   }))
 }
 
@@ -62,7 +69,8 @@ export function readOrder(body: unknown): WhitepayOrder | undefined {
     currency: textAt(raw, 'currency') ?? textAt(raw, 'currency', 'ticker'),
     value: textAt(raw, 'value') ?? textAt(raw, 'amount'),
     expected: textAt(raw, 'expected_amount'),
-    depositedCurrency: textAt(raw, 'deposited_currency'),
+    // the entity reference names it differently from every example
+    depositedCurrency: textAt(raw, 'deposited_currency') ?? textAt(raw, 'deposit_currency'),
     deposits: readDeposits(raw),
     reference: textAt(raw, 'external_order_id'),
     isInternal: typeof internal === 'boolean' ? internal : undefined,
@@ -87,21 +95,26 @@ function strangeness(order: WhitepayOrder, payment: PaymentKey): string | null {
 /** Deposits that were declined or sent back never came. */
 const isGone = ({ status }: Deposit): boolean => /declin|cancel|reject|fail|rollback/i.test(status ?? '')
 
+/** What a transaction adds to the deposits; money that Whitepay sent back counts against them. */
+const SIGNS: Readonly<Record<string, bigint>> = { ROLLBACK_TO_CLIENT: -1n, ROLLBACK_TO_MERCHANT: 0n, WITHDRAWAL: 0n }
+const signOf = ({ type }: Deposit): bigint => ownAt(SIGNS, type ?? '') ?? 1n
+
 /**
- * How much of the due amount the deposits are: their sum over what was to be deposited, both in one coin. Undefined:
- * something arrived, but not how much.
+ * How much of the due amount the deposits are: their sum over what was to be deposited, both in one coin, less what
+ * went back. Undefined: something arrived, but not how much.
  */
 function depositedUnits(order: WhitepayOrder, due: Money): bigint | undefined {
-  const deposits = order.deposits.filter((deposit) => !isGone(deposit))
+  const deposits = order.deposits.filter((deposit) => !isGone(deposit) && signOf(deposit) !== 0n)
   if (deposits.length === 0) return 0n
   const expected = exact(order.expected)
   if (!expected || order.depositedCurrency === undefined) return undefined
   let sum = 0n
-  for (const { currency, value } of deposits) {
-    const units = exact(value)
-    if (currency !== order.depositedCurrency || units === undefined) return undefined
-    sum += units
+  for (const deposit of deposits) {
+    const units = exact(deposit.value)
+    if (deposit.currency !== order.depositedCurrency || units === undefined) return undefined
+    sum += units * signOf(deposit)
   }
+  if (sum <= 0n) return 0n
   return sum < expected ? (due.units * sum) / expected : due.units
 }
 
@@ -124,6 +137,9 @@ export function reportOf(order: WhitepayOrder, payment: PaymentKey, nowMs: numbe
   if (strange !== null)
     return { outcome: 'unknown', providerReference, providerStatus: `${providerStatus}: ${strange}` }
   const units = depositedUnits(order, payment.due)
+  const allWentBack = units === 0n && order.deposits.some((deposit) => !isGone(deposit) && signOf(deposit) < 0n)
+  if (meaning === 'done' && allWentBack)
+    return { outcome: 'unknown', providerReference, providerStatus: `${providerStatus}, but all of it went back` }
   if (meaning === 'done') return paidReport(providerReference, { final: units || payment.due.units, providerStatus })
   if (units === undefined || (meaning === 'part' && units === 0n))
     return {

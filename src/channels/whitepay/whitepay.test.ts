@@ -199,6 +199,20 @@ describe('whitepay: amounts', () => {
     assert.equal(bitcoin.final, DUE, 'what reaches the balance is never divided by what was asked for')
   })
 
+  // docs.whitepay.com, webhooks/events: a rollback is a transaction of the order, of type ROLLBACK_TO_CLIENT
+  it('money that Whitepay sent back is no deposit', () => {
+    const back = (value: string, type = 'ROLLBACK_TO_CLIENT') => ({ currency: 'USDT', value, status: 'COMPLETE', type })
+    const moved = (amount: string, ...more: object[]) => {
+      const fields = deposits('USDT', '10', amount)
+      return { ...fields, transactions: [...fields.transactions, ...more] }
+    }
+    assert.equal(seen({ ...moved('4', back('1')), status: 'DECLINED' }).final, (DUE * 3n) / 10n)
+    assert.equal(report({ ...moved('4', back('4')), status: 'DECLINED' }).outcome, 'cancelled')
+    assert.equal(seen({ ...moved('15', back('5')), status: 'COMPLETE' }).final, DUE)
+    assert.equal(seen({ ...moved('15', back('5', 'ROLLBACK_TO_MERCHANT')), status: 'COMPLETE' }).final, DUE)
+    assert.equal(report({ ...moved('10', back('10')), status: 'COMPLETE' }).outcome, 'unknown')
+  })
+
   it('a part is the deposits over what was to be deposited, and never completes the order', () => {
     const told = seen({
       ...deposits('BTC', '0.0004', '0.0001', '0.0002'),
