@@ -27,9 +27,15 @@ export class ProviderTrouble extends Error {
   readonly retryAfterMs: number | null
   /** The request never reached it: certainly not done. */
   readonly notSent: boolean
-  constructor(providerStatus: string, options: { cause?: unknown; retryAfterMs?: number; notSent?: boolean } = {}) {
+  /** It answered in its own words, which we do not know: it works. */
+  readonly answered: boolean
+  constructor(
+    providerStatus: string,
+    options: { cause?: unknown; retryAfterMs?: number; notSent?: boolean; answered?: boolean } = {},
+  ) {
     super(toStorableText(providerStatus), options.cause === undefined ? undefined : { cause: options.cause })
     this.retryAfterMs = options.retryAfterMs ?? null
     this.notSent = options.notSent ?? false
+    this.answered = options.answered ?? false
   }
 }

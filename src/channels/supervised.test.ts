@@ -161,6 +161,18 @@ test('refunds that are not allowed take no payment channel away', async () => {
   assert.equal(provider.health().available, true)
 })
 
+test('a refund that is answered with an unknown word takes no payment channel away, one without an answer does', async () => {
+  let answered = true
+  const provider = open(async () => {
+    throw new ProviderTrouble('code 999', { answered })
+  })
+  for (let index = 0; index < 8; index += 1) await assert.rejects(provider.refund(), /code 999/)
+  assert.equal(provider.health().available, true)
+  answered = false
+  for (let index = 0; index < 5; index += 1) await assert.rejects(provider.refund(), /code 999/)
+  assert.equal(provider.health().available, false)
+})
+
 test('a fault of our own in the trial leaves the circuit half-open: the next call tries', async () => {
   let fault: Error | null = new ProviderTrouble('no answer')
   const provider = open(async () => {

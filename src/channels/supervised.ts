@@ -73,10 +73,11 @@ function reasonOf({ state, cause }: CircuitState, clockAheadMs: number | null): 
 
 /**
  * What an error says of the provider. A definite no is an answer. A refund may need a right that payments do not need:
- * its refused credentials say nothing of them.
+ * its refused credentials say nothing of them, and no word that we do not know about one refund does.
  */
 function judge(error: unknown, step: string, clockAheadMs: number | null): Verdict {
   if (error instanceof AppError) return { means: 'nothing' }
+  if (error instanceof ProviderTrouble && error.answered && step === 'refund') return { means: 'nothing' }
   if (error instanceof ProviderTrouble) return { means: 'fails', retryAfterMs: error.retryAfterMs }
   if (!(error instanceof ProviderRefusal)) return { means: 'fails' }
   const { reason } = error

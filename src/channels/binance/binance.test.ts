@@ -185,6 +185,8 @@ describe('answers', () => {
     const unclear = [failed('400000', 500), failed('499999'), failed('400001', 502), failed('400001', 429)]
     for (const answer of [...unclear, { status: 200, headers: {}, text: '<html>' }, json({ code: '000000' })])
       assert.throws(() => readAnswer(answer), ProviderTrouble)
+    assert.throws(() => readAnswer(failed('499999')), { answered: true })
+    assert.throws(() => readAnswer(failed('400000', 500)), { answered: false })
   })
 
   test('being asked to wait is told in milliseconds', () => {

@@ -81,9 +81,9 @@ export function readAnswer(answer: ProviderAnswer): Answer {
   const isSuccess = textAt(envelope, 'status') === 'SUCCESS' && code === '000000' && answer.status === 200
   if (isSuccess) return { outcome: 'done', data: (envelope as { data?: unknown }).data }
   const reason = REFUSALS.get(code)
-  const isDefinite = textAt(envelope, 'status') === 'FAIL' && answer.status < 500
-  if (reason === undefined || !isDefinite || answer.status === 429)
-    throw new ProviderTrouble(providerStatus, { cause: answer, ...retryAfterOf(answer) })
+  const answered = textAt(envelope, 'status') === 'FAIL' && answer.status < 500 && answer.status !== 429
+  if (reason === undefined || !answered)
+    throw new ProviderTrouble(providerStatus, { cause: answer, answered, ...retryAfterOf(answer) })
   return { outcome: 'refused', code, refusal: new ProviderRefusal(reason, providerStatus, answer) }
 }
 

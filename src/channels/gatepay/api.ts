@@ -88,6 +88,7 @@ function readAnswer({ status, headers, text }: ProviderAnswer): unknown {
   const seconds = Number(headers['retry-after'])
   throw new ProviderTrouble(`Gate Pay answered ${status} ${said}`.trim(), {
     cause: { status, text: text.slice(0, 500) },
+    answered: answered && code !== '',
     ...(seconds > 0 ? { retryAfterMs: seconds * 1000 } : {}),
   })
 }

@@ -100,8 +100,8 @@ export function readAnswer(answer: ProviderAnswer): Answer {
   if (envelope?.success === true && answer.status === 200) return { outcome: 'done', data: envelope.data }
   const words = `KuCoin Pay ${code || 'without code'}: ${textAt(envelope, 'msg') ?? `HTTP ${answer.status}`}`
   const reason = REFUSALS.get(code)
-  if (reason === undefined || envelope?.success !== false || answer.status >= 500 || answer.status === 429)
-    throw new ProviderTrouble(words, { cause: answer })
+  const answered = envelope?.success === false && answer.status < 500 && answer.status !== 429
+  if (reason === undefined || !answered) throw new ProviderTrouble(words, { cause: answer, answered })
   return { outcome: 'refused', code, refusal: new ProviderRefusal(reason, words, answer) }
 }
 

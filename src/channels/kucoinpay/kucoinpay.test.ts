@@ -222,6 +222,8 @@ describe('the order', () => {
     const unclear = [failed('480000'), failed('480006'), failed('480005'), failed('999'), failed('480004', 502)]
     for (const answer of [...unclear, { status: 200, headers: {}, text: 'x' }, json(null), json({ code: '480004' })])
       assert.throws(() => readAnswer(answer), ProviderTrouble)
+    assert.throws(() => readAnswer(failed('999')), { answered: true })
+    assert.throws(() => readAnswer(failed('999', 502)), { answered: false })
   })
 })
 
