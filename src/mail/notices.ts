@@ -35,10 +35,10 @@ function write<Facts extends object>(texts: NoticeText<Facts>, facts: Facts, url
 function writePayer<Facts extends { merchant: string; shortCode: string }>(
   lang: Lang,
   texts: NoticeText<Facts>,
-  { url, contact, ...given }: ToPayer<Facts> & { url?: string },
+  facts: ToPayer<Facts> & { url?: string },
 ): Notice {
-  const facts = given as unknown as Facts
-  const notice = write(texts, facts, url)
+  const { contact } = facts
+  const notice = write<Facts>(texts, facts, facts.url)
   return contact === null ? notice : { ...notice, note: TEXTS[lang].mails.help({ ...facts, contact }) }
 }
 
