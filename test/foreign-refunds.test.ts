@@ -4,6 +4,7 @@ import { paidReport, type RefundNews, type RefundRequest } from '../src/channels
 import { sql } from '../src/db/db.ts'
 import { newId } from '../src/kernel/ids.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
+import { createSettlement } from '../src/ledger/settlements/settlement-service.ts'
 import { acceptOrder } from '../src/payments/accept/accept-order.ts'
 import { ignoreMispayment } from '../src/payments/mispayments/mispayment-service.ts'
 import { findPayment, type Payment } from '../src/payments/payment-queries.ts'
@@ -65,6 +66,26 @@ const refundsOf = ({ orderId }: Sale) =>
 const differencesOf = ({ companyId }: Sale) =>
   world.host.db.many<{ subject: string; expected: string }>(sql`
     select subject, expected from ledger_differences where company_id = ${companyId} and status = 'open'`)
+
+test('a refund of money that was settled already says that it lacks cover, one before the settlement does not', async () => {
+  const sale = await sell()
+  const { companyId } = sale
+  await tell(sale, 'before', 1000n)
+  await world.host.db.run(sql`
+    update companies set settlement_address = ${`0x${'12'.repeat(20)}`}, settlement_network = 31337 where id = ${companyId}`)
+  const operator = contextFor({ ...actorOf(sale), kind: 'user', role: 'SuperAdmin' })
+  await createSettlement(world.settlements, operator, { companyId })
+  await tell(sale, 'after', 1000n)
+  const refunds = await world.host.db.many<{ reference: string; withoutCover: boolean }>(sql`
+    select provider_reference as reference, without_cover from refunds where order_id = ${sale.orderId} order by number`)
+  assert.deepEqual(
+    refunds.map(({ reference, withoutCover }) => [reference, withoutCover]),
+    [
+      ['before', false],
+      ['after', true],
+    ],
+  )
+})
 
 test('a refund above what its order still holds stops the company’s money until a person has looked', async () => {
   const sale = await sell()

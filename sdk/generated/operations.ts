@@ -493,7 +493,7 @@ export interface Operations {
         amount: string
         /** The part above the order’s price. */
         excessAmount: string
-        /** Refunded without cover by a SuperAdmin. */
+        /** Refunded without cover, by a SuperAdmin or from the provider’s console: the company owes it to the operator. */
         withoutCover: boolean
         /** Payment channel. */
         channel: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay"
@@ -597,7 +597,7 @@ export interface Operations {
       amount: string
       /** The part above the order’s price. */
       excessAmount: string
-      /** Refunded without cover by a SuperAdmin. */
+      /** Refunded without cover, by a SuperAdmin or from the provider’s console: the company owes it to the operator. */
       withoutCover: boolean
       /** Payment channel. */
       channel: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay"
@@ -717,7 +717,7 @@ export interface Operations {
       amount: string
       /** The part above the order’s price. */
       excessAmount: string
-      /** Refunded without cover by a SuperAdmin. */
+      /** Refunded without cover, by a SuperAdmin or from the provider’s console: the company owes it to the operator. */
       withoutCover: boolean
       /** Payment channel. */
       channel: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay"
@@ -818,7 +818,7 @@ export interface Operations {
       amount: string
       /** The part above the order’s price. */
       excessAmount: string
-      /** Refunded without cover by a SuperAdmin. */
+      /** Refunded without cover, by a SuperAdmin or from the provider’s console: the company owes it to the operator. */
       withoutCover: boolean
       /** Payment channel. */
       channel: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay"
@@ -930,7 +930,7 @@ export interface Operations {
       amount: string
       /** The part above the order’s price. */
       excessAmount: string
-      /** Refunded without cover by a SuperAdmin. */
+      /** Refunded without cover, by a SuperAdmin or from the provider’s console: the company owes it to the operator. */
       withoutCover: boolean
       /** Payment channel. */
       channel: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay"
@@ -1063,7 +1063,7 @@ export interface Operations {
       amount: string
       /** The part above the order’s price. */
       excessAmount: string
-      /** Refunded without cover by a SuperAdmin. */
+      /** Refunded without cover, by a SuperAdmin or from the provider’s console: the company owes it to the operator. */
       withoutCover: boolean
       /** Payment channel. */
       channel: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay"
@@ -1164,7 +1164,7 @@ export interface Operations {
       amount: string
       /** The part above the order’s price. */
       excessAmount: string
-      /** Refunded without cover by a SuperAdmin. */
+      /** Refunded without cover, by a SuperAdmin or from the provider’s console: the company owes it to the operator. */
       withoutCover: boolean
       /** Payment channel. */
       channel: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay"
@@ -1273,7 +1273,7 @@ export interface Operations {
       amount: string
       /** The part above the order’s price. */
       excessAmount: string
-      /** Refunded without cover by a SuperAdmin. */
+      /** Refunded without cover, by a SuperAdmin or from the provider’s console: the company owes it to the operator. */
       withoutCover: boolean
       /** Payment channel. */
       channel: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay"

@@ -7,7 +7,8 @@ import type { Order } from '../orders/order.ts'
 import { lockOrderById } from '../orders/order-queries.ts'
 import { allows } from '../orders/order-states.ts'
 import type { Payment } from '../payments/payment-queries.ts'
-import { fiatShare, fiatTotal, wholePriceUnits } from './refund-amount.ts'
+import { fiatShare, fiatTotal, needOf, wholePriceUnits } from './refund-amount.ts'
+import { lacksCover } from './refund-cover.ts'
 import type { RefundDeps } from './refund-deps.ts'
 import {
   countRefunds,
@@ -23,7 +24,7 @@ import { bookingOf, settleRefundIn } from './refund-settle.ts'
 /** A provider that refunds in fiat rounds: a difference below its smallest unit is not a refund. */
 const leastOf = (order: Order): bigint => convert({ asset: order.from.asset, units: 1n }, order.rate, 'USDC').units
 
-type Amounts = { number: number; units: bigint; excess: bigint; fiatUnits: bigint }
+type Amounts = { number: number; units: bigint; excess: bigint; fiatUnits: bigint; withoutCover: boolean }
 
 type Case = {
   order: Order
@@ -35,7 +36,7 @@ type Case = {
 }
 
 function foreignRefund(order: Order, payment: Payment, amounts: Amounts, at: Date): NewRefund {
-  const { number, units, excess, fiatUnits } = amounts
+  const { number, units, excess, fiatUnits, withoutCover } = amounts
   return {
     companyId: order.companyId,
     id: newId(at.getTime()),
@@ -48,7 +49,7 @@ function foreignRefund(order: Order, payment: Payment, amounts: Amounts, at: Dat
     units,
     excessUnits: excess,
     fiatUnits,
-    withoutCover: false,
+    withoutCover,
     address: null,
     proposedAddress: null,
     proposedBy: null,
@@ -72,7 +73,8 @@ async function bookForeign(deps: RefundDeps, tx: Tx, refunded: Case) {
   const free = above > 0n ? above : 0n
   const number = (await countRefunds(tx, order.companyId, order.id)) + 1
   const excess = units < free ? units : free
-  const refund = foreignRefund(order, payment, { number, units, excess, fiatUnits }, now)
+  const withoutCover = await lacksCover(tx, needOf(order, payment, { units, excess }))
+  const refund = foreignRefund(order, payment, { number, units, excess, fiatUnits, withoutCover }, now)
   await insertRefund(tx, refund)
   await bookRefund(tx, bookingOf(refund, now), { units, excess: refund.excessUnits })
   await closeUsedRecord(tx, refund, returned, now)

@@ -81,7 +81,7 @@ export async function checkSendable(deps: RefundDeps, tx: Tx, payment: Payment, 
 }
 
 /** The company’s part of a refund, and the fee on it. */
-export function needOf(order: Order, payment: Payment, { units, excess }: Share) {
+export function needOf(order: Order, payment: Payment, { units, excess }: Pick<Share, 'units' | 'excess'>) {
   const price = payment.priceUnits ?? payment.dueUnits
   const fee = feeOf(price, payment.feeBps ?? 0)
   const own = holderOf(payment) === 'own_account'

@@ -36,6 +36,19 @@ type Wanted = {
   own: boolean
 }
 
+/** How much of the company's balance a refund may use at most, where it needs more; null: it is covered. */
+async function findLack(tx: Tx, { companyId, units, feeUnits, own }: Wanted): Promise<bigint | null> {
+  if (own || units === 0n) return null
+  await lockCompanyBalance(tx, companyId)
+  const free = await findSettleable(tx, companyId)
+  const most = free + feeUnits + (await sumOpenFees(tx, companyId))
+  if (most >= units) return null
+  return most > 0n ? most : 0n
+}
+
+/** Whether a refund that is done already, at its provider, lacks cover: the company owes the operator. */
+export const lacksCover = async (tx: Tx, wanted: Wanted): Promise<boolean> => (await findLack(tx, wanted)) !== null
+
 /**
  * A refund of settled money must be covered by what is owed to the company, its reserve included. Before the first
  * settlement it always is: an order refunds at most what it received, and its fees are still with the operator.
@@ -49,16 +62,11 @@ export async function checkCover(
   wanted: Wanted,
   { insist, nowMs }: { insist: boolean; nowMs: number },
 ): Promise<boolean> {
-  if (wanted.own || wanted.units === 0n) return false
-  const { companyId, units, feeUnits } = wanted
-  await lockCompanyBalance(tx, companyId)
-  const free = await findSettleable(tx, companyId)
-  const fees = feeUnits + (await sumOpenFees(tx, companyId))
-  if (free + fees >= units) return false
+  const most = await findLack(tx, wanted)
+  if (most === null) return false
   if (!insist) {
-    const most = free + fees > 0n ? free + fees : 0n
     const message =
-      `This refund needs ${text(units)}, but only ${text(most)} of the company’s balance is left: the money was ` +
+      `This refund needs ${text(wanted.units)}, but only ${text(most)} of the company’s balance is left: the money was ` +
       'already settled. Wait for new payments, refund less, or ask the operator, who can refund without cover.'
     throw new AppError('REFUND_NOT_COVERED', { message })
   }

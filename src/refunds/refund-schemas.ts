@@ -108,7 +108,10 @@ export const RefundSchema = Type.Object({
   status: Type.String({ enum: [...REFUND_STATUSES] }),
   amount: Type.String({ description: 'USDC, 6 digits.' }),
   excessAmount: Type.String({ description: 'The part above the order’s price.' }),
-  withoutCover: Type.Boolean({ description: 'Refunded without cover by a SuperAdmin.' }),
+  withoutCover: Type.Boolean({
+    description:
+      'Refunded without cover, by a SuperAdmin or from the provider’s console: the company owes it to the operator.',
+  }),
   channel: Type.String(),
   address: Nullable(Type.String()),
   proposedAddress: Nullable(
