@@ -55,8 +55,8 @@ async function sell(final = DUE): Promise<Sale> {
   return { companyId, orderId, code, payment }
 }
 
-const tell = ({ payment }: Sale, reference: string, units = 5000n) => {
-  const fiat = { asset: 'EUR', units } as const
+const tell = ({ payment }: Sale, reference: string, units = 5000n, asset: 'EUR' | 'USDC' = 'EUR') => {
+  const fiat = { asset, units }
   const news: RefundNews = { reference, refundId: null, outcome: 'settled', fiat, providerStatus: 'transferred' }
   return takeRefundNews(world.refunds, payment, news)
 }
@@ -165,6 +165,13 @@ test('a refund that was settled as the one that the provider took is in its tota
     (await refundsOf(sale)).map(({ units }) => units),
     ['20000000', '10000000'],
   )
+})
+
+test('a refund in USDC from the portal of a provider stops the company’s money until a person has looked', async () => {
+  const sale = await sell()
+  for (let turn = 0; turn < 2; turn += 1) await tell(sale, 'kpr_portal', 20_000_000n, 'USDC')
+  assert.deepEqual(await refundsOf(sale), [])
+  assert.deepEqual(await expectedOf(sale), ['transferred: 20.000000 USDC'])
 })
 
 test('what a provider sent back beyond what the order received stops the company’s money', async () => {

@@ -8,6 +8,7 @@ import { findPayment } from '../src/payments/payment-queries.ts'
 import { applyReport } from '../src/payments/payment-report.ts'
 import { recordForeignRefund } from '../src/refunds/foreign-refund.ts'
 import { refundMispayment } from '../src/refunds/mispayment-refund.ts'
+import { takeRefundNews } from '../src/refunds/refund-news.ts'
 import { revertOrder } from '../src/refunds/refund-service.ts'
 import { actorOf, contextFor, DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
 
@@ -137,4 +138,22 @@ test('a refund from the provider’s console is its share of what came; the rest
     { units: '10800000', fiat: '1000' },
     { units: '16200000', fiat: '1500' },
   ])
+})
+
+test('a provider that can be asked about its refunds is asked: no callback settles one of ours', async () => {
+  const received = await receive(DUE)
+  const { refundId } = await revert(received, '20')
+  const payment = await findPayment(world.host.db, received.key.companyId, received.key.id)
+  assert.ok(payment)
+  const fiat = { asset: 'USDC', units: 20_000_000n } as const
+  const news = { reference: 'kpr_1', refundId, outcome: 'settled', fiat, providerStatus: 'SUCCEEDED' } as const
+  await takeRefundNews(world.refunds, payment, news)
+  assert.notEqual(
+    (await world.host.db.one<{ status: string }>(sql`select status from refunds where id = ${refundId}`)).status,
+    'settled',
+  )
+  const { count } = await world.host.db.one<{ count: bigint }>(
+    sql`select count(*) from ledger_differences where company_id = ${received.key.companyId}`,
+  )
+  assert.equal(count, 0n)
 })

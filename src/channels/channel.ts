@@ -142,7 +142,7 @@ export const paidReport = (
   providerStatus,
 })
 
-/** What a verified callback says of one refund, from a provider that cannot be asked about refunds. */
+/** What a verified callback says of one refund, from a provider that cannot be asked about all of a payment's. */
 export type RefundNews = {
   /** The provider's id of the refund. */
   reference: string
@@ -161,7 +161,7 @@ export type CallbackNews = {
   providerReference: string | null
   /** What the callback claims; the query's answer decides. Null: it says nothing of a payment (a refund, a test). */
   report: PaymentReport | null
-  /** Only from a provider whose callback is the only word on a refund: it decides. */
+  /** It decides about a refund of ours only where `refundsByCallback` is; one from the console is told by it alone. */
   refund?: RefundNews
   /** For the log: event and status words. */
   providerStatus: string

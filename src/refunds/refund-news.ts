@@ -24,8 +24,9 @@ async function noteTwice(
 }
 
 /**
- * A provider that reports refunds only by callback names one: ours, by our id or its own, or one from its console. One
- * that was dropped here but transferred there counts as the latter.
+ * A callback names a refund: ours, by our id or the provider's, or one from its console. One that was dropped here but
+ * transferred there counts as the latter. A provider that can be asked about ours is asked: its callback only wakes
+ * them.
  */
 export async function takeRefundNews(deps: RefundDeps, payment: Payment, news: RefundNews): Promise<void> {
   const { reference, refundId, outcome, providerStatus } = news
@@ -33,9 +34,14 @@ export async function takeRefundNews(deps: RefundDeps, payment: Payment, news: R
     ({ paymentId }) => paymentId === payment.id,
   )
   const ours = ofPayment.find(({ id, providerReference }) => id === refundId || providerReference === reference)
-  const isOpen = ours?.status === 'ready' || ours?.status === 'submitted'
-  if (ours && isOpen) return applyRefundReport(deps, ours, { outcome, reference, txHash: null, providerStatus })
+  if (ours?.status === 'ready' || ours?.status === 'submitted') {
+    const decides = (await deps.channels.forPayment(payment))?.refundsByCallback === true
+    if (decides) await applyRefundReport(deps, ours, { outcome, reference, txHash: null, providerStatus })
+    return
+  }
   if (outcome !== 'settled') return
   if (ours?.status !== 'settled') return recordForeignRefund(deps, payment, news)
-  if (ours.providerReference !== reference) await noteTwice(deps, ours, news)
+  // the provider's own answer may have settled it without naming its id
+  const isThisOne = ours.providerReference === reference || (ours.providerReference === null && !ours.paidElsewhere)
+  if (!isThisOne) await noteTwice(deps, ours, news)
 }

@@ -2,10 +2,11 @@ import type { KeyObject } from 'node:crypto'
 import { type Callback, CallbackRefused } from '../../kernel/callback.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { parseJsonExact } from '../../kernel/json.ts'
-import type { CallbackNews } from '../channel.ts'
+import type { CallbackNews, RefundNews } from '../channel.ts'
+import { usdcUnits } from '../usdc-text.ts'
 import { isSignedBy, type SignedValues, signedText } from './signature.ts'
 import { isSignedList, type SignedList, type SignedNames } from './signed-names.ts'
-import { reportOfOrder } from './status-map.ts'
+import { refundOutcome, reportOfOrder } from './status-map.ts'
 
 export type CallbackOptions = {
   apiKey: string
@@ -56,10 +57,23 @@ function pick(body: Record<string, unknown>, names: readonly string[]): Record<s
 const withoutEmpty = (values: SignedValues): SignedValues =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''))
 
+/** Every field of it is signed. Undefined: it does not say which refund, or how much. */
+function readRefund(signed: Record<string, string>, providerStatus: string): RefundNews | undefined {
+  const { refundId: reference, requestId = null, refundAmount, refundCurrency, status } = signed
+  const units = usdcUnits(refundAmount)
+  if (reference === undefined || units === undefined || refundCurrency !== 'USDC') return undefined
+  const said = refundOutcome(status)
+  const outcome = said === 'settled' || said === 'pending' ? said : 'unknown'
+  return { reference, refundId: requestId, outcome, fiat: { asset: 'USDC', units }, providerStatus }
+}
+
 function readNews(list: SignedList, signed: Record<string, string>): CallbackNews {
   const providerStatus = `${list} ${signed.status ?? 'no status'}`
-  if (list === 'REFUND')
-    return { merchantReference: null, providerReference: signed.payID ?? null, report: null, providerStatus }
+  if (list === 'REFUND') {
+    const refund = readRefund(signed, providerStatus)
+    const providerReference = signed.payID ?? null
+    return { merchantReference: null, providerReference, report: null, providerStatus, ...(refund && { refund }) }
+  }
   if (list !== 'TRADE') return { merchantReference: null, providerReference: null, report: null, providerStatus }
   const { payOrderId, requestId } = signed
   const report = payOrderId === undefined ? null : reportOfOrder(signed, payOrderId)

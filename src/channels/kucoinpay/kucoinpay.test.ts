@@ -274,13 +274,16 @@ describe('callbacks', () => {
     assert.deepEqual(await read(callback(withMore)), news)
   })
 
-  test('the vector of a refund names the payment and nothing more', async () => {
+  test('the vector of a refund names its payment, and the refund itself: it may be one from the portal', async () => {
     const news = await read(callback(REFUNDED, { 'pay-api-sign': VECTORS.refundHook.signature }))
+    const providerStatus = 'REFUND REFUND_PART'
+    const fiat = { asset: 'USDC', units: 5_000_000n }
     assert.deepEqual(news, {
       merchantReference: null,
       providerReference: 'kpt_test0001',
       report: null,
-      providerStatus: 'REFUND REFUND_PART',
+      providerStatus,
+      refund: { reference: 'kpr_test0001', refundId: 'ref20240610A1', outcome: 'settled', fiat, providerStatus },
     })
   })
 
