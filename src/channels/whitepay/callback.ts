@@ -7,12 +7,15 @@ import { claimOf, readOrder } from './status-map.ts'
 
 type Signer = 'page' | 'merchant'
 
-/** Whose token signs which family of events. */
-const SIGNERS: Readonly<Record<string, Signer>> = {
-  order: 'page',
-  transaction: 'merchant',
-  withdrawal: 'merchant',
-  rollback: 'merchant',
+/**
+ * Whose token signs which family of events. Transactions: the merchant's in public code of 2024, while the general
+ * settings of webhooks/events list withdrawals and rollbacks only.
+ */
+const SIGNERS: Readonly<Record<string, readonly Signer[]>> = {
+  order: ['page'],
+  transaction: ['merchant', 'page'],
+  withdrawal: ['merchant'],
+  rollback: ['merchant'],
 }
 
 const headerOf = ({ headers }: Callback): string => {
@@ -75,7 +78,7 @@ export function readWhitepayCallback(values: WhitepayValues, callback: Callback)
       report: null,
       providerStatus: `event ${event || 'without name'}`,
     }
-  const right = signed.find(({ signer }) => signer === expected)
-  if (!right) throw new CallbackRefused(`${event} must be signed with the ${expected} token`)
+  const right = signed.find(({ signer }) => expected.includes(signer))
+  if (!right) throw new CallbackRefused(`${event} must be signed with the ${expected.join(' or ')} token`)
   return newsOf(body, right.form === 'raw' ? event : `${event} (signed ${right.form})`)
 }
