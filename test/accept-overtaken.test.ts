@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { type Channel, NO_INSTRUCTIONS } from '../src/channels/channel.ts'
+import { type Channel, NO_INSTRUCTIONS, paidReport } from '../src/channels/channel.ts'
+import { ProviderTrouble } from '../src/channels/provider-errors.ts'
 import { sql } from '../src/db/db.ts'
 import { acceptOrder } from '../src/payments/accept/accept-order.ts'
 import { findPayment } from '../src/payments/payment-queries.ts'
 import { type PaymentDeps, pollPayment } from '../src/payments/payment-service.ts'
-import { actorOf, contextFor, type ModelWorld, startModelWorld } from './harness/model-world.ts'
+import { actorOf, contextFor, DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
 import { openChannels } from './harness/one-channel-set.ts'
 
 /* The payer chooses another channel while the provider of the first one has not answered yet. */
@@ -63,4 +64,40 @@ test('a channel that answers after another one was chosen shows its payment to n
   await pollPayment(deps, payment)
   assert.deepEqual(closed, [`binance-${orderId}01`])
   assert.equal((await findPayment(world.host.db, companyId, started.id))?.status, 'closed')
+})
+
+test('money that comes to an abandoned payment is seen, also while its provider refuses to close it', async () => {
+  let said: 'waiting' | 'paid' = 'waiting'
+  const paying: Channel = {
+    ...channelOf('binance', Promise.resolve(), []),
+    async closePayment() {
+      throw new ProviderTrouble('paid or has any payment activity on the way')
+    },
+    fetchPayment: async ({ providerReference }) =>
+      said === 'paid'
+        ? paidReport(providerReference, { final: DUE, providerStatus: 'PAID' })
+        : { outcome: 'waiting', providerReference, providerStatus: 'PENDING' },
+  }
+  const deps = { ...world.payments, channels: openChannels([paying, channelOf('kucoinpay', Promise.resolve(), [])]) }
+  const merchant = await world.host.createMerchant()
+  const { id: orderId, code, companyId } = await world.makeOrder(merchant)
+  const context = contextFor(actorOf(merchant))
+  for (const paymentChannel of ['binance', 'kucoinpay'])
+    await acceptOrder(deps, { context, code, body: { paymentChannel } })
+  const { id } = await world.host.db.one<{ id: string }>(
+    sql`select id from payments where order_id = ${orderId} and channel = 'binance'`,
+  )
+  const find = async () => {
+    const payment = await findPayment(world.host.db, companyId, id)
+    assert.ok(payment)
+    return payment
+  }
+  await assert.rejects(pollPayment(deps, await find()), ProviderTrouble)
+  assert.equal((await find()).status, 'closing', 'it is closed by a later poll')
+  said = 'paid'
+  await pollPayment(deps, await find())
+  const paid = await find()
+  assert.deepEqual([paid.status, paid.receivedUnits], ['paid', DUE])
+  const { status } = await world.host.db.one<{ status: string }>(sql`select status from orders where id = ${orderId}`)
+  assert.equal(status, 'PAID')
 })

@@ -149,9 +149,11 @@ async function endPayment(deps: PaymentDeps, payment: Payment): Promise<void> {
   const asks = channel && !channel.onChain && order
   const providerReference = asks ? await findLostReference(deps, channel, payment) : null
   if (!asks || providerReference === null) return updatePaymentClosed(deps.db, payment, now)
-  await channel.closePayment?.({ ...keyOf(order, payment), providerReference })
+  const [close] = await Promise.allSettled([channel.closePayment?.({ ...keyOf(order, payment), providerReference })])
+  // what cannot be closed is often being paid, or is paid: it is asked about all the more
   const { report } = await askAndApply(deps, { ...payment, providerReference }, null)
   const isOver = report !== undefined && OVER.has(report.outcome)
   if (isOver || now.getTime() - payment.openedAt.getTime() > GIVE_UP_MS)
-    await updatePaymentClosed(deps.db, payment, now)
+    return updatePaymentClosed(deps.db, payment, now)
+  if (close.status === 'rejected' && report?.outcome !== 'seen') throw close.reason
 }
