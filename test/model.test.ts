@@ -135,6 +135,9 @@ async function takeStep(order: Order, model: Model, step: Step): Promise<void> {
     case 'confirm': {
       const done = await attempt(() => confirmOrder(payments, context, order.code))
       assert.equal(done, model.paid > 0n)
+      // the provider is asked, and waits: what was on its way and never final is gone
+      const gone = paymentKey !== null && (model.seen.get(paymentKey.id) ?? 0n) === 0n
+      if (gone && allowed(model.status, 'losePayment')) model.status = 'AWAITING'
       return
     }
     case 'cancel':
@@ -298,6 +301,24 @@ test('whatever is paid, decided, lost, refunded and settled, books and chain agr
   const property = fc.asyncProperty(moneySteps, (sequence) => walk(world, sequence))
   const examples = FOUND.map((sequence): [MoneyStep[]] => [sequence])
   await fc.assert(property, { numRuns: SEQUENCES, seed: SEED, examples, endOnFailure: SEQUENCES > 1000 })
+})
+
+test('money that was on its way, and that its provider waits for again, gives the order back to its payer', async () => {
+  const order = await makeOrder()
+  const accept = () =>
+    acceptOrder(payments, { context: contextOf(), code: order.code, body: { paymentChannel: 'binance' } })
+  await accept()
+  const { paymentId } = await currentOrder(order)
+  const key = { companyId: order.companyId, id: paymentId ?? '' }
+  await applyReport(payments, key, report(order, 0n, DUE))
+  assert.equal((await currentOrder(order)).status, 'WAITING_CHAIN_CONFIRMATION')
+  assert.equal(await attempt(accept), false, 'while it is on its way no other channel is chosen')
+  const waiting = { outcome: 'waiting', providerReference: key.id, providerStatus: 'PENDING' } as const
+  for (let turn = 0; turn < 2; turn += 1) await applyReport(payments, key, waiting)
+  assert.equal((await currentOrder(order)).status, 'AWAITING')
+  assert.equal(await attempt(accept), true)
+  await applyReport(payments, key, report(order, DUE, 0n))
+  assert.equal((await currentOrder(order)).status, 'PAID')
 })
 
 test('each of the twelve states allows exactly the triggers of the table, and a refused one changes nothing', async () => {

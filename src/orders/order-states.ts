@@ -54,7 +54,7 @@ export const TRANSITIONS = {
     from: ['WAITING_CHAIN_CONFIRMATION'],
     to: 'AWAITING',
     event: null,
-    description: 'the transfer left the chain (reorganisation)',
+    description: 'the transfer left the chain (reorganisation), or its provider waits for it again',
   },
   pay: {
     from: ['PENDING', 'AWAITING', 'WAITING_CHAIN_CONFIRMATION'],

@@ -1,4 +1,4 @@
-import type { PaymentReport, SeenReport } from '../channels/channel.ts'
+import { type PaymentReport, paidReport, type SeenReport } from '../channels/channel.ts'
 import type { Db, Tx } from '../db/db.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Order } from '../orders/order.ts'
@@ -76,6 +76,11 @@ export async function applyReport(
   })
 }
 
+/** Its money was on the way and never final: a provider that waits for it again sent it back, or never had it. */
+const isGone = ({ status, receivedUnits }: Payment): boolean => status === 'confirming' && receivedUnits === 0n
+const nothingOf = ({ providerReference, providerStatus }: PaymentReport): SeenReport =>
+  paidReport(providerReference, { final: 0n, providerStatus })
+
 /** What becomes of the attempt, and of the order that waits for it. `expired` leaves the order open to choose again. */
 const ENDINGS = {
   expired: { status: 'closed', trigger: null },
@@ -88,6 +93,7 @@ type Ending = (typeof ENDINGS)[keyof typeof ENDINGS]
 async function applyTo(scene: ReportCase, report: PaymentReport): Promise<Order> {
   const { tx, order, payment, now } = scene
   if (report.outcome === 'seen') return applyMoney(scene, report)
+  if (report.outcome === 'waiting' && isGone(payment)) return applyMoney(scene, nothingOf(report))
   const { outcome, providerStatus } = report
   const asked = outcome === 'waiting' || outcome === 'unknown'
   const over = payment.status === 'paid' || payment.status === 'closed' || (asked && payment.status === 'failed')
