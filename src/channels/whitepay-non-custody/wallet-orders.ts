@@ -6,7 +6,7 @@ import { ProviderRefusal, ProviderTrouble } from '../provider-errors.ts'
 import type { WhitepayApi } from '../whitepay/api.ts'
 import { expectOrder, type HostedOrders, readReport } from '../whitepay/orders.ts'
 import { assertWithin, cacheList, choosePrice, type Price } from '../whitepay/prices.ts'
-import type { WhitepayOrder } from '../whitepay/status-map.ts'
+import { isOver, type WhitepayOrder } from '../whitepay/status-map.ts'
 
 type Options = { api: WhitepayApi; orders: HostedOrders; clock: Clock; slug: string; network: string }
 
@@ -106,6 +106,7 @@ export function openWalletOrders({ api, orders, clock, slug, network }: Options)
     async recoverPayment({ due, merchantReference }) {
       const order = await orders.findByReference(merchantReference)
       if (order === null) return { outcome: 'absent' }
+      if (isOver(order)) return { outcome: 'lost', providerReference: order.id }
       return { outcome: 'found', instructions: instructionsOf(await read(order.id), due) }
     },
     fetchPayment: (payment) => readReport(() => read(payment.providerReference), payment, clock),

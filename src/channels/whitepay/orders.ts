@@ -11,7 +11,7 @@ import {
 import { ProviderRefusal, ProviderTrouble } from '../provider-errors.ts'
 import type { WhitepayApi } from './api.ts'
 import { assertWithin, cacheList, choosePrice, type Price } from './prices.ts'
-import { readOrder, reportOf, type WhitepayOrder } from './status-map.ts'
+import { isOver, readOrder, reportOf, type WhitepayOrder } from './status-map.ts'
 
 type Ready = Instructions & { providerReference: string }
 
@@ -77,7 +77,7 @@ export function openHostedOrders(api: WhitepayApi, clock: Clock, slug: string): 
   const findByReference: HostedOrders['findByReference'] = async (reference) => {
     const path = `${root}?external_order_id=${reference}&page=1&per_page=20`
     const found = sameReference(reference, await api({ method: 'GET', path, missing: 'account' }))
-    return found.find(({ status }) => status !== 'DECLINED') ?? found[0] ?? null
+    return found.find((order) => !isOver(order)) ?? found[0] ?? null
   }
 
   return {
@@ -101,6 +101,8 @@ export function openHostedOrders(api: WhitepayApi, clock: Clock, slug: string): 
     async recover({ merchantReference }) {
       const order = await findByReference(merchantReference)
       if (order === null) return { outcome: 'absent' }
+      // its page would tell the payer nothing but that it is over
+      if (isOver(order)) return { outcome: 'lost', providerReference: order.id }
       const url = order.checkoutUrl ?? readOrder(await read(order.id))?.checkoutUrl
       if (!isPage(url)) return { outcome: 'lost', providerReference: order.id }
       return { outcome: 'found', instructions: instructionsOf(order.id, url) }

@@ -155,6 +155,9 @@ export function reportOf(order: WhitepayOrder, payment: PaymentKey, nowMs: numbe
   return { outcome: nowMs >= payment.expiresAt.getTime() ? 'expired' : 'cancelled', providerReference, providerStatus }
 }
 
+/** Whether it can no longer be paid. */
+export const isOver = ({ status }: WhitepayOrder): boolean => ownAt(MEANINGS, status) === 'gone'
+
 /** What a callback claims: money is left to the query. */
 export function claimOf(order: WhitepayOrder): PaymentReport {
   const { id: providerReference, status } = order

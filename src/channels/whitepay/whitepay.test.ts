@@ -460,12 +460,14 @@ describe('whitepay: recovery and lists', () => {
     assert.deepEqual(await openWith({ [LIST]: { orders: [] } }).orders.recover(request), { outcome: 'absent' })
   })
 
-  it('reads the order when the list leaves out its page, and calls it lost without one', async () => {
+  it('reads the order when the list leaves out its page, and calls it lost without one, or when it is over', async () => {
     const { acquiring_url: _, ...bare } = order
     const found = openWith({ [LIST]: { orders: [bare] }, [`${LIST}/w1`]: { order } })
     assert.equal((await found.orders.recover(request)).outcome, 'found')
     const lost = openWith({ [LIST]: { orders: [bare] }, [`${LIST}/w1`]: { order: bare } })
     assert.deepEqual(await lost.orders.recover(request), { outcome: 'lost', providerReference: 'w1' })
+    const over = openWith({ [LIST]: { orders: [{ ...order, status: 'DECLINED' }] } })
+    assert.deepEqual(await over.orders.recover(request), { outcome: 'lost', providerReference: 'w1' })
   })
 
   it('asks for the currencies once an hour', async () => {
