@@ -55,11 +55,10 @@ async function sell(final = DUE): Promise<Sale> {
   return { companyId, orderId, code, payment }
 }
 
-const tell = ({ payment }: Sale, reference: string, units = 5000n, asset: 'EUR' | 'USDC' = 'EUR') => {
-  const fiat = { asset, units }
-  const news: RefundNews = { reference, refundId: null, outcome: 'settled', fiat, providerStatus: 'transferred' }
-  return takeRefundNews(world.refunds, payment, news)
-}
+const tell = (sale: Sale, reference: string, units = 5000n, asset: 'EUR' | 'USDC' = 'EUR') =>
+  tellNews(sale, { reference, fiat: { asset, units } })
+const tellNews = ({ payment }: Sale, news: Pick<RefundNews, 'reference' | 'fiat'> & Partial<RefundNews>) =>
+  takeRefundNews(world.refunds, payment, { refundId: null, outcome: 'settled', providerStatus: 'transferred', ...news })
 const refundsOf = ({ orderId }: Sale) =>
   world.host.db.many<{ units: string; reference: string }>(sql`
     select units::text, provider_reference as reference from refunds where order_id = ${orderId} order by number`)
@@ -165,6 +164,19 @@ test('a refund that was settled as the one that the provider took is in its tota
     (await refundsOf(sale)).map(({ units }) => units),
     ['20000000', '10000000'],
   )
+})
+
+test('a settled refund that the provider took back stops the company’s money until a person has looked', async () => {
+  const sale = await sell()
+  await settle(sale, '20', 'taken-2', 'taken-2')
+  const fiat = { asset: 'USDC', units: 20_000_000n } as const
+  await tellNews(sale, { reference: 'an earlier attempt', fiat, outcome: 'refused', providerStatus: 'FAILED' })
+  await tellNews(sale, { reference: 'taken-2', fiat, outcome: 'pending', providerStatus: 'PROCESSING' })
+  assert.deepEqual(await expectedOf(sale), [])
+  for (let turn = 0; turn < 2; turn += 1)
+    await tellNews(sale, { reference: 'taken-2', fiat, outcome: 'refused', providerStatus: 'FAILED' })
+  assert.deepEqual(await expectedOf(sale), ['taken-2, FAILED: 20.000000 USDC'])
+  await assert.rejects(world.books.check(sale.companyId), { code: 'BOOKS_DIFFER' })
 })
 
 test('a refund in USDC from the portal of a provider stops the company’s money until a person has looked', async () => {

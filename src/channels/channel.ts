@@ -148,7 +148,7 @@ export type RefundNews = {
   reference: string
   /** Ours, when the provider hands it back; null: it may have been started from the provider's console. */
   refundId: string | null
-  outcome: 'pending' | 'settled' | 'unknown'
+  outcome: 'pending' | 'settled' | 'refused' | 'unknown'
   /** In the currency that the payment was priced in. */
   fiat: Money
   providerStatus: string

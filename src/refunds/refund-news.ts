@@ -6,8 +6,8 @@ import type { RefundDeps } from './refund-deps.ts'
 import { applyRefundReport } from './refund-jobs.ts'
 import { listRefundsOfOrder, type Refund } from './refund-queries.ts'
 
-/** It was settled otherwise, by a person: the payer has the money twice, and nothing else leaves before one looks. */
-async function noteTwice(
+/** The payer has the money twice, or after all not: nothing else leaves before a person looks. */
+async function noteContradiction(
   { books }: RefundDeps,
   { companyId, id, channel, providerReference }: Refund,
   news: RefundNews,
@@ -26,7 +26,7 @@ async function noteTwice(
 /**
  * A callback names a refund: ours, by our id or the provider's, or one from its console. One that was dropped here but
  * transferred there counts as the latter. A provider that can be asked about ours is asked: its callback only wakes
- * them.
+ * them. A settled one is never asked about again: that the provider took it back is told here, if at all.
  */
 export async function takeRefundNews(deps: RefundDeps, payment: Payment, news: RefundNews): Promise<void> {
   const { reference, refundId, outcome, providerStatus } = news
@@ -39,9 +39,8 @@ export async function takeRefundNews(deps: RefundDeps, payment: Payment, news: R
     if (decides) await applyRefundReport(deps, ours, { outcome, reference, txHash: null, providerStatus })
     return
   }
-  if (outcome !== 'settled') return
-  if (ours?.status !== 'settled') return recordForeignRefund(deps, payment, news)
+  if (ours?.status !== 'settled') return outcome === 'settled' ? recordForeignRefund(deps, payment, news) : undefined
   // the provider's own answer may have settled it without naming its id
   const isThisOne = ours.providerReference === reference || (ours.providerReference === null && !ours.paidElsewhere)
-  if (!isThisOne) await noteTwice(deps, ours, news)
+  if (outcome === (isThisOne ? 'refused' : 'settled')) await noteContradiction(deps, ours, news)
 }

@@ -63,7 +63,7 @@ function readRefund(signed: Record<string, string>, providerStatus: string): Ref
   const units = usdcUnits(refundAmount)
   if (reference === undefined || units === undefined || refundCurrency !== 'USDC') return undefined
   const said = refundOutcome(status)
-  const outcome = said === 'settled' || said === 'pending' ? said : 'unknown'
+  const outcome = said === 'manual' ? 'unknown' : said
   return { reference, refundId: requestId, outcome, fiat: { asset: 'USDC', units }, providerStatus }
 }
 

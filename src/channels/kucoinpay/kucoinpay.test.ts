@@ -285,6 +285,9 @@ describe('callbacks', () => {
       providerStatus,
       refund: { reference: 'kpr_test0001', refundId: 'ref20240610A1', outcome: 'settled', fiat, providerStatus },
     })
+    const changed = (text: string) => text.replace('REFUND_PART', 'FAILED')
+    const failed = await read(signed(changed(REFUNDED), changed(VECTORS.refundHook.text)))
+    assert.equal(failed?.refund?.outcome, 'refused', 'one that was settled did not arrive after all')
   })
 
   test('a number counts as it was written', async () => {
