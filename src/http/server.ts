@@ -16,6 +16,7 @@ import { registerCors, registerShopCors } from './cors.ts'
 import { type ErrorPage, registerFailures } from './failures.ts'
 import { registerIdempotency } from './idempotency/idempotency.ts'
 import { registerIgnored } from './ignored.ts'
+import { registerProxyNotice } from './limits/proxy-notice.ts'
 import type { RateLimits } from './limits/rate-limits.ts'
 import { openTurns } from './limits/turns.ts'
 import { checkPermission, isPermission, type Rule, ruleOf } from './permissions.ts'
@@ -198,6 +199,7 @@ export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
   registerHeaders(app, config)
   await app.register(cookie)
   registerMetrics(app, deps.metrics)
+  registerProxyNotice(app, clock)
   registerPermissions(app, deps)
   // after the limits, because an unknown origin costs a query
   if (deps.isShop) registerShopCors(app, deps.isShop)

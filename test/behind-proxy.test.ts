@@ -10,7 +10,7 @@ import { PROOF_BODY_BYTES } from '../src/refunds/proof/proof-file.ts'
 import { freePort } from './harness/free-port.ts'
 import { callService, eventually, startTestService, type TestService } from './harness/service.ts'
 
-/* The site that deploy/ has for nginx, in a real one where it is installed. */
+/* Behind a proxy: the site that deploy/ has for nginx, in a real one where it is installed. */
 
 const SITE = join(import.meta.dirname, '../deploy/nginx.conf')
 const PROGRAM = '/usr/sbin/nginx'
@@ -64,6 +64,20 @@ test('the site for nginx leads to where the service listens, and lets the larges
   assert.ok(Number(megabytes) * 2 ** 20 >= PROOF_BODY_BYTES)
   const { host: address, port } = loadConfig({})
   assert.ok(site.includes(`server ${address}:${port};`))
+})
+
+test('a proxy that TRUST_PROXY does not name is told of in the log, once, and what to do', async () => {
+  const other = await startTestService({ connectionString: host.connectionString })
+  try {
+    const forwarded = { 'x-forwarded-for': '203.0.113.7' }
+    for (const { call } of [host, other, other]) await call('GET', 'status/nope', { headers: forwarded })
+    const told = (service: TestService) => service.logLines.filter((line) => line.includes('TRUST_PROXY'))
+    assert.equal(told(host).length, 0, 'it is named there')
+    assert.equal(told(other).length, 1)
+    assert.match(told(other).join(), /Set TRUST_PROXY=127\.0\.0\.1: without it the limits count all visitors as one/)
+  } finally {
+    await other.stop()
+  }
 })
 
 if (isInstalled)

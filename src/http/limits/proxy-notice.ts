@@ -1,0 +1,39 @@
+import { BlockList } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import { HOUR } from '../../kernel/clock.ts'
+import { networkOf } from '../address.ts'
+
+/** Where one's own proxy is: this machine, and private networks. Source: RFC 1122, 1918, 6598, 4193, 4291. */
+const OWN = new BlockList()
+for (const [network, bits] of [
+  ['127.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['172.16.0.0', 12],
+  ['192.168.0.0', 16],
+  ['100.64.0.0', 10],
+] as const)
+  OWN.addSubnet(network, bits, 'ipv4')
+OWN.addAddress('::1', 'ipv6')
+OWN.addSubnet('fc00::', 7, 'ipv6')
+OWN.addSubnet('fe80::', 10, 'ipv6')
+
+const isOwn = (address: string): boolean => OWN.check(address, address.includes(':') ? 'ipv6' : 'ipv4')
+
+/**
+ * Says in the log, once an hour, that a proxy passes visitors on and is not named in TRUST_PROXY: the limits then take
+ * all visitors for one, and refuse payers when there are many.
+ */
+export function registerProxyNotice(app: FastifyInstance, clock: () => number): void {
+  let nextMs = 0
+  app.addHook('onRequest', (request, _reply, done) => {
+    done()
+    if (request.headers['x-forwarded-for'] === undefined || clock() < nextMs) return
+    const peer = request.socket.remoteAddress ?? ''
+    const address = networkOf(peer).includes('/') ? peer : networkOf(peer)
+    // a trusted one is replaced by the visitor that it names
+    if (request.ip !== peer || !isOwn(address)) return
+    nextMs = clock() + HOUR
+    const fix = `Set TRUST_PROXY=${address}: without it the limits count all visitors as one, and payers are refused.`
+    request.log.warn({ proxy: address }, `A proxy passes visitors on that TRUST_PROXY does not name. ${fix}`)
+  })
+}
