@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { checkReady } from '../src/checks/ready-checks.ts'
 import { openDb, sql } from '../src/db/db.ts'
 import { createPaid, listRefunds, newAddress, payoutEnv } from './harness/refunds.ts'
 import { ALL_CONNECTIONS, callService, startTestService, type TestService } from './harness/service.ts'
@@ -63,6 +64,8 @@ test('a server that is no primary any more is left: what cannot be written is 50
   const db = openDb({ connectionString, max: 1 })
   try {
     await setting('set default_transaction_read_only = on')
+    const [ready] = await checkReady(db, '')
+    assert.deepEqual([ready?.ok, ready?.fix], [false, 'Let DATABASE_URL name the primary.'])
     await assert.rejects(write(), { code: 'DATABASE_UNAVAILABLE' })
     await setting('reset default_transaction_read_only')
     await write()

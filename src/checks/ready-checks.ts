@@ -1,17 +1,22 @@
 import type { ChainHealth } from '../chain/chain-health.ts'
 import type { Queryable } from '../db/db.ts'
-import { hasMigration } from '../http/health/health-queries.ts'
+import { readReadiness } from '../http/health/health-queries.ts'
 import { bad, type CheckResult, good } from './check.ts'
+
+const READ_ONLY = 'The database takes no changes: it is a replica, or was made read-only.'
 
 /** What every request needs: the database, with the schema this version expects. */
 export async function checkReady(q: Queryable, newest: string): Promise<CheckResult[]> {
   try {
-    const isNewest = await hasMigration(q, newest)
+    const { isNewest, isReadOnly } = await readReadiness(q, newest)
     const schema = isNewest
       ? good(`The schema is the newest (${newest}).`)
       : bad(`The database lacks migration ${newest}.`, 'Run: comptoir migrate')
     return [
-      { name: 'database', ...good('The database answers.') },
+      {
+        name: 'database',
+        ...(isReadOnly ? bad(READ_ONLY, 'Let DATABASE_URL name the primary.') : good('The database answers.')),
+      },
       { name: 'schema', ...schema },
     ]
   } catch (error) {

@@ -1,5 +1,7 @@
 import { type Queryable, sql } from '../../db/db.ts'
 
-export async function hasMigration(q: Queryable, id: string): Promise<boolean> {
-  return (await q.maybe(sql`select id from migrations where id = ${id}`)) !== undefined
-}
+/** Whether a migration is applied, and whether nothing can be written here: on a replica, or by a setting. */
+export const readReadiness = (q: Queryable, id: string): Promise<{ isNewest: boolean; isReadOnly: boolean }> =>
+  q.one(sql`
+    select exists (select from migrations where id = ${id}) as is_newest,
+      current_setting('transaction_read_only') = 'on' as is_read_only`)
