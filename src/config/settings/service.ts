@@ -79,7 +79,7 @@ export const SERVICE = {
   host: text('HOST', 'Address to listen on. A proxy in front does TLS; 0.0.0.0 where it runs elsewhere.', '127.0.0.1'),
   port: PORT,
   baseUrl: BASE_URL,
-  payUrl: origin('PAY_URL', 'Address of the pay page, without a path. Default: BASE_URL.', {
+  payUrl: url('PAY_URL', 'Address of the pay page. Default: BASE_URL.', {
     ...{ from: ({ baseUrl }) => baseUrl, shown: '' },
   }),
   officeUrl: url('OFFICE_URL', 'Address of the back office. Default: BASE_URL/app.', {
