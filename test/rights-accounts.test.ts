@@ -350,3 +350,19 @@ test('what the API answers is kept by no browser and no proxy', async () => {
   for (const path of ['users/me', 'companies', 'confirm_conversion', 'audit-log', 'refunds/000000000000000000000000'])
     assert.equal((await client.get(path)).headers.get('cache-control'), 'no-store', path)
 })
+
+test('what an operator sets for a company changes after a fresh second factor only, and the log says from what to what', async () => {
+  const admin = await logInSuperAdmin(service)
+  const { companyId } = await registerManager(service.baseUrl)
+  const change = (body: Record<string, unknown>) => admin.call('PUT', `companies/${companyId}`, body)
+  assert.equal((await change({ feeBps: 50, maxOrderAmount: '10', refundApproval: true })).status, 200)
+  shiftMs += 6 * MINUTE
+  admin.token = (await admin.post<{ token: string }>('auth/refresh-token')).data.token
+  for (const body of [{ feeBps: 0 }, { refundApproval: false }, { maxOrderAmount: '11' }, { kycThreshold: '5' }])
+    assert.equal((await change(body)).error?.code, 'STEP_UP_REQUIRED', JSON.stringify(body))
+  const same = { feeBps: 50, refundApproval: true, maxOrderAmount: '10.0', displayName: 'Bakery' }
+  assert.equal((await change(same)).status, 200, 'a form that sends them all back as they are')
+  const { detail } = await service.db.one<{ detail: string }>(sql`
+    select detail from audit_log where object = ${`company:${companyId}`} and action = 'company.change' order by seq limit 1`)
+  assert.match(detail, /feeBps: 0 → 50/)
+})

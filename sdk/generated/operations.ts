@@ -4150,7 +4150,7 @@ export interface Operations {
     }
     data: Company
   }
-  /** Change a company. Changes only the fields you send; null clears a field. Changing the payout address or the refund limits needs a fresh second factor. */
+  /** Change a company. Changes only the fields you send; null clears a field. Changing the payout address, the refund limits or what only a SuperAdmin sets needs a fresh second factor. */
   changeCompany: {
     params: {
       /** 24 hex characters. */

@@ -52,8 +52,8 @@ export const companyRoutes: FastifyPluginAsyncTypebox<service.CompanyDeps> = asy
         operationId: 'changeCompany',
         summary: 'Change a company',
         description:
-          'Changes only the fields you send; null clears a field. Changing the payout address or the refund limits needs ' +
-          'a fresh second factor.',
+          'Changes only the fields you send; null clears a field. Changing the payout address, the refund limits or ' +
+          'what only a SuperAdmin sets needs a fresh second factor.',
         tags,
         params: IdParams,
         body: CompanyChangeBody,

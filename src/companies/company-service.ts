@@ -8,6 +8,7 @@ import type { Clock } from '../kernel/clock.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { webLink } from '../kernel/html.ts'
 import type { Lang } from '../kernel/lang.ts'
+import { parseDecimal } from '../kernel/money.ts'
 import { readVatNumber } from '../kernel/people/vat-numbers.ts'
 import type { Static } from '../kernel/schema.ts'
 import type { Mailer } from '../mail/mail.ts'
@@ -124,6 +125,9 @@ const OPERATOR_FIELDS: readonly (keyof OperatorChange)[] = [
   'kycLimit',
 ]
 
+/** Of the finest amount here, which is USDC. */
+const AMOUNT_DIGITS = 6
+
 export type CompanyPage = { companies: Company[]; total: number; page: number; limit: number }
 export type CompanyListQuery = { search?: string; approved?: boolean; page: number; limit: number }
 
@@ -180,8 +184,18 @@ const touchesSettlement = (company: Company, change: CompanyChange): boolean =>
   (change.settlementAddress !== undefined && change.settlementAddress !== company.settlementAddress) ||
   (change.settlementNetwork !== undefined && change.settlementNetwork !== company.settlementNetwork)
 
+/** As it counts: `10` and `10.00` are one amount. */
+const asCounted = (value: unknown): unknown =>
+  typeof value === 'string' ? (parseDecimal(value, AMOUNT_DIGITS) ?? value) : value
+
+/** The operator's fields that this changes, what a company pays and what it may do unseen: from what to what. */
+const operatorChanges = (company: Company, change: CompanyChange): string[] =>
+  OPERATOR_FIELDS.filter(
+    (field) => change[field] !== undefined && asCounted(change[field]) !== asCounted(company[field]),
+  ).map((field) => `${field}: ${company[field]} → ${change[field]}`)
+
 /**
- * Changes a company. The payout address and the refund limits need a fresh second factor.
+ * Changes a company. The payout address, the refund limits and the operator's fields need a fresh second factor.
  * @throws OBJECT_NOT_FOUND, FORBIDDEN for the operator's fields and the caller's own limits, STEP_UP_REQUIRED,
  * VALIDATION_FAILED
  */
@@ -208,7 +222,9 @@ export async function changeCompany(
     const rest = others.brandColor ? { ...others, brandColor: others.brandColor.toLowerCase() } : others
     const refundLimits = wanted ? changeRefundLimits(actor, company.refundLimits, wanted) : company.refundLimits
     const settlement = touchesSettlement(company, change)
-    if ((settlement || wanted) && !hasFreshFactor(actor, clock())) throw new AppError('STEP_UP_REQUIRED')
+    const operators = operatorChanges(company, change)
+    const isOperators = operators.length > 0
+    if ((settlement || wanted || isOperators) && !hasFreshFactor(actor, clock())) throw new AppError('STEP_UP_REQUIRED')
     if (change.settlementAddress && change.settlementAddress !== company.settlementAddress) {
       const fault = await deps.findLossyAddress(tx, change.settlementAddress)
       if (fault !== null) throw invalid('settlementAddress', `${fault}. Give an address of a wallet of your own`)
@@ -223,7 +239,8 @@ export async function changeCompany(
       refundLimits: JSON.stringify(refundLimits),
     }
     const fields = [...Object.keys(given), ...(wanted ? ['refundLimits'] : [])]
-    const detail = { fields, settlement, settlementAddress: changed?.settlementAddress ?? null, ...limits }
+    const settlementAddress = changed?.settlementAddress ?? null
+    const detail = { fields, settlement, settlementAddress, ...limits, ...(isOperators && { operators }) }
     const entry = { action: 'company.change', companyId: id, object: `company:${id}` }
     await audit.write(tx, context, { ...entry, detail })
     return changed ?? company
