@@ -197,13 +197,20 @@ test('orders of a buy button count with those of links: one visitor cannot flood
   const site = { name: 'Tea', websiteUrl: 'https://tea.example', price: '5', currency: 'EUR' }
   const button = await client.post<{ _id: string }>('buy-buttons', site)
   const headers = { origin: host.baseUrl, ...newVisitor() }
-  const press = (orderRef: string) =>
-    fetch(`${host.baseUrl}/buy-button/landing?id=${button.data._id}&orderRef=${orderRef}`, { method: 'POST', headers })
+  const press = (orderRef: string, from = headers) =>
+    fetch(`${host.baseUrl}/buy-button/landing?id=${button.data._id}&orderRef=${orderRef}`, {
+      method: 'POST',
+      headers: from,
+    })
   const before = await countOrders()
   const statuses = []
   for (let count = 0; count < 6; count += 1) statuses.push((await press(`FLOOD-${count}`)).status)
   assert.deepEqual(statuses, [200, 200, 200, 200, 429, 429])
   assert.equal(await countOrders(), before + 4)
+  const crowd = await Promise.all(
+    Array.from({ length: 45 }, (_, number) => press(`CROWD-${number}`, { ...headers, ...newVisitor() })),
+  )
+  assert.equal(crowd.filter(({ status }) => status === 200).length, 36, 'the button as a whole has its own limit')
 })
 
 test('a link that was turned off, or whose till is closed, says so and makes nothing', async () => {

@@ -33,8 +33,8 @@ export type RateLimits = {
   checkPage(request: FastifyRequest, reply: FastifyReply): Promise<void>
   /** Orders that visitors make without a credential, by address. @throws TOO_MANY_REQUESTS */
   checkVisitor(request: FastifyRequest, reply: FastifyReply): Promise<void>
-  /** Orders that visitors of a static link make, by address and for the whole link. @throws TOO_MANY_REQUESTS */
-  checkLink(request: FastifyRequest, reply: FastifyReply, linkId: string): Promise<void>
+  /** Orders of visitors of a static link or a buy button, by address and for all of it. @throws TOO_MANY_REQUESTS */
+  checkLink(request: FastifyRequest, reply: FastifyReply, id: string): Promise<void>
   /** What payers cause at providers, by address and for the order. @throws TOO_MANY_REQUESTS */
   checkPayer(request: FastifyRequest, reply: FastifyReply, code: string): Promise<void>
   /** Once the credential is known: limits by company. @throws TOO_MANY_REQUESTS */
@@ -145,10 +145,10 @@ export function openRateLimits(deps: { db: Db; clock: Clock; limits: Config['lim
         limit: limits.pagePerMinute,
       }),
     checkVisitor,
-    async checkLink(request, reply, linkId) {
+    async checkLink(request, reply, id) {
       await checkVisitor(request, reply)
       const limit = limits.linkPerMinute * ADDRESSES_OF_LINK
-      await check(request, reply, { name: 'link', key: `link:${linkId}`, limit })
+      await check(request, reply, { name: 'link', key: `link:${id}`, limit })
     },
     async checkPayer(request, reply, code) {
       if (limits.linkPerMinute === 0) return

@@ -31,7 +31,7 @@ export type LandingDeps = ButtonDeps & {
   config: Pick<Config, 'payUrl' | 'baseUrl'>
   vault: Vault
   createOrder: CreateOrder
-  limits: Pick<RateLimits, 'checkVisitor'>
+  limits: Pick<RateLimits, 'checkVisitor' | 'checkLink'>
 }
 
 const Text = (maxLength: number) => Type.Optional(Type.String({ maxLength }))
@@ -143,17 +143,25 @@ export const landingRoutes: FastifyPluginAsyncTypebox<LandingDeps> = async (app,
     return made.created.code
   }
 
+  /** A session that the shop's server made is an order that the shop wants; other visitors of a button are counted. */
+  const openNamed = async (request: FastifyRequest, reply: FastifyReply): Promise<Landing> => {
+    const query = request.query as Query
+    if (query.session !== undefined) {
+      await deps.limits.checkVisitor(request, reply)
+      return openServerSession(deps, query.session)
+    }
+    const button = await findLandingButton(deps, query.id ?? '')
+    await deps.limits.checkLink(request, reply, button.id)
+    return openLanding(deps, button, query)
+  }
+
   const begin = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     checkSameOrigin(request, config.payUrl)
-    await deps.limits.checkVisitor(request, reply)
-    const query = request.query as Query
-    const landing =
-      query.session === undefined
-        ? await openLanding(deps, await findLandingButton(deps, query.id ?? ''), query)
-        : await openServerSession(deps, query.session)
+    const landing = await openNamed(request, reply)
     const code = await makeOrder(request, landing)
     const { websiteOrigin } = landing.button
     const sessionId = landing.session.id
+    const query = request.query as Query
     const named = (request.params as Static<typeof Params>).tokenKey ?? query.tokenKey ?? DEFAULT_TOKEN_KEY
     const next = `${basePath}/pay?${new URLSearchParams({ code, lang: languageOf(request) })}`
     const messages = [{ [named]: sessionTokens.of(sessionId) }, { sessionId }, { conversionCode: code }]
