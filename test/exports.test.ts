@@ -266,8 +266,12 @@ test('a reader that goes away ends the work, one that stands still holds no stat
       ),
     (rows) => rows.length === 2 && rows.every(({ state }) => state === 'idle'),
   )
-  first.destroy()
-  second.destroy()
+  const neighbour = await host.createMerchant()
+  await insertOrders(neighbour.companyId, 60_000)
+  const theirs = await open(neighbour)
+  assert.deepEqual([theirs.statusCode, (await download('', neighbour)).status], [200, 503], 'one place stays free')
+  assert.equal((await download('')).status, 200, 'for a company that has no file')
+  for (const answer of [first, second, theirs]) answer.destroy()
   await eventually(exporters, (rows) => rows.length === 0)
   await eventually(
     () => download('', shop).then((answer) => answer.arrayBuffer().then(() => answer.status)),

@@ -6,13 +6,10 @@ import type { Clock } from '../../kernel/clock.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
 import { type FilterInput, filterOf, scopeOf } from '../order-service.ts'
 import type { ExportPlan } from './export-file.ts'
+import { openPlaces } from './export-places.ts'
 import { findExportBounds, findExportPlace } from './export-queries.ts'
 import { openExportThreads } from './export-thread.ts'
 import { checkSheetSize } from './export-xlsx.ts'
-
-/** Files under way on one node: each has a thread, at most some fifty megabytes, and one database connection. */
-const MAX_AT_ONCE = 4
-const MAX_PER_COMPANY = 2
 
 export type ExportFormat = ExportPlan['format']
 
@@ -34,32 +31,9 @@ const CONTENT_TYPES: Record<ExportFormat, string> = {
   xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
 }
 
-/** Limits concurrent exports on this node. @throws BUSY */
-function openSlots(): (key: string) => () => void {
-  const busy = new Map<string, number>()
-  let total = 0
-  return (key) => {
-    const own = busy.get(key) ?? 0
-    if (total >= MAX_AT_ONCE || own >= MAX_PER_COMPANY) {
-      throw new AppError('BUSY', {
-        message: 'Other downloads are still running. Try again in a moment.',
-        retryAfter: 5,
-      })
-    }
-    total += 1
-    busy.set(key, own + 1)
-    return () => {
-      total -= 1
-      const left = (busy.get(key) ?? 1) - 1
-      if (left === 0) busy.delete(key)
-      else busy.set(key, left)
-    }
-  }
-}
-
 /** Streams files of orders page by page at the reader’s speed: constant memory, no long snapshot. */
 export function openOrderExports({ reads, clock, config }: ExportDeps): ExportOrders {
-  const takeSlot = openSlots()
+  const takePlace = openPlaces(() => performance.now())
   const threads = openExportThreads()
   return async (actor, { format, headers, bom, newestFirst, after, ...query }) => {
     if (after !== null && format !== 'csv') throw invalid('after', 'continues a CSV only; start the spreadsheet again')
@@ -69,19 +43,25 @@ export function openOrderExports({ reads, clock, config }: ExportDeps): ExportOr
     const db = reads.place()
     const place = after === null ? null : await findExportPlace(db, scope, after)
     if (place === undefined) throw invalid('after', 'is the _id of no order of yours')
-    const giveBack = takeSlot(actor.companyId ?? actor.id)
+    let body: Readable | undefined
+    let isWanted = true
+    const taken = takePlace(actor.companyId ?? actor.id, () => {
+      isWanted = false
+      body?.destroy(new Error('read too slowly: another company needs the place'))
+    })
     try {
       const { total, lastId } = await findExportBounds(db, scope, filter)
       if (format === 'xlsx') checkSheetSize(total)
       const at = new Date(clock())
       const { payUrl } = config
       const plan: ExportPlan = { scope, filter, newestFirst, lastId, after: place, format, headers, bom, payUrl, at }
-      const body = threads.write({ connectionString: db.connectionString, prepared: db.prepared, plan })
-      body.once('close', giveBack)
+      if (!isWanted) throw new AppError('BUSY', { retryAfter: 5 })
+      body = threads.write({ connectionString: db.connectionString, prepared: db.prepared, plan }, taken.note)
+      body.once('close', taken.giveBack)
       const fileName = `orders-${at.toISOString().slice(0, 10)}.${format}`
       return { fileName, contentType: CONTENT_TYPES[format], total, body }
     } catch (error) {
-      giveBack()
+      taken.giveBack()
       throw error
     }
   }

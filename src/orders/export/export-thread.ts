@@ -19,8 +19,9 @@ export type ExportThreads = {
   /**
    * Streams the file from a separate thread: a million rows take seconds of processor time, which must not delay
    * payers. It is written at the reader’s speed; destroying the stream before its end ends the thread.
+   * @param note is told how many bytes the reader took
    */
-  write(job: ExportJob): Readable
+  write(job: ExportJob, note: (bytes: number) => void): Readable
 }
 
 /** Threads for exports, started on demand. */
@@ -48,11 +49,12 @@ export function openExportThreads(): ExportThreads {
     idle.set(worker, setTimeout(() => void worker.terminate(), IDLE_MS).unref())
   }
   return {
-    write(job) {
+    write(job, note) {
       const worker = take()
       let ended = false
       const onNews = (news: ExportNews): void => {
         ended = news === null
+        if (news) note(news.byteLength)
         body.push(news)
       }
       const onError = (error: Error): void => void body.destroy(error)
