@@ -2,12 +2,13 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { openPasswords } from '../src/users/password.ts'
 import {
-  type Client,
+  Client,
   insertSuperAdmin,
   logIn,
   newEmail,
   PASSWORD,
   type Person,
+  readMails,
   register,
   registerManager,
   waitForMail,
@@ -15,18 +16,24 @@ import {
 import { callService, startTestService, type TestService } from './harness/service.ts'
 
 let service: TestService
+/** Accounts and companies wait for approval. */
+let live: TestService
 let admin: Client
 let manager: Person
 let boss: Client
 
 before(async () => {
   service = await startTestService({ workers: true })
+  live = await startTestService({ env: { AUTO_APPROVE: 'false' }, workers: true })
   const adminEmail = await insertSuperAdmin(service.db, await openPasswords().hash(PASSWORD))
   admin = await logIn(service.baseUrl, adminEmail, 'auth/login')
   manager = await registerManager(service.baseUrl)
   boss = await logIn(service.baseUrl, manager.email)
 })
-after(() => service.stop())
+after(async () => {
+  await live.stop()
+  await service.stop()
+})
 
 type Object_ = { _id: string } & Record<string, unknown>
 const order = (client: Client, body: Record<string, unknown>) =>
@@ -241,32 +248,42 @@ test('a company of any European country gives its VAT number; one that is writte
 })
 
 test('in live mode nobody sells before the address is verified and the company approved', async () => {
-  const live = await startTestService({ env: { AUTO_APPROVE: 'false' }, workers: true })
-  try {
-    const person = await registerManager(live.baseUrl)
-    const me = await person.client.get<{ valid: boolean; missing: string[] }>('users/me')
-    assert.equal(me.data.valid, false)
-    assert.equal(me.data.missing.length, 2)
-    assert.equal((await order(person.client, { merchantIdentifier: 'TILL-1' })).status, 403)
-    const mail = await waitForMail(live.baseUrl, person.email, /Confirm your e-?mail/)
-    const link = /http:\/\/\S+verify-email\?token=(\S+)/.exec(mail.text)
-    assert.equal((await fetch(link?.[0] ?? '')).status, 200)
-    assert.equal(
-      (await person.client.get<Object_>('users/me')).data.valid,
-      false,
-      'opening the page alone does nothing',
-    )
-    const form = new URLSearchParams({ token: link?.[1] ?? '' })
-    assert.equal((await fetch(`${live.baseUrl}/account/verify-email`, { method: 'POST', body: form })).status, 200)
-    assert.equal((await person.client.get<Object_>('users/me')).data.valid, true)
-    const waiting = await order(person.client, { merchantIdentifier: 'TILL-1' })
-    assert.match(waiting.error.message, /operator has to approve the company/)
-    const adminEmail = await insertSuperAdmin(live.db, await openPasswords().hash(PASSWORD))
-    const operator = await logIn(live.baseUrl, adminEmail, 'auth/login')
-    assert.equal((await operator.post(`companies/${person.companyId}/approve`)).status, 200)
-    const sold = await order(person.client, { merchantIdentifier: 'TILL-1' })
-    assert.equal(sold.status, 200, sold.text)
-  } finally {
-    await live.stop()
+  const person = await registerManager(live.baseUrl)
+  const me = await person.client.get<{ valid: boolean; missing: string[] }>('users/me')
+  assert.equal(me.data.valid, false)
+  assert.equal(me.data.missing.length, 2)
+  assert.equal((await order(person.client, { merchantIdentifier: 'TILL-1' })).status, 403)
+  const mail = await waitForMail(live.baseUrl, person.email, /Confirm your e-?mail/)
+  const link = /http:\/\/\S+verify-email\?token=(\S+)/.exec(mail.text)
+  assert.equal((await fetch(link?.[0] ?? '')).status, 200)
+  assert.equal((await person.client.get<Object_>('users/me')).data.valid, false, 'opening the page alone does nothing')
+  const form = new URLSearchParams({ token: link?.[1] ?? '' })
+  assert.equal((await fetch(`${live.baseUrl}/account/verify-email`, { method: 'POST', body: form })).status, 200)
+  assert.equal((await person.client.get<Object_>('users/me')).data.valid, true)
+  const waiting = await order(person.client, { merchantIdentifier: 'TILL-1' })
+  assert.match(waiting.error.message, /operator has to approve the company/)
+  const adminEmail = await insertSuperAdmin(live.db, await openPasswords().hash(PASSWORD))
+  const operator = await logIn(live.baseUrl, adminEmail, 'auth/login')
+  assert.equal((await operator.post(`companies/${person.companyId}/approve`)).status, 200)
+  const sold = await order(person.client, { merchantIdentifier: 'TILL-1' })
+  assert.equal(sold.status, 200, sold.text)
+})
+
+test('strangers cause ten mails an hour to the managers of a shop, and ten to one mailbox, from wherever they come', async () => {
+  const names = { firstName: 'Eve', lastName: 'Else', password: PASSWORD }
+  const { data } = await boss.get<{ name: string }>(`companies/${manager.companyId}`)
+  const apply = (baseUrl: string, body: Record<string, string>) =>
+    new Client(baseUrl).post('auth/register', { ...names, ...body })
+  for (let count = 0; count < 12; count += 1) {
+    const body = { role: 'Cashier', companyName: data.name, email: newEmail('cashier') }
+    assert.equal((await apply(service.baseUrl, body)).status, 200)
   }
+  await waitForMail(service.baseUrl, manager.email, /asks to join/, 10)
+  const [name, domain] = newEmail('victim').split('@')
+  const statuses = []
+  for (let count = 0; count < 12; count += 1)
+    statuses.push((await apply(live.baseUrl, { role: 'SimpleUser', email: `${name}+${count}@${domain}` })).status)
+  assert.deepEqual(statuses, [...Array(10).fill(200), 429, 429])
+  const mails = await readMails(service.baseUrl, manager.email)
+  assert.equal(mails.filter(({ subject }) => /asks to join/.test(subject)).length, 10, 'the office lists all twelve')
 })

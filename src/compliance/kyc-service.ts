@@ -1,6 +1,7 @@
 import type { Audit } from '../audit/audit.ts'
 import type { Db, Tx } from '../db/db.ts'
 import { type Actor, sees } from '../http/actor.ts'
+import { countMail } from '../http/limits/mail-limits.ts'
 import { type AnyContext, nameOf, type RequestContext } from '../http/request-context.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
@@ -139,7 +140,9 @@ export async function askCheck(
       const { requestId } = cause.by
       await announce(deps, tx, kyc, { event: 'kyc.pending', orders: [order], requestId })
     }
-    if (isOpenCheck(kyc)) await deps.askPayer(tx, order, kyc, email)
+    // anyone may type this e-mail on a pay page; the page and the merchant have the link too
+    const isAsked = isOpenCheck(kyc) && (await countMail(tx, 'kyc', { email }, now.getTime()))
+    if (isAsked) await deps.askPayer(tx, order, kyc, email)
   }
   if (!known) await deps.audit.write(tx, cause.by, auditEntry(kyc, 'kyc.ask', cause))
   return kyc

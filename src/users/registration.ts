@@ -3,8 +3,9 @@ import type { Config } from '../config/config.ts'
 import { OFFICE_PATHS } from '../config/office-paths.ts'
 import { brokenConstraint, type Db, type Tx } from '../db/db.ts'
 import type { Actor, UserRole } from '../http/actor.ts'
+import { countMail } from '../http/limits/mail-limits.ts'
 import { hasFreshFactor } from '../http/permissions.ts'
-import { type Clock, HOUR } from '../kernel/clock.ts'
+import { type Clock, HOUR, SECOND } from '../kernel/clock.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { newId, newWebhookSecret } from '../kernel/ids.ts'
 import type { Lang } from '../kernel/lang.ts'
@@ -43,8 +44,9 @@ export type RegistrationDeps = {
 export type Registration = {
   /** Runs the checks and the hashing before a transaction is open. */
   prepare(body: RegisterBody, actor: Actor | null): Promise<Prepared>
-  /** @throws EMAIL_ALREADY_REGISTERED */
+  /** @throws EMAIL_ALREADY_REGISTERED, TOO_MANY_REQUESTS after ten mails to one mailbox within the hour */
   register(tx: Tx, prepared: Prepared, lang: Lang): Promise<User>
+  /** @throws TOO_MANY_REQUESTS */
   sendVerification(tx: Tx, user: User): Promise<void>
 }
 
@@ -63,6 +65,7 @@ const PUBLIC_ROLES: readonly UserRole[] = ['SimpleUser', 'Manager', 'Association
 const JOINING_ROLES: readonly UserRole[] = ['Cashier', 'Observer']
 const OPERATOR_ROLES: readonly UserRole[] = ['SuperAdmin', 'SuperManager', 'Service']
 const VERIFICATION_MS = 48 * HOUR
+const TOO_MANY_MAILS = 'Ten mails went to this mailbox within the hour. Look there, or try again in an hour.'
 
 const isManager = (actor: Actor | null): actor is Actor =>
   actor?.kind === 'user' && actor.valid && (actor.role === 'Manager' || actor.role === 'Association')
@@ -129,7 +132,8 @@ export function openRegistration(deps: RegistrationDeps): Registration {
   }
   const tellManagers = async (tx: Tx, user: User): Promise<void> => {
     const { company } = user
-    if (!company) return
+    // who applies may be anyone; the back office lists them all
+    if (!company || !(await countMail(tx, 'approval', { company: company.id }, clock()))) return
     const applicant = `${user.firstName} ${user.lastName}`
     const facts = { applicant, applicantEmail: user.email, role: user.role, company: company.name }
     for (const manager of await listManagers(tx, company.id)) {
@@ -140,6 +144,9 @@ export function openRegistration(deps: RegistrationDeps): Registration {
   const sendVerification = async (tx: Tx, user: User): Promise<void> => {
     const token = randomBytes(32).toString('base64url')
     const now = clock()
+    // nothing shows yet that the mailbox is the user's
+    if (!(await countMail(tx, 'verify', { email: user.email }, now)))
+      throw new AppError('TOO_MANY_REQUESTS', { message: TOO_MANY_MAILS, retryAfter: HOUR / SECOND })
     await queries.insertVerification(tx, {
       tokenHash: hashLinkToken(token),
       userId: user.id,

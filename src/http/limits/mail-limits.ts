@@ -1,0 +1,28 @@
+import { createHash } from 'node:crypto'
+import type { Tx } from '../../db/db.ts'
+import { HOUR } from '../../kernel/clock.ts'
+import { emailKeyOf } from '../../kernel/people/emails.ts'
+import { updateCounter } from './rate-limit-queries.ts'
+
+/** Mails that people without a credential cause: so many an hour for one topic. */
+const MOST_MAILS_AN_HOUR = 10
+
+/** `ann+shop@example.org` arrives in the mailbox of `ann@example.org`. */
+const mailboxOf = (email: string): string => emailKeyOf(email).replace(/\+[^@]*(?=@[^@]*$)/, '')
+
+/**
+ * Counts a mail to a mailbox, or about a company, that a stranger caused.
+ * @param about `email` or `company` with a topic, so that one kind of mail does not use up another's
+ * @returns false when so many were sent within the hour that this one must not be
+ */
+export async function countMail(
+  tx: Tx,
+  topic: string,
+  about: { email: string } | { company: string },
+  nowMs: number,
+): Promise<boolean> {
+  const whom = 'email' in about ? mailboxOf(about.email) : about.company
+  const key = `mail:${topic}:${createHash('sha256').update(whom).digest('base64url')}`
+  const { used } = await updateCounter(tx, key, { count: 1, now: new Date(nowMs), endsAt: new Date(nowMs + HOUR) })
+  return Number(used) <= MOST_MAILS_AN_HOUR
+}
