@@ -39,6 +39,7 @@ const NO_LIMITS = {
   companyPerMinute: 0,
   pagePerMinute: 0,
   linkPerMinute: 0,
+  relayPerDay: 0,
 }
 
 const actorAs = (role: UserRole, companyId: string | null): Actor => ({

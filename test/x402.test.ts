@@ -18,11 +18,16 @@ type Required = {
   accepts: { scheme: string; network: string; amount: string; payTo: string; asset: string }[]
 }
 
+const withLimits: typeof payoutEnv = async (chain) => ({
+  ...(await payoutEnv(chain)),
+  ...{ CHAIN_31337_RELAY_MIN: '1', LIMIT_RELAY_PER_DAY: '20' },
+})
+
 let shop: Shop
 let mining: NodeJS.Timeout
 
 before(async () => {
-  shop = await openShop({ env: payoutEnv })
+  shop = await openShop({ env: withLimits })
   mining = setInterval(() => void shop.chain.mine().catch(() => {}), 200)
 })
 after(async () => {
@@ -186,4 +191,41 @@ test('what a killed process left behind is sent by another one', async () => {
       select status from chain_payouts where kind = 'payment' and from_address = ${account.address.toLowerCase()}`)
   await eventually(rowOf, ({ status }) => status === 'final')
   assert.equal(await shop.chain.balanceOf(account.address), 46_000_000n)
+})
+
+test('what is less than the gas is worth is not submitted: x402 says so, and the page offers no signature', async () => {
+  const order = await shop.create({ amount: '0.50' })
+  const answer = await fetch(urlOf(order.code))
+  const { error } = (await answer.json()) as { error: { code: string; message: string } }
+  assert.deepEqual([answer.status, error.code], [400, 'CHANNEL_NOT_AVAILABLE'])
+  assert.match(error.message, /So little is not paid by x402/)
+  const page = async (code: string) => (await fetch(`${shop.host.baseUrl}/pay?code=${code}`)).text()
+  assert.doesNotMatch(await page(order.code), /gasless/)
+  const large = await shop.create()
+  await shop.accept(large.code)
+  assert.match(await page(large.code), /gasless/)
+})
+
+test('the relayer pays for so many payments of a company a day; a signature that is no good counts for nothing', async () => {
+  await shop.host.db.run(sql`
+    update rate_counters set used = 19, window_ends_at = now() + interval '1 day' where key like 'relay:%'`)
+  const used = () => shop.host.db.one<{ used: bigint }>(sql`select used from rate_counters where key like 'relay:%'`)
+  const account = await newPayer()
+  const statuses: number[] = []
+  let [url, header] = ['', '']
+  for (let count = 0; count < 6 && !statuses.includes(429); count += 1) {
+    const { pay, sent } = openPayer(account)
+    url = urlOf((await shop.create({ amount: '1' })).code)
+    statuses.push((await pay(url)).status)
+    header = sent[0] ?? ''
+  }
+  assert.equal(statuses.at(-1), 429)
+  assert.equal(await countRelayed(account), BigInt(statuses.length - 1))
+  const { payload, ...rest } = JSON.parse(Buffer.from(header, 'base64').toString())
+  const forged = { ...rest, payload: { ...payload, signature: `0x${'1b'.repeat(65)}` } }
+  const before = await used()
+  const headers = { 'payment-signature': Buffer.from(JSON.stringify(forged)).toString('base64') }
+  const refused = (await (await fetch(url, { headers })).json()) as Required
+  assert.equal(refused.error, 'invalid_exact_evm_payload_signature')
+  assert.deepEqual(await used(), before)
 })

@@ -52,7 +52,7 @@ export const listWalletNetworks = (
     const { chainId, name, usdcAddress: token, coin, explorerUrl, publicRpcUrl } = network
     const ours = configured.find((one) => one.chainId === chainId)?.rpcUrls[0] ?? null
     const rpcUrl = mode === 'sandbox' && chainId === SANDBOX_CHAIN_ID ? ours : publicRpcUrl
-    return { chainId, name, token, coin, rpcUrl, explorerUrl, gasless: relay !== null }
+    return { chainId, name, token, coin, rpcUrl, explorerUrl, gaslessFrom: relay?.minUnits ?? null }
   })
 
 /** How settlements are paid on each chain. */

@@ -37,10 +37,10 @@ export async function registerPages(
   const walletNetworks = listWalletNetworks(config, trade.chains)
   const payDeps = { ...trade.payments, ...shown, deposits, config, feed, limits, providersUrl, walletNetworks }
   await app.register(payRoutes, payDeps)
-  await app.register(walletRoutes, { ...trade.payments, ...shown, config, relays })
+  await app.register(walletRoutes, { ...trade.payments, ...shown, config, relays, limits })
   await app.register(receiptRoutes, { ...trade.payments, ...shown, config, keys })
   await app.register(logoFileRoutes, { db })
-  await app.register(x402Routes, { ...trade.payments, ...shown, config, relays })
+  await app.register(x402Routes, { ...trade.payments, ...shown, config, relays, limits })
   await app.register(refundPageRoutes, { ...trade.refunds, payUrl: config.payUrl, networkName })
   await app.register(kycPageRoutes, { ...trade.kyc, payUrl: config.payUrl })
   await app.register(landingRoutes, { ...trade.companies, config, vault, limits, createOrder: trade.createOrder })

@@ -21,6 +21,8 @@ export type Network = {
   explorerUrl: string | null
   /** The native coin, which pays for gas; 18 decimals. */
   coin: string
+  /** Payers of less pay for gas themselves, unless the operator says otherwise. */
+  relayMinUnits: bigint
   /** A node that anyone may ask, for wallets of payers that do not know the chain; null: none is known. */
   publicRpcUrl: string | null
 }
@@ -193,6 +195,8 @@ const toNetwork = ({ chainId, name, usdc, rules, others = {} }: Known, testnet: 
   otherTokens: Object.entries(others).map(([symbol, address]) => ({ symbol, address })),
   explorerUrl: EXPLORERS[chainId] ?? null,
   coin: COINS[chainId] ?? 'ETH',
+  // 100 000 gas are some euros there, and cents elsewhere
+  relayMinUnits: chainId === 1 ? 10_000_000n : 100_000n,
   publicRpcUrl: PUBLIC_NODES[chainId] ?? null,
 })
 

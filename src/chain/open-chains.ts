@@ -137,7 +137,8 @@ export function openChains(deps: ChainDeps): OpenChain[] {
     const { rpc } = endpoints
     const [refundSigner, relayerSigner] = [openSigner(chain, 'refund'), openSigner(chain, 'relayer')]
     const maxFeeWei = chain.maxFeeGwei === null ? null : BigInt(chain.maxFeeGwei) * 1_000_000_000n
-    const relay = relayerSigner && openRelay({ db, rpc, network, relayerSigner, maxFeeWei, clock, log })
+    const relayed = { minUnits: chain.relayMinUnits ?? network.relayMinUnits, maxFeeWei }
+    const relay = relayerSigner && openRelay({ db, rpc, network, relayerSigner, ...relayed, clock, log })
     const opened = {
       relay,
       network,

@@ -52,6 +52,7 @@ const LIMIT_NAMES: Record<string, string> = {
   addressPerMinute: 'LIMIT_ADDRESS_PER_MINUTE',
   publicPerMinute: 'LIMIT_PUBLIC_PER_MINUTE',
   companyPerMinute: 'LIMIT_COMPANY_PER_MINUTE',
+  relayPerDay: 'LIMIT_RELAY_PER_DAY',
 }
 
 type Found = [string, Risk | null]

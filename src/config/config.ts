@@ -58,7 +58,7 @@ export const NO_CHAIN: Omit<ChainConfig, 'chainId'> = {
   },
   ...{ walletMinUnits: null, maxFeeGwei: null, explorerUrl: null },
   ...{ refundKey: null, refundPassword: null, refundAddress: null },
-  ...{ relayerKey: null, relayerPassword: null, relayerAddress: null },
+  ...{ relayerKey: null, relayerPassword: null, relayerAddress: null, relayMinUnits: null },
 }
 
 /** All faults of the environment at once, one line each. */

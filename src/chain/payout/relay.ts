@@ -28,9 +28,15 @@ export type RelayResult =
 export type Relay = {
   readonly chainId: number
   readonly token: string
+  /** The least that it submits: gas costs the same for a cent. */
+  readonly minUnits: bigint
   domain(): Promise<{ name: string; version: string }>
-  /** Submits an authorization once, however often it is asked to, and waits a while for its block. @throws RpcError */
-  submit(request: RelayRequest): Promise<RelayResult>
+  /**
+   * Submits an authorization once, however often it is asked to, and waits a while for its block.
+   * @param beforeNew may refuse, by throwing, what the token would accept and was not submitted yet
+   * @throws RpcError
+   */
+  submit(request: RelayRequest, beforeNew: () => Promise<void>): Promise<RelayResult>
   /** Goes on with what a killed process left behind. @returns whether there may be more */
   follow(): Promise<boolean>
 }
@@ -41,6 +47,7 @@ type RelayDeps = {
   network: Network
   relayerSigner: Signer
   maxFeeWei: bigint | null
+  minUnits: bigint
   clock: Clock
   log: FastifyBaseLogger
 }
@@ -99,14 +106,16 @@ export function openRelay(deps: RelayDeps): Relay {
   return {
     chainId: network.chainId,
     token,
+    minUnits: deps.minUnits,
     domain: readOnce,
-    async submit(request) {
+    async submit(request, beforeNew) {
       const id = idOf(network, request)
       if (!(await isSigned(request))) return { outcome: 'refused', reason: 'invalid_exact_evm_payload_signature' }
       const known = await findPayout(db, id)
       if (!known) {
         const reason = await findRefusal(deps, request)
         if (reason !== null) return { outcome: 'refused', reason }
+        await beforeNew()
         await insertRelayed(db, { ...request, id, chainId: network.chainId }, new Date(clock()))
       } else if (known.toAddress !== request.to.toLowerCase() || known.units !== request.units) {
         return { outcome: 'refused', reason: 'invalid_transaction_state' }

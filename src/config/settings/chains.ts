@@ -147,6 +147,10 @@ export const chainSettings = (id: string) => {
       'Payouts wait while gas costs more; `comptoir admin allow-fee` lifts it for a while.',
       { min: 1, max: 1_000_000 },
     ),
+    relayMinUnits: usdc(
+      `CHAIN_${id}_RELAY_MIN`,
+      'Payers of less USDC pay for gas themselves. Default: 10 on Ethereum, 0.10 elsewhere.',
+    ),
     web3signerUrl: optionalUrl(`CHAIN_${id}_WEB3SIGNER_URL`, 'Web3Signer that keeps the keys (docs/signers.md).', {
       secret: true,
     }),

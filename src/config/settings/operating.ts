@@ -50,6 +50,11 @@ export const LIMITS = {
       ...{ fallback: '30', min: 0, max: 1_000_000 },
     },
   ),
+  relayPerDay: integer(
+    'LIMIT_RELAY_PER_DAY',
+    'Payments by signature for which the relayer pays the gas, of one company in 24 hours.',
+    { fallback: '2000', min: 0, max: 10_000_000 },
+  ),
 }
 
 export const WEBHOOKS = {

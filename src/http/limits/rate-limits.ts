@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../../config/config.ts'
 import type { Db } from '../../db/db.ts'
-import { type Clock, MINUTE, SECOND } from '../../kernel/clock.ts'
+import { type Clock, DAY, MINUTE, SECOND } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { networkOf } from '../address.ts'
 import type { Limit } from '../permissions.ts'
@@ -20,7 +20,8 @@ const STEPS_OF_ORDER = 12
 /** Guests of a café share one address, and each chooses a channel or two. */
 const STEPS_OF_VISITOR = 3
 
-type Policy = { name: string; key: string; limit: number }
+/** `windowMs`: a minute where absent. */
+type Policy = { name: string; key: string; limit: number; windowMs?: number }
 type Standing = { policy: Policy; remaining: number; resetSeconds: number; allowed: boolean }
 
 /** What a node took from the shared counter and has not used yet. */
@@ -37,6 +38,8 @@ export type RateLimits = {
   checkLink(request: FastifyRequest, reply: FastifyReply, id: string): Promise<void>
   /** What payers cause at providers, by address and for the order. @throws TOO_MANY_REQUESTS */
   checkPayer(request: FastifyRequest, reply: FastifyReply, code: string): Promise<void>
+  /** Payments whose gas the relayer pays, by company. @throws TOO_MANY_REQUESTS */
+  checkRelay(request: FastifyRequest, reply: FastifyReply, companyId: string): Promise<void>
   /** Once the credential is known: limits by company. @throws TOO_MANY_REQUESTS */
   checkCompany(request: FastifyRequest, reply: FastifyReply): Promise<void>
   /** Credential endpoints, once the account is known, whether it exists or not. @throws TOO_MANY_REQUESTS */
@@ -64,7 +67,9 @@ function writeHeaders(reply: FastifyReply, standings: readonly Standing[]): void
     'ratelimit-remaining': String(tightest.remaining),
     'ratelimit-reset': String(tightest.resetSeconds),
     ratelimit: list(({ policy, remaining, resetSeconds }) => `"${policy.name}";r=${remaining};t=${resetSeconds}`),
-    'ratelimit-policy': list(({ policy }) => `"${policy.name}";q=${policy.limit};w=${WINDOW_MS / SECOND}`),
+    'ratelimit-policy': list(
+      ({ policy }) => `"${policy.name}";q=${policy.limit};w=${(policy.windowMs ?? WINDOW_MS) / SECOND}`,
+    ),
   })
 }
 
@@ -74,13 +79,13 @@ export function openRateLimits(deps: { db: Db; clock: Clock; limits: Config['lim
   const blocks = new Map<string, Block>()
   const refills = new Map<string, Promise<Block>>()
 
-  const refill = async ({ key, limit }: Policy): Promise<Block> => {
+  const refill = async ({ key, limit, windowMs = WINDOW_MS }: Policy): Promise<Block> => {
     const now = clock()
     const size = Math.max(1, Math.floor(limit / BLOCKS))
     const counter = await updateCounter(db, key, {
       count: size,
       now: new Date(now),
-      endsAt: new Date(now + WINDOW_MS),
+      endsAt: new Date(now + windowMs),
     })
     const before = Number(counter.used) - size
     const granted = Math.max(0, Math.min(size, limit - before))
@@ -156,6 +161,10 @@ export function openRateLimits(deps: { db: Db; clock: Clock; limits: Config['lim
       await check(request, reply, { name: 'payer', key: `payer:${networkOf(request.ip)}`, limit })
       await check(request, reply, { name: 'order', key: `order:${code}`, limit: STEPS_OF_ORDER })
     },
+    checkRelay: (request, reply, companyId) =>
+      check(request, reply, {
+        ...{ name: 'relay', key: `relay:${companyId}`, limit: limits.relayPerDay, windowMs: DAY },
+      }),
     async checkCompany(request, reply) {
       const { actor } = request
       if (!actor) return

@@ -4,7 +4,7 @@ import { walletPanel } from './wallet-panel.ts'
 
 const BASE = {
   ...{ chainId: 8453, name: 'Base', token: `0x${'11'.repeat(20)}`, coin: 'ETH', rpcUrl: null, explorerUrl: null },
-  gasless: false,
+  gaslessFrom: null,
 }
 const asked = (payUrl: string) =>
   ({

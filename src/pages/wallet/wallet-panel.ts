@@ -18,8 +18,8 @@ export type WalletNetwork = {
   /** For a wallet that does not know the chain; null: the payer adds it. */
   rpcUrl: string | null
   explorerUrl: string | null
-  /** Whether the payer may sign instead of sending: our relayer sends and pays for gas. */
-  gasless: boolean
+  /** From so many units of USDC on the payer may sign instead of sending: our relayer pays for gas. Null: never. */
+  gaslessFrom: bigint | null
 }
 
 type Asked = { code: string; language: Lang; payUrl: string; to: string; missing: Money }
@@ -35,8 +35,9 @@ function appLinks({ code, language, payUrl }: Asked): Html | null {
 
 /** Where the script of `/pay/wallet.js` shows the wallets of this browser; empty without one. */
 export function walletPanel(network: WalletNetwork, asked: Asked): Html {
-  const { chainId, name, token, coin, rpcUrl, explorerUrl, gasless } = network
+  const { chainId, name, token, coin, rpcUrl, explorerUrl, gaslessFrom } = network
   const { code, to, missing } = asked
+  const gasless = gaslessFrom !== null && missing.units >= gaslessFrom
   const amount = showToken(missing, TEXTS[asked.language].locale)
   const facts = {
     ...{ code, chain: chainId, name, token, to, units: String(missing.units), amount, coin },

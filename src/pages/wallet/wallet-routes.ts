@@ -5,6 +5,7 @@ import formbody from '@fastify/formbody'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import type { Config } from '../../config/config.ts'
+import type { RateLimits } from '../../http/limits/rate-limits.ts'
 import { SECOND } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { LANGS, type Lang } from '../../kernel/lang.ts'
@@ -22,6 +23,7 @@ export type WalletDeps = Omit<PayViewDeps, 'payerTokens'> & {
   config: Pick<Config, 'payUrl'>
   vault: Vault
   relays: readonly X402Relay[]
+  limits: Pick<RateLimits, 'checkRelay'>
 }
 
 const FILE = join(import.meta.dirname, '../../../web/pay/wallet.js')
@@ -93,7 +95,8 @@ export const walletRoutes: FastifyPluginAsyncTypebox<WalletDeps> = async (app, d
     const to = payment?.instructions?.toAddress
     if (!relay || !payment || payment.network?.id !== relay.chainId || !to) throw new AppError('CHANNEL_NOT_AVAILABLE')
     if (!view.open || payment.missing.units === 0n) throw new AppError('ORDER_STATE_CONFLICT')
-    return { relay, to: to as Hex, units: payment.missing.units }
+    if (payment.missing.units < relay.minUnits) throw new AppError('CHANNEL_NOT_AVAILABLE')
+    return { relay, to: to as Hex, units: payment.missing.units, companyId: view.companyId }
   }
 
   app.get(WALLET_SCRIPT_PATH, { config: OPEN, schema: { hide: true } }, async (request, reply) => {
@@ -123,13 +126,14 @@ export const walletRoutes: FastifyPluginAsyncTypebox<WalletDeps> = async (app, d
     { config: OPEN, schema: { hide: true, body: SubmitBody } },
     async (request, reply) => {
       const { from, value, validBefore, nonce, signature } = request.body
-      const { relay, to, units } = await readAsked(request, request.body)
+      const { relay, to, units, companyId } = await readAsked(request, request.body)
       // only what the page asked for: another amount would pay the order in part, or too much
       if (BigInt(value) !== units) throw new AppError('ORDER_STATE_CONFLICT')
-      const result = await relay.submit({
+      const authorization = {
         ...{ from: from as Hex, to, units, validAfter: 0n, validBefore: BigInt(validBefore) },
         ...{ nonce: nonce as Hex, signature: signature as Hex },
-      })
+      }
+      const result = await relay.submit(authorization, () => deps.limits.checkRelay(request, reply, companyId))
       const { outcome } = result
       const txHash = outcome === 'refused' ? null : result.txHash
       request.log.info({ outcome, network: relay.chainId }, 'a payer’s authorization was handed in')

@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../../config/config.ts'
+import type { RateLimits } from '../../http/limits/rate-limits.ts'
 import { contextAs } from '../../http/request-context.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { formatMoney } from '../../kernel/money.ts'
@@ -27,12 +28,17 @@ import type { Hex, X402Relay } from './x402-relay.ts'
 
 type AcceptDeps = Parameters<typeof acceptOrder>[0]
 export type X402Deps = AcceptDeps &
-  Omit<PayViewDeps, 'payerTokens'> & { config: Pick<Config, 'payUrl'>; relays: readonly X402Relay[] }
+  Omit<PayViewDeps, 'payerTokens'> & {
+    config: Pick<Config, 'payUrl'>
+    relays: readonly X402Relay[]
+    limits: Pick<RateLimits, 'checkRelay'>
+  }
 
 const Params = Type.Object({ code: Type.String({ maxLength: 100 }) })
 const Query = Type.Object({ network: Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,14}$' })) })
 
 const PAID: readonly string[] = ['PAID', 'REFUNDING', 'REFUNDED', 'FULL_REFUNDED']
+const TOO_LITTLE = 'So little is not paid by x402: sending it costs too much. Open the payment page instead.'
 /** A wallet's authorization is good for so long; the order may end earlier. */
 const MAX_TIMEOUT_SECONDS = 300
 
@@ -89,21 +95,24 @@ async function readRequirements(
   const { payment } = await readPayView(viewDeps, order.code)
   const payTo = payment?.instructions?.toAddress
   if (!payment || !payTo) throw new AppError('CHANNEL_NOT_AVAILABLE')
-  if (payment.missing.units === 0n) return []
+  const { units } = payment.missing
+  if (units === 0n) return []
   const made = deps.relays.find(({ chainId }) => chainId === payment.network?.id) ?? relay
   const seconds = Math.floor((known.expiresAt.getTime() - deps.clock()) / 1000)
   // the address is watched on every chain whose addresses come from the same key, and that the shop takes
   const taken = known.choices.flatMap(({ channel, network: one }) => (channel === 'crypto' && one ? [one.id] : []))
   const chains = [relay, ...deps.relays.filter((one) => one !== relay)].filter(
-    ({ xpub, chainId }) => xpub === made.xpub && (chainId === made.chainId || taken.includes(chainId)),
+    ({ xpub, chainId, minUnits }) =>
+      units >= minUnits && xpub === made.xpub && (chainId === made.chainId || taken.includes(chainId)),
   )
+  if (chains.length === 0) throw new AppError('CHANNEL_NOT_AVAILABLE', { message: TOO_LITTLE })
   return Promise.all(
     chains.map(
       async ({ chainId, token, domain }): Promise<Requirements> => ({
         ...{
           scheme: 'exact',
           network: `eip155:${chainId}`,
-          amount: String(payment.missing.units),
+          amount: String(units),
           asset: token,
           payTo,
         },
@@ -150,10 +159,10 @@ function sendRequired(
   return reply.code(402).header(REQUIRED_HEADER, toHeader(required)).send(required)
 }
 
-async function settle(deps: X402Deps, { accepted, payload }: PaymentPayload) {
+async function settle(deps: X402Deps, { accepted, payload }: PaymentPayload, beforeNew: () => Promise<void>) {
   const chainId = Number(accepted.network.slice('eip155:'.length))
   const { authorization: given, signature } = payload
-  return chooseRelay(deps, chainId).submit({
+  const authorization = {
     from: given.from as Hex,
     to: given.to as Hex,
     units: BigInt(given.value),
@@ -161,18 +170,20 @@ async function settle(deps: X402Deps, { accepted, payload }: PaymentPayload) {
     validBefore: BigInt(given.validBefore),
     nonce: given.nonce as Hex,
     signature: signature as Hex,
-  })
+  }
+  return chooseRelay(deps, chainId).submit(authorization, beforeNew)
 }
 
 /** Submits the payment and answers with the receipt, once it is in a block. */
 async function sendSettled(
   deps: X402Deps,
+  request: FastifyRequest,
   reply: FastifyReply,
   { order, accepts, payment }: { order: Order; accepts: Requirements[]; payment: PaymentPayload },
 ): Promise<FastifyReply> {
   const { network } = payment.accepted
   const payer = payment.payload.authorization.from
-  const settled = await settle(deps, payment)
+  const settled = await settle(deps, payment, () => deps.limits.checkRelay(request, reply, order.companyId))
   if (settled.outcome === 'refused') {
     const failed = { success: false, errorReason: settled.reason, payer, transaction: '', network }
     reply.header(RESPONSE_HEADER, toHeader(failed))
@@ -212,7 +223,7 @@ export const x402Routes: FastifyPluginAsyncTypebox<X402Deps> = async (app, deps)
         accepts.find((one) => one.network === payment.accepted.network),
       )
       if (mismatch !== null) return sendRequired(deps, reply, { order, accepts, error: mismatch })
-      return sendSettled(deps, reply, { order, accepts, payment })
+      return sendSettled(deps, request, reply, { order, accepts, payment })
     },
   )
 }
