@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { getAddress } from 'viem/utils'
+import { countHeld } from '../src/chain/deposits/reservation-queries.ts'
 import { listSweepable } from '../src/chain/sweep/sweep-queries.ts'
 import { sql } from '../src/db/db.ts'
 import { deriveAddress } from '../src/kernel/xpub.ts'
@@ -20,7 +21,8 @@ let till: string
 let companyId: string
 
 before(async () => {
-  shop = await openShop({ env: payoutEnv })
+  const env: typeof payoutEnv = async (chain) => ({ ...(await payoutEnv(chain)), TRUST_PROXY: '127.0.0.1' })
+  shop = await openShop({ env })
   const person = await registerManager(shop.host.baseUrl)
   manager = await logIn(shop.host.baseUrl, person.email)
   companyId = person.companyId ?? ''
@@ -155,6 +157,25 @@ test('pool: each open order has an address of its own; when all serve, the payer
   assert.deepEqual(await listWrong(), [], 'each order by its own transfers')
 })
 
+test('pool: one visitor does not hold the addresses that others need; the shop’s till is not counted', async () => {
+  const addresses = Array.from({ length: 12 }, newAddress)
+  assert.equal((await save({ MODE: 'pool', ADDRESSES: addresses.join(', ') })).status, 200)
+  const choose = async (from: string) => {
+    const { code } = await create()
+    const headers = { origin: shop.host.baseUrl, 'x-forwarded-for': from }
+    const page = await (await fetch(`${shop.host.baseUrl}/pay?code=${code}`, { headers })).text()
+    const token = /name="token" value="([^"]+)"/.exec(page)?.[1] ?? ''
+    const body = new URLSearchParams({ code, token, paymentChannel: 'crypto', network: String(shop.chain.chainId) })
+    await fetch(`${shop.host.baseUrl}/pay/accept`, { method: 'POST', headers, body, redirect: 'manual' })
+    return statusOf(code)
+  }
+  const seen: string[] = []
+  for (let count = 0; count < 9; count += 1) seen.push(await choose('192.0.2.1'))
+  assert.equal(seen.filter((status) => status === 'AWAITING').length, 6, seen.join())
+  assert.equal(await choose('192.0.2.2'), 'AWAITING', 'half is left to others')
+  await place()
+})
+
 test('static: orders of one price differ in the fifth digit, and each is paid by its own amount alone', async () => {
   const address = newAddress()
   assert.equal((await save({ MODE: 'static', ADDRESSES: address })).status, 200)
@@ -163,6 +184,8 @@ test('static: orders of one price differ in the fifth digit, and each is paid by
     [first, second, third].map((order) => [order.toAddress, order.units]),
     [54_000_000n, 54_000_010n, 54_000_020n].map((units) => [address, units]),
   )
+  const amounts = { first: 54_000_000n, last: 54_000_010n }
+  assert.equal(await shop.host.db.tx((tx) => countHeld(tx, [address.toLowerCase()], amounts)), 2)
   await pay(second, second.units)
   await becomes(second.code, 'PAID')
   assert.deepEqual([await statusOf(first.code), await statusOf(third.code)], ['AWAITING', 'AWAITING'])

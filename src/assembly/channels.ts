@@ -1,15 +1,30 @@
+import { createHash } from 'node:crypto'
 import { Counter, Histogram } from 'prom-client'
 import type { ChainHealth } from '../chain/chain-health.ts'
 import { openChannelAccounts } from '../channels/accounts.ts'
 import { openChannelMetrics } from '../channels/channel-metrics.ts'
-import { openCryptoChannel, type PayableNetwork } from '../channels/crypto/adapter.ts'
+import { openCryptoChannel, type PayableNetwork, type WalletDeps } from '../channels/crypto/adapter.ts'
 import { openOwnWallets } from '../channels/crypto/own-wallets.ts'
 import { insertProviderCall } from '../channels/provider-call-queries.ts'
 import type { ProviderCallSink } from '../channels/provider-calls.ts'
 import type { Supervision } from '../channels/supervised.ts'
+import { networkOf } from '../http/address.ts'
+import { updateCounter } from '../http/limits/rate-limit-queries.ts'
 import { runningRequest } from '../http/tracing/tracing.ts'
-import { SECOND } from '../kernel/clock.ts'
+import { HOUR, SECOND } from '../kernel/clock.ts'
 import type { ServiceBase } from './service-base.ts'
+
+/** Kept for an hour, as a digest. */
+const openCountVisit =
+  (clock: ServiceBase['clock']): NonNullable<WalletDeps['countVisit']> =>
+  async (tx, companyId, ip) => {
+    const digest = createHash('sha256')
+      .update(`${companyId} ${networkOf(ip)}`)
+      .digest('base64url')
+    const now = clock()
+    const use = { count: 1, now: new Date(now), endsAt: new Date(now + HOUR) }
+    return Number((await updateCounter(tx, `own-wallet:${digest}`, use)).used)
+  }
 
 /** The payer's wallet where a chain is set up, the operator's accounts at providers, the companies' own. */
 export function openPaymentChannels(
@@ -44,7 +59,7 @@ export function openPaymentChannels(
       log.warn({ err: error, channel: place.channel }, 'a provider call could not be recorded')
     })
   const wallet = { db, payable, health, mustConfirm: config.mode === 'live' }
-  const ownWallets = payable.length > 0 ? openOwnWallets(wallet) : undefined
+  const ownWallets = payable.length > 0 ? openOwnWallets({ ...wallet, countVisit: openCountVisit(clock) }) : undefined
   const channels = openChannelAccounts({
     ...{ db, vault, clock },
     live: config.mode === 'live',

@@ -58,6 +58,20 @@ export const lockSharedAddresses = (tx: Tx, addresses: readonly string[]): Promi
 const IS_HELD = sql`exists (select 1 from payments p where p.company_id = r.company_id
   and p.merchant_reference = r.reference and (p.closed_at is null or p.closed_at > now() - interval '1 hour'))`
 
+/** How many of these addresses serve a payment; with `amounts`, how many of those amounts. */
+export async function countHeld(
+  tx: Tx,
+  addresses: readonly string[],
+  amounts: { first: bigint; last: bigint } | null,
+): Promise<number> {
+  const { first, last } = amounts ?? { first: 0n, last: 0n }
+  const row = await tx.one<{ held: bigint }>(sql`
+    select count(distinct (r.address, case when ${amounts !== null} then r.asked_units end)) as held
+    from deposit_reservations r where r.address = any(${[...addresses]}::text[]) and ${IS_HELD}
+      and (not ${amounts !== null} or r.asked_units between ${String(first)}::numeric and ${String(last)}::numeric)`)
+  return Number(row.held)
+}
+
 /** The free address that was used longest ago. */
 export async function findFreeAddress(tx: Tx, addresses: readonly string[]): Promise<string | undefined> {
   const row = await tx.maybe<{ address: string }>(sql`

@@ -15,7 +15,7 @@ import { listPlacedById, listPlacedTransfers } from '../../chain/transfer-querie
 import type { Db, Tx } from '../../db/db.ts'
 import { DAY } from '../../kernel/clock.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
-import { formatMoney, type Money } from '../../kernel/money.ts'
+import { formatMoney } from '../../kernel/money.ts'
 import { parseXpub } from '../../kernel/xpub.ts'
 import {
   type Channel,
@@ -44,7 +44,11 @@ export type AssignedPlace = { address: string; units: bigint }
 /** Finds the place of a payment; asked again, the same one. */
 export type Assign = (
   tx: Tx,
-  payment: { companyId: string; reference: string; due: Money; sender: string | null; watchedUntil: Date },
+  payment: Pick<PaymentRequest, 'companyId' | 'due' | 'payerIp'> & {
+    reference: string
+    sender: string | null
+    watchedUntil: Date
+  },
 ) => Promise<AssignedPlace>
 
 export type WalletDeps = {
@@ -55,6 +59,8 @@ export type WalletDeps = {
   mustConfirm?: boolean
   /** Of a company's wallet; absent: an address of the operator's key. */
   assign?: Assign
+  /** Counts a payer's choice of a company's shared addresses. @returns those within the hour, this one included */
+  countVisit?: (tx: Tx, companyId: string, ip: string) => Promise<number>
 }
 
 const UNCONFIRMED =
@@ -154,10 +160,10 @@ export function openCryptoChannel({ db, payable, health, mustConfirm = false, as
       if ((await listUnconfirmed()).includes(chosen))
         throw new AppError('CHANNEL_NOT_AVAILABLE', { message: UNCONFIRMED })
       const { network, xpub } = chosen
-      const { companyId, merchantReference: reference, due, userAddress: sender } = request
+      const { companyId, merchantReference: reference, due, payerIp, userAddress: sender } = request
       const watchedUntil = new Date(request.expiresAt.getTime() + WATCH_MS)
       const place = await db.tx(async (tx) => {
-        if (assign) return assign(tx, { companyId, reference, due, sender, watchedUntil })
+        if (assign) return assign(tx, { companyId, reference, due, payerIp, sender, watchedUntil })
         const { address } = await assignDepositAddress(tx, { companyId, reference, xpub, watchedUntil })
         return { address, units: due.units }
       })

@@ -1,6 +1,7 @@
 import { assignDepositAddress } from '../../chain/deposits/deposit-addresses.ts'
 import { claimDepositKey, upsertKeyConfirmed } from '../../chain/deposits/deposit-key-queries.ts'
 import {
+  countHeld,
   findAddressOwner,
   findFreeAddress,
   findFreeUnits,
@@ -36,12 +37,39 @@ const STEPS = Number(OWN_AMOUNTS_UNITS / STEP_UNITS)
 
 type Wanted = Parameters<Assign>[1]
 
+/** Of a pool, or of the amounts at one address: what one payer may take while the others need the rest. */
+const SHARE = 4
+const LEAST_SHARE = 3
+
+/**
+ * An order costs a visitor nothing, and what it takes stays taken for an hour after its end. So while half is taken, a
+ * payer gets a quarter an hour, and the rest is for the others. The shop's own people and servers are not counted.
+ * @throws ProviderRefusal
+ */
+async function checkShare(
+  tx: Tx,
+  { companyId, due, payerIp }: Wanted,
+  { mode, addresses }: OwnWalletSettings,
+  countVisit: WalletDeps['countVisit'],
+): Promise<void> {
+  if (payerIp === null || !countVisit) return
+  const visits = await countVisit(tx, companyId, payerIp)
+  const places = mode === 'static' ? STEPS : addresses.length
+  if (visits <= Math.max(LEAST_SHARE, Math.ceil(places / SHARE))) return
+  const amounts = mode === 'static' ? { first: due.units, last: due.units + OWN_AMOUNTS_UNITS - STEP_UNITS } : null
+  if ((await countHeld(tx, addresses, amounts)) * 2 < places) return
+  throw new ProviderRefusal('state', 'this payer holds a quarter of the addresses of the shop, and few are free')
+}
+
 /** Asking again for the same payment gives the same place. */
 async function assignShared(
   tx: Tx,
-  { companyId, reference, due, sender, watchedUntil }: Wanted,
-  { mode, addresses }: OwnWalletSettings,
+  wanted: Wanted,
+  own: OwnWalletSettings,
+  countVisit: WalletDeps['countVisit'],
 ): Promise<AssignedPlace> {
+  const { companyId, reference, due, sender, watchedUntil } = wanted
+  const { mode, addresses } = own
   const key = { companyId, reference }
   const placeOf = ({ address, units }: Reservation): AssignedPlace => ({ address, units: units ?? due.units })
   const earlier = await findReservation(tx, key)
@@ -49,6 +77,7 @@ async function assignShared(
   await lockSharedAddresses(tx, addresses)
   const meanwhile = await findReservation(tx, key)
   if (meanwhile) return placeOf(meanwhile)
+  await checkShare(tx, wanted, own, countVisit)
   const [only = ''] = addresses
   const amount = { address: only, first: due.units, step: STEP_UNITS, count: STEPS }
   const units = mode === 'static' ? await findFreeUnits(tx, amount) : null
@@ -102,7 +131,7 @@ export function openOwnWallets(deps: WalletDeps): OwnWallets {
         ({ network }) => own.networks.length === 0 || own.networks.includes(network.chainId),
       )
       const assign: Assign = async (tx, wanted) => {
-        if (own.mode !== 'xpub') return assignShared(tx, wanted, own)
+        if (own.mode !== 'xpub') return assignShared(tx, wanted, own, deps.countVisit)
         const { companyId, reference, watchedUntil, due } = wanted
         const { address } = await assignDepositAddress(tx, { companyId, reference, watchedUntil, xpub: own.xpub })
         return { address, units: due.units }
