@@ -125,6 +125,32 @@ test('an order is compared with the chain before it expires: money that the node
   await shop.reaches(order.code, 'PAID')
 })
 
+test('a log that a node says twice is one transfer; two logs in one place are none, and nothing is recorded', async () => {
+  const half = await shop.createAwaiting()
+  const [units] = [half.units / 2n]
+  proxy.faults.alter = ({ method }, result) =>
+    method === 'eth_getLogs' && Array.isArray(result) ? [...result, ...result] : result
+  await shop.chain.pay({ to: half.toAddress, units })
+  await shop.makeFinal()
+  await readUp()
+  const seen = () =>
+    shop.host.db.many<{ units: string }>(sql`
+    select units::text from chain_transfers where to_address = ${half.toAddress.toLowerCase()}`)
+  assert.deepEqual(await seen(), [{ units: String(units) }])
+  assert.notEqual(await status(half.code), 'PAID')
+  const more = { data: `0x${(units * 3n).toString(16).padStart(64, '0')}` }
+  proxy.faults.alter = ({ method }, result) =>
+    method === 'eth_getLogs' && Array.isArray(result) ? result.flatMap((log) => [log, { ...log, ...more }]) : result
+  await shop.chain.pay({ to: half.toAddress, units })
+  await shop.chain.mine(1)
+  await new Promise((resolve) => setTimeout(resolve, 500))
+  assert.equal((await seen()).length, 1)
+  proxy.heal()
+  await shop.makeFinal()
+  await shop.reaches(half.code, 'PAID')
+  assert.deepEqual(await seen(), [{ units: String(units) }, { units: String(units) }])
+})
+
 test('the end of a payment is audited: a second transfer that the node hid is found', async () => {
   const order = await shop.createAwaiting()
   await payUnseen({ ...order, units: 5n })

@@ -92,9 +92,28 @@ export function logsCalls({ addresses, tokens }: LogFilter, where: LogRange, top
 }
 
 /**
+ * A place in a block holds one log. A node, or several behind one address, may say it twice, and overlapping questions
+ * do: counted twice, half of an amount would pay an order.
+ * @throws ChainDoubt if two logs differ in one place
+ */
+function eachOnce(logs: readonly RpcLog[]): RpcLog[] {
+  const byPlace = new Map<string, RpcLog>()
+  const saidBy = ({ address, topics, data, transactionHash }: RpcLog): string =>
+    [address, ...topics, data, transactionHash].join().toLowerCase()
+  for (const log of logs) {
+    const place = `${log.blockHash}:${BigInt(log.logIndex)}`
+    const other = byPlace.get(place)
+    if (other && saidBy(other) !== saidBy(log))
+      throw new ChainDoubt(`two logs of ${log.transactionHash} are in one place of a block`)
+    byPlace.set(place, log)
+  }
+  return [...byPlace.values()]
+}
+
+/**
  * Reads the node's logs as transfers to watched addresses; zero values (address poisoning) are left out.
  * @param blocks those that the logs may be in, by hash
- * @throws ChainDoubt if a log is in another block
+ * @throws ChainDoubt if a log is in another block, or two are in one place
  */
 export async function readTransfers(
   q: Queryable,
@@ -102,7 +121,7 @@ export async function readTransfers(
   logs: readonly RpcLog[],
   blocks: ReadonlyMap<string, Block>,
 ): Promise<FoundTransfer[]> {
-  const decoded = logs.flatMap((log) => {
+  const decoded = eachOnce(logs).flatMap((log) => {
     const transfer = decode(scene, log, blocks)
     return transfer ? [transfer] : []
   })
