@@ -1,9 +1,21 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { pino } from 'pino'
+import { findHead } from '../src/chain/chain-queries.ts'
+import { assignDepositAddress } from '../src/chain/deposits/deposit-addresses.ts'
+import { openEndpoints } from '../src/chain/endpoints/endpoints.ts'
+import { createRpc } from '../src/chain/endpoints/rpc.ts'
+import { recordNamedTransaction } from '../src/chain/named-transaction.ts'
+import { networkFor } from '../src/chain/networks.ts'
+import { rescan } from '../src/chain/rescan.ts'
+import { startScanner } from '../src/chain/scanner.ts'
+import { blockCall, TRANSFER_TOPIC, toTopic } from '../src/chain/transfer-logs.ts'
+import { listTransfersTo } from '../src/chain/transfer-queries.ts'
 import { type Db, openDb, sql } from '../src/db/db.ts'
-import { startTestChain, type TestChain } from './harness/chain.ts'
+import { newTestXpub, startTestChain, type TestChain } from './harness/chain.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { newFolder, runOperator } from './harness/installation.ts'
+import { type RpcProxy, startRpcProxy } from './harness/rpc-proxy.ts'
 import { TEST_MASTER_KEY } from './harness/service.ts'
 import { chainEnv } from './harness/shop.ts'
 
@@ -83,4 +95,50 @@ test('a chain that was reset is forgotten after a yes, which the audit log keeps
     db.one<{ object: string }>(sql`select object from audit_log where action = 'chain.forget'`),
   )
   assert.equal(noted.object, 'chain:31337')
+})
+
+test('one of two endpoints that invents a transfer pays nothing where it is asked again: by an audit, by a named transaction', async () => {
+  const own = await createTestDatabase()
+  const db = openDb({ connectionString: own.connectionString, max: 4 })
+  const proxies = await Promise.all([startRpcProxy(chain.rpcUrl), startRpcProxy(chain.rpcUrl)])
+  const rpcs = proxies.map(({ url }) => createRpc({ url }))
+  const network = networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress })
+  const endpoints = openEndpoints(network, rpcs, { clock: Date.now })
+  const log = pino({ level: 'silent' })
+  const reader = { db, network, endpoints, log }
+  const scanner = startScanner({ ...reader, pollMs: 0, onChange: () => {}, clock: Date.now })
+  try {
+    const wanted = {
+      companyId: 'c'.repeat(24),
+      reference: 'r',
+      xpub: newTestXpub(),
+      watchedUntil: new Date('2100-01-01'),
+    }
+    const { address } = await db.tx((tx) => assignDepositAddress(tx, wanted))
+    await scanner.tick()
+    await chain.mine()
+    await scanner.tick()
+    const head = (await findHead(db, chain.chainId))?.number ?? 0n
+    const [block] = (await rpcs[0]?.batch<{ hash: string; number: string }>([blockCall(head)])) ?? []
+    const txHash = `0x${'d'.repeat(64)}`
+    const topics = [TRANSFER_TOPIC, toTopic(`0x${'5'.repeat(40)}`), toTopic(address)]
+    const place = { blockHash: block?.hash, blockNumber: block?.number, transactionHash: txHash }
+    const made = { ...place, topics, address: chain.usdcAddress, data: `0x${'1'.padStart(64, '0')}`, logIndex: '0x7f' }
+    const alter = (lie: RpcProxy['faults']['alter']) => {
+      if (proxies[0]) proxies[0].faults.alter = lie
+    }
+    alter(({ method }, result) =>
+      method === 'eth_getTransactionReceipt' ? { ...place, status: '0x1', logs: [made] } : result,
+    )
+    const said = await recordNamedTransaction(reader, { addresses: [address], txHash })
+    assert.deepEqual([said.counted, await listTransfersTo(db, [address])], [false, []], said.reason)
+    alter(({ method }, result) => (method === 'eth_getLogs' && Array.isArray(result) ? [...result, made] : result))
+    assert.equal(await rescan(reader, { addresses: [address.toLowerCase()], from: head, to: head }), 0)
+    assert.deepEqual(await listTransfersTo(db, [address]), [])
+    assert.equal(endpoints.all[0]?.fault(), 'outvoted')
+  } finally {
+    await scanner.stop()
+    await Promise.all([...rpcs.map((rpc) => rpc.close()), ...proxies.map((one) => one.stop()), db.close()])
+    await own.drop()
+  }
 })

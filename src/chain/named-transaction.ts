@@ -2,15 +2,18 @@ import { findHead } from './chain-queries.ts'
 import { strangersAmong } from './deposits/look-alikes.ts'
 import { noticeNative } from './deposits/native-coin.ts'
 import { readTokenNames } from './deposits/token-name.ts'
+import type { Endpoint } from './endpoints/endpoint.ts'
 import type { Rpc } from './endpoints/rpc.ts'
 import { confirmationsNeeded, confirmationsOf, isFinal } from './finality.ts'
 import { isUsdc } from './networks.ts'
+import { confirm } from './opinions.ts'
 import type { Receipt } from './payout/receipt.ts'
-import { type ChainReader, provenEndpoints, recordMissed } from './rescan.ts'
+import { type ChainReader, panelOf, provenEndpoints, recordMissed } from './rescan.ts'
 import type { Transfer } from './transfer.ts'
 import {
   type Block,
   blockCall,
+  ChainDoubt,
   type LogFilter,
   type RpcBlock,
   type RpcLog,
@@ -90,6 +93,36 @@ async function readStrangers(
   return readTransfers(db, { chainId, filter: { ...filter, tokens } }, [...strangers.values()].flat(), blocks)
 }
 
+/** A receipt as endpoints compare it; an endpoint that knows none contradicts one. */
+const receiptKey = (receipt: Receipt | 'none'): string => {
+  if (receipt === 'none') return receipt
+  const logs = receipt.logs.map(({ address, topics, data }) => [address, topics.join(), data].join())
+  return [receipt.status, receipt.blockHash, ...logs].join(';').toLowerCase()
+}
+
+/** Whoever names a transaction may know which node lies: no endpoint is believed alone where there are others. */
+async function isConfirmed(
+  reader: ChainReader,
+  endpoint: Endpoint,
+  { txHash, receipt }: { txHash: string; receipt: Receipt },
+): Promise<boolean> {
+  const ask = async (rpc: Rpc): Promise<Receipt | 'none' | undefined> => {
+    const known = await rpc.call<Receipt | null>('eth_getTransactionReceipt', txHash)
+    if (known !== null) return known
+    // a moment behind, it cannot know yet
+    return (await rpc.call<object | null>('eth_getBlockByHash', receipt.blockHash, false)) ? 'none' : undefined
+  }
+  try {
+    await confirm<Receipt | 'none'>(panelOf(reader, endpoint), {
+      ...{ own: receipt, ask, keyOf: receiptKey, subject: `transaction ${txHash}`, isMoney: true },
+    })
+    return true
+  } catch (error) {
+    if (error instanceof ChainDoubt) return false
+    throw error
+  }
+}
+
 /**
  * Looks up a transaction that a person names. What it pays to these addresses is recorded as the scanner would record
  * it: only from blocks that were read, each proven to be the chain's own.
@@ -135,6 +168,8 @@ export async function recordNamedTransaction(
     if (other === undefined) return verdict(true, false, `It pays nothing to this order on ${name}.`)
     return verdict(true, false, `It sent ${network.coin}, not USDC. The shop has been informed.`, [other])
   }
+  if (!(await isConfirmed(reader, endpoint, { txHash, receipt })))
+    return verdict(true, false, `The nodes of ${name} do not agree about it. Look again in a moment.`)
   const mined = await recordMissed(reader, found)
   const now = ofTransaction(await listTransfersTo(db, addresses), chainId, txHash)
   if (mined === 0 && now.every(({ status }) => status !== 'seen'))

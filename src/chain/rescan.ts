@@ -1,14 +1,16 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Db } from '../db/db.ts'
-import { askLogs } from './checked-logs.ts'
+import { askLogs, confirmTransfers } from './checked-logs.ts'
 import { listBlocksAt, lockHead } from './deposits/deposit-audit-queries.ts'
 import type { Endpoint } from './endpoints/endpoint.ts'
 import type { Endpoints } from './endpoints/endpoints.ts'
 import { RpcError } from './endpoints/rpc.ts'
 import type { Network } from './networks.ts'
+import { Outvoted, type Panel } from './opinions.ts'
 import {
   type Block,
   blockCall,
+  ChainDoubt,
   type LogFilter,
   type RpcBlock,
   type RpcLog,
@@ -90,9 +92,20 @@ export function recordMissed(
   })
 }
 
+/** The endpoints, for what was asked outside of the scanner: the others confirm it all the same. */
+export const panelOf = ({ endpoints, network, log }: ChainReader, endpoint: Endpoint): Panel => ({
+  endpoints,
+  endpoint,
+  onOutvoted(one, words) {
+    const alarm = { chainId: network.chainId, endpoint: one.number }
+    if (one.noteWrong('outvoted')) log.error(alarm, `ALARM: the endpoint is contradicted about ${words}`)
+  },
+})
+
 /**
  * Reads a range again for these addresses, from every available endpoint; a transfer that any of them shows in a block
- * of the chain is recorded. @returns how many transfers had been missed @throws RpcError
+ * of the chain is recorded, unless another one contradicts it. @returns how many transfers had been missed
+ * @throws RpcError, also while the endpoints contradict each other and no header says which one is right
  */
 export async function rescan(
   reader: ChainReader,
@@ -106,6 +119,15 @@ export async function rescan(
     const blocks = await fetchCanonical(endpoint, logs)
     const standing = logs.filter((one) => blocks.has(one.blockHash))
     const transfers = await readTransfers(db, { chainId: network.chainId, filter }, standing, blocks)
+    const receivers = new Set(transfers.map(({ toAddress }) => toAddress))
+    const asked = { logs: standing, blocks: [...blocks.values()], receivers }
+    try {
+      await confirmTransfers(panelOf(reader, endpoint), filter, asked)
+    } catch (error) {
+      if (error instanceof Outvoted) continue
+      if (error instanceof ChainDoubt) throw new RpcError('unknown', error.message, null, error)
+      throw error
+    }
     const added = await recordMissed(reader, transfers)
     if (added > 0) log.error({ chainId: network.chainId, added }, 'ALARM: missed transfers were found and recorded')
     missed += added
