@@ -11,7 +11,7 @@ import { eventually, startTestService, TEST_MASTER_KEY } from './harness/service
 let world: KycWorld
 
 before(async () => {
-  world = await openKycWorld()
+  world = await openKycWorld({ env: { LIMIT_LINK_PER_MINUTE: '1000' } })
 })
 after(() => world?.stop())
 
@@ -38,6 +38,17 @@ async function makeApproved(payer = newPayer()): Promise<{ id: string; url: stri
 
 const statusOf = async (code: string): Promise<string> =>
   (await world.host.call<{ status: string }>('GET', `status/${code}`)).data.status
+
+test('whoever has the link of a check asks the provider 12 times a minute: for sessions, and to look', async () => {
+  const { url } = await world.ask(await world.createOrder('1500'), newPayer())
+  const { origin, searchParams: body } = new URL(url)
+  const statuses = []
+  for (let count = 0; count < 14; count += 1) {
+    const path = count % 2 ? '/kyc/look' : '/kyc/session'
+    statuses.push((await fetch(`${origin}${path}`, { method: 'POST', body })).status)
+  }
+  assert.deepEqual(statuses, [...Array(6).fill([200, 204]).flat(), 429, 429])
+})
 
 test('threshold, link, check, callback, webhook: then the order can be accepted', async () => {
   const payer = newPayer()

@@ -42,7 +42,7 @@ export async function registerPages(
   await app.register(logoFileRoutes, { db })
   await app.register(x402Routes, { ...trade.payments, ...shown, config, relays, limits })
   await app.register(refundPageRoutes, { ...trade.refunds, payUrl: config.payUrl, networkName })
-  await app.register(kycPageRoutes, { ...trade.kyc, payUrl: config.payUrl })
+  await app.register(kycPageRoutes, { ...trade.kyc, payUrl: config.payUrl, limits })
   await app.register(landingRoutes, { ...trade.companies, config, vault, limits, createOrder: trade.createOrder })
   await app.register(linkRoutes, { ...trade.companies, config, limits, createOrder: trade.createOrder })
   await app.register(sdkRoutes, { config })

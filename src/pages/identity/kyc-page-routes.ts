@@ -7,6 +7,7 @@ import { lookNow, openKycSession } from '../../compliance/kyc-polls.ts'
 import { findKycOfOrder } from '../../compliance/kyc-queries.ts'
 import type { KycDeps } from '../../compliance/kyc-service.ts'
 import { toAppError } from '../../http/failures.ts'
+import type { RateLimits } from '../../http/limits/rate-limits.ts'
 import { AppError } from '../../kernel/errors.ts'
 import type { Html } from '../../kernel/html.ts'
 import { Type } from '../../kernel/schema.ts'
@@ -20,7 +21,7 @@ import { checkSameOrigin } from '../shared/payer.ts'
 import { readShop } from '../shared/shop.ts'
 import { kycPolicy, renderKyc } from './kyc-view.ts'
 
-export type KycPageDeps = KycDeps & { payUrl: string }
+export type KycPageDeps = KycDeps & { payUrl: string; limits: Pick<RateLimits, 'checkPayer'> }
 
 const OPEN = { open: true, page: true } as const
 const Link = Type.Object({ code: Type.String({ maxLength: 64 }), token: Type.String({ maxLength: 100 }) })
@@ -90,12 +91,15 @@ export const kycPageRoutes: FastifyPluginAsyncTypebox<KycPageDeps> = async (app,
     return send(reply, 200, { page, lang, policy: kycPolicy(shop, embedding) })
   })
 
-  const findForScript = async (request: FastifyRequest): Promise<Kyc> => {
+  /** Each of these asks the provider, which soon asks the whole service for a pause. */
+  const findForScript = async (request: FastifyRequest, reply: FastifyReply): Promise<Kyc> => {
     checkSameOrigin(request, deps.payUrl)
-    return (await find(request.body as PageParams)).kyc
+    const { order, kyc } = await find(request.body as PageParams)
+    await deps.limits.checkPayer(request, reply, order.code)
+    return kyc
   }
   app.post('/kyc/session', { config: OPEN, schema: { hide: true, body: Link } }, async (request, reply) => {
-    const kyc = await findForScript(request)
+    const kyc = await findForScript(request, reply)
     void reply.header('cache-control', 'no-store')
     try {
       const session = await openKycSession(deps, kyc)
@@ -107,7 +111,7 @@ export const kycPageRoutes: FastifyPluginAsyncTypebox<KycPageDeps> = async (app,
     }
   })
   app.post('/kyc/look', { config: OPEN, schema: { hide: true, body: Link } }, async (request, reply) => {
-    await lookNow(deps, await findForScript(request))
+    await lookNow(deps, await findForScript(request, reply))
     return reply.code(204).send()
   })
 }
