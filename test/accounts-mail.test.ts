@@ -16,12 +16,19 @@ let smtp: SMTPServer
 let service: TestService
 const received: Received[] = []
 let refusals = 0
+/** What the server owes an answer to: recipients for whom it hangs; null: it hangs no longer. */
+let hung: (() => void)[] | null = []
 
 before(async () => {
   smtp = new SMTPServer({
     authOptional: true,
+    closeTimeout: 100,
     disabledCommands: ['STARTTLS'],
-    onRcptTo(_address, _session, done) {
+    onRcptTo({ address }, _session, done) {
+      if (hung && address.startsWith('tarpit')) {
+        hung.push(() => done(Object.assign(new Error('no such mailbox'), { responseCode: 550 })))
+        return
+      }
       if (refusals > 0) {
         refusals -= 1
         return done(Object.assign(new Error('try later'), { responseCode: 451 }))
@@ -119,5 +126,27 @@ test('every mail exists in five languages, with a subject, both forms, a way int
       if (lang !== 'en')
         assert.notEqual(mail.subject, writeMail({ to: '', lang: 'en', kind, data: DATA } as MailOrder, OFFICE).subject)
     }
+  }
+})
+
+test('a recipient for whom the mail server hangs delays the mails of no one else', async () => {
+  const write = async (name: string): Promise<string> => {
+    const email = newEmail(name)
+    const body = { email, password: PASSWORD, firstName: 'Zoë', lastName: 'B', role: 'SimpleUser' }
+    assert.equal((await new Client(service.baseUrl).post('auth/register', body)).status, 200)
+    return email
+  }
+  for (let count = 0; count < 5; count += 1) await write('tarpit')
+  const email = await write('person')
+  try {
+    await eventually(
+      async () => mailsTo(email).length,
+      (count) => count === 1,
+      15_000,
+    )
+  } finally {
+    const owed = hung ?? []
+    hung = null
+    for (const answer of owed) answer()
   }
 })

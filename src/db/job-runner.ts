@@ -34,6 +34,8 @@ export function openJobQueue({ clock }: { clock: Clock }): JobQueue {
 
 const LEASE_MS = MINUTE
 const BATCH = 10
+/** What takes longer goes on by itself: the jobs behind it do not wait for a mail server that hangs. */
+const SLOW_MS = SECOND
 const DEFAULT_MAX_ATTEMPTS = 24
 
 /** 5 s, 10 s, 20 s … at most an hour. */
@@ -66,14 +68,31 @@ export function openJobRunner(deps: {
       await updateJobFailed(db, job, { runAt, error: toStorableText(String((error as Error).message), 500) })
     }
   }
+  /** By id: one that outlives its lease is claimed again, and is not begun a second time here. */
+  const running = new Map<string, Promise<void>>()
+  const begin = (job: ClaimedJob): Promise<void> => {
+    const work = runOne(job)
+      .catch((error: unknown) => log.warn({ err: error, job: job.kind, jobId: job.id }, 'what a job did was not noted'))
+      .finally(() => running.delete(job.id))
+    running.set(job.id, work)
+    return work
+  }
   return {
     async runDue() {
       const now = clock()
       const leaseUntil = new Date(now + LEASE_MS)
       const kinds = Object.keys(handlers)
-      const jobs = await claimJobs(db, { kinds, owner, now: new Date(now), leaseUntil, limit: BATCH })
-      await Promise.all(jobs.map(runOne))
-      return jobs.length === BATCH
+      const limit = BATCH - running.size
+      if (limit === 0) return false
+      const jobs = await claimJobs(db, { kinds, owner, now: new Date(now), leaseUntil, limit })
+      const begun = jobs.filter(({ id }) => !running.has(id)).map(begin)
+      let timer: NodeJS.Timeout | undefined
+      const slow = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, SLOW_MS)
+      })
+      await Promise.race([Promise.all(begun), slow])
+      clearTimeout(timer)
+      return jobs.length === limit
     },
   }
 }

@@ -1,13 +1,24 @@
-import type { Transporter } from 'nodemailer'
+import type { Transporter, TransportOptions } from 'nodemailer'
 import type { Config } from '../config/config.ts'
 import type { Db } from '../db/db.ts'
 import type { JobHandler } from '../db/job-runner.ts'
-import type { Clock } from '../kernel/clock.ts'
+import { type Clock, SECOND } from '../kernel/clock.ts'
 import { newId } from '../kernel/ids.ts'
 import type { Vault } from '../kernel/vault.ts'
 import { MAIL_CONTEXT, type MailOrder, type MailPayload } from './mail.ts'
 import { type WrittenMail, writeMail } from './mail-layout.ts'
 import { insertKeptMail } from './mailbox-queries.ts'
+
+/**
+ * A mail that hangs at the server holds one connection and no other mail; nodemailer's own patience is ten minutes, and
+ * a job is given to another node after one.
+ */
+const SMTP = {
+  maxConnections: 10,
+  connectionTimeout: 10 * SECOND,
+  greetingTimeout: 10 * SECOND,
+  socketTimeout: 30 * SECOND,
+}
 
 type Deliver = (to: string, mail: WrittenMail, id: string) => Promise<void>
 
@@ -24,7 +35,7 @@ function openDeliver({ db, clock, config }: MailJobDeps): Deliver {
     let transport: Transporter | undefined
     return async (to, { subject, text, html }, id) => {
       const { createTransport } = await import('nodemailer')
-      transport ??= createTransport({ url: smtpUrl, pool: true, maxConnections: 3 }, { from })
+      transport ??= createTransport({ url: smtpUrl, pool: true, ...SMTP } as TransportOptions, { from })
       const domain = /@([^>\s]+)/.exec(from)?.[1] ?? 'comptoir.invalid'
       await transport.sendMail({
         to: { name: '', address: to },
