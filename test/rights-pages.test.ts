@@ -48,6 +48,7 @@ test('pages that anyone opens: 300 a minute for an address, over all of them; ot
   }
   const form = { method: 'POST', body: new URLSearchParams({ code, token: 'x', paymentChannel: 'crypto' }) }
   assert.equal((await open('/pay/accept', '198.51.100.1', form)).status, 429, 'its forms count too')
+  assert.equal(await ask('198.51.100.1', '/docs/search?q=refund'), 429, 'so does the search of the documents')
   assert.equal(await ask('198.51.100.2', `/pay?code=${code}`), 200, 'another address is served')
   const api = await service.call('GET', `status/${code}`, { headers: { 'x-forwarded-for': '198.51.100.1' } })
   assert.equal(api.status, 200, 'the API has its own limits')

@@ -5,6 +5,8 @@ import { SITE_SCRIPT, SITE_STYLE } from './site-style.ts'
 
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+/** Reads every page for each question. */
+const counted = { config: { open: true, page: true }, schema: { hide: true } } as const
 const open = { config: { open: true }, schema: { hide: true } } as const
 
 const sendHtml = (reply: FastifyReply, html: string): FastifyReply =>
@@ -28,7 +30,7 @@ export const docsRoutes: FastifyPluginAsync = async (app) => {
   app.get('/docs/site.js', open, async (_request, reply) =>
     reply.type('text/javascript; charset=utf-8').send(SITE_SCRIPT),
   )
-  app.get<{ Querystring: { q?: string } }>('/docs/search', open, async (request, reply) => {
+  app.get<{ Querystring: { q?: string } }>('/docs/search', counted, async (request, reply) => {
     const { site, pages } = await load()
     return sendHtml(reply, site.renderSearch(pages, String(request.query.q ?? '').slice(0, 200)))
   })
