@@ -215,6 +215,31 @@ test('ten wrong passwords lock for half an hour, known address or not; the reset
   offsetMs += 31 * MINUTE
 })
 
+test('a stranger’s wrong passwords lock no one out of a browser in which they logged in before; its own do', async () => {
+  const email = await insertSuperAdmin(service.db, await openPasswords().hash(PASSWORD))
+  const owner = await logIn(service.baseUrl, email, 'auth/login')
+  const stranger = new Client(service.baseUrl)
+  const enter = async (client: Client, password: string, address = email) => {
+    const { status, error } = await client.post('auth/login', { email: address, password })
+    return error?.code ?? status
+  }
+  for (let count = 0; count < 10; count += 1)
+    assert.equal(await enter(stranger, 'Wrong-Password-1!'), 'INVALID_CREDENTIALS')
+  assert.equal(await enter(stranger, PASSWORD), 'ACCOUNT_LOCKED')
+  assert.equal(await enter(owner, PASSWORD), 200, 'the owner goes on')
+  const other = await insertSuperAdmin(service.db, await openPasswords().hash(PASSWORD))
+  const [[name, cookie] = ['', undefined]] = [...owner.cookies].filter(([one]) => one.startsWith('knownBrowser_'))
+  const theirs = await logIn(service.baseUrl, other, 'auth/login')
+  const [foreign = ''] = [...theirs.cookies.keys()].filter((one) => one.startsWith('knownBrowser_'))
+  assert.notEqual(foreign, name)
+  for (let count = 0; count < 10; count += 1) await enter(stranger, 'Wrong-Password-1!', other)
+  if (cookie) stranger.cookies.set(foreign, cookie)
+  assert.equal(await enter(stranger, PASSWORD, other), 'ACCOUNT_LOCKED', 'a proof is for one address')
+  for (let count = 0; count < 10; count += 1)
+    assert.equal(await enter(owner, 'Wrong-Password-1!'), 'INVALID_CREDENTIALS')
+  assert.equal(await enter(owner, PASSWORD), 'ACCOUNT_LOCKED', 'and has ten tries like anyone')
+})
+
 test('a reset link works once in twenty tries, ends every session, and the second factor is still asked', async () => {
   const { email } = await registerManager(service.baseUrl)
   const client = await logIn(service.baseUrl, email)

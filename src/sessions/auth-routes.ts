@@ -95,10 +95,13 @@ export const authRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps)
         const { email, password } = request.body
         const userId = cookies.userIdOf(request)
         const origin = 'origin' in request.body ? request.body.origin : undefined
-        const login = { email, password, kind: kindOf(origin), roles, userId, context: visitorContextOf(request) }
+        const emailKey = emailKeyOf(email)
+        const browser = deps.knownBrowsers.find(request, emailKey)
+        const context = visitorContextOf(request)
+        const login = { email, password, kind: kindOf(origin), roles, userId, browser, context }
         const result = await deps.passwords.admit(async () => {
-          await deps.lockOuts.check(emailKeyOf(email))
-          await limits.checkAccount(request, reply, emailKeyOf(email))
+          await deps.lockOuts.check(emailKey, browser)
+          await limits.checkAccount(request, reply, browser === null ? emailKey : `${emailKey} ${browser}`)
           return logIn(deps, login)
         })
         return ok(answerOfLogin(deps, reply, result))

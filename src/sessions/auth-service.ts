@@ -14,6 +14,7 @@ import { type Cookies, openCookies } from './cookies.ts'
 import { type Challenges, openChallenges } from './factors/challenge-service.ts'
 import { openPasskeys, type Passkeys } from './factors/passkey-service.ts'
 import { openTwoFactor, type TwoFactor } from './factors/two-factor-service.ts'
+import { type KnownBrowsers, openKnownBrowsers } from './known-browsers.ts'
 import { type LockOuts, openLockOuts } from './lock-outs.ts'
 import type { LoggedIn, LoginResult } from './login-service.ts'
 import { openResets, type Resets } from './reset-service.ts'
@@ -42,6 +43,7 @@ export type AuthDeps = AuthBase & {
   twoFactor: TwoFactor
   passkeys: Passkeys
   cookies: Cookies
+  knownBrowsers: KnownBrowsers
 }
 
 export function openAuth(base: AuthBase): AuthDeps {
@@ -57,6 +59,7 @@ export function openAuth(base: AuthBase): AuthDeps {
     twoFactor,
     passkeys,
     cookies: openCookies(base.config, base.clock),
+    knownBrowsers: openKnownBrowsers(base),
   }
 }
 
@@ -75,11 +78,12 @@ export function answerOfLogin(
 
 /** The same for a login that needs no further factor: its answer always has a token. */
 export function answerOfFinishedLogin(
-  { cookies }: AuthDeps,
+  { cookies, knownBrowsers }: AuthDeps,
   reply: FastifyReply,
   { user, started, accessToken }: LoggedIn,
 ): { token: string; user: UserView } {
   cookies.setRefresh(reply, started.session, started.refreshToken)
+  knownBrowsers.remember(reply, user.emailKey)
   return { token: accessToken, user: viewSelf(user) }
 }
 

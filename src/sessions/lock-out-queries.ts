@@ -25,6 +25,12 @@ export async function insertLoginFailure(
     returning wrong, locked_until`)
 }
 
+/** Those of the address, and of every browser that is known for it. */
+export async function deleteAllLoginFailures(q: Queryable, accountKey: string): Promise<void> {
+  await q.run(sql`
+    delete from login_failures where account_key = ${accountKey} or starts_with(account_key, ${`${accountKey}:`})`)
+}
+
 export async function deleteLoginFailures(q: Queryable, accountKey: string): Promise<void> {
   await q.run(sql`delete from login_failures where account_key = ${accountKey}`)
 }

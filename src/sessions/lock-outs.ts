@@ -3,32 +3,44 @@ import type { Db, Tx } from '../db/db.ts'
 import { type Clock, DAY, MINUTE, SECOND } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import type { Vault } from '../kernel/vault.ts'
-import { deleteLoginFailures, findLoginFailures, insertLoginFailure } from './lock-out-queries.ts'
+import {
+  deleteAllLoginFailures,
+  deleteLoginFailures,
+  findLoginFailures,
+  insertLoginFailure,
+} from './lock-out-queries.ts'
 
 const MOST_WRONG = 10
 const LOCK_MS = 30 * MINUTE
 
 export type LockOuts = {
   /** @throws ACCOUNT_LOCKED while the address is locked, registered or not */
-  check(emailKey: string): Promise<void>
+  check(emailKey: string, browser: string | null): Promise<void>
   /** Counts a wrong password. @returns true when it locks the address */
-  count(tx: Tx, emailKey: string): Promise<boolean>
-  clear(tx: Tx, emailKey: string): Promise<void>
+  count(tx: Tx, emailKey: string, browser: string | null): Promise<boolean>
+  /** @param browser absent: the address everywhere, as after a reset of its password */
+  clear(tx: Tx, emailKey: string, browser?: string | null): Promise<void>
 }
 
-/** Ten wrong passwords in a row lock an address for half an hour, on all nodes; a password reset unlocks it. */
+/**
+ * Ten wrong passwords in a row lock an address for half an hour, on all nodes; a password reset unlocks it. A browser
+ * that is known for the address is locked by its own wrong passwords alone.
+ */
 export function openLockOuts({ db, clock, vault }: { db: Db; clock: Clock; vault: Vault }): LockOuts {
   const key = vault.derive('lock-out')
-  const accountKeyOf = (emailKey: string): string => createHmac('sha256', key).update(emailKey).digest('hex')
+  const accountKeyOf = (emailKey: string, browser: string | null): string => {
+    const account = createHmac('sha256', key).update(emailKey).digest('hex')
+    return browser === null ? account : `${account}:${browser}`
+  }
   return {
-    async check(emailKey) {
-      const failures = await findLoginFailures(db, accountKeyOf(emailKey))
+    async check(emailKey, browser) {
+      const failures = await findLoginFailures(db, accountKeyOf(emailKey, browser))
       const leftMs = (failures?.lockedUntil?.getTime() ?? 0) - clock()
       if (leftMs > 0) throw new AppError('ACCOUNT_LOCKED', { retryAfter: leftMs / SECOND })
     },
-    async count(tx, emailKey) {
+    async count(tx, emailKey, browser) {
       const at = new Date(clock())
-      const { wrong, lockedUntil } = await insertLoginFailure(tx, accountKeyOf(emailKey), {
+      const { wrong, lockedUntil } = await insertLoginFailure(tx, accountKeyOf(emailKey, browser), {
         at,
         most: MOST_WRONG,
         lockUntil: new Date(at.getTime() + LOCK_MS),
@@ -36,6 +48,9 @@ export function openLockOuts({ db, clock, vault }: { db: Db; clock: Clock; vault
       })
       return lockedUntil !== null && wrong === MOST_WRONG
     },
-    clear: (tx, emailKey) => deleteLoginFailures(tx, accountKeyOf(emailKey)),
+    clear: (tx, emailKey, browser) =>
+      browser === undefined
+        ? deleteAllLoginFailures(tx, accountKeyOf(emailKey, null))
+        : deleteLoginFailures(tx, accountKeyOf(emailKey, browser)),
   }
 }

@@ -30,6 +30,8 @@ export type LoginRequest = {
   kind: SessionKind
   /** Roles that may log in at this address. */
   roles: readonly UserRole[]
+  /** A browser that is known for this address; null: any other. */
+  browser: string | null
   /** `x-user-id`: the refresh cookie gets this user's name. */
   userId: string | null
   context: AnyContext
@@ -56,9 +58,14 @@ const sessionEntry = (user: User, action: string) => ({
 })
 
 /** Counts a wrong password, for known and unknown addresses alike. */
-async function refuse(deps: LoginDeps, emailKey: string, user: User | undefined, context: AnyContext): Promise<never> {
+async function refuse(
+  deps: LoginDeps,
+  { browser, context }: LoginRequest,
+  emailKey: string,
+  user: User | undefined,
+): Promise<never> {
   await deps.db.tx(async (tx) => {
-    const locked = await deps.lockOuts.count(tx, emailKey)
+    const locked = await deps.lockOuts.count(tx, emailKey, browser)
     const facts = { companyId: user?.company?.id ?? null, object: user ? `user:${user.id}` : null }
     const detail = { locked }
     await deps.audit.write(tx, context, {
@@ -86,23 +93,23 @@ export async function logIn(deps: LoginDeps, request: LoginRequest): Promise<Log
   const emailKey = emailKeyOf(request.email)
   const user = await findUserByEmailKey(db, emailKey)
   const right = await deps.passwords.verify(request.password, user?.passwordHash ?? null)
-  if (!user || !right || user.disabledAt !== null) return refuse(deps, emailKey, user, request.context)
+  if (!user || !right || user.disabledAt !== null) return refuse(deps, request, emailKey, user)
   if (!request.roles.includes(user.role)) {
     const place = MANAGER_ROLES.includes(user.role) ? '/auth/login/manager' : '/auth/login'
     throw new AppError('FORBIDDEN', { message: `The role ${user.role} logs in elsewhere. Use POST ${place}.` })
   }
   await renewHash(deps, user, request.password)
-  const { kind, context } = request
+  const { kind, context, browser } = request
   const namedCookie = request.userId === user.id
   if (user.twoFactorEnabled) {
     const challenge = await db.tx(async (tx) => {
-      await lockOuts.clear(tx, emailKey)
+      await lockOuts.clear(tx, emailKey, browser)
       return challenges.open(tx, { user, kind, namedCookie })
     })
     return { user, challenge }
   }
   const started = await db.tx(async (tx) => {
-    await lockOuts.clear(tx, emailKey)
+    await lockOuts.clear(tx, emailKey, browser)
     const result = await begin(deps, tx, { user, kind, namedCookie, secondFactorAt: null, context })
     await audit.write(tx, context, sessionEntry(user, 'session.login'))
     return result

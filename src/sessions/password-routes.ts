@@ -82,11 +82,11 @@ export const passwordRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, d
       const context = contextOf(request)
       const { actor } = context
       const user = await userOfActor(db, actor)
-      await deps.lockOuts.check(user.emailKey)
+      await deps.lockOuts.check(user.emailKey, deps.knownBrowsers.find(request, user.emailKey))
       await limits.checkAccount(request, reply, user.emailKey)
       const { password, newPassword } = request.body
       if (!(await passwords.verify(password, user.passwordHash))) {
-        await db.tx((tx) => deps.lockOuts.count(tx, user.emailKey))
+        await db.tx((tx) => deps.lockOuts.count(tx, user.emailKey, deps.knownBrowsers.find(request, user.emailKey)))
         throw new AppError('INVALID_CREDENTIALS', { message: 'The current password is wrong. Try again, or reset it.' })
       }
       const own = [user.email, user.firstName, user.lastName, user.company?.name ?? '']
