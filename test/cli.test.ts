@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { once } from 'node:events'
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -353,6 +353,18 @@ test('fixtures give the shop a past that the books agree with, and refuse where 
     runAgeOrders(live, [], () => {}),
     /MODE=live/,
   )
+})
+
+test('fixtures in another folder make no order and no second database', async () => {
+  const elsewhere = join(folder, 'elsewhere')
+  cpSync(join(folder, 'data/sandbox.json'), join(elsewhere, 'data/sandbox.json'))
+  const before = (await json<unknown[]>(['orders', 'list', '--limit', '100'])).length
+  const child = spawn(process.execPath, [BIN, 'fixtures', '--orders', '1'], { cwd: elsewhere, env: environment() })
+  const [said, [code]] = await Promise.all([child.stderr.toArray(), once(child, 'close')])
+  assert.equal(code, 1)
+  assert.match(Buffer.concat(said).toString(), /No order was made\. Run this in the folder, .* of "npm start"/)
+  assert.equal((await json<unknown[]>(['orders', 'list', '--limit', '100'])).length, before)
+  assert.equal(existsSync(join(elsewhere, 'data/postgres')), false)
 })
 
 test('login keeps a key in a file of its own, and environment variables win over it', async () => {

@@ -94,12 +94,11 @@ async function playAll(run: Run, client: Comptoir, sandbox: SandboxFile, count: 
 }
 
 /** Half of the mispayments are decided, as in a shop that looks after them; then the operator settles once. */
-async function finish(client: Comptoir, operator: Comptoir): Promise<string> {
+async function finish(client: Comptoir, operator: Comptoir, company: string): Promise<string> {
   const open = await client.mispayments.list({ status: 'open' }).take(100)
   for (const { _id } of open.filter((_, index) => index % 2 === 0)) {
     await operator.api.ignoreMispayment({ id: _id, body: { reason: 'The customer was given the rest in cash.' } })
   }
-  const [{ company = '' } = {}] = (await client.api.listCollectors({ limit: 1 })).collectors
   const found = await operator.api.getCompany({ id: company })
   if (found.settlementAddress === null) {
     const address = { settlementAddress: TEST_ADDRESS, settlementNetwork: SANDBOX_CHAIN }
@@ -116,8 +115,10 @@ async function finish(client: Comptoir, operator: Comptoir): Promise<string> {
   }
 }
 
-async function giveThemAPast(made: readonly Made[]): Promise<number> {
-  const child = spawn(process.execPath, [BIN, 'age-orders', '--json'], { stdio: ['pipe', 'pipe', 'pipe'] })
+/** Works on the database itself, so it needs the folder and the settings of `npm start`. @returns how many were moved */
+async function giveThemAPast(company: string, made: readonly Made[]): Promise<number> {
+  const args = [BIN, 'age-orders', '--company', company, '--json']
+  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'pipe'] })
   child.stdin.end(JSON.stringify(made.map(({ code, seconds }) => ({ code, seconds }))))
   let [out, said] = ['', '']
   child.stdout.on('data', (chunk: Buffer) => {
@@ -127,7 +128,10 @@ async function giveThemAPast(made: readonly Made[]): Promise<number> {
     said += chunk.toString()
   })
   const [code] = await once(child, 'close')
-  if (code !== 0) throw new Error(`The orders exist, but could not be dated back: ${said.trim()}`)
+  if (code !== 0) {
+    const state = made.length > 0 ? `The ${made.length} orders exist, but could not be dated back` : 'No order was made'
+    throw new Error(`${state}. Run this in the folder, and with the settings, of "npm start". ${said.trim()}`)
+  }
   return (JSON.parse(out) as { moved: number }).moved
 }
 
@@ -140,10 +144,12 @@ export const fixtures: Command = {
     const { client, sandbox } = connectSandbox(run.flags)
     const count = numberOf(run.flags, 'orders', 120)
     if (count < 1 || count > 2000) throw new UsageError('--orders is a number from 1 to 2000.')
+    const [{ company = '' } = {}] = (await client.api.listCollectors({ limit: 1 })).collectors
+    await giveThemAPast(company, [])
     const made = await playAll(run, client, sandbox, count)
     const operator = await openStage(client, sandbox, () => {}).sandbox.operator()
-    const moved = await giveThemAPast(made)
-    const settled = await finish(client, operator)
+    const moved = await giveThemAPast(company, made)
+    const settled = await finish(client, operator, company)
     run.show({ orders: made, moved, settled }, [
       `${count} orders are there, ${moved} of them spread over the last 30 days.`,
       settled,

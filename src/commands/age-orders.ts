@@ -1,12 +1,17 @@
 import { parseArgs } from 'node:util'
+import { findCompany } from '../companies/company-queries.ts'
 import type { Config } from '../config/config.ts'
 import type { Tx } from '../db/db.ts'
 import { allowHistoryChanges, listOrderCodesById, updateOrderAge } from '../operator/order-age-queries.ts'
 import { withDatabase } from './database.ts'
+import { refuseNoData } from './operator-database.ts'
 
 export const AGE_ORDERS_USAGE = `comptoir age-orders   sandbox: moves ended orders back in time, so that a demo shop has a past
   reads [{"code": "…", "seconds": 86400}, …] from standard input
+  --company ID  refuse a database that does not hold this company
   --json        print the result as JSON`
+
+const OPTIONS = { company: { type: 'string' }, json: { type: 'boolean', default: false } } as const
 
 type Aged = { code: string; seconds: number }
 
@@ -32,11 +37,14 @@ async function inOrderOfIds(tx: Tx, orders: readonly Aged[]): Promise<Aged[]> {
 
 /** Nothing of it exists where money is real: history that can be moved proves nothing. */
 export async function runAgeOrders(config: Config, args: string[], say: (line: string) => void): Promise<undefined> {
-  const { values } = parseArgs({ args, options: { json: { type: 'boolean', default: false } } })
+  const { values } = parseArgs({ args, options: OPTIONS })
   if (config.mode === 'live') throw new Error('History is moved in a sandbox only; this is MODE=live.')
+  refuseNoData(config)
   const orders = await readOrders()
   const moved = await withDatabase(config, say, (db) =>
     db.tx(async (tx) => {
+      if (values.company !== undefined && !(await findCompany(tx, values.company)))
+        throw new Error('This database belongs to another service: it does not know the shop.')
       await allowHistoryChanges(tx)
       let count = 0
       for (const { code, seconds } of await inOrderOfIds(tx, orders))
