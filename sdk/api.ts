@@ -15,17 +15,29 @@ export type Api = { [Key in Name]: (...args: Args<Key>) => Promise<Data<Key>> }
 
 type Row = { method: string; path: string; query: readonly string[]; keyed: boolean; json: boolean }
 
-async function callOperation(
-  transport: Transport,
-  row: Row,
-  params: Record<string, unknown>,
-  options: CallOptions | undefined,
-): Promise<unknown> {
-  const path = row.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(params[name] ?? '')))
+/**
+ * A filter with a typo would answer everything, and a missing code the list of all.
+ * @throws TypeError for what no type checker saw
+ */
+export function refuseWrongParams({ operation, row, params }: Wanted): void {
+  const inPath = [...row.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
+  const missing = inPath.find((name) => params[name] === undefined || params[name] === null || params[name] === '')
+  if (missing) throw new TypeError(`${operation} needs “${missing}”.`)
+  const known = [...inPath, ...row.query, ...(row.method === 'GET' ? [] : ['body'])]
+  const unknown = Object.keys(params).find((name) => params[name] !== undefined && !known.includes(name))
+  if (unknown) throw new TypeError(`${operation} knows no “${unknown}”. It takes: ${known.join(', ')}.`)
+}
+
+type Wanted = { operation: string; row: Row; params: Record<string, unknown> }
+
+async function callOperation(transport: Transport, wanted: Wanted, options: CallOptions | undefined): Promise<unknown> {
+  refuseWrongParams(wanted)
+  const { operation, row, params } = wanted
+  const path = row.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(params[name])))
   const query = Object.fromEntries(row.query.map((name) => [name, params[name]]))
   const { method, keyed } = row
   const body = method === 'POST' || method === 'PUT' ? (params.body ?? {}) : params.body
-  const answer = await transport.send({ method, path, query, keyed, options, body })
+  const answer = await transport.send({ operation, method, path, query, keyed, options, body })
   if (!row.json) return answer
   return ((await answer.json()) as { data: unknown }).data
 }
@@ -33,9 +45,10 @@ async function callOperation(
 /** Makes one method for each operation of the document. */
 export function openApi(transport: Transport): Api {
   const rows = Object.entries(OPERATIONS as Record<string, Row>)
-  const methods = rows.map(([name, row]) => [
-    name,
-    (params: Record<string, unknown> = {}, options?: CallOptions) => callOperation(transport, row, params, options),
+  const methods = rows.map(([operation, row]) => [
+    operation,
+    (params: Record<string, unknown> = {}, options?: CallOptions) =>
+      callOperation(transport, { operation, row, params }, options),
   ])
   return Object.fromEntries(methods) as Api
 }

@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { Comptoir, ComptoirError, isComptoirError } from './index.ts'
+import { Comptoir, ComptoirError, type Ignored, isComptoirError } from './index.ts'
 
 type Seen = { method: string; url: string; headers: IncomingMessage['headers']; body: string }
 type Reply = (request: Seen, response: ServerResponse, count: number) => void
@@ -137,6 +137,42 @@ test('lists read page after page, by cursor, by number and by header, and stop w
     )
     assert.equal(seen.length, before + 1)
   })
+})
+
+test('without types, a filter with a typo or a missing code is refused, and nothing is sent', async () => {
+  const reply: Reply = (_, response) => ok(response, { orders: [], refunds: [], nextCursor: null })
+  await withServer(reply, async (client, seen) => {
+    const typo = { stauts: ['PAID'] } as object
+    await assert.rejects(client.orders.list(typo).all(), /TypeError: listOrders knows no “stauts”. It takes: .*status/)
+    await assert.rejects(client.links.list(typo).all(), /listPaymentLinks knows no “stauts”/)
+    await assert.rejects(client.refunds.get(undefined as unknown as string), /TypeError: getRefund needs “id”/)
+    await assert.rejects(client.orders.get(''), /getOrderByCode needs “code”/)
+    assert.equal(seen.length, 0)
+    await client.orders.list({ search: undefined } as object).all()
+    assert.equal(seen.length, 1)
+  })
+})
+
+test('what the service ignored is warned of once, or told to onIgnored, which may throw', async (t) => {
+  const warn = t.mock.method(console, 'warn', () => {})
+  const ignored = { 'comptoir-ignored': 'returnURL, goods.colour%20x' }
+  const reply: Reply = (_, response) => json(response, 200, { data: { code: 'a' } }, ignored)
+  const body = { ...BODY, returnURL: 'https://shop.example' }
+  await withServer(reply, async (client) => {
+    for (let calls = 0; calls < 2; calls += 1) assert.equal((await client.orders.create(body)).code, 'a')
+    assert.deepEqual(
+      warn.mock.calls.map((call) => call.arguments),
+      [['Comptoir ignored returnURL, goods.colour x: createOrder knows no such name.']],
+    )
+  })
+  const onIgnored = ({ operation, names }: Ignored): never => {
+    throw new Error(`${operation}: ${names.join(' ')}`)
+  }
+  const use = async (client: Comptoir, seen: Seen[]): Promise<void> => {
+    await assert.rejects(client.orders.create(body), /createOrder: returnURL goods.colour x/)
+    assert.deepEqual([seen.length, warn.mock.callCount()], [1, 1])
+  }
+  await withServer(reply, use, { onIgnored })
 })
 
 test('nothing in it is of Node alone, so that edge runtimes, Bun and Deno take it as it is', () => {

@@ -1,4 +1,4 @@
-import { type Api, type Data, openApi } from './api.ts'
+import { type Api, type Data, openApi, refuseWrongParams } from './api.ts'
 import { OPERATIONS, type Operations } from './generated/operations.ts'
 import type { Order } from './generated/schemas.ts'
 import { byCursor, byNumber, type List } from './list.ts'
@@ -85,7 +85,10 @@ export class Comptoir {
     list: (filter: Filter<'listPaymentLinks'> = {}, options?: CallOptions): List<Order> =>
       byCursor(async (cursor) => {
         const query = { limit: PAGE, ...filter, cursor }
-        const answer = await this.#transport.send({ ...OPERATIONS.listPaymentLinks, query, options })
+        const wanted = { operation: 'listPaymentLinks', row: OPERATIONS.listPaymentLinks, params: query }
+        refuseWrongParams(wanted)
+        const { operation, row } = wanted
+        const answer = await this.#transport.send({ operation, ...row, query, options })
         const { data } = (await answer.json()) as { data: Order[] }
         return { items: data, cursor: answer.headers.get('comptoir-next-cursor') }
       }),

@@ -5,7 +5,7 @@ export { type ComptoirEvent, EVENT_TYPES, type EventType } from './generated/eve
 export type { ErrorCode, Order } from './generated/schemas.ts'
 export { List } from './list.ts'
 export { type DeviceCode, type DeviceKey, type DeviceLoginOptions, loginByDevice } from './login.ts'
-export type { CallOptions, ComptoirOptions } from './transport.ts'
+export type { CallOptions, ComptoirOptions, Ignored } from './transport.ts'
 export { type OrderStatus, WaitError, type WaitOptions } from './wait.ts'
 export {
   signTestWebhook,

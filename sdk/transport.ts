@@ -14,7 +14,15 @@ export type ComptoirOptions = {
   timeoutMs?: number
   /** Default: the global one. */
   fetch?: typeof fetch
+  /**
+   * Hears what the service ignored because it knows no such name: a typo such as `returnURL`. The call itself was done.
+   * Default: one `console.warn` for each operation and name. Throw in it to make your tests fail.
+   */
+  onIgnored?: (ignored: Ignored) => void
 }
+
+/** Names of a call without effect; `goods.colour` is a name inside `goods`. */
+export type Ignored = { operation: string; names: string[] }
 
 export type CallOptions = {
   /** Yours, instead of one that is made for the call and its retries. */
@@ -26,6 +34,8 @@ export type CallOptions = {
 }
 
 export type Call = {
+  /** Its name in the reference. */
+  operation: string
   method: string
   path: string
   query?: Record<string, unknown>
@@ -101,14 +111,25 @@ async function failureOf(answer: Response): Promise<ComptoirError> {
   return new ComptoirError({ status: answer.status, code: 'UNEXPECTED_ANSWER', message, requestId })
 }
 
+function openWarnings(): (ignored: Ignored) => void {
+  const warned = new Set<string>()
+  return ({ operation, names }) => {
+    const news = names.filter((name) => !warned.has(`${operation} ${name}`))
+    for (const name of news) warned.add(`${operation} ${name}`)
+    if (news.length > 0) console.warn(`Comptoir ignored ${news.join(', ')}: ${operation} knows no such name.`)
+  }
+}
+
 /** Sends calls: credentials, time limit, retries, one kind of error. */
 export class Transport {
   readonly #options: ComptoirOptions
   readonly #fetch: typeof fetch
+  readonly #onIgnored: (ignored: Ignored) => void
 
   constructor(options: ComptoirOptions) {
     if (!/^https?:\/\//.test(options.baseUrl)) throw new TypeError('baseUrl must begin with http:// or https://')
     this.#options = options
+    this.#onIgnored = options.onIgnored ?? openWarnings()
     // workers refuse a fetch that is called as a method of another object
     this.#fetch = options.fetch ?? ((input, init) => fetch(input, init))
   }
@@ -152,6 +173,10 @@ export class Transport {
     }
   }
 
+  #tellIgnored({ operation }: Call, field: string | null): void {
+    if (field) this.#onIgnored({ operation, names: field.split(', ').map(decodeURIComponent) })
+  }
+
   /** The successful answer. @throws ComptoirError */
   async send(call: Call): Promise<Response> {
     const { options, keyed, method } = call
@@ -163,7 +188,10 @@ export class Transport {
       let retryAfter: string | null = null
       try {
         const answer = await this.#once(call, key)
-        if (answer.ok) return answer
+        if (answer.ok) {
+          this.#tellIgnored(call, answer.headers.get('comptoir-ignored'))
+          return answer
+        }
         retryAfter = answer.headers.get('retry-after')
         error = await failureOf(answer)
       } catch (thrown) {

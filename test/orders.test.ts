@@ -257,8 +257,11 @@ test('an Idempotency-Key on cancel repeats the answer, and a refusal is not reme
     409,
   )
   assert.equal((await host.call('POST', `cancel/${data.code}`, { as: merchant, headers: key })).status, 200)
-  const again = await host.call('POST', `cancel/${data.code}`, { as: merchant, headers: key })
-  assert.equal(again.headers.get('idempotency-replayed'), 'true')
+  // a slash behind it is the same path to the router, so it is the same call
+  for (const path of [`cancel/${data.code}`, `cancel/${data.code}/`]) {
+    const again = await host.call('POST', path, { as: merchant, headers: key })
+    assert.equal(again.headers.get('idempotency-replayed'), 'true', path)
+  }
 })
 
 test('an order of a deactivated till or a changed company is never made from an old copy', async () => {

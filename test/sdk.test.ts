@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { printSdk, readOpenApi } from '../scripts/print-sdk.ts'
-import { Comptoir, isComptoirError, WaitError } from '../sdk/index.ts'
+import { Comptoir, type Ignored, isComptoirError, WaitError } from '../sdk/index.ts'
 import { openShop, type Shop } from './harness/shop.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -97,6 +97,17 @@ test('a failure names its code, its request and the page about it', async () => 
   assert.ok(isComptoirError(failed, 'ORDER_NOT_FOUND'))
   assert.deepEqual([failed.status, failed.requestId], [404, 'my-request-1'])
   assert.equal(failed.docs, `${shop.host.baseUrl}/docs/errors/ORDER_NOT_FOUND`)
+})
+
+test('a misspelt field of an order is named, and the order is made', async () => {
+  const heard: unknown[] = []
+  const { 'x-api-key': apiKey = '', 'x-api-secret': apiSecret = '' } = shop.merchant.headers
+  const onIgnored = (ignored: Ignored): unknown => heard.push(ignored)
+  const careful = new Comptoir({ baseUrl: shop.host.baseUrl, apiKey, apiSecret, onIgnored })
+  const { merchantIdentifier } = shop.merchant
+  const misspelt = { ...order, merchantIdentifier, returnURL: 'https://shop.example/thanks' }
+  assert.match((await careful.orders.create(misspelt)).code, /^\w+$/)
+  assert.deepEqual(heard, [{ operation: 'createOrder', names: ['returnURL'] }])
 })
 
 /* ---- the package, as a shop installs it ---- */

@@ -115,7 +115,7 @@ async function finish(client: Comptoir, operator: Comptoir, company: string): Pr
   }
 }
 
-/** Works on the database itself, so it needs the folder and the settings of `npm start`. @returns how many were moved */
+/** Works on the database, so it needs the folder and the settings of `npm start`. @returns how many were moved */
 async function giveThemAPast(company: string, made: readonly Made[]): Promise<number> {
   const args = [BIN, 'age-orders', '--company', company, '--json']
   const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'pipe'] })

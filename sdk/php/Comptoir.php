@@ -45,9 +45,12 @@ final class Comptoir
             $content = json_encode($body === [] ? new stdClass() : $body, JSON_THROW_ON_ERROR | JSON_UNESCAPED_UNICODE);
         }
         for ($attempt = 0; ; $attempt++) {
-            [$status, $text, $retryAfter] = $this->send($method, $path, $headers, $content);
+            [$status, $text, $retryAfter, $ignored] = $this->send($method, $path, $headers, $content);
             $answer = json_decode($text, true);
             if ($status >= 200 && $status < 300) {
+                if ($ignored !== null) {
+                    error_log("Comptoir ignored $ignored: $method $path knows no such name.");
+                }
                 return $answer['data'] ?? null;
             }
             $error = $answer['error'] ?? [];
@@ -63,7 +66,7 @@ final class Comptoir
         }
     }
 
-    /** @return array{int, string, ?int} status (0: no answer), body, Retry-After in seconds */
+    /** @return array{int, string, ?int, ?string} status (0: no answer), body, Retry-After in seconds, ignored names */
     private function send(string $method, string $path, array $headers, ?string $content): array
     {
         $options = ['method' => $method, 'header' => $headers, 'timeout' => $this->timeout, 'ignore_errors' => true];
@@ -72,10 +75,28 @@ final class Comptoir
         $text = @file_get_contents(rtrim($this->baseUrl, '/') . $path, false, $context);
         $lines = $http_response_header ?? [];
         if ($text === false || !preg_match('/^HTTP\/\S+ (\d{3})/', $lines[0] ?? '', $found)) {
-            return [0, '', null];
+            return [0, '', null, null];
         }
         $retry = array_values(preg_grep('/^retry-after: *\d+$/i', $lines));
-        return [(int) $found[1], $text, $retry === [] ? null : (int) preg_replace('/\D/', '', $retry[0])];
+        $ignored = array_values(preg_grep('/^comptoir-ignored:/i', $lines));
+        return [
+            (int) $found[1],
+            $text,
+            $retry === [] ? null : (int) preg_replace('/\D/', '', $retry[0]),
+            $ignored === [] ? null : rawurldecode(trim(substr($ignored[0], strlen('comptoir-ignored:')))),
+        ];
+    }
+
+    /** @param array $filters lists, true and false, and dates may stand in it */
+    private static function query(array $filters): string
+    {
+        $text = fn (mixed $value) => match (true) {
+            is_bool($value) => $value ? 'true' : 'false',
+            is_array($value) => implode(',', $value),
+            $value instanceof DateTimeInterface => $value->format(DATE_ATOM),
+            default => $value,
+        };
+        return '?' . http_build_query(array_map($text, $filters));
     }
 
     private function order(string $method, string $path, array $body = [], ?string $key = null): mixed
@@ -99,11 +120,11 @@ final class Comptoir
         return $this->order('GET', '/status/order/' . rawurlencode($reference));
     }
 
-    /** All orders that the filters match, page after page. */
+    /** All orders that the filters match, page after page: ['status' => ['PAID', 'REFUNDED'], 'from' => '2026-01-01']. */
     public function listOrders(array $filters = []): Generator
     {
         do {
-            $page = $this->order('GET', '?' . http_build_query(['limit' => 100, ...$filters]));
+            $page = $this->order('GET', self::query(['limit' => 100, ...$filters]));
             yield from $page['orders'];
             $filters['cursor'] = $page['nextCursor'];
         } while ($page['nextCursor'] !== null);
@@ -137,7 +158,7 @@ final class Comptoir
 
     public function listEvents(?string $after = null, int $limit = 100): array
     {
-        return $this->call('GET', '/api/next/events?' . http_build_query(array_filter(['after' => $after, 'limit' => $limit])));
+        return $this->call('GET', '/api/next/events' . self::query(['after' => $after, 'limit' => $limit]));
     }
 
     /**

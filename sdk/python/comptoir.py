@@ -9,6 +9,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 import uuid
+import warnings
 
 
 class ComptoirError(Exception):
@@ -42,6 +43,7 @@ class Comptoir:
             try:
                 request = urllib.request.Request(self.base_url + path, data, headers, method=method)
                 with urllib.request.urlopen(request, timeout=self.timeout) as answer:
+                    _warn_of_ignored(answer.headers.get("comptoir-ignored"), f"{method} {path}")
                     return json.load(answer)["data"]
             except urllib.error.HTTPError as failed:
                 error = _error_of(failed)
@@ -69,10 +71,10 @@ class Comptoir:
         return self._order("GET", "/status/order/" + _quote(reference))
 
     def list_orders(self, **filters):
-        """All orders that the filters match, page after page."""
+        """All orders that the filters match, page after page: status=["PAID", "REFUNDED"], **{"from": "2026-01-01"}."""
         query = {"limit": 100, **filters}
         while True:
-            page = self._order("GET", "?" + urllib.parse.urlencode(query, doseq=True))
+            page = self._order("GET", _query(query))
             yield from page["orders"]
             if page["nextCursor"] is None:
                 return
@@ -95,8 +97,7 @@ class Comptoir:
         return self.call("GET", "/api/next/refunds/" + _quote(refund_id))
 
     def list_events(self, after=None, limit=100):
-        query = {"limit": limit, **({"after": after} if after else {})}
-        return self.call("GET", "/api/next/events?" + urllib.parse.urlencode(query))
+        return self.call("GET", "/api/next/events" + _query({"limit": limit, "after": after or None}))
 
 
 def verify_webhook(raw_body, headers, secret, tolerance_seconds=300):
@@ -126,6 +127,22 @@ def verify_webhook(raw_body, headers, secret, tolerance_seconds=300):
 
 def _quote(text):
     return urllib.parse.quote(str(text), safe="")
+
+
+def _query(filters):
+    def text(value):
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, (list, tuple, set)):
+            return ",".join(value)
+        return value.isoformat() if hasattr(value, "isoformat") else value
+
+    return "?" + urllib.parse.urlencode({name: text(value) for name, value in filters.items() if value is not None})
+
+
+def _warn_of_ignored(names, call):
+    if names:
+        warnings.warn(f"Comptoir ignored {urllib.parse.unquote(names)}: {call} knows no such name.", stacklevel=5)
 
 
 def _error_of(failed):
