@@ -16,4 +16,9 @@ export type ButtonTexts = {
   /** Inside a frame: the identity check needs a page of its own. */
   newPage: string
   openPage: string
+  /** In a frame of another website than the button's, where the payment may not be shown. */
+  elsewhereTitle: string
+  elsewhere: string
+  /** For the shop's developer: both are origins. */
+  elsewhereHint: (website: string, here: string) => string
 }

@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { pathToFileURL } from 'node:url'
 import { brotliCompressSync } from 'node:zlib'
 import type { Browser, Frame, Page } from 'playwright-core'
 import { sql } from '../../src/db/db.ts'
@@ -231,6 +235,12 @@ test('a foreign website can neither frame the payment nor hear of it', async () 
   await page.locator('dialog iframe').waitFor()
   await page.waitForTimeout(1500)
   assert.deepEqual(await countOrders(), before, 'a framed landing page would have sent its form')
+  // nor is it left with an empty frame
+  const framed = page.frameLocator('dialog iframe')
+  await framed.getByText(`set for ${shop.origin}, opened at ${stranger.origin}`).waitFor()
+  const link = framed.getByRole('link', { name: 'Continue to payment' })
+  const [own] = await Promise.all([context.waitForEvent('page'), link.click()])
+  await own.waitForURL(/\/pay\?/)
   // a window that it opens itself is the buyer's, but says nothing to it
   const [popup] = await Promise.all([
     context.waitForEvent('page'),
@@ -242,5 +252,26 @@ test('a foreign website can neither frame the payment nor hear of it', async () 
     assert.ok(!/USDC|Preparing/.test(String(text)), `${frame.url()} is shown: ${text}`)
   }
   assert.deepEqual(await heardBy(page), [])
+  await context.close()
+})
+
+test('a button that does not exist says so in its frame', async () => {
+  shop.show(`${script()}<button data-comptoir="${newId()}">Pay</button>`)
+  const { page, context } = await visit(browser, shop.origin)
+  await page.getByRole('button', { name: 'Pay' }).click()
+  await page.frameLocator('dialog iframe').getByText('This button does not exist any more').waitFor()
+  await context.close()
+})
+
+test('a page that is a file opens the payment on a page of its own', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'comptoir-shop-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'shop.html')
+  writeFileSync(file, `<!doctype html>${script()}<button data-comptoir="${button}">Pay</button>`)
+  const { page, context } = await visit(browser, pathToFileURL(file).href)
+  const buy = page.getByRole('button', { name: 'Pay' })
+  await page.locator('[data-comptoir-ready]').waitFor()
+  const [own] = await Promise.all([context.waitForEvent('page'), buy.click()])
+  await own.waitForURL(/\/pay\?/)
   await context.close()
 })

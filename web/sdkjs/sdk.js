@@ -78,6 +78,11 @@
       if (goods && !(goods.goodsName && goods.goodsType && goods.goodsCategory))
         throw new Error('Comptoir: goods need goodsName, goodsType and goodsCategory.')
       this.options = { currency: 'EUR', display: 'modal', ...options }
+      // a file, or a sandboxed frame: no website could be allowed to show the payment in it
+      if (self.origin === 'null') {
+        this.options.display = 'page'
+        console.warn('Comptoir: this page has no origin, so the payment opens on a page of its own, without events.')
+      }
       this.element = element ?? null
       this.#code = this.#remembered()
       instances.add(this)

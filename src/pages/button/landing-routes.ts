@@ -25,7 +25,7 @@ import { sendErrorPage } from '../shared/error-page.ts'
 import { allowFrame } from '../shared/framing.ts'
 import { languageOf, rememberLanguage } from '../shared/language.ts'
 import { checkSameOrigin, payerOf } from '../shared/payer.ts'
-import { landingPolicy, renderHandOver, renderLanding, renderRefusal } from './landing-view.ts'
+import { ANYONE, landingPolicy, renderElsewhere, renderHandOver, renderLanding, renderRefusal } from './landing-view.ts'
 
 export type LandingDeps = ButtonDeps & {
   config: Pick<Config, 'payUrl' | 'baseUrl'>
@@ -78,6 +78,15 @@ async function sendPage(request: FastifyRequest, reply: FastifyReply, page: Html
   return reply.send(await compressPage(request, reply, page.text))
 }
 
+const isFramed = ({ headers }: FastifyRequest): boolean =>
+  /^(i?frame|embed|object)$/.test(`${headers['sec-fetch-dest']}`)
+
+/** The origin of the page that asks for this one, as far as the browser says it. */
+function refererOf({ headers }: FastifyRequest): string | null {
+  const { referer = '' } = headers
+  return URL.canParse(referer) ? new URL(referer).origin : null
+}
+
 /** The button is the shop's matter, the rate is ours: each failure says whose turn it is. */
 function refusalOf(error: AppError, request: FastifyRequest) {
   const texts = TEXTS[languageOf(request)].button
@@ -96,6 +105,7 @@ export const landingRoutes: FastifyPluginAsyncTypebox<LandingDeps> = async (app,
   const { config, createOrder } = deps
   const sessionTokens = openSessionTokens(deps.vault)
   const basePath = new URL(config.payUrl).pathname.replace(/\/+$/, '')
+  const ours = new Set([config.payUrl, config.baseUrl].map((url) => new URL(url).origin))
   await app.register(formbody)
   rememberLanguage(app)
   app.addHook('preValidation', async (request) => dropEmpty(request))
@@ -111,7 +121,9 @@ export const landingRoutes: FastifyPluginAsyncTypebox<LandingDeps> = async (app,
     const error = toAppError(thrown)
     if (error.code === 'TOO_MANY_REQUESTS') return sendErrorPage(request, reply, error)
     if (error.status >= 500) request.log.error({ err: thrown }, 'landing page failed')
-    const origin = await originOf(request.query as Query).catch(() => null)
+    // a button that does not exist has no website: without this, the frame that asks for it would stay empty
+    const anyone = isFramed(request) && error.status === 404 ? ANYONE : null
+    const origin = await originOf(request.query as Query).catch(() => anyone)
     const { again = null, ...words } = refusalOf(error, request)
     const { lang: _, ...query } = request.query as Record<string, string>
     const address = { path: request.url.split('?')[0] ?? '', query }
@@ -120,8 +132,13 @@ export const landingRoutes: FastifyPluginAsyncTypebox<LandingDeps> = async (app,
   })
 
   const show = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const origin = await originOf(request.query as Query)
-    return sendPage(request, reply, renderLanding(languageOf(request), request.url), origin)
+    const website = await originOf(request.query as Query)
+    const here = isFramed(request) ? refererOf(request) : null
+    const isForeign = here !== null && here !== website && !ours.has(here)
+    if (website === null || !isForeign)
+      return sendPage(request, reply, renderLanding(languageOf(request), request.url), website)
+    const page = renderElsewhere(languageOf(request), { website, here, address: request.url })
+    return sendPage(request, reply, page, ANYONE)
   }
 
   const makeOrder = async (request: FastifyRequest, landing: Landing): Promise<string> => {

@@ -10,6 +10,8 @@ import { PAY_STYLE } from '../shared/page-style.ts'
 /** The order is made by a POST: what only follows links (previews, search engines) makes none. */
 const SUBMIT = "document.getElementById('go').submit()"
 
+export const ANYONE = '*'
+
 /** Tells the website that shows the page which order it is, and goes on to the pay page. */
 const HAND_OVER = `(() => {
 const { messages, origin, next, framed } = document.currentScript.dataset
@@ -18,7 +20,7 @@ if (shop) for (const message of JSON.parse(messages)) shop.postMessage(message, 
 location.replace(parent !== window ? framed : next)
 })()`
 
-/** @param origin the website that may show the page in a frame; null: none */
+/** @param origin the website that may show the page in a frame; null: none, ANYONE: all, for what holds no action */
 export const landingPolicy = (origin: string | null): string =>
   [
     "default-src 'none'",
@@ -64,6 +66,18 @@ export function renderHandOver(lang: Lang, { messages, origin, next, framed }: H
     texts.opening,
     html`<div class="state busy"><span class="dot"></span><h1>${texts.opening}</h1></div>
       <a class="button main" href="${next}">${texts.goOn}</a>${script}`,
+  )
+}
+
+/** In a frame of another website, where what may be paid could be painted over: it only leads to the page itself. */
+export function renderElsewhere(lang: Lang, place: { website: string; here: string; address: string }): Html {
+  const texts = TEXTS[lang].button
+  return page(
+    lang,
+    texts.elsewhereTitle,
+    html`<div class="state big quiet"><h1>${texts.elsewhereTitle}</h1><p class="soft">${texts.elsewhere}</p></div>
+      <a class="button main" href="${place.address}" target="_blank" rel="noopener">${texts.goOn}</a>
+      <p class="hint mono">${texts.elsewhereHint(place.website, place.here)}</p>`,
   )
 }
 

@@ -15,4 +15,7 @@ export const de: ButtonTexts = {
   newPage:
     'Der nächste Schritt öffnet sich auf einer eigenen Seite. Kommen Sie danach hierher zurück; diese Seite aktualisiert sich von selbst.',
   openPage: 'Seite öffnen',
+  elsewhereTitle: 'Die Zahlung öffnet sich auf einer eigenen Seite',
+  elsewhere: 'Hier in der Seite lässt sie sich nicht anzeigen.',
+  elsewhereHint: (website, here) => `eingerichtet für ${website}, geöffnet auf ${here}`,
 }

@@ -12,4 +12,7 @@ export const en: ButtonTexts = {
   tryAgain: 'Try again',
   newPage: 'The next step opens on its own page. Come back here afterwards; this page updates by itself.',
   openPage: 'Open the page',
+  elsewhereTitle: 'The payment opens on its own page',
+  elsewhere: 'This part of the page cannot show it.',
+  elsewhereHint: (website, here) => `set for ${website}, opened at ${here}`,
 }

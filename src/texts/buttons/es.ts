@@ -12,4 +12,7 @@ export const es: ButtonTexts = {
   tryAgain: 'Intentarlo de nuevo',
   newPage: 'El siguiente paso se abre en su propia página. Después vuelva aquí; esta página se actualiza sola.',
   openPage: 'Abrir la página',
+  elsewhereTitle: 'El pago se abre en su propia página',
+  elsewhere: 'Aquí, dentro de esta página, no se puede mostrar.',
+  elsewhereHint: (website, here) => `configurado para ${website}, abierto en ${here}`,
 }

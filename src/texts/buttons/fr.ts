@@ -12,4 +12,7 @@ export const fr: ButtonTexts = {
   tryAgain: 'Réessayer',
   newPage: 'L’étape suivante s’ouvre sur sa propre page. Revenez ensuite ici : cette page se met à jour toute seule.',
   openPage: 'Ouvrir la page',
+  elsewhereTitle: 'Le paiement s’ouvre sur sa propre page',
+  elsewhere: 'Il ne peut pas s’afficher à l’intérieur de celle-ci.',
+  elsewhereHint: (website, here) => `prévu pour ${website}, ouvert sur ${here}`,
 }

@@ -14,4 +14,7 @@ export const it: ButtonTexts = {
   tryAgain: 'Riprova',
   newPage: 'Il passaggio successivo si apre in una pagina a parte. Poi torni qui: questa pagina si aggiorna da sola.',
   openPage: 'Apri la pagina',
+  elsewhereTitle: 'Il pagamento si apre in una pagina a parte',
+  elsewhere: 'Qui, all’interno di questa pagina, non può essere mostrato.',
+  elsewhereHint: (website, here) => `impostato per ${website}, aperto su ${here}`,
 }
