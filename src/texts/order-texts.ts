@@ -53,6 +53,8 @@ export type SituationTexts = {
 export type ReceiptTexts = {
   title: string
   from: (merchant: string) => string
+  /** Of the shop. */
+  vatNumber: string
   number: string
   reference: string
   price: string

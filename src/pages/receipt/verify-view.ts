@@ -25,9 +25,10 @@ const META_POLICY = VERIFY_POLICY.replace("; frame-ancestors 'none'", '')
 
 function labelsOf(lang: Lang) {
   const { pay, order } = TEXTS[lang]
-  const { number, reference, price, rate, paid, channel, sentBack, from } = order.receipt
+  const { vatNumber, number, reference, price, rate, paid, channel, sentBack, from } = order.receipt
   const { goods, network, paidAt, transaction } = pay
   return {
+    vatNumber,
     number,
     reference,
     price,

@@ -11,6 +11,7 @@ export type Shop = Omit<ShopRow, 'name' | 'displayName'> & {
 const NOBODY: Shop = {
   name: '',
   legalName: null,
+  vatNumber: null,
   brandColor: null,
   supportEmail: null,
   supportPhone: null,

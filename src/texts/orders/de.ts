@@ -135,6 +135,7 @@ export const de: OrderTexts = {
   receipt: {
     title: 'Beleg',
     from: (merchant) => `Beleg von ${merchant}`,
+    vatNumber: 'USt-IdNr./MWST-Nr. des Shops',
     number: 'Bestellung',
     reference: 'Referenz',
     price: 'Preis',

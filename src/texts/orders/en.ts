@@ -129,6 +129,7 @@ export const en: OrderTexts = {
   receipt: {
     title: 'Receipt',
     from: (merchant) => `Receipt from ${merchant}`,
+    vatNumber: 'VAT number of the shop',
     number: 'Order',
     reference: 'Reference',
     price: 'Price',

@@ -130,6 +130,7 @@ export const es: OrderTexts = {
   receipt: {
     title: 'Recibo',
     from: (merchant) => `Recibo de ${merchant}`,
+    vatNumber: 'NIF-IVA de la tienda',
     number: 'Pedido',
     reference: 'Referencia',
     price: 'Precio',

@@ -132,6 +132,7 @@ export const fr: OrderTexts = {
   receipt: {
     title: 'Reçu',
     from: (merchant) => `Reçu de ${merchant}`,
+    vatNumber: 'N° de TVA de la boutique',
     number: 'Commande',
     reference: 'Référence',
     price: 'Prix',

@@ -130,6 +130,7 @@ export const it: OrderTexts = {
   receipt: {
     title: 'Ricevuta',
     from: (merchant) => `Ricevuta di ${merchant}`,
+    vatNumber: 'Partita IVA del negozio',
     number: 'Ordine',
     reference: 'Riferimento',
     price: 'Prezzo',
