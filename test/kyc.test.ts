@@ -73,8 +73,11 @@ test('threshold, link, check, callback, webhook: then the order can be accepted'
   assert.match((await readPage(url)).text, /Your identity is confirmed.*\/pay\?code=/s)
   const accepted = await world.accept(code)
   assert.equal(accepted.data.status, 'AWAITING', accepted.text)
-  const { history, payer: who } = (await world.boss.client.get<Record<string, never>>(`kyc/${id}`)).data
+  const { history, payer: who, orders } = (await world.boss.client.get<Record<string, never>>(`kyc/${id}`)).data
   assert.deepEqual(who, { email: payer })
+  type Named = { shortCode: string; alias: string }
+  const { shortCode, alias } = (await world.boss.client.get<Named>(`confirm_conversion/status/${code}`)).data
+  assert.deepEqual(orders, [{ code, shortCode, alias }])
   assert.deepEqual(
     (history as unknown as { trigger: string; actor: string }[]).map(({ trigger, actor }) => [
       trigger,

@@ -66,7 +66,7 @@ export const KycDetailSchema = Type.Object({
   payer: Nullable(
     Type.Object({ email: Nullable(Type.String()) }, { description: 'Only for users who may read payer information.' }),
   ),
-  orders: Type.Array(Type.Object({ code: Type.String(), alias: Nullable(Type.String()) }), {
+  orders: Type.Array(Type.Object({ code: Type.String(), shortCode: Type.String(), alias: Nullable(Type.String()) }), {
     description: 'Orders that required the check, newest first, at most 100.',
   }),
   history: Type.Array(

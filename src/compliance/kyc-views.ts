@@ -31,7 +31,7 @@ export async function viewKycDetail(deps: KycDeps, actor: Actor, kyc: Kyc): Prom
   return {
     ...viewKyc(kyc),
     payer: mayReadPayers(actor) ? { email: openEmail(deps, kyc) } : null,
-    orders: orders.map(({ code, alias }) => ({ code, alias })),
+    orders: orders.map(({ code, shortCode, alias }) => ({ code, shortCode, alias })),
     history: history.map(({ at, ...entry }) => ({ ...entry, at: at.toISOString() })),
   }
 }

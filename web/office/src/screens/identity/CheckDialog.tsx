@@ -43,9 +43,9 @@ function Inner({ check }: { check: Check }) {
           [
             t.orders,
             <span key="orders" className="flex flex-wrap gap-2">
-              {check.orders.map(({ code, alias }) => (
+              {check.orders.map(({ code, shortCode, alias }) => (
                 <Link key={code} to="/orders/$code" params={{ code }} className="link">
-                  {alias ?? code.slice(0, 8)}
+                  {alias ?? shortCode}
                 </Link>
               ))}
             </span>,
