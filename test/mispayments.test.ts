@@ -303,3 +303,16 @@ test('a false USDC of any amount, and in any number, is recorded and keeps no on
   await shop.reaches(order.code, 'PAID')
   await checkBooks()
 })
+
+test('Home counts as received what the books count as sales: nothing above a price', async () => {
+  const { companyId } = shop.merchant
+  const above = await shop.host.db.one<{ count: number }>(sql`
+    select count(*)::integer as count from orders where company_id = ${companyId} and paid_units > to_units`)
+  assert.ok(above.count > 0, 'orders of the tests above were paid more than their price')
+  const summary = await admin.get<{ days: { paidAmount: string }[] }>(`summary?days=7&companyId=${companyId}`)
+  const fees = await admin.get<{ months: { received: string }[] }>(`ledger/fees?companyId=${companyId}`)
+  const unitsOf = (amounts: string[]): number => amounts.reduce((sum, amount) => sum + Number(amount) * 1e6, 0)
+  const received = unitsOf(fees.data.months.map((month) => month.received))
+  assert.ok(received > 0)
+  assert.equal(unitsOf(summary.data.days.map((day) => day.paidAmount)), received)
+})

@@ -24,7 +24,7 @@ const OVERVIEW: Record<string, Word> = {
   'getSummary.day': ['The day, in the time zone that was asked for.', '2026-07-03'],
   'getSummary.created': ['Orders created on that day.', 12],
   'getSummary.paid': ['Orders paid.', 10],
-  'getSummary.paidAmount': ['What these orders brought, in USDC.', '540.000000'],
+  'getSummary.paidAmount': ['What was paid of their prices, in USDC; not what came above them.', '540.000000'],
   'getSummary.mispayments': ['Mispayments that wait for a decision.', 1],
   'getSummary.unmatched': ['Transfers that match no order and wait for a decision.', 1],
   'getSummary.refunds': ['Refunds that wait for a person.', 2],

@@ -12,9 +12,10 @@ export type SalesRow = {
   paidDay: number | null
   channel: string | null
   orders: bigint
+  /** Without what came above the prices: it waits for a decision, and going back is no refund of a sale. */
   paidUnits: string
   fromAsset: Fiat
-  /** What was paid of their prices: of a part that was accepted, its share. */
+  /** What was paid of their prices in the currency: of a part that was accepted, its share. */
   fromUnits: string | null
 }
 /** What went back to payers of orders on one day. */
@@ -29,9 +30,12 @@ export type Needs = {
   settlements: bigint
 }
 
-function scopeSql({ companyIds, collectorIds }: OrderScope): Sql {
-  const parts: Sql[] = [sql`true`]
-  if (companyIds !== null) parts.push(sql`company_id = any(${companyIds})`)
+const ofCompanies = ({ companyIds }: OrderScope): Sql =>
+  companyIds === null ? sql`true` : sql`company_id = any(${companyIds})`
+
+function scopeSql(scope: OrderScope): Sql {
+  const { collectorIds } = scope
+  const parts = [ofCompanies(scope)]
   if (collectorIds !== null) parts.push(sql`collector_id = any(${collectorIds})`)
   return joinSql(parts, ' and ')
 }
@@ -40,7 +44,7 @@ function scopeSql({ companyIds, collectorIds }: OrderScope): Sql {
 const dayOf = (column: Sql, starts: readonly Date[]): Sql =>
   sql`width_bucket(${column}, ${starts.map((start) => start.toISOString())}::timestamptz[])`
 
-const SALE_COLUMNS = sql`created_at, paid_at, payment_channel, paid_units, to_units, from_units, from_asset`
+const SALE_COLUMNS = sql`company_id, payment_id, created_at, paid_at, payment_channel, paid_units, to_units, from_units, from_asset`
 
 /** Ids of bookings sort by time, too: companies one by one, so that each is a stretch of the primary key. */
 const paidSince = (companyIds: OrderScope['companyIds'], firstBookingId: string): Sql => sql`
@@ -60,15 +64,21 @@ export const listSales = (
 ): Promise<SalesRow[]> =>
   q.many(
     unnamed(sql`
-    with sales as (
+    with above as (
+      select company_id, payment_id, sum(units) as units from mispayments
+      where ${ofCompanies(scope)} and kind = 'over' and status <> 'resolved' group by 1, 2
+    ), counted as (
       select ${SALE_COLUMNS} from orders where ${scopeSql(scope)} and id >= ${firstId}
       union all
       select ${SALE_COLUMNS} from orders where ${scopeSql(scope)} and id < ${firstId} and (company_id, id) in (
         ${paidSince(scope.companyIds, firstIdAt(starts[0]?.getTime() ?? 0))} and j.order_id < ${firstId})
+    ), sales as (
+      select counted.*, paid_units - coalesce(above.units, 0) as sold_units
+      from counted left join above using (company_id, payment_id)
     )
     select ${dayOf(sql`created_at`, starts)} as created_day, ${dayOf(sql`paid_at`, starts)} as paid_day, payment_channel as channel,
-      count(*) as orders, sum(paid_units)::text as paid_units, from_asset,
-      sum(case when paid_units < to_units then round(from_units * paid_units / to_units) else from_units end)
+      count(*) as orders, sum(sold_units)::text as paid_units, from_asset,
+      sum(case when sold_units < to_units then round(from_units * sold_units / to_units) else from_units end)
         filter (where paid_at is not null)::text as from_units
     from sales group by 1, 2, 3, from_asset`),
   )
