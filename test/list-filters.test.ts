@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { sql } from '../src/db/db.ts'
 import { openShop, type Shop } from './harness/shop.ts'
 
 /* What lists take as dates and channels and orders as amounts, with one meaning of each, and why they refuse. */
@@ -123,4 +124,13 @@ test('an order is found by what a customer says on the phone or sends: a spoken 
   for (const search of [paid.txHash, paid.toAddress, paid.txHash.toUpperCase().replace('0X', '0x')])
     assert.deepEqual(await find(search), [paid.code], search)
   assert.deepEqual(await find(`0x${'ab'.repeat(32)}`), [])
+  // a provider's own id is asked of its support, and ours stands in its console
+  const { reference } = await shop.host.db.one<{ reference: string }>(sql`
+    update payments set channel = 'gatepay', provider_reference = '293154891235934334'
+    where order_id = (select id from orders where code = ${code}) returning merchant_reference as reference`)
+  for (const search of ['293154891235934334', ` ${reference} `]) assert.deepEqual(await find(search), [code], search)
+  assert.deepEqual(await find('293154891235934335'), [])
+  const other = await shop.host.createMerchant()
+  const foreign = await shop.host.call<{ total: number }>('GET', `?search=${reference}`, { as: other })
+  assert.equal(foreign.data.total, 0)
 })

@@ -95,7 +95,7 @@ export interface Operations {
     params: {
       /** Repeat it, or separate by commas. */
       status?: Array<string>
-      /** In code, shortCode, alias and amount; a transaction hash or a deposit address. */
+      /** In code, shortCode, alias and amount; a transaction hash, a deposit address, or the id of a payment at its provider. */
       search?: string
       /** SuperAdmin and SuperManager only. */
       managerEmail?: string
@@ -136,7 +136,7 @@ export interface Operations {
     params: {
       /** Repeat it, or separate by commas. */
       status?: Array<string>
-      /** In code, shortCode, alias and amount; a transaction hash or a deposit address. */
+      /** In code, shortCode, alias and amount; a transaction hash, a deposit address, or the id of a payment at its provider. */
       search?: string
       /** SuperAdmin and SuperManager only. */
       managerEmail?: string
@@ -191,7 +191,7 @@ export interface Operations {
     params: {
       /** Repeat it, or separate by commas. */
       status?: Array<string>
-      /** In code, shortCode, alias and amount; a transaction hash or a deposit address. */
+      /** In code, shortCode, alias and amount; a transaction hash, a deposit address, or the id of a payment at its provider. */
       search?: string
       /** SuperAdmin and SuperManager only. */
       managerEmail?: string
@@ -1912,6 +1912,8 @@ export interface Operations {
       orders: Array<{
         /** Order code: unguessable, used in paths. */
         code: string
+        /** Short form of the code, for reading aloud. */
+        shortCode: string
         /** Your reference of the order. */
         alias: string | null
       }>

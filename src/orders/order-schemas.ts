@@ -120,7 +120,8 @@ export const FilterQuery = {
   search: Type.Optional(
     Type.String({
       maxLength: 100,
-      description: 'In code, shortCode, alias and amount; a transaction hash or a deposit address.',
+      description:
+        'In code, shortCode, alias and amount; a transaction hash, a deposit address, or the id of a payment at its provider.',
     }),
   ),
   managerEmail: Type.Optional(Type.String({ maxLength: 320, description: 'SuperAdmin and SuperManager only.' })),

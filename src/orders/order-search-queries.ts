@@ -1,4 +1,5 @@
 import { TRANSFERS } from '../chain/deposits/reservation-queries.ts'
+import { CHANNEL_IDS } from '../channels/channel.ts'
 import { type Sql, sql } from '../db/db.ts'
 import { parseDecimal } from '../kernel/money.ts'
 
@@ -39,7 +40,20 @@ const ofTransaction = (txHash: string): Sql => sql`id = any(array(
 const ofAddress = (address: string): Sql =>
   sql`id = any(array(select p.order_id from payments p where p.deposit_address = ${address}))`
 
-/** What a customer says or a merchant copies: codes, the reference, an amount, a transaction, a deposit address. */
+/** As providers write their ids of orders, and we ours at providers. */
+const PROVIDER_ID = /^(?=.*\d)[\w-]{10,100}$/
+
+/** The index of the providers' ids begins with the channel: each is looked up in it. */
+const ofProvider = (id: string): Sql => sql`id = any(array(
+  select p.order_id from payments p where p.merchant_reference = ${id}
+  union all
+  select p.order_id from payments p
+  where p.channel = any(${[...CHANNEL_IDS]}::text[]) and p.provider_reference = ${id}))`
+
+/**
+ * What a customer says or a merchant copies: codes, the reference, an amount, a transaction, a deposit address, and
+ * the name of a payment at its provider.
+ */
 export function searchSql(typed: string): Sql {
   const text = typed.trim()
   if (/^0x[0-9a-f]{64}$/i.test(text)) return ofTransaction(text.toLowerCase())
@@ -50,7 +64,8 @@ export function searchSql(typed: string): Sql {
   // each has an index; the reference's takes part only when it is said that there is one
   const byName = sql`code = ${text} or short_code like ${like.toUpperCase()}
     or (alias is not null and alias ilike ${`%${escapeLike(text)}%`})`
-  const byCode = spoken.length === 8 ? sql`${byName} or short_code = ${spoken}` : byName
+  const bySpoken = spoken.length === 8 ? sql`${byName} or short_code = ${spoken}` : byName
+  const byCode = PROVIDER_ID.test(text) ? sql`${bySpoken} or ${ofProvider(text)}` : bySpoken
   if (amounts.length === 0) return sql`(${byCode})`
   const fromAmount = sql`from_units * case when from_asset = 'XPF' then 1000000 else 10000 end`
   const wanted = sql`any(${amounts.map(String)}::numeric[])`

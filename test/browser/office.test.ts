@@ -58,6 +58,24 @@ test('an order is created, paid attention to, and cancelled, all on the page', a
   await context.close()
 })
 
+test('an order opens by what a receipt calls it; a name of several leads to the list, one of none says so', async () => {
+  const { page, context } = await enterOffice(browser, service.baseUrl, { email: manager.email })
+  const { data } = await manager.client.get<{ collectors: { identifier: string }[] }>('collectors/list')
+  const body = { amount: '88.80', fromAsset: 'EUR', merchantIdentifier: data.collectors[0]?.identifier }
+  type Made = { order: { code: string; shortCode: string } }
+  const make = async () => (await manager.client.post<Made>('confirm_conversion/request', body)).data.order
+  const { code, shortCode } = await make()
+  await make()
+  await page.goto(`${service.baseUrl}/app/orders/${shortCode.toLowerCase()}`)
+  await page.waitForURL(`**/app/orders/${code}`)
+  await page.getByRole('heading', { name: shortCode }).waitFor()
+  await page.goto(`${service.baseUrl}/app/orders/88.80`)
+  await page.waitForURL('**/app/orders?search=88.80')
+  await page.goto(`${service.baseUrl}/app/orders/${'z'.repeat(24)}`)
+  await page.getByText('There is nothing at this address').waitFor()
+  await context.close()
+})
+
 test('who is signed out while working is told so on the login, and comes back to the same page', async () => {
   const { page, context } = await enterOffice(browser, service.baseUrl, { email: manager.email, path: '/orders/new' })
   assert.equal((await manager.client.post('auth/sessions/revoke-others')).status, 200)

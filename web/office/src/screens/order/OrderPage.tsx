@@ -1,7 +1,8 @@
-import { useParams } from '@tanstack/react-router'
+import { Navigate, useParams } from '@tanstack/react-router'
 import { ApiError, type Order } from '../../api/call.ts'
 import { useApi } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
+import { useCompanyQuery } from '../../frame/company.tsx'
 import { NotFound } from '../../frame/NotFound.tsx'
 import { formatRate } from '../../kit/format.ts'
 import { LIVE_MS } from '../../kit/live.ts'
@@ -13,6 +14,25 @@ import { Payer } from './Payer.tsx'
 import { RateProof, Story } from './Story.tsx'
 import { texts } from './texts.ts'
 
+const isMissing = (error: unknown): boolean => error instanceof ApiError && error.status === 404
+
+/** A short code, a reference or a transaction in the address: the order that the search finds for it, or the list. */
+function Search({ name }: { name: string }) {
+  const query = { search: name, limit: 2, ...useCompanyQuery() }
+  const found = useApi('GET /api/next/confirm_conversion', { query })
+  return (
+    <Loaded query={found} isEmpty={({ orders }) => orders.length === 0} empty={<NotFound />}>
+      {({ orders: [first, second] }) =>
+        first && !second ? (
+          <Navigate to="/orders/$code" params={{ code: first.code }} replace />
+        ) : (
+          <Navigate to="/orders" search={{ search: name }} replace />
+        )
+      }
+    </Loaded>
+  )
+}
+
 export function OrderPage() {
   const { code } = useParams({ from: '/inside/orders/$code' })
   const t = useTexts(texts)
@@ -23,8 +43,9 @@ export function OrderPage() {
     { path: { code } },
     { liveMs: LIVE_MS, enabled: can('orders.history') },
   )
+  if (isMissing(order.error) && can('orders.list')) return <Search name={code} />
   // anyone may read an order's state by its code; its page is for those who may see its history
-  if (history.error instanceof ApiError && history.error.status === 404) return <NotFound />
+  if (isMissing(history.error)) return <NotFound />
   return (
     <Loaded query={order}>
       {(data) => (

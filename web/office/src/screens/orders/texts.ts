@@ -3,7 +3,7 @@ import { defineTexts } from '../../texts/lang.ts'
 export const texts = defineTexts(
   {
     title: 'Orders',
-    searchLabel: 'Search by code, reference, amount or transaction',
+    searchLabel: 'Search by code, reference, amount, transaction or provider id',
     count: (count: string) => (count === '1' ? '1 order' : `${count} orders`),
     views: { all: 'All', open: 'Open', paid: 'Paid', refunds: 'Refunded', ended: 'Ended', trouble: 'Needs a look' },
     order: 'Order',
@@ -50,7 +50,7 @@ export const texts = defineTexts(
   {
     fr: {
       title: 'Commandes',
-      searchLabel: 'Chercher par code, référence, montant ou transaction',
+      searchLabel: 'Chercher par code, référence, montant, transaction ou numéro du prestataire',
       count: (count) => (count === '1' ? '1 commande' : `${count} commandes`),
       views: {
         all: 'Toutes',
@@ -103,7 +103,7 @@ export const texts = defineTexts(
     },
     de: {
       title: 'Bestellungen',
-      searchLabel: 'Nach Code, Referenz, Betrag oder Transaktion suchen',
+      searchLabel: 'Nach Code, Referenz, Betrag, Transaktion oder Anbieter-Nr. suchen',
       count: (count) => (count === '1' ? '1 Bestellung' : `${count} Bestellungen`),
       views: {
         all: 'Alle',
@@ -156,7 +156,7 @@ export const texts = defineTexts(
     },
     es: {
       title: 'Pedidos',
-      searchLabel: 'Buscar por código, referencia, importe o transacción',
+      searchLabel: 'Buscar por código, referencia, importe, transacción o n.º del proveedor',
       count: (count) => (count === '1' ? '1 pedido' : `${count} pedidos`),
       views: {
         all: 'Todos',
@@ -209,7 +209,7 @@ export const texts = defineTexts(
     },
     it: {
       title: 'Ordini',
-      searchLabel: 'Cerca per codice, riferimento, importo o transazione',
+      searchLabel: 'Cerca per codice, riferimento, importo, transazione o n. del fornitore',
       count: (count) => (count === '1' ? '1 ordine' : `${count} ordini`),
       views: {
         all: 'Tutti',
