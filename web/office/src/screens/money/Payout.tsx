@@ -133,19 +133,22 @@ function Lines({ lines }: { lines: Statement['lines'] }) {
       rows={lines}
       keyOf={({ journalId }) => journalId}
       columns={[
-        { head: core.date, cell: ({ at }) => <Time at={at} /> },
+        { head: core.date, width: 'hidden sm:table-cell', cell: ({ at }) => <Time at={at} /> },
         {
           head: t.order,
-          cell: ({ code, shortCode, alias, kind }) => (
+          cell: ({ code, shortCode, alias, kind, at }) => (
             <>
               {code ? (
-                <Link to="/orders/$code" params={{ code }} className="link break-all">
+                <Link to="/orders/$code" params={{ code }} className="link wrap-anywhere">
                   {alias ?? shortCode}
                 </Link>
               ) : (
                 '–'
               )}
               <span className="block text-[13px] text-soft">{wordFor(t.kinds, kind)}</span>
+              <span className="block text-[13px] text-soft sm:hidden">
+                <Time at={at} />
+              </span>
             </>
           ),
         },
