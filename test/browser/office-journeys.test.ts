@@ -194,11 +194,14 @@ test('a refund to a payer who must give an address: by a link to hand over, or a
   const link = /https?:\/\/\S*\/refund\S*/.exec(mail.text)?.[0] ?? ''
   const home = newAddress()
   const own = await visit(browser, link, DESK)
+  await own.page.getByLabel('Wallet address').fill('0x123')
+  await own.page.getByRole('button', { name: 'Check the address' }).click()
+  await own.page.locator('#address:focus[aria-describedby~=fault]').waitFor()
   await own.page.getByLabel('Wallet address').fill(home)
   await own.page.getByRole('button', { name: 'Check the address' }).click()
   await own.page.getByText(home, { exact: true }).waitFor()
   await own.page.getByRole('button', { name: 'Yes, send it there' }).click()
-  await own.page.getByRole('status').waitFor()
+  await own.page.getByRole('button', { name: 'Yes, send it there' }).waitFor({ state: 'detached' })
   await own.context.close()
   await eventually(
     async () => {

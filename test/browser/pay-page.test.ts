@@ -431,6 +431,8 @@ test('with the keyboard alone: choose, switch the code, copy, open the help, can
   const code = await world.createOrder(SHOP)
   const { page, context } = await open('x', { permissions: ['clipboard-read', 'clipboard-write'], isMobile: false })
   await page.goto(`${world.pageUrl(code)}&problem=CHANNEL_UNAVAILABLE`)
+  // what a page begins with is read out only where the focus is on it
+  assert.equal(await page.evaluate('document.activeElement.id'), 'problem')
   /** Tabs on until the focus is there. */
   const reach = async (selector: string): Promise<void> => {
     for (let steps = 0; steps < 40; steps += 1) {

@@ -31,15 +31,17 @@ const buttonPage = ({ title, text, button }: ButtonTexts, action: string, token:
     <form method="post" action="${action}"><input type="hidden" name="token" value="${token}"><button class="main">${button}</button></form>`,
 })
 
+/** A role of alert alone is read out by few screen readers when the page begins with it: the field says it, focused. */
 const passwordPage = (texts: AccountTexts, token: string, fault: string | null): Page => ({
   title: texts.resetTitle,
   body: html`
     <form method="post" action="/account/reset-password">
       <input type="hidden" name="token" value="${token}">
       <label class="ask" for="p">${texts.resetLabel}</label>
-      <input class="field" id="p" name="newPassword" type="password" autocomplete="new-password" required minlength="12" maxlength="128" aria-describedby="h">
+      <input class="field" id="p" name="newPassword" type="password" autocomplete="new-password" required minlength="12" maxlength="128"
+        aria-describedby="${fault === null ? 'h' : 'h fault'}"${fault !== null && html` aria-invalid="true" autofocus`}>
       <p class="hint" id="h">${texts.resetHint}</p>
-      ${fault === null ? null : html`<p class="note" role="alert">${fault}</p>`}
+      ${fault === null ? null : html`<p class="note" id="fault" role="alert">${fault}</p>`}
       <button class="main">${texts.resetButton}</button>
     </form>`,
 })

@@ -26,13 +26,14 @@ export type LinkPage = {
 /** What the payer typed, and what is wrong with it in his words. */
 export type TypedAmount = { given: string; fault: string | null }
 
-function amountField({ language, link, least, most }: LinkPage, { given, fault }: TypedAmount): Html {
+function amountField(page: LinkPage, { given, fault }: TypedAmount, problem: string | null): Html {
+  const { language, link, least, most } = page
   const { locale } = TEXTS[language]
   const texts = TEXTS[language].order.link
   const described = fault === null ? 'hint' : 'hint fault'
   return html`<label class="ask" for="amount">${texts.amountLabel(link.currency)}</label>
     <input class="field sum" id="amount" name="amount" value="${given}" inputmode="decimal" autocomplete="off" required
-      maxlength="20" aria-describedby="${described}"${fault !== null && html` aria-invalid="true"`} autofocus>
+      maxlength="20" aria-describedby="${described}"${fault !== null && html` aria-invalid="true"`}${problem === null && html` autofocus`}>
     ${fault !== null && html`<p class="wrong" id="fault" role="alert">${fault}</p>`}
     <p class="hint" id="hint">${texts.between(showFiat(least, locale), showFiat(most, locale))}</p>`
 }
@@ -50,9 +51,9 @@ export function renderLink(page: LinkPage, typed: TypedAmount, problem: string |
       <h1>${shopLogo(shop, basePath)}${pay.payTo} <b>${shop.name}</b></h1>
       ${shown && html`<p class="price">${shown}</p>`}
       <p class="goods">${link.name}</p>
-      ${problem !== null && html`<p class="note" role="alert">${problem}</p>`}
+      ${problem !== null && html`<p class="note" id="problem" tabindex="-1" autofocus role="alert">${problem}</p>`}
       <form method="post" action="${path}?lang=${language}"><input type="hidden" name="nonce" value="${nonce}">
-        ${price === null && amountField(page, typed)}
+        ${price === null && amountField(page, typed, problem)}
         <button class="main">${shown === null ? order.link.goOn : order.link.payNow(shown)}</button></form>
       <p class="hint">${order.link.nothingYet}</p>
     </main>${footer(page)}`

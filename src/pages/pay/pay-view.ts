@@ -271,7 +271,7 @@ export function renderPage(read: PayView, page: PageContext, language: Lang, sai
     problem === null &&
     html` data-auto="1"`
   const body = html`<main>
-      ${problem !== null && html`<p class="note" id="problem" role="alert">${problemText(texts, problem)}</p>`}
+      ${problem !== null && html`<p class="note" id="problem" tabindex="-1" autofocus role="alert">${problemText(texts, problem)}</p>`}
       <div id="live" tabindex="-1" data-locale="${page.locale}" data-id="${view.id}" data-now="${page.nowMs}" data-events="${events}"${wallet}${auto}>
         ${renderFragment(view, page)}</div>
       <p class="note" id="lost" role="alert" hidden>${texts.lost}</p><p class="say" id="say" role="status"></p>

@@ -56,7 +56,7 @@ export function renderAddressForm(page: RefundPage, given: string, fault: string
   const form = html`<form method="post" action="${page.action}?lang=${page.lang}">${hidden(page)}
       <label class="ask" for="address">${texts.label}</label>
       <input class="field mono" id="address" name="address" value="${given}" required maxlength="200" autocomplete="off"
-        autocapitalize="off" spellcheck="false" aria-describedby="${described}"${fault !== null && html` aria-invalid="true"`}>
+        autocapitalize="off" spellcheck="false" aria-describedby="${described}"${fault !== null && html` aria-invalid="true" autofocus`}>
       <p class="hint" id="hint">${texts.hint}</p>
       ${fault !== null && html`<p class="note" id="fault" role="alert">${fault}</p>`}
       <button class="main">${texts.next}</button></form>`
@@ -91,5 +91,5 @@ export function renderRefundState(page: RefundPage): Html {
   const facts = html`<dl class="facts">${refund.address && long(texts.sentTo, refund.address)}
       ${refund.txHash && long(texts.transaction, refund.txHash)}</dl>`
   const words = gone ? texts.dropped(shop.name) : texts.done
-  return document(page, texts.title, html`<div class="state"><h2 role="status">${words}</h2></div>${!gone && facts}`)
+  return document(page, texts.title, html`<div class="state"><h2>${words}</h2></div>${!gone && facts}`)
 }

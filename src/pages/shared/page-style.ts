@@ -165,7 +165,7 @@ form .ask { display: block; font-size: .875rem; font-weight: 600; margin-top: 1r
   display: block; width: 100%; font: inherit; padding: .75rem; margin-top: .25rem; border: 1px solid var(--soft);
   border-radius: .625rem; background: var(--card); color: var(--text);
 }
-#live:focus { outline: none; }
+#live:focus, #problem:focus { outline: none; }
 .field:focus-visible { outline: 3px solid var(--accent); outline-offset: 1px; }
 .field[aria-invalid] { border-color: var(--warn); }
 .field ~ .hint, .wrong { margin-top: .375rem; }
