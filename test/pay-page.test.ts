@@ -268,6 +268,16 @@ test('live mode has no test wallet', async () => {
   await node.stop()
 })
 
+test('an expired order speaks of an old address only to a payer who was given one', async () => {
+  const unseen = await world.createOrder()
+  const { code } = await world.createAccepted()
+  for (const each of [unseen, code]) await world.moveElsewhere(each, 'expire')
+  const read = async (each: string) => (await (await fetch(world.pageUrl(each))).text()).split('I have not paid yet')[0]
+  assert.match((await read(unseen)) ?? '', /You have not been charged\./)
+  assert.doesNotMatch((await read(unseen)) ?? '', /old address/)
+  assert.match((await read(code)) ?? '', /Do not send anything to the old address\./)
+})
+
 test('money that comes after the end is named on the page of the expired order', async () => {
   const { code, toAddress } = await world.createAccepted()
   await world.moveElsewhere(code, 'expire')

@@ -36,6 +36,7 @@ export type Facts = {
   /** What the order cost, in USDC. */
   due: string
   network: string
+  /** Empty before a way to pay was chosen. */
   channel: string
   /** The name of a token that is not USDC. */
   token: string

@@ -64,7 +64,8 @@ export const de: OrderTexts = {
     },
     expired: {
       title: 'Die Zeit zum Bezahlen ist abgelaufen',
-      text: () => 'Senden Sie nichts mehr an die alte Adresse.',
+      text: ({ channel }) =>
+        channel === '' ? 'Es wurde nichts abgebucht.' : 'Senden Sie nichts mehr an die alte Adresse.',
       next: () => 'Neuen Preis holen',
     },
     late: {

@@ -62,7 +62,8 @@ export const en: OrderTexts = {
     },
     expired: {
       title: 'The time to pay has run out',
-      text: () => 'Do not send anything to the old address.',
+      text: ({ channel }) =>
+        channel === '' ? 'You have not been charged.' : 'Do not send anything to the old address.',
       next: () => 'Get a new price',
     },
     late: {

@@ -63,7 +63,7 @@ export const es: OrderTexts = {
     },
     expired: {
       title: 'Se ha agotado el tiempo para pagar',
-      text: () => 'No envíe nada a la dirección anterior.',
+      text: ({ channel }) => (channel === '' ? 'No se le ha cobrado nada.' : 'No envíe nada a la dirección anterior.'),
       next: () => 'Pedir un precio nuevo',
     },
     late: {

@@ -63,7 +63,7 @@ export const fr: OrderTexts = {
     },
     expired: {
       title: 'Le délai de paiement est écoulé',
-      text: () => 'N’envoyez rien à l’ancienne adresse.',
+      text: ({ channel }) => (channel === '' ? 'Rien n’a été débité.' : 'N’envoyez rien à l’ancienne adresse.'),
       next: () => 'Obtenir un nouveau prix',
     },
     late: {

@@ -63,7 +63,8 @@ export const it: OrderTexts = {
     },
     expired: {
       title: 'Il tempo per pagare è scaduto',
-      text: () => 'Non invii nulla al vecchio indirizzo.',
+      text: ({ channel }) =>
+        channel === '' ? 'Non le è stato addebitato nulla.' : 'Non invii nulla al vecchio indirizzo.',
       next: () => 'Chiedi un nuovo prezzo',
     },
     late: {
