@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Browser } from 'playwright-core'
+import { sql } from '../../src/db/db.ts'
 import { type Person, registerManager } from '../harness/accounts.ts'
 import { startBrowser } from '../harness/browser.ts'
 import { enterOffice, logInOnPage } from '../harness/office.ts'
@@ -73,6 +74,25 @@ test('an order opens by what a receipt calls it; a name of several leads to the 
   await page.waitForURL('**/app/orders?search=88.80')
   await page.goto(`${service.baseUrl}/app/orders/${'z'.repeat(24)}`)
   await page.getByText('There is nothing at this address').waitFor()
+  await context.close()
+})
+
+test('on a small phone a long reference leaves the amount of its order in sight', async () => {
+  const { data } = await manager.client.get<{ collectors: { identifier: string }[] }>('collectors/list')
+  const alias = `Rechnung-${'2026-'.repeat(12)}`
+  const body = { amount: '1234.50', fromAsset: 'EUR', merchantIdentifier: data.collectors[0]?.identifier, alias }
+  assert.equal((await manager.client.post('confirm_conversion/request', body)).status, 200)
+  // the longest name of a state
+  await service.db.run(sql`update orders set status = 'REFUNDING' where alias = ${alias}`)
+  const options = { viewport: { width: 360, height: 740 } }
+  const { page, context } = await enterOffice(browser, service.baseUrl, { email: manager.email, options })
+  for (const path of ['/app', '/app/orders']) {
+    await page.goto(`${service.baseUrl}${path}?lang=es`)
+    const row = page.getByRole('row').filter({ hasText: alias })
+    await row.waitFor()
+    const { x = 0, width = 999 } = (await row.getByText('Reembolso en curso').first().boundingBox()) ?? {}
+    assert.ok(x + width <= 344, `${path}: the state ends at ${x + width}`)
+  }
   await context.close()
 })
 

@@ -16,7 +16,10 @@ const USUAL: [ColumnName, string][] = [
 
 type Props = { orders: readonly Order[]; label: string; columns?: readonly ColumnName[] | null }
 
-/** One row an order; narrow screens show what identifies it, wide ones the columns. */
+/**
+ * One row an order; narrow screens show what identifies it, wide ones the columns. A long reference is cut there, so
+ * that the amount is whole.
+ */
 export function OrderTable({ orders, label, columns = null }: Props) {
   const t = useTexts(texts)
   const cells = useCells()
@@ -38,7 +41,7 @@ export function OrderTable({ orders, label, columns = null }: Props) {
         <tbody>
           {orders.map((order) => (
             <tr key={order._id}>
-              <td className="max-w-44">
+              <td className={columns === null ? 'w-full max-w-0 sm:w-auto sm:max-w-44' : 'max-w-44'}>
                 <Name order={order} isPlain={columns !== null} />
               </td>
               {shown.map(([name, width]) => (
