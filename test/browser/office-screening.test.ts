@@ -45,7 +45,7 @@ test('a held sender is released, and another is returned, with evidence in sight
   // the name that stands on the order and that its payer reads aloud
   const { data } = await world.host.call<{ shortCode: string }>('GET', `status/${first.order.code}`)
   const ofOrder = { name: data.shortCode }
-  assert.equal(await rowOf(page, first.wallet).getByRole('link', ofOrder).count(), 1)
+  await rowOf(page, first.wallet).getByRole('link', ofOrder).waitFor()
   await rowOf(page, first.wallet).getByRole('button', { name: 'Show the screening' }).click()
   const dialog = page.getByRole('dialog')
   await dialog.getByRole('link', ofOrder).waitFor()
