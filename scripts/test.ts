@@ -20,6 +20,8 @@ import { makeScratch, startTestServer, type TestServer } from './test-server.ts'
  */
 type Step = Planned<TestResult[]>
 
+/** The database and the browsers take half as much again as is counted for the files, over a whole run. */
+const UNCOUNTED = 1.5
 /** The checkers use several threads. */
 const CHECK_SHARE = 1.5
 
@@ -65,7 +67,7 @@ function readRequest(args: readonly string[]): Request {
 
 function jobStep(job: Job, { options, named }: Request, alone: boolean): Step {
   return {
-    share: job.cpu / job.seconds,
+    share: (job.cpu * UNCOUNTED) / job.seconds,
     run: async () => {
       const { NODE_TEST_CONTEXT: _, ...inherited } = process.env
       await warm
