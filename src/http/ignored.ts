@@ -124,8 +124,10 @@ export function registerIgnored(app: FastifyInstance): void {
     request.sentBody = request.body
     if (isApi(request.routeOptions.config)) {
       const names = ignoredOf(request)
+      // all of it is known: nothing is to be cut
+      if (names.length === 0) return done()
       for (const name of names) count(request, name)
-      if (names.length > 0) void reply.header(IGNORED_HEADER, names.slice(0, MAX_NAMES).map(asField).join(', '))
+      void reply.header(IGNORED_HEADER, names.slice(0, MAX_NAMES).map(asField).join(', '))
       request.query = keepKnown(request.query, querystring)
     }
     if (schema !== undefined && !Buffer.isBuffer(request.body)) request.body = keepKnown(request.body, schema)

@@ -1,5 +1,5 @@
 import { BlockList } from 'node:net'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { HOUR } from '../../kernel/clock.ts'
 import { networkOf } from '../address.ts'
 
@@ -25,9 +25,7 @@ const isOwn = (address: string): boolean => OWN.check(address, address.includes(
  */
 export function registerProxyNotice(app: FastifyInstance, clock: () => number): void {
   let nextMs = 0
-  app.addHook('onRequest', (request, _reply, done) => {
-    done()
-    if (request.headers['x-forwarded-for'] === undefined || clock() < nextMs) return
+  const look = (request: FastifyRequest): void => {
     const peer = request.socket.remoteAddress ?? ''
     const address = networkOf(peer).includes('/') ? peer : networkOf(peer)
     // a trusted one is replaced by the visitor that it names
@@ -35,5 +33,9 @@ export function registerProxyNotice(app: FastifyInstance, clock: () => number): 
     nextMs = clock() + HOUR
     const fix = `Set TRUST_PROXY=${address}: without it the limits count all visitors as one, and payers are refused.`
     request.log.warn({ proxy: address }, `A proxy passes visitors on that TRUST_PROXY does not name. ${fix}`)
+  }
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (request.headers['x-forwarded-for'] !== undefined && clock() >= nextMs) look(request)
+    done()
   })
 }
