@@ -81,7 +81,7 @@ test('a proxy that TRUST_PROXY does not name is told of in the log, once, and wh
 })
 
 if (isInstalled)
-  test('behind nginx, as deploy/nginx.conf has it, streams arrive at once, proofs fit, and nobody writes their own address', async () => {
+  test('behind nginx, as deploy/nginx.conf has it, streams arrive at once, a proof fits, and a visitor cannot choose its address', async () => {
     const { url, stop } = await startNginx()
     try {
       const shop = await host.createMerchant()
@@ -109,7 +109,7 @@ if (isInstalled)
         const headers = { 'x-forwarded-for': address }
         asked.push((await callService(url, 'GET', `status/${code}`, { headers })).status)
       }
-      assert.deepEqual(asked, [200, 200, 429], 'one visitor, whatever he writes')
+      assert.deepEqual(asked, [200, 200, 429], 'one visitor, whatever it writes')
     } finally {
       await stop()
     }

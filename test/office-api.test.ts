@@ -81,7 +81,7 @@ test('the summary adds up what was paid by day and channel, and counts what wait
     [['crypto', 2]],
   )
   assert.equal(data.channels[0]?.paidAmount, today?.paidAmount)
-  // as the month's sales in the books: what came above a price is none
+  // like the month's sales in the books, without what came above a price
   assert.equal(today?.paidAmount, '183.492000')
   assert.deepEqual([data.needs.mispayments, data.needs.refunds], [1, 1])
   const till = await cashier.get<Summary>('summary?days=1')

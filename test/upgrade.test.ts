@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import pg from 'pg'
 import { buildIndices, readIndexMigration } from '../src/db/index-migrations.ts'
 import { listMigrations, migrate } from '../src/db/migrate.ts'
@@ -75,7 +75,8 @@ const TRANSFER = `insert into chain_transfers (id, chain_id, tx_hash, nth, log_i
   token, symbol, from_address, to_address, units, status, change)
   values ($1, 8453, $1, 0, 0, 1, 'b', now(), 't', 'USDC', 'f', 'a', 1, 'seen', 1)`
 
-test('indices of a table with rows are built while others write to it, by one of two nodes, also after a try that broke off', async (t) => {
+/** An empty database and three connections to it. */
+async function openThree(t: TestContext) {
   const database = await createEmptyDatabase()
   const [client, writer, other] = [1, 2, 3].map(() => new pg.Client({ connectionString: database.connectionString }))
   assert.ok(client && writer && other)
@@ -84,6 +85,22 @@ test('indices of a table with rows are built while others write to it, by one of
     for (const one of [client, writer, other]) await one.end()
     await database.drop()
   })
+  return { database, client, writer, other }
+}
+
+/** One of the migrating nodes waits for a lock of another connection. */
+const untilMigrationWaits = (client: pg.Client) =>
+  eventually(
+    async () => {
+      const { rows } = await client.query<{ count: number }>(`select count(*)::int as count from pg_stat_activity
+        where datname = current_database() and application_name = 'comptoir-migrate' and wait_event_type = 'Lock'`)
+      return rows[0]?.count
+    },
+    (count) => count === 1,
+  )
+
+test('indices of a table with rows are built while others write to it, by one of two nodes, also after a try that broke off', async (t) => {
+  const { database, client, writer, other } = await openThree(t)
   await applyBefore(client, '0461')
   await client.query(TRANSFER, ['first'])
   await client.query('create index chain_transfers__to_from on chain_transfers (to_address)')
@@ -93,12 +110,7 @@ test('indices of a table with rows are built while others write to it, by one of
   await writer.query(TRANSFER, ['second'])
   const migrating = Promise.all([migrate(database.connectionString), migrate(database.connectionString)])
   migrating.catch(() => {})
-  const waiting = `select count(*)::int as count from pg_stat_activity
-    where datname = current_database() and application_name = 'comptoir-migrate' and wait_event_type = 'Lock'`
-  await eventually(
-    async () => (await client.query<{ count: number }>(waiting)).rows[0]?.count,
-    (count) => count === 1,
-  )
+  await untilMigrationWaits(client)
   await other.query("set lock_timeout = '2s'")
   await other.query(TRANSFER, ['third'])
   await writer.query('commit')
@@ -116,14 +128,7 @@ test('indices of a table with rows are built while others write to it, by one of
 })
 
 test('a migration gives way to those who use its tables, and does not fail for them nor by the limits of its role', async (t) => {
-  const database = await createEmptyDatabase()
-  const [client, holder, other] = [1, 2, 3].map(() => new pg.Client({ connectionString: database.connectionString }))
-  assert.ok(client && holder && other)
-  for (const one of [client, holder, other]) await one.connect()
-  t.after(async () => {
-    for (const one of [client, holder, other]) await one.end()
-    await database.drop()
-  })
+  const { database, client, writer: holder, other } = await openThree(t)
   await applyBefore(client, '0474')
   const { rows } = await client.query('select current_database() as name')
   await client.query(`alter database ${rows[0]?.name} set statement_timeout = '500ms'`)
@@ -131,12 +136,7 @@ test('a migration gives way to those who use its tables, and does not fail for t
   await holder.query('select count(*) from companies')
   const migrating = migrate(database.connectionString)
   migrating.catch(() => {})
-  const waiting = `select count(*)::int as count from pg_stat_activity
-    where datname = current_database() and application_name = 'comptoir-migrate' and wait_event_type = 'Lock'`
-  await eventually(
-    async () => (await client.query<{ count: number }>(waiting)).rows[0]?.count,
-    (count) => count === 1,
-  )
+  await untilMigrationWaits(client)
   await other.query("set lock_timeout = '10s'")
   await other.query('select count(*) from companies')
   await holder.query('commit')

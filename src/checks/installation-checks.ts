@@ -20,7 +20,7 @@ import { listMigrations } from '../db/migrate.ts'
 import { openVault } from '../kernel/vault.ts'
 import { bad, type Check, type CheckResult, good, runChecks } from './check.ts'
 import { credentialChecks } from './credential-checks.ts'
-import { explainDatabaseFault, isTlsFix } from './database-words.ts'
+import { explainDatabaseFault, isConnectionFix } from './database-words.ts'
 import { screeningChecks } from './screening-checks.ts'
 import { signerChecks } from './signer-checks.ts'
 
@@ -46,7 +46,7 @@ export async function runDatabaseChecks(
   more: readonly Check[] = [],
 ): Promise<CheckResult[]> {
   const results = await runChecks([...databaseChecks(connectionString, claimed), ...more])
-  const isUnreached = (fix: string | null): boolean => fix === UNREACHED_FIX || isTlsFix(fix)
+  const isUnreached = (fix: string | null): boolean => fix === UNREACHED_FIX || isConnectionFix(fix)
   const unreached = results.find(({ name, ok, fix }) => name === 'database' && !ok && isUnreached(fix))
   return unreached ? [unreached] : results
 }

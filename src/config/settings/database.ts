@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { optionalUrl, type Setting, SettingFault } from '../setting.ts'
 
 const PROTOCOLS = ['postgres:', 'postgresql:']
-/** Of these the driver makes the strictest one, and says in its own words that it will not for ever. */
+/** The driver takes these for verify-full, and warns that a later version of it will not. */
 const STRICT = ['allow', 'prefer', 'require', 'verify-ca']
 const MODES = ['disable', 'no-verify', 'verify-full', ...STRICT]
 const FILES = ['sslrootcert', 'sslcert', 'sslkey']
