@@ -144,8 +144,8 @@ test('late money that waits for a decision, and that the provider takes back, st
   assert.match((await world.books.findHold(companyId)) ?? '', /word of binance/)
 })
 
-test('books that take long to verify, and were right a moment ago, hide no word of a provider that came since', async () => {
-  const sale = await sell()
+/** Over a database that needs more than a second to verify anything. */
+function openSlowBooks(options: { smallBooks?: number } = {}) {
   const { db } = world.host
   const tx: Db['tx'] = async (work) => {
     await new Promise((resolve) => setTimeout(resolve, 600))
@@ -153,14 +153,35 @@ test('books that take long to verify, and were right a moment ago, hide no word 
   }
   const slow = Object.assign(Object.create(db) as Db, { tx })
   const { log } = world.host.service.app
-  const books = openBooks({ db: slow, clock: () => world.clock.nowMs, log, alarm: async () => {}, tokens: [] })
+  return openBooks({ db: slow, clock: () => world.clock.nowMs, log, alarm: async () => {}, tokens: [], ...options })
+}
+
+test('books that take long to verify, and were right a moment ago, hide no word of a provider that came since', async () => {
+  const sale = await sell()
+  const books = openSlowBooks({ smallBooks: 0 })
   const { companyId } = sale.order
   assert.equal(await books.findHold(companyId), null)
   const word = { outcome: 'failed', providerReference: sale.reference, providerStatus: 'FAILED' } as const
-  const payment = await findPayment(db, companyId, sale.order.paymentId ?? '')
+  const payment = await findPayment(world.host.db, companyId, sale.order.paymentId ?? '')
   assert.ok(payment)
   await noteWord(books, sale.order, payment, word)
   assert.match((await books.findHold(companyId)) ?? '', /word of binance/)
+})
+
+test('small books are verified each time, also where the database is slow', async () => {
+  const sale = await sell()
+  const { companyId, id } = sale.order
+  const books = openSlowBooks()
+  assert.equal(await books.findHold(companyId), null)
+  const inflate = (units: number) =>
+    world.host.db.tx(async (tx) => {
+      await tx.run(sql`set local session_replication_role = replica`)
+      await tx.run(sql`update payments set received_units = received_units + ${units} where order_id = ${id}`)
+    })
+  await inflate(1)
+  assert.match((await books.findHold(companyId)) ?? '', /the books differ/)
+  await inflate(-1)
+  assert.equal(await books.findHold(companyId), null)
 })
 
 test('an answer that says nothing changes nothing, in either direction', async () => {

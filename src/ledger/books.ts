@@ -9,6 +9,7 @@ import type { RaiseAlarm } from '../mail/operator-alarm.ts'
 import {
   type DifferenceSource,
   findOpenDifference,
+  hasMorePayments,
   isExplained,
   type KnownDifference,
   keyOfDifference,
@@ -29,6 +30,8 @@ export type BooksDeps = {
   alarm: RaiseAlarm
   /** USDC on each chain that is set up. */
   tokens: readonly ChainToken[]
+  /** Books of at most so many payments are verified each time; default 2000. */
+  smallBooks?: number
 }
 
 /** The books against the facts, and what stops while they differ. */
@@ -56,7 +59,8 @@ export type Books = {
 const MAX_OF_A_CHECK = 20
 /** A payment may see a transfer a moment after the scanner stored it. */
 const SECOND_LOOK_MS = 3000
-/** Small books are verified every time; larger ones that were right take at most a twentieth of the time. */
+/** Small books are verified each time, however slow the database is; larger ones take a twentieth of the time. */
+const SMALL_BOOKS = 2000
 const QUICK_MS = 1000
 const SHARE = 20
 
@@ -76,7 +80,7 @@ const mailOf = (companyId: string, differences: readonly KnownDifference[]) => (
 })
 
 export function openBooks(deps: BooksDeps): Books {
-  const { db, clock, log } = deps
+  const { db, clock, log, smallBooks = SMALL_BOOKS } = deps
   const running = new Map<string, Running>()
 
   const note: Books['note'] = (companyId, source, found, subjects) =>
@@ -135,7 +139,8 @@ export function openBooks(deps: BooksDeps): Books {
     const look = async (): Promise<KnownDifference | undefined> => {
       const tookMs = await verify(companyId)
       const difference = await findOpenDifference(db, companyId)
-      entry.freshUntilMs = difference || tookMs < QUICK_MS ? 0 : clock() + tookMs * SHARE
+      const isKept = !difference && tookMs >= QUICK_MS && (await hasMorePayments(db, companyId, smallBooks))
+      entry.freshUntilMs = isKept ? clock() + tookMs * SHARE : 0
       return difference
     }
     const entry: Running = { freshUntilMs: Number.POSITIVE_INFINITY, verdict: Promise.resolve(undefined) }

@@ -113,3 +113,10 @@ export async function listBookedCompanies(q: Queryable): Promise<string[]> {
     select id from companies c where exists (select 1 from orders o where o.company_id = c.id) order by id`)
   return rows.map(({ id }) => id)
 }
+
+/** Whether a company has more payments than this. Reads no more rows than that. */
+export async function hasMorePayments(q: Queryable, companyId: string, count: number): Promise<boolean> {
+  const { found } = await q.one<{ found: bigint }>(sql`
+    select count(*) as found from (select 1 from payments where company_id = ${companyId} limit ${count + 1}) as first`)
+  return found > count
+}
