@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { Worker } from 'node:worker_threads'
 import { SECOND } from '../../kernel/clock.ts'
+import { collectWhatPasses } from '../../kernel/process/garbage.ts'
 import type { ExportPlan } from './export-file.ts'
 
 /** V8 lets garbage grow while memory is free; a thread can have a limit. It needs about 15 MB. */
@@ -27,6 +28,7 @@ export type ExportThreads = {
 /** Threads for exports, started on demand. */
 export function openExportThreads(): ExportThreads {
   const idle = new Map<Worker, NodeJS.Timeout>()
+  const passes = collectWhatPasses()
 
   const start = (): Worker => {
     const worker = new Worker(new URL('./export-worker.ts', import.meta.url), { resourceLimits: LIMITS, execArgv: [] })
@@ -54,7 +56,10 @@ export function openExportThreads(): ExportThreads {
       let ended = false
       const onNews = (news: ExportNews): void => {
         ended = news === null
-        if (news) note(news.byteLength)
+        if (news) {
+          note(news.byteLength)
+          passes(news.byteLength)
+        }
         body.push(news)
       }
       const onError = (error: Error): void => void body.destroy(error)

@@ -16,9 +16,11 @@ function serve(port: NonNullable<typeof parentPort>): void {
       })
     }
     asked -= 1
-    // handed over instead of copied, where nothing else lies in the same memory
-    const isAlone = news?.buffer instanceof ArrayBuffer && news.buffer.byteLength === news.byteLength
-    port.postMessage(news, isAlone ? [news.buffer as ArrayBuffer] : [])
+    if (news === null) return port.postMessage(null)
+    // handed over with its memory; what shares it with other pieces would take all of it along, and is copied
+    const isAlone = news.buffer instanceof ArrayBuffer && news.buffer.byteLength === news.byteLength
+    const piece = isAlone ? news : new Uint8Array(news)
+    port.postMessage(piece, [piece.buffer as ArrayBuffer])
   }
   const write = async ({ connectionString, prepared, plan }: ExportJob): Promise<void> => {
     if (db?.connectionString !== connectionString) {

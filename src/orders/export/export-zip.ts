@@ -1,4 +1,3 @@
-import { pipeline } from 'node:stream/promises'
 import { crc32, createDeflateRaw } from 'node:zlib'
 
 /** A file inside the archive: small text, or bytes that are made while they are sent. */
@@ -71,19 +70,29 @@ function endRecord(count: number, size: number, offset: number): Buffer {
   return end
 }
 
-/** Deflates as fast as possible, and counts what goes in and out. */
+/** Frees a piece's memory now: V8 collects pieces that have waited for others late, and a sheet has thousands. */
+function free({ buffer, byteLength }: Buffer): void {
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0)
+}
+
+/** Deflates as fast as possible, and counts what goes in and out. Each piece is gone once it is packed. */
 async function* deflate(pieces: AsyncIterable<Buffer>, entry: Written): AsyncGenerator<Buffer> {
-  async function* count(): AsyncGenerator<Buffer> {
+  const packer = createDeflateRaw({ level: 1, chunkSize: 1 << 16 })
+  const pack = (bytes: Buffer) =>
+    new Promise<void>((resolve, reject) => {
+      packer.write(bytes, (error) => (error ? reject(error) : resolve()))
+    })
+  const feed = async (): Promise<void> => {
     for await (const bytes of pieces) {
       entry.crc = crc32(bytes, entry.crc)
       entry.size += bytes.length
       if (entry.size > MAX_BYTES) throw new Error('a file in a zip archive cannot be larger than 4 GiB')
-      yield bytes
+      await pack(bytes)
+      free(bytes)
     }
+    packer.end()
   }
-  const packer = createDeflateRaw({ level: 1, chunkSize: 1 << 16 })
-  const feeding = pipeline(count(), packer)
-  feeding.catch(() => {}) // the loop below meets the same failure
+  const feeding = feed().catch((error: Error) => void packer.destroy(error))
   for await (const bytes of packer as AsyncIterable<Buffer>) {
     entry.packed += bytes.length
     yield bytes
