@@ -291,6 +291,47 @@ describe('reorganisations', () => {
     assert.deepEqual([gone.status, gone.finalAt], ['orphaned', null])
   })
 
+  it('deeper than what a node called safe, take that word back as well', async () => {
+    let safe = await chain.blockNumber()
+    const tagged: Rpc = {
+      ...rpc,
+      batch: (calls) =>
+        rpc.batch(
+          calls.map(({ method, params }) => ({
+            method,
+            params: params.map((param) => (param === 'safe' ? `0x${safe.toString(16)}` : param)),
+          })),
+        ),
+    }
+    const rule = { kind: 'tag', tag: 'safe', extraBlocks: 0 } as const
+    const bySafe: Network = { ...network, small: rule, large: rule }
+    const isSafe = async (transfer: Transfer): Promise<boolean> => {
+      const head = await findHead(db, chain.chainId)
+      assert.ok(head)
+      return isFinal(bySafe, { units: transfer.units, transfer, head })
+    }
+    await scanner.stop()
+    scanner = openScanner(tagged, bySafe)
+    const [address, other] = [await assign(), await assign()]
+    await chain.mine(4)
+    await chain.pay({ to: address, units: 1n })
+    safe = await chain.blockNumber()
+    await chain.mine(2)
+    assert.equal(await isSafe(one(await see(address))), true)
+    safe -= 4n
+    await chain.reorg(6)
+    await scanner.tick()
+    // as many blocks as before, with another payment where the first one was: no node called these safe
+    await chain.rollback(3)
+    await chain.pay({ to: other, units: 1n })
+    await chain.mine(5)
+    assert.equal(one(await see(address)).status, 'orphaned')
+    assert.equal(await isSafe(one(await see(other))), false)
+    safe = await chain.blockNumber()
+    await chain.mine()
+    assert.equal(await isSafe(one(await see(other))), true)
+  })
+
   it('change nothing while a node is merely behind', async () => {
     const address = await assign()
     await chain.pay({ to: address, units: 1n })

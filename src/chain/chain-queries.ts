@@ -44,11 +44,17 @@ export const updateChainReleased = (q: Queryable, chainId: number, owner: string
     update chain_heads set lease_owner = null, lease_until = null
     where chain_id = ${chainId} and lease_owner = ${owner}`)
 
-/** The newest block read. Going back to an older one does not count as progress. */
+/**
+ * The newest block read. Going back to an older one does not count as progress, and no block above it is safe or
+ * finalized any more, whatever a node said of those that were there.
+ */
 export const updateHead = (tx: Tx, chainId: number, head: BlockId & { at: Date }): Promise<number> =>
   tx.run(sql`
     update chain_heads set number = ${head.number}, hash = ${head.hash}, block_at = ${head.at},
-      advanced_at = case when number is null or number < ${head.number} then now() else advanced_at end
+      advanced_at = case when number is null or number < ${head.number} then now() else advanced_at end,
+      safe_number = case when safe_number > ${head.number} then ${head.number}::bigint else safe_number end,
+      finalized_number = case when finalized_number > ${head.number} then ${head.number}::bigint
+        else finalized_number end
     where chain_id = ${chainId}`)
 
 /** Sets the chain that is read from now on. */
