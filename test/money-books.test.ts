@@ -1,13 +1,18 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { pino } from 'pino'
+import { auditBalances } from '../src/assembly/money-checks.ts'
 import { auditDeposits, auditWallets } from '../src/chain/deposits/balance-audit.ts'
+import { openEndpoints } from '../src/chain/endpoints/endpoints.ts'
 import { createRpc } from '../src/chain/endpoints/rpc.ts'
 import { networkFor } from '../src/chain/networks.ts'
 import { type Sql, sql } from '../src/db/db.ts'
+import { openBooks } from '../src/ledger/books.ts'
 import { describeDifference, verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { waitForMail } from './harness/accounts.ts'
 import { type MoneyDesk, openMoneyDesk } from './harness/money.ts'
 import { createPaid, newAddress, payoutEnv, refundReaches, revert } from './harness/refunds.ts'
+import { startRpcProxy } from './harness/rpc-proxy.ts'
 import { eventually } from './harness/service.ts'
 import { openShop, type Payable, type Shop } from './harness/shop.ts'
 
@@ -160,11 +165,13 @@ test('transfers that the scanner wrote down are compared, too, and a SuperAdminâ
   await byHand(sql`update chain_transfers set units = units + 5 where to_address = ${second.toAddress.toLowerCase()}`)
 })
 
+const unanswered = async (): Promise<boolean> => false
+
 test('balances of deposit addresses and payout wallets are compared with the chain itself', async () => {
   const { chain, host } = shop
   const network = networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress })
   const rpc = createRpc({ url: chain.rpcUrl })
-  const scene = { db: host.db, rpc, network }
+  const scene = { db: host.db, network, endpoints: openEndpoints(network, [rpc]) }
   const order = await createPaid(shop)
   const address = order.toAddress.toLowerCase()
   const audit = async () => (await auditDeposits(scene)).filter(({ subject }) => subject === `address ${address}`)
@@ -182,18 +189,76 @@ test('balances of deposit addresses and payout wallets are compared with the cha
   await chain.pay({ from: order.toAddress, to: newAddress(), units: 20_000_000n })
   await eventually(audit, (found) => found.length === 0)
   const { wallet } = await host.db.one<{ wallet: string }>(sql`select min(from_address) as wallet from chain_payouts`)
-  assert.deepEqual(await auditWallets(scene), [])
+  assert.deepEqual(await auditWallets(scene, unanswered), [])
   await revert(shop, order.code, { amount: '1', address: newAddress() })
   await refundReaches(shop, order.orderId, 'settled')
-  assert.deepEqual(await auditWallets(scene), [])
+  assert.deepEqual(await auditWallets(scene, unanswered), [])
   await chain.call('anvil_impersonateAccount', wallet)
   await chain.call('anvil_setBalance', wallet, '0x8ac7230489e80000')
   const theft = await chain.pay({ from: wallet, to: newAddress(), units: 7_000_000n })
   const found = await eventually(
-    () => auditWallets(scene),
+    () => auditWallets(scene, unanswered),
     ({ length }) => length > 0,
   )
   assert.deepEqual([found[0]?.companyId, found[0]?.expected], ['', '7000000'])
   assert.ok(found[0]?.what.includes(theft))
   await rpc.close()
+})
+
+/** Makes the owner of an address send some of its money away. */
+async function takeFrom(address: string, units: bigint): Promise<string> {
+  await shop.chain.call('anvil_impersonateAccount', address)
+  await shop.chain.call('anvil_setBalance', address, '0x8ac7230489e80000')
+  return shop.chain.pay({ from: address, to: newAddress(), units })
+}
+
+test('a node that takes short ranges, a chain that is down and an explained transfer hide no later theft', async () => {
+  const { chain, host } = shop
+  const { db } = host
+  const proxy = await startRpcProxy(chain.rpcUrl)
+  proxy.faults.maxSpan = 8n
+  const network = networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress })
+  const other = networkFor({ chainId: 8453 })
+  const [rpc, nowhere] = [createRpc({ url: proxy.url }), createRpc({ url: 'http://127.0.0.1:1' })]
+  await db.run(sql`insert into chain_heads (chain_id, number, hash) values (8453, 1, '0x1')`)
+  const log = pino({ level: 'silent' })
+  const books = openBooks({ db, clock: Date.now, log, alarm: async () => {}, tokens: [] })
+  const chains = [
+    { network: other, endpoints: openEndpoints(other, [nowhere]) },
+    { network, endpoints: openEndpoints(network, [rpc]) },
+  ]
+  // what an owner took from a deposit long ago is not missing
+  const order = await createPaid(shop)
+  await takeFrom(order.toAddress, 5_000_000n)
+  await chain.mine(40)
+  const stolen = async (): Promise<string[]> => {
+    const newest = await chain.blockNumber()
+    const readUpTo = () => db.one<{ number: bigint }>(sql`select number from chain_heads where chain_id = 31337`)
+    await eventually(readUpTo, ({ number }) => number >= newest)
+    await auditBalances({ db, log, chains, books })
+    const open = await differences()
+    assert.ok(open.every(({ subject }) => subject !== `address ${order.toAddress.toLowerCase()}`))
+    return open.filter(({ subject }) => subject.startsWith('wallet ')).map(({ _id }) => _id)
+  }
+  const { wallet } = await db.one<{ wallet: string }>(sql`select min(from_address) as wallet from chain_payouts`)
+  // the transfer that the test before this one left
+  const [first = '', ...more] = await eventually(stolen, ({ length }) => length > 0)
+  assert.deepEqual(more, [])
+  const explain = (id: string) =>
+    desk.admin.post(`ledger/differences/${id}/explain`, { reason: 'moved by us, ticket 18' })
+  assert.equal((await explain(first)).status, 200)
+  assert.deepEqual(await stolen(), [])
+  await chain.mine(40)
+  await takeFrom(wallet, 3_000_000n)
+  const [second = ''] = await eventually(stolen, ({ length }) => length > 0)
+  assert.equal((await explain(second)).status, 200)
+  // a person sends a refund from this wallet and names the transaction
+  const txHash = await takeFrom(wallet, 1_000_000n)
+  const { id } = await db.one<{ id: string }>(sql`
+    select id from refunds where units = 1000000 and status = 'settled' limit 1`)
+  await db.run(sql`update refunds set by_hand = true, tx_hash = ${txHash} where id = ${id}`)
+  await db.run(sql`insert into claimed_transactions (network, tx_hash, cause_id) values (31337, ${txHash}, ${id})`)
+  assert.deepEqual(await stolen(), [])
+  await db.run(sql`delete from chain_heads where chain_id = 8453`)
+  await Promise.all([rpc.close(), nowhere.close(), proxy.stop()])
 })

@@ -1,27 +1,53 @@
-import { auditDeposits, auditWallets, type BalanceFault } from '../chain/deposits/balance-audit.ts'
-import { type WalletWatchDeps, watchWallets } from '../chain/payout/wallet-watch.ts'
+import type { FastifyBaseLogger } from 'fastify'
+import { auditDeposits, auditWallets, type BalanceFault, type IsAnsweredFor } from '../chain/deposits/balance-audit.ts'
+import type { Endpoints } from '../chain/endpoints/endpoints.ts'
+import { RpcError } from '../chain/endpoints/rpc.ts'
+import type { Network } from '../chain/networks.ts'
+import { type WalletWatchDeps, type WatchedChain, watchWallets } from '../chain/payout/wallet-watch.ts'
+import type { Db } from '../db/db.ts'
 import { findUnreconciled } from '../db/restored-queries.ts'
 import { HOUR, MINUTE } from '../kernel/clock.ts'
 import { startTicker, type Ticker } from '../kernel/ticker.ts'
+import type { Books } from '../ledger/books.ts'
+import { isTransactionFollowed } from '../ledger/claim-queries.ts'
 import type { SettlementDeps } from '../ledger/settlements/settlement-service.ts'
 import type { PaymentDeps } from '../payments/payment-service.ts'
 import { reconcilePayments } from '../payments/reconcile.ts'
 
-type CheckDeps = WalletWatchDeps & {
+type BalanceDeps = {
+  db: Db
+  log: FastifyBaseLogger
+  chains: readonly { network: Network; endpoints: Endpoints }[]
+  books: Books
+}
+
+type CheckDeps = Omit<WalletWatchDeps, 'chains'> & {
+  chains: readonly (WatchedChain & { endpoints: Endpoints })[]
   payments: PaymentDeps
   settlements: SettlementDeps
 }
 
-/** What deposit addresses and payout wallets hold, on every chain; a chain that does not answer changes nothing. */
-async function auditBalances({ db, chains, settlements }: CheckDeps): Promise<undefined> {
+/** What deposit addresses and payout wallets hold, on every chain. One that does not answer hides no other. */
+export async function auditBalances({ db, log, chains, books }: BalanceDeps): Promise<undefined> {
   // what left the wallets after the backup is unknown until `comptoir reconcile` has looked
   if (await findUnreconciled(db)) return
+  const isAnsweredFor: IsAnsweredFor = async (fault, { chainId, txHash }) =>
+    (await books.isBalanceExplained(fault)) ||
+    (await isTransactionFollowed(db, { network: chainId, txHash, units: fault.expected }))
   const faults: BalanceFault[] = []
-  for (const { rpc, network } of chains) {
-    const chain = { db, rpc, network }
-    faults.push(...(await auditDeposits(chain)), ...(await auditWallets(chain)))
+  const audited: number[] = []
+  for (const { network, endpoints } of chains) {
+    const { chainId } = network
+    const chain = { db, network, endpoints }
+    try {
+      faults.push(...(await auditDeposits(chain)), ...(await auditWallets(chain, isAnsweredFor)))
+      audited.push(chainId)
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error
+      log.error({ err: error, chainId }, 'the balances on this chain could not be compared')
+    }
   }
-  await settlements.books.noteBalances(faults)
+  await books.noteBalances(faults, audited)
 }
 
 /** Every hour: the books of every company, what addresses and wallets hold, what providers say of paid payments. */
@@ -30,7 +56,7 @@ export function startMoneyChecks(deps: CheckDeps): Ticker[] {
   const { books } = settlements
   return [
     startTicker('ledger.verify', HOUR, log, async () => void (await books.verifyAll())),
-    startTicker('ledger.balances', HOUR, log, () => auditBalances(deps)),
+    startTicker('ledger.balances', HOUR, log, () => auditBalances({ ...deps, books })),
     startTicker('wallets.watch', MINUTE, log, () => watchWallets(deps)),
     startTicker('payments.reconcile', HOUR, log, () => reconcilePayments(payments, books, log)),
   ]

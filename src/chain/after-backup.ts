@@ -1,7 +1,7 @@
 import type { Db } from '../db/db.ts'
 import { deriveAddress, parseXpub } from '../kernel/xpub.ts'
 import { listOwnTransactions } from './deposits/balance-audit-queries.ts'
-import { type ChainReader, provenEndpoints, readLogRange } from './rescan.ts'
+import { type ChainReader, inParts, provenEndpoints, readLogRange } from './rescan.ts'
 import { type RpcLog, TRANSFER_TOPIC, tokensOf, toTopic } from './transfer-logs.ts'
 
 /** Money that moved after a backup was made, and that the restored database cannot explain. */
@@ -65,13 +65,9 @@ export async function findUnknownPayouts(
   const [endpoint] = await provenEndpoints(reader)
   if (!endpoint) return []
   const question = { address: usdcAddress, topics: [TRANSFER_TOPIC, toTopic(wallet)] }
-  const logs: RpcLog[] = []
-  const { blockSpan } = endpoint.limits
-  for (let from = range.from; from <= range.to; from += blockSpan) {
-    const to = from + blockSpan - 1n < range.to ? from + blockSpan - 1n : range.to
-    const place = { fromBlock: `0x${from.toString(16)}`, toBlock: `0x${to.toString(16)}` }
-    logs.push(...(await endpoint.rpc.call<RpcLog[]>('eth_getLogs', { ...question, ...place })))
-  }
+  const logs = await inParts(endpoint, range, (part) =>
+    endpoint.rpc.call<RpcLog[]>('eth_getLogs', { ...question, ...part }),
+  )
   const own = await listOwn(reader.db, chainId, logs)
   return logs
     .filter(({ transactionHash }) => !own.has(transactionHash))

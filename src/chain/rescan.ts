@@ -4,7 +4,7 @@ import { askLogs, confirmTransfers } from './checked-logs.ts'
 import { listBlocksAt, lockHead } from './deposits/deposit-audit-queries.ts'
 import type { Endpoint } from './endpoints/endpoint.ts'
 import type { Endpoints } from './endpoints/endpoints.ts'
-import { RpcError } from './endpoints/rpc.ts'
+import { type Hex, RpcError } from './endpoints/rpc.ts'
 import type { Network } from './networks.ts'
 import { Outvoted, type Panel } from './opinions.ts'
 import {
@@ -24,7 +24,10 @@ import { type FoundTransfer, upsertTransfers } from './transfer-queries.ts'
 export type ChainReader = { db: Db; network: Network; endpoints: Endpoints; log: FastifyBaseLogger }
 
 /** Available endpoints, each proven to serve this chain. @throws RpcError if none is */
-export async function provenEndpoints({ endpoints, network }: ChainReader): Promise<Endpoint[]> {
+export async function provenEndpoints({
+  endpoints,
+  network,
+}: Pick<ChainReader, 'endpoints' | 'network'>): Promise<Endpoint[]> {
   const proven: Endpoint[] = []
   let last: unknown = new RpcError('unknown', `no endpoint of chain ${network.chainId} is available`)
   for (const endpoint of endpoints.usable().length > 0 ? endpoints.usable() : endpoints.all) {
@@ -40,28 +43,38 @@ export async function provenEndpoints({ endpoints, network }: ChainReader): Prom
   return proven
 }
 
-/** All logs of a filter in a range, split into sizes the node accepts. @throws RpcError */
-export async function readLogRange(
+/** Asks about a range of blocks, both included, in parts of a size that the node accepts. @throws RpcError */
+export async function inParts<Item>(
   endpoint: Endpoint,
-  filter: LogFilter,
   { from, to }: { from: bigint; to: bigint },
-): Promise<RpcLog[]> {
-  const logs: RpcLog[] = []
+  ask: (part: { fromBlock: Hex; toBlock: Hex }) => Promise<readonly Item[]>,
+): Promise<Item[]> {
+  const items: Item[] = []
   let start = from
   while (start <= to) {
     const { blockSpan } = endpoint.limits
     const end = start + blockSpan - 1n < to ? start + blockSpan - 1n : to
     try {
-      const [part = []] = await askLogs(endpoint, filter, [{ fromBlock: toHex(start), toBlock: toHex(end) }])
-      logs.push(...part)
+      items.push(...(await ask({ fromBlock: toHex(start), toBlock: toHex(end) })))
       start = end + 1n
     } catch (error) {
       if (!(error instanceof RpcError) || error.kind === 'unknown' || blockSpan === 1n) throw error
       endpoint.learn({ blockSpan: blockSpan / 2n })
     }
   }
-  return logs
+  return items
 }
+
+/** All logs of a filter in a range, split into sizes the node accepts. @throws RpcError */
+export const readLogRange = (
+  endpoint: Endpoint,
+  filter: LogFilter,
+  range: { from: bigint; to: bigint },
+): Promise<RpcLog[]> =>
+  inParts(endpoint, range, async (part) => {
+    const [logs = []] = await askLogs(endpoint, filter, [part])
+    return logs
+  })
 
 /** The blocks that contain the logs, if they belong to the chain. */
 export async function fetchCanonical(endpoint: Endpoint, logs: readonly RpcLog[]): Promise<Map<string, Block>> {

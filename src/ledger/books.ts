@@ -34,6 +34,9 @@ export type BooksDeps = {
   smallBooks?: number
 }
 
+/** What a comparison was limited to. */
+type Looked = { subjects?: readonly string[]; chains?: readonly number[] }
+
 /** The books against the facts, and what stops while they differ. */
 export type Books = {
   /** Verifies a company's books before its money leaves. @throws BOOKS_DIFFER with the reason */
@@ -44,16 +47,13 @@ export type Books = {
   verifyAll(): Promise<void>
   /**
    * Keeps what was found about one company from one source: new differences raise an alarm, others are gone.
-   * @param subjects what was looked at, where it was not everything
+   * @param looked at what, where it was not everything
    */
-  note(
-    companyId: string,
-    source: DifferenceSource,
-    found: readonly Difference[],
-    subjects?: readonly string[],
-  ): Promise<void>
-  /** Keeps the faults of all balances. A balance that is not listed has none. */
-  noteBalances(faults: readonly Difference[]): Promise<void>
+  note(companyId: string, source: DifferenceSource, found: readonly Difference[], looked?: Looked): Promise<void>
+  /** Keeps the faults of all balances on these chains. A balance that is not listed has none. */
+  noteBalances(faults: readonly Difference[], chains: readonly number[]): Promise<void>
+  /** Whether a person has explained a fault of a balance, to the unit. */
+  isBalanceExplained(fault: Difference): Promise<boolean>
 }
 
 const MAX_OF_A_CHECK = 20
@@ -83,7 +83,7 @@ export function openBooks(deps: BooksDeps): Books {
   const { db, clock, log, smallBooks = SMALL_BOOKS } = deps
   const running = new Map<string, Running>()
 
-  const note: Books['note'] = (companyId, source, found, subjects) =>
+  const note: Books['note'] = (companyId, source, found, { subjects, chains } = {}) =>
     db.tx(async (tx) => {
       const at = new Date(clock())
       const open: Difference[] = []
@@ -100,6 +100,7 @@ export function openBooks(deps: BooksDeps): Books {
         source,
         but: open.map(keyOfDifference),
         subjects: subjects ?? null,
+        chains: chains ?? null,
         at,
       })
       if (fresh.length === 0) return
@@ -170,14 +171,13 @@ export function openBooks(deps: BooksDeps): Books {
       const message = `Refunds and settlements of this company wait, because ${reason} The operator has been alerted.`
       throw new AppError('BOOKS_DIFFER', { message })
     },
-    async noteBalances(faults) {
-      for (const companyId of [OPERATOR, ...(await listBookedCompanies(db))])
-        await note(
-          companyId,
-          'balances',
-          faults.filter((fault) => fault.companyId === companyId),
-        )
+    async noteBalances(faults, chains) {
+      for (const companyId of [OPERATOR, ...(await listBookedCompanies(db))]) {
+        const own = faults.filter((fault) => fault.companyId === companyId)
+        await note(companyId, 'balances', own, { chains })
+      }
     },
+    isBalanceExplained: (fault) => isExplained(db, 'balances', fault),
     async verifyAll() {
       for (const companyId of await listBookedCompanies(db)) await verify(companyId)
     },

@@ -1,4 +1,4 @@
-import { sql, type Tx } from '../db/db.ts'
+import { type Queryable, sql, type Tx } from '../db/db.ts'
 
 export type TransactionClaim = {
   companyId: string
@@ -47,4 +47,19 @@ export async function isTransactionNamed(
   const { named } = await tx.one<{ named: boolean }>(sql`
     select exists (select 1 from claimed_transactions where network = ${network} and cause_id = ${causeId}) as named`)
   return named
+}
+
+/** Whether a person has named this transaction as the refund or the settlement of so much, and it was checked. */
+export async function isTransactionFollowed(
+  q: Queryable,
+  { network, txHash, units }: { network: number; txHash: string; units: string },
+): Promise<boolean> {
+  const { followed } = await q.one<{ followed: boolean }>(sql`
+    select exists (select 1 from claimed_transactions c join refunds r on r.id = c.cause_id and r.tx_hash = c.tx_hash
+        where c.network = ${network} and c.tx_hash = ${txHash} and r.by_hand
+          and r.units = ${units}::numeric)
+      or exists (select 1 from claimed_transactions c join settlements s on s.id = c.cause_id and s.tx_hash = c.tx_hash
+        where c.network = ${network} and c.tx_hash = ${txHash} and s.by_hand
+          and s.units = ${units}::numeric) as followed`)
+  return followed
 }

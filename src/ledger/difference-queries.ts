@@ -26,8 +26,8 @@ const COLUMNS = sql`company_id, id, source, subject, what, booked, expected, sta
   updated_at`
 
 /** Explained already, to the unit. */
-export async function isExplained(tx: Tx, source: DifferenceSource, one: Difference): Promise<boolean> {
-  const row = await tx.maybe(sql`
+export async function isExplained(q: Queryable, source: DifferenceSource, one: Difference): Promise<boolean> {
+  const row = await q.maybe(sql`
     select 1 from ledger_differences
     where company_id = ${one.companyId} and source = ${source} and subject = ${one.subject} and what = ${one.what}
       and booked = ${one.booked} and expected = ${one.expected} and status = 'explained'`)
@@ -57,6 +57,8 @@ export const updateDifferencesGone = (
     but: readonly string[]
     /** Only these were checked; null: everything. */
     subjects: readonly string[] | null
+    /** Only what is on these chains was checked; null: everything. */
+    chains: readonly number[] | null
     at: Date
   },
 ): Promise<number> =>
@@ -64,6 +66,8 @@ export const updateDifferencesGone = (
     update ledger_differences set status = 'gone', updated_at = ${scope.at}
     where company_id = ${scope.companyId} and source = ${scope.source} and status = 'open'
       and (${scope.subjects === null} or subject = any(${[...(scope.subjects ?? [])]}::text[]))
+      and (${scope.chains === null}
+        or substring(what from ' on chain ([0-9]+)$') = any(${(scope.chains ?? []).map(String)}::text[]))
       and not (subject || chr(10) || what) = any(${[...scope.but]}::text[])`)
 
 export const keyOfDifference = ({ subject, what }: Pick<Difference, 'subject' | 'what'>): string =>

@@ -21,7 +21,7 @@ export function noteWord(books: Books, order: Order, payment: Payment, report: P
   const subject = `order ${order.code}`
   const expected = `${report.outcome}: ${report.providerStatus}`
   const difference = { companyId, subject, what: `word of ${channel}`, booked: 'paid', expected }
-  return books.note(companyId, 'providers', takesBack(report) ? [difference] : [], [subject])
+  return books.note(companyId, 'providers', takesBack(report) ? [difference] : [], { subjects: [subject] })
 }
 
 async function reconcile(deps: PaymentDeps, books: Books, payment: Payment): Promise<void> {

@@ -127,7 +127,9 @@ type Unbooked = { subject: string; booked: string; expected: string }
 
 /** A person has to look, before more of the company's money leaves. */
 const noteUnbooked = ({ books }: RefundDeps, { companyId, channel }: Payment, unbooked: Unbooked): Promise<void> =>
-  books.note(companyId, 'providers', [{ companyId, what: `word of ${channel}`, ...unbooked }], [unbooked.subject])
+  books.note(companyId, 'providers', [{ companyId, what: `word of ${channel}`, ...unbooked }], {
+    subjects: [unbooked.subject],
+  })
 
 const unbookedOf = (
   { code }: Order,

@@ -15,12 +15,9 @@ async function noteContradiction(
   const subject = `refund ${id}`
   const booked = `settled as ${providerReference}`
   const expected = `${news.reference}, ${news.providerStatus}: ${formatMoney(news.fiat)} ${news.fiat.asset}`
-  await books.note(
-    companyId,
-    'providers',
-    [{ companyId, subject, what: `word of ${channel}`, booked, expected }],
-    [subject],
-  )
+  await books.note(companyId, 'providers', [{ companyId, subject, what: `word of ${channel}`, booked, expected }], {
+    subjects: [subject],
+  })
 }
 
 /**

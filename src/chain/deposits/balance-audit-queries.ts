@@ -1,7 +1,15 @@
 import { type Queryable, sql } from '../../db/db.ts'
 
 /** What the scanner saw arrive at one watched address, up to a block. */
-export type Recorded = { companyId: string; address: string; units: bigint; firstBlock: bigint | null }
+export type Recorded = {
+  companyId: string
+  address: string
+  units: bigint
+  firstBlock: bigint | null
+  /** What is known to have left it, up to the block `outflowTo`. */
+  outflowUnits: bigint
+  outflowTo: bigint
+}
 
 /** Watched addresses in order, with the units of one token. @param only these addresses, or null: all after `after` */
 export async function listRecorded(
@@ -15,15 +23,18 @@ export async function listRecorded(
     limit: number
   },
 ): Promise<Recorded[]> {
-  const rows = await q.many<Omit<Recorded, 'units'> & { units: string }>(sql`
-    select d.company_id, d.address, coalesce(sum(t.units), 0) as units, min(t.block_number) as first_block
+  type Row = Omit<Recorded, 'units' | 'outflowUnits'> & { units: string; outflowUnits: string }
+  const rows = await q.many<Row>(sql`
+    select d.company_id, d.address, coalesce(sum(t.units), 0) as units, min(t.block_number) as first_block,
+      coalesce(f.outflow_units, 0)::text as outflow_units, coalesce(f.outflow_to, 0) as outflow_to
     from deposit_addresses d
+    left join deposit_differences f on f.chain_id = ${scope.chainId} and f.address = d.address
     left join chain_transfers t on t.to_address = d.address and t.chain_id = ${scope.chainId} and t.token = ${scope.token}
       and t.status = 'seen' and t.block_number <= ${scope.block}
     where d.watched_until > now() and d.key_id is not null and d.address > ${scope.after}
       and (${scope.only === null} or d.address = any(${[...(scope.only ?? [])]}::text[]))
-    group by d.company_id, d.address order by d.address limit ${scope.limit}`)
-  return rows.map((row) => ({ ...row, units: BigInt(row.units) }))
+    group by d.company_id, d.address, f.outflow_units, f.outflow_to order by d.address limit ${scope.limit}`)
+  return rows.map((row) => ({ ...row, units: BigInt(row.units), outflowUnits: BigInt(row.outflowUnits) }))
 }
 
 /** Wallets that have paid refunds or settlements on a chain. */

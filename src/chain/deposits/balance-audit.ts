@@ -1,7 +1,9 @@
 import type { Db } from '../../db/db.ts'
 import { findHead } from '../chain-queries.ts'
-import type { Hex, Rpc } from '../endpoints/rpc.ts'
+import type { Endpoints } from '../endpoints/endpoints.ts'
+import { type Hex, RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
+import { inParts, provenEndpoints } from '../rescan.ts'
 import {
   findAudited,
   listOwnTransactions,
@@ -11,7 +13,7 @@ import {
   upsertAudited,
 } from './balance-audit-queries.ts'
 
-type Chain = { db: Db; rpc: Rpc; network: Network }
+type Chain = { db: Db; network: Network; endpoints: Endpoints }
 
 /** An address whose balance is not what it should be; a wallet's company is ''. */
 export type BalanceFault = { companyId: string; subject: string; what: string; booked: string; expected: string }
@@ -28,34 +30,36 @@ const balanceCall = ({ network }: Chain, address: string, block: bigint) => ({
   params: [{ to: network.usdcAddress, data: `0x70a08231${word(address)}` }, toHex(block)],
 })
 
-type Outgoing = { transactionHash: string; data: Hex }
+type Outgoing = { transactionHash: string; blockNumber: Hex; data: Hex }
 
-/** Transfers of USDC from an address, both blocks included. */
-const listOutgoing = ({ rpc, network }: Chain, address: string, from: bigint, to: bigint): Promise<Outgoing[]> =>
-  rpc.call<Outgoing[]>('eth_getLogs', {
-    address: network.usdcAddress,
-    topics: [TRANSFER, `0x${word(address)}`],
-    fromBlock: toHex(from),
-    toBlock: toHex(to),
-  })
+/** Transfers of USDC from an address, both blocks included. @throws RpcError */
+async function listOutgoing(chain: Chain, address: string, range: { from: bigint; to: bigint }): Promise<Outgoing[]> {
+  const [endpoint] = await provenEndpoints(chain)
+  if (!endpoint) throw new RpcError('unknown', `no endpoint of chain ${chain.network.chainId} is available`)
+  const question = { address: chain.network.usdcAddress, topics: [TRANSFER, `0x${word(address)}`] }
+  return inParts(endpoint, range, (part) => endpoint.rpc.call<Outgoing[]>('eth_getLogs', { ...question, ...part }))
+}
 
-const unitsOf = ({ data }: Outgoing): bigint => BigInt(data)
+const sumOf = (logs: readonly Outgoing[]): bigint => logs.reduce((sum, { data }) => sum + BigInt(data), 0n)
+
+const isEven = ({ units, outflowUnits }: Recorded, balance: bigint): boolean => balance + outflowUnits === units
 
 /** Balance plus outgoing transfers: what the owner moved on is not missing. */
 async function arrivedAt(chain: Chain, recorded: Recorded, balance: bigint, block: bigint): Promise<bigint> {
-  if (recorded.firstBlock === null) return balance
-  const outgoing = await listOutgoing(chain, recorded.address, recorded.firstBlock, block)
-  return outgoing.reduce((sum, log) => sum + unitsOf(log), balance)
+  const { address, firstBlock, outflowUnits, outflowTo } = recorded
+  if (firstBlock === null) return balance + outflowUnits
+  const from = outflowTo + 1n > firstBlock ? outflowTo + 1n : firstBlock
+  return balance + outflowUnits + sumOf(await listOutgoing(chain, address, { from, to: block }))
 }
 
 async function comparePage(chain: Chain, page: readonly Recorded[], block: bigint): Promise<BalanceFault[]> {
   const { chainId } = chain.network
   const calls = page.map(({ address }) => balanceCall(chain, address, block))
-  const balances = (await chain.rpc.batch<Hex>(calls)).map(BigInt)
+  const balances = (await chain.endpoints.rpc.batch<Hex>(calls)).map(BigInt)
   const faults: BalanceFault[] = []
   for (const [index, recorded] of page.entries()) {
     const balance = balances[index] ?? 0n
-    if (balance === recorded.units) continue
+    if (isEven(recorded, balance)) continue
     const arrived = await arrivedAt(chain, recorded, balance, block)
     if (arrived === recorded.units) continue
     const [booked, expected] = [recorded.units.toString(), arrived.toString()]
@@ -87,34 +91,56 @@ export async function auditDeposits(chain: Chain): Promise<BalanceFault[]> {
   }
 }
 
+/** A reorganisation may put a transfer into a block below the last one that was looked at. */
+const LOOK_BACK = 256n
+
+/** A transfer that nothing of ours explains: does a person answer for it? */
+export type IsAnsweredFor = (fault: BalanceFault, transaction: { chainId: number; txHash: string }) => Promise<boolean>
+
+type Foreign = { fault: BalanceFault; block: bigint }
+
+/** What left a wallet in these blocks without us, one fault for each transaction. */
+async function listForeign(
+  chain: Chain,
+  address: string,
+  { range, isAnsweredFor }: { range: { from: bigint; to: bigint }; isAnsweredFor: IsAnsweredFor },
+): Promise<Foreign[]> {
+  const { chainId } = chain.network
+  const byHash = Map.groupBy(await listOutgoing(chain, address, range), ({ transactionHash }) => transactionHash)
+  const own = await listOwnTransactions(chain.db, chainId, [...byHash.keys()])
+  const foreign: Foreign[] = []
+  for (const [txHash, logs] of byHash) {
+    if (own.has(txHash)) continue
+    const what = `transfer ${txHash} on chain ${chainId}`
+    const expected = sumOf(logs).toString()
+    const fault = { companyId: '', subject: `wallet ${address}`, what, booked: '0', expected }
+    if (await isAnsweredFor(fault, { chainId, txHash })) continue
+    foreign.push({ fault, block: BigInt(logs[0]?.blockNumber ?? range.from) })
+  }
+  return foreign
+}
+
 /**
  * The wallets that pay refunds and settlements: every transfer out of them must be one of ours. Incoming money
  * is the operator's business.
  */
-export async function auditWallets(chain: Chain): Promise<BalanceFault[]> {
-  const { db, network, rpc } = chain
+export async function auditWallets(chain: Chain, isAnsweredFor: IsAnsweredFor): Promise<BalanceFault[]> {
+  const { db, network, endpoints } = chain
   const { chainId } = network
   const head = await findHead(db, chainId)
   if (!head) return []
   const faults: BalanceFault[] = []
   for (const address of await listWallets(db, chainId)) {
     const { method, params } = balanceCall(chain, address, head.number)
-    const balance = BigInt(await rpc.call<Hex>(method, ...params))
+    const balance = BigInt(await endpoints.rpc.call<Hex>(method, ...params))
     const audited = await findAudited(db, chainId, address)
-    const outgoing = audited === undefined ? [] : await listOutgoing(chain, address, audited + 1n, head.number)
-    const own = await listOwnTransactions(
-      db,
-      chainId,
-      outgoing.map(({ transactionHash }) => transactionHash),
-    )
-    const foreign = outgoing.filter(({ transactionHash }) => !own.has(transactionHash))
+    const range = { from: (audited ?? head.number) + 1n, to: head.number }
+    const foreign = await listForeign(chain, address, { range, isAnsweredFor })
+    faults.push(...foreign.map(({ fault }) => fault))
     // an unexplained transfer is found again next time
-    if (foreign.length === 0) await upsertAudited(db, { chainId, address, block: head.number, balance })
-    for (const log of foreign) {
-      const what = `transfer ${log.transactionHash} on chain ${chainId}`
-      const expected = unitsOf(log).toString()
-      faults.push({ companyId: '', subject: `wallet ${address}`, what, booked: '0', expected })
-    }
+    const settled = foreign.reduce((least, { block }) => (block <= least ? block - 1n : least), head.number - LOOK_BACK)
+    const block = audited === undefined ? head.number : settled > audited ? settled : audited
+    await upsertAudited(db, { chainId, address, block, balance })
   }
   return faults
 }

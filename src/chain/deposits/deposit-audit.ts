@@ -1,8 +1,8 @@
 import { HOUR } from '../../kernel/clock.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
 import type { Hex, Rpc } from '../endpoints/rpc.ts'
-import { type ChainReader, provenEndpoints, rescan } from '../rescan.ts'
-import { type RpcLog, TRANSFER_TOPIC, toHex, toTopic } from '../transfer-logs.ts'
+import { type ChainReader, inParts, provenEndpoints, rescan } from '../rescan.ts'
+import { type RpcLog, TRANSFER_TOPIC, toTopic } from '../transfer-logs.ts'
 import { findBlockBefore } from './block-before.ts'
 import {
   claimAuditPage,
@@ -47,16 +47,15 @@ async function readOutflows(
   const senders = deposits.map(({ address }) => toTopic(address))
   const start = deposits.reduce((least, { outflowTo }) => (outflowTo < least ? outflowTo : least), to)
   const since = new Map(deposits.map(({ address, outflowTo }) => [address, outflowTo]))
-  const { blockSpan } = endpoint.limits
-  for (let at = start + 1n > from ? start + 1n : from; at <= to; at += blockSpan) {
-    const end = at + blockSpan - 1n < to ? at + blockSpan - 1n : to
-    const topics = [TRANSFER_TOPIC, senders]
-    const filter = { address: network.usdcAddress, topics, fromBlock: toHex(at), toBlock: toHex(end) }
-    for (const log of await endpoint.rpc.call<RpcLog[]>('eth_getLogs', filter)) {
-      const sender = `0x${log.topics[1]?.slice(26)}`.toLowerCase()
-      if (BigInt(log.blockNumber) <= (since.get(sender) ?? 0n)) continue
-      sums.set(sender, (sums.get(sender) ?? 0n) + BigInt(log.data))
-    }
+  const range = { from: start + 1n > from ? start + 1n : from, to }
+  const filter = { address: network.usdcAddress, topics: [TRANSFER_TOPIC, senders] }
+  const logs = await inParts(endpoint, range, (part) =>
+    endpoint.rpc.call<RpcLog[]>('eth_getLogs', { ...filter, ...part }),
+  )
+  for (const log of logs) {
+    const sender = `0x${log.topics[1]?.slice(26)}`.toLowerCase()
+    if (BigInt(log.blockNumber) <= (since.get(sender) ?? 0n)) continue
+    sums.set(sender, (sums.get(sender) ?? 0n) + BigInt(log.data))
   }
   return sums
 }
