@@ -7,6 +7,9 @@ import { ExactEvmScheme } from '@x402/evm/exact/client'
 import { wrapFetchWithPayment } from '@x402/fetch'
 import { privateKeyToAccount } from 'viem/accounts'
 import { mint } from '../sandbox/chain/token.ts'
+import { createRpc } from '../src/chain/endpoints/rpc.ts'
+import { networkFor } from '../src/chain/networks.ts'
+import { authorizationData, authorizedTransferData } from '../src/chain/payout/usdc-token.ts'
 import { sql } from '../src/db/db.ts'
 import { payoutEnv } from './harness/refunds.ts'
 import { eventually } from './harness/service.ts'
@@ -160,6 +163,92 @@ test('a changed, foreign, unfunded or senseless payment is 402 again, and nothin
   const garbage = await fetch(urlOf(order.code), { headers: { 'payment-signature': 'garbage' } })
   assert.equal(garbage.status, 402)
   assert.equal(await countRelayed(poor), 0n)
+})
+
+/** An authorization as a wallet signs it, in the header of x402. */
+async function signFor(
+  account: Awaited<ReturnType<typeof newPayer>>,
+  { code, nonce = `0x${randomBytes(32).toString('hex')}` as const, validBefore = inSeconds(300n) }: Signed,
+): Promise<{ 'payment-signature': string }> {
+  const { accepts } = (await (await fetch(urlOf(code))).json()) as Required
+  const [accepted] = accepts
+  assert.ok(accepted)
+  const { data, content } = await typedTransfer({ from: account.address, accepted, nonce, validBefore })
+  const signature = (await account.signTypedData(data)).replace(/1[bc]$/, (v) => (v === '1b' ? '00' : '01'))
+  const payment = { x402Version: 2, accepted, payload: { signature, authorization: content } }
+  return { 'payment-signature': Buffer.from(JSON.stringify(payment)).toString('base64') }
+}
+
+type Signed = { code: string; nonce?: `0x${string}`; validBefore?: bigint }
+const inSeconds = (seconds: bigint): bigint => BigInt(Math.floor(Date.now() / 1000)) + seconds
+
+async function typedTransfer(scene: {
+  from: `0x${string}`
+  accepted: Pick<Required['accepts'][number], 'payTo' | 'amount'>
+  nonce: `0x${string}`
+  validBefore: bigint
+}) {
+  const { from, accepted, nonce, validBefore } = scene
+  const { payTo, amount } = accepted
+  const network = networkFor({ chainId: 31337, usdcAddress: shop.chain.usdcAddress })
+  const rpc = createRpc({ url: shop.chain.rpcUrl })
+  const authorization = { from, to: payTo as `0x${string}`, units: BigInt(amount), validBefore, nonce }
+  const data = await authorizationData(rpc, network, authorization)
+  await rpc.close()
+  const content = { from, to: payTo, value: amount, validAfter: '0', validBefore: String(validBefore), nonce }
+  return { data, content, authorization }
+}
+
+const statusOf = async (nonce: string): Promise<string | undefined> => {
+  const row = await shop.host.db.maybe<{ status: string }>(sql`
+    select status from chain_payouts where authorization_nonce = ${nonce}`)
+  return row?.status
+}
+
+test('an authorization that is good for years is refused: it would pay an order that ended long ago', async () => {
+  const account = await newPayer()
+  const { code } = await shop.create()
+  for (const validBefore of [2n ** 256n - 1n, 2n ** 62n, inSeconds(7200n)]) {
+    const answer = await fetch(urlOf(code), { headers: await signFor(account, { code, validBefore }) })
+    const { error } = (await answer.json()) as Required
+    assert.deepEqual([answer.status, error], [402, 'invalid_exact_evm_payload_authorization_valid_before'])
+  }
+  assert.equal(await countRelayed(account), 0n)
+})
+
+test('one authorization nonce signed for two orders pays one of them, and only that one is told so', async () => {
+  const account = await newPayer()
+  const codes = [(await shop.create()).code, (await shop.create()).code]
+  const nonce = `0x${randomBytes(32).toString('hex')}` as const
+  const headers = await Promise.all(codes.map((code) => signFor(account, { code, nonce })))
+  const answers = await Promise.all(codes.map((code, index) => fetch(urlOf(code), { headers: headers[index] ?? {} })))
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 402])
+  assert.equal(await shop.chain.balanceOf(account.address), 46_000_000n)
+})
+
+test('a payer who spends the nonce elsewhere before the block is told that it was not paid, and it ends', async () => {
+  const account = await newPayer()
+  const { code } = await shop.create()
+  const nonce = `0x${randomBytes(32).toString('hex')}` as const
+  const headers = await signFor(account, { code, nonce })
+  clearInterval(mining)
+  const answer = fetch(urlOf(code), { headers })
+  await eventually(
+    () => statusOf(nonce),
+    (status) => status === 'sent',
+  )
+  // to themselves, for a higher fee, in the same block
+  const own = { payTo: account.address, amount: '1' }
+  const validBefore = inSeconds(300n)
+  const { data, authorization } = await typedTransfer({ from: account.address, accepted: own, nonce, validBefore })
+  const call = authorizedTransferData(authorization, await account.signTypedData(data))
+  const fee = '0x174876e800'
+  const transaction = { from: shop.chain.payer, to: shop.chain.usdcAddress, data: call, gas: '0x30d40' }
+  await shop.chain.call('eth_sendTransaction', { ...transaction, maxFeePerGas: fee, maxPriorityFeePerGas: fee })
+  mining = setInterval(() => void shop.chain.mine().catch(() => {}), 200)
+  assert.equal((await answer).status, 402)
+  assert.equal(await statusOf(nonce), 'failed')
+  assert.equal(await shop.chain.balanceOf(account.address), 100_000_000n)
 })
 
 test('an ended order answers 410, an unknown one 404, and a network that is not set up 400', async () => {

@@ -42,11 +42,28 @@ async function follow(deps: PayoutDeps, payout: Payout, view: ChainView, receipt
   return change(deps, payout, { status: 'mined', txHash, providerStatus })
 }
 
+/**
+ * A payer cancelled the authorization, or spent its nonce on something else, and that is final; or its time is over. Of
+ * our own money a person finds out.
+ */
+async function isSpentElsewhere(
+  { rpc, network }: PayoutDeps,
+  payout: Payout,
+  view: ChainView,
+  receipt: Receipt | null,
+): Promise<boolean> {
+  if (payout.kind !== 'payment') return false
+  const isSeen = receipt !== null && (await isReceiptFinal(rpc, network, { receipt, view, units: payout.units }))
+  return isSeen || isAuthorizationOver(payout, view)
+}
+
 /** Whether the token says that this payout happened or never will; checked before any failure counts. */
 export async function followUsed(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout | null> {
   if (!(await isAuthorizationUsed(deps.rpc, deps.network, authorizationKeyOf(payout)))) return null
   const receipt = await findForeignReceipt(deps, payout, view)
   if (paid(deps, payout, receipt)) return follow(deps, payout, view, receipt)
+  if (await isSpentElsewhere(deps, payout, view, receipt))
+    return change(deps, payout, { status: 'failed', providerStatus: 'the payer cancelled it or used it otherwise' })
   const providerStatus =
     'The token says that this was paid or cancelled, but the node does not find the transaction. Look it up.'
   return change(deps, payout, { providerStatus })

@@ -10,6 +10,8 @@ export type PayoutStatus = 'reserved' | 'signed' | 'sent' | 'mined' | 'final' | 
 /** One payment out of our own wallet; addresses in lower case. */
 export type Payout = {
   id: string
+  /** `payment`: a payer's own money; the others are ours. */
+  kind: 'payout' | 'sweep' | 'payment'
   chainId: number
   fromAddress: Hex
   toAddress: Hex
@@ -31,7 +33,7 @@ export type Payout = {
 
 type Row = Omit<Payout, 'units'> & { units: string }
 
-const COLUMNS = sql`id, chain_id, from_address, to_address, units, authorization_nonce, status, signature, valid_after, valid_before,
+const COLUMNS = sql`id, kind, chain_id, from_address, to_address, units, authorization_nonce, status, signature, valid_after, valid_before,
   relayer_address, relayer_nonce, tx_hash, words as provider_status, refusals, lease_epoch`
 
 const toPayout = (row: Row): Payout => ({ ...row, units: BigInt(row.units) })

@@ -54,6 +54,11 @@ type RelayDeps = {
 
 /** A block must still take it. */
 const MARGIN_SECONDS = 6n
+/**
+ * x402 and the payment page ask for minutes. One that is good for years would pay an order that ended long ago, as soon
+ * as its wallet holds money again.
+ */
+const LONGEST_SECONDS = 3600n
 const WAIT_MS = 20 * SECOND
 const LOOK_MS = 250
 const BATCH = 20
@@ -62,10 +67,14 @@ const idOf = ({ chainId }: Network, { from, nonce }: RelayRequest): string =>
   `x402:${chainId}:${from.toLowerCase()}:${nonce.toLowerCase()}`
 
 /** Why the token would refuse it, in the words of x402's scheme `exact`; null if it would accept. */
-async function findRefusal({ rpc, network, relayerSigner }: RelayDeps, request: RelayRequest): Promise<string | null> {
+async function findRefusal(deps: RelayDeps, request: RelayRequest): Promise<string | null> {
+  const { rpc, network, relayerSigner, clock } = deps
   const { from, units, validAfter = 0n, validBefore } = request
   const { timestamp } = await readChainView(rpc, network)
-  if (validBefore < timestamp + MARGIN_SECONDS) return 'invalid_exact_evm_payload_authorization_valid_before'
+  const ours = BigInt(Math.floor(clock() / SECOND))
+  const latest = (ours > timestamp ? ours : timestamp) + LONGEST_SECONDS
+  if (validBefore < timestamp + MARGIN_SECONDS || validBefore > latest)
+    return 'invalid_exact_evm_payload_authorization_valid_before'
   if (validAfter > timestamp) return 'invalid_exact_evm_payload_authorization_valid_after'
   if (await isAuthorizationUsed(rpc, network, request)) return 'invalid_transaction_state'
   if ((await readBalance(rpc, network, from)) < units) return 'insufficient_funds'
@@ -111,15 +120,17 @@ export function openRelay(deps: RelayDeps): Relay {
     async submit(request, beforeNew) {
       const id = idOf(network, request)
       if (!(await isSigned(request))) return { outcome: 'refused', reason: 'invalid_exact_evm_payload_signature' }
-      const known = await findPayout(db, id)
-      if (!known) {
+      const earlier = await findPayout(db, id)
+      if (!earlier) {
         const reason = await findRefusal(deps, request)
         if (reason !== null) return { outcome: 'refused', reason }
         await beforeNew()
         await insertRelayed(db, { ...request, id, chainId: network.chainId }, new Date(clock()))
-      } else if (known.toAddress !== request.to.toLowerCase() || known.units !== request.units) {
-        return { outcome: 'refused', reason: 'invalid_transaction_state' }
       }
+      // the same nonce may have been signed for another order, and be handed in at the same moment
+      const known = earlier ?? (await findPayout(db, id))
+      if (known?.toAddress !== request.to.toLowerCase() || known.units !== request.units)
+        return { outcome: 'refused', reason: 'invalid_transaction_state' }
       const untilMs = performance.now() + WAIT_MS
       for (;;) {
         const { status = 'reserved', txHash = null, providerStatus = '' } = (await work(id)) ?? {}

@@ -6,6 +6,8 @@ import { type RpcLog, TRANSFER_TOPIC } from '../transfer-logs.ts'
 
 /** keccak256("AuthorizationUsed(address,bytes32)"), EIP-3009 */
 const AUTHORIZATION_USED_TOPIC = '0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5'
+/** keccak256("AuthorizationCanceled(address,bytes32)"), EIP-3009 */
+const AUTHORIZATION_CANCELED_TOPIC = '0x1cdd46ff242716cdaa72d159d339a485b3438398348d68f09d7c8c0a59353d81'
 
 /** What USDC answers (github.com/circlefin/stablecoin-evm, FiatTokenV2_2), and EIP-3009's signed transfer. */
 const ABI = parseAbi([
@@ -66,7 +68,9 @@ export function authorizationArguments(message: Message, signature: Hex) {
   const { from, to, value, validAfter, validBefore, nonce } = message
   const r: Hex = `0x${signature.slice(2, 66)}`
   const s: Hex = `0x${signature.slice(66, 130)}`
-  const v = Number.parseInt(signature.slice(130, 132), 16)
+  // some wallets write 0 and 1, which the token does not take
+  const parity = Number.parseInt(signature.slice(130, 132), 16)
+  const v = parity < 27 ? parity + 27 : parity
   return [from, to, value, validAfter, validBefore, nonce, v, r, s] as const
 }
 
@@ -143,14 +147,15 @@ export async function tryAuthorization(
 
 const topicOf = (address: string): string => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`
 
-/** The transaction that used an authorization, looked for among the blocks from `fromBlock` on. */
+/** The transaction that used or cancelled an authorization, looked for among the blocks from `fromBlock` on. */
 export async function findAuthorizationUse(
   rpc: Rpc,
   { usdcAddress: address }: Network,
   { from, nonce }: AuthorizationKey,
   fromBlock: Hex,
 ): Promise<string | undefined> {
-  const topics = [AUTHORIZATION_USED_TOPIC, topicOf(from), nonce]
+  const ends = [AUTHORIZATION_USED_TOPIC, AUTHORIZATION_CANCELED_TOPIC]
+  const topics = [ends, topicOf(from), nonce]
   const [log] = await rpc.call<RpcLog[]>('eth_getLogs', { address, topics, fromBlock, toBlock: 'latest' })
   return log?.transactionHash
 }
