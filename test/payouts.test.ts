@@ -313,6 +313,32 @@ test('a payout whose block left the chain is sent again, once', async () => {
   assert.equal(await chain.balanceOf(asked.to), asked.units)
 })
 
+test('a payout that a reorganisation undid after it was final is sent again, once, and no other', async () => {
+  const [kept, undone] = [request(), request()]
+  await payouts.send(kept)
+  assert.equal((await settle(kept)).outcome, 'settled')
+  await payouts.send(undone)
+  assert.equal((await settle(undone)).outcome, 'settled')
+  await chain.reorg(3)
+  await chain.call('anvil_dropAllTransactions')
+  assert.deepEqual([await chain.balanceOf(kept.to), await chain.balanceOf(undone.to)], [kept.units, 0n])
+  // its account nonce is free again, and another one takes it
+  const other = request()
+  await payouts.send(other)
+  await payouts.recheck()
+  assert.equal((await rowOf(undone.id)).status, 'final')
+  const later = (minutes: number) => open({ clock: () => Date.now() + minutes * 60_000 })
+  await later(6).recheck()
+  assert.equal((await rowOf(undone.id)).status, 'sent')
+  await chain.mine(3)
+  await later(20).recheck()
+  assert.equal((await rowOf(undone.id)).status, 'final')
+  const arrived = await Promise.all([kept, undone, other].map(({ to }) => chain.balanceOf(to)))
+  assert.deepEqual(arrived, [kept.units, undone.units, other.units])
+  await later(30).recheck()
+  assert.equal(await chain.balanceOf(undone.to), undone.units)
+})
+
 test('an authorization that somebody else submitted counts, with his transaction', async () => {
   const asked = request()
   await payouts.send(asked)

@@ -3,6 +3,7 @@ import { auditDeposits, auditWallets, type BalanceFault, type IsAnsweredFor } fr
 import type { Endpoints } from '../chain/endpoints/endpoints.ts'
 import { RpcError } from '../chain/endpoints/rpc.ts'
 import type { Network } from '../chain/networks.ts'
+import type { Payouts } from '../chain/payout/payout.ts'
 import { type WalletWatchDeps, type WatchedChain, watchWallets } from '../chain/payout/wallet-watch.ts'
 import type { Db } from '../db/db.ts'
 import { findUnreconciled } from '../db/restored-queries.ts'
@@ -21,8 +22,10 @@ type BalanceDeps = {
   books: Books
 }
 
+type Watched = WatchedChain & { endpoints: Endpoints; payouts: Pick<Payouts, 'address' | 'recheck'> | null }
+
 type CheckDeps = Omit<WalletWatchDeps, 'chains'> & {
-  chains: readonly (WatchedChain & { endpoints: Endpoints })[]
+  chains: readonly Watched[]
   payments: PaymentDeps
   settlements: SettlementDeps
 }
@@ -50,6 +53,18 @@ export async function auditBalances({ db, log, chains, books }: BalanceDeps): Pr
   await books.noteBalances(faults, audited)
 }
 
+/** Sends again what a deep reorganisation undid. */
+async function recheckPayouts({ log, chains }: CheckDeps): Promise<undefined> {
+  for (const { network, payouts } of chains) {
+    try {
+      await payouts?.recheck()
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error
+      log.warn({ err: error, chainId: network.chainId }, 'the payouts on this chain could not be looked at again')
+    }
+  }
+}
+
 /** Every hour: the books of every company, what addresses and wallets hold, what providers say of paid payments. */
 export function startMoneyChecks(deps: CheckDeps): Ticker[] {
   const { log, payments, settlements } = deps
@@ -57,6 +72,7 @@ export function startMoneyChecks(deps: CheckDeps): Ticker[] {
   return [
     startTicker('ledger.verify', HOUR, log, async () => void (await books.verifyAll())),
     startTicker('ledger.balances', HOUR, log, () => auditBalances({ ...deps, books })),
+    startTicker('payouts.recheck', HOUR, log, () => recheckPayouts(deps)),
     startTicker('wallets.watch', MINUTE, log, () => watchWallets(deps)),
     startTicker('payments.reconcile', HOUR, log, () => reconcilePayments(payments, books, log)),
   ]

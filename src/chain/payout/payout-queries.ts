@@ -89,6 +89,38 @@ export async function findPayout(q: Queryable, id: string): Promise<Payout | und
   return row && toPayout(row)
 }
 
+type Wallet = { chainId: number; from: Hex }
+
+/** Payouts of a wallet that became final in this time. */
+export async function listFinalPayouts(
+  q: Queryable,
+  { chainId, from }: Wallet,
+  { after, before }: { after: Date; before: Date },
+): Promise<Payout[]> {
+  const rows = await q.many<Row>(sql`
+    select ${COLUMNS} from chain_payouts where chain_id = ${chainId} and from_address = ${from} and kind = 'payout'
+      and status = 'final' and updated_at between ${after} and ${before} order by id`)
+  return rows.map(toPayout)
+}
+
+/**
+ * Its transaction left the chain after it was final: it begins again, because another payout may have its account nonce
+ * by now. @returns 0 when it is not final
+ */
+export const updatePayoutReopened = (q: Queryable, id: string, providerStatus: string, now: Date): Promise<number> =>
+  q.run(sql`
+    update chain_payouts set status = 'reserved', words = ${providerStatus}, relayer_address = null, relayer_nonce = null,
+      updated_at = ${now}
+    where id = ${id} and status = 'final'`)
+
+/** Unfinished payouts of a wallet that no one has worked on since. */
+export async function listIdlePayouts(q: Queryable, { chainId, from }: Wallet, since: Date): Promise<string[]> {
+  const rows = await q.many<{ id: string }>(sql`
+    select id from chain_payouts where chain_id = ${chainId} and from_address = ${from} and kind = 'payout'
+      and status not in ('final', 'failed') and updated_at < ${since} order by updated_at`)
+  return rows.map(({ id }) => id)
+}
+
 /** Claims an unfinished payout; undefined while another worker has it. */
 export async function claimPayout(q: Queryable, id: string, now: Date, until: Date): Promise<Payout | undefined> {
   const row = await q.maybe<Row>(sql`

@@ -14,6 +14,7 @@ import {
   releasePayout,
   updatePayoutWithdrawn,
 } from './payout-queries.ts'
+import { reopenUnpaid } from './payout-recheck.ts'
 import {
   broadcast,
   change,
@@ -51,6 +52,8 @@ export type Payouts = {
   send(request: PayoutRequest): Promise<PayoutResult>
   /** It is paid some other way, so never send it. @returns false if it is already under way */
   withdraw(request: PayoutRequest, providerStatus: string): Promise<boolean>
+  /** Sends again what a reorganisation undid after it was settled. @throws RpcError */
+  recheck(): Promise<void>
 }
 
 export const PAYOUT_LEASE_MS = 60_000
@@ -182,6 +185,13 @@ export function openPayouts(options: {
       const now = new Date(clock())
       await insertPayout(db, rowOf(request, 'failed', providerStatus), now)
       return updatePayoutWithdrawn(db, request.id, providerStatus, now)
+    },
+    async recheck() {
+      for (const id of await reopenUnpaid(deps, from)) {
+        const now = clock()
+        const claimed = await claimPayout(db, id, new Date(now), new Date(now + PAYOUT_LEASE_MS))
+        if (claimed) await workOn(deps, claimed)
+      }
     },
   }
 }
