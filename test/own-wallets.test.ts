@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { getAddress } from 'viem/utils'
 import { countHeld } from '../src/chain/deposits/reservation-queries.ts'
+import { localSigner } from '../src/chain/payout/signer.ts'
 import { listSweepable } from '../src/chain/sweep/sweep-queries.ts'
 import { sql } from '../src/db/db.ts'
 import { deriveAddress } from '../src/kernel/xpub.ts'
@@ -19,9 +20,15 @@ let shop: Shop
 let manager: Client
 let till: string
 let companyId: string
+/** That pay refunds and gas. */
+let wallets: string[] = []
 
 before(async () => {
-  const env: typeof payoutEnv = async (chain) => ({ ...(await payoutEnv(chain)), TRUST_PROXY: '127.0.0.1' })
+  const env: typeof payoutEnv = async (chain) => {
+    const keys = await payoutEnv(chain)
+    wallets = Object.values(keys).map((key) => localSigner(key).address)
+    return { ...keys, TRUST_PROXY: '127.0.0.1' }
+  }
   shop = await openShop({ env })
   const person = await registerManager(shop.host.baseUrl)
   manager = await logIn(shop.host.baseUrl, person.email)
@@ -87,9 +94,33 @@ test('a key that is private, the operator’s, or of another wallet than the one
   await isFault({ MODE: 'xpub', XPUB: xpub, CONFIRM_ADDRESS: newAddress() }, 'CONFIRM_ADDRESS', /its first are 0x/)
   await isFault({ MODE: 'pool', ADDRESSES: `${newAddress()}, 0x12` }, 'ADDRESSES', /"0x12" is not an address/)
   await isFault({ MODE: 'static', ADDRESSES: `${newAddress()} ${newAddress()}` }, 'ADDRESSES', /is one address/)
-  await isFault({ MODE: 'pool', ADDRESSES: shop.chain.usdcAddress }, 'ADDRESSES', /is no wallet/)
+  await isFault({ MODE: 'pool', ADDRESSES: shop.chain.usdcAddress }, 'ADDRESSES', /contract of a token/)
   await isFault({ MODE: 'pool', ADDRESSES: newAddress(), NETWORKS: '5' }, 'NETWORKS', /not offered/)
   assert.equal((await manager.get<{ channel: string; own: boolean }[]>('channel-accounts')).data[0]?.own, false)
+})
+
+test('no company takes a wallet of the service, or where another company’s settlements go, as an address of its own', async () => {
+  for (const wallet of wallets)
+    for (const MODE of ['pool', 'static'])
+      await isFault({ MODE, ADDRESSES: wallet }, 'ADDRESSES', /wallet of this service/)
+  await isFault({ MODE: 'pool', ADDRESSES: `0x${'0'.repeat(36)}0009` }, 'ADDRESSES', /belongs to nobody/)
+  const theirs = newAddress()
+  await shop.host.db.run(sql`update companies set settlement_address = ${theirs}, settlement_network = ${shop.chain.chainId}
+    where id = ${shop.merchant.companyId}`)
+  await isFault({ MODE: 'pool', ADDRESSES: theirs }, 'ADDRESSES', /in use by another account/)
+})
+
+test('a wallet that was a pool becomes an xpub: the addresses of the pool are not given out again', async () => {
+  const key = newTestXpub()
+  const [first, second] = [deriveAddress(key, 0), deriveAddress(key, 1)]
+  assert.equal((await save({ MODE: 'pool', ADDRESSES: `${first}, ${second}` })).status, 200)
+  const old = await place()
+  assert.equal((await save({ MODE: 'xpub', XPUB: key, CONFIRM_ADDRESS: first })).status, 200)
+  const order = await place()
+  assert.equal(order.toAddress, deriveAddress(key, 2))
+  await pay(order, order.units)
+  await becomes(order.code, 'PAID')
+  assert.equal(await statusOf(old.code), 'AWAITING')
 })
 
 test('an order paid to a company’s own xpub is its own money: never swept, never settled, refunded by its people', async () => {

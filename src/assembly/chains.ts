@@ -2,6 +2,8 @@ import { KNOWN_ADDRESS_WORDS, openKnownAddresses } from '../chain/known-addresse
 import { SANDBOX_CHAIN_ID } from '../chain/networks.ts'
 import type { OpenChain } from '../chain/open-chains.ts'
 import { checkManualTransfer } from '../chain/payout/manual-transfer.ts'
+import type { WalletDeps } from '../channels/crypto/adapter.ts'
+import { isSettlementAddressOfOther } from '../companies/company-queries.ts'
 import type { CompanyDeps } from '../companies/company-service.ts'
 import type { Config } from '../config/config.ts'
 import type { Db } from '../db/db.ts'
@@ -40,6 +42,20 @@ export function openLossyAddresses(chains: Chains): CompanyDeps['findLossyAddres
   return async (q, address) => {
     const known = await findKnown(q, address)
     return known && known !== 'wallet' ? KNOWN_ADDRESS_WORDS[known] : null
+  }
+}
+
+/**
+ * Payers' money must not come to one of these: deposits that are brought home, or another company's settlements, would
+ * pay the orders of the company that names them.
+ */
+export function openOwnAddressFaults(chains: Chains): NonNullable<WalletDeps['findOwnAddressFault']> {
+  const findKnown = openKnownAddresses(chains)
+  return async (q, companyId, address) => {
+    const known = await findKnown(q, address)
+    // whose it is, is asked with the address
+    if (known !== null && known !== 'deposit') return KNOWN_ADDRESS_WORDS[known]
+    return (await isSettlementAddressOfOther(q, companyId, address)) ? 'is in use by another account here' : null
   }
 }
 

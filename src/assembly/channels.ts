@@ -12,6 +12,7 @@ import { networkOf } from '../http/address.ts'
 import { updateCounter } from '../http/limits/rate-limit-queries.ts'
 import { runningRequest } from '../http/tracing/tracing.ts'
 import { HOUR, SECOND } from '../kernel/clock.ts'
+import { type Chains, openOwnAddressFaults } from './chains.ts'
 import type { ServiceBase } from './service-base.ts'
 
 /** Kept for an hour, as a digest. */
@@ -30,7 +31,7 @@ const openCountVisit =
 export function openPaymentChannels(
   { config, db, vault, clock, log, metrics, tracer }: ServiceBase,
   payable: readonly PayableNetwork[],
-  health: ChainHealth,
+  { chains, health }: { chains: Chains; health: ChainHealth },
 ) {
   const calls = new Counter({
     name: 'comptoir_channel_calls_total',
@@ -59,7 +60,8 @@ export function openPaymentChannels(
       log.warn({ err: error, channel: place.channel }, 'a provider call could not be recorded')
     })
   const wallet = { db, payable, health, mustConfirm: config.mode === 'live' }
-  const ownWallets = payable.length > 0 ? openOwnWallets({ ...wallet, countVisit: openCountVisit(clock) }) : undefined
+  const own = { countVisit: openCountVisit(clock), findOwnAddressFault: openOwnAddressFaults(chains) }
+  const ownWallets = payable.length > 0 ? openOwnWallets({ ...wallet, ...own }) : undefined
   const channels = openChannelAccounts({
     ...{ db, vault, clock },
     live: config.mode === 'live',

@@ -1,7 +1,13 @@
 import { getAddress } from 'viem/utils'
 import type { Tx } from '../../db/db.ts'
 import { deriveAddress, parseXpub } from '../../kernel/xpub.ts'
-import { type DepositAddress, findDepositByReference, insertDepositAddress, lockDepositKey } from './deposit-queries.ts'
+import {
+  type DepositAddress,
+  findDepositByReference,
+  insertDepositAddress,
+  isDepositAddress,
+  lockDepositKey,
+} from './deposit-queries.ts'
 
 export type AssignedAddress = { address: string; index: number }
 
@@ -33,7 +39,15 @@ export async function assignDepositAddress(
   // a concurrent request for the same reference has committed by now
   const meanwhile = await findDepositByReference(tx, { companyId, reference })
   if (meanwhile) return toAssigned(meanwhile)
-  const address = deriveAddress(key.text, Number(keyIndex)).toLowerCase()
-  await insertDepositAddress(tx, { address, companyId, reference, keyId: key.id, keyIndex, watchedUntil })
-  return toAssigned({ address, keyIndex })
+  const fresh = await findFresh(tx, key.text, keyIndex)
+  await insertDepositAddress(tx, { ...fresh, companyId, reference, keyId: key.id, watchedUntil })
+  return toAssigned(fresh)
+}
+
+/** The first address from this index on that no company named as one of its own: payments of a pool may come there. */
+async function findFresh(tx: Tx, xpub: string, from: bigint): Promise<{ address: string; keyIndex: bigint }> {
+  for (let keyIndex = from; ; keyIndex += 1n) {
+    const address = deriveAddress(xpub, Number(keyIndex)).toLowerCase()
+    if (!(await isDepositAddress(tx, address))) return { address, keyIndex }
+  }
 }

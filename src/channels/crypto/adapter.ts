@@ -12,7 +12,7 @@ import { checkManualTransfer } from '../../chain/payout/manual-transfer.ts'
 import type { Payouts } from '../../chain/payout/payout.ts'
 import type { Head, Transfer } from '../../chain/transfer.ts'
 import { listPlacedById, listPlacedTransfers } from '../../chain/transfer-queries.ts'
-import type { Db, Tx } from '../../db/db.ts'
+import type { Db, Queryable, Tx } from '../../db/db.ts'
 import { DAY } from '../../kernel/clock.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
 import { formatMoney } from '../../kernel/money.ts'
@@ -59,6 +59,8 @@ export type WalletDeps = {
   mustConfirm?: boolean
   /** Of a company's wallet; absent: an address of the operator's key. */
   assign?: Assign
+  /** Why an address cannot be a company's own, in words that follow the address; null: nothing is known against it. */
+  findOwnAddressFault?: (q: Queryable, companyId: string, address: string) => Promise<string | null>
   /** Counts a payer's choice of a company's shared addresses. @returns those within the hour, this one included */
   countVisit?: (tx: Tx, companyId: string, ip: string) => Promise<number>
 }

@@ -105,13 +105,9 @@ async function claimKey(tx: Tx, deps: WalletDeps, { companyId, values, by, at }:
 
 /** @throws VALIDATION_FAILED */
 async function claimAddresses(tx: Tx, deps: WalletDeps, companyId: string, list: readonly string[]): Promise<void> {
-  const tokens = deps.payable.flatMap(({ network }) => [
-    network.usdcAddress.toLowerCase(),
-    ...network.otherTokens.map(({ address }) => address.toLowerCase()),
-  ])
   for (const address of list) {
-    if (tokens.includes(address) || /^0x0+$/.test(address))
-      throw invalid('settings.ADDRESSES', `${address} is no wallet: money sent there is lost`)
+    const fault = await deps.findOwnAddressFault?.(tx, companyId, address)
+    if (fault) throw invalid('settings.ADDRESSES', `${address} ${fault}`)
     await insertSharedAddress(tx, companyId, address)
     const owner = await findAddressOwner(tx, address)
     if (owner?.companyId !== companyId || owner.keyId !== null)
