@@ -123,6 +123,24 @@ test('a wallet that was a pool becomes an xpub: the addresses of the pool are no
   assert.equal(await statusOf(old.code), 'AWAITING')
 })
 
+test('the address of the wallet where a company is paid out is given to no order: a settlement would pay it', async () => {
+  const key = newTestXpub()
+  await shop.host.db.run(sql`update companies set settlement_address = ${deriveAddress(key, 0)},
+    settlement_network = ${shop.chain.chainId} where id = ${companyId}`)
+  const saved = await save({ MODE: 'xpub', XPUB: key, CONFIRM_ADDRESS: deriveAddress(key, 0) })
+  assert.equal(saved.status, 200, saved.text)
+  assert.equal((await place()).toAddress, deriveAddress(key, 1))
+  // the same of the operator's key, where one person runs both
+  const ours = await shop.accept((await shop.create()).code)
+  const { next } = await shop.host.db.one<{ next: bigint }>(sql`
+    select next_index as next from deposit_keys where company_id is null`)
+  assert.equal(ours.data.toAddress, deriveAddress(TEST_XPUB, Number(next) - 1))
+  await shop.host.db.run(sql`update companies set settlement_address = ${deriveAddress(TEST_XPUB, Number(next))}
+    where id = ${shop.merchant.companyId}`)
+  const after = await shop.accept((await shop.create()).code)
+  assert.equal(after.data.toAddress, deriveAddress(TEST_XPUB, Number(next) + 1))
+})
+
 test('an order paid to a company’s own xpub is its own money: never swept, never settled, refunded by its people', async () => {
   const saved = await save({ MODE: 'xpub', XPUB: xpub, CONFIRM_ADDRESS: deriveAddress(xpub, 0) })
   assert.equal(saved.status, 200, saved.text)

@@ -5,7 +5,7 @@ import {
   type DepositAddress,
   findDepositByReference,
   insertDepositAddress,
-  isDepositAddress,
+  isAddressTaken,
   lockDepositKey,
 } from './deposit-queries.ts'
 
@@ -44,10 +44,10 @@ export async function assignDepositAddress(
   return toAssigned(fresh)
 }
 
-/** The first address from this index on that no company named as one of its own: payments of a pool may come there. */
+/** The first address from this index on that serves nothing else: no pool, and no company's settlements. */
 async function findFresh(tx: Tx, xpub: string, from: bigint): Promise<{ address: string; keyIndex: bigint }> {
   for (let keyIndex = from; ; keyIndex += 1n) {
     const address = deriveAddress(xpub, Number(keyIndex)).toLowerCase()
-    if (!(await isDepositAddress(tx, address))) return { address, keyIndex }
+    if (!(await isAddressTaken(tx, address))) return { address, keyIndex }
   }
 }

@@ -42,6 +42,17 @@ export async function isDepositAddress(q: Queryable, address: string): Promise<b
   return (await q.maybe(sql`select 1 from deposit_addresses where address = ${address}`)) !== undefined
 }
 
+/**
+ * Whether no order may be given this address (lower case): it was given out or named before, or a company is paid out
+ * there, and its settlements would pay the order.
+ */
+export async function isAddressTaken(q: Queryable, address: string): Promise<boolean> {
+  const { taken } = await q.one<{ taken: boolean }>(sql`
+    select exists (select 1 from deposit_addresses where address = ${address})
+      or exists (select 1 from companies where lower(settlement_address) = ${address}) as taken`)
+  return taken
+}
+
 /** How many addresses are watched at that time or later; counts no further than `limit`. */
 export async function countWatched(q: Queryable, at: Date, limit: number): Promise<number> {
   const { count } = await q.one<{ count: bigint }>(sql`
