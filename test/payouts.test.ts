@@ -333,6 +333,7 @@ test('a payout that a reorganisation undid after it was final is sent again, onc
   await chain.mine(3)
   await later(20).recheck()
   assert.equal((await rowOf(undone.id)).status, 'final')
+  assert.equal((await rowOf(other.id)).status, 'sent', 'a settlement that is stopped meanwhile is not worked on')
   const arrived = await Promise.all([kept, undone, other].map(({ to }) => chain.balanceOf(to)))
   assert.deepEqual(arrived, [kept.units, undone.units, other.units])
   await later(30).recheck()

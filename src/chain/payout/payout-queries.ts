@@ -110,14 +110,14 @@ export async function listFinalPayouts(
 export const updatePayoutReopened = (q: Queryable, id: string, providerStatus: string, now: Date): Promise<number> =>
   q.run(sql`
     update chain_payouts set status = 'reserved', words = ${providerStatus}, relayer_address = null, relayer_nonce = null,
-      updated_at = ${now}
+      reopened_at = ${now}, updated_at = ${now}
     where id = ${id} and status = 'final'`)
 
-/** Unfinished payouts of a wallet that no one has worked on since. */
+/** Payouts of a wallet that a reorganisation undid, are unfinished, and have not been worked on since. */
 export async function listIdlePayouts(q: Queryable, { chainId, from }: Wallet, since: Date): Promise<string[]> {
   const rows = await q.many<{ id: string }>(sql`
     select id from chain_payouts where chain_id = ${chainId} and from_address = ${from} and kind = 'payout'
-      and status not in ('final', 'failed') and updated_at < ${since} order by updated_at`)
+      and reopened_at is not null and status not in ('final', 'failed') and updated_at < ${since} order by updated_at`)
   return rows.map(({ id }) => id)
 }
 

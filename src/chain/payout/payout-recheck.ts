@@ -6,7 +6,7 @@ import { authorizationStateCall } from './usdc-token.ts'
 
 /** How long what is final is looked at again, and not before every node has its block. */
 const AGAIN_MS = { longest: 2 * DAY, shortest: 5 * MINUTE }
-/** Whoever waits for an unfinished payout asks more often than this. */
+/** How long one that was sent again is left alone. */
 const IDLE_MS = 10 * MINUTE
 const PAGE = 100
 
@@ -28,7 +28,8 @@ async function listUnpaid({ rpc, network }: PayoutDeps, payouts: readonly Payout
 /**
  * A reorganisation deeper than finality takes payouts back: the wallet has the money again, and the payer has not. The
  * token knows each authorization that was used, so they are sent again, and none twice. A refund or settlement that is
- * settled does not ask for its payout any more, so the unfinished ones that no one asks for are worked on here.
+ * settled does not ask for its payout any more, so these are worked on here until they are final. All others wait for
+ * whoever asked for them, who may be stopped meanwhile.
  * @returns their ids
  * @throws RpcError
  */
