@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { accountContext, openChannelAccounts, resealAccounts } from '../src/channels/accounts.ts'
 import { sql } from '../src/db/db.ts'
@@ -330,4 +331,93 @@ test('callbacks name whatever company they like: of those with nothing of their 
   channels.forget(companyId)
   assert.equal(await isPlain(), true)
   await channels.close()
+})
+
+/** A company's own account at a provider that signs callbacks with a secret which the company knows. */
+async function openForger() {
+  const person = await registerManager(market.host.baseUrl)
+  const client = await logIn(market.host.baseUrl, person.email)
+  const { data } = await client.get<{ collectors: { identifier: string }[] }>('collectors/list')
+  const { CHANNEL_GATEPAY_CLIENT_ID: CLIENT_ID = '', CHANNEL_GATEPAY_SECRET = '' } = market.providers.credentials
+  const { CHANNEL_CRYPTOPAY_SECRET_KEY: SECRET_KEY = '' } = market.providers.credentials
+  const known = 'known-to-the-forger-0123456789'
+  const keep = (channel: string, settings: Record<string, string>) =>
+    client.call('PUT', `channel-accounts/${channel}`, { settings })
+  assert.equal((await keep('gatepay', { CLIENT_ID, SECRET: CHANNEL_GATEPAY_SECRET })).status, 200)
+  assert.equal((await keep('cryptopay', { SECRET_KEY, WEBHOOK_SECRET: known })).status, 200)
+  const seconds = String(Math.floor(Date.now() / 1000))
+  const hmac = (algorithm: string, secret: string, text: string) =>
+    createHmac(algorithm, secret).update(text).digest('hex')
+  const signed = {
+    gatepay: (body: string) => ({
+      ...{ 'x-gatepay-timestamp': `${seconds}000`, 'x-gatepay-nonce': 'n' },
+      'x-gatepay-signature': hmac('sha512', known, `${seconds}000\nn\n${body}\n`),
+    }),
+    cryptopay: (body: string) => ({
+      'pay-signature': `t=${seconds},v1=${hmac('sha256', known, `${seconds}.${body}`)}`,
+    }),
+  }
+  return {
+    /** From now on the imitation takes no call of this account: it is another one than the operator’s. */
+    part: () => keep('gatepay', { CLIENT_ID, SECRET: known }),
+    async order(): Promise<OrderData> {
+      const body = { amount: 50, fromAsset: 'EUR', merchantIdentifier: data.collectors[0]?.identifier }
+      return (await client.post<{ order: OrderData }>('confirm_conversion/request', body)).data.order
+    },
+    accept: (code: string, paymentChannel: string) =>
+      client.post<MarketInstructions>(`confirm_conversion/accept/${code}`, { paymentChannel }),
+    async sign(channel: 'gatepay' | 'cryptopay', content: object): Promise<number> {
+      const body = JSON.stringify(content)
+      const url = `${market.host.baseUrl}/api/next/channels/${channel}/callback/${person.companyId}`
+      const headers = { 'content-type': 'application/json', ...signed[channel](body) }
+      return (await fetch(url, { method: 'POST', headers, body })).status
+    },
+  }
+}
+
+test('with its own keys a company signs what it likes about its own payments, and about no other company’s', async () => {
+  const forger = await openForger()
+  const victim = await market.createAwaiting('gatepay')
+  const mine = await forger.order()
+  assert.equal((await forger.accept(mine.code, 'gatepay')).status, 200)
+  const [own] = await market.paymentsOf(mine._id)
+  assert.equal((await forger.part()).status, 200)
+  const block = (prepayId: string, merchantTradeNo?: string) =>
+    forger.sign('gatepay', {
+      bizType: 'PAY',
+      bizId: prepayId,
+      bizStatus: 'PAY_BLOCK',
+      data: { merchantTradeNo, prepayId },
+    })
+  assert.equal(await block(victim.reference, own?.merchantReference), 200)
+  assert.equal(await block(victim.reference), 200)
+  assert.equal((await market.order(victim.order.code)).status, 'AWAITING', 'a payer of another shop pays on')
+  assert.equal((await market.order(mine.code)).status, 'AWAITING', 'its two names are of two orders')
+  assert.equal(await block(own?.reference ?? '', own?.merchantReference), 200)
+  assert.equal((await market.order(mine.code)).status, 'KYT_FAILED')
+  await market.act(victim.reference, 'pay')
+  await market.reaches(victim.order.code, 'PAID')
+})
+
+test('a company that gives its own payment another’s id at the provider does not take that one’s callbacks', async () => {
+  const forger = await openForger()
+  await market.tell('refund-pending', { provider: 'cryptopay' })
+  const victim = await market.createAwaiting('cryptopay')
+  await market.act(victim.reference, 'pay')
+  await market.reaches(victim.order.code, 'PAID')
+  const mine = await forger.order()
+  assert.equal((await forger.accept(mine.code, 'gatepay')).status, 200)
+  await market.tell('outage', { provider: 'cryptopay', seconds: 1 })
+  await forger.accept(mine.code, 'cryptopay')
+  const { reference } = await market.host.db.one<{ reference: string }>(sql`
+    select merchant_reference as reference from payments
+    where order_id = ${mine._id} and channel = 'cryptopay' and provider_reference is null`)
+  const object = { id: victim.reference, order_id: reference, status: 'pending', live_mode: false }
+  assert.equal(await forger.sign('cryptopay', { object_type: 'event', type: 'payment.created', data: { object } }), 200)
+  const revert = await market.host.call('POST', `revert/${victim.order.code}`, { as: market.merchant })
+  assert.equal(revert.status, 200)
+  const sent = () => market.paymentsOf(victim.order._id)
+  await eventually(sent, (payments) => payments.some(({ refunds }) => refunds.length > 0), 30_000)
+  await market.act(victim.reference, 'refund-settle')
+  await market.reaches(victim.order.code, 'FULL_REFUNDED')
 })

@@ -200,15 +200,22 @@ export async function updatePaymentLinks(tx: Tx, payment: Payment, instructions:
     where company_id = ${payment.companyId} and id = ${payment.id} and status in ('awaiting', 'confirming')`)
 }
 
-/** By what a callback names: our reference, or the provider's. */
-export async function findPaymentByReference(
-  q: Queryable,
-  by: { merchantReference: string | null; providerReference: string | null; channels: readonly ChannelId[] },
-): Promise<Payment | undefined> {
+/** What a callback names: our reference, or the provider's. */
+export type NamedPayment = {
+  merchantReference: string | null
+  providerReference: string | null
+  channels: readonly ChannelId[]
+  /** The company whose own account was called back; null: the operator's. */
+  accountOf: string | null
+}
+
+/** Of that account's payments only: whoever holds a company's keys signs what they like about all others. */
+export async function findPaymentByReference(q: Queryable, by: NamedPayment): Promise<Payment | undefined> {
   const row = await q.maybe<Row>(sql`
     select ${COLUMNS} from payments
     where channel = any(${[...by.channels]})
       and (merchant_reference = ${by.merchantReference} or provider_reference = ${by.providerReference})
+      and own_account = ${by.accountOf !== null} and company_id = coalesce(${by.accountOf}, company_id)
     order by merchant_reference = ${by.merchantReference} desc nulls last, number desc limit 1`)
   return row && toPayment(row)
 }

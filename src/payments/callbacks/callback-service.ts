@@ -59,14 +59,8 @@ async function findReceiver(deps: CallbackDeps, { channel, companyId }: Callback
  * The provider has a second payment under our reference: a creation whose answer was lost. It becomes an attempt of
  * its own that is given up, so that it is closed there, and what was paid to it is not lost.
  */
-async function adoptOrphan(deps: CallbackDeps, payment: Payment, providerReference: string): Promise<Payment> {
+function adoptOrphan(deps: CallbackDeps, payment: Payment, providerReference: string): Promise<Payment> {
   const { companyId, channel } = payment
-  const known = await findPaymentByReference(deps.db, {
-    merchantReference: null,
-    providerReference,
-    channels: [channel],
-  })
-  if (known) return known
   return deps.db.tx(async (tx) => {
     const now = new Date(deps.clock())
     await lockPayment(tx, companyId, payment.id)
@@ -95,16 +89,22 @@ async function adoptOrphan(deps: CallbackDeps, payment: Payment, providerReferen
   })
 }
 
-/** The payment of a callback. Keeps the provider’s id if it is new. */
+/** The payment of a callback. Keeps the provider’s id if it is new. Undefined: its names are of different orders. */
 async function findReportedPayment(
   deps: CallbackDeps,
   payment: Payment,
-  providerReference: string | null,
-  onChain: boolean,
-): Promise<Payment> {
-  if (providerReference === null || onChain) return payment
-  if (payment.providerReference === null) await updatePaymentReference(deps.db, payment, providerReference)
-  else if (payment.providerReference !== providerReference) return adoptOrphan(deps, payment, providerReference)
+  { providerReference, onChain }: { providerReference: string | null; onChain: boolean },
+): Promise<Payment | undefined> {
+  if (providerReference === null || onChain || payment.providerReference === providerReference) return payment
+  const known = await findPaymentByReference(deps.db, {
+    merchantReference: null,
+    providerReference,
+    channels: [payment.channel],
+    accountOf: payment.ownAccount ? payment.companyId : null,
+  })
+  if (known) return known.orderId === payment.orderId ? known : undefined
+  if (payment.providerReference !== null) return adoptOrphan(deps, payment, providerReference)
+  await updatePaymentReference(deps.db, payment, providerReference)
   return payment
 }
 
@@ -150,14 +150,15 @@ export async function takeCallback(
   const acknowledgement = channel.acknowledgement ?? ACKNOWLEDGED
   if (!news) return acknowledgement
   const { merchantReference, providerReference, providerStatus } = news
-  const named = { merchantReference, providerReference, channels: siblingsOf(channel.id) }
+  const channels = siblingsOf(channel.id)
+  const named = { merchantReference, providerReference, channels, accountOf: target.companyId }
   const found = await findPaymentByReference(deps.db, named)
-  const ours = found && found.ownAccount === (target.companyId !== null)
-  if (!ours || (target.companyId !== null && found.companyId !== target.companyId)) {
+  const onChain = channel.onChain === true
+  const payment = found && (await findReportedPayment(deps, found, { providerReference, onChain }))
+  if (!payment) {
     deps.log.info({ channel: channel.id, providerStatus }, 'callback for an unknown payment')
     return acknowledgement
   }
-  const payment = await findReportedPayment(deps, found, providerReference, channel.onChain === true)
   await pollSoon(deps, payment)
   await holdBlocked(deps, payment, news.report)
   // some providers name a refund from their console only here; the sum is signed like everything else
