@@ -163,6 +163,10 @@ test('what is no usable answer is no price: there is no rate, and never a defaul
     ['ecb', ecb('2026-02-28'), /2026-02-28/],
     ['ecb', { '/stats': '<Envelope/>' }, /no day/],
     ['coinbase', { '/v2': { status: 200, body: `"${'x'.repeat(1_100_000)}"` } }, /too large/],
+    // one number that fills the answer: a pattern that tries each of its ends stands still for minutes
+    ['coinbase', coinbase(`${'1'.repeat(1_000_000)}x`), /no price/],
+    // its inverse is zero
+    ['kraken', kraken(`1${'0'.repeat(23)}`), /no price/],
   ]
   for (const [source, shape, reason] of cases) {
     replies = shape

@@ -15,10 +15,16 @@ const MAX_PRICE_AGE_MS = 5 * MINUTE
 /** Maximum age of the ECB’s reference rates in days: after Easter the next ones come on the fifth day. */
 const MAX_REFERENCE_DAYS = 5
 
-/** Cuts after 12 decimals. Accepts plain digits only, no exponent. */
+/**
+ * A plain decimal, cut after 12 digits of its fraction. A price of ten digits before the point is none of any currency:
+ * its inverse would be nothing. Every digit has one place in the pattern, so that a long text takes no longer.
+ */
+const PRICE = /^(\d{1,9})(?:\.(\d{1,12})\d*)?$/
+
+/** Plain digits only, no exponent. @throws Error */
 function parseRate(text: string | undefined, source: string): bigint {
-  const digits = text === undefined ? undefined : /^\d+(?:\.\d{1,12})?(?=\d*$)/.exec(text)?.[0]
-  const rate = digits === undefined ? undefined : parseDecimal(digits, RATE_EXPONENT)
+  const [, whole, fraction = ''] = PRICE.exec(text ?? '') ?? []
+  const rate = whole === undefined ? undefined : parseDecimal(`${whole}.${fraction || '0'}`, RATE_EXPONENT)
   if (rate === undefined || rate === 0n) throw new Error(`${source} returned no price`)
   return rate
 }
