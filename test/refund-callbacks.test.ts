@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { makeNonce, signRequest } from '../src/channels/binance/signature.ts'
 import { sql } from '../src/db/db.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { type Client, logInSuperAdmin } from './harness/accounts.ts'
@@ -7,7 +8,7 @@ import { type Market, openMarket } from './harness/market.ts'
 import { listRefundsOf, type RefundData } from './harness/refunds.ts'
 import { eventually } from './harness/service.ts'
 
-// Crypto.com Pay: refunds cannot be looked up and have no key against repetition; callbacks alone tell of them
+// Crypto.com Pay unless a test says otherwise: refunds cannot be looked up and have no key against repetition; callbacks alone tell of them
 
 let market: Market
 let admin: Client
@@ -78,4 +79,47 @@ test('a refund that was never answered and never told of is ended by a person, w
   const proof = { reference: 'bank-1', statement: 'paid back by bank' }
   assert.equal((await admin.post(`refunds/${lost?._id}/settle`, proof)).status, 200)
   assert.equal((await market.reaches(order.code, 'FULL_REFUNDED')).refundedAmount, '54.000000')
+})
+
+/** As another program of the merchant does, or a person in the console: not with our ids. */
+async function refundElsewhere(prepayId: string, refundAmount: string): Promise<void> {
+  const { credentials } = market.providers
+  const body = JSON.stringify({ refundRequestId: `elsewhere${prepayId}`, prepayId, refundAmount })
+  const stamp = { timestamp: String(Date.now()), nonce: makeNonce() }
+  const answer = await fetch(`${credentials.CHANNEL_BINANCE_BASE_URL}/binancepay/openapi/order/refund`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      'BinancePay-Timestamp': stamp.timestamp,
+      'BinancePay-Nonce': stamp.nonce,
+      'BinancePay-Certificate-SN': credentials.CHANNEL_BINANCE_API_KEY ?? '',
+      'BinancePay-Signature': signRequest(credentials.CHANNEL_BINANCE_API_SECRET ?? '', stamp, body),
+    },
+    body,
+  })
+  assert.match(await answer.text(), /"SUCCESS"/)
+}
+
+test('Binance Pay: what was sent back from elsewhere while a refund of ours was under way is refunded here, too', async () => {
+  await market.tell('refund-pending', { provider: 'binance' })
+  const { order, reference } = await market.createAwaiting('binance')
+  await market.act(reference, 'pay')
+  await market.reaches(order.code, 'PAID')
+  const request = { as: market.merchant, body: { amount: '14' } }
+  assert.equal((await market.host.call('POST', `revert/${order.code}`, request)).status, 200)
+  await eventually(
+    () => newest(order._id),
+    (refund) => refund?.status === 'submitted' && refund.message === 'REFUND_PENDING',
+  )
+  await refundElsewhere(reference, '10')
+  const told = async () => (await market.callbacksOf('binance')).some(({ body }) => body.includes('elsewhere'))
+  await eventually(told, (isTold) => isTold)
+  await market.act(reference, 'refund-settle')
+  const both = await eventually(
+    () => listRefundsOf(market, order._id),
+    (refunds) => refunds.length === 2 && refunds.every(({ status }) => status === 'settled'),
+    30_000,
+  )
+  assert.deepEqual(both.map(({ amount }) => amount).toSorted(), ['10.000000', '14.000000'])
+  assert.equal((await market.reaches(order.code, 'REFUNDED')).refundedAmount, '24.000000')
 })

@@ -18,7 +18,8 @@ const needsOperator = (answer: Answer): boolean => answer.outcome === 'refused' 
 
 /**
  * The same refund of the same money, else unknown. On the last attempt of an order Binance sends everything that is
- * left, more than was asked for.
+ * left, more than was asked for. api-order-refund-query: `refundedAmount` is "the total refunded amount included this
+ * refund request", so that it tells also of what was sent back from elsewhere meanwhile.
  */
 function reportOf(refund: RefundRequest, data: unknown, status: string | undefined): RefundReport {
   const { refundId, units, earlierUnits } = refund
@@ -27,9 +28,13 @@ function reportOf(refund: RefundRequest, data: unknown, status: string | undefin
   if (textAt(data, 'refundRequestId') !== refundId || said < units)
     return { ...report, outcome: 'unknown', providerStatus: `${report.providerStatus} of another refund` }
   const outcome = STATUSES.get(status ?? '') ?? 'unknown'
-  if (said === units) return { ...report, outcome }
+  const least = earlierUnits + said
+  const total = usdcUnits(textAt(data, 'refundedAmount')) ?? least
+  const refundedUnits = total > least ? total : least
+  const isMore = refundedUnits > earlierUnits + units ? { refundedUnits } : {}
+  if (said === units) return { ...report, outcome, ...isMore }
   const providerStatus = `${report.providerStatus}: it was the last attempt, so Binance sent ${formatDecimal(said, 6)} USDC, all that was left`
-  return { ...report, outcome, providerStatus, refundedUnits: earlierUnits + said }
+  return { ...report, outcome, providerStatus, ...isMore }
 }
 
 /** How many more refunds Binance takes of the order; undefined: no refund was requested before. */
