@@ -299,6 +299,12 @@ test('a provider that refuses our credentials says nothing of a payment: 502, an
   assert.equal((await save({ ...own(), API_SECRET: 'another-secret-0123456789' })).status, 200)
   const confirmed = await manager.post(`confirm_conversion/confirm/${code}`)
   assert.deepEqual([confirmed.status, confirmed.error.code], [502, 'CHANNEL_UNAVAILABLE'], confirmed.text)
+  // the key that callbacks are verified with cannot be had either: it comes again
+  const headers = { timestamp: String(Date.now()), nonce: 'n'.repeat(32), 'certificate-sn': 'sn', signature: 'AAAA' }
+  const named = Object.entries(headers).map(([name, value]) => [`binancepay-${name}`, value])
+  const url = (await accountOf('binance'))?.callbackUrl ?? ''
+  const told = await fetch(url, { method: 'POST', headers: Object.fromEntries(named), body: '{}' })
+  assert.equal(told.status, 502, await told.text())
   assert.equal((await market.order(code)).status, 'AWAITING')
 })
 

@@ -8,7 +8,8 @@ import { type Market, openMarket } from './harness/market.ts'
 import { listRefundsOf, type RefundData } from './harness/refunds.ts'
 import { eventually } from './harness/service.ts'
 
-// Crypto.com Pay unless a test says otherwise: refunds cannot be looked up and have no key against repetition; callbacks alone tell of them
+// Crypto.com Pay, but for the last one: refunds cannot be looked up and have no key against repetition; callbacks alone
+// tell of them
 
 let market: Market
 let admin: Client

@@ -347,6 +347,16 @@ describe('certificates', () => {
     await assert.rejects(keys.find(SERIAL), ProviderTrouble)
   })
 
+  test('while Binance does not answer, callbacks that anyone sends ask it every ten seconds, not each', async () => {
+    const { state, keys } = openKeys()
+    Object.assign(state, { answers: false })
+    for (let tries = 0; tries < 5; tries += 1) await assert.rejects(keys.find(SERIAL), ProviderTrouble)
+    assert.equal(state.asked, 1)
+    Object.assign(state, { now: 10_000, answers: true })
+    assert.ok(await keys.find(SERIAL))
+    assert.equal(state.asked, 2)
+  })
+
   test('an unknown serial is asked for once, and not again at once', async () => {
     const { state, keys } = openKeys()
     await keys.find(SERIAL)

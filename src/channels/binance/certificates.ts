@@ -14,7 +14,7 @@ export type Certificates = {
 
 const REFRESH_MS = HOUR
 const HARD_EXPIRY_MS = 2 * HOUR
-/** Anyone may send unknown serials; they must not trigger a query each time. */
+/** Anyone may send callbacks; neither an unknown serial nor a failed query makes each of them a query. */
 const PAUSE_MS = 10 * SECOND
 
 type Kept = { keys: Map<string, KeyObject>; fetchedAt: number }
@@ -34,6 +34,7 @@ function readKeys(data: unknown): Map<string, KeyObject> {
 export function openCertificates(client: BinanceClient, clock: Clock): Certificates {
   let kept: Kept | null = null
   let fetching: Promise<Kept> | null = null
+  let failed: { error: unknown; at: number } | null = null
 
   async function fetchKeys(): Promise<Kept> {
     const answer = await client.ask(PATHS.certificates, {})
@@ -42,11 +43,17 @@ export function openCertificates(client: BinanceClient, clock: Clock): Certifica
     return kept
   }
 
-  const refresh = (): Promise<Kept> => {
+  const refresh = async (): Promise<Kept> => {
+    if (failed && clock() - failed.at < PAUSE_MS) throw failed.error
     fetching ??= fetchKeys().finally(() => {
       fetching = null
     })
-    return fetching
+    try {
+      return await fetching
+    } catch (error) {
+      failed = { error, at: clock() }
+      throw error
+    }
   }
 
   async function current(): Promise<Kept> {

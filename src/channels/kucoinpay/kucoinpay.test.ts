@@ -326,6 +326,9 @@ describe('callbacks', () => {
       callback('null'),
       callback('x'),
     ]
+    // an object that cannot be written as text: in place of the type, and of a field
+    const odd = '{"toString":1,"valueOf":1}'
+    refused.push(callback(`{"orderType":${odd}}`), callback(`{"orderType":"TRADE","payOrderId":${odd}}`))
     for (const one of refused) await assert.rejects(read(one), CallbackRefused)
     for (const now of [SENT_AT + 301_000, SENT_AT - 301_000])
       await assert.rejects(read(callback(), now), CallbackRefused)

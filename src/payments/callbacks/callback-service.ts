@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
+import { unavailable } from '../../channels/ask-provider.ts'
 import {
   type Acknowledgement,
   type Channel,
@@ -8,6 +9,7 @@ import {
   type RefundNews,
 } from '../../channels/channel.ts'
 import { CHANNEL_KINDS } from '../../channels/kinds.ts'
+import { ProviderRefusal, ProviderTrouble } from '../../channels/provider-errors.ts'
 import { wakeItem } from '../../db/poll-queries.ts'
 import { pollNow } from '../../db/polling.ts'
 import { type Callback, CallbackRefused } from '../../kernel/callback.ts'
@@ -134,7 +136,7 @@ async function holdBlocked(deps: CallbackDeps, payment: Payment, report: Payment
 /**
  * Takes a provider’s callback. Once verified it durably asks for a poll; the poll finds out what is true. A callback
  * about something unknown is acknowledged, so that the provider stops sending it.
- * @throws NOT_FOUND for a channel without callbacks, CALLBACK_REFUSED
+ * @throws NOT_FOUND for a channel without callbacks, CALLBACK_REFUSED, CHANNEL_UNAVAILABLE
  */
 export async function takeCallback(
   deps: CallbackDeps,
@@ -143,6 +145,8 @@ export async function takeCallback(
 ): Promise<Acknowledgement> {
   const channel = await findReceiver(deps, target)
   const news = await channel.readCallback?.(callback).catch((error: unknown) => {
+    // the keys that verify it cannot be had: the provider sends it again
+    if (error instanceof ProviderTrouble || error instanceof ProviderRefusal) throw unavailable(error)
     if (!(error instanceof CallbackRefused)) throw error
     deps.log.warn({ channel: channel.id, reason: error.message }, 'a callback was refused')
     throw new AppError('CALLBACK_REFUSED', { cause: error })
