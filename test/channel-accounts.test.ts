@@ -9,7 +9,7 @@ import { verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { type Client, logIn, registerManager } from './harness/accounts.ts'
 import { type DeskView, type Market, type MarketInstructions, openMarket } from './harness/market.ts'
 import { eventually, TEST_MASTER_KEY } from './harness/service.ts'
-import type { OrderData } from './harness/shop.ts'
+import { FINAL_AFTER, type OrderData } from './harness/shop.ts'
 
 let market: Market
 let manager: Client
@@ -364,6 +364,8 @@ async function openForger() {
     }),
   }
   return {
+    keep,
+    remove: (channel: string) => client.call('DELETE', `channel-accounts/${channel}`),
     /** From now on the imitation takes no call of this account: it is another one than the operator’s. */
     part: () => keep('gatepay', { CLIENT_ID, SECRET: known }),
     async order(): Promise<OrderData> {
@@ -411,6 +413,10 @@ test('a company that gives its own payment another’s id at the provider does n
   const victim = await market.createAwaiting('cryptopay')
   await market.act(victim.reference, 'pay')
   await market.reaches(victim.order.code, 'PAID')
+  const revert = await market.host.call('POST', `revert/${victim.order.code}`, { as: market.merchant })
+  assert.equal(revert.status, 200)
+  const sent = () => market.paymentsOf(victim.order._id)
+  await eventually(sent, (payments) => payments.some(({ refunds }) => refunds.length > 0), 30_000)
   const mine = await forger.order()
   assert.equal((await forger.accept(mine.code, 'gatepay')).status, 200)
   await market.tell('outage', { provider: 'cryptopay', seconds: 1 })
@@ -420,10 +426,24 @@ test('a company that gives its own payment another’s id at the provider does n
     where order_id = ${mine._id} and channel = 'cryptopay' and provider_reference is null`)
   const object = { id: victim.reference, order_id: reference, status: 'pending', live_mode: false }
   assert.equal(await forger.sign('cryptopay', { object_type: 'event', type: 'payment.created', data: { object } }), 200)
-  const revert = await market.host.call('POST', `revert/${victim.order.code}`, { as: market.merchant })
-  assert.equal(revert.status, 200)
-  const sent = () => market.paymentsOf(victim.order._id)
-  await eventually(sent, (payments) => payments.some(({ refunds }) => refunds.length > 0), 30_000)
   await market.act(victim.reference, 'refund-settle')
   await market.reaches(victim.order.code, 'FULL_REFUNDED')
+})
+
+test('what is bought through a company’s own Coinbase account comes to our wallet, also once that account is removed', async () => {
+  const forger = await openForger()
+  const { CHANNEL_COINBASE_KEY_ID: KEY_ID = '', CHANNEL_COINBASE_KEY_SECRET: KEY_SECRET = '' } =
+    market.providers.credentials
+  assert.equal((await forger.keep('coinbase', { KEY_ID, KEY_SECRET, WEBHOOK_SECRET: 'own' })).status, 200)
+  const { _id, code } = await forger.order()
+  const { data } = await forger.accept(code, 'coinbase')
+  assert.ok(typeof data.toAddress === 'string')
+  const { own } = await market.host.db.one<{ own: boolean }>(
+    sql`select own_account as own from payments where order_id = ${_id}`,
+  )
+  assert.equal(own, true)
+  assert.equal((await forger.remove('coinbase')).status, 200)
+  await market.chain.pay({ to: data.toAddress, units: 54_000_000n })
+  await market.chain.mine(FINAL_AFTER)
+  await market.reaches(code, 'PAID')
 })

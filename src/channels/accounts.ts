@@ -15,6 +15,7 @@ import { ownWallet } from './crypto/own-wallet.ts'
 import type { OwnWallets } from './crypto/own-wallets.ts'
 import { type ChannelContext, type ChannelKind, readSettings, settingsOfEnv } from './kind.ts'
 import { CHANNEL_KINDS } from './kinds.ts'
+import { ProviderRefusal } from './provider-errors.ts'
 import { openProviderHttp } from './provider-http.ts'
 import { listChannelRules } from './rule-queries.ts'
 import { HEALTHY, type Supervised, type Supervision, supervise } from './supervised.ts'
@@ -128,6 +129,14 @@ function withOwn(operators: readonly Opened[], own: readonly Opened[]): Opened[]
   return [...rest, ...own].toSorted((a, b) => places.indexOf(idOf(a)) - places.indexOf(idOf(b)))
 }
 
+/** A channel that sees and sends back what was paid before, and takes nothing new. */
+const readOnly = (channel: Channel): Channel => ({
+  ...channel,
+  async createPayment() {
+    throw new ProviderRefusal('account', 'The account at the provider was removed.')
+  },
+})
+
 /** All channels: the payer's wallet, the operator's accounts at providers, and the companies' own. */
 export function openChannelAccounts(deps: AccountDeps): Channels & { close(): Promise<void> } {
   const { clock, db, wallet, mostPlain = MOST_PLAIN } = deps
@@ -146,6 +155,10 @@ export function openChannelAccounts(deps: AccountDeps): Channels & { close(): Pr
     const kept = isPlain ? plain : cache
     kept.set(companyId, next)
   }
+
+  /** What is bought at such a provider comes to a deposit address of ours, also when the account there is gone. */
+  const delivered = wallet && readOnly(wallet)
+  const readerOf = (channel: ChannelId): Channel | undefined => (NEEDS_WALLET.includes(channel) ? delivered : undefined)
 
   /** Unchanged accounts keep their circuits when the table is read again. */
   async function load(companyId: string, q: Queryable = db): Promise<Cached> {
@@ -169,13 +182,13 @@ export function openChannelAccounts(deps: AccountDeps): Channels & { close(): Pr
     operator,
     of: async (companyId, q) => (await load(companyId, q)).set,
     async forPayment({ companyId, channel, ownAccount }, q) {
-      if (!ownAccount) return operator.find(channel)
+      if (!ownAccount) return operator.find(channel) ?? readerOf(channel)
       // answers from what is known and refreshes it in the background
       const known = find(companyId)
       if (known && known.until <= clock()) void withoutHolding(() => load(companyId)).catch(() => {})
       const { set } = known ?? (await load(companyId, q))
       if (set.isOwn(channel)) return set.find(channel)
-      return channel === ownWallet.id ? deps.ownWallets?.reader : undefined
+      return channel === ownWallet.id ? deps.ownWallets?.reader : readerOf(channel)
     },
     healths() {
       const companies = [...cache.values()].flatMap(({ opened }) => opened)

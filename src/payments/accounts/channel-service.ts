@@ -110,7 +110,10 @@ export async function saveAccount(
   deps.channels.forget(companyId)
 }
 
-/** Back to the operator's account. Payments that were opened with the company's own can no longer be asked about. */
+/**
+ * Back to the operator's account. Payments that were opened with the company's own can no longer be asked about, but
+ * for what came to a deposit address of ours.
+ */
 export async function removeAccount(
   deps: ChannelSettingsDeps,
   context: RequestContext,
