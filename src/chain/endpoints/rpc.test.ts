@@ -71,6 +71,43 @@ describe('an answer of a node', () => {
   })
 })
 
+it('a result of another shape than the method’s is no usable answer, so that another node is asked', async () => {
+  const hash = `0x${'a1'.repeat(32)}`
+  const block = { number: '0x10', hash, parentHash: hash, timestamp: '0x66', logsBloom: '0x00', transactions: [] }
+  const where = { blockHash: hash, blockNumber: '0x10', transactionHash: hash }
+  const log = { ...where, address: `0x${'b2'.repeat(20)}`, topics: [hash], data: '0x', logIndex: '0x0' }
+  const right: [string, unknown][] = [
+    ['eth_chainId', '0x7a69'],
+    ['eth_call', '0x'],
+    ['eth_getBlockByNumber', null],
+    ['eth_getBlockByNumber', block],
+    ['eth_getBlockByHash', { ...block, logsBloom: undefined }],
+    ['eth_getLogs', []],
+    ['eth_getLogs', [log]],
+    ['eth_getTransactionReceipt', { ...where, logs: [log], status: '0x1' }],
+    ['eth_getTransactionByHash', { value: '0x0' }],
+    ['web3_clientVersion', 'any'],
+  ]
+  for (const [method, result] of right) await (await answering({ id: 1, result })).call(method)
+  const wrong: [string, unknown][] = [
+    ...(['', '0x', 31337, null, {}, 'x', `0x${'1'.repeat(65)}`] as const).map((odd): [string, unknown] => [
+      'eth_chainId',
+      odd,
+    ]),
+    ['eth_call', null],
+    ['eth_getBlockByNumber', {}],
+    ['eth_getBlockByNumber', { ...block, timestamp: 102 }],
+    ['eth_getLogs', null],
+    ['eth_getLogs', [null]],
+    ['eth_getLogs', [{ ...log, topics: 'topic' }]],
+    ['eth_getLogs', [{ ...log, blockHash: null }]],
+    ['eth_getTransactionReceipt', { ...where, logs: null }],
+    ['eth_getTransactionByHash', { value: 'all' }],
+  ]
+  for (const [method, result] of wrong)
+    await assert.rejects((await answering({ id: 1, result })).call(method), { kind: 'unknown' }, JSON.stringify(result))
+})
+
 describe('a batch', () => {
   it('gives the answers in the order of the questions, however the node orders them', async () => {
     const rpc = await answering([
@@ -102,5 +139,5 @@ it('credentials in the address of the node travel as a header', async () => {
   const rpc = await open((request, response) => {
     response.end(JSON.stringify({ id: 1, result: request.headers.authorization }))
   }, 'me:p%40ss@')
-  assert.equal(await rpc.call('eth_chainId'), `Basic ${Buffer.from('me:p@ss').toString('base64')}`)
+  assert.equal(await rpc.call('web3_clientVersion'), `Basic ${Buffer.from('me:p@ss').toString('base64')}`)
 })

@@ -1,5 +1,6 @@
 import { Pool } from 'undici'
 import { toStorableText } from '../../db/storable.ts'
+import { canAnswer } from './answer-shapes.ts'
 import { whyUnreached } from './unreached.ts'
 
 /** Whole numbers travel as 0x-hex. */
@@ -148,7 +149,10 @@ function readAnswer<Result>(answer: unknown, method: string): Result {
       const isRate = (number === LIMIT_EXCEEDED || number === 429) && !TOO_MUCH.test(String(message))
       throw isRate ? asTooOften(refused) : refused
     }
-    if ('result' in answer) return answer.result as Result
+    if ('result' in answer) {
+      if (canAnswer(method, answer.result)) return answer.result as Result
+      throw new RpcError('unknown', `${method}: the node's answer has another shape than the method's`)
+    }
   }
   throw new RpcError('unknown', `${method}: the node's answer has neither result nor error`)
 }
