@@ -4,11 +4,13 @@ import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
+import { zstdCompressSync } from 'node:zlib'
 import { folderStore, refuseUnwritable } from '../src/db/backup/folder-store.ts'
 import { chooseBackup, findStoreFaults } from '../src/db/backup/places.ts'
 import { type S3Settings, s3Store } from '../src/db/backup/s3-store.ts'
+import { seal } from '../src/db/backup/sealed.ts'
 import { type BackupStore, backupNameAt } from '../src/db/backup/store.ts'
-import { pruneBackups, takeBackup } from '../src/db/backup/take-backup.ts'
+import { pruneBackups, takeBackup, verifyBackup } from '../src/db/backup/take-backup.ts'
 import { openVault } from '../src/kernel/vault.ts'
 import { freePort } from './harness/free-port.ts'
 import { newFolder } from './harness/installation.ts'
@@ -128,6 +130,16 @@ test('a backup that breaks off, or is not what was written, is not kept in eithe
     readdirSync(join(places.path, 'kept')).filter((file) => file.endsWith('.part')),
     [],
   )
+})
+
+test('a store that gives back an older backup for the one that was written has not kept it', async () => {
+  const vault = openVault(randomBytes(32))
+  const sealed = (madeAt: string) =>
+    gather(seal(inPieces(zstdCompressSync('files')), { vault, facts: { madeAt, mode: 'live', schema: '0001' } }))
+  const [older, newer] = ['2030-02-01T00:00:00.000Z', '2030-02-02T00:00:00.000Z']
+  const back = await sealed(older)
+  await verifyBackup(inPieces(back), vault, older)
+  await assert.rejects(verifyBackup(inPieces(back), vault, newer), /2030-02-02.* read back as the backup of 2030-02-01/)
 })
 
 test('a folder that cannot be written is said in words, and the service outlives it', async () => {

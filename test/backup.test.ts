@@ -205,20 +205,24 @@ test('a wrong key, a backup that was cut off and a place in use are refused with
   const cut = join(places.path, 'cut.backup')
   copyFileSync(whole, cut)
   truncateSync(cut, Math.floor(statSync(whole).size / 2))
+  const older = join(places.path, 'comptoir-20990101T000000Z.backup')
+  copyFileSync(whole, older)
   const place = join(places.path, 'refused')
-  const [foreign, short, taken] = await Promise.all([
+  const [foreign, short, other, taken] = await Promise.all([
     restore(whole, place, Buffer.alloc(32, 9)),
     restore(cut, join(places.path, 'refused-too')),
+    restore(older, join(places.path, 'refused-older')),
     restore(whole, before_),
   ])
   assert.match(foreign.err, /sealed with another master key .* Set MASTER_KEY to the key/)
   assert.match(short.err, /The backup is cut off: its end is missing/)
+  assert.match(other.err, /20990101T000000Z\.backup holds the backup of \d{4}-.*Nothing was restored/)
   assert.match(taken.err, /There is a database in .* already\. Nothing was changed/)
   assert.deepEqual(
-    [foreign, short, taken].map(({ code, out }) => [code, out]),
-    Array.from({ length: 3 }, () => [1, '']),
+    [foreign, short, other, taken].map(({ code, out }) => [code, out]),
+    Array.from({ length: 4 }, () => [1, '']),
   )
-  for (const folder of [place, join(places.path, 'refused-too')])
+  for (const folder of ['refused', 'refused-too', 'refused-older'].map((name) => join(places.path, name)))
     assert.deepEqual(
       readdirSync(folder).filter((file) => file.startsWith('postgres')),
       [],

@@ -11,7 +11,7 @@ import { sql } from '../sql.ts'
 import { unpackFiles } from './archive.ts'
 import { diskFault } from './folder-store.ts'
 import { type BackupFacts, BackupFault, unseal } from './sealed.ts'
-import type { Content } from './store.ts'
+import { backupNameAt, type Content, isBackupName } from './store.ts'
 import { decompressed } from './take-backup.ts'
 
 /** Lies in a restored cluster until its database says by itself that it was restored. */
@@ -34,7 +34,7 @@ async function prepareRecovery(folder: string, mark: Mark): Promise<void> {
  * @throws BackupFault: the place is taken or full, or the backup is of another key, damaged or cut off
  */
 export async function restoreFiles(request: {
-  backup: { bytes: number; content: Content }
+  backup: { name: string; bytes: number; content: Content }
   dataDir: string
   vaults: readonly Vault[]
   restoredAt: Date
@@ -55,6 +55,11 @@ export async function restoreFiles(request: {
     }
   }
   const { facts, content } = await unseal(counted(), request.vaults)
+  // a place that gives an older backup for the one that was asked for takes days of orders away
+  if (isBackupName(backup.name) && backup.name !== backupNameAt(facts.madeAt))
+    throw new BackupFault(
+      `${backup.name} holds the backup of ${facts.madeAt}. Nothing was restored; take another one, or rename the file.`,
+    )
   const draft = `${cluster}.restoring`
   await rm(draft, { recursive: true, force: true })
   await mkdir(draft, { recursive: true, mode: 0o700 })

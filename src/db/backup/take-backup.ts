@@ -4,7 +4,7 @@ import pg from 'pg'
 import type { Vault } from '../../kernel/vault.ts'
 import { packFiles } from './archive.ts'
 import { backupItems, measureCluster } from './cluster-files.ts'
-import { type BackupFacts, seal, unseal } from './sealed.ts'
+import { type BackupFacts, BackupFault, seal, unseal } from './sealed.ts'
 import { type BackupStore, backupNameAt, backupTimeOf, type Content } from './store.ts'
 
 export type BackupRequest = {
@@ -60,9 +60,14 @@ const compressed = (source: AsyncIterable<Buffer>): AsyncIterable<Buffer> => thr
 export const decompressed = (source: AsyncIterable<Buffer>): AsyncIterable<Buffer> =>
   through(source, createZstdDecompress())
 
-/** Reads a backup from beginning to end, as a restore would. @throws BackupFault */
-async function verifyBackup(stored: Content, vaults: readonly Vault[]): Promise<void> {
-  const { content } = await unseal(stored, vaults)
+/**
+ * Reads a backup from beginning to end, as a restore would. @param madeAt of the one that was written: any other of
+ * this master key reads as well @throws BackupFault
+ */
+export async function verifyBackup(stored: Content, vault: Vault, madeAt: string): Promise<void> {
+  const { facts, content } = await unseal(stored, [vault])
+  if (facts.madeAt !== madeAt)
+    throw new BackupFault(`What was written at ${madeAt} is read back as the backup of ${facts.madeAt}.`)
   for await (const piece of decompressed(content)) if (piece.length === 0) continue
 }
 
@@ -82,7 +87,7 @@ export async function takeBackup(request: BackupRequest): Promise<Backup> {
     const plain = counted(packFiles(backupItems(client, cluster)), (done) => onProgress(Math.min(done, total), total))
     const bytes = await to.put(name, seal(compressed(plain), { vault, facts }), {
       expectedBytes: total,
-      verify: (stored) => verifyBackup(stored, [vault]),
+      verify: (stored) => verifyBackup(stored, vault, facts.madeAt),
     })
     return { file: to.pathOf(name), bytes, madeAt: facts.madeAt }
   } finally {
