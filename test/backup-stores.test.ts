@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
@@ -216,4 +219,20 @@ test('a bucket without its keys, or named like none, stops the start with a line
 test('a store that does not answer is named at once', async () => {
   const nowhere = s3Store('s3://backups/x', { ...settings, endpoint: `http://127.0.0.1:${await freePort()}` })
   await assert.rejects(nowhere.list(), /s3:\/\/backups\/x\/ refused: no answer \(ECONNREFUSED\)/)
+})
+
+test('a store whose list has always another page, or drips, is left after a while: no backup is waited for without end', async (t) => {
+  const page = '<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>a</NextContinuationToken>'
+  const server = createServer((request, response) => {
+    response.writeHead(200, { 'content-type': 'application/xml' })
+    if (request.url?.includes('drip')) response.write(page)
+    else response.end(`${page}</ListBucketResult>`)
+  }).listen(0, '127.0.0.1')
+  t.after(() => server.close().closeAllConnections())
+  await once(server, 'listening')
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  for (const place of ['s3://backups/endless', 's3://backups/drip']) {
+    const store = s3Store(place, { ...settings, endpoint, answerMs: 500 })
+    await assert.rejects(store.list(), /refused: no answer \((TimeoutError|AbortError)\)/, place)
+  }
 })

@@ -11,6 +11,8 @@ export type S3Settings = {
   region: string
   accessKeyId: string
   secretAccessKey: string
+  /** How long one question, or a whole list, may take; five minutes when absent. */
+  answerMs?: number
 }
 
 /** Of the part that is sent: kept in memory, and sent again when it fails. S3 wants 5 MiB or more, all but the last. */
@@ -18,7 +20,10 @@ const PART_BYTES = 16 * 1024 * 1024
 /** S3 takes 10 000 parts; some stores want all of one size, so the size is chosen before the first. */
 const MOST_PARTS = 9000
 const GAPS_MS = [SECOND, 2 * SECOND, 4 * SECOND]
-/** For one part, or one question. What is read has no limit as a whole; a pause of five minutes ends it. */
+/**
+ * For one part, one question, or all pages of a list: a store that always has another page would be asked for ever.
+ * What is read has no limit as a whole; a pause of five minutes ends it.
+ */
 const ANSWER_MS = 5 * MINUTE
 
 const REASONS: Record<string, string> = {
@@ -37,8 +42,8 @@ function describe(error: unknown): string {
     const { serviceCode = 'no code', status } = error
     return ownAt(REASONS, serviceCode) ?? `it answered ${status} (${serviceCode})`
   }
-  const { code, cause } = error as { code?: string; cause?: { code?: string } }
-  return `no answer (${code ?? cause?.code ?? (error as Error).name})`
+  const { code, cause } = error as { code?: unknown; cause?: { code?: string } }
+  return `no answer (${typeof code === 'string' ? code : (cause?.code ?? (error as Error).name)})`
 }
 
 const isWorthAnotherTry = (error: unknown): boolean =>
@@ -80,11 +85,18 @@ class S3Store implements BackupStore {
   readonly place: string
   readonly #client: S3mini
   readonly #prefix: string
-  constructor({ bucket, prefix }: S3Place, { endpoint, ...credentials }: S3Settings) {
+  readonly #answerMs: number
+  #listing: AbortSignal | null = null
+  constructor({ bucket, prefix }: S3Place, { endpoint, answerMs = ANSWER_MS, ...credentials }: S3Settings) {
     this.place = `s3://${bucket}/${prefix}`
     this.#prefix = prefix
-    const timely: typeof fetch = (input, init) =>
-      fetch(input, { ...init, ...(init?.method !== 'GET' && { signal: AbortSignal.timeout(ANSWER_MS) }) })
+    this.#answerMs = answerMs
+    // what is signed for one host is not sent on to another
+    const timely: typeof fetch = (input, init) => {
+      const isList = new URL(String(input)).searchParams.has('list-type')
+      const limit = isList ? this.#listing : init?.method === 'GET' ? null : AbortSignal.timeout(answerMs)
+      return fetch(input, { ...init, redirect: 'manual', ...(limit && { signal: limit }) })
+    }
     this.#client = new S3mini({ ...credentials, endpoint: `${endpoint}/${bucket}`, fetch: timely })
   }
 
@@ -107,6 +119,7 @@ class S3Store implements BackupStore {
   }
 
   async list(): Promise<string[]> {
+    this.#listing = AbortSignal.timeout(this.#answerMs)
     const objects = await this.#ask(() => this.#client.listObjects('/', this.#prefix))
     if (objects === null) throw new BackupFault(`The store of ${this.place} refused: ${REASONS.NoSuchBucket}.`)
     return objects
