@@ -332,6 +332,32 @@ describe('reorganisations', () => {
     assert.equal(await isSafe(one(await see(other))), true)
   })
 
+  it('are followed with a handful of questions, however deep: a slow node is not asked block by block', async () => {
+    let questions = 0
+    const counted: Rpc = {
+      ...rpc,
+      call: (...asked) => {
+        questions += 1
+        return rpc.call(...asked)
+      },
+      batch: (calls) => {
+        questions += 1
+        return rpc.batch(calls)
+      },
+    }
+    await scanner.stop()
+    scanner = openScanner(counted)
+    const address = await assign()
+    await chain.mine(3)
+    await chain.pay({ to: address, units: 1n })
+    await chain.mine(19)
+    assert.equal(one(await see(address)).status, 'seen')
+    questions = 0
+    await chain.reorg(20)
+    assert.equal(one(await see(address)).status, 'orphaned')
+    assert.ok(questions <= 12, `${questions} questions about a reorganisation of 20 blocks`)
+  })
+
   it('change nothing while a node is merely behind', async () => {
     const address = await assign()
     await chain.pay({ to: address, units: 1n })

@@ -67,6 +67,8 @@ const KEPT_BLOCKS = 256
 /** Start of reading on a new chain. */
 const LOOK_BACK = 300n
 const BLOCKS_AT_ONCE = 16n
+/** Of a reorganisation, back to where it began: block by block, a node that answers slowly would take minutes. */
+const WALKED_AT_ONCE = 16
 /** Closer to the head than this, blocks are read one by one. */
 const NEAR_HEAD = 64n
 
@@ -84,7 +86,15 @@ function write(scan: Scan, work: (tx: Tx, chainId: number) => Promise<void>): Pr
 
 async function fetchBlock(scan: Scan, number: bigint): Promise<Block> {
   const { method, params } = blockCall(number)
-  const block = await scan.rpc.call<RpcBlock | null>(method, ...params)
+  return present(await scan.rpc.call<RpcBlock | null>(method, ...params), number)
+}
+
+async function fetchBlocks(scan: Scan, numbers: readonly bigint[]): Promise<Block[]> {
+  const answers = await scan.rpc.batch<RpcBlock | null>(numbers.map(blockCall))
+  return numbers.map((number, index) => present(answers[index] ?? null, number))
+}
+
+function present(block: RpcBlock | null, number: bigint): Block {
   if (block === null) throw new ChainDoubt(`the node does not have block ${number}`)
   return toBlock(block)
 }
@@ -153,9 +163,9 @@ export async function reconcile(
 ): Promise<BlockId> {
   const stored = await listBlocks(scan.db, scan.network.chainId)
   const reachable = stored.filter((block) => block.number <= head.number)
-  for (const block of reachable) {
-    const canonical = await fetchBlock(scan, block.number)
-    if (canonical.hash !== block.hash) continue
+  const common = await findCommon(scan, reachable)
+  if (common) {
+    const { block, canonical } = common
     const behind = block === reachable[0] && head.number < state.top.number
     if (behind || block.number === state.top.number) return state.top
     await rewind(scan, canonical, state)
@@ -166,6 +176,24 @@ export async function reconcile(
   const deeper = await fetchBlock(scan, later(0n, oldest.number - BigInt(KEPT_BLOCKS)))
   await rewind(scan, deeper, state)
   return deeper
+}
+
+/** The newest of our blocks that the chain still has. The top is asked for alone: mostly it is the one. */
+async function findCommon(
+  scan: Scan,
+  ours: readonly BlockId[],
+): Promise<{ block: BlockId; canonical: Block } | undefined> {
+  for (let from = 0; from < ours.length; from += from === 0 ? 1 : WALKED_AT_ONCE) {
+    const asked = ours.slice(from, from === 0 ? 1 : from + WALKED_AT_ONCE)
+    const answers = await fetchBlocks(
+      scan,
+      asked.map(({ number }) => number),
+    )
+    const index = answers.findIndex((answer, place) => answer.hash === asked[place]?.hash)
+    const [block, canonical] = [asked[index], answers[index]]
+    if (block && canonical) return { block, canonical }
+  }
+  return undefined
 }
 
 /** The block at our top's height. @returns undefined for one that the node does not have yet */
@@ -263,11 +291,7 @@ export async function readRange(scan: Scan, top: BlockId, head: Block): Promise<
 
 /** Consecutive blocks; undefined if the first does not follow our top. @throws ChainDoubt */
 async function fetchChained(scan: Scan, top: BlockId, numbers: readonly bigint[]): Promise<Block[] | undefined> {
-  const answers = await scan.rpc.batch<RpcBlock | null>(numbers.map(blockCall))
-  const blocks = answers.map((answer, index) => {
-    if (answer === null) throw new ChainDoubt(`the node does not have block ${numbers[index]}`)
-    return toBlock(answer)
-  })
+  const blocks = await fetchBlocks(scan, numbers)
   if (blocks[0]?.parentHash !== top.hash) return undefined
   for (const [index, block] of blocks.entries()) {
     const parent = blocks[index - 1] ?? top
