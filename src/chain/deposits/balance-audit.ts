@@ -1,9 +1,10 @@
 import type { Db } from '../../db/db.ts'
-import { findHead } from '../chain-queries.ts'
+import { type BlockId, findHead } from '../chain-queries.ts'
 import type { Endpoints } from '../endpoints/endpoints.ts'
 import { type Hex, RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
 import { inParts, provenEndpoints } from '../rescan.ts'
+import { blockCall, type RpcBlock } from '../transfer-logs.ts'
 import {
   findAudited,
   listOwnTransactions,
@@ -69,6 +70,15 @@ async function comparePage(chain: Chain, page: readonly Recorded[], block: bigin
   return faults
 }
 
+/**
+ * Whether the chain still has the block up to which it was read. While a reorganisation is not read yet, balances are
+ * of another chain than the records; what differs once it is read, the next audit finds.
+ */
+async function isStillThere({ endpoints: { rpc } }: Chain, { number, hash }: BlockId): Promise<boolean> {
+  const { method, params } = blockCall(number)
+  return (await rpc.call<RpcBlock | null>(method, ...params))?.hash === hash
+}
+
 /** Compares each watched deposit address with the recorded transfers at one block; a difference is checked twice. */
 export async function auditDeposits(chain: Chain): Promise<BalanceFault[]> {
   const { db, network } = chain
@@ -87,7 +97,8 @@ export async function auditDeposits(chain: Chain): Promise<BalanceFault[]> {
     const now = (await findHead(db, network.chainId)) ?? head
     const only = doubtful.map(({ subject }) => subject.slice('address '.length))
     const again = await listRecorded(db, { ...scope, block: now.number, after: '', only })
-    faults.push(...(await comparePage(chain, again, now.number)))
+    const found = await comparePage(chain, again, now.number)
+    if (found.length > 0 && (await isStillThere(chain, now))) faults.push(...found)
   }
 }
 
