@@ -87,7 +87,7 @@ export const MONEY: readonly Plant[] = [
   {
     ...{ name: 'refund-without-cover', number: 6, story: 'settledFirst' },
     fault: 'a refund after the settlement makes the company owe the operator',
-    edits: one('src/refunds/refund-cover.ts', 'if (free + fees >= units) return', 'if (free + fees >= -units) return'),
+    edits: one('src/refunds/refund-cover.ts', 'if (most >= units) return null', 'if (most >= -units) return null'),
   },
   {
     ...{ name: 'lease-not-renewed', number: 5, story: 'slowChain', nodes: 5 },

@@ -6,6 +6,9 @@ import { SERVICE } from './service.ts'
 
 export const PLANTS: readonly Plant[] = [...MONEY, ...PROVIDERS, ...SERVICE]
 
+/** Says that a plant must follow its source. */
+export const NO_PLACE = 'does not hold once what the plant changes'
+
 /** From here on the modules are loaded with their fault. @throws Error when the source no longer holds a place */
 export function plant(name: string): Plant {
   const found = PLANTS.find((candidate) => candidate.name === name)
@@ -17,7 +20,7 @@ export function plant(name: string): Plant {
       if (edits.length === 0) return loaded
       let source = String(loaded.source)
       for (const { file, find, replace } of edits) {
-        if (source.split(find).length !== 2) throw new Error(`${file} does not hold "${find}" once`)
+        if (source.split(find).length !== 2) throw new Error(`${file} ${NO_PLACE}: "${find}"`)
         source = source.replace(find, () => replace)
       }
       return { ...loaded, source }
