@@ -58,7 +58,7 @@ try {
       const words = guardWords(answer)
       if (words !== null) scheduler.fail(new Error(`Broken: ${words}`))
     },
-    ...{ connectionString, scheduler, sessions: 6 },
+    ...{ connectionString, scheduler, sessions: 6, isCounting: values.costs },
     fault({ scope }) {
       const isAway = scope !== null && weather.isDatabaseAway
       if (scope === null || !(isAway || isBad(0.0005))) return null

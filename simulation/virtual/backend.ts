@@ -1,11 +1,27 @@
 import type { Socket } from 'node:net'
 import type pg from 'pg'
-import { BEGUN, boundName, type Frame, PARSE_COMPLETE, parsedName, queryFrame, splitFrames } from './wire.ts'
+import {
+  BEGUN,
+  boundName,
+  executeFrames,
+  type Frame,
+  PARSE_COMPLETE,
+  parsedName,
+  queryFrame,
+  runFrames,
+  splitFrames,
+} from './wire.ts'
+
+/** Statements that each session has prepared: they go before a client's, in one message with it. */
+export const BEGIN = 'simulation_begin'
+export const SET_TIME = 'simulation_at'
 
 /** `I`: idle, `T`: in a transaction, `E`: in one that failed. */
 export type Status = 'I' | 'T' | 'E'
 
 type Waiting = { left: number; frames: Frame[]; resolve(frames: Frame[]): void }
+
+const setTime = (text: string): string => `set simulation.at = '${text}'`
 
 /** One session of the real server, for whichever virtual connection holds it. */
 export class Backend {
@@ -42,7 +58,9 @@ export class Backend {
   /** Sends what a client sent, with the statements that this session does not know yet, at this virtual time. */
   async send(frames: readonly Frame[], known: Map<string, Buffer>, atMs: number): Promise<Frame[]> {
     const out: Buffer[] = []
-    const first = this.#start(atMs)
+    // a simple query ends what is sent before it, and is answered on its own
+    const isSimple = frames[0]?.type === 'Q'
+    const first = isSimple ? this.#start(atMs) : this.#startTogether(atMs)
     if (first) out.push(first)
     let [isParsed, isAdded, name] = [false, false, '']
     for (const one of frames) {
@@ -63,8 +81,9 @@ export class Backend {
       }
       out.push(one.bytes)
     }
-    const answer = await this.#exchange(Buffer.concat(out), first ? 2 : 1)
-    if (first) answer.splice(0, answer.findIndex(({ type }) => type === 'Z') + 1)
+    const answer = await this.#exchange(Buffer.concat(out), first && isSimple ? 2 : 1)
+    if (first && isSimple) answer.splice(0, answer.findIndex(({ type }) => type === 'Z') + 1)
+    else if (first) this.#endTogether(answer)
     if (answer[0]?.type === '1' && name !== '') this.#prepared.add(name)
     if (isAdded && answer[0]?.type === '1') answer.shift()
     if (isParsed) answer.unshift({ type: '1', bytes: PARSE_COMPLETE })
@@ -90,7 +109,7 @@ export class Backend {
   }
 
   /** What goes before a statement: the time, where it is another one, and the transaction. */
-  #start(atMs: number): Buffer | null {
+  #before(atMs: number): { text: string; isBegun: boolean } | null {
     const begun = this.#begun
     if (this.status !== 'I' && !begun) return null
     this.#begun = null
@@ -98,7 +117,31 @@ export class Backend {
     if (!begun && text === this.#atMs) return null
     // a rollback takes a time back that was set within the transaction
     this.#atMs = begun ? '' : text
-    return queryFrame(`set simulation.at = '${text}'${begun ? '; begin' : ''}`)
+    return { text, isBegun: begun !== null }
+  }
+
+  #start(atMs: number): Buffer | null {
+    const before = this.#before(atMs)
+    return before && queryFrame(`${setTime(before.text)}${before.isBegun ? '; begin' : ''}`)
+  }
+
+  /** The same as messages of the extended protocol, which the client's follow and whose Sync answers all. */
+  #startTogether(atMs: number): Buffer | null {
+    const before = this.#before(atMs)
+    if (!before) return null
+    if (!before.isBegun) return executeFrames(SET_TIME, before.text)
+    // a query, which takes a snapshot, would be too early: `set transaction` may follow
+    return Buffer.concat([executeFrames(BEGIN), runFrames(setTime(before.text))])
+  }
+
+  /** Takes the answers to what went before from the client's. */
+  #endTogether(answer: Frame[]): void {
+    // CommandComplete of the time, after that of `begin`
+    const isBegun = answer[1]?.type === 'C'
+    const lastOfOurs = answer.findIndex(({ type }, index) => type === 'C' && index > (isBegun ? 1 : 0))
+    answer.splice(0, lastOfOurs + 1)
+    // alone in its transaction, a statement that fails takes the time back with it
+    if (!isBegun && answer.some(({ type }) => type === 'E')) this.#atMs = ''
   }
 
   #exchange(bytes: Buffer, answers: number): Promise<Frame[]> {

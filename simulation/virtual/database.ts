@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { readFileSync } from 'node:fs'
 import pg from 'pg'
-import { Backend } from './backend.ts'
+import { Backend, BEGIN, SET_TIME } from './backend.ts'
 import { currentScope, type Scheduler, type Scope } from './scheduler.ts'
 import { boundName, type Frame, splitFrames, sqlOf, WELCOME } from './wire.ts'
 
@@ -16,7 +16,9 @@ export type DatabaseOptions = {
   /** The server answered with this ErrorResponse. */
   refused(answer: Buffer): void
   /** What goes wrong with this statement, if anything. */
-  fault(statement: { sql: string; inTransaction: boolean; scope: Scope | null }): DatabaseFault | null
+  fault(statement: { scope: Scope | null }): DatabaseFault | null
+  /** Keeps what each statement takes in `costs`. */
+  isCounting: boolean
 }
 
 /** One way through the network and the server, in milliseconds. */
@@ -168,6 +170,9 @@ export class VirtualDatabase {
         `set timezone = 'UTC'; set deadlock_timeout = '${DEADLOCK_MS}ms'; set synchronous_commit = off;
          set max_parallel_workers_per_gather = 0; set synchronize_seqscans = off; set jit = off`,
       )
+      await client.query({ name: BEGIN, text: 'begin' })
+      await client.query('rollback')
+      await client.query({ name: SET_TIME, text: "select set_config('simulation.at', $1, false)", values: ['0'] })
       const backend = new Backend(client)
       this.#pids.push(backend.pid)
       return backend
@@ -204,10 +209,7 @@ export class VirtualDatabase {
 
   /** A client sent a statement. */
   accept(connection: VirtualConnection, frames: Frame[]): void {
-    const [first] = frames
-    const sql = first && (first.type === 'Q' || first.type === 'P') ? sqlOf(first) : ''
-    const inTransaction = connection.backend !== null
-    const fault = this.#options.fault({ sql, inTransaction, scope: connection.scope })
+    const fault = this.#options.fault({ scope: connection.scope })
     const delayMs = LATENCY_MS + this.scheduler.random.next() * LATENCY_MS + (fault === 'stall' ? STALL_MS : 0)
     this.scheduler.after(delayMs, () => this.#start(connection, frames, fault), null)
   }
@@ -243,7 +245,7 @@ export class VirtualDatabase {
     const finish = (answer: Frame[]): void => this.#finish(connection, backend, { answer, fault })
     const startedAt = realNow()
     const isAnswered = await this.#answers(backend, sent)
-    this.#noteCost(frames, realNow() - startedAt)
+    if (this.#options.isCounting) this.#noteCost(frames, realNow() - startedAt)
     if (!isAnswered) {
       this.lockWaits += 1
       this.#blocked.push({ backend, answer: sent, done: finish })

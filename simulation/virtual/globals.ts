@@ -26,11 +26,11 @@ class VirtualTimer {
     throw new Error('refresh of a timer is not simulated')
   }
   close(): this {
-    this.timer.cancelled = true
+    this.timer.cancel()
     return this
   }
   [Symbol.dispose](): void {
-    this.timer.cancelled = true
+    this.timer.cancel()
   }
 }
 
@@ -49,7 +49,7 @@ function installTimers(scheduler: Scheduler): void {
     return handle
   }
   const clear = (handle: unknown): void => {
-    if (handle instanceof VirtualTimer) handle.timer.cancelled = true
+    if (handle instanceof VirtualTimer) handle.timer.cancel()
   }
   const immediately = (callback: Callback, ...args: unknown[]) => after(callback, 0, args)
   Object.assign(globalThis, {

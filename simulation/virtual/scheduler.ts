@@ -1,4 +1,4 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
+import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks'
 import { createHash, type Hash } from 'node:crypto'
 import { type Random, seededRandom } from './random.ts'
 
@@ -11,16 +11,30 @@ export const runIn = <Result>(scope: Scope | null, work: () => Result): Result =
 
 type Work = () => void | Promise<void>
 
-export type Timer = { cancelled: boolean }
+export type Timer = { cancel(): void }
 
-type Event = Timer & {
-  atMs: number
+class Event implements Timer {
+  readonly atMs: number
   /** Decides between events of one time. */
-  rank: number
-  scope: Scope | null
-  inContext: (work: Work) => void | Promise<void>
-  work: Work
+  readonly rank: number
+  readonly scope: Scope | null
+  /** With the caller's async context; null: cancelled, and nothing of it is kept until its time. */
+  job: { context: AsyncResource; work: Work } | null
+
+  constructor(when: { atMs: number; rank: number; scope: Scope | null }, work: Work) {
+    this.atMs = when.atMs
+    this.rank = when.rank
+    this.scope = when.scope
+    this.job = { context: captureContext(), work }
+  }
+
+  cancel(): void {
+    this.job = null
+  }
 }
+
+/** `AsyncLocalStorage.snapshot()` costs five microseconds, this a fifth of one. */
+const captureContext = (): AsyncResource => new AsyncResource('simulation', { requireManualDestroy: true })
 
 const realSetImmediate = globalThis.setImmediate
 
@@ -64,14 +78,8 @@ export class Scheduler {
 
   /** Runs `work` after a delay, in the caller's async context; not at all if its scope is dead by then. */
   after(delayMs: number, work: Work, scope: Scope | null = currentScope()): Timer {
-    const event: Event = {
-      atMs: this.#nowMs + Math.max(0, delayMs),
-      rank: this.random.next(),
-      scope,
-      inContext: AsyncLocalStorage.snapshot(),
-      work,
-      cancelled: false,
-    }
+    const when = { atMs: this.#nowMs + Math.max(0, delayMs), rank: this.random.next(), scope }
+    const event = new Event(when, work)
     this.#push(event)
     return event
   }
@@ -79,8 +87,8 @@ export class Scheduler {
   /** For answers that come back later: they happen in the async context, and with the life, of whoever asked. */
   channel(): (delayMs: number, work: Work) => void {
     const scope = currentScope()
-    const inContext = AsyncLocalStorage.snapshot()
-    return (delayMs, work) => void this.after(delayMs, () => inContext(work), scope)
+    const context = captureContext()
+    return (delayMs, work) => void this.after(delayMs, () => context.runInAsyncScope(work), scope)
   }
 
   sleep(delayMs: number): Promise<void> {
@@ -107,7 +115,7 @@ export class Scheduler {
       if (!event) return
       this.#nowMs = Math.max(this.#nowMs, event.atMs)
       this.#steps += 1
-      const done = event.inContext(event.work)
+      const done = event.job?.context.runInAsyncScope(event.job.work)
       if (done) await done
     }
   }
@@ -115,7 +123,7 @@ export class Scheduler {
   #next(): Event | undefined {
     for (;;) {
       const event = this.#pop()
-      if (!event || !(event.cancelled || event.scope?.alive === false)) return event
+      if (!event || !(event.job === null || event.scope?.alive === false)) return event
     }
   }
 

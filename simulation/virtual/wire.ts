@@ -24,6 +24,26 @@ const zeroEnded = (text: string): Buffer => Buffer.from(`${text}\0`)
 
 export const queryFrame = (text: string): Buffer => frame('Q', zeroEnded(text))
 
+/** Runs a prepared statement whose parameters are texts; its answer comes with that of what follows, up to a Sync. */
+export const executeFrames = (name: string, ...values: readonly string[]): Buffer => {
+  const texts = values.flatMap((value) => {
+    const head = Buffer.alloc(4)
+    head.writeInt32BE(Buffer.byteLength(value))
+    return [head, Buffer.from(value)]
+  })
+  // the unnamed portal; no formats, so texts; as many parameters; no formats of results
+  const bind = frame(
+    'B',
+    Buffer.concat([zeroEnded(''), zeroEnded(name), Buffer.from([0, 0, 0, values.length]), ...texts, Buffer.alloc(2)]),
+  )
+  // the unnamed portal, all rows
+  return Buffer.concat([bind, frame('E', Buffer.alloc(5))])
+}
+
+/** The same for a text that is not prepared. */
+export const runFrames = (text: string): Buffer =>
+  Buffer.concat([frame('P', Buffer.concat([zeroEnded(''), zeroEnded(text), Buffer.alloc(2)])), executeFrames('')])
+
 export const PARSE_COMPLETE = frame('1', Buffer.alloc(0))
 
 /** What a server says after a start-up packet that it accepts. */
