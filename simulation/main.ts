@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { drill } from './drill.ts'
+import { tellWorlds } from './many/many-worlds.ts'
 import { readOptions, USAGE } from './options.ts'
 import { plant } from './plants/plants.ts'
 import { VirtualDatabase } from './virtual/database.ts'
@@ -36,13 +37,21 @@ if (values.plants) {
   process.exit((await drill({ seed, orders, only }, say)) ? 0 : 1)
 }
 say(`seed ${seed}, ${orders} orders`)
+if (values.many) {
+  const { folder } = values
+  const code = await tellWorlds({ ...values.many, seed, orders, folder, say }).catch((error: Error) => {
+    console.error(error.message)
+    return 2
+  })
+  process.exit(code)
+}
 const prepared = await prepareDatabase({ folder: values.folder ?? null, atMs: START_MS, guards: GUARDS })
 say(`database after ${Math.round(realNow() - startedAt)} ms`)
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => void prepared.drop().finally(() => process.exit(1)))
 let failure: unknown = null
-/** What the database's sessions do; filled once there are some. */
-let describeDatabase: () => Promise<string[]> = async () => []
+/** What troubled everyone, and what the database's sessions do; filled once there are some. */
+let describe: () => Promise<string[]> = async () => []
 try {
   const { connectionString } = prepared
   const client = new pg.Client({ connectionString })
@@ -68,7 +77,7 @@ try {
     },
   })
   await database.open()
-  describeDatabase = async () => [...database.describe(), ...(await describeSessions(client))]
+  describe = async () => [...conditions.describe(), ...database.describe(), ...(await describeSessions(client))]
   const network = new Network({
     scheduler,
     fault: () => (isBad(0.003) ? random.pick(['refused', 'lost', 'unanswered', 'reset', 'slow', 'broken']) : null),
@@ -124,7 +133,7 @@ try {
 }
 if (failure !== null) {
   say(failure instanceof Error ? (failure.stack ?? failure.message) : String(failure))
-  for (const line of await describeDatabase().catch((error: unknown) => [String(error)])) say(`  ${line}`)
+  for (const line of await describe().catch((error: unknown) => [String(error)])) say(`  ${line}`)
 }
 await prepared.drop().catch(() => {})
 process.exit(failure === null ? 0 : 1)

@@ -1,9 +1,12 @@
 import { parseArgs } from 'node:util'
+import { processesAtMost } from './many/one-world.ts'
 
 export const USAGE = `Runs the whole service, several nodes of it, on a clock of its own (docs/simulation.md).
 
   npm run simulate -- --orders 1000 --seed 7     a run; the same seed repeats it
   npm run simulate -- --plants --seed 7          every planted fault is found, and nothing else
+  npm run simulate -- --orders 1000000 --seed 7 --processes auto --journal million.journal
+                                                 a run of many worlds, side by side, which can be interrupted
 
   --orders N     orders of the run (200); of a drill, tellings of each story (1)
   --seed N       by default a random one, which is printed
@@ -17,12 +20,18 @@ export const USAGE = `Runs the whole service, several nodes of it, on a clock of
   --plants       the drill
   --costs        prints the statements that took most time
   --folder PATH  keeps the database there
+
+  Each of these makes the run one of many worlds, each with a database, a seed and a process of its own:
+  --processes N  so many worlds side by side (1); auto: as many as there are cores
+  --world N      orders of one world (10000)
+  --journal FILE writes down which worlds ended well; the same command goes on where it was interrupted
 `
 
 const text = { type: 'string' } as const
 const flag = { type: 'boolean' } as const
 const OPTIONS = {
   ...{ orders: text, seed: text, nodes: text, rate: text, plant: text, story: text, folder: text },
+  ...{ processes: text, world: text, journal: text },
   ...{ calm: flag, each: flag, short: flag, costs: flag, plants: flag, help: flag },
 }
 
@@ -32,9 +41,32 @@ function readNumber(name: string, value: string | undefined, byDefault: number):
   throw new Error(`--${name} is a whole number${name === 'seed' ? '' : ' from 1 on'}, not "${value}".`)
 }
 
+type Values = ReturnType<typeof parse>
+const parse = (args: readonly string[]) => parseArgs({ args: [...args], options: OPTIONS }).values
+
+/** What a world must be told as the run was, in one order. */
+const SETTINGS = ['nodes', 'rate', 'plant', 'story', 'calm', 'short'] as const
+
+/** Null: one world in this process. @throws Error for options that go with one world alone */
+function readMany(values: Values) {
+  const { processes, world, journal } = values
+  if (processes === undefined && world === undefined && journal === undefined) return null
+  const alone = (['each', 'costs', 'plants'] as const).find((name) => values[name])
+  if (alone) throw new Error(`--${alone} is for one world: leave out --processes, --world and --journal.`)
+  return {
+    journal,
+    processes: processes === 'auto' ? processesAtMost() : readNumber('processes', processes, 1),
+    perWorld: readNumber('world', world, 10_000),
+    settings: SETTINGS.flatMap((name) => {
+      const value = values[name]
+      return value === undefined ? [] : [`--${name}`, ...(value === true ? [] : [String(value)])]
+    }),
+  }
+}
+
 /** What the command was asked for. @throws Error with a sentence for an option that is unknown or no number */
 export function readOptions(args: readonly string[]) {
-  const { values } = parseArgs({ args: [...args], options: OPTIONS })
+  const values = parse(args)
   const { plant, story, folder, plants = false, help = false } = values
   return {
     ...{ plant, story, folder, plants, help },
@@ -44,5 +76,6 @@ export function readOptions(args: readonly string[]) {
     seed: readNumber('seed', values.seed, Math.floor(Math.random() * 1e9)),
     nodes: readNumber('nodes', values.nodes, 2),
     rate: readNumber('rate', values.rate, 20),
+    many: readMany(values),
   }
 }

@@ -2,14 +2,18 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { Agent, Pool } from 'undici'
+import { Journal } from '../simulation/many/journal.ts'
+import { readOptions, USAGE } from '../simulation/options.ts'
 import { Network } from '../simulation/virtual/network.ts'
 import { runIn, Scheduler } from '../simulation/virtual/scheduler.ts'
 
 /*
- * A small sample. The long run: npm run simulate -- --orders 1000000 --seed 7
+ * A small sample. The long run: npm run simulate -- --orders 1000000 --seed 7 --processes auto
  */
 const SEED = process.env.SEED ?? String(randomInt(1_000_000_000))
 
@@ -21,40 +25,87 @@ async function simulate(...options: string[]): Promise<Outcome> {
   let words = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (words += String(chunk)))
   const [code] = (await once(child, 'close')) as [number]
-  return { code, words, fingerprint: /fingerprint (\w+)/.exec(words)?.[1] }
+  return { code, words, fingerprint: /^fingerprint (\w+)$/m.exec(words)?.[1] }
 }
 
 test('an option that is unknown or no number is refused with a sentence, and --help lists them', async () => {
-  const answers = await Promise.all(
-    [
-      ['--order', '3'],
-      ['--orders', 'ten'],
-      ['--orders', '0'],
-    ].map((of) => simulate(...of)),
-  )
-  assert.deepEqual(
-    answers.map(({ code, words }) => [code, words.split('\n')[1]]),
-    answers.map(() => [2, 'See: npm run simulate -- --help']),
-  )
-  assert.match(answers[1]?.words ?? '', /^--orders is a whole number from 1 on, not "ten"\.$/m)
-  const { code, words } = await simulate('--help')
-  assert.equal(code, 0)
-  assert.match(words, /--seed N/)
+  assert.throws(() => readOptions(['--orders', 'ten']), /^Error: --orders is a whole number from 1 on, not "ten"\.$/)
+  assert.throws(() => readOptions(['--orders', '0']), /not "0"/)
+  assert.throws(() => readOptions(['--processes', 'many']), /not "many"/)
+  assert.throws(() => readOptions(['--journal', 'a.journal', '--each']), /--each is for one world/)
+  assert.match(USAGE, /--seed N/)
+  const { code, words } = await simulate('--order', '3')
+  assert.deepEqual([code, words.split('\n')[1]], [2, 'See: npm run simulate -- --help'])
 })
 
-test('two runs with one seed are the same to the last byte, and nothing is lost or doubled', async (t) => {
+type Journaled = { world: number; fingerprint: string }
+
+const worldsIn = (journal: string): Journaled[] =>
+  journal.split('\n').flatMap((line) => (line.includes('"fingerprint"') ? [JSON.parse(line) as Journaled] : []))
+
+test('two worlds are the same to the last byte beside each other, one by one, and after an interruption', async (t) => {
   t.diagnostic(`SEED=${SEED}`)
-  const [first, second] = await Promise.all([0, 1].map(() => simulate('--orders', '3', '--short', '--seed', SEED)))
-  assert.equal(first?.code, 0, first?.words)
-  assert.equal(second?.code, 0, second?.words)
-  assert.ok(first?.fingerprint)
-  assert.equal(first.fingerprint, second?.fingerprint)
+  const folder = mkdtempSync(join(tmpdir(), 'comptoir-journal-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const file = join(folder, 'run.journal')
+  const run = ['--orders', '2', '--world', '1', '--short', '--seed', SEED, '--journal', file]
+  const first = await simulate(...run, '--processes', '2')
+  assert.equal(first.code, 0, first.words)
+  const whole = readFileSync(file, 'utf8')
+  assert.deepEqual(new Set(worldsIn(whole).map(({ world }) => world)), new Set([1, 2]))
+
+  // a power cut in the middle of a line: one world is left
+  const lines = whole.split('\n')
+  const [ended] = worldsIn(whole)
+  const last = lines.findLastIndex((line) => line.includes('"fingerprint"'))
+  writeFileSync(file, [...lines.slice(0, last), lines[last]?.slice(0, 30)].join('\n'))
+  const second = await simulate(...run, '--processes', '1')
+  assert.equal(second.code, 0, second.words)
+  assert.match(second.words, /^1 of 2 worlds have ended well before$/m)
+  assert.doesNotMatch(second.words, new RegExp(`^world ${ended?.world} `, 'm'))
+  assert.match(second.words, /^2 orders, 1 of them now/m)
+  assert.ok(first.fingerprint)
+  assert.equal(first.fingerprint, second.fingerprint)
+  const byNumber = (text: string): Journaled[] => worldsIn(text).sort((one, other) => one.world - other.world)
+  const same = (one: Journaled): [number, string] => [one.world, one.fingerprint]
+  assert.deepEqual(byNumber(readFileSync(file, 'utf8')).map(same), byNumber(whole).map(same))
 })
 
-test('a planted fault is found, and its order is named', async () => {
-  const { code, words } = await simulate('--orders', '3', '--short', '--seed', SEED, '--plant', 'event-without-webhook')
+test('a journal takes no other settings or source, no second run at once, and no other file', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'comptoir-journal-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const file = join(folder, 'run.journal')
+  const head = { simulation: 1 as const, settings: '--orders 2', source: { hash: 'a', version: 'v1' } }
+  const left = mkdtempSync(join(folder, 'left-'))
+  new Journal(file, { head, folder: left })
+  const later = { ...head, source: { hash: 'b', version: 'v2' } }
+  assert.throws(
+    () => new Journal(file, { head: later, folder }),
+    /another version of the source: v1.*This is v2.*\nCheck that version out/,
+  )
+  assert.throws(
+    () => new Journal(file, { head: { ...head, settings: '--orders 3' }, folder }),
+    /belongs to another run: --orders 2\. You asked for: --orders 3\./,
+  )
+  assert.throws(() => new Journal(file, { head, folder }), new RegExp(`in use by process ${process.pid}`))
+  // killed since
+  const words = readFileSync(file, 'utf8')
+  writeFileSync(file, words.replace(/"mark":"\d+/, '"mark":"1'))
+  assert.equal(new Journal(file, { head, folder: join(folder, 'next') }).ended.size, 0)
+  assert.equal(existsSync(left), false, 'what the killed run kept is removed')
+  writeFileSync(join(folder, 'notes.txt'), 'my notes')
+  assert.throws(() => new Journal(join(folder, 'notes.txt'), { head, folder }), /no journal of a simulation/)
+})
+
+test('a planted fault is found, its order is named, and its world can be repeated alone', async () => {
+  const one = ['--orders', '1', '--world', '1', '--nodes', '1', '--short', '--plant', 'event-without-webhook']
+  const { code, words } = await simulate(...one, '--seed', SEED)
   assert.equal(code, 1, words)
   assert.match(words, /the order \w+ of \w+: event \d, order\.(pending|cancelled), has no delivery/)
+  assert.match(
+    words,
+    /^world 1 FAILED: seed \d+\. It alone: npm run simulate -- --orders 1 --seed \d+ .*--plant event/m,
+  )
 })
 
 test('what a provider has begun goes on when the node that asked it dies', async (t) => {

@@ -136,10 +136,14 @@ async function tell(world: World, shop: Shop, journey: Journey): Promise<void> {
 export function makeTrouble(world: World, { isShort, only }: Repertoire): { end(): Promise<void> } {
   let isOver = isShort || only !== null
   const loop = async (journeys: readonly Journey[]): Promise<void> => {
-    for (let number = 0; !isOver; number += 1) {
+    // from any of them on: a run that is too short for all tells other ones with another seed
+    for (let number = world.random.below(journeys.length); !isOver; number += 1) {
       await sleep(pauseMsOf(world, TROUBLE_PAUSE_MS))
       const journey = journeys[number % journeys.length]
-      if (!isOver && journey) await tell(world, world.random.pick(world.shops.slice(-8)), journey)
+      if (isOver || !journey) continue
+      const end = world.conditions.noteTrouble(journey.name)
+      await tell(world, world.random.pick(world.shops.slice(-8)), journey)
+      end()
     }
   }
   const told = [TROUBLES, PRICES].map((journeys) =>

@@ -17,6 +17,8 @@ export class Conditions {
   readonly #scheduler: Scheduler
   readonly #times: Record<Cause, number[]> = { database: [], node: [], death: [] }
 
+  /** Stories under way that trouble everyone, by name, and since when. */
+  readonly #troubles = new Map<string, number>()
   readonly #jumps: { fromMs: number; ms: number }[] = []
 
   constructor(scheduler: Scheduler) {
@@ -27,6 +29,17 @@ export class Conditions {
     const times = this.#times[cause]
     times.push(this.#scheduler.nowMs)
     if (times.length > KEPT) times.splice(0, KEPT / 2)
+  }
+
+  /** This story troubles everyone until the function that it returns is called. */
+  noteTrouble(name: string): () => void {
+    this.#troubles.set(name, this.#scheduler.nowMs)
+    return () => void this.#troubles.delete(name)
+  }
+
+  /** For a run that failed: what troubled everyone then. */
+  describe(): string[] {
+    return [...this.#troubles].map(([name, atMs]) => `story "${name}" since ${new Date(atMs).toISOString()}`)
   }
 
   #was(cause: Cause, fromMs: number): boolean {
