@@ -7,6 +7,8 @@ export type BatchOptions<In, Out> = {
   max: number
   /** Batches in flight at once. */
   concurrency: number
+  /** One more in flight once so many items wait. */
+  oneMoreFrom?: number
 }
 
 /**
@@ -18,6 +20,7 @@ export function createBatcher<In, Out>({
   runMany,
   max,
   concurrency,
+  oneMoreFrom = Number.POSITIVE_INFINITY,
 }: BatchOptions<In, Out>): (item: In) => Promise<Out> {
   const waiting: Waiting<In, Out>[] = []
   let running = 0
@@ -40,8 +43,10 @@ export function createBatcher<In, Out>({
       for (const member of batch) await runAlone(member)
     }
   }
+  const mayStart = (): boolean =>
+    waiting.length > 0 && running < (waiting.length >= oneMoreFrom ? concurrency + 1 : concurrency)
   const flush = (): void => {
-    while (running < concurrency && waiting.length > 0) {
+    while (mayStart()) {
       const batch = waiting.splice(0, max)
       running += 1
       void run(batch).finally(() => {
@@ -53,6 +58,6 @@ export function createBatcher<In, Out>({
   return (item) =>
     new Promise<Out>((resolve, reject) => {
       waiting.push({ item, resolve, reject })
-      if (waiting.length === 1) setImmediate(flush)
+      if (waiting.length === 1 || waiting.length === oneMoreFrom) setImmediate(flush)
     })
 }
