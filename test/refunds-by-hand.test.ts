@@ -91,9 +91,9 @@ const freshen = ({ userId }: Person) =>
 /** A refund of a channel whose provider cannot refund. */
 async function startManual(): Promise<RefundData> {
   const refund = await startRefund(newAddress())
-  await shop.host.db.run(sql`update refunds set channel = 'coinbase' where id = ${refund._id}`)
+  await shop.host.db.run(sql`update refunds set channel = 'gatepay' where id = ${refund._id}`)
   await shop.host.db.run(sql`
-    update payments set channel = 'coinbase' where id = (select payment_id from refunds where id = ${refund._id})`)
+    update payments set channel = 'gatepay' where id = (select payment_id from refunds where id = ${refund._id})`)
   return refund
 }
 

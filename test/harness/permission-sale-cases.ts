@@ -117,9 +117,9 @@ const TINY_PDF = Buffer.from('%PDF-1.4\n%%EOF').toString('base64')
 async function manual(place: Place): Promise<string> {
   const { id } = await refund(place, 'ready')
   const { db } = place.world.shop.host
-  await db.run(sql`update refunds set channel = 'coinbase' where id = ${id}`)
+  await db.run(sql`update refunds set channel = 'gatepay' where id = ${id}`)
   await db.run(sql`
-    update payments set channel = 'coinbase' where id = (select payment_id from refunds where id = ${id})`)
+    update payments set channel = 'gatepay' where id = (select payment_id from refunds where id = ${id})`)
   return id
 }
 
