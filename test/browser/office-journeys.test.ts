@@ -125,9 +125,13 @@ async function settleWithProof(page: Page): Promise<void> {
   const { paymentId } = await db.one<{ paymentId: string }>(sql`
     update refunds set channel = 'coinbase', status = 'ready' where units = 10500000 and status = 'needs_address'
     returning payment_id`)
-  await db.run(sql`update payments set channel = 'coinbase' where id = ${paymentId}`)
-  await goTo(page, '/refunds?status=ready')
   const card = page.locator('article', { hasText: '10.50' })
+  await goTo(page, '/refunds?status=ready')
+  await card.getByRole('button', { name: 'Report the transaction' }).waitFor()
+  assert.equal(await card.getByRole('button', { name: 'Settle by hand' }).count(), 0, 'it goes back from a wallet')
+  await db.run(sql`update refunds set channel = 'gatepay' where payment_id = ${paymentId}`)
+  await db.run(sql`update payments set channel = 'gatepay' where id = ${paymentId}`)
+  await page.reload()
   await card.getByRole('button', { name: 'Settle by hand' }).click()
   await inDialog(page).getByLabel('Reference of the transfer').fill('SEPA-2026-118')
   await inDialog(page).getByLabel('What was done, when and by whom').fill('bank transfer by Maud')

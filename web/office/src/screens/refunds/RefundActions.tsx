@@ -27,11 +27,13 @@ export function RefundActions({ refund }: { refund: Refund }) {
   })
   const download = useAction({ run: () => saveProof(refund) })
   const isOpen = refund.status === 'ready' || refund.status === 'submitted'
+  // what was bought at Coinbase came to a wallet, too, and goes back from one
+  const isOnChain = refund.channel === 'crypto' || refund.channel === 'coinbase'
   const offers: [Ask, boolean][] = [
     ['reject', refund.status === 'needs_approval' && can('refunds.decide')],
     ['address', refund.status === 'needs_address' && can('refunds.revert')],
-    ['transaction', isOpen && refund.channel === 'crypto' && can('refunds.revert')],
-    ['settle', isOpen && refund.channel !== 'crypto' && can('refunds.settle')],
+    ['transaction', isOpen && isOnChain && can('refunds.revert')],
+    ['settle', isOpen && !isOnChain && can('refunds.settle')],
     ['addProof', refund.settledByHand && refund.proof === null && can('refunds.settle')],
   ]
   return (
