@@ -1,8 +1,8 @@
 import type { Db } from '../db/db.ts'
 import { deriveAddress, parseXpub } from '../kernel/xpub.ts'
 import { listOwnTransactions } from './deposits/balance-audit-queries.ts'
-import { type ChainReader, inParts, provenEndpoints, readLogRange } from './rescan.ts'
-import { type RpcLog, TRANSFER_TOPIC, tokensOf, toTopic } from './transfer-logs.ts'
+import { type ChainReader, listOutgoing, provenEndpoints, readLogRange } from './rescan.ts'
+import { type RpcLog, tokensOf } from './transfer-logs.ts'
 
 /** Money that moved after a backup was made, and that the restored database cannot explain. */
 export type UnknownTransfer = { chainId: number; txHash: string; address: string; units: bigint; index: number | null }
@@ -61,13 +61,10 @@ export async function findUnknownPayouts(
   range: BlockRange,
   wallet: string,
 ): Promise<UnknownTransfer[]> {
-  const { chainId, usdcAddress } = reader.network
+  const { chainId } = reader.network
   const [endpoint] = await provenEndpoints(reader)
   if (!endpoint) return []
-  const question = { address: usdcAddress, topics: [TRANSFER_TOPIC, toTopic(wallet)] }
-  const logs = await inParts(endpoint, range, (part) =>
-    endpoint.rpc.call<RpcLog[]>('eth_getLogs', { ...question, ...part }),
-  )
+  const logs = await listOutgoing(reader.network, endpoint, { senders: [wallet], ...range })
   const own = await listOwn(reader.db, chainId, logs)
   return logs
     .filter(({ transactionHash }) => !own.has(transactionHash))

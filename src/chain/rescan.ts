@@ -15,9 +15,11 @@ import {
   type RpcBlock,
   type RpcLog,
   readTransfers,
+  TRANSFER_TOPIC,
   toBlock,
   toHex,
   tokensOf,
+  toTopic,
 } from './transfer-logs.ts'
 import { type FoundTransfer, upsertTransfers } from './transfer-queries.ts'
 
@@ -44,7 +46,7 @@ export async function provenEndpoints({
 }
 
 /** Asks about a range of blocks, both included, in parts of a size that the node accepts. @throws RpcError */
-export async function inParts<Item>(
+async function inParts<Item>(
   endpoint: Endpoint,
   { from, to }: { from: bigint; to: bigint },
   ask: (part: { fromBlock: Hex; toBlock: Hex }) => Promise<readonly Item[]>,
@@ -75,6 +77,16 @@ export const readLogRange = (
     const [logs = []] = await askLogs(endpoint, filter, [part])
     return logs
   })
+
+/** Transfers of USDC out of any of these addresses, both blocks included. @throws RpcError */
+export const listOutgoing = (
+  { usdcAddress }: Network,
+  endpoint: Endpoint,
+  { senders, ...range }: { senders: readonly string[]; from: bigint; to: bigint },
+): Promise<RpcLog[]> => {
+  const filter = { address: usdcAddress, topics: [TRANSFER_TOPIC, senders.map(toTopic)] }
+  return inParts(endpoint, range, (part) => endpoint.rpc.call<RpcLog[]>('eth_getLogs', { ...filter, ...part }))
+}
 
 /** The blocks that contain the logs, if they belong to the chain. */
 export async function fetchCanonical(endpoint: Endpoint, logs: readonly RpcLog[]): Promise<Map<string, Block>> {

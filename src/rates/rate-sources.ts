@@ -16,8 +16,8 @@ const MAX_PRICE_AGE_MS = 5 * MINUTE
 const MAX_REFERENCE_DAYS = 5
 
 /**
- * A plain decimal, cut after 12 digits of its fraction. A price of ten digits before the point is none of any currency:
- * its inverse would be nothing. Every digit has one place in the pattern, so that a long text takes no longer.
+ * A plain decimal, cut after 12 digits of its fraction. No currency costs ten digits before the point: the inverse
+ * would be zero. Every digit has one place in the pattern, so that a long text takes no longer.
  */
 const PRICE = /^(\d{1,9})(?:\.(\d{1,12})\d*)?$/
 

@@ -3,8 +3,8 @@ import { type BlockId, findHead } from '../chain-queries.ts'
 import type { Endpoints } from '../endpoints/endpoints.ts'
 import { type Hex, RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
-import { inParts, provenEndpoints } from '../rescan.ts'
-import { blockCall, type RpcBlock } from '../transfer-logs.ts'
+import { listOutgoing, provenEndpoints } from '../rescan.ts'
+import { balanceData, blockCall, type RpcBlock, type RpcLog, toHex } from '../transfer-logs.ts'
 import {
   findAudited,
   listOwnTransactions,
@@ -19,38 +19,28 @@ type Chain = { db: Db; network: Network; endpoints: Endpoints }
 /** An address whose balance is not what it should be; a wallet's company is ''. */
 export type BalanceFault = { companyId: string; subject: string; what: string; booked: string; expected: string }
 
-/** keccak256('Transfer(address,address,uint256)') */
-const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
 const PAGE = 100
-
-const toHex = (number: bigint): Hex => `0x${number.toString(16)}`
-const word = (address: string): string => address.slice(2).toLowerCase().padStart(64, '0')
 
 const balanceCall = ({ network }: Chain, address: string, block: bigint) => ({
   method: 'eth_call',
-  params: [{ to: network.usdcAddress, data: `0x70a08231${word(address)}` }, toHex(block)],
+  params: [{ to: network.usdcAddress, data: balanceData(address) }, toHex(block)],
 })
 
-type Outgoing = { transactionHash: string; blockNumber: Hex; data: Hex }
-
 /** Transfers of USDC from an address, both blocks included. @throws RpcError */
-async function listOutgoing(chain: Chain, address: string, range: { from: bigint; to: bigint }): Promise<Outgoing[]> {
+async function listSent(chain: Chain, address: string, range: { from: bigint; to: bigint }): Promise<RpcLog[]> {
   const [endpoint] = await provenEndpoints(chain)
   if (!endpoint) throw new RpcError('unknown', `no endpoint of chain ${chain.network.chainId} is available`)
-  const question = { address: chain.network.usdcAddress, topics: [TRANSFER, `0x${word(address)}`] }
-  return inParts(endpoint, range, (part) => endpoint.rpc.call<Outgoing[]>('eth_getLogs', { ...question, ...part }))
+  return listOutgoing(chain.network, endpoint, { senders: [address], ...range })
 }
 
-const sumOf = (logs: readonly Outgoing[]): bigint => logs.reduce((sum, { data }) => sum + BigInt(data), 0n)
-
-const isEven = ({ units, outflowUnits }: Recorded, balance: bigint): boolean => balance + outflowUnits === units
+const sumOf = (logs: readonly RpcLog[]): bigint => logs.reduce((sum, { data }) => sum + BigInt(data), 0n)
 
 /** Balance plus outgoing transfers: what the owner moved on is not missing. */
 async function arrivedAt(chain: Chain, recorded: Recorded, balance: bigint, block: bigint): Promise<bigint> {
   const { address, firstBlock, outflowUnits, outflowTo } = recorded
   if (firstBlock === null) return balance + outflowUnits
   const from = outflowTo + 1n > firstBlock ? outflowTo + 1n : firstBlock
-  return balance + outflowUnits + sumOf(await listOutgoing(chain, address, { from, to: block }))
+  return balance + outflowUnits + sumOf(await listSent(chain, address, { from, to: block }))
 }
 
 async function comparePage(chain: Chain, page: readonly Recorded[], block: bigint): Promise<BalanceFault[]> {
@@ -60,7 +50,7 @@ async function comparePage(chain: Chain, page: readonly Recorded[], block: bigin
   const faults: BalanceFault[] = []
   for (const [index, recorded] of page.entries()) {
     const balance = balances[index] ?? 0n
-    if (isEven(recorded, balance)) continue
+    if (balance + recorded.outflowUnits === recorded.units) continue
     const arrived = await arrivedAt(chain, recorded, balance, block)
     if (arrived === recorded.units) continue
     const [booked, expected] = [recorded.units.toString(), arrived.toString()]
@@ -117,7 +107,7 @@ async function listForeign(
   { range, isAnsweredFor }: { range: { from: bigint; to: bigint }; isAnsweredFor: IsAnsweredFor },
 ): Promise<Foreign[]> {
   const { chainId } = chain.network
-  const byHash = Map.groupBy(await listOutgoing(chain, address, range), ({ transactionHash }) => transactionHash)
+  const byHash = Map.groupBy(await listSent(chain, address, range), ({ transactionHash }) => transactionHash)
   const own = await listOwnTransactions(chain.db, chainId, [...byHash.keys()])
   const foreign: Foreign[] = []
   for (const [txHash, logs] of byHash) {

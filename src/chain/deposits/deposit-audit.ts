@@ -1,8 +1,8 @@
 import { HOUR } from '../../kernel/clock.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
 import type { Hex, Rpc } from '../endpoints/rpc.ts'
-import { type ChainReader, inParts, provenEndpoints, rescan } from '../rescan.ts'
-import { type RpcLog, TRANSFER_TOPIC, toTopic } from '../transfer-logs.ts'
+import { type ChainReader, listOutgoing, provenEndpoints, rescan } from '../rescan.ts'
+import { balanceData } from '../transfer-logs.ts'
 import { findBlockBefore } from './block-before.ts'
 import {
   claimAuditPage,
@@ -17,8 +17,6 @@ import {
 import { noticeNative } from './native-coin.ts'
 import { listWatchEnding } from './native-coin-queries.ts'
 
-/** balanceOf(address) */
-const BALANCE_OF = '0x70a08231'
 const PAGE = 500
 const ROUND_MS = HOUR
 /** Blocks and our clock may differ by this much. */
@@ -32,7 +30,7 @@ async function readBalances(
 ): Promise<bigint[]> {
   const calls = addresses.map((address) => ({
     method: 'eth_call',
-    params: [{ to: token, data: BALANCE_OF + toTopic(address).slice(2) }, { blockHash }],
+    params: [{ to: token, data: balanceData(address) }, { blockHash }],
   }))
   return (await rpc.batch<Hex>(calls)).map((answer) => BigInt(answer))
 }
@@ -44,15 +42,11 @@ async function readOutflows(
   { deposits, from, to }: { deposits: readonly RecordedDeposit[]; from: bigint; to: bigint },
 ): Promise<Map<string, bigint>> {
   const sums = new Map(deposits.map(({ address, outflowUnits }) => [address, outflowUnits]))
-  const senders = deposits.map(({ address }) => toTopic(address))
+  const senders = deposits.map(({ address }) => address)
   const start = deposits.reduce((least, { outflowTo }) => (outflowTo < least ? outflowTo : least), to)
   const since = new Map(deposits.map(({ address, outflowTo }) => [address, outflowTo]))
   const range = { from: start + 1n > from ? start + 1n : from, to }
-  const filter = { address: network.usdcAddress, topics: [TRANSFER_TOPIC, senders] }
-  const logs = await inParts(endpoint, range, (part) =>
-    endpoint.rpc.call<RpcLog[]>('eth_getLogs', { ...filter, ...part }),
-  )
-  for (const log of logs) {
+  for (const log of await listOutgoing(network, endpoint, { senders, ...range })) {
     const sender = `0x${log.topics[1]?.slice(26)}`.toLowerCase()
     if (BigInt(log.blockNumber) <= (since.get(sender) ?? 0n)) continue
     sums.set(sender, (sums.get(sender) ?? 0n) + BigInt(log.data))

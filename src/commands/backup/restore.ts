@@ -51,12 +51,8 @@ export const runRestore: OperatorCommand = async (config, args, say) => {
   const progress = startProgress(say, 'Restore', 'MB')
   const lock = await lockDataDir(dataDir)
   const facts = await restoreFiles({
-    ...{
-      backup: { name: backup.name, ...(await backup.store.get(backup.name)) },
-      dataDir,
-      vaults,
-      restoredAt: new Date(),
-    },
+    ...{ dataDir, vaults, restoredAt: new Date() },
+    backup: { name: backup.name, ...(await backup.store.get(backup.name)) },
     onProgress: (done, of) => progress(megabytes(done), megabytes(of)),
   }).finally(() => lock.release())
   say('The files are back; PostgreSQL reads its log.')
