@@ -3,8 +3,10 @@ import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
 import {
   type Client,
+  logIn,
   logInSuperAdmin,
   newEmail,
+  PASSWORD,
   type Person,
   readMails,
   register,
@@ -153,6 +155,53 @@ test('a second person confirms what a colleague proposed; neither the proposer n
   assert.deepEqual([maker.status, maker.data.status], [200, 'needs_address'], 'his key’s proposal is his own')
   const other = await second.client.post<RefundData>(`refunds/${refund._id}/address`, vouch)
   assert.deepEqual([other.status, other.data.address], [200, to])
+})
+
+/** Invites a person, who accepts, logs in and has just given a second factor. */
+async function invite(by: Person, role: 'Manager' | 'Cashier'): Promise<Person> {
+  const email = newEmail('invited')
+  const made = await by.client.post<{ _id: string }>('users', { email, firstName: 'Ida', lastName: 'Neu', role })
+  assert.equal(made.status, 200, made.text)
+  const { text } = await waitForMail(shop.host.baseUrl, email, /invites you/)
+  const token = /invitation\?token=(\S+)/.exec(text)?.[1]
+  assert.equal((await admin.post('auth/reset-password/change', { token, newPassword: PASSWORD })).status, 200)
+  const client = await logIn(shop.host.baseUrl, email)
+  const { _id: userId } = made.data
+  await shop.host.db.run(sql`update sessions set second_factor_at = now() where user_id = ${userId}`)
+  return { client, email, userId, companyId: shop.merchant.companyId }
+}
+
+test('an account that staff made is no second person for its maker; for who founded the company it is', async () => {
+  const founder = await join('Manager', true)
+  const staff = await invite(founder, 'Manager')
+  const colleague = await invite(founder, 'Manager')
+  const accomplices = [await invite(staff, 'Manager'), await invite(staff, 'Manager')]
+  const vouches = async (proposer: Person, other: Person) => {
+    const order = await createPaid(shop)
+    const to = newAddress()
+    await saveAddress(proposer.client, order.code, to)
+    await revertPlainly(shop, order.code)
+    const { _id: id } = await newest(order)
+    const addressProof = { statement: 'The payer asked for it.', evidence: 'ticket 1' }
+    const answer = await other.client.post(`refunds/${id}/address`, { address: to, addressProof })
+    const { status } = await newest(order)
+    return [answer.status, answer.error?.code, status === 'needs_address'] as const
+  }
+  const [one, another] = accomplices as [Person, Person]
+  for (const [proposer, other] of [
+    [staff, one],
+    [one, staff],
+    [one, another],
+  ] as const)
+    assert.deepEqual(await vouches(proposer, other), [409, 'OBJECT_CONFLICT', true])
+  assert.deepEqual(await vouches(one, colleague), [200, undefined, false], 'the founder made neither for himself')
+  assert.deepEqual(await vouches(founder, staff), [200, undefined, false])
+  // a cashier who came by himself is the staff's own once they made him a Manager
+  const cashier = await join('Cashier', true)
+  assert.equal((await staff.client.call('PUT', `users/${cashier.userId}`, { role: 'Manager' })).status, 200)
+  const promoted = { ...cashier, client: await logIn(shop.host.baseUrl, cashier.email) }
+  await shop.host.db.run(sql`update sessions set second_factor_at = now() where user_id = ${cashier.userId}`)
+  assert.deepEqual(await vouches(staff, promoted), [409, 'OBJECT_CONFLICT', true])
 })
 
 test('after PAID only a Manager with a fresh second factor changes the e-mail, and the old address is told', async () => {

@@ -60,8 +60,9 @@ const MAY_IMPORT: Record<string, string[]> = {
   keys: HTTP,
   // asks over HTTP as channels do
   screening: [...HTTP, 'audit', 'channels/provider-errors', 'channels/provider-http', 'companies', 'mail'],
-  // who decided about money stands in the audit log; whose a transfer is, the chain's reservations say
-  ledger: [...HTTP, 'audit', 'chain/deposits/reservation-queries', 'mail', 'screening'],
+  // who decided about money stands in the audit log; whose a transfer is, the chain's reservations say; two accounts of
+  // one making are one person
+  ledger: [...HTTP, 'audit', 'chain/deposits/reservation-queries', 'mail', 'screening', 'users/maker-queries'],
   // mails and pages share the words of a language
   mail: [...HTTP, 'texts'],
   texts: ['channels'],
@@ -99,7 +100,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     'rates',
     'screening',
   ],
-  refunds: [...HTTP, 'audit', 'channels', 'ledger', 'orders', 'payers', 'payments', 'screening'],
+  refunds: [...HTTP, 'audit', 'channels', 'ledger', 'orders', 'payers', 'payments', 'screening', 'users/maker-queries'],
   'request-log': [...HTTP, 'companies'],
   users: [...HTTP, 'audit', 'companies', 'keys', 'mail'],
   sessions: [...HTTP, 'audit', 'companies', 'keys', 'mail', 'users'],

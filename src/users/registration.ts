@@ -57,7 +57,7 @@ export type Prepared = {
   joins: { id: string; name: string } | null
   /** Sent by an actor who may approve users, so no approval is needed. */
   trusted: boolean
-  /** Of an operator's account: the SuperAdmin who registers it. */
+  /** Who registers an operator's account, or one that joins a company. */
   madeBy: string | null
 }
 
@@ -169,7 +169,8 @@ export function openRegistration(deps: RegistrationDeps): Registration {
       const joins = joining ? await findJoined(db, body, actor) : null
       const attached = actor?.role === 'SuperManager' && actor.valid && actor.companyIds.includes(joins?.id ?? '')
       const trusted = isManager(actor) || isOperator(actor) || attached
-      const madeBy = OPERATOR_ROLES.includes(body.role) ? (actor?.id ?? null) : null
+      const isMade = OPERATOR_ROLES.includes(body.role) || (joining && trusted)
+      const madeBy = isMade ? (actor?.id ?? null) : null
       return { body, passwordHash: await passwords.hash(body.password), joins, trusted, madeBy }
     },
     async register(tx, { body, passwordHash, joins, trusted, madeBy }, lang) {

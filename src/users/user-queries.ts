@@ -63,7 +63,7 @@ export type NewUser = {
   approvedAt: Date | null
   twoFactorEnabled: boolean
   createdAt: Date
-  /** Who registers an operator's account. */
+  /** The account that registers or invites this one. */
   madeBy?: string | null
 }
 
@@ -76,11 +76,6 @@ export async function insertUser(tx: Tx, user: NewUser): Promise<void> {
       ${user.role}, ${user.phoneNumber}, ${user.phoneNumberCountry}, ${user.companyId}, ${user.lang},
       ${user.verifiedAt}, ${user.approvedAt}, ${user.twoFactorEnabled}, ${user.madeBy ?? null}, ${user.createdAt},
       ${user.createdAt})`)
-}
-
-/** Who made this account an operator's. */
-export async function updateUserMaker(tx: Tx, id: string, madeBy: string): Promise<void> {
-  await tx.run(sql`update users set made_by = ${madeBy} where id = ${id}`)
 }
 
 export async function updateUserPassword(

@@ -10,6 +10,7 @@ import { newId } from '../kernel/ids.ts'
 import type { Lang } from '../kernel/lang.ts'
 import { emailKeyOf } from '../kernel/people/emails.ts'
 import type { Mailer } from '../mail/mail.ts'
+import { updateUserMaker } from './maker-queries.ts'
 import { findCompanyName } from './registration-queries.ts'
 import { APPROVED_ROLES, NO_PASSWORD, TWO_FACTOR_ROLES, type User } from './user.ts'
 import * as queries from './user-queries.ts'
@@ -201,6 +202,7 @@ export async function inviteUser(deps: UserDeps, context: RequestContext, body: 
         verifiedAt: null,
         approvedAt: at,
         twoFactorEnabled: TWO_FACTOR_ROLES.includes(body.role),
+        madeBy: actor.id,
         createdAt: at,
       })
       .catch((error: unknown) => {
@@ -213,9 +215,11 @@ export async function inviteUser(deps: UserDeps, context: RequestContext, body: 
   })
 }
 
+const decidesAboutMoney = (role: UserRole): boolean => role !== 'Cashier' && role !== 'Observer'
+
 /** Roles that decide about money are given, and given back, after a fresh second factor. @throws STEP_UP_REQUIRED */
 function checkFreshForManager(actor: Actor, role: UserRole, nowMs: number): void {
-  if (role === 'Cashier' || role === 'Observer' || hasFreshFactor(actor, nowMs)) return
+  if (!decidesAboutMoney(role) || hasFreshFactor(actor, nowMs)) return
   throw new AppError('STEP_UP_REQUIRED')
 }
 
@@ -226,6 +230,7 @@ export async function approveUser(deps: UserDeps, context: RequestContext, id: s
     const user = await lockManaged(tx, actor, id)
     if (user.approvedAt !== null || !APPROVED_ROLES.includes(user.role)) return user
     await queries.updateUserApproved(tx, id, new Date(deps.clock()))
+    await updateUserMaker(tx, id, actor.id)
     tx.afterCommit(() => deps.hooks.forgetSessions())
     const data = { name: user.firstName, company: user.company?.name ?? '' }
     await deps.mailer.send(tx, { to: user.email, lang: user.lang, kind: 'accountApproved', data })
@@ -286,7 +291,8 @@ export async function changeUser(
     )
     // the companies of a SuperManager go with the role, and do not come back with it
     if (role !== user.role) await queries.deleteSuperManagerCompanies(tx, id)
-    if (role !== user.role && role === 'SuperAdmin') await queries.updateUserMaker(tx, id, actor.id)
+    // who gives an account its say about money counts as its maker from then on
+    if (role !== user.role && decidesAboutMoney(role)) await updateUserMaker(tx, id, actor.id)
     if (role !== user.role && user.approvedAt === null) await queries.updateUserApproved(tx, id, at)
     if (touchesAccess) await hooks.endSessions(tx, id, 'role or access changed')
     const changed = await readAgain(tx, id)

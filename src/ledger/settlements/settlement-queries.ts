@@ -157,14 +157,3 @@ export async function sumReleased(q: Queryable, since: Date): Promise<bigint> {
     select coalesce(sum(units), 0) as units from settlements where released_at > ${since} and status <> 'cancelled'`)
   return BigInt(units)
 }
-
-/** Whether one of two accounts made the other, by whatever steps, or a third made both. Named as `user:<id>`. */
-export async function haveOneMaker(q: Queryable, one: string, other: string): Promise<boolean> {
-  const ids = [one, other].map((name) => name.slice(name.indexOf(':') + 1))
-  const row = await q.maybe(sql`
-    with recursive makers as (
-      select id as origin, id, made_by from users where id = any(${ids}::text[])
-      union select m.origin, u.id, u.made_by from makers m join users u on u.id = m.made_by)
-    select 1 from makers a join makers b on b.id = a.id and b.origin > a.origin limit 1`)
-  return row !== undefined
-}

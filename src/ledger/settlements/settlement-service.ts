@@ -7,6 +7,7 @@ import { AppError, invalid } from '../../kernel/errors.ts'
 import { firstIdAt, idFrom } from '../../kernel/ids.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import type { ScreeningGate, Standing } from '../../screening/screening-gate.ts'
+import { listCommonMakers } from '../../users/maker-queries.ts'
 import type { Books } from '../books.ts'
 import { followClaimed } from '../claims.ts'
 import { bookSettlement, bookSettlementCancelled, bookSettlementPaid } from '../ledger-service.ts'
@@ -16,7 +17,6 @@ import {
   existsCompany,
   findSettlement,
   findUnfinishedSettlement,
-  haveOneMaker,
   insertSettlement,
   lockReleased,
   lockSettlement,
@@ -281,7 +281,7 @@ export async function approveSettlement(
     }
     if (settlement.firstApprovedBy === by)
       throw conflict('You approved it already. From this amount on, a second person has to approve it, too.')
-    if (settlement.firstApprovedBy !== null && (await haveOneMaker(tx, settlement.firstApprovedBy, by)))
+    if (settlement.firstApprovedBy !== null && (await listCommonMakers(tx, settlement.firstApprovedBy, by)).length > 0)
       throw conflict(ONE_MAKER)
     const now = new Date(deps.clock())
     const pays = deps.chains.find(({ network }) => network === settlement.network)?.pay

@@ -1,16 +1,21 @@
 import type { Queryable, Tx } from '../../db/db.ts'
 import type { Actor } from '../../http/actor.ts'
 import { readAddress } from '../../kernel/addresses.ts'
-import { invalid } from '../../kernel/errors.ts'
+import { AppError, invalid } from '../../kernel/errors.ts'
 import type { Order } from '../../orders/order.ts'
 import { checkPayerAddress } from '../../payers/payer-address.ts'
 import { findPayerContact, type PayerContact } from '../../payers/payer-service.ts'
 import { speaksForPayer, type Written, writerOf } from '../../payers/payer-word.ts'
 import type { Payment } from '../../payments/payment-queries.ts'
+import { listCommonMakers, type Maker } from '../../users/maker-queries.ts'
 import type { RefundDeps } from '../refund-deps.ts'
 import { findKeyMaker, type Refund } from '../refund-queries.ts'
 import { type AddressProof, type GivenProof, sameAddress } from './address-proof.ts'
 import { checkProof } from './refund-proof.ts'
+
+const ONE_MAKER =
+  'One of the two accounts was invited or approved by the other, or both by one member of staff, so they count as one ' +
+  'person. Leave addressProof out, and the payer is asked; or another Manager vouches for the address.'
 
 /** The destination that a request asks for, and its proof. */
 export type Wanted = { address?: string; addressProof?: GivenProof }
@@ -57,11 +62,25 @@ function listStatements(payment: Payment, known: PayerContact): Statement[] {
   return statements
 }
 
-/** Whether a different person proposed the address. An API key counts as its creator. */
+/**
+ * Two accounts that a member of staff made, or one and the account it made, count as one person: who may invite could
+ * otherwise be both. The account that founded the company and the operator's are no such makers.
+ */
+const isOnlyStaff = ({ role, madeBy }: Maker): boolean =>
+  madeBy !== null && role !== 'SuperAdmin' && role !== 'SuperManager'
+
+/**
+ * Whether a different person proposed the address. An API key counts as its creator.
+ * @throws OBJECT_CONFLICT for an account of the proposer's making, or of one maker with it
+ */
 async function isSecondPerson(q: Queryable, actor: Actor, proposer: string | null): Promise<boolean> {
-  const [kind, id = ''] = (proposer ?? '').split(':')
-  if (kind === 'user' || kind === 'service') return id !== actor.id
-  return kind === 'apiKey' && (await findKeyMaker(q, id)) !== actor.id
+  const [kind = '', named = ''] = (proposer ?? '').split(':')
+  if (!['user', 'service', 'apiKey'].includes(kind)) return false
+  const id = kind === 'apiKey' ? await findKeyMaker(q, named) : named
+  if (id === actor.id) return false
+  if ((await listCommonMakers(q, `user:${id}`, `user:${actor.id}`)).some(isOnlyStaff))
+    throw new AppError('OBJECT_CONFLICT', { message: ONE_MAKER })
+  return true
 }
 
 /**

@@ -1,0 +1,20 @@
+import { type Queryable, sql } from '../db/db.ts'
+import type { UserRole } from '../http/actor.ts'
+
+/** An account that made both of two, by whatever steps; an account counts as its own maker. */
+export type Maker = { id: string; role: UserRole; madeBy: string | null }
+
+/** Who made one account and the other: empty if no one made both, and neither the other. Named as `user:<id>`. */
+export function listCommonMakers(q: Queryable, one: string, other: string): Promise<Maker[]> {
+  const ids = [one, other].map((name) => name.slice(name.indexOf(':') + 1))
+  return q.many<Maker>(sql`
+    with recursive makers as (
+      select id as origin, id, role, made_by from users where id = any(${ids}::text[])
+      union select m.origin, u.id, u.role, u.made_by from makers m join users u on u.id = m.made_by)
+    select a.id, a.role, a.made_by from makers a join makers b on b.id = a.id and b.origin > a.origin`)
+}
+
+/** The maker of an account: who registered, invited or approved it, or gave it a role that decides about money. */
+export async function updateUserMaker(q: Queryable, id: string, madeBy: string): Promise<void> {
+  await q.run(sql`update users set made_by = ${madeBy} where id = ${id}`)
+}
