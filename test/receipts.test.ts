@@ -46,17 +46,25 @@ test('an order that is not paid has no receipt', async () => {
   assert.doesNotMatch(await (await fetch(`${shop.host.baseUrl}/pay?code=${code}`)).text(), /\/receipt\//)
 })
 
-test('a receipt names the shop’s VAT number, where the shop has one', async () => {
+test('a receipt names the shop’s SIRET and VAT number, where the shop has them', async () => {
   const { link } = await createPaid()
-  assert.doesNotMatch(await (await fetch(link)).text(), /VAT number/)
-  const setNumber = (vatNumber: string | null) =>
-    shop.host.db.run(sql`update companies set vat_number = ${vatNumber} where id = ${shop.merchant.companyId}`)
-  await setNumber('DE123456789')
+  assert.doesNotMatch(await (await fetch(link)).text(), /VAT number|SIRET/)
+  const setNumbers = (siret: string | null, vatNumber: string | null) =>
+    shop.host.db.run(
+      sql`update companies set vat_number = ${vatNumber}, siret = ${siret} where id = ${shop.merchant.companyId}`,
+    )
+  await setNumbers('73282932000074', 'DE123456789')
   const page = await (await fetch(`${link}?lang=de`)).text()
   assert.match(page, /USt-IdNr\.\/MWST-Nr\. des Shops<\/dt>\s*<dd[^>]*>DE123456789/)
+  assert.match(page, /SIRET<\/dt>\s*<dd[^>]*>73282932000074/)
   const { receipt } = (await (await fetch(`${link}.json`)).json()) as { receipt: { merchant: unknown } }
-  assert.deepEqual(receipt.merchant, { name: 'Test & Söhne', legalName: null, vatNumber: 'DE123456789' })
-  await setNumber(null)
+  assert.deepEqual(receipt.merchant, {
+    name: 'Test & Söhne',
+    legalName: null,
+    siret: '73282932000074',
+    vatNumber: 'DE123456789',
+  })
+  await setNumbers(null, null)
 })
 
 test('the signed form verifies with the public keys alone, and not after a change', async () => {

@@ -26,7 +26,7 @@ function facts({ receipt, view, page }: ReceiptPage): Html {
   const { payment } = view
   const paid = payment && payment.arrived.units > 0n ? payment.arrived : view.due
   return html`<dl class="facts">
-    ${fact(labels.vatNumber, receipt.merchant.vatNumber)}
+    ${fact('SIRET', receipt.merchant.siret)}${fact(labels.vatNumber, receipt.merchant.vatNumber)}
     ${fact(labels.number, receipt.order)}${fact(labels.reference, receipt.reference)}
     ${fact(texts.goods, receipt.goods)}
     ${fact(labels.price, showFiat(view.fiat, locale))}

@@ -11,7 +11,7 @@ export const receiptOf = (order: Order, view: PayView, issuer: string) => {
     issuer,
     order: order.shortCode,
     reference: order.alias,
-    merchant: { name: shop.name, legalName: shop.legalName, vatNumber: shop.vatNumber },
+    merchant: { name: shop.name, legalName: shop.legalName, siret: shop.siret, vatNumber: shop.vatNumber },
     goods: view.goodsName,
     price: { amount: formatMoney(view.fiat), currency: view.fiat.asset },
     due: { amount: formatMoney(view.due), asset: view.due.asset },

@@ -48,7 +48,7 @@ const check = async () => {
 }
 const moneyOf = (money) => money && money.amount + ' ' + (money.currency ?? money.asset)
 const factsOf = (payload) => [
-  ['vatNumber', payload.merchant?.vatNumber], ['number', payload.order], ['reference', payload.reference], ['goods', payload.goods], ['price', moneyOf(payload.price)],
+  ['siret', payload.merchant?.siret], ['vatNumber', payload.merchant?.vatNumber], ['number', payload.order], ['reference', payload.reference], ['goods', payload.goods], ['price', moneyOf(payload.price)],
   ['rate', payload.rate && '1 ' + payload.rate.of + ' = ' + payload.rate.value + ' ' + payload.rate.in],
   ['paid', moneyOf(payload.paid)], ['channel', payload.channel], ['network', payload.network?.name],
   ['paidAt', payload.paidAt && new Intl.DateTimeFormat(words[lang].locale, { dateStyle: 'medium', timeStyle: 'short' })

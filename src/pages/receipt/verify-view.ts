@@ -28,6 +28,7 @@ function labelsOf(lang: Lang) {
   const { vatNumber, number, reference, price, rate, paid, channel, sentBack, from } = order.receipt
   const { goods, network, paidAt, transaction } = pay
   return {
+    siret: 'SIRET',
     vatNumber,
     number,
     reference,

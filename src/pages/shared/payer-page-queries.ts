@@ -14,6 +14,7 @@ export type ShopRow = {
   name: string
   displayName: string | null
   legalName: string | null
+  siret: string | null
   vatNumber: string | null
   /** `#rrggbb` in lower case. */
   brandColor: string | null
@@ -26,7 +27,7 @@ export type ShopRow = {
 
 export const findShop = (q: Queryable, companyId: string): Promise<ShopRow | undefined> =>
   q.maybe(sql`
-    select c.name, c.display_name, c.legal_name, c.vat_number, c.brand_color, c.support_email, c.support_phone, c.terms_url, l.hash as logo
+    select c.name, c.display_name, c.legal_name, c.siret, c.vat_number, c.brand_color, c.support_email, c.support_phone, c.terms_url, l.hash as logo
     from companies c left join company_logos l on l.company_id = c.id where c.id = ${companyId}`)
 
 /** For each order one text that changes whenever something about it changes that its payer should see. */

@@ -11,6 +11,7 @@ export type Shop = Omit<ShopRow, 'name' | 'displayName'> & {
 const NOBODY: Shop = {
   name: '',
   legalName: null,
+  siret: null,
   vatNumber: null,
   brandColor: null,
   supportEmail: null,
