@@ -12,7 +12,7 @@ import { type Goal, printGoals } from './goals.ts'
 import type { Load, LoadResult } from './http-load.ts'
 import { LIMIT_CREATE, LIMIT_DATABASE, LIMIT_READ, makeLimitDatabase } from './independent-limit.ts'
 import { KNOWN_ORDERS, type Limit, type LimitWork, openLimit } from './limit.ts'
-import { childrenCpuUs, cpuUs, databaseCpuUs } from './processor-time.ts'
+import { childrenCpuUs, cpuUs, databaseCpuUs, withChildrenCpuUs } from './processor-time.ts'
 import { freePort, startService, untilIdle } from './service.ts'
 
 /** Twelve digits, as the limit's numbers have. */
@@ -127,7 +127,7 @@ type Contenders = { generator: ChildProcess; service: Service; limit: Limit; dat
 
 async function loadService(load: Load, { generator, service, dataDir }: Contenders): Promise<Round> {
   const answered = once(generator, 'message')
-  const spent = (): number[] => [cpuUs(service.child.pid), databaseCpuUs(dataDir), cpuUs(generator.pid)]
+  const spent = (): number[] => [withChildrenCpuUs(service.child.pid), databaseCpuUs(dataDir), cpuUs(generator.pid)]
   const before = spent()
   generator.send(load)
   const [measured] = (await answered) as [LoadResult]

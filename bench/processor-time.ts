@@ -34,15 +34,18 @@ export function databaseCpuUs(dataDir: string): number {
   try {
     const postmaster = readFileSync(join(dataDir, 'postgres/postmaster.pid'), 'utf8').split('\n')[0]
     const own = statOf(postmaster)
-    let total = cpuUs(postmaster) + (Number(own[13]) + Number(own[14])) * TICK_US
-    for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
-      const [, parent] = readParent(pid)
-      if (parent === postmaster) total += cpuUs(pid)
-    }
-    return total
+    const waitedForUs = (Number(own[13]) + Number(own[14])) * TICK_US
+    return waitedForUs + withChildrenCpuUs(postmaster)
   } catch {
     return Number.NaN
   }
+}
+
+/** CPU time of a process and of its living child processes, in µs: a service with `PROCESSES` is a parent and those. */
+export function withChildrenCpuUs(pid: number | string | undefined): number {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+  const children = pids.filter((one) => readParent(one)[1] === String(pid))
+  return children.reduce((sum, child) => sum + cpuUs(child), cpuUs(pid))
 }
 
 /** A process may end while we look. */

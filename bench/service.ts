@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { cpuUs } from './processor-time.ts'
+import { withChildrenCpuUs } from './processor-time.ts'
 
 /** What the sandbox writes down about itself. */
 export type Facts = {
@@ -76,7 +76,7 @@ export async function untilIdle(services: readonly Pick<BenchService, 'child'>[]
   const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
   const endMs = performance.now() + LONGEST_MS
   await wait(BACKGROUND_MS)
-  const spent = (): number => services.reduce((sum, { child }) => sum + cpuUs(child.pid), 0)
+  const spent = (): number => services.reduce((sum, { child }) => sum + withChildrenCpuUs(child.pid), 0)
   for (let before = spent(); performance.now() < endMs; before = spent()) {
     await wait(LOOK_MS)
     if (!(spent() - before > IDLE_US * services.length)) return
