@@ -41,11 +41,16 @@ export function databaseCpuUs(dataDir: string): number {
   }
 }
 
-/** CPU time of a process and of its living child processes, in µs: a service with `PROCESSES` is a parent and those. */
+/**
+ * CPU time of a process and of its living child processes, in µs: a service with `PROCESSES` is a parent and those. NaN
+ * where /proc is missing.
+ */
 export function withChildrenCpuUs(pid: number | string | undefined): number {
+  const own = cpuUs(pid)
+  if (Number.isNaN(own)) return own
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
   const children = pids.filter((one) => readParent(one)[1] === String(pid))
-  return children.reduce((sum, child) => sum + cpuUs(child), cpuUs(pid))
+  return children.reduce((sum, child) => sum + cpuUs(child), own)
 }
 
 /** A process may end while we look. */

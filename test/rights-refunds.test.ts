@@ -158,9 +158,14 @@ test('a second person confirms what a colleague proposed; neither the proposer n
 })
 
 /** Invites a person, who accepts, logs in and has just given a second factor. */
-async function invite(by: Person, role: 'Manager' | 'Cashier'): Promise<Person> {
+async function invite(by: Person): Promise<Person> {
   const email = newEmail('invited')
-  const made = await by.client.post<{ _id: string }>('users', { email, firstName: 'Ida', lastName: 'Neu', role })
+  const made = await by.client.post<{ _id: string }>('users', {
+    email,
+    firstName: 'Ida',
+    lastName: 'Neu',
+    role: 'Manager',
+  })
   assert.equal(made.status, 200, made.text)
   const { text } = await waitForMail(shop.host.baseUrl, email, /invites you/)
   const token = /invitation\?token=(\S+)/.exec(text)?.[1]
@@ -173,9 +178,9 @@ async function invite(by: Person, role: 'Manager' | 'Cashier'): Promise<Person> 
 
 test('an account that staff made is no second person for its maker; for who founded the company it is', async () => {
   const founder = await join('Manager', true)
-  const staff = await invite(founder, 'Manager')
-  const colleague = await invite(founder, 'Manager')
-  const accomplices = [await invite(staff, 'Manager'), await invite(staff, 'Manager')]
+  const staff = await invite(founder)
+  const colleague = await invite(founder)
+  const accomplices = [await invite(staff), await invite(staff)]
   const vouches = async (proposer: Person, other: Person) => {
     const order = await createPaid(shop)
     const to = newAddress()
@@ -202,6 +207,12 @@ test('an account that staff made is no second person for its maker; for who foun
   const promoted = { ...cashier, client: await logIn(shop.host.baseUrl, cashier.email) }
   await shop.host.db.run(sql`update sessions set second_factor_at = now() where user_id = ${cashier.userId}`)
   assert.deepEqual(await vouches(staff, promoted), [409, 'OBJECT_CONFLICT', true])
+  // one who was only let in proposes what the staff then vouches for
+  const applicant = await join('Cashier')
+  await shop.host.db.run(sql`update users set approved_at = null where id = ${applicant.userId}`)
+  assert.equal((await staff.client.post(`users/${applicant.userId}/approve`)).status, 200)
+  assert.deepEqual(await vouches(applicant, staff), [409, 'OBJECT_CONFLICT', true])
+  assert.deepEqual(await vouches(applicant, colleague), [200, undefined, false])
 })
 
 test('after PAID only a Manager with a fresh second factor changes the e-mail, and the old address is told', async () => {

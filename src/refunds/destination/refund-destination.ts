@@ -78,6 +78,8 @@ async function isSecondPerson(q: Queryable, actor: Actor, proposer: string | nul
   if (!['user', 'service', 'apiKey'].includes(kind)) return false
   const id = kind === 'apiKey' ? await findKeyMaker(q, named) : named
   if (id === actor.id) return false
+  // an old key, whose creator was not recorded
+  if (id === null) return true
   if ((await listCommonMakers(q, `user:${id}`, `user:${actor.id}`)).some(isOnlyStaff))
     throw new AppError('OBJECT_CONFLICT', { message: ONE_MAKER })
   return true
