@@ -77,9 +77,6 @@ export const tokensOf = ({ usdcAddress, otherTokens }: Pick<Network, 'usdcAddres
 /** An address as a topic of a log. */
 export const toTopic = (address: string): string => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`
 
-/** The input of `balanceOf(address)` of a token. */
-export const balanceData = (address: string): Hex => `0x70a08231${toTopic(address).slice(2)}`
-
 export type LogRange = { blockHash: string } | { fromBlock: Hex; toBlock: Hex }
 
 /** The eth_getLogs calls of a filter, each with at most `topicCount` receivers; none if nothing is watched. */

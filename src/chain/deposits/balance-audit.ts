@@ -3,8 +3,9 @@ import { type BlockId, findHead } from '../chain-queries.ts'
 import type { Endpoints } from '../endpoints/endpoints.ts'
 import { type Hex, RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
+import { balanceCall } from '../payout/usdc-token.ts'
 import { listOutgoing, provenEndpoints } from '../rescan.ts'
-import { balanceData, blockCall, type RpcBlock, type RpcLog, toHex } from '../transfer-logs.ts'
+import { blockCall, type RpcBlock, type RpcLog, toHex } from '../transfer-logs.ts'
 import {
   findAudited,
   listOwnTransactions,
@@ -21,9 +22,9 @@ export type BalanceFault = { companyId: string; subject: string; what: string; b
 
 const PAGE = 100
 
-const balanceCall = ({ network }: Chain, address: string, block: bigint) => ({
+const balanceAt = ({ network }: Chain, address: string, block: bigint) => ({
   method: 'eth_call',
-  params: [{ to: network.usdcAddress, data: balanceData(address) }, toHex(block)],
+  params: [balanceCall(network, address), toHex(block)],
 })
 
 /** Transfers of USDC from an address, both blocks included. @throws RpcError */
@@ -45,7 +46,7 @@ async function arrivedAt(chain: Chain, recorded: Recorded, balance: bigint, bloc
 
 async function comparePage(chain: Chain, page: readonly Recorded[], block: bigint): Promise<BalanceFault[]> {
   const { chainId } = chain.network
-  const calls = page.map(({ address }) => balanceCall(chain, address, block))
+  const calls = page.map(({ address }) => balanceAt(chain, address, block))
   const balances = (await chain.endpoints.rpc.batch<Hex>(calls)).map(BigInt)
   const faults: BalanceFault[] = []
   for (const [index, recorded] of page.entries()) {
@@ -132,7 +133,7 @@ export async function auditWallets(chain: Chain, isAnsweredFor: IsAnsweredFor): 
   if (!head) return []
   const faults: BalanceFault[] = []
   for (const address of await listWallets(db, chainId)) {
-    const { method, params } = balanceCall(chain, address, head.number)
+    const { method, params } = balanceAt(chain, address, head.number)
     const balance = BigInt(await endpoints.rpc.call<Hex>(method, ...params))
     const audited = await findAudited(db, chainId, address)
     const range = { from: (audited ?? head.number) + 1n, to: head.number }

@@ -1,8 +1,9 @@
 import { HOUR } from '../../kernel/clock.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
 import type { Hex, Rpc } from '../endpoints/rpc.ts'
+import type { Network } from '../networks.ts'
+import { balanceCall } from '../payout/usdc-token.ts'
 import { type ChainReader, listOutgoing, provenEndpoints, rescan } from '../rescan.ts'
-import { balanceData } from '../transfer-logs.ts'
 import { findBlockBefore } from './block-before.ts'
 import {
   claimAuditPage,
@@ -25,12 +26,12 @@ const CLOCK_MARGIN_MS = HOUR
 /** Balances at one block, in the order of the addresses. @throws RpcError */
 async function readBalances(
   rpc: Rpc,
-  { token, blockHash }: { token: string; blockHash: string },
+  { network, blockHash }: { network: Network; blockHash: string },
   addresses: readonly string[],
 ): Promise<bigint[]> {
   const calls = addresses.map((address) => ({
     method: 'eth_call',
-    params: [{ to: token, data: balanceData(address) }, { blockHash }],
+    params: [balanceCall(network, address), { blockHash }],
   }))
   return (await rpc.batch<Hex>(calls)).map((answer) => BigInt(answer))
 }
@@ -70,7 +71,7 @@ async function explain(
   await rescan(reader, { addresses, from, to: head.number })
   const outflows = await readOutflows(reader, endpoint, { deposits, from, to: head.number })
   const again = await readRecordedDeposits(db, { chainId, token, addresses })
-  const balances = await readBalances(endpoint.rpc, { token, blockHash: head.hash }, addresses)
+  const balances = await readBalances(endpoint.rpc, { network, blockHash: head.hash }, addresses)
   for (const [index, address] of addresses.entries()) {
     const recordedUnits = again?.deposits.find((one) => one.address === address)?.units ?? 0n
     const outflowUnits = outflows.get(address) ?? 0n
@@ -106,7 +107,7 @@ export async function auditDeposits(reader: ChainReader, addresses: readonly str
     const [endpoint] = await provenEndpoints(reader)
     if (!endpoint) continue
     const list = deposits.map(({ address }) => address)
-    const balances = await readBalances(endpoint.rpc, { token, blockHash: head.hash }, list)
+    const balances = await readBalances(endpoint.rpc, { network, blockHash: head.hash }, list)
     const differing = deposits.filter((deposit, index) => balances[index] !== remainder(deposit))
     const even = deposits.filter((deposit) => !differing.includes(deposit) && deposit.differed)
     if (even.length > 0)
