@@ -53,11 +53,14 @@ function assertTaken({ fiat }: Pick<PaymentRequest, 'fiat'>, { FIATS }: Values):
 
 const pathOf = (providerReference: string): string => `/payments/${encodeURIComponent(providerReference)}`
 
-/** A payment that a callback named is asked for, not made again. */
-const openPayment = (api: PayApi, request: PaymentRequest, values: Values, clock: Clock): Promise<unknown> =>
-  request.providerReference === null
-    ? makePayment(api, request, values, clock)
-    : api.get(pathOf(request.providerReference))
+/** A payment that a callback named is asked for, not made again. @throws ProviderRefusal where it is another order's */
+async function openPayment(api: PayApi, request: PaymentRequest, values: Values, clock: Clock): Promise<unknown> {
+  const { providerReference, merchantReference } = request
+  if (providerReference === null) return makePayment(api, request, values, clock)
+  const named = await api.get(pathOf(providerReference))
+  if (textAt(named, 'id') === providerReference && textAt(named, 'order_id') === merchantReference) return named
+  throw new ProviderRefusal('state', 'the payment that a callback named is of another order')
+}
 
 function makePayment(api: PayApi, request: PaymentRequest, values: Values, clock: Clock): Promise<unknown> {
   assertTaken(request, values)

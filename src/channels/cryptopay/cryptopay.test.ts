@@ -211,6 +211,21 @@ test('a payment is asked for in minor units, form-encoded, with the key as beare
   assert.equal(instructions.checkoutUrl, 'https://pay.test/p1')
 })
 
+test('a payment that a callback named is taken only where it is of our order', async () => {
+  const named = { ...request(EUR), providerReference: 'p1' }
+  const answer = (order: string) => ({ text: created(EUR).text?.replace('{', `{"order_id":"${order}",`) ?? '' })
+  const { channel, calls } = open([answer(named.merchantReference), answer('anothers')])
+  assert.equal((await channel.createPayment(named)).providerReference, 'p1')
+  await assert.rejects(
+    channel.createPayment(named),
+    (error) => error instanceof ProviderRefusal && /another order/.test(error.message),
+  )
+  assert.deepEqual(
+    [...new Set(calls.map(({ method, url }) => `${method} ${url}`))],
+    ['GET https://pay.crypto.com/api/payments/p1'],
+  )
+})
+
 test('francs of the Pacific have no minor unit, and are asked for only where the setting says so', async () => {
   const xpf: Money = { asset: 'XPF', units: 6000n }
   const shut = open([])
@@ -298,6 +313,7 @@ test('a refund that was requested is pending, whatever amount_refunded says; it 
     providerStatus: 'payment.refund_transferred succeeded',
   })
   assert.equal((await newsOf('payment.refund_transferred', { status: 'failed' }))?.outcome, 'unknown')
+  assert.equal(await newsOf('payment.refund_transferred', { amount: '9'.repeat(39) }), undefined, 'no sum of money')
 })
 
 test('a refund whose answer was lost is never sent again: it waits for its callback, or for a person', async () => {

@@ -18,9 +18,10 @@ export const MEANINGS: Readonly<Record<string, Meaning>> = {
 /** What the payer sends may have this many digits after its point, whatever the coin. */
 const COIN_EXPONENT = 18
 
+/** No sum of money has more digits, and the database keeps 38. */
 export const minorUnits = (payment: unknown, name: string): bigint | undefined => {
   const text = textAt(payment, name)
-  return text !== undefined && /^\d{1,60}$/.test(text) ? BigInt(text) : undefined
+  return text !== undefined && /^\d{1,30}$/.test(text) ? BigInt(text) : undefined
 }
 
 /** A share of the fiat price in USDC, rounded down: the whole price is exactly what is due. */
