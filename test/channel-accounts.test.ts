@@ -407,6 +407,38 @@ test('with its own keys a company signs what it likes about its own payments, an
   await market.reaches(victim.order.code, 'PAID')
 })
 
+test('callbacks that name ever new payments of one order make a bounded number of them; the same one fifty times makes one', async () => {
+  const forger = await openForger()
+  const orders: { id: string; say(prepayId: string): Promise<number> }[] = []
+  for (const _ of [1, 2, 3]) {
+    const { _id: id, code } = await forger.order()
+    assert.equal((await forger.accept(code, 'gatepay')).status, 200)
+    const [own] = await market.paymentsOf(id)
+    const data = { merchantTradeNo: own?.merchantReference }
+    const say = (prepayId: string) =>
+      forger.sign('gatepay', { bizType: 'PAY', bizId: '1', bizStatus: 'PAY_SUCCESS', data: { ...data, prepayId } })
+    orders.push({ id, say })
+  }
+  assert.equal((await forger.part()).status, 200)
+  const count = async (id: string): Promise<number> => {
+    const { db } = market.host
+    return (await db.one<{ total: number }>(sql`select count(*)::int as total from payments where order_id = ${id}`))
+      .total
+  }
+  const [one, other, third] = orders
+  assert.ok(one && other && third)
+  const same = await Promise.all(Array.from({ length: 50 }, () => one.say('7001')))
+  assert.deepEqual([[...new Set(same)], await count(one.id)], [[200], 2])
+  assert.deepEqual([await one.say('7'.repeat(3000)), await count(one.id)], [200, 2])
+  for (let index = 2; index <= 10; index += 1) assert.equal(await one.say(`700${index}`), 200)
+  assert.deepEqual([await one.say('7999'), await one.say('7001'), await count(one.id)], [429, 200, 11])
+  const logged = market.host.logLines.filter((line) => line.includes('names a further payment'))
+  assert.ok(logged.some((line) => line.includes('7999') && line.includes(one.id)))
+  assert.equal(await other.say('8001'), 200)
+  await market.host.db.run(sql`update rate_counters set used = 100 where key like 'second-payments:%'`)
+  assert.deepEqual([await third.say('9001'), await count(third.id)], [429, 1])
+})
+
 test('a company that gives its own payment another’s id at the provider does not take that one’s callbacks', async () => {
   const forger = await openForger()
   await market.tell('refund-pending', { provider: 'cryptopay' })

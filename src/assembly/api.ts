@@ -78,7 +78,7 @@ export async function registerApi(
     async (scope) => {
       await registerMoney(scope, trade)
       await scope.register(channelRoutes, trade.channelDesk)
-      await scope.register(callbackRoutes, trade.callbacks)
+      await scope.register(callbackRoutes, { ...trade.callbacks, limits: accounts.limits })
       await scope.register(kycRoutes, trade.kyc)
       await scope.register(kycCallbackRoutes, { ...trade.kyc, live: config.mode === 'live' })
       await scope.register(screeningRoutes, trade.screening.decisions)

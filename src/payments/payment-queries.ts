@@ -80,6 +80,14 @@ export async function countPayments(q: Queryable, companyId: string, orderId: st
   return Number(total)
 }
 
+/** Attempts of an order that a callback named; our own references have no hyphen. */
+export async function countSecondPayments(q: Queryable, companyId: string, orderId: string): Promise<number> {
+  const { total } = await q.one<{ total: bigint }>(sql`
+    select count(*) as total from payments
+    where company_id = ${companyId} and order_id = ${orderId} and merchant_reference like '%-%'`)
+  return Number(total)
+}
+
 export type NewPayment = {
   companyId: string
   id: string

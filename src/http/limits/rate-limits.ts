@@ -42,6 +42,8 @@ export type RateLimits = {
   checkRelay(request: FastifyRequest, reply: FastifyReply, companyId: string): Promise<void>
   /** Once the credential is known: limits by company. @throws TOO_MANY_REQUESTS */
   checkCompany(request: FastifyRequest, reply: FastifyReply): Promise<void>
+  /** What a company's own account at a provider reports, once its signature is verified. @throws TOO_MANY_REQUESTS */
+  checkCallback(request: FastifyRequest, reply: FastifyReply, companyId: string): Promise<void>
   /** Credential endpoints, once the account is known, whether it exists or not. @throws TOO_MANY_REQUESTS */
   checkAccount(request: FastifyRequest, reply: FastifyReply, emailKey: string): Promise<void>
   /** Counts an invalid credential, which limits guessing. @throws TOO_MANY_REQUESTS */
@@ -165,6 +167,8 @@ export function openRateLimits(deps: { db: Db; clock: Clock; limits: Config['lim
       check(request, reply, {
         ...{ name: 'relay', key: `relay:${companyId}`, limit: limits.relayPerDay, windowMs: DAY },
       }),
+    checkCallback: (request, reply, companyId) =>
+      check(request, reply, { name: 'callback', key: `callback:${companyId}`, limit: limits.companyPerMinute }),
     async checkCompany(request, reply) {
       const { actor } = request
       if (!actor) return

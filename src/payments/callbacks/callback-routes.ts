@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { RateLimits } from '../../http/limits/rate-limits.ts'
 import { callbackOf, keepRawBodies } from '../../http/raw-bodies.ts'
 import { Type } from '../../kernel/schema.ts'
 import { type CallbackDeps, type CallbackTarget, takeCallback } from './callback-service.ts'
@@ -11,10 +12,14 @@ const description =
   'expects. A callback alone never changes an order: the provider is asked first.'
 
 /** Where providers call back: raw bodies of any type, answered as each provider expects. */
-export const callbackRoutes: FastifyPluginAsyncTypebox<CallbackDeps> = async (app, deps) => {
+export const callbackRoutes: FastifyPluginAsyncTypebox<CallbackDeps & { limits: RateLimits }> = async (app, deps) => {
   keepRawBodies(app)
   const take = async (request: FastifyRequest, reply: FastifyReply, target: CallbackTarget): Promise<FastifyReply> => {
-    const { contentType, body } = await takeCallback(deps, target, callbackOf(request))
+    const { companyId } = target
+    const onVerified = async (): Promise<void> => {
+      if (companyId !== null) await deps.limits.checkCallback(request, reply, companyId)
+    }
+    const { contentType, body } = await takeCallback(deps, target, callbackOf(request), onVerified)
     return reply.code(200).type(contentType).send(body)
   }
   app.post(

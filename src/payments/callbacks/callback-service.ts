@@ -14,20 +14,10 @@ import { wakeItem } from '../../db/poll-queries.ts'
 import { pollNow } from '../../db/polling.ts'
 import { type Callback, CallbackRefused } from '../../kernel/callback.ts'
 import { AppError } from '../../kernel/errors.ts'
-import { newId } from '../../kernel/ids.ts'
-import {
-  countPayments,
-  findPayment,
-  findPaymentByReference,
-  insertPayment,
-  lockPayment,
-  PAYMENT_POLLS,
-  type Payment,
-  updatePayment,
-  updatePaymentReference,
-} from '../payment-queries.ts'
+import { findPaymentByReference, PAYMENT_POLLS, type Payment, updatePaymentReference } from '../payment-queries.ts'
 import { applyReport } from '../payment-report.ts'
 import { type PaymentDeps, pollPayment } from '../payment-service.ts'
+import { adoptSecondPayment, LONGEST_REFERENCE, namedBy } from './second-payments.ts'
 
 export type CallbackDeps = PaymentDeps & {
   log: FastifyBaseLogger
@@ -57,40 +47,6 @@ async function findReceiver(deps: CallbackDeps, { channel, companyId }: Callback
   return found
 }
 
-/**
- * The provider has a second payment under our reference: a creation whose answer was lost. It becomes an attempt of
- * its own that is given up, so that it is closed there, and what was paid to it is not lost.
- */
-function adoptOrphan(deps: CallbackDeps, payment: Payment, providerReference: string): Promise<Payment> {
-  const { companyId, channel } = payment
-  return deps.db.tx(async (tx) => {
-    const now = new Date(deps.clock())
-    await lockPayment(tx, companyId, payment.id)
-    const id = newId(now.getTime())
-    const number = (await countPayments(tx, companyId, payment.orderId)) + 1
-    const { orderId, ownAccount, network, dueUnits, userAddress, userAddressBy } = payment
-    await insertPayment(tx, {
-      ...{ companyId, id, orderId, number, channel, ownAccount, network, dueUnits, userAddress, userAddressBy },
-      merchantReference: `${payment.merchantReference}-${providerReference}`.slice(0, 120),
-      pastOrders: null,
-      cancelUrl: null,
-      returnUrl: null,
-      nextCheckAt: now,
-      at: now,
-    })
-    const orphan = await findPayment(tx, companyId, id)
-    if (!orphan) throw new Error('the orphan was not stored')
-    await updatePaymentReference(tx, orphan, providerReference)
-    await updatePayment(
-      tx,
-      orphan,
-      { status: 'closing', providerStatus: 'showed itself by a callback', nextCheckAt: now },
-      now,
-    )
-    return { ...orphan, providerReference, status: 'closing' }
-  })
-}
-
 /** The payment of a callback. Keeps the provider’s id if it is new. Undefined: its names are of different orders. */
 async function findReportedPayment(
   deps: CallbackDeps,
@@ -98,14 +54,10 @@ async function findReportedPayment(
   { providerReference, onChain }: { providerReference: string | null; onChain: boolean },
 ): Promise<Payment | undefined> {
   if (providerReference === null || onChain || payment.providerReference === providerReference) return payment
-  const known = await findPaymentByReference(deps.db, {
-    merchantReference: null,
-    providerReference,
-    channels: [payment.channel],
-    accountOf: payment.ownAccount ? payment.companyId : null,
-  })
+  const known = await findPaymentByReference(deps.db, namedBy(payment, providerReference))
   if (known) return known.orderId === payment.orderId ? known : undefined
-  if (payment.providerReference !== null) return adoptOrphan(deps, payment, providerReference)
+  if (providerReference.length > LONGEST_REFERENCE) return undefined
+  if (payment.providerReference !== null) return adoptSecondPayment(deps, payment, providerReference)
   await updatePaymentReference(deps.db, payment, providerReference)
   return payment
 }
@@ -136,12 +88,14 @@ async function holdBlocked(deps: CallbackDeps, payment: Payment, report: Payment
 /**
  * Takes a provider’s callback. Once verified it durably asks for a poll; the poll finds out what is true. A callback
  * about something unknown is acknowledged, so that the provider stops sending it.
- * @throws NOT_FOUND for a channel without callbacks, CALLBACK_REFUSED, CHANNEL_UNAVAILABLE
+ * @param onVerified called once its signature is known to be right
+ * @throws NOT_FOUND for a channel without callbacks, CALLBACK_REFUSED, CHANNEL_UNAVAILABLE, TOO_MANY_REQUESTS
  */
 export async function takeCallback(
   deps: CallbackDeps,
   target: CallbackTarget,
   callback: Callback,
+  onVerified: () => Promise<void>,
 ): Promise<Acknowledgement> {
   const channel = await findReceiver(deps, target)
   const news = await channel.readCallback?.(callback).catch((error: unknown) => {
@@ -153,6 +107,7 @@ export async function takeCallback(
   })
   const acknowledgement = channel.acknowledgement ?? ACKNOWLEDGED
   if (!news) return acknowledgement
+  await onVerified()
   const { merchantReference, providerReference, providerStatus } = news
   const channels = siblingsOf(channel.id)
   const named = { merchantReference, providerReference, channels, accountOf: target.companyId }

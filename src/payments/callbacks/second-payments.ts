@@ -1,0 +1,83 @@
+import type { FastifyBaseLogger } from 'fastify'
+import { updateCounter } from '../../http/limits/rate-limit-queries.ts'
+import { HOUR } from '../../kernel/clock.ts'
+import { AppError } from '../../kernel/errors.ts'
+import { newId } from '../../kernel/ids.ts'
+import {
+  countPayments,
+  countSecondPayments,
+  findPayment,
+  findPaymentByReference,
+  insertPayment,
+  lockPayment,
+  type NamedPayment,
+  type Payment,
+  updatePayment,
+  updatePaymentReference,
+} from '../payment-queries.ts'
+import type { PaymentDeps } from '../payment-service.ts'
+
+/** Each is a creation whose answer was lost: an order has one or two, after an outage some more. */
+const MOST_OF_ORDER = 10
+/** Whoever holds a company's own keys signs what they like: so many of its own accounts in an hour. */
+const MOST_OF_COMPANY_AN_HOUR = 100
+/** Longer than any provider's id; our reference is kept before it. */
+export const LONGEST_REFERENCE = 90
+
+type SecondDeps = PaymentDeps & { log: FastifyBaseLogger }
+
+/** The payment at this provider's account that has the provider's id. */
+export const namedBy = (payment: Payment, providerReference: string): NamedPayment => ({
+  merchantReference: null,
+  providerReference,
+  channels: [payment.channel],
+  accountOf: payment.ownAccount ? payment.companyId : null,
+})
+
+/** Refused, not acknowledged: the provider sends it again later, so that a real one is not lost. */
+function refuse({ log }: SecondDeps, payment: Payment, providerReference: string, bound: string): AppError {
+  const { companyId, orderId, id: paymentId, channel, ownAccount } = payment
+  const facts = { companyId, orderId, paymentId, channel, ownAccount, providerReference }
+  log.error(facts, `a callback names a further payment of an order: refused, ${bound}`)
+  return new AppError('TOO_MANY_REQUESTS', { retryAfter: HOUR / 1000 })
+}
+
+/**
+ * The provider has a second payment under our reference: a creation whose answer was lost. It becomes an attempt of
+ * its own that is given up, so that it is closed there, and what was paid to it is not lost.
+ * @throws TOO_MANY_REQUESTS where there are more than lost answers leave
+ */
+export function adoptSecondPayment(deps: SecondDeps, payment: Payment, providerReference: string): Promise<Payment> {
+  const { companyId, channel, orderId, ownAccount } = payment
+  return deps.db.tx(async (tx) => {
+    const now = new Date(deps.clock())
+    await lockPayment(tx, companyId, payment.id)
+    // the same callback may have come twice at the same moment
+    const known = await findPaymentByReference(tx, namedBy(payment, providerReference))
+    if (known) return known
+    if ((await countSecondPayments(tx, companyId, orderId)) >= MOST_OF_ORDER)
+      throw refuse(deps, payment, providerReference, `it has ${MOST_OF_ORDER} already`)
+    const use = { count: 1, now, endsAt: new Date(now.getTime() + HOUR) }
+    const counter = ownAccount ? await updateCounter(tx, `second-payments:${companyId}`, use) : { used: 0n }
+    if (counter.used > MOST_OF_COMPANY_AN_HOUR)
+      throw refuse(deps, payment, providerReference, `its company has had ${MOST_OF_COMPANY_AN_HOUR} within an hour`)
+    const id = newId(now.getTime())
+    const number = (await countPayments(tx, companyId, orderId)) + 1
+    const { network, dueUnits, userAddress, userAddressBy } = payment
+    await insertPayment(tx, {
+      ...{ companyId, id, orderId, number, channel, ownAccount, network, dueUnits, userAddress, userAddressBy },
+      merchantReference: `${payment.merchantReference}-${providerReference}`,
+      pastOrders: null,
+      cancelUrl: null,
+      returnUrl: null,
+      nextCheckAt: now,
+      at: now,
+    })
+    const second = await findPayment(tx, companyId, id)
+    if (!second) throw new Error('the second payment was not stored')
+    await updatePaymentReference(tx, second, providerReference)
+    const change = { status: 'closing', providerStatus: 'showed itself by a callback', nextCheckAt: now } as const
+    await updatePayment(tx, second, change, now)
+    return { ...second, providerReference, status: 'closing' }
+  })
+}
