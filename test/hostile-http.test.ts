@@ -60,6 +60,24 @@ test('a request that is no HTTP, or has too many headers, is answered in our env
   assert.match(long, /^HTTP\/1\.1 431[\s\S]*"code":"HEADERS_TOO_LARGE"/)
 })
 
+test('a method with a body of no type, and a sender that goes away in the middle, are no bugs of ours', async () => {
+  const query = await sendRaw('QUERY / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n')
+  assert.match(query, /^HTTP\/1\.1 400[\s\S]*"code":"MALFORMED_REQUEST"/)
+  const { hostname, port } = new URL(host.baseUrl)
+  for (const path of ['/api/next/channels/gatepay/callback', '/api/next/auth/login', '/nothing']) {
+    const socket = connect(Number(port), hostname)
+    socket.on('error', () => {})
+    socket.write(
+      `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n`,
+    )
+    socket.write('4\r\n{"a"\r\n', () => setTimeout(() => socket.resetAndDestroy(), 20))
+    await new Promise((resolve) => socket.once('close', resolve))
+  }
+  // the server hears of it a moment later; what came after it is answered after it
+  for (let count = 0; count < 10; count += 1) await fetch(`${host.baseUrl}/healthz`)
+  assert.deepEqual(bugsLogged(), [])
+})
+
 test('413 and 415 are in the reference for every path that takes a body', async () => {
   type Operation = { requestBody?: unknown; responses: Record<string, unknown> }
   const document = (await (await fetch(`${host.baseUrl}/openapi.json`)).json()) as {

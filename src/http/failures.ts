@@ -48,6 +48,13 @@ function detailsOf(faults: AjvFault[]): ErrorDetail[] {
   return [...seen.values()].slice(0, 20)
 }
 
+/** The framework could not read the request, or its sender went away in the middle of it: no bug of ours. */
+const isUnread = ({ code, statusCode }: FastifyError): boolean =>
+  statusCode !== undefined &&
+  statusCode >= 400 &&
+  statusCode < 500 &&
+  (code === 'ECONNRESET' || code?.startsWith('FST_ERR_') === true)
+
 /** Converts anything thrown into the error that the caller gets. */
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error
@@ -56,6 +63,7 @@ export function toAppError(error: unknown): AppError {
   const known = code === undefined ? undefined : FRAMEWORK_CODES[code]
   if (known) return new AppError(known)
   if (error instanceof SyntaxError && statusCode === 400) return new AppError('MALFORMED_JSON')
+  if (isUnread(error as FastifyError)) return new AppError('MALFORMED_REQUEST', { cause: error })
   return new AppError('INTERNAL_ERROR', { cause: error })
 }
 
