@@ -188,7 +188,7 @@ export const MONEY: Cases = {
     make: async (place) => ({ params: { id: await settledByHand(place) }, body: { file: TINY_PDF } }),
   },
   downloadRefundProof: {
-    row: 'refunds.read',
+    row: 'payers.read',
     async make(place) {
       const id = await settledByHand(place)
       await place.world.shop.host.db.run(sql`

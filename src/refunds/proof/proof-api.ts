@@ -66,11 +66,13 @@ export const proofApi: FastifyPluginAsyncTypebox<ProofApiDeps> = async (app, dep
     '/refunds/:id/proof',
     {
       exposeHeadRoute: false,
-      config: { permission: 'refunds.read' },
+      // a bank's slip names the payer and the account, so it is payer information
+      config: { permission: 'payers.read' },
       schema: {
         operationId: 'downloadRefundProof',
         summary: 'Download the proof file of a refund',
-        description: 'Always as an attachment. The reading is in the audit log.',
+        description:
+          'Always as an attachment. The reading is in the audit log. For those who may read payer information.',
         tags,
         params: IdParams,
         response: {

@@ -45,7 +45,7 @@ export function RefundActions({ refund }: { refund: Refund }) {
             {t.approve}
           </button>
         )}
-        {refund.proof?.erasedAt === null && (
+        {refund.proof?.erasedAt === null && can('payers.read') && (
           <button type="button" className="btn" onClick={() => download.mutate(undefined)}>
             <Icon name="download" size={18} />
             {t.proofFile}
