@@ -277,6 +277,39 @@ test('a body sets what its endpoint names and nothing else: no role, no other co
   assert.deepEqual(named, [companyId], 'the own company alone')
 })
 
+test('the e-mail addresses of a till’s cashiers are for those who manage people; colleagues and servers read the names', async () => {
+  const boss = await registerManager(service.baseUrl)
+  const { data } = await boss.client.get<{ collectors: { _id: string }[] }>('collectors/list')
+  const till = data.collectors[0]?._id ?? ''
+  const people = []
+  for (const role of ['Cashier', 'Cashier', 'Observer']) {
+    const person = await register(service.baseUrl, { role, companyName: boss.companyId })
+    await service.db.run(sql`
+      update users set company_id = ${boss.companyId}, approved_at = now() where id = ${person.userId}`)
+    people.push(person)
+  }
+  const [ada, bob, observer] = people
+  assert.ok(ada && bob && observer)
+  await boss.client.call('PUT', `collectors/${till}`, { cashiers: [ada.userId, bob.userId] })
+  const key = new Client(service.baseUrl)
+  const secret = await insertKey(boss.companyId ?? '', ['orders:read'])
+  const reading: [Client, Record<string, string>, (string | null)[]][] = [
+    [boss.client, {}, [ada.email, bob.email]],
+    [await logIn(service.baseUrl, ada.email), {}, [null, null]],
+    [await logIn(service.baseUrl, observer.email), {}, [null, null]],
+    [key, { authorization: `Bearer ${secret}` }, [null, null]],
+  ]
+  for (const [client, headers, expected] of reading)
+    for (const path of ['collectors/list', `collectors/${till}`]) {
+      type Till = { cashiers: { email: string | null; firstName: string }[] }
+      const answer = await client.call<Till & { collectors?: Till[] }>('GET', path, undefined, headers)
+      assert.equal(answer.status, 200, answer.text)
+      const { cashiers } = answer.data.collectors?.[0] ?? answer.data
+      assert.deepEqual(cashiers.map(({ email }) => email).sort(), expected.toSorted())
+      assert.ok(cashiers.every(({ firstName }) => firstName !== ''))
+    }
+})
+
 test('a SuperManager who becomes a Manager again reaches the own company alone, and nothing comes back with the role', async () => {
   const admin = await logInSuperAdmin(service)
   const { email, userId, companyId } = await registerManager(service.baseUrl)

@@ -1238,7 +1238,7 @@ export interface Operations {
       settledAt: string | null
     }
   }
-  /** Download the proof file of a refund. Always as an attachment. The reading is in the audit log. */
+  /** Download the proof file of a refund. Always as an attachment. The reading is in the audit log. For those who may read payer information. */
   downloadRefundProof: {
     params: {
       /** Identifier: 24 hex characters. */

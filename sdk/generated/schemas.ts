@@ -304,8 +304,8 @@ export type Collector = {
   cashiers: Array<{
     /** Internal identifier: 24 hex characters, in order of creation. */
     _id: string
-    /** E-mail address. */
-    email: string
+    /** Only for those who manage people. */
+    email: string | null
     /** First name. */
     firstName: string
     /** Last name. */

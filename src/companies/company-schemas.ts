@@ -219,7 +219,12 @@ export const CollectorSchema = Type.Object(
     company: Type.String(),
     salePoint: Type.Object({ _id: Type.String(), name: Type.String() }),
     cashiers: Type.Array(
-      Type.Object({ _id: Type.String(), email: Type.String(), firstName: Type.String(), lastName: Type.String() }),
+      Type.Object({
+        _id: Type.String(),
+        email: Nullable(Type.String({ description: 'Only for those who manage people.' })),
+        firstName: Type.String(),
+        lastName: Type.String(),
+      }),
     ),
     createdAt: Type.String({ format: 'date-time' }),
     updatedAt: Type.String({ format: 'date-time' }),

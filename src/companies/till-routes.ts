@@ -99,8 +99,9 @@ export const tillRoutes: FastifyPluginAsyncTypebox<CompanyDeps> = async (app, de
       },
     },
     async (request) => {
-      const page = await service.listCollectors(deps, actorOf(request), request.query)
-      return ok({ ...page, collectors: page.collectors.map(service.viewCollector) })
+      const actor = actorOf(request)
+      const page = await service.listCollectors(deps, actor, request.query)
+      return ok({ ...page, collectors: page.collectors.map((one) => service.viewCollector(actor, one)) })
     },
   )
   app.get(
@@ -115,8 +116,10 @@ export const tillRoutes: FastifyPluginAsyncTypebox<CompanyDeps> = async (app, de
         response: { 200: Envelope(CollectorRef) },
       },
     },
-    async (request) =>
-      ok(service.viewCollector(await service.readCollector(deps, actorOf(request), request.params.id))),
+    async (request) => {
+      const actor = actorOf(request)
+      return ok(service.viewCollector(actor, await service.readCollector(deps, actor, request.params.id)))
+    },
   )
   app.post(
     '/collectors/add',
@@ -133,7 +136,7 @@ export const tillRoutes: FastifyPluginAsyncTypebox<CompanyDeps> = async (app, de
     async (request) => {
       const body = request.body
       const collector = await service.createCollector(deps, contextOf(request), body)
-      return ok(service.viewCollector(collector))
+      return ok(service.viewCollector(actorOf(request), collector))
     },
   )
   app.put(
@@ -153,7 +156,7 @@ export const tillRoutes: FastifyPluginAsyncTypebox<CompanyDeps> = async (app, de
       const { id } = request.params
       const change = request.body
       const collector = await service.changeCollector(deps, contextOf(request), id, change)
-      return ok(service.viewCollector(collector))
+      return ok(service.viewCollector(actorOf(request), collector))
     },
   )
 }

@@ -1,5 +1,6 @@
 import { brokenConstraint, type Tx } from '../db/db.ts'
 import { type Actor, sees } from '../http/actor.ts'
+import { ruleOf } from '../http/permissions.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
@@ -27,14 +28,20 @@ export const viewSalesPoint = ({
   updatedAt: updatedAt.toISOString(),
 })
 
-export const viewCollector = (collector: Collector): Static<typeof CollectorSchema> => ({
+/** Addresses of people are for those who manage them; colleagues and servers need the names. */
+const showsEmails = ({ kind, role }: Actor): boolean => {
+  const { roles } = ruleOf('users.list')
+  return kind === 'user' && roles !== 'anyone' && roles.includes(role)
+}
+
+export const viewCollector = (actor: Actor, collector: Collector): Static<typeof CollectorSchema> => ({
   _id: collector.id,
   identifier: collector.identifier,
   uuid: collector.uuid,
   active: collector.active,
   company: collector.companyId,
   salePoint: { _id: collector.salesPointId, name: collector.salesPointName },
-  cashiers: collector.cashiers,
+  cashiers: collector.cashiers.map((one) => ({ ...one, email: showsEmails(actor) ? one.email : null })),
   createdAt: collector.createdAt.toISOString(),
   updatedAt: collector.updatedAt.toISOString(),
 })
@@ -178,7 +185,7 @@ export async function createCollector(
     await queries.insertCollector(tx, { id, companyId, salesPointId: point.id, identifier, uuid, createdAt: at })
     const collector = await queries.findCollector(tx, id)
     if (!collector) throw new Error('the new till cannot be read back')
-    await context.remember(tx, viewCollector(collector))
+    await context.remember(tx, viewCollector(context.actor, collector))
     await noteChange(deps, tx, context, { companyId, action: 'collector.create', object: `collector:${id}` })
     return collector
   }
