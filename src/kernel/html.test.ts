@@ -12,6 +12,14 @@ test('values are escaped, also in attributes and lists; markup and raw text are 
   assert.equal(html`${raw('<br>')}`.text, '<br>')
 })
 
+test('a text turns the direction of nothing behind it; letters of other scripts stay', () => {
+  assert.equal(
+    html`<b title="${'a\u202e'}">${'Table\u202e \u2066x\u2069'}</b> 5.00`.text,
+    '<b title="a">Table x</b> 5.00',
+  )
+  assert.equal(html`${'שלום \u200f שלום'}`.text, 'שלום \u200f שלום')
+})
+
 test('null, undefined and false show nothing; zero and large numbers show', () => {
   assert.equal(html`a${null}b${undefined}c${false}d${0}e${9007199254740993n}`.text, 'abcd0e9007199254740993')
 })

@@ -1,11 +1,14 @@
-/**
- * Names stand in mails to other people, so they carry no link, no line break and nothing that turns the direction of
- * the text: a registration must not be a way to write to strangers in our name.
- */
-export const NAME_PATTERN =
-  '^(?![\\s\\S]*(://|[wW][wW][wW]\\.))[^\\u0000-\\u001f\\u007f\\u2028-\\u202e\\u2066-\\u2069]*$'
+/** Control characters, line breaks, marks of direction (U+202E and its like), and what takes no place (U+200B). */
+const UNSEEN = '\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff'
 
-export const NAME_RULE = 'must not contain a link (://, www.) or a line break'
+/**
+ * Names stand in mails to other people, so they carry no link, no line break, nothing that turns the direction of the
+ * text and nothing unseen that makes two names look alike: a registration must not be a way to write to strangers in
+ * our name. The joiners U+200C and U+200D are letters of some scripts and of emoji.
+ */
+export const NAME_PATTERN = `^(?![\\s\\S]*(://|[wW][wW][wW]\\.))[^${UNSEEN}]*$`
+
+export const NAME_RULE = 'must not contain a link (://, www.), a line break or a character that is not seen'
 
 export const MAX_PERSON_NAME = 60
 export const MAX_COMPANY_NAME = 120

@@ -1,5 +1,5 @@
 import { OFFICE_PATHS } from '../config/office-paths.ts'
-import { escapeHtml } from '../kernel/html.ts'
+import { escapeHtml, withoutTurns } from '../kernel/html.ts'
 import type { Lang } from '../kernel/lang.ts'
 import { TEXTS } from '../texts/languages.ts'
 import type { MailKind, MailKinds, MailText, OfficeScreen } from '../texts/mail-texts.ts'
@@ -64,8 +64,8 @@ export function writeMail(order: MailOrder, officeUrl: string): WrittenMail {
   const { greeting, mail } = textOf(order, officeUrl)
   const { closing } = TEXTS[order.lang].mails
   return {
-    subject: mail.subject.replace(/\s+/g, ' '),
-    text: layoutText(greeting, mail, closing),
+    subject: withoutTurns(mail.subject).replace(/\s+/g, ' '),
+    text: withoutTurns(layoutText(greeting, mail, closing)),
     html: layoutHtml(order.lang, greeting, mail, closing),
   }
 }
