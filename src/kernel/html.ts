@@ -14,7 +14,7 @@ export type HtmlValue = string | number | bigint | Html | null | undefined | fal
 
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 
-/** Without the marks that turn the direction of what follows: a merchant's text must not rewrite an amount behind it. */
+/** Without the marks that turn the direction of what follows: a name must not rewrite the amount behind it. */
 export const withoutTurns = (text: string): string => text.replace(/[\u202a-\u202e\u2066-\u2069]/g, '')
 
 export const escapeHtml = (text: string): string =>
