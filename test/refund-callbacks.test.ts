@@ -101,20 +101,27 @@ async function refundElsewhere(prepayId: string, refundAmount: string): Promise<
   assert.match(await answer.text(), /"SUCCESS"/)
 }
 
-test('Binance Pay: what was sent back from elsewhere while a refund of ours was under way is refunded here, too', async () => {
+/** An order of 54 USDC paid at Binance, a refund of ours under way, and another from elsewhere that was told of. */
+async function refundTwice(amount: string, elsewhere: string) {
   await market.tell('refund-pending', { provider: 'binance' })
   const { order, reference } = await market.createAwaiting('binance')
   await market.act(reference, 'pay')
   await market.reaches(order.code, 'PAID')
-  const request = { as: market.merchant, body: { amount: '14' } }
+  const request = { as: market.merchant, body: { amount } }
   assert.equal((await market.host.call('POST', `revert/${order.code}`, request)).status, 200)
   await eventually(
     () => newest(order._id),
     (refund) => refund?.status === 'submitted' && refund.message === 'REFUND_PENDING',
   )
-  await refundElsewhere(reference, '10')
-  const told = async () => (await market.callbacksOf('binance')).some(({ body }) => body.includes('elsewhere'))
+  await refundElsewhere(reference, elsewhere)
+  const told = async () =>
+    (await market.callbacksOf('binance')).some(({ body }) => body.includes(`elsewhere${reference}`))
   await eventually(told, (isTold) => isTold)
+  return { order, reference }
+}
+
+test('Binance Pay: what was sent back from elsewhere while a refund of ours was under way is refunded here, too', async () => {
+  const { order, reference } = await refundTwice('14', '10')
   await market.act(reference, 'refund-settle')
   const both = await eventually(
     () => listRefundsOf(market, order._id),
@@ -123,4 +130,19 @@ test('Binance Pay: what was sent back from elsewhere while a refund of ours was 
   )
   assert.deepEqual(both.map(({ amount }) => amount).toSorted(), ['10.000000', '14.000000'])
   assert.equal((await market.reaches(order.code, 'REFUNDED')).refundedAmount, '24.000000')
+})
+
+test('Binance Pay: what was sent back from elsewhere is refunded here when the refund of ours is refused', async () => {
+  const { order, reference } = await refundTwice('14', '10')
+  await market.act(reference, 'refund-refuse')
+  const both = await eventually(
+    () => listRefundsOf(market, order._id),
+    (refunds) => refunds.length === 2 && refunds.some(({ status }) => status === 'settled'),
+    30_000,
+  )
+  assert.deepEqual(both.map(({ amount, status }) => `${amount} ${status}`).toSorted(), [
+    '10.000000 settled',
+    '14.000000 refused',
+  ])
+  assert.equal((await market.reaches(order.code, 'REFUNDED')).refundedAmount, '10.000000')
 })

@@ -179,6 +179,19 @@ export async function updatePaymentAccepted(
 export const updatePaymentReceived = (tx: Tx, { companyId, id }: Payment, units: bigint): Promise<number> =>
   tx.run(sql`update payments set received_units = ${units} where company_id = ${companyId} and id = ${id}`)
 
+/** Keeps the largest total that its provider said was refunded, for when it can be judged. */
+export const updateToldRefunds = (tx: Tx, { companyId, id }: Payment, units: bigint): Promise<number> =>
+  tx.run(sql`
+    update payments set refunds_told_units = greatest(coalesce(refunds_told_units, 0), ${units}::numeric)
+    where company_id = ${companyId} and id = ${id}`)
+
+/** Null: nothing was said while a refund of ours was under way. */
+export async function findToldRefunds(q: Queryable, companyId: string, id: string): Promise<bigint | null> {
+  const { told } = await q.one<{ told: string | null }>(sql`
+    select refunds_told_units as told from payments where company_id = ${companyId} and id = ${id}`)
+  return told === null ? null : BigInt(told)
+}
+
 /** A person decided about a part of its money: it is looked at again at once, and another channel may be chosen. */
 export async function reconsiderPayment(tx: Tx, payment: Payment, now: Date): Promise<void> {
   await tx.run(sql`

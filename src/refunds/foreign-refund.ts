@@ -6,7 +6,7 @@ import { bookRefund } from '../ledger/ledger-service.ts'
 import type { Order } from '../orders/order.ts'
 import { lockOrderById } from '../orders/order-queries.ts'
 import { allows } from '../orders/order-states.ts'
-import type { Payment } from '../payments/payment-queries.ts'
+import { findPayment, findToldRefunds, type Payment, updateToldRefunds } from '../payments/payment-queries.ts'
 import { fiatShare, fiatTotal, needOf, wholePriceUnits } from './refund-amount.ts'
 import { lacksCover } from './refund-cover.ts'
 import type { RefundDeps } from './refund-deps.ts'
@@ -17,6 +17,7 @@ import {
   listRefundsOfOrder,
   lockRefundReference,
   type NewRefund,
+  type Refund,
 } from './refund-queries.ts'
 import { closeUsedRecord, isLive, type Returned, readReturned } from './refund-records.ts'
 import { bookingOf, settleRefundIn } from './refund-settle.ts'
@@ -88,22 +89,40 @@ async function bookForeign(deps: RefundDeps, tx: Tx, refunded: Case) {
  * The provider reports the units refunded of a payment. Those that we did not send came from its console: they become a
  * refund here, so that order, books and merchant see it. Where a person says that a refund went out another way, it may
  * be that one, so nothing is booked. That, and what fits no order, is a difference of the books.
+ * @param dropped of ours, which the total may still hold: a total with room for it is for a person to judge
  */
-export async function noticeForeignRefund(deps: RefundDeps, payment: Payment, refunded: bigint): Promise<void> {
+export async function noticeForeignRefund(
+  deps: RefundDeps,
+  payment: Payment,
+  refunded: bigint,
+  dropped?: bigint,
+): Promise<void> {
   const unbooked = await deps.db.tx(async (tx) => {
     const order = await lockOrderById(tx, payment.companyId, payment.orderId)
-    // while one of ours is under way, no total is certain; a later one tells
-    if (!order || (order.paymentId === payment.id && order.status === 'REFUNDING')) return null
+    if (!order) return null
+    // while one of ours is under way, no total is certain; a later one tells, or its end
+    if (order.paymentId === payment.id && order.status === 'REFUNDING') {
+      await updateToldRefunds(tx, payment, refunded)
+      return null
+    }
     const all = await listRefundsOfOrder(tx, order.companyId, order.id)
     const ours = all.filter(({ paymentId, status }) => paymentId === payment.id && isLive({ status }))
     const sent = sumOf(ours.filter(({ paidElsewhere }) => !paidElsewhere))
     const foreign = refunded - sent
-    const isBookable = sent === sumOf(ours) && order.paymentId === payment.id && allows(order.status, 'revert')
+    const isCertain = sent === sumOf(ours) && (dropped === undefined || foreign < dropped)
+    const isBookable = isCertain && order.paymentId === payment.id && allows(order.status, 'revert')
     const booked = isBookable && foreign > 0n ? await bookTotal(deps, tx, { order, payment, foreign }) : 0n
     if (foreign - booked < leastOf(order)) return null
     return unbookedOf(order, payment, { sent: sent + booked, refunded })
   })
   if (unbooked) await noteUnbooked(deps, payment, unbooked)
+}
+
+/** A refund of ours was dropped: what was said of the payment's refunds meanwhile is judged now. */
+export async function noticeToldRefunds(deps: RefundDeps, { companyId, paymentId, units }: Refund): Promise<void> {
+  const told = await findToldRefunds(deps.db, companyId, paymentId)
+  const payment = told === null ? undefined : await findPayment(deps.db, companyId, paymentId)
+  if (payment && told !== null) await noticeForeignRefund(deps, payment, told, units)
 }
 
 const sumOf = (refunds: readonly { units: bigint }[]): bigint => refunds.reduce((sum, { units }) => sum + units, 0n)

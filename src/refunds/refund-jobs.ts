@@ -10,7 +10,7 @@ import { pollGapMs } from '../kernel/poll-gaps.ts'
 import { followClaimed } from '../ledger/claims.ts'
 import { findOrderById } from '../orders/order-queries.ts'
 import { findPayment } from '../payments/payment-queries.ts'
-import { noticeForeignRefund } from './foreign-refund.ts'
+import { noticeForeignRefund, noticeToldRefunds } from './foreign-refund.ts'
 import { eraseOldProofs } from './proof/proof-queries.ts'
 import { writeRefundAudit } from './refund-audit.ts'
 import { findLossOf } from './refund-cover.ts'
@@ -166,8 +166,10 @@ export async function applyRefundReport(deps: RefundDeps, refund: Refund, report
     if (payment) await noticeForeignRefund(deps, payment, report.refundedUnits ?? 0n)
     return
   }
-  if (report.outcome === 'refused')
-    return dropRefund(deps, refund, { status: 'refused', channel: actor, providerStatus })
+  if (report.outcome === 'refused') {
+    await dropRefund(deps, refund, { status: 'refused', channel: actor, providerStatus })
+    return noticeToldRefunds(deps, refund)
+  }
   await deps.db.tx(async (tx) => {
     const { refund: current } = await lockRefundWithOrder(tx, refund)
     if (current.status !== 'ready' && current.status !== 'submitted') return
