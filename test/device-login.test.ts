@@ -128,6 +128,43 @@ test('fifty questions at once make one key, and a person who lost the right in b
   await host.db.run(sql`update users set disabled_at = null where id = ${person.userId}`)
 })
 
+test('who is disabled, or has another role, is logged out of command lines too; keys of the shop’s servers stay', async () => {
+  const colleague = await registerManager(host.baseUrl)
+  await host.db.run(sql`update users set company_id = ${person.companyId} where id = ${colleague.userId}`)
+  const open = async (): Promise<() => Promise<number>> => {
+    const client = await logIn(host.baseUrl, colleague.email)
+    const { deviceCode, userCode } = await start()
+    assert.equal((await decide(client, userCode, 'approve')).status, 200)
+    wait(5 * SECOND)
+    const { data } = await claim(deviceCode)
+    const headers = { 'x-api-key': data.apiKey, 'x-api-secret': data.apiSecret }
+    return async () => (await host.call('GET', '/api/next/confirm_conversion', { headers })).status
+  }
+  const change = async (body: object): Promise<void> => {
+    const answer = await boss.call('PUT', `users/${colleague.userId}`, body)
+    assert.equal(answer.status, 200, answer.text)
+  }
+  const server = (await logIn(host.baseUrl, colleague.email)).post<Key>('api-keys', {
+    ...{ name: 'the shop’s server', scopes: ['orders:read'] },
+  })
+  const { apiKey, apiSecret } = (await server).data
+  const first = await open()
+  assert.equal(await first(), 200)
+  await change({ role: 'Observer' })
+  assert.equal(await first(), 401)
+  await change({ role: 'Manager' })
+  assert.equal(await first(), 401, 'it does not come back with the role')
+  const second = await open()
+  await change({ disabled: true })
+  assert.equal(await second(), 401)
+  const headers = { 'x-api-key': apiKey, 'x-api-secret': apiSecret }
+  assert.equal((await host.call('GET', '/api/next/confirm_conversion', { headers })).status, 200)
+  const { detail } = await host.db.one<{ detail: string }>(sql`
+    select detail from audit_log where action = 'user.change' and object = ${`user:${colleague.userId}`}
+    order by seq desc limit 1`)
+  assert.equal(JSON.parse(detail).endedKeys?.length, 1, detail)
+})
+
 test('the code decided in one company is unknown to another, and a key can end itself', async () => {
   const other = await registerManager(host.baseUrl)
   const stranger = await logIn(host.baseUrl, other.email)

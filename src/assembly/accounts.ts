@@ -11,6 +11,7 @@ import { auditKeysOf, openServerKeys } from '../keys/server-key-service.ts'
 import { openMailer } from '../mail/mail.ts'
 import { type PayerDeps, resealPayers } from '../payers/payer-service.ts'
 import { openAccessTokens } from '../sessions/access-token.ts'
+import { updateLoginKeysRevoked } from '../sessions/api-keys/api-key-queries.ts'
 import type { ApiKeyDeps } from '../sessions/api-keys/api-key-routes.ts'
 import { openApiKeys } from '../sessions/api-keys/api-key-service.ts'
 import { openAuth } from '../sessions/auth-service.ts'
@@ -38,6 +39,10 @@ export function openAccounts({ config, db, vault, clock }: Omit<ServiceBase, 'lo
   const auth = openAuth({ ...base, passwords, refusedPasswords })
   const hooks: SessionHooks = {
     endSessions: (tx, userId, reason) => sessions.endAll(tx, userId, reason),
+    async endDeviceLogins(tx, userId, but) {
+      tx.afterCommit(apiKeys.forget)
+      return updateLoginKeysRevoked(tx, userId, { but, at: new Date(clock()) })
+    },
     forgetSessions: sessions.forget,
     sendInvitation: auth.resets.invite,
     removeTwoFactor: auth.twoFactor.removeAll,

@@ -18,6 +18,8 @@ import * as queries from './user-queries.ts'
 /** Implemented by src/sessions, which may import src/users but not the reverse. */
 export type SessionHooks = {
   endSessions(tx: Tx, userId: string, reason: string): Promise<unknown>
+  /** Revokes the keys of a person's command lines, but those for these companies. @returns their ids */
+  endDeviceLogins(tx: Tx, userId: string, but: readonly string[]): Promise<string[]>
   forgetSessions(): void
   sendInvitation(tx: Tx, user: User, by: { inviter: string; company: string }): Promise<void>
   removeTwoFactor(tx: Tx, user: User, context: AnyContext): Promise<void>
@@ -251,7 +253,8 @@ function checkRoleChange(actor: Actor, user: User, role: UserRole, nowMs: number
 }
 
 /**
- * Renames, disables or enables a user, or changes the role. A new role or disabling ends the user's sessions at once.
+ * Renames, disables or enables a user, or changes the role. A new role or disabling ends the user's sessions at once,
+ * those of command lines included; the keys of the company's servers stay.
  * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT for the caller's own account
  */
 export async function changeUser(
@@ -295,8 +298,10 @@ export async function changeUser(
     if (role !== user.role && decidesAboutMoney(role)) await updateUserMaker(tx, id, actor.id)
     if (role !== user.role && user.approvedAt === null) await queries.updateUserApproved(tx, id, at)
     if (touchesAccess) await hooks.endSessions(tx, id, 'role or access changed')
+    const isLess = role !== user.role || (disabledAt !== null && user.disabledAt === null)
+    const endedKeys = isLess ? await hooks.endDeviceLogins(tx, id, []) : []
     const changed = await readAgain(tx, id)
-    const detail = { role, disabled: disabledAt !== null }
+    const detail = { role, disabled: disabledAt !== null, ...(endedKeys.length > 0 && { endedKeys }) }
     await deps.audit.write(tx, context, { ...entryOf(user, 'user.change'), detail })
     return changed
   })
@@ -324,10 +329,11 @@ export async function attachCompanies(
     await queries.deleteSuperManagerCompanies(tx, id)
     const count = await queries.insertSuperManagerCompanies(tx, id, wanted)
     if (count !== wanted.length) throw invalid('companies', 'contains the id of a company that does not exist')
+    const endedKeys = await deps.hooks.endDeviceLogins(tx, id, wanted)
     tx.afterCommit(() => deps.hooks.forgetSessions())
     await deps.audit.write(tx, context, {
       ...entryOf(user, 'user.attach-companies'),
-      detail: { companies: wanted },
+      detail: { companies: wanted, ...(endedKeys.length > 0 && { endedKeys }) },
     })
     return wanted
   })

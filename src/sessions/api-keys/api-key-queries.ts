@@ -39,12 +39,15 @@ export async function insertApiKey(
   key: Pick<ApiKey, 'id' | 'companyId' | 'name' | 'publicId' | 'scopes' | 'expiresAt' | 'createdAt'> & {
     createdBy: string
     secretHash: string
+    /** A person's login of a command line, which ends with the person's access. */
+    ofLogin?: boolean
   },
 ): Promise<void> {
   await tx.run(sql`
-    insert into api_keys (id, company_id, created_by, name, public_id, secret_hash, scopes, expires_at, created_at)
+    insert into api_keys (id, company_id, created_by, name, public_id, secret_hash, scopes, expires_at, created_at,
+      of_login)
     values (${key.id}, ${key.companyId}, ${key.createdBy}, ${key.name}, ${key.publicId}, ${key.secretHash},
-      ${key.scopes}, ${key.expiresAt}, ${key.createdAt})`)
+      ${key.scopes}, ${key.expiresAt}, ${key.createdAt}, ${key.ofLogin === true})`)
 }
 
 const COLUMNS = sql`id, company_id, name, public_id, scopes, expires_at, revoked_at, last_used_at, created_at`
@@ -63,4 +66,17 @@ export async function lockApiKey(tx: Tx, id: string): Promise<ApiKey | undefined
 
 export async function updateApiKeyRevoked(tx: Tx, id: string, at: Date): Promise<void> {
   await tx.run(sql`update api_keys set revoked_at = coalesce(revoked_at, ${at}) where id = ${id}`)
+}
+
+/** Ends a person's logins of command lines, but those for these companies. @returns the ids of the keys */
+export async function updateLoginKeysRevoked(
+  tx: Tx,
+  userId: string,
+  { but, at }: { but: readonly string[]; at: Date },
+): Promise<string[]> {
+  const rows = await tx.many<{ id: string }>(sql`
+    update api_keys set revoked_at = ${at}
+    where created_by = ${userId} and of_login and revoked_at is null and company_id <> all(${[...but]}::text[])
+    returning id`)
+  return rows.map(({ id }) => id)
 }

@@ -204,7 +204,13 @@ async function makeKey(
   if (companyId === null || decidedBy === null || keyExpiresAt === null) throw expired()
   const key = { id: newId(at), companyId, name, scopes, expiresAt: keyExpiresAt, createdAt: new Date(at) }
   const publicId = `pk_${randomBytes(12).toString('base64url')}`
-  await insertApiKey(tx, { ...key, publicId, createdBy: decidedBy, secretHash: hashApiSecret(apiSecret) })
+  await insertApiKey(tx, {
+    ...key,
+    publicId,
+    createdBy: decidedBy,
+    secretHash: hashApiSecret(apiSecret),
+    ofLogin: true,
+  })
   await queries.updateDeviceLoginUsed(tx, login.id, key.id)
   const facts = { actor: `user:${decidedBy}`, companyId, object: `apiKey:${key.id}` }
   await audit.write(tx, context, { action: 'api-key.create', ...facts, detail: { name, scopes, device: true } })
