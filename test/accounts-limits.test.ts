@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { SECOND } from '../src/kernel/clock.ts'
 import { Client, logIn, newEmail, PASSWORD, registerManager } from './harness/accounts.ts'
@@ -116,6 +117,28 @@ test('calls of a company and public reads are limited over all nodes, and the he
     if (answer.status === 404) reads += 1
   }
   assert.equal(reads, 40)
+})
+
+test('what a company’s own account at a provider reports is limited as its calls are, over all nodes', async () => {
+  const person = await registerManager(first.baseUrl)
+  const client = await logIn(first.baseUrl, person.email)
+  const settings = { CLIENT_ID: 'client', SECRET: 'known-to-the-company-0123456789' }
+  assert.equal((await client.call('PUT', 'channel-accounts/gatepay', { settings })).status, 200)
+  const say = (node: string, secret = settings.SECRET) => {
+    const body = JSON.stringify({ bizType: 'PAY', bizId: '1', bizStatus: 'PAY_SUCCESS', data: { prepayId: '1' } })
+    const timestamp = String(clock())
+    const signature = createHmac('sha512', secret).update(`${timestamp}\nn\n${body}\n`).digest('hex')
+    const named = { 'x-gatepay-timestamp': timestamp, 'x-gatepay-nonce': 'n', 'x-gatepay-signature': signature }
+    const headers = { 'content-type': 'application/json', ...named }
+    return fetch(`${node}/api/next/channels/gatepay/callback/${person.companyId}`, { method: 'POST', headers, body })
+  }
+  const statuses: number[] = []
+  for (let count = 0; count < 62; count += 1) statuses.push((await say(nodes()[count % 2] ?? '')).status)
+  assert.deepEqual(
+    [200, 429].map((status) => statuses.filter((one) => one === status).length),
+    [60, 2],
+  )
+  assert.equal((await say(nodes()[0] ?? '', 'another')).status, 401, 'what is not signed counts nowhere')
 })
 
 test('a shop’s page that asks too often can read that and for how long; no other refusal opens to other websites', async () => {
