@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import { isComptoirError, loginByDevice } from '../sdk/index.ts'
 import { sql } from '../src/db/db.ts'
 import { MINUTE, SECOND } from '../src/kernel/clock.ts'
-import { Client, logIn, type Person, registerManager, waitForMail } from './harness/accounts.ts'
+import { Client, logIn, logInSuperAdmin, type Person, registerManager, waitForMail } from './harness/accounts.ts'
 import { startTestService, type TestService } from './harness/service.ts'
 
 /* A program gets a key because a person confirmed it in the back office (RFC 8628), and in no other way. */
@@ -163,6 +163,33 @@ test('who is disabled, or has another role, is logged out of command lines too; 
     select detail from audit_log where action = 'user.change' and object = ${`user:${colleague.userId}`}
     order by seq desc limit 1`)
   assert.equal(JSON.parse(detail).endedKeys?.length, 1, detail)
+})
+
+test('a SuperManager who loses a company is logged out of its command lines, and of no other', async () => {
+  const admin = await logInSuperAdmin(host)
+  const mine = await registerManager(host.baseUrl)
+  const { email, userId } = await registerManager(host.baseUrl)
+  assert.equal((await admin.call('PUT', `users/${userId}`, { role: 'SuperManager' })).status, 200)
+  const companies = [person.companyId ?? '', mine.companyId ?? '']
+  assert.equal((await admin.call('PUT', `users/${userId}/companies`, { companies })).status, 200)
+  const client = await logIn(host.baseUrl, email)
+  const keys: Record<string, string>[] = []
+  for (const companyId of companies) {
+    const { deviceCode, userCode } = await start()
+    const answer = await decide(client, userCode, `approve?companyId=${companyId}`)
+    assert.equal(answer.status, 200, answer.text)
+    wait(5 * SECOND)
+    const { data } = await claim(deviceCode)
+    keys.push({ 'x-api-key': data.apiKey, 'x-api-secret': data.apiSecret })
+  }
+  const read = () =>
+    Promise.all(
+      keys.map(async (headers) => (await host.call('GET', '/api/next/confirm_conversion', { headers })).status),
+    )
+  assert.deepEqual(await read(), [200, 200])
+  const left = await admin.call('PUT', `users/${userId}/companies`, { companies: companies.slice(1) })
+  assert.equal(left.status, 200, left.text)
+  assert.deepEqual(await read(), [401, 200])
 })
 
 test('the code decided in one company is unknown to another, and a key can end itself', async () => {
