@@ -222,3 +222,29 @@ test('a decided part that leaves the chain is a loss, too; an undecided one is s
   await desk.openRecord(other, 'orphaned', 20_000_000n)
   await desk.checkBooks()
 })
+
+test('a reorganisation of 600 blocks, deeper than what is remembered, is a loss like any other', async () => {
+  const { chain, host } = shop
+  const readUpTo = async () => (await host.db.one<{ number: bigint }>(sql`select number from chain_heads`)).number
+  const order = await shop.createAwaiting()
+  const snapshot = await chain.call<string>('evm_snapshot')
+  const txHash = await desk.payFinally(order, PRICE)
+  await shop.reaches(order.code, 'PAID')
+  const raw = await chain.rawTransaction(txHash)
+  // few at a time, so that the reader remembers each of the newest
+  for (const _ of Array.from({ length: 10 })) {
+    await chain.mine(60)
+    const top = await chain.blockNumber()
+    await eventually(readUpTo, (number) => number >= top)
+  }
+  await chain.call('evm_revert', snapshot)
+  await chain.call('evm_increaseTime', 5)
+  await chain.mine(620)
+  const record = await desk.openRecord(order, 'orphaned', PRICE)
+  assert.ok(host.logLines.some((line) => line.includes('left the chain in a very deep reorganisation')))
+  await desk.checkBooks()
+  assert.equal((await bear(record, 'operator')).status, 200)
+  await comeBack(raw)
+  await resolved(order)
+  await desk.checkBooks()
+})

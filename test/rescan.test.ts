@@ -10,7 +10,7 @@ import { networkFor } from '../src/chain/networks.ts'
 import { rescan } from '../src/chain/rescan.ts'
 import { startScanner } from '../src/chain/scanner.ts'
 import { blockCall, TRANSFER_TOPIC, toTopic } from '../src/chain/transfer-logs.ts'
-import { listTransfersTo } from '../src/chain/transfer-queries.ts'
+import { listTransfersTo, upsertTransfers } from '../src/chain/transfer-queries.ts'
 import { type Db, openDb, sql } from '../src/db/db.ts'
 import { newTestXpub, startTestChain, type TestChain } from './harness/chain.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
@@ -97,7 +97,7 @@ test('a chain that was reset is forgotten after a yes, which the audit log keeps
   assert.equal(noted.object, 'chain:31337')
 })
 
-test('one of two endpoints that invents a transfer pays nothing where it is asked again: by an audit, by a named transaction', async () => {
+test('one of two endpoints that invents a transfer pays nothing where it is asked again: by an audit, by a named transaction; nor is a recorded one dropped while they disagree', async () => {
   const own = await createTestDatabase()
   const db = openDb({ connectionString: own.connectionString, max: 4 })
   const proxies = await Promise.all([startRpcProxy(chain.rpcUrl), startRpcProxy(chain.rpcUrl)])
@@ -136,6 +136,24 @@ test('one of two endpoints that invents a transfer pays nothing where it is aske
     assert.equal(await rescan(reader, { addresses: [address.toLowerCase()], from: head, to: head }), 0)
     assert.deepEqual(await listTransfersTo(db, [address]), [])
     assert.equal(endpoints.all[0]?.fault(), 'outvoted')
+    // what a reorganisation left, deeper than the blocks that are remembered
+    await db.run(sql`delete from chain_blocks where number < ${head}`)
+    const kept = { chainId: chain.chainId, txHash, nth: 0, logIndex: 0, token: network.usdcAddress, symbol: 'USDC' }
+    const to = { toAddress: address.toLowerCase(), fromAddress: `0x${'5'.repeat(40)}`, units: 1n }
+    const left = { ...kept, ...to, blockNumber: head - 1n, blockHash: OTHER, blockAt: new Date() }
+    await db.tx((tx) => upsertTransfers(tx, [left]))
+    const again = () => rescan(reader, { addresses: [to.toAddress], from: 0n, to: head })
+    alter(({ method, params }, result) =>
+      method === 'eth_getBlockByNumber' && BigInt(params[0] as string) === head - 1n
+        ? { ...(result as object), hash: OTHER }
+        : result,
+    )
+    const statusOf = async () => (await listTransfersTo(db, [address])).map(({ status }) => status)
+    await assert.rejects(again(), /endpoints \d and \d disagree about 1 blocks/)
+    assert.deepEqual(await statusOf(), ['seen'])
+    alter(null)
+    await again()
+    assert.deepEqual(await statusOf(), ['orphaned'])
   } finally {
     await scanner.stop()
     await Promise.all([...rpcs.map((rpc) => rpc.close()), ...proxies.map((one) => one.stop()), db.close()])

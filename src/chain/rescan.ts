@@ -5,6 +5,7 @@ import { listBlocksAt, lockHead } from './deposits/deposit-audit-queries.ts'
 import type { Endpoint } from './endpoints/endpoint.ts'
 import type { Endpoints } from './endpoints/endpoints.ts'
 import { type Hex, RpcError } from './endpoints/rpc.ts'
+import { dropGone } from './gone-transfers.ts'
 import type { Network } from './networks.ts'
 import { Outvoted, type Panel } from './opinions.ts'
 import {
@@ -129,7 +130,8 @@ export const panelOf = ({ endpoints, network, log }: ChainReader, endpoint: Endp
 
 /**
  * Reads a range again for these addresses, from every available endpoint; a transfer that any of them shows in a block
- * of the chain is recorded, unless another one contradicts it. @returns how many transfers had been missed
+ * of the chain is recorded, unless another one contradicts it. A recorded one whose block is gone is orphaned.
+ * @returns how many transfers had been missed
  * @throws RpcError, also while the endpoints contradict each other and no header says which one is right
  */
 export async function rescan(
@@ -146,8 +148,10 @@ export async function rescan(
     const transfers = await readTransfers(db, { chainId: network.chainId, filter }, standing, blocks)
     const receivers = new Set(transfers.map(({ toAddress }) => toAddress))
     const asked = { logs: standing, blocks: [...blocks.values()], receivers }
+    const panel = panelOf(reader, endpoint)
     try {
-      await confirmTransfers(panelOf(reader, endpoint), filter, asked)
+      await dropGone(reader, panel, { addresses, from })
+      await confirmTransfers(panel, filter, asked)
     } catch (error) {
       if (error instanceof Outvoted) continue
       if (error instanceof ChainDoubt) throw new RpcError('unknown', error.message, null, error)

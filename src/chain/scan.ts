@@ -17,6 +17,7 @@ import { type Endpoint, ForeignChain } from './endpoints/endpoint.ts'
 import { tagsOf } from './endpoints/network-check.ts'
 import type { Hex, Rpc } from './endpoints/rpc.ts'
 import { isSettled } from './finality.ts'
+import { dropGone } from './gone-transfers.ts'
 import type { LogCost } from './log-cost.ts'
 import type { Network } from './networks.ts'
 import { confirm, type Panel } from './opinions.ts'
@@ -175,6 +176,7 @@ export async function reconcile(
   if (!oldest || reachable.length === 0) return state.top // the same chain, far behind us
   const deeper = await fetchBlock(scan, later(0n, oldest.number - BigInt(KEPT_BLOCKS)))
   await rewind(scan, deeper, state)
+  await dropGone(scan, scan, { addresses: 'all', from: 0n, untilStanding: true })
   return deeper
 }
 

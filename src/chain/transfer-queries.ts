@@ -45,6 +45,33 @@ export const updateOrphaned = (tx: Tx, chainId: number, number: bigint): Promise
     update chain_transfers set status = 'orphaned', final_at = null, change = nextval('chain_changes')
     where chain_id = ${chainId} and block_number > ${number} and status = 'seen'`)
 
+type Receivers = readonly string[] | 'all'
+
+const isTo = (addresses: Receivers): Sql =>
+  addresses === 'all' ? sql`true` : sql`to_address = any(${[...addresses]}::text[])`
+
+/** Blocks of transfers that count, newest height first; a height is never torn apart, so there may be a few more. */
+export const listSeenBlocks = (
+  q: Queryable,
+  which: { chainId: number; addresses: Receivers; from: bigint; below: bigint; limit: number },
+): Promise<{ number: bigint; hash: string }[]> =>
+  q.many(sql`
+    select distinct block_number as number, block_hash as hash from chain_transfers
+    where chain_id = ${which.chainId} and status = 'seen' and block_number >= ${which.from}
+      and block_number < ${which.below} and ${isTo(which.addresses)}
+    order by block_number desc fetch first ${which.limit} rows with ties`)
+
+/** These blocks have left the chain. @returns how many transfers were in them */
+export const updateGone = (
+  tx: Tx,
+  chainId: number,
+  { gone, addresses }: { gone: readonly { hash: string }[]; addresses: Receivers },
+): Promise<number> =>
+  tx.run(sql`
+    update chain_transfers set status = 'orphaned', final_at = null, change = nextval('chain_changes')
+    where chain_id = ${chainId} and block_hash = any(${gone.map(({ hash }) => hash)}::text[]) and status = 'seen'
+      and ${isTo(addresses)}`)
+
 /** Final transfers in the newest blocks: after a reorganisation they may have too few confirmations again. */
 export const listFinalTransfers = (q: Queryable, chainId: number, aboveNumber: bigint): Promise<Transfer[]> =>
   list(

@@ -1,0 +1,73 @@
+import type { FastifyBaseLogger } from 'fastify'
+import type { Db } from '../db/db.ts'
+import { type BlockId, listBlocks } from './chain-queries.ts'
+import { lockHead } from './deposits/deposit-audit-queries.ts'
+import type { Rpc } from './endpoints/rpc.ts'
+import type { Network } from './networks.ts'
+import { confirm, type Panel } from './opinions.ts'
+import { blockCall, ChainDoubt, type RpcBlock } from './transfer-logs.ts'
+import { listSeenBlocks, updateGone } from './transfer-queries.ts'
+
+const PAGE = 100
+
+type Place = { db: Db; network: Network; log: FastifyBaseLogger }
+
+/** For each block, whether the node has another one at its height. @returns undefined if it has none there yet */
+async function compare(rpc: Rpc, blocks: readonly BlockId[]): Promise<readonly boolean[] | undefined> {
+  const answers = await rpc.batch<RpcBlock | null>(blocks.map(({ number }) => blockCall(number)))
+  if (answers.some((answer) => answer === null)) return undefined
+  return answers.map((answer, index) => answer?.hash !== blocks[index]?.hash)
+}
+
+/**
+ * A reorganisation that went deeper than the blocks that are remembered leaves transfers below them recorded whose
+ * blocks are gone. Each carries its block's hash, so the chain tells which: they are orphaned.
+ * @param which to these addresses (in lower case) or to all, in blocks from `from` on
+ * @param untilStanding stop at the first page whose blocks all stand: at that moment, all below them do
+ * @returns how many
+ * @throws RpcError; ChainDoubt while the endpoints do not agree
+ */
+export async function dropGone(
+  { db, network, log }: Place,
+  panel: Panel,
+  { untilStanding = false, ...which }: { addresses: readonly string[] | 'all'; from: bigint; untilStanding?: boolean },
+): Promise<number> {
+  const { chainId } = network
+  // what is remembered is the scanner's business
+  const oldest = (await listBlocks(db, chainId)).at(-1)
+  if (!oldest) return 0
+  let dropped = 0
+  for (let below = oldest.number + 1n; ; ) {
+    const blocks = await listSeenBlocks(db, { chainId, ...which, below, limit: PAGE })
+    const last = blocks.at(-1)
+    if (!last) return dropped
+    const gone = await findGone(panel, blocks)
+    const known = gone.length > 0 ? await drop(db, chainId, { oldest, gone, addresses: which.addresses }) : 0
+    dropped += known
+    if (known > 0)
+      log.error({ chainId, known }, 'ALARM: recorded transfers left the chain in a very deep reorganisation')
+    if (untilStanding && gone.length === 0) return dropped
+    below = last.number
+  }
+}
+
+async function findGone(panel: Panel, blocks: readonly BlockId[]): Promise<BlockId[]> {
+  const own = await compare(panel.endpoint.rpc, blocks)
+  if (!own) throw new ChainDoubt(`endpoint ${panel.endpoint.number} lacks old blocks`)
+  if (!own.includes(true)) return []
+  const subject = `${blocks.length} blocks up to ${blocks[0]?.number}`
+  await confirm(panel, { own, ask: (rpc) => compare(rpc, blocks), keyOf: (flags) => flags.join(), subject })
+  return blocks.filter((_, index) => own[index])
+}
+
+/** Not while the scanner rewinds: what it remembered when this began must be what it remembers now. */
+const drop = (
+  db: Db,
+  chainId: number,
+  { oldest, ...which }: { oldest: BlockId; gone: readonly BlockId[]; addresses: readonly string[] | 'all' },
+): Promise<number> =>
+  db.tx(async (tx) => {
+    const head = await lockHead(tx, chainId)
+    if (!head || head.number < oldest.number) return 0
+    return updateGone(tx, chainId, which)
+  })
