@@ -7,6 +7,7 @@ import { pino } from 'pino'
 import { mnemonicToAccount } from 'viem/accounts'
 import { createRpc } from '../src/chain/endpoints/rpc.ts'
 import { networkFor } from '../src/chain/networks.ts'
+import { agreeAlone } from '../src/chain/payout/agreement.ts'
 import { DEFAULT_ACCOUNT, openAccount, signBatch, signerOfAccount } from '../src/chain/sweep/sweep-batch.ts'
 import { makeBatch, planSweep } from '../src/chain/sweep/sweep-plan.ts'
 import { storeBatch } from '../src/chain/sweep/sweep-send.ts'
@@ -268,7 +269,7 @@ async function moneyOut(): Promise<void> {
       30_000,
     )
     const network = networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress })
-    const own = { network, rpc, relayerSigner: null, maxFeeWei: null }
+    const own = { network, rpc, agree: agreeAlone(rpc), relayerSigner: null, maxFeeWei: null }
     const plan = await planSweep(db, own, { minUnits: 1n, screenFromUnits: 1n, limit: 10 })
     const batch = await makeBatch([plan], { to: () => home, validSeconds: 86_400, now: new Date() })
     const deps = { db, clock: Date.now, log: pino({ level: 'silent' }), chains: [own], book: async () => {} }

@@ -6,6 +6,7 @@ import { parseTransaction } from 'viem/utils'
 import { PAYER } from '../sandbox/chain/throwaway-keys.ts'
 import { createRpc, type Rpc } from '../src/chain/endpoints/rpc.ts'
 import { networkFor } from '../src/chain/networks.ts'
+import { agreeAlone } from '../src/chain/payout/agreement.ts'
 import { localSigner } from '../src/chain/payout/signer.ts'
 import { DEFAULT_ACCOUNT, openAccount, signBatch, signerOfAccount } from '../src/chain/sweep/sweep-batch.ts'
 import { makeBatch, planSweep } from '../src/chain/sweep/sweep-plan.ts'
@@ -90,7 +91,7 @@ async function begin(): Promise<Moved> {
   const { data: settlement } = await admin.post<{ _id: string }>('settlements', { companyId: merchant.companyId })
   await admin.post(`settlements/${settlement._id}/approve`)
   const network = networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress })
-  const own = { network, rpc, relayerSigner: null, maxFeeWei: null }
+  const own = { network, rpc, agree: agreeAlone(rpc), relayerSigner: null, maxFeeWei: null }
   const rules = { minUnits: 1n, screenFromUnits: 1n, limit: 100 }
   const plan = await planSweep(host.db, own, rules)
   const only = { ...plan, deposits: plan.deposits.filter(({ address }) => address === swept.toAddress.toLowerCase()) }

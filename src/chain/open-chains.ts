@@ -9,6 +9,7 @@ import { listEndpointLimits, upsertEndpointLimits } from './endpoints/endpoint-q
 import { type Endpoints, openEndpoints } from './endpoints/endpoints.ts'
 import { createRpc, type Rpc } from './endpoints/rpc.ts'
 import { type Network, networkFor } from './networks.ts'
+import { type Agree, openAgree } from './payout/agreement.ts'
 import { openSigner } from './payout/chain-signers.ts'
 import { openPayouts, type Payouts } from './payout/payout.ts'
 import { openRelay, type Relay } from './payout/relay.ts'
@@ -22,6 +23,8 @@ export type OpenChain = {
   headUrls: readonly string[]
   /** The first endpoint that answers. */
   rpc: Rpc
+  /** What counts money is asked of all. */
+  agree: Agree
   xpub: string | null
   /** Pays for gas; null where it is not set up. */
   relayerSigner: Signer | null
@@ -138,19 +141,22 @@ export function openChains(deps: ChainDeps): OpenChain[] {
     const [refundSigner, relayerSigner] = [openSigner(chain, 'refund'), openSigner(chain, 'relayer')]
     const maxFeeWei = chain.maxFeeGwei === null ? null : BigInt(chain.maxFeeGwei) * 1_000_000_000n
     const relayed = { minUnits: chain.relayMinUnits ?? network.relayMinUnits, maxFeeWei }
-    const relay = relayerSigner && openRelay({ db, rpc, network, relayerSigner, ...relayed, clock, log })
+    const agree = openAgree({ endpoints, network, log })
+    const relay = relayerSigner && openRelay({ db, rpc, agree, network, relayerSigner, ...relayed, clock, log })
     const opened = {
       relay,
       network,
       endpoints,
       headUrls: chain.headUrls,
       rpc,
+      agree,
       xpub,
       relayerSigner,
       maxFeeWei,
       minUnits: chain.walletMinUnits ?? 0n,
     }
     if (refundSigner === null || relayerSigner === null) return { ...opened, payouts: null }
-    return { ...opened, payouts: openPayouts({ db, rpc, network, clock, log, refundSigner, relayerSigner, maxFeeWei }) }
+    const paying = { db, rpc, agree, network, clock, log, refundSigner, relayerSigner, maxFeeWei }
+    return { ...opened, payouts: openPayouts(paying) }
   })
 }

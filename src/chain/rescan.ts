@@ -119,7 +119,10 @@ export function recordMissed(
 }
 
 /** The endpoints, for what was asked outside of the scanner: the others confirm it all the same. */
-export const panelOf = ({ endpoints, network, log }: ChainReader, endpoint: Endpoint): Panel => ({
+export const panelOf = (
+  { endpoints, network, log }: Pick<ChainReader, 'endpoints' | 'network' | 'log'>,
+  endpoint: Endpoint,
+): Panel => ({
   endpoints,
   endpoint,
   onOutvoted(one, words) {

@@ -2,11 +2,14 @@ import type { Db } from '../../db/db.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
 import { type Rpc, RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
+import { ChainDoubt } from '../transfer-logs.ts'
+import { type Agree, agreeAlone } from './agreement.ts'
 import type { PayoutRequest, Payouts } from './payout.ts'
 import { findPayout, findPayoutOfTransaction } from './payout-queries.ts'
 import { checkTransfer } from './transfer-check.ts'
 
-export type ManualTransferDeps = { db: Db; rpc: Rpc; network: Network; payouts: Payouts | null }
+/** `agree` is absent where `rpc` is the only node. */
+export type ManualTransferDeps = { db: Db; rpc: Rpc; agree?: Agree; network: Network; payouts: Payouts | null }
 
 const BY_HAND = 'paid by hand'
 
@@ -33,10 +36,13 @@ export async function checkManualTransfer(
   const { to, units } = request
   const owner = await findPayoutOfTransaction(deps.db, deps.network.chainId, txHash)
   if (owner !== undefined) throw invalid('txHash', 'is a payout that this service made')
-  const { verdict, providerStatus } = await checkTransfer(deps, { txHash, to, units }).catch((error: unknown) => {
-    if (!(error instanceof RpcError)) throw error
+  const { network, agree = agreeAlone(deps.rpc) } = deps
+  const asked = { txHash, to, units }
+  const { verdict, providerStatus } = await checkTransfer({ agree, network }, asked).catch((error: unknown) => {
+    if (!(error instanceof RpcError) && !(error instanceof ChainDoubt)) throw error
+    const why = error instanceof RpcError ? 'does not answer now' : 'has nodes that do not agree about it'
     throw new AppError('CHANNEL_UNAVAILABLE', {
-      message: `${deps.network.name} does not answer now, so the transaction cannot be checked. Try again in a moment.`,
+      message: `${network.name} ${why}, so the transaction cannot be checked. Try again in a moment.`,
       cause: error,
     })
   })

@@ -1,9 +1,11 @@
 import { type Hex, RpcError } from '../endpoints/rpc.ts'
-import { toHex } from '../transfer-logs.ts'
+import { ChainDoubt, toHex } from '../transfer-logs.ts'
+import { doubtWords } from './agreement.ts'
 import { listPayoutTransactions, type Payout, type PayoutTransaction } from './payout-queries.ts'
 import { broadcast, change, fillGap, isAuthorizationOver, type PayoutDeps, resend } from './payout-steps.ts'
 import type { ChainView } from './payout-view.ts'
 import { isReceiptFinal, type Receipt, readReceipts } from './receipt.ts'
+import { checkTransfer } from './transfer-check.ts'
 import { findAuthorizationUse, isAuthorizationUsed, unitsTo } from './usdc-token.ts'
 
 const authorizationKeyOf = ({ fromAddress, authorizationNonce }: Payout) => ({
@@ -32,12 +34,26 @@ async function findForeignReceipt(deps: PayoutDeps, payout: Payout, view: ChainV
   return null
 }
 
+/** Why a receipt that one node calls final is not believed; null if the others say the same. */
+async function findDoubt(deps: PayoutDeps, { toAddress: to, units }: Payout, txHash: string): Promise<string | null> {
+  try {
+    const { verdict, providerStatus } = await checkTransfer(deps, { txHash, to, units, orMore: true })
+    return verdict === 'final' ? null : providerStatus
+  } catch (error) {
+    if (error instanceof ChainDoubt) return doubtWords(error)
+    throw error
+  }
+}
+
 /** Mined: final, or waiting for confirmations. */
 async function follow(deps: PayoutDeps, payout: Payout, view: ChainView, receipt: Receipt): Promise<Payout> {
   const txHash = receipt.transactionHash
   const { units } = payout
-  if (await isReceiptFinal(deps.rpc, deps.network, { receipt, view, units }))
+  if (await isReceiptFinal(deps.rpc, deps.network, { receipt, view, units })) {
+    const doubt = await findDoubt(deps, payout, txHash)
+    if (doubt !== null) return change(deps, payout, { status: 'mined', txHash, providerStatus: doubt })
     return change(deps, payout, { status: 'final', txHash, providerStatus: `paid by transaction ${txHash}` })
+  }
   const providerStatus = `transaction ${txHash} is in block ${BigInt(receipt.blockNumber)}, not final yet`
   return change(deps, payout, { status: 'mined', txHash, providerStatus })
 }

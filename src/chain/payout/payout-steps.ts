@@ -6,7 +6,8 @@ import { crashPoint } from '../../kernel/crash-point.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
-import { toHex } from '../transfer-logs.ts'
+import { ChainDoubt, toHex } from '../transfer-logs.ts'
+import type { Agree } from './agreement.ts'
 import {
   insertPayoutTransaction,
   isRelayerNonceKept,
@@ -24,6 +25,7 @@ import {
   type Authorization,
   authorizationData,
   authorizedTransferData,
+  isAuthorizationUsed,
   isBlacklisted,
   isPaused,
   readBalance,
@@ -34,6 +36,7 @@ import { findFeeOverride } from './wallet-queries.ts'
 export type PayoutDeps = {
   db: Db
   rpc: Rpc
+  agree: Agree
   network: Network
   /** Holds the money, and no native coin. Null: the authorization came signed, and no other can be made. */
   refundSigner: Signer | null
@@ -121,6 +124,25 @@ async function findObstacle(
   }
 }
 
+/**
+ * A refund that is given up is owed again, and may be paid another way: a node whose clock lies must not bring that
+ * about while the authorization can still be used.
+ */
+async function isOverForAll({ agree, network }: PayoutDeps, payout: Payout): Promise<boolean> {
+  if (payout.validBefore === null) return true
+  const key = { from: payout.fromAddress, nonce: payout.authorizationNonce }
+  const isOver = async (rpc: Rpc): Promise<boolean> =>
+    isAuthorizationOver(payout, await readChainView(rpc, network)) && !(await isAuthorizationUsed(rpc, network, key))
+  try {
+    // a node that is behind waits
+    const other = async (rpc: Rpc, own: boolean) => ((await isOver(rpc)) === own ? own : undefined)
+    return await agree({ own: isOver, other, keyOf: String, subject: `payout ${payout.id}` })
+  } catch (error) {
+    if (error instanceof ChainDoubt) return false
+    throw error
+  }
+}
+
 /** Records why the payout is stuck; gives up only once no signed authorization can be used. */
 async function hold(
   deps: PayoutDeps,
@@ -128,7 +150,7 @@ async function hold(
   view: ChainView,
   { providerStatus, never }: { providerStatus: string; never: boolean },
 ): Promise<Payout> {
-  if (never && isAuthorizationOver(payout, view)) {
+  if (never && isAuthorizationOver(payout, view) && (await isOverForAll(deps, payout))) {
     if (payout.relayerNonce !== null) await fillNonce(deps, view, payout.relayerNonce)
     return change(deps, payout, { status: 'failed', providerStatus, relayer: null })
   }

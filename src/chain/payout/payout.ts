@@ -4,6 +4,7 @@ import type { Db } from '../../db/db.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
+import { type Agree, agreeAlone } from './agreement.ts'
 import { followSent, followUsed } from './payout-follow.ts'
 import {
   claimPayout,
@@ -130,6 +131,7 @@ export async function workOn(deps: PayoutDeps, payout: Payout): Promise<PayoutRe
 export function openPayouts(options: {
   db: Db
   rpc: Rpc
+  agree?: Agree
   network: Network
   refundSigner: Signer
   relayerSigner: Signer
@@ -140,7 +142,7 @@ export function openPayouts(options: {
   stuckBlocks?: bigint
 }): Payouts {
   const { db, network, clock } = options
-  const deps: PayoutDeps = { ...PAYOUT_TIMES, ...options }
+  const deps: PayoutDeps = { ...PAYOUT_TIMES, agree: agreeAlone(options.rpc), ...options }
   const from = options.refundSigner.address.toLowerCase() as Hex
 
   const rowOf = ({ id, to, units }: PayoutRequest, status: PayoutStatus, providerStatus: string) => ({

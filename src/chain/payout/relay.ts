@@ -5,6 +5,7 @@ import { type Clock, SECOND } from '../../kernel/clock.ts'
 import { readDomain } from '../endpoints/network-check.ts'
 import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
+import type { Agree } from './agreement.ts'
 import { PAYOUT_LEASE_MS, PAYOUT_TIMES, workOn } from './payout.ts'
 import { claimPayout, findPayout, insertRelayed, listRelayed, type Payout } from './payout-queries.ts'
 import { readChainView } from './payout-view.ts'
@@ -44,6 +45,7 @@ export type Relay = {
 type RelayDeps = {
   db: Db
   rpc: Rpc
+  agree: Agree
   network: Network
   relayerSigner: Signer
   maxFeeWei: bigint | null

@@ -1,5 +1,6 @@
 import type { Rpc } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
+import type { Agree } from './agreement.ts'
 import { readChainView } from './payout-view.ts'
 import { isReceiptFinal, readReceipts } from './receipt.ts'
 import { unitsTo } from './usdc-token.ts'
@@ -7,29 +8,55 @@ import { unitsTo } from './usdc-token.ts'
 /** `wrong`: this transaction is not the transfer that was asked about, and says why. */
 export type TransferVerdict = { verdict: 'final' | 'pending' | 'wrong'; providerStatus: string }
 
-const wrong = (providerStatus: string): TransferVerdict => ({ verdict: 'wrong', providerStatus })
+type Seen = TransferVerdict & { blockHash: string | null }
+/** `orMore`: the transaction may bring more than these units. */
+type Asked = { txHash: string; to: string; units: bigint; orMore?: boolean }
 
-/**
- * Whether a transaction sends exactly this many USDC units to an address, and is final.
- * @throws RpcError if the node does not answer
- */
-export async function checkTransfer(
-  { rpc, network }: { rpc: Rpc; network: Network },
-  { txHash, to, units }: { txHash: string; to: string; units: bigint },
-): Promise<TransferVerdict> {
+const wrong = (providerStatus: string): Seen => ({ verdict: 'wrong', providerStatus, blockHash: null })
+
+/** What one node says of a transfer. @throws RpcError */
+async function lookAt(rpc: Rpc, network: Network, { txHash, to, units, orMore = false }: Asked): Promise<Seen> {
   const view = await readChainView(rpc, network)
   const [receipt] = await readReceipts(rpc, [txHash])
   if (!receipt) {
     const waiting = await rpc.call<object | null>('eth_getTransactionByHash', txHash)
-    if (waiting !== null) return { verdict: 'pending', providerStatus: `transaction ${txHash} is not in a block yet` }
-    return wrong(`is not known on ${network.name} (chain ${network.chainId})`)
+    if (waiting === null) return wrong(`is not known on ${network.name} (chain ${network.chainId})`)
+    return { verdict: 'pending', providerStatus: `transaction ${txHash} is not in a block yet`, blockHash: null }
   }
-  if (receipt.status !== '0x1') return wrong('was refused by the chain; it moved nothing')
+  const { blockHash } = receipt
+  if (receipt.status !== '0x1') return { ...wrong('was refused by the chain; it moved nothing'), blockHash }
   const arrived = unitsTo(receipt.logs, network, to)
-  if (arrived !== units) return wrong(`brings ${arrived} units of USDC to ${to}, not ${units}`)
-  const final = await isReceiptFinal(rpc, network, { receipt, view, units })
-  return {
-    verdict: final ? 'final' : 'pending',
-    providerStatus: `transaction ${txHash} is ${final ? 'final' : 'not final yet'}`,
-  }
+  if (arrived !== units && !(orMore && arrived > units))
+    return { ...wrong(`brings ${arrived} units of USDC to ${to}, not ${units}`), blockHash }
+  const verdict = (await isReceiptFinal(rpc, network, { receipt, view, units })) ? 'final' : 'pending'
+  const providerStatus = `transaction ${txHash} is ${verdict === 'final' ? 'final' : 'not final yet'}`
+  return { verdict, providerStatus, blockHash }
+}
+
+/** A node that is a moment behind, or serves another chain, does not know the block of what another calls final. */
+async function lacks(rpc: Rpc, blockHash: string | null): Promise<boolean> {
+  return blockHash !== null && (await rpc.call<object | null>('eth_getBlockByHash', blockHash, false)) === null
+}
+
+/**
+ * Whether a transaction sends exactly this many USDC units to an address, and is final. Only what waits is believed of
+ * one node: whoever names a transaction may know which node lies.
+ * @throws RpcError if no node answers; ChainDoubt while they do not agree
+ */
+export async function checkTransfer(
+  { agree, network }: { agree: Agree; network: Network },
+  asked: Asked,
+): Promise<TransferVerdict> {
+  const { verdict, providerStatus } = await agree<Seen>({
+    own: (rpc) => lookAt(rpc, network, asked),
+    async other(rpc, own) {
+      if (own.verdict === 'pending') return own
+      const theirs = await lookAt(rpc, network, asked)
+      if (theirs.verdict === own.verdict) return theirs
+      return theirs.verdict === 'pending' || (await lacks(rpc, own.blockHash)) ? undefined : theirs
+    },
+    keyOf: (seen) => seen.verdict,
+    subject: `transaction ${asked.txHash}`,
+  })
+  return { verdict, providerStatus }
 }

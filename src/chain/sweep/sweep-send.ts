@@ -5,6 +5,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import { pollGapMs } from '../../kernel/poll-gaps.ts'
 import type { Hex, Rpc } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
+import type { Agree } from '../payout/agreement.ts'
 import { PAYOUT_LEASE_MS, PAYOUT_TIMES, type PayoutResult, viewPayout, workOn } from '../payout/payout.ts'
 import { claimPayout, findPayout } from '../payout/payout-queries.ts'
 import type { Signer } from '../payout/signer.ts'
@@ -23,7 +24,13 @@ import {
 } from './sweep-queries.ts'
 
 /** A chain, with what pays for gas on it. */
-export type SendingChain = { network: Network; rpc: Rpc; relayerSigner: Signer | null; maxFeeWei: bigint | null }
+export type SendingChain = {
+  network: Network
+  rpc: Rpc
+  agree: Agree
+  relayerSigner: Signer | null
+  maxFeeWei: bigint | null
+}
 
 export type SweepDeps = {
   db: Db

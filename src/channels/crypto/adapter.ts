@@ -8,6 +8,7 @@ import { paymentUri } from '../../chain/eip681.ts'
 import type { Rpc } from '../../chain/endpoints/rpc.ts'
 import { confirmationsNeeded, confirmationsOf, isFinal } from '../../chain/finality.ts'
 import { isUsdc, type Network } from '../../chain/networks.ts'
+import type { Agree } from '../../chain/payout/agreement.ts'
 import { checkManualTransfer } from '../../chain/payout/manual-transfer.ts'
 import type { Payouts } from '../../chain/payout/payout.ts'
 import type { Head, Transfer } from '../../chain/transfer.ts'
@@ -30,6 +31,8 @@ import {
 export type PayableNetwork = {
   network: Network
   rpc: Rpc
+  /** Absent where `rpc` is the only node. */
+  agree?: Agree
   xpub: string
   /** Sends refunds; null where its keys are not set and a person sends them. */
   payouts: Payouts | null
