@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
+import { HDKey } from '@scure/bip32'
 import { getAddress } from 'viem/utils'
 import { countHeld } from '../src/chain/deposits/reservation-queries.ts'
 import { localSigner } from '../src/chain/payout/signer.ts'
@@ -22,10 +23,14 @@ let till: string
 let companyId: string
 /** That pay refunds and gas. */
 let wallets: string[] = []
+const account = HDKey.fromMasterSeed(randomBytes(32)).derive("m/44'/60'/0'")
+const hexOf = (bytes: Uint8Array | null): string => `0x${Buffer.from(bytes ?? []).toString('hex')}`
 
 before(async () => {
   const env: typeof payoutEnv = async (chain) => {
     const keys = await payoutEnv(chain)
+    // the third address of a company's account, because one person runs both
+    keys.CHAIN_31337_REFUND_KEY = hexOf(account.derive('m/0/2').privateKey)
     wallets = Object.values(keys).map((key) => localSigner(key).address)
     return { ...keys, TRUST_PROXY: '127.0.0.1' }
   }
@@ -121,6 +126,17 @@ test('a wallet that was a pool becomes an xpub: the addresses of the pool are no
   await pay(order, order.units)
   await becomes(order.code, 'PAID')
   assert.equal(await statusOf(old.code), 'AWAITING')
+})
+
+test('the wallet that pays refunds lies in the account of an xpub: no order gets its address, which sweeps would pay', async () => {
+  const key = account.publicExtendedKey
+  assert.ok(wallets.includes(deriveAddress(key, 2)))
+  assert.equal((await save({ MODE: 'xpub', XPUB: key, CONFIRM_ADDRESS: deriveAddress(key, 0) })).status, 200)
+  const given = [(await place()).toAddress, (await place()).toAddress, (await place()).toAddress]
+  assert.deepEqual(
+    given,
+    [0, 1, 3].map((index) => deriveAddress(key, index)),
+  )
 })
 
 test('the address of the wallet where a company is paid out is given to no order: a settlement would pay it', async () => {

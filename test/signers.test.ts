@@ -6,11 +6,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
+import { HDKey } from '@scure/bip32'
 import { privateKeyToAccount } from 'viem/accounts'
 import { concat, keccak256, recoverTypedDataAddress } from 'viem/utils'
 import { mint } from '../sandbox/chain/token.ts'
 import { openKeystore } from '../src/chain/payout/keystore.ts'
 import { web3signer } from '../src/chain/payout/web3signer.ts'
+import { signerChecks } from '../src/checks/signer-checks.ts'
 import { readConfig } from '../src/config/config.ts'
 import { sql } from '../src/db/db.ts'
 import { type Client, logInSuperAdmin } from './harness/accounts.ts'
@@ -284,4 +286,15 @@ test('doctor lets each signer sign a text that moves nothing, and names what is 
     ],
   )
   assert.doesNotMatch(JSON.stringify(checks), /not the password/)
+  const account = HDKey.fromMasterSeed(randomBytes(32)).derive("m/44'/60'/0'")
+  const { config } = readConfig({
+    ...bareEnv(),
+    CHAIN_31337_RPC_URL: 'http://127.0.0.1:1',
+    CHAIN_31337_XPUB: account.publicExtendedKey,
+    CHAIN_31337_REFUND_KEY: `0x${Buffer.from(account.derive('m/0/7').privateKey ?? []).toString('hex')}`,
+    CHAIN_31337_RELAYER_KEY: newKey(),
+  })
+  const [refund, relayer] = await Promise.all(signerChecks(config.chains).map((check) => check.run()))
+  assert.match(refund?.message ?? '', /It is address 0\/7 of CHAIN_31337_XPUB: no order gets it/)
+  assert.match(relayer?.message ?? '', /in memory\.$/)
 })

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { Counter, Histogram } from 'prom-client'
 import type { ChainHealth } from '../chain/chain-health.ts'
+import { walletsOf } from '../chain/known-addresses.ts'
 import { openChannelAccounts } from '../channels/accounts.ts'
 import { openChannelMetrics } from '../channels/channel-metrics.ts'
 import { openCryptoChannel, type PayableNetwork, type WalletDeps } from '../channels/crypto/adapter.ts'
@@ -59,7 +60,7 @@ export function openPaymentChannels(
     void insertProviderCall(db, place, exchange).catch((error: unknown) => {
       log.warn({ err: error, channel: place.channel }, 'a provider call could not be recorded')
     })
-  const wallet = { db, payable, health, mustConfirm: config.mode === 'live' }
+  const wallet = { db, payable, health, mustConfirm: config.mode === 'live', wallets: walletsOf(chains) }
   const own = { countVisit: openCountVisit(clock), findOwnAddressFault: openOwnAddressFaults(chains) }
   const ownWallets = payable.length > 0 ? openOwnWallets({ ...wallet, ...own }) : undefined
   const channels = openChannelAccounts({

@@ -10,18 +10,21 @@ export type FindKnownAddress = (q: Queryable, address: string) => Promise<KnownA
 /** Zero, where tokens are burned, and what chains keep for precompiled contracts (EIP-1352). */
 const RESERVED = /^0x0{36}/
 
+type Known = readonly Pick<OpenChain, 'network' | 'payouts' | 'relayerSigner'>[]
+
+const inLowerCase = (addresses: (string | undefined)[]): Set<string> =>
+  new Set(addresses.flatMap((address) => address?.toLowerCase() ?? []))
+
+/** The wallets that pay, in lower case. */
+export const walletsOf = (chains: Known): Set<string> =>
+  inLowerCase(chains.flatMap(({ payouts, relayerSigner }) => [payouts?.address, relayerSigner?.address]))
+
 /** Recognises what cannot be a payer's address: a reserved one, a token, our own wallet, any deposit address. */
-export function openKnownAddresses(
-  chains: readonly Pick<OpenChain, 'network' | 'payouts' | 'relayerSigner'>[],
-): FindKnownAddress {
-  const inLowerCase = (addresses: (string | undefined)[]): Set<string> =>
-    new Set(addresses.flatMap((address) => address?.toLowerCase() ?? []))
+export function openKnownAddresses(chains: Known): FindKnownAddress {
   const tokens = inLowerCase(
     chains.flatMap(({ network }) => [network.usdcAddress, ...network.otherTokens.map(({ address }) => address)]),
   )
-  const wallets = inLowerCase(
-    chains.flatMap(({ payouts, relayerSigner }) => [payouts?.address, relayerSigner?.address]),
-  )
+  const wallets = walletsOf(chains)
   return async (q, given) => {
     const address = given.toLowerCase()
     if (RESERVED.test(address)) return 'reserved'

@@ -8,6 +8,7 @@ import {
 } from '../chain/payout/chain-signers.ts'
 import type { TypedData } from '../chain/payout/signer.ts'
 import type { ChainConfig } from '../config/config.ts'
+import { deriveAddress } from '../kernel/xpub.ts'
 import { bad, type Check, good } from './check.ts'
 
 /** A text that means nothing to any contract: signing it moves nothing. */
@@ -29,6 +30,17 @@ const PLACES: Record<SignerKind, string> = {
   web3signer: 'Web3Signer',
 }
 
+/** Wallets rarely look further than this. */
+const LOOKED_AT = 200
+
+/** What pays belongs into a wallet of its own: whoever has the phrase of such an account has its key, too. */
+function inAccount({ chainId, xpub }: ChainConfig, address: string): string {
+  if (xpub === null) return ''
+  const index = Array.from({ length: LOOKED_AT }, (_, at) => deriveAddress(xpub, at)).indexOf(address)
+  if (index === -1) return ''
+  return ` It is address 0/${index} of CHAIN_${chainId}_XPUB: no order gets it, but a wallet of its own is safer.`
+}
+
 const signerCheck = (chain: ChainConfig, role: SignerRole, kind: SignerKind): Check => ({
   name: `signer ${chain.chainId} ${role}`,
   async run() {
@@ -39,7 +51,7 @@ const signerCheck = (chain: ChainConfig, role: SignerRole, kind: SignerKind): Ch
       const signature = await signer.signTypedData(PROBE)
       const signed = await recoverTypedDataAddress({ ...PROBE, signature })
       if (signed !== signer.address) return bad(`It signs for ${signed}, not ${signer.address}.`, 'Check its keys.')
-      return good(`${signer.address} signs, with ${PLACES[kind]}.`)
+      return good(`${signer.address} signs, with ${PLACES[kind]}.${inAccount(chain, signer.address)}`)
     } catch (error) {
       const fix =
         kind === 'web3signer' ? `Check ${prefix}WEB3SIGNER_URL and its keys.` : `Check the ${prefix} variables.`

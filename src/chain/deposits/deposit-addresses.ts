@@ -19,6 +19,7 @@ const toAssigned = (row: Pick<DepositAddress, 'address' | 'keyIndex'>): Assigned
 /**
  * A fresh address of the merchant's own wallet, watched on every enabled chain at once until `watchedUntil`. No other
  * order ever gets it, not even years later, because late payments arrive.
+ * @param wallets addresses of our own (in lower case) that may lie below the xpub: what comes to them pays no order
  * @param reference what the address is for, unique in the company: asking again returns the same address
  * @returns the address with EIP-55 checksum and its index below the xpub
  * @throws VALIDATION_FAILED for a bad xpub
@@ -30,7 +31,8 @@ export async function assignDepositAddress(
     reference,
     xpub,
     watchedUntil,
-  }: { companyId: string; reference: string; xpub: string; watchedUntil: Date },
+    wallets = new Set(),
+  }: { companyId: string; reference: string; xpub: string; watchedUntil: Date; wallets?: ReadonlySet<string> },
 ): Promise<AssignedAddress> {
   const key = parseXpub(xpub)
   const earlier = await findDepositByReference(tx, { companyId, reference })
@@ -39,15 +41,18 @@ export async function assignDepositAddress(
   // a concurrent request for the same reference has committed by now
   const meanwhile = await findDepositByReference(tx, { companyId, reference })
   if (meanwhile) return toAssigned(meanwhile)
-  const fresh = await findFresh(tx, key.text, keyIndex)
+  const fresh = await findFresh(tx, { xpub: key.text, from: keyIndex, wallets })
   await insertDepositAddress(tx, { ...fresh, companyId, reference, keyId: key.id, watchedUntil })
   return toAssigned(fresh)
 }
 
-/** The first address from this index on that serves nothing else: no pool, and no company's settlements. */
-async function findFresh(tx: Tx, xpub: string, from: bigint): Promise<{ address: string; keyIndex: bigint }> {
+/** The first address from this index on that is no pool's, no company's for settlements, and no wallet of ours. */
+async function findFresh(
+  tx: Tx,
+  { xpub, from, wallets }: { xpub: string; from: bigint; wallets: ReadonlySet<string> },
+): Promise<{ address: string; keyIndex: bigint }> {
   for (let keyIndex = from; ; keyIndex += 1n) {
     const address = deriveAddress(xpub, Number(keyIndex)).toLowerCase()
-    if (!(await isAddressTaken(tx, address))) return { address, keyIndex }
+    if (!wallets.has(address) && !(await isAddressTaken(tx, address))) return { address, keyIndex }
   }
 }

@@ -62,6 +62,8 @@ export type WalletDeps = {
   mustConfirm?: boolean
   /** Of a company's wallet; absent: an address of the operator's key. */
   assign?: Assign
+  /** Addresses that pay refunds, settlements and gas, in lower case: no order gets one. */
+  wallets?: ReadonlySet<string>
   /** Why an address cannot be a company's own, in words that follow the address; null: nothing is known against it. */
   findOwnAddressFault?: (q: Queryable, companyId: string, address: string) => Promise<string | null>
   /** Counts a payer's choice of a company's shared addresses. @returns those within the hour, this one included */
@@ -141,7 +143,8 @@ function readPlace(payable: readonly PayableNetwork[], refund: RefundRequest) {
  * The payer's own wallet: one deposit address for each attempt, on every offered chain at once, watched by our
  * scanners. It reports what the scanners have recorded.
  */
-export function openCryptoChannel({ db, payable, health, mustConfirm = false, assign }: WalletDeps): Channel {
+export function openCryptoChannel({ db, payable, health, mustConfirm = false, assign, wallets }: WalletDeps): Channel {
+  const ours = wallets && { wallets }
   const keyOf = ({ xpub }: PayableNetwork): string => parseXpub(xpub).id
   const listUnconfirmed = async (): Promise<PayableNetwork[]> => {
     if (!mustConfirm) return []
@@ -169,7 +172,7 @@ export function openCryptoChannel({ db, payable, health, mustConfirm = false, as
       const watchedUntil = new Date(request.expiresAt.getTime() + WATCH_MS)
       const place = await db.tx(async (tx) => {
         if (assign) return assign(tx, { companyId, reference, due, payerIp, sender, watchedUntil })
-        const { address } = await assignDepositAddress(tx, { companyId, reference, xpub, watchedUntil })
+        const { address } = await assignDepositAddress(tx, { companyId, reference, xpub, watchedUntil, ...ours })
         return { address, units: due.units }
       })
       const address = getAddress(place.address)

@@ -129,7 +129,9 @@ export function openOwnWallets(deps: WalletDeps): OwnWallets {
       const assign: Assign = async (tx, wanted) => {
         if (own.mode !== 'xpub') return assignShared(tx, wanted, own, deps.countVisit)
         const { companyId, reference, watchedUntil, due } = wanted
-        const { address } = await assignDepositAddress(tx, { companyId, reference, watchedUntil, xpub: own.xpub })
+        const ours = deps.wallets && { wallets: deps.wallets }
+        const asked = { companyId, reference, watchedUntil, xpub: own.xpub, ...ours }
+        const { address } = await assignDepositAddress(tx, asked)
         return { address, units: due.units }
       }
       return openCryptoChannel({ ...deps, payable: payable.map(withoutPayouts), mustConfirm: false, assign })
