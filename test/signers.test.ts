@@ -237,6 +237,11 @@ test('Web3Signer signs typed data that the standard verifies, and a key it lacks
     signer.fail(fault)
     await assert.rejects(web3signer({ url: signer.url, address }).signTypedData(data), /Web3Signer/)
   }
+  signer.fail('huge')
+  await assert.rejects(
+    web3signer({ url: signer.url, address }).signTypedData(data),
+    /Web3Signer: an answer of more than \d+ bytes/,
+  )
   signer.fail(null)
 })
 

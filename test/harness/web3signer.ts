@@ -5,8 +5,8 @@ import type { Hex } from 'viem'
 import { generatePrivateKey, privateKeyToAccount, sign } from 'viem/accounts'
 import { isHex, keccak256 } from 'viem/utils'
 
-/** How the signer misbehaves: unreachable behind a proxy, a page, silence, another key's signature, a cut one. */
-export type SignerFault = 'unavailable' | 'html' | 'hang' | 'other-key' | 'truncated' | null
+/** How the signer misbehaves: unreachable behind a proxy, a page, silence, another key's signature, a cut one, megabytes. */
+export type SignerFault = 'unavailable' | 'html' | 'hang' | 'other-key' | 'truncated' | 'huge' | null
 
 export type Web3Signer = {
   url: string
@@ -64,6 +64,7 @@ export async function startWeb3Signer({ privateKeys = [generatePrivateKey()] }: 
     const text = await bodyOf(request)
     if (fault === 'hang') return
     if (fault === 'unavailable') return answer(response, 503, 'Service Unavailable')
+    if (fault === 'huge') return answer(response, 200, 'f'.repeat(4 * MAX_BODY_BYTES))
     if (fault === 'html') return answer(response, 200, '<html><body>Sign in</body></html>', 'text/html')
     if (!/^(localhost|127\.0\.0\.1)(:\d+)?$/.test(request.headers.host ?? ''))
       return answer(response, 403, '{"message":"Host not authorized."}', 'application/json')

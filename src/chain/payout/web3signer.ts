@@ -1,3 +1,4 @@
+import { Agent, request } from 'undici'
 import {
   concat,
   getAddress,
@@ -18,6 +19,8 @@ const DOMAIN_FIELDS = [
 ]
 const ROOT = '/api/v1/eth1'
 const TIMEOUT_MS = 10_000
+/** A list of some thousand keys. */
+const MAX_ANSWER_BYTES = 512 * 1024
 
 /** The bytes whose keccak256 is the EIP-712 hash. */
 function typedDataBytes({ domain, types, primaryType, message }: TypedData): Hex {
@@ -39,23 +42,22 @@ function openClient(url: string) {
   const base = `${origin}${pathname.replace(/\/+$/, '')}`
   const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
   const credentials = username === '' ? {} : { authorization: `Basic ${Buffer.from(pair).toString('base64')}` }
+  const dispatcher = new Agent({ maxResponseSize: MAX_ANSWER_BYTES })
   return async (path: string, body?: unknown): Promise<string> => {
-    const post = { method: 'POST', body: JSON.stringify(body) }
+    const question = body === undefined ? {} : { method: 'POST' as const, body: JSON.stringify(body) }
     const headers = { ...credentials, ...(body === undefined ? {} : { 'content-type': 'application/json' }) }
     try {
-      const answer = await fetch(base + path, {
-        ...(body === undefined ? {} : post),
-        headers,
-        redirect: 'error',
-        signal: AbortSignal.timeout(TIMEOUT_MS),
+      const answer = await request(base + path, {
+        ...{ ...question, headers, dispatcher, signal: AbortSignal.timeout(TIMEOUT_MS) },
       })
-      const text = await answer.text()
-      if (!answer.ok) throw trouble(`it answers ${answer.status}`)
+      const text = await answer.body.text()
+      if (answer.statusCode !== 200) throw trouble(`it answers ${answer.statusCode}`)
       return text.trim()
     } catch (error) {
       if (error instanceof RpcError) throw error
-      const late = (error as Error).name === 'TimeoutError'
-      throw trouble(late ? `no answer within ${TIMEOUT_MS} ms` : 'no answer', error)
+      const { name } = error as Error
+      if (name === 'ResponseExceededMaxSizeError') throw trouble(`an answer of more than ${MAX_ANSWER_BYTES} bytes`)
+      throw trouble(name === 'TimeoutError' ? `no answer within ${TIMEOUT_MS} ms` : 'no answer', error)
     }
   }
 }
