@@ -376,6 +376,57 @@ test('an id that is used again for something else is a mistake, and pays nothing
   assert.equal((await settle(asked)).outcome, 'settled')
 })
 
+test('a payout that has an account nonce and cannot go on now holds no other up', async () => {
+  const silent: Signer = {
+    ...relayerSigner,
+    signTransaction: () => Promise.reject(new RpcError('unknown', 'Web3Signer: no answer')),
+  }
+  const [large, small] = [request(200_000_000n), request(10_000n)]
+  assert.equal((await open({ relayerSigner: silent }).send(large)).outcome, 'unknown')
+  assert.notEqual((await rowOf(large.id)).relayerNonce, null)
+  await payouts.send(small)
+  // the operator takes money out of the wallet
+  const from = refundSigner.address
+  await chain.call('anvil_setBalance', from, ETHER)
+  await chain.call('anvil_impersonateAccount', from)
+  const rest = (await chain.balanceOf(from)) - 100_000_000n
+  await chain.pay({ from, to: PAYER.address, units: rest })
+  assert.match((await payouts.send(large)).providerStatus, /are needed. Fund it/)
+  await payouts.send(small)
+  await chain.mine()
+  assert.equal((await settle(small)).outcome, 'settled')
+  await chain.pay({ to: from, units: rest })
+  for (let visit = 0; visit < 3; visit += 1) await payouts.send(large)
+  assert.equal((await settle(large)).outcome, 'settled')
+  assert.equal(await chain.balanceOf(large.to), large.units)
+})
+
+test('another program’s transaction with the same account nonce, which is never mined, is replaced', async () => {
+  const refusing: Rpc = wrapRpc('eth_sendRawTransaction', () =>
+    Promise.reject(new RpcError('definite', 'replacement transaction underpriced', -32000)),
+  )
+  const asked = request()
+  const sent = await open({ rpc: refusing, stuckBlocks: 2n }).send(asked)
+  assert.match(sent.providerStatus, /has another transaction .* with the account nonce \d+/)
+  const mine = open({ stuckBlocks: 0n })
+  await mine.send(asked)
+  assert.equal((await transactionsOf(asked.id)).length, 2)
+  assert.equal((await settle(asked, mine)).outcome, 'settled')
+})
+
+test('waiting for money or gas counts as no refusal of the token', async () => {
+  const asked = request()
+  const poor = localSigner(newKey())
+  const waiting = open({ relayerSigner: poor })
+  for (let visit = 0; visit < 10; visit += 1) await waiting.send(asked)
+  const { refusals } = await db.one<{ refusals: number }>(
+    sql`select refusals from chain_payouts where id = ${asked.id}`,
+  )
+  assert.equal(refusals, 0)
+  assert.equal((await settle(asked)).outcome, 'pending')
+  assert.equal((await settle(asked)).outcome, 'settled')
+})
+
 /** Two endpoints, of which the first may lie. */
 async function withTwo(
   work: (two: { liar: RpcProxy; options: Required<Pick<Options, 'rpc' | 'agree'>> }) => Promise<void>,

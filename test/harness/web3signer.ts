@@ -5,7 +5,7 @@ import type { Hex } from 'viem'
 import { generatePrivateKey, privateKeyToAccount, sign } from 'viem/accounts'
 import { isHex, keccak256 } from 'viem/utils'
 
-/** How the signer misbehaves: unreachable behind a proxy, a page, silence, another key's signature, a cut one, megabytes. */
+/** How the signer misbehaves: its proxy is down, a page, silence, another key's signature, a cut one, megabytes. */
 export type SignerFault = 'unavailable' | 'html' | 'hang' | 'other-key' | 'truncated' | 'huge' | null
 
 export type Web3Signer = {

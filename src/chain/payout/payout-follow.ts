@@ -100,10 +100,11 @@ async function waitFor(deps: PayoutDeps, payout: Payout, view: ChainView, newest
     return resend(deps, expired, view)
   }
   if (count < newest.relayerNonce) await fillGap(deps, payout, view, count)
-  const known = await rpc.call<object | null>('eth_getTransactionByHash', newest.txHash)
-  if (known === null) return broadcast(deps, payout, view)
+  // also where no node has it: another program's transaction may hold its place
   const waited = view.number - (newest.sentBlock ?? view.number)
   if (count === newest.relayerNonce && waited >= deps.stuckBlocks) return resend(deps, payout, view)
+  const known = await rpc.call<object | null>('eth_getTransactionByHash', newest.txHash)
+  if (known === null) return broadcast(deps, payout, view)
   return payout.status === 'sent'
     ? payout
     : change(deps, payout, { status: 'sent', providerStatus: 'it left the chain and waits again' })

@@ -94,11 +94,11 @@ const RAN_OUT = { providerStatus: 'The signed authorization ran out unused. Plan
 const isSigned = ({ signature, validBefore }: Payout, view: ChainView): boolean =>
   signature !== null && signature !== UNSIGNED && validBefore !== null && view.timestamp < validBefore
 
+/** `never`: waiting cannot help. `isRefusal`: of the token itself, which is asked so many times and no more. */
+type Obstacle = { providerStatus: string; never: boolean; isRefusal?: boolean }
+
 /** Why the token would refuse; `never` if waiting cannot help. Null if it would accept. */
-async function findObstacle(
-  deps: PayoutDeps,
-  payout: Payout,
-): Promise<{ providerStatus: string; never: boolean } | null> {
+async function findObstacle(deps: PayoutDeps, payout: Payout): Promise<Obstacle | null> {
   const { rpc, network } = deps
   const { fromAddress: from, toAddress: to, units } = payout
   if (await isBlacklisted(rpc, network, to))
@@ -118,6 +118,7 @@ async function findObstacle(
   } catch (error) {
     if (!(error instanceof RpcError) || error.kind !== 'definite') throw error
     return {
+      isRefusal: true,
       providerStatus: `The token refuses the transfer: ${error.message}`,
       never: payout.refusals >= MOST_REFUSALS,
     }
@@ -148,13 +149,15 @@ async function hold(
   deps: PayoutDeps,
   payout: Payout,
   view: ChainView,
-  { providerStatus, never }: { providerStatus: string; never: boolean },
+  { providerStatus, never, isRefusal = false }: Obstacle,
 ): Promise<Payout> {
   if (never && isAuthorizationOver(payout, view) && (await isOverForAll(deps, payout))) {
     if (payout.relayerNonce !== null) await fillNonce(deps, view, payout.relayerNonce)
     return change(deps, payout, { status: 'failed', providerStatus, relayer: null })
   }
-  return change(deps, payout, { providerStatus, refusals: payout.refusals + 1 })
+  // nothing was signed with its account nonce, and those of others come after it
+  const gap = payout.status === 'reserved' && payout.relayerNonce !== null ? { relayer: null } : {}
+  return change(deps, payout, { providerStatus, ...gap, ...(isRefusal && { refusals: payout.refusals + 1 }) })
 }
 
 /**
@@ -173,7 +176,7 @@ export async function prepare(deps: PayoutDeps, payout: Payout, view: ChainView)
   const gas = await estimateGas(deps, data)
   if (gas instanceof RpcError) {
     const providerStatus = `The token refuses the authorization: ${gas.message}`
-    return hold(deps, authorized, view, { providerStatus, never: payout.refusals >= MOST_REFUSALS })
+    return hold(deps, authorized, view, { providerStatus, never: payout.refusals >= MOST_REFUSALS, isRefusal: true })
   }
   const fees = await chooseFees(deps, authorized, view)
   const ceiling = await findCeiling(deps)
@@ -287,16 +290,24 @@ async function signAndStore(
 }
 
 /** The node has it already, or knows that something with this nonce is mined: the receipts tell which. */
-const HAS_IT = /already (known|imported)|nonce too low|replacement transaction underpriced|known transaction/i
+const HAS_IT = /already (known|imported)|nonce too low|known transaction/i
+/** Another transaction with this nonce waits there: ours takes its place once its fees are high enough. */
+const HAS_ANOTHER = /replacement/i
+
+const overtaken = ({ relayerSigner }: PayoutDeps, { relayerNonce }: PayoutTransaction): string =>
+  `The node has another transaction of the relayer ${relayerSigner.address} with the account nonce ${relayerNonce}. If it ` +
+  'is not mined soon, it is replaced with higher fees. Does another program use this key?'
 
 /** Submits the newest signed bytes; submitting them twice is harmless. */
 export async function broadcast(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout> {
   const newest = (await listPayoutTransactions(deps.db, payout.id)).at(-1)
   if (!newest) throw new Error(`payout ${payout.id} is ${payout.status} without a transaction`)
+  let providerStatus = `sent in transaction ${newest.txHash}`
   try {
     await deps.rpc.call('eth_sendRawTransaction', newest.raw)
   } catch (error) {
-    if (!(error instanceof RpcError) || !HAS_IT.test(error.message)) {
+    if (error instanceof RpcError && HAS_ANOTHER.test(error.message)) providerStatus = overtaken(deps, newest)
+    else if (!(error instanceof RpcError) || !HAS_IT.test(error.message)) {
       if (!(error instanceof RpcError) || error.kind !== 'definite') throw error
       return change(deps, payout, {
         status: 'reserved',
@@ -307,7 +318,7 @@ export async function broadcast(deps: PayoutDeps, payout: Payout, view: ChainVie
   // a sweep is authorized by its address, not by our wallet
   crashPoint(deps.refundSigner === null ? 'sweep:after-submit' : 'payout:after-submit')
   await updatePayoutTransactionSent(deps.db, payout, newest.txHash, view.number)
-  return change(deps, payout, { status: 'sent', providerStatus: `sent in transaction ${newest.txHash}` })
+  return change(deps, payout, { status: 'sent', providerStatus })
 }
 
 /** Raises the fees of a pending transaction, keeping account nonce and authorization. */
