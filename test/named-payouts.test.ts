@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Channel, NO_INSTRUCTIONS, paidReport, type RefundReport } from '../src/channels/channel.ts'
 import { sql } from '../src/db/db.ts'
+import { invalid } from '../src/kernel/errors.ts'
 import { settlementPolls } from '../src/ledger/settlements/settlement-jobs.ts'
 import { findSettlement } from '../src/ledger/settlements/settlement-queries.ts'
 import {
@@ -106,6 +107,12 @@ test('it is not dropped either by a poll that ends while its transaction is bein
   const deps = { ...world.refunds, channels: openChannels([channel]) }
   await reportTransaction(deps, await read(key.id), txHash, context)
   await followsTheNamed(key.id, txHash)
+  // its sender's wallet sent another one in its place
+  const gone = walletOf({ checkRefundTransaction: () => Promise.reject(invalid('txHash', 'is not known on Base')) })
+  await refundPolls({ ...deps, channels: openChannels([gone]) }).work(world.host.db, key)
+  await followsTheNamed(key.id, txHash)
+  const { providerStatus } = await read(key.id)
+  assert.match(providerStatus ?? '', /is not known on Base. If another one paid this, name that one\./)
 })
 
 test('a refund that a person has named is not sent by a poll that read it before', async () => {
@@ -161,4 +168,9 @@ test('a settlement that a person sent and named is polled on, whatever a poll th
     ['approved', true, txHash, 'not final yet'],
   )
   assert.ok(settlement?.nextCheckAt)
+  const gone = { ...chain, check: () => Promise.reject(invalid('txHash', 'is not known on Base')) }
+  await settlementPolls({ ...deps, chains: [gone] }).work(db, { companyId: merchant.companyId, id: _id })
+  const after = await findSettlement(db, _id)
+  assert.match(after?.providerStatus ?? '', /is not known on Base. If another one paid this, name that one\./)
+  assert.deepEqual([after?.status, after?.txHash], ['approved', txHash])
 })

@@ -1,5 +1,5 @@
 import type { Db, Tx } from '../db/db.ts'
-import { invalid } from '../kernel/errors.ts'
+import { AppError, invalid } from '../kernel/errors.ts'
 import { claimTransaction, releaseTransaction, type TransactionClaim } from './claim-queries.ts'
 
 async function claim(tx: Tx, wanted: TransactionClaim): Promise<boolean> {
@@ -32,5 +32,23 @@ export async function followClaimed<Verdict>(
     // who named it before may follow it already, or be about to
     if (made) await db.tx((tx) => releaseTransaction(tx, wanted))
     throw error
+  }
+}
+
+/**
+ * The same check again, later. The transaction may be gone: its sender's wallet replaced it, or its block left the
+ * chain. That says nothing about the payout, but whoever named the transaction has to learn of it.
+ */
+export async function checkNamedAgain<Verdict>(
+  txHash: string,
+  check: () => Promise<Verdict>,
+): Promise<Verdict | { outcome: 'pending'; reference: null; txHash: string; providerStatus: string }> {
+  try {
+    return await check()
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    const [fault] = error.details ?? []
+    const gone = `Transaction ${txHash} ${fault?.message}. If another one paid this, name that one.`
+    return { outcome: 'pending', reference: null, txHash, providerStatus: fault ? gone : error.message }
   }
 }

@@ -7,7 +7,7 @@ import { DAY } from '../kernel/clock.ts'
 import { crashPoint } from '../kernel/crash-point.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { pollGapMs } from '../kernel/poll-gaps.ts'
-import { followClaimed } from '../ledger/claims.ts'
+import { checkNamedAgain, followClaimed } from '../ledger/claims.ts'
 import { findOrderById } from '../orders/order-queries.ts'
 import { findPayment } from '../payments/payment-queries.ts'
 import { noticeForeignRefund, noticeToldRefunds } from './foreign-refund.ts'
@@ -137,8 +137,11 @@ async function takeBack(deps: RefundDeps, refund: Refund): Promise<void> {
 
 async function askChannel(deps: RefundDeps, refund: Refund): Promise<RefundReport> {
   const [channel, request] = await Promise.all([channelOfRefund(deps, refund), refundRequestOf(deps, refund)])
-  if (refund.byHand && refund.txHash !== null && channel?.checkRefundTransaction)
-    return channel.checkRefundTransaction(request, refund.txHash)
+  const { byHand, txHash } = refund
+  if (byHand && txHash !== null && channel?.checkRefundTransaction) {
+    const { checkRefundTransaction } = channel
+    return checkNamedAgain(txHash, () => checkRefundTransaction(request, txHash))
+  }
   if (channel?.refundPayment) return channel.refundPayment(request)
   return { outcome: 'manual', reference: null, txHash: null, providerStatus: 'to be sent by hand' }
 }

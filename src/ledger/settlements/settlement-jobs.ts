@@ -1,5 +1,6 @@
 import type { PollSpec } from '../../db/polling.ts'
 import { pollGapMs } from '../../kernel/poll-gaps.ts'
+import { checkNamedAgain } from '../claims.ts'
 import {
   findSettlement,
   lockSettlement,
@@ -17,8 +18,9 @@ import {
 
 async function askChain(deps: SettlementDeps, settlement: Settlement): Promise<SettlementReport | null> {
   const chain = deps.chains.find(({ network }) => network === settlement.network)
-  if (settlement.byHand && settlement.txHash !== null)
-    return chain ? chain.check(requestOf(settlement), settlement.txHash) : null
+  const { byHand, txHash } = settlement
+  if (byHand && txHash !== null)
+    return chain ? checkNamedAgain(txHash, () => chain.check(requestOf(settlement), txHash)) : null
   if (!chain?.pay) return null
   const hold = await releaseSettlement(deps, settlement)
   if (hold !== null) return { outcome: 'pending', txHash: null, providerStatus: `waits: ${hold}` }
