@@ -6,19 +6,14 @@ import { parseTransaction } from 'viem/utils'
 import { word } from '../sandbox/chain/rpc.ts'
 import { DEPLOYER, PAYER } from '../sandbox/chain/throwaway-keys.ts'
 import { mint } from '../sandbox/chain/token.ts'
-import { openEndpoints } from '../src/chain/endpoints/endpoints.ts'
 import { createRpc, type Rpc, RpcError } from '../src/chain/endpoints/rpc.ts'
 import { networkFor } from '../src/chain/networks.ts'
-import { openAgree } from '../src/chain/payout/agreement.ts'
-import { checkManualTransfer } from '../src/chain/payout/manual-transfer.ts'
 import { openPayouts, type PayoutRequest, type Payouts } from '../src/chain/payout/payout.ts'
 import { localSigner, type Signer } from '../src/chain/payout/signer.ts'
-import { blockCall, TRANSFER_TOPIC, toTopic } from '../src/chain/transfer-logs.ts'
 import { type Db, openDb, sql } from '../src/db/db.ts'
 import { newId } from '../src/kernel/ids.ts'
 import { startTestChain, type TestChain } from './harness/chain.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
-import { type RpcProxy, startRpcProxy } from './harness/rpc-proxy.ts'
 
 let chain: TestChain
 let database: TestDatabase
@@ -426,73 +421,3 @@ test('waiting for money or gas counts as no refusal of the token', async () => {
   assert.equal((await settle(asked)).outcome, 'pending')
   assert.equal((await settle(asked)).outcome, 'settled')
 })
-
-/** Two endpoints, of which the first may lie. */
-async function withTwo(
-  work: (two: { liar: RpcProxy; options: Required<Pick<Options, 'rpc' | 'agree'>> }) => Promise<void>,
-) {
-  const liar = await startRpcProxy(chain.rpcUrl)
-  const rpcs = [createRpc({ url: liar.url }), createRpc({ url: chain.rpcUrl })]
-  const network = networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress })
-  const endpoints = openEndpoints(network, rpcs, { clock: Date.now })
-  const agree = openAgree({ endpoints, network, log: pino({ level: 'silent' }) })
-  try {
-    await work({ liar, options: { rpc: endpoints.rpc, agree } })
-  } finally {
-    await Promise.all([...rpcs.map((one) => one.close()), liar.stop()])
-  }
-}
-
-/** Shows a transaction as mined five blocks ago, with the transfer that is asked about. */
-async function showsPaid({ to, units }: PayoutRequest): Promise<RpcProxy['faults']['alter']> {
-  await chain.mine(6)
-  const [block] = await rpc.batch<{ hash: string; number: string }>([blockCall((await chain.blockNumber()) - 5n)])
-  const topics = [TRANSFER_TOPIC, toTopic(refundSigner.address), toTopic(to)]
-  const log = { address: chain.usdcAddress, topics, data: `0x${word(units)}`, logIndex: '0x0' }
-  return ({ method, params }, result) => {
-    if (method !== 'eth_getTransactionReceipt') return result
-    const place = { transactionHash: params[0], blockHash: block?.hash, blockNumber: block?.number }
-    return { ...place, status: '0x1', logs: [{ ...log, ...place }] }
-  }
-}
-
-test('one of two endpoints that shows a payment which never was settles neither a payout nor what a person names', () =>
-  withTwo(async ({ liar, options }) => {
-    const network = networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress })
-    const [asked, named] = [request(), request()]
-    const lied = open(options)
-    liar.faults.alter = await showsPaid(asked)
-    assert.equal((await lied.send(asked)).outcome, 'pending')
-    const seen = await lied.send(asked)
-    assert.deepEqual([seen.outcome, await chain.balanceOf(asked.to)], ['pending', 0n])
-    assert.match(seen.providerStatus, /do not agree about it yet/)
-    liar.faults.alter = await showsPaid(named)
-    const check = () =>
-      checkManualTransfer({ db, network, payouts: lied, ...options }, named, `0x${randomBytes(32).toString('hex')}`)
-    await assert.rejects(check(), /has nodes that do not agree about it, so the transaction cannot be checked/)
-    liar.heal()
-    await assert.rejects(check(), { code: 'VALIDATION_FAILED' })
-    assert.equal((await settle(asked, lied)).outcome, 'settled')
-    assert.equal(await chain.balanceOf(asked.to), asked.units)
-  }))
-
-test('one of two endpoints whose clock runs ahead drops no refund that was signed and can still be paid', () =>
-  withTwo(async ({ liar, options }) => {
-    const asked = request()
-    const late = open(options)
-    await late.send(asked)
-    const [own] = await transactionsOf(asked.id)
-    await chain.call('anvil_dropTransaction', own?.txHash)
-    await blacklist(asked.to)
-    liar.faults.alter = ({ method }, result) => {
-      const block = result as { timestamp: string }
-      const later = () => `0x${(BigInt(block.timestamp) + 7200n).toString(16)}`
-      return method === 'eth_getBlockByNumber' ? { ...block, timestamp: later() } : result
-    }
-    assert.equal((await late.send(asked)).outcome, 'pending')
-    liar.heal()
-    await unBlacklist(asked.to)
-    await chain.mine()
-    await late.send(asked)
-    assert.equal((await settle(asked, late)).outcome, 'settled')
-  }))

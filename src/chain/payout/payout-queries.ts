@@ -208,6 +208,13 @@ export async function updatePayoutRelayer(
   return row && toPayout(row)
 }
 
+/** The account nonce that a relayer's next payout gets; 0 before its first. */
+export async function findNextNonce(q: Queryable, chainId: number, address: string): Promise<bigint> {
+  const row = await q.maybe<{ nextNonce: bigint }>(sql`
+    select next_nonce from chain_relayers where chain_id = ${chainId} and address = ${address.toLowerCase()}`)
+  return row?.nextNonce ?? 0n
+}
+
 /** Whether an unfinished payout keeps this account nonce. */
 export async function isRelayerNonceKept(
   q: Queryable,

@@ -7,8 +7,9 @@ import { formatDecimal } from '../../kernel/money.ts'
 import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
 import { ChainDoubt, toHex } from '../transfer-logs.ts'
-import type { Agree } from './agreement.ts'
+import { type Agree, doubtWords } from './agreement.ts'
 import {
+  findNextNonce,
   insertPayoutTransaction,
   isRelayerNonceKept,
   listPayoutTransactions,
@@ -223,10 +224,35 @@ async function estimateGas({ rpc, network, relayerSigner }: PayoutDeps, data: He
   }
 }
 
+/** More of other programs' transactions than this at once are doubted. */
+const FAR = 100n
+
+/**
+ * How many transactions of the relayer the chain has. One node's word of far more than we know is not believed where
+ * there are others: nothing fills a gap of thousands, and all payouts would wait behind it.
+ */
+async function readAccountNonce({ db, rpc, agree, network, relayerSigner }: PayoutDeps): Promise<bigint> {
+  const { address } = relayerSigner
+  const ask = async (node: Rpc) => BigInt(await node.call<Hex>('eth_getTransactionCount', address, 'latest'))
+  const count = await ask(rpc)
+  if (count <= (await findNextNonce(db, network.chainId, address)) + FAR) return count
+  const isNear = (left: bigint, right: bigint) => left - right <= FAR && right - left <= FAR
+  const other = async (node: Rpc, own: bigint) => {
+    const theirs = await ask(node)
+    return isNear(own, theirs) ? own : theirs
+  }
+  try {
+    return await agree({ own: ask, other, keyOf: String, subject: `the transactions of ${address}` })
+  } catch (error) {
+    if (error instanceof ChainDoubt) throw new RpcError('unknown', doubtWords(error), null, error)
+    throw error
+  }
+}
+
 async function keepNonce(deps: PayoutDeps, payout: Payout): Promise<Payout> {
   if (payout.relayerNonce !== null) return payout
   const { address } = deps.relayerSigner
-  const chainNonce = BigInt(await deps.rpc.call<Hex>('eth_getTransactionCount', address, 'latest'))
+  const chainNonce = await readAccountNonce(deps)
   const relayer = { address: address.toLowerCase() as Hex, chainNonce }
   const numbered = await deps.db.tx((tx) => updatePayoutRelayer(tx, payout, relayer, new Date(deps.clock())))
   if (!numbered) throw new PayoutTaken()

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after, before, test } from 'node:test'
+import pino from 'pino'
+import { word } from '../sandbox/chain/rpc.ts'
+import { DEPLOYER } from '../sandbox/chain/throwaway-keys.ts'
+import { mint } from '../sandbox/chain/token.ts'
+import { openEndpoints } from '../src/chain/endpoints/endpoints.ts'
+import { createRpc, type Rpc } from '../src/chain/endpoints/rpc.ts'
+import { networkFor } from '../src/chain/networks.ts'
+import { openAgree } from '../src/chain/payout/agreement.ts'
+import { checkManualTransfer } from '../src/chain/payout/manual-transfer.ts'
+import { openPayouts, type PayoutRequest, type Payouts } from '../src/chain/payout/payout.ts'
+import { localSigner, type Signer } from '../src/chain/payout/signer.ts'
+import { blockCall, TRANSFER_TOPIC, toTopic } from '../src/chain/transfer-logs.ts'
+import { type Db, openDb, sql } from '../src/db/db.ts'
+import { newId } from '../src/kernel/ids.ts'
+import { startTestChain, type TestChain } from './harness/chain.ts'
+import { createTestDatabase, type TestDatabase } from './harness/database.ts'
+import { type RpcProxy, startRpcProxy } from './harness/rpc-proxy.ts'
+
+/** Payouts where one of two endpoints lies. What the engine does on an honest chain is in payouts.test.ts. */
+
+let chain: TestChain
+let database: TestDatabase
+let db: Db
+let rpc: Rpc
+let refundSigner: Signer
+let relayerSigner: Signer
+
+const newKey = (): string => `0x${randomBytes(32).toString('hex')}`
+
+type Options = Partial<Parameters<typeof openPayouts>[0]>
+
+const open = (options: Options): Payouts =>
+  openPayouts({
+    ...{ db, rpc, refundSigner, relayerSigner, clock: Date.now, log: pino({ level: 'silent' }) },
+    network: networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress }),
+    ...options,
+  })
+
+before(async () => {
+  ;[chain, database] = await Promise.all([startTestChain(), createTestDatabase()])
+  db = openDb({ connectionString: database.connectionString })
+  rpc = createRpc({ url: chain.rpcUrl })
+  refundSigner = localSigner(newKey())
+  relayerSigner = localSigner(newKey())
+  await mint(chain.call, refundSigner.address, 1_000_000_000n)
+  await chain.call('anvil_setBalance', relayerSigner.address, '0x8ac7230489e80000')
+})
+after(async () => {
+  await rpc?.close()
+  await db?.close()
+  await database?.drop()
+  await chain?.stop()
+})
+
+const request = (): PayoutRequest => ({
+  id: newId(),
+  to: localSigner(newKey()).address.toLowerCase(),
+  units: 1_500_000n,
+})
+const rowOf = (id: string) =>
+  db.one<{ relayerNonce: bigint | null }>(sql`select relayer_nonce from chain_payouts where id = ${id}`)
+const issuer = async (data: string): Promise<void> => {
+  await chain.call('eth_sendTransaction', { from: DEPLOYER, to: chain.usdcAddress, data })
+  await chain.mine()
+}
+const settle = async (asked: PayoutRequest, payouts: Payouts) => {
+  await chain.mine(3)
+  return payouts.send(asked)
+}
+
+/** Two endpoints, of which the first may lie. */
+async function withTwo(
+  work: (two: { liar: RpcProxy; options: Required<Pick<Options, 'rpc' | 'agree'>> }) => Promise<void>,
+) {
+  const liar = await startRpcProxy(chain.rpcUrl)
+  const rpcs = [createRpc({ url: liar.url }), createRpc({ url: chain.rpcUrl })]
+  const network = networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress })
+  const endpoints = openEndpoints(network, rpcs, { clock: Date.now })
+  const agree = openAgree({ endpoints, network, log: pino({ level: 'silent' }) })
+  try {
+    await work({ liar, options: { rpc: endpoints.rpc, agree } })
+  } finally {
+    await Promise.all([...rpcs.map((one) => one.close()), liar.stop()])
+  }
+}
+
+/** Shows a transaction as mined five blocks ago, with the transfer that is asked about. */
+async function showsPaid({ to, units }: PayoutRequest): Promise<RpcProxy['faults']['alter']> {
+  await chain.mine(6)
+  const [block] = await rpc.batch<{ hash: string; number: string }>([blockCall((await chain.blockNumber()) - 5n)])
+  const topics = [TRANSFER_TOPIC, toTopic(refundSigner.address), toTopic(to)]
+  const log = { address: chain.usdcAddress, topics, data: `0x${word(units)}`, logIndex: '0x0' }
+  return ({ method, params }, result) => {
+    if (method !== 'eth_getTransactionReceipt') return result
+    const place = { transactionHash: params[0], blockHash: block?.hash, blockNumber: block?.number }
+    return { ...place, status: '0x1', logs: [{ ...log, ...place }] }
+  }
+}
+
+test('one of two endpoints that shows a payment which never was settles neither a payout nor what a person names', () =>
+  withTwo(async ({ liar, options }) => {
+    const network = networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress })
+    const [asked, named] = [request(), request()]
+    const lied = open(options)
+    liar.faults.alter = await showsPaid(asked)
+    assert.equal((await lied.send(asked)).outcome, 'pending')
+    const seen = await lied.send(asked)
+    assert.deepEqual([seen.outcome, await chain.balanceOf(asked.to)], ['pending', 0n])
+    assert.match(seen.providerStatus, /do not agree about it yet/)
+    liar.faults.alter = await showsPaid(named)
+    const check = () =>
+      checkManualTransfer({ db, network, payouts: lied, ...options }, named, `0x${randomBytes(32).toString('hex')}`)
+    await assert.rejects(check(), /has nodes that do not agree about it, so the transaction cannot be checked/)
+    liar.heal()
+    await assert.rejects(check(), { code: 'VALIDATION_FAILED' })
+    assert.equal((await settle(asked, lied)).outcome, 'settled')
+    assert.equal(await chain.balanceOf(asked.to), asked.units)
+  }))
+
+test('one of two endpoints whose clock runs ahead drops no refund that was signed and can still be paid', () =>
+  withTwo(async ({ liar, options }) => {
+    const asked = request()
+    const late = open(options)
+    await late.send(asked)
+    await chain.call('anvil_dropAllTransactions')
+    await issuer(`0xf9f92be4${word(asked.to)}`)
+    liar.faults.alter = ({ method }, result) => {
+      const block = result as { timestamp: string }
+      const later = () => `0x${(BigInt(block.timestamp) + 7200n).toString(16)}`
+      return method === 'eth_getBlockByNumber' ? { ...block, timestamp: later() } : result
+    }
+    assert.equal((await late.send(asked)).outcome, 'pending')
+    liar.heal()
+    await issuer(`0x1a895266${word(asked.to)}`)
+    await chain.mine()
+    await late.send(asked)
+    assert.equal((await settle(asked, late)).outcome, 'settled')
+  }))
+
+test('one of two endpoints that counts a million transactions of the relayer makes no gap that nothing fills', () =>
+  withTwo(async ({ liar, options }) => {
+    const asked = request()
+    const misled = open(options)
+    liar.faults.alter = ({ method }, result) => (method === 'eth_getTransactionCount' ? '0xf4240' : result)
+    const doubted = await misled.send(asked)
+    assert.deepEqual([doubted.outcome, (await rowOf(asked.id)).relayerNonce], ['unknown', null])
+    assert.match(
+      doubted.providerStatus,
+      /do not agree about it yet: endpoints 1 and 2 disagree about the transactions of/,
+    )
+    liar.heal()
+    await misled.send(asked)
+    assert.equal((await settle(asked, misled)).outcome, 'settled')
+  }))
