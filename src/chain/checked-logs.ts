@@ -57,31 +57,43 @@ function matches(filter: LogFilter): (log: RpcLog) => boolean {
     (receivers === null || receivers.has(topics[2]?.toLowerCase() ?? ''))
 }
 
+type Found = { block: Block; logs: readonly RpcLog[] }
+
 /**
- * For a block whose header indicates transfers that the answer lacks: asks another endpoint, or this one with a
- * different query; if the header is strong evidence, the block's receipts decide. Endpoints that agree do not outvote
- * such a header: behind one provider's name, all may read the same index of logs, which lags.
- * @throws ChainDoubt if no answer matches the header: the block is read again later
+ * For blocks whose headers indicate transfers that the answers lack: asks another endpoint, or this one with a
+ * different query; where the header is strong evidence, the block's receipts decide. Endpoints that agree do not
+ * outvote such a header: behind one provider's name, all may read the same index of logs, which lags.
+ * @throws ChainDoubt if no answer matches a header: the blocks are read again later
  */
 async function readAgain(
   panel: Panel,
   filter: LogFilter,
-  { block, logs, strong }: { block: Block; logs: readonly RpcLog[]; strong: boolean },
-): Promise<readonly RpcLog[]> {
+  doubted: readonly (Found & { strong: boolean })[],
+): Promise<RpcLog[]> {
   const { endpoints, endpoint } = panel
   const others = endpoints.usable().filter((other) => other !== endpoint)
   if (others.length > 0) {
-    // several calls if many are watched: the first contradiction ends the scan
-    for (const call of logsCalls(filter, { blockHash: block.hash }, endpoint.limits.topicCount))
-      await confirmLogs(panel, block, { logs: logs.filter(isAnswerOf(call)), call })
-    return strong ? fromReceipts(endpoint, filter, block, logs) : logs
+    // several calls for a block if many are watched: the first contradiction ends the scan
+    const questions = doubted.flatMap(({ block, logs }) =>
+      logsCalls(filter, { blockHash: block.hash }, endpoint.limits.topicCount).map((call) => {
+        return { block, logs: logs.filter(isAnswerOf(call)), call }
+      }),
+    )
+    await confirmLogs(panel, questions)
+    const agreed = await someAtOnce(doubted, async ({ block, logs, strong }) =>
+      strong ? fromReceipts(endpoint, filter, block, logs) : logs,
+    )
+    return agreed.flat()
   }
-  const number = toHex(block.number)
-  const [second = []] = await askLogs(endpoint, filter, [{ fromBlock: number, toBlock: number }])
-  const inBlock = second.filter((log) => log.blockHash === block.hash)
-  if (inBlock.length > logs.length) return inBlock
-  if (!strong) return logs
-  return fromReceipts(endpoint, filter, block, null)
+  const ranges = doubted.map(({ block }) => ({ fromBlock: toHex(block.number), toBlock: toHex(block.number) }))
+  const answers = await askLogs(endpoint, filter, ranges)
+  const second = new Map(doubted.map(({ block }, index) => [block, answers[index] ?? []]))
+  const read = await someAtOnce(doubted, async ({ block, logs, strong }) => {
+    const inBlock = (second.get(block) ?? []).filter((log) => log.blockHash === block.hash)
+    if (inBlock.length > logs.length) return inBlock
+    return strong ? fromReceipts(endpoint, filter, block, null) : logs
+  })
+  return read.flat()
 }
 
 /**
@@ -116,18 +128,17 @@ function isAnswerOf(call: RpcCall): (log: RpcLog) => boolean {
  * @returns all requested logs
  * @throws ChainDoubt, RpcError
  */
-export async function checkAgainstHeaders(
-  panel: Panel,
-  filter: LogFilter,
-  found: readonly { block: Block; logs: readonly RpcLog[] }[],
-): Promise<RpcLog[]> {
+export async function checkAgainstHeaders(panel: Panel, filter: LogFilter, found: readonly Found[]): Promise<RpcLog[]> {
   if (filter.addresses.length === 0) return []
-  const asked = { tokens: filter.tokens.keys(), topic: TRANSFER_TOPIC, receivers: receiversOf(filter) }
-  const checked = await someAtOnce(found, async ({ block, logs }) => {
-    const suspicion = suspect(block.logsBloom, { ...asked, tokens: filter.tokens.keys() }, logs)
-    return suspicion === 'none' ? logs : readAgain(panel, filter, { block, logs, strong: suspicion === 'strong' })
+  const receivers = receiversOf(filter)
+  const judged = found.map(({ block, logs }) => {
+    const asked = { tokens: filter.tokens.keys(), topic: TRANSFER_TOPIC, receivers }
+    return { block, logs, suspicion: suspect(block.logsBloom, asked, logs) }
   })
-  return checked.flat()
+  const trusted = judged.filter(({ suspicion }) => suspicion === 'none')
+  const doubted = judged.filter(({ suspicion }) => suspicion !== 'none')
+  const again = doubted.map(({ block, logs, suspicion }) => ({ block, logs, strong: suspicion === 'strong' }))
+  return [...trusted.flatMap(({ logs }) => logs), ...(await readAgain(panel, filter, again))]
 }
 
 /** Confirms every transfer with another endpoint before it is recorded. @throws ChainDoubt, RpcError */
@@ -139,11 +150,16 @@ export async function confirmTransfers(
   const topics = new Set([...receivers].map(toTopic))
   const mine = logs.filter((log) => topics.has(log.topics[2]?.toLowerCase() ?? ''))
   const byBlock = Map.groupBy(mine, ({ blockHash }) => blockHash)
-  await someAtOnce(blocks, async (block) => {
+  const questions = blocks.flatMap((block) => {
     const own = byBlock.get(block.hash) ?? []
-    if (own.length === 0) return
+    if (own.length === 0) return []
     const asked = [...new Set(own.map((log) => `0x${log.topics[2]?.slice(26)}`))]
-    const [call] = logsCalls({ ...filter, addresses: asked }, { blockHash: block.hash }, asked.length)
-    if (call) await confirmLogs(panel, block, { logs: own, call })
+    const calls = logsCalls(
+      { ...filter, addresses: asked },
+      { blockHash: block.hash },
+      panel.endpoint.limits.topicCount,
+    )
+    return calls.map((call) => ({ block, logs: own.filter(isAnswerOf(call)), call }))
   })
+  await confirmLogs(panel, questions)
 }

@@ -151,22 +151,58 @@ function findLiar(mine: Opinion<Testimony>, other: Opinion<Testimony>): Endpoint
   return more.length === 0 ? liar : undefined
 }
 
+/** Logs of one block, and the call that returned them. */
+export type LogQuestion = {
+  block: { number: bigint; hash: string; logsBloom: string | undefined }
+  logs: readonly RpcLog[]
+  call: RpcCall
+}
+
+const headerCall = (hash: string): RpcCall => ({ method: 'eth_getBlockByHash', params: [hash, false] })
+
+/** An endpoint that does not know the block is not asked for its logs. */
+async function testify(rpc: Rpc, questions: readonly LogQuestion[]): Promise<Map<LogQuestion, Testimony>> {
+  const headers = await rpc.batch<RpcBlock | null>(questions.map(({ block }) => headerCall(block.hash)))
+  const known = questions.flatMap((question, index) => {
+    const header = headers[index]
+    return header ? [{ question, bloom: header.logsBloom }] : []
+  })
+  const answers = await rpc.batch<RpcLog[]>(known.map(({ question }) => question.call))
+  return new Map(known.map(({ question, bloom }, index) => [question, { logs: answers[index] ?? [], bloom }]))
+}
+
 /**
- * Confirms a block's logs with the other endpoints before they count.
+ * Asks an endpoint about all blocks in two requests: block by block, a slow node is read more slowly than its chain
+ * grows. Where it fails at one of them, it is asked about each alone, so that it still speaks about the others.
+ */
+function askTogether(questions: readonly LogQuestion[]): (question: LogQuestion) => Ask<Testimony> {
+  const asked = new Map<Rpc, Promise<Map<LogQuestion, Testimony> | 'alone'>>()
+  const askAll = (rpc: Rpc): Promise<Map<LogQuestion, Testimony> | 'alone'> => {
+    const answer = testify(rpc, questions).catch((error: unknown) => {
+      if (error instanceof RpcError && error.inBatch && questions.length > 1) return 'alone' as const
+      throw error
+    })
+    asked.set(rpc, answer)
+    return answer
+  }
+  return (question) => async (rpc) => {
+    const all = await (asked.get(rpc) ?? askAll(rpc))
+    return (all === 'alone' ? await testify(rpc, [question]) : all).get(question)
+  }
+}
+
+/**
+ * Confirms the logs of blocks with the other endpoints before they count.
  * @throws Disagreement, Outvoted; ChainDoubt while another endpoint is a moment behind
  */
-export async function confirmLogs(
-  panel: Panel,
-  block: { number: bigint; hash: string; logsBloom: string | undefined },
-  { logs, call }: { logs: readonly RpcLog[]; call: RpcCall },
-): Promise<void> {
+export async function confirmLogs(panel: Panel, questions: readonly LogQuestion[]): Promise<void> {
+  const askAbout = askTogether(questions)
+  for (const question of questions) await confirmBlock(panel, question, askAbout(question))
+}
+
+async function confirmBlock(panel: Panel, { block, logs }: LogQuestion, ask: Ask<Testimony>): Promise<void> {
   const subject = `the transfers in block ${block.number}`
   const own: Testimony = { logs, bloom: block.logsBloom }
-  const ask = async (rpc: Rpc): Promise<Testimony | undefined> => {
-    const header = await rpc.call<RpcBlock | null>('eth_getBlockByHash', block.hash, false)
-    if (header === null) return undefined
-    return { logs: await rpc.call<RpcLog[]>(call.method, ...call.params), bloom: header.logsBloom }
-  }
   const [against] = await vote(panel, { own, ask, keyOf: logsKey, subject, isMoney: logs.length > 0 })
   if (!against) return
   const liar = findLiar({ endpoint: panel.endpoint, answer: own, key: '' }, against)

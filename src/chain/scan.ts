@@ -67,7 +67,7 @@ export class LeaseLost extends Error {
 const KEPT_BLOCKS = 256
 /** Start of reading on a new chain. */
 const LOOK_BACK = 300n
-const BLOCKS_AT_ONCE = 16n
+const BLOCKS_AT_ONCE = 32n
 /** Of a reorganisation, back to where it began: block by block, a node that answers slowly would take minutes. */
 const WALKED_AT_ONCE = 16
 /** Closer to the head than this, blocks are read one by one. */

@@ -34,6 +34,8 @@ export type Faults = {
   wantsContract: boolean
   /** Does not know this method. */
   lacks: string | null
+  /** Refuses these questions, also in a batch. */
+  refuses: ((question: Question) => boolean) | null
   /** Refuses with 429 what exceeds so many calls in a second. */
   maxPerSecond: number | null
   /** Changes an answer. */
@@ -45,6 +47,8 @@ export type RpcProxy = {
   faults: Faults
   /** Questions by method, and bytes of bodies. */
   counts: Map<string, number>
+  /** HTTP requests; a batch is one. */
+  requests(): number
   bytes: { sent: number; received: number }
   /** Requests and calls that exceeded one of the limits. */
   refused(): number
@@ -66,6 +70,7 @@ const HONEST: Faults = {
   maxTopics: 1000,
   wantsContract: false,
   lacks: null,
+  refuses: null,
   maxPerSecond: null,
   alter: null,
 }
@@ -78,6 +83,7 @@ export async function startRpcProxy(targetUrl: string): Promise<RpcProxy> {
   const counts = new Map<string, number>()
   const bytes = { sent: 0, received: 0 }
 
+  let requests = 0
   let refusals = 0
   const refusal = (id: unknown, message: string): object => {
     refusals += 1
@@ -93,7 +99,9 @@ export async function startRpcProxy(targetUrl: string): Promise<RpcProxy> {
     return false
   }
 
-  const refuse = ({ id, method, params }: Question): object | undefined => {
+  const refuse = (question: Question): object | undefined => {
+    const { id, method, params } = question
+    if (faults.refuses?.(question)) return refusal(id, 'not this one')
     if (method === faults.lacks) return refusal(id, `the method ${method} does not exist`)
     if (method !== 'eth_getLogs') return undefined
     const { address, topics = [], fromBlock, toBlock } = params[0] as Filter
@@ -185,6 +193,7 @@ export async function startRpcProxy(targetUrl: string): Promise<RpcProxy> {
     request.on('end', async () => {
       const body = Buffer.concat(chunks).toString('utf8')
       bytes.sent += body.length
+      requests += 1
       if (faults.hangs) return
       if (faults.status !== null) return void response.writeHead(faults.status).end('<html>not now</html>')
       try {
@@ -205,6 +214,7 @@ export async function startRpcProxy(targetUrl: string): Promise<RpcProxy> {
     url: `http://127.0.0.1:${port}`,
     faults,
     counts,
+    requests: () => requests,
     bytes,
     refused: () => refusals,
     heal: () => void Object.assign(faults, HONEST),

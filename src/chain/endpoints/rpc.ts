@@ -27,6 +27,8 @@ export class RpcError extends Error {
   readonly code: number | null
   /** The node refused the whole batch: a smaller one may pass. */
   wholeBatch = false
+  /** One call of a batch failed; the node answered the request. */
+  inBatch = false
   /** The node refused because it is asked too often. */
   tooOften = false
   /** How long the node asked us to wait. */
@@ -106,7 +108,12 @@ export function createRpc({ url, timeoutMs = 10_000 }: RpcOptions): Rpc {
       )
       if (!Array.isArray(answers)) throw asWholeBatch(refusalOf(answers, what))
       const byId = new Map(answers.map((answer: { id?: unknown }) => [answer?.id, answer]))
-      return calls.map((call, id) => readAnswer<Result>(byId.get(id), call.method))
+      try {
+        return calls.map((call, id) => readAnswer<Result>(byId.get(id), call.method))
+      } catch (error) {
+        if (error instanceof RpcError) error.inBatch = true
+        throw error
+      }
     },
     close: () => pool.close(),
   }

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after, afterEach, before, beforeEach, it } from 'node:test'
+import { pino } from 'pino'
+import { assignDepositAddress } from '../src/chain/deposits/deposit-addresses.ts'
+import { openEndpoints } from '../src/chain/endpoints/endpoints.ts'
+import { createRpc, type Rpc } from '../src/chain/endpoints/rpc.ts'
+import { networkFor } from '../src/chain/networks.ts'
+import { type Scanner, startScanner } from '../src/chain/scanner.ts'
+import { TRANSFER_TOPIC, toTopic } from '../src/chain/transfer-logs.ts'
+import { listTransfersTo } from '../src/chain/transfer-queries.ts'
+import { type Db, openDb } from '../src/db/db.ts'
+import { newTestXpub, startTestChain, type TestChain } from './harness/chain.ts'
+import { createTestDatabase, type TestDatabase } from './harness/database.ts'
+import { type RpcProxy, startRpcProxy } from './harness/rpc-proxy.ts'
+
+/* How often endpoints are asked: where an answer takes seconds, a chain that is asked block by block runs away. */
+
+const XPUB = newTestXpub()
+
+let database: TestDatabase
+let db: Db
+let chain: TestChain
+let proxies: [RpcProxy, RpcProxy]
+let rpcs: Rpc[]
+let scanner: Scanner
+
+before(async () => {
+  database = await createTestDatabase()
+  db = openDb({ connectionString: database.connectionString, max: 4 })
+  chain = await startTestChain()
+})
+
+after(async () => {
+  await chain?.stop()
+  await db?.close()
+  await database?.drop()
+})
+
+const requests = (): number => proxies.reduce((sum, proxy) => sum + proxy.requests(), 0)
+
+beforeEach(async () => {
+  proxies = [await startRpcProxy(chain.rpcUrl), await startRpcProxy(chain.rpcUrl)]
+  open(2)
+  await scanner.tick()
+})
+
+afterEach(async () => {
+  await scanner.stop()
+  for (const rpc of rpcs) await rpc.close()
+  for (const proxy of proxies) await proxy.stop()
+})
+
+/** Reads through the first endpoints. */
+function open(count: number): void {
+  const network = networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress })
+  rpcs = proxies.slice(0, count).map(({ url }) => createRpc({ url }))
+  const options = { db, network, endpoints: openEndpoints(network, rpcs), log: pino({ level: 'silent' }) }
+  scanner = startScanner({ ...options, pollMs: 0, onChange: () => {} })
+}
+
+async function assign(): Promise<string> {
+  const watched = { companyId: 'a'.repeat(24), reference: randomBytes(6).toString('hex'), xpub: XPUB }
+  const watchedUntil = new Date('2100-01-01')
+  return (await db.tx((tx) => assignDepositAddress(tx, { ...watched, watchedUntil }))).address
+}
+
+async function payEach(address: string, blocks: number): Promise<void> {
+  for (let block = 0; block < blocks; block += 1) await chain.pay({ to: address, units: 1n })
+}
+
+/** A look that fails is made again. */
+async function lookOn(): Promise<void> {
+  for (let look = 0; look < 3; look += 1)
+    await scanner.tick().catch((error: Error) => assert.equal(error.name, 'RpcError'))
+}
+
+const countSeen = async (address: string): Promise<number> => (await listTransfersTo(db, [address])).length
+
+for (const blocks of [1, 30]) {
+  it(`${blocks} blocks with payments are read and confirmed with a dozen requests`, async () => {
+    const address = await assign()
+    await payEach(address, blocks)
+    const before = requests()
+    await scanner.tick()
+    assert.equal(await countSeen(address), blocks)
+    const asked = requests() - before
+    assert.ok(asked <= 12, `${asked} requests`)
+  })
+}
+
+it('one endpoint whose headers show more than it tells is asked about all such blocks at once', async () => {
+  await scanner.stop()
+  open(1)
+  await scanner.tick()
+  const [only] = proxies
+  const address = await assign()
+  await payEach(address, 30)
+  let hidden = 0
+  only.faults.alter = ({ method, params }, result) => {
+    const isFirst = method === 'eth_getLogs' && 'blockHash' in (params[0] as object)
+    if (isFirst) hidden += 1
+    return isFirst ? [] : result
+  }
+  const before = only.requests()
+  await scanner.tick()
+  assert.deepEqual([hidden, await countSeen(address)], [30, 30])
+  const asked = only.requests() - before
+  assert.ok(asked <= 12, `${asked} requests`)
+})
+
+it('an endpoint that fails at one block of many still contradicts what was invented in another', async () => {
+  const [liar, other] = proxies
+  const [paid, invented] = [await assign(), await assign()]
+  const payNext = async () => {
+    await payEach(paid, 1)
+    return chain.call<{ hash: string; number: string }>('eth_getBlockByNumber', 'latest', false)
+  }
+  const [{ hash, number }, refused] = [await payNext(), await payNext()]
+  const asksFor = (block: string, { method, params }: { method: string; params: unknown[] }): boolean =>
+    method === 'eth_getLogs' && (params[0] as { blockHash?: string }).blockHash === block
+  other.faults.refuses = (question) => asksFor(refused.hash, question)
+  liar.faults.alter = (question, result) => {
+    if (!asksFor(hash, question)) return result
+    const topics = [TRANSFER_TOPIC, toTopic(paid), toTopic(invented)]
+    const place = { blockHash: hash, blockNumber: number, transactionHash: `0x${'e'.repeat(64)}`, logIndex: '0x7f' }
+    const log = { ...place, address: chain.usdcAddress, topics, data: `0x${'1'.padStart(64, '0')}` }
+    return [...(result as object[]), log]
+  }
+  await lookOn()
+  assert.equal(await countSeen(invented), 0)
+  for (const proxy of proxies) proxy.heal()
+  await lookOn()
+  assert.deepEqual([await countSeen(paid), await countSeen(invented)], [2, 0])
+})
