@@ -60,15 +60,15 @@ export const MONEY: readonly Plant[] = [
   {
     ...{ name: 'empty-logs-believed', number: 4, story: 'emptyLogs' },
     fault: 'an empty answer is believed although the block’s header shows a transfer',
-    edits: one('src/chain/checked-logs.ts', "suspicion === 'none' ? logs", "suspicion !== 'never' ? logs"),
+    edits: one('src/chain/checked-logs.ts', 'suspicion: suspect(', "suspicion: 'none', unused: suspect("),
   },
   {
     ...{ name: 'agreement-outvotes-header', number: 4, story: 'emptyLogs' },
     fault: 'two nodes that both find nothing are believed against the block’s header',
     edits: one(
       'src/chain/checked-logs.ts',
-      'return strong ? fromReceipts',
-      "return strong && block.hash === '' ? fromReceipts",
+      'strong ? fromReceipts(endpoint, filter, block, logs)',
+      "strong && block.hash === '' ? fromReceipts(endpoint, filter, block, logs)",
     ),
   },
   {
@@ -90,7 +90,7 @@ export const MONEY: readonly Plant[] = [
     edits: one('src/refunds/refund-cover.ts', 'if (most >= units) return null', 'if (most >= -units) return null'),
   },
   {
-    ...{ name: 'lease-not-renewed', number: 5, story: 'slowChain', nodes: 5 },
+    ...{ name: 'lease-not-renewed', number: 5, story: 'slowChain', nodes: 20 },
     fault: 'two nodes take a chain that they read slowly from each other, and no payment is seen',
     edits: one('src/chain/scanner.ts', 'setInterval(renew, leaseMs / 3)', 'setInterval(() => renew, leaseMs / 3)'),
   },
