@@ -143,6 +143,7 @@ export class ChainNode {
     if (!found) return null
     const { block, transaction } = found
     const place = block && block.number <= this.#head ? toHex(block.number) : null
-    return { hash, from: transaction.from, to: transaction.token, blockNumber: place, blockHash: block?.hash ?? null }
+    const { from, token: to } = transaction
+    return { hash, from, to, value: '0x0', blockNumber: place, blockHash: place === null ? null : block?.hash }
   }
 }
