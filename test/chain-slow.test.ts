@@ -7,7 +7,7 @@ import { openEndpoints } from '../src/chain/endpoints/endpoints.ts'
 import { createRpc, type Rpc } from '../src/chain/endpoints/rpc.ts'
 import { networkFor } from '../src/chain/networks.ts'
 import { type Scanner, startScanner } from '../src/chain/scanner.ts'
-import { TRANSFER_TOPIC, toTopic } from '../src/chain/transfer-logs.ts'
+import { TRANSFER_TOPIC, toHex, toTopic } from '../src/chain/transfer-logs.ts'
 import { listTransfersTo } from '../src/chain/transfer-queries.ts'
 import { type Db, openDb } from '../src/db/db.ts'
 import { newTestXpub, startTestChain, type TestChain } from './harness/chain.ts'
@@ -132,4 +132,48 @@ it('an endpoint that fails at one block of many still contradicts what was inven
   for (const proxy of proxies) proxy.heal()
   await lookOn()
   assert.deepEqual([await countSeen(paid), await countSeen(invented)], [2, 0])
+})
+
+type Place = { hash: string; number: string }
+
+async function payBlocks(address: string, blocks: number): Promise<Place[]> {
+  const places: Place[] = []
+  for (let block = 0; block < blocks; block += 1) {
+    await payEach(address, 1)
+    places.push(await chain.call<Place>('eth_getBlockByNumber', 'latest', false))
+  }
+  return places
+}
+
+/** Adds a transfer to each of these addresses to what the endpoint says about each of these blocks. */
+function invent(liar: RpcProxy, places: readonly Place[], addresses: readonly string[]): void {
+  const byHash = new Map(places.map((place) => [place.hash, place]))
+  liar.faults.alter = ({ method, params }, result) => {
+    const place = byHash.get((params[0] as { blockHash?: string })?.blockHash ?? '')
+    if (method !== 'eth_getLogs' || !place) return result
+    const made = addresses.map((address, index) => ({
+      ...{ blockHash: place.hash, blockNumber: place.number, transactionHash: `0x${'e'.repeat(64)}` },
+      ...{ logIndex: toHex(BigInt(1000 + index)), address: chain.usdcAddress },
+      ...{ topics: [TRANSFER_TOPIC, toTopic(address), toTopic(address)], data: `0x${'1'.padStart(64, '0')}` },
+    }))
+    return [...(result as object[]), ...made]
+  }
+}
+
+it('an endpoint that allows few calls in a second still contradicts what another invents in many blocks', async () => {
+  const [liar, other] = proxies
+  const [paid, invented] = [await assign(), await assign()]
+  invent(liar, await payBlocks(paid, 12), [invented])
+  other.faults.maxPerSecond = 10
+  await lookOn()
+  assert.equal(await countSeen(invented), 0)
+})
+
+it('an endpoint that takes fewer addresses in a question still contradicts what another invents for many', async () => {
+  const [liar, other] = proxies
+  const invented = await Promise.all(Array.from({ length: 30 }, assign))
+  invent(liar, await payBlocks(await assign(), 1), invented)
+  other.faults.maxTopics = 20
+  await lookOn()
+  assert.equal((await listTransfersTo(db, invented)).length, 0)
 })

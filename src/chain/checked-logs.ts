@@ -1,11 +1,11 @@
+import { askLogs, receiversIn } from './endpoints/ask-logs.ts'
 import type { Endpoint } from './endpoints/endpoint.ts'
-import { type RpcCall, RpcError } from './endpoints/rpc.ts'
+import type { RpcCall } from './endpoints/rpc.ts'
 import { confirmLogs, type Panel, readAllLogs, suspect } from './opinions.ts'
 import {
   type Block,
   ChainDoubt,
   type LogFilter,
-  type LogRange,
   logsCalls,
   type RpcLog,
   TRANSFER_TOPIC,
@@ -26,28 +26,7 @@ async function someAtOnce<Item, Result>(
   return results
 }
 
-/** No node refuses this few receivers in one filter. */
-const MIN_TOPICS = 20
-
 const receiversOf = ({ addresses }: LogFilter): readonly string[] => (addresses === 'all' ? [] : addresses.map(toTopic))
-
-/** Logs of several blocks or ranges, in order; if the node refuses that many receivers, it is asked for fewer. */
-export async function askLogs(endpoint: Endpoint, filter: LogFilter, places: readonly LogRange[]): Promise<RpcLog[][]> {
-  const { rpc, limits } = endpoint
-  const { topicCount } = limits
-  const calls = places.map((place) => logsCalls(filter, place, topicCount))
-  try {
-    const answers = await rpc.batch<RpcLog[]>(calls.flat())
-    const perPlace = calls[0]?.length ?? 0
-    return places.map((_, index) => answers.slice(index * perPlace, (index + 1) * perPlace).flat())
-  } catch (error) {
-    const tooMany = error instanceof RpcError && error.kind === 'definite' && !('fromBlock' in (places[0] ?? {}))
-    const asked = filter.addresses === 'all' ? 0 : Math.min(filter.addresses.length, topicCount)
-    if (!tooMany || asked <= MIN_TOPICS) throw error
-    endpoint.learn({ topicCount: Math.ceil(asked / 2) })
-    return askLogs(endpoint, filter, places)
-  }
-}
 
 function matches(filter: LogFilter): (log: RpcLog) => boolean {
   const receivers = filter.addresses === 'all' ? null : new Set(receiversOf(filter))
@@ -73,9 +52,8 @@ async function readAgain(
   const { endpoints, endpoint } = panel
   const others = endpoints.usable().filter((other) => other !== endpoint)
   if (others.length > 0) {
-    // several calls for a block if many are watched: the first contradiction ends the scan
     const questions = doubted.flatMap(({ block, logs }) =>
-      logsCalls(filter, { blockHash: block.hash }, endpoint.limits.topicCount).map((call) => {
+      logsCalls(filter, { blockHash: block.hash }, filter.addresses.length).map((call) => {
         return { block, logs: logs.filter(isAnswerOf(call)), call }
       }),
     )
@@ -116,9 +94,8 @@ async function fromReceipts(
 
 /** Whether a call's receivers cover a log. */
 function isAnswerOf(call: RpcCall): (log: RpcLog) => boolean {
-  const { topics } = call.params[0] as { topics: (string | null | string[])[] }
-  const receivers = topics[2]
-  if (!Array.isArray(receivers)) return () => true
+  const receivers = receiversIn(call)
+  if (!receivers) return () => true
   const wanted = new Set(receivers)
   return (log) => wanted.has(log.topics[2]?.toLowerCase() ?? '')
 }
@@ -154,12 +131,8 @@ export async function confirmTransfers(
     const own = byBlock.get(block.hash) ?? []
     if (own.length === 0) return []
     const asked = [...new Set(own.map((log) => `0x${log.topics[2]?.slice(26)}`))]
-    const calls = logsCalls(
-      { ...filter, addresses: asked },
-      { blockHash: block.hash },
-      panel.endpoint.limits.topicCount,
-    )
-    return calls.map((call) => ({ block, logs: own.filter(isAnswerOf(call)), call }))
+    const calls = logsCalls({ ...filter, addresses: asked }, { blockHash: block.hash }, asked.length)
+    return calls.map((call) => ({ block, logs: own, call }))
   })
   await confirmLogs(panel, questions)
 }

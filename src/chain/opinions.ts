@@ -1,4 +1,5 @@
 import { bloomOf, falsePositiveRate, mayContain, readBloom } from './bloom.ts'
+import { askCalls } from './endpoints/ask-logs.ts'
 import type { Endpoint, EndpointFault } from './endpoints/endpoint.ts'
 import type { Endpoints } from './endpoints/endpoints.ts'
 import { type Rpc, type RpcCall, RpcError } from './endpoints/rpc.ts'
@@ -33,7 +34,8 @@ export type Panel = { endpoints: Endpoints; endpoint: Endpoint; onOutvoted(endpo
 
 type Opinion<Answer> = { endpoint: Endpoint; answer: Answer; key: string }
 
-type Ask<Answer> = (rpc: Rpc) => Promise<Answer | undefined>
+/** Undefined: this endpoint cannot know yet. */
+type Ask<Answer> = (rpc: Rpc, endpoint: Endpoint) => Promise<Answer | undefined>
 
 /** A failure does not count; one that does not know yet makes us wait, or does not count either. */
 async function askEach<Answer>(
@@ -43,7 +45,7 @@ async function askEach<Answer>(
   const opinions = await Promise.all(
     endpoints.map(async (one): Promise<Opinion<Answer>[]> => {
       try {
-        const answer = await ask(one.rpc)
+        const answer = await ask(one.rpc, one)
         if (answer !== undefined) return [{ endpoint: one, answer, key: keyOf(answer) }]
       } catch (error) {
         if (error instanceof RpcError) return []
@@ -101,8 +103,7 @@ async function vote<Answer>(panel: Panel, question: Question<Answer>): Promise<r
 
 type Question<Answer> = {
   own: Answer
-  /** Undefined: this endpoint cannot know yet. */
-  ask(rpc: Rpc): Promise<Answer | undefined>
+  ask: Ask<Answer>
   keyOf(answer: Answer): string
   subject: string
   /** The answer would count money. */
@@ -161,33 +162,40 @@ export type LogQuestion = {
 const headerCall = (hash: string): RpcCall => ({ method: 'eth_getBlockByHash', params: [hash, false] })
 
 /** An endpoint that does not know the block is not asked for its logs. */
-async function testify(rpc: Rpc, questions: readonly LogQuestion[]): Promise<Map<LogQuestion, Testimony>> {
-  const headers = await rpc.batch<RpcBlock | null>(questions.map(({ block }) => headerCall(block.hash)))
+async function testify(endpoint: Endpoint, questions: readonly LogQuestion[]): Promise<Map<LogQuestion, Testimony>> {
+  const headers = await endpoint.rpc.batch<RpcBlock | null>(questions.map(({ block }) => headerCall(block.hash)))
   const known = questions.flatMap((question, index) => {
     const header = headers[index]
     return header ? [{ question, bloom: header.logsBloom }] : []
   })
-  const answers = await rpc.batch<RpcLog[]>(known.map(({ question }) => question.call))
+  const answers = await askCalls(
+    endpoint,
+    known.map(({ question }) => question.call),
+  )
   return new Map(known.map(({ question, bloom }, index) => [question, { logs: answers[index] ?? [], bloom }]))
 }
 
+/** It speaks, but not about all blocks at once. */
+const isTooMuch = (error: unknown): boolean => error instanceof RpcError && (error.inBatch || error.tooOften)
+
 /**
  * Asks an endpoint about all blocks in two requests: block by block, a slow node is read more slowly than its chain
- * grows. Where it fails at one of them, it is asked about each alone, so that it still speaks about the others.
+ * grows. Where it fails at one of them, or allows fewer calls in a second, it is asked about each alone, so that it
+ * still speaks: the more another one invents, the more is asked.
  */
 function askTogether(questions: readonly LogQuestion[]): (question: LogQuestion) => Ask<Testimony> {
-  const asked = new Map<Rpc, Promise<Map<LogQuestion, Testimony> | 'alone'>>()
-  const askAll = (rpc: Rpc): Promise<Map<LogQuestion, Testimony> | 'alone'> => {
-    const answer = testify(rpc, questions).catch((error: unknown) => {
-      if (error instanceof RpcError && error.inBatch && questions.length > 1) return 'alone' as const
+  const asked = new Map<Endpoint, Promise<Map<LogQuestion, Testimony> | 'alone'>>()
+  const askAll = (endpoint: Endpoint): Promise<Map<LogQuestion, Testimony> | 'alone'> => {
+    const answer = testify(endpoint, questions).catch((error: unknown) => {
+      if (isTooMuch(error) && questions.length > 1) return 'alone' as const
       throw error
     })
-    asked.set(rpc, answer)
+    asked.set(endpoint, answer)
     return answer
   }
-  return (question) => async (rpc) => {
-    const all = await (asked.get(rpc) ?? askAll(rpc))
-    return (all === 'alone' ? await testify(rpc, [question]) : all).get(question)
+  return (question) => async (_rpc, endpoint) => {
+    const all = await (asked.get(endpoint) ?? askAll(endpoint))
+    return (all === 'alone' ? await testify(endpoint, [question]) : all).get(question)
   }
 }
 

@@ -12,7 +12,8 @@ import {
   updateHead,
   updateScanned,
 } from './chain-queries.ts'
-import { askLogs, checkAgainstHeaders, confirmTransfers } from './checked-logs.ts'
+import { checkAgainstHeaders, confirmTransfers } from './checked-logs.ts'
+import { askLogs } from './endpoints/ask-logs.ts'
 import { type Endpoint, ForeignChain } from './endpoints/endpoint.ts'
 import { tagsOf } from './endpoints/network-check.ts'
 import type { Hex, Rpc } from './endpoints/rpc.ts'

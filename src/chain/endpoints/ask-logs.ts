@@ -1,0 +1,55 @@
+import { type LogFilter, type LogRange, logsCalls, type RpcLog } from '../transfer-logs.ts'
+import type { Endpoint } from './endpoint.ts'
+import { type RpcCall, RpcError } from './rpc.ts'
+
+/** No node refuses this few receivers in one filter. */
+const MIN_TOPICS = 20
+
+type LogsParams = { topics: (string | null | readonly string[])[] }
+
+/** The receivers that an eth_getLogs call asks for; null: all. */
+export function receiversIn(call: RpcCall): readonly string[] | null {
+  const receivers = (call.params[0] as LogsParams).topics[2]
+  return Array.isArray(receivers) ? receivers : null
+}
+
+/** The same question in calls of at most so many receivers. */
+function split(call: RpcCall, topicCount: number): RpcCall[] {
+  const receivers = receiversIn(call)
+  if (!receivers || receivers.length <= topicCount) return [call]
+  const [filter, ...more] = call.params as [LogsParams, ...unknown[]]
+  const [topic = null, sender = null] = filter.topics
+  return Array.from({ length: Math.ceil(receivers.length / topicCount) }, (_, index) => {
+    const part = receivers.slice(index * topicCount, (index + 1) * topicCount)
+    return { ...call, params: [{ ...filter, topics: [topic, sender, part] }, ...more] }
+  })
+}
+
+/** Answers to eth_getLogs calls, in order; if the node refuses that many receivers, it is asked for fewer. */
+export async function askCalls(endpoint: Endpoint, calls: readonly RpcCall[]): Promise<RpcLog[][]> {
+  const { topicCount } = endpoint.limits
+  const parts = calls.map((call) => split(call, topicCount))
+  try {
+    const answers = (await endpoint.rpc.batch<RpcLog[]>(parts.flat())).values()
+    return parts.map((part) => part.flatMap(() => answers.next().value ?? []))
+  } catch (error) {
+    const tooMany = error instanceof RpcError && error.kind === 'definite' && !isOfRange(calls)
+    const asked = parts.flat().reduce((most, call) => Math.max(most, receiversIn(call)?.length ?? 0), 0)
+    if (!tooMany || asked <= MIN_TOPICS) throw error
+    endpoint.learn({ topicCount: Math.ceil(asked / 2) })
+    return askCalls(endpoint, calls)
+  }
+}
+
+/** A range may have been refused for its length. */
+const isOfRange = ([call]: readonly RpcCall[]): boolean => 'fromBlock' in ((call?.params[0] as object) ?? {})
+
+/** Logs of several blocks or ranges, in order. */
+export async function askLogs(endpoint: Endpoint, filter: LogFilter, places: readonly LogRange[]): Promise<RpcLog[][]> {
+  const { length } = filter.addresses
+  if (length === 0) return places.map(() => [])
+  return askCalls(
+    endpoint,
+    places.flatMap((place) => logsCalls(filter, place, length)),
+  )
+}
