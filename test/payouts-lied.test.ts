@@ -155,3 +155,23 @@ test('one of two endpoints that counts a million transactions of the relayer mak
     await misled.send(asked)
     assert.equal((await settle(asked, misled)).outcome, 'settled')
   }))
+
+test('one of two endpoints that says a destination is blocked, or refuses every transfer, ends no payout', () =>
+  withTwo(async ({ liar, options }) => {
+    const payouts = open(options)
+    const [blocked, refused] = [request(), request()]
+    const isAbout = (to: string, params: unknown[]) => JSON.stringify(params[0]).includes(to.slice(2))
+    liar.faults.alter = ({ method, params }, result) =>
+      method === 'eth_call' && isAbout(blocked.to, params) ? `0x${word(1n)}` : result
+    liar.faults.refuses = ({ method, params }) =>
+      method === 'eth_call' && isAbout(refused.to, params) && JSON.stringify(params[0]).includes('0xa9059cbb')
+    for (let visit = 0; visit < 10; visit += 1) {
+      assert.equal((await payouts.send(blocked)).outcome, 'pending')
+      assert.equal((await payouts.send(refused)).outcome, 'pending')
+    }
+    liar.heal()
+    for (const asked of [blocked, refused]) {
+      await payouts.send(asked)
+      assert.equal((await settle(asked, payouts)).outcome, 'settled')
+    }
+  }))

@@ -126,15 +126,32 @@ async function findObstacle(deps: PayoutDeps, payout: Payout): Promise<Obstacle 
   }
 }
 
+/** Whether this node's token refuses the destination for good, or each transfer. @throws RpcError */
+async function isRefusedBy(rpc: Rpc, { network }: PayoutDeps, payout: Payout): Promise<boolean> {
+  const { fromAddress: from, toAddress: to, units } = payout
+  if (await isBlacklisted(rpc, network, to)) return true
+  try {
+    await tryTransfer(rpc, network, { from, to, units })
+    return false
+  } catch (error) {
+    if (error instanceof RpcError && error.kind === 'definite') return true
+    throw error
+  }
+}
+
 /**
  * A refund that is given up is owed again, and may be paid another way: a node whose clock lies must not bring that
- * about while the authorization can still be used.
+ * about while the authorization can still be used, nor one that says alone that the token refuses.
  */
-async function isOverForAll({ agree, network }: PayoutDeps, payout: Payout): Promise<boolean> {
-  if (payout.validBefore === null) return true
+async function isOverForAll(deps: PayoutDeps, payout: Payout): Promise<boolean> {
+  const { agree, network, refundSigner } = deps
   const key = { from: payout.fromAddress, nonce: payout.authorizationNonce }
-  const isOver = async (rpc: Rpc): Promise<boolean> =>
-    isAuthorizationOver(payout, await readChainView(rpc, network)) && !(await isAuthorizationUsed(rpc, network, key))
+  const isOver = async (rpc: Rpc): Promise<boolean> => {
+    if (!isAuthorizationOver(payout, await readChainView(rpc, network))) return false
+    if (await isAuthorizationUsed(rpc, network, key)) return false
+    // without a signer, time alone ends it
+    return refundSigner === null || isRefusedBy(rpc, deps, payout)
+  }
   try {
     // a node that is behind waits
     const other = async (rpc: Rpc, own: boolean) => ((await isOver(rpc)) === own ? own : undefined)
