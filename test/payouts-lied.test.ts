@@ -10,7 +10,8 @@ import { createRpc, type Rpc } from '../src/chain/endpoints/rpc.ts'
 import { networkFor } from '../src/chain/networks.ts'
 import { openAgree } from '../src/chain/payout/agreement.ts'
 import { checkManualTransfer } from '../src/chain/payout/manual-transfer.ts'
-import { openPayouts, type PayoutRequest, type Payouts } from '../src/chain/payout/payout.ts'
+import { openPayouts, PAYOUT_TIMES, type PayoutRequest, type Payouts, workOn } from '../src/chain/payout/payout.ts'
+import { claimPayout, insertRelayed } from '../src/chain/payout/payout-queries.ts'
 import { localSigner, type Signer } from '../src/chain/payout/signer.ts'
 import { blockCall, TRANSFER_TOPIC, toTopic } from '../src/chain/transfer-logs.ts'
 import { type Db, openDb, sql } from '../src/db/db.ts'
@@ -174,4 +175,23 @@ test('one of two endpoints that says a destination is blocked, or refuses every 
       await payouts.send(asked)
       assert.equal((await settle(asked, payouts)).outcome, 'settled')
     }
+  }))
+
+test('one of two endpoints whose clock runs ahead does not end what someone else may still submit', () =>
+  withTwo(async ({ liar, options }) => {
+    const { id, units } = request()
+    const from = refundSigner.address
+    const signed = { nonce: `0x${randomBytes(32).toString('hex')}`, signature: '0x12', validBefore: 1n << 40n } as const
+    const { chainId, usdcAddress } = chain
+    await insertRelayed(db, { id, chainId, from, to: localSigner(newKey()).address, units, ...signed }, new Date())
+    const now = Date.now()
+    const claimed = await claimPayout(db, id, new Date(now), new Date(now + 60_000))
+    assert.ok(claimed)
+    liar.faults.alter = ({ method }, result) =>
+      method === 'eth_getBlockByNumber' ? { ...(result as object), timestamp: '0x20000000000' } : result
+    const wallets = { refundSigner: null, relayerSigner, watchOnly: true }
+    const network = networkFor({ chainId, usdcAddress })
+    const log = pino({ level: 'silent' })
+    const deps = { db, network, clock: Date.now, log, ...PAYOUT_TIMES, ...wallets, ...options }
+    assert.equal((await workOn(deps, claimed)).outcome, 'pending')
   }))

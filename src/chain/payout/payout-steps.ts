@@ -143,7 +143,7 @@ async function isRefusedBy(rpc: Rpc, { network }: PayoutDeps, payout: Payout): P
  * A refund that is given up is owed again, and may be paid another way: a node whose clock lies must not bring that
  * about while the authorization can still be used, nor one that says alone that the token refuses.
  */
-async function isOverForAll(deps: PayoutDeps, payout: Payout): Promise<boolean> {
+export async function isOverForAll(deps: PayoutDeps, payout: Payout): Promise<boolean> {
   const { agree, network, refundSigner } = deps
   const key = { from: payout.fromAddress, nonce: payout.authorizationNonce }
   const isOver = async (rpc: Rpc): Promise<boolean> => {

@@ -20,6 +20,7 @@ import {
   broadcast,
   change,
   isAuthorizationOver,
+  isOverForAll,
   lookAtChain,
   type PayoutDeps,
   PayoutTaken,
@@ -82,7 +83,7 @@ export const viewPayout = ({ status, txHash, providerStatus }: Payout): PayoutRe
 async function watch(deps: PayoutDeps, payout: Payout, chain: ChainView): Promise<Payout> {
   const used = await followUsed(deps, payout, chain)
   if (used) return used
-  if (!isAuthorizationOver(payout, chain))
+  if (!isAuthorizationOver(payout, chain) || !(await isOverForAll(deps, payout)))
     return change(deps, payout, { providerStatus: 'waits until it is submitted' })
   return change(deps, payout, { status: 'failed', providerStatus: 'the authorization ran out unused' })
 }
