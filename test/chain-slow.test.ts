@@ -54,7 +54,7 @@ afterEach(async () => {
 /** Reads through the first endpoints. */
 function open(count: number): void {
   const network = networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress })
-  rpcs = proxies.slice(0, count).map(({ url }) => createRpc({ url }))
+  rpcs = proxies.slice(0, count).map(({ url }) => createRpc({ url, timeoutMs: 1000 }))
   const options = { db, network, endpoints: openEndpoints(network, rpcs), log: pino({ level: 'silent' }) }
   scanner = startScanner({ ...options, pollMs: 0, onChange: () => {} })
 }
@@ -165,6 +165,15 @@ it('an endpoint that allows few calls in a second still contradicts what another
   const [paid, invented] = [await assign(), await assign()]
   invent(liar, await payBlocks(paid, 12), [invented])
   other.faults.maxPerSecond = 10
+  await lookOn()
+  assert.equal(await countSeen(invented), 0)
+})
+
+it('an endpoint that takes too long for many blocks at once still contradicts what another invents', async () => {
+  const [liar, other] = proxies
+  const [paid, invented] = [await assign(), await assign()]
+  invent(liar, await payBlocks(paid, 12), [invented])
+  other.faults.hangsAbove = 4
   await lookOn()
   assert.equal(await countSeen(invented), 0)
 })

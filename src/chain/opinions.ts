@@ -175,27 +175,38 @@ async function testify(endpoint: Endpoint, questions: readonly LogQuestion[]): P
   return new Map(known.map(({ question, bloom }, index) => [question, { logs: answers[index] ?? [], bloom }]))
 }
 
-/** It speaks, but not about all blocks at once. */
-const isTooMuch = (error: unknown): boolean => error instanceof RpcError && (error.inBatch || error.tooOften)
+/** It speaks, but not about this, or not so often. */
+const isAnswered = (error: RpcError): boolean => error.inBatch || error.tooOften
 
 /**
  * Asks an endpoint about all blocks in two requests: block by block, a slow node is read more slowly than its chain
- * grows. Where it fails at one of them, or allows fewer calls in a second, it is asked about each alone, so that it
- * still speaks: the more another one invents, the more is asked.
+ * grows. Where that fails, it is asked about each alone, so that it still speaks: the more another one invents, the
+ * more is asked at once, and the longer it takes. What does not answer even then is not asked about the rest.
  */
 function askTogether(questions: readonly LogQuestion[]): (question: LogQuestion) => Ask<Testimony> {
   const asked = new Map<Endpoint, Promise<Map<LogQuestion, Testimony> | 'alone'>>()
+  const silent = new Map<Endpoint, RpcError>()
   const askAll = (endpoint: Endpoint): Promise<Map<LogQuestion, Testimony> | 'alone'> => {
     const answer = testify(endpoint, questions).catch((error: unknown) => {
-      if (isTooMuch(error) && questions.length > 1) return 'alone' as const
+      if (error instanceof RpcError && questions.length > 1) return 'alone' as const
       throw error
     })
     asked.set(endpoint, answer)
     return answer
   }
+  const askAlone = async (endpoint: Endpoint, question: LogQuestion): Promise<Testimony | undefined> => {
+    const error = silent.get(endpoint)
+    if (error) throw error
+    try {
+      return (await testify(endpoint, [question])).get(question)
+    } catch (error) {
+      if (error instanceof RpcError && !isAnswered(error)) silent.set(endpoint, error)
+      throw error
+    }
+  }
   return (question) => async (_rpc, endpoint) => {
     const all = await (asked.get(endpoint) ?? askAll(endpoint))
-    return (all === 'alone' ? await testify(endpoint, [question]) : all).get(question)
+    return all === 'alone' ? askAlone(endpoint, question) : all.get(question)
   }
 }
 

@@ -16,6 +16,8 @@ export type Faults = {
   status: number | null
   /** Takes questions and never answers. */
   hangs: boolean
+  /** Takes too long for more questions at once. */
+  hangsAbove: number | null
   /** Shows no log at all. */
   hidesLogs: boolean
   /** Hides so many answers of eth_getLogs that would have held something, then is honest again. */
@@ -59,6 +61,7 @@ export type RpcProxy = {
 const HONEST: Faults = {
   status: null,
   hangs: false,
+  hangsAbove: null,
   hidesLogs: false,
   hidesOnce: 0,
   inventsFor: null,
@@ -198,6 +201,7 @@ export async function startRpcProxy(targetUrl: string): Promise<RpcProxy> {
       if (faults.status !== null) return void response.writeHead(faults.status).end('<html>not now</html>')
       try {
         const parsed: unknown = JSON.parse(body)
+        if (faults.hangsAbove !== null && Array.isArray(parsed) && parsed.length > faults.hangsAbove) return
         if (isTooOften(Array.isArray(parsed) ? parsed.length : 1))
           return void response.writeHead(429).end(JSON.stringify(refusal(null, 'too many requests')))
         const text = await answer(body)
