@@ -350,12 +350,12 @@ describe('reorganisations', () => {
     const address = await assign()
     await chain.mine(3)
     await chain.pay({ to: address, units: 1n })
-    await chain.mine(19)
+    await chain.mine(54)
     assert.equal(one(await see(address)).status, 'seen')
     questions = 0
-    await chain.reorg(20)
+    await chain.reorg(55)
     assert.equal(one(await see(address)).status, 'orphaned')
-    assert.ok(questions <= 12, `${questions} questions about a reorganisation of 20 blocks`)
+    assert.ok(questions <= 11, `${questions} questions about a reorganisation of 55 blocks`)
   })
 
   it('change nothing while a node is merely behind', async () => {

@@ -70,7 +70,7 @@ const KEPT_BLOCKS = 256
 const LOOK_BACK = 300n
 const BLOCKS_AT_ONCE = 32n
 /** Of a reorganisation, back to where it began: block by block, a node that answers slowly would take minutes. */
-const WALKED_AT_ONCE = 16
+const WALKED_AT_ONCE = [1, 15, 84]
 /** Closer to the head than this, blocks are read one by one. */
 const NEAR_HEAD = 64n
 
@@ -186,8 +186,10 @@ async function findCommon(
   scan: Scan,
   ours: readonly BlockId[],
 ): Promise<{ block: BlockId; canonical: Block } | undefined> {
-  for (let from = 0; from < ours.length; from += from === 0 ? 1 : WALKED_AT_ONCE) {
-    const asked = ours.slice(from, from === 0 ? 1 : from + WALKED_AT_ONCE)
+  let from = 0
+  for (let step = 0; from < ours.length; step += 1) {
+    const asked = ours.slice(from, from + (WALKED_AT_ONCE[step] ?? KEPT_BLOCKS))
+    from += asked.length
     const answers = await fetchBlocks(
       scan,
       asked.map(({ number }) => number),
