@@ -104,18 +104,25 @@ export async function decideRecord(
   }
 }
 
+/**
+ * In bad weather other stories slow the chain's nodes down, one after another, and take blocks away meanwhile: each
+ * answer takes six seconds then, and a reorganisation some fifteen of them.
+ */
+export const minutesToRead = ({ weather }: World): number => (weather.isBad ? 6 : 2)
+
 /** A transfer leaves the chain, and the service has read the chain without it. */
 export async function loseFromChain({ world }: OrderStory, hash: string): Promise<ChainTransaction> {
   const { chain, oracle } = world
+  const minutes = minutesToRead(world)
   const lost = chain.lose(hash)
   const target = chain.head.number
-  for (let tries = 0; tries < 120; tries += 1) {
+  for (let tries = 0; tries < minutes * 60; tries += 1) {
     const [head] = await oracle.many<{ number: string; hash: string }>('select number, hash from chain_heads')
     const number = Number(head?.number)
     if (number >= target && chain.blocks[number]?.hash === head?.hash) return lost
     await sleep(SECOND)
   }
-  throw new Broken(`block ${target} is not read within two minutes of a reorganisation`)
+  throw new Broken(`block ${target} is not read within ${minutes} minutes of a reorganisation`)
 }
 
 export const inDecimal = (units: bigint): string =>

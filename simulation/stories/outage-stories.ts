@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readMetric } from '../world/gauges.ts'
-import { accepted, Broken, HOUR, MINUTE, must, patiently, SECOND } from './acts.ts'
+import { accepted, Broken, HOUR, MINUTE, minutesToRead, must, patiently, SECOND } from './acts.ts'
 import type { Journey } from './money-stories.ts'
 import type { OrderStory } from './order-story.ts'
 
@@ -150,7 +150,8 @@ export const slowChain: Journey = async (story) => {
   await sleep(20 * SECOND)
   world.chain.pay(toAddress ?? '', story.due)
   story.expected = 'paid'
-  must(await story.reaches(['PAID'], 2 * MINUTE), 'a payment on a chain that is read slowly is not PAID')
+  const patienceMs = minutesToRead(world) * MINUTE
+  must(await story.reaches(['PAID'], patienceMs), 'a payment on a chain that is read slowly is not PAID')
   for (const node of world.endpoints) node.trouble = 'none'
 }
 
