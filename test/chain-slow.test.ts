@@ -109,6 +109,18 @@ it('one endpoint whose headers show more than it tells is asked about all such b
   assert.ok(asked <= 12, `${asked} requests`)
 })
 
+it('an endpoint that takes too long for many blocks is asked about fewer, until all are read', async () => {
+  await scanner.stop()
+  open(1)
+  await scanner.tick()
+  const [only] = proxies
+  const address = await assign()
+  await payEach(address, 30)
+  only.faults.hangsAbove = 8
+  for (let looks = 0; looks < 10 && (await countSeen(address)) < 30; looks += 1) await lookOn()
+  assert.equal(await countSeen(address), 30)
+})
+
 it('an endpoint that fails at one block of many still contradicts what was invented in another', async () => {
   const [liar, other] = proxies
   const [paid, invented] = [await assign(), await assign()]

@@ -16,7 +16,7 @@ import { checkAgainstHeaders, confirmTransfers } from './checked-logs.ts'
 import { askLogs } from './endpoints/ask-logs.ts'
 import { type Endpoint, ForeignChain } from './endpoints/endpoint.ts'
 import { tagsOf } from './endpoints/network-check.ts'
-import type { Hex, Rpc } from './endpoints/rpc.ts'
+import { type Hex, type Rpc, RpcError } from './endpoints/rpc.ts'
 import { isSettled } from './finality.ts'
 import { dropGone } from './gone-transfers.ts'
 import type { LogCost } from './log-cost.ts'
@@ -68,7 +68,6 @@ export class LeaseLost extends Error {
 const KEPT_BLOCKS = 256
 /** Start of reading on a new chain. */
 const LOOK_BACK = 300n
-const BLOCKS_AT_ONCE = 32n
 /** Of a reorganisation, back to where it began: block by block, a node that answers slowly would take minutes. */
 const WALKED_AT_ONCE = [1, 15, 84]
 /** Closer to the head than this, blocks are read one by one. */
@@ -247,7 +246,19 @@ async function reopen({ network }: Scan, tx: Tx, ancestor: BlockId): Promise<voi
  * @returns the new top; undefined if the first block does not follow ours
  */
 export async function readBlocks(scan: Scan, top: BlockId, head: Block): Promise<BlockId | undefined> {
-  const last = earlier(head.number, top.number + BLOCKS_AT_ONCE)
+  const { endpoint } = scan
+  const last = earlier(head.number, top.number + BigInt(endpoint.blocksAtOnce))
+  try {
+    const read = await readUpTo(scan, top, last)
+    endpoint.noteBlocksRead(true)
+    return read
+  } catch (error) {
+    if (error instanceof RpcError && error.kind === 'unknown') endpoint.noteBlocksRead(false)
+    throw error
+  }
+}
+
+async function readUpTo(scan: Scan, top: BlockId, last: bigint): Promise<BlockId | undefined> {
   const numbers = Array.from({ length: Number(last - top.number) }, (_, index) => top.number + 1n + BigInt(index))
   const blocks = await fetchChained(scan, top, numbers)
   const [first] = blocks ?? []

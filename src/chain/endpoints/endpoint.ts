@@ -27,6 +27,7 @@ export class ForeignChain extends Error {
   override readonly name = 'ForeignChain'
 }
 
+const MAX_BLOCKS_AT_ONCE = 32
 /** How long an endpoint that was wrong must be right before it is used again. */
 const PROBATION_MS = MINUTE
 const FIRST_PAUSE_MS = SECOND
@@ -48,6 +49,8 @@ export class Endpoint {
   behind = false
   /** It could not be asked about the token when the service started: that comes before it is believed. */
   unproven = false
+  /** Blocks that it is asked about at once: fewer after each time it did not answer, one more after each answer. */
+  blocksAtOnce = MAX_BLOCKS_AT_ONCE
   readonly #inner: Rpc
   readonly #clock: Clock
   readonly #events: EndpointEvents
@@ -67,6 +70,13 @@ export class Endpoint {
       batch: (calls) => this.#batch(calls),
       close: () => inner.close(),
     }
+  }
+
+  /** Once it has answered about so many blocks, or has not. */
+  noteBlocksRead(isAnswered: boolean): void {
+    this.blocksAtOnce = isAnswered
+      ? Math.min(MAX_BLOCKS_AT_ONCE, this.blocksAtOnce + 1)
+      : Math.max(1, Math.floor(this.blocksAtOnce / 2))
   }
 
   fault(): EndpointFault | null {
