@@ -168,6 +168,8 @@ export const frozenFeed: Journey = async (story) => {
   for (let minutes = 0; minutes < 100; minutes += 5) {
     world.jump(5 * MINUTE)
     await sleep(2 * SECOND)
+    // a node counts only while it looks at the price, so each of them is asked
+    for (let tries = 0; tries < 16; tries += 1) await shop.call('GET', '/api/next/channels?amount=6.00&fromAsset=EUR')
     for (let tries = 0; tries < 4; tries += 1)
       if (!(await isSold())) {
         world.market.isFrozen = false
