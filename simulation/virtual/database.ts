@@ -25,7 +25,12 @@ export type DatabaseOptions = {
 const LATENCY_MS = 0.05
 const STALL_MS = 2000
 /** How long the server waits before it looks for a circle of waits, which it then breaks. */
-const DEADLOCK_MS = 5
+const DEADLOCK_MS = 1
+/**
+ * A wait that lasts so long has been looked at, however busy the machine is. The server looks once a wait: if it had
+ * yet to look while another statement closes the circle, real time would decide which of the two fails.
+ */
+const LOOKED_MS = 20
 /** A statement that takes longer is asked whether it waits for a lock. */
 const PATIENCE_MS = 3
 const realNow = performance.now.bind(performance)
@@ -132,7 +137,7 @@ class VirtualConnection extends EventEmitter {
 }
 
 type Job = { connection: VirtualConnection; frames: Frame[]; resume(): void }
-type Blocked = { backend: Backend; answer: Promise<Frame[]>; done(frames: Frame[]): void }
+type Blocked = { backend: Backend; answer: Promise<Frame[]>; wait: string; done(frames: Frame[]): void }
 
 /**
  * The real PostgreSQL behind virtual connections. Statements reach it one after another, in the order that the
@@ -244,11 +249,11 @@ export class VirtualDatabase {
       : backend.send(frames, this.#known, this.scheduler.nowMs)
     const finish = (answer: Frame[]): void => this.#finish(connection, backend, { answer, fault })
     const startedAt = realNow()
-    const isAnswered = await this.#answers(backend, sent)
+    const wait = await this.#waitOrAnswer(backend, sent, null)
     if (this.#options.isCounting) this.#noteCost(frames, realNow() - startedAt)
-    if (!isAnswered) {
+    if (wait !== null) {
       this.lockWaits += 1
-      this.#blocked.push({ backend, answer: sent, done: finish })
+      this.#blocked.push({ backend, answer: sent, wait, done: finish })
       return
     }
     finish(await sent)
@@ -299,36 +304,48 @@ export class VirtualDatabase {
     if (this.#idle.length > 0) this.#queue.shift()?.resume()
   }
 
-  /** True when it answered; false when it waits for another transaction's lock, and not in a circle of waits. */
-  async #answers(backend: Backend, sent: Promise<Frame[]>): Promise<boolean> {
-    for (let patienceMs = PATIENCE_MS; backend.isBusy; patienceMs = 1) {
-      await answeredWithin(patienceMs, sent)
-      if (backend.isBusy && (await this.#isBlocked(backend)) && backend.isBusy) return false
+  /**
+   * @param known the wait that was found before, which the server has looked at
+   * @returns null when it answered; otherwise the wait for another transaction's lock, which is in no circle
+   */
+  async #waitOrAnswer(backend: Backend, sent: Promise<unknown>, known: string | null): Promise<string | null> {
+    for (let patienceMs = known === null ? PATIENCE_MS : 0; backend.isBusy; patienceMs = 1) {
+      if (patienceMs > 0) await answeredWithin(patienceMs, sent)
+      const wait = backend.isBusy ? await this.#waitOf(backend) : null
+      if (wait === null) continue
+      if (wait !== known) await answeredWithin(LOOKED_MS, sent)
+      if (backend.isBusy && (await this.#waitOf(backend)) === wait && backend.isBusy) return wait
     }
-    return true
+    return null
   }
 
-  /** It waits for a transaction that can go on. The server itself ends a circle of waits, with an error in one. */
-  async #isBlocked({ pid }: Backend): Promise<boolean> {
-    const waits = new Map<string, string[]>()
+  /**
+   * The wait for a transaction that can go on: the time at which it began. The server itself ends a circle of waits,
+   * with an error in one.
+   */
+  async #waitOf({ pid }: Backend): Promise<string | null> {
+    const waits = new Map<string, { others: string[]; since: string }>()
     const pids = this.#pids.join(', ')
     const frames =
-      (await this.#monitor?.query(`select pid || ':' || array_to_string(pg_blocking_pids(pid), ',')
-      from unnest(array[${pids}]) as pid where cardinality(pg_blocking_pids(pid)) > 0`)) ?? []
+      (await this.#monitor?.query(`select concat_ws(':', pid, array_to_string(pg_blocking_pids(pid), ','),
+        (select extract(epoch from max(waitstart)) from pg_locks where pg_locks.pid = backend.pid and not granted))
+      from unnest(array[${pids}]) as backend (pid) where cardinality(pg_blocking_pids(pid)) > 0`)) ?? []
     for (const { type, bytes } of frames) {
       if (type !== 'D') continue
-      const [waiting = '', others = ''] = bytes.toString('utf8', 11).split(':')
-      waits.set(waiting, others.split(','))
+      const [waiting = '', others = '', since = ''] = bytes.toString('utf8', 11).split(':')
+      waits.set(waiting, { others: others.split(','), since })
     }
+    const own = waits.get(String(pid))
+    // the server writes down when a wait began a moment after it began
+    if (!own || own.since === '') return null
     const seen = new Set<string>()
-    let next = waits.get(String(pid)) ?? []
-    if (next.length === 0) return false
+    let next = own.others
     while (next.length > 0) {
-      if (next.includes(String(pid))) return false
+      if (next.includes(String(pid))) return null
       for (const other of next) seen.add(other)
-      next = next.flatMap((other) => waits.get(other) ?? []).filter((other) => !seen.has(other))
+      next = next.flatMap((other) => waits.get(other)?.others ?? []).filter((other) => !seen.has(other))
     }
-    return true
+    return own.since
   }
 
   /** Statements whose lock is free by now go on, in the order in which they began to wait. */
@@ -341,12 +358,10 @@ export class VirtualDatabase {
     }
   }
 
-  async #answersNow({ backend, answer }: Blocked): Promise<boolean> {
-    for (;;) {
-      if (!backend.isBusy) return true
-      if ((await this.#isBlocked(backend)) && backend.isBusy) return false
-      await answeredWithin(1, answer)
-    }
+  async #answersNow(blocked: Blocked): Promise<boolean> {
+    const wait = await this.#waitOrAnswer(blocked.backend, blocked.answer, blocked.wait)
+    blocked.wait = wait ?? ''
+    return wait === null
   }
 
   /** The client is gone. What its server process does about that comes a moment later. */
