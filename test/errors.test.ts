@@ -100,7 +100,7 @@ test('CHANNEL_UNAVAILABLE: a provider that does not answer leaves the order PEND
   const clock = Date.now
   const deps = { clock, vault, payUrl: config.payUrl, signals: { onDelivery: () => {}, onChange: () => {} } }
   const transition = openTransition(deps, openAnnounce(deps))
-  const rates = openRates({ config: config.rates, db, clock, log: host.service.app.log })
+  const rates = openRates({ fiatAssets: ['EUR'], config: config.rates, db, clock, log: host.service.app.log })
   const silent: Channel = {
     id: 'binance',
     networks: [],

@@ -9,9 +9,10 @@ import { sql } from '../src/db/db.ts'
 import { DAY, MINUTE, SECOND } from '../src/kernel/clock.ts'
 import { newId } from '../src/kernel/ids.ts'
 import { type Fiat, formatDecimal, RATE_EXPONENT } from '../src/kernel/money.ts'
+import { READ_EVERY_MS } from '../src/rates/rate-freshness.ts'
 import type { Evidence } from '../src/rates/rate-median.ts'
 import { insertQuote } from '../src/rates/rate-queries.ts'
-import { openRates, type Quote } from '../src/rates/rate-service.ts'
+import { openRates, type Quote, type Rates } from '../src/rates/rate-service.ts'
 import { freePort } from './harness/free-port.ts'
 import { startTestService, type TestService } from './harness/service.ts'
 
@@ -75,6 +76,7 @@ const ecb = (day: string): Record<string, Reply> => ({
 })
 
 type World = {
+  rates: Rates
   quote(from?: Fiat): Promise<Quote>
   rate(from?: Fiat): Promise<string>
   metrics: Registry
@@ -95,8 +97,16 @@ function openWorld(sources: string, rules: Partial<Config['rates']> = {}): World
   }
   let now = FRIDAY_NIGHT
   const metrics = new Registry()
-  const rates = openRates({ config, db: host.db, clock: () => now, log: host.service.app.log, metrics })
+  const rates = openRates({
+    config,
+    fiatAssets: ['EUR', 'CHF'],
+    db: host.db,
+    clock: () => now,
+    log: host.service.app.log,
+    metrics,
+  })
   return {
+    rates,
     metrics,
     quote: (from = 'EUR') => rates.quote(from),
     rate: async (from = 'EUR') => formatDecimal((await rates.quote(from)).rate, RATE_EXPONENT),
@@ -273,6 +283,47 @@ test('a feed that answers and does not move for an hour is dropped, and taken ag
   world.wait(2 * MINUTE)
   replies = { ...coinbase('1.0801'), ...kraken('0.9250') }
   assert.deepEqual((await world.quote()).sources, ['coinbase', 'kraken'])
+})
+
+test('while a shop is quiet its currencies are read again: a feed that does not move is known at its next order', async () => {
+  await host.db.run(sql`delete from rate_quotes`)
+  const world = openWorld('coinbase,kraken')
+  replies = { ...coinbase('1.08'), ...kraken('0.9250') }
+  await world.rates.readAgain()
+  assert.equal(asked.length, 0, 'what no order was priced in is not read')
+  await world.rates.store(await world.quote())
+  asked = []
+  await world.rates.readAgain()
+  assert.equal(asked.length, 0, 'a caller has just read it')
+  for (let turn = 0; turn <= 15; turn += 1) {
+    world.wait(READ_EVERY_MS)
+    replies = { ...coinbase('1.08'), ...kraken(`0.92${String(turn).padStart(2, '0')}`) }
+    await world.rates.readAgain()
+  }
+  assert.equal(asked.length, 2 * 16, 'each source for EUR, and none for CHF')
+  world.wait(2 * MINUTE)
+  const next = await world.quote()
+  assert.deepEqual(next.sources, ['kraken'])
+  assert.equal(reasonsOf(next.evidence).coinbase, 'the price has not changed for 66 minutes')
+  world.wait(7 * DAY)
+  asked = []
+  await world.rates.readAgain()
+  assert.equal(asked.length, 0, 'a week without an order ends it')
+})
+
+test('a source that fails while nobody buys stops no reading of the others, and no later one', async () => {
+  const world = openWorld('coinbase')
+  replies = coinbase('1.08')
+  await world.rates.store(await world.quote())
+  replies = {}
+  world.wait(READ_EVERY_MS)
+  await world.rates.readAgain()
+  replies = coinbase('1.09')
+  world.wait(READ_EVERY_MS)
+  await world.rates.readAgain()
+  asked = []
+  assert.equal(await world.rate(), '1.090000000000')
+  assert.equal(asked.length, 0)
 })
 
 test('a price that nobody looked at for a while may have moved: it is not called frozen', async () => {

@@ -13,6 +13,7 @@ import { payerRoutes } from '../payers/payer-routes.ts'
 import { channelRoutes } from '../payments/accounts/channel-routes.ts'
 import { callbackRoutes } from '../payments/callbacks/callback-routes.ts'
 import { paymentRoutes } from '../payments/payment-routes.ts'
+import { startReadings } from '../rates/rate-readings.ts'
 import { rateRoutes } from '../rates/rate-routes.ts'
 import { revertRoutes } from '../refunds/refund-routes.ts'
 import type { RequestLog } from '../request-log/request-log.ts'
@@ -25,15 +26,14 @@ import { passkeyRoutes } from '../sessions/passkey-routes.ts'
 import { passwordRoutes } from '../sessions/password-routes.ts'
 import { sessionRoutes } from '../sessions/session-routes.ts'
 import { userRoutes } from '../users/user-routes.ts'
-import { deliveryRoutes } from '../webhooks/api/delivery-routes.ts'
-import { subscriptionRoutes, webhookRotationRoutes, webhookSecretRoutes } from '../webhooks/api/subscription-routes.ts'
-import { testEventRoutes } from '../webhooks/api/test-event-routes.ts'
+import { webhookRotationRoutes, webhookSecretRoutes } from '../webhooks/api/subscription-routes.ts'
 import type { Accounts } from './accounts.ts'
 import type { Commerce } from './commerce.ts'
 import { registerOperation } from './operation.ts'
 import { registerMoney } from './payments.ts'
 import type { ServiceBase } from './service-base.ts'
 import { registerButtonSessions, registerShops } from './shops.ts'
+import { registerWebhooks } from './webhooks.ts'
 
 /** Prefixes of the conversion endpoints: the canonical one, and the older one, which the reference does not show. */
 const PREFIXES = [
@@ -54,6 +54,7 @@ export async function registerApi(
 ): Promise<void> {
   const { auth } = accounts
   const { companies } = trade
+  if (config.roles.includes('api')) startReadings(app, trade.rates)
   for (const { prefix, hide } of PREFIXES) {
     await app.register(
       async (scope) => {
@@ -84,9 +85,7 @@ export async function registerApi(
       await scope.register(screeningRoutes, trade.screening.decisions)
       await scope.register(orderFeedRoutes, { db, clock, config })
       await scope.register(summaryRoutes, { db, reads, clock })
-      await scope.register(deliveryRoutes, trade.webhooks)
-      await scope.register(testEventRoutes, { ...trade.rotation, limits: accounts.limits })
-      await scope.register(subscriptionRoutes, trade.webhooks)
+      await registerWebhooks(scope, trade, accounts)
       await scope.register(authRoutes, { ...auth, prefix: '/auth' })
       await scope.register(sessionRoutes, { ...auth, prefix: '/auth' })
       await scope.register(passkeyRoutes, { ...auth, prefix: '/auth' })

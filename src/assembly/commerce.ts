@@ -75,7 +75,7 @@ export function openCommerce(ground: ServiceBase, accounts: Accounts) {
   const chainHealth = openChainHealth({ db, clock, networks, maxLagSeconds: config.chainMaxLagSeconds })
   const payable = chains.filter((chain): chain is typeof chain & PayableNetwork => chain.xpub !== null)
   const channels = openPaymentChannels(ground, payable, { chains, health: chainHealth })
-  const rates = openRates({ config: config.rates, db, clock, log, metrics })
+  const rates = openRates({ config: config.rates, fiatAssets: config.fiatAssets, db, clock, log, metrics })
   const transitionDeps = {
     ...{ clock, vault, payUrl: config.payUrl },
     onPaid: openMailReceipt({ mailer, vault, payUrl: config.payUrl, log }),

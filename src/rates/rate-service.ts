@@ -3,14 +3,14 @@ import type { Registry } from 'prom-client'
 import type { Config } from '../config/config.ts'
 import type { Db } from '../db/db.ts'
 import { toStorableText } from '../db/storable.ts'
-import { type Clock, MINUTE } from '../kernel/clock.ts'
+import { type Clock, DAY, MINUTE } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
 import type { Fiat } from '../kernel/money.ts'
-import { type FreshnessWatch, watchFreshness } from './rate-freshness.ts'
+import { type FreshnessWatch, READ_EVERY_MS, watchFreshness } from './rate-freshness.ts'
 import { type Evidence, medianRate } from './rate-median.ts'
 import { openRateMetrics, type RateMetrics } from './rate-metrics.ts'
-import { insertQuote } from './rate-queries.ts'
+import { findPricedCurrencies, insertQuote } from './rate-queries.ts'
 import type { RateSource } from './rate-source.ts'
 import { openSources } from './rate-sources.ts'
 
@@ -30,7 +30,15 @@ export type Rates = {
   quote(from: Fiat): Promise<Quote>
   /** Stores the quote permanently; orders refer to it. */
   store(quote: Quote): Promise<void>
+  /**
+   * Reads the prices of what was sold for in the last week, unless a caller just did. Without it a source that stopped
+   * moving is believed by a process that prices an order now and then: what it reads too seldom may have moved between.
+   */
+  readAgain(): Promise<void>
 }
+
+/** A currency that no order was priced in for so long is read for callers only. */
+const QUIET_AFTER_MS = 7 * DAY
 
 /** Legal parity of the franc Pacifique (ieom.fr): 1000 XPF are 8.38 EUR. */
 const XPF_IN_EUR = { times: 838n, by: 100_000n } as const
@@ -74,12 +82,14 @@ const oldestOf = (evidence: readonly Evidence[]): number =>
 /** Median of the configured sources, cached and renewed in the background before it expires; never a default. */
 export function openRates(deps: {
   config: Config['rates']
+  /** What orders can be priced in. */
+  fiatAssets: readonly Fiat[]
   db: Db
   clock: Clock
   log: FastifyBaseLogger
   metrics?: Registry
 }): Rates {
-  const { config, db, clock, log } = deps
+  const { config, fiatAssets, db, clock, log } = deps
   const sources = openSources(config, clock)
   const metrics = deps.metrics && openRateMetrics(deps.metrics, clock)
   const asking: AskDeps = { sources, watch: watchFreshness(clock), metrics }
@@ -107,7 +117,13 @@ export function openRates(deps: {
     running.set(from, started)
     return started
   }
+  const ageMsOf = (from: Fiat): number => clock() - (cache.get(from)?.at.getTime() ?? Number.NEGATIVE_INFINITY)
   return {
+    async readAgain() {
+      if (!sources.some(({ moves }) => moves)) return
+      const priced = await findPricedCurrencies(db, fiatAssets, new Date(clock() - QUIET_AFTER_MS))
+      for (const from of priced) if (ageMsOf(from) > READ_EVERY_MS / 2) await renew(from).catch(() => {})
+    },
     async quote(from) {
       const cached = cache.get(from)
       const ageSeconds = cached ? (clock() - cached.at.getTime()) / 1000 : Number.POSITIVE_INFINITY

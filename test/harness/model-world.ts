@@ -86,7 +86,7 @@ export async function startModelWorld(own: Partial<Channel> = {}): Promise<Model
     db,
     vault,
     clock,
-    rates: openRates({ config: config.rates, db, clock, log }),
+    rates: openRates({ fiatAssets: ['EUR'], config: config.rates, db, clock, log }),
     audit: NO_AUDIT,
     tellEmailChanged: async () => {},
     findAddressFault: openAddressFaults([]),
