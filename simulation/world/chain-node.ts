@@ -131,10 +131,10 @@ export class ChainNode {
     return this.#receiptOf(found.block, found.transaction)
   }
 
-  #receiptOf(block: SimulatedBlock, { hash, from }: ChainTransaction): unknown {
+  #receiptOf(block: SimulatedBlock, { hash, from, authorization }: ChainTransaction): unknown {
     const logs = block.logs.filter(({ transactionHash }) => transactionHash === hash)
     const { number, hash: blockHash } = block
-    const status = logs.length > 0 ? '0x1' : '0x0'
+    const status = logs.length > 0 || authorization?.nonce === null ? '0x1' : '0x0'
     return { transactionHash: hash, blockHash, blockNumber: toHex(number), status, logs, from }
   }
 

@@ -9,8 +9,11 @@ export type ChainTransaction = {
   to: Hex
   token: Hex
   units: bigint
-  /** An authorization that a relayer submits; null for a payer's own transfer. */
-  authorization: { nonce: Hex; relayer: Hex; accountNonce: number } | null
+  /**
+   * An authorization that a relayer submits, or one that only uses up an account nonce (`nonce` is null); null for a
+   * payer's own transfer.
+   */
+  authorization: { nonce: Hex | null; relayer: Hex; accountNonce: number } | null
 }
 
 type Log = {
@@ -122,7 +125,8 @@ export class SimulatedChain {
     const { nonce: accountNonce = 0, data = '0x' } = parseTransaction(raw)
     const relayer = await recoverTransactionAddress({ serializedTransaction: raw as `0x02${string}` })
     if (accountNonce < this.accountNonce(relayer)) throw new Error('nonce too low')
-    const { from, to, units, nonce } = decodeAuthorized(data)
+    const { from, to, units, nonce } =
+      data === '0x' ? { from: relayer, to: relayer, units: 0n, nonce: null } : decodeAuthorized(data)
     const same = (one: ChainTransaction): boolean =>
       one.authorization?.relayer === relayer && one.authorization.accountNonce === accountNonce
     this.#pool = this.#pool.filter((one) => !same(one))
@@ -199,7 +203,8 @@ export class SimulatedChain {
     if (!block) return
     for (const { hash, from, to, authorization } of block.transactions) {
       this.#places.delete(hash)
-      if (authorization) this.#usedAuthorizations.delete(`${from.toLowerCase()} ${authorization.nonce.toLowerCase()}`)
+      if (authorization?.nonce)
+        this.#usedAuthorizations.delete(`${from.toLowerCase()} ${authorization.nonce.toLowerCase()}`)
       for (const address of [from, to]) this.#sumUp(address.toLowerCase(), block.number)
     }
     Object.assign(block, { transactions: [], logs: [] })
@@ -229,6 +234,11 @@ export class SimulatedChain {
       if (accountNonce > next) return void this.#pool.push(transaction)
       if (accountNonce < next) return
       this.#accountNonces.set(relayer.toLowerCase(), next + 1)
+      if (nonce === null) {
+        this.#places.set(hash, { block: block.number, transaction })
+        block.transactions.push(transaction)
+        return
+      }
       const key = `${from.toLowerCase()} ${nonce.toLowerCase()}`
       const fails = this.#usedAuthorizations.has(key) || this.balanceAt(from) < units
       this.#places.set(hash, { block: block.number, transaction })
@@ -302,7 +312,7 @@ export class SimulatedChain {
     }
     if (!authorization) return
     const { relayer, nonce, accountNonce } = authorization
-    const key = `${from.toLowerCase()} ${nonce.toLowerCase()}`
+    const key = nonce === null ? '' : `${from.toLowerCase()} ${nonce.toLowerCase()}`
     if (this.#usedAuthorizations.get(key) === hash) this.#usedAuthorizations.delete(key)
     this.#accountNonces.set(relayer.toLowerCase(), Math.min(accountNonce, this.accountNonce(relayer)))
   }
