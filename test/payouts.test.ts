@@ -331,13 +331,39 @@ test('a payout that a reorganisation undid after it was final is sent again, onc
   await later(6).recheck()
   assert.equal((await rowOf(undone.id)).status, 'sent')
   await chain.mine(3)
-  await later(20).recheck()
+  await later(20).followReopened()
   assert.equal((await rowOf(undone.id)).status, 'final')
   assert.equal((await rowOf(other.id)).status, 'sent', 'a settlement that is stopped meanwhile is not worked on')
   const arrived = await Promise.all([kept, undone, other].map(({ to }) => chain.balanceOf(to)))
   assert.deepEqual(arrived, [kept.units, undone.units, other.units])
   await later(30).recheck()
+  await later(30).followReopened()
   assert.equal(await chain.balanceOf(undone.to), undone.units)
+})
+
+test('a reopened payout that could not be handed in holds up the one behind it for two minutes', async () => {
+  const [undone, behind] = [request(), request()]
+  await payouts.send(undone)
+  assert.equal((await settle(undone)).outcome, 'settled')
+  await chain.reorg(3)
+  await chain.call('anvil_dropAllTransactions')
+  const alarms: string[] = []
+  const log = pino({ level: 'error' }, { write: (line: string) => void alarms.push(line) })
+  const refuse = () => Promise.reject(new RpcError('unknown', 'no answer', null))
+  const later = (minutes: number, more: Options = {}) => open({ clock: () => Date.now() + minutes * 60_000, ...more })
+  const deaf = { rpc: wrapRpc('eth_sendRawTransaction', refuse), log }
+  await Promise.all([later(6, deaf).recheck(), later(6, deaf).recheck()])
+  assert.equal(alarms.length, 1, 'two nodes alarm for one payout')
+  assert.equal((await rowOf(undone.id)).status, 'signed')
+  await payouts.send(behind)
+  await chain.mine(3)
+  assert.equal((await payouts.send(behind)).outcome, 'pending')
+  await later(8).followReopened()
+  await chain.mine(3)
+  assert.equal((await payouts.send(behind)).outcome, 'settled')
+  assert.equal(await chain.balanceOf(undone.to), undone.units)
+  await later(10).followReopened()
+  assert.equal((await rowOf(undone.id)).status, 'final')
 })
 
 test('an authorization that somebody else submitted counts, with his transaction', async () => {

@@ -109,4 +109,18 @@ export const MONEY: readonly Plant[] = [
     fault: 'payers are sent to a chain that is not read',
     edits: one('src/chain/chain-health.ts', 'if (lag > maxLagSeconds)', 'if (lag > 1000 * maxLagSeconds)'),
   },
+  {
+    ...{ name: 'gap-stays', number: 0, story: 'refundUndone' },
+    fault: 'an account nonce that no payout keeps any more stops all payouts after it',
+    edits: one(
+      'src/chain/payout/account-nonces.ts',
+      'if (!(await isRelayerNonceKept(',
+      'if (count < 0n && !(await isRelayerNonceKept(',
+    ),
+  },
+  {
+    ...{ name: 'undone-forgotten', number: 0, story: 'refundUndone' },
+    fault: 'a refund that left the chain after it was final is not sent again',
+    edits: one('src/assembly/money-checks.ts', "'payouts.recheck', HOUR", "'payouts.recheck', 1000 * HOUR"),
+  },
 ]

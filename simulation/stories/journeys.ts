@@ -90,7 +90,7 @@ const TROUBLES: readonly Journey[] = [
 /** These move the price of everyone for eight minutes: one after another, beside the troubles. */
 const PRICES: readonly Journey[] = [price.staleLink, price.partOfLink]
 /** These turn the clock of everyone, which ends the patience of others: they are told alone. */
-const ALONE: readonly Journey[] = [slow.takenBack, slow.frozenFeed, outage.receiverDownForHours]
+const ALONE: readonly Journey[] = [slow.takenBack, slow.refundUndone, slow.frozenFeed, outage.receiverDownForHours]
 const TROUBLE_PAUSE_MS = MINUTE
 const SHORT: readonly Journey[] = [cancel, buy, changeMind, refund]
 

@@ -22,7 +22,8 @@ type BalanceDeps = {
   books: Books
 }
 
-type Watched = WatchedChain & { endpoints: Endpoints; payouts: Pick<Payouts, 'address' | 'recheck'> | null }
+type RecheckStep = 'recheck' | 'followReopened'
+type Watched = WatchedChain & { endpoints: Endpoints; payouts: Pick<Payouts, 'address' | RecheckStep> | null }
 
 type CheckDeps = Omit<WalletWatchDeps, 'chains'> & {
   chains: readonly Watched[]
@@ -53,11 +54,11 @@ export async function auditBalances({ db, log, chains, books }: BalanceDeps): Pr
   await books.noteBalances(faults, audited)
 }
 
-/** Sends again what a deep reorganisation undid. */
-async function recheckPayouts({ log, chains }: CheckDeps): Promise<undefined> {
+/** Sends again what a deep reorganisation undid, and follows it. */
+async function recheckPayouts({ log, chains }: CheckDeps, step: RecheckStep): Promise<undefined> {
   for (const { network, payouts } of chains) {
     try {
-      await payouts?.recheck()
+      await payouts?.[step]()
     } catch (error) {
       if (!(error instanceof RpcError)) throw error
       log.warn({ err: error, chainId: network.chainId }, 'the payouts on this chain could not be looked at again')
@@ -72,7 +73,8 @@ export function startMoneyChecks(deps: CheckDeps): Ticker[] {
   return [
     startTicker('ledger.verify', HOUR, log, async () => void (await books.verifyAll())),
     startTicker('ledger.balances', HOUR, log, () => auditBalances({ ...deps, books })),
-    startTicker('payouts.recheck', HOUR, log, () => recheckPayouts(deps)),
+    startTicker('payouts.recheck', HOUR, log, () => recheckPayouts(deps, 'recheck')),
+    startTicker('payouts.reopened', MINUTE, log, () => recheckPayouts(deps, 'followReopened')),
     startTicker('wallets.watch', MINUTE, log, () => watchWallets(deps)),
     startTicker('payments.reconcile', HOUR, log, () => reconcilePayments(payments, books, log)),
   ]

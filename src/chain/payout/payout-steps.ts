@@ -1,27 +1,20 @@
-import type { FastifyBaseLogger } from 'fastify'
 import { keccak256 } from 'viem/utils'
-import type { Db } from '../../db/db.ts'
-import type { Clock } from '../../kernel/clock.ts'
 import { crashPoint } from '../../kernel/crash-point.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
 import { ChainDoubt, toHex } from '../transfer-logs.ts'
-import { type Agree, doubtWords } from './agreement.ts'
+import { fillNonce, keepNonce } from './account-nonces.ts'
+import { change, type PayoutDeps, PayoutTaken } from './payout-deps.ts'
 import {
-  findNextNonce,
   insertPayoutTransaction,
-  isRelayerNonceKept,
   listPayoutTransactions,
   type Payout,
-  type PayoutChange,
   type PayoutTransaction,
   updatePayout,
-  updatePayoutRelayer,
   updatePayoutTransactionSent,
 } from './payout-queries.ts'
 import { type ChainView, readChainView } from './payout-view.ts'
-import type { Signer } from './signer.ts'
 import {
   type Authorization,
   authorizationData,
@@ -34,32 +27,6 @@ import {
 } from './usdc-token.ts'
 import { findFeeOverride } from './wallet-queries.ts'
 
-export type PayoutDeps = {
-  db: Db
-  rpc: Rpc
-  agree: Agree
-  network: Network
-  /** Holds the money, and no native coin. Null: the authorization came signed, and no other can be made. */
-  refundSigner: Signer | null
-  /** Pays for gas, and holds no money. */
-  relayerSigner: Signer
-  clock: Clock
-  log: FastifyBaseLogger
-  /** Validity of a signed authorization, in the chain's seconds. */
-  validSeconds: number
-  /** Someone else submits it: it is followed and never sent. */
-  watchOnly?: boolean
-  /** Most that one gas may cost, in wei; null: no limit. */
-  maxFeeWei?: bigint | null
-  /** After this many blocks a pending transaction is sent again with higher fees. */
-  stuckBlocks: bigint
-}
-
-/** Another worker has taken over the payout; nothing was written. */
-export class PayoutTaken extends Error {
-  override readonly name = 'PayoutTaken'
-}
-
 /** How often a temporary refusal is retried before the payout fails. */
 const MOST_REFUSALS = 8
 /** Block times can go back a little in a reorganisation. */
@@ -70,12 +37,6 @@ const GAS_MARGIN_PERCENT = 125n
 const UNSIGNED: Hex = '0x'
 
 const text = (units: bigint): string => `${formatDecimal(units, 6)} USDC`
-
-export async function change(deps: PayoutDeps, payout: Payout, what: PayoutChange): Promise<Payout> {
-  const changed = await updatePayout(deps.db, payout, what, new Date(deps.clock()))
-  if (!changed) throw new PayoutTaken()
-  return changed
-}
 
 const authorizationOf = (payout: Payout, validBefore: bigint): Authorization => ({
   from: payout.fromAddress,
@@ -241,41 +202,6 @@ async function estimateGas({ rpc, network, relayerSigner }: PayoutDeps, data: He
   }
 }
 
-/** More of other programs' transactions than this at once are doubted. */
-const FAR = 100n
-
-/**
- * How many transactions of the relayer the chain has. One node's word of far more than we know is not believed where
- * there are others: nothing fills a gap of thousands, and all payouts would wait behind it.
- */
-async function readAccountNonce({ db, rpc, agree, network, relayerSigner }: PayoutDeps): Promise<bigint> {
-  const { address } = relayerSigner
-  const ask = async (node: Rpc) => BigInt(await node.call<Hex>('eth_getTransactionCount', address, 'latest'))
-  const count = await ask(rpc)
-  if (count <= (await findNextNonce(db, network.chainId, address)) + FAR) return count
-  const isNear = (left: bigint, right: bigint) => left - right <= FAR && right - left <= FAR
-  const other = async (node: Rpc, own: bigint) => {
-    const theirs = await ask(node)
-    return isNear(own, theirs) ? own : theirs
-  }
-  try {
-    return await agree({ own: ask, other, keyOf: String, subject: `the transactions of ${address}` })
-  } catch (error) {
-    if (error instanceof ChainDoubt) throw new RpcError('unknown', doubtWords(error), null, error)
-    throw error
-  }
-}
-
-async function keepNonce(deps: PayoutDeps, payout: Payout): Promise<Payout> {
-  if (payout.relayerNonce !== null) return payout
-  const { address } = deps.relayerSigner
-  const chainNonce = await readAccountNonce(deps)
-  const relayer = { address: address.toLowerCase() as Hex, chainNonce }
-  const numbered = await deps.db.tx((tx) => updatePayoutRelayer(tx, payout, relayer, new Date(deps.clock())))
-  if (!numbered) throw new PayoutTaken()
-  return numbered
-}
-
 type Fees = Pick<PayoutTransaction, 'maxFeeWei' | 'priorityFeeWei'>
 
 const larger = (left: bigint, right: bigint): bigint => (left > right ? left : right)
@@ -368,37 +294,6 @@ export async function broadcast(deps: PayoutDeps, payout: Payout, view: ChainVie
 export async function resend(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout> {
   const prepared = await prepare(deps, payout, view)
   return prepared.status === 'signed' ? broadcast(deps, prepared, view) : prepared
-}
-
-/**
- * Transactions wait for an account nonce that no payout keeps any more: it is used up by sending nothing to
- * ourselves.
- */
-export async function fillGap(deps: PayoutDeps, payout: Payout, view: ChainView, count: bigint): Promise<void> {
-  if (payout.relayerAddress === null) return
-  const place = { chainId: payout.chainId, address: payout.relayerAddress, nonce: count }
-  if (!(await isRelayerNonceKept(deps.db, place))) await fillNonce(deps, view, count)
-}
-
-async function fillNonce(
-  { rpc, network, relayerSigner, log }: PayoutDeps,
-  view: ChainView,
-  nonce: bigint,
-): Promise<void> {
-  const fee = view.baseFee * 2n + 2_000_000_000n
-  const raw = await relayerSigner.signTransaction({
-    chainId: network.chainId,
-    nonce: Number(nonce),
-    to: relayerSigner.address,
-    data: '0x',
-    gas: 21_000n,
-    maxFeePerGas: fee,
-    maxPriorityFeePerGas: fee - view.baseFee * 2n,
-  })
-  await rpc.call('eth_sendRawTransaction', raw).catch((error: unknown) => {
-    if (!(error instanceof RpcError) || error.kind !== 'definite') throw error
-    log.warn({ err: error, chainId: network.chainId }, 'a gap in the relayer’s account nonces was not filled')
-  })
 }
 
 export const lookAtChain = (deps: PayoutDeps): Promise<ChainView> => readChainView(deps.rpc, deps.network)

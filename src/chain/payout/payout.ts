@@ -5,6 +5,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
 import { type Agree, agreeAlone } from './agreement.ts'
+import { change, type PayoutDeps, PayoutTaken } from './payout-deps.ts'
 import { followSent, followUsed } from './payout-follow.ts'
 import {
   claimPayout,
@@ -15,17 +16,8 @@ import {
   releasePayout,
   updatePayoutWithdrawn,
 } from './payout-queries.ts'
-import { reopenUnpaid } from './payout-recheck.ts'
-import {
-  broadcast,
-  change,
-  isAuthorizationOver,
-  isOverForAll,
-  lookAtChain,
-  type PayoutDeps,
-  PayoutTaken,
-  prepare,
-} from './payout-steps.ts'
+import { listReopened, reopenUnpaid } from './payout-recheck.ts'
+import { broadcast, isAuthorizationOver, isOverForAll, lookAtChain, prepare } from './payout-steps.ts'
 import type { ChainView } from './payout-view.ts'
 import type { Signer } from './signer.ts'
 
@@ -56,6 +48,8 @@ export type Payouts = {
   withdraw(request: PayoutRequest, providerStatus: string): Promise<boolean>
   /** Sends again what a reorganisation undid after it was settled. @throws RpcError */
   recheck(): Promise<void>
+  /** Goes on with those that were reopened: nobody else asks for them. @throws RpcError */
+  followReopened(): Promise<void>
 }
 
 export const PAYOUT_LEASE_MS = 60_000
@@ -175,6 +169,14 @@ export function openPayouts(options: {
     }
   }
 
+  const workOnAll = async (ids: readonly string[]): Promise<void> => {
+    for (const id of ids) {
+      const now = clock()
+      const claimed = await claimPayout(db, id, new Date(now), new Date(now + PAYOUT_LEASE_MS))
+      if (claimed) await workOn(deps, claimed)
+    }
+  }
+
   return {
     address: options.refundSigner.address,
     async send(request) {
@@ -189,12 +191,7 @@ export function openPayouts(options: {
       await insertPayout(db, rowOf(request, 'failed', providerStatus), now)
       return updatePayoutWithdrawn(db, request.id, providerStatus, now)
     },
-    async recheck() {
-      for (const id of await reopenUnpaid(deps, from)) {
-        const now = clock()
-        const claimed = await claimPayout(db, id, new Date(now), new Date(now + PAYOUT_LEASE_MS))
-        if (claimed) await workOn(deps, claimed)
-      }
-    },
+    recheck: async () => workOnAll(await reopenUnpaid(deps, from)),
+    followReopened: async () => workOnAll(await listReopened(deps, from)),
   }
 }

@@ -1,0 +1,76 @@
+import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
+import { ChainDoubt } from '../transfer-logs.ts'
+import { doubtWords } from './agreement.ts'
+import { type PayoutDeps, PayoutTaken } from './payout-deps.ts'
+import { findNextNonce, isRelayerNonceKept, type Payout, updatePayoutRelayer } from './payout-queries.ts'
+import type { ChainView } from './payout-view.ts'
+
+/*
+ * A relayer's transactions are mined in the order of its account nonces: each payout keeps one, and one that no payout
+ * keeps any more stops all after it.
+ */
+
+/** More of other programs' transactions than this at once are doubted. */
+const FAR = 100n
+
+/**
+ * How many transactions of the relayer the chain has. One node's word of far more than we know is not believed where
+ * there are others: nothing fills a gap of thousands, and all payouts would wait behind it.
+ */
+async function readAccountNonce({ db, rpc, agree, network, relayerSigner }: PayoutDeps): Promise<bigint> {
+  const { address } = relayerSigner
+  const ask = async (node: Rpc) => BigInt(await node.call<Hex>('eth_getTransactionCount', address, 'latest'))
+  const count = await ask(rpc)
+  if (count <= (await findNextNonce(db, network.chainId, address)) + FAR) return count
+  const isNear = (left: bigint, right: bigint) => left - right <= FAR && right - left <= FAR
+  const other = async (node: Rpc, own: bigint) => {
+    const theirs = await ask(node)
+    return isNear(own, theirs) ? own : theirs
+  }
+  try {
+    return await agree({ own: ask, other, keyOf: String, subject: `the transactions of ${address}` })
+  } catch (error) {
+    if (error instanceof ChainDoubt) throw new RpcError('unknown', doubtWords(error), null, error)
+    throw error
+  }
+}
+
+/** Gives a payout the relayer's next one, unless it keeps one. @throws PayoutTaken, RpcError */
+export async function keepNonce(deps: PayoutDeps, payout: Payout): Promise<Payout> {
+  if (payout.relayerNonce !== null) return payout
+  const { address } = deps.relayerSigner
+  const chainNonce = await readAccountNonce(deps)
+  const relayer = { address: address.toLowerCase() as Hex, chainNonce }
+  const numbered = await deps.db.tx((tx) => updatePayoutRelayer(tx, payout, relayer, new Date(deps.clock())))
+  if (!numbered) throw new PayoutTaken()
+  return numbered
+}
+
+/** Transactions wait for an account nonce that no payout keeps any more. */
+export async function fillGap(deps: PayoutDeps, payout: Payout, view: ChainView, count: bigint): Promise<void> {
+  if (payout.relayerAddress === null) return
+  const place = { chainId: payout.chainId, address: payout.relayerAddress, nonce: count }
+  if (!(await isRelayerNonceKept(deps.db, place))) await fillNonce(deps, view, count)
+}
+
+/** Uses it up by sending nothing to ourselves. @throws RpcError when the node does not answer */
+export async function fillNonce(
+  { rpc, network, relayerSigner, log }: PayoutDeps,
+  view: ChainView,
+  nonce: bigint,
+): Promise<void> {
+  const fee = view.baseFee * 2n + 2_000_000_000n
+  const raw = await relayerSigner.signTransaction({
+    chainId: network.chainId,
+    nonce: Number(nonce),
+    to: relayerSigner.address,
+    data: '0x',
+    gas: 21_000n,
+    maxFeePerGas: fee,
+    maxPriorityFeePerGas: fee - view.baseFee * 2n,
+  })
+  await rpc.call('eth_sendRawTransaction', raw).catch((error: unknown) => {
+    if (!(error instanceof RpcError) || error.kind !== 'definite') throw error
+    log.warn({ err: error, chainId: network.chainId }, 'a gap in the relayer’s account nonces was not filled')
+  })
+}

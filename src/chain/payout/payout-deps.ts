@@ -1,0 +1,41 @@
+import type { FastifyBaseLogger } from 'fastify'
+import type { Db } from '../../db/db.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Rpc } from '../endpoints/rpc.ts'
+import type { Network } from '../networks.ts'
+import type { Agree } from './agreement.ts'
+import { type Payout, type PayoutChange, updatePayout } from './payout-queries.ts'
+import type { Signer } from './signer.ts'
+
+export type PayoutDeps = {
+  db: Db
+  rpc: Rpc
+  agree: Agree
+  network: Network
+  /** Holds the money, and no native coin. Null: the authorization came signed, and no other can be made. */
+  refundSigner: Signer | null
+  /** Pays for gas, and holds no money. */
+  relayerSigner: Signer
+  clock: Clock
+  log: FastifyBaseLogger
+  /** Validity of a signed authorization, in the chain's seconds. */
+  validSeconds: number
+  /** Someone else submits it: it is followed and never sent. */
+  watchOnly?: boolean
+  /** Most that one gas may cost, in wei; null: no limit. */
+  maxFeeWei?: bigint | null
+  /** After this many blocks a pending transaction is sent again with higher fees. */
+  stuckBlocks: bigint
+}
+
+/** Another worker has taken over the payout; nothing was written. */
+export class PayoutTaken extends Error {
+  override readonly name = 'PayoutTaken'
+}
+
+/** Writes what a step found. @throws PayoutTaken */
+export async function change(deps: PayoutDeps, payout: Payout, what: PayoutChange): Promise<Payout> {
+  const changed = await updatePayout(deps.db, payout, what, new Date(deps.clock()))
+  if (!changed) throw new PayoutTaken()
+  return changed
+}
