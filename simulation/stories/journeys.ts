@@ -7,6 +7,7 @@ import { OrderStory } from './order-story.ts'
 import * as outage from './outage-stories.ts'
 import * as price from './price-stories.ts'
 import * as provider from './provider-stories.ts'
+import * as reorganisation from './reorganisation-stories.ts'
 import * as slow from './slow-stories.ts'
 
 type Journey = money.Journey
@@ -69,6 +70,9 @@ const JOURNEYS: readonly [Journey, number][] = [
   [provider.paymentCurrency, 0.5],
   [provider.shopAtKucoin, 0.5],
   [price.requoted, 0.3],
+  [reorganisation.cancelledMeanwhile, 0.2],
+  [reorganisation.expiredMeanwhile, 0.2],
+  [reorganisation.paidElsewhereMeanwhile, 0.2],
   [outage.receiverDown, 0.1],
 ]
 /** These trouble everyone, so they are told one after another. */
@@ -90,7 +94,12 @@ const TROUBLES: readonly Journey[] = [
 /** These move the price of everyone for eight minutes: one after another, beside the troubles. */
 const PRICES: readonly Journey[] = [price.staleLink, price.partOfLink]
 /** These turn the clock of everyone, which ends the patience of others: they are told alone. */
-const ALONE: readonly Journey[] = [slow.takenBack, slow.refundUndone, slow.frozenFeed, outage.receiverDownForHours]
+const ALONE: readonly Journey[] = [
+  slow.takenBack,
+  reorganisation.refundUndone,
+  slow.frozenFeed,
+  outage.receiverDownForHours,
+]
 const TROUBLE_PAUSE_MS = MINUTE
 const SHORT: readonly Journey[] = [cancel, buy, changeMind, refund]
 

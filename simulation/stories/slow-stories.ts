@@ -180,49 +180,6 @@ export const frozenFeed: Journey = async (story) => {
   must(false, 'a price that has not moved for 100 minutes is sold by')
 }
 
-type PayoutRow = { status: string; hash: string | null }
-
-/** The payout of the order's refund. */
-async function payoutOf(story: OrderStory): Promise<PayoutRow | undefined> {
-  const words = `select p.status, p.tx_hash as hash from refunds r join chain_payouts p on p.id like '%' || r.id || '%'
-    where r.company_id = $1 and r.order_id = $2`
-  return (await story.world.oracle.many<PayoutRow>(words, [story.shop.merchant.companyId, story.id]))[0]
-}
-
-/** An order that is paid by the chain and of which everything is asked back. */
-async function payAndRevert(story: OrderStory): Promise<void> {
-  must(await pay(story, 'crypto'), 'the payer cannot pay')
-  must(await story.reaches(PAID), 'a full payment is not PAID')
-  story.expected = 'paid'
-  const asked = await revert(story)
-  must(asked.status === 200, `a refund answers ${asked.text}`)
-}
-
-/**
- * A refund is final, and leaves the chain while the next one is under way: that one must not wait for the account nonce
- * that nobody keeps any more, and the first is sent again.
- */
-export const refundUndone: Journey = async (story) => {
-  const { world } = story
-  await story.moveToOwnShop(5050)
-  const next = new OrderStory(world, story.shop, 'refundUndone')
-  await next.createSold(4050)
-  await payAndRevert(story)
-  must(await story.reaches(['FULL_REFUNDED']), 'a refund is not FULL_REFUNDED')
-  const { hash } = (await payoutOf(story)) ?? {}
-  must(typeof hash === 'string', 'a settled refund has no transaction')
-  await payAndRevert(next)
-  const isUnderWay = async (): Promise<boolean> => ['sent', 'mined'].includes((await payoutOf(next))?.status ?? '')
-  for (let tries = 0; tries < 600 && !(await isUnderWay()); tries += 1) await sleep(100)
-  must(await isUnderWay(), 'a refund is not sent within a minute')
-  world.chain.lose(hash)
-  must(await next.reaches(['FULL_REFUNDED']), 'a refund waits behind one that left the chain')
-  await next.end()
-  // what is final is looked at every hour
-  world.jump(HOUR + MINUTE)
-  await sleep(3 * MINUTE)
-}
-
 /** 3: a provider takes its word back. What it paid is not paid out, until that is explained. */
 export const takenBack: Journey = async (story) => {
   const { world } = story
