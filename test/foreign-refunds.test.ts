@@ -1,31 +1,47 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { paidReport, type RefundNews, type RefundRequest } from '../src/channels/channel.ts'
+import {
+  paidReport,
+  type RefundNews,
+  type RefundReport,
+  type RefundRequest,
+  type SeenReport,
+} from '../src/channels/channel.ts'
 import { sql } from '../src/db/db.ts'
 import { newId } from '../src/kernel/ids.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { createSettlement } from '../src/ledger/settlements/settlement-service.ts'
+import { findOrderById } from '../src/orders/order-queries.ts'
 import { acceptOrder } from '../src/payments/accept/accept-order.ts'
 import { ignoreMispayment } from '../src/payments/mispayments/mispayment-service.ts'
 import { findPayment, type Payment } from '../src/payments/payment-queries.ts'
 import { applyReport } from '../src/payments/payment-report.ts'
+import { pollPayment } from '../src/payments/payment-service.ts'
 import { noticeForeignRefund } from '../src/refunds/foreign-refund.ts'
 import { settleByHand } from '../src/refunds/manual-refund.ts'
+import { dropRefund } from '../src/refunds/refund-decisions.ts'
 import { refundPolls } from '../src/refunds/refund-jobs.ts'
 import { takeRefundNews } from '../src/refunds/refund-news.ts'
 import { findRefund } from '../src/refunds/refund-queries.ts'
 import { revertOrder } from '../src/refunds/refund-service.ts'
 import { actorOf, contextFor, DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
+import { openChannels } from './harness/one-channel-set.ts'
 
 /** Refunds that somebody started in the provider's console. */
 let world: ModelWorld
 let asked: RefundRequest[] = []
+/** What the provider answers to a refund. */
+const BY_HAND: RefundReport = {
+  ...{ outcome: 'manual', reference: null, txHash: null },
+  providerStatus: 'send it another way',
+}
+let answer = BY_HAND
 
 before(async () => {
   world = await startModelWorld({
     async refundPayment(refund) {
       asked.push(refund)
-      return { outcome: 'manual', reference: null, txHash: null, providerStatus: 'send it another way' }
+      return answer
     },
     refundsByCallback: true,
   })
@@ -59,6 +75,8 @@ const tell = (sale: Sale, reference: string, units = 5000n, asset: 'EUR' | 'USDC
   tellNews(sale, { reference, fiat: { asset, units } })
 const tellNews = ({ payment }: Sale, news: Pick<RefundNews, 'reference' | 'fiat'> & Partial<RefundNews>) =>
   takeRefundNews(world.refunds, payment, { refundId: null, outcome: 'settled', providerStatus: 'transferred', ...news })
+const notice = (payment: Payment, refunded: bigint) =>
+  world.host.db.tx((tx) => noticeForeignRefund(world.refunds, tx, payment, { refunded }))
 const refundsOf = ({ orderId }: Sale) =>
   world.host.db.many<{ units: string; reference: string }>(sql`
     select units::text, provider_reference as reference from refunds where order_id = ${orderId} order by number`)
@@ -107,7 +125,7 @@ test('money above the price that was ignored hides no refund of the price', asyn
   )
   const admin = contextFor({ ...actorOf(sale), kind: 'user', role: 'SuperAdmin' })
   await ignoreMispayment(world.mispayments, admin, id, { reason: 'the payer gave it' })
-  for (let turn = 0; turn < 2; turn += 1) await noticeForeignRefund(world.refunds, sale.payment, 10_000_000n)
+  for (let turn = 0; turn < 2; turn += 1) await notice(sale.payment, 10_000_000n)
   assert.deepEqual(
     (await refundsOf(sale)).map(({ units }) => units),
     ['10000000'],
@@ -117,7 +135,7 @@ test('money above the price that was ignored hides no refund of the price', asyn
 test('a refund of a payment that did not pay its order stops the company’s money until a person has looked', async () => {
   const sale = await sell()
   const second = { ...sale.payment, id: newId() }
-  for (let turn = 0; turn < 2; turn += 1) await noticeForeignRefund(world.refunds, second, DUE)
+  for (let turn = 0; turn < 2; turn += 1) await notice(second, DUE)
   assert.deepEqual(await refundsOf(sale), [])
   assert.deepEqual(await differencesOf(sale), [
     { subject: `order ${sale.code}, payment ${second.id}`, expected: '54.000000 USDC' },
@@ -143,23 +161,23 @@ const expectedOf = async (sale: Sale) => (await differencesOf(sale)).map(({ expe
 test('money that a person sent another way hides no refund of the provider: a person has to tell which is which', async () => {
   const part = await sell()
   await settle(part, '20', 'bank-1')
-  for (let turn = 0; turn < 2; turn += 1) await noticeForeignRefund(world.refunds, part.payment, 10_000_000n)
+  for (let turn = 0; turn < 2; turn += 1) await notice(part.payment, 10_000_000n)
   assert.equal((await refundsOf(part)).length, 1, 'it may be the same refund, from the console')
   assert.deepEqual(await differencesOf(part), [
     { subject: `order ${part.code}, payment ${part.payment.id}`, expected: '10.000000 USDC' },
   ])
   const whole = await sell()
   await settle(whole, '54', 'bank-2')
-  await noticeForeignRefund(world.refunds, whole.payment, DUE)
+  await notice(whole.payment, DUE)
   assert.deepEqual(await expectedOf(whole), ['54.000000 USDC'])
 })
 
 test('a refund that was settled as the one that the provider took is in its total', async () => {
   const sale = await sell()
   await settle(sale, '20', 'taken-1', 'taken-1')
-  await noticeForeignRefund(world.refunds, sale.payment, 20_000_000n)
+  await notice(sale.payment, 20_000_000n)
   assert.deepEqual([(await refundsOf(sale)).length, await differencesOf(sale)], [1, []])
-  await noticeForeignRefund(world.refunds, sale.payment, 30_000_000n)
+  await notice(sale.payment, 30_000_000n)
   assert.deepEqual(
     (await refundsOf(sale)).map(({ units }) => units),
     ['20000000', '10000000'],
@@ -188,7 +206,7 @@ test('a refund in USDC from the portal of a provider stops the company’s money
 
 test('what a provider sent back beyond what the order received stops the company’s money', async () => {
   const sale = await sell()
-  for (let turn = 0; turn < 2; turn += 1) await noticeForeignRefund(world.refunds, sale.payment, DUE + 6_000_000n)
+  for (let turn = 0; turn < 2; turn += 1) await notice(sale.payment, DUE + 6_000_000n)
   assert.deepEqual(await refundsOf(sale), [{ units: String(DUE), reference: null }])
   assert.deepEqual(await expectedOf(sale), ['60.000000 USDC'])
 })
@@ -203,4 +221,74 @@ test('a provider is not told of money that went back another way: it has all but
     asked.map(({ earlierUnits, earlierFiat, lastReference }) => [earlierUnits, earlierFiat.units, lastReference]),
     [[0n, 0n, undefined]],
   )
+})
+
+/** Like the death of a node in the step that records what left beside our refund. */
+const dyingAtForeign = (refunds: ModelWorld['refunds']): ModelWorld['refunds'] => ({
+  ...refunds,
+  async transition(tx, order, request) {
+    if (request.actor === 'channel:binance' && request.trigger === 'revert') throw new Error('the node dies')
+    return refunds.transition(tx, order, request)
+  },
+})
+
+test('a provider that sends more than it was asked to: no part of that is forgotten where a node dies meanwhile', async () => {
+  const sale = await sell()
+  const { refundId } = await revertOrder(world.refunds, contextFor(actorOf(sale)), sale.code, { amount: '20' })
+  answer = { outcome: 'settled', reference: refundId, txHash: null, providerStatus: 'all', refundedUnits: DUE }
+  try {
+    const dying = refundPolls(dyingAtForeign(world.refunds))
+    await assert.rejects(dying.work(world.host.db, { companyId: sale.companyId, id: refundId }), /the node dies/)
+    assert.equal((await findRefund(world.host.db, refundId))?.status, 'submitted', 'so it is asked about again')
+    await poll(sale, refundId)
+  } finally {
+    answer = BY_HAND
+  }
+  assert.deepEqual(
+    (await refundsOf(sale)).map(({ units }) => BigInt(units)),
+    [20_000_000n, DUE - 20_000_000n],
+  )
+  assert.deepEqual(await differencesOf(sale), [])
+})
+
+test('what the provider said while ours was under way is judged together with its rejection', async () => {
+  const sale = await sell()
+  const { refundId } = await revertOrder(world.refunds, contextFor(actorOf(sale)), sale.code, { amount: '20' })
+  await notice(sale.payment, 30_000_000n)
+  const drop = async (refunds: ModelWorld['refunds']): Promise<void> => {
+    const refund = await findRefund(world.host.db, refundId)
+    assert.ok(refund)
+    const by = contextFor(actorOf(sale))
+    await dropRefund(refunds, refund, { status: 'rejected', by, providerStatus: 'no' })
+  }
+  const { books } = world.refunds
+  const noteIn = () => Promise.reject(new Error('the node dies'))
+  await assert.rejects(drop({ ...world.refunds, books: { ...books, noteIn } }), /the node dies/)
+  assert.notEqual((await findRefund(world.host.db, refundId))?.status, 'rejected')
+  await drop(world.refunds)
+  assert.deepEqual(await expectedOf(sale), ['30.000000 USDC'])
+})
+
+test('money that came and went back before anybody looked: the payment is asked about until both are recorded', async () => {
+  const { companyId, payment, orderId } = await sell(0n)
+  const units = DUE
+  const report: SeenReport = {
+    ...paidReport(payment.providerReference ?? '', { final: DUE, providerStatus: 'REFUNDED' }),
+    refunded: units,
+  }
+  const channel = await world.payments.channels.forPayment(payment)
+  assert.ok(channel)
+  const channels = openChannels([{ ...channel, fetchPayment: async () => report }])
+  const look = (refunds: ModelWorld['refunds']) =>
+    pollPayment(
+      {
+        ...{ ...world.payments, channels },
+        onRefunded: (tx, of, refunded) => noticeForeignRefund(refunds, tx, of, { refunded }),
+      },
+      payment,
+    )
+  await assert.rejects(look(dyingAtForeign(world.refunds)), /the node dies/)
+  assert.equal((await findPayment(world.host.db, companyId, payment.id))?.status, 'awaiting', 'so it is asked about')
+  await look(world.refunds)
+  assert.equal((await findOrderById(world.host.db, companyId, orderId))?.status, 'FULL_REFUNDED')
 })

@@ -164,7 +164,7 @@ test('books that take long to verify, and were right a moment ago, hide no word 
   const word = { outcome: 'failed', providerReference: sale.reference, providerStatus: 'FAILED' } as const
   const payment = await findPayment(world.host.db, companyId, sale.order.paymentId ?? '')
   assert.ok(payment)
-  await noteWord(books, sale.order, payment, word)
+  await world.host.db.tx((tx) => noteWord(books, tx, sale.order, payment, word))
   assert.match((await books.findHold(companyId)) ?? '', /word of binance/)
 })
 
@@ -258,7 +258,7 @@ test('a refund from the provider’s console whose callback was lost is noticed 
   const { refunds, books, host } = world
   const payments: PaymentDeps = {
     ...world.payments,
-    onRefunded: (payment, units) => noticeForeignRefund(refunds, payment, units),
+    onRefunded: (tx, payment, refunded) => noticeForeignRefund(refunds, tx, payment, { refunded }),
   }
   for (let day = 0; day < 2; day += 1) {
     world.clock.nowMs += DAY

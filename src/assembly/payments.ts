@@ -8,7 +8,7 @@ import type { CallbackDeps } from '../payments/callbacks/callback-service.ts'
 import { openLossAlarm } from '../payments/loss-alarm.ts'
 import { mispaymentRoutes } from '../payments/mispayments/mispayment-routes.ts'
 import type { MispaymentDeps } from '../payments/mispayments/mispayment-service.ts'
-import { type Payment, wakePaymentOfOrder } from '../payments/payment-queries.ts'
+import { wakePaymentOfOrder } from '../payments/payment-queries.ts'
 import type { PaymentDeps } from '../payments/payment-service.ts'
 import { noteWord } from '../payments/reconcile.ts'
 import { unmatchedRoutes } from '../payments/unmatched/unmatched-routes.ts'
@@ -52,7 +52,8 @@ export function openPayments(
 ) {
   const { config, db, vault, clock, log } = ground
   const { payers, channels, transition, audit, screening } = refunds
-  const onRefunded = (payment: Payment, units: bigint): Promise<void> => noticeForeignRefund(refunds, payment, units)
+  const onRefunded: PaymentDeps['onRefunded'] = (tx, payment, refunded) =>
+    noticeForeignRefund(refunds, tx, payment, { refunded })
   const gate = openPayerGate(kyc)
   const onLoss = openLossAlarm({ alarm, log })
   const reports = { dustUnits: BigInt(config.orders.chainDustUnits), onLoss, screening }

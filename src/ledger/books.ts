@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { OFFICE_PATHS, officePathsOf } from '../config/office-paths.ts'
-import type { Db } from '../db/db.ts'
+import type { Db, Tx } from '../db/db.ts'
 import { findUnreconciled } from '../db/restored-queries.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
@@ -50,6 +50,14 @@ export type Books = {
    * @param looked at what, where it was not everything
    */
   note(companyId: string, source: DifferenceSource, found: readonly Difference[], looked?: Looked): Promise<void>
+  /** The same within the caller’s transaction, together with what the difference comes from. */
+  noteIn(
+    tx: Tx,
+    companyId: string,
+    source: DifferenceSource,
+    found: readonly Difference[],
+    looked?: Looked,
+  ): Promise<void>
   /** Keeps the faults of all balances on these chains. A balance that is not listed has none. */
   noteBalances(faults: readonly Difference[], chains: readonly number[]): Promise<void>
   /** Whether a person has explained a fault of a balance, to the unit. */
@@ -83,33 +91,32 @@ export function openBooks(deps: BooksDeps): Books {
   const { db, clock, log, smallBooks = SMALL_BOOKS } = deps
   const running = new Map<string, Running>()
 
-  const note: Books['note'] = (companyId, source, found, { subjects, chains } = {}) =>
-    db.tx(async (tx) => {
-      const at = new Date(clock())
-      const open: Difference[] = []
-      const fresh: KnownDifference[] = []
-      for (const one of found) {
-        if (await isExplained(tx, source, one)) continue
-        open.push(one)
-        const id = newId(at.getTime())
-        const rest = { status: 'open', explainedBy: null, reason: null, foundAt: at, updatedAt: at } as const
-        if (await upsertDifference(tx, { ...one, id, source, at })) fresh.push({ ...one, ...rest, id, source })
-      }
-      await updateDifferencesGone(tx, {
-        companyId,
-        source,
-        but: open.map(keyOfDifference),
-        subjects: subjects ?? null,
-        chains: chains ?? null,
-        at,
-      })
-      if (fresh.length === 0) return
-      await deps.alarm(tx, mailOf(companyId, fresh))
-      tx.afterCommit(() => {
-        for (const one of fresh)
-          log.error({ companyId, source, difference: one }, 'the books differ from what happened')
-      })
+  const noteIn: Books['noteIn'] = async (tx, companyId, source, found, { subjects, chains } = {}) => {
+    const at = new Date(clock())
+    const open: Difference[] = []
+    const fresh: KnownDifference[] = []
+    for (const one of found) {
+      if (await isExplained(tx, source, one)) continue
+      open.push(one)
+      const id = newId(at.getTime())
+      const rest = { status: 'open', explainedBy: null, reason: null, foundAt: at, updatedAt: at } as const
+      if (await upsertDifference(tx, { ...one, id, source, at })) fresh.push({ ...one, ...rest, id, source })
+    }
+    await updateDifferencesGone(tx, {
+      companyId,
+      source,
+      but: open.map(keyOfDifference),
+      subjects: subjects ?? null,
+      chains: chains ?? null,
+      at,
     })
+    if (fresh.length === 0) return
+    await deps.alarm(tx, mailOf(companyId, fresh))
+    tx.afterCommit(() => {
+      for (const one of fresh) log.error({ companyId, source, difference: one }, 'the books differ from what happened')
+    })
+  }
+  const note: Books['note'] = (...found) => db.tx((tx) => noteIn(tx, ...found))
 
   const readTransfers = (companyId: string): Promise<Difference[]> =>
     deps.tokens.length === 0 ? Promise.resolve([]) : listTransferDifferences(db, companyId, deps.tokens, MAX_OF_A_CHECK)
@@ -164,6 +171,7 @@ export function openBooks(deps: BooksDeps): Books {
 
   return {
     note,
+    noteIn,
     findHold,
     async check(companyId) {
       const reason = await findHold(companyId)

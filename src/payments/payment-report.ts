@@ -57,12 +57,13 @@ type ReportCase = {
 /**
  * The only way that a provider’s or a chain’s report changes an order. Repeated and late reports are harmless: a paid
  * order never moves back, and an old payment never touches an order that another one paid.
+ * @param also what else follows from the report: in the same transaction, since a paid payment is not asked about again
  */
 export async function applyReport(
   deps: ReportDeps,
   key: { companyId: string; id: string },
   report: PaymentReport,
-  requestId: string | null = null,
+  { requestId = null, also }: { requestId?: string | null; also?: (tx: Tx, order: Order) => Promise<void> } = {},
 ): Promise<Order | undefined> {
   return deps.db.tx(async (tx) => {
     // orders are locked before their payments everywhere, so that two transactions never wait for each other
@@ -72,7 +73,9 @@ export async function applyReport(
     const payment = await lockPayment(tx, key.companyId, key.id)
     if (!order || !payment) return undefined
     const policy = await findPaymentPolicy(tx, key.companyId)
-    return applyTo({ tx, order, payment, policy, now: new Date(deps.clock()), requestId, deps }, report)
+    const after = await applyTo({ tx, order, payment, policy, now: new Date(deps.clock()), requestId, deps }, report)
+    await also?.(tx, after)
+    return after
   })
 }
 

@@ -1,5 +1,6 @@
 import { askProvider } from '../channels/ask-provider.ts'
 import type { Channel, PaymentReport } from '../channels/channel.ts'
+import type { Tx } from '../db/db.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { HOUR } from '../kernel/clock.ts'
 import { crashPoint } from '../kernel/crash-point.ts'
@@ -21,10 +22,10 @@ import { applyReport, type ReportDeps } from './payment-report.ts'
 
 export type PaymentDeps = AcceptDeps &
   ReportDeps & {
-    /** The provider reports units refunded of a payment, whoever started the refund. */
-    onRefunded(payment: Payment, units: bigint): Promise<void>
-    /** The provider takes back a payment that it called paid. */
-    onTakenBack(order: Order, payment: Payment, report: PaymentReport): Promise<void>
+    /** The provider reports units refunded of a payment, whoever started the refund. Called where it is recorded. */
+    onRefunded(tx: Tx, payment: Payment, units: bigint): Promise<void>
+    /** The provider takes back a payment that it called paid. Called where it is recorded. */
+    onTakenBack(tx: Tx, order: Order, payment: Payment, report: PaymentReport): Promise<void>
   }
 
 /** Outcomes with which a provider takes back a payment that it called paid. */
@@ -46,11 +47,12 @@ async function askAndApply(deps: PaymentDeps, payment: Payment, requestId: strin
   ])
   if (!channel || providerReference === null || !order) return { order: undefined, report: undefined }
   const report = await askProvider(channel.fetchPayment({ ...keyOf(order, payment), providerReference }))
-  const after = await applyReport(deps, payment, report, requestId)
-  if (report.outcome === 'seen' && report.refunded !== undefined) await deps.onRefunded(payment, report.refunded)
-  // the daily question would be too late: a settlement may leave before it
-  if (after && wasPaid(after, payment) && takesBack(report)) await deps.onTakenBack(after, payment, report)
-  return { order: after, report }
+  const also = async (tx: Tx, after: Order): Promise<void> => {
+    if (report.outcome === 'seen' && report.refunded !== undefined) await deps.onRefunded(tx, payment, report.refunded)
+    // the daily question would be too late: a settlement may leave before it
+    if (wasPaid(after, payment) && takesBack(report)) await deps.onTakenBack(tx, after, payment, report)
+  }
+  return { order: await applyReport(deps, payment, report, { requestId, also }), report }
 }
 
 const checkPayment = async (

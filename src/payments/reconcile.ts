@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { ChannelId, PaymentReport } from '../channels/channel.ts'
+import type { Tx } from '../db/db.ts'
 import { DAY } from '../kernel/clock.ts'
 import type { Books } from '../ledger/books.ts'
 import type { Order } from '../orders/order.ts'
@@ -16,12 +17,12 @@ const FOR_MS = 60 * DAY
 const BATCH = 100
 
 /** Keeps a provider's word on a payment that it called paid, or ends the difference that an earlier word made. */
-export function noteWord(books: Books, order: Order, payment: Payment, report: PaymentReport): Promise<void> {
+export function noteWord(books: Books, tx: Tx, order: Order, payment: Payment, report: PaymentReport): Promise<void> {
   const { companyId, channel } = payment
   const subject = `order ${order.code}`
   const expected = `${report.outcome}: ${report.providerStatus}`
   const difference = { companyId, subject, what: `word of ${channel}`, booked: 'paid', expected }
-  return books.note(companyId, 'providers', takesBack(report) ? [difference] : [], { subjects: [subject] })
+  return books.noteIn(tx, companyId, 'providers', takesBack(report) ? [difference] : [], { subjects: [subject] })
 }
 
 async function reconcile(deps: PaymentDeps, books: Books, payment: Payment): Promise<void> {
@@ -34,11 +35,12 @@ async function reconcile(deps: PaymentDeps, books: Books, payment: Payment): Pro
   if (!takesBack(report) && report.outcome !== 'seen') return
   // what it takes back in part is a loss, which is booked like any other
   if (report.outcome === 'seen') {
-    await applyReport(deps, payment, report)
+    const { refunded } = report
     // the callback that told of a refund from the provider's console may have been lost
-    if (report.refunded !== undefined) await deps.onRefunded(payment, report.refunded)
+    const also = (tx: Tx) => (refunded === undefined ? Promise.resolve() : deps.onRefunded(tx, payment, refunded))
+    await applyReport(deps, payment, report, { also })
   }
-  await noteWord(books, order, payment, report)
+  await deps.db.tx((tx) => noteWord(books, tx, order, payment, report))
 }
 
 /** Asks providers whether what they called paid still is, once a day. @returns whether there may be more */

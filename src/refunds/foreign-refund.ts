@@ -89,40 +89,42 @@ async function bookForeign(deps: RefundDeps, tx: Tx, refunded: Case) {
  * The provider reports the units refunded of a payment. Those that we did not send came from its console: they become a
  * refund here, so that order, books and merchant see it. Where a person says that a refund went out another way, it may
  * be that one, so nothing is booked. That, and what fits no order, is a difference of the books.
+ * @param tx that of what told of it: nobody asks the provider again once our refund or the payment is over
  * @param dropped of ours, which the total may still hold: a total with room for it is for a person to judge
  */
 export async function noticeForeignRefund(
   deps: RefundDeps,
+  tx: Tx,
   payment: Payment,
-  refunded: bigint,
-  dropped?: bigint,
+  { refunded, dropped }: { refunded: bigint; dropped?: bigint },
 ): Promise<void> {
-  const unbooked = await deps.db.tx(async (tx) => {
-    const order = await lockOrderById(tx, payment.companyId, payment.orderId)
-    if (!order) return null
-    // while one of ours is under way, no total is certain; a later one tells, or its end
-    if (order.paymentId === payment.id && order.status === 'REFUNDING') {
-      await updateToldRefunds(tx, payment, refunded)
-      return null
-    }
-    const all = await listRefundsOfOrder(tx, order.companyId, order.id)
-    const ours = all.filter(({ paymentId, status }) => paymentId === payment.id && isLive({ status }))
-    const sent = sumOf(ours.filter(({ paidElsewhere }) => !paidElsewhere))
-    const foreign = refunded - sent
-    const isCertain = sent === sumOf(ours) && (dropped === undefined || foreign < dropped)
-    const isBookable = isCertain && order.paymentId === payment.id && allows(order.status, 'revert')
-    const booked = isBookable && foreign > 0n ? await bookTotal(deps, tx, { order, payment, foreign }) : 0n
-    if (foreign - booked < leastOf(order)) return null
-    return unbookedOf(order, payment, { sent: sent + booked, refunded })
-  })
-  if (unbooked) await noteUnbooked(deps, payment, unbooked)
+  const order = await lockOrderById(tx, payment.companyId, payment.orderId)
+  if (!order) return
+  // while one of ours is under way, no total is certain; a later one tells, or its end
+  if (order.paymentId === payment.id && order.status === 'REFUNDING') {
+    await updateToldRefunds(tx, payment, refunded)
+    return
+  }
+  const all = await listRefundsOfOrder(tx, order.companyId, order.id)
+  const ours = all.filter(({ paymentId, status }) => paymentId === payment.id && isLive({ status }))
+  const sent = sumOf(ours.filter(({ paidElsewhere }) => !paidElsewhere))
+  const foreign = refunded - sent
+  const isCertain = sent === sumOf(ours) && (dropped === undefined || foreign < dropped)
+  const isBookable = isCertain && order.paymentId === payment.id && allows(order.status, 'revert')
+  const booked = isBookable && foreign > 0n ? await bookTotal(deps, tx, { order, payment, foreign }) : 0n
+  if (foreign - booked < leastOf(order)) return
+  await noteUnbooked(deps, tx, payment, unbookedOf(order, payment, { sent: sent + booked, refunded }))
 }
 
 /** A refund of ours was dropped: what was said of the payment's refunds meanwhile is judged now. */
-export async function noticeToldRefunds(deps: RefundDeps, { companyId, paymentId, units }: Refund): Promise<void> {
-  const told = await findToldRefunds(deps.db, companyId, paymentId)
-  const payment = told === null ? undefined : await findPayment(deps.db, companyId, paymentId)
-  if (payment && told !== null) await noticeForeignRefund(deps, payment, told, units)
+export async function noticeToldRefunds(
+  deps: RefundDeps,
+  tx: Tx,
+  { companyId, paymentId, units: dropped }: Refund,
+): Promise<void> {
+  const refunded = await findToldRefunds(tx, companyId, paymentId)
+  const payment = refunded === null ? undefined : await findPayment(tx, companyId, paymentId)
+  if (payment && refunded !== null) await noticeForeignRefund(deps, tx, payment, { refunded, dropped })
 }
 
 const sumOf = (refunds: readonly { units: bigint }[]): bigint => refunds.reduce((sum, { units }) => sum + units, 0n)
@@ -145,8 +147,13 @@ async function bookTotal(
 type Unbooked = { subject: string; booked: string; expected: string }
 
 /** A person has to look, before more of the company's money leaves. */
-const noteUnbooked = ({ books }: RefundDeps, { companyId, channel }: Payment, unbooked: Unbooked): Promise<void> =>
-  books.note(companyId, 'providers', [{ companyId, what: `word of ${channel}`, ...unbooked }], {
+const noteUnbooked = (
+  { books }: RefundDeps,
+  tx: Tx,
+  { companyId, channel }: Payment,
+  unbooked: Unbooked,
+): Promise<void> =>
+  books.noteIn(tx, companyId, 'providers', [{ companyId, what: `word of ${channel}`, ...unbooked }], {
     subjects: [unbooked.subject],
   })
 
@@ -167,34 +174,40 @@ type ForeignNews = { reference: string; fiat: Money; providerStatus: string }
  * difference of the books, so that a person sees it before more money leaves.
  * @throws CHANNEL_UNAVAILABLE while our own refund is under way: the callback must come again
  */
-export async function recordForeignRefund(
+export const recordForeignRefund = (deps: RefundDeps, payment: Payment, news: ForeignNews): Promise<void> =>
+  deps.db.tx(async (tx) => {
+    const unbooked = await bookReported(deps, tx, payment, news)
+    if (!unbooked) return
+    const { reference, fiat, providerStatus } = news
+    await noteUnbooked(deps, tx, payment, {
+      subject: `order ${unbooked.code}, refund ${reference}`,
+      booked: `none, the order is ${unbooked.status}`,
+      expected: `${providerStatus}: ${formatMoney(fiat)} ${fiat.asset}`,
+    })
+  })
+
+/** @returns the order that it does not fit; null: it is booked, or was before */
+async function bookReported(
   deps: RefundDeps,
+  tx: Tx,
   payment: Payment,
-  { reference, fiat, providerStatus }: ForeignNews,
-): Promise<void> {
+  { reference, fiat }: ForeignNews,
+): Promise<Order | null> {
   const { companyId, channel } = payment
-  const unbooked = await deps.db.tx(async (tx) => {
-    const order = await lockOrderById(tx, companyId, payment.orderId)
-    if (!order) return null
-    await lockRefundReference(tx, payment, reference)
-    if (await isRefundReferenceUsed(tx, { companyId, channel }, reference)) return null
-    if (order.paymentId !== payment.id || fiat.asset !== order.from.asset) return order
-    if (order.status === 'REFUNDING') throw new AppError('CHANNEL_UNAVAILABLE', { retryAfter: 60 })
-    if (!allows(order.status, 'revert')) return order
-    const returned = await readReturned(tx, order)
-    const left = order.paidUnits - sumOf(returned.refunds) - returned.besideUnits
-    const before = returned.refunds.reduce((sum, { fiatUnits }) => sum + fiatUnits, 0n)
-    const share = proportion(wholePriceUnits(order, payment), fiat.units, order.from.units)
-    const isRest = before + fiat.units >= fiatTotal(order, payment, returned)
-    const units = isRest || share > left ? left : share
-    if (units <= 0n) return order
-    await bookForeign(deps, tx, { order, payment, returned, units, fiatUnits: fiat.units, reference })
-    return null
-  })
-  if (!unbooked) return
-  await noteUnbooked(deps, payment, {
-    subject: `order ${unbooked.code}, refund ${reference}`,
-    booked: `none, the order is ${unbooked.status}`,
-    expected: `${providerStatus}: ${formatMoney(fiat)} ${fiat.asset}`,
-  })
+  const order = await lockOrderById(tx, companyId, payment.orderId)
+  if (!order) return null
+  await lockRefundReference(tx, payment, reference)
+  if (await isRefundReferenceUsed(tx, { companyId, channel }, reference)) return null
+  if (order.paymentId !== payment.id || fiat.asset !== order.from.asset) return order
+  if (order.status === 'REFUNDING') throw new AppError('CHANNEL_UNAVAILABLE', { retryAfter: 60 })
+  if (!allows(order.status, 'revert')) return order
+  const returned = await readReturned(tx, order)
+  const left = order.paidUnits - sumOf(returned.refunds) - returned.besideUnits
+  const before = returned.refunds.reduce((sum, { fiatUnits }) => sum + fiatUnits, 0n)
+  const share = proportion(wholePriceUnits(order, payment), fiat.units, order.from.units)
+  const isRest = before + fiat.units >= fiatTotal(order, payment, returned)
+  const units = isRest || share > left ? left : share
+  if (units <= 0n) return order
+  await bookForeign(deps, tx, { order, payment, returned, units, fiatUnits: fiat.units, reference })
+  return null
 }

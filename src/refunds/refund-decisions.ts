@@ -5,6 +5,7 @@ import { isTransactionNamed } from '../ledger/claim-queries.ts'
 import { bookRefundDropped } from '../ledger/ledger-service.ts'
 import { findPayerContact } from '../payers/payer-service.ts'
 import { findPayment } from '../payments/payment-queries.ts'
+import { noticeToldRefunds } from './foreign-refund.ts'
 import { writeRefundAudit } from './refund-audit.ts'
 import type { RefundDeps } from './refund-deps.ts'
 import { type Refund, updateRefund } from './refund-queries.ts'
@@ -29,7 +30,10 @@ async function isPaidByHand(tx: Tx, asked: Refund, current: Refund): Promise<boo
   return !asked.byHand && network !== null && (await isTransactionNamed(tx, { network, causeId }))
 }
 
-/** Drops a refund that a person rejected or the provider refused. @throws OBJECT_CONFLICT */
+/**
+ * Drops a refund that a person rejected or the provider refused. What the provider said meanwhile is judged with it.
+ * @throws OBJECT_CONFLICT
+ */
 export async function dropRefund(
   deps: RefundDeps,
   key: Refund,
@@ -61,6 +65,7 @@ export async function dropRefund(
     }
     if (news.status === 'rejected')
       await writeRefundAudit(deps, tx, news.by, { refund, action: 'refund.reject', more: { reason: providerStatus } })
+    await noticeToldRefunds(deps, tx, refund)
   })
 }
 

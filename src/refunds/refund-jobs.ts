@@ -10,7 +10,7 @@ import { pollGapMs } from '../kernel/poll-gaps.ts'
 import { checkNamedAgain, followClaimed } from '../ledger/claims.ts'
 import { findOrderById } from '../orders/order-queries.ts'
 import { findPayment } from '../payments/payment-queries.ts'
-import { noticeForeignRefund, noticeToldRefunds } from './foreign-refund.ts'
+import { noticeForeignRefund } from './foreign-refund.ts'
 import { eraseOldProofs } from './proof/proof-queries.ts'
 import { writeRefundAudit } from './refund-audit.ts'
 import { findLossOf } from './refund-cover.ts'
@@ -24,7 +24,7 @@ import {
   updateRefund,
   updateRefundNextCheck,
 } from './refund-queries.ts'
-import { lockRefundWithOrder, settleRefund } from './refund-settle.ts'
+import { lockRefundWithOrder, settleRefundIn } from './refund-settle.ts'
 
 /** How long a blocked refund waits for the next try. */
 const HOLD_MS = 30_000
@@ -163,16 +163,17 @@ export async function applyRefundReport(deps: RefundDeps, refund: Refund, report
   const { reference, txHash, providerStatus } = report
   const actor = `channel:${refund.channel}`
   if (report.outcome === 'settled') {
-    await settleRefund(deps, refund, { actor, reference, txHash, providerStatus })
-    const payment =
-      report.refundedUnits !== undefined && (await findPayment(deps.db, refund.companyId, refund.paymentId))
-    if (payment) await noticeForeignRefund(deps, payment, report.refundedUnits ?? 0n)
-    return
+    const { refundedUnits } = report
+    return deps.db.tx(async (tx) => {
+      await settleRefundIn(deps, tx, refund, { actor, reference, txHash, providerStatus })
+      if (refundedUnits === undefined) return
+      // what left beside ours: nobody asks about a settled refund again, so it is not left to a later step
+      const payment = await findPayment(tx, refund.companyId, refund.paymentId)
+      if (payment) await noticeForeignRefund(deps, tx, payment, { refunded: refundedUnits })
+    })
   }
-  if (report.outcome === 'refused') {
-    await dropRefund(deps, refund, { status: 'refused', channel: actor, providerStatus })
-    return noticeToldRefunds(deps, refund)
-  }
+  if (report.outcome === 'refused')
+    return dropRefund(deps, refund, { status: 'refused', channel: actor, providerStatus })
   await deps.db.tx(async (tx) => {
     const { refund: current } = await lockRefundWithOrder(tx, refund)
     if (current.status !== 'ready' && current.status !== 'submitted') return

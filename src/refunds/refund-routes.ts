@@ -9,7 +9,6 @@ import { findOrderById } from '../orders/order-queries.ts'
 import { CodeParams } from '../orders/order-schemas.ts'
 import { addressMessage } from './destination/address-proof.ts'
 import { readAddressMessage, setRefundAddress } from './destination/refund-address.ts'
-import { noticeToldRefunds } from './foreign-refund.ts'
 import { settleByHand } from './manual-refund.ts'
 import { type MispaymentRefundDeps, refundMispayment } from './mispayment-refund.ts'
 import { proofApi } from './proof/proof-api.ts'
@@ -228,7 +227,6 @@ export const refundRoutes: FastifyPluginAsyncTypebox<MispaymentRefundDeps> = asy
         by: contextOf(request),
         providerStatus: request.body.reason,
       })
-      await noticeToldRefunds(deps, refund)
       return answer(refund)
     },
   )

@@ -45,10 +45,6 @@ type SettledNews = {
 }
 
 /** Marks a refund as settled: the payer has the money. */
-export const settleRefund = (deps: RefundDeps, key: Refund, news: SettledNews): Promise<void> =>
-  deps.db.tx((tx) => settleRefundIn(deps, tx, key, news))
-
-/** Settles within the caller’s transaction. */
 export async function settleRefundIn(
   deps: Pick<RefundDeps, 'clock' | 'transition'>,
   tx: Tx,

@@ -121,8 +121,8 @@ export async function takeCallback(
   await pollSoon(deps, payment)
   await holdBlocked(deps, payment, news.report)
   // some providers name a refund from their console only here; the sum is signed like everything else
-  if (news.report?.outcome === 'seen' && news.report.refunded !== undefined)
-    await deps.onRefunded(payment, news.report.refunded)
+  const refunded = news.report?.outcome === 'seen' ? news.report.refunded : undefined
+  if (refunded !== undefined) await deps.db.tx((tx) => deps.onRefunded(tx, payment, refunded))
   if (news.refund) await deps.reportRefund(payment, news.refund)
   await deps.wakeRefunds(payment)
   return acknowledgement
