@@ -223,6 +223,19 @@ test('a provider is not told of money that went back another way: it has all but
   )
 })
 
+test('what the provider said while ours waited for a person is judged when that person settles it', async () => {
+  const sale = await sell()
+  const context = contextFor(actorOf(sale))
+  const { refundId } = await revertOrder(world.refunds, context, sale.code, { amount: '20' })
+  await poll(sale, refundId)
+  await notice(sale.payment, DUE)
+  assert.deepEqual(await differencesOf(sale), [], 'ours may be in that total')
+  const refund = await findRefund(world.host.db, refundId)
+  assert.ok(refund)
+  await settleByHand(world.refunds, context, refund, { reference: 'bank-4', statement: 'by bank', file: null })
+  assert.deepEqual(await expectedOf(sale), ['54.000000 USDC'])
+})
+
 /** Like the death of a node in the step that records what left beside our refund. */
 const dyingAtForeign = (refunds: ModelWorld['refunds']): ModelWorld['refunds'] => ({
   ...refunds,

@@ -116,15 +116,17 @@ export async function noticeForeignRefund(
   await noteUnbooked(deps, tx, payment, unbookedOf(order, payment, { sent: sent + booked, refunded }))
 }
 
-/** A refund of ours was dropped: what was said of the payment's refunds meanwhile is judged now. */
+/** A refund of ours was dropped, or settled by a person: what was said meanwhile of its payment's is judged now. */
 export async function noticeToldRefunds(
   deps: RefundDeps,
   tx: Tx,
-  { companyId, paymentId, units: dropped }: Refund,
+  { companyId, paymentId }: Refund,
+  dropped?: bigint,
 ): Promise<void> {
   const refunded = await findToldRefunds(tx, companyId, paymentId)
   const payment = refunded === null ? undefined : await findPayment(tx, companyId, paymentId)
-  if (payment && refunded !== null) await noticeForeignRefund(deps, tx, payment, { refunded, dropped })
+  const rest = dropped === undefined ? {} : { dropped }
+  if (payment && refunded !== null) await noticeForeignRefund(deps, tx, payment, { refunded, ...rest })
 }
 
 const sumOf = (refunds: readonly { units: bigint }[]): bigint => refunds.reduce((sum, { units }) => sum + units, 0n)

@@ -3,6 +3,7 @@ import type { Tx } from '../db/db.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { AppError } from '../kernel/errors.ts'
 import { findPayment } from '../payments/payment-queries.ts'
+import { noticeToldRefunds } from './foreign-refund.ts'
 import type { MispaymentRefundDeps } from './mispayment-refund.ts'
 import { type ProofFile, proofAuditFacts } from './proof/proof-file.ts'
 import { keepProof } from './proof/proof-service.ts'
@@ -75,6 +76,7 @@ export async function settleByHand(
     // nodes of 0.1.0 know it by these words
     const providerStatus = `sent by hand: ${statement}`
     await settleRefundIn(deps, tx, current, { actor: by, reference, txHash: null, providerStatus, isByHand: true })
+    await noticeToldRefunds(deps, tx, current)
     if (file) await keepProof(deps, tx, current, { ...file, by })
     await context.remember(tx, null)
     const detail = { refundId: current.id, reference, statement, ...(file && proofAuditFacts(file)) }

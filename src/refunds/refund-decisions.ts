@@ -65,7 +65,7 @@ export async function dropRefund(
     }
     if (news.status === 'rejected')
       await writeRefundAudit(deps, tx, news.by, { refund, action: 'refund.reject', more: { reason: providerStatus } })
-    await noticeToldRefunds(deps, tx, refund)
+    await noticeToldRefunds(deps, tx, refund, refund.units)
   })
 }
 
