@@ -10,6 +10,11 @@ import type { ChainView } from './payout-view.ts'
  * keeps any more stops all after it.
  */
 
+/** The node has it already, or knows that something with this nonce is mined: the receipts tell which. */
+export const HAS_IT = /already (known|imported)|nonce too low|known transaction/i
+/** Another transaction with this nonce waits there: ours takes its place once its fees are high enough. */
+export const HAS_ANOTHER = /replacement/i
+
 /** More of other programs' transactions than this at once are doubted. */
 const FAR = 100n
 
@@ -71,6 +76,8 @@ export async function fillNonce(
   })
   await rpc.call('eth_sendRawTransaction', raw).catch((error: unknown) => {
     if (!(error instanceof RpcError) || error.kind !== 'definite') throw error
+    // it is asked each minute, until it is mined
+    if (HAS_IT.test(error.message) || HAS_ANOTHER.test(error.message)) return
     log.warn({ err: error, chainId: network.chainId }, 'a gap in the relayer’s account nonces was not filled')
   })
 }

@@ -4,7 +4,7 @@ import { formatDecimal } from '../../kernel/money.ts'
 import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
 import { ChainDoubt, toHex } from '../transfer-logs.ts'
-import { fillNonce, keepNonce } from './account-nonces.ts'
+import { fillNonce, HAS_ANOTHER, HAS_IT, keepNonce } from './account-nonces.ts'
 import { change, type PayoutDeps, PayoutTaken } from './payout-deps.ts'
 import {
   insertPayoutTransaction,
@@ -257,11 +257,6 @@ async function signAndStore(
     return signed
   })
 }
-
-/** The node has it already, or knows that something with this nonce is mined: the receipts tell which. */
-const HAS_IT = /already (known|imported)|nonce too low|known transaction/i
-/** Another transaction with this nonce waits there: ours takes its place once its fees are high enough. */
-const HAS_ANOTHER = /replacement/i
 
 const overtaken = ({ relayerSigner }: PayoutDeps, { relayerNonce }: PayoutTransaction): string =>
   `The node has another transaction of the relayer ${relayerSigner.address} with the account nonce ${relayerNonce}. If it ` +
