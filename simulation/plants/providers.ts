@@ -107,6 +107,11 @@ export const PROVIDERS: readonly Plant[] = [
     edits: one('src/channels/gatepay/adapter.ts', "'CANCELLED,CANCELED,CANCEL,CLOSED,CLOSE'", "''"),
   },
   {
+    ...{ name: 'late-at-gate', number: 9, story: 'paidAfterClose' },
+    fault: 'Gate Pay: money that comes after we closed an order is recorded nowhere',
+    edits: one('src/channels/gatepay/status-map.ts', 'return came > 0n', 'return came < 0n'),
+  },
+  {
     ...{ name: 'version-of-example', number: 9, story: 'shopAtKucoin' },
     fault: 'KuCoin: the version header is that of an old example',
     edits: one('src/channels/kucoinpay/settings.ts', "'3.8.1'", "'1.0'"),

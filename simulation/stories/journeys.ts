@@ -69,6 +69,7 @@ const JOURNEYS: readonly [Journey, number][] = [
   [money.dust, 0.5],
   [provider.paymentCurrency, 0.5],
   [provider.shopAtKucoin, 0.5],
+  [provider.paidAfterClose, 0.3],
   [price.requoted, 0.3],
   [reorganisation.cancelledMeanwhile, 0.2],
   [reorganisation.expiredMeanwhile, 0.2],

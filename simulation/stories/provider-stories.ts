@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { accepted, MINUTE, must, pauseMs, pay, paymentAt, SECOND } from './acts.ts'
+import { magicOf } from '../../sandbox/providers/stories.ts'
+import { accepted, inDecimal, MINUTE, must, openRecord, pauseMs, pay, paymentAt, SECOND } from './acts.ts'
 import type { Journey } from './money-stories.ts'
 
 const PAID = ['PAID']
@@ -41,4 +42,20 @@ export const shopAtKucoin: Journey = async (story) => {
   must(version === '3.8.1', `KuCoin Pay is asked with version ${version}`)
   must(/^[0-9a-f]{8}$/.test(String(subMerchantId)), `KuCoin Pay is told the sub-merchant ${subMerchantId}`)
   if (await pay(story, 'kucoinpay')) story.expected = 'paid'
+}
+
+/** 9: Gate Pay takes money for an order that we closed there, tells of it as delayed, and keeps it for a person. */
+export const paidAfterClose: Journey = async (story) => {
+  const { world } = story
+  const payment = paymentAt(story, await accepted(story, 'gatepay'))
+  // some amounts make the imitation act by itself
+  if (magicOf(payment.amount) !== undefined) return
+  const { status } = await story.post('cancel')
+  must(status === 200, 'an order that nobody paid cannot be cancelled')
+  for (let tries = 0; tries < 120 && world.providers.refresh(payment).state === 'open'; tries += 1) await sleep(SECOND)
+  await sleep(pauseMs(story, 5 * MINUTE))
+  await world.providers.pay(payment)
+  story.expected = 'unpaid'
+  const { amount } = await openRecord(story, 'wrong_token')
+  must(amount === inDecimal(story.due), `of ${inDecimal(story.due)} that came late the record says ${amount}`)
 }

@@ -27,7 +27,8 @@ export function providerPayment({ providers }: World, payment: PaymentRow): Prov
 export function arrivedFor(world: World, payment: PaymentRow): bigint {
   if (payment.deposit_address !== null) return world.chain.balanceAt(payment.deposit_address)
   const kept = providerPayment(world, payment)
-  return kept?.state === 'paid' ? unitsOf(kept.received) : 0n
+  // Gate never counts what comes after its own end: it waits for a person, beside the order
+  return kept?.state === 'paid' && kept.facts.late !== true ? unitsOf(kept.received) : 0n
 }
 
 /** What went out for a payment's refunds, by the word of the chain or the provider. */
