@@ -236,6 +236,23 @@ test('what the provider said while ours waited for a person is judged when that 
   assert.deepEqual(await expectedOf(sale), ['54.000000 USDC'])
 })
 
+test('a refund from the console is booked that a callback told of while the end of ours was being read', async () => {
+  const sale = await sell()
+  const { refundId } = await revertOrder(world.refunds, contextFor(actorOf(sale)), sale.code, { amount: '20' })
+  answer = { outcome: 'settled', reference: refundId, txHash: null, providerStatus: 'done' }
+  try {
+    await notice(sale.payment, DUE)
+    await poll(sale, refundId)
+  } finally {
+    answer = BY_HAND
+  }
+  assert.deepEqual(
+    (await refundsOf(sale)).map(({ units }) => BigInt(units)),
+    [20_000_000n, DUE - 20_000_000n],
+  )
+  assert.deepEqual(await differencesOf(sale), [])
+})
+
 /** Like the death of a node in the step that records what left beside our refund. */
 const dyingAtForeign = (refunds: ModelWorld['refunds']): ModelWorld['refunds'] => ({
   ...refunds,

@@ -107,6 +107,15 @@ export const PROVIDERS: readonly Plant[] = [
     edits: one('src/channels/gatepay/adapter.ts', "'CANCELLED,CANCELED,CANCEL,CLOSED,CLOSE'", "''"),
   },
   {
+    ...{ name: 'beside-forgotten', number: 9, story: 'consoleRefund' },
+    fault: 'Binance: what left from its console beside our refund is not booked',
+    edits: one(
+      'src/refunds/foreign-refund.ts',
+      'const isBookable = isCertain',
+      'const isBookable = foreign < 0n && isCertain',
+    ),
+  },
+  {
     ...{ name: 'late-at-gate', number: 9, story: 'paidAfterClose' },
     fault: 'Gate Pay: money that comes after we closed an order is recorded nowhere',
     edits: one('src/channels/gatepay/status-map.ts', 'return came > 0n', 'return came < 0n'),

@@ -70,6 +70,7 @@ const JOURNEYS: readonly [Journey, number][] = [
   [provider.paymentCurrency, 0.5],
   [provider.shopAtKucoin, 0.5],
   [provider.paidAfterClose, 0.3],
+  [provider.consoleRefund, 0.3],
   [price.requoted, 0.3],
   [reorganisation.cancelledMeanwhile, 0.2],
   [reorganisation.expiredMeanwhile, 0.2],

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { magicOf } from '../../sandbox/providers/stories.ts'
-import { accepted, inDecimal, MINUTE, must, openRecord, pauseMs, pay, paymentAt, SECOND } from './acts.ts'
+import { accepted, inDecimal, MINUTE, must, openRecord, pauseMs, pay, paymentAt, revert, SECOND } from './acts.ts'
 import type { Journey } from './money-stories.ts'
 
 const PAID = ['PAID']
@@ -58,4 +58,19 @@ export const paidAfterClose: Journey = async (story) => {
   story.expected = 'unpaid'
   const { amount } = await openRecord(story, 'wrong_token')
   must(amount === inDecimal(story.due), `of ${inDecimal(story.due)} that came late the record says ${amount}`)
+}
+
+/** 9: somebody sends the rest back from Binance's console while a refund of ours is on its way there. */
+export const consoleRefund: Journey = async (story) => {
+  const { world } = story
+  const payment = paymentAt(story, await accepted(story, 'binance'))
+  if (magicOf(payment.amount) !== undefined) return
+  await world.providers.pay(payment)
+  must(await story.reaches(PAID), 'a full payment is not PAID')
+  await revert(story, { amount: inDecimal(story.due / 3n) })
+  for (let tries = 0; tries < 600 && payment.refunds.length === 0; tries += 1) await sleep(100)
+  await sleep(world.random.next() ** 2 * 10 * SECOND)
+  const [id, amount] = [`console-${payment.reference}`, world.providers.refundable(payment)]
+  world.providers.refund(payment, { id, requestId: id, amount })
+  must(await story.reaches(['FULL_REFUNDED'], 10 * MINUTE), 'what left from Binance’s console is not in the books')
 }

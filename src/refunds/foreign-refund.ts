@@ -116,7 +116,7 @@ export async function noticeForeignRefund(
   await noteUnbooked(deps, tx, payment, unbookedOf(order, payment, { sent: sent + booked, refunded }))
 }
 
-/** A refund of ours was dropped, or settled by a person: what was said meanwhile of its payment's is judged now. */
+/** A refund of ours is over: what was said of its payment's refunds meanwhile is judged now. */
 export async function noticeToldRefunds(
   deps: RefundDeps,
   tx: Tx,

@@ -10,7 +10,7 @@ import { pollGapMs } from '../kernel/poll-gaps.ts'
 import { checkNamedAgain, followClaimed } from '../ledger/claims.ts'
 import { findOrderById } from '../orders/order-queries.ts'
 import { findPayment } from '../payments/payment-queries.ts'
-import { noticeForeignRefund } from './foreign-refund.ts'
+import { noticeForeignRefund, noticeToldRefunds } from './foreign-refund.ts'
 import { eraseOldProofs } from './proof/proof-queries.ts'
 import { writeRefundAudit } from './refund-audit.ts'
 import { findLossOf } from './refund-cover.ts'
@@ -166,10 +166,12 @@ export async function applyRefundReport(deps: RefundDeps, refund: Refund, report
     const { refundedUnits } = report
     return deps.db.tx(async (tx) => {
       await settleRefundIn(deps, tx, refund, { actor, reference, txHash, providerStatus })
-      if (refundedUnits === undefined) return
       // what left beside ours: nobody asks about a settled refund again, so it is not left to a later step
       const payment = await findPayment(tx, refund.companyId, refund.paymentId)
-      if (payment) await noticeForeignRefund(deps, tx, payment, { refunded: refundedUnits })
+      if (payment && refundedUnits !== undefined)
+        await noticeForeignRefund(deps, tx, payment, { refunded: refundedUnits })
+      // a callback may have come after this answer was asked for
+      await noticeToldRefunds(deps, tx, refund)
     })
   }
   if (report.outcome === 'refused')
