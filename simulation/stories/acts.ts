@@ -66,10 +66,17 @@ export async function pay(story: OrderStory, channel: string, { isCareless = fal
 
 export type MispaymentView = { _id: string; kind: string; status: string; amount: string }
 
-/** The record, once it is there. */
+/**
+ * In bad weather other stories slow the chain's nodes down, one after another, and take blocks away meanwhile: each
+ * answer takes six seconds then, and a reorganisation some fifteen of them.
+ */
+export const minutesToRead = ({ weather }: World): number => (weather.isBad ? 6 : 2)
+
+/** The record, once it is there: when the chain was read and what came is final. */
 export async function openRecord(story: OrderStory, kind: string): Promise<MispaymentView> {
   const { shop, world } = story
-  for (let tries = 0; tries < 120; tries += 1) {
+  const untilMs = Date.now() + (2 + minutesToRead(world)) * MINUTE
+  while (Date.now() < untilMs) {
     const token = await world.desk.token()
     const path = `/api/next/mispayments?code=${story.code}`
     const { data } = await shop.call<{ mispayments: MispaymentView[] }>('GET', path, { token })
@@ -103,12 +110,6 @@ export async function decideRecord(
     return
   }
 }
-
-/**
- * In bad weather other stories slow the chain's nodes down, one after another, and take blocks away meanwhile: each
- * answer takes six seconds then, and a reorganisation some fifteen of them.
- */
-export const minutesToRead = ({ weather }: World): number => (weather.isBad ? 6 : 2)
 
 /** A transfer leaves the chain, and the service has read the chain without it. */
 export async function loseFromChain({ world }: OrderStory, hash: string): Promise<ChainTransaction> {
