@@ -69,7 +69,7 @@ async function capture(query: (q: Queryable) => Promise<unknown>): Promise<Sql> 
 }
 
 /** One order as the service would insert it, its id, code and shortCode left open for the limit. */
-async function orderTemplate(db: Db): Promise<{ statement: Sql; template: string }> {
+async function orderTemplate(db: Db): Promise<Work> {
   const place = await db.one<{ companyId: string; version: bigint; collectorId: string; identifier: string }>(sql`
     select c.id as company_id, c.version, k.id as collector_id, k.identifier
     from companies c join collectors k on k.company_id = c.id limit 1`)
@@ -91,8 +91,10 @@ async function orderTemplate(db: Db): Promise<{ statement: Sql; template: string
     ...{ paidUnits: 0n, refundedUnits: 0n, version: 1 },
   }
   const one: NewOrder = { order, companyVersion: place.version, actor: 'apiKey:bench', idempotency: null }
-  const statement = await capture((q) => insertOrders(q, [one]))
-  return { statement, template: String(statement.values[0]) }
+  const { text, values } = await capture((q) => insertOrders(q, [one]))
+  const [betweenFields, template, betweenOrders] = values.map(String)
+  const own = text.replaceAll('$1', `'${betweenFields}'`).replaceAll('$3', `'${betweenOrders}'`)
+  return workOf({ text: own.replaceAll('$2', '$1') }, template ?? '')
 }
 
 /** Orders whose codes both sides know. */
@@ -272,7 +274,7 @@ const readRequests = (): string[] =>
   })
 
 /** Our own statement as a work for the limit: its only parameter is the template. */
-const workOf = ({ text }: Sql, template: string): Work => ({
+const workOf = ({ text }: Pick<Sql, 'text'>, template: string): Work => ({
   text: text.replaceAll('$1', `replace(replace(replace({template}, '@', {growing}), '#', {random}), '%', {known})`),
   template,
 })
@@ -298,7 +300,7 @@ export async function benchOrders(): Promise<void> {
     const contenders = { generator, service, limit, dataDir: folder }
     const own = await orderTemplate(db)
     const creation = {
-      ...{ what: 'create order', requests: createRequests(service), same: workOf(own.statement, own.template) },
+      ...{ what: 'create order', requests: createRequests(service), same: own },
       limit: { database: LIMIT_DATABASE, text: LIMIT_CREATE },
     }
     const measure = async (contest: Contest): Promise<Figures[]> => {

@@ -19,7 +19,7 @@ const distributed = new Set(lines.flatMap((line) => [...line.matchAll(/`(\w+)`/g
 /** Statements that go further than one company, by a part of their text. */
 const EXCEPTIONS: [part: RegExp, reason: string][] = [
   // each row brings its company, and tables are joined on it
-  [/json_to_recordset\(\$1::json\) as x\( company_id/, 'creations that arrive together, each with its company'],
+  [/^with fields as materialized \( select string_to_array/, 'creations that arrive together, each with its company'],
   [/insert into request_log .* json_to_recordset/, 'the log of requests that were answered together'],
   [/as i \(company_id, id, order_id, event, refund_id/, 'the deliveries of one transaction'],
   [/as i \(company_id, delivery_id, series, epoch/, 'outcomes of attempts that ended together'],

@@ -165,6 +165,18 @@ test('strangers see an order without webhookUrl, other companies cannot touch it
   )
 })
 
+test('texts are stored as they came, whatever separates them on their way, also when many come at once', async () => {
+  const controls = String.fromCodePoint(...Array.from({ length: 31 }, (_, index) => index + 1))
+  const texts = Array.from({ length: 40 }, (_, index) => `${controls}{"a":[1,'x',\\,"${index}"]}\u2028 é 😀\t`)
+  const made = await Promise.all(texts.map((text) => create({ alias: text, goods: { goodsName: text } })))
+  for (const [index, { status, data }] of made.entries()) {
+    const stored = (await host.call<OrderData>('GET', `status/${data.code}`, { as: merchant })).data
+    assert.equal(status, 200)
+    assert.deepEqual([stored.alias, stored.goods], [texts[index], { goodsName: texts[index] }])
+    assert.deepEqual(stored, data.order)
+  }
+})
+
 test('by reference: any characters, the newest order, and never a guess between merchants', async () => {
   const alias = 'année/2026 №7?#%'
   const first = await create({ alias })

@@ -1,5 +1,5 @@
 import { DAY } from '../kernel/clock.ts'
-import { type Db, type Sql, sql, type Tx } from './db.ts'
+import { type Db, raw, sql, type Tx } from './db.ts'
 
 /** Ahead of now, so that a worker that stands still for a while is not missed. */
 const AHEAD = { day: 3, month: 2 } as const
@@ -23,9 +23,6 @@ export type Partitioned = {
   /** A quick query for what must not go yet, of a partition and a time: asked again under the lock. */
   neededBy?: (partition: string, before: string) => string
 }
-
-/** A statement about tables takes no parameters, and is planned once. */
-const ddl = (text: string): Sql => ({ text, values: [], name: '' })
 
 const startOf = (ms: number, unit: Partitioned['unit'], offset = 0): number => {
   const at = new Date(ms)
@@ -67,18 +64,18 @@ async function insertPartition(tx: Tx, spec: Partitioned, fromMs: number): Promi
   const [from, to] = [boundAt(spec, fromMs), boundAt(spec, startOf(fromMs, unit, 1))]
   const keys = own === undefined ? '' : `, ${own}`
   const options = storage === undefined ? '' : ` with (${storage})`
-  await tx.run(ddl(`create table ${name} (like ${table} including defaults including constraints${keys})${options}`))
+  await tx.run(raw(`create table ${name} (like ${table} including defaults including constraints${keys})${options}`))
   await tx.run(
-    ddl(`with moved as (
+    raw(`with moved as (
       delete from ${table}_default where ${key} >= '${from}' and ${key} < '${to}' returning *
     ) insert into ${name} select * from moved`),
   )
-  await tx.run(ddl(`alter table ${table} attach partition ${name} for values from ('${from}') to ('${to}')`))
+  await tx.run(raw(`alter table ${table} attach partition ${name} for values from ('${from}') to ('${to}')`))
   return name
 }
 
 const holds = async (tx: Tx, condition: string): Promise<boolean> =>
-  (await tx.one<{ found: boolean }>(ddl(`select ${condition} as found`))).found
+  (await tx.one<{ found: boolean }>(raw(`select ${condition} as found`))).found
 
 async function dropOld(tx: Tx, spec: Partitioned, { existing, nowMs }: { existing: Partition[]; nowMs: number }) {
   const { table, at, kind, keepDays, neededBy } = spec
@@ -90,14 +87,14 @@ async function dropOld(tx: Tx, spec: Partitioned, { existing, nowMs }: { existin
     if (endsMs > beforeMs) continue
     // an order of that month may have had an event since; read without a lock, because it may take a while
     if (kind === 'id' && (await holds(tx, `exists (select from ${name} p where p.${at} >= '${before}')`))) continue
-    await tx.run(ddl(`lock table only ${table} in access exclusive mode`))
+    await tx.run(raw(`lock table only ${table} in access exclusive mode`))
     if (neededBy && (await holds(tx, `exists (${neededBy(name, before)})`))) continue
-    await tx.run(ddl(`drop table ${name}`))
+    await tx.run(raw(`drop table ${name}`))
     dropped.push(name)
   }
   const defaults = `${table}_default`
   const needed = neededBy === undefined ? 'false' : `exists (${neededBy(defaults, before)})`
-  await tx.run(ddl(`delete from ${defaults} p where p.${at} < '${before}' and not ${needed}`))
+  await tx.run(raw(`delete from ${defaults} p where p.${at} < '${before}' and not ${needed}`))
   return dropped
 }
 
@@ -116,7 +113,7 @@ export const keepPartitions = (
       sql`select pg_try_advisory_xact_lock(hashtextextended(${`partitions ${spec.table}`}, 0)) as taken`,
     )
     if (!taken) return { made: [], dropped: [] }
-    await tx.run(ddl(`set local lock_timeout = ${LOCK_MS}`))
+    await tx.run(raw(`set local lock_timeout = ${LOCK_MS}`))
     const existing = await listPartitions(tx, spec)
     const names = new Set(existing.map(({ name }) => name))
     // what was written before the table had partitions is one partition up to a time of its own

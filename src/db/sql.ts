@@ -54,6 +54,12 @@ export function sql(strings: TemplateStringsArray, ...parts: unknown[]): Sql {
   return { text, values, name: nameOf(text) }
 }
 
+/**
+ * Text that the code makes, for example a list of columns, or a statement about a partition; never anything that came
+ * from outside. Alone it has no name and is planned once.
+ */
+export const raw = (text: string): Sql => ({ text, values: [], name: '' })
+
 /** A statement whose text varies too much to be worth a prepared one: filters of lists. */
 export const unnamed = (statement: Sql): Sql => ({ ...statement, name: '' })
 

@@ -23,7 +23,7 @@ function groupsOf(address: string): number[] {
  * which is the smallest piece that a network gives to one customer.
  */
 export function networkOf(address: string): string {
-  if (!isIPv6(address)) return address
+  if (!address.includes(':') || !isIPv6(address)) return address
   const groups = groupsOf(address)
   const isMapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff
   if (isMapped) {

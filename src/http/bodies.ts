@@ -65,7 +65,7 @@ export function registerBodies(app: FastifyInstance): void {
     else if (isTooDeep(body as string)) done(tooDeep())
     else void parse(request, body as string, done)
   })
-  app.addHook('preValidation', async (request) => {
+  app.addHook('preValidation', (request, _reply, done) => {
     // a missing body counts as empty, so that validation names the required fields
     if (request.body === undefined && request.routeOptions.schema?.body !== undefined) request.body = {}
     // raw bodies (callbacks) are their readers' own
@@ -73,8 +73,9 @@ export function registerBodies(app: FastifyInstance): void {
     for (const part of [body, request.query, request.params]) {
       const path = findUnstorable(part)
       if (path !== undefined)
-        throw invalid(path, 'contains a character that is not text (NUL or half a surrogate pair)')
+        return done(invalid(path, 'contains a character that is not text (NUL or half a surrogate pair)'))
     }
     if (request.routeOptions.config.keepNulls !== true) dropEmpty(body)
+    done()
   })
 }

@@ -103,11 +103,14 @@ function registerShares(app: FastifyInstance): void {
   const turns = openTurns()
   app.addHook('preValidation', (request, reply, done) => {
     const sharer = sharerOf(request)
-    turns.take(sharer).then((end) => {
+    const begin = (end: () => void): void => {
       if (reply.raw.closed) end()
       else reply.raw.once('close', end)
       askFor(sharer, done)
-    }, done)
+    }
+    const turn = turns.take(sharer)
+    if (typeof turn === 'function') begin(turn)
+    else turn.then(begin, done)
   })
 }
 

@@ -1,3 +1,4 @@
+import { toIsoText } from '../kernel/clock.ts'
 import type { Goods } from '../kernel/goods.ts'
 import { EXPONENTS, type Fiat, formatDecimal, formatMoney, type Money, RATE_EXPONENT } from '../kernel/money.ts'
 import type { Static } from '../kernel/schema.ts'
@@ -61,10 +62,10 @@ export function viewOrderPublicly(order: Order, payUrl: string): Omit<OrderView,
     paymentChannel: order.paymentChannel,
     alias: order.alias,
     goods: order.goods,
-    createdAt: order.createdAt.toISOString(),
-    updatedAt: order.updatedAt.toISOString(),
-    expiresAt: order.expiresAt.toISOString(),
-    paidAt: order.paidAt?.toISOString() ?? null,
+    createdAt: toIsoText(order.createdAt),
+    updatedAt: toIsoText(order.updatedAt),
+    expiresAt: toIsoText(order.expiresAt),
+    paidAt: order.paidAt && toIsoText(order.paidAt),
     refundedAmount: formatDecimal(order.refundedUnits, EXPONENTS[order.to.asset]),
     rate: formatRate(order.rate),
     paymentUrl: paymentUrlOf(payUrl, order.code),

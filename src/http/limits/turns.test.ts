@@ -12,7 +12,7 @@ function openCaller(turns: ReturnType<typeof openTurns>, key: string) {
     refusals,
     ask(count: number): void {
       for (let asked = 0; asked < count; asked += 1) {
-        turns.take(key).then(
+        Promise.resolve(turns.take(key)).then(
           (end) => begun.push(end),
           (error: unknown) => refusals.push(error),
         )

@@ -28,11 +28,11 @@ type Request = { key: string; at: number }
 
 export type Turns = {
   /**
-   * Waits for the caller's turn.
+   * The caller's turn: at once where there is room, which costs no promise, else when it comes.
    * @returns ends the turn; calling it twice is safe
    * @throws BUSY after five seconds, or at once when the caller's line is full
    */
-  take(key: string): Promise<() => void>
+  take(key: string): (() => void) | Promise<() => void>
 }
 
 /**
@@ -72,7 +72,7 @@ export function openTurns(): Turns {
     else if (line.running.size === 0 && lines.get(key) === line) lines.delete(key)
   }
   const wait = (key: string, line: Line): Promise<Turn> => {
-    if (line.waiting.length >= MAX_WAITING) throw busy()
+    if (line.waiting.length >= MAX_WAITING) return Promise.reject(busy())
     return new Promise((resolve, reject) => {
       const admit = (turn: Turn): void => {
         clearTimeout(timer)
@@ -87,15 +87,15 @@ export function openTurns(): Turns {
     })
   }
   return {
-    async take(key) {
+    take(key) {
       note(key, performance.now())
       const line = lines.get(key) ?? { running: new Set(), waiting: [], recheck: undefined }
       lines.set(key, line)
-      const turn = line.waiting.length === 0 && hasRoom(key, line) ? begin(line) : await wait(key, line)
-      return () => {
+      const endOf = (turn: Turn) => (): void => {
         line.running.delete(turn)
         admitNext(key, line)
       }
+      return line.waiting.length === 0 && hasRoom(key, line) ? endOf(begin(line)) : wait(key, line).then(endOf)
     },
   }
 }
