@@ -39,26 +39,28 @@ const SHOP_PATHS = /^\/api\/(next\/)?(confirm_conversion\/status\/|buy-button\/s
  */
 export function registerShopCors(app: FastifyInstance, isShop: (origin: string) => Promise<boolean>): void {
   // the limits come before the look-up, which costs a query: over them, any page may read how long to wait
-  app.addHook('onSend', async (request, reply) => {
-    const isLimited = reply.statusCode === 429 && SHOP_PATHS.test(request.url) && request.headers.origin !== undefined
-    if (!isLimited || reply.getHeader('access-control-allow-origin') !== undefined) return
-    void reply.headers({
-      'access-control-allow-origin': '*',
-      'access-control-expose-headers': EXPOSED,
-      'cross-origin-resource-policy': 'cross-origin',
-    })
-  })
-  app.addHook('onRequest', async (request, reply) => {
-    const { origin } = request.headers
-    if (!SHOP_PATHS.test(request.url)) return
-    void reply.header('vary', 'origin')
-    if (origin === undefined || reply.getHeader('access-control-allow-origin') !== undefined) return
-    if (!(await isShop(origin))) return
+  const allow = (reply: FastifyReply, origin: string): void => {
     void reply.headers({
       'access-control-allow-origin': origin,
       'access-control-expose-headers': EXPOSED,
       'cross-origin-resource-policy': 'cross-origin',
     })
+  }
+  const isOpen = (reply: FastifyReply): boolean => reply.getHeader('access-control-allow-origin') !== undefined
+  app.addHook('onSend', (request, reply, _payload, done) => {
+    const isLimited = reply.statusCode === 429 && SHOP_PATHS.test(request.url) && request.headers.origin !== undefined
+    if (isLimited && !isOpen(reply)) allow(reply, '*')
+    done()
+  })
+  app.addHook('onRequest', (request, reply, done) => {
+    const { origin } = request.headers
+    if (!SHOP_PATHS.test(request.url)) return done()
+    void reply.header('vary', 'origin')
+    if (origin === undefined || isOpen(reply)) return done()
+    isShop(origin).then((known) => {
+      if (known) allow(reply, origin)
+      done()
+    }, done)
   })
 }
 

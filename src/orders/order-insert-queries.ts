@@ -63,6 +63,19 @@ const BETWEEN_ORDERS = newSeparator()
 
 const toText = (order: NewOrder): string => FIELDS.map(([, , read]) => read(order)).join(BETWEEN_FIELDS)
 
+/** Without those whose key an order before them takes: the database would find it taken by both. */
+function withoutRepeated(orders: readonly NewOrder[]): readonly NewOrder[] {
+  if (orders.length === 1) return orders
+  const taken = new Set<string>()
+  return orders.filter(({ idempotency }) => {
+    if (idempotency === null) return true
+    const key = JSON.stringify([idempotency.companyId, idempotency.scope, idempotency.key])
+    const isFirst = !taken.has(key)
+    taken.add(key)
+    return isFirst
+  })
+}
+
 /**
  * Inserts orders with their first event and their idempotency keys in one statement. An order is left out when its
  * company changed since the copy that it was made from, when its till is not active, or when its key is taken.
@@ -70,7 +83,7 @@ const toText = (order: NewOrder): string => FIELDS.map(([, , read]) => read(orde
  * @returns ids of the orders that were inserted
  */
 export async function insertOrders(q: Queryable, orders: readonly NewOrder[]): Promise<Set<string>> {
-  const text = orders.map(toText).join(BETWEEN_ORDERS)
+  const text = withoutRepeated(orders).map(toText).join(BETWEEN_ORDERS)
   const rows = await q.many<{ id: string }>(sql`
     with fields as materialized (
       select string_to_array(one, ${BETWEEN_FIELDS}, '') as f from string_to_table(${text}, ${BETWEEN_ORDERS}) as one
@@ -82,13 +95,10 @@ export async function insertOrders(q: Queryable, orders: readonly NewOrder[]): P
     ), keys as (
       insert into idempotency_keys (company_id, scope, key, fingerprint, response, created_at)
       select claim_company, scope, key, fingerprint, response, created_at from allowed where key is not null
-      on conflict do nothing returning company_id, scope, key, response
+      on conflict do nothing returning company_id, scope, key
     ), good as materialized (
-      select a.* from allowed a
-        -- one key may come twice in a batch; its row holds the answer of the order that took it
-        left join keys k on k.company_id = a.claim_company and k.scope = a.scope and k.key = a.key
-          and k.response = a.response
-      where a.key is null or k.key is not null
+      select * from allowed
+      where key is null or (claim_company, scope, key) in (select company_id, scope, key from keys)
     ), history as (
       insert into order_events (company_id, order_id, seq, trigger, to_status, event, actor, request_id, facts, at)
       select company_id, id, 1, 'create', status, 'order.initial', actor, request_id,

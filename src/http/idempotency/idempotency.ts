@@ -135,10 +135,10 @@ export function registerIdempotency(app: FastifyInstance, deps: { db: Db; clock:
   const readClaim = openReadClaim(vault)
   app.decorateRequest('claim', null)
   app.decorate('readClaim', readClaim)
-  app.addHook('preHandler', async (request, reply) => {
-    if (request.routeOptions.config.ownIdempotency) return
+  /** Whether the request is answered: its key was used before. */
+  const claimKey = async (request: FastifyRequest, reply: FastifyReply): Promise<boolean> => {
     const claim = readClaim(request)
-    if (!claim) return
+    if (!claim) return false
     const now = new Date(clock())
     const taken = await queries.claimIdempotencyKey(db, claim, {
       ...{ fingerprint: claim.fingerprint, earlierFingerprints: claim.earlierFingerprints },
@@ -149,20 +149,28 @@ export function registerIdempotency(app: FastifyInstance, deps: { db: Db; clock:
     if (taken) {
       if (request.routeOptions.config.sealAnswer) claim.write = (response) => vault.seal(response, SEALED)
       request.claim = claim
-      return
+      return false
     }
     const row = await queries.findIdempotencyKey(db, claim)
     if (!row) throw new AppError('IDEMPOTENCY_IN_PROGRESS', { retryAfter: 1 })
-    return replay(reply, read(answerOfKey(row, claim)))
+    void replay(reply, read(answerOfKey(row, claim)))
+    return true
+  }
+  // without a key, as every read is, neither costs a promise
+  app.addHook('preHandler', (request, reply, done) => {
+    if (request.headers['idempotency-key'] === undefined || request.routeOptions.config.ownIdempotency) return done()
+    claimKey(request, reply).then((answered) => answered || done(), done)
   })
-  app.addHook('onSend', async (request, reply, payload) => {
-    const { claim } = request
-    if (!claim) return payload
+  const storeAnswer = async (claim: Claim, reply: FastifyReply, payload: unknown): Promise<unknown> => {
     if (claim.stored !== null) return claim.stored
     const good = reply.statusCode >= 200 && reply.statusCode < 300 && typeof payload === 'string'
     const response = good ? claim.write(payload) : ''
     if (good) await queries.updateIdempotencyResponse(db, claim, { claimedBy: claim.claimedBy, response })
     else await queries.releaseIdempotencyKey(db, claim, claim.claimedBy).catch(() => {})
     return payload
+  }
+  app.addHook('onSend', ({ claim }, reply, payload, done) => {
+    if (!claim) return done(null, payload)
+    storeAnswer(claim, reply, payload).then((kept) => done(null, kept), done)
   })
 }
