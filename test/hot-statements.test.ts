@@ -19,8 +19,8 @@ const distributed = new Set(lines.flatMap((line) => [...line.matchAll(/`(\w+)`/g
 /** Statements that go further than one company, by a part of their text. */
 const EXCEPTIONS: [part: RegExp, reason: string][] = [
   // each row brings its company, and tables are joined on it
-  [/^with fields as materialized \( select string_to_array/, 'creations that arrive together, each with its company'],
-  [/insert into request_log .* json_to_recordset/, 'the log of requests that were answered together'],
+  [/^with input as \( select f\[1\]::text as company_id/, 'creations that arrive together, each with its company'],
+  [/^insert into request_log .* string_to_array/, 'the log of requests that were answered together'],
   [/as i \(company_id, id, order_id, event, refund_id/, 'the deliveries of one transaction'],
   [/as i \(company_id, delivery_id, series, epoch/, 'outcomes of attempts that ended together'],
   [

@@ -5,7 +5,7 @@ import { openShares } from './shares.ts'
 import { type Sql, sql } from './sql.ts'
 import { parseTimestamp } from './timestamps.ts'
 
-export { joinSql, json, raw, type Sql, sql, unnamed } from './sql.ts'
+export { joinSql, json, openRows, raw, type Sql, sql, unnamed } from './sql.ts'
 
 /** What can run a statement: the pool, which repeats what a deadlock undid, or one open transaction. */
 export interface Queryable {

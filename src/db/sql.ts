@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 
 /** One SQL statement: text with $1 …, its values, and a name so that the server prepares it once per connection. */
 export type Sql = { readonly text: string; readonly values: readonly unknown[]; readonly name: string }
@@ -69,4 +69,33 @@ export function joinSql(parts: readonly Sql[], separator: ' and ' | ' or ' | ', 
   if (!first) return sql`true`
   const joiner = { ' and ': sql` and `, ' or ': sql` or `, ', ': sql`, ` }[separator]
   return rest.reduce((left, right) => sql`${left}${joiner}${right}`, first)
+}
+
+/** A column of rows that travel to the database: its name, its type there, and its value as text; none: null. */
+export type RowColumn<Item> = readonly [
+  name: string,
+  type: 'text' | 'integer' | 'bigint' | 'numeric' | 'boolean' | 'jsonb' | 'timestamptz',
+  read: (item: Item) => string | null | undefined,
+]
+
+/** Any text may stand in a row, but none that holds this: it is drawn at each start and never leaves the service. */
+const newSeparator = (): string => `\x1f${randomBytes(6).toString('base64url')}`
+const BETWEEN_FIELDS = newSeparator()
+const BETWEEN_ROWS = newSeparator()
+
+/**
+ * Many items as rows of a query, for statements that run often. They travel as one text that PostgreSQL splits, which
+ * costs it half of what reading the same rows from JSON does, and the service a third less (docs/benchmarks.md).
+ * An empty text becomes null.
+ * @returns the query whose rows these items are: `with input as (${rowsOf(items)}) …`
+ */
+export function openRows<Item>(columns: readonly RowColumn<Item>[]): (items: readonly Item[]) => Sql {
+  const list = raw(columns.map(([name, type], index) => `f[${index + 1}]::${type} as ${name}`).join(', '))
+  const lineOf = (item: Item): string => columns.map(([, , read]) => read(item)).join(BETWEEN_FIELDS)
+  // without the offset each column would split its line once more
+  return (items) => sql`
+    select ${list} from (
+      select string_to_array(line, ${BETWEEN_FIELDS}, '') as f
+      from string_to_table(${items.map(lineOf).join(BETWEEN_ROWS)}, ${BETWEEN_ROWS}) as line offset 0
+    ) as lines`
 }

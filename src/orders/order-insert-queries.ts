@@ -1,5 +1,4 @@
-import { randomBytes } from 'node:crypto'
-import { type Queryable, raw, sql } from '../db/db.ts'
+import { openRows, type Queryable, sql } from '../db/db.ts'
 import { toIsoText } from '../kernel/clock.ts'
 import type { Order } from './order.ts'
 import { rateText } from './order-queries.ts'
@@ -12,10 +11,7 @@ export type NewOrder = {
   idempotency: { companyId: string; scope: string; key: string; fingerprint: string; response: string } | null
 }
 
-type Field = readonly [column: string, type: string, read: (order: NewOrder) => string | null | undefined]
-
-/** The columns of `input` below: absent values become null, and so would empty texts, which no order has. */
-const FIELDS: readonly Field[] = [
+const inputOf = openRows<NewOrder>([
   ['company_id', 'text', ({ order }) => order.companyId],
   ['company_version', 'bigint', ({ companyVersion }) => companyVersion.toString()],
   ['id', 'text', ({ order }) => order.id],
@@ -48,20 +44,7 @@ const FIELDS: readonly Field[] = [
   ['key', 'text', ({ idempotency }) => idempotency?.key],
   ['fingerprint', 'text', ({ idempotency }) => idempotency?.fingerprint],
   ['response', 'text', ({ idempotency }) => idempotency?.response],
-]
-
-/** The fields of an array `f`, each as its column. */
-const COLUMNS = raw(FIELDS.map(([column, type], index) => `f[${index + 1}]::${type} as ${column}`).join(', '))
-
-/**
- * Between fields and between orders. Any text may stand in an order, but none that holds these: they are drawn at each
- * start and never leave the service and its database.
- */
-const newSeparator = (): string => `\x1f${randomBytes(6).toString('base64url')}`
-const BETWEEN_FIELDS = newSeparator()
-const BETWEEN_ORDERS = newSeparator()
-
-const toText = (order: NewOrder): string => FIELDS.map(([, , read]) => read(order)).join(BETWEEN_FIELDS)
+])
 
 /** Without those whose key an order before them takes: the database would find it taken by both. */
 function withoutRepeated(orders: readonly NewOrder[]): readonly NewOrder[] {
@@ -79,16 +62,11 @@ function withoutRepeated(orders: readonly NewOrder[]): readonly NewOrder[] {
 /**
  * Inserts orders with their first event and their idempotency keys in one statement. An order is left out when its
  * company changed since the copy that it was made from, when its till is not active, or when its key is taken.
- * They travel as one text that PostgreSQL splits: as JSON they took it twice as long to read (docs/benchmarks.md).
  * @returns ids of the orders that were inserted
  */
 export async function insertOrders(q: Queryable, orders: readonly NewOrder[]): Promise<Set<string>> {
-  const text = withoutRepeated(orders).map(toText).join(BETWEEN_ORDERS)
   const rows = await q.many<{ id: string }>(sql`
-    with fields as materialized (
-      select string_to_array(one, ${BETWEEN_FIELDS}, '') as f from string_to_table(${text}, ${BETWEEN_ORDERS}) as one
-    ), input as (
-      select ${COLUMNS} from fields
+    with input as (${inputOf(withoutRepeated(orders))}
     ), allowed as materialized (
       select i.* from input i join companies c on c.id = i.company_id and c.version = i.company_version
       where i.collector_id is null or exists (select 1 from collectors k where k.id = i.collector_id and k.active)

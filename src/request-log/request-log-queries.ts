@@ -1,4 +1,5 @@
-import { joinSql, json, type Queryable, type Sql, sql, unnamed } from '../db/db.ts'
+import { joinSql, openRows, type Queryable, type Sql, sql, unnamed } from '../db/db.ts'
+import { toIsoText } from '../kernel/clock.ts'
 
 export type LoggedRequest = {
   /** Empty: of no company (operators, customers). */
@@ -23,12 +24,27 @@ export const insertRequests = (q: Queryable, rows: readonly LoggedRequest[]): Pr
 export const insertMissingRequests = (q: Queryable, rows: readonly LoggedRequest[]): Promise<number> =>
   q.run(sql`${insertSql(rows)} on conflict do nothing`)
 
+const rowsOf = openRows<LoggedRequest>([
+  ['company_id', 'text', (row) => row.companyId],
+  ['id', 'text', (row) => row.id],
+  ['request_id', 'text', (row) => row.requestId],
+  ['at', 'timestamptz', (row) => toIsoText(row.at)],
+  ['actor', 'text', (row) => row.actor],
+  ['method', 'text', (row) => row.method],
+  ['path', 'text', (row) => row.path],
+  ['status', 'integer', (row) => String(row.status)],
+  ['error_code', 'text', (row) => row.errorCode],
+  ['duration_ms', 'integer', (row) => String(row.durationMs)],
+  ['ip', 'text', (row) => row.ip],
+  ['user_agent', 'text', (row) => row.userAgent],
+])
+
 const insertSql = (rows: readonly LoggedRequest[]): Sql => sql`
     insert into request_log (company_id, id, request_id, at, actor, method, path, status, error_code, duration_ms, ip,
       user_agent)
-    select * from json_to_recordset(${json(rows)}::json) as r ("companyId" text, id text, "requestId" text,
-      at timestamptz, actor text, method text, path text, status integer, "errorCode" text, "durationMs" integer, ip text,
-      "userAgent" text)`
+    select coalesce(company_id, ''), id, request_id, at, actor, method, coalesce(path, ''), status, error_code,
+      duration_ms, ip, user_agent
+    from (${rowsOf(rows)}) as r`
 
 export type RequestFilter = {
   /** Null: all companies. */
