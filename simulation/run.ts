@@ -1,40 +1,13 @@
 import { HDKey } from '@scure/bip32'
 import { loadConfig } from '../src/config/config.ts'
+import type { RunOptions } from './run-options.ts'
 import { Broken, must } from './stories/acts.ts'
 import { makeTrouble, type Repertoire, tellEach, tellStory } from './stories/journeys.ts'
-import type { VirtualDatabase } from './virtual/database.ts'
-import type { Network } from './virtual/network.ts'
-import { runIn, type Scheduler } from './virtual/scheduler.ts'
-import { makeWeather, mineForever, type Weather } from './weather.ts'
+import { runIn } from './virtual/scheduler.ts'
+import { makeWeather, mineForever } from './weather.ts'
 import { Archive } from './world/archive.ts'
 import { buildWorld } from './world/build.ts'
-import type { Conditions } from './world/conditions.ts'
-import type { Oracle } from './world/oracle.ts'
 import type { World } from './world/world.ts'
-
-export type RunOptions = {
-  scheduler: Scheduler
-  database: VirtualDatabase
-  network: Network
-  oracle: Oracle
-  weather: Weather
-  conditions: Conditions
-  orders: number
-  nodes: number
-  /** Orders a second of virtual time. */
-  rate: number
-  /** No faults at all. */
-  isCalm: boolean
-  /** Only stories that end within seconds. */
-  isShort: boolean
-  /** Only this story. */
-  only: string | null
-  /** Every story, so often. */
-  isEach: boolean
-  say(line: string): void
-  /** After so many orders. */
-  progress(orders: number): void
-}
 
 const SHOPS_AT_ONCE = 8
 /** A company's books are recomputed before each of its refunds: a small one is as good, and takes less. */

@@ -4,12 +4,6 @@ const SECOND = 1000
 const MINUTE = 60 * SECOND
 const RESTART_MS = 3 * SECOND
 
-/**
- * Faults are drawn only while the weather is bad; those of network and database while it is noisy, too. While the
- * database is away every statement of a node fails.
- */
-export type Weather = { isBad: boolean; isNoisy: boolean; isDatabaseAway: boolean }
-
 /** Blocks, one a second. */
 export function mineForever({ scheduler, chain }: Pick<World, 'scheduler' | 'chain'>): void {
   scheduler.after(

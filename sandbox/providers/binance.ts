@@ -11,14 +11,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { amountOf, checkOrder, type Refusal, refusal } from './binance-orders.ts'
 import { isAtLeast, sum, unitsOf } from './decimal.ts'
 import { exactNumber, type Fields, isText, NumberText, parseExact } from './exact-json.ts'
-import type {
-  Imitation,
-  ImitationOptions,
-  PaymentEvent,
-  ProviderPayment,
-  ProviderRefund,
-  SignedCallback,
-} from './imitation.ts'
+import type { Imitation, PaymentEvent, ProviderPayment, ProviderRefund, SignedCallback } from './imitation.ts'
+import type { ImitationOptions } from './imitation-options.ts'
 import { rsaKeyOf } from './rsa-keys.ts'
 
 /** "api-common" speaks of one second; slow machines get a few more. */

@@ -4,7 +4,8 @@ import { jwtFault, makeKey } from './coinbase-jwt.ts'
 import { callbacksOf, forge, newPurchase, type Purchase, purchasesOf, statusJson } from './coinbase-purchases.ts'
 import { quoteOf, readSession, type Session, sessionFault } from './coinbase-session.ts'
 import { subtract, textOf, unitsOf } from './decimal.ts'
-import type { Imitation, ImitationOptions, ProviderPayment } from './imitation.ts'
+import type { Imitation, ProviderPayment } from './imitation.ts'
+import type { ImitationOptions } from './imitation-options.ts'
 
 const PREFIX = 'coinbase'
 const SESSION_MS = 5 * 60 * 1000

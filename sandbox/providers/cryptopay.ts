@@ -2,14 +2,8 @@ import { createHash, createHmac, randomBytes, randomUUID, timingSafeEqual } from
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { EXPONENTS, paymentObject, type RefundCounting, refundObject } from './cryptopay-objects.ts'
 import { isAtLeast, textOf } from './decimal.ts'
-import type {
-  Imitation,
-  ImitationOptions,
-  PaymentEvent,
-  ProviderPayment,
-  ProviderRefund,
-  SignedCallback,
-} from './imitation.ts'
+import type { Imitation, PaymentEvent, ProviderPayment, ProviderRefund, SignedCallback } from './imitation.ts'
+import type { ImitationOptions } from './imitation-options.ts'
 
 /** Without `expired_at` the window is `time_window` = 600 s ("payments"). */
 const WINDOW_MS = 600_000

@@ -9,7 +9,8 @@ import {
   orderFields,
   refundFields,
 } from './gatepay-objects.ts'
-import type { Imitation, ImitationOptions, ProviderPayment, SignedCallback } from './imitation.ts'
+import type { Imitation, ProviderPayment, SignedCallback } from './imitation.ts'
+import type { ImitationOptions } from './imitation-options.ts'
 
 const HOUR_MS = 3_600_000
 const REFUND_MS = 1000

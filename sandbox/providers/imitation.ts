@@ -1,6 +1,4 @@
 import type { FastifyInstance } from 'fastify'
-import type { PayerConsole } from './payer-console.ts'
-import type { Wallet } from './wallet.ts'
 
 /** A refund as the provider keeps it; `amount` is decimal text in the payment's currency. */
 export type ProviderRefund = {
@@ -88,18 +86,4 @@ export type Imitation = {
   receive?(payment: ProviderPayment, deposit: Deposit): Promise<string>
   /** What a merchant would type into the service's configuration: variable name to value. */
   credentials(): Record<string, string>
-}
-
-/** What an imitation is made with. */
-export type ImitationOptions = {
-  payerConsole: PayerConsole
-  /** Address of the sandbox, without a trailing slash. */
-  url: string
-  /** Where the merchant's console sends callbacks: `…/api/next/channels/<channel>/callback` stands below it. */
-  callbackBase: string
-  /** Secrets that survive restarts, 32 bytes as hexadecimal text for each purpose. */
-  secretOf(purpose: string): string
-  now(): number
-  /** The test chain, for providers that send there. */
-  wallet: Wallet
 }

@@ -2,14 +2,8 @@ import { createPublicKey, type KeyObject, randomBytes } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { isAtLeast, unitsOf } from './decimal.ts'
 import { exactNumber, type Fields, isText, parseExact } from './exact-json.ts'
-import type {
-  Imitation,
-  ImitationOptions,
-  PaymentEvent,
-  ProviderPayment,
-  ProviderRefund,
-  SignedCallback,
-} from './imitation.ts'
+import type { Imitation, PaymentEvent, ProviderPayment, ProviderRefund, SignedCallback } from './imitation.ts'
+import type { ImitationOptions } from './imitation-options.ts'
 import {
   CALL_NAMES,
   isSignature,

@@ -1,7 +1,8 @@
 import { randomInt, randomUUID, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { isAtLeast } from './decimal.ts'
-import type { Imitation, ImitationOptions, ProviderPayment } from './imitation.ts'
+import type { Imitation, ProviderPayment } from './imitation.ts'
+import type { ImitationOptions } from './imitation-options.ts'
 import { COINS, chooseCoin, receiveCoin } from './whitepay-coins.ts'
 import {
   ACQUIRING_SHAPES,

@@ -1,7 +1,8 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { isAtLeast, sum, textOf, unitsOf } from './decimal.ts'
-import type { Imitation, ImitationOptions, PaymentEvent, ProviderPayment, ProviderRefund } from './imitation.ts'
+import type { Imitation, PaymentEvent, ProviderPayment, ProviderRefund } from './imitation.ts'
+import type { ImitationOptions } from './imitation-options.ts'
 
 const PREFIX = '__ID__'
 const DAY_MS = 86_400_000

@@ -1,7 +1,6 @@
 import type { PayerConsole } from '../../sandbox/providers/payer-console.ts'
 import type { Random } from '../virtual/random.ts'
 import type { Scheduler } from '../virtual/scheduler.ts'
-import type { Weather } from '../weather.ts'
 import type { SimulatedChain } from './chain.ts'
 import type { ChainNode } from './chain-node.ts'
 import type { Conditions } from './conditions.ts'
@@ -11,6 +10,12 @@ import type { Cluster } from './nodes.ts'
 import type { Oracle } from './oracle.ts'
 import type { Shop } from './shops.ts'
 import type { WebhookWatch } from './webhook-watch.ts'
+
+/**
+ * Faults are drawn only while the weather is bad; those of network and database while it is noisy, too. While the
+ * database is away every statement of a node fails.
+ */
+export type Weather = { isBad: boolean; isNoisy: boolean; isDatabaseAway: boolean }
 
 /** Everything around the service, and the service itself. */
 export type World = {

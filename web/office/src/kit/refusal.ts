@@ -1,6 +1,7 @@
 import { ApiError } from '../api/call.ts'
 import { recognize, recognizeDetail } from '../api/sentences.ts'
-import { type Core, type Lang, useCore, useLang } from '../texts/lang.ts'
+import type { Core } from '../texts/core.ts'
+import { type Lang, useCore, useLang } from '../texts/lang.ts'
 import { formatMoney, formatWait } from './format.ts'
 
 /** Codes with many meanings: our own words for them would often be false. */

@@ -1,4 +1,4 @@
-import type { Core } from './lang.ts'
+import type { Core } from './core.ts'
 
 export const fr: Core = {
   product: 'Comptoir',

@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from 'react'
-import type { en } from './en.ts'
+import type { Core, Widen } from './core.ts'
 
 export const LANGS = ['en', 'fr', 'de', 'es', 'it'] as const
 export type Lang = (typeof LANGS)[number]
@@ -11,13 +11,6 @@ export const LANG_NAMES: Record<Lang, string> = {
   it: 'Italiano',
 }
 
-/** English defines the keys; the other languages must have them all, or the check of types fails. */
-export type Widen<Text> = Text extends string
-  ? string
-  : Text extends (...args: infer Args) => string
-    ? (...args: Args) => string
-    : { [Key in keyof Text]: Widen<Text[Key]> }
-export type Core = Widen<typeof en>
 export type Texts<Text> = Record<Lang, Widen<Text>>
 
 /** The texts of one screen in every language; they travel with the screen. */

@@ -6,9 +6,9 @@ import { Field, Form } from '../../kit/fields.tsx'
 import { Code, Copy, Dialog, Notice, Refusal, type Tone } from '../../kit/parts.tsx'
 import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
 import { accountTexts } from './account-texts.ts'
+import type { Account } from './kinds.ts'
 import { OwnWallet } from './OwnWallet.tsx'
 
-export type Account = Data<'listChannelAccounts'>[number]
 type Verdict = Data<'checkChannelAccount'>
 /** Actions of a row: many rows, so they stay quiet. */
 export const SMALL = 'btn btn-quiet min-h-9 px-2 py-1 text-sm text-brand'

@@ -10,10 +10,10 @@ import { Badge, Loaded, Notice, Panel, Refusal } from '../../kit/parts.tsx'
 import { useCore, useLang, useTexts, wordFor } from '../../texts/lang.ts'
 import { OwnAccount, SMALL } from './Account.tsx'
 import { decimalOf } from './decimal.ts'
+import type { Rule } from './kinds.ts'
 import { RuleDialog } from './Rule.tsx'
 import { texts } from './texts.ts'
 
-export type Rule = Data<'listChannelRules'>[number]
 type Offer = Data<'listChannels'>[number]
 
 const USUAL_AMOUNT = '50'

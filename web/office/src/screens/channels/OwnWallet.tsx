@@ -6,7 +6,7 @@ import { useNetworkOptions } from '../../frame/networks.ts'
 import { Area, Check, Field, Form, Select } from '../../kit/fields.tsx'
 import { Dialog } from '../../kit/parts.tsx'
 import { useCore, useTexts } from '../../texts/lang.ts'
-import type { Account } from './Account.tsx'
+import type { Account } from './kinds.ts'
 import { walletTexts } from './wallet-texts.ts'
 
 const MODES = ['xpub', 'pool', 'static'] as const

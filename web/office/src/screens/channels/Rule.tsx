@@ -5,7 +5,7 @@ import { useCompanyQuery } from '../../frame/company.tsx'
 import { Field, Form, Select } from '../../kit/fields.tsx'
 import { Dialog } from '../../kit/parts.tsx'
 import { LANG_NAMES, LANGS, useCore, useLang, useTexts } from '../../texts/lang.ts'
-import type { Rule } from './Channels.tsx'
+import type { Rule } from './kinds.ts'
 import { texts } from './texts.ts'
 
 type Change = Body<'changeChannelRule'>

@@ -141,14 +141,11 @@ function Charts({ summary }: { summary: Summary }) {
     value: height(paidAmount),
     text: formatMoney(lang, paidAmount, ASSET),
   }))
+  const none = channels.length === 0 && <p className="text-soft">{t.none}</p>
   return (
     <div className="grid items-start gap-x-5 lg:grid-cols-[2fr_1fr]">
-      <Panel title={t.byDay}>
-        <Bars bars={days} title={t.table} head={[t.day, t.received]} />
-      </Panel>
-      <Panel title={t.byChannel}>
-        {channels.length === 0 ? <p className="text-soft">{t.none}</p> : <Shares bars={channels} />}
-      </Panel>
+      <Panel title={t.byDay}>{none || <Bars bars={days} title={t.table} head={[t.day, t.received]} />}</Panel>
+      <Panel title={t.byChannel}>{none || <Shares bars={channels} />}</Panel>
     </div>
   )
 }

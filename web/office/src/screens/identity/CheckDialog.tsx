@@ -6,7 +6,7 @@ import { useCan } from '../../api/session.ts'
 import { Area, Field, Form, Select } from '../../kit/fields.tsx'
 import { Dialog, Facts, Loaded, Money, Time } from '../../kit/parts.tsx'
 import { useCore, useTexts } from '../../texts/lang.ts'
-import { CheckStatus } from './Identity.tsx'
+import { CheckStatus } from './CheckStatus.tsx'
 import { texts } from './texts.ts'
 
 type Check = Data<'getKyc'>

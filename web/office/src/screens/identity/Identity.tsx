@@ -1,31 +1,20 @@
-import type { Query, Schemas } from '../../api/call.ts'
+import type { Query } from '../../api/call.ts'
 import { useApi } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
 import { useAddress } from '../../frame/address.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { PagedList } from '../../kit/lists.tsx'
 import { SLOW_MS } from '../../kit/live.ts'
-import { Badge, Empty, Money, Page, Time, type Tone } from '../../kit/parts.tsx'
+import { Empty, Money, Page, Time } from '../../kit/parts.tsx'
 import { Parts, StatusTabs, usePage, usePart } from '../../kit/Tabs.tsx'
-import { useTexts, wordFor } from '../../texts/lang.ts'
+import { useTexts } from '../../texts/lang.ts'
 import { CheckDialog } from './CheckDialog.tsx'
+import { CheckStatus } from './CheckStatus.tsx'
 import { Screenings } from './Screenings.tsx'
 import { screeningTexts } from './screening-texts.ts'
 import { texts } from './texts.ts'
 
 const LIMIT = 20
-const TONES: Record<string, Tone> = { pending: 'warn', approved: 'good', refused: 'bad' }
-
-export function CheckStatus({ check }: { check: Pick<Schemas['Kyc'], 'status' | 'eddStatus'> }) {
-  const t = useTexts(texts)
-  return (
-    <>
-      <Badge tone={TONES[check.status] ?? 'plain'}>{wordFor(t.status, check.status)}</Badge>{' '}
-      {check.eddStatus !== 'none' && <Badge tone="info">{wordFor(t.edd, check.eddStatus)}</Badge>}
-    </>
-  )
-}
-
 /** Two kinds of checks: who a payer is, and which addresses money comes from and goes to. */
 export function Identity() {
   const t = useTexts(texts)

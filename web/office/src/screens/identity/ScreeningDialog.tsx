@@ -6,7 +6,7 @@ import { useCan } from '../../api/session.ts'
 import { Area, Form } from '../../kit/fields.tsx'
 import { Badge, Dialog, Facts, Loaded, Time, type Tone } from '../../kit/parts.tsx'
 import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
-import { ScreeningStatus } from './Screenings.tsx'
+import { ScreeningStatus } from './ScreeningStatus.tsx'
 import { screeningTexts } from './screening-texts.ts'
 
 type Screening = Data<'getScreening'>

@@ -1,29 +1,19 @@
 import { Link } from '@tanstack/react-router'
-import type { Data, Query } from '../../api/call.ts'
+import type { Query } from '../../api/call.ts'
 import { useApi } from '../../api/hooks.ts'
 import { useAddress } from '../../frame/address.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { shorten } from '../../kit/format.ts'
 import { PagedList } from '../../kit/lists.tsx'
 import { SLOW_MS } from '../../kit/live.ts'
-import { Badge, Empty, Time, type Tone } from '../../kit/parts.tsx'
+import { Empty, Time } from '../../kit/parts.tsx'
 import { StatusTabs, usePage } from '../../kit/Tabs.tsx'
 import { useTexts, wordFor } from '../../texts/lang.ts'
 import { ScreeningDialog } from './ScreeningDialog.tsx'
+import { type Screening, ScreeningStatus } from './ScreeningStatus.tsx'
 import { screeningTexts } from './screening-texts.ts'
 
 const LIMIT = 20
-export type Screening = Data<'listScreenings'>['screenings'][number]
-
-const TONES: Record<string, Tone> = {
-  ...{ checking: 'info', held: 'warn', clean: 'good', blocked: 'bad', released: 'good', returned: 'plain' },
-}
-
-export function ScreeningStatus({ status }: Pick<Screening, 'status'>) {
-  const t = useTexts(screeningTexts)
-  return <Badge tone={TONES[status] ?? 'plain'}>{wordFor(t.status, status)}</Badge>
-}
-
 /** Addresses that were screened: what waits for a decision first. */
 export function Screenings() {
   const t = useTexts(screeningTexts)

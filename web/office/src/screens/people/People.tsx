@@ -1,7 +1,6 @@
 import { useState } from 'react'
 import type { Query, User } from '../../api/call.ts'
 import { useApi } from '../../api/hooks.ts'
-import { NEEDS_APPROVAL } from '../../api/sentences.ts'
 import { useCan, useSession } from '../../api/session.ts'
 import { useAddress } from '../../frame/address.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
@@ -13,6 +12,7 @@ import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
 import { Invite } from './Invite.tsx'
 import { PersonActions } from './PersonActions.tsx'
 import { texts } from './texts.ts'
+import { waits } from './waits.ts'
 
 const LIMIT = 20
 
@@ -48,9 +48,6 @@ export function People() {
     </Page>
   )
 }
-
-/** Cashiers and Observers who registered themselves wait until a manager lets them in; who was invited does not. */
-export const waits = (user: User): boolean => user.missing.some((line) => NEEDS_APPROVAL.test(line))
 
 function State({ user }: { user: User }) {
   const t = useTexts(texts)

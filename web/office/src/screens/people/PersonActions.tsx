@@ -6,8 +6,8 @@ import { Check, Form, Select } from '../../kit/fields.tsx'
 import { Offers } from '../../kit/lists.tsx'
 import { Dialog, Loaded, Refusal } from '../../kit/parts.tsx'
 import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
-import { waits } from './People.tsx'
 import { texts } from './texts.ts'
+import { waits } from './waits.ts'
 
 type Ask = 'disable' | 'changeRole' | 'reset' | 'companies'
 

@@ -8,7 +8,7 @@ import { Icon } from '../../kit/icons.tsx'
 import { Offers } from '../../kit/lists.tsx'
 import { Dialog, Refusal } from '../../kit/parts.tsx'
 import { useCore, useTexts } from '../../texts/lang.ts'
-import type { Refund } from './RefundList.tsx'
+import type { Refund } from './refund.ts'
 import { texts } from './texts.ts'
 
 type Ask = 'reject' | 'address' | 'transaction' | 'settle' | 'addProof'

@@ -1,5 +1,5 @@
 import { Link, useSearch } from '@tanstack/react-router'
-import type { Data, Query } from '../../api/call.ts'
+import type { Query } from '../../api/call.ts'
 import { useApi } from '../../api/hooks.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { PagedList } from '../../kit/lists.tsx'
@@ -8,10 +8,10 @@ import { Badge, Code, Copy, Empty, Facts, Money, Page, Time, type Tone } from '.
 import { StatusTabs, usePage } from '../../kit/Tabs.tsx'
 import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
 import { RefundActions } from './RefundActions.tsx'
+import type { Refund } from './refund.ts'
 import { texts } from './texts.ts'
 
 const LIMIT = 20
-export type Refund = Data<'getRefund'>
 const TONES: Record<string, Tone> = { needs_approval: 'warn', needs_address: 'warn', settled: 'good', refused: 'bad' }
 
 /** The queue: what happened in words, what can be done, and what that does. */

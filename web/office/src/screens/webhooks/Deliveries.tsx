@@ -6,24 +6,19 @@ import { useCompanyQuery } from '../../frame/company.tsx'
 import { Field, Select } from '../../kit/fields.tsx'
 import { Table } from '../../kit/lists.tsx'
 import { LIVE_MS } from '../../kit/live.ts'
-import { Badge, Empty, Loaded, Pager, Panel, Refusal, Time, type Tone } from '../../kit/parts.tsx'
+import { Empty, Loaded, Pager, Panel, Refusal, Time } from '../../kit/parts.tsx'
 import { StatusTabs, usePage } from '../../kit/Tabs.tsx'
 import { say } from '../../kit/toasts.tsx'
-import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
+import { useCore, useTexts } from '../../texts/lang.ts'
 import { EVENT_KINDS } from '../events/kinds.ts'
 import { dayEnd, dayStart } from '../orders/views.ts'
 import { ChosenAddress } from './Addresses.tsx'
 import { DeliveryDialog } from './DeliveryDialog.tsx'
+import { DeliveryStatus } from './DeliveryStatus.tsx'
 import { texts } from './texts.ts'
 
 const LIMIT = 20
-const TONES: Record<string, Tone> = { delivered: 'good', pending: 'info', failed: 'bad', parked: 'bad' }
 type Delivery = Data<'listWebhookDeliveries'>['deliveries'][number]
-
-export function DeliveryStatus({ status }: { status: string }) {
-  const t = useTexts(texts)
-  return <Badge tone={TONES[status] ?? 'plain'}>{wordFor(t.status, status)}</Badge>
-}
 
 /** Which deliveries are shown, and sent again. */
 function Filters() {

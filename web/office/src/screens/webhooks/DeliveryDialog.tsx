@@ -4,7 +4,7 @@ import { useCan } from '../../api/session.ts'
 import { LIVE_MS } from '../../kit/live.ts'
 import { Badge, Copy, Dialog, Loaded, Refusal, Time } from '../../kit/parts.tsx'
 import { useTexts } from '../../texts/lang.ts'
-import { DeliveryStatus } from './Deliveries.tsx'
+import { DeliveryStatus } from './DeliveryStatus.tsx'
 import { texts } from './texts.ts'
 
 type Delivery = Data<'getWebhookDelivery'>

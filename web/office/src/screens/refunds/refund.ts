@@ -1,0 +1,3 @@
+import type { Data } from '../../api/call.ts'
+
+export type Refund = Data<'getRefund'>
