@@ -14,13 +14,14 @@ code{font-family:ui-monospace,monospace;font-size:.9em;overflow-wrap:anywhere}pr
 :not(pre)>code{background:var(--code);border-radius:.25rem;padding:.0625rem .25rem}
 .wide{overflow-x:auto}.picture{display:block;margin:1rem 0}.picture svg{max-width:none}table{border-collapse:collapse;font-size:.9375rem}td,th{text-align:left;vertical-align:top;padding:.4375rem .75rem .4375rem 0;border-bottom:1px solid var(--line)}
 blockquote{margin:1rem 0;padding:.25rem 1rem;border-left:4px solid var(--link)}.found p{margin:.125rem 0 1rem;color:var(--soft)}
-.copy{float:right;font:inherit;font-size:.8125rem}
+.copy{float:right;position:relative;margin:.5rem .5rem -3rem 0;padding:.125rem .625rem;font:inherit;font-size:.8125rem;color:var(--soft);background:var(--back);border:1px solid var(--line);border-radius:.375rem;cursor:pointer}
+.copy:hover,.copy:focus-visible{color:var(--text);border-color:var(--soft)}
 @media (max-width:48rem){.frame{grid-template-columns:minmax(0,1fr)}nav{border-right:0;border-bottom:1px solid var(--line)}summary{display:block;font-weight:700}main{padding:1rem}}
 `
 
 /** Copies a block of code, and folds the menu on a phone. Everything works without it. */
 export const SITE_SCRIPT = `for(const pre of document.querySelectorAll('pre')){const b=document.createElement('button');b.className='copy';b.type='button';b.textContent='Copy';
-b.onclick=()=>navigator.clipboard.writeText(pre.querySelector('code').textContent).then(()=>{b.textContent='Copied'});pre.before(b)}
+b.onclick=()=>navigator.clipboard.writeText(pre.querySelector('code').textContent.replace(/^\\$ /gm,'')).then(()=>{b.textContent='Copied'});pre.before(b)}
 if(matchMedia('(max-width:48rem)').matches)document.querySelector('nav details').open=false
 document.addEventListener('keydown',e=>{if(e.key==='/'&&!/INPUT|TEXTAREA/.test(document.activeElement.tagName)){e.preventDefault();document.querySelector('[name=q]').focus()}})
 `
