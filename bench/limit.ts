@@ -15,7 +15,7 @@ export type LimitWork = { database?: string; text: string; template?: string; ca
 /** Orders that both sides can read: codes end in their number in hex. */
 export const KNOWN_ORDERS = 10_000
 
-/** The server takes 50 connections; on few cores more than these only make it slower. */
+/** On few cores more connections than these only slow the server down. */
 const MOST_CONNECTIONS = 32
 
 const PGBENCH = ['/usr/bin/pgbench', '/usr/local/bin/pgbench']

@@ -4,7 +4,7 @@ export type { Static, TInteger, TSchema, TSchemaOptions } from 'typebox'
 
 /*
  * JSON Schemas as values, with the types that TypeBox reads from them. The types are the library's; the values are made
- * here, because it loads 373 files to make them: a sixth of every start's processor time, and 8 MB of the service
+ * here, because it loads 373 files to make them: a sixth of every start's processor time
  * (docs/benchmarks.md, "Growth and start"). `schema.test.ts` compares each builder with the library's.
  */
 type Keywords = Record<string, unknown>
