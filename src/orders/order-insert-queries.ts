@@ -8,13 +8,13 @@ export type NewOrder = {
   order: Order
   companyVersion: bigint
   actor: string
-  /** The answer under an Idempotency-Key, written with the order or not at all. */
+  /** The response stored under an Idempotency-Key, in the same transaction as the order. */
   idempotency: { companyId: string; scope: string; key: string; fingerprint: string; response: string } | null
 }
 
 type Field = readonly [column: string, type: string, read: (order: NewOrder) => string | null | undefined]
 
-/** The columns of `input` below: absent values become null, and so would empty texts, which no order has. */
+/** The columns of `input` below. Absent values become null; an empty text would too, but no order has one. */
 const FIELDS: readonly Field[] = [
   ['company_id', 'text', ({ order }) => order.companyId],
   ['company_version', 'bigint', ({ companyVersion }) => companyVersion.toString()],
@@ -54,8 +54,8 @@ const FIELDS: readonly Field[] = [
 const COLUMNS = raw(FIELDS.map(([column, type], index) => `f[${index + 1}]::${type} as ${column}`).join(', '))
 
 /**
- * Between fields and between orders. Any text may stand in an order, but none that holds these: they are drawn at each
- * start and never leave the service and its database.
+ * Separators between fields and between orders. An order may contain any text except these: they are random, made at
+ * each start, and never leave the service and its database.
  */
 const newSeparator = (): string => `\x1f${randomBytes(6).toString('base64url')}`
 const BETWEEN_FIELDS = newSeparator()
@@ -63,7 +63,7 @@ const BETWEEN_ORDERS = newSeparator()
 
 const toText = (order: NewOrder): string => FIELDS.map(([, , read]) => read(order)).join(BETWEEN_FIELDS)
 
-/** Without those whose key an order before them takes: the database would find it taken by both. */
+/** Drops orders whose key an earlier order of the batch takes: the database would report the key as taken for both. */
 function withoutRepeated(orders: readonly NewOrder[]): readonly NewOrder[] {
   if (orders.length === 1) return orders
   const taken = new Set<string>()
@@ -77,10 +77,10 @@ function withoutRepeated(orders: readonly NewOrder[]): readonly NewOrder[] {
 }
 
 /**
- * Inserts orders with their first event and their idempotency keys in one statement. An order is left out when its
- * company changed since the copy that it was made from, when its till is not active, or when its key is taken.
- * They travel as one text that PostgreSQL splits: as JSON they took it twice as long to read (docs/benchmarks.md).
- * @returns ids of the orders that were inserted
+ * Inserts orders with their first event and their idempotency keys in one statement. An order is left out if its
+ * company changed after it was cached, if its till is not active, or if its key is taken. The orders travel as one text
+ * that PostgreSQL splits: parsing them as JSON took twice as long (docs/benchmarks.md).
+ * @returns ids of the inserted orders
  */
 export async function insertOrders(q: Queryable, orders: readonly NewOrder[]): Promise<Set<string>> {
   const text = withoutRepeated(orders).map(toText).join(BETWEEN_ORDERS)
