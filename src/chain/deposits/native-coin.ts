@@ -3,13 +3,13 @@ import type { Hex } from '../endpoints/rpc.ts'
 import { type ChainReader, provenEndpoints } from '../rescan.ts'
 import { insertNativeGain, listKeyedAmong } from './native-coin-queries.ts'
 
-/** Below a hundred-thousandth of a coin it is no payer's mistake, but someone who sends to many addresses. */
+/** Less than a hundred-thousandth of a coin is not a payer's mistake but spam sent to many addresses. */
 const LEAST_WEI = 10n ** 13n
 const PAGE = 100
 
 /**
- * Looks for native coin at deposit addresses. No log tells of it, so the balance at the last block read is compared
- * with what is recorded. What the owner of the key takes away meanwhile can hide a later gain of the same size.
+ * Looks for native coin at deposit addresses. No log reports it, so it compares the balance at the last block read with
+ * what is recorded. If the owner of the key moves money away meanwhile, that can hide a later gain of the same size.
  * @returns addresses that hold more than was recorded
  * @throws RpcError if no endpoint answers
  */
