@@ -3,20 +3,20 @@ import type { Type as Library, TSchema } from 'typebox'
 export type { Static, TInteger, TSchema, TSchemaOptions } from 'typebox'
 
 /*
- * JSON Schemas as values, with the types that TypeBox reads from them. The types are the library's; the values are made
- * here, because it loads 373 files to make them: a sixth of every start's processor time, and 8 MB of the service
+ * JSON Schemas as values, with the types that TypeBox infers from them. The types are the library's. The values are
+ * built here, because the library loads 373 files to build them: a sixth of every start's CPU time, and 8 MB of memory
  * (docs/benchmarks.md, "Growth and start"). `schema.test.ts` compares each builder with the library's.
  */
 type Keywords = Record<string, unknown>
 type Schemas = Record<string, Keywords>
 
-/** Not enumerable, as in the library: a schema that is spread into another is required again. */
+/** Not enumerable, as in the library: a schema that is spread into another becomes required again. */
 const OPTIONAL = '~optional'
 const isOptional = (schema: Keywords): boolean => Object.hasOwn(schema, OPTIONAL)
 
 const optional = (schema: Keywords): Keywords => Object.defineProperty({ ...schema }, OPTIONAL, { value: true })
 
-/** A builder of a schema that its keywords describe. */
+/** Creates a builder for schemas that consist of keywords only. */
 const plain =
   (keywords: Keywords) =>
   (options?: Keywords): Keywords => ({ ...keywords, ...options })
@@ -44,7 +44,7 @@ const builders = {
     ...object(optionalEach(properties)),
     ...options,
   }),
-  /** Keys are text of any form. */
+  /** Keys may be any text. */
   Record: (_key: Keywords, value: Keywords, options?: Keywords) => ({
     type: 'object',
     patternProperties: { '^.*$': value },
