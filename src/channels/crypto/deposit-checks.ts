@@ -7,7 +7,7 @@ import type { ChainReader } from '../../chain/rescan.ts'
 import { AppError } from '../../kernel/errors.ts'
 import type { DepositChecks, NamedTransaction } from '../deposit-checks.ts'
 
-/** Questions about deposits to every chain that is set up. */
+/** Deposit checks across all configured chains. */
 export function openDepositChecks(readers: readonly ChainReader[]): DepositChecks {
   async function lookUp(
     reader: ChainReader,
