@@ -45,7 +45,7 @@ type Work = { config: Config; db: Db; vault: Vault; options: ReturnType<typeof r
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`)
 
-/** @throws UsageError when the chain is not set up */
+/** @throws UsageError when the chain is not configured */
 function chainOf({ config, options, vault }: Work): { chainId: number; xpub: string } {
   const chain = listOperatorChains(config).find(({ chainId }) => String(chainId) === options.chain)
   if (!chain) throw new UsageError(`Name a chain that is set up: --chain ID. "${options.chain ?? ''}" is not.`)
@@ -91,7 +91,7 @@ async function confirmAddresses(work: Work): Promise<undefined> {
   print(options.json ? JSON.stringify(facts) : `${message}\n${lines.join('\n')}`)
 }
 
-/** Wallets look for money up to a number of unused addresses in a row; BIP-44 says 20. */
+/** Wallets stop scanning after this many unused addresses in a row; 20 by BIP-44. */
 const USUAL_GAP = 20
 
 async function exportAddresses(work: Work): Promise<undefined> {

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises'
 
-/** @throws Error unless the person says yes; without a terminal only --yes counts */
+/** @throws Error unless the person answers yes; without a terminal only --yes counts */
 export async function askBefore({ yes }: { yes: boolean }, what: string): Promise<void> {
   if (yes) return
   if (!process.stdin.isTTY) throw new Error(`${what} Nothing was done: add --yes to do it without a question.`)

@@ -14,7 +14,7 @@ import { UsageError } from '../command.ts'
 import { megabytes, startProgress } from '../progress.ts'
 import { readRestoreArgs } from './backup.ts'
 
-/** A database that its own server's tools restored. */
+/** For a database that its own server's tools restored. */
 async function markOutside(config: Config, backupMadeAt: Date): Promise<undefined> {
   const { databaseUrl } = config
   if (databaseUrl === null) throw new UsageError('--already-done is for a DATABASE_URL; the embedded one takes --from.')
