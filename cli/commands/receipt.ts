@@ -9,7 +9,7 @@ type Receipt = { receipt: unknown; jws: string }
 const decode = (text: string): Uint8Array<ArrayBuffer> => Uint8Array.from(Buffer.from(text, 'base64url'))
 const parse = (text: string): Record<string, unknown> => JSON.parse(Buffer.from(text, 'base64url').toString('utf8'))
 
-/** Verifies a compact JWS by Ed25519 and that it says what the receipt says. @returns the payload. @throws Error */
+/** Verifies a compact JWS with Ed25519, and that its payload matches the receipt. @returns the payload @throws Error */
 export async function verifyReceipt({ receipt, jws }: Receipt, keys: Jwk[]): Promise<unknown> {
   const [head = '', payload = '', signature = ''] = jws.split('.')
   const { alg, kid } = parse(head)
