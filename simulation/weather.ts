@@ -5,12 +5,12 @@ const MINUTE = 60 * SECOND
 const RESTART_MS = 3 * SECOND
 
 /**
- * Faults are drawn only while the weather is bad; those of network and database while it is noisy, too. While the
- * database is away every statement of a node fails.
+ * Faults occur only in bad weather; those of network and database only while it is noisy as well. While the database is
+ * down, every statement of a node fails.
  */
 export type Weather = { isBad: boolean; isNoisy: boolean; isDatabaseAway: boolean }
 
-/** Blocks, one a second. */
+/** Mines blocks, one a second. */
 export function mineForever({ scheduler, chain }: Pick<World, 'scheduler' | 'chain'>): void {
   scheduler.after(
     SECOND,
@@ -22,7 +22,7 @@ export function mineForever({ scheduler, chain }: Pick<World, 'scheduler' | 'cha
   )
 }
 
-/** Half of the time only nodes and blocks are lost, so that what must be prompt can be held to it. */
+/** Half of the time only nodes and blocks are lost, so that promptness can be required. */
 async function changeNoise({ weather, scheduler, random }: World): Promise<void> {
   for (;;) {
     weather.isNoisy = weather.isBad && !weather.isNoisy
@@ -30,7 +30,7 @@ async function changeNoise({ weather, scheduler, random }: World): Promise<void>
   }
 }
 
-/** Nodes die, the chain is reorganised, shops' servers are down, as long as the weather is bad. */
+/** While the weather is bad, nodes die, the chain is reorganised, and shops' servers are down. */
 export function makeWeather(world: World): void {
   const { scheduler, random, cluster, chain } = world
   const wait = (meanMs: number): Promise<void> => scheduler.sleep(-Math.log(1 - random.next()) * meanMs)
