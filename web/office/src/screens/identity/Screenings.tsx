@@ -24,7 +24,7 @@ export function ScreeningStatus({ status }: Pick<Screening, 'status'>) {
   return <Badge tone={TONES[status] ?? 'plain'}>{wordFor(t.status, status)}</Badge>
 }
 
-/** Addresses that were screened: what waits for a decision first. */
+/** Screened addresses, those waiting for a decision first. */
 export function Screenings() {
   const t = useTexts(screeningTexts)
   const [{ status, check }, go] = useAddress()

@@ -49,7 +49,7 @@ export function People() {
   )
 }
 
-/** Cashiers and Observers who registered themselves wait until a manager lets them in; who was invited does not. */
+/** Cashiers and Observers who registered themselves wait for a manager's approval; invited ones do not. */
 export const waits = (user: User): boolean => user.missing.some((line) => NEEDS_APPROVAL.test(line))
 
 function State({ user }: { user: User }) {

@@ -25,7 +25,7 @@ export function DeliveryStatus({ status }: { status: string }) {
   return <Badge tone={TONES[status] ?? 'plain'}>{wordFor(t.status, status)}</Badge>
 }
 
-/** Which deliveries are shown, and sent again. */
+/** Filters for the list and for sending again. */
 function Filters() {
   const t = useTexts(texts)
   const core = useCore()
@@ -69,7 +69,7 @@ export function Deliveries() {
   const replay = useAction({
     run: () =>
       call('POST /api/next/webhook-deliveries/redeliver', {
-        // of what is shown
+        // those that are shown
         body: { ...filters, status: ['failed', 'parked'] } as NonNullable<Body<'redeliverWebhooks'>>,
       }),
     onDone: ({ redelivered }) => say(t.replayed(redelivered)),
