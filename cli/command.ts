@@ -70,7 +70,7 @@ function read(command: Command, args: string[]): { values: Values; positionals: 
 function checkArity({ arity = [0, 0], takes = '' }: Command, count: number, path: string): void {
   const [least, most] = arity
   if (count < least) throw new UsageError(`${path} needs ${takes}.`)
-  if (count > most) throw new UsageError(`${path} takes ${most === 0 ? 'no arguments' : takes}, and there is more.`)
+  if (count > most) throw new UsageError(`${path} takes ${most === 0 ? 'no arguments' : takes}, but got more.`)
 }
 
 /** Runs the command that the arguments name. @throws UsageError */

@@ -26,7 +26,7 @@ export async function until<Found>(
   for (;;) {
     const found = await look()
     if (found !== undefined) return found
-    if (Date.now() > end) throw new Error(`${what} did not come within ${timeoutMs / 1000} s.`)
+    if (Date.now() > end) throw new Error(`${what} did not arrive within ${timeoutMs / 1000} s.`)
     await pause(150)
   }
 }

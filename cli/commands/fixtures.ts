@@ -32,7 +32,7 @@ async function underpay(stage: Stage): Promise<Order> {
     return found[0]
   })
   await stage.client.orders.expire(order.code)
-  stage.say(`${order.code}: ${given.amount} came, and nothing more`)
+  stage.say(`${order.code}: ${given.amount} arrived, and nothing more`)
   return stage.client.orders.get(order.code)
 }
 

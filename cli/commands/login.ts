@@ -62,7 +62,9 @@ const urlOf = (flags: Values): string => {
   const { protocol, hostname } = new URL(url)
   // a key sent over an unencrypted network can be read by anyone
   if (protocol === 'http:' && !/^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)) {
-    throw new UsageError('Use https: over plain http others could read the key. Only this computer may do without.')
+    throw new UsageError(
+      'Use https: over plain http others could read the key. Plain http is allowed only for this computer.',
+    )
   }
   return url
 }

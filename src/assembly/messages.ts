@@ -78,7 +78,7 @@ export function openMailReceipt(deps: {
     findPayerContact(deps, tx, order).then(
       ({ email }) => email,
       (error: unknown) => {
-        deps.log.error({ err: error, orderId: order.id }, 'no receipt was mailed: the payer cannot be read')
+        deps.log.error({ err: error, orderId: order.id }, 'no receipt was mailed: the payer information cannot be read')
         return null
       },
     )

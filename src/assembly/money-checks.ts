@@ -64,7 +64,7 @@ async function recheckPayouts({ log, chains }: CheckDeps, step: RecheckStep): Pr
       await payouts?.[step]()
     } catch (error) {
       if (!(error instanceof RpcError)) throw error
-      log.warn({ err: error, chainId: network.chainId }, 'the payouts on this chain could not be looked at again')
+      log.warn({ err: error, chainId: network.chainId }, 'the payouts on this chain could not be rechecked')
     }
   }
 }

@@ -112,7 +112,10 @@ function openNodes(deps: ChainDeps, network: Network, urls: readonly string[], c
           saving = saving
             .then(() => upsertEndpointLimits(db, { chainId, urlHash }, limits))
             .catch((error: unknown) =>
-              log.warn({ err: error, chainId, endpoint: number }, 'what an endpoint takes could not be kept'),
+              log.warn(
+                { err: error, chainId, endpoint: number },
+                'the learned limits of an endpoint could not be stored',
+              ),
             )
         },
       },
@@ -125,7 +128,9 @@ function openNodes(deps: ChainDeps, network: Network, urls: readonly string[], c
         if (limits) endpoint.limits = limits
       }
     })
-    .catch((error: unknown) => log.warn({ err: error, chainId }, 'what the endpoints take is learned again'))
+    .catch((error: unknown) =>
+      log.warn({ err: error, chainId }, 'the stored limits of the endpoints could not be read; they are learned again'),
+    )
   return endpoints
 }
 

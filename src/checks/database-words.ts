@@ -36,7 +36,7 @@ const CONNECTION_FAULTS: readonly Known[] = [
     // invalid_authorization_specification: pg_hba.conf contains only hostssl lines
     isIt: (code, message) => code === '28000' && /no encryption/.test(message),
     start: REFUSED,
-    fix: 'It takes encrypted connections only: add ?sslmode=verify-full to DATABASE_URL.',
+    fix: 'It accepts only encrypted connections: add ?sslmode=verify-full to DATABASE_URL.',
   },
 ]
 

@@ -88,7 +88,7 @@ function databaseChecks(connectionString: string, claimed: Claimed): Check[] {
           const words = /^E[A-Z]+$/.test(code) ? `does not answer (${code})` : `refuses us: ${message}`
           return bad(`The database ${words}.`, UNREACHED_FIX)
         }
-        return good('The database answers and keeps what it commits.')
+        return good('The database answers, and its commits are durable.')
       },
     },
     fits('mode', () => `The database belongs to this ${claimed.mode} installation.`),
@@ -193,7 +193,7 @@ export function outsideChecks(config: Config): Check[] {
       const transport = createTransport({ url: smtpUrl, connectionTimeout: PROBE_MS } as TransportOptions)
       try {
         await transport.verify()
-        return good('The mail server takes our mails.')
+        return good('The mail server accepts our mails.')
       } catch (error) {
         const { code = 'no answer' } = error as { code?: string }
         return bad(

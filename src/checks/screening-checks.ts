@@ -40,11 +40,11 @@ export function screeningChecks({ kyt, chains }: Pick<Config, 'kyt' | 'chains'>)
     name: `screening ${name}`,
     async run() {
       // in the sandbox the chain starts together with the service
-      if (network === 31337 && readContract(network) === undefined) return good('Asked once the sandbox runs.')
+      if (network === 31337 && readContract(network) === undefined) return good('Checked once the sandbox runs.')
       const sources = openSources({ ...NOTHING, ...only }, { clock: systemClock, readContract })
       try {
         const [answer] = await Promise.all(sources.all.map((one) => one.screen({ network, address: NO_ONE })))
-        if (answer && answer.verdict !== 'unavailable') return good('It gives a usable answer.')
+        if (answer && answer.verdict !== 'unavailable') return good('It returns a usable answer.')
         return bad(`No usable answer: ${answer?.reasons.join(', ')}`, `Check ${fix}.`)
       } finally {
         await sources.close()

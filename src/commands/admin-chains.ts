@@ -48,7 +48,7 @@ const print = (line: string): void => void process.stdout.write(`${line}\n`)
 /** @throws UsageError when the chain is not configured */
 function chainOf({ config, options, vault }: Work): { chainId: number; xpub: string } {
   const chain = listOperatorChains(config).find(({ chainId }) => String(chainId) === options.chain)
-  if (!chain) throw new UsageError(`Name a chain that is set up: --chain ID. "${options.chain ?? ''}" is not.`)
+  if (!chain) throw new UsageError(`Name a configured chain: --chain ID. "${options.chain ?? ''}" is not.`)
   const xpub = chain.xpub ?? (config.mode === 'sandbox' ? sandboxXpub(vault) : null)
   if (xpub === null) throw new UsageError(`CHAIN_${chain.chainId}_XPUB is missing.`)
   return { chainId: chain.chainId, xpub }

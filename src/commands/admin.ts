@@ -59,7 +59,7 @@ Recomputes all books. Exit code 1 at a difference.
 export type OperatorCommand = (config: Config, args: string[], say: Say) => Promise<boolean | undefined>
 
 async function findUser({ db, options }: Work): Promise<User> {
-  if (options.email === undefined) throw new UsageError('Say whom: --email <address>')
+  if (options.email === undefined) throw new UsageError('Name the user: --email <address>')
   const user = await findUserByEmailKey(db, emailKeyOf(options.email))
   if (!user) throw new Error(`No user has the address ${options.email}.`)
   return user
@@ -92,7 +92,8 @@ const passwordWords = (password: string): string => `Password, shown only now: $
 async function create(work: Work): Promise<undefined> {
   const { config, db, vault, accounts, options } = work
   const { email } = options
-  if (email === undefined || !/^\S+@\S+$/.test(email)) throw new UsageError('Say whom to create: --email <address>')
+  if (email === undefined || !/^\S+@\S+$/.test(email))
+    throw new UsageError('Name the user to create: --email <address>')
   const password = options.password ?? newPassword()
   const { passwords } = accounts.auth
   const made = await makeSuperAdmin({ email, password }, { db, vault, clock: systemClock, passwords })

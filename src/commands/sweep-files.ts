@@ -49,7 +49,7 @@ export const totalOf = ({ deposits }: SweepBatch): string =>
 
 /** @throws UsageError when the batch sends money anywhere else than the person at the signer expects */
 function checkDestinations(batch: SweepBatch, expected: readonly string[]): void {
-  if (expected.length === 0) throw new UsageError('Say where the money may go: --to ADDRESS, from your own records.')
+  if (expected.length === 0) throw new UsageError('Name the allowed destination: --to ADDRESS, from your own records.')
   const allowed = expected.map(readAddress)
   for (const { network, to } of batch.networks)
     if (!allowed.includes(getAddress(to)))

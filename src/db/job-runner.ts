@@ -65,7 +65,7 @@ export function openJobRunner(deps: {
     } catch (error) {
       const final = job.attempts >= (handler.maxAttempts ?? DEFAULT_MAX_ATTEMPTS)
       const facts = { err: error, job: job.kind, jobId: job.id, attempts: job.attempts }
-      if (final) log.error(facts, 'job failed for good')
+      if (final) log.error(facts, 'job failed permanently')
       else log.warn(facts, 'job failed and will be retried')
       const runAt = final ? null : new Date(clock() + retryDelayMs(job.attempts))
       await updateJobFailed(db, job, { runAt, error: toStorableText(String((error as Error).message), 500) })
@@ -75,7 +75,9 @@ export function openJobRunner(deps: {
   const running = new Map<string, Promise<void>>()
   const begin = (job: ClaimedJob): Promise<void> => {
     const work = runOne(job)
-      .catch((error: unknown) => log.warn({ err: error, job: job.kind, jobId: job.id }, 'what a job did was not noted'))
+      .catch((error: unknown) =>
+        log.warn({ err: error, job: job.kind, jobId: job.id }, 'the outcome of a job could not be stored'),
+      )
       .finally(() => running.delete(job.id))
     running.set(job.id, work)
     return work

@@ -106,7 +106,7 @@ function openReplica(db: Db, options: ReplicaOptions): StaleReads {
       } catch (error) {
         // the replica is down, or cancelled a query to catch up; an error in the query itself happens again below
         freshness.fail()
-        log.warn({ err: error }, 'a read of the replica failed and is made again at the database')
+        log.warn({ err: error }, 'a read from the replica failed; retrying on the primary')
         return work(db)
       }
     },

@@ -64,6 +64,9 @@ export async function noticeLookAlikes(reader: ChainReader, addresses: readonly 
     throw new RpcError('unknown', `blocks of chain ${chainId} in which a token came are not read yet`)
   if ((await recordMissed(reader, found)) === 0) return []
   const receivers = [...new Set(found.map(({ toAddress }) => toAddress))]
-  log.warn({ chainId, tokens: [...tokens.keys()], receivers }, 'a token that calls itself USDC came; it pays nothing')
+  log.warn(
+    { chainId, tokens: [...tokens.keys()], receivers },
+    'a token that only calls itself USDC arrived; it pays nothing',
+  )
   return receivers
 }

@@ -32,7 +32,7 @@ export async function noticeNative(reader: ChainReader, addresses: readonly stri
       const added = await db.tx((tx) => insertNativeGain(tx, { chainId, address, balance, block: head.number }))
       if (added === 0) continue
       gained.push(address)
-      log.warn({ chainId, address, coin }, 'native coin came to a deposit address; it is no USDC and pays nothing')
+      log.warn({ chainId, address, coin }, 'native coin arrived at a deposit address; it is not USDC and pays nothing')
     }
   }
   return gained

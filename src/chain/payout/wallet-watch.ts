@@ -89,7 +89,7 @@ export async function watchWallets(deps: WalletWatchDeps): Promise<undefined> {
         })
     } catch (error) {
       if (!(error instanceof RpcError)) throw error
-      deps.log.warn({ err: error, chainId: chain.network.chainId }, 'the wallets could not be asked')
+      deps.log.warn({ err: error, chainId: chain.network.chainId }, 'the wallet balances could not be read')
     }
   }
 }

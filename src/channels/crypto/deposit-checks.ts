@@ -49,7 +49,7 @@ export function openDepositChecks(readers: readonly ChainReader[]): DepositCheck
         try {
           for (const address of await found) gained.add(address)
         } catch (error) {
-          log.warn({ chainId, err: error }, 'what payers sent by mistake cannot be looked for now')
+          log.warn({ chainId, err: error }, 'cannot look for coins and tokens sent by mistake now')
           silent.add(chainId)
         }
       }

@@ -138,7 +138,7 @@ export const runReconcile: OperatorCommand = async (given: Config, args, say) =>
   refuseNoData(given)
   const config = { ...given, chains: listOperatorChains(given) }
   return withDatabaseServer(config, say, async (connectionString, serviceRuns) => {
-    if (!serviceRuns) throw new Error('Start the service first; this works beside it.')
+    if (!serviceRuns) throw new Error('Start the service first; this command runs next to it.')
     const db = openDb({
       ...{ connectionString, max: 4, prepared: config.databasePrepared, applicationName: 'comptoir-reconcile' },
     })
@@ -146,7 +146,7 @@ export const runReconcile: OperatorCommand = async (given: Config, args, say) =>
       const restored = await findRestored(db)
       if (!restored) throw new Error('This database was not restored from a backup; there is nothing to reconcile.')
       const key = findMasterKey(config)
-      if (!key) throw new Error('There is no master key. Set the MASTER_KEY with which the service runs.')
+      if (!key) throw new Error('There is no master key. Set the MASTER_KEY that the service uses.')
       const vault = openVault(key, config.previousMasterKeys)
       const log = pino({ level: 'silent' })
       const base: ServiceBase = { config, db, vault, clock: systemClock, log, metrics: new Registry() }

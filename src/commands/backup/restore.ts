@@ -55,7 +55,7 @@ export const runRestore: OperatorCommand = async (config, args, say) => {
     backup: { name: backup.name, ...(await backup.store.get(backup.name)) },
     onProgress: (done, of) => progress(megabytes(done), megabytes(of)),
   }).finally(() => lock.release())
-  say('The files are back; PostgreSQL reads its log.')
+  say('The files are restored; PostgreSQL replays its log.')
   const server = await startEmbeddedPostgres({ dataDir, log: say })
   try {
     await finishRestore(server.connectionString, dataDir)

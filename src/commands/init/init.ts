@@ -122,7 +122,7 @@ async function askRisks(asker: Asker, env: Record<string, string>, flags: Flags)
   const { results } = readEnvironment({ ...env, ACCEPT_RISK: taken.join(',') })
   for (const { name, ok, message, fix } of results) {
     if (ok) continue
-    if (name === 'settings') throw new Error(`The answers do not fit together:\n${message}`)
+    if (name === 'settings') throw new Error(`The answers contradict each other:\n${message}`)
     const wants = await asker.confirm(`${message}\n  Take this risk?`, `accept-risk=${name}`)
     if (!wants) throw new Error(`${message} ${fix ?? ''}\nNothing was written.`)
     taken.push(name)
@@ -159,8 +159,8 @@ async function askAll(asker: Asker, flags: Flags, key: Record<string, string>): 
 
 /** Reports what was written, and which settings of the old file were not carried over. */
 function sayWritten(say: Say, file: string, { copy, left }: { copy: string | undefined; left: string[] }): void {
-  say(`Written: ${resolve(file)} (readable by you alone).`)
-  if (copy !== undefined) say(`The file before is kept: ${resolve(copy)}. Remove it once nothing is missing.`)
+  say(`Written: ${resolve(file)} (only you can read it).`)
+  if (copy !== undefined) say(`The previous file is kept as ${resolve(copy)}. Remove it once nothing is missing.`)
   if (left.length > 0) say(`These settings stand in the old file only: ${left.join(', ')}.`)
 }
 

@@ -135,7 +135,7 @@ export async function startParent(
   }
 
   const first = await startSet()
-  if (!first) throw new Error('A process did not get ready; its last words stand above.')
+  if (!first) throw new Error('A process did not become ready; its last output is above.')
   children = first
   for (const child of first) guard(child)
 

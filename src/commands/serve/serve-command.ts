@@ -56,7 +56,7 @@ function readAgain(say: Say): Env | undefined {
 function openReload(parent: Parent, first: Config, say: Say): () => void {
   let busy = false
   return () => {
-    if (busy) return say('SIGHUP: a reload is under way already.')
+    if (busy) return say('SIGHUP: a reload is already in progress.')
     const env = readAgain(say)
     if (env === undefined) return
     const { config, refusals } = readEnvironment(env)
@@ -66,7 +66,7 @@ function openReload(parent: Parent, first: Config, say: Say): () => void {
       return say(`SIGHUP: nothing was changed.\n${reasons.map((reason) => `  ${reason}`).join('\n')}`)
     }
     busy = true
-    say('SIGHUP: new processes start; the old ones end what they have.')
+    say('SIGHUP: starting new processes; the old ones finish their work and exit.')
     void parent
       .reload(config, env)
       .then((done) => say(done ? 'SIGHUP: reloaded.' : 'SIGHUP: the new processes did not start; the old ones go on.'))

@@ -35,7 +35,7 @@ export function registerProxyNotice(app: FastifyInstance, clock: () => number): 
     if (request.ip !== peer || !isOwn(address)) return
     nextMs = clock() + HOUR
     const fix = `Set TRUST_PROXY=${address}: without it the limits count all visitors as one, and payers are refused.`
-    request.log.warn({ proxy: address }, `A proxy passes visitors on that TRUST_PROXY does not name. ${fix}`)
+    request.log.warn({ proxy: address }, `A proxy that TRUST_PROXY does not name forwards visitors. ${fix}`)
   }
   app.addHook('onRequest', (request, _reply, done) => {
     if (request.headers['x-forwarded-for'] !== undefined && clock() >= nextMs) look(request)

@@ -87,7 +87,7 @@ export function openTracer(options: TracingOptions): Tracer {
     dropped.inc(count)
     if (performance.now() - warnedAtMs < MINUTE) return
     warnedAtMs = performance.now()
-    log.warn({ spans: count, reason }, 'the collector takes no traces')
+    log.warn({ spans: count, reason }, 'the collector does not accept traces')
   }
   const send = async (spans: readonly Span[]): Promise<void> => {
     const scopeSpans = [{ scope: { name: 'comptoir', version }, spans: spans.map(toOtlp) }]

@@ -136,7 +136,7 @@ export const walletRoutes: FastifyPluginAsyncTypebox<WalletDeps> = async (app, d
       const result = await relay.submit(authorization, () => deps.limits.checkRelay(request, reply, companyId))
       const { outcome } = result
       const txHash = outcome === 'refused' ? null : result.txHash
-      request.log.info({ outcome, network: relay.chainId }, 'a payer’s authorization was handed in')
+      request.log.info({ outcome, network: relay.chainId }, 'a payer’s authorization was submitted')
       return reply.header('cache-control', 'no-store').send({ outcome, txHash })
     },
   )
