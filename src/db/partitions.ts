@@ -20,7 +20,7 @@ export type Partitioned = {
   at: string
   /** Every row is kept at least this many days before its partition is dropped; null: forever. */
   keepDays: number | null
-  /** Indexes that each partition has in addition to those of the table. */
+  /** Constraints of each partition that the table itself lacks, such as a primary key. */
   own?: string
   storage?: string
   /** A quick query for rows that must not be dropped yet, given a partition and a time; repeated under the lock. */
