@@ -5,7 +5,7 @@ import type { TestChain } from '../test/harness/chain.ts'
 import { startTestService } from '../test/harness/service.ts'
 import { chainEnv, type Instructions, type OrderData, TEST_XPUB } from '../test/harness/shop.ts'
 
-/** One order as the API makes it: every further one is its copy under names of its own. */
+/** One order created through the API: every further one is a copy with its own names. */
 type Model = { companyId: string; id: string; paymentId: string }
 
 export type Sale = {
@@ -20,13 +20,13 @@ export type Sale = {
 
 /** When a payment is polled, in seconds after it was opened (src/kernel/poll-gaps.ts). */
 const POLLED_AT = [300, 900, 1800]
-/** Orders came evenly over so many seconds. */
+/** Orders were created evenly over this many seconds. */
 const AGE_SECONDS = 900
 const WARM_UP = 5
 
 const addressSql = sql`'0x' || left(encode(sha256(('order ' || i)::bytea), 'hex'), 40)`
 
-/** Open orders, their payments with their next poll as their age asks for, and their deposit addresses. */
+/** Open orders, their payments with a next poll that fits their age, and their deposit addresses. */
 async function copy(db: Db, { companyId, id, paymentId }: Model, from: number, to: number): Promise<void> {
   const series = sql`generate_series(${from}::integer, ${to - 1}::integer) i`
   const keyId = parseXpub(TEST_XPUB).id
@@ -61,7 +61,7 @@ async function copy(db: Db, { companyId, id, paymentId }: Model, from: number, t
   for (const table of [sql`orders`, sql`payments`, sql`deposit_addresses`]) await db.run(sql`analyze ${table}`)
 }
 
-/** As if the orders had come evenly until now, whatever was measured since they were made. */
+/** Ages the orders as if they had been created evenly until now, whatever was measured since. */
 const age = (db: Db): Promise<number> =>
   db.run(sql`
     update payments set opened_at = now() - make_interval(secs => aged.age), checks = aged.checks,

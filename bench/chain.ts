@@ -59,7 +59,7 @@ async function withWorld(work: (world: World) => Promise<void>): Promise<void> {
   }
 }
 
-/** Addresses of orders that are over and still watched; those of the same `i` are the same in every run. */
+/** Addresses of ended orders that are still watched; addresses with the same `i` are equal in every run. */
 async function watch(db: Db, from: number, to: number): Promise<void> {
   await db.run(sql`insert into deposit_keys (id, xpub) values ('bench', 'bench') on conflict do nothing`)
   for (let start = from; start < to; start += PART) await watchPart(db, start, Math.min(to, start + PART))
@@ -90,7 +90,7 @@ type Cost = { cpuMs: number[]; bytes: number[] }
 
 type Way = { name: string; work(): Promise<unknown> }
 
-/** CPU and bytes of each way to work on the same blocks. */
+/** CPU and bytes of each method, on the same blocks. */
 async function measure(
   world: World,
   watched: readonly string[],
@@ -122,7 +122,7 @@ const listSome = async (db: Db, limit: number): Promise<string[]> =>
     await db.many<{ address: string }>(sql`select address from deposit_addresses order by key_index limit ${limit}`)
   ).map(({ address }) => address)
 
-/** The scanner as it runs, over more and more addresses. */
+/** The scanner under production conditions, over more and more addresses. */
 async function benchTicks(world: World, sizes: readonly number[]): Promise<void> {
   const { db, chain, sale } = world
   const network = networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress })
@@ -160,7 +160,7 @@ async function benchTicks(world: World, sizes: readonly number[]): Promise<void>
   await rpc.close()
 }
 
-/** All that the service does about these orders: reading, polling, expiring, auditing. */
+/** Everything that the service does for these orders: reading, polling, expiring, auditing. */
 async function benchService({ db, chain, sale }: World): Promise<void> {
   const watched = await listSome(db, 1000)
   print('\n## The whole service, one block a second\n')
@@ -179,7 +179,7 @@ async function benchService({ db, chain, sale }: World): Promise<void> {
   }
 }
 
-/** Ways to find the transfers of the newest block. */
+/** Methods of finding the transfers of the newest block. */
 async function benchWays(world: World, sizes: readonly number[]): Promise<void> {
   const { db, chain } = world
   const network = networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress })

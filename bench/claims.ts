@@ -13,14 +13,14 @@ import { type OutcomeRow, settleAttempts } from '../src/webhooks/sender/sender-q
 const MONTHS = Number(process.env.BENCH_MONTHS ?? 3)
 const WARM_UP = 10
 const ROUNDS = 60
-/** What one claim reads and takes at most (`claim-loop.ts`). */
+/** Maximum rows that one claim reads and takes (`claim-loop.ts`). */
 const [WINDOW, LIMIT] = [500, 200]
 const COMPANY = 'c'.repeat(24)
 
-/** Nanoseconds of processor time; exact while the process sleeps (proc_pid_schedstat). */
+/** Nanoseconds of CPU time; exact while the process sleeps (proc_pid_schedstat). */
 const cpuNs = (pid: number): number => Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0])
 
-/** @param due when, from now on */
+/** @param due when, relative to now */
 async function fill(db: Db, total: number, due: string): Promise<void> {
   await db.pool.query('truncate delivery_due; truncate deliveries')
   await db.pool.query(
@@ -36,7 +36,7 @@ async function fill(db: Db, total: number, due: string): Promise<void> {
   await db.pool.query('vacuum analyze delivery_due')
 }
 
-/** One claim as the sender's loop makes it. @returns how many it took */
+/** One claim, as in the sender's loop. @returns how many it took */
 async function claim(db: Db, inTurns: boolean): Promise<number> {
   const common = { lowerMs: 0, window: WINDOW, excluded: [], buckets: null }
   const lanes = Array.from({ length: 16 }, (_, lane) => `https://${lane.toString(16).padStart(2, '0')}`)
@@ -68,7 +68,7 @@ const outcomeOf = (deliveryId: string, epoch: bigint): OutcomeRow => ({
   ...{ durationMs: 1, statusCode: 200, errorCode: null, responseBody: null, delayMs: 0 },
 })
 
-/** What a claim costs PostgreSQL, on one connection, with tables in as many months as `BENCH_MONTHS` says. */
+/** What a claim costs PostgreSQL, on one connection, with tables covering `BENCH_MONTHS` months. */
 export async function run(): Promise<void> {
   const dataDir = mkdtempSync(join(tmpdir(), 'comptoir-bench-'))
   const server = await startEmbeddedPostgres({ dataDir, log: () => {} })

@@ -16,7 +16,7 @@ const LAUNCHER = join(import.meta.dirname, '../bin/comptoir.cjs')
 
 type Facts = { baseUrl: string; apiKey: string; apiSecret: string }
 
-/** Three of five orders are paid with a fee, half of these on chain; texts are as long as real ones. */
+/** Three of five orders are paid with a fee, half of them on chain; texts have realistic lengths. */
 const FILL = `
   set session_replication_role = replica;
   with company as (select company_id from api_keys where public_id = $1)
@@ -76,7 +76,7 @@ async function createDatabase(adminUrl: string, template: string): Promise<strin
   return url.href
 }
 
-/** As `npm start` starts it: through the launcher, which goes on in the same process. */
+/** Started like `npm start`: through the launcher, which continues in the same process. */
 async function startService(databaseUrl: string, dataDir: string): Promise<{ child: ChildProcess; facts: Facts }> {
   const env = { PATH: process.env.PATH ?? '', DATABASE_URL: databaseUrl, DATA_DIR: dataDir, PORT: '0' }
   const child = spawn(process.execPath, [LAUNCHER, 'serve'], { env, stdio: ['ignore', 'ignore', 'inherit'] })
@@ -89,17 +89,14 @@ async function startService(databaseUrl: string, dataDir: string): Promise<{ chi
   throw new Error('the service did not start within a minute')
 }
 
-/**
- * Highest and present resident memory of a process in MB (Linux); what the operating system counts, not only the
- * heap.
- */
+/** Peak and current resident memory of a process in MB (Linux): the operating system's figure, not only the heap. */
 function readMemory(pid: number): { peak: number; now: number } {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   const mb = (name: string): number => Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)?.[1] ?? 0) / 1024
   return { peak: Math.round(mb('VmHWM')), now: Math.round(mb('VmRSS')) }
 }
 
-/** Seconds of processor time that were used so far: by the service with all its threads, and by PostgreSQL. */
+/** CPU seconds used so far: by the service with all its threads, and by PostgreSQL. */
 const readCpuSeconds = (pid: number, databaseUrl: string) => {
   const socketDir = new URL(databaseUrl).searchParams.get('host') ?? ''
   return { service: cpuUs(pid) / 1e6, database: databaseCpuUs(dirname(socketDir)) / 1e6 }
@@ -119,7 +116,7 @@ async function download(facts: Facts, format: string): Promise<number> {
   return bytes
 }
 
-/** The joined rows of the file, without its formats. */
+/** The joined rows of the file, without its formatting. */
 const JOINED = `
   select o.id, o.company_id, o.code, o.short_code, o.alias, o.status, o.from_units, o.from_asset, o.to_units, o.to_asset,
     o.rate, o.refunded_units, coalesce(fee.units, 0), o.payment_channel, transfer.tx_hash, o.merchant_identifier,
@@ -129,7 +126,7 @@ const JOINED = `
   from orders o`
 const ORDERED = 'order by o.company_id desc, o.id desc'
 
-/** Two ways to join: order by order, as the service does, and all at once, which no page can. */
+/** Two ways to join: order by order, as the service does, and all at once, which no page can do. */
 const COPIES = {
   'COPY of the same query': `${JOINED}
     left join lateral (
@@ -157,7 +154,7 @@ const COPIES = {
     ) transfer on transfer.company_id = o.company_id and transfer.order_id = o.id ${ORDERED}`,
 } as const
 
-/** Seconds in which PostgreSQL writes all rows as CSV; whoever reads throws them away. */
+/** Seconds in which PostgreSQL writes all rows as CSV; the reader discards them. */
 async function copy(databaseUrl: string, query: string): Promise<number> {
   const options = '-c statement_timeout=0 -c max_parallel_workers_per_gather=0 -c jit=off'
   const client = new pg.Client({ connectionString: databaseUrl, options })
@@ -166,7 +163,7 @@ async function copy(databaseUrl: string, query: string): Promise<number> {
     const startedAt = performance.now()
     await new Promise<void>((resolve, reject) => {
       const statement = new pg.Query(`copy (${query}) to stdout (format csv)`)
-      // the driver has no word for it: it hands each line to the statement that is under way
+      // the driver has no API for it: it passes each line to the running statement
       Object.assign(statement, { handleCopyData: () => {} })
       statement.on('end', () => resolve())
       statement.on('error', reject)
@@ -201,7 +198,7 @@ async function measure(
   return { seconds, peakMb: peak }
 }
 
-/** In turns, so that a machine that is busy for a while is busy for both. */
+/** Alternates, so that a temporarily busy machine affects both. */
 async function compare(pid: number, facts: Facts, databaseUrl: string): Promise<void> {
   const copied: number[] = []
   const csv: Measured[] = []
@@ -226,7 +223,7 @@ async function compare(pid: number, facts: Facts, databaseUrl: string): Promise<
   ])
 }
 
-/** Downloads a million orders in both formats from a service in a process of its own: time and peak resident memory. */
+/** Downloads a million orders in both formats from a service in a separate process: time and peak resident memory. */
 export async function run(): Promise<void> {
   const server = await startTestServer()
   const dataDir = mkdtempSync(join(tmpdir(), 'comptoir-bench-'))

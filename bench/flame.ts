@@ -5,14 +5,15 @@ import { join } from 'node:path'
 
 /*
  * Flame graphs: `npm run bench -- orders --flame` and `-- webhooks --flame` write docs/flames/*.svg. A box is a
- * function, as wide as its share of the samples, under the one that called it. Point at a box for its name and share.
+ * function, below its caller, with a width proportional to its share of the samples. Hover over a box for its name and
+ * share.
  */
 const FOLDER = join(import.meta.dirname, '../docs/flames')
 export const wantsFlame = process.argv.includes('--flame')
 
 const SAMPLE_US = 200
 const [WIDTH, ROW, HEAD] = [1200, 16, 40]
-/** Narrower boxes are left out: they could not be read, and make the file large. */
+/** Narrower boxes are left out: they would be unreadable, and make the file large. */
 const NARROWEST = 4
 const CHARACTER = 6.2
 
@@ -28,7 +29,7 @@ type Box = { name: string; place: string; us: number; children: Map<string, Box>
 
 const newBox = (name: string, place: string): Box => ({ name, place, us: 0, children: new Map() })
 
-/** The path within the project or the package, without what differs between machines. */
+/** The path within the project or the package, without machine-specific parts. */
 const placeOf = ({ url, lineNumber }: Frame): string => {
   const path = url.replace(/^.*\/node_modules\//, '').replace(/^file:.*?\/(?=(src|bench|sandbox)\/)/, '')
   return path === '' ? '' : `${path}:${lineNumber + 1}`
@@ -38,7 +39,7 @@ const placeOf = ({ url, lineNumber }: Frame): string => {
 const isNotWork = ({ functionName, url }: Frame): boolean =>
   functionName === '(idle)' || functionName === '(program)' || url === 'node:inspector'
 
-/** What was sampled as a tree in which equal callees of a box are one. Waiting is left out. */
+/** The samples as a tree in which equal callees of a box are merged. Waiting is left out. */
 function treeOf({ nodes, samples = [], timeDeltas = [] }: Profile): Box {
   const byId = new Map(nodes.map((node) => [node.id, node]))
   const own = new Map<number, number>()
@@ -64,13 +65,13 @@ function treeOf({ nodes, samples = [], timeDeltas = [] }: Profile): Box {
 const escapeXml = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 
-/** Ours in orange, packages in yellow, Node and the engine in grey. */
+/** Our code in orange, packages in yellow, Node and the engine in grey. */
 const colorOf = ({ place }: Box): string => {
   if (/^(src|bench|sandbox)\//.test(place)) return '#f59e4c'
   return place === '' || place.startsWith('node:') ? '#c9ced6' : '#f4d35e'
 }
 
-/** One SVG, to be opened in any browser. */
+/** One SVG that any browser can open. */
 export function flameSvg(profile: Profile, title: string): string {
   const root = treeOf(profile)
   const perUs = WIDTH / Math.max(1, root.us)
@@ -101,7 +102,7 @@ export function flameSvg(profile: Profile, title: string): string {
   )
 }
 
-/** The functions that were at work themselves, as shares, the longest first. */
+/** Functions by their own time, as shares, largest first. */
 export function selfTimes(
   { nodes, samples = [], timeDeltas = [] }: Profile,
   most = 15,
@@ -123,7 +124,7 @@ export function selfTimes(
   return sorted.map(([name, us]) => [name.trim(), us / all])
 }
 
-/** Writes docs/flames/<name>.svg and prints what took the longest. */
+/** Writes docs/flames/<name>.svg and prints the functions with the largest shares. */
 export function writeFlame(name: string, title: string, profile: Profile): void {
   mkdirSync(FOLDER, { recursive: true })
   writeFileSync(join(FOLDER, `${name}.svg`), flameSvg(profile, title))

@@ -1,15 +1,15 @@
-/** A figure beside what was asked of it. */
+/** A figure with its goal. */
 export type Goal = {
   what: string
   figure: number
   goal: number
-  /** The figure must not exceed the goal; without it, not fall below. */
+  /** The figure must not exceed the goal; without it, it must not fall below. */
   most?: boolean
 }
 
 const write = (value: number): string => (value >= 100 ? value.toFixed(0) : value.toFixed(2))
 
-/** One line for each: the figure, its goal, and whether it was reached. */
+/** One line per goal: the figure, the goal, and whether it was reached. */
 export function printGoals(goals: readonly Goal[]): void {
   const width = Math.max(0, ...goals.map(({ what }) => what.length))
   process.stdout.write('\n')

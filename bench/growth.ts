@@ -59,7 +59,7 @@ const callsOf = (stored: number): Record<string, (turn: number) => Call> => ({
   },
 })
 
-/** Milliseconds of the middle call, one after the other. */
+/** Median of sequential calls, in milliseconds. */
 async function measure({ facts }: BenchService, call: (turn: number) => Call): Promise<number> {
   const headers = { 'x-api-key': facts.apiKey, 'x-api-secret': facts.apiSecret, 'content-type': 'application/json' }
   const tookMs: number[] = []
@@ -78,7 +78,7 @@ async function measure({ facts }: BenchService, call: (turn: number) => Call): P
   return quantile(tookMs, 0.5)
 }
 
-/** @param db the service has no worker here, so what its job does each second is done before each measurement */
+/** @param db the service has no worker here, so its job, which runs each second, is run before each measurement */
 async function measureAll(service: BenchService, db: Db, stored: number): Promise<Map<string, number>> {
   const figures = new Map<string, number>()
   for (const [name, call] of Object.entries(callsOf(stored))) {
@@ -89,7 +89,7 @@ async function measureAll(service: BenchService, db: Db, stored: number): Promis
   return figures
 }
 
-/** What creating, reading, listing and searching cost among ten thousand stored orders and among ten million. */
+/** The cost of creating, reading, listing and searching among ten thousand stored orders and among ten million. */
 export async function run(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'comptoir-bench-'))
   const server = await startEmbeddedPostgres({ dataDir: folder, log: console.error })
@@ -106,7 +106,7 @@ export async function run(): Promise<void> {
     await client.connect()
     await client.query('set statement_timeout = 0')
     await fill(client, service.facts.apiKey, 0, FEW)
-    await measureAll(service, db, FEW) // the compiler's time is not the first figure's
+    await measureAll(service, db, FEW) // keeps compilation out of the first figure
     const few = await measureAll(service, db, FEW)
     await fill(client, service.facts.apiKey, FEW, MANY)
     const many = await measureAll(service, db, MANY)

@@ -4,11 +4,11 @@ import { call, type Headers, ORDERS, sleep } from './hostile.ts'
 import type { Facts } from './service.ts'
 
 /*
- * The hostile company of `npm run bench -- hostile`, as a process of its own. It gets a message with where and as whom,
- * and answers "stop" with how often it did what.
+ * The hostile company of `npm run bench -- hostile`, as a separate process. It gets a message with URL and credentials,
+ * and answers "stop" with the count of each action.
  */
 
-/** Everything at once that a company with a key, a password and a browser can do. */
+/** Does everything at once that a company with a key, a password and a browser can do. */
 function attack(facts: Facts, hostile: Headers, code: string): { stop(): Promise<Record<string, number>> } {
   const { baseUrl, manager } = facts
   const done: Record<string, number> = {}

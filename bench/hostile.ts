@@ -36,7 +36,7 @@ export async function call<Data>(
 export const ORDERS = '/api/next/confirm_conversion'
 const SALE = { amount: 50, fromAsset: 'EUR', merchantIdentifier: 'TILL-1' }
 
-/** Another merchant of the same service, whose first token is good for selling at once in the sandbox. */
+/** Another merchant of the same service, whose first token can sell at once in the sandbox. */
 async function registerNeighbour({ baseUrl }: Facts): Promise<Headers> {
   const { data } = await call<{ token: string }>(
     `${baseUrl}/api/next/auth/register`,
@@ -51,7 +51,7 @@ async function registerNeighbour({ baseUrl }: Facts): Promise<Headers> {
 
 type Measured = { create: number[]; read: number[]; failed: number }
 
-/** The neighbour's day: an order and a look at it, at a steady rate whatever the answers take. */
+/** The neighbour's workload: create an order and read it, at a constant rate whatever the response times. */
 async function measure({ baseUrl }: Facts, neighbour: Headers, seconds: number): Promise<Measured> {
   const measured: Measured = { create: [], read: [], failed: 0 }
   const pending = new Set<Promise<void>>()
@@ -99,7 +99,7 @@ async function makePaid(facts: Facts, hostile: Headers): Promise<string> {
 }
 
 /**
- * The attacker is a process of its own at the lowest priority: in life it brings its own machine, and here it must
+ * The attacker is a separate process at the lowest priority: in reality it has its own machine, and here it must
  * neither slow down the clock that measures the neighbour nor take the core that the service needs.
  */
 async function startAttack(facts: Facts, code: string): Promise<() => Promise<Record<string, number>>> {

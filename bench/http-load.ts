@@ -1,12 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
 
-/** What the load generator is asked for: as many requests as `callers` can send one after the other. */
+/** The load generator's task: as many requests as `callers` can send sequentially. */
 export type Load = {
   port: number
   callers: number
   seconds: number
-  /** Whole requests as they go over the wire; each caller takes the next one. `{key}` becomes another key in each. */
+  /**
+   * Complete requests as bytes on the wire; each caller takes the next one. `{key}` is replaced with a fresh key in
+   * each.
+   */
   requests: string[]
 }
 
@@ -15,7 +18,7 @@ export type LoadResult = { count: number; perSecond: number; p50Ms: number; p99M
 const HEADER_END = '\r\n\r\n'
 const [TWO, NOUGHT] = [0x32, 0x30]
 
-/** Bytes of one whole answer at the start; 0 while it is not complete. Every answer has a length here. */
+/** Length of the first complete response; 0 while it is incomplete. Every response here has a content length. */
 function answerLength(bytes: Buffer): number {
   const end = bytes.indexOf(HEADER_END)
   if (end < 0) return 0
@@ -25,7 +28,7 @@ function answerLength(bytes: Buffer): number {
 
 const is200 = (bytes: Buffer): boolean => bytes[9] === TWO && bytes[10] === NOUGHT && bytes[11] === NOUGHT
 
-/** As lean as it gets, because it shares the machine with what it measures. */
+/** As lean as possible, because it shares the machine with what it measures. */
 class Caller {
   readonly #socket: Socket
   #rest: Buffer | undefined
@@ -36,7 +39,7 @@ class Caller {
     this.#socket = connect({ port, host: '127.0.0.1', noDelay: true })
     this.#socket.on('data', (chunk: Buffer) => {
       const bytes = this.#rest === undefined ? chunk : Buffer.concat([this.#rest, chunk])
-      // almost every answer has the length of the one before, and then nothing needs to be looked for
+      // almost every response is as long as the previous one, which avoids parsing
       const length = bytes.length === this.#usualLength ? bytes.length : answerLength(bytes)
       const isWhole = length > 0 && bytes.length >= length
       this.#rest = isWhole ? undefined : bytes

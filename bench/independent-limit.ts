@@ -2,8 +2,8 @@ import pg from 'pg'
 import { KNOWN_ORDERS } from './limit.ts'
 
 /*
- * A shop's own tables, which know nothing of ours: an order with its first event, its webhook delivery and its
- * idempotency key, with the indices that reading, listing, searching and sending need. One statement writes all four.
+ * An independent shop's tables: an order with its first event, its webhook delivery and its idempotency key, with the
+ * indices that reading, listing, searching and sending need. One statement writes all four.
  */
 export const LIMIT_DATABASE = 'bench_limit'
 
@@ -29,7 +29,7 @@ const TABLES = `
     created_at timestamptz not null, primary key (company_id, key));
   create index on keys (created_at);`
 
-/** As long as ours; without colons, which begin a variable of pgbench. */
+/** As long as ours; without colons, which start a pgbench variable. */
 const BODY = 'x'.repeat(700)
 const ANSWER = 'x'.repeat(1000)
 
@@ -55,7 +55,7 @@ export const LIMIT_CREATE = `
 /** Reads one order by its code. */
 export const LIMIT_READ = `select * from orders where code = 'known' || {known}`
 
-/** Makes the tables and the orders that are read. */
+/** Creates the tables and the orders to read. */
 export async function makeLimitDatabase(connectionString: string): Promise<void> {
   const admin = new pg.Client({ connectionString })
   await admin.connect()

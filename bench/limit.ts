@@ -3,16 +3,16 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 
-/** What PostgreSQL does of one statement when nothing stands before it. */
+/** PostgreSQL's throughput of one statement without a service in front. */
 export type Limit = { name: string; perSecond(work: LimitWork): Promise<number> }
 
 /**
- * One statement. In its text `{growing}` and `{random}` become twelve hex digits, as ids and codes are; `{known}` those
- * of one of the known orders; `{template}` a text that is given apart.
+ * One statement. In its text `{growing}` and `{random}` become twelve hex digits, like ids and codes; `{known}` those
+ * of one of the known orders; `{template}` a separately passed text.
  */
 export type LimitWork = { database?: string; text: string; template?: string; callers: number; seconds: number }
 
-/** Orders that both sides can read: codes end in their number in hex. */
+/** Orders that both sides can read: their codes end in their number in hex. */
 export const KNOWN_ORDERS = 10_000
 
 /** On few cores more connections than these only slow the server down. */
@@ -62,7 +62,7 @@ function pgbench(program: string, folder: string, connectionString: string): Lim
 
 const hex = (value: number): string => Math.floor(value).toString(16).padStart(12, '0')
 
-/** Where pgbench is missing: a loop of our own in this process, which costs more than pgbench does. */
+/** Fallback without pgbench: our own loop in this process, which costs more than pgbench. */
 function ownLoop(connectionString: string): Limit {
   let count = Date.now() * 100
   return {

@@ -1,8 +1,8 @@
 import { type Facts, quantile, withService } from './service.ts'
 
 /*
- * What logging in costs the others: p99 of a status read while 200 logins arrive at once, and whether the time of a
- * refused login tells that an address is known (400 samples). Run: npm run bench -- logins
+ * What logins cost other requests: p99 of a status read while 200 logins arrive at once, and whether the time of a
+ * refused login reveals that an address is known (400 samples). Run: npm run bench -- logins
  */
 
 const LOGINS = 200
@@ -20,7 +20,7 @@ async function post(baseUrl: string, path: string, body: unknown, headers: Recor
   return { status: answer.status, text, ms: performance.now() - startedAt }
 }
 
-/** Reads an order again and again until told to stop. */
+/** Reads an order in a loop until stopped. */
 function startReads(url: string): { stop(): Promise<number[]> } {
   const times: number[] = []
   let stopped = false
@@ -72,7 +72,7 @@ async function measureSecrecy({ baseUrl, manager }: Facts): Promise<void> {
   const times = { known: [] as number[], unknown: [] as number[] }
   const texts = new Set<string>()
   const sample = async (kind: 'known' | 'unknown', round: number): Promise<void> => {
-    // a right password clears the count of wrong ones, so that the address is not locked
+    // a correct password clears the count of wrong ones, so that the address is not locked
     if (kind === 'known' && round % 9 === 0)
       await post(baseUrl, 'auth/login/manager', { ...manager, origin: 'dashboard' })
     const email = kind === 'known' ? manager.email : `nobody-${round}@demo.invalid`
@@ -92,7 +92,7 @@ async function measureSecrecy({ baseUrl, manager }: Facts): Promise<void> {
   console.log(`bytes: ${texts.size === 1 ? 'the same' : `${texts.size} different answers`}`)
 }
 
-/** A flood of logins beside status reads, and whether a refused login tells who has an account. */
+/** A flood of logins next to status reads, and whether a refused login reveals who has an account. */
 export const run = (): Promise<void> =>
   withService(async (facts) => {
     await measureFlood(facts)

@@ -36,7 +36,7 @@ if (unknown !== undefined) {
   process.stderr.write(`There is no measurement "${unknown}". Choose from: ${Object.keys(BENCHES).join(', ')}.\n`)
   process.exit(1)
 }
-/** Only by name: half an hour, and ten gigabytes. */
+/** Only on request: half an hour, and ten gigabytes. */
 const LONG = ['growth']
 const usual = Object.keys(BENCHES).filter((name) => !LONG.includes(name))
 for (const name of names.length === 0 ? usual : names) await BENCHES[name]?.()

@@ -9,9 +9,9 @@ import { type BenchService, startService, untilIdle } from './service.ts'
 
 /*
  * Whether nodes add up: creations by 64 callers against 1, 2 and 4 API processes on one database, and against one
- * service with PROCESSES=1 and 2, which shares its port among processes. And who spent the machine's time: where it has
- * few cores, the load generators and PostgreSQL take theirs. The last columns say what one processor second of the
- * service's own yields; that stays level where nodes add up.
+ * service with PROCESSES=1 and 2, which shares its port among processes. Also who used the machine's CPU time: with few
+ * cores, the load generators and PostgreSQL take their share. The last columns show the yield per CPU second of the
+ * service itself; where nodes add up, that stays level.
  */
 const { BENCH_NODES = '1,2,4', BENCH_PROCESSES = '1,2', BENCH_ROUNDS = '3' } = process.env
 const { BENCH_SECONDS = '5', BENCH_CALLERS = '64' } = process.env
@@ -29,7 +29,7 @@ type Figures = {
   generator: number
 }
 
-/** Clock ticks of a process, by itself. Source: proc_pid_stat(5), fields 14 and 15. */
+/** Clock ticks of a single process. Source: proc_pid_stat(5), fields 14 and 15. */
 function ticksOf(pid: number): number {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
@@ -53,7 +53,7 @@ const parentOf = (pid: number): number => {
 
 const secondsOf = (pids: readonly number[]): number => pids.reduce((sum, pid) => sum + ticksOf(pid), 0) / TICKS_A_SECOND
 
-/** A process and what it started. */
+/** A process and its descendants. */
 function withChildren(parent: number): number[] {
   const all = globSync('/proc/[0-9]*').map((path) => Number(path.slice('/proc/'.length)))
   return [parent, ...all.filter((pid) => parentOf(pid) === parent)]
@@ -137,7 +137,7 @@ const HEADS = ['created/s', 'ratio', 'p50 ms', 'service', 'database', 'load', 'c
 
 type Contender = { name: string; nodes: readonly BenchService[] }
 
-/** All in turns, so that each has the same neighbours on the machine; ratios are to the first. */
+/** Alternates, so that each has the same neighbours on the machine; ratios are relative to the first. */
 async function compare(contenders: readonly Contender[], cluster: string): Promise<void> {
   const rows = contenders.map(() => [] as Figures[])
   for (let round = 0; round < Number(BENCH_ROUNDS); round += 1)
@@ -155,7 +155,7 @@ export async function run(): Promise<void> {
   const env = {
     ...{ DATABASE_URL: server.connectionString, ROLES: 'api', LOG_LEVEL: 'warn' },
     ...{ MASTER_KEY: Buffer.alloc(32, 5).toString('base64'), CHAIN_MAX_LAG_SECONDS: '86400' },
-    // a chain that is named and never asked: no sandbox starts beside the measurement
+    // a chain that is configured and never queried: no sandbox starts next to the measurement
     ...{ CHAIN_31337_RPC_URL: 'http://127.0.0.1:9', CHAIN_31337_USDC: `0x${'0'.repeat(40)}` },
   }
   const started: BenchService[] = []

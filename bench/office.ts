@@ -8,7 +8,7 @@ const ORDERS = Number(process.env.BENCH_OFFICE_ORDERS ?? 100_000)
 const CALLS = 30
 const LOADS = 5
 
-/** A slow laptop on a poor line: a quarter of this machine's speed, 40 ms away, 10 Mbit/s. */
+/** A slow laptop on a slow line: a quarter of this machine's speed, 40 ms latency, 10 Mbit/s. */
 const SLOW_CPU = 4
 const LATENCY_MS = 40
 const BYTES_PER_SECOND = 10_000_000 / 8
@@ -47,7 +47,7 @@ const median = (times: readonly number[]): number =>
   )
 const say = (text: string): void => void process.stdout.write(`${text}\n`)
 
-/** What the screen of orders asks for, and how long the service takes to answer. */
+/** The requests of the order list, and the service's response times. */
 async function measureList(get: (path: string) => Promise<unknown>): Promise<void> {
   const questions: [string, (n: number) => string][] = [
     ['list', () => ''],
@@ -79,7 +79,7 @@ async function slowDown(page: Page): Promise<void> {
   await session.send('Emulation.setCPUThrottlingRate', { rate: SLOW_CPU })
 }
 
-/** From the click on a bookmark until a person can use the page; nothing in the cache. */
+/** From the click on a bookmark until the page is usable; with an empty cache. */
 async function measureLoad(browser: Browser, baseUrl: string): Promise<void> {
   const times: number[] = []
   for (let turn = 0; turn < LOADS; turn += 1) {
@@ -95,7 +95,7 @@ async function measureLoad(browser: Browser, baseUrl: string): Promise<void> {
   say(`login usable         median ${median(times)} ms, slowest ${Math.max(...times.map(Math.round))} ms`)
 }
 
-/** The session's cookie is there, the files are cached, as every morning. */
+/** With the session's cookie and cached files, as on every normal morning. */
 async function measureInside(page: Page, baseUrl: string): Promise<void> {
   await slowDown(page)
   for (const [name, path] of [
@@ -114,7 +114,7 @@ async function measureInside(page: Page, baseUrl: string): Promise<void> {
   }
 }
 
-/** Frames while the list is scrolled from end to end and paged, on the slow machine. */
+/** Frame times while the list is scrolled from end to end and paged, on the slow machine. */
 async function measureScroll(page: Page): Promise<void> {
   const frames = (await page.evaluate(`new Promise((done) => {
     const times = []

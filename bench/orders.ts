@@ -15,7 +15,7 @@ import { KNOWN_ORDERS, type Limit, type LimitWork, openLimit } from './limit.ts'
 import { childrenCpuUs, cpuUs, databaseCpuUs, withChildrenCpuUs } from './processor-time.ts'
 import { freePort, startService, untilIdle } from './service.ts'
 
-/** Twelve digits, as the limit's numbers have. */
+/** Twelve digits, like the limit's numbers. */
 const readCode = (index: number): string => `readread0000${index.toString(16).padStart(12, '0')}`
 
 const {
@@ -37,7 +37,7 @@ async function startApi(dataDir: string, connectionString: string): Promise<Serv
   const { facts, ...service } = await startService(dataDir, {
     env: {
       ...{ DATABASE_URL: connectionString, ROLES: 'api', LOG_LEVEL: 'warn' },
-      // a chain that is named and never asked: no sandbox starts beside the measurement
+      // a chain that is configured and never queried: no sandbox starts next to the measurement
       ...{ CHAIN_31337_RPC_URL: 'http://127.0.0.1:9', CHAIN_MAX_LAG_SECONDS: '86400' },
       CHAIN_31337_USDC: `0x${'0'.repeat(40)}`,
     },
@@ -50,7 +50,7 @@ async function startApi(dataDir: string, connectionString: string): Promise<Serv
   return { ...service, inspectPort, headers }
 }
 
-/** The statement that a query function runs, without running it. */
+/** The statement of a query function, without running it. */
 async function capture(query: (q: Queryable) => Promise<unknown>): Promise<Sql> {
   let captured: Sql | undefined
   const keep = async (statement: Sql): Promise<never[]> => {
@@ -68,7 +68,7 @@ async function capture(query: (q: Queryable) => Promise<unknown>): Promise<Sql> 
   return captured
 }
 
-/** One order as the service would insert it, its id, code and shortCode left open for the limit. */
+/** One order as the service would insert it, with placeholders for the limit in id, code and shortCode. */
 async function orderTemplate(db: Db): Promise<Work> {
   const place = await db.one<{ companyId: string; version: bigint; collectorId: string; identifier: string }>(sql`
     select c.id as company_id, c.version, k.id as collector_id, k.identifier
@@ -114,9 +114,9 @@ async function makeKnownOrders(db: Db): Promise<void> {
 const median = (values: readonly number[]): number =>
   values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)] ?? 0
 
-/** µs of processor time for each request: the service's, the database's, the load generator's. */
+/** µs of CPU time per request: the service's, the database's, the load generator's. */
 type Round = LoadResult & { serviceUs: number; databaseUs: number; generatorUs: number }
-/** `allUs`: of pgbench and the database together. */
+/** `allUs`: pgbench and the database together. */
 type LimitRound = { perSecond: number; allUs: number }
 
 /** `limit`: the shop's own tables; `same`: our statement, sent by pgbench. */
@@ -145,7 +145,7 @@ async function loadLimit(work: LimitWork, { limit, dataDir }: Contenders): Promi
   return { perSecond, allUs: (childrenCpuUs() + databaseCpuUs(dataDir) - before) / (perSecond * work.seconds) }
 }
 
-/** Service and limits in turns, so that all have the same neighbours on the machine. */
+/** Alternates between service and limits, so that all have the same neighbours on the machine. */
 async function compare(contest: Contest, contenders: Contenders): Promise<Figures[]> {
   const { service } = contenders
   const results: Figures[] = callersOf.map((callers) => ({
@@ -161,7 +161,7 @@ async function compare(contest: Contest, contenders: Contenders): Promise<Figure
       const measured = await loadService({ ...pace, port: service.port, requests: contest.requests }, contenders)
       const independent = await loadLimit({ ...contest.limit, ...pace }, contenders)
       const same = await loadLimit({ ...contest.same, ...pace }, contenders)
-      // the first round warms up
+      // the first round is a warm-up
       if (round === 0) continue
       figures.service.push(measured)
       figures.limit.push(independent)
@@ -171,7 +171,7 @@ async function compare(contest: Contest, contenders: Contenders): Promise<Figure
   return results
 }
 
-/** Profiles the service at each number of callers, warmed up; the limits do not run. */
+/** Profiles the warmed-up service at each number of callers; the limits do not run. */
 async function paint({ what, requests }: Contest, { generator, service, dataDir, limit }: Contenders): Promise<void> {
   for (const callers of callersOf) {
     const load = { callers, seconds, requests, port: service.port }
@@ -192,7 +192,7 @@ const ratioOf = ({ service }: Figures, rates: readonly LimitRound[]): number =>
 
 const allUs = ({ serviceUs, databaseUs, generatorUs }: Round): number => serviceUs + databaseUs + generatorUs
 
-/** What the ratio comes to where processors are the only limit: other work on the machine hardly moves it. */
+/** The ratio if CPU were the only limit: other work on the machine hardly affects it. */
 const processorRatio = ({ service, limit }: Figures): number =>
   median(service.map((round, index) => (limit[index]?.allUs ?? 0) / allUs(round)))
 
@@ -253,7 +253,7 @@ function goalsOf(figures: readonly Figures[]): Goal[] {
   ]
 }
 
-/** Each with an Idempotency-Key of its own, so that the service writes a key as the limit does. */
+/** Each has its own Idempotency-Key, so that the service writes a key as the limit does. */
 function createRequests(service: Service): string[] {
   const body = JSON.stringify({
     amount: 50,
@@ -273,15 +273,15 @@ const readRequests = (): string[] =>
     return `GET /api/next/confirm_conversion/status/${code} HTTP/1.1\r\nhost: localhost\r\n\r\n`
   })
 
-/** Our own statement as a work for the limit: its only parameter is the template. */
+/** Our own statement as work for the limit: its only parameter is the template. */
 const workOf = ({ text }: Pick<Sql, 'text'>, template: string): Work => ({
   text: text.replaceAll('$1', `replace(replace(replace({template}, '@', {growing}), '#', {random}), '%', {known})`),
   template,
 })
 
 /**
- * Creations and status reads over HTTP, beside an independent shop's statement and our own on the same server, without
- * a service before them.
+ * Creations and status reads over HTTP, compared with an independent shop's statement and our own on the same server,
+ * without a service in front.
  */
 export async function benchOrders(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'comptoir-bench-'))
@@ -309,7 +309,7 @@ export async function benchOrders(): Promise<void> {
       return []
     }
     const created = BENCH_ONLY.includes('create') ? await measure(creation) : []
-    // the known ones are copies of one that was made
+    // the known orders are copies of a created one
     await loadService({ callers: 1, seconds: 0.1, port: service.port, requests: creation.requests }, contenders)
     await makeKnownOrders(db)
     const statement = await capture((q) => findOrderByCode(q, ''))

@@ -11,13 +11,13 @@ import { PHONE, startBrowser } from '../test/harness/browser.ts'
 import { type Facts, quantile, startService } from './service.ts'
 
 /*
- * What a payer waits for: the weight of the pay page, its first paint at a slow phone beside a React build of the same
- * page, and how soon 2 000 open pages of one order learn that it changed. Run: npm run bench -- pages
+ * What a payer waits for: the weight of the pay page, its first paint on a slow phone compared with a React build of
+ * the same page, and how soon 2 000 open pages of one order learn that it changed. Run: npm run bench -- pages
  */
 
 const ROUNDS = 5
 const LISTENERS = 2000
-/** One address may watch an order so often (decisions 9.6). */
+/** Streams of one order that a single address may open (decisions 9.6). */
 const OF_ONE_ADDRESS = 20
 const SLOW = { latency: 150, downloadThroughput: 200_000, uploadThroughput: 94_000, offline: false }
 const CPU_SLOWER = 4
@@ -104,7 +104,7 @@ async function weigh(url: string): Promise<number> {
   })
 }
 
-/** Milliseconds until something of the page is painted, and until its code can be scanned. */
+/** Milliseconds until first paint, and until the QR code can be scanned. */
 async function paint(browser: Browser, url: string, code: string): Promise<{ first: number; scannable: number }> {
   const context = await browser.newContext(PHONE)
   const page = await context.newPage()
@@ -154,7 +154,7 @@ async function measurePaint(facts: Facts): Promise<void> {
 
 type Listener = { request: ClientRequest; ended: Promise<number> }
 
-/** One open page. `ended` resolves with the moment at which it reads that the order is cancelled. */
+/** One open page. `ended` resolves with the time at which it reads that the order is cancelled. */
 function listen(url: string, address: string): Promise<Listener> {
   return new Promise((resolve, reject) => {
     const request = get(url, { agent: false, headers: { 'x-forwarded-for': address } }, (answer) => {

@@ -29,7 +29,7 @@ export function childrenCpuUs(): number {
   }
 }
 
-/** CPU time of a PostgreSQL server, in µs: the postmaster, what it waited for, and the processes that live. */
+/** CPU time of a PostgreSQL server, in µs: the postmaster, the children it waited for, and the living processes. */
 export function databaseCpuUs(dataDir: string): number {
   try {
     const postmaster = readFileSync(join(dataDir, 'postgres/postmaster.pid'), 'utf8').split('\n')[0]
@@ -42,8 +42,8 @@ export function databaseCpuUs(dataDir: string): number {
 }
 
 /**
- * CPU time of a process and of its living child processes, in µs: a service with `PROCESSES` is a parent and those. NaN
- * where /proc is missing.
+ * CPU time of a process and of its living children, in µs: a service with `PROCESSES` consists of both. NaN where /proc
+ * is missing.
  */
 export function withChildrenCpuUs(pid: number | string | undefined): number {
   const own = cpuUs(pid)
@@ -53,7 +53,7 @@ export function withChildrenCpuUs(pid: number | string | undefined): number {
   return children.reduce((sum, child) => sum + cpuUs(child), own)
 }
 
-/** A process may end while we look. */
+/** A process may end during the read. */
 function readParent(pid: string): string[] {
   try {
     return statOf(pid)

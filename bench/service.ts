@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { withChildrenCpuUs } from './processor-time.ts'
 
-/** What the sandbox writes down about itself. */
+/** The facts that the sandbox writes about itself. */
 export type Facts = {
   baseUrl: string
   providersUrl: string
@@ -30,7 +30,7 @@ export async function freePort(): Promise<number> {
   return port
 }
 
-/** The service as a process of its own, with its rate limits off. */
+/** The service as a separate process, without rate limits. */
 export async function startService(
   dataDir: string,
   { env = {}, nodeOptions = [] }: { env?: Record<string, string>; nodeOptions?: readonly string[] } = {},
@@ -64,13 +64,13 @@ export async function startService(
 
 const BACKGROUND_MS = 11_000
 const LOOK_MS = 1000
-/** Of a second. */
+/** Per second. */
 const IDLE_US = 50_000
 const LONGEST_MS = 90_000
 
 /**
- * Ten seconds after its start a service compiles what was not asked for yet, in the background. Resolves when these
- * have done so, or after a minute and a half.
+ * Ten seconds after its start a service compiles in the background what no request needed yet. Resolves when these have
+ * done so, or after a minute and a half.
  */
 export async function untilIdle(services: readonly Pick<BenchService, 'child'>[]): Promise<void> {
   const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
@@ -83,7 +83,7 @@ export async function untilIdle(services: readonly Pick<BenchService, 'child'>[]
   }
 }
 
-/** Runs something with a fresh sandbox, and leaves nothing behind. */
+/** Runs something with a fresh sandbox, and cleans up afterwards. */
 export async function withService(work: (facts: Facts) => Promise<void>): Promise<void> {
   const dataDir = mkdtempSync(join(tmpdir(), 'comptoir-bench-'))
   const service = await startService(dataDir)
@@ -95,6 +95,6 @@ export async function withService(work: (facts: Facts) => Promise<void>): Promis
   }
 }
 
-/** The value below which that share of a list lies; 0 for an empty list. */
+/** The quantile of a list at that share; 0 for an empty list. */
 export const quantile = (list: readonly number[], share: number): number =>
   [...list].sort((left, right) => left - right)[Math.min(list.length - 1, Math.floor(list.length * share))] ?? 0

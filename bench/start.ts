@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { printGoals } from './goals.ts'
 
 const LAUNCHER = join(import.meta.dirname, '../bin/comptoir.cjs')
-/** Longer than the service waits before it compiles the rest and gives memory back. */
+/** Longer than the delay after which the service compiles the rest and frees memory. */
 const IDLE_MS = 70_000
 
 const parentOf = (pid: string): string => {
@@ -19,7 +19,7 @@ const parentOf = (pid: string): string => {
   }
 }
 
-/** A process and all that it started. */
+/** A process and its descendants. */
 function familyOf(pid: number): string[] {
   const all = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
   const family = [String(pid)]
@@ -27,7 +27,7 @@ function familyOf(pid: number): string[] {
   return family
 }
 
-/** Memory in MB that the kernel counts for a process, shared pages by their share (proc_pid_smaps: Pss). */
+/** Memory in MB that the kernel attributes to a process, shared pages proportionally (proc_pid_smaps: Pss). */
 function pssMb(pid: string): number {
   try {
     return Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1] ?? 0) / 1024
@@ -53,7 +53,7 @@ async function start(dataDir: string, idleMs: number): Promise<Started> {
   return { seconds, serviceMb, allMb }
 }
 
-/** From the command to "ready", for a new folder and for one that exists, and what the service takes when idle. */
+/** From the command to "ready", for a new folder and for an existing one, and idle resource usage. */
 export async function run(): Promise<void> {
   const dataDir = mkdtempSync(join(tmpdir(), 'comptoir-bench-'))
   try {

@@ -16,12 +16,12 @@ import { startSender } from '../src/webhooks/sender/sender.ts'
 
 export type Place = { db: Db; vault: Vault; connectionString: string; receiverUrl: string }
 
-/** One way to get webhooks delivered. */
+/** One system that delivers webhooks. */
 export type Contender = {
   name: string
   /** Commits `count` deliveries in one transaction. @returns their ids */
   enqueue(count: number): Promise<string[]>
-  /** Commits deliveries of companies of their own to a server that never answers. */
+  /** Commits deliveries of separate companies to a server that never answers. */
   enqueueDead?(companies: number, each: number, url: string): Promise<void>
   start(): Promise<void>
   stop(): Promise<void>
@@ -32,7 +32,7 @@ const IN_FLIGHT = 128
 const BODY = JSON.stringify({ event: 'order.paid', status: 'PAID', filler: 'x'.repeat(640) })
 const silent = { info() {}, warn() {}, error() {} }
 
-/** Ours, to as many receivers as companies; signed from the sealed secret. */
+/** Ours, to as many receivers as companies; signed with the sealed secret. */
 export async function openComptoir({ db, vault, receiverUrl }: Place, receivers = 256): Promise<Contender> {
   const companies = Array.from({ length: receivers }, () => newId())
   for (const id of companies) {
@@ -96,7 +96,7 @@ const logAttempts = (db: Db, rows: readonly Attempt[]): Promise<number> =>
     select * from unnest(${rows.map(({ id }) => id)}::text[], ${rows.map(({ startedAt }) => startedAt)}::timestamptz[],
       ${rows.map(({ durationMs }) => durationMs)}::integer[], ${rows.map(({ statusCode }) => statusCode)}::integer[])`)
 
-/** The same for the libraries: the body from the job, signed and sent with our client; the attempt is logged. */
+/** The same work for the libraries: body from the job, signed and sent with our client, attempt logged. */
 function httpJob(): { send: (job: Job) => Promise<Attempt>; close: () => Promise<void> } {
   const attempts = new AttemptSender(createWebhookAgent(RULES))
   const secret = newWebhookSecret()
@@ -116,7 +116,7 @@ function httpJob(): { send: (job: Job) => Promise<Attempt>; close: () => Promise
 const newJobs = (count: number, receiverUrl: string): Job[] =>
   Array.from({ length: count }, () => ({ id: newId().padStart(32, '0'), url: `${receiverUrl}/hook`, body: BODY }))
 
-/** With the local queue and batched completion that its manual advises for speed. */
+/** With the local queue and batched completion that its manual recommends for speed. */
 export async function openGraphileWorker({ db, connectionString, receiverUrl }: Place): Promise<Contender> {
   const utils = await makeWorkerUtils({ connectionString })
   await utils.migrate()

@@ -1,17 +1,16 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 
 /*
- * The merchant's server of the benchmark, a process of its own: answers 200 at once and notes when each id came. As
- * lean as it gets, because it shares the machine with what it measures: one request at a time on a connection, none
- * without a length.
- * Messages: `reset` empties the notes, `report` sends them.
+ * The merchant's server of the benchmark, as a separate process: answers 200 at once and records when each id arrived.
+ * As lean as possible, because it shares the machine with what it measures: one request at a time on a connection, none
+ * without a content length. Messages: `reset` clears the records, `report` sends them.
  */
 let arrivals: [id: string, atMs: number][] = []
 
 const HEADER_END = '\r\n\r\n'
 const ANSWER = 'HTTP/1.1 200 OK\r\nconnection: keep-alive\r\ncontent-length: 0\r\n\r\n'
 
-/** The request's head, once all of it and of its body is there. */
+/** The request's head, once it and the body have arrived completely. */
 function readHead(bytes: Buffer): string | undefined {
   const end = bytes.indexOf(HEADER_END)
   if (end < 0) return undefined

@@ -20,7 +20,7 @@ const CHUNK = 500
 const STEADY_PER_SECOND = 500
 const STEADY_SECONDS = 10
 
-/** Processor time for each delivery, in µs: this process with the sender, the database, the receiver. */
+/** CPU time per delivery, in µs: this process with the sender, the database, the receiver. */
 type Spent = { senderUs: number; databaseUs: number; receiverUs: number }
 type Throughput = Spent & { perSecond: number }
 type Figures = Throughput & { name: string; p50Ms: number; p99Ms: number }
@@ -45,7 +45,7 @@ async function waitForCount(receiver: ChildProcess, count: number): Promise<void
   }
 }
 
-/** A backlog that waits in the table, then the start: deliveries/s between the first and the last arrival. */
+/** A backlog in the table, then the start: deliveries/s between the first and the last arrival. */
 async function measureThroughput(contender: Contender, bench: Bench, backlog = BACKLOG): Promise<Throughput> {
   await fill(contender, bench, backlog)
   return measureDraining(contender, bench, backlog)
@@ -109,10 +109,10 @@ async function measure(open: (place: Place) => Promise<Contender>, bench: Bench)
 
 const DEAD = 64
 const ROUNDS = 3
-/** Long enough that the opening of 512 connections at the start is not all that is seen. */
+/** Long enough that opening 512 connections at the start does not dominate. */
 const ISOLATION_BACKLOG = 60_000
 
-/** A server that takes connections and never answers. */
+/** A server that accepts connections and never answers. */
 async function openDeadServer(): Promise<{ url: string; close(): void }> {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => void sockets.add(socket.on('error', () => {})))
@@ -126,7 +126,7 @@ async function openDeadServer(): Promise<{ url: string; close(): void }> {
   return { url: `http://127.0.0.1:${port}/dead`, close }
 }
 
-/** Throughput to living receivers, alone and beside 64 dead ones with 30 queued deliveries each, in turn. */
+/** Throughput to living receivers, alternately alone and next to 64 dead ones with 30 queued deliveries each. */
 async function measureIsolation(bench: Bench): Promise<void> {
   const { place } = bench
   const [alone, beside]: [number[], number[]] = [[], []]
@@ -178,7 +178,7 @@ function goalsOf([ours, single, ...others]: Figures[]): Goal[] {
 
 type Bench = { place: Place; receiver: ChildProcess; dataDir: string }
 
-/** A database, a receiver, and what is measured between them. */
+/** A database and a receiver for a measurement. */
 async function withPlace(work: (bench: Bench) => Promise<void>): Promise<void> {
   const dataDir = mkdtempSync(join(tmpdir(), 'comptoir-bench-'))
   const receiver = fork(fileURLToPath(new URL('webhooks-receiver.ts', import.meta.url)))
@@ -224,7 +224,7 @@ const paint = (): Promise<void> =>
 /** Deliveries per second and delay from commit to arrival: our sender, graphile-worker and pg-boss, one by one. */
 export const run = (): Promise<void> => (wantsFlame ? paint() : compareSenders())
 
-/** Each on a server of its own: what one leaves to vacuum is not counted against the next. */
+/** Each on its own server, so that the vacuum work left by one is not counted against the next. */
 async function compareSenders(): Promise<void> {
   const rows: Figures[] = []
   for (const [, open] of CONTENDERS.filter(([name]) => BENCH_SENDERS.split(',').includes(name)))
@@ -233,7 +233,7 @@ async function compareSenders(): Promise<void> {
   if (rows.length === CONTENDERS.length) printGoals(goalsOf(rows))
 }
 
-/** What 64 dead receivers take from the living ones. */
+/** How much throughput 64 dead receivers take from the living ones. */
 export const runIsolation = (): Promise<void> => withPlace(measureIsolation)
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await run()

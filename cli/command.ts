@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 
-/** Wrong use of the command line: exit code 2. */
+/** Wrong usage: exit code 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
@@ -13,7 +13,7 @@ export type Run = {
   flags: Values
   /** For people; silent with `--json`. */
   say(line: string): void
-  /** What was asked for: one JSON line with `--json`, else the words. */
+  /** Prints the result: one JSON line with `--json`, otherwise the text. */
   show(data: unknown, words: string | string[]): void
   isJson: boolean
 }
@@ -21,10 +21,10 @@ export type Run = {
 export type Command = {
   name: string
   summary: string
-  /** Behind the name in the usage line, for example `CODE`. */
+  /** Shown after the name in the usage line, for example `CODE`. */
   takes?: string
   flags?: Record<string, Flag>
-  /** How many arguments there must be: [at least, at most]. */
+  /** Allowed number of arguments: [minimum, maximum]. */
   arity?: [number, number]
   examples?: string[]
   subcommands?: Command[]
@@ -42,7 +42,7 @@ export const EXIT_CODES = 'Exit codes: 0 done, 1 failed, 2 wrong use.'
 const flagLine = ([name, { value, description }]: [string, Flag]): string =>
   `  --${`${name}${value ? ` ${value}` : ''}`.padEnd(26)} ${description}`
 
-/** The help of one level. */
+/** The help text of one level. */
 export function helpOf(command: Command, path: string): string {
   const { subcommands = [], takes = '', flags = {}, examples = [] } = command
   const usage = subcommands.length > 0 ? `${path} COMMAND` : `${path}${takes ? ` ${takes}` : ''} [flags]`
@@ -70,10 +70,10 @@ function read(command: Command, args: string[]): { values: Values; positionals: 
 function checkArity({ arity = [0, 0], takes = '' }: Command, count: number, path: string): void {
   const [least, most] = arity
   if (count < least) throw new UsageError(`${path} needs ${takes}.`)
-  if (count > most) throw new UsageError(`${path} takes ${most === 0 ? 'no arguments' : takes}, and there is more.`)
+  if (count > most) throw new UsageError(`${path} takes ${most === 0 ? 'no arguments' : takes}, but got more.`)
 }
 
-/** Runs the command that the words name. @throws UsageError */
+/** Runs the command that the arguments name. @throws UsageError */
 export async function runCommand(command: Command, args: string[], path: string): Promise<void> {
   const { subcommands } = command
   const print = (text: string): void => void process.stdout.write(`${text}\n`)

@@ -7,7 +7,7 @@ import { textOf, UsageError, type Values } from './command.ts'
 export type Login = { url: string; apiKey: string; apiSecret: string; expiresAt?: string }
 type Person = { email: string; password: string }
 
-/** What `npm start` writes for the users of the sandbox. */
+/** The file that `npm start` writes for users of the sandbox. */
 export type SandboxFile = {
   baseUrl: string
   providersUrl: string
@@ -27,20 +27,20 @@ export const loginFile = (): string =>
 const readJson = <Shape>(file: string): Shape | undefined =>
   existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Shape) : undefined
 
-/** Several instances; the one that was logged in last is meant where no `--url` is given. */
+/** Several instances; without `--url`, the latest login is used. */
 type LoginFile = { current: string; logins: Login[] }
 
 function readFile(): LoginFile {
   const stored = readJson<LoginFile | Login>(loginFile())
   if (stored === undefined) return { current: '', logins: [] }
-  // one login was all that older versions kept
+  // older versions stored a single login
   return 'logins' in stored ? stored : { current: stored.url, logins: [stored] }
 }
 
 function writeFile(stored: LoginFile): string {
   const file = loginFile()
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-  // written beside and renamed: the secret is never readable by others, and a crash leaves the old file
+  // written next to it and renamed: others can never read the secret, and a crash leaves the old file
   const fresh = `${file}.${process.pid}`
   writeFileSync(fresh, `${JSON.stringify(stored, null, 2)}\n`, { mode: 0o600 })
   renameSync(fresh, file)
@@ -59,13 +59,13 @@ export function removeLogin(url: string): void {
   writeFile({ current: logins.at(-1)?.url ?? '', logins })
 }
 
-/** Every stored login, and which of them is meant without `--url`. */
+/** Every stored login, and which one is used without `--url`. */
 export function listLogins(): (Login & { current: boolean })[] {
   const { current, logins } = readFile()
   return logins.map((login) => ({ ...login, current: login.url === current }))
 }
 
-/** The login for an address, or the one that was made last. */
+/** The login for a URL, or the latest one. */
 export const findLogin = (url: string | undefined): Login | undefined =>
   listLogins().find((login) => (url === undefined ? login.current : sameUrl(login.url, url)))
 
@@ -74,14 +74,14 @@ const readSandbox = (): SandboxFile | undefined => readJson<SandboxFile>(join('d
 export type Connection = {
   client: Comptoir
   url: string
-  /** For what is no JSON: files. */
+  /** For responses that are not JSON: files. */
   headers: Record<string, string>
   sandbox: SandboxFile | undefined
 }
 
 /**
- * Where and as whom: `COMPTOIR_URL`, `COMPTOIR_API_KEY`, `COMPTOIR_API_SECRET`; else what `login` stored; else
- * `data/sandbox.json` of this folder.
+ * URL and credentials: `COMPTOIR_URL`, `COMPTOIR_API_KEY`, `COMPTOIR_API_SECRET`; otherwise what `login` stored;
+ * otherwise `data/sandbox.json` in this folder.
  * @throws UsageError when none of them is set
  */
 export function connect(flags: Values): Connection {
@@ -92,7 +92,7 @@ export function connect(flags: Values): Connection {
   const wanted = textOf(flags, 'url') ?? COMPTOIR_URL
   const stored = fromEnv ? undefined : findLogin(wanted)
   const isSandbox = sandbox !== undefined && (wanted === undefined || sameUrl(wanted, sandbox.baseUrl))
-  // a key is sent to its own instance only
+  // a key is sent only to its own instance
   const found = fromEnv ?? stored ?? (isSandbox ? sandbox : undefined)
   const url = wanted ?? stored?.url ?? sandbox?.baseUrl
   if (!found || !url) {

@@ -1,11 +1,11 @@
 import { signTestWebhook, type WebhookPayload } from '../sdk/index.ts'
 
-/** What it did instead; null: it did it; undefined: that could not be tried, as it takes no good webhook. */
+/** What the receiver did instead; null: it passed; undefined: not testable, because it accepts no valid webhook. */
 type Fault = string | null | undefined
-/** What a receiver must do, and its fault. */
+/** A requirement for receivers, and its violation. */
 export type Result = { name: string; fault: Fault }
 
-/** `absent`: no connection came about. */
+/** `absent`: no connection was established. */
 type Problem = 'timeout' | 'closed' | 'absent'
 type Answer = { status: number; problem: Problem | null; location: string | null; reason?: string }
 type Sent = { body: string; headers: Record<string, string> }
@@ -19,7 +19,7 @@ type World = {
 const STATUS: Record<string, string> = { 'order.awaiting': 'AWAITING', 'order.paid': 'PAID' }
 const hex = (bytes: number): string => Buffer.from(crypto.getRandomValues(new Uint8Array(bytes))).toString('hex')
 
-/** An order as it is sent, that no shop knows. */
+/** An order as webhooks carry it, unknown to any shop. */
 function sampleOrder(event: string, changes: Record<string, unknown> = {}): WebhookPayload {
   const now = new Date().toISOString()
   const absent = {
@@ -65,11 +65,11 @@ const mustTake = (answer: Answer, what: string): string | null =>
 
 const oneOf = (event: string) => async (world: World) => signTestWebhook(world.order(event), world.secret)
 
-/** Who refuses good webhooks with the same answer has not looked at the signature. */
+/** A receiver that refuses valid webhooks with the same answer has not checked the signature. */
 async function mustRefuse(world: World, sent: Sent, what: string): Promise<Fault> {
   const answer = await world.post(sent)
   if (isGood(answer)) return `It answered ${answer.status} to ${what}. Refuse it with 400.`
-  // closing refuses too, unless the receiver broke: then it does not answer a good webhook either
+  // closing the connection refuses too, unless the receiver crashed: then it does not answer a valid webhook either
   if (answer.problem === 'closed') return noAnswer(await world.post(await oneOf('order.paid')(world)), what) ?? null
   if (answer.status >= 400 && (await world.post(await oneOf('order.paid')(world))).status === answer.status)
     return undefined
@@ -197,7 +197,7 @@ const future: Check = {
 
 const CHECKS = [quick, good, direct, repeated, reordered, unknown, rawBody, forged, changed, unsigned, old, future]
 
-/** Codes of a connection that was there: whatever else fails came before it. */
+/** Error codes of an established connection: any other failure happened earlier. */
 const CLOSED = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
 
 function failureOf(error: Error, url: string): Answer {
@@ -210,7 +210,7 @@ function failureOf(error: Error, url: string): Answer {
 }
 
 /**
- * Tries a receiver. One that a shop uses gets orders that no shop knows, under aliases CONTRACT-TEST-….
+ * Tests a receiver. One that a shop uses gets orders unknown to the shop, under aliases CONTRACT-TEST-….
  * @throws Error when nothing listens there
  */
 export async function testReceiver(url: string, secret: string, timeoutMs: number): Promise<Result[]> {
@@ -229,7 +229,7 @@ export async function testReceiver(url: string, secret: string, timeoutMs: numbe
   for (const { name, send } of CHECKS) {
     const fault = await send(world)
     results.push({ name, fault })
-    // what answers nothing can be praised for nothing
+    // a receiver that never answers passes nothing
     if (name === quick.name && fault !== null) break
   }
   return results

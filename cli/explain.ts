@@ -168,7 +168,7 @@ const ACCOUNT: Record<string, string> = {
   settlement_transit: 'settlements under way',
 }
 
-/** All entries of one journal in a sentence: from where, and where to. */
+/** All entries of one journal as one sentence: from where to where. */
 function tellBookings(entries: readonly Entry[]): string {
   const part = ({ facts }: Entry): string =>
     `${money(text(facts.units).replace('-', ''), facts.asset)} ${ACCOUNT[text(facts.account)] ?? text(facts.account)}`
@@ -237,7 +237,7 @@ function nextOf(order: Order, entries: readonly Entry[]): string[] {
     lines.push('The screening asks again by itself. A person may decide (back office, Identity).')
   if (any('mispayment', ['open'])) lines.push('Decide about the money that did not fit (back office, Mispayments).')
   if (any('webhook', ['failed', 'parked'])) lines.push('Your server missed a webhook: repair it, then redeliver.')
-  // only the last word on a person counts
+  // only the latest state of an identity check counts
   const identity = entries.findLast(({ kind }) => kind === 'identity')?.facts
   const isWaiting = identity?.status === 'pending' || ['requested', 'pending'].includes(text(identity?.eddStatus))
   if (isWaiting && order.status === 'INITIAL') lines.push('The payer has to pass the identity check first.')
@@ -247,7 +247,7 @@ function nextOf(order: Order, entries: readonly Entry[]): string[] {
 
 const clock = (at: string): string => `${at.slice(0, 10)} ${at.slice(11, 19)}`
 
-/** One line for each thing that happened; the entries of a journal stand together, after what caused them. */
+/** One line per event; the entries of a journal are grouped, after their cause. */
 function linesOf(entries: readonly Entry[]): string[] {
   const journals = new Map<string, Entry[]>()
   for (const entry of entries.filter(({ kind }) => kind === 'booking')) {
@@ -256,12 +256,12 @@ function linesOf(entries: readonly Entry[]): string[] {
   }
   const told = entries.flatMap(({ at, kind, facts }) => (kind === 'booking' ? [] : [{ at, line: TELL[kind](facts) }]))
   const booked = [...journals.values()].map((journal) => ({ at: journal[0]?.at ?? '', line: tellBookings(journal) }))
-  // a stable sort: what happened at the same moment keeps its order, and its bookings follow
+  // a stable sort: simultaneous events keep their order, and their bookings follow
   const all = [...told, ...booked].sort((left, right) => left.at.localeCompare(right.at))
   return all.map(({ at, line }) => `${clock(at)}  ${line}`)
 }
 
-/** One order's whole story in words, ending with what to do next. */
+/** One order's whole history in sentences, ending with what to do next. */
 export function explain(order: Order, entries: readonly Entry[]): string[] {
   const what = order.alias ? `Payment link “${order.alias}”` : 'Order'
   const place = order.merchantIdentifier ? ` at till ${order.merchantIdentifier}` : ''

@@ -13,7 +13,7 @@ export type KycNews = {
 type Detail = Data<'getKyc'>
 type Entry = Detail['history'][number]
 
-/** The event that announced a step of the history; null for a step without one. */
+/** The event that a step of the history sent; null if it sent none. */
 function eventOf(before: Entry | undefined, after: Entry): string | null {
   if (before?.status !== after.status) return `kyc.${after.status}`
   if (after.eddStatus !== 'completed') return null
@@ -37,7 +37,7 @@ async function newsOf(client: Comptoir, detail: Detail, since: number): Promise<
   )
 }
 
-/** News of identity checks, which the feed of orders does not carry: read from their history, each once. */
+/** News about identity checks, which the feed of orders does not contain: read from their history, each once. */
 export async function openKycNews(client: Comptoir): Promise<() => Promise<KycNews[]>> {
   const read = async () => (await client.api.listKyc({ limit: 50 })).checks
   const seen = new Map((await read()).map(({ _id, updatedAt }) => [_id, updatedAt]))

@@ -11,7 +11,7 @@ import { receipt } from './commands/receipt.ts'
 import { trigger } from './commands/trigger.ts'
 import { webhooks } from './commands/webhooks.ts'
 
-/** What a developer types. Everything goes over HTTP, so it works against any instance. */
+/** The developer's commands. They use HTTP only, so they work against any instance. */
 export const DEVELOPER_COMMANDS: readonly Command[] = [
   login,
   logout,
@@ -36,7 +36,7 @@ function reasonsOf(error: unknown): string[] {
   return [`${error.code}: ${error.message}`, ...details, ...request, ...(error.docs ? [`  ${error.docs}`] : [])]
 }
 
-/** Runs a developer's command. @returns the exit code: 0 done, 1 failed, 2 wrong use */
+/** Runs a developer's command. @returns the exit code: 0 done, 1 failed, 2 wrong usage */
 export async function runDeveloper(args: string[]): Promise<number> {
   const root: Command = { name: 'comptoir', summary: 'Comptoir for developers.', subcommands: [...DEVELOPER_COMMANDS] }
   try {

@@ -1,14 +1,14 @@
 import { Comptoir } from '../sdk/index.ts'
 import type { SandboxFile } from './connection.ts'
 
-/** What a person would do at the providers, on the chain and in the mailbox of the sandbox. */
+/** What a person would do at the sandbox's providers, on its chain and in its mailbox. */
 export type Sandbox = {
   act(reference: string, action: string, body?: unknown): Promise<void>
   tell(story: string, options?: { provider?: string; seconds?: number }): Promise<void>
   payFromWallet(to: string, amount: string): Promise<string>
-  /** Takes back what stories did to the screening. */
+  /** Undoes what stories did to the screening. */
   resetScreening(): Promise<void>
-  /** Decides as the person at the identity provider. */
+  /** Decides like the reviewer at the identity provider. */
   decideIdentity(kycId: string, answer: string): Promise<void>
   /** A client with the rights of the operator, by password and mailed code. */
   operator(): Promise<Comptoir>
@@ -16,7 +16,7 @@ export type Sandbox = {
 
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** Asks until there is an answer. @throws Error after `timeoutMs`, naming what did not come */
+/** Polls until there is an answer. @throws Error after `timeoutMs`, naming what did not arrive */
 export async function until<Found>(
   what: string,
   look: () => Promise<Found | undefined>,
@@ -26,7 +26,7 @@ export async function until<Found>(
   for (;;) {
     const found = await look()
     if (found !== undefined) return found
-    if (Date.now() > end) throw new Error(`${what} did not come within ${timeoutMs / 1000} s.`)
+    if (Date.now() > end) throw new Error(`${what} did not arrive within ${timeoutMs / 1000} s.`)
     await pause(150)
   }
 }

@@ -7,10 +7,10 @@ import { deploySanctionsOracle } from './chain/sanctions-oracle.ts'
 import { startSandboxChain } from './chain/sandbox-chain.ts'
 import { startProviders } from './providers/server.ts'
 
-/** After the first rush of a start. */
+/** After the initial rush of a start. */
 const SETTLED_MS = 60_000
 
-/** The sandbox: everything that is not ours, imitated on loopback ports. Started by the service, or by hand. */
+/** The sandbox: every external system, imitated on loopback ports. Started by the service, or by hand. */
 const { values } = parseArgs({
   options: {
     'data-dir': { type: 'string', default: './data' },
@@ -63,7 +63,7 @@ const ready = {
   payerAddress,
 }
 
-/** Gives back what only the start needed; V8 keeps it until the heap is full. */
+/** Frees what only the start needed; V8 would keep it until the heap is full. */
 function collectGarbage(): void {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as (options: {

@@ -10,14 +10,14 @@ type Args<Key extends Name> =
     ? [params?: Params<Key>, options?: CallOptions]
     : [params: Params<Key>, options?: CallOptions]
 
-/** Every operation of the API, by the name it has in the reference. */
+/** Every operation of the API, by its name in the reference. */
 export type Api = { [Key in Name]: (...args: Args<Key>) => Promise<Data<Key>> }
 
 type Row = { method: string; path: string; query: readonly string[]; keyed: boolean; json: boolean }
 
 /**
- * A filter with a typo would answer everything, and a missing code the list of all.
- * @throws TypeError for what no type checker saw
+ * Without this, a filter with a typo would return everything, and a missing code the list of all.
+ * @throws TypeError for mistakes that no type checker saw
  */
 export function refuseWrongParams({ operation, row, params }: Wanted): void {
   const inPath = [...row.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
@@ -42,7 +42,7 @@ async function callOperation(transport: Transport, wanted: Wanted, options: Call
   return ((await answer.json()) as { data: unknown }).data
 }
 
-/** Makes one method for each operation of the document. */
+/** Creates one method per operation of the document. */
 export function openApi(transport: Transport): Api {
   const rows = Object.entries(OPERATIONS as Record<string, Row>)
   const methods = rows.map(([operation, row]) => [

@@ -16,7 +16,7 @@ const ok = (response: ServerResponse, data: unknown): void => json(response, 200
 const fail = (response: ServerResponse, status: number, code: string, headers = {}): void =>
   json(response, status, { error: { code, message: 'said', requestId: 'r', docs: `d/${code}` } }, headers)
 
-/** A server of one test, and a client for it. */
+/** A server for one test, and a client for it. */
 async function withServer(reply: Reply, use: (client: Comptoir, seen: Seen[]) => Promise<void>, options = {}) {
   const seen: Seen[] = []
   const server = createServer(async (request, response) => {

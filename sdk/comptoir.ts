@@ -30,7 +30,7 @@ const openOrders = (api: Api) => ({
       const page = await api.listOrders({ limit: PAGE, ...filter, ...(cursor ? { cursor } : {}) }, options)
       return { items: page.orders, cursor: page.nextCursor }
     }),
-  /** Chooses the payment channel; answers what the payer needs. */
+  /** Chooses the payment channel; returns what the payer needs. */
   accept: (code: string, body: Body<'acceptOrder'>, options?: CallOptions): Promise<Instructions> =>
     api.acceptOrder({ code, body }, options),
   /** Asks the channel now. @throws ComptoirError PAYMENT_NOT_RECEIVED while nothing has arrived */
@@ -40,7 +40,7 @@ const openOrders = (api: Api) => ({
   /** Refunds; without an amount, all that is left. */
   refund: (code: string, body: Body<'revertOrder'> = {}, options?: CallOptions) =>
     api.revertOrder({ code, body }, options),
-  /** Waits until the order has one of the states. @throws WaitError when it ends otherwise, or the time is up */
+  /** Waits until the order has one of the states. @throws WaitError when it ends otherwise, or on timeout */
   waitUntil: (
     code: string,
     statuses: OrderStatus | readonly OrderStatus[],
@@ -60,13 +60,13 @@ const openWebhooks = (api: Api) => ({
 })
 
 /**
- * A client for one instance of Comptoir. `api` has a method for every operation; the rest serves the usual jobs.
- * Calls that change something carry an Idempotency-Key of their own, so that retries are safe.
+ * A client for one instance of Comptoir. `api` has a method for every operation; the rest covers the usual tasks. Calls
+ * that change something send their own Idempotency-Key, so that retries are safe.
  */
 export class Comptoir {
   readonly #transport: Transport
   readonly baseUrl: string
-  /** Every operation, by the name it has in the reference. */
+  /** Every operation, by its name in the reference. */
   readonly api: Api
   readonly orders: ReturnType<typeof openOrders>
   readonly webhooks: ReturnType<typeof openWebhooks>
@@ -98,7 +98,7 @@ export class Comptoir {
     get: (id: string, options?: CallOptions): Promise<Refund> => this.api.getRefund({ id }, options),
     list: (filter: Filter<'listRefunds'> = {}, options?: CallOptions): List<Refund> =>
       byNumber(filter.limit ?? PAGE, async (page) => {
-        // older services answer the list itself
+        // older services return the list itself
         const answer: unknown = await this.api.listRefunds({ limit: PAGE, ...filter, page }, options)
         return Array.isArray(answer) ? answer : (answer as { refunds: Refund[] }).refunds
       }),
@@ -112,7 +112,7 @@ export class Comptoir {
   }
 
   readonly events = {
-    /** Every event after a cursor, in order, up to now. Store the `cursor` of what you handled. */
+    /** Every event after a cursor, in order, up to now. Store the `cursor` of the last one you handled. */
     list: (filter: Filter<'listEvents'> = {}, options?: CallOptions): List<FeedEvent> =>
       byCursor(async (cursor) => {
         const page = await this.api.listEvents({ ...filter, ...(cursor ? { after: cursor } : {}) }, options)

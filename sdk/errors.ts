@@ -1,6 +1,6 @@
 import type { ErrorCode } from './generated/schemas.ts'
 
-/** What the service answers, and what can happen on the way to it. */
+/** Errors of the service, and errors on the way to it. */
 export type ComptoirErrorCode = ErrorCode | 'CONNECTION_FAILED' | 'TIMED_OUT' | 'UNEXPECTED_ANSWER'
 
 export type ErrorDetail = { path: string; message: string }
@@ -16,7 +16,7 @@ export type ErrorFacts = {
   cause?: unknown
 }
 
-/** Every failure of a call. `code` is stable and says what happened; `docs` is the page about it. */
+/** Every failure of a call. `code` is stable and says what happened; `docs` is the URL of its documentation. */
 export class ComptoirError extends Error {
   override readonly name = 'ComptoirError'
   readonly status: number
@@ -36,6 +36,6 @@ export class ComptoirError extends Error {
   }
 }
 
-/** Is it a failure of a call, and, when codes are named, one of these? */
+/** Whether the error is a failed call, and, if codes are given, one of these. */
 export const isComptoirError = (error: unknown, ...codes: ComptoirErrorCode[]): error is ComptoirError =>
   error instanceof ComptoirError && (codes.length === 0 || codes.includes(error.code))

@@ -1,4 +1,4 @@
-/** One page, and how the next is asked for; undefined at the end. */
+/** One page, and how to fetch the next one; undefined at the end. */
 export type Page<Item> = { items: Item[]; next: (() => Promise<Page<Item>>) | undefined }
 
 /**

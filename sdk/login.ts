@@ -6,11 +6,11 @@ export type DeviceKey = Data<'claimDeviceLogin'>
 export type DeviceCode = Data<'startDeviceLogin'>
 
 export type DeviceLoginOptions = {
-  /** Address of the service. */
+  /** URL of the service. */
   baseUrl: string
-  /** What the person who confirms reads, for example the name of the computer. */
+  /** What the person who confirms sees, for example the name of the computer. */
   clientName: string
-  /** What the key shall be allowed to do; default: everything that a key of a program may do. */
+  /** What the key may do; default: everything that a program's key may do. */
   scopes?: DeviceKey['scopes']
   /** Called once: show the person `userCode` and `verificationUri`. */
   onCode(code: DeviceCode): void
@@ -18,7 +18,7 @@ export type DeviceLoginOptions = {
   fetch?: typeof fetch
 }
 
-/** Slower where the service says so; a lost answer is asked for again. @returns undefined: not decided yet */
+/** Slows down when the service says so; asks again if an answer was lost. @returns undefined: not decided yet */
 async function ask(api: Api, deviceCode: string): Promise<{ key: DeviceKey } | { slower: boolean }> {
   try {
     return { key: await api.claimDeviceLogin({ body: { deviceCode } }) }
@@ -45,7 +45,7 @@ export async function loginByDevice(options: DeviceLoginOptions): Promise<Device
     const answer = await ask(api, code.deviceCode)
     if ('key' in answer) return answer.key
     if (answer.slower) pauseSeconds += 5
-    // a service that went away never says so
+    // a service that went away never reports expiry
     if (Date.now() > endsAt) {
       const message = 'The login was not confirmed in time. Start a new one.'
       throw new ComptoirError({ status: 0, code: 'DEVICE_CODE_EXPIRED', message })

@@ -2,30 +2,30 @@ import { ComptoirError, type ErrorDetail } from './errors.ts'
 import type { ErrorCode } from './generated/schemas.ts'
 
 export type ComptoirOptions = {
-  /** Address of the service, for example `https://pay.example`. */
+  /** URL of the service, for example `https://pay.example`. */
   baseUrl: string
   apiKey?: string
   apiSecret?: string
-  /** A user's access token, instead of a key. */
+  /** A user's access token instead of a key. */
   accessToken?: string
   /** Tries after the first one; default 3. */
   maxRetries?: number
-  /** For each try; default 30 000. */
+  /** Per try; default 30 000. */
   timeoutMs?: number
   /** Default: the global one. */
   fetch?: typeof fetch
   /**
-   * Hears what the service ignored because it knows no such name: a typo such as `returnURL`. The call itself was done.
-   * Default: one `console.warn` for each operation and name. Throw in it to make your tests fail.
+   * Called with names that the service ignored because it does not know them: a typo such as `returnURL`. The call
+   * itself succeeded. Default: one `console.warn` per operation and name. Throw in it to make your tests fail.
    */
   onIgnored?: (ignored: Ignored) => void
 }
 
-/** Names of a call without effect; `goods.colour` is a name inside `goods`. */
+/** Names in a call that had no effect; `goods.colour` is a name inside `goods`. */
 export type Ignored = { operation: string; names: string[] }
 
 export type CallOptions = {
-  /** Yours, instead of one that is made for the call and its retries. */
+  /** Your own key instead of one generated for the call and its retries. */
   idempotencyKey?: string
   requestId?: string
   timeoutMs?: number
@@ -47,7 +47,7 @@ export type Call = {
 
 const FIRST_DELAY_MS = 400
 const LONGEST_DELAY_MS = 8000
-/** A server that asks for more than this gets the error out to the caller instead. */
+/** If a server asks for a longer wait, the caller gets the error instead. */
 const LONGEST_WAIT_MS = 60_000
 
 const isRetryable = ({ status, code }: ComptoirError): boolean =>
@@ -84,7 +84,7 @@ export const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
     signal?.addEventListener('abort', end, { once: true })
   })
 
-/** Half of the delay is left to chance, so that callers who failed together do not come back together. */
+/** Half of the delay is random (jitter), so that clients that failed together do not retry together. */
 function delayMs(attempt: number, retryAfter: string | null): number {
   if (retryAfter !== null && /^\d+$/.test(retryAfter)) return Number(retryAfter) * 1000
   const longest = Math.min(FIRST_DELAY_MS * 2 ** attempt, LONGEST_DELAY_MS)
@@ -120,7 +120,7 @@ function openWarnings(): (ignored: Ignored) => void {
   }
 }
 
-/** Sends calls: credentials, time limit, retries, one kind of error. */
+/** Sends calls: credentials, timeout, retries, uniform errors. */
 export class Transport {
   readonly #options: ComptoirOptions
   readonly #fetch: typeof fetch
@@ -130,7 +130,7 @@ export class Transport {
     if (!/^https?:\/\//.test(options.baseUrl)) throw new TypeError('baseUrl must begin with http:// or https://')
     this.#options = options
     this.#onIgnored = options.onIgnored ?? openWarnings()
-    // workers refuse a fetch that is called as a method of another object
+    // workers reject a fetch that is called as a method of another object
     this.#fetch = options.fetch ?? ((input, init) => fetch(input, init))
   }
 

@@ -5,10 +5,10 @@ import { sleep } from './transport.ts'
 export type OrderStatus = Order['status']
 export type WaitOptions = { timeoutMs?: number; signal?: AbortSignal; pollMs?: number }
 
-/** States that an order never leaves by itself: waiting on would be in vain. */
+/** States that an order never leaves on its own: waiting longer would be pointless. */
 const ENDED: readonly OrderStatus[] = ['CANCELLED', 'EXPIRED', 'ERROR', 'KYT_FAILED', 'FULL_REFUNDED']
 
-/** The order did not reach the state: it ended in another one, or the time was up. */
+/** The order did not reach the state: it ended in another one, or the time ran out. */
 export class WaitError extends Error {
   override readonly name = 'WaitError'
   readonly order: Order
@@ -19,8 +19,8 @@ export class WaitError extends Error {
 }
 
 /**
- * Waits by the event feed, which tells each state even when the next follows at once.
- * @throws WaitError when the order ends otherwise, or the time is up
+ * Waits on the event feed, which contains every state even when the next one follows at once.
+ * @throws WaitError when the order ends otherwise, or on timeout
  */
 export async function waitUntil(
   api: Api,
@@ -31,7 +31,7 @@ export async function waitUntil(
   const until = Date.now() + timeoutMs
   const options = signal ? { signal } : {}
   let { nextCursor: after } = await api.listEvents({ after: 'latest' }, options)
-  // read after the cursor was taken: what happens in between is in the feed
+  // read after the cursor was taken: anything in between is in the feed
   let order: Order = await api.getOrderByCode({ code }, options)
   for (;;) {
     if (statuses.includes(order.status)) return order

@@ -54,7 +54,7 @@ test('what is signed is what the libraries of Stripe and of Standard Webhooks ve
 
 const BASE64 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
 
-/** The text with one letter changed, at each place: once by the last bit that it carries in base64, once by more. */
+/** The text with one letter changed, at each position: once in the last bit that it carries in base64, once in more. */
 function* changesOf(text: string): Generator<string> {
   for (let index = 0; index < text.length; index += 1) {
     const letter = text[index] === '7' ? '8' : '7'

@@ -1,8 +1,7 @@
 import type { ComptoirEvent } from './generated/events.ts'
 
 /**
- * Checks the webhooks that Comptoir sends. Needs nothing but WebCrypto: Node 20 and newer, Deno, Bun, browsers, edge
- * workers.
+ * Verifies webhooks from Comptoir. Needs nothing but WebCrypto: Node 20 and newer, Deno, Bun, browsers, edge workers.
  */
 
 export type WebhookErrorCode =
@@ -11,7 +10,7 @@ export type WebhookErrorCode =
   | 'TIMESTAMP_OUTSIDE_TOLERANCE'
   | 'SIGNATURE_MISMATCH'
 
-/** The webhook must not be believed. Answer 400. */
+/** The webhook must not be trusted. Answer 400. */
 export class WebhookVerificationError extends Error {
   override readonly name = 'WebhookVerificationError'
   readonly code: WebhookErrorCode
@@ -24,13 +23,13 @@ export class WebhookVerificationError extends Error {
 export type VerifyOptions = {
   /** Seconds that `t` may differ from now, in both directions; default 300. */
   toleranceSeconds?: number
-  /** Milliseconds since 1970, for tests; default the clock. */
+  /** Milliseconds since 1970, for tests; default: the current time. */
   nowMs?: number
 }
 
 const encoder = new TextEncoder()
 
-/** Exactly the bytes received. A body that was parsed and written again has another signature. */
+/** Exactly the bytes received. A body that was parsed and serialised again has another signature. */
 type RawBody = string | ArrayBuffer | Uint8Array
 
 const toBytes = (body: RawBody): Uint8Array<ArrayBuffer> => {
@@ -38,7 +37,7 @@ const toBytes = (body: RawBody): Uint8Array<ArrayBuffer> => {
   return body instanceof ArrayBuffer ? new Uint8Array(body) : new Uint8Array(body)
 }
 
-/** Headers as Node, Express, Fastify and Fetch give them. */
+/** Headers in the form of Node, Express, Fastify and Fetch. */
 export type WebhookHeaders =
   | { get(name: string): string | null | undefined }
   | Record<string, string | string[] | undefined>
@@ -61,7 +60,7 @@ function fromBase64(text: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0))
 }
 
-/** The key of `webhook-signature` is what the text behind `whsec_` decodes to. */
+/** The key of `webhook-signature` is what the text after `whsec_` decodes to. */
 function bytesKey(secret: string): Uint8Array<ArrayBuffer> {
   try {
     return fromBase64(secret.replace(/^whsec_/, ''))
@@ -88,7 +87,7 @@ function fromHex(hex: string): Uint8Array<ArrayBuffer> {
 const toHex = (bytes: Uint8Array): string => [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 const toBase64 = (bytes: Uint8Array): string => btoa(String.fromCharCode(...bytes))
 
-/** One signature scheme, read from the headers: what was signed, when, by which key, and the signatures to try. */
+/** One signature scheme, read from the headers: the signed text, its time, the key, and the signatures to try. */
 type Claim = {
   id: string
   atSeconds: string
@@ -159,13 +158,13 @@ async function checkClaim(
 }
 
 /**
- * Verifies a webhook by `Service-Signature` and by the signature of Standard Webhooks; one of them is enough, and one
- * that is there must be good. The comparison takes constant time.
+ * Verifies a webhook by `Service-Signature` and by the signature of Standard Webhooks. One of them is enough, but each
+ * one that is present must be valid. The comparison takes constant time.
  * @param rawBody the body as received, before any JSON parser
  * @param headers all headers of the request
- * @param secret the account's `webhookSigningSecret`, with its `whsec_`
- * @returns the event; `id` stays the same when it is sent again, so deduplicate by it
- * @throws WebhookVerificationError when it must not be believed
+ * @param secret the account's `webhookSigningSecret`, including `whsec_`
+ * @returns the event; `id` is the same when it is sent again, so deduplicate by it
+ * @throws WebhookVerificationError when it must not be trusted
  */
 export async function verifyWebhook(
   rawBody: RawBody,
@@ -185,7 +184,7 @@ export type WebhookPayload = { event: string } & Record<string, unknown>
 export type TestWebhook = { body: string; headers: Record<string, string> }
 
 /**
- * Makes a signed webhook for the tests of a receiver, as Comptoir would send it.
+ * Creates a signed webhook for testing a receiver, exactly as Comptoir would send it.
  * @param payload the body, or its bytes as text; `event` names the event
  */
 export async function signTestWebhook(

@@ -16,16 +16,16 @@ async function run(options: readonly string[]): Promise<{ code: number; words: s
   return { code, words, seconds: Math.round((performance.now() - startedAt) / 1000) }
 }
 
-/** The lines that say what is wrong. */
+/** The output lines that name the fault. */
 const faultIn = (words: string): string => {
   const lines = words.split('\n').filter((line) => /^(Broken: | {2}- |Error: )/.test(line))
   return (lines[0] ?? words.trim().split('\n').at(-1) ?? '').replace(/^(Error: )?(Broken: | {2}- )/, '')
 }
 
 /**
- * Tells every story without a fault, and then plants every fault in turn: each must be found, and nothing else.
- * @param only these plants, and no story without one; empty: all
- * @returns whether it is so
+ * Runs every story without a fault, and then plants every fault in turn: each must be found, and nothing else.
+ * @param only these plants, and no run without one; empty: all
+ * @returns whether that holds
  */
 export async function drill(
   { seed, orders, only }: { seed: number; orders: number; only: readonly string[] },
@@ -44,7 +44,7 @@ export async function drill(
   const tryPlant = async ({ name, number, story, needsFaults, nodes = 2, times }: Plant): Promise<void> => {
     const weather = [...(needsFaults ? [] : ['--calm']), ...(times === undefined ? [] : ['--orders', String(times)])]
     const { code, words, seconds } = await run([...told, '--nodes', String(nodes), '--plant', name, ...weather])
-    // a plant for which the source has no place any more fails, too, and proves nothing
+    // a plant whose place in the source is gone fails too, and proves nothing
     const isFound = code === 1 && !words.includes(NO_PLACE)
     const result = code === 1 ? faultIn(words) : 'NOT FOUND'
     note(isFound, `${number} ${name} (${story}), ${seconds} s: ${result}`)

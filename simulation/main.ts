@@ -50,7 +50,7 @@ say(`database after ${Math.round(realNow() - startedAt)} ms`)
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => void prepared.drop().finally(() => process.exit(1)))
 let failure: unknown = null
-/** What troubled everyone, and what the database's sessions do; filled once there are some. */
+/** Current troubles, and the activity of the database's sessions; set once these exist. */
 let describe: () => Promise<string[]> = async () => []
 try {
   const { connectionString } = prepared
@@ -85,7 +85,7 @@ try {
   const planted = values.plant === undefined ? null : plant(values.plant)
   if (planted) say(`planted: ${planted.fault}`)
   installGlobals(scheduler)
-  // a rejection that nothing handles would end the process that it belongs to
+  // an unhandled rejection would end the process that it belongs to
   process.on('unhandledRejection', (error) => scheduler.fail(error))
   process.on('uncaughtException', (error) => scheduler.fail(error))
   network.install()

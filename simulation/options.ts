@@ -44,10 +44,10 @@ function readNumber(name: string, value: string | undefined, byDefault: number):
 type Values = ReturnType<typeof parse>
 const parse = (args: readonly string[]) => parseArgs({ args: [...args], options: OPTIONS }).values
 
-/** What a world must be told as the run was, in one order. */
+/** Settings that a run passes on to its worlds, in a fixed order. */
 const SETTINGS = ['nodes', 'rate', 'plant', 'story', 'calm', 'short'] as const
 
-/** Null: one world in this process. @throws Error for options that go with one world alone */
+/** Null: one world in this process. @throws Error for options that only apply to a single world */
 function readMany(values: Values) {
   const { processes, world, journal } = values
   if (processes === undefined && world === undefined && journal === undefined) return null
@@ -64,7 +64,7 @@ function readMany(values: Values) {
   }
 }
 
-/** What the command was asked for. @throws Error with a sentence for an option that is unknown or no number */
+/** The parsed options. @throws Error with a sentence for an option that is unknown or not a number */
 export function readOptions(args: readonly string[]) {
   const values = parse(args)
   const { plant, story, folder, plants = false, help = false } = values

@@ -10,13 +10,13 @@ import { buildWorld } from './world/build.ts'
 import type { World } from './world/world.ts'
 
 const SHOPS_AT_ONCE = 8
-/** A company's books are recomputed before each of its refunds: a small one is as good, and takes less. */
+/** A company's books are recomputed before each of its refunds; small books prove as much in less time. */
 const ORDERS_PER_SHOP = 60
 const MINUTE = 60_000
 const UPKEEP_EVERY = 1000
 const ARCHIVE_EVERY = 500
 
-/** An operator's slip of the hand stops the start. */
+/** A private key in the configuration, an operator's slip, must stop the start. */
 function mustRefusePrivateKey(): void {
   const { privateExtendedKey } = HDKey.fromMasterSeed(Buffer.alloc(32, 3)).derive("m/44'/60'/0'")
   const start = (): unknown =>
@@ -33,7 +33,9 @@ function mustRefusePrivateKey(): void {
   throw new Broken('a private key as CHAIN_31337_XPUB does not stop the start')
 }
 
-/** What autovacuum does in life, at moments that depend on the run alone; often while the tables are small. */
+/**
+ * Does what autovacuum does in production, at moments that depend only on the run; often while the tables are small.
+ */
 async function keepTidy({ oracle }: World, number: number): Promise<void> {
   const isPowerOfTwo = number >= 32 && Number.isInteger(Math.log2(number))
   if (isPowerOfTwo || number % (50 * UPKEEP_EVERY) === 0) await oracle.many('vacuum (analyze)')
@@ -67,7 +69,7 @@ async function tellOfEach(world: World, { orders }: RunOptions): Promise<void> {
   await tellEach(world, orders)
 }
 
-/** What must hold of everything together, when it has come to rest. */
+/** Invariants over everything together, once it has come to rest. */
 async function checkTheEnd(world: World, archive: Archive): Promise<void> {
   const { chain, purse } = world
   await archive.sweep(
@@ -90,7 +92,7 @@ function sayFigures({ counts, cluster, webhooks: { latest } }: World, say: (line
   say(`    ${takenOver} ms after the death of the node that was sending it`)
 }
 
-/** Tells all stories and checks everything. @returns lines of figures */
+/** Runs all stories and checks everything. @returns lines of figures */
 export async function simulate(options: RunOptions): Promise<void> {
   const { scheduler, weather, say } = options
   let isDone = false

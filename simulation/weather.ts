@@ -16,7 +16,7 @@ export function mineForever({ scheduler, chain }: Pick<World, 'scheduler' | 'cha
   )
 }
 
-/** Half of the time only nodes and blocks are lost, so that what must be prompt can be held to it. */
+/** Half of the time only nodes and blocks are lost, so that promptness can be required. */
 async function changeNoise({ weather, scheduler, random }: World): Promise<void> {
   for (;;) {
     weather.isNoisy = weather.isBad && !weather.isNoisy
@@ -24,7 +24,7 @@ async function changeNoise({ weather, scheduler, random }: World): Promise<void>
   }
 }
 
-/** Nodes die, the chain is reorganised, shops' servers are down, as long as the weather is bad. */
+/** While the weather is bad, nodes die, the chain is reorganised, and shops' servers are down. */
 export function makeWeather(world: World): void {
   const { scheduler, random, cluster, chain } = world
   const wait = (meanMs: number): Promise<void> => scheduler.sleep(-Math.log(1 - random.next()) * meanMs)

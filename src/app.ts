@@ -39,7 +39,7 @@ import { startSender } from './webhooks/sender/sender.ts'
 export type ServiceDeps = Pick<ServiceBase, 'config' | 'db' | 'vault' | 'clock'> & {
   logStream?: { write(line: string): void }
   isStopping(): boolean
-  /** One of several: its series carry its name, and its `/metrics` shows those of all. */
+  /** One of several processes: its series carry its name, and its `/metrics` shows the metrics of all. */
   process?: { name: string; scrapeAll(): Promise<string> }
 }
 
@@ -50,12 +50,12 @@ export type Service = {
   stopWorkers(): Promise<void>
 }
 
-/** What is being sent may end for this long; the rest is due again at the next start. */
+/** Time for webhook attempts in progress to end; the rest is due again at the next start. */
 const STOP_MS = 4000
 
 /**
- * Only a wrong token stops the start, because what it pays is not USDC. An endpoint that serves another chain is not
- * believed, and one that does not answer is read as soon as it does, once it proved its token; all other channels work
+ * Only a wrong token stops the start, because payments in it are not USDC. An endpoint that serves another chain is not
+ * trusted. One that does not answer is used as soon as it does and has proved its token; all other channels work
  * meanwhile.
  */
 async function checkChain(endpoint: Endpoint, network: Network, log: FastifyBaseLogger): Promise<void> {
@@ -114,7 +114,7 @@ async function startWorkers(
   }
 }
 
-/** Builds the parts, gives them their addresses, and starts the workers when asked to. */
+/** Builds the parts, registers their routes, and starts the workers if configured. */
 export async function buildService(deps: ServiceDeps): Promise<Service> {
   const { config, db, vault, clock } = deps
   const metrics = new Registry()
@@ -141,7 +141,7 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
   })
   for (const schema of [...orderSchemas, ...COMPANY_SCHEMAS, StaticLinkSchema, DeviceSchema, UserSchema, KycSchema])
     app.addSchema(schema)
-  // without its database a node starts, says so at /readyz, and gets ready when the database is back
+  // without its database a node starts, reports it at /readyz, and becomes ready when the database is back
   await accounts.keys.prepare().catch((error: unknown) => app.log.warn({ err: error }, 'the keys cannot be read yet'))
   const tracer = traceService(app, config, metrics)
   const reads = openReads(db, { config, metrics, log: app.log })

@@ -33,16 +33,18 @@ import type { RequestLog } from './request-log/request-log.ts'
 import { type ScreeningDeps, screeningPolls } from './screening/screening-polls.ts'
 import { deleteEndedSessions } from './sessions/session-queries.ts'
 
-/** Per provider account and in all. A hanging call costs a socket: many accounts may hang before others wait. */
+/**
+ * Per provider account and in total. A hanging call costs a socket: many accounts may hang before others have to wait.
+ */
 const POLL_LIMITS: PollLimits = { perLane: 8, perNode: 200 }
 
 export type JobDeps = ChainJobDeps & {
   payments: DepositCheckDeps
   settlements: SettlementDeps
   refunds: RefundDeps
-  /** Tells the operator. */
+  /** Alerts the operator. */
   alarm: RaiseAlarm
-  /** What callbacks wake. */
+  /** The polling rounds that callbacks wake. */
   rounds: PollWakes
   partitions: readonly Partitioned[]
   requestLog: RequestLog
@@ -51,13 +53,13 @@ export type JobDeps = ChainJobDeps & {
   /** Mails and other durable work. */
   runner: { runDue(): Promise<boolean> }
   jobQueue: JobQueue
-  /** What managers are told of a day. */
+  /** The daily mails to managers. */
   dailyMails: readonly { name: string; send(nowMs: number): Promise<number> }[]
   anchor: Anchor
   payerRetentionDays: number
 }
 
-/** Every periodic job, by name, with its period. Each may run on any number of nodes at once. */
+/** Every periodic job, by name, with its period. Each may run on any number of nodes concurrently. */
 export function startJobs(deps: JobDeps): Stoppable {
   const { db, clock, log, payments } = deps
   const daysAgo = (days: number): Date => new Date(clock() - days * DAY)

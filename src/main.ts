@@ -159,5 +159,5 @@ const version = (): string => {
 
 const isService = ['serve', undefined].includes(process.argv[2])
 const exitCode = await runCommand(COMMANDS, process.argv.slice(2), { print, say, describe, version })
-// the service goes on; everything else has ended
+// the service keeps running; every other command exits here
 if (!isService || exitCode !== 0 || process.argv.includes('--help')) process.exit(exitCode)

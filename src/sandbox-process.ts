@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 
-/** What the sandbox tells when it is ready. */
+/** What the sandbox reports when it is ready. */
 export type SandboxProcess = {
   providersUrl: string
   rpcUrl: string
@@ -10,12 +10,12 @@ export type SandboxProcess = {
   usdcAddress: string
   payerPrivateKey: string
   payerAddress: string
-  /** Variables that set up the imitated providers. */
+  /** Variables that configure the imitated providers. */
   credentials: Record<string, string>
   stop(): Promise<void>
 }
 
-/** Compile the sandbox's token; only the development packages bring them. */
+/** Needed to compile the sandbox's token; only the development packages include them. */
 const NEEDED = ['solc', '@openzeppelin/contracts']
 
 /** @throws Error in one line that says what is missing */
@@ -39,23 +39,23 @@ export function assertSandboxInstalled(): void {
 const START_TIMEOUT_MS = 60_000
 const STOP_TIMEOUT_MS = 3000
 
-/** Ctrl-C reaches the sandbox as well as us, so it may end well before anyone stops it. */
+/** Ctrl-C reaches the sandbox as well as us, so it may exit cleanly before anyone stops it. */
 const endedWell = ({ exitCode, signalCode }: ChildProcess): boolean =>
   exitCode === 0 || signalCode === 'SIGINT' || signalCode === 'SIGTERM'
 
 /**
- * Starts the imitations of what is not ours (chain, providers) as a process of its own; it ends with this one.
- * @throws Error with its last words when it does not get ready
+ * Starts the imitations of external systems (chain, providers) in a separate process, which ends with this one.
+ * @throws Error with its last output when it does not become ready
  */
 export function startSandboxProcess(options: {
   dataDir: string
   port: number
   chainPort: number
-  /** Gets test money to pay refunds with. */
+  /** Receives test money to pay refunds with. */
   refundWallet: string
-  /** Gets native coin to pay gas with. */
+  /** Receives native coin to pay gas with. */
   relayer: string
-  /** Where the imitated providers call back. */
+  /** Base URL for the imitated providers' callbacks. */
   callbackBase: string
   log(line: string): void
 }): Promise<SandboxProcess> {

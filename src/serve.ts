@@ -42,20 +42,20 @@ type Say = (line: string) => void
 export type Running = {
   app: FastifyInstance
   config: Config
-  /** What the user of the sandbox needs; null in live mode. */
+  /** What a user of the sandbox needs; null in live mode. */
   facts: Record<string, unknown> | null
   metrics: Registry
   /**
-   * Ends everything within five seconds.
-   * @param drain let callers notice first: each answer closes its connection, and /readyz says no
+   * Stops everything within five seconds.
+   * @param drain let clients notice first: each answer closes its connection, and /readyz reports not ready
    */
   stop(options?: { drain?: boolean }): Promise<void>
 }
 
-/** What another process owns, if this is one of several. */
+/** Resources owned by another process, if this is one of several. */
 export type Shared = Handover & { name: string; scrapeAll(): Promise<string> }
 
-/** What was started, ended in reverse order. */
+/** Started parts, closed in reverse order. */
 export class Closers {
   readonly #closers: Closer[] = []
   add(closer: Closer): void {
@@ -80,7 +80,7 @@ async function openDatabase(config: Config, say: Say, closers: Closers): Promise
 
 const startsSandbox = ({ mode, chains }: Config): boolean => mode === 'sandbox' && chains.length === 0
 
-/** Started unless this is live, or another process runs the sandbox (a second node, a test). */
+/** Started unless in live mode, or if another process runs the sandbox (a second node, a test). */
 async function openSandbox(config: Config, vault: Vault, say: Say, closers: Closers): Promise<SandboxProcess | null> {
   if (!startsSandbox(config)) return null
   const { port, chainPort } = config.sandbox
@@ -92,7 +92,7 @@ async function openSandbox(config: Config, vault: Vault, say: Say, closers: Clos
   return sandbox
 }
 
-/** The imitated providers are set up like real ones; what the operator set up himself stays. */
+/** The imitated providers are configured like real ones; the operator's own settings take precedence. */
 async function withProviders(config: Config, sandbox: SandboxProcess | null): Promise<Config> {
   const { providersUrl } = config.sandbox
   if (config.mode === 'live' || (!sandbox && providersUrl === null)) return config
@@ -101,9 +101,7 @@ async function withProviders(config: Config, sandbox: SandboxProcess | null): Pr
   return { ...config, provider, kyc: readKyc(provider, false, []) }
 }
 
-/**
- * The sandbox's chain joins the configured ones, with deposit addresses of a wallet that follows from the master key.
- */
+/** Adds the sandbox's chain to the configured ones, with deposit addresses of a wallet derived from the master key. */
 function withSandbox(config: Config, sandbox: SandboxProcess | null, vault: Vault): Config {
   if (!sandbox || config.chains.some((chain) => chain.chainId === sandbox.chainId))
     return withSandboxXpub(config, vault)
@@ -116,13 +114,13 @@ function withSandbox(config: Config, sandbox: SandboxProcess | null, vault: Vaul
   }
 }
 
-/** A test chain that runs elsewhere has deposit addresses, too. */
+/** A test chain that runs elsewhere gets deposit addresses too. */
 const withSandboxXpub = (config: Config, vault: Vault): Config => ({
   ...config,
   chains: config.chains.map((chain) => ({ ...chain, xpub: chain.xpub ?? sandboxXpub(vault) })),
 })
 
-/** Everything that a user of the sandbox needs, for programs to read. */
+/** Writes everything that a user of the sandbox needs, for programs to read. */
 function writeSandboxFile(
   config: Config,
   sandbox: SandboxProcess | null,
@@ -150,7 +148,7 @@ function writeSandboxFile(
   return facts
 }
 
-/** With PORT=0 a free port is chosen first, because addresses that contain it are handed out before we listen. */
+/** With PORT=0 a free port is chosen first, because URLs that contain it are handed out before we listen. */
 async function withPort(config: Config): Promise<Config> {
   if (config.port !== 0) return config
   const probe = createServer().listen(0, config.host)
@@ -164,8 +162,8 @@ async function withPort(config: Config): Promise<Config> {
 
 /**
  * Starts the whole service: database, migrations, sandbox, API, workers.
- * @param shared what a parent owns; absent: this process owns it
- * @throws Error with a sentence for the operator; what was started by then is ended again
+ * @param shared resources that a parent owns; absent: this process owns them
+ * @throws Error with a sentence for the operator; everything started by then is stopped again
  */
 export async function serve(given: Config, say: Say, shared?: Shared): Promise<Running> {
   armCrashPoint(given.crashPoint)
@@ -186,7 +184,7 @@ function refuseUnfit(results: readonly CheckResult[]): void {
 }
 
 export type Owned = {
-  /** With a port that is free where any was asked for, and with the sandbox's chain and providers. */
+  /** With a free port if any was requested, and with the sandbox's chain and providers. */
   config: Config
   connectionString: string
   sandbox: SandboxProcess | null
@@ -194,7 +192,10 @@ export type Owned = {
   handover: Handover
 }
 
-/** Checks that stop a start, then database, schema and sandbox: what a parent opens once for all its processes. */
+/**
+ * Runs the checks that can stop a start, then opens database, schema and sandbox: once, by the parent, for all
+ * processes.
+ */
 export async function openOwned(
   given: Config,
   say: Say,
@@ -260,13 +261,16 @@ async function listen(app: FastifyInstance, { host, port }: Config): Promise<voi
   }
 }
 
-/** Long enough for callers that keep connections to come by once more. */
+/** Long enough for clients with keep-alive connections to send one more request. */
 const DRAIN_MS = 1500
 
-/** After the first rush of a start; a process that ends before it never needs what it would compile. */
+/** After the initial rush; a process that ends earlier never needs what this would compile. */
 const SETTLED_MS = 60_000
 
-/** What the start put off: code for the next one, schemas that no request needed yet, and giving back memory. */
+/**
+ * Does what the start deferred: caches code for the next start, compiles schemas that no request needed yet, and frees
+ * memory.
+ */
 async function settle(app: FastifyInstance, config: Config): Promise<void> {
   flushCompileCache()
   if (config.roles.includes('api'))

@@ -28,7 +28,7 @@ const fish = (commands: readonly Command[]): string =>
     ])
     .join('\n')
 
-/** @param commands asked for late: the list contains this command */
+/** @param commands a function, because the list contains this command itself */
 export const openCompletion = (commands: () => readonly Command[]): Command => ({
   name: 'completion',
   summary: 'Print completions for a shell',

@@ -15,7 +15,7 @@ const TEST_ADDRESS = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 const SANDBOX_CHAIN = 31_337
 const DAY_SECONDS = 86_400
 
-/** More than the price, from the test wallet: the rest waits for a decision. */
+/** Pays more than the price, from the test wallet: the excess waits for a decision. */
 async function overpay(stage: Stage): Promise<Order> {
   const order = await stage.order()
   const to = await stage.accept(order, 'crypto')
@@ -23,7 +23,7 @@ async function overpay(stage: Stage): Promise<Order> {
   return stage.becomes(order, 'PAID')
 }
 
-/** Less than the price, and then nothing more: the money waits at an order that expired. */
+/** Pays less than the price, and nothing more: the money waits at an expired order. */
 async function underpay(stage: Stage): Promise<Order> {
   const order = await stage.order()
   await stage.sandbox.payFromWallet(await stage.accept(order, 'crypto'), '1.00')
@@ -32,14 +32,14 @@ async function underpay(stage: Stage): Promise<Order> {
     return found[0]
   })
   await stage.client.orders.expire(order.code)
-  stage.say(`${order.code}: ${given.amount} came, and nothing more`)
+  stage.say(`${order.code}: ${given.amount} arrived, and nothing more`)
   return stage.client.orders.get(order.code)
 }
 
 type Fate = { name: string; act(stage: Stage): Promise<Order> }
 const event = (name: keyof typeof EVENT_PLAYS): Fate => ({ name, act: EVENT_PLAYS[name].act })
 
-/** Out of twenty orders; the rest is paid. */
+/** Distribution over twenty orders; the rest is paid. */
 const FATES: readonly Fate[] = [
   ...[event('order.cancelled'), event('order.expired'), event('order.refunded'), event('order.full_refunded')],
   ...[event('order.error'), event('order.kyt_failed'), event('order.awaiting'), event('order.initial')],
@@ -50,7 +50,7 @@ const PAID = event('order.paid')
 const AMOUNTS = ['4.50', '12.90', '29.00', '49.90', '75.00', '120.00', '249.00', '19.95']
 const CURRENCIES = ['EUR', 'EUR', 'EUR', 'CHF', 'USD', 'GBP']
 
-/** How long ago: over 30 days, in the hours of a shop, more on Saturdays than on Sundays. */
+/** Ages: over 30 days, in shop hours, more on Saturdays than on Sundays. */
 export function agesOf(count: number, now: Date, days = 30): number[] {
   const slots = Array.from({ length: days }, (_, index) => {
     const day = new Date(now.getTime() - (index + 1) * DAY_SECONDS * 1000)
@@ -93,7 +93,7 @@ async function playAll(run: Run, client: Comptoir, sandbox: SandboxFile, count: 
   return made
 }
 
-/** Half of the mispayments are decided, as in a shop that looks after them; then the operator settles once. */
+/** Decides half of the mispayments, like a shop that takes care of them; then the operator settles once. */
 async function finish(client: Comptoir, operator: Comptoir, company: string): Promise<string> {
   const open = await client.mispayments.list({ status: 'open' }).take(100)
   for (const { _id } of open.filter((_, index) => index % 2 === 0)) {
@@ -109,7 +109,7 @@ async function finish(client: Comptoir, operator: Comptoir, company: string): Pr
     await operator.api.approveSettlement({ id: _id })
     return `A settlement of ${amount} USDC is on its way.`
   } catch (error) {
-    // nothing is owed, or a settlement of an earlier run still stands: the shop has its month all the same
+    // nothing is owed, or a settlement of an earlier run is still open: the shop has its month anyway
     if (!isComptoirError(error)) throw error
     return `Nothing was settled: ${error.message}`
   }

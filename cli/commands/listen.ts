@@ -9,7 +9,7 @@ const POLL_MS = 500
 
 type News = { id: string; event: string; body: string; cursor: string | null }
 
-/** Stays the same when the event is read again, as the id of a real delivery does. */
+/** The same when the event is read again, like the id of a real delivery. */
 const idOf = (...parts: string[]): string => createHash('sha256').update(parts.join('|')).digest('hex').slice(0, 32)
 
 function readEvents(flags: Values): Set<string> | null {
@@ -22,7 +22,7 @@ function readEvents(flags: Values): Set<string> | null {
   return new Set(names)
 }
 
-/** The company's news since the last call, oldest first. */
+/** The company's events since the last call, oldest first. */
 async function openNews(client: Comptoir, after: string | undefined): Promise<() => Promise<News[]>> {
   let cursor = after ?? (await client.api.listEvents({ after: 'latest' })).nextCursor
   const readKyc = await openKycNews(client)

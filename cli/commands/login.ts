@@ -14,7 +14,7 @@ const SCOPES = [
   'webhooks:write',
 ] as const
 
-/** Asks at the terminal; a secret is not shown while it is typed. */
+/** Asks at the terminal; a secret is not echoed. */
 async function ask(question: string, isSecret = false): Promise<string> {
   process.stderr.write(question)
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() })
@@ -45,7 +45,7 @@ async function post(url: string, body: unknown, cookie: string): Promise<{ answe
   }
 }
 
-/** Password and second factor; a code comes by mail where there is no authenticator. */
+/** Logs in with password and second factor; without an authenticator app a code comes by mail. */
 async function logIn(baseUrl: string, email: string): Promise<string> {
   const password = await ask('Password: ', true)
   const first = await post(`${baseUrl}/api/next/auth/login/manager`, { email, password, origin: 'dashboard' }, '')
@@ -60,9 +60,11 @@ const urlOf = (flags: Values): string => {
   const url = textOf(flags, 'url')?.replace(/\/+$/, '')
   if (!url || !/^https?:\/\/[^/]/.test(url)) throw new UsageError('--url is required: the address of the service.')
   const { protocol, hostname } = new URL(url)
-  // a key that crosses a network in clear is anyone's
+  // a key sent over an unencrypted network can be read by anyone
   if (protocol === 'http:' && !/^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)) {
-    throw new UsageError('Use https: over plain http others could read the key. Only this computer may do without.')
+    throw new UsageError(
+      'Use https: over plain http others could read the key. Plain http is allowed only for this computer.',
+    )
   }
   return url
 }
@@ -144,7 +146,7 @@ export const login: Command = {
   },
 }
 
-/** Ends one stored key. @returns false: the service did not answer, the key may still work there */
+/** Ends one stored key. @returns false: the service did not answer, and the key may still be valid there */
 async function endLogin({ url, apiKey, apiSecret }: Login): Promise<boolean> {
   try {
     await new Comptoir({ baseUrl: url }).api.revokeOwnApiKey({ body: { apiKey, apiSecret } })

@@ -5,24 +5,24 @@ import { type Command, textOf, UsageError } from '../command.ts'
 import { connect } from '../connection.ts'
 
 const SAY_EVERY_MS = 1000
-/** Breaks in a row without a new row. */
+/** Disconnections in a row without a new row. */
 const MAX_BREAKS = 5
 const BREAK_MS = 1000
 
 const [QUOTE, NEW_LINE] = [0x22, 0x0a]
 const ID_BYTES = 24
 
-/** Where the whole rows of a CSV end, while it arrives: a line break between quotes ends no row. */
+/** Finds where complete CSV rows end while the file arrives: a line break inside quotes ends no row. */
 class Rows {
   count = 0
-  /** Bytes up to the end of the last whole row. */
+  /** Bytes up to the end of the last complete row. */
   wholeBytes = 0
   lastId = ''
   #bytes = 0
   #quoted = false
   #start = ''
 
-  /** Goes on behind the last whole row. */
+  /** Continues after the last complete row. */
   continue(): void {
     this.#bytes = this.wholeBytes
     this.#quoted = false
@@ -92,7 +92,7 @@ async function refusalOf(answer: Response): Promise<string> {
   }
 }
 
-/** How far the file is, and where it goes on after a break. */
+/** How far the file is, and where to continue after a disconnection. */
 class Progress {
   readonly rows: Rows | null
   #total = 0
@@ -120,7 +120,7 @@ class Progress {
   }
 }
 
-/** One request, appended to the file. @returns false: it broke off @throws Error for a refusal */
+/** Makes one request and appends it to the file. @returns false: the connection broke @throws Error for a refusal */
 async function receive({ url, headers, part, say }: Download, progress: Progress): Promise<boolean> {
   const { rows } = progress
   if (rows && rows.wholeBytes > 0) {
@@ -128,7 +128,8 @@ async function receive({ url, headers, part, say }: Download, progress: Progress
     rows.continue()
     if (rows.lastId !== '') url.searchParams.set('after', rows.lastId)
   }
-  // without a row there is no place to go on from; a file that cannot be written shows before anything is asked for
+  // without a complete row there is nowhere to continue; truncating first also reveals an unwritable file before any
+  // request
   if (!rows?.lastId) {
     closeSync(openSync(part, 'w'))
     rows?.restart()
@@ -141,7 +142,7 @@ async function receive({ url, headers, part, say }: Download, progress: Progress
   return writeAll(answer.body, part, note)
 }
 
-/** A CSV that breaks off goes on behind its last whole row; a spreadsheet begins again. */
+/** An interrupted CSV continues after its last complete row; a spreadsheet starts over. */
 async function download(wanted: Download, progress: Progress): Promise<void> {
   for (let breaks = 0, rowsBefore = 0; !(await receive(wanted, progress)); breaks += 1) {
     const rows = progress.rows?.count ?? 0

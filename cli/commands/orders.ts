@@ -15,7 +15,7 @@ const words = (order: Order): string[] =>
   )
 
 type Status = Order['status']
-/** A record, so that a state that is added or removed is an error of types here. */
+/** A record, so that adding or removing a state is a type error here. */
 const STATES: Record<Status, true> = {
   INITIAL: true,
   PENDING: true,
@@ -32,7 +32,7 @@ const STATES: Record<Status, true> = {
 }
 const isState = (word: string): word is Status => Object.hasOwn(STATES, word)
 
-/** @throws UsageError for a word that is no state */
+/** @throws UsageError for an unknown state */
 function statesOf(flags: Values): Status[] | undefined {
   const words = textOf(flags, 'status')
     ?.split(',')
@@ -44,7 +44,7 @@ function statesOf(flags: Values): Status[] | undefined {
   return words?.filter(isState)
 }
 
-/** @throws UsageError for what is no amount of money */
+/** @throws UsageError for an invalid amount */
 function amountOf(flags: Values): string | undefined {
   const amount = textOf(flags, 'amount')
   if (amount === undefined) return undefined

@@ -9,11 +9,11 @@ type Receipt = { receipt: unknown; jws: string }
 const decode = (text: string): Uint8Array<ArrayBuffer> => Uint8Array.from(Buffer.from(text, 'base64url'))
 const parse = (text: string): Record<string, unknown> => JSON.parse(Buffer.from(text, 'base64url').toString('utf8'))
 
-/** Verifies a compact JWS by Ed25519 and that it says what the receipt says. @returns the payload. @throws Error */
+/** Verifies a compact JWS with Ed25519, and that its payload matches the receipt. @returns the payload @throws Error */
 export async function verifyReceipt({ receipt, jws }: Receipt, keys: Jwk[]): Promise<unknown> {
   const [head = '', payload = '', signature = ''] = jws.split('.')
   const { alg, kid } = parse(head)
-  if (alg !== 'EdDSA') throw new Error(`The receipt is signed by ${String(alg)}, and not by EdDSA.`)
+  if (alg !== 'EdDSA') throw new Error(`The receipt is signed by ${String(alg)}, not by EdDSA.`)
   const fitting = keys.filter((key) => kid === undefined || key.kid === kid)
   if (fitting.length === 0) throw new Error(`The service knows no key ${String(kid)}.`)
   for (const key of fitting) {
@@ -28,10 +28,10 @@ export async function verifyReceipt({ receipt, jws }: Receipt, keys: Jwk[]): Pro
     )
     if (!isGood) continue
     if (!isDeepStrictEqual(parse(payload), receipt))
-      throw new Error('The signature is good, but the receipt says something else.')
+      throw new Error('The signature is valid, but the receipt says something else.')
     return receipt
   }
-  throw new Error('The signature is not good: the receipt was changed, or another service signed it.')
+  throw new Error('The signature is invalid: the receipt was changed, or another service signed it.')
 }
 
 async function readKeys(source: string): Promise<Jwk[]> {
@@ -48,7 +48,7 @@ export const receipt: Command = {
   async run({ args, flags, show }) {
     const [file = ''] = args
     const given = JSON.parse(readFileSync(file, 'utf8')) as Receipt
-    if (typeof given.jws !== 'string') throw new UsageError(`${file} is no signed receipt: save /receipt/….json.`)
+    if (typeof given.jws !== 'string') throw new UsageError(`${file} is not a signed receipt: save /receipt/….json.`)
     const keys = await readKeys(textOf(flags, 'jwks') ?? `${connect(flags).url}/.well-known/jwks.json`)
     await verifyReceipt(given, keys)
     show({ verified: true, receipt: given.receipt }, 'The receipt is genuine.')

@@ -22,7 +22,7 @@ export const trigger: Command = {
         names.map((one) => `${one.name.padEnd(34)} ${one.description}`),
       )
     const play = Object.hasOwn(PLAYS, name) ? PLAYS[name] : undefined
-    if (!play) throw new UsageError(`Nothing is called "${name}". "comptoir trigger" lists all names.`)
+    if (!play) throw new UsageError(`There is nothing named "${name}". "comptoir trigger" lists all names.`)
     const { client, sandbox } = connectSandbox(flags)
     const options = { code: textOf(flags, 'code'), webhookUrl: textOf(flags, 'webhook-url') }
     const { code } = await play.act(openStage(client, sandbox, say, options))

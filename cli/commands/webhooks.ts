@@ -18,9 +18,9 @@ const test: Command = {
   examples: ['comptoir webhooks test http://localhost:4000/webhooks'],
   async run({ args, flags, show }) {
     const [url = ''] = args
-    if (!URL.canParse(url)) throw new UsageError(`"${url}" is no address.`)
+    if (!URL.canParse(url)) throw new UsageError(`"${url}" is not a URL.`)
     const secret = textOf(flags, 'secret') ?? connect(flags).sandbox?.webhookSigningSecret
-    if (secret === undefined) throw new UsageError('--secret is required, away from the sandbox.')
+    if (secret === undefined) throw new UsageError('--secret is required outside the sandbox.')
     const results = await testReceiver(url, secret, numberOf(flags, 'timeout', 10) * 1000)
     const faults = results.filter(({ fault }) => typeof fault === 'string')
     const lines = results.map(({ name, fault }) => {

@@ -14,7 +14,7 @@ async function identity(stage: Stage, answer: 'approve' | 'refuse' | null): Prom
   const { kycId, url } = await client.api.startKyc({ body: { code: order.code } })
   say(`${order.code}: the identity check ${kycId} is pending`)
   if (answer === null) return { order, kycId }
-  // the page of the payer makes the applicant at the provider
+  // opening the payer's page creates the applicant at the provider
   await fetch(url)
   await sandbox.decideIdentity(kycId, answer)
   const wanted = answer === 'approve' ? 'approved' : 'refused'
@@ -48,7 +48,7 @@ const through = async (stage: Stage, channel: 'gatepay' | 'kucoinpay', action: s
   return order
 }
 
-/** How each event comes about, played for real. */
+/** How to trigger each event for real. */
 export const EVENT_PLAYS: Record<EventType, Play> = {
   'order.initial': { description: 'an order is created', act: (stage) => stage.order() },
   'order.pending': {

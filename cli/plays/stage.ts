@@ -4,7 +4,7 @@ import { openSandbox, type Sandbox, until } from '../sandbox.ts'
 
 export type Channel = 'binance' | 'gatepay' | 'kucoinpay' | 'crypto' | 'cryptopay'
 
-/** Where a play happens: one order, and everyone who may act on it. */
+/** The context of a play: one order, and everyone who may act on it. */
 export type Stage = {
   client: Comptoir
   sandbox: Sandbox
@@ -12,7 +12,7 @@ export type Stage = {
   /** A new order, or the one that the caller named. */
   order(): Promise<Order>
   accept(order: Order, channel: Channel): Promise<string>
-  /** Accepts although the provider does not answer; a job finds out, or the next try. */
+  /** Accepts even if the provider does not answer; a job, or the next try, finds out. */
   acceptSomehow(order: Order, channel: Channel): Promise<string>
   pay(reference: string): Promise<void>
   becomes(order: Order, status: OrderStatus | OrderStatus[]): Promise<Order>

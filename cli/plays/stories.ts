@@ -6,7 +6,7 @@ import type { Channel, Stage } from './stage.ts'
 
 type Told = { channel: Channel; seconds?: number; pays?: boolean; ends: Order['status'] }
 
-/** Arms a story, lets the payer pay, and waits for what comes of it. */
+/** Arms a story, lets the payer pay, and waits for the result. */
 async function tell(stage: Stage, name: string, { channel, seconds, pays = true, ends }: Told): Promise<Order> {
   await stage.sandbox.tell(name, { provider: channel, ...(seconds ? { seconds } : {}) })
   stage.say(`${channel} is armed with ${name}`)
@@ -32,7 +32,7 @@ async function refusedIdentity(stage: Stage): Promise<Order> {
   return order
 }
 
-/** The provider refuses the request itself, so the payer takes another channel. */
+/** The provider refuses the request itself, so the payer chooses another channel. */
 async function tellRefusal(stage: Stage, name: string): Promise<Order> {
   await stage.sandbox.tell(name, { provider: 'kucoinpay', seconds: 4 })
   const order = await stage.order()
@@ -41,7 +41,7 @@ async function tellRefusal(stage: Stage, name: string): Promise<Order> {
   return stage.becomes(order, 'PAID')
 }
 
-/** A refund under a story of refunds; what holds it is let go in the end. */
+/** Runs a refund with a refund story; a held refund is released at the end. */
 async function tellRefund(stage: Stage, name: string, frees: boolean): Promise<Order> {
   const order = await stage.order()
   const reference = await stage.accept(order, 'binance')
@@ -54,7 +54,7 @@ async function tellRefund(stage: Stage, name: string, frees: boolean): Promise<O
   return until(
     'The refund',
     async () => {
-      // it can be let go once the provider has it
+      // it can be released once the provider has it
       await stage.sandbox.act(reference, 'refund-settle')
       const { status } = await stage.client.orders.get(order.code)
       return status === 'FULL_REFUNDED' ? order : undefined
@@ -63,7 +63,7 @@ async function tellRefund(stage: Stage, name: string, frees: boolean): Promise<O
   )
 }
 
-/** A payment from the test wallet while its screening is in trouble. Where none is on, it is simply paid. */
+/** A payment from the test wallet while its screening is in trouble. Without screening, it is simply paid. */
 async function tellScreening(stage: Stage, name: string, options: { seconds?: number } = {}): Promise<Order> {
   await stage.sandbox.tell(name, options)
   try {
@@ -76,7 +76,7 @@ async function tellScreening(stage: Stage, name: string, options: { seconds?: nu
   }
 }
 
-/** Trouble as it happens at providers; docs/sandbox.md says what one sees. */
+/** Trouble as it happens at providers; docs/sandbox.md describes what to expect. */
 export const STORY_PLAYS: Record<string, Play> = {
   'timeout-after-acceptance': {
     description: 'the provider makes the payment, and its answer never comes',

@@ -13,12 +13,12 @@ export const CHAIN_ID = 31337
 export type Log = (message: string) => void
 
 export type AnvilOptions = {
-  /** A free port when absent or 0; always on 127.0.0.1. */
+  /** A free port if absent or 0; always on 127.0.0.1. */
   port?: number
-  /** Blocks come: with each transaction (default), when asked by `evm_mine`, or one every `blockTimeSeconds`. */
+  /** Blocks are mined per transaction (default), on request by `evm_mine`, or every `blockTimeSeconds`. */
   mining?: 'instant' | 'manual' | 'interval'
   blockTimeSeconds?: number
-  /** Where blocks, receipts, logs and balances are kept over restarts. */
+  /** Keeps blocks, receipts, logs and balances across restarts. */
   stateFile?: string
   log?: Log
 }
@@ -31,14 +31,17 @@ export type Anvil = {
   stop(): Promise<void>
 }
 
-/** States kept in memory bound how deep `anvil_reorg` and `anvil_rollback` reach; without a bound each goes to disk. */
+/**
+ * The number of states in memory limits how deep `anvil_reorg` and `anvil_rollback` reach; without a limit each goes to
+ * disk.
+ */
 const KEPT_STATES = 64
 
 const FINAL_WAIT_MS = 3000
 
 /**
- * Starts a local chain (id 31337) and waits until it answers. It dies with this process, also when that is killed.
- * With a state file the chain resumes from it; an unreadable file is set aside and a new chain begins.
+ * Starts a local chain (id 31337) and waits until it answers. It ends with this process, even if that is killed. With a
+ * state file the chain resumes from it; an unreadable file is set aside and a new chain starts.
  */
 export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
   const mining = options.mining ?? 'instant'
@@ -66,7 +69,7 @@ export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
   return { rpcUrl, call, miner, stop: () => (stopping ??= stop()) }
 }
 
-/** The program itself, not npm's wrapper: killing the wrapper would leave the program running. */
+/** The program itself instead of npm's wrapper, because killing the wrapper would leave the program running. */
 function binaryPath(): string {
   const platform = { linux: 'linux', darwin: 'darwin', win32: 'win32' }[process.platform as string]
   const machine = { x64: 'amd64', arm64: 'arm64' }[process.arch as string]
@@ -124,7 +127,7 @@ async function launch(
     try {
       return await launchOn(port, manual)
     } catch (error) {
-      if (attempt === 3 || wantedPort !== 0) throw error // someone took the port between our look and the start
+      if (attempt === 3 || wantedPort !== 0) throw error // another process took the port since our check
     }
   }
 }

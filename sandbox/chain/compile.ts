@@ -44,7 +44,7 @@ function keep(name: string, text: string): void {
       renameSync(draft, join(folder, name))
       return
     } catch {
-      // the next folder; without any, the contract is compiled at each start
+      // try the next folder; without any, the contract is compiled at each start
     }
   }
 }
@@ -67,14 +67,16 @@ function compile(name: string): string {
   return `0x${code}`
 }
 
-/** A process of its own: the compiler keeps 90 MB for good, and ends its process on any stray rejection. */
+/**
+ * Compiles in a separate process: the compiler never frees its 90 MB, and ends its process on any unhandled rejection.
+ */
 function build(name: string): string {
   const { status, stdout, stderr } = spawnSync(process.execPath, [import.meta.filename, name], { encoding: 'utf8' })
   if (status !== 0) throw new Error(`${name}.sol was not compiled:\n${stderr}`)
   return stdout
 }
 
-/** What the code follows from: source, compiler and library with their versions, settings. */
+/** Hash of everything that determines the code: source, compiler and library with their versions, settings. */
 function keyOf(name: Contract): string {
   const source = readFileSync(join(import.meta.dirname, `${name}.sol`), 'utf8')
   const versions = ['solc', '@openzeppelin/contracts'].map((dependency) => {
@@ -87,9 +89,9 @@ function keyOf(name: Contract): string {
 }
 
 /**
- * Creation code of a contract in this folder, without constructor arguments, as 0x-hex. It is kept beside the contract,
- * under the key of everything that it depends on; after a change it is compiled at first use (about 3 s of CPU) and
- * cached.
+ * Creation code of a contract in this folder, without constructor arguments, as 0x-hex. It is stored next to the
+ * contract, under the hash of everything that it depends on; after a change it is compiled at first use (about 3 s of
+ * CPU) and cached.
  */
 function bytecodeOf(name: Contract): string {
   const key = keyOf(name)
@@ -108,7 +110,7 @@ function bytecodeOf(name: Contract): string {
 export const testUsdcBytecode = (): string => bytecodeOf('TestUSDC')
 export const sanctionsOracleBytecode = (): string => bytecodeOf('SanctionsOracle')
 
-/** What `bytecode.json` has to hold. */
+/** The required content of `bytecode.json`. */
 export const printBytecode = (): string => {
   const all = CONTRACTS.map((name) => [name, { key: keyOf(name), code: build(name) } satisfies Shipped])
   return `${JSON.stringify(Object.fromEntries(all), null, 2)}\n`
@@ -116,7 +118,7 @@ export const printBytecode = (): string => {
 
 if (import.meta.main) {
   const [name = ''] = process.argv.slice(2)
-  // node sandbox/chain/compile.ts --write, after a contract, the compiler or the library changed
+  // node sandbox/chain/compile.ts --write, after a change of a contract, the compiler or the library
   if (name === '--write') writeFileSync(SHIPPED, printBytecode())
   else process.stdout.write(compile(name))
 }

@@ -1,17 +1,17 @@
 import type { RpcCall } from './rpc.ts'
 
 export type Miner = {
-  /** Resolves when another block exists and, if it holds transactions, is on disk. */
+  /** Resolves when another block exists and, if it contains transactions, is on disk. */
   nextBlock(): Promise<void>
-  /** Mines what waits, saves, and stops. */
+  /** Mines waiting transactions, saves, and stops. */
   stop(): Promise<void>
 }
 
 type MinerOptions = { call: RpcCall; blockTimeMs: number; persist: () => Promise<void>; log: (message: string) => void }
 
 /**
- * Without a transaction for this long, blocks come at IDLE_BLOCK_MS, or an idle sandbox would grow 86,400 blocks a
- * day.
+ * After this long without a transaction, blocks come every IDLE_BLOCK_MS; otherwise an idle sandbox would add 86,400
+ * blocks a day.
  */
 const IDLE_AFTER_MS = 30 * 60_000
 const IDLE_BLOCK_MS = 30_000
@@ -46,7 +46,7 @@ export function startMiner({ call, blockTimeMs, persist, log }: MinerOptions): M
     else if (!stopped && now - activeAt > IDLE_AFTER_MS && now - minedAt < IDLE_BLOCK_MS) return
     minedAt = now
     await call('evm_mine')
-    // counted in the block, not in the pool before it: a transaction may have come in between
+    // counted in the block instead of the pool before it, because a transaction may have arrived in between
     const filled = BigInt(await call<string>('eth_getBlockTransactionCountByNumber', 'latest')) > 0n
     if (filled || stopped || now - savedAt > Math.max(SAVE_EMPTY_EVERY_MS, 50 * saveTookMs)) await save()
     const woken = waiters

@@ -7,7 +7,7 @@ export type RpcCall = <Result>(method: string, ...params: unknown[]) => Promise<
 const TIMEOUT_MS = 60_000
 const JSON_HEADERS = { 'content-type': 'application/json' }
 
-/** node:http, because `fetch` alone costs an idle sandbox 7 MB. */
+/** node:http, because `fetch` alone would cost an idle sandbox 7 MB. */
 function post(rpcUrl: string, agent: Agent, body: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const headers = { ...JSON_HEADERS, 'content-length': Buffer.byteLength(body) }

@@ -10,7 +10,7 @@ const SELECTOR = {
   setFault: '0xa9a8e614',
 }
 
-/** How the oracle fails: `empty` answers 0x like a chain without the contract, `revert` refuses each call. */
+/** How the oracle fails: `empty` answers 0x like a chain without the contract, `revert` rejects each call. */
 export type OracleFault = 'empty' | 'revert' | null
 const FAULT_CODES = { empty: 1n, revert: 2n } as const
 
@@ -24,7 +24,7 @@ export type SanctionsOracle = {
 /** ABI encoding of `address[]` with one element: offset, length, element. */
 const oneAddress = (address: string): string => word(32n) + word(1n) + word(address)
 
-/** Puts the oracle on a local chain, at the same address each time; does nothing when it is there already. */
+/** Deploys the oracle on a local chain, always at the same address; does nothing if it is there already. */
 export async function deploySanctionsOracle(rpcUrl: string): Promise<SanctionsOracle> {
   const call: RpcCall = openRpcClient(rpcUrl)
   if ((await call<string>('eth_getCode', ORACLE_ADDRESS, 'latest')) === '0x') {

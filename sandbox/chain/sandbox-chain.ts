@@ -30,7 +30,7 @@ async function fillPurse(call: RpcCall, account: string): Promise<void> {
 export async function startSandboxChain(options: {
   stateFile: string
   port?: number
-  /** A service's wallet for refunds, and the account that pays its gas: filled up at each start as well. */
+  /** A service's wallet for refunds, and the account that pays its gas: also refilled at each start. */
   refundWallet?: string
   relayer?: string
   log?: Log
@@ -57,13 +57,13 @@ export async function startSandboxChain(options: {
   }
 }
 
-/** One payment at a time: two at once would use the same nonce. */
+/** One payment at a time, because two concurrent ones would use the same nonce. */
 function payer(anvil: Anvil): SandboxChain['pay'] {
   let last: Promise<unknown> = Promise.resolve()
   return async ({ to, amount }) => {
     if (!/^0x[0-9a-fA-F]{40}$/.test(to)) throw new Error(`"${to}" is not an address`)
     const transaction = { from: PAYER.address, to: USDC_ADDRESS, data: transferData(to, toUnits(amount)) }
-    await anvil.call('eth_call', transaction, 'latest') // throws with the reason when the token would refuse
+    await anvil.call('eth_call', transaction, 'latest') // throws with the reason if the token would refuse
     const sent = last.then(() => anvil.call<string>('eth_sendTransaction', transaction))
     last = sent.catch(() => {})
     const txHash = await sent

@@ -3,8 +3,8 @@ import { dirname } from 'node:path'
 import type { RpcCall } from './rpc.ts'
 
 /**
- * Writes the whole chain (accounts, blocks, receipts; not the waiting transactions) beside the file and renames it, so
- * that the file is always whole. About 190 bytes a block; anvil 1.7.1 gives it compressed, as hex.
+ * Writes the whole chain (accounts, blocks, receipts; not pending transactions) to a new file and renames it, so that
+ * the file is always complete. About 190 bytes per block; anvil 1.7.1 returns it compressed, as hex.
  */
 export async function saveState(call: RpcCall, file: string): Promise<void> {
   const dump = await call<string>('anvil_dumpState')
@@ -15,8 +15,8 @@ export async function saveState(call: RpcCall, file: string): Promise<void> {
 }
 
 /**
- * Brings a fresh node to the saved state. A file that cannot be read is kept under another name; the chain starts
- * new.
+ * Loads the saved state into a fresh node. An unreadable file is kept under another name, and the chain starts from
+ * scratch.
  */
 export async function loadState(call: RpcCall, file: string, log: (message: string) => void): Promise<void> {
   const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {
@@ -38,9 +38,9 @@ export async function loadState(call: RpcCall, file: string, log: (message: stri
 type Block = { hash: string; parentHash: string; number: string }
 
 /**
- * Each start of anvil makes a block 0 of its own, and every one of them is in the saved state. After loading, any of
- * them may answer to the number 0, and the service would take the chain for another one. What is loaded last answers,
- * so the block that block 1 was built on is loaded again, by itself.
+ * Each start of anvil creates its own block 0, and the saved state contains all of them. After loading, any of them may
+ * answer to the number 0, and the service would take the chain for another one. The last one loaded answers, so the
+ * block that block 1 was built on is loaded again, alone.
  */
 async function keepFirstBlock(call: RpcCall): Promise<void> {
   const [first, second, latest] = await Promise.all(

@@ -1,14 +1,17 @@
 /**
- * THROW-AWAY KEYS. They are public: derived from the public test phrase
- * "test test test test test test test test test test test junk" that every local chain uses.
- * They may own test money on the local chain only; anything sent to them elsewhere is gone.
+ * THROW-AWAY KEYS. They are public: derived from the public test phrase "test test test test test test test test test
+ * test test junk" that every local chain uses. They may own test money on the local chain only; anything sent to them
+ * elsewhere is lost.
  */
 export const PAYER = {
   address: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
   privateKey: '0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d',
 } as const
 
-/** Deploys the token with its first transaction, so that the token's address is always the same; owns and mints it. */
+/**
+ * Deploys the token with its first transaction, so that the token's address is always the same; owns the token and
+ * mints it.
+ */
 export const DEPLOYER = '0xa0Ee7A142d267C1f36714E4a8F75612F20a79720'
 
 /** Address of the first contract that DEPLOYER creates. */

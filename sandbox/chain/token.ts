@@ -13,7 +13,7 @@ export function toUnits(amount: string): bigint {
 
 type Receipt = { status: string; contractAddress: string | null }
 
-/** Sends from an account of the node and mines a block if none comes by itself. */
+/** Sends from an account of the node, and mines a block if none follows automatically. */
 export async function transact(call: RpcCall, transaction: { from: string; to?: string; data: string }): Promise<void> {
   const hash = await call<string>('eth_sendTransaction', transaction)
   let receipt = await call<Receipt | null>('eth_getTransactionReceipt', hash)
@@ -24,7 +24,7 @@ export async function transact(call: RpcCall, transaction: { from: string; to?: 
   if (receipt?.status !== '0x1') throw new Error(`The local chain refused the transaction ${hash}`)
 }
 
-/** Puts the test token on a local chain, at the same address each time; does nothing when it is there already. */
+/** Deploys the test token on a local chain, always at the same address; does nothing if it is there already. */
 export async function deployTestUsdc(rpcUrl: string): Promise<{ usdcAddress: string }> {
   const call = openRpcClient(rpcUrl)
   if ((await call<string>('eth_getCode', USDC_ADDRESS, 'latest')) === '0x') {
@@ -42,7 +42,7 @@ export async function balanceOf(call: RpcCall, account: string): Promise<bigint>
   )
 }
 
-/** Makes new test money. */
+/** Mints new test money. */
 export async function mint(call: RpcCall, to: string, units: bigint, token: string = USDC_ADDRESS): Promise<void> {
   await transact(call, { from: DEPLOYER, to: token, data: SELECTOR.mint + word(to) + word(units) })
 }

@@ -17,7 +17,7 @@ const missing = (name: string): Refusal => refusal(400, '400100', `Parameter ${n
 const tooLong = (name: string): Refusal => refusal(400, '400101', `Parameter ${name} has an illegal length`)
 const wrongValue = (name: string): Refusal => refusal(400, '400102', `Parameter ${name} has an illegal value`)
 
-/** A plain number of at most 8 digits after the point, above zero; null for anything else. */
+/** A plain number above zero with at most 8 decimals; null for anything else. */
 export function amountOf(value: unknown, alsoText = false): string | null {
   const text = value instanceof NumberText ? value.text : alsoText && typeof value === 'string' ? value : ''
   const units = /^\d+(\.\d{1,8})?$/.test(text) ? unitsOf(text) : undefined
@@ -51,7 +51,7 @@ function checkAddresses(body: Fields): Refusal | null {
   return null
 }
 
-/** What Create Order v3 ("api-order-create-v3") refuses; null when the body is right. */
+/** The first fault of a Create Order v3 request ("api-order-create-v3"); null when the body is valid. */
 export function checkOrder(body: Fields, now: number): Refusal | null {
   const { env, merchant, merchantTradeNo, orderAmount, currency, description, orderExpireTime } = body
   if (!isFields(env) || !TERMINALS.includes(String(env.terminalType))) return wrongValue('env.terminalType')

@@ -15,7 +15,7 @@ import type { Imitation, PaymentEvent, ProviderPayment, ProviderRefund, SignedCa
 import type { ImitationOptions } from './imitation-options.ts'
 import { rsaKeyOf } from './rsa-keys.ts'
 
-/** "api-common" speaks of one second; slow machines get a few more. */
+/** "api-common" says one second; slow machines get a few more. */
 const CLOCK_MS = 5000
 /** A close is accepted first; its result arrives later ("api-order-close"). */
 const CLOSE_DELAY_MS = 150
@@ -41,7 +41,7 @@ const header = (request: FastifyRequest, name: string): string => {
   return typeof value === 'string' ? value : ''
 }
 
-/** An id of 18 digits that no floating point number holds: a careless parser loses digits every time. */
+/** An id of 18 digits that no floating point number can represent: a careless parser loses digits every time. */
 function newId(): string {
   const digits = (BigInt(`0x${randomBytes(8).toString('hex')}`) % 10n ** 16n).toString().padStart(16, '0')
   return String(Number(`29${digits}`)) === `29${digits}` ? newId() : `29${digits}`
@@ -49,7 +49,7 @@ function newId(): string {
 
 const letters = (): string => randomBytes(32).reduce((text, byte) => text + String.fromCharCode(97 + (byte % 26)), '')
 
-/** Why a request is refused ("api-common"); null when its headers are right. */
+/** Why a request is refused ("api-common"); null when its headers are valid. */
 function checkAccess(
   request: FastifyRequest,
   options: { apiKey: string; secret: string; now: number },
@@ -110,7 +110,7 @@ class BinanceImitation implements Imitation {
   readonly prefix = 'binance'
   readonly name = 'Binance Pay'
   readonly credentialHeader = 'binancepay-certificate-sn'
-  /** Up to six repetitions are documented ("webhook-common"), their times are not. */
+  /** Up to six repetitions are documented ("webhook-common"), but not their times. */
   readonly retryDelaysMs = [1000, 2000, 5000, 15_000, 60_000, 300_000]
   readonly #options: ImitationOptions
   readonly #apiKey: string
@@ -118,7 +118,7 @@ class BinanceImitation implements Imitation {
   readonly #key: KeyObject
   readonly #serial: string
   readonly #publicKey: string
-  /** For payments made from now on. */
+  /** For payments created from now on. */
   #refundAttempts = REFUND_ATTEMPTS
 
   constructor(options: ImitationOptions) {
@@ -239,8 +239,8 @@ class BinanceImitation implements Imitation {
   }
 
   /**
-   * "api-order-refund": the same `refundRequestId` is done once. When `remainingAttempts` is 1, the amount of the next
-   * request is ignored and everything left goes back.
+   * "api-order-refund": the same `refundRequestId` is processed once. When `remainingAttempts` is 1, the amount of the
+   * next request is ignored and everything left is refunded.
    */
   async #refund(body: Fields, request: FastifyRequest): Promise<Answered> {
     const { payerConsole } = this.#options

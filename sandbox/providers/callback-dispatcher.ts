@@ -13,7 +13,7 @@ async function post({ url, headers, body }: SignedCallback): Promise<{ status: n
   return { status: answer.status, body: await answer.text() }
 }
 
-/** Delivers callbacks to the merchant's server and repeats them as the provider would until they are acknowledged. */
+/** Delivers callbacks to the merchant's server, and repeats them as the provider would until they are acknowledged. */
 export class CallbackDispatcher {
   readonly #timers = new Set<NodeJS.Timeout>()
   readonly #log: (line: string) => void
@@ -24,7 +24,7 @@ export class CallbackDispatcher {
     this.#log = log
   }
 
-  /** Signs each attempt afresh, with its own time. @returns whether the first attempt was acknowledged */
+  /** Signs each attempt again, with its own time. @returns whether the first attempt was acknowledged */
   async deliver(imitation: Imitation, sign: () => SignedCallback | undefined, attempt = 0): Promise<boolean> {
     const callback = sign()
     if (!callback) return true
@@ -42,7 +42,7 @@ export class CallbackDispatcher {
     return acknowledged
   }
 
-  /** Sends once, whatever the answer: a stranger's callback. */
+  /** Sends once, whatever the answer: for a callback forged by a stranger. */
   async send(callback: SignedCallback): Promise<void> {
     await post(callback).catch(() => undefined)
   }

@@ -3,10 +3,13 @@ import { createPrivateKey, createPublicKey, type KeyObject, verify } from 'node:
 /** The key that the sandbox gives to its merchant. */
 export type SandboxKey = { id: string; publicKey: KeyObject; secret: string }
 
-/** PKCS#8 of an Ed25519 seed is this and the seed (RFC 8410). */
+/** PKCS#8 of an Ed25519 seed is this prefix and the seed (RFC 8410). */
 const PKCS8_HEAD = Buffer.from('302e020100300506032b657004220420', 'hex')
 
-/** @param seed 32 bytes in hexadecimal; @returns with `secret` as the portal shows it: seed and public key in Base64 */
+/**
+ * @param seed 32 bytes in hexadecimal
+ * @returns with `secret` in the portal's form: seed and public key in Base64
+ */
 export function makeKey(seed: string, idSeed: string): SandboxKey {
   const bytes = Buffer.from(seed, 'hex')
   const der = Buffer.concat([PKCS8_HEAD, bytes])
@@ -34,7 +37,7 @@ function readPart(text: string): Part {
 }
 
 const LIFE_SECONDS = 120
-/** Clocks differ a little. */
+/** Tolerated clock difference. */
 const SKEW_SECONDS = 5
 
 function claimsFault(claims: Part, { keyId, uri, nowSeconds }: { keyId: string; uri: string; nowSeconds: number }) {

@@ -24,7 +24,7 @@ export const newPurchase = (fields: Pick<Purchase, 'amount' | 'createdAt' | 'sta
 
 const kept = ({ facts }: ProviderPayment): Purchase[] => (facts.purchases as Purchase[] | undefined) ?? []
 
-/** Newest first; a failed payment and an unknown status add a purchase of their own. */
+/** Newest first; a failed payment and an unknown status each add a purchase. */
 export function purchasesOf(payment: ProviderPayment): Purchase[] {
   const { amount, createdAt, state, unknownStatus, reference } = payment
   const extra = (status: Purchase['status']): Purchase => ({

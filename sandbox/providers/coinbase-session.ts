@@ -22,7 +22,7 @@ const PRIVATE =
 const isAddress = (text: unknown): text is string => typeof text === 'string' && /^0x[0-9a-fA-F]{40}$/.test(text)
 const isAmount = (text: unknown): boolean => typeof text === 'string' && (unitsOf(text, 6) ?? 0n) > 0n
 
-/** The allow-list of the portal; here it lacks every domain under `.invalid`. */
+/** The portal's allow-list; here it contains every domain except those under `.invalid`. */
 function redirectFault(url: unknown): string | null {
   if (url === undefined) return null
   if (typeof url !== 'string' || !URL.canParse(url) || !/^https?:/.test(url)) return 'redirectUrl is no URI'
@@ -34,7 +34,7 @@ function currencyFault(currency: unknown, required: boolean): string | null {
   return FIAT.includes(String(currency)) ? null : 'paymentCurrency is not supported'
 }
 
-/** What OnrampSessionRequest (openapi.yaml) refuses first, or null. */
+/** The first fault of an OnrampSessionRequest (openapi.yaml), or null. */
 export function sessionFault(
   fields: Record<string, unknown>,
   { requiresPaymentCurrency }: { requiresPaymentCurrency: boolean },
@@ -65,7 +65,7 @@ export const readSession = (fields: Record<string, unknown>): Session => ({
   clientIp: typeof fields.clientIp === 'string' ? fields.clientIp : null,
 })
 
-/** A quote comes only when amount, currency, method and country are all given (OnrampQuote). */
+/** A quote is returned only if amount, currency, method and country are all given (OnrampQuote). */
 export function quoteOf(fields: Record<string, unknown>): { quote?: Record<string, unknown> } {
   const { paymentCurrency, paymentMethod, country, purchaseAmount, destinationNetwork } = fields
   if (!paymentCurrency || !paymentMethod || !country) return {}

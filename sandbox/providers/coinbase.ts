@@ -44,7 +44,7 @@ export const openCoinbase = (options: ImitationOptions): Imitation => {
   )
   const target = `${options.callbackBase}/api/next/channels/coinbase/callback`
   const sender = { target, secret: webhookSecret, now }
-  /** openapi.yaml asks for `paymentCurrency` beside a preset amount; orders in CHF or XPF cannot send one. */
+  /** openapi.yaml requires `paymentCurrency` together with a preset amount; orders in CHF or XPF cannot send one. */
   const quirks = { requiresPaymentCurrency: false }
 
   const guard = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
@@ -54,7 +54,7 @@ export const openCoinbase = (options: ImitationOptions): Imitation => {
     return fault === null ? undefined : refuse(reply, 401, 'unauthorized', fault)
   }
 
-  /** A payer who failed may try again with a new session. */
+  /** A payer whose payment failed may try again with a new session. */
   const reopen = (payment: ProviderPayment, session: Session): ProviderPayment => {
     if (payment.state === 'failed') {
       const { amount } = payment

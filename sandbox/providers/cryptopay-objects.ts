@@ -2,8 +2,8 @@ import { sum, unitsOf } from './decimal.ts'
 import type { ProviderPayment, ProviderRefund } from './imitation.ts'
 
 /**
- * Currencies a payment may be priced in, and the digits of their minor unit (API reference, "payments": `amount`). The
- * list of pricing currencies has not been seen in full; XPF has never been seen in it and is refused.
+ * Pricing currencies, and the digits of their minor unit (API reference, "payments": `amount`). The complete list of
+ * pricing currencies is not known to us; XPF has never been seen in it and is refused.
  */
 export const EXPONENTS: Readonly<Record<string, number>> = {
   EUR: 2,
@@ -17,7 +17,7 @@ export const EXPONENTS: Readonly<Record<string, number>> = {
   CRO: 18,
 }
 
-/** The payer pays in this coin: ten of it for one of any currency. */
+/** The payer pays in this coin; ten of it are one unit of any currency. */
 const COIN = 'CRO'
 const coinsOf = (amount: string): string => ((unitsOf(amount) ?? 0n) * 10n).toString()
 const asCoins = (amount: string): string =>
@@ -50,7 +50,7 @@ const STATUS: Record<ProviderPayment['state'], string> = {
   closed: 'cancelled',
 }
 
-/** When `amount_refunded` grows is documented nowhere: at the request, or at the transfer. */
+/** When `amount_refunded` grows is not documented: at the request, or at the transfer. */
 export type RefundCounting = 'request' | 'transfer'
 
 const refundedOf = ({ refunds }: ProviderPayment, counting: RefundCounting): string =>
@@ -75,7 +75,7 @@ const inboundFund = (payment: ProviderPayment) => ({
 
 type Shown = { url: string; nowMs: number; counting: RefundCounting }
 
-/** A payment as the API shows it; names and types are those of the official SDK's payment object. */
+/** A payment as the API shows it, with the names and types of the official SDK's payment object. */
 export function paymentObject(payment: ProviderPayment, { url, nowMs, counting }: Shown): string {
   const { reference, currency, amount, state } = payment
   const minor = minorOf(amount, currency)

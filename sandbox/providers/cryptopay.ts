@@ -49,10 +49,10 @@ export const openCryptopay = (options: ImitationOptions): Imitation => {
   ]
   const webhookSecret = `whsec_${secretOf('cryptopay webhook').slice(0, 40)}`
   const formerSecret = `whsec_${secretOf('cryptopay former webhook').slice(0, 40)}`
-  /** What staff of the sandbox switch, because no document says when `amount_refunded` grows. */
+  /** A switch for the sandbox's staff, because no document says when `amount_refunded` grows. */
   const quirks: { amountRefundedAt: RefundCounting } = { amountRefundedAt: 'request' }
 
-  /** Bearer, or Basic with the key as the user's name and no password. @returns whether the key is a live one */
+  /** Bearer, or Basic with the key as user name and no password. @returns whether the key is a live one */
   const authenticate = ({ headers }: FastifyRequest): boolean => {
     const [scheme = '', rest = ''] = String(headers.authorization ?? '').split(' ')
     const basic = Buffer.from(rest, 'base64').toString('utf8')
@@ -109,7 +109,7 @@ export const openCryptopay = (options: ImitationOptions): Imitation => {
     if (!isAtLeast(payerConsole.refundable(payment), amount)) throw invalid('amount', 'amount_too_large')
     const id = randomUUID()
     const facts = { reason: form.get('reason'), description: form.get('description') }
-    // two refunds may run at once: no document says otherwise, and there is no idempotency key
+    // two refunds may run concurrently: no document says otherwise, and there is no idempotency key
     const kept = payerConsole.refund(payment, { id, requestId: id, amount, facts })
     return { payment, object: refundObject(payment, kept) }
   }
@@ -128,7 +128,10 @@ export const openCryptopay = (options: ImitationOptions): Imitation => {
     }
   }
 
-  /** An unknown scheme first; `payment.captured` also carries a signature of the former secret, as in a rotation. */
+  /**
+   * An unknown scheme comes first; `payment.captured` also carries a signature by the previous secret, as in a
+   * rotation.
+   */
   const sign = (body: string, type: string): string => {
     const t = Math.floor(now() / 1000)
     const hmac = (secret: string): string => createHmac('sha256', secret).update(`${t}.${body}`).digest('hex')
@@ -198,7 +201,7 @@ export const openCryptopay = (options: ImitationOptions): Imitation => {
       return { ...callback, headers: { ...callback.headers, 'Pay-Signature': signature } }
     },
     isAcknowledged: (status) => status === 200,
-    // no document says that it repeats a callback; the strict reading is that it does not
+    // no document says that a callback is repeated; the strict reading is that it is not
     retryDelaysMs: [],
     credentials: () => ({
       CHANNEL_CRYPTOPAY_BASE_URL: `${url}/cryptopay`,

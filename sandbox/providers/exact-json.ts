@@ -1,4 +1,4 @@
-/** A number of a request with its original text: providers distinguish 12.34, "12.34" and 1.234e1. */
+/** A number from a request with its original text: providers distinguish 12.34, "12.34" and 1.234e1. */
 export class NumberText {
   readonly text: string
   constructor(text: string) {
@@ -11,7 +11,7 @@ export type Fields = Record<string, unknown>
 export const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof NumberText)
 
-/** An object with its numbers as `NumberText`; undefined when it is no JSON object. */
+/** An object with its numbers as `NumberText`; undefined if it is not a JSON object. */
 export function parseExact(raw: unknown): Fields | undefined {
   const keep = (_name: string, value: unknown, context: { source?: string }): unknown =>
     typeof value === 'number' ? new NumberText(context.source ?? String(value)) : value

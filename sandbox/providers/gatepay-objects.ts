@@ -3,7 +3,7 @@ import type { PaymentEvent, ProviderPayment, ProviderRefund } from './imitation.
 
 /**
  * Order statuses of the query: PENDING, PROCESS, PAID, EXPIRED (official Java SDK, address query). PAY_ERROR is
- * documented for callbacks only ("webhooks"). What the query says after a close has never been seen.
+ * documented for callbacks only ("webhooks"). The query's status after a close is unknown.
  */
 const STATUS: Record<ProviderPayment['state'], string> = {
   open: 'PENDING',
@@ -14,7 +14,7 @@ const STATUS: Record<ProviderPayment['state'], string> = {
   expired: 'EXPIRED',
   closed: 'EXPIRED',
 }
-/** What the query may say after a close; staff of the sandbox choose one. */
+/** Possible statuses of the query after a close; the sandbox's staff choose one. */
 export const CLOSED_STATUSES = ['EXPIRED', 'CANCELLED', 'CLOSED'] as const
 export type ClosedStatus = (typeof CLOSED_STATUSES)[number]
 
@@ -44,7 +44,7 @@ function transactionInfo({ state, received }: ProviderPayment): Record<string, u
 const underpaid = ({ state, amount, received }: ProviderPayment): string =>
   state === 'part' ? subtract(amount, received) : ''
 
-/** The query's answer; camel and snake case are mixed as the original mixes them (official Go SDK). */
+/** The query's answer; it mixes camel and snake case as the original does (official Go SDK). */
 export const orderFields = (payment: ProviderPayment, closed: ClosedStatus): Record<string, unknown> => ({
   prepayId: payment.reference,
   merchantId: 10_000_001,

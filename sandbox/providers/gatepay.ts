@@ -26,7 +26,7 @@ const RETRY_DELAYS_MS = [
 const TERMINALS = ['APP', 'WEB', 'WAP', 'MINIAPP', 'OTHERS']
 const CURRENCIES = ['USDC', 'USDT', 'BTC', 'ETH', 'GT']
 
-/** A business error; they come with HTTP 200 ("error codes"). */
+/** A business error; it comes with HTTP 200 ("error codes"). */
 class Refused extends Error {
   readonly code: string
   constructor(code: string, message: string) {
@@ -155,7 +155,7 @@ export const openGatepay = (options: ImitationOptions): Imitation => {
     throw new Refused('400202', 'Refund not found')
   }
 
-  /** Every answer is HTTP 200; its code says what went wrong. */
+  /** Every answer is HTTP 200; its code tells what went wrong. */
   const answer = async (reply: FastifyReply, request: FastifyRequest, work: () => unknown): Promise<unknown> => {
     reply.type('application/json')
     try {

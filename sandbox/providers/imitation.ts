@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 
-/** A refund as the provider keeps it; `amount` is decimal text in the payment's currency. */
+/** A refund in the provider's records; `amount` is decimal text in the payment's currency. */
 export type ProviderRefund = {
   /** The provider's id. */
   id: string
-  /** The merchant's id, where the provider takes one. */
+  /** The merchant's id, if the provider accepts one. */
   requestId: string
   amount: string
   state: 'pending' | 'settled' | 'refused'
@@ -15,18 +15,18 @@ export type ProviderRefund = {
   facts: Record<string, unknown>
 }
 
-/** A payment as a provider keeps it, whoever the provider is. Amounts are decimal text in `currency`. */
+/** A payment in a provider's records, in a form common to all providers. Amounts are decimal text in `currency`. */
 export type ProviderPayment = {
-  /** The provider's id: what callers of the sandbox name it by. */
+  /** The provider's id, which callers of the sandbox use. */
   reference: string
-  /** Prefix of the imitation that keeps it. */
+  /** Prefix of the imitation that holds it. */
   provider: string
   merchantReference: string
   amount: string
   currency: string
-  /** What arrived, in `currency`; a provider that takes other coins keeps them in `facts`. */
+  /** What arrived, in `currency`; a provider that accepts other coins keeps those in `facts`. */
   received: string
-  /** `confirming`: the whole amount is on the chain and not confirmed yet. */
+  /** `confirming`: the whole amount is on the chain but not confirmed yet. */
   state: 'open' | 'part' | 'confirming' | 'paid' | 'failed' | 'expired' | 'closed'
   createdAt: number
   expiresAt: number
@@ -52,10 +52,10 @@ export type PaymentEvent =
   | 'refund-settled'
   | 'refund-refused'
 
-/** One callback, signed as the provider signs it, at the moment it is sent. */
+/** One callback, signed as the provider signs it, when it is sent. */
 export type SignedCallback = { url: string; headers: Record<string, string>; body: string }
 
-/** What the payer hands over. Without `amount`, what is missing; without `currency`, the payment's own. */
+/** What the payer sends. Without `amount`, what is missing; without `currency`, the payment's own. */
 export type Deposit = { amount?: string; currency?: string }
 
 /** One provider, as strict as the original, under `/<prefix>` of the sandbox's port. */
@@ -69,7 +69,7 @@ export type Imitation = {
   callbacks(payment: ProviderPayment, event: PaymentEvent, refund?: ProviderRefund): SignedCallback[]
   /** The same callback as sent by a stranger without the key. */
   forge(callback: SignedCallback): SignedCallback
-  /** The request header that proves who asks, in lower case. */
+  /** The request header that carries the credential, in lower case. */
   credentialHeader: string
   isAcknowledged(status: number, body: string): boolean
   /** Waits before each repetition of a callback that was not acknowledged, as documented, in milliseconds. */
@@ -79,11 +79,11 @@ export type Imitation = {
   /** It reports money on the chain before it counts: the actions `pay-unconfirmed` and `confirm` exist. */
   reportsConfirmations?: boolean
   /**
-   * Takes a deposit in place of the console: converts a coin, sends USDC. Runs before the state changes.
-   * @returns how much `received` grows, in the payment's currency
-   * @throws Error in words when the payer cannot pay that way
+   * Takes a deposit instead of the console: converts a coin, sends USDC. Runs before the state changes.
+   * @returns by how much `received` grows, in the payment's currency
+   * @throws Error with a sentence when the payer cannot pay that way
    */
   receive?(payment: ProviderPayment, deposit: Deposit): Promise<string>
-  /** What a merchant would type into the service's configuration: variable name to value. */
+  /** What a merchant would put into the service's configuration: variable name to value. */
   credentials(): Record<string, string>
 }

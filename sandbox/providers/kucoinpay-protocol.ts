@@ -4,7 +4,7 @@ import { type Fields, NumberText } from './exact-json.ts'
 /** A refusal: KuCoin's code and message. */
 export type Refusal = { code: string; msg: string; retry?: true }
 
-/** The names that each call signs, in this order: alphabetical, ignoring case. */
+/** The signed names of each call, in order: alphabetical, ignoring case. */
 export const CALL_NAMES = {
   '/api/v1/order/create': [
     ...['apiKey', 'expireTime', 'orderAmount', 'orderCurrency', 'reference', 'requestId', 'source'],
@@ -27,7 +27,7 @@ export const REFUND_NAMES = [
   ...['remainingRefundAmount', 'remainingRefundCurrency', 'requestId', 'status', 'subMerchantId', 'timestamp'],
 ]
 
-/** The text of a field: the content of a string, the digits of a number as the JSON has them. */
+/** The text of a field: the content of a string, or the digits of a number as in the JSON. */
 export const textOf = (value: unknown): string | undefined => {
   if (value instanceof NumberText) return value.text
   return typeof value === 'string' ? value : undefined

@@ -55,7 +55,7 @@ function statusOf(payment: ProviderPayment): string {
   return state === 'failed' ? 'FAILED' : 'CANCELLED'
 }
 
-/** Whole numbers with ".0": a reader that prints parsed numbers cannot verify them. */
+/** Adds ".0" to whole numbers: a reader that re-serialises parsed numbers cannot verify them. */
 const trapped = (amount: string): string => (amount.includes('.') ? amount : `${amount}.0`)
 
 /** KuCoin Pay as two public integrations describe it, under `/kucoinpay/api/v1/…`. */
@@ -107,7 +107,7 @@ class KucoinpayImitation implements Imitation {
     }
   }
 
-  /** Why a request is refused; null when its headers are right. */
+  /** Why a request is refused; null when its headers are valid. */
   #checkAccess(request: FastifyRequest, names: readonly string[], body: Fields): Refusal | null {
     const timestamp = header(request, 'pay-api-timestamp')
     const { now } = this.#options

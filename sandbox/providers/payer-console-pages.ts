@@ -46,7 +46,7 @@ function actions(payerConsole: PayerConsole, payment: ProviderPayment): string {
   ].join('')
 }
 
-/** Any amount, in any coin that the provider takes. */
+/** Any amount, in any coin that the provider accepts. */
 function payForm(payerConsole: PayerConsole, payment: ProviderPayment): string {
   if (['paid', 'confirming', 'failed'].includes(payment.state)) return ''
   const coins = [...new Set([payment.currency, ...(payerConsole.imitationOf(payment)?.coins ?? [])])]

@@ -52,7 +52,7 @@ function settleAll(payerConsole: PayerConsole, payment: ProviderPayment, state: 
   for (const refund of payment.refunds) payerConsole.settleRefund(payment, refund, state)
 }
 
-/** @returns null for one that is no amount, or no coin */
+/** @returns null if the amount or the coin is invalid */
 function depositOf(body: Body): Deposit | null {
   const { amount = '', currency = '' } = body ?? {}
   const [amountText, coin] = [String(amount), String(currency).toUpperCase()]

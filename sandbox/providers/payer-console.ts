@@ -13,18 +13,18 @@ export type NewPayment = Pick<
 
 type SavedState = { payments: ProviderPayment[]; secret: string }
 
-/** About as long as a person needs; the delay before a magic amount starts its story. */
+/** About as long as a person needs; delay before a magic amount starts its story. */
 const MAGIC_DELAY_MS = 1500
 const SAVE_DELAY_MS = 200
 const HOLD_MS = 1000
 const REFUND_DELAY_MS = 300
 
-/** A refund as an imitation hands it in. */
+/** A refund as an imitation passes it. */
 type NewRefund = Pick<ProviderRefund, 'id' | 'requestId' | 'amount'> & Partial<Pick<ProviderRefund, 'facts'>>
 
 /**
- * What all imitations share: the payments, what people and stories do to them, and the callbacks that follow. An
- * imitation adds its provider's protocol and status words.
+ * Shared by all imitations: the payments, what people and stories do to them, and the resulting callbacks. An imitation
+ * adds its provider's protocol and status words.
  */
 export class PayerConsole {
   readonly stories: Stories
@@ -76,19 +76,19 @@ export class PayerConsole {
     this.#newest.set(`${payment.provider} ${payment.merchantReference}`, payment)
   }
 
-  /** Nothing will be asked about it any more. */
+  /** Nothing will be queried about it any more. */
   forget({ reference, provider, merchantReference }: ProviderPayment): void {
     this.#payments.delete(reference)
     this.#newest.delete(`${provider} ${merchantReference}`)
   }
 
-  /** An unpaid payment expires with time; call it before a payment's state is read. */
+  /** An unpaid payment expires over time; call this before reading a payment's state. */
   refresh(payment: ProviderPayment): ProviderPayment {
     if (payment.state === 'open' && payment.expiresAt <= this.now()) this.#move(payment, 'expired')
     return payment
   }
 
-  /** Keeps a new payment and starts its story. */
+  /** Stores a new payment and starts its story. */
   open(fields: NewPayment): ProviderPayment {
     const payment: ProviderPayment = {
       callbackUrl: null,
@@ -114,12 +114,12 @@ export class PayerConsole {
     if (this.#startsStory('timeout-after-acceptance', payment)) await holdForever(request)
   }
 
-  /** The same for a refund: the provider takes it, and its answer never comes. */
+  /** The same for a refund: the provider accepts it, but its answer never arrives. */
   async beforeRefundAnswer(request: FastifyRequest, payment: ProviderPayment): Promise<void> {
     if (this.stories.take('refund-timeout-after-acceptance', payment.provider)) await holdForever(request)
   }
 
-  /** The payer pays, by default what is missing; also late. @throws Error when there is nothing to pay */
+  /** The payer pays, by default what is missing; late payments too. @throws Error when there is nothing to pay */
   async pay(payment: ProviderPayment, deposit: Deposit = {}, confirmed = true): Promise<void> {
     if (payment.state === 'paid' || payment.state === 'failed' || payment.state === 'confirming')
       throw new Error(`the payment is ${payment.state} already`)
@@ -149,7 +149,7 @@ export class PayerConsole {
     if (isUnpaid(payment)) this.#move(payment, 'failed')
   }
 
-  /** The provider's own screening holds the money; a provider without a status for it reports a failure. */
+  /** The provider's own screening holds the money; a provider without a status for that reports a failure. */
   block(payment: ProviderPayment): void {
     payment.facts.blocked = true
     this.fail(payment)
@@ -165,13 +165,13 @@ export class PayerConsole {
     return payment.state === 'closed'
   }
 
-  /** How much can still go back. */
+  /** How much can still be refunded. */
   refundable(payment: ProviderPayment): string {
     const gone = payment.refunds.filter(({ state }) => state !== 'refused').map(({ amount }) => amount)
     return subtract(payment.received, sum(gone))
   }
 
-  /** A refund that the merchant asked for; it settles by itself unless a story holds it. */
+  /** A refund that the merchant requested; it settles automatically unless a story holds it. */
   refund(payment: ProviderPayment, refund: NewRefund, settleAfterMs = REFUND_DELAY_MS): ProviderRefund {
     const held = this.stories.take('refund-pending', payment.provider)
     const kept: ProviderRefund = { facts: {}, ...refund, state: 'pending', createdAt: this.now(), held }
@@ -243,7 +243,7 @@ export class PayerConsole {
     })
   }
 
-  /** Staff refund half in the provider's console; the merchant's server did not ask. */
+  /** Staff refund half in the provider's console, without a request from the merchant's server. */
   #refundFromConsole(payment: ProviderPayment): void {
     const id = `console-${payment.reference}`
     this.dispatcher.later(MAGIC_DELAY_MS, () =>
@@ -274,7 +274,7 @@ export class PayerConsole {
     if (event === 'created' && this.#startsStory('forged-callback', payment)) await this.#forge(imitation, payment)
   }
 
-  /** A stranger claims that it was paid. */
+  /** A stranger's callback claims that it was paid. */
   async #forge(imitation: Imitation, payment: ProviderPayment): Promise<void> {
     const pretended: ProviderPayment = { ...payment, state: 'paid', received: payment.amount }
     for (const callback of imitation.callbacks(pretended, 'paid')) await this.dispatcher.send(imitation.forge(callback))
@@ -285,7 +285,7 @@ const isUnpaid = ({ state }: ProviderPayment): boolean => state === 'open' || st
 
 async function holdForever(request: FastifyRequest): Promise<void> {
   const { socket } = request.raw
-  // a request that was handed in without a socket stays unanswered
+  // an injected request without a socket stays unanswered
   if (typeof socket.destroy === 'function') setTimeout(() => socket.destroy(), HOLD_MS).unref()
   await new Promise((resolve) => socket.once('close', resolve))
 }

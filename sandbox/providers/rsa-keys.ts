@@ -2,7 +2,7 @@ import { checkPrimeSync, createHmac, createPrivateKey, type KeyObject } from 'no
 
 const EXPONENT = 65_537n
 
-/** A prime of 1024 bits, the same for the same seed. */
+/** A prime of 1024 bits, deterministic per seed. */
 function primeOf(seed: string, label: string): bigint {
   for (let nth = 0; ; nth += 1) {
     const half = (part: string): Buffer => createHmac('sha512', seed).update(`${label}:${nth}:${part}`).digest()
@@ -14,10 +14,12 @@ function primeOf(seed: string, label: string): bigint {
   }
 }
 
-/** All keys have this one in common, which no key that protects something may: looking for a prime takes a while. */
+/**
+ * A factor shared by all keys, which would be fatal for keys that protect something: it saves the search for a prime.
+ */
 let common: bigint | undefined
 
-/** The number whose product with `value` leaves 1 (extended Euclid). */
+/** The modular inverse (extended Euclid). */
 function inverse(value: bigint, modulus: bigint): bigint {
   let [left, right, old, now] = [modulus, value % modulus, 0n, 1n]
   while (right !== 0n) {

@@ -4,7 +4,7 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 export const SOURCES = ['sanctions', 'risk', 'trm'] as const
 export type Source = (typeof SOURCES)[number]
 
-/** How a service fails: no answer, an error, a page of the edge, or an answer without its fields. */
+/** How a service fails: no answer, an error, a page of the CDN's edge, or an answer without its fields. */
 export const FAULTS = ['500', '503', '403', 'html-403', '429', 'html', 'empty', 'list', 'hang'] as const
 export type Fault = (typeof FAULTS)[number]
 
@@ -16,15 +16,15 @@ export type RiskType = (typeof RISK_TYPES)[number]
 export const LEVELS = [15, 10, 5, 1, 0] as const
 export type Level = (typeof LEVELS)[number]
 
-/** What the services say about one address. */
+/** The services' data about one address. */
 export type Listing = {
   /** On the public sanctions list of Chainalysis. */
   sanctions: boolean
   /** On the list of the oracle contract. */
   oracle: boolean
-  /** What Address Screening of Chainalysis answers. */
+  /** The answer of Chainalysis' Address Screening. */
   risk: Risk
-  /** The worst indicator of TRM; null: none. */
+  /** TRM's worst indicator; null: none. */
   trm: { riskType: RiskType; level: Level } | null
 }
 
@@ -39,7 +39,7 @@ export const SANCTIONED: Listing = {
 /** The listed address of Chainalysis' documentation examples. */
 const DOCUMENTED_ADDRESS = '1JHdQHkBZiim1cb4hyUh2PbzEbbg6z2Trf'.toLowerCase()
 
-/** Endings that choose the answer, so that a test needs no call here. */
+/** Address endings that select the answer, so that a test needs no call here. */
 function byEnding(address: string): Listing {
   if (address.endsWith('bad1')) return SANCTIONED
   if (address.endsWith('bad2')) return { ...CLEAN, risk: 'Severe', trm: { riskType: 'OWNERSHIP', level: 15 } }
@@ -59,7 +59,7 @@ function load(file: string | null): SavedState {
 const EMPTY: SavedState = { listings: [], oracleFault: null }
 
 /**
- * Addresses and the state of each service, as staff of the sandbox set them. Listings survive a restart, like the
+ * Addresses and the state of each service, as the sandbox's staff set them. Listings survive a restart, like the
  * oracle's on the chain; faults of the services do not.
  */
 export class ScreeningList {
@@ -98,7 +98,7 @@ export class ScreeningList {
     return [...this.#listings]
   }
 
-  /** @param seconds how long; without it, until it is changed */
+  /** @param seconds duration; without it, until it is changed */
   setFault(source: Source, fault: Fault | null, seconds?: number): void {
     if (fault === null) this.#faults.delete(source)
     else this.#faults.set(source, { fault, until: seconds ? this.#now() + seconds * 1000 : Number.POSITIVE_INFINITY })

@@ -63,8 +63,8 @@ const RISK_REASONS: Record<Listing['risk'], string | null> = {
 }
 
 /**
- * Address Screening of Chainalysis (docs.chainalysis.com/api/address-screening): an address is registered by `POST
- * /api/risk/v2/entities` before `GET /api/risk/v2/entities/{address}` knows it; header `Token`.
+ * Address Screening of Chainalysis (docs.chainalysis.com/api/address-screening): `POST /api/risk/v2/entities` must
+ * register an address before `GET /api/risk/v2/entities/{address}` knows it; header `Token`.
  */
 export function addressScreening(app: FastifyInstance, list: ScreeningList, token: string): void {
   const registered = new Set<string>()

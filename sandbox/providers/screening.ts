@@ -27,18 +27,18 @@ type Options = {
   /** Sanctioned by the story `kyt-sanctioned`. */
   payerAddress: string
   oracle: Oracle | null
-  /** Keeps who is listed; null: in memory. */
+  /** Stores who is listed; null: in memory. */
   file: string | null
   secretOf(purpose: string): string
   now(): number
 }
 
-/** Stand-ins for the screening services, and the switches for what they say. */
+/** Stand-ins for the screening services, and switches for their answers. */
 export type Screening = {
   register(app: FastifyInstance): Promise<void>
   /** @returns whether it knows the story */
   startStory(name: string, options: { seconds?: number }): Promise<boolean>
-  /** What the service is configured with to use them: variable name to value. */
+  /** Settings with which the service uses them: variable name to value. */
   variables: Record<string, string>
 }
 
@@ -48,7 +48,7 @@ const OUTAGE_SECONDS = 5
 const member = <Member>(members: readonly Member[], value: unknown): Member | undefined =>
   members.find((one) => one === value)
 
-/** What of a body says something about an address; null when a value is not one of its list. */
+/** The part of a body that concerns an address; null when a value is not in its list. */
 function readListing(body: Record<string, unknown>): Partial<Listing> | null {
   const { sanctioned, sanctions, oracle, risk, trm } = body
   const all = sanctioned === undefined ? {} : sanctioned === true || sanctioned === 'true' ? SANCTIONED : CLEAN

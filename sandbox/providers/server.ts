@@ -15,9 +15,9 @@ import { type Wallet, walletRoutes } from './wallet.ts'
 
 export type Providers = {
   url: string
-  /** What the service is configured with to use them: variable name to value. */
+  /** Settings with which the service uses them: variable name to value. */
   credentials: Record<string, string>
-  /** The same for the screening services. Apart, because a service configured with them screens every payment. */
+  /** The same for the screening services. Separate, because a service with these settings screens every payment. */
   screening: Record<string, string>
   stop(): Promise<void>
 }
@@ -27,9 +27,9 @@ type Options = {
   chain: Wallet
   /** The sanctions oracle on that chain; without it the screening services answer alone. */
   oracle?: Oracle | null
-  /** Address of the merchant's server; callbacks go below it. Null: no provider is imitated, only the wallet. */
+  /** URL of the merchant's server, base of the callbacks. Null: no provider is imitated, only the wallet. */
   callbackBase?: string | null
-  /** The file that keeps payments over restarts; null: in memory only. */
+  /** The file that stores payments across restarts; null: in memory only. */
   file?: string | null
   log?(line: string): void
   now?(): number
@@ -37,7 +37,7 @@ type Options = {
   sumsub?: SumsubOptions
 }
 
-/** Answers name the sandbox's address, so the port is chosen before the imitations are made. */
+/** Answers contain the sandbox's URL, so the port is chosen before the imitations are created. */
 async function choosePort(port: number): Promise<number> {
   if (port !== 0) return port
   const probe = createServer().listen(0, '127.0.0.1')
@@ -48,7 +48,7 @@ async function choosePort(port: number): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : 0
 }
 
-/** The screening services keep their file beside the payments. */
+/** The screening services store their file next to the payments. */
 const besides = (file: string | null): string | null => file && join(dirname(file), 'screening.json')
 
 /** How far a provider's clock is ahead during the story `clock-skew`. */
@@ -57,7 +57,7 @@ const SKEW_MS = 10 * 60_000
 const clockOf = (payerConsole: PayerConsole, prefix: string): number =>
   payerConsole.now() + (payerConsole.stories.isOn('clock-skew', prefix) ? SKEW_MS : 0)
 
-/** Mounts an imitation: raw bytes in, 503 while its outage lasts, its own clock. */
+/** Mounts an imitation: raw bodies, 503 during an outage, its own clock. */
 async function registerImitation(
   app: FastifyInstance,
   payerConsole: PayerConsole,
@@ -84,7 +84,7 @@ async function registerImitation(
   )
 }
 
-/** Each provider has a clock of its own, which a story moves. */
+/** Each provider has its own clock, which a story can move. */
 function openWithClock(open: (options: ImitationOptions) => Imitation, options: ImitationOptions): Imitation {
   const imitation: Imitation = open({ ...options, now: () => clockOf(options.payerConsole, imitation.prefix) })
   return imitation
@@ -112,7 +112,7 @@ type Built = {
   screening: Record<string, string>
 }
 
-/** The imitations as one server that listens nowhere yet. @param url where it will be reached */
+/** The imitations as one server that is not listening yet. @param url where it will be reachable */
 export async function buildProviders(options: Omit<Options, 'port'> & { url: string }): Promise<Built> {
   const { chain, url, callbackBase = null, file = null, log = () => {}, now = Date.now } = options
   const app = Fastify({ bodyLimit: 256 * 1024, forceCloseConnections: true })

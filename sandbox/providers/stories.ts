@@ -1,4 +1,4 @@
-/** Scripted trouble that a developer can ask for (`POST /stories/<name>`). */
+/** Scripted trouble that a developer can trigger (`POST /stories/<name>`). */
 export const STORIES = [
   'timeout-after-acceptance',
   'duplicate-callbacks',
@@ -19,7 +19,7 @@ export const STORIES = [
 ] as const
 export type Story = (typeof STORIES)[number]
 
-/** Amounts that start a story by themselves: the cents of what the provider is asked for. */
+/** Amounts that start a story automatically: the cents of the amount that the provider is asked for. */
 export const MAGIC_CENTS: Readonly<Record<string, Story | 'pays' | 'declines' | 'pays-half' | 'expires'>> = {
   '.01': 'pays',
   '.02': 'declines',
@@ -41,7 +41,7 @@ const centsOf = (amount: string): string | undefined => /^\d+(\.\d\d)0*$/.exec(a
 
 export const isRefusedRefund = (amount: string): boolean => centsOf(amount) === REFUSED_REFUND_CENTS
 
-/** "10.010000" has the cents ".01"; digits after the second that are not zero make it an ordinary amount. */
+/** "10.010000" has the cents ".01"; nonzero digits after the second make it an ordinary amount. */
 export function magicOf(amount: string): (typeof MAGIC_CENTS)[string] | undefined {
   const cents = centsOf(amount)
   return cents === undefined ? undefined : MAGIC_CENTS[cents]
@@ -54,10 +54,10 @@ const LASTING = ['outage', 'credentials-refused', 'clock-skew'] as const
 export type LastingStory = (typeof LASTING)[number]
 const isLasting = (name: Story): name is LastingStory => (LASTING as readonly Story[]).includes(name)
 
-/** Which stories wait for the next payment, and which last. */
+/** The stories that wait for the next payment, and those that last. */
 export class Stories {
   readonly #armed: { name: Story; provider: string | null }[] = []
-  /** Story and provider (`*`: all) to the time it ends. */
+  /** Story and provider (`*`: all) to its end time. */
   readonly #lasting = new Map<string, number>()
   readonly #now: () => number
 

@@ -1,12 +1,12 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import type { Applicant } from './sumsub-state.ts'
 
-/** How the next callbacks go wrong: each once. */
+/** What goes wrong with the next callbacks: each once. */
 export type Trouble = 'twice' | 'reordered' | 'forged'
 
 export type CallbackOptions = { callbackUrl: string; webhookSecret: string; log?(line: string): void }
 
-/** The original waits 5 min, 1 h, 5 h and 18 h; a developer waits less. */
+/** The original waits 5 min, 1 h, 5 h and 18 h; developers wait less. */
 const RETRY_MS = [1000, 5000, 30_000]
 
 /** "2024-06-10 06:15:00.123" */
@@ -28,7 +28,7 @@ function bodyOf(applicant: Applicant, type: string, review: Applicant['review'])
   })
 }
 
-/** Sends signed callbacks in order, unless a story reorders them, and repeats the ones that are not accepted. */
+/** Sends signed callbacks in order, unless a story reorders them, and repeats those that were not accepted. */
 export class CallbackSender {
   readonly #options: CallbackOptions
   readonly #timers = new Set<NodeJS.Timeout>()

@@ -30,7 +30,7 @@ function row(applicant: Applicant, prefix: string): string {
   return `<tr>${cells.join('')}<td><form method="post" action="${prefix}/applicants/${id}/answer">${buttons}</form></td></tr>`
 }
 
-/** The provider's reviewer sees this page. */
+/** The page of the provider's reviewer. */
 export function applicantsPage(applicants: readonly Applicant[], prefix: string): string {
   const head = '<tr><th>Applicant</th><th>External user</th><th>Level</th><th>Review</th><th>Decide</th></tr>'
   const rows = applicants.map((applicant) => row(applicant, prefix)).join('')
@@ -38,7 +38,7 @@ export function applicantsPage(applicants: readonly Applicant[], prefix: string)
   return page('Applicants', `<h1>Identity provider (imitation)</h1>${body}`)
 }
 
-/** The content of the frame in which the original takes photographs. */
+/** Content of the frame in which the original takes photographs. */
 export function framePage(token: string, prefix: string, levelName: string): string {
   const script = `const tell = (method) => parent.postMessage({ method }, '*')
 tell('idCheck.onReady')
@@ -56,7 +56,7 @@ for (const b of document.querySelectorAll('button')) b.onclick = async () => {
   )
 }
 
-/** Stands in for the provider's script: the same names, a frame with buttons. */
+/** Stand-in for the provider's script: the same names, and a frame with buttons. */
 export const SDK_SCRIPT = `(() => {
 const base = document.currentScript.src.replace(/sdk\\.js.*$/, '')
 window.snsWebSdk = {

@@ -15,7 +15,7 @@ export type SumsubOptions = {
   log?(line: string): void
 }
 
-/** It checks people, not payments: it shares the port and the stories with the other imitations. */
+/** It checks people rather than payments, but shares the port and the stories with the other imitations. */
 export type SumsubImitation = {
   prefix: 'sumsub'
   register(app: FastifyInstance): Promise<void>

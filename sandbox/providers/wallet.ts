@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 
-/** What the wallet needs from the chain. */
+/** Operations that the wallet needs from the chain. */
 export type Wallet = {
   chainId: number
   usdcAddress: string
@@ -13,7 +13,7 @@ type PayBody = { to?: string; amount?: string; returnTo?: string }
 
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/
 const AMOUNT = /^\d{1,12}(\.\d{1,6})?$/
-/** Redirects lead back to this machine only. */
+/** Redirects lead only back to this machine. */
 export const LOCAL = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?\//
 
 /** The payer's test wallet: sends TestUSDC, for the pay page's panel, for curl and for tests. */

@@ -2,17 +2,17 @@ import { textOf, unitsOf } from './decimal.ts'
 import type { Deposit, ProviderPayment } from './imitation.ts'
 
 /*
- * What the amounts mean (docs.whitepay.com, "docs/http-api/acquiring/crypto"): `value` and `currency` are what the
- * merchant asked for, `expected_amount` is what has to be deposited, in `deposited_currency`, and `received_total` is
+ * Meaning of the amounts (docs.whitepay.com, "docs/http-api/acquiring/crypto"): `value` and `currency` are what the
+ * merchant requested, `expected_amount` is what must be deposited, in `deposited_currency`, and `received_total` is
  * what reaches the merchant's balance, in `received_currency`, after conversion and fees.
  */
 
-/** Digits after the point of each coin that a payer can deposit. */
+/** Decimals of each coin that a payer can deposit. */
 export const COINS: Readonly<Record<string, number>> = { USDT: 6, USDC: 6, BTC: 8 }
-/** What the merchant's balance is kept in. */
+/** The currency of the merchant's balance. */
 export const SETTLEMENT_ASSET = 'USDT'
 
-/** Price of one unit in USDT. Unlike the shop's rates on purpose: no two amounts of an order are interchangeable. */
+/** Price of one unit in USDT. Deliberately unlike the shop's rates: no two amounts of an order are interchangeable. */
 const PRICES: Readonly<Record<string, string>> = {
   EUR: '1.082',
   USD: '1.002',
@@ -38,7 +38,7 @@ const SCALE = 10n ** 18n
 const unit = (text: string): bigint => unitsOf(text) ?? 0n
 const priceOf = (asset: string): bigint => unit(PRICES[asset] ?? '0')
 
-/** Rounds to the coin's digits: up for what is asked for, down for what is given. */
+/** Rounds to the coin's digits: up for what is requested, down for what is given. */
 function roundTo(digits: number, units: bigint, up: boolean): string {
   const step = 10n ** BigInt(18 - digits)
   const whole = units / step + (up && units % step > 0n ? 1n : 0n)
@@ -63,7 +63,7 @@ export const depositedOf = (payment: ProviderPayment): string =>
 export const receivedTotalOf = (payment: ProviderPayment): string =>
   textOf(total(depositsOf(payment).map(({ received }) => received)))
 
-/** The payer chooses a coin; from now on the order says how much of it has to come. */
+/** The payer chooses a coin; from now on the order shows how much of it must arrive. */
 export function chooseCoin(payment: ProviderPayment, coin: string): void {
   payment.facts.coin = coin
   payment.facts.expected = convert(payment.amount, payment.currency, coin, true)
@@ -71,7 +71,7 @@ export function chooseCoin(payment: ProviderPayment, coin: string): void {
 
 const defaultCoin = (currency: string): string => (currency in COINS ? currency : SETTLEMENT_ASSET)
 
-/** What the payer sends: an amount in the coin, or one in the asked currency that his wallet converts. */
+/** The payer's amount in the coin, or in the requested currency, which the payer's wallet converts. */
 function coinValueOf(payment: ProviderPayment, coin: string, { amount, currency }: Deposit): string {
   if (amount === undefined) return textOf(unit(expectedOf(payment) ?? '0') - unit(depositedOf(payment)))
   if (currency !== coin) return convert(amount, payment.currency, coin)
@@ -79,7 +79,7 @@ function coinValueOf(payment: ProviderPayment, coin: string, { amount, currency 
   return amount
 }
 
-/** @returns how much of the asked amount the deposit pays, in the asked currency */
+/** @returns how much of the requested amount the deposit pays, in the requested currency */
 export function receiveCoin(payment: ProviderPayment, deposit: Deposit, at: number): string {
   const { currency = '' } = deposit
   const isCoin = currency !== payment.currency && currency !== ''
@@ -98,8 +98,8 @@ export function receiveCoin(payment: ProviderPayment, deposit: Deposit, at: numb
 }
 
 /**
- * How much more came than the order waits for, in the deposited coin; null: nothing. Whitepay sends it back by itself
- * (events page, `rollback::to_client`).
+ * How much more than expected arrived, in the deposited coin; null: nothing. Whitepay returns it automatically (events
+ * page, `rollback::to_client`).
  */
 export function overpaidOf(payment: ProviderPayment): string | null {
   const over = unit(depositedOf(payment)) - unit(expectedOf(payment) ?? '0')

@@ -38,7 +38,7 @@ export const CURRENCIES = [
 ]
 
 const network = (min: string) => ({ min_amount: min, max_amount: '1000000', fixed: '0', flex: '0' })
-/** Networks where an address is worth nothing without its memo. */
+/** Networks where an address is useless without its memo. */
 export const MEMO_NETWORKS: readonly string[] = ['XLM']
 
 const walletCurrency = (nth: number, ticker: string, name: string) => ({
@@ -50,7 +50,7 @@ const walletCurrency = (nth: number, ticker: string, name: string) => ({
   name,
 })
 
-/** What the acquiring family takes (docs/http-api/acquiring/crypto, host-to-host). */
+/** Currencies of the acquiring family (docs/http-api/acquiring/crypto, host-to-host). */
 export const WALLET_CURRENCIES = [
   {
     ...walletCurrency(1, 'USDC', 'USD Coin'),
@@ -86,7 +86,7 @@ const dateText = (at: number): string => new Date(at).toISOString().slice(0, 19)
 export function statusOf(payment: ProviderPayment): string {
   if (payment.unknownStatus) return 'UNDER_REVIEW'
   if (payment.facts.completed === true) return 'COMPLETE'
-  // a coin is chosen and nothing came yet
+  // a coin is chosen and nothing has arrived yet
   return payment.state === 'open' && coinOf(payment) === null ? 'INIT' : STATUS[payment.state]
 }
 

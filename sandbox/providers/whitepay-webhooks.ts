@@ -3,7 +3,7 @@ import type { PaymentEvent, ProviderPayment, SignedCallback } from './imitation.
 import { coinOf, depositsOf, overpaidOf, SETTLEMENT_ASSET } from './whitepay-coins.ts'
 import { orderJson, transactionJson } from './whitepay-objects.ts'
 
-/** One token for each payment page by its slug, and the merchant's general one. */
+/** One token per payment page, by its slug, and the merchant's general token. */
 export type Tokens = { page: Record<string, string>; merchant: string }
 
 type Sender = { url: string; target: string; tokens: Tokens; escapedSlashes: boolean }
@@ -36,14 +36,14 @@ function orderEvent(payment: ProviderPayment, event: string, sender: Sender, sta
 function transactionEvent(payment: ProviderPayment, event: string, { target, tokens }: Sender): SignedCallback {
   const { reference, merchantReference, createdAt } = payment
   const deposits = depositsOf(payment)
-  // a forged callback speaks of a deposit that never came
+  // a forged callback claims a deposit that never arrived
   const last = deposits.at(-1) ?? { value: payment.amount, currency: SETTLEMENT_ASSET, received: '0', at: createdAt }
   const made = transactionJson(payment, last, Math.max(0, deposits.length - 1))
   const transaction = { ...made, order_id: reference, external_order_id: merchantReference }
   return signed(target, tokens.merchant, JSON.stringify({ transaction, event_type: event }))
 }
 
-/** The events of docs/webhooks/events. A new order has none; a reordered callback says that a part had arrived. */
+/** The events of docs/webhooks/events. A new order has none; a reordered callback reports that a part had arrived. */
 export function callbacksOf(payment: ProviderPayment, event: PaymentEvent, sender: Sender): SignedCallback[] {
   const order = (name: string, status?: string): SignedCallback => orderEvent(payment, `order::${name}`, sender, status)
   if (event === 'created') return payment.received === '0' ? [] : [order('partially_fulfilled', 'PARTIALLY_FULFILLED')]
@@ -59,7 +59,7 @@ export function callbacksOf(payment: ProviderPayment, event: PaymentEvent, sende
   ]
 }
 
-/** What was too much goes back ("rollback to client/account"): a transaction without our reference. */
+/** The excess is returned ("rollback to client/account"): a transaction without our reference. */
 function rollbackEvents(payment: ProviderPayment, { target, tokens }: Sender): SignedCallback[] {
   const value = overpaidOf(payment)
   const last = depositsOf(payment).at(-1)
@@ -70,7 +70,7 @@ function rollbackEvents(payment: ProviderPayment, { target, tokens }: Sender): S
   return [signed(target, tokens.merchant, body)]
 }
 
-/** Money is in and being sold. The status that the order shows meanwhile is not documented. */
+/** Money has arrived and is being sold. The order's status meanwhile is not documented. */
 const conversionEvents = (payment: ProviderPayment, sender: Sender): SignedCallback[] => [
   orderEvent(payment, 'order::final_amount_was_received', sender, 'OPEN'),
   transactionEvent(payment, 'transaction::was_final_exchange', sender),

@@ -15,7 +15,7 @@ import {
 } from './whitepay-objects.ts'
 import { callbacksOf, forge, type Tokens } from './whitepay-webhooks.ts'
 
-/** Slug of the page for all payers, and of the page that takes outside wallets only. */
+/** Slugs of the page for all payers, and of the page for external wallets only. */
 const SLUGS = ['sandbox-shop', 'sandbox-wallets'] as const
 type Slug = (typeof SLUGS)[number]
 
@@ -108,7 +108,7 @@ export const openWhitepay = (options: ImitationOptions): Imitation => {
     page: { [SLUGS[0]]: secretOf('whitepay-page'), [SLUGS[1]]: secretOf('whitepay-wallet-page') },
     merchant: secretOf('whitepay-merchant'),
   }
-  /** What staff of the provider switch on: JSON escaped before it is signed, older shapes, events of a conversion. */
+  /** Switches for the provider's staff: JSON escaped before it is signed, older shapes, events of a conversion. */
   const quirks = { escapedSlashes: false, announcesConversion: false, acquiringShape: 'documented' as AcquiringShape }
   const target = `${options.callbackBase}/api/next/channels/whitepay/callback`
 

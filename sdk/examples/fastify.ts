@@ -4,7 +4,7 @@ import { verifyWebhook } from '../webhooks.ts'
 /* WEBHOOK_SECRET=whsec_… node fastify.ts */
 const app = Fastify()
 
-// the signature is over the bytes, so they are kept as they came
+// the signature covers the bytes, so they are kept unparsed
 app.removeContentTypeParser('application/json')
 app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
 

@@ -2,7 +2,7 @@ import { appendFileSync, existsSync, readFileSync, renameSync, rmSync, truncateS
 import { processMark } from '../../src/db/embedded/process.ts'
 import type { Source } from './source.ts'
 
-/** What a world ended with. Processor time in seconds. */
+/** The result of a world. CPU time in seconds. */
 export type WorldResult = {
   world: number
   seed: number
@@ -14,7 +14,10 @@ export type WorldResult = {
   figures: Record<string, number>
 }
 
-/** What must be the same for a run to go on: its options as they are written, without those that change no result. */
+/**
+ * What must be equal for a run to be resumed: its options as they are written, without those that do not affect
+ * results.
+ */
 export type JournalHead = { simulation: 1; settings: string; source: Source }
 
 type Session = { pid: number; mark: string; folder: string }
@@ -22,7 +25,7 @@ type Line = JournalHead | { session: Session } | WorldResult
 
 const KIND = '"simulation":1'
 
-/** Lines of a journal. The last one may have been cut off by a power cut: it goes. */
+/** Lines of a journal. The last one may have been truncated by a power cut; it is dropped. */
 function readLines(file: string): Line[] {
   const text = readFileSync(file, 'utf8')
   if (!text.startsWith(`{${KIND}`)) throw new Error(`${file} is no journal of a simulation. Name another file.`)
@@ -51,20 +54,20 @@ function mustFit(file: string, found: JournalHead, wanted: JournalHead): void {
 
 const describe = ({ version, hash }: Source): string => `${version} (contents ${hash})`
 
-/** Which worlds of a run have ended well, in a file, so that an interruption costs only those that were under way. */
+/** A file with the worlds of a run that ended well, so that an interruption costs only those in progress. */
 export class Journal {
   readonly #file: string
   readonly ended = new Map<number, WorldResult>()
 
   /**
-   * Begins a journal, or goes on with one and removes what its killed run left in its folder.
+   * Starts a journal, or resumes one and removes what its killed run left in its folder.
    * @throws Error with a sentence: other settings, another version of the source, or it is in use
    */
   constructor(file: string, { head, folder }: { head: JournalHead; folder: string }) {
     this.#file = file
     if (existsSync(file)) this.#goOn(head)
     else {
-      // whole or not at all
+      // written completely or not at all
       writeFileSync(`${file}.new`, `${JSON.stringify(head)}\n`)
       renameSync(`${file}.new`, file)
     }

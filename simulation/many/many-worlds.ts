@@ -9,13 +9,13 @@ import { describeSource } from './source.ts'
 export type ManyOptions = {
   seed: number
   orders: number
-  /** Orders of one world; the last may have fewer. */
+  /** Orders per world; the last may have fewer. */
   perWorld: number
-  /** Worlds side by side. */
+  /** Worlds that run in parallel. */
   processes: number
   journal: string | undefined
   folder: string | undefined
-  /** What every world is told besides its seed and its orders. */
+  /** Settings of every world besides its seed and its orders. */
   settings: readonly string[]
   say(line: string): void
 }
@@ -27,7 +27,7 @@ const inWords = (hours: number): string => {
   return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`
 }
 
-/** A run made of worlds, some side by side. One that fails does not stop the others. */
+/** A run that consists of worlds, some in parallel. One that fails does not stop the others. */
 class ManyWorlds {
   readonly #options: ManyOptions
   readonly #plans: WorldPlan[]
@@ -37,7 +37,7 @@ class ManyWorlds {
   readonly #under = new Map<WorldProcess, number>()
   readonly #failed: WorldPlan[] = []
   readonly #startedAt = performance.now()
-  /** Orders that earlier sessions have told. */
+  /** Orders told by earlier sessions. */
   readonly #before: number
   #isStopped = false
 
@@ -156,7 +156,7 @@ class ManyWorlds {
   }
 }
 
-/** Tells a run of many worlds. @returns the exit code. @throws Error with a sentence when the journal does not fit */
+/** Runs many worlds. @returns the exit code. @throws Error with a sentence when the journal does not match */
 export async function tellWorlds(options: ManyOptions): Promise<number> {
   const worlds = new ManyWorlds(options)
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => worlds.stop())

@@ -8,12 +8,12 @@ import type { WorldPlan } from './plan.ts'
 
 const MAIN = join(import.meta.dirname, '../main.ts')
 
-/** What is young and short-lived gets more room than Node.js gives it: a tenth less processor time. */
+/** A larger young generation than Node's default: a tenth less CPU time. */
 const NODE_FLAGS = ['--max-semi-space-size=64']
 
 const works = (...[program = '', ...args]: string[]): boolean => spawnSync(program, args).status === 0
 
-/** The cores that this process may use (proc_pid_status(5): 0-3,8); empty where nothing says so. */
+/** The cores that this process may use (proc_pid_status(5): 0-3,8); empty if unknown. */
 function coresAllowed(): number[] {
   try {
     const [, list = ''] = /^Cpus_allowed_list:\s*(\S+)/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? []
@@ -27,8 +27,8 @@ function coresAllowed(): number[] {
 }
 
 /**
- * What a world's process is started with, by lane: a core of its own, since it and its PostgreSQL take turns, and an
- * end with this process (util-linux's taskset and setpriv, where they are there).
+ * Wrapper commands of a world's process, by lane: they pin it to a core, because it and its PostgreSQL take turns, and
+ * end it together with this process (util-linux's taskset and setpriv, if installed).
  */
 export function wrappersFor(processes: number): (lane: number) => string[] {
   const cores = coresAllowed()
@@ -40,7 +40,7 @@ export function wrappersFor(processes: number): (lane: number) => string[] {
   ]
 }
 
-/** As many worlds as this process may use cores. */
+/** One world per core that this process may use. */
 export const processesAtMost = (): number => Math.max(1, coresAllowed().length || availableParallelism())
 
 export type WorldEnd = { result: WorldResult | null; words: string }
@@ -51,7 +51,7 @@ const tenths = (seconds = 0): number => Math.round(seconds * 10) / 10
 
 const readNumber = (words: string, pattern: RegExp): number => Number(pattern.exec(words)?.[1] ?? 0)
 
-/** What a world that ended well says of itself; null: it says no fingerprint. */
+/** The result that a successful world prints; null: no fingerprint was printed. */
 export function readResult({ number, seed, orders }: WorldPlan, words: string, seconds: number): WorldResult | null {
   const fingerprint = /^fingerprint (\w+)$/m.exec(words)?.[1]
   if (fingerprint === undefined) return null
@@ -68,7 +68,7 @@ export function readResult({ number, seed, orders }: WorldPlan, words: string, s
   }
 }
 
-/** One world in a process of its own. Its folder goes with it, however it ends. */
+/** One world in a separate process. Its folder is removed with it, however it ends. */
 export class WorldProcess {
   readonly plan: WorldPlan
   readonly #options: WorldOptions

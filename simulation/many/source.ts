@@ -4,10 +4,10 @@ import { globSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '../..')
-/** All that a fingerprint depends on: the service, what surrounds it, and the packages of both. */
+/** Everything that a fingerprint depends on: the service, its surroundings, and the packages of both. */
 const PLACES = ['{src,migrations,sandbox,simulation,test/harness}/**', 'package-lock.json']
 
-/** `hash` tells versions apart, also between commits; `version` is the name of one for a person. */
+/** `hash` distinguishes versions, even between commits; `version` is a readable name. */
 export type Source = { hash: string; version: string }
 
 export function describeSource(): Source {

@@ -6,10 +6,10 @@ import { SERVICE } from './service.ts'
 
 export const PLANTS: readonly Plant[] = [...MONEY, ...PROVIDERS, ...SERVICE]
 
-/** Says that a plant must follow its source. */
+/** Reported when a plant no longer matches its source. */
 export const NO_PLACE = 'does not hold once what the plant changes'
 
-/** From here on the modules are loaded with their fault. @throws Error when the source no longer holds a place */
+/** From here on modules are loaded with their fault. @throws Error when the source no longer contains a place */
 export function plant(name: string): Plant {
   const found = PLANTS.find((candidate) => candidate.name === name)
   if (!found) throw new Error(`There is no plant "${name}". Plants: ${PLANTS.map((one) => one.name).join(', ')}`)

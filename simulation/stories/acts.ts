@@ -17,7 +17,7 @@ export const PROVIDERS = ['binance', 'gatepay', 'kucoinpay'] as const
 export const channelOf = ({ world }: OrderStory): string =>
   world.random.chance(0.5) ? 'crypto' : world.random.pick(PROVIDERS)
 
-/** What is wrong although no invariant of one order says so. */
+/** A fault that no invariant of a single order reveals. */
 export class Broken extends Error {
   override readonly name = 'Broken'
 }
@@ -26,7 +26,7 @@ export function must(isRight: boolean, words: string): asserts isRight {
   if (!isRight) throw new Broken(words)
 }
 
-/** An accept that the story needs. */
+/** Accepts an order; the story needs this to succeed. */
 export async function accepted(story: OrderStory, channel: string): Promise<Instructions> {
   const reply = await story.accept(channel)
   must(reply.status === 200, `accept by ${channel} answers ${reply.text}`)
@@ -40,8 +40,8 @@ export function paymentAt({ world }: OrderStory, { providerReference }: Instruct
 }
 
 /**
- * The payer pays what the instructions say, by the channel that was accepted. A careless one may lose his transfer in a
- * reorganisation for good. @returns whether he could
+ * The payer pays according to the instructions, through the accepted channel. A careless payer may permanently lose the
+ * transfer in a reorganisation. @returns whether payment was possible
  */
 export async function pay(story: OrderStory, channel: string, { isCareless = false } = {}): Promise<boolean> {
   const { world } = story
@@ -58,7 +58,7 @@ export async function pay(story: OrderStory, channel: string, { isCareless = fal
     return true
   }
   const payment = world.providers.refresh(paymentAt(story, reply.data))
-  // some amounts make an imitation act by itself
+  // some amounts make an imitation act automatically
   if (payment.state !== 'open' || magicOf(payment.amount) !== undefined) return false
   await world.providers.pay(payment)
   return true
@@ -67,12 +67,12 @@ export async function pay(story: OrderStory, channel: string, { isCareless = fal
 export type MispaymentView = { _id: string; kind: string; status: string; amount: string }
 
 /**
- * In bad weather other stories slow the chain's nodes down, one after another, and take blocks away meanwhile: each
- * answer takes six seconds then, and a reorganisation some fifteen of them.
+ * In bad weather other stories slow the chain's nodes down, one after another, and remove blocks meanwhile: each answer
+ * then takes six seconds, and a reorganisation about fifteen answers.
  */
 export const minutesToRead = ({ weather }: World): number => (weather.isBad ? 6 : 2)
 
-/** The record, once it is there: when the chain was read and what came is final. */
+/** The record, once it exists: when the chain has been read and the money is final. */
 export async function openRecord(story: OrderStory, kind: string): Promise<MispaymentView> {
   const { shop, world } = story
   const untilMs = Date.now() + (2 + minutesToRead(world)) * MINUTE
@@ -96,7 +96,9 @@ export async function decide<Data = unknown>(
   return story.shop.call<Data>('POST', `/api/next/${path}`, { body, token })
 }
 
-/** Decides about the order's record. Where another story's lost transfer closed it meanwhile, about the next one. */
+/**
+ * Decides about the order's record. If another story's lost transfer closed it meanwhile, decides about the next one.
+ */
 export async function decideRecord(
   story: OrderStory,
   kind: string,
@@ -130,8 +132,9 @@ export const inDecimal = (units: bigint): string =>
   `${units / 1_000_000n}.${String(units % 1_000_000n).padStart(6, '0')}`
 
 /**
- * Another story's lost transfer takes this one's from the chain for some seconds, too, and stops what the whole company
- * pays out until a person has decided about it; prices that differ stop sales. What passes by itself is asked again.
+ * Another story's lost transfer removes this one's from the chain for some seconds too, and stops all payouts of the
+ * company until a person has decided about it; diverging prices stop sales. Retries refusals that pass without
+ * intervention.
  */
 export async function patiently<Data>(
   ask: () => Promise<Reply<Data>>,
@@ -144,6 +147,6 @@ export async function patiently<Data>(
   }
 }
 
-/** The shop gives back what was paid, or a part of it. */
+/** The shop refunds the payment, or a part of it. */
 export const revert = (story: OrderStory, part: { amount?: string } = {}): Promise<Reply<null>> =>
   patiently(() => story.post('revert', { reason: 'it broke', ...part }), ['BOOKS_DIFFER', 'PAYMENT_ORPHANED'])

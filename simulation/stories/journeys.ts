@@ -50,7 +50,7 @@ const refund: Journey = async (story) => {
   must(isRight && (reply.status !== 200 || data.total === 1), `the list of its refunds is ${JSON.stringify(data)}`)
 }
 
-/** Journeys and how often they are drawn. */
+/** Journeys and their frequencies. */
 const JOURNEYS: readonly [Journey, number][] = [
   [abandon, 15],
   [cancel, 8],
@@ -77,7 +77,7 @@ const JOURNEYS: readonly [Journey, number][] = [
   [reorganisation.paidElsewhereMeanwhile, 0.2],
   [outage.receiverDown, 0.1],
 ]
-/** These trouble everyone, so they are told one after another. */
+/** These affect everyone, so they run one after another. */
 const TROUBLES: readonly Journey[] = [
   money.emptyLogs,
   money.foreignNode,
@@ -93,9 +93,9 @@ const TROUBLES: readonly Journey[] = [
   outage.slowChain,
   outage.databaseAway,
 ]
-/** These move the price of everyone for eight minutes: one after another, beside the troubles. */
+/** These move everyone's price for eight minutes: one after another, next to the troubles. */
 const PRICES: readonly Journey[] = [price.staleLink, price.partOfLink]
-/** These turn the clock of everyone, which ends the patience of others: they are told alone. */
+/** These move everyone's clock, which exhausts other stories' timeouts: they run alone. */
 const ALONE: readonly Journey[] = [
   slow.takenBack,
   reorganisation.refundUndone,
@@ -105,7 +105,7 @@ const ALONE: readonly Journey[] = [
 const TROUBLE_PAUSE_MS = MINUTE
 const SHORT: readonly Journey[] = [cancel, buy, changeMind, refund]
 
-/** Which stories a run tells. */
+/** The stories that a run includes. */
 export type Repertoire = { isShort: boolean; only: string | null }
 
 function draw({ random }: World, { isShort, only }: Repertoire): Journey {
@@ -143,11 +143,11 @@ async function tell(world: World, shop: Shop, journey: Journey): Promise<void> {
   })
 }
 
-/** Tells what troubles everyone, again and again, until the end. */
+/** Runs the stories that affect everyone, in a loop, until the end. */
 export function makeTrouble(world: World, { isShort, only }: Repertoire): { end(): Promise<void> } {
   let isOver = isShort || only !== null
   const loop = async (journeys: readonly Journey[]): Promise<void> => {
-    // from any of them on: a run that is too short for all tells other ones with another seed
+    // starts at a random one: a run too short for all of them includes others with another seed
     for (let number = world.random.below(journeys.length); !isOver; number += 1) {
       await sleep(pauseMsOf(world, TROUBLE_PAUSE_MS))
       const journey = journeys[number % journeys.length]
@@ -168,7 +168,7 @@ export function makeTrouble(world: World, { isShort, only }: Repertoire): { end(
   }
 }
 
-/** Tells every story there is: side by side what does not meddle, then what does, one after another. */
+/** Runs every story: first concurrently those that do not interfere, then the others, one after another. */
 export async function tellEach(world: World, times: number): Promise<void> {
   const shop = (): Shop => world.random.pick(world.shops)
   const inTurn = async (journeys: readonly Journey[]): Promise<void> => {

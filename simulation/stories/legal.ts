@@ -2,7 +2,7 @@ type Step = { from: readonly string[]; to: string }
 
 const OPEN = ['INITIAL', 'PENDING', 'AWAITING']
 
-/** The table of states as the decisions have it (section 3), written down a second time. */
+/** The state table as the decisions define it (section 3), deliberately written a second time. */
 export const LEGAL: Readonly<Record<string, Step>> = {
   accept: { from: OPEN, to: 'PENDING' },
   requote: { from: ['EXPIRED', 'ERROR'], to: 'PENDING' },

@@ -36,7 +36,7 @@ export const decidedUnder: Journey = async (story) => {
   await sleep(16 * MINUTE)
 }
 
-/** 2: final money leaves the chain after PAID; nothing of it is paid out. It comes back, or a person decides. */
+/** 2: final money leaves the chain after PAID, and none of it is paid out. It comes back, or a person decides. */
 export const orphaned: Journey = async (story) => {
   const { world } = story
   const { toAddress } = await accepted(story, 'crypto')
@@ -53,7 +53,7 @@ export const orphaned: Journey = async (story) => {
   else await decideRecord(story, 'orphaned', { way: 'bear', by: 'operator' })
 }
 
-/** 4: both nodes serve another chain for a moment. Nothing of what was read is given up. */
+/** 4: both nodes serve another chain for a moment. Nothing that was read before is discarded. */
 export const foreignNode: Journey = async (story) => {
   const { world } = story
   const { losses } = world.chain
@@ -63,13 +63,13 @@ export const foreignNode: Journey = async (story) => {
   for (const node of world.endpoints) node.trouble = 'foreign'
   await sleep(6 * SECOND)
   for (const node of world.endpoints) node.trouble = 'none'
-  // what an operator does about it; the new node knows nothing of what the others saw
+  // what an operator would do about it; the new node knows nothing of what the others saw
   world.cluster.kill()
   await world.cluster.add()
   await sleep(90 * SECOND)
   must(await isOfferedAgain(story, 'crypto'), 'a chain that is well again is not offered')
   const { mispayments } = await story.facts()
-  // another story's deep reorganisation takes this payment from the chain, too
+  // another story's deep reorganisation removes this payment from the chain too
   const isOwn = world.chain.losses === losses
   must(mispayments.length === 0 || !isOwn, `another chain made the records ${JSON.stringify(mispayments)}`)
 }
@@ -90,7 +90,7 @@ async function isOfferedAgain({ world, shop, kind }: OrderStory, channel: string
   return isOffered
 }
 
-/** 4: both nodes find no logs in the block of the payment, whose header shows them. */
+/** 4: both nodes return no logs for the block of the payment, whose header shows them. */
 export const emptyLogs: Journey = async (story) => {
   const { world } = story
   const { toAddress } = await accepted(story, 'crypto')
@@ -102,7 +102,7 @@ export const emptyLogs: Journey = async (story) => {
   must(await story.reaches(PAID, 2 * MINUTE), 'a payment in a block without logs is not seen')
 }
 
-/** 5: the nodes are away while the last moment to pay passes; the payer was in time. */
+/** 5: the nodes are down at the payment deadline; the payer was in time. */
 export const lastMinute: Journey = async (story) => {
   const { world } = story
   const { toAddress } = await accepted(story, 'crypto')
@@ -123,7 +123,7 @@ export const lastMinute: Journey = async (story) => {
   )
 }
 
-/** 7: one provider hangs with many refunds; another one's refund goes on. */
+/** 7: one provider hangs with many refunds; another provider's refund proceeds. */
 export const hangingProvider: Journey = async (story) => {
   const { world, shop } = story
   const others = await Promise.all(
@@ -147,7 +147,7 @@ export const hangingProvider: Journey = async (story) => {
   await Promise.all(others.map((other) => other.end()))
 }
 
-/** 8: paid in full, in another coin than the one that was asked for. */
+/** 8: paid in full, in another coin than the requested one. */
 export const otherCoin: Journey = async (story) => {
   const { world } = story
   const payment = paymentAt(story, await accepted(story, 'whitepay'))
@@ -164,7 +164,7 @@ export const otherCoin: Journey = async (story) => {
   must(await story.reaches(PAID, 2 * MINUTE), `an order paid in full in ${currency} is not PAID`)
 }
 
-/** What Crypto.com does not tell us, a person looks up in its dashboard and says. */
+/** A person looks up in Crypto.com's dashboard what its API does not report, and enters it. */
 async function settleByHand(story: OrderStory, reference: string, statement: string): Promise<void> {
   const { refunds } = await story.facts()
   const settle = `refunds/${refunds[0]?.id}/settle`
@@ -173,15 +173,15 @@ async function settleByHand(story: OrderStory, reference: string, statement: str
   must(await story.reaches(['FULL_REFUNDED']), 'a refund that was settled by hand is not FULL_REFUNDED')
 }
 
-/** The request for a refund was lost on its way: Crypto.com has none, and a person sends the money another way. */
+/** The refund request was lost on its way: Crypto.com has none, and a person sends the money another way. */
 function settleLost(story: OrderStory): Promise<void> {
   const { stories } = story.world.providers
-  // nothing of this refund reaches the provider any more: the next one must not take what was meant for it
+  // nothing of this refund reaches the provider any more: the next one must not consume what was prepared for it
   for (const name of ['refund-pending', 'refund-timeout-after-acceptance'] as const) stories.take(name, 'cryptopay')
   return settleByHand(story, `by hand for ${story.code}`, 'Crypto.com has no refund: sent from our wallet')
 }
 
-/** 9: Crypto.com took a refund and has not transferred it; and its answer may be lost. */
+/** 9: Crypto.com accepted a refund and has not transferred it; and its answer may be lost. */
 export const refundUnderWay: Journey = async (story) => {
   const { world } = story
   must(await pay(story, 'cryptopay'), 'the payer cannot pay')
@@ -201,12 +201,12 @@ export const refundUnderWay: Journey = async (story) => {
   must((await story.status()) === 'REFUNDING', `it is ${await story.status()} before Crypto.com transferred anything`)
   world.providers.settleRefund(payment, refund)
   if (await story.reaches(['FULL_REFUNDED'])) return
-  // it tells of the transfer once
+  // it reports the transfer once
   must(world.weather.isBad, 'a transferred refund is not FULL_REFUNDED')
   await settleByHand(story, refund.id, 'The dashboard shows it as transferred.')
 }
 
-/** 9: the last refund attempt that Binance allows sends everything that is left. */
+/** 9: the last refund attempt that Binance allows refunds everything that is left. */
 export const lastAttempt: Journey = async (story) => {
   const payment = paymentAt(story, await accepted(story, 'binance'))
   payment.facts.refundAttempts = 1
@@ -216,11 +216,11 @@ export const lastAttempt: Journey = async (story) => {
   must(await story.reaches(['FULL_REFUNDED', 'REFUNDED'], 5 * MINUTE), 'Binance’s last refund never ends')
 }
 
-/** 10: a provider refuses our credentials for a moment; its channel comes back by itself. */
+/** 10: a provider refuses our credentials for a moment; its channel recovers without intervention. */
 export const refusedKey: Journey = async (story) => {
   const { world, shop } = story
   world.providers.stories.arm('credentials-refused', { provider: 'gatepay', seconds: 150 })
-  // longer than the first pause, so that a trial fails, too
+  // longer than the first pause, so that a trial fails too
   let isShown = false
   for (let tries = 0; tries < 30; tries += 1) {
     await shop.once('POST', `accept/${story.code}`, { paymentChannel: 'gatepay' })

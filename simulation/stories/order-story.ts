@@ -7,7 +7,7 @@ import { type Expected, judge } from './verdict.ts'
 
 const SECOND = 1000
 const MINUTE = 60 * SECOND
-/** Everything that was started must have come to its end after so many looks; the clock may jump between them. */
+/** Everything that was started must have ended after this many looks; the clock may jump between them. */
 const LOOKS = 60
 const LOOK_MS = 40 * SECOND
 
@@ -30,7 +30,7 @@ export class OrderStory {
   due = 0n
   fromAmount = ''
   expected: Expected = 'either'
-  /** The provider was paid in another currency: what arrived in USDC is its own reckoning. */
+  /** The provider was paid in another currency: the amount in USDC is its own conversion. */
   isConverted = false
 
   constructor(world: World, shop: Shop, kind: string) {
@@ -39,7 +39,7 @@ export class OrderStory {
     this.kind = kind
   }
 
-  /** @returns false when nothing is sold now */
+  /** @returns false when sales are stopped */
   async create(units: number, fromAsset: 'EUR' | 'XPF' = 'EUR', alias?: string): Promise<boolean> {
     const amount = fromAsset === 'XPF' ? String(units) : (units / 100).toFixed(2)
     const { merchantIdentifier } = this.shop.merchant
@@ -64,7 +64,7 @@ export class OrderStory {
     return true
   }
 
-  /** Another order, in a shop without other buyers; the first one is cancelled and checked on its own. */
+  /** Moves to another order, in a shop without other buyers; the first order is cancelled and checked separately. */
   async moveToOwnShop(cents: number, alias?: string): Promise<void> {
     const first = new OrderStory(this.world, this.shop, this.kind)
     Object.assign(first, { code: this.code, id: this.id, due: this.due, expected: 'unpaid' })
@@ -74,7 +74,7 @@ export class OrderStory {
     await this.createSold(cents, 'EUR', alias)
   }
 
-  /** Comes back until there is a rate. */
+  /** Retries until there is a rate. */
   async createSold(units: number, fromAsset: 'EUR' | 'XPF' = 'EUR', alias?: string): Promise<void> {
     while (!(await this.create(units, fromAsset, alias))) await sleep(20 * SECOND)
   }
@@ -98,7 +98,7 @@ export class OrderStory {
     return (await this.facts()).order.status
   }
 
-  /** @returns whether the order got there in time; jumps of the clock do not count */
+  /** @returns whether the order got there in time; clock jumps do not count */
   async reaches(statuses: readonly string[], withinMs = 10 * MINUTE): Promise<boolean> {
     for (let waitedMs = 0; waitedMs < withinMs; waitedMs += 2 * SECOND) {
       if (statuses.includes(await this.status())) return true
@@ -107,7 +107,7 @@ export class OrderStory {
     return false
   }
 
-  /** Nothing that must never be is there now. */
+  /** Checks for anything that must never be. */
   async check(): Promise<string[]> {
     const facts = await this.facts()
     const { broken, missing } = judge(this.world, this.shop, {
@@ -117,7 +117,7 @@ export class OrderStory {
     return missing
   }
 
-  /** Looks until everything is as it must be, and forgets the order. @throws Error when it never is */
+  /** Waits until everything is as it must be, and forgets the order. @throws Error when it never is */
   async end(): Promise<void> {
     for (let looks = 1; ; looks += 1) {
       const missing = await this.check()
@@ -137,7 +137,7 @@ export class OrderStory {
     }
   }
 
-  /** What a story found wrong, with all that is known of its order. */
+  /** The fault that a story found, with everything known about its order. */
   async explain(error: unknown): Promise<unknown> {
     if (!(error instanceof Error) || this.id === '') return error
     const facts = await this.facts()

@@ -15,7 +15,9 @@ const failedOf = async ({ shop, code }: OrderStory): Promise<DeliveryView[]> => 
   return (await shop.call<{ deliveries: DeliveryView[] }>('GET', path)).data.deliveries
 }
 
-/** The log, the list of addresses and the metrics say what the shop has missed. `kills`: of nodes, before it began. */
+/**
+ * The log, the list of addresses and the metrics show what the shop missed. `kills`: of nodes, before the story began.
+ */
 async function checkRecords(story: OrderStory, failed: readonly DeliveryView[], kills: number): Promise<void> {
   const { shop, world } = story
   for (const { event, attempts } of failed) {
@@ -34,7 +36,7 @@ async function checkRecords(story: OrderStory, failed: readonly DeliveryView[], 
     ok: 'false',
   })
   const counted = nodes.reduce((sum, value) => sum + value, 0)
-  // what a dead node counted is lost; in calm weather another story may have killed it
+  // a dead node's counters are lost; in calm weather another story may have killed it
   const isLost = world.weather.isBad || world.cluster.kills > kills
   must(
     counted === failed.length * ATTEMPTS || isLost,
@@ -42,7 +44,7 @@ async function checkRecords(story: OrderStory, failed: readonly DeliveryView[], 
   )
 }
 
-/** A shop's server is away for longer than five attempts; then everything that it missed is sent again. */
+/** A shop's server is down for longer than five attempts; afterwards everything that it missed is redelivered. */
 async function missAndReplay(story: OrderStory, whileDown: () => Promise<void>): Promise<void> {
   const { world } = story
   const { kills } = world.cluster
@@ -85,7 +87,7 @@ async function missAndReplay(story: OrderStory, whileDown: () => Promise<void>):
 
 export const receiverDown: Journey = (story) => missAndReplay(story, () => sleep(2 * MINUTE).then(() => undefined))
 
-/** The same for hours, by the clock of everyone. */
+/** The same for hours, by jumping everyone's clock. */
 export const receiverDownForHours: Journey = (story) =>
   missAndReplay(story, async () => {
     for (let half = 0; half < 6; half += 1) {
@@ -94,7 +96,7 @@ export const receiverDownForHours: Journey = (story) =>
     }
   })
 
-/** A node dies while it hands over a webhook: another one repeats it within six seconds, which the watch times. */
+/** A node dies while it delivers a webhook: another one repeats it within six seconds, which the watch measures. */
 export const nodeDies: Journey = async (story) => {
   const { world } = story
   const { cluster, webhooks } = world
@@ -102,7 +104,7 @@ export const nodeDies: Journey = async (story) => {
   const { shop } = story
   story.expected = 'unpaid'
   const nodes = cluster.size
-  // the weather may take one of them, too
+  // the weather may kill one of them too
   if (nodes < 3) await cluster.add()
   await sleep(5 * SECOND)
   shop.answerAfterMs = 8 * SECOND
@@ -123,7 +125,7 @@ export const nodeDies: Journey = async (story) => {
   must(isAgain || world.weather.isBad, 'what a dead node was sending leaves no other node within 20 s')
 }
 
-/** The database is away for some seconds. Each node still serves its metrics, and afterwards everything goes on. */
+/** The database is down for some seconds. Each node still serves its metrics, and afterwards everything continues. */
 export const databaseAway: Journey = async (story) => {
   const { world } = story
   const { toAddress } = await accepted(story, 'crypto')
@@ -142,7 +144,7 @@ export const databaseAway: Journey = async (story) => {
   must(await story.reaches(['PAID']), 'a payment during an outage of the database is not PAID')
 }
 
-/** 5: both chain nodes take six seconds for an answer, and a batch of blocks longer than a lease. */
+/** 5: both chain nodes take six seconds per answer, and a batch of blocks takes longer than a lease. */
 export const slowChain: Journey = async (story) => {
   const { world } = story
   const { toAddress } = await accepted(story, 'crypto')
@@ -155,7 +157,7 @@ export const slowChain: Journey = async (story) => {
   for (const node of world.endpoints) node.trouble = 'none'
 }
 
-/** 5: both chain nodes are away. Metrics say for how long, and the wallet's channel is hidden until they are back. */
+/** 5: both chain nodes are down. Metrics show for how long, and the wallet's channel is hidden until they are back. */
 export const chainAway: Journey = async (story) => {
   const { world } = story
   const lag = (): Promise<number[]> => readMetric(world, 'comptoir_chain_lag_seconds', { chain: world.chain.chainId })

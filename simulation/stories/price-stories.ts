@@ -8,7 +8,7 @@ const PAID = ['PAID']
 const MOVED = 1.015
 const QUOTE_MINUTES = 5
 
-/** A link whose shop takes a fresh price after five minutes, opened by its payer. The price is now this story’s. */
+/** A link whose shop takes a fresh price after five minutes, opened by its payer. This story now owns the price. */
 async function openLink(story: OrderStory): Promise<Instructions> {
   const { market } = story.world
   while (market.isTaken) await sleep(10 * SECOND)
@@ -19,13 +19,13 @@ async function openLink(story: OrderStory): Promise<Instructions> {
   return accepted(story, 'crypto')
 }
 
-/** The price moves by less than its sources may differ, until the link's own is too old. */
+/** The price moves by less than its sources may differ, until the link's own price is too old. */
 async function outlive({ world }: OrderStory): Promise<void> {
   world.market.move(MOVED)
   await sleep((QUOTE_MINUTES + 1) * MINUTE)
 }
 
-/** The price is free for other stories once no rate of the service is older than this move. */
+/** Other stories may move the price again once no rate of the service is older than this move. */
 function moveBack({ world: { market } }: OrderStory): void {
   market.move(1 / MOVED)
   void sleep(2 * MINUTE).then(() => {
@@ -33,7 +33,7 @@ function moveBack({ world: { market } }: OrderStory): void {
   })
 }
 
-/** What the payer is asked for now; without a fresh rate he comes back. */
+/** The payer's current price; without a fresh rate the payer tries again later. */
 async function ask(story: OrderStory, more: Record<string, unknown> = {}): Promise<Instructions> {
   for (let tries = 0; ; tries += 1) {
     const reply = await story.accept('crypto', more)
@@ -43,7 +43,7 @@ async function ask(story: OrderStory, more: Record<string, unknown> = {}): Promi
   }
 }
 
-/** 11: a link that lives for a month is paid at today's price, also through its old address. */
+/** 11: a link that is valid for a month is paid at today's price, also through its old address. */
 export const staleLink: Journey = async (story) => {
   const { world } = story
   const { toAddress: oldAddress } = await openLink(story)
@@ -64,7 +64,7 @@ export const staleLink: Journey = async (story) => {
   must(await story.reaches(PAID), 'a link paid at its new price is not PAID')
 }
 
-/** 11: who has sent a part keeps his price: the rest pays the link, however old its rate is. */
+/** 11: a payer who has sent a part keeps the price: the rest pays the link, however old its rate is. */
 export const partOfLink: Journey = async (story) => {
   const { world } = story
   const { toAddress } = await openLink(story)

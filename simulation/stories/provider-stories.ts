@@ -5,7 +5,7 @@ import type { Journey } from './money-stories.ts'
 
 const PAID = ['PAID']
 
-/** 9: Coinbase wants the payer's currency beside a preset amount, as its specification says. */
+/** 9: Coinbase requires the payer's currency together with a preset amount, as its specification says. */
 export const paymentCurrency: Journey = async (story) => {
   const { world } = story
   await world.staff('coinbase', { requiresPaymentCurrency: true })
@@ -17,7 +17,7 @@ export const paymentCurrency: Journey = async (story) => {
   must(await story.reaches(PAID), 'a purchase that reached the chain is not PAID')
 }
 
-/** 9: Gate has a word of its own for an order that we closed, and its callback does not reach us. */
+/** 9: Gate uses its own status for an order that we closed, and its callback does not reach us. */
 export const closedAtGate: Journey = async (story) => {
   const { world } = story
   const callbacks = '/api/next/channels/gatepay/callback'
@@ -36,7 +36,7 @@ export const closedAtGate: Journey = async (story) => {
   if (await pay(story, 'crypto')) story.expected = 'paid'
 }
 
-/** 9: KuCoin hears the version that its integrators send, and which of our shops sells. */
+/** 9: KuCoin receives the version that its integrators send, and the identity of the selling shop. */
 export const shopAtKucoin: Journey = async (story) => {
   const { version, subMerchantId } = paymentAt(story, await accepted(story, 'kucoinpay')).facts
   must(version === '3.8.1', `KuCoin Pay is asked with version ${version}`)
@@ -44,11 +44,11 @@ export const shopAtKucoin: Journey = async (story) => {
   if (await pay(story, 'kucoinpay')) story.expected = 'paid'
 }
 
-/** 9: Gate Pay takes money for an order that we closed there, tells of it as delayed, and keeps it for a person. */
+/** 9: Gate Pay accepts money for an order that we closed there, reports it as delayed, and keeps it for a person. */
 export const paidAfterClose: Journey = async (story) => {
   const { world } = story
   const payment = paymentAt(story, await accepted(story, 'gatepay'))
-  // some amounts make the imitation act by itself
+  // some amounts make the imitation act automatically
   if (magicOf(payment.amount) !== undefined) return
   const { status } = await story.post('cancel')
   must(status === 200, 'an order that nobody paid cannot be cancelled')
@@ -60,7 +60,7 @@ export const paidAfterClose: Journey = async (story) => {
   must(amount === inDecimal(story.due), `of ${inDecimal(story.due)} that came late the record says ${amount}`)
 }
 
-/** 9: somebody sends the rest back from Binance's console while a refund of ours is on its way there. */
+/** 9: someone refunds the rest from Binance's console while a refund of ours is on its way there. */
 export const consoleRefund: Journey = async (story) => {
   const { world } = story
   const payment = paymentAt(story, await accepted(story, 'binance'))

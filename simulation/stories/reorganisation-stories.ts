@@ -6,7 +6,7 @@ import { OrderStory } from './order-story.ts'
 const PAID = ['PAID']
 
 /**
- * A transfer leaves the chain as soon as the service has seen it, and is mined again after what the story does; the
+ * A transfer leaves the chain as soon as the service has seen it, and is mined again after the story's action. The
  * service reads the blocks without it before that, meanwhile, or never.
  */
 async function whileAway(
@@ -27,7 +27,7 @@ async function whileAway(
   chain.resend(lost)
 }
 
-/** The shop cancels in that moment: it is told no, or the money that comes back waits for a person. */
+/** The shop cancels at that moment: it is refused, or the money that comes back waits for a person. */
 export const cancelledMeanwhile: Journey = async (story) => {
   const { toAddress } = await accepted(story, 'crypto')
   await whileAway(story, toAddress, {
@@ -39,14 +39,14 @@ export const cancelledMeanwhile: Journey = async (story) => {
   })
 }
 
-/** The last moment to pay passes. */
+/** The payment deadline passes. */
 export const expiredMeanwhile: Journey = async (story) => {
   const { toAddress } = await accepted(story, 'crypto')
   await sleep(15 * MINUTE - (4 + story.world.random.below(8)) * SECOND)
   await whileAway(story, toAddress, { mostAwayMs: 5 * MINUTE })
 }
 
-/** The payer pays by another channel; then both have the money. */
+/** The payer pays through another channel; then both have the money. */
 export const paidElsewhereMeanwhile: Journey = async (story) => {
   const { toAddress } = await accepted(story, 'crypto')
   await whileAway(story, toAddress, {
@@ -67,7 +67,7 @@ async function payoutOf(story: OrderStory): Promise<PayoutRow | undefined> {
   return (await story.world.oracle.many<PayoutRow>(words, [story.shop.merchant.companyId, story.id]))[0]
 }
 
-/** An order that is paid by the chain and of which everything is asked back. */
+/** An order that is paid on the chain and refunded in full. */
 async function payAndRevert(story: OrderStory): Promise<void> {
   must(await pay(story, 'crypto'), 'the payer cannot pay')
   must(await story.reaches(PAID), 'a full payment is not PAID')
@@ -77,8 +77,8 @@ async function payAndRevert(story: OrderStory): Promise<void> {
 }
 
 /**
- * A refund is final, and leaves the chain while the next one is under way: that one must not wait for the account nonce
- * that nobody keeps any more, and the first is sent again.
+ * A refund is final, and leaves the chain while the next one is in progress: that one must not wait for the account
+ * nonce that no payout keeps any more, and the first is sent again.
  */
 export const refundUndone: Journey = async (story) => {
   const { world } = story
@@ -96,7 +96,7 @@ export const refundUndone: Journey = async (story) => {
   world.chain.lose(hash)
   must(await next.reaches(['FULL_REFUNDED']), 'a refund waits behind one that left the chain')
   await next.end()
-  // what is final is looked at every hour
+  // final payouts are rechecked every hour
   world.jump(HOUR + MINUTE)
   await sleep(3 * MINUTE)
 }

@@ -25,12 +25,12 @@ type Made = { _id: string; amount: string }
 
 const settle = (story: OrderStory) => decide<Made>(story, 'settlements', { companyId: story.shop.merchant.companyId })
 
-/** Everything that is owed leaves for the company. @returns what it got, in decimal text */
+/** Settles everything owed to the company. @returns the amount, as decimal text */
 async function settleAll(story: OrderStory): Promise<string> {
   const { world, shop } = story
   const made = await patiently(() => settle(story), ['BOOKS_DIFFER', 'OBJECT_CONFLICT'])
   must(made.status === 200, `a settlement answers ${made.text}`)
-  // a reorganisation may take a payment away for some blocks, and then it is rightly not paid out
+  // a reorganisation may remove a payment for some blocks, and then it must not be paid out
   const approve = () => decide(story, `settlements/${made.data._id}/approve`, {})
   const approved = await patiently(approve, ['BOOKS_DIFFER', 'OBJECT_CONFLICT'])
   must(approved.status === 200, `its approval answers ${approved.text}`)
@@ -64,7 +64,7 @@ export const settledFirst: Journey = async (story) => {
   must(refused.code === 'REFUND_NOT_COVERED', `a refund without cover answers ${refused.status} ${refused.code}`)
 }
 
-/** Pays by the chain, and loses it again when it is PAID. */
+/** Pays on the chain, and loses the payment again when it is PAID. */
 async function payAndLose(story: OrderStory, meanwhile: () => Promise<unknown> = async () => {}): Promise<void> {
   const { world } = story
   const { toAddress } = await accepted(story, 'crypto')
@@ -86,7 +86,7 @@ export const lostThenSettled: Journey = async (story) => {
   await decideRecord(story, 'orphaned', { way: 'bear', by: 'operator' })
 }
 
-/** 2: the money leaves the chain after it was settled; the company bears it, from what it earns next. */
+/** 2: the money leaves the chain after it was settled; the company bears the loss, out of its next earnings. */
 export const lossAfterSettlement: Journey = async (story) => {
   await story.moveToOwnShop(5050)
   const got: string[] = []
@@ -104,7 +104,7 @@ export const lossAfterSettlement: Journey = async (story) => {
   await next.end()
 }
 
-/** 7: a provider takes its time with a refund. No other node sends it meanwhile (the network watches that). */
+/** 7: a provider is slow with a refund. No other node sends it meanwhile (the network watches that). */
 export const slowRefund: Journey = async (story) => {
   const { world } = story
   must(await pay(story, 'binance'), 'the payer cannot pay')
@@ -117,7 +117,7 @@ export const slowRefund: Journey = async (story) => {
   must(await story.reaches(['FULL_REFUNDED']), 'a refund at a slow provider never ends')
 }
 
-/** 8: a deposit that needs a memo is paid on the provider's page; its address alone would lose the money. */
+/** 8: a deposit that needs a memo is paid on the provider's page; with only the address the money would be lost. */
 export const memo: Journey = async (story) => {
   const { world } = story
   world.memo = '7700131'
@@ -129,7 +129,7 @@ export const memo: Journey = async (story) => {
   story.expected = 'unpaid'
 }
 
-/** 9: the franc Pacifique has no decimals, and Crypto.com does not know it. */
+/** 9: the franc Pacifique has no decimals, and Crypto.com does not support it. */
 export const noDecimals: Journey = async (story) => {
   const francs = new OrderStory(story.world, story.shop, 'noDecimals')
   await francs.createSold(6000, 'XPF')
@@ -152,7 +152,7 @@ export const noDecimals: Journey = async (story) => {
   story.expected = 'unpaid'
 }
 
-/** 11: one price source answers in time and never moves. After an hour nothing is sold any more. */
+/** 11: one price source answers in time and never moves. After an hour sales stop. */
 export const frozenFeed: Journey = async (story) => {
   const { world, shop } = story
   await story.post('cancel')
@@ -168,7 +168,7 @@ export const frozenFeed: Journey = async (story) => {
   for (let minutes = 0; minutes < 100; minutes += 5) {
     world.jump(5 * MINUTE)
     await sleep(2 * SECOND)
-    // a node counts only while it looks at the price, so each of them is asked
+    // a node counts only while it looks at the price, so each node gets requests
     for (let tries = 0; tries < 16; tries += 1) await shop.call('GET', '/api/next/channels?amount=6.00&fromAsset=EUR')
     for (let tries = 0; tries < 4; tries += 1)
       if (!(await isSold())) {
@@ -180,7 +180,7 @@ export const frozenFeed: Journey = async (story) => {
   must(false, 'a price that has not moved for 100 minutes is sold by')
 }
 
-/** 3: a provider takes its word back. What it paid is not paid out, until that is explained. */
+/** 3: a provider reverses a payment. Its money is not paid out until that is explained. */
 export const takenBack: Journey = async (story) => {
   const { world } = story
   await story.moveToOwnShop(5050)

@@ -23,15 +23,15 @@ export function providerPayment({ providers }: World, payment: PaymentRow): Prov
   return prefix === undefined ? undefined : providers.findByMerchant(prefix, payment.merchant_reference)
 }
 
-/** What came in for a payment, by the word of the chain or the provider, in units of USDC. */
+/** What arrived for a payment, according to the chain or the provider, in USDC units. */
 export function arrivedFor(world: World, payment: PaymentRow): bigint {
   if (payment.deposit_address !== null) return world.chain.balanceAt(payment.deposit_address)
   const kept = providerPayment(world, payment)
-  // Gate never counts what comes after its own end: it waits for a person, beside the order
+  // Gate never counts what arrives after its own deadline: it waits for a person, outside the order
   return kept?.state === 'paid' && kept.facts.late !== true ? unitsOf(kept.received) : 0n
 }
 
-/** What went out for a payment's refunds, by the word of the chain or the provider. */
+/** What was sent back as a payment's refunds, according to the chain or the provider. */
 export function sentBack(world: World, payment: PaymentRow, refunds: readonly RefundRow[]): bigint {
   const kept = providerPayment(world, payment)
   if (kept) {
@@ -45,6 +45,6 @@ export function sentBack(world: World, payment: PaymentRow, refunds: readonly Re
 
 export const sum = (values: readonly bigint[]): bigint => values.reduce((total, value) => total + value, 0n)
 
-/** What the books say is held for an order. */
+/** What the books hold for an order. */
 export const heldInBooks = ({ accounts }: OrderFacts): bigint =>
   BigInt(accounts.payer_clearing ?? 0) + BigInt(accounts.wallet ?? 0)

@@ -4,7 +4,7 @@ import type { World } from '../world/world.ts'
 import { LEGAL } from './legal.ts'
 import { arrivedFor, heldInBooks, sentBack, sum } from './truth.ts'
 
-/** What must never be, and what must come in time. */
+/** What must never be, and what must happen in time. */
 export type Verdict = { broken: string[]; missing: string[] }
 
 export type Expected = 'paid' | 'unpaid' | 'either'
@@ -12,9 +12,9 @@ export type Expected = 'paid' | 'unpaid' | 'either'
 const OVER: readonly string[] = ['PAID', 'REFUNDED', 'FULL_REFUNDED', 'EXPIRED', 'CANCELLED', 'ERROR', 'KYT_FAILED']
 const PAID: readonly string[] = ['PAID', 'REFUNDING', 'REFUNDED', 'FULL_REFUNDED']
 
-/** Seconds before the second, third … attempt, after the end of the one before (interface 6). */
+/** Seconds before the second, third … attempt, after the end of the previous one (interface 6). */
 const DELAYS_S = [2, 4, 8, 16]
-/** Rounding of the stored times, and one tick of the sender. */
+/** Tolerance: rounding of the stored times, plus one tick of the sender. */
 const EARLY_MS = 3
 
 function judgeStates({ order, events }: OrderFacts, { broken }: Verdict): void {
@@ -32,7 +32,7 @@ function judgeStates({ order, events }: OrderFacts, { broken }: Verdict): void {
   if (BigInt(order.refunded) > BigInt(order.paid)) broken.push(`${order.refunded} of ${order.paid} were refunded`)
 }
 
-/** Money that was there, left the chain, and is not back. */
+/** Money that arrived, left the chain, and is not back. */
 const isLoss = ({ kind, status }: MispaymentRow): boolean =>
   kind === 'orphaned' && (status === 'open' || status === 'borne')
 
@@ -81,7 +81,7 @@ function judgeSchedule(delivery: DeliveryRow, attempts: readonly AttemptRow[], {
 function judgeDeliveries(facts: OrderFacts, received: readonly Received[], verdict: Verdict): void {
   const { broken, missing } = verdict
   for (const { event, seq } of facts.events) {
-    // every shop wants every event
+    // every shop subscribes to every event
     if (event === null) continue
     if (!facts.deliveries.some((one) => one.event === event)) broken.push(`event ${seq}, ${event}, has no delivery`)
   }
@@ -99,7 +99,7 @@ function judgeDeliveries(facts: OrderFacts, received: readonly Received[], verdi
   }
 }
 
-/** Compares what the tables say of an order with what the world outside knows. */
+/** Compares the tables' view of an order with the truth outside. */
 export function judge(
   world: World,
   shop: Shop,

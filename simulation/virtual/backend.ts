@@ -12,7 +12,7 @@ import {
   splitFrames,
 } from './wire.ts'
 
-/** Statements that each session has prepared: they go before a client's, in one message with it. */
+/** Statements that each session has prepared: they are sent before a client's, in one message. */
 export const BEGIN = 'simulation_begin'
 export const SET_TIME = 'simulation_at'
 
@@ -23,7 +23,7 @@ type Waiting = { left: number; frames: Frame[]; resolve(frames: Frame[]): void }
 
 const setTime = (text: string): string => `set simulation.at = '${text}'`
 
-/** One session of the real server, for whichever virtual connection holds it. */
+/** One session of the real server, used by whichever virtual connection holds it. */
 export class Backend {
   status: Status = 'I'
   readonly pid: number
@@ -32,7 +32,7 @@ export class Backend {
   #rest: Buffer = Buffer.alloc(0)
   #waiting: Waiting | null = null
   #atMs = ''
-  /** A transaction that was begun and has no statement yet. */
+  /** A transaction that has begun but has no statement yet. */
   #begun: { atMs: number } | null = null
 
   constructor(client: pg.Client) {
@@ -48,17 +48,17 @@ export class Backend {
     return this.#waiting !== null
   }
 
-  /** `begin` alone changes nothing: it goes with the statement that follows, and saves a round trip. */
+  /** `begin` alone changes nothing, so it is sent with the next statement, which saves a round trip. */
   begin(atMs: number): Frame[] {
     this.status = 'T'
     this.#begun = { atMs }
     return BEGUN
   }
 
-  /** Sends what a client sent, with the statements that this session does not know yet, at this virtual time. */
+  /** Sends a client's frames, with the statements that this session does not know yet, at this virtual time. */
   async send(frames: readonly Frame[], known: Map<string, Buffer>, atMs: number): Promise<Frame[]> {
     const out: Buffer[] = []
-    // a simple query ends what is sent before it, and is answered on its own
+    // a simple query ends what is sent before it, and is answered separately
     const isSimple = frames[0]?.type === 'Q'
     const first = isSimple ? this.#start(atMs) : this.#startTogether(atMs)
     if (first) out.push(first)
@@ -90,14 +90,14 @@ export class Backend {
     return answer
   }
 
-  /** Gives up the transaction, if there is one. */
+  /** Rolls the transaction back, if there is one. */
   async rollback(): Promise<void> {
     if (this.#begun) this.status = 'I'
     else await this.query('rollback')
     this.#begun = null
   }
 
-  /** Within a transaction: this statement in place of the client's. */
+  /** Inside a transaction: runs this statement instead of the client's. */
   async replace(text: string, atMs: number): Promise<Frame[]> {
     const first = this.#start(atMs)
     const answer = await this.#exchange(Buffer.concat([first ?? Buffer.alloc(0), queryFrame(text)]), first ? 2 : 1)
@@ -108,14 +108,14 @@ export class Backend {
     return this.#exchange(queryFrame(text), 1)
   }
 
-  /** What goes before a statement: the time, where it is another one, and the transaction. */
+  /** What is sent before a statement: the time, if it changed, and the transaction. */
   #before(atMs: number): { text: string; isBegun: boolean } | null {
     const begun = this.#begun
     if (this.status !== 'I' && !begun) return null
     this.#begun = null
     const text = ((begun?.atMs ?? atMs) / 1000).toFixed(6)
     if (!begun && text === this.#atMs) return null
-    // a rollback takes a time back that was set within the transaction
+    // a rollback reverts a time that was set within the transaction
     this.#atMs = begun ? '' : text
     return { text, isBegun: begun !== null }
   }
@@ -125,7 +125,7 @@ export class Backend {
     return before && queryFrame(`${setTime(before.text)}${before.isBegun ? '; begin' : ''}`)
   }
 
-  /** The same as messages of the extended protocol, which the client's follow and whose Sync answers all. */
+  /** The same as messages of the extended protocol, followed by the client's, whose Sync answers all. */
   #startTogether(atMs: number): Buffer | null {
     const before = this.#before(atMs)
     if (!before) return null
@@ -134,13 +134,13 @@ export class Backend {
     return Buffer.concat([executeFrames(BEGIN), runFrames(setTime(before.text))])
   }
 
-  /** Takes the answers to what went before from the client's. */
+  /** Removes the answers to the preceding statements from the client's. */
   #endTogether(answer: Frame[]): void {
     // CommandComplete of the time, after that of `begin`
     const isBegun = answer[1]?.type === 'C'
     const lastOfOurs = answer.findIndex(({ type }, index) => type === 'C' && index > (isBegun ? 1 : 0))
     answer.splice(0, lastOfOurs + 1)
-    // alone in its transaction, a statement that fails takes the time back with it
+    // a failing statement outside a transaction reverts the time with it
     if (!isBegun && answer.some(({ type }) => type === 'E')) this.#atMs = ''
   }
 

@@ -11,33 +11,33 @@ export type DatabaseFault = 'lost-before' | 'lost-after' | 'serialization' | 'st
 export type DatabaseOptions = {
   connectionString: string
   scheduler: Scheduler
-  /** Sessions of the real server: so many transactions are open at once. */
+  /** Sessions of the real server: the maximum of open transactions. */
   sessions: number
   /** The server answered with this ErrorResponse. */
   refused(answer: Buffer): void
-  /** What goes wrong with this statement, if anything. */
+  /** The fault of this statement, if any. */
   fault(statement: { scope: Scope | null }): DatabaseFault | null
-  /** Keeps what each statement takes in `costs`. */
+  /** Records the cost of each statement in `costs`. */
   isCounting: boolean
 }
 
-/** One way through the network and the server, in milliseconds. */
+/** One-way latency through the network and the server, in milliseconds. */
 const LATENCY_MS = 0.05
 const STALL_MS = 2000
-/** How long the server waits before it looks for a circle of waits, which it then breaks. */
+/** How long the server waits before it looks for a deadlock, which it then resolves. */
 const DEADLOCK_MS = 1
 /**
- * A wait that lasts so long has been looked at, however busy the machine is. The server looks once a wait: if it had
- * yet to look while another statement closes the circle, real time would decide which of the two fails.
+ * A wait this long has been checked for deadlock, however busy the machine is. The server checks once per wait: if the
+ * check were still to come when another statement closes the circle, real time would decide which of the two fails.
  */
 const LOOKED_MS = 20
-/** A statement that takes longer is asked whether it waits for a lock. */
+/** A statement that takes longer is checked for waiting on a lock. */
 const PATIENCE_MS = 3
 const realNow = performance.now.bind(performance)
 const realSetTimeout = globalThis.setTimeout
 const realClearTimeout = globalThis.clearTimeout
 
-/** When it is answered, or after that many milliseconds. */
+/** Resolves when it is answered, or after that many milliseconds. */
 async function answeredWithin(ms: number, sent: Promise<unknown>): Promise<void> {
   await new Promise<void>((resolve) => {
     const timer = realSetTimeout(resolve, ms)
@@ -64,12 +64,12 @@ function cpuSecondsOf(pid: number): number {
   }
 }
 
-/** A connection of the service's pool: what `pg` takes for a socket. */
+/** A connection of the service's pool: a stand-in for the socket of `pg`. */
 class VirtualConnection extends EventEmitter {
   readonly scope = currentScope()
   readonly #database: VirtualDatabase
   backend: Backend | null = null
-  /** When it got its session, and what it sent last. */
+  /** When it got its session, and its latest statement. */
   heldAtMs = 0
   lastFrames: readonly Frame[] = []
   isOpen = true
@@ -141,8 +141,8 @@ type Blocked = { backend: Backend; answer: Promise<Frame[]>; wait: string; done(
 
 /**
  * The real PostgreSQL behind virtual connections. Statements reach it one after another, in the order that the
- * scheduler draws, and their `now()` is the virtual clock; transactions overlap as with many nodes, and one that
- * waits for a lock lets the others go on.
+ * scheduler draws, and their `now()` is the virtual clock. Transactions overlap as with many nodes, and one that waits
+ * for a lock lets the others proceed.
  */
 export class VirtualDatabase {
   readonly scheduler: Scheduler
@@ -156,7 +156,7 @@ export class VirtualDatabase {
   #monitor: Backend | null = null
   statements = 0
   lockWaits = 0
-  /** By the text of a statement: how often it ran, and the real milliseconds of all. */
+  /** By statement text: how often it ran, and the total of real milliseconds. */
   readonly costs = new Map<string, { times: number; ms: number }>()
 
   constructor(options: DatabaseOptions) {
@@ -197,7 +197,7 @@ export class VirtualDatabase {
     } as unknown as typeof Pool
   }
 
-  /** For a run that failed: which connection has which session, since when, and what waits. */
+  /** For a failed run: which connection has which session, since when, and what waits. */
   describe(): string[] {
     const held = [...this.#connections].filter(({ backend }) => backend !== null)
     const words = held.map(({ backend, scope, lastFrames, heldAtMs }) => {
@@ -207,7 +207,7 @@ export class VirtualDatabase {
     return [`${this.#idle.length} sessions are free, ${this.#queue.length} statements wait for one`, ...words]
   }
 
-  /** Processor time of all sessions; 0 where the system does not tell. */
+  /** CPU time of all sessions; 0 if the system does not report it. */
   cpuSeconds(): number {
     return this.#pids.reduce((sum, pid) => sum + cpuSecondsOf(pid), 0)
   }
@@ -305,8 +305,8 @@ export class VirtualDatabase {
   }
 
   /**
-   * @param known the wait that was found before, which the server has looked at
-   * @returns null when it answered; otherwise the wait for another transaction's lock, which is in no circle
+   * @param known the wait found before, which the server has checked
+   * @returns null when it answered; otherwise the wait for another transaction's lock, which is no deadlock
    */
   async #waitOrAnswer(backend: Backend, sent: Promise<unknown>, known: string | null): Promise<string | null> {
     for (let patienceMs = known === null ? PATIENCE_MS : 0; backend.isBusy; patienceMs = 1) {
@@ -320,8 +320,8 @@ export class VirtualDatabase {
   }
 
   /**
-   * The wait for a transaction that can go on: the time at which it began. The server itself ends a circle of waits,
-   * with an error in one.
+   * The wait for a transaction that can proceed: the time at which it began. The server itself resolves a deadlock,
+   * with an error in one transaction.
    */
   async #waitOf({ pid }: Backend): Promise<string | null> {
     const waits = new Map<string, { others: string[]; since: string }>()
@@ -336,7 +336,7 @@ export class VirtualDatabase {
       waits.set(waiting, { others: others.split(','), since })
     }
     const own = waits.get(String(pid))
-    // the server writes down when a wait began a moment after it began
+    // the server records when a wait began only a moment later
     if (!own || own.since === '') return null
     const seen = new Set<string>()
     let next = own.others
@@ -348,7 +348,7 @@ export class VirtualDatabase {
     return own.since
   }
 
-  /** Statements whose lock is free by now go on, in the order in which they began to wait. */
+  /** Resumes statements whose lock is free by now, in the order in which they began to wait. */
   async #unblock(): Promise<void> {
     for (const blocked of [...this.#blocked]) {
       if (!(await this.#answersNow(blocked))) continue
@@ -364,7 +364,7 @@ export class VirtualDatabase {
     return wait === null
   }
 
-  /** The client is gone. What its server process does about that comes a moment later. */
+  /** The client is gone. Its server process reacts to that a moment later. */
   forget(connection: VirtualConnection): void {
     this.#connections.delete(connection)
     const { backend } = connection

@@ -114,12 +114,12 @@ function installRandom({ random }: Scheduler): void {
   Math.random = () => random.next()
 }
 
-/** From here on time, timers and randomness are the scheduler's. Call it before the service is loaded. */
+/** From here on the scheduler provides time, timers and randomness. Call it before the service is loaded. */
 export function installGlobals(scheduler: Scheduler): void {
   installTimers(scheduler)
   installClock(scheduler)
   installRandom(scheduler)
-  // nodes write these down: each has a machine of its own, whichever one the simulation runs on
+  // nodes record these: each has its own machine, whichever one the simulation runs on
   Object.defineProperty(process, 'pid', { value: 1 })
   Object.assign(os, { hostname: () => currentScope()?.name ?? 'simulation' })
   const { readFileSync, readlinkSync } = fs

@@ -5,23 +5,23 @@ import { runIn, type Scheduler } from './scheduler.ts'
 export type HttpRequest = { method: string; url: URL; headers: Record<string, string>; body: string }
 export type HttpAnswer = { status: number; headers: Record<string, string>; body: string }
 
-/** A machine in the network. `null`: it never answers. */
+/** A machine in the network. `null`: no answer ever. */
 export type Host = (request: HttpRequest) => Promise<HttpAnswer | null>
 
 /**
- * `refused`: no connection. `lost`: the request never arrives. `unanswered`: it is done, and the answer never comes.
- * `reset`: it is done, and the connection breaks. `slow`: the answer comes after the client's patience. `broken`: 502
- * from something in between.
+ * `refused`: no connection. `lost`: the request never arrives. `unanswered`: it is processed, but the answer never
+ * arrives. `reset`: it is processed, and the connection breaks. `slow`: the answer arrives after the client's timeout.
+ * `broken`: 502 from something in between.
  */
 export type NetworkFault = 'refused' | 'lost' | 'unanswered' | 'reset' | 'slow' | 'broken'
 
 export type NetworkOptions = {
   scheduler: Scheduler
-  /** What goes wrong with this request, if anything. */
+  /** The fault of this request, if any. */
   fault(request: HttpRequest): NetworkFault | null
 }
 
-/** Sees a request leave. @returns what is called when its client has an answer's status, or null for none */
+/** Sees a request leave. @returns called when its client has the status of an answer, or null for none */
 export type Observer = (request: HttpRequest) => ((status: number | null) => void) | undefined
 
 const SLOW_MS = 15_000
@@ -40,7 +40,7 @@ const readHeaders = (given: unknown): Record<string, string> => {
 
 type Handler = Required<Dispatcher.DispatchHandler>
 
-/** One request that undici hands over, and its answer back into undici. */
+/** A request from undici, and its answer back to undici. */
 class Exchange {
   readonly #handler: Partial<Handler>
   #isOver = false
@@ -98,12 +98,12 @@ class Exchange {
   }
 }
 
-/** Every request that leaves the service, the providers or the shops, below their HTTP clients. */
+/** Every request from the service, the providers or the shops, below their HTTP clients. */
 export class Network {
   readonly #options: NetworkOptions
   readonly #hosts = new Map<string, Host>()
   #hostOf: (name: string) => Host | undefined = () => undefined
-  /** Null: requests are not watched. */
+  /** Null: requests are not observed. */
   observe: Observer | null = null
   requests = 0
 
@@ -115,7 +115,7 @@ export class Network {
     this.#hosts.set(name, host)
   }
 
-  /** Hosts that are made by rule: one for each shop. */
+  /** Hosts created by a rule: one per shop. */
   listenFor(hostOf: (name: string) => Host | undefined): void {
     this.#hostOf = hostOf
   }
@@ -196,7 +196,7 @@ export class Network {
     scheduler.after(
       way(),
       () => {
-        // a host outlives its client: what it starts must not die with the node that asked
+        // a host outlives its client: what it starts must not die with the requesting node
         runIn(null, () => host(request)).then(
           (answer) => {
             if (!answer || fault === 'unanswered') return

@@ -2,7 +2,7 @@ import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks'
 import { createHash, type Hash } from 'node:crypto'
 import { type Random, seededRandom } from './random.ts'
 
-/** What dies together: a node of the service. Timers, answers and statements of a dead one never happen. */
+/** What dies together: a node of the service. Timers, answers and statements of a dead one never fire. */
 export type Scope = { readonly name: string; alive: boolean; diedMs?: number }
 
 const scopes = new AsyncLocalStorage<Scope | null>()
@@ -15,10 +15,10 @@ export type Timer = { cancel(): void }
 
 class Event implements Timer {
   readonly atMs: number
-  /** Decides between events of one time. */
+  /** Orders events that have the same time. */
   readonly rank: number
   readonly scope: Scope | null
-  /** With the caller's async context; null: cancelled, and nothing of it is kept until its time. */
+  /** With the caller's async context; null: cancelled, so that nothing of it is retained until its time. */
   job: { context: AsyncResource; work: Work } | null
 
   constructor(when: { atMs: number; rank: number; scope: Scope | null }, work: Work) {
@@ -42,8 +42,8 @@ const isBefore = (left: Event, right: Event): boolean =>
   left.atMs < right.atMs || (left.atMs === right.atMs && left.rank < right.rank)
 
 /**
- * One clock and one queue for everything that happens. An event runs until nothing is left to do but wait for another
- * event; only then does the clock move on. So a run depends on its seed alone.
+ * One clock and one queue for everything that happens. An event runs until everything waits for another event; only
+ * then does the clock advance. So a run depends on its seed alone.
  */
 export class Scheduler {
   readonly random: Random
@@ -67,7 +67,7 @@ export class Scheduler {
     return this.#steps
   }
 
-  /** Part of the run's fingerprint. */
+  /** Adds to the run's fingerprint. */
   note(text: string | Buffer): void {
     this.#trace.update(text)
   }
@@ -76,7 +76,7 @@ export class Scheduler {
     return this.#trace.copy().digest('hex').slice(0, 32)
   }
 
-  /** Runs `work` after a delay, in the caller's async context; not at all if its scope is dead by then. */
+  /** Runs `work` after a delay, in the caller's async context; not if its scope is dead by then. */
   after(delayMs: number, work: Work, scope: Scope | null = currentScope()): Timer {
     const when = { atMs: this.#nowMs + Math.max(0, delayMs), rank: this.random.next(), scope }
     const event = new Event(when, work)
@@ -84,7 +84,7 @@ export class Scheduler {
     return event
   }
 
-  /** For answers that come back later: they happen in the async context, and with the life, of whoever asked. */
+  /** For answers that arrive later: they run in the caller's async context, and only while the caller is alive. */
   channel(): (delayMs: number, work: Work) => void {
     const scope = currentScope()
     const context = captureContext()
@@ -95,7 +95,7 @@ export class Scheduler {
     return new Promise((resolve) => this.after(delayMs, () => resolve()))
   }
 
-  /** All clocks jump ahead, as after a machine that was suspended: what was due meanwhile happens now, late. */
+  /** All clocks jump ahead, as after a machine was suspended: what was due meanwhile runs now, late. */
   jump(ms: number): void {
     this.#nowMs += ms
   }

@@ -10,8 +10,8 @@ type DatabaseStart = { atMs: number; guards: readonly string[] }
 export type PreparedDatabase = { connectionString: string; drop(): Promise<void> }
 
 /**
- * The clock of SQL is the simulation's: these functions stand before PostgreSQL's own in the search path. `now()` is
- * the time at which the session's transaction began.
+ * SQL's clock is the simulation's: these functions precede PostgreSQL's own in the search path. `now()` is the time at
+ * which the session's transaction began.
  */
 const CLOCK = ['now', 'clock_timestamp'].map(
   (name) => `create function public.${name}() returns timestamptz language sql stable parallel safe
@@ -22,13 +22,15 @@ const SESSIONS = `select format('%s %s, waits for %s, blocked by %s, in its tran
   coalesce(wait_event, 'nothing'), pg_blocking_pids(pid)::text, xact_start, query) as line
   from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() order by pid`
 
-/** What each session of the real server does, a line each. */
+/** The activity of each session of the real server, one line each. */
 export async function describeSessions(client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{ line: string }>(SESSIONS)
   return rows.map(({ line }) => line)
 }
 
-/** No row moves by itself: what a statement finds first must not depend on a background process. */
+/**
+ * No row moves in the background: the order in which a statement finds rows must not depend on a background process.
+ */
 const STILL = `do $$ declare one regclass; begin
   for one in select oid from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace loop
     execute format('alter table %s set (autovacuum_enabled = off)', one);
@@ -44,7 +46,7 @@ const run = async (connectionString: string, statements: readonly string[]): Pro
   }
 }
 
-/** A database of its own on this server, whose clock stands at `atMs`. */
+/** A database of its own on this server, with the clock set to `atMs`. */
 async function createDatabase(adminUrl: string, { atMs, guards }: DatabaseStart): Promise<PreparedDatabase> {
   const name = `simulation_${process.pid}`
   await run(adminUrl, [
@@ -67,14 +69,14 @@ const HURRIED = [
   'synchronous_commit = off',
   'autovacuum = off',
   "checkpoint_timeout = '1h'",
-  // kept in memory, as the tables are
+  // kept in memory, like the tables
   "max_wal_size = '256MB'",
   "min_wal_size = '80MB'",
 ]
 
 /**
- * A server of its own: what other databases of a server do changes where rows stand, and so what is found first.
- * @param folder for the server's files; null: memory where there is some, else the temporary folder
+ * A separate server: activity in other databases of a server changes where rows are stored, and so the order in which
+ * they are found. @param folder for the server's files; null: in memory if possible, otherwise the temporary folder
  */
 export async function prepareDatabase(options: { folder: string | null } & DatabaseStart): Promise<PreparedDatabase> {
   const base = options.folder ?? (existsSync('/dev/shm') ? '/dev/shm' : tmpdir())

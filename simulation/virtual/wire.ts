@@ -24,7 +24,7 @@ const zeroEnded = (text: string): Buffer => Buffer.from(`${text}\0`)
 
 export const queryFrame = (text: string): Buffer => frame('Q', zeroEnded(text))
 
-/** Runs a prepared statement whose parameters are texts; its answer comes with that of what follows, up to a Sync. */
+/** Runs a prepared statement with text parameters; its answer arrives with that of what follows, up to a Sync. */
 export const executeFrames = (name: string, ...values: readonly string[]): Buffer => {
   const texts = values.flatMap((value) => {
     const head = Buffer.alloc(4)
@@ -40,13 +40,13 @@ export const executeFrames = (name: string, ...values: readonly string[]): Buffe
   return Buffer.concat([bind, frame('E', Buffer.alloc(5))])
 }
 
-/** The same for a text that is not prepared. */
+/** The same for an unprepared text. */
 export const runFrames = (text: string): Buffer =>
   Buffer.concat([frame('P', Buffer.concat([zeroEnded(''), zeroEnded(text), Buffer.alloc(2)])), executeFrames('')])
 
 export const PARSE_COMPLETE = frame('1', Buffer.alloc(0))
 
-/** What a server says after a start-up packet that it accepts. */
+/** A server's answer to a start-up packet that it accepts. */
 export const WELCOME = Buffer.concat([
   frame('R', Buffer.alloc(4)),
   ...[
@@ -61,7 +61,7 @@ export const WELCOME = Buffer.concat([
   frame('Z', Buffer.from('I')),
 ])
 
-/** What a server says to `begin`. */
+/** A server's answer to `begin`. */
 export const BEGUN: Frame[] = [
   { type: 'C', bytes: frame('C', zeroEnded('BEGIN')) },
   { type: 'Z', bytes: frame('Z', Buffer.from('T')) },

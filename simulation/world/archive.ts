@@ -2,9 +2,9 @@ import { must } from '../stories/acts.ts'
 import type { Shop } from './shops.ts'
 import { count, type World } from './world.ts'
 
-/** What must stay: the chain of the audit log, and what left the wallets, which is compared with the chain. */
+/** Tables that must stay: the chain of the audit log, and payouts, which are compared with the chain. */
 const KEPT = ['audit_log', 'audit_head']
-/** Longer than a webhook is repeated and a poll waits. */
+/** Longer than webhook retries and polling gaps. */
 const REST_MS = 90_000
 
 const TABLES = `select c.relname as name from pg_class c
@@ -21,12 +21,12 @@ const TOTALS = `select
     where company_id = any($1) and channel = 'crypto' and status = 'settled')::text as refunded,
   (select coalesce(sum(units), 0) from settlements where company_id = any($1) and status = 'paid')::text as settled`
 
-/** What orders, refunds and settlements that are at rest add up to. */
+/** Totals of orders, refunds and settlements that are at rest. */
 export type Totals = { orders: number; refunded: bigint; settled: bigint }
 
 /**
- * Checks companies whose orders have all come to rest, adds them up and takes them out of the database, so that a long
- * run stays as small as a short one.
+ * Checks companies whose orders have all come to rest, adds them to the totals and deletes them from the database, so
+ * that a long run stays as small as a short one.
  */
 export class Archive {
   readonly #world: World
@@ -58,7 +58,7 @@ export class Archive {
     if (!isOver) count(this.#world, 'taken out at rest', made)
   }
 
-  /** @returns false when something is still at work there */
+  /** @returns false when something is still in progress there */
   async #remove(ids: readonly string[]): Promise<boolean> {
     const { oracle, chain } = this.#world
     if (this.#tables.length === 0) this.#tables = (await oracle.many<{ name: string }>(TABLES)).map(({ name }) => name)

@@ -80,7 +80,7 @@ async function openProviders({ network, scheduler }: RunOptions, chain: Simulate
   return { credentials: built.credentials, providers: built.payerConsole, staff }
 }
 
-/** The chain, its two nodes and the wallets that pay from it. */
+/** The chain, its two nodes and the paying wallets. */
 function openChain({ network, scheduler }: RunOptions) {
   const chain = new SimulatedChain(scheduler.random, () => Math.floor(scheduler.nowMs))
   const endpoints = [new ChainNode(chain), new ChainNode(chain)]
@@ -92,7 +92,7 @@ function openChain({ network, scheduler }: RunOptions) {
   return { chain, endpoints, purse }
 }
 
-/** Whitepay's answer with a memo beside the address of the deposit. */
+/** Whitepay's answer with a memo next to the deposit address. */
 function withMemo(text: string, memo: string): string {
   try {
     const body = JSON.parse(text) as { order?: Record<string, unknown> }
@@ -103,7 +103,7 @@ function withMemo(text: string, memo: string): string {
   }
 }
 
-/** Everything around the service, and the service's nodes, none of which runs yet. */
+/** Everything around the service, and the service's nodes, none of which is running yet. */
 export async function buildWorld(options: RunOptions): Promise<World> {
   const { scheduler, database, network, oracle, weather, conditions } = options
   const { chain, endpoints, purse } = openChain(options)
@@ -116,7 +116,7 @@ export async function buildWorld(options: RunOptions): Promise<World> {
   const counts = new Map<string, number>()
   const onLog: ConstructorParameters<typeof Cluster>[0]['onLog'] = (line) => {
     const { level, msg, job, err } = line
-    // the audit is a second net: what it catches, the scan has let through
+    // the audit is a safety net: whatever it catches, the scan has missed
     if (/missed transfers/.test(msg))
       scheduler.fail(new Broken(`the scan passed over a transfer; the audit found it: ${JSON.stringify(line)}`))
     if (level >= 40) count({ counts }, `log ${level}: ${msg}${job ? ` (${job})` : ''}${err ? `: ${err.message}` : ''}`)

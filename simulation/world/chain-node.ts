@@ -4,7 +4,7 @@ import type { HttpAnswer, HttpRequest } from '../virtual/network.ts'
 import type { ChainTransaction, SimulatedBlock, SimulatedChain } from './chain.ts'
 import type { Hex } from './token.ts'
 
-/** How a node misbehaves for a while. `slow`: six seconds an answer. `empty`: no logs. `foreign`: another chain. */
+/** How a node misbehaves for a while. `slow`: six seconds per answer. `empty`: no logs. `foreign`: another chain. */
 export type NodeTrouble = 'none' | 'down' | 'slow' | 'empty' | 'foreign'
 
 type Call = { id: unknown; method: string; params: unknown[] }
@@ -12,7 +12,7 @@ type Call = { id: unknown; method: string; params: unknown[] }
 const FOREIGN_ID = 999_331
 const SLOW_MS = 6000
 
-/** An endpoint of the chain: JSON-RPC over HTTP, some blocks behind, honest unless the run says otherwise. */
+/** An endpoint of the chain: JSON-RPC over HTTP, some blocks behind, honest unless the run decides otherwise. */
 export class ChainNode {
   readonly #chain: SimulatedChain
   trouble: NodeTrouble = 'none'

@@ -39,7 +39,9 @@ export type SimulatedBlock = {
 type Moved = { block: number; units: bigint }
 
 const BLOOM_BYTES = 256
-/** Older blocks keep their header only, and what they moved is in the balances. No reorganisation goes so deep. */
+/**
+ * Older blocks keep only their header, and their transfers are in the balances. No reorganisation reaches that deep.
+ */
 const KEPT_BODIES = 4000
 
 /** The bits of a header's bloom that one item sets (Yellow Paper, 4.3.1). */
@@ -67,20 +69,20 @@ export class SimulatedChain {
   readonly #random: Random
   readonly #now: () => number
   #pool: ChainTransaction[] = []
-  /** What came to and left each address, in the order of blocks. */
+  /** Inflows and outflows of each address, in the order of blocks. */
   readonly #moves = new Map<string, Moved[]>()
   readonly #places = new Map<Hex, { block: number; transaction: ChainTransaction }>()
   readonly #usedAuthorizations = new Map<string, Hex>()
   readonly #accountNonces = new Map<string, number>()
-  /** What an address held before the moves that are kept. */
+  /** An address's balance before the retained moves. */
   readonly #purses = new Map<string, bigint>()
   readonly #endowed = new Set<string>()
-  /** Transfers of payers who do not look whether a reorganisation dropped them. */
+  /** Transfers of payers who do not check whether a reorganisation dropped them. */
   readonly careless = new Set<string>()
-  /** Where such a transfer went that is lost for good. */
+  /** Destinations of such transfers that are lost for good. */
   readonly abandoned = new Set<string>()
   reorganisations = 0
-  /** Reorganisations that went deeper than what counts as final. */
+  /** Reorganisations deeper than finality. */
   losses = 0
 
   constructor(random: Random, now: () => number) {
@@ -118,7 +120,7 @@ export class SimulatedChain {
     return hash
   }
 
-  /** Hands in signed bytes, as `eth_sendRawTransaction` does. @throws Error as geth words it */
+  /** Submits signed bytes, as `eth_sendRawTransaction` does. @throws Error with geth's wording */
   async submit(raw: Hex): Promise<Hex> {
     const hash = keccak256(raw)
     if (this.#places.has(hash) || this.#pool.some((one) => one.hash === hash)) throw new Error('already known')
@@ -161,7 +163,7 @@ export class SimulatedChain {
     return waiting ? { block: null, transaction: waiting } : null
   }
 
-  /** What moved to an address, and in which block; null: it waits. */
+  /** Transfers to an address, each with its block; null: it waits. */
   transfersTo(address: string): { hash: Hex; units: string; block: number | null; blockHash: Hex | null }[] {
     const to = address.toLowerCase()
     const mined = this.blocks.flatMap(({ number, hash: blockHash, transactions }) =>
@@ -219,13 +221,13 @@ export class SimulatedChain {
     else this.#moves.set(key, kept)
   }
 
-  /** An address of which nothing will be asked any more. */
+  /** An address that will not be queried any more. */
   forget(address: string): void {
     this.#purses.delete(address.toLowerCase())
     this.#moves.delete(address.toLowerCase())
   }
 
-  /** A transaction of a relayer waits for its turn; one whose authorization is used does nothing. */
+  /** A relayer's transaction waits for its turn; one whose authorization is used does nothing. */
   #include(block: SimulatedBlock, transaction: ChainTransaction): void {
     const { authorization, from, to, units, hash } = transaction
     if (authorization) {
@@ -284,7 +286,7 @@ export class SimulatedChain {
   }
 
   /**
-   * Other blocks take the place of the newest ones. What was in them waits again, or is lost for good.
+   * Replaces the newest blocks. Their transactions wait again, or are lost for good.
    * @returns the transactions that are lost
    */
   reorganise(depth: number, losesShare: number): ChainTransaction[] {
@@ -317,7 +319,7 @@ export class SimulatedChain {
     this.#accountNonces.set(relayer.toLowerCase(), Math.min(accountNonce, this.accountNonce(relayer)))
   }
 
-  /** A reorganisation as deep as a transfer, which is lost; everything else stays. */
+  /** A reorganisation as deep as one transfer, which is lost; everything else stays. */
   lose(hash: string): ChainTransaction {
     const place = this.#places.get(hash as Hex)
     if (!place) throw new Error(`${hash} is in no block`)
@@ -332,7 +334,7 @@ export class SimulatedChain {
     return place.transaction
   }
 
-  /** @returns the blocks from there on, with nothing left of what they did */
+  /** @returns the blocks from there on, with all their effects removed */
   #drop(from: number): SimulatedBlock[] {
     const dropped = this.blocks.splice(Math.max(1, from))
     for (const { hash } of dropped) this.#byHash.delete(hash)

@@ -6,7 +6,7 @@ import type { Vault } from '../../src/kernel/vault.ts'
 import { findUserByEmailKey } from '../../src/users/user-queries.ts'
 import { insertSuperAdmin } from '../../test/harness/accounts.ts'
 
-/** The operator's desk: a SuperAdmin who has just proven a second factor. */
+/** The operator's desk: a SuperAdmin who has just proved a second factor. */
 export type Desk = { token(): Promise<string> }
 
 /** Shorter than a second factor stays fresh. */

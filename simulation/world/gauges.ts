@@ -2,7 +2,7 @@ import type { World } from './world.ts'
 
 const LINE = /^(comptoir_\w+)(?:\{(.*)\})? (\S+)$/
 
-/** What `/metrics` of each node says under this name, summed over the series that carry these labels. */
+/** A metric on each node's `/metrics`, summed over the series with these labels. */
 export async function readMetric(
   { cluster }: Pick<World, 'cluster'>,
   name: string,

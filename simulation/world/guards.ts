@@ -1,9 +1,8 @@
 import { LEGAL } from '../stories/legal.ts'
 
 /*
- * What must hold after each statement that commits. PostgreSQL checks it when a transaction commits (deferred
- * triggers), only for the order that it touched, so that nothing wrong is ever visible. The words reach the run as an
- * error.
+ * Invariants after each statement that commits. PostgreSQL checks them at commit (deferred triggers), only for the
+ * affected order, so that nothing wrong ever becomes visible. The message reaches the run as an error.
  */
 
 const steps = Object.entries(LEGAL).flatMap(([trigger, { from, to }]) =>
@@ -88,7 +87,7 @@ export const GUARDS: readonly string[] = [
   trigger('ledger_journals', 'books', 'insert'),
 ]
 
-/** The words of a guard in an ErrorResponse of PostgreSQL, or null. */
+/** A guard's message in an ErrorResponse of PostgreSQL, or null. */
 export function guardWords(bytes: Buffer): string | null {
   const at = bytes.indexOf('Msimulation: ')
   return at < 0 ? null : bytes.toString('utf8', at + 'Msimulation: '.length, bytes.indexOf(0, at))

@@ -1,15 +1,15 @@
 import type { HttpAnswer, HttpRequest } from '../virtual/network.ts'
 import type { Random } from '../virtual/random.ts'
 
-/** Two price sources that agree, unless the run pulls them apart. */
+/** Two price sources that agree, unless the run separates them. */
 export class Market {
   readonly #random: Random
   #price = 1.08
-  /** What the second source's price is multiplied by. */
+  /** Factor of the second source's price. */
   distance = 1
-  /** The second source answers what it answered before. */
+  /** The second source repeats its previous answer. */
   isFrozen = false
-  /** A story has moved the price and counts on it: no other one moves it meanwhile. */
+  /** A story has moved the price and relies on it: no other one moves it meanwhile. */
   isTaken = false
   #second = ''
 
@@ -17,7 +17,7 @@ export class Market {
     this.#random = random
   }
 
-  /** Both sources' price, at once. */
+  /** Changes both sources' price at once. */
   move(times: number): void {
     this.#price *= times
   }

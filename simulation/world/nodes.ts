@@ -21,7 +21,7 @@ const RESTART_MS = 2000
 
 const broken = (): Error => Object.assign(new Error('simulated ECONNRESET'), { code: 'ECONNRESET' })
 
-/** One process of the service: everything it started dies with it at once, whatever it was doing. */
+/** One process of the service: everything it started dies with it at once, whatever its state. */
 class ServiceNode {
   readonly scope: Scope
   readonly #options: ClusterOptions
@@ -81,7 +81,7 @@ class ServiceNode {
   }
 }
 
-/** The nodes of the service, as an operator sees them: some die, and others take their places. */
+/** The service's nodes as an operator sees them: some die, and others replace them. */
 export class Cluster {
   readonly #options: ClusterOptions
   #nodes: ServiceNode[] = []
@@ -100,7 +100,7 @@ export class Cluster {
     return this.#nodes.filter((node) => node.isReady).length
   }
 
-  /** A node that cannot start is started again, as its supervisor does. */
+  /** A node that cannot start is retried, as its supervisor would do. */
   async add(name = this.#newName()): Promise<void> {
     const { scheduler } = this.#options
     for (;;) {
@@ -126,7 +126,7 @@ export class Cluster {
     this.#nodes = this.#nodes.filter((one) => one !== node)
   }
 
-  /** Like kill -9, of this node or of any. Its leases, locks and half-done work stay behind. @returns its machine */
+  /** Like kill -9, of this node or of any. Its leases, locks and half-done work remain. @returns its machine */
   kill(scope?: Scope): string | undefined {
     const drawn = (): ServiceNode | undefined => this.#nodes[this.#options.scheduler.random.below(this.#nodes.length)]
     const node = scope ? this.#nodes.find((one) => one.scope === scope) : drawn()
@@ -137,7 +137,7 @@ export class Cluster {
     return node.scope.name
   }
 
-  /** What each node that is up answers; one that dies meanwhile is left out. */
+  /** The answers of all running nodes; one that dies meanwhile is left out. */
   async serveEach(request: HttpRequest): Promise<HttpAnswer[]> {
     const answers = await Promise.allSettled(
       this.#nodes.filter((node) => node.isReady).map((node) => node.serve(request)),

@@ -47,7 +47,7 @@ export type AttemptRow = {
   error: string | null
 }
 
-/** All that the tables say of one order. */
+/** Everything in the tables about one order. */
 export type OrderFacts = {
   order: OrderRow
   events: EventRow[]
@@ -91,7 +91,7 @@ select json_build_object(
     where j.company_id = $1 and j.order_id = $2 group by e.account) sums)
 ) as facts`
 
-/** Reads the database beside the service, between two of its statements. */
+/** Reads the database directly, between two statements of the service. */
 export class Oracle {
   readonly #client: pg.Client
   readonly #scheduler: Scheduler

@@ -1,7 +1,7 @@
 import type { HttpRequest } from '../virtual/network.ts'
 import { currentScope, type Scheduler, type Scope } from '../virtual/scheduler.ts'
 
-/** Fails when two nodes ask a provider for one refund at once. */
+/** Fails when two nodes send one refund to a provider at the same time. */
 export function watchRefunds(scheduler: Scheduler) {
   const underWay = new Map<string, Scope | null>()
   return ({ method, url, body }: HttpRequest): (() => void) | undefined => {

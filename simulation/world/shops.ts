@@ -13,27 +13,27 @@ export type Received = { id: string; event: string; body: string; atMs: number; 
 
 export type Reply<Data> = { status: number; data: Data; code: string; text: string }
 
-/** A quarter of an hour, in pauses that grow: every trouble of a run is over by then. */
+/** A quarter of an hour, with backoff: every trouble of a run is over by then. */
 const MAX_TRIES = 100
 
 /** The address of the service for everyone outside. */
 export const SERVICE = 'http://pay.example'
 
-/** A shop: a company, its server that orders, and its server that takes webhooks. */
+/** A shop: a company, its server that creates orders, and its server that receives webhooks. */
 export class Shop {
   readonly host: string
   readonly merchant: Merchant
   readonly settlementAddress: string
-  /** Its webhook server does not answer well until then. */
+  /** Its webhook server fails until then. */
   downUntilMs = 0
-  /** How long its webhook server takes for an answer. */
+  /** Answer time of its webhook server. */
   answerAfterMs = 0
   /** By order. */
   readonly received = new Map<string, Received[]>()
   orders = 0
   /** Orders that have come to rest. */
   ended = 0
-  /** Since when all have. */
+  /** Since when all of them are at rest. */
   restsSinceMs = Number.POSITIVE_INFINITY
   isArchived = false
   readonly #scheduler: Scheduler
@@ -45,7 +45,7 @@ export class Shop {
     this.#scheduler = scheduler
   }
 
-  /** Keeps what comes, and refuses while it is down. */
+  /** Stores incoming webhooks, and refuses them while it is down. */
   async take({ body, headers }: HttpRequest): Promise<HttpAnswer> {
     const { _id, event } = JSON.parse(body) as { _id: string; event: string }
     const isDown = this.#scheduler.nowMs < this.downUntilMs
@@ -62,7 +62,7 @@ export class Shop {
     return { status, headers: {}, body: '' }
   }
 
-  /** One request, repeated with its key until it is answered for good. @throws Error when it never is */
+  /** One request, repeated with its key until it is answered definitely. @throws Error when it never is */
   async call<Data = Record<string, unknown>>(
     method: 'GET' | 'POST',
     path: string,
@@ -83,7 +83,7 @@ export class Shop {
     }
   }
 
-  /** One request without patience. */
+  /** One request without retries. */
   async once<Data>(method: 'POST', path: string, body: unknown): Promise<Reply<Data> | null> {
     const headers = {
       ...this.merchant.headers,
@@ -95,7 +95,7 @@ export class Shop {
     return typeof reply === 'string' ? null : reply
   }
 
-  /** @returns the text of the failure when the outcome of the request is not known */
+  /** @returns the text of the failure when the outcome of the request is unknown */
   async #ask<Data>(url: string, init: RequestInit): Promise<Reply<Data> | string> {
     const signal = AbortSignal.timeout(12_000)
     const answer = await fetch(url, { ...init, signal }).catch((error: Error) => error)
@@ -108,7 +108,7 @@ export class Shop {
   }
 }
 
-/** A new company with its own address for settlements; it wants every event. */
+/** A new company with its own settlement address, subscribed to every event. */
 export async function openShop(deps: { db: Db; vault: Vault; scheduler: Scheduler; number: number }): Promise<Shop> {
   const { db, vault, scheduler, number } = deps
   const merchant = await insertMerchant(db, vault)

@@ -28,7 +28,7 @@ const ABI = parseAbi([
   'function transferWithAuthorization(address, address, uint256, uint256, uint256, bytes32, uint8, bytes32, bytes32)',
 ])
 
-/** An address as a word of 32 bytes. */
+/** An address as a 32-byte word. */
 export const wordOf = (address: string): Hex => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`
 
 const word = (value: bigint): Hex => toHex(value, { size: 32 })
@@ -37,7 +37,7 @@ const text = (value: string): Hex => encodeAbiParameters([{ type: 'string' }], [
 const NAME = 'USD Coin'
 const VERSION = '2'
 
-/** EIP-712, the domain that the token's holders sign in. */
+/** The token's EIP-712 domain separator. */
 function domainSeparator(chainId: number, token: Hex): Hex {
   const type = 'EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)'
   const [typeHash, name, version] = [type, NAME, VERSION].map((one) => keccak256(stringToHex(one))) as [Hex, Hex, Hex]
@@ -45,7 +45,7 @@ function domainSeparator(chainId: number, token: Hex): Hex {
   return keccak256(encodeAbiParameters(types, [typeHash, name, version, BigInt(chainId), token]))
 }
 
-/** What a signed transfer says (EIP-3009). @throws Error for other call data */
+/** The content of a signed transfer (EIP-3009). @throws Error for other call data */
 export function decodeAuthorized(data: Hex): { from: Hex; to: Hex; units: bigint; nonce: Hex } {
   const { functionName, args } = decodeFunctionData({ abi: ABI, data })
   if (functionName !== 'transferWithAuthorization') throw new Error('the simulated token knows no such transaction')

@@ -2,9 +2,9 @@ import type { HttpRequest } from '../virtual/network.ts'
 import { currentScope, type Scheduler, type Scope } from '../virtual/scheduler.ts'
 import type { Conditions } from './conditions.ts'
 
-/** Before the second, third … attempt, after the end of the one before (interface 6.5). */
+/** Before the second, third … attempt, after the end of the previous one (interface 6.5). */
 const DELAYS_MS = [2000, 4000, 8000, 16_000]
-/** Rounding of the stored times, and one tick of the sender. */
+/** Tolerance: rounding of the stored times, plus one tick of the sender. */
 const EARLY_MS = 3
 
 type Sent = {
@@ -16,7 +16,7 @@ type Sent = {
   endedMs: number
   /** The node that is sending; null: none. */
   sender: Scope | null
-  /** When the shop asked for it again; null: it did not, or that series has begun. */
+  /** When the shop requested it again; null: it did not, or that series has begun. */
   replayedMs: number | null
 }
 
@@ -25,13 +25,15 @@ type Late = 'first' | 'repeated' | 'takenOver'
 const isWebhook = ({ url, headers }: HttpRequest): boolean =>
   url.host.startsWith('shop-') && headers['service-webhook-id'] !== undefined
 
-/** Times each webhook as it leaves: the first attempt after its event, each repetition after the attempt before. */
+/** Times each webhook as it leaves: the first attempt after its event, each repetition after the previous attempt. */
 export class WebhookWatch {
   readonly #scheduler: Scheduler
   readonly #conditions: Conditions
   readonly #sent = new Map<string, Sent>()
   readonly #byOrder = new Map<string, Set<string>>()
-  /** The latest first attempt and the latest repetition while nothing else failed, in milliseconds after their time. */
+  /**
+   * The latest first attempt and the latest repetition while nothing else failed, in milliseconds after they were due.
+   */
   readonly latest = { first: 0, repeated: 0, takenOver: 0 }
 
   constructor(scheduler: Scheduler, conditions: Conditions) {
@@ -68,7 +70,7 @@ export class WebhookWatch {
     return this.#ofOrder(orderId).find(({ sender }) => sender?.alive)?.sender ?? null
   }
 
-  /** What failed for good is asked for again: from now on a new series of five attempts counts. */
+  /** A permanent failure is requested again: from now on a new series of five attempts counts. */
   replay(orderId: string): void {
     for (const sent of this.#ofOrder(orderId))
       if (!sent.isDelivered)
@@ -112,7 +114,7 @@ export class WebhookWatch {
     this.#judgeLateness(sent, dueMs, 'repeated')
   }
 
-  /** The node that sends it has died, or two nodes send it at once. */
+  /** The sending node has died, or two nodes send it at once. */
   #judgeOverlap(sent: Sent): void {
     if (sent.sender?.diedMs !== undefined) this.#judgeLateness(sent, sent.sender.diedMs, 'takenOver')
     else if (this.#conditions.wereGood(this.#scheduler.nowMs))

@@ -24,7 +24,7 @@ export type World = {
   chain: SimulatedChain
   endpoints: ChainNode[]
   providers: PayerConsole
-  /** How a provider behaves where its documents leave it open. */
+  /** A provider's behaviour where its documents leave it open. */
   staff(provider: string, settings: Record<string, unknown>): Promise<void>
   cluster: Cluster
   /** Where payers buy. */
@@ -34,23 +34,23 @@ export type World = {
   oracle: Oracle
   desk: Desk
   market: Market
-  /** Paths of providers that take requests and never answer. */
+  /** Provider paths that accept requests and never answer. */
   hanging: Set<string>
-  /** Paths of providers that answer late, and by how many milliseconds. */
+  /** Provider paths that answer late, with their delay in milliseconds. */
   slow: Map<string, number>
-  /** Paths of the service that nothing from outside reaches. */
+  /** Paths of the service that are unreachable from outside. */
   deaf: Set<string>
-  /** What Whitepay asks payers to write beside the deposit address. */
+  /** The memo that Whitepay requires with the deposit address. */
   memo: string | null
-  /** The wallet that pays refunds and settlements, and what it held at first. */
+  /** The wallet that pays refunds and settlements, and its initial balance. */
   purse: { address: string; units: bigint }
   /** Recomputes all books. @returns the difference in words, or null */
   verifyBooks(): Promise<string | null>
-  /** All clocks jump ahead, as after a machine that was suspended. */
+  /** All clocks jump ahead, as after a machine was suspended. */
   jump(ms: number): void
-  /** A new company among those where payers buy. */
+  /** Adds a company to those where payers buy. */
   openShop(): Promise<Shop>
-  /** A new company for one story alone. */
+  /** A new company for a single story. */
   openPrivateShop(): Promise<Shop>
   weather: Weather
   webhooks: WebhookWatch

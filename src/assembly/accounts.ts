@@ -23,7 +23,7 @@ import { readRefusedPasswords } from '../users/refused-passwords.ts'
 import type { SessionHooks, UserDeps } from '../users/user-service.ts'
 import type { ServiceBase } from './service-base.ts'
 
-/** Who calls: accounts, sessions, keys, limits, mails, audit. */
+/** Accounts, sessions, keys, rate limits, mails and audit. */
 export function openAccounts({ config, db, vault, clock }: Omit<ServiceBase, 'log' | 'metrics'>) {
   const apiKeys = openApiKeys({ db, clock })
   const limits = openRateLimits({ db, clock, limits: config.limits })
@@ -72,7 +72,7 @@ type SealedDeps = Pick<ServiceBase, 'log'> & {
   kyc: KycDeps
 }
 
-/** After a change of the master key: what an earlier one sealed is sealed again, everywhere. */
+/** After a change of the master key: re-seals everything that an earlier key sealed. */
 export function startResealing({ log, payments, kyc }: SealedDeps): Ticker[] {
   return [
     startTicker('keys.reseal', HOUR, log, async () => (await resealPlaces(payments.payers)) > 0),

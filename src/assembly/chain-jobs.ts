@@ -23,7 +23,9 @@ export type ChainJobDeps = {
   chainPollMs: number
 }
 
-/** The scanner of a chain, and the bringing of its news to the payments, at once and at the latest after a second. */
+/**
+ * The scanner of a chain, and the job that passes its news to the payments: at once, or after a second at the latest.
+ */
 export function startChain(
   { db, clock, log, payments, chainPollMs: pollMs }: ChainJobDeps,
   { network, endpoints, relay, headUrls }: ChainJobDeps['chains'][number],

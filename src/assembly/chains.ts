@@ -13,13 +13,13 @@ import type { PayerAddressDeps } from '../payers/payer-address.ts'
 
 export type Chains = readonly OpenChain[]
 
-/** A chain's name that payers know: "Base". */
+/** A chain's name as payers know it: "Base". */
 export const nameNetworks =
   (chains: Chains) =>
   (chainId: number): string =>
     chains.find(({ network }) => network.chainId === chainId)?.network.name ?? `Chain ${chainId}`
 
-/** The public page about a transaction; null where none is known. */
+/** The block explorer's page about a transaction; null if none is known. */
 export const openExplorer =
   (chains: Chains) =>
   (chainId: number, txHash: string): string | null => {
@@ -27,7 +27,7 @@ export const openExplorer =
     return base && /^0x[0-9a-f]{64}$/i.test(txHash) ? `${base}/tx/${txHash}` : null
   }
 
-/** Payers say where refunds go; a refund to one of these would never reach the payer. */
+/** Payers say where refunds go; a refund to one of these addresses would never reach the payer. */
 export function openAddressFaults(chains: Chains): PayerAddressDeps['findAddressFault'] {
   const findKnown = openKnownAddresses(chains)
   return async (q, address) => {
@@ -36,7 +36,9 @@ export function openAddressFaults(chains: Chains): PayerAddressDeps['findAddress
   }
 }
 
-/** Payouts to one of these are lost. A wallet of this service may be the shop's own, where one person runs both. */
+/**
+ * Payouts to these addresses are lost. One of this service's wallets may be the shop's own, if one person runs both.
+ */
 export function openLossyAddresses(chains: Chains): CompanyDeps['findLossyAddress'] {
   const findKnown = openKnownAddresses(chains)
   return async (q, address) => {
@@ -46,20 +48,23 @@ export function openLossyAddresses(chains: Chains): CompanyDeps['findLossyAddres
 }
 
 /**
- * Payers' money must not come to one of these: deposits that are brought home, or another company's settlements, would
+ * Payers' money must not arrive at these addresses: deposits that are swept, or another company's settlements, would
  * pay the orders of the company that names them.
  */
 export function openOwnAddressFaults(chains: Chains): NonNullable<WalletDeps['findOwnAddressFault']> {
   const findKnown = openKnownAddresses(chains)
   return async (q, companyId, address) => {
     const known = await findKnown(q, address)
-    // whose it is, is asked with the address
+    // the owner is checked together with the address
     if (known !== null && known !== 'deposit') return KNOWN_ADDRESS_WORDS[known]
     return (await isSettlementAddressOfOther(q, companyId, address)) ? 'is in use by another account here' : null
   }
 }
 
-/** What payers' wallets have to know. A chain of the sandbox is on this machine, and its address is no secret. */
+/**
+ * What payers' wallets need to know about each chain. The sandbox's chain runs on this machine, and its URL is no
+ * secret.
+ */
 export const listWalletNetworks = (
   { mode, chains: configured }: Pick<Config, 'mode' | 'chains'>,
   chains: Chains,

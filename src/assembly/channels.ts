@@ -16,7 +16,7 @@ import { HOUR, SECOND } from '../kernel/clock.ts'
 import { type Chains, openOwnAddressFaults } from './chains.ts'
 import type { ServiceBase } from './service-base.ts'
 
-/** Kept for an hour, as a digest. */
+/** Stored for an hour, as a digest. */
 const openCountVisit =
   (clock: ServiceBase['clock']): NonNullable<WalletDeps['countVisit']> =>
   async (tx, companyId, ip) => {
@@ -28,7 +28,7 @@ const openCountVisit =
     return Number((await updateCounter(tx, `own-wallet:${digest}`, use)).used)
   }
 
-/** The payer's wallet where a chain is set up, the operator's accounts at providers, the companies' own. */
+/** The payer's wallet if a chain is configured, the operator's accounts at providers, and the companies' own. */
 export function openPaymentChannels(
   { config, db, vault, clock, log, metrics, tracer }: ServiceBase,
   payable: readonly PayableNetwork[],

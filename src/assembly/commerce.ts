@@ -53,7 +53,7 @@ function openCompanies({ config, db, clock }: ServiceBase, { accounts, cache, ch
   }
 }
 
-/** What goes with the payer of an order: the e-mail of its check, and files that may show the payer. */
+/** Erased together with the payer of an order: the e-mail of the identity check, and files that may show the payer. */
 function openForget({ vault, clock }: ServiceBase): NonNullable<PayerDeps['forget']> {
   const forgetPayer = openForgetPayer({ vault })
   return async (tx, order, email) => {

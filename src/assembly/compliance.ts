@@ -12,7 +12,7 @@ import type { ServiceBase } from './service-base.ts'
 const openIdentityProvider = ({ config: { kyc }, clock }: Pick<ServiceBase, 'config' | 'clock'>): IdentityProvider =>
   kyc.provider === 'sumsub' ? openSumsubProvider(kyc.sumsub, clock) : { id: 'manual' }
 
-/** Who checks payers, and what they may spend. */
+/** Identity checks of payers and their spending limits. */
 export function openCompliance(
   ground: ServiceBase,
   { audit, mailer }: Accounts,

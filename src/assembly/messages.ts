@@ -37,7 +37,7 @@ import { type FailureDeps, mailFailures } from '../webhooks/sender/webhook-jobs.
 import type { Accounts } from './accounts.ts'
 import type { ServiceBase } from './service-base.ts'
 
-/** The shop as a payer's mail names it. */
+/** The shop's details for a mail to a payer. */
 const factsOf = ({ name, supportEmail, supportPhone }: Merchant, { shortCode }: Pick<Order, 'shortCode'>) => ({
   ...{ merchant: name, shortCode },
   contact: [supportEmail, supportPhone].filter(Boolean).join(', ') || null,
@@ -45,7 +45,7 @@ const factsOf = ({ name, supportEmail, supportPhone }: Merchant, { shortCode }: 
 
 const langOf = ({ customerLanguage, country }: Merchant): Lang => customerLanguage ?? langOfCountry(country)
 
-/** By mail, when the payer's address for it is known; the merchant sees the same link in the refund. */
+/** By mail, if the payer's e-mail is known; the merchant sees the same link in the refund. */
 export function openAskForAddress(deps: {
   mailer: Accounts['mailer']
   links: RefundLinks
@@ -66,7 +66,7 @@ export function openAskForAddress(deps: {
   }
 }
 
-/** The receipt, to the payer whose e-mail is known. A mail that cannot be written never holds up a payment. */
+/** Mails the receipt to the payer, if the e-mail is known. A mail that cannot be written never delays a payment. */
 export function openMailReceipt(deps: {
   mailer: Accounts['mailer']
   vault: Vault
@@ -78,7 +78,7 @@ export function openMailReceipt(deps: {
     findPayerContact(deps, tx, order).then(
       ({ email }) => email,
       (error: unknown) => {
-        deps.log.error({ err: error, orderId: order.id }, 'no receipt was mailed: the payer cannot be read')
+        deps.log.error({ err: error, orderId: order.id }, 'no receipt was mailed: the payer information cannot be read')
         return null
       },
     )
@@ -93,7 +93,7 @@ export function openMailReceipt(deps: {
   }
 }
 
-/** To the address that the shop replaced after the payment, so that its owner notices. */
+/** Mails the address that the shop replaced after the payment, so that its owner notices. */
 export const openTellEmailChanged =
   (mailer: Accounts['mailer']): PayerDeps['tellEmailChanged'] =>
   async (tx, order, oldEmail) => {
@@ -103,7 +103,7 @@ export const openTellEmailChanged =
     await mailer.send(tx, { to: oldEmail, lang, kind: 'notice', data })
   }
 
-/** By mail, since the e-mail identifies the payer. */
+/** By mail, because the e-mail identifies the payer. */
 export function openAskPayer({ mailer, links }: { mailer: Accounts['mailer']; links: KycLinks }): KycDeps['askPayer'] {
   return async (tx, order, kyc, email) => {
     const company = await findMerchant(tx, order.companyId)
@@ -114,7 +114,7 @@ export function openAskPayer({ mailer, links }: { mailer: Accounts['mailer']; li
   }
 }
 
-/** Webhooks to merchants' servers, their secrets, and the mails about failed deliveries. */
+/** Webhooks to merchants' servers, their secrets, and mails about failed deliveries. */
 export function openMessages(
   { config, db, vault, clock }: ServiceBase,
   { audit, mailer }: Accounts,
@@ -123,7 +123,7 @@ export function openMessages(
   const webhooks: WebhookDeps = { db, vault, clock, wake, audit }
   const attempts = new AttemptSender(createWebhookAgent(config.webhooks))
   const rotation: RotationDeps = { ...webhooks, attempts, rules: config.webhooks }
-  /** One of the daily mails, in its reader's language. */
+  /** Wraps one of the daily mails: written in its reader's language. */
   const mailing = <Facts>(
     write: (lang: Lang, facts: DailyMail<Facts>['facts'] & { officeUrl: string }) => Notice,
   ): DailyMailDeps<Facts> => ({

@@ -31,9 +31,12 @@ type CheckDeps = Omit<WalletWatchDeps, 'chains'> & {
   settlements: SettlementDeps
 }
 
-/** What deposit addresses and payout wallets hold, on every chain. One that does not answer hides no other. */
+/**
+ * Audits the balances of deposit addresses and payout wallets on every chain. A chain that does not answer does not
+ * stop the others.
+ */
 export async function auditBalances({ db, log, chains, books }: BalanceDeps): Promise<undefined> {
-  // what left the wallets after the backup is unknown until `comptoir reconcile` has looked
+  // outflows after the backup are unknown until `comptoir reconcile` has checked them
   if (await findUnreconciled(db)) return
   const isAnsweredFor: IsAnsweredFor = async (fault, { chainId, txHash }) =>
     (await books.isBalanceExplained(fault)) ||
@@ -54,19 +57,22 @@ export async function auditBalances({ db, log, chains, books }: BalanceDeps): Pr
   await books.noteBalances(faults, audited)
 }
 
-/** Sends again what a deep reorganisation undid, and follows it. */
+/** Sends payouts again that a deep reorganisation undid, and follows them. */
 async function recheckPayouts({ log, chains }: CheckDeps, step: RecheckStep): Promise<undefined> {
   for (const { network, payouts } of chains) {
     try {
       await payouts?.[step]()
     } catch (error) {
       if (!(error instanceof RpcError)) throw error
-      log.warn({ err: error, chainId: network.chainId }, 'the payouts on this chain could not be looked at again')
+      log.warn({ err: error, chainId: network.chainId }, 'the payouts on this chain could not be rechecked')
     }
   }
 }
 
-/** Every hour: the books of every company, what addresses and wallets hold, what providers say of paid payments. */
+/**
+ * Every hour: the books of every company, the balances of addresses and wallets, and the providers' view of paid
+ * payments.
+ */
 export function startMoneyChecks(deps: CheckDeps): Ticker[] {
   const { log, payments, settlements } = deps
   const { books } = settlements

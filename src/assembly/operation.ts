@@ -11,7 +11,7 @@ import type { ServiceBase } from './service-base.ts'
 
 type Watched = Pick<Commerce, 'settlements' | 'chains' | 'chainHealth'> & Pick<OperatorDeps, 'audit' | 'examine'>
 
-/** The books, and what an operator looks after. */
+/** The books, and the operator's screens. */
 export async function registerOperation(
   scope: FastifyInstance,
   { config, db, clock }: Pick<ServiceBase, 'config' | 'db' | 'clock'>,

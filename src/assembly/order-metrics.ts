@@ -6,7 +6,7 @@ import type { TransitionOrder } from '../orders/order-transition.ts'
 /** The gauges of one scrape share one query. */
 const SHARED_MS = 1000
 
-/** Orders that are under way, and how often each state is reached: paid per minute is a rate of the latter. */
+/** Counts open orders, and how often each state is reached: paid per minute is a rate of the latter. */
 export function countTransitions(metrics: Registry, transition: TransitionOrder): TransitionOrder {
   const reached = new Counter({
     name: 'comptoir_order_transitions_total',
@@ -27,7 +27,7 @@ export function openOrderMetrics(metrics: Registry, db: Db): void {
   const read = (): Promise<OpenOrders[]> => {
     if (performance.now() - askedAtMs > SHARED_MS) {
       askedAtMs = performance.now()
-      // without its database a node still shows its other metrics
+      // without its database a node still serves its other metrics
       figures = countOpenOrders(db).catch(() => [])
     }
     return figures

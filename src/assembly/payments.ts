@@ -79,7 +79,7 @@ export function openPayments(
   return { payments, callbacks, channelDesk, unmatched }
 }
 
-/** Money that goes back, does not fit its order, or fits none. */
+/** Money that is refunded, does not fit its order, or matches none. */
 export async function registerMoney(
   scope: FastifyInstance,
   {

@@ -1,7 +1,7 @@
 import { HDKey } from '@scure/bip32'
 import type { Vault } from '../kernel/vault.ts'
 
-/** The wallet that the sandbox's deposit addresses come from; it follows from the master key. Never in live mode. */
+/** The wallet of the sandbox's deposit addresses, derived from the master key. Never in live mode. */
 export const sandboxAccount = (vault: Vault): HDKey =>
   HDKey.fromMasterSeed(vault.derive('sandbox-deposits')).derive("m/44'/60'/0'")
 

@@ -15,7 +15,7 @@ import type { Accounts } from './accounts.ts'
 import type { Chains } from './chains.ts'
 import type { PollWakes, ServiceBase } from './service-base.ts'
 
-/** Asks every node of the chain that is trusted: one that is behind, or lies, does not clear an address alone. */
+/** Queries every trusted node of the chain, so that one that lags, or lies, cannot clear an address alone. */
 const readOn =
   (chains: Chains) =>
   (chainId: number): ContractRead | undefined => {
@@ -34,11 +34,11 @@ const readOn =
     }
   }
 
-/** What waited for an address goes on. */
+/** Resumes what waited for an address. */
 const openWakeSubject =
   (rounds: PollWakes): WakeSubject =>
   async (tx, { companyId, purpose, subjectId: id }, now) => {
-    // money can come long after a payment was closed; what is paid out waits for its next poll
+    // money can arrive long after a payment was closed; payouts wait for their next poll
     if (purpose === 'payment') await wakeItem(tx, PAYMENT_POLLS.table, { companyId, id }, now)
     if (purpose === 'refund') await hastenItem(tx, REFUND_POLLS.table, { companyId, id }, now)
     if (purpose === 'settlement') await hastenItem(tx, SETTLEMENT_POLLS.table, { companyId, id }, now)
@@ -48,7 +48,7 @@ const openWakeSubject =
     })
   }
 
-/** Screening of addresses: sources, the gate that money passes, decisions. */
+/** Screening of addresses: sources, the gate for money, decisions. */
 export function openScreening(
   { config, db, clock, log, metrics }: ServiceBase,
   parts: { accounts: Accounts; chains: Chains; alarm: RaiseAlarm; rounds: PollWakes },

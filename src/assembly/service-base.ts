@@ -8,22 +8,25 @@ import type { Clock } from '../kernel/clock.ts'
 import type { Vault } from '../kernel/vault.ts'
 import type { Sender } from '../webhooks/sender/sender.ts'
 
-/** What the service stands on; the same for every part. */
+/** The shared base of all parts of the service. */
 export type ServiceBase = {
   config: Config
   db: Db
-  /** For lists, files and statistics; without it they read the database itself. */
+  /** For lists, files and statistics; without it they read the primary database. */
   reads?: StaleReads | undefined
   vault: Vault
   clock: Clock
   metrics: Registry
   log: FastifyBaseLogger
-  /** Only where traces are wanted. */
+  /** Only if tracing is enabled. */
   tracer?: Tracer | undefined
 }
 
-/** The sender starts with the workers; until then, and on nodes without workers, a wake-up goes nowhere. */
+/** The sender starts with the workers. Before that, and on nodes without workers, a wake-up does nothing. */
 export type SenderHandle = { sender: Sender | undefined }
 
-/** The jobs that callbacks wake; until they run, and on nodes without them, a wake-up goes nowhere: the row says it. */
+/**
+ * Wakes the jobs after callbacks. Before they run, and on nodes without them, a wake-up does nothing: the row is due
+ * anyway.
+ */
 export type PollWakes = { pollPayments(): void; pollRefunds(): void; pollScreenings(): void }

@@ -21,7 +21,7 @@ export async function registerShops(scope: FastifyInstance, { base, accounts, tr
   await registerButtonSessions(scope, { base, trade })
 }
 
-/** Also under the older prefix, where closing a dialog ends its session. */
+/** Also under the older prefix, because closing a dialog there ends its session. */
 export async function registerButtonSessions(
   scope: FastifyInstance,
   { base, trade }: Pick<ShopParts, 'base' | 'trade'>,

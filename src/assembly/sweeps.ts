@@ -5,7 +5,7 @@ import type { PollSpec } from '../db/polling.ts'
 import { OPERATOR } from '../ledger/difference-queries.ts'
 import { bookSweep, bookSweepFee } from '../ledger/ledger-service.ts'
 
-/** A deposit is home: the company's money lies in our wallet, and the operator paid for gas. */
+/** A deposit was swept: the company's money is in our wallet, and the operator paid for gas. */
 export async function bookSweepDone(
   tx: Tx,
   { companyId, id, chainId, units }: Sweep,
@@ -16,6 +16,6 @@ export async function bookSweepDone(
   if (wei !== null) await bookSweepFee(tx, { ...booking, companyId: OPERATOR }, { wei, chainId })
 }
 
-/** Sweeps under way, booked when they are home. */
+/** Polls sweeps and books them when they are done. */
 export const bookedSweepPolls = (deps: Omit<SweepDeps, 'book'>): PollSpec =>
   sweepPolls({ ...deps, book: bookSweepDone })

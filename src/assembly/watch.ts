@@ -6,7 +6,7 @@ import type { Accounts } from './accounts.ts'
 import type { Chains } from './chains.ts'
 import type { ServiceBase } from './service-base.ts'
 
-/** Who hears when money is missing, and what stops while the books differ. */
+/** Alarms about missing money, and the books that stop payouts while they differ. */
 export function openWatch({ config, db, clock, log, metrics }: ServiceBase, { mailer }: Accounts, chains: Chains) {
   const alarm = openOperatorAlarm({ mailer, config })
   const tokens = chains.map(({ network }) => ({ chainId: network.chainId, token: network.usdcAddress }))

@@ -5,7 +5,7 @@ import { testEventRoutes } from '../webhooks/api/test-event-routes.ts'
 import type { Accounts } from './accounts.ts'
 import type { Commerce } from './commerce.ts'
 
-/** What was sent to a company's receivers, who they are, and events to try them with. */
+/** The API for webhook deliveries, addresses, subscriptions and test events. */
 export async function registerWebhooks(
   scope: FastifyInstance,
   { webhooks, rotation }: Pick<Commerce, 'webhooks' | 'rotation'>,

@@ -5,14 +5,14 @@ import type { Db } from '../db/db.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { type AuditHead, findAuditHead } from './audit-queries.ts'
 
-/** The end of the chain is noted at most this often. */
+/** The head of the chain is noted at most this often. */
 export const ANCHOR_EVERY_MS = 10_000
 
 const LINE = /^\S+ (\d+) ([0-9a-f]{64})$/
 
 /**
- * Reads an anchor file: `time seq hash` a line, oldest first. A last line that was cut by a crash is left out.
- * @throws Error when the file cannot be read, holds nothing, or holds another kind of line
+ * Reads an anchor file: one `time seq hash` per line, oldest first. A last line that a crash truncated is left out.
+ * @throws Error when the file cannot be read, is empty, or holds another kind of line
  */
 export function readAnchors(file: string): AuditHead[] {
   const lines = readFileSync(file, 'utf8').split('\n')
@@ -29,8 +29,8 @@ export function readAnchors(file: string): AuditHead[] {
 export type Anchor = { note(): Promise<boolean> }
 
 /**
- * Notes the head of the audit log where the owner of the database cannot reach it: in the log of this process, as the
- * metric `comptoir_audit_entries`, and in AUDIT_ANCHOR_FILE. `audit verify --anchor` compares.
+ * Notes the head of the audit log where the owner of the database cannot change it: in this process's log, as the
+ * metric `comptoir_audit_entries`, and in AUDIT_ANCHOR_FILE. `audit verify --anchor` compares them.
  */
 export function openAnchor(deps: {
   db: Db

@@ -18,7 +18,7 @@ export type AuditRow = {
 
 export type AuditHead = { seq: bigint; hash: string }
 
-/** Holds the end of the chain until the transaction ends: entries follow each other in the order of their commits. */
+/** Locks the end of the chain until the transaction ends, so that entries are in commit order. */
 export async function lockAuditHead(tx: Tx): Promise<AuditHead> {
   return tx.one<AuditHead>(sql`select seq, hash from audit_head for update`)
 }
@@ -39,7 +39,7 @@ export async function findAuditHead(q: Queryable): Promise<AuditHead> {
   return q.one<AuditHead>(sql`select seq, hash from audit_head`)
 }
 
-/** The chain in its order, from after `seq`. */
+/** The chain in order, from after `seq`. */
 export async function listAuditChain(q: Queryable, afterSeq: bigint, limit: number): Promise<AuditRow[]> {
   return q.many<AuditRow>(sql`select * from audit_log where seq > ${afterSeq} order by seq limit ${limit}`)
 }
@@ -53,7 +53,7 @@ export type AuditFilter = {
   limit: number
 }
 
-/** An entry, and who its actor is by name. */
+/** An entry, with its actor's name. */
 export type ListedAuditRow = AuditRow & { actorName: string | null }
 
 /** Newest first. */
@@ -61,7 +61,7 @@ export async function listAuditRows(q: Queryable, filter: AuditFilter): Promise<
   const conditions: Sql[] = []
   if (filter.companyIds !== null) conditions.push(sql`a.company_id = any(${filter.companyIds})`)
   if (filter.action !== null) conditions.push(sql`starts_with(action, ${filter.action})`)
-  // a person is looked for by e-mail as well as by id
+  // a person is searched by e-mail as well as by id
   if (filter.actor !== null) {
     const email = filter.actor.trim().toLowerCase()
     conditions.push(sql`(starts_with(actor, ${filter.actor})

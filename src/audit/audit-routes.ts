@@ -39,7 +39,7 @@ const view = (row: ListedAuditRow) => ({
   detail: JSON.parse(row.detail),
 })
 
-/** Who did what, when, from where; a company's managers see their own company. */
+/** Who did what, when, and from where. A company's managers see their own company. */
 export const auditRoutes: FastifyPluginAsyncTypebox<{ db: Db }> = async (app, { db }) => {
   app.get(
     '/audit-log',

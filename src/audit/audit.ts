@@ -12,13 +12,13 @@ import {
 } from './audit-queries.ts'
 
 export type AuditEntry = {
-  /** Where the context does not say it: whose login, whose link. Else the context's actor. */
+  /** If the context does not say it: whose login, whose link. Default: the context's actor. */
   actor?: string
   /** A dotted verb, for example `session.revoke`. */
   action: string
   result?: 'ok' | 'refused'
   companyId?: string | null
-  /** `kind:id` of what was touched. */
+  /** `kind:id` of the affected object. */
   object?: string | null
   /** Facts for people; never a secret, a password or a code. */
   detail?: Record<string, string | number | boolean | null | readonly string[]>
@@ -31,18 +31,18 @@ export type AuditVerdict = { entries: number; fault: null | { seq: bigint; reaso
 
 export type Audit = {
   /**
-   * Writes an entry in the transaction of the action, so that no action happens without its entry. It holds the end
-   * of the chain until the commit: make it the last statement of the transaction.
+   * Writes an entry in the transaction of the action, so that no action happens without one. It locks the end of the
+   * chain until the commit: make it the last statement of the transaction.
    */
   write(tx: Tx, context: AnyContext, entry: AuditEntry): Promise<void>
   /**
    * Recomputes the whole chain.
-   * @param anchors heads that were noted outside the database: each must still be there, with the same hash
+   * @param anchors heads noted outside the database: each must still be there, with the same hash
    */
   verify(anchors?: readonly AuditHead[]): Promise<AuditVerdict>
 }
 
-/** One text for each row: a change of any field changes the hash. */
+/** One text per row: a change of any field changes the hash. */
 function hashOf(row: Omit<AuditRow, 'hash'>, before: string, key: Buffer): string {
   const { seq, at, actor, action, result, companyId, object, ip, userAgent, requestId, detail, keyId } = row
   const facts = [before, String(seq), at.toISOString(), actor, action, result, companyId, object, ip, userAgent]

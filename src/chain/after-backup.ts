@@ -4,14 +4,14 @@ import { listOwnTransactions } from './deposits/balance-audit-queries.ts'
 import { type ChainReader, listOutgoing, provenEndpoints, readLogRange } from './rescan.ts'
 import { type RpcLog, tokensOf } from './transfer-logs.ts'
 
-/** Money that moved after a backup was made, and that the restored database cannot explain. */
+/** Money that moved after a backup was made and that the restored database cannot explain. */
 export type UnknownTransfer = { chainId: number; txHash: string; address: string; units: bigint; index: number | null }
 
 /** Both blocks included. */
 export type BlockRange = { from: bigint; to: bigint }
 
 const WINDOW = 500
-/** This many addresses in a row without money: no later one was assigned. */
+/** After this many addresses in a row without money, no later one was assigned. */
 const GAP = 5000
 
 const isUsdc = ({ network }: ChainReader, log: RpcLog): boolean =>
@@ -20,7 +20,7 @@ const isUsdc = ({ network }: ChainReader, log: RpcLog): boolean =>
 const addressIn = (topic: string | undefined): string => `0x${(topic ?? '').slice(26)}`.toLowerCase()
 
 /**
- * Transfers to addresses that orders after the backup were given: their orders are lost, their money is not.
+ * Transfers to addresses that were assigned after the backup: their orders are lost, their money is not.
  * @param skipped indexes below the xpub: from (included) to (excluded)
  * @throws RpcError
  */

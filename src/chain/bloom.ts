@@ -3,14 +3,14 @@ import type { Hex } from './endpoints/rpc.ts'
 
 /**
  * The logs bloom of a block header (Yellow Paper, 4.3.1): 2048 bits, of which each address and each topic of a log sets
- * three. A bit that is missing proves that the block holds no such log; bits that are set prove nothing.
+ * three. A missing bit proves that the block holds no such log; set bits prove nothing.
  */
 export type Bloom = Buffer
 
 const BLOOM_BYTES = 256
 const MAX_REMEMBERED = 20_000
 
-/** Null for a node that sends no bloom, or a chain that leaves it empty. */
+/** Null if the node sends no bloom, or the chain leaves it empty. */
 export function readBloom(text: string | undefined): Bloom | null {
   if (text === undefined || !/^0x[0-9a-fA-F]{512}$/.test(text)) return null
   return Buffer.from(text.slice(2), 'hex')
@@ -32,14 +32,14 @@ function positionsOf(item: string): readonly number[] {
 export const mayContain = (bloom: Bloom, item: string): boolean =>
   positionsOf(item).every((bit) => ((bloom[BLOOM_BYTES - 1 - (bit >> 3)] ?? 0) >> (bit & 7)) & 1)
 
-/** The chance that a bloom shows an item that the block does not hold. */
+/** The chance that a bloom indicates an item that the block does not contain. */
 export function falsePositiveRate(bloom: Bloom): number {
   let bits = 0
   for (const byte of bloom) for (let rest = byte; rest > 0; rest &= rest - 1) bits += 1
   return (bits / (BLOOM_BYTES * 8)) ** 3
 }
 
-/** The bloom of these logs alone: equal to the header's, they are all of the block. */
+/** The bloom of these logs alone: if it equals the header's, they are all logs of the block. */
 export function bloomOf(logs: readonly { address: string; topics: readonly string[] }[]): Bloom {
   const bloom = Buffer.alloc(BLOOM_BYTES)
   for (const { address, topics } of logs) {

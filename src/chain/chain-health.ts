@@ -3,11 +3,11 @@ import { type Clock, SECOND } from '../kernel/clock.ts'
 import { type ChainStanding, listStandings } from './chain-queries.ts'
 import type { Network } from './networks.ts'
 
-/** Whether what is paid on a chain is seen soon; `message` says what is wrong, `fix` what to do. */
+/** Whether payments on a chain are seen quickly; `message` says what is wrong, `fix` what to do. */
 export type ChainCheck = { chainId: number; ok: boolean; message: string; fix: string | null }
 
 export type ChainHealth = {
-  /** All chains that are set up, not older than a second. */
+  /** All configured chains, at most a second old. */
   list(): Promise<ChainCheck[]>
 }
 
@@ -32,7 +32,7 @@ function judge(
   }
   if (standing?.trouble === 'disagreement')
     return bad('has endpoints that contradict each other', `Find out which endpoint of ${variable} is wrong.`)
-  // a chain that was never read counts from our start
+  // for a chain that was never read, count from our start
   const lag = Math.round(standing?.lagSeconds ?? upSeconds)
   if (lag > maxLagSeconds)
     return bad(`has had no new block for ${lag} seconds`, `Check ${variable}, or add a second endpoint to it.`)

@@ -3,7 +3,7 @@ import type { Head } from './transfer.ts'
 
 export type BlockId = { number: bigint; hash: string }
 
-/** The lease of one chain, and how far it has been read. */
+/** The lease of one chain, and how far the chain has been read. */
 export type Lease = {
   chainId: number
   genesisHash: string | null
@@ -29,7 +29,7 @@ export const claimChain = (
     where chain_id = ${chainId} and (lease_owner = ${owner} or lease_until is null or lease_until < now())
     returning ${LEASE_COLUMNS}`)
 
-/** Renews the lease; a write locks the chain's row by it. Undefined if another node has taken over. */
+/** Renews the lease; every write locks the chain's row with it (fencing). Undefined if another node has taken over. */
 export const lockChain = (
   q: Queryable,
   { chainId, owner, leaseMs }: { chainId: number; owner: string; leaseMs: number },
@@ -38,15 +38,15 @@ export const lockChain = (
     update chain_heads set lease_until = now() + make_interval(secs => ${leaseMs / 1000})
     where chain_id = ${chainId} and lease_owner = ${owner} returning ${LEASE_COLUMNS}`)
 
-/** Lets another node take over at once. */
+/** Releases the lease, so that another node can take over at once. */
 export const updateChainReleased = (q: Queryable, chainId: number, owner: string): Promise<number> =>
   q.run(sql`
     update chain_heads set lease_owner = null, lease_until = null
     where chain_id = ${chainId} and lease_owner = ${owner}`)
 
 /**
- * The newest block read. Going back to an older one does not count as progress, and no block above it is safe or
- * finalized any more, whatever a node said of those that were there.
+ * Sets the newest block read. Going back to an older one does not count as progress, and no block above it counts as
+ * safe or finalized any longer, whatever a node said about the blocks that were there.
  */
 export const updateHead = (tx: Tx, chainId: number, head: BlockId & { at: Date }): Promise<number> =>
   tx.run(sql`
@@ -57,13 +57,13 @@ export const updateHead = (tx: Tx, chainId: number, head: BlockId & { at: Date }
         else finalized_number end
     where chain_id = ${chainId}`)
 
-/** Sets the chain that is read from now on. */
+/** Sets the identity of the chain that is read from now on. */
 export const updateGenesis = (tx: Tx, chainId: number, genesisHash: string): Promise<number> =>
   tx.run(sql`
     update chain_heads set genesis_hash = ${genesisHash}, safe_number = null, finalized_number = null
     where chain_id = ${chainId}`)
 
-/** Records that the reader is at the newest block, and which blocks the node calls safe and finalized. */
+/** Records that the reader is at the newest block, and which blocks the node reports as safe and finalized. */
 export const updateScanned = (
   tx: Tx,
   chainId: number,
@@ -80,7 +80,7 @@ export const updateScanned = (
 /** Why reading has stopped. */
 export type ChainTrouble = 'foreign' | 'disagreement'
 
-/** Records why reading has stopped (null: it has not); only the node that holds the lease may. */
+/** Records why reading has stopped (null: it has not). Only the lease holder may. */
 export const updateTrouble = (
   q: Queryable,
   { chainId, owner, trouble }: { chainId: number; owner: string; trouble: ChainTrouble | null },
@@ -90,7 +90,7 @@ export const updateTrouble = (
       trouble_since = case when ${trouble}::text is null then null else coalesce(trouble_since, now()) end
     where chain_id = ${chainId} and lease_owner = ${owner} and trouble is distinct from ${trouble}`)
 
-/** How current a chain is, to decide whether to rely on it. Seconds by the database's clock. */
+/** How current a chain is, to decide whether to rely on it. Seconds, by the database's clock. */
 export type ChainStanding = {
   chainId: number
   number: bigint | null
@@ -113,7 +113,7 @@ export const findHead = (q: Queryable, chainId: number): Promise<Head | undefine
     select chain_id, number, hash, safe_number, finalized_number, coalesce(scanned_at, 'epoch') as scanned_at
     from chain_heads where chain_id = ${chainId} and number is not null`)
 
-/** The blocks kept for reorganisations, newest first. */
+/** Blocks remembered for reorganisations, newest first. */
 export const listBlocks = (q: Queryable, chainId: number): Promise<BlockId[]> =>
   q.many(sql`select number, hash from chain_blocks where chain_id = ${chainId} order by number desc`)
 
@@ -132,7 +132,7 @@ export async function insertBlocks(tx: Tx, chainId: number, blocks: readonly Blo
       select number from chain_blocks where chain_id = ${chainId} order by number desc offset ${keep - 1} limit 1)`)
 }
 
-/** Resets a chain that was restarted: it is read as if for the first time. */
+/** Resets a chain that was restarted, so that it is read as if for the first time. */
 export async function forgetChain(tx: Tx, chainId: number): Promise<void> {
   await tx.run(sql`delete from chain_blocks where chain_id = ${chainId}`)
   await tx.run(sql`

@@ -13,7 +13,7 @@ import {
   toTopic,
 } from './transfer-logs.ts'
 
-/** Blocks asked about side by side: one after another, chains with full blooms grow faster than they are read. */
+/** Concurrent block queries. One at a time, a chain with full blooms grows faster than it is read. */
 const AT_ONCE = 8
 
 async function someAtOnce<Item, Result>(
@@ -40,8 +40,8 @@ type Found = { block: Block; logs: readonly RpcLog[] }
 
 /**
  * For blocks whose headers indicate transfers that the answers lack: asks another endpoint, or this one with a
- * different query; where the header is strong evidence, the block's receipts decide. Endpoints that agree do not
- * outvote such a header: behind one provider's name, all may read the same index of logs, which lags.
+ * different query. Where the header is strong evidence, the block's receipts decide. Endpoints that agree do not
+ * outvote such a header: behind one provider's name, all may read the same lagging index of logs.
  * @throws ChainDoubt if no answer matches a header: the blocks are read again later
  */
 async function readAgain(
@@ -76,7 +76,7 @@ async function readAgain(
 
 /**
  * The block's requested logs, proven by its receipts.
- * @param agreed what several endpoints say: it stands where the node has no receipts of blocks. Null: nothing does
+ * @param agreed what several endpoints agree on, used if the node has no block receipts. Null: no agreement
  * @throws ChainDoubt
  */
 async function fromReceipts(
@@ -92,7 +92,7 @@ async function fromReceipts(
   return all.filter(matches(filter))
 }
 
-/** Whether a call's receivers cover a log. */
+/** Whether the call's receiver filter includes a log. */
 function isAnswerOf(call: RpcCall): (log: RpcLog) => boolean {
   const receivers = receiversIn(call)
   if (!receivers) return () => true

@@ -12,8 +12,8 @@ export function confirmationsOf(transfer: Placed, head: Pick<Head, 'number'>): b
 
 /**
  * Whether a transfer is final by this network's rule for its amount.
- * @param units the amount that is at stake, in USDC units: the order's sum where several transfers pay it
- * @param largeFromUnits a merchant's own border between small and large amounts
+ * @param units the amount at stake, in USDC units: if several transfers pay an order, their sum
+ * @param largeFromUnits a merchant's own threshold between small and large amounts
  */
 export function isFinal(
   network: Pick<Network, 'small' | 'large' | 'largeFromUnits'>,

@@ -12,7 +12,7 @@ const PAGE = 100
 
 type Place = { db: Db; network: Network; log: FastifyBaseLogger }
 
-/** For each block, whether the node has another one at its height. @returns undefined if it has none there yet */
+/** For each block, whether the node has a different one at its height. @returns undefined if it has none there yet */
 async function compare(rpc: Rpc, blocks: readonly BlockId[]): Promise<readonly boolean[] | undefined> {
   const answers = await rpc.batch<RpcBlock | null>(blocks.map(({ number }) => blockCall(number)))
   if (answers.some((answer) => answer === null)) return undefined
@@ -20,10 +20,10 @@ async function compare(rpc: Rpc, blocks: readonly BlockId[]): Promise<readonly b
 }
 
 /**
- * A reorganisation that went deeper than the blocks that are remembered leaves transfers below them recorded whose
- * blocks are gone. Each carries its block's hash, so the chain tells which: they are orphaned.
- * @param which to these addresses (in lower case) or to all, in blocks from `from` on
- * @param untilStanding stop at the first page whose blocks all stand: at that moment, all below them do
+ * After a reorganisation deeper than the remembered blocks, recorded transfers below them may be in blocks that are
+ * gone. Each carries its block's hash, so the chain shows which: they become orphaned.
+ * @param which transfers to these addresses (in lower case) or to all, in blocks from `from` on
+ * @param untilStanding stop at the first page whose blocks all still exist: at that moment, all below them do
  * @returns how many
  * @throws RpcError; ChainDoubt while the endpoints do not agree
  */
@@ -33,7 +33,7 @@ export async function dropGone(
   { untilStanding = false, ...which }: { addresses: readonly string[] | 'all'; from: bigint; untilStanding?: boolean },
 ): Promise<number> {
   const { chainId } = network
-  // what is remembered is the scanner's business
+  // remembered blocks are the scanner's business
   const oldest = (await listBlocks(db, chainId)).at(-1)
   if (!oldest) return 0
   let dropped = 0
@@ -60,7 +60,7 @@ async function findGone(panel: Panel, blocks: readonly BlockId[]): Promise<Block
   return blocks.filter((_, index) => own[index])
 }
 
-/** Not while the scanner rewinds: what it remembered when this began must be what it remembers now. */
+/** Not while the scanner rewinds: the remembered blocks must be the same as at the start. */
 const drop = (
   db: Db,
   chainId: number,

@@ -2,12 +2,14 @@ import type { Queryable } from '../db/db.ts'
 import { isDepositAddress } from './deposits/deposit-queries.ts'
 import type { OpenChain } from './open-chains.ts'
 
-/** What an address is known as; money that is sent back must reach none of them. */
+/** Kinds of known addresses; no refund may be sent to any of them. */
 export type KnownAddress = 'reserved' | 'token' | 'wallet' | 'deposit'
 
 export type FindKnownAddress = (q: Queryable, address: string) => Promise<KnownAddress | null>
 
-/** Zero, where tokens are burned, and what chains keep for precompiled contracts (EIP-1352). */
+/**
+ * The zero address, where tokens are burned, and addresses that chains reserve for precompiled contracts (EIP-1352).
+ */
 const RESERVED = /^0x0{36}/
 
 type Known = readonly Pick<OpenChain, 'network' | 'payouts' | 'relayerSigner'>[]
@@ -19,7 +21,7 @@ const inLowerCase = (addresses: (string | undefined)[]): Set<string> =>
 export const walletsOf = (chains: Known): Set<string> =>
   inLowerCase(chains.flatMap(({ payouts, relayerSigner }) => [payouts?.address, relayerSigner?.address]))
 
-/** Recognises what cannot be a payer's address: a reserved one, a token, our own wallet, any deposit address. */
+/** Recognises addresses that cannot be a payer's: reserved ones, tokens, our own wallets, any deposit address. */
 export function openKnownAddresses(chains: Known): FindKnownAddress {
   const tokens = inLowerCase(
     chains.flatMap(({ network }) => [network.usdcAddress, ...network.otherTokens.map(({ address }) => address)]),
@@ -34,7 +36,7 @@ export function openKnownAddresses(chains: Known): FindKnownAddress {
   }
 }
 
-/** In a sentence that begins with the address or the field. */
+/** For a sentence that begins with the address or the field. */
 export const KNOWN_ADDRESS_WORDS: Readonly<Record<KnownAddress, string>> = {
   reserved: 'belongs to nobody: money that is sent there is lost',
   token: 'is the contract of a token: money that is sent there is lost',

@@ -1,20 +1,20 @@
 import { MAX_FILTER_VALUES } from './endpoints/rpc.ts'
 
-/** On the wire, as `npm run bench -- chain` measures it: one receiver in a filter, one log in an answer. */
+/** Bytes on the wire, as measured by `npm run bench -- chain`: one receiver in a filter, one log in an answer. */
 const RECEIVER_BYTES = 69
 const LOG_BYTES = 690
 /** More receivers cost too much of our own time (docs/benchmarks.md). */
 const MOST_OF_A_BLOCK = 5000
 const MOST_OF_A_RANGE = 10_000
-/** So many logs a block are assumed of a chain whose logs were never all read. */
+/** Logs per block assumed for a chain whose logs were never all read. */
 const UNKNOWN_PER_BLOCK = 100
-/** After so many questions with receivers, all logs of one block are read again. */
+/** After this many queries by receiver, all logs of one block are read again. */
 const MEASURE_EVERY = 500
 const NEW_SHARE = 0.3
 
 /**
- * Which way of asking costs less on a chain: naming the watched addresses, a thousand in each call, or reading all
- * transfers of the tokens and matching them here. That depends on how many transfers its blocks hold.
+ * Chooses the cheaper way to query a chain: by the watched addresses, a thousand per call, or all transfers of the
+ * tokens, matched here. That depends on the number of transfers in its blocks.
  */
 export class LogCost {
   #perBlock: number | null = null
@@ -27,7 +27,7 @@ export class LogCost {
     this.#since = 0
   }
 
-  /** Up to so many receivers are named when the newest blocks are read one by one. */
+  /** Up to this many receivers, name them when the newest blocks are read one by one. */
   mostOfBlock(): number {
     this.#since += 1
     if (this.#perBlock === null || this.#since > MEASURE_EVERY) return MAX_FILTER_VALUES
@@ -35,7 +35,7 @@ export class LogCost {
     return Math.min(MOST_OF_A_BLOCK, Math.max(MAX_FILTER_VALUES, worth))
   }
 
-  /** Up to so many receivers are named for a range, whose answer holds the logs of all its blocks. */
+  /** Up to this many receivers, name them for a range, whose answer holds the logs of all its blocks. */
   mostOfRange(blocks: number): number {
     const worth = Math.floor(((this.#perBlock ?? UNKNOWN_PER_BLOCK) * blocks * LOG_BYTES) / RECEIVER_BYTES)
     return Math.min(MOST_OF_A_RANGE, Math.max(MAX_FILTER_VALUES, worth))

@@ -41,7 +41,7 @@ const verdict = (
 
 const waits = (reason: string): TransactionVerdict => ({ ...verdict(true, false, reason), waiting: true })
 
-/** How far the recorded transfers of a transaction are. */
+/** The finality status of a transaction's recorded transfers. */
 async function describe({ db, network }: ChainReader, transfers: readonly Transfer[]): Promise<TransactionVerdict> {
   const usdc = transfers.filter(({ token, status }) => isUsdc(network, token) && status === 'seen')
   const addresses = [...new Set(transfers.map(({ toAddress }) => toAddress))]
@@ -65,7 +65,7 @@ async function describe({ db, network }: ChainReader, transfers: readonly Transf
 const ofTransaction = (transfers: readonly Transfer[], chainId: number, txHash: string): Transfer[] =>
   transfers.filter((transfer) => transfer.chainId === chainId && transfer.txHash === txHash)
 
-/** The address that a transaction sends native coin to, which is recorded; undefined: none of these. */
+/** The receiver of a transaction's native coin, which is recorded; undefined: none of these addresses. */
 async function findNativeReceiver(
   reader: ChainReader,
   rpc: Rpc,
@@ -78,7 +78,7 @@ async function findNativeReceiver(
   return to
 }
 
-/** Transfers of tokens that the network's list does not hold, each under the name that the token gives itself. */
+/** Transfers of tokens that are not on the network's list, each under the name that the token gives itself. */
 async function readStrangers(
   { db, network }: ChainReader,
   rpc: Rpc,
@@ -93,14 +93,14 @@ async function readStrangers(
   return readTransfers(db, { chainId, filter: { ...filter, tokens } }, [...strangers.values()].flat(), blocks)
 }
 
-/** A receipt as endpoints compare it; an endpoint that knows none contradicts one. */
+/** The parts of a receipt that endpoints must agree on; an endpoint that knows no receipt contradicts one that does. */
 const receiptKey = (receipt: Receipt | 'none'): string => {
   if (receipt === 'none') return receipt
   const logs = receipt.logs.map(({ address, topics, data }) => [address, topics.join(), data].join())
   return [receipt.status, receipt.blockHash, ...logs].join(';').toLowerCase()
 }
 
-/** Whoever names a transaction may know which node lies: no endpoint is believed alone where there are others. */
+/** Whoever names a transaction may know which node lies, so no endpoint is trusted alone where there are others. */
 async function isConfirmed(
   reader: ChainReader,
   endpoint: Endpoint,
@@ -109,7 +109,7 @@ async function isConfirmed(
   const ask = async (rpc: Rpc): Promise<Receipt | 'none' | undefined> => {
     const known = await rpc.call<Receipt | null>('eth_getTransactionReceipt', txHash)
     if (known !== null) return known
-    // a moment behind, it cannot know yet
+    // it may only be a moment behind, and cannot know yet
     return (await rpc.call<object | null>('eth_getBlockByHash', receipt.blockHash, false)) ? 'none' : undefined
   }
   try {
@@ -124,8 +124,8 @@ async function isConfirmed(
 }
 
 /**
- * Looks up a transaction that a person names. What it pays to these addresses is recorded as the scanner would record
- * it: only from blocks that were read, each proven to be the chain's own.
+ * Looks up a transaction that a person names, and records what it pays to these addresses as the scanner would: only
+ * from blocks that were read, each proven to be part of the chain.
  * @param txHash 0x and 64 hexadecimal digits in lower case
  * @throws RpcError when no endpoint answers
  */

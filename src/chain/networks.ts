@@ -11,19 +11,19 @@ export type Network = {
   testnet: boolean
   /** With EIP-55 checksum. */
   usdcAddress: string
-  /** USDC has 6 decimals everywhere. From this amount on, `large` decides. */
+  /** In USDC units, 6 decimals on every chain. From this amount on, `large` decides. */
   largeFromUnits: bigint
   small: FinalityRule
   large: FinalityRule
-  /** Tokens that payers confuse with USDC: noticed, never counted as payment. */
+  /** Tokens that payers confuse with USDC: recorded, never counted as payment. */
   otherTokens: readonly { symbol: string; address: string }[]
-  /** A public page about transactions, everything before `/tx/`; null: none is known. */
+  /** Block explorer URL of transactions, everything before `/tx/`; null: none is known. */
   explorerUrl: string | null
   /** The native coin, which pays for gas; 18 decimals. */
   coin: string
-  /** Payers of less pay for gas themselves, unless the operator says otherwise. */
+  /** Below this amount payers pay for gas themselves, unless the operator configures otherwise. */
   relayMinUnits: bigint
-  /** A node that anyone may ask, for wallets of payers that do not know the chain; null: none is known. */
+  /** A public node for wallets of payers that do not know the chain; null: none is known. */
   publicRpcUrl: string | null
 }
 
@@ -114,8 +114,8 @@ const MAIN: Known[] = [
 /**
  * Aave's test reserves (aave-address-book, AaveV3Sepolia and AaveV3BaseSepolia) call themselves USDC and USDT too, and
  * faucets hand them out; EURC is Circle's (developers.circle.com, "EURC Contract Addresses"). On Arbitrum and OP
- * Sepolia Aave lends Circle's own USDC, and Amoy has no other one that is known: there the name that a contract gives
- * itself tells (deposits/look-alikes.ts).
+ * Sepolia Aave lends Circle's own USDC, and no other is known on Amoy: there we rely on the contract's own name
+ * (deposits/look-alikes.ts).
  */
 const TEST: Known[] = [
   {
@@ -152,7 +152,7 @@ const TEST: Known[] = [
   },
 ]
 
-/** Public pages about transactions, everything before `/tx/`. */
+/** Block explorer URLs, everything before `/tx/`. */
 const EXPLORERS: Readonly<Record<number, string>> = {
   1: 'https://etherscan.io',
   10: 'https://optimistic.etherscan.io',
@@ -168,7 +168,7 @@ const EXPLORERS: Readonly<Record<number, string>> = {
   11155420: 'https://sepolia-optimism.etherscan.io',
 }
 
-/** Nodes that the chains themselves offer to everyone, as viem 2.57.1 lists them; never used by us. */
+/** Public nodes of the chains, as viem 2.57.1 lists them. We never use them ourselves. */
 const PUBLIC_NODES: Readonly<Record<number, string>> = {
   10: 'https://mainnet.optimism.io',
   137: 'https://polygon.drpc.org',
@@ -182,7 +182,7 @@ const PUBLIC_NODES: Readonly<Record<number, string>> = {
   11155420: 'https://sepolia.optimism.io',
 }
 
-/** Where it is not ether. */
+/** Native coins other than ether. */
 const COINS: Readonly<Record<number, string>> = { 137: 'POL', 43113: 'AVAX', 43114: 'AVAX', 80002: 'POL' }
 
 const toNetwork = ({ chainId, name, usdc, rules, others = {} }: Known, testnet: boolean): Network => ({
@@ -195,12 +195,12 @@ const toNetwork = ({ chainId, name, usdc, rules, others = {} }: Known, testnet: 
   otherTokens: Object.entries(others).map(([symbol, address]) => ({ symbol, address })),
   explorerUrl: EXPLORERS[chainId] ?? null,
   coin: COINS[chainId] ?? 'ETH',
-  // 100 000 gas are some euros there, and cents elsewhere
+  // 100 000 gas cost a few euros on Ethereum, and cents elsewhere
   relayMinUnits: chainId === 1 ? 10_000_000n : 100_000n,
   publicRpcUrl: PUBLIC_NODES[chainId] ?? null,
 })
 
-/** The chains that need no more than a node's URL. */
+/** The chains that need no settings besides a node's URL. */
 export const KNOWN_NETWORKS: ReadonlyMap<number, Network> = new Map(
   [...MAIN.map((known) => toNetwork(known, false)), ...TEST.map((known) => toNetwork(known, true))].map((network) => [
     network.chainId,
@@ -212,8 +212,8 @@ export const KNOWN_NETWORKS: ReadonlyMap<number, Network> = new Map(
 export const SANDBOX_CHAIN_ID = 31337
 
 /**
- * What we know about a chain, with the operator's own values where he gave them.
- * @param confirmations decides alone for all amounts, also where a tag would be asked
+ * A network's properties, with the operator's overrides.
+ * @param confirmations overrides the rule for all amounts, even where it uses a block tag
  * @throws Error if the chain is unknown and no token address is given, or the address is invalid
  */
 export function networkFor(options: {

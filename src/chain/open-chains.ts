@@ -15,7 +15,7 @@ import { openPayouts, type Payouts } from './payout/payout.ts'
 import { openRelay, type Relay } from './payout/relay.ts'
 import type { Signer } from './payout/signer.ts'
 
-/** One chain that is set up, with what reads it and what can send money on it. */
+/** One configured chain, with its readers and what can send money on it. */
 export type OpenChain = {
   network: Network
   endpoints: Endpoints
@@ -23,18 +23,18 @@ export type OpenChain = {
   headUrls: readonly string[]
   /** The first endpoint that answers. */
   rpc: Rpc
-  /** What counts money is asked of all. */
+  /** Asks all endpoints; used for everything that counts money. */
   agree: Agree
   xpub: string | null
-  /** Pays for gas; null where it is not set up. */
+  /** Pays for gas; null if it is not configured. */
   relayerSigner: Signer | null
-  /** Submits payers' authorizations; null where no relayer is set up. */
+  /** Submits payers' authorizations; null if no relayer is configured. */
   relay: Relay | null
-  /** Most that one gas may cost, in wei. */
+  /** Maximum price of one gas, in wei. */
   maxFeeWei: bigint | null
-  /** Below so much USDC in the wallet that pays, the operator is warned. */
+  /** The operator is warned when the paying wallet holds less USDC than this. */
   minUnits: bigint
-  /** Null where its keys are not set and a person sends. */
+  /** Null if its keys are not configured and a person sends. */
   payouts: Payouts | null
 }
 
@@ -58,7 +58,7 @@ function openMetrics({ config, db, metrics }: ChainDeps): { countError(chain: nu
     labelNames: ['chain'],
     registers: [metrics],
     async collect() {
-      // without its database a node still shows its other metrics
+      // without its database a node still serves its other metrics
       standings = listStandings(db, ids).catch(() => [])
       for (const { chainId, number } of await standings)
         if (number !== null) this.set({ chain: chainId }, Number(number))
@@ -94,7 +94,7 @@ function openMetrics({ config, db, metrics }: ChainDeps): { countError(chain: nu
   return { countError: (chain, endpoint) => errors.inc({ chain, endpoint }) }
 }
 
-/** The endpoints of one chain, with the limits that were learned before. */
+/** The endpoints of one chain, with the limits learned before. */
 function openNodes(deps: ChainDeps, network: Network, urls: readonly string[], countError: (n: number) => void) {
   const { db, clock, log } = deps
   const { chainId } = network
@@ -108,11 +108,14 @@ function openNodes(deps: ChainDeps, network: Network, urls: readonly string[], c
         onError: countError,
         onLearned(number, limits) {
           const urlHash = hashOf(urls[number - 1] ?? '')
-          // one after the other, so that the newest stays
+          // one after the other, so that the newest wins
           saving = saving
             .then(() => upsertEndpointLimits(db, { chainId, urlHash }, limits))
             .catch((error: unknown) =>
-              log.warn({ err: error, chainId, endpoint: number }, 'what an endpoint takes could not be kept'),
+              log.warn(
+                { err: error, chainId, endpoint: number },
+                'the learned limits of an endpoint could not be stored',
+              ),
             )
         },
       },
@@ -125,7 +128,9 @@ function openNodes(deps: ChainDeps, network: Network, urls: readonly string[], c
         if (limits) endpoint.limits = limits
       }
     })
-    .catch((error: unknown) => log.warn({ err: error, chainId }, 'what the endpoints take is learned again'))
+    .catch((error: unknown) =>
+      log.warn({ err: error, chainId }, 'the stored limits of the endpoints could not be read; they are learned again'),
+    )
   return endpoints
 }
 

@@ -10,12 +10,12 @@ export class Disagreement extends ChainDoubt {
   override readonly name = 'Disagreement'
 }
 
-/** The reading endpoint was proven wrong; another one takes over. */
+/** The endpoint in use was proven wrong; another one takes over. */
 export class Outvoted extends ChainDoubt {
   override readonly name = 'Outvoted'
 }
 
-/** Above this chance of a false positive a bloom is no evidence. */
+/** With a higher chance of a false positive, a bloom is no evidence. */
 const MAX_FALSE_POSITIVE = 0.02
 
 /** The chance of at least `times` false positives where `expected` is their average (Poisson); 1 for a huge average. */
@@ -37,7 +37,7 @@ type Opinion<Answer> = { endpoint: Endpoint; answer: Answer; key: string }
 /** Undefined: this endpoint cannot know yet. */
 type Ask<Answer> = (rpc: Rpc, endpoint: Endpoint) => Promise<Answer | undefined>
 
-/** A failure does not count; one that does not know yet makes us wait, or does not count either. */
+/** A failed endpoint does not count. One that cannot know yet either makes us wait or does not count. */
 async function askEach<Answer>(
   endpoints: readonly Endpoint[],
   { ask, keyOf, waits }: { ask: Ask<Answer>; keyOf(answer: Answer): string; waits: boolean },
@@ -58,16 +58,19 @@ async function askEach<Answer>(
   return opinions.flat()
 }
 
-/** One that is down may take its whole timeout, and one that served another chain knows nothing of our heights. */
+/**
+ * Untrusted endpoints that are still asked. Questions that are not about money skip those that are down, because each
+ * may take its whole timeout, and those that served another chain, because they know nothing about our heights.
+ */
 const ASKED_THOUGH_OUT: Record<'money' | 'other', readonly EndpointFault[]> = {
   money: ['outvoted', 'behind', 'down', 'foreign'],
   other: ['outvoted', 'behind'],
 }
 
 /**
- * Answers of the other endpoints. Where no trusted one answers, those that are out may still contradict: no endpoint is
- * believed alone because the others lied or failed a moment ago. Money is asked about by the hash of its block, which
- * an endpoint of another chain does not know; it has no opinion then.
+ * Answers of the other endpoints. If no trusted one answers, the excluded ones may still contradict: no endpoint is
+ * trusted alone because the others lied or failed a moment ago. Questions about money name a block by its hash, which
+ * an endpoint of another chain does not know; it then has no opinion.
  */
 async function askOthers<Answer>(
   { endpoints, endpoint }: Panel,
@@ -82,7 +85,7 @@ async function askOthers<Answer>(
 }
 
 /**
- * Whether the others agree with the reading endpoint. Without others, its answer stands.
+ * Whether the other endpoints agree with the one in use. Without others, its answer stands.
  * @returns those that contradict it, if there is no majority; empty if it is right
  * @throws Outvoted if two others agree against it
  */
@@ -137,7 +140,7 @@ function speaksFor(text: string | undefined, log: RpcLog): boolean | null {
   return falsePositiveRate(bloom) <= MAX_FALSE_POSITIVE ? true : null
 }
 
-/** Which endpoint invents or hides logs, judged by the header that the denying endpoint gave. */
+/** Which endpoint invents or hides logs, judged by the header from the endpoint that denies them. */
 function findLiar(mine: Opinion<Testimony>, other: Opinion<Testimony>): Endpoint | undefined {
   const liars = new Set<Endpoint>()
   const judge = (shows: Opinion<Testimony>, denies: Opinion<Testimony>): void => {
@@ -175,13 +178,14 @@ async function testify(endpoint: Endpoint, questions: readonly LogQuestion[]): P
   return new Map(known.map(({ question, bloom }, index) => [question, { logs: answers[index] ?? [], bloom }]))
 }
 
-/** It speaks, but not about this, or not so often. */
+/** It responds, but not to this query, or not this often. */
 const isAnswered = (error: RpcError): boolean => error.inBatch || error.tooOften
 
 /**
  * Asks an endpoint about all blocks in two requests: block by block, a slow node is read more slowly than its chain
- * grows. Where that fails, it is asked about each alone, so that it still speaks: the more another one invents, the
- * more is asked at once, and the longer it takes. What does not answer even then is not asked about the rest.
+ * grows. If that fails, asks about each block alone, so that it can still answer: the more logs another endpoint
+ * invents, the larger and slower the combined request. If even a single question goes unanswered, it is not asked about
+ * the rest.
  */
 function askTogether(questions: readonly LogQuestion[]): (question: LogQuestion) => Ask<Testimony> {
   const asked = new Map<Endpoint, Promise<Map<LogQuestion, Testimony> | 'alone'>>()
@@ -246,7 +250,7 @@ export function suspect(
   logs: readonly RpcLog[],
 ): Suspicion {
   const bloom = readBloom(logsBloom)
-  // a chain whose headers carry no bloom
+  // the chain's headers carry no bloom
   if (!bloom || (logs.length > 0 && bloom.every((byte) => byte === 0))) return 'weak'
   const tokens = [...asked.tokens].filter((token) => mayContain(bloom, token))
   if (tokens.length === 0 || !mayContain(bloom, asked.topic)) return 'none'
@@ -264,7 +268,7 @@ export function suspect(
 
 type Receipt = { logs: RpcLog[] }
 
-/** Not every node knows the receipts of a block; all know those of its transactions. */
+/** Not every node supports block receipts; all know those of its transactions. */
 async function readReceipts(rpc: Rpc, hash: string): Promise<readonly (Receipt | null)[]> {
   try {
     return (await rpc.call<Receipt[] | null>('eth_getBlockReceipts', hash)) ?? [null]

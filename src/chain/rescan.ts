@@ -47,7 +47,7 @@ export async function provenEndpoints({
   return proven
 }
 
-/** Asks about a range of blocks, both included, in parts of a size that the node accepts. @throws RpcError */
+/** Queries a range of blocks, both included, in parts of a size that the node accepts. @throws RpcError */
 async function inParts<Item>(
   endpoint: Endpoint,
   { from, to }: { from: bigint; to: bigint },
@@ -90,7 +90,7 @@ export const listOutgoing = (
   return inParts(endpoint, range, (part) => endpoint.rpc.call<RpcLog[]>('eth_getLogs', { ...filter, ...part }))
 }
 
-/** The blocks that contain the logs, if they belong to the chain. */
+/** The blocks that contain the logs, if they are part of the chain. */
 export async function fetchCanonical(endpoint: Endpoint, logs: readonly RpcLog[]): Promise<Map<string, Block>> {
   const numbers = [...new Set(logs.map((log) => BigInt(log.blockNumber)))]
   const answers = await endpoint.rpc.batch<RpcBlock | null>(numbers.map(blockCall))
@@ -99,8 +99,8 @@ export async function fetchCanonical(endpoint: Endpoint, logs: readonly RpcLog[]
 }
 
 /**
- * Records transfers that the scanner missed, with the scanner's own statement; only in blocks already read that are on
- * the scanner's chain. @returns how many were new
+ * Records transfers that the scanner missed, with the scanner's own statement; only in blocks that are already read and
+ * on the scanner's chain. @returns how many were new
  */
 export function recordMissed(
   { db, network }: Pick<ChainReader, 'db' | 'network'>,
@@ -119,7 +119,7 @@ export function recordMissed(
   })
 }
 
-/** The endpoints, for what was asked outside of the scanner: the others confirm it all the same. */
+/** The panel of endpoints for queries outside of the scanner: the others confirm these too. */
 export const panelOf = (
   { endpoints, network, log }: Pick<ChainReader, 'endpoints' | 'network' | 'log'>,
   endpoint: Endpoint,
@@ -133,10 +133,10 @@ export const panelOf = (
 })
 
 /**
- * Reads a range again for these addresses, from every available endpoint; a transfer that any of them shows in a block
- * of the chain is recorded, unless another one contradicts it. A recorded one whose block is gone is orphaned.
+ * Reads a range again for these addresses, from every available endpoint. A transfer that any of them shows in a block
+ * of the chain is recorded, unless another one contradicts it. A recorded transfer whose block is gone is orphaned.
  * @returns how many transfers had been missed
- * @throws RpcError, also while the endpoints contradict each other and no header says which one is right
+ * @throws RpcError, also while the endpoints contradict each other and no header shows which one is right
  */
 export async function rescan(
   reader: ChainReader,

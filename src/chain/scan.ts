@@ -68,7 +68,7 @@ export class LeaseLost extends Error {
 const KEPT_BLOCKS = 256
 /** Start of reading on a new chain. */
 const LOOK_BACK = 300n
-/** Of a reorganisation, back to where it began: block by block, a node that answers slowly would take minutes. */
+/** Step sizes when walking back to the start of a reorganisation: block by block, a slow node would take minutes. */
 const WALKED_AT_ONCE = [1, 15, 84]
 /** Closer to the head than this, blocks are read one by one. */
 const NEAR_HEAD = 64n
@@ -76,7 +76,7 @@ const NEAR_HEAD = 64n
 const later = (left: bigint, right: bigint): bigint => (left > right ? left : right)
 const earlier = (left: bigint, right: bigint): bigint => (left < right ? left : right)
 
-/** Runs `work` only while the lease is ours, with the chain's row locked, so that changes are numbered in order. */
+/** Runs `work` only while we hold the lease, with the chain's row locked, so that changes are numbered in order. */
 function write(scan: Scan, work: (tx: Tx, chainId: number) => Promise<void>): Promise<void> {
   const { chainId } = scan.network
   return scan.db.tx(async (tx) => {
@@ -100,7 +100,7 @@ function present(block: RpcBlock | null, number: bigint): Block {
   return toBlock(block)
 }
 
-/** The newest block, and the tagged ones that the network's finality rules ask for. */
+/** The newest block, and the tagged ones that the network's finality rules use. */
 export async function readView({ rpc, network }: Scan): Promise<View> {
   const tags = tagsOf(network)
   const [head, ...tagged] = await rpc.batch<RpcBlock | null>([blockCall('latest'), ...tags.map(blockCall)])
@@ -115,7 +115,7 @@ export async function readView({ rpc, network }: Scan): Promise<View> {
 /**
  * Proves that a node serves the chain that was read before.
  * @param genesisHash null on a chain that was never read
- * @returns the hash of its first block; null where the node does not keep it
+ * @returns the hash of its first block; null if the node does not have it
  * @throws ForeignChain, RpcError
  */
 export async function checkIdentity(
@@ -180,7 +180,7 @@ export async function reconcile(
   return deeper
 }
 
-/** The newest of our blocks that the chain still has. The top is asked for alone: mostly it is the one. */
+/** The newest of our blocks that is still on the chain. The top is queried alone, because it is usually the one. */
 async function findCommon(
   scan: Scan,
   ours: readonly BlockId[],
@@ -200,7 +200,7 @@ async function findCommon(
   return undefined
 }
 
-/** The block at our top's height. @returns undefined for one that the node does not have yet */
+/** The block at our top's height. @returns undefined if the node does not have it yet */
 const hashAt = (number: bigint) => async (rpc: Rpc) => {
   const { method, params } = blockCall(number)
   return (await rpc.call<RpcBlock | null>(method, ...params))?.hash
@@ -228,7 +228,7 @@ async function rewind(
   })
 }
 
-/** Transfers that stay, but no longer below enough blocks, are announced again until they are final again. */
+/** Transfers that stay but are no longer below enough blocks: announces them again until they are final again. */
 async function reopen({ network }: Scan, tx: Tx, ancestor: BlockId): Promise<void> {
   const head = await findHead(tx, network.chainId)
   if (!head) return
@@ -279,8 +279,8 @@ async function readLogs(scan: Scan, filter: LogFilter, blocks: readonly Block[])
 }
 
 /**
- * Reads many old blocks at once, too far from the head to be reorganised. It reads every header, which proves that the
- * range follows our top and lets its logs be checked.
+ * Reads many old blocks at once, too far from the head to be reorganised. Reading every header proves that the range
+ * follows our top, and lets its logs be checked.
  */
 export async function readRange(scan: Scan, top: BlockId, head: Block): Promise<BlockId | undefined> {
   const fromNumber = top.number + 1n
@@ -316,7 +316,7 @@ async function fetchChained(scan: Scan, top: BlockId, numbers: readonly bigint[]
   return blocks
 }
 
-/** Writes transfers and the new top in one transaction; of a range, only the last block is kept. */
+/** Writes transfers and the new top in one transaction; for a range, only the last block is stored. */
 async function store(
   scan: Scan,
   filter: LogFilter,

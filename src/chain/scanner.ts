@@ -46,7 +46,7 @@ export type ScannerOptions = {
   /** Pause between two scans; 0 scans only when `tick` is called. */
   pollMs: number
   clock?: Clock
-  /** How long a node may read without renewing its lease before another one takes over; 10 s unless given. */
+  /** How long a node may read without renewing its lease before another one takes over; default 10 s. */
   leaseMs?: number
 }
 
@@ -66,14 +66,14 @@ const RENEW_MS = 3000
 const MAX_SPAN = 5000n
 /** An endpoint is behind if its newest block is this much older than another one's. */
 const BEHIND_MS = 15_000
-/** Endpoints disagree briefly at every reorganisation; beyond this it raises an alarm. */
+/** Endpoints disagree briefly at every reorganisation; a longer disagreement raises an alarm. */
 const DISAGREED_MS = 5000
 
 type Base = Pick<Scan, 'db' | 'network' | 'log' | 'owner' | 'leaseMs' | 'endpoints' | 'cost'>
 
 const newsOf = ({ head, safe, finalized }: View): string => [head.hash, safe?.hash, finalized?.hash].join()
 
-/** In-memory state of one scanner; anything that must outlive it is in the database. */
+/** In-memory state of one scanner; everything that must outlive it is in the database. */
 class Reader {
   readonly base: Base
   readonly clock: Clock
@@ -83,7 +83,7 @@ class Reader {
   private comparedMs = Number.NEGATIVE_INFINITY
   private registered = false
   private genesisHash: string | null = null
-  /** As recorded when the lease was claimed last; null without it. */
+  /** As recorded at the last claim of the lease; null without it. */
   private trouble: ChainTrouble | null = null
   private disagreedMs: number | null = null
 
@@ -92,7 +92,7 @@ class Reader {
     this.clock = clock
   }
 
-  /** Scans through the first trusted endpoint; if it proves wrong, the next one takes over. */
+  /** Scans through the first trusted endpoint; if that proves wrong, the next one takes over. */
   async look(): Promise<boolean> {
     await this.register()
     await this.compareEndpoints()
@@ -124,7 +124,7 @@ class Reader {
     await insertChain(db, network.chainId)
     const lease = await this.claim()
     this.claimedMs = Number.NEGATIVE_INFINITY
-    // a scanner that was stopped before this start also needs a minute of right answers
+    // after a scanner was stopped for a foreign chain, a restarted one also needs a minute of right answers
     if (lease?.trouble === 'foreign') for (const endpoint of endpoints.all) endpoint.noteWrong('foreign')
     this.registered = true
   }
@@ -175,7 +175,7 @@ class Reader {
     if (endpoint.noteWrong('foreign')) log.error(alarm, `ALARM: ${words}; its answers are ignored`)
   }
 
-  /** Logs once when reading stops, and once when it resumes, also where another node had stopped. */
+  /** Logs once when reading stops and once when it resumes, even if it was another node that had stopped. */
   private async note(trouble: ChainTrouble | null): Promise<void> {
     const { db, network, owner, log, leaseMs } = this.base
     // after twice the lease, another node may have taken over and written something else
@@ -190,7 +190,7 @@ class Reader {
     else log.error({ chainId, trouble }, 'ALARM: the chain is not read; recorded transfers are kept')
   }
 
-  /** Brings the tables to the node's newest block. @returns whether anything changed */
+  /** Brings the tables up to the node's newest block. @returns whether anything changed */
   private async lookThrough(endpoint: Endpoint): Promise<boolean> {
     const { base, clock } = this
     const scan: Scan = {
@@ -210,7 +210,10 @@ class Reader {
     return lease !== undefined && this.holding(() => this.readFrom(scan, view, lease))
   }
 
-  /** Reading may outlast the lease; without renewals, nodes would take a slow chain from each other for good. */
+  /**
+   * Renews the lease while `work` runs, because reading may outlast it: without renewals, nodes would keep taking a
+   * slow chain from each other.
+   */
   private async holding<Result>(work: () => Promise<Result>): Promise<Result> {
     const { db, network, owner, leaseMs } = this.base
     const renew = (): unknown => lockChain(db, { chainId: network.chainId, owner, leaseMs }).catch(() => {})
@@ -248,7 +251,7 @@ class Reader {
     return lease
   }
 
-  /** Back to the common ancestor where needed, then forward. @returns whether the head was reached */
+  /** Goes back to the common ancestor if needed, then forward. @returns whether the head was reached */
   private async walk(scan: Scan, start: BlockId, head: Block): Promise<boolean> {
     let top = start
     while (!this.stopped && top.hash !== head.hash) {
@@ -257,14 +260,14 @@ class Reader {
         ? await (isFarBehind(top, head) ? catchUp(scan, top, head) : readBlocks(scan, top, head))
         : undefined
       const reached = next ?? (await reconcile(scan, { top, genesisHash: this.genesisHash }, head))
-      // the node is behind us, or has switched chains since: scan again later
+      // the node is behind us, or has just switched chains: scan again later
       if (!next && reached.hash === top.hash) return false
       top = reached
     }
     return !this.stopped
   }
 
-  /** A doubt that only another scan, or a person, can settle. */
+  /** Records a doubt that only another scan, or a person, can settle. */
   async noteDoubt(doubt: ChainDoubt): Promise<void> {
     if (!(doubt instanceof Disagreement)) return
     this.disagreedMs ??= this.clock()
@@ -288,7 +291,7 @@ async function catchUp(scan: Scan, top: BlockId, head: Block): Promise<BlockId |
 }
 
 /**
- * Records every transfer to a watched address in `chain_transfers`: orphaned with its block, back when it is mined
+ * Records every transfer to a watched address in `chain_transfers`: orphaned with its block, restored when it is mined
  * again. One of several nodes scans; if it dies, another takes over within seconds. Any doubt ends the scan, and the
  * next one starts from what is stored.
  */

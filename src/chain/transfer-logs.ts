@@ -43,19 +43,19 @@ export type RpcLog = {
 }
 
 /**
- * Which logs to ask for: those of the watched addresses, or all transfers of the tokens, which are then matched against
+ * Which logs to query: those of the watched addresses, or all transfers of the tokens, which are then matched against
  * the table. Build it after the blocks exist: an address assigned later cannot have been paid in them.
  */
 export type LogFilter = {
   addresses: readonly string[] | 'all'
-  /** Symbol by contract, in lower case; empty: of every contract. */
+  /** Symbol by contract, in lower case; empty: all contracts. */
   tokens: ReadonlyMap<string, string>
   at: Date
 }
 
 /**
  * @param at when the first block was mined: every address watched then is included
- * @param most up to so many addresses are named (`LogCost`)
+ * @param most maximum number of addresses to name (`LogCost`)
  */
 export async function readLogFilter(
   q: Queryable,
@@ -92,9 +92,9 @@ export function logsCalls({ addresses, tokens }: LogFilter, where: LogRange, top
 }
 
 /**
- * A place in a block holds one log. A node, or several behind one address, may say it twice, and overlapping questions
- * do: counted twice, half of an amount would pay an order.
- * @throws ChainDoubt if two logs differ in one place
+ * A position in a block holds one log. A node, or several behind one address, may return it twice, and so do
+ * overlapping queries: counted twice, half of an amount would pay an order.
+ * @throws ChainDoubt if two logs at one position differ
  */
 function eachOnce(logs: readonly RpcLog[]): RpcLog[] {
   const byPlace = new Map<string, RpcLog>()
@@ -111,9 +111,9 @@ function eachOnce(logs: readonly RpcLog[]): RpcLog[] {
 }
 
 /**
- * Reads the node's logs as transfers to watched addresses; zero values (address poisoning) are left out.
- * @param blocks those that the logs may be in, by hash
- * @throws ChainDoubt if a log is in another block, or two are in one place
+ * Parses the node's logs as transfers to watched addresses; zero values (address poisoning) are left out.
+ * @param blocks the blocks that the logs may be in, by hash
+ * @throws ChainDoubt if a log is in another block, or two are at one position
  */
 export async function readTransfers(
   q: Queryable,
@@ -165,7 +165,7 @@ function decode(
   }
 }
 
-/** The order distinguishes transfers of one transaction to one address; it survives a move to another block. */
+/** The order distinguishes transfers of one transaction to one address; it stays the same in another block. */
 function countWithinTransaction(transfers: FoundTransfer[]): FoundTransfer[] {
   const counts = new Map<string, number>()
   const inOrder = transfers.toSorted((left, right) =>

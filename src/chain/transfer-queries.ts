@@ -2,7 +2,7 @@ import { type Queryable, type Sql, sql, type Tx } from '../db/db.ts'
 import { newId } from '../kernel/ids.ts'
 import type { Head, Transfer } from './transfer.ts'
 
-/** What the chain says about a transfer; the rest of the row is ours. */
+/** The chain's facts about a transfer; the rest of the row is ours. */
 export type FoundTransfer = Omit<Transfer, 'id' | 'status' | 'firstSeenAt' | 'finalAt' | 'change'>
 
 const COLUMNS = sql`id, chain_id, tx_hash, nth, log_index, block_number, block_hash, block_at, token, symbol,
@@ -16,7 +16,7 @@ async function list(q: Queryable, statement: ReturnType<typeof sql>): Promise<Tr
 }
 
 /**
- * Writes what was found; a transfer that is known (mined again elsewhere) gets its new place and is seen again.
+ * Writes transfers that were found; a known one (mined again elsewhere) gets its new place and becomes `seen` again.
  * @returns how many rows are new or changed
  */
 export function upsertTransfers(tx: Tx, transfers: readonly FoundTransfer[]): Promise<number> {
@@ -39,7 +39,7 @@ export function upsertTransfers(tx: Tx, transfers: readonly FoundTransfer[]): Pr
     where (known.status, known.block_hash) is distinct from ('seen', excluded.block_hash)`)
 }
 
-/** The blocks above `number` have left the chain. */
+/** Orphans the transfers above `number`: their blocks have left the chain. */
 export const updateOrphaned = (tx: Tx, chainId: number, number: bigint): Promise<number> =>
   tx.run(sql`
     update chain_transfers set status = 'orphaned', final_at = null, change = nextval('chain_changes')
@@ -50,7 +50,7 @@ type Receivers = readonly string[] | 'all'
 const isTo = (addresses: Receivers): Sql =>
   addresses === 'all' ? sql`true` : sql`to_address = any(${[...addresses]}::text[])`
 
-/** Blocks of transfers that count, newest height first; a height is never torn apart, so there may be a few more. */
+/** Blocks of counted transfers, newest height first; a height is never split, so there may be a few more. */
 export const listSeenBlocks = (
   q: Queryable,
   which: { chainId: number; addresses: Receivers; from: bigint; below: bigint; limit: number },
@@ -61,7 +61,7 @@ export const listSeenBlocks = (
       and block_number < ${which.below} and ${isTo(which.addresses)}
     order by block_number desc fetch first ${which.limit} rows with ties`)
 
-/** These blocks have left the chain. @returns how many transfers were in them */
+/** Orphans the transfers of these blocks, which have left the chain. @returns how many */
 export const updateGone = (
   tx: Tx,
   chainId: number,
@@ -80,7 +80,7 @@ export const listFinalTransfers = (q: Queryable, chainId: number, aboveNumber: b
       and final_at is not null and block_number > ${aboveNumber}`,
   )
 
-/** These are not final any more: their confirmations count, and are announced, again. */
+/** These are no longer final: their confirmations count and are announced again. */
 export const updateReopened = (tx: Tx, ids: readonly string[]): Promise<number> =>
   tx.run(sql`
     update chain_transfers set final_at = null, change = nextval('chain_changes') where id = any(${[...ids]}::text[])`)
@@ -92,7 +92,7 @@ export const listOpenTransfers = (q: Queryable, chainId: number): Promise<Transf
     sql`select ${COLUMNS} from chain_transfers where chain_id = ${chainId} and status = 'seen' and final_at is null`,
   )
 
-/** Announces transfers again, because the chain has grown over them. */
+/** Announces transfers again, because new blocks confirmed them. */
 export const updateConfirmed = (
   tx: Tx,
   { ids, finalIds }: { ids: readonly string[]; finalIds: readonly string[] },
@@ -103,9 +103,9 @@ export const updateConfirmed = (
     where id = any(${[...ids]}::text[])`)
 
 /**
- * What happened on a chain since a cursor: new, orphaned, returned, and more deeply confirmed transfers, each with its
- * present state, oldest change first. No change is ever inserted behind a cursor that was handed out.
- * @param afterChange `change` of the last one that was handled; 0n from the beginning
+ * Changes on a chain since a cursor: new, orphaned, returned, and more deeply confirmed transfers, each in its current
+ * state, oldest change first. No change is ever inserted behind a cursor that was handed out.
+ * @param afterChange `change` of the last one processed; 0n for all
  */
 export const listChangedTransfers = (
   q: Queryable,
@@ -127,13 +127,13 @@ export const listTransfersTo = (q: Queryable, addresses: readonly string[]): Pro
   )
 
 /**
- * Transfers to these addresses (any spelling), each with how far its chain is read, from one snapshot. Finality must be
- * judged on these pairs: read one after the other, a reorganisation in between would let a lost transfer look final.
+ * Transfers to these addresses (any spelling), each with the head of its chain, from one snapshot. Judge finality on
+ * these pairs: with two separate reads, a reorganisation in between could make a lost transfer look final.
  */
 export const listPlacedTransfers = (q: Queryable, addresses: readonly string[]): Promise<PlacedTransfer[]> =>
   listPlaced(q, sql`to_address = any(${addresses.map((address) => address.toLowerCase())}::text[])`)
 
-/** The same of some transfers. */
+/** The same for transfers by id. */
 export const listPlacedById = (q: Queryable, ids: readonly string[]): Promise<PlacedTransfer[]> =>
   listPlaced(q, sql`id = any(${[...ids]}::text[])`)
 

@@ -8,7 +8,7 @@ export type Transfer = {
   logIndex: number
   blockNumber: bigint
   blockHash: string
-  /** When the block says it was made. */
+  /** Timestamp of the block. */
   blockAt: Date
   /** The token's contract: compare this, never the symbol. */
   token: string
@@ -20,7 +20,7 @@ export type Transfer = {
   /** `orphaned`: its block left the chain; it may come back, in another block. */
   status: 'seen' | 'orphaned'
   firstSeenAt: Date
-  /** Since when nothing about it is expected to change any more; null while its confirmations still count. */
+  /** From when nothing about it is expected to change; null while its confirmations still count. */
   finalAt: Date | null
   /** Grows with every change; the cursor of `listChangedTransfers`. */
   change: bigint
@@ -31,7 +31,7 @@ export type Head = {
   chainId: number
   number: bigint
   hash: string
-  /** What the node calls safe and finalized; null where the network's rule does not ask for it. */
+  /** The blocks that the node reports as safe and finalized; null if the network's rule does not use them. */
   safeNumber: bigint | null
   finalizedNumber: bigint | null
   scannedAt: Date

@@ -5,7 +5,7 @@ import type { ChannelKind } from './kind.ts'
 import { ProviderRefusal, ProviderTrouble } from './provider-errors.ts'
 import { openProviderHttp } from './provider-http.ts'
 
-/** A payment that the provider cannot know: asking about it needs valid credentials and changes nothing. */
+/** A payment that the provider cannot know: querying it requires valid credentials and changes nothing. */
 function unknownPayment(nowMs: number): PaymentKey & { providerReference: string } {
   const reference = randomBytes(13).toString('hex')
   return {
@@ -19,10 +19,10 @@ function unknownPayment(nowMs: number): PaymentKey & { providerReference: string
   }
 }
 
-/** What a provider says to credentials. `silent`: it did not answer, so nothing is known. */
+/** A provider's verdict on credentials. `silent`: it did not answer, so nothing is known. */
 export type AccountVerdict = {
   outcome: 'accepted' | 'refused' | 'clock' | 'silent'
-  /** The provider's own word; null where it accepts. */
+  /** The provider's own words; null if it accepts. */
   reason: string | null
 }
 
@@ -31,11 +31,11 @@ function judge(error: unknown): AccountVerdict {
   if (!(error instanceof ProviderRefusal)) throw error
   if (error.reason === 'credentials' || error.reason === 'account') return { outcome: 'refused', reason: error.message }
   if (error.reason === 'clock') return { outcome: 'clock', reason: error.message }
-  // it knows who asks, and not the payment
+  // it recognises the credentials, but not the payment
   return { outcome: 'accepted', reason: null }
 }
 
-/** Asks the provider, signed, about a payment that does not exist. */
+/** Queries the provider, signed, about a payment that does not exist. */
 export async function probeAccount(
   kind: ChannelKind,
   values: Readonly<Record<string, string>>,

@@ -4,7 +4,7 @@ import type { ChannelId } from './channel.ts'
 export type ChannelAccount = {
   channel: ChannelId
   sealed: string
-  /** Setting name to what may be shown of its value. */
+  /** Setting name to the part of its value that may be shown. */
   hints: Record<string, string>
   updatedAt: Date
 }
@@ -34,7 +34,7 @@ export async function upsertChannelAccount(
 export const deleteChannelAccount = async (tx: Tx, companyId: string, channel: ChannelId): Promise<boolean> =>
   (await tx.run(sql`delete from channel_accounts where company_id = ${companyId} and channel = ${channel}`)) > 0
 
-/** Rows that another master key sealed. */
+/** Rows sealed with another master key. */
 export const listAccountsSealedOtherwise = (
   q: Queryable,
   sealPrefix: string,
@@ -44,7 +44,7 @@ export const listAccountsSealedOtherwise = (
     select company_id, channel, sealed from channel_accounts
     where left(sealed, ${sealPrefix.length}) <> ${sealPrefix} limit ${limit}`)
 
-/** Only if it has not changed since. */
+/** Only if it has not changed meanwhile. */
 export const updateSealedAccount = (
   q: Queryable,
   row: { companyId: string; channel: ChannelId; sealed: string },

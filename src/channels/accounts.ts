@@ -25,19 +25,22 @@ export type AccountDeps = {
   vault: Vault
   clock: Clock
   live: boolean
-  /** `CHANNEL_…` of the environment. */
+  /** Variables `CHANNEL_…` of the environment. */
   provider: Readonly<Record<string, string>>
   wallet: Channel | undefined
-  /** Companies' own wallets; undefined where no chain is set up. */
+  /** Companies' own wallets; undefined if no chain is configured. */
   ownWallets?: OwnWallets | undefined
   supervision: Supervision
-  /** How many companies without accounts or rules are kept in memory; 10 000 when absent. */
+  /** How many companies without accounts or rules are cached; default 10 000. */
   mostPlain?: number
-  /** A company's account that cannot be opened, for the operator to see. */
+  /** Reports a company's account that cannot be opened to the operator. */
   onFault(companyId: string, channel: ChannelId, error: unknown): void
 }
 
-/** Whoever calls back names a company in the address, and need not be one: of those with nothing of their own. */
+/**
+ * Anyone can call back with a made-up company in the path, so the cache of companies without their own accounts is
+ * limited.
+ */
 const MOST_PLAIN = 10_000
 
 /** How long another node may keep using a company's previous accounts and rules. */
@@ -48,7 +51,7 @@ export const accountContext = (companyId: string, channel: ChannelId): string =>
 
 type Opened = { supervised: Supervised; own: boolean; close(): Promise<void> }
 
-/** What may use the wallet's deposit addresses needs a chain; without one it is not offered. */
+/** Channels that use the wallet's deposit addresses need a chain; without one they are not offered. */
 const NEEDS_WALLET: readonly ChannelId[] = ['coinbase']
 
 function openKind(
@@ -64,7 +67,7 @@ function openKind(
   return [{ supervised: supervise(channel, deps.supervision, clockAheadMs), own: account.own, close }]
 }
 
-/** @throws ConfigError with one line for each wrong or missing variable */
+/** @throws ConfigError with one line per wrong or missing variable */
 function openOperator(deps: AccountDeps): Opened[] {
   const faults: string[] = []
   const opened = CHANNEL_KINDS.flatMap((kind) => {
@@ -77,7 +80,7 @@ function openOperator(deps: AccountDeps): Opened[] {
   return opened
 }
 
-/** A company's values, with the operator's for what a company may not choose (addresses). */
+/** A company's values, plus the operator's for settings that a company may not choose (URLs). */
 export function settingsOfAccount(
   kind: Omit<ChannelKind, 'open'>,
   own: Readonly<Record<string, string>>,
@@ -106,7 +109,7 @@ function openAccount(deps: AccountDeps, companyId: string, { channel, sealed }: 
   }
 }
 
-/** Re-seals, in batches, what an older master key sealed. @returns the number of rows */
+/** Re-seals, in batches, rows sealed with an older master key. @returns the number of rows */
 export async function resealAccounts({ db, vault }: Pick<AccountDeps, 'db' | 'vault'>): Promise<number> {
   const rows = await listAccountsSealedOtherwise(db, vault.sealPrefix, 100)
   for (const row of rows) {
@@ -121,7 +124,7 @@ type Cached = { mark: string; ruleMark: string; until: number; opened: Opened[];
 const markOf = (rows: readonly { channel: ChannelId; updatedAt: Date }[]): string =>
   rows.map(({ channel, updatedAt }) => `${channel}@${updatedAt.getTime()}`).join()
 
-/** A company's own account takes the place of the operator's at the same provider. */
+/** A company's own account replaces the operator's at the same provider. */
 function withOwn(operators: readonly Opened[], own: readonly Opened[]): Opened[] {
   const idOf = ({ supervised }: Opened): ChannelId => supervised.channel.id
   const places = [ownWallet, ...CHANNEL_KINDS].map(({ id }) => id)
@@ -129,7 +132,7 @@ function withOwn(operators: readonly Opened[], own: readonly Opened[]): Opened[]
   return [...rest, ...own].toSorted((a, b) => places.indexOf(idOf(a)) - places.indexOf(idOf(b)))
 }
 
-/** A channel that sees and sends back what was paid before, and takes nothing new. */
+/** A channel that still reads and refunds old payments but takes no new ones. */
 const readOnly = (channel: Channel): Channel => ({
   ...channel,
   async createPayment() {
@@ -156,7 +159,7 @@ export function openChannelAccounts(deps: AccountDeps): Channels & { close(): Pr
     kept.set(companyId, next)
   }
 
-  /** What is bought at such a provider comes to a deposit address of ours, also when the account there is gone. */
+  /** Purchases through such a provider arrive at our deposit addresses, even after the account there is gone. */
   const delivered = wallet && readOnly(wallet)
   const readerOf = (channel: ChannelId): Channel | undefined => (NEEDS_WALLET.includes(channel) ? delivered : undefined)
 
@@ -183,7 +186,7 @@ export function openChannelAccounts(deps: AccountDeps): Channels & { close(): Pr
     of: async (companyId, q) => (await load(companyId, q)).set,
     async forPayment({ companyId, channel, ownAccount }, q) {
       if (!ownAccount) return operator.find(channel) ?? readerOf(channel)
-      // answers from what is known and refreshes it in the background
+      // answers from the cache and refreshes it in the background
       const known = find(companyId)
       if (known && known.until <= clock()) void withoutHolding(() => load(companyId)).catch(() => {})
       const { set } = known ?? (await load(companyId, q))

@@ -1,12 +1,12 @@
 import { AppError } from '../kernel/errors.ts'
 
-/** What a failed question to a provider means for the caller: nothing is known of the payment, and a job asks again. */
+/** What a failed provider call means for the client: nothing is known about the payment, and a job asks again. */
 export const unavailable = (error: unknown): AppError =>
   error instanceof AppError ? error : new AppError('CHANNEL_UNAVAILABLE', { cause: error, retryAfter: 5 })
 
 /**
- * Waits for a provider. An error on the way there or back, or a refusal to answer, says nothing about the payment: the
- * caller gets CHANNEL_UNAVAILABLE, nothing changes, and a job asks again.
+ * Waits for a provider. A network error, or a refusal to answer, says nothing about the payment: the client gets
+ * CHANNEL_UNAVAILABLE, nothing changes, and a job asks again.
  */
 export async function askProvider<Answer>(ask: Promise<Answer>): Promise<Answer> {
   try {

@@ -2,7 +2,7 @@ import { Gauge, type Registry } from 'prom-client'
 import { SECOND } from '../kernel/clock.ts'
 import type { Channels } from './channel-set.ts'
 
-/** Provider metrics: whose circuit is open and why, and whose clock differs from ours. */
+/** Provider metrics: which circuits are open and why, and which clocks differ from ours. */
 export function openChannelMetrics(registry: Registry, channels: Pick<Channels, 'healths'>): void {
   new Gauge({
     name: 'comptoir_channel_circuit_open',

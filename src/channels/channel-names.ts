@@ -1,6 +1,6 @@
 import type { ChannelId } from './channel.ts'
 
-/** A channel's name for payers; where it is not a proper name, each language has its own words. */
+/** A channel's name for payers; one that is not a proper name is translated. */
 export const CHANNEL_NAMES: Readonly<Record<ChannelId, string>> = {
   crypto: 'USDC',
   binance: 'Binance Pay',

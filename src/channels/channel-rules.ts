@@ -1,13 +1,13 @@
 import type { Lang } from '../kernel/lang.ts'
 import type { ChannelId } from './channel.ts'
 
-/** What payers read about a channel; null: our own name, and no hint. */
+/** Texts that payers read about a channel; null: our default name, and no hint. */
 export type ChannelTexts = Partial<Record<Lang, { label: string | null; hint: string | null }>>
 
 /** How a company offers one of its channels. */
 export type ChannelRule = {
   channel: ChannelId
-  /** From 0; null: after those that have a place. */
+  /** From 0; null: after those that have a position. */
   position: number | null
   offered: boolean
   /** EUR, decimal text; null: no limit. */
@@ -16,7 +16,7 @@ export type ChannelRule = {
   texts: ChannelTexts
 }
 
-/** Offered to everyone, in our words. */
+/** Offered to everyone, with our default texts. */
 export const plainRule = (channel: ChannelId): ChannelRule => ({
   channel,
   position: null,
@@ -26,7 +26,7 @@ export const plainRule = (channel: ChannelId): ChannelRule => ({
   texts: {},
 })
 
-/** In the company's order; channels without a place keep the order they came in and stand last. */
+/** Sorts by the company's order; channels without a position keep their relative order and come last. */
 export function sortByRules<Item>(
   items: readonly Item[],
   rules: readonly ChannelRule[],

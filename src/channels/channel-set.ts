@@ -4,16 +4,16 @@ import type { Channel, ChannelId } from './channel.ts'
 import { type ChannelRule, plainRule, sortByRules } from './channel-rules.ts'
 import { HEALTHY, type Health, type Supervised } from './supervised.ts'
 
-/** The channels that one merchant can use, as payers are to see them; one that is not set up is simply not offered. */
+/** The channels that one merchant can use, in the order for payers; a channel that is not configured is not offered. */
 export type ChannelSet = {
   readonly available: readonly ChannelId[]
   find(id: ChannelId): Channel | undefined
   /** @throws CHANNEL_NOT_AVAILABLE */
   get(id: ChannelId): Channel
   health(id: ChannelId): Health
-  /** Whether the company's own account at the provider is used, not the operator's. */
+  /** Whether the company's own account at the provider is used instead of the operator's. */
   isOwn(id: ChannelId): boolean
-  /** For which prices the company offers it, and in which words. */
+  /** The prices for which the company offers it, and its texts. */
   rule(id: ChannelId): ChannelRule
 }
 
@@ -21,18 +21,18 @@ export type ChannelSet = {
 export type PaymentAccount = { companyId: string; channel: ChannelId; ownAccount: boolean }
 
 export type Channels = {
-  /** The operator's. */
+  /** The operator's channels. */
   readonly operator: ChannelSet
-  /** A company's: its own accounts win over the operator's. */
+  /** A company's channels: its own accounts take precedence over the operator's. */
   of(companyId: string, q?: Queryable): Promise<ChannelSet>
   /**
-   * The channel with the very account that the payment was opened with; undefined when that is gone.
-   * @param q the transaction, for callers that hold one
+   * The channel with exactly the account that the payment was opened with; undefined when that is gone.
+   * @param q the transaction, if the caller holds one
    */
   forPayment(payment: PaymentAccount, q?: Queryable): Promise<Channel | undefined>
-  /** The health of every account that this node has open, for the operator's metrics. */
+  /** The health of every account that this node has opened, for the operator's metrics. */
   healths(): readonly { channel: ChannelId; account: 'operator' | 'company'; health: Health }[]
-  /** A company's accounts or rules were changed. */
+  /** Call it when a company's accounts or rules have changed. */
   forget(companyId: string): void
 }
 

@@ -2,12 +2,12 @@ import type { Clock } from '../kernel/clock.ts'
 import type { Channel, ChannelId, PaymentKey } from './channel.ts'
 import type { ProviderHttp } from './provider-http.ts'
 
-/** One value that an operator, or a company of its own, gives a channel. */
+/** One setting that an operator, or a company for its own account, gives a channel. */
 export type Setting = {
-  /** One sentence for the operator: what it is and where it is found. */
+  /** One sentence for the operator: what it is and where to find it. */
   description: string
   secret?: true
-  /** Only the operator sets it: a company could otherwise make this server call any address. */
+  /** Only the operator sets it; otherwise a company could make this server call any URL. */
   operatorOnly?: true
   /** Used when it is not given; without it the value is required. */
   fallback?: string
@@ -15,28 +15,28 @@ export type Setting = {
   fault?(text: string): string | null
 }
 
-/** What every adapter may use. */
+/** Shared tools for every adapter. */
 export type ChannelContext = {
   http: ProviderHttp
   clock: Clock
-  /** Refuses what providers mark as a test. */
+  /** Live mode refuses payments that providers mark as tests. */
   live: boolean
-  /** The payer's own wallet channel, whose deposit addresses an on-ramp pays to; absent where no chain is set up. */
+  /** The payer's own wallet channel, whose deposit addresses an on-ramp pays to; absent if no chain is configured. */
   wallet?: Channel
 }
 
-/** One provider that can be set up: what it needs, and how it is opened with it. */
+/** One provider that can be configured: its settings, and how to open it. */
 export type ChannelKind = {
   id: ChannelId
-  /** `CHANNEL_<env>_<NAME>` is the variable of the setting NAME. */
+  /** Setting NAME is read from the variable `CHANNEL_<env>_<NAME>`. */
   env: string
   settings: Readonly<Record<string, Setting>>
-  /** What is wrong with the values together. */
+  /** Faults in the combination of values. */
   findFaults?(values: Readonly<Record<string, string>>): { name: string; message: string }[]
   /** Whether it is offered with these values; absent: always. */
   isOffered?(values: Readonly<Record<string, string>>): boolean
   open(values: Readonly<Record<string, string>>, context: ChannelContext): Channel
-  /** Asks about a payment that does not exist, where the opened channel needs more than its provider to do so. */
+  /** Queries a payment that does not exist; set if the opened channel needs more than its provider to answer that. */
   probe?(values: Readonly<Record<string, string>>, context: ChannelContext, payment: PaymentKey): Promise<unknown>
 }
 
@@ -54,7 +54,7 @@ export function defineChannel<Name extends string>(kind: {
 
 const isUrl = (text: string): boolean => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
 
-/** Everything before the endpoint path that the provider documents. */
+/** The URL before the endpoint path that the provider documents. */
 export const baseUrl = (fallback: string, description = 'where the provider answers'): Setting => ({
   description,
   fallback,
@@ -73,12 +73,12 @@ export const seconds = (description: string, fallback: string): Setting => ({
 
 export type SettingsReading =
   | { outcome: 'set'; values: Readonly<Record<string, string>>; secrets: readonly string[] }
-  /** Nothing of it was given: the channel is simply not offered. */
+  /** No value is set: the channel is not offered. */
   | { outcome: 'absent' }
   | { outcome: 'faulty'; faults: readonly { name: string; message: string }[] }
 
 /**
- * The values of one kind. A group that is given in part is a mistake, not a choice.
+ * Reads the values of one kind. A partly set group is a mistake, not a choice.
  * @param given values by setting name, without the variable's prefix
  */
 export function readSettings(

@@ -7,7 +7,9 @@ import { kucoinpay } from './kucoinpay/adapter.ts'
 import { whitepay } from './whitepay/adapter.ts'
 import { whitepayNonCustody } from './whitepay-non-custody/adapter.ts'
 
-/** Every provider that can be set up, beside the payer's own wallet, which needs a chain; payers see this order. */
+/**
+ * Every provider that can be configured, besides the payer's own wallet, which needs a chain; payers see this order.
+ */
 export const CHANNEL_KINDS: readonly ChannelKind[] = [
   binance,
   whitepay,

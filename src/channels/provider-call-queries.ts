@@ -30,7 +30,7 @@ export type StoredProviderCall = {
   at: Date
 }
 
-/** Of these payments, oldest first. */
+/** Calls of these payments, oldest first. */
 export function listProviderCalls(
   q: Queryable,
   companyId: string,

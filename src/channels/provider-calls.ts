@@ -6,7 +6,7 @@ export type ProviderCallRecord = {
   method: string
   url: string
   body: string
-  /** Null: no answer; `answer` then says why. */
+  /** Null: no answer; `answer` then holds the reason. */
   status: number | null
   answer: string
   durationMs: number
@@ -25,7 +25,7 @@ export type ProviderCallSink = (place: ProviderCallScope, exchange: ProviderCall
 
 const current = new AsyncLocalStorage<{ place: ProviderCallScope; sink: ProviderCallSink }>()
 
-/** Every provider call made while `work` runs is recorded for this place. */
+/** Records every provider call made while `work` runs, under this scope. */
 export const withProviderCallScope = <Result>(
   place: ProviderCallScope,
   sink: ProviderCallSink,
@@ -37,14 +37,14 @@ const MAX_TEXT = 16_000
 const SECRET_NAMES =
   /("?(?:token|secret|password|authorization|signature|api_?key|private_?key|clientIp|orderClientIp|email)"?\s*[:=]\s*"?)[^"&,\s}]+/gi
 
-/** Nothing that opens a door stays in a text: the secrets that are known, and what stands under a telling name. */
+/** Removes everything that grants access from a text: known secrets, and values under suspicious names. */
 export function scrub(text: string, secrets: readonly string[]): string {
   const known = secrets.filter((secret) => secret.length >= 6)
   const without = known.reduce((left, secret) => left.replaceAll(secret, '[secret]'), text)
   return toStorableText(without.replace(SECRET_NAMES, '$1[secret]'), MAX_TEXT)
 }
 
-/** Called by the HTTP client; outside of `recordExchanges` (a check at start) nothing is kept. */
+/** Called by the HTTP client; outside of `recordExchanges` (a check at start) nothing is recorded. */
 export function recordProviderCall(exchange: ProviderCallRecord, { secrets }: { secrets: readonly string[] }): void {
   const store = current.getStore()
   if (!store) return

@@ -1,14 +1,14 @@
 import { toStorableText } from '../db/storable.ts'
 
-/** What a refusal is about; `credentials`, `clock` and `account` are the operator's to put right. */
+/** What a refusal is about; `credentials`, `clock` and `account` are for the operator to fix. */
 export type RefusalReason = 'credentials' | 'clock' | 'account' | 'amount' | 'request' | 'state'
 
-/** Whether the operator can put it right: then what was refused is tried again, and nothing is decided yet. */
+/** Whether the operator can fix it: then the refused call is retried, and nothing is decided yet. */
 export const isForOperator = (reason: RefusalReason): boolean => ['credentials', 'clock', 'account'].includes(reason)
 
 /**
- * The provider answered, and definitely did not do it. Any other error on the way to a provider and back
- * says nothing about what happened there, and is rethrown unchanged.
+ * The provider answered, and definitely did not do it. Any other error says nothing about what happened at the
+ * provider, and is rethrown unchanged.
  */
 export class ProviderRefusal extends Error {
   override readonly name = 'ProviderRefusal'
@@ -25,9 +25,9 @@ export class ProviderTrouble extends Error {
   override readonly name = 'ProviderTrouble'
   /** How long it asks us to wait (HTTP 429), in milliseconds, or null. */
   readonly retryAfterMs: number | null
-  /** The request never reached it: certainly not done. */
+  /** The request never reached the provider: certainly not done. */
   readonly notSent: boolean
-  /** It answered in its own words, which we do not know: it works. */
+  /** It answered with a status unknown to us: so the provider itself works. */
   readonly answered: boolean
   constructor(
     providerStatus: string,

@@ -7,7 +7,7 @@ export type ProviderCall = {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   url: string
   headers: Record<string, string>
-  /** Sent as these very bytes: what was signed is what is sent. */
+  /** Sent as exactly these bytes: what was signed is what is sent. */
   body?: string
   timeoutMs?: number
 }
@@ -17,13 +17,13 @@ export type ProviderAnswer = { status: number; headers: Record<string, string>; 
 /** One HTTP exchange with a provider. @throws ProviderTrouble when there is no complete answer in time */
 export type ProviderHttp = (call: ProviderCall) => Promise<ProviderAnswer>
 
-/** Shorter than the time after which a job takes over an accept that got no answer. */
+/** Shorter than the time after which a job takes over an unanswered accept. */
 const TIMEOUT_MS = 10_000
 /** No connection was made. */
 const NOT_SENT: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'])
 const MAX_ANSWER_BYTES = 1024 * 1024
 
-/** The whole answer within the time, at most 1 MiB of it. */
+/** The whole answer within the time limit, at most 1 MiB. */
 async function readText(body: AsyncIterable<Buffer>): Promise<string> {
   const chunks: Buffer[] = []
   let size = 0
@@ -39,8 +39,8 @@ const flat = (headers: Record<string, string | string[] | undefined>): Record<st
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value ?? '')]))
 
 /**
- * `Date` has whole seconds, and was written somewhere between the question and its answer. What lies within that is no
- * difference. RFC 9110, 6.6.1
+ * `Date` has whole seconds, and was written at some time between the request and its answer. A difference within that
+ * range is not counted. RFC 9110, 6.6.1
  */
 function compareClocks(date: string | string[] | undefined, askedAt: number, answeredAt: number): number | null {
   const written = typeof date === 'string' ? Date.parse(date) : Number.NaN
@@ -50,12 +50,11 @@ function compareClocks(date: string | string[] | undefined, askedAt: number, ans
 }
 
 /**
- * Calls providers: redirects are not followed, each exchange is recorded without headers and without the secrets that
- * are named here.
+ * Calls providers: does not follow redirects, and records each exchange without headers and without the given secrets.
  */
 export function openProviderHttp(options: { secrets: readonly string[]; clock?: Clock }): {
   http: ProviderHttp
-  /** How far our clock was ahead of the `Date` of the last answer; null: none came. */
+  /** How far our clock was ahead of the last answer's `Date`; null: no answer yet. */
   clockAheadMs(): number | null
   close(): Promise<void>
 } {

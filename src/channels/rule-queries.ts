@@ -9,7 +9,7 @@ const COLUMNS = sql`channel, position, offered, min_amount::text, max_amount::te
 export const listChannelRules = (q: Queryable, companyId: string): Promise<StoredRule[]> =>
   q.many<StoredRule>(sql`select ${COLUMNS} from channel_rules where company_id = ${companyId} order by channel`)
 
-/** Everything but the place. */
+/** Everything except the position. */
 export async function upsertChannelRule(tx: Tx, companyId: string, rule: ChannelRule, at: Date): Promise<void> {
   await tx.run(sql`
     insert into channel_rules (company_id, channel, offered, min_amount, max_amount, texts, updated_at)
@@ -19,7 +19,7 @@ export async function upsertChannelRule(tx: Tx, companyId: string, rule: Channel
       texts = excluded.texts, updated_at = excluded.updated_at`)
 }
 
-/** Gives each channel its place in the list; those that are not in it lose theirs. */
+/** Sets the position of each listed channel; channels that are not listed lose theirs. */
 export async function updateChannelOrder(
   tx: Tx,
   companyId: string,

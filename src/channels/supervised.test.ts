@@ -23,7 +23,7 @@ const EXCHANGE: ProviderCallRecord = {
   startedAt: 0,
 }
 
-/** A provider that does what the test says, behind its supervision, with a clock that the test moves. */
+/** A supervised provider whose behaviour and clock the test controls. */
 function open(behave: () => Promise<void>, clockAheadMs: () => number | null = () => null) {
   let nowMs = 0
   let calls = 0

@@ -13,7 +13,7 @@ import type { Channel } from './channel.ts'
 import { type ProviderCallScope, type ProviderCallSink, withProviderCallScope } from './provider-calls.ts'
 import { ProviderRefusal, ProviderTrouble } from './provider-errors.ts'
 
-/** A key that is put right works again within ten minutes; a clock is usually right a minute later. */
+/** A corrected key works again within ten minutes; a clock is usually right a minute later. */
 const RULES: CircuitRules = {
   openAfter: 5,
   pausesMs: {
@@ -24,7 +24,7 @@ const RULES: CircuitRules = {
   maxBusyMs: 10 * MINUTE,
 }
 
-/** Beyond this a refused credential is our clock's fault: Gate Pay allows 10 s, Binance less. */
+/** With a larger difference, a refused credential is blamed on our clock: Gate Pay allows 10 s, Binance less. */
 const SKEW_TOLERANCE_MS = 10 * SECOND
 
 export type Health = {
@@ -72,8 +72,9 @@ function reasonOf({ state, cause }: CircuitState, clockAheadMs: number | null): 
 }
 
 /**
- * What an error says of the provider. A definite no is an answer. A refund may need a right that payments do not need:
- * its refused credentials say nothing of them, and no word that we do not know about one refund does.
+ * What an error says about the provider. A definite refusal is an answer. A refund may need a permission that payments
+ * do not need, so refused credentials for a refund say nothing about payments, and neither does an unknown status of
+ * one refund.
  */
 function judge(error: unknown, step: string, clockAheadMs: number | null): Verdict {
   if (error instanceof AppError) return { means: 'nothing' }
@@ -91,7 +92,7 @@ type CallScope = Pick<ProviderCallScope, 'companyId' | 'merchantReference'>
 export type Supervised = { channel: Channel; health(): Health }
 
 /**
- * The same channel with its exchanges recorded, its calls counted, and a circuit around it.
+ * The same channel with recorded exchanges, counted calls, and a circuit breaker.
  * @param readClockAhead how far our clock was ahead of the provider's in its last answer
  */
 export function supervise(

@@ -1,6 +1,8 @@
 import { EXPONENTS, formatMoney, type Money, parseDecimal } from '../kernel/money.ts'
 
-/** The shortest decimal text, as providers compare and sign it: 12.340000 USDC is "12.34", 20.000000 is "20". */
+/**
+ * The shortest decimal text, in the form that providers compare and sign: 12.340000 USDC is "12.34", 20.000000 is "20".
+ */
 export function shortText(money: Money): string {
   const text = formatMoney(money)
   return text.includes('.') ? text.replace(/\.?0+$/, '') : text
@@ -8,7 +10,7 @@ export function shortText(money: Money): string {
 
 const PROVIDER_DIGITS = 18
 
-/** A provider's decimal text as USDC units, digits beyond the sixth cut off; undefined when it is no plain decimal. */
+/** A provider's decimal text as USDC units, cut after the sixth decimal; undefined if it is not a plain decimal. */
 export function usdcUnits(text: string | undefined): bigint | undefined {
   const units = text === undefined ? undefined : parseDecimal(text, PROVIDER_DIGITS)
   return units === undefined ? undefined : units / 10n ** BigInt(PROVIDER_DIGITS - EXPONENTS.USDC)

@@ -3,7 +3,7 @@ export type CheckResult = {
   name: string
   ok: boolean
   message: string
-  /** How the operator fixes it; null if there is nothing to fix. */
+  /** How the operator can fix it; null if there is nothing to fix. */
   fix: string | null
 }
 

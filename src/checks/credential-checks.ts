@@ -19,7 +19,7 @@ const credentialCheck = (kind: ChannelKind, values: Readonly<Record<string, stri
   run: async () => resultOf(kind, await probeAccount(kind, values, { clock: systemClock, live })),
 })
 
-/** One check for each provider that is set up: a signed question about a payment that does not exist. */
+/** One check per configured provider: a signed query about a payment that does not exist. */
 export function credentialChecks({ provider, live }: { provider: Provider; live: boolean }): Check[] {
   return CHANNEL_KINDS.flatMap((kind) => {
     const reading = readSettings(kind, settingsOfEnv(kind, provider))

@@ -33,26 +33,26 @@ const CONNECTION_FAULTS: readonly Known[] = [
     fix: 'Turn TLS on there, or write ?sslmode=disable on a private network.',
   },
   {
-    // invalid_authorization_specification: pg_hba.conf has hostssl lines only
+    // invalid_authorization_specification: pg_hba.conf contains only hostssl lines
     isIt: (code, message) => code === '28000' && /no encryption/.test(message),
     start: REFUSED,
-    fix: 'It takes encrypted connections only: add ?sslmode=verify-full to DATABASE_URL.',
+    fix: 'It accepts only encrypted connections: add ?sslmode=verify-full to DATABASE_URL.',
   },
 ]
 
-/** Since PostgreSQL 15 the schema public is its owner's. */
+/** Since PostgreSQL 15, only its owner may create objects in the schema public. */
 const NOT_OWNER: Known = {
   isIt: (code, message) => code === '42501' && /for schema/.test(message),
   start: REFUSED,
   fix: 'Make the role of DATABASE_URL the owner of its database: alter database comptoir owner to comptoir. Others may not make tables there.',
 }
 
-/** Whether a check failed for one of these: then the database was not reached at all. */
+/** Whether a check failed for one of these reasons: then the database was not reached at all. */
 export const isConnectionFix = (wanted: string | null): boolean => CONNECTION_FAULTS.some(({ fix }) => fix === wanted)
 
 /**
- * What the driver's words do not say: a connection that failed for its encryption, a role that may not make tables, and
- * what to do. Undefined: it was neither.
+ * Explains what the driver's message does not: a connection that failed because of encryption, or a role that may not
+ * create tables, and what to do. Undefined: neither.
  */
 export function explainDatabaseFault(error: unknown): { message: string; fix: string } | undefined {
   const { code = '', message = '' } = error as { code?: string; message?: string }

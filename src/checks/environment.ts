@@ -40,7 +40,7 @@ function riskResults(config: Config): CheckResult[] {
   })
 }
 
-/** Everything the environment alone shows: its faults, and the risks it takes. */
+/** Everything that can be checked from the environment alone: faults, and accepted risks. */
 export function readEnvironment(env: Env): Environment {
   const { config, faults } = readConfig(env)
   const unknown = findUnknownVariables(env, channelNames)
@@ -71,7 +71,7 @@ export function readEnvironment(env: Env): Environment {
   }
 }
 
-/** The configuration of a start. @throws ConfigError with every refusal, one line each */
+/** The configuration for a start. @throws ConfigError with every refusal, one line each */
 export function loadForStart(env: Env, say: (line: string) => void): Environment {
   const environment = readEnvironment(env)
   for (const warning of environment.warnings) say(`Warning: ${warning}`)

@@ -39,7 +39,9 @@ export const claimOf = (config: Pick<Config, 'mode' | 'previousMasterKeys'>, mas
 
 const UNREACHED_FIX = 'Check DATABASE_URL, and that PostgreSQL runs there.'
 
-/** All checks of the database; where it does not answer, only that is reported. @param more further checks of it */
+/**
+ * All checks of the database; if it does not answer, only that is reported. @param more further checks of the database
+ */
 export async function runDatabaseChecks(
   connectionString: string,
   claimed: Claimed,
@@ -62,7 +64,7 @@ const NOT_NEEDED =
   'Secrets no longer need MASTER_KEY_PREVIOUS. Without it, links in mails sent before the change, recovery codes made before it and ' +
   'PINs not used since stop working. Keep it for two days at least, and for old backups.'
 
-/** Database, mode, key, schema, clock: checked before the start writes anything. */
+/** Database, mode, key, schema and clock: checked before the start writes anything. */
 function databaseChecks(connectionString: string, claimed: Claimed): Check[] {
   const fits = (check: 'mode' | 'master-key', message: (used: readonly string[]) => string): Check => ({
     name: check,
@@ -86,7 +88,7 @@ function databaseChecks(connectionString: string, claimed: Claimed): Check[] {
           const words = /^E[A-Z]+$/.test(code) ? `does not answer (${code})` : `refuses us: ${message}`
           return bad(`The database ${words}.`, UNREACHED_FIX)
         }
-        return good('The database answers and keeps what it commits.')
+        return good('The database answers, and its commits are durable.')
       },
     },
     fits('mode', () => `The database belongs to this ${claimed.mode} installation.`),
@@ -113,7 +115,7 @@ export const schemaCheck = (connectionString: string): Check => ({
   },
 })
 
-/** By the answer's Date header (RFC 9110, 6.6.1); a provider refuses requests whose time is too far off. */
+/** Measured by the answer's Date header (RFC 9110, 6.6.1); a provider rejects requests whose time is too far off. */
 function skewOf(answer: Response): number {
   const date = Date.parse(answer.headers.get('date') ?? '')
   return Number.isNaN(date) ? 0 : (date - Date.now()) / 1000
@@ -142,7 +144,7 @@ const chainCheck = (chain: ChainConfig): Check => ({
   },
 })
 
-/** Writes nothing: whether a bucket takes what is written to it shows with the first backup. */
+/** Writes nothing: whether a bucket accepts writes shows only with the first backup. */
 function backupChecks(config: Config): Check[] {
   const backups = openKnownBackups(config)
   if (backups === null) return []
@@ -164,7 +166,7 @@ const OLD_BACKUP_FIX =
 const OLD_DUMP_FIX =
   'Look at the program that makes them: docker compose logs backup. Then at the room on that disk, and whether it is mounted.'
 
-/** @param readRoom of the disk that holds a folder */
+/** @param readRoom free space of the disk that holds a folder */
 export const diskCheck = (dataDir: string, readRoom = readDiskRoom): Check => ({
   name: 'disk',
   async run() {
@@ -178,7 +180,7 @@ export const diskCheck = (dataDir: string, readRoom = readDiskRoom): Check => ({
 /** Live mode with the accepted risk `no-mail`. */
 export const NO_LOGIN_YET = 'Until SMTP_URL is set, codes for logging in come from `comptoir admin login-code` only.'
 
-/** Checks that depend on others: they may fail temporarily, so they do not stop a start. */
+/** Checks that depend on others: they may fail temporarily, so they do not stop the start. */
 export function outsideChecks(config: Config): Check[] {
   const { smtpUrl } = config.mail
   const withoutMail =
@@ -191,7 +193,7 @@ export function outsideChecks(config: Config): Check[] {
       const transport = createTransport({ url: smtpUrl, connectionTimeout: PROBE_MS } as TransportOptions)
       try {
         await transport.verify()
-        return good('The mail server takes our mails.')
+        return good('The mail server accepts our mails.')
       } catch (error) {
         const { code = 'no answer' } = error as { code?: string }
         return bad(

@@ -27,7 +27,9 @@ export async function checkReady(q: Queryable, newest: string): Promise<CheckRes
   }
 }
 
-/** Each chain that is set up: a node that lags still gets traffic, but offers no payment from wallets on that chain. */
+/**
+ * Each configured chain: a node that lags still gets traffic, but does not offer payments from wallets on that chain.
+ */
 export async function listChainChecks(health: ChainHealth): Promise<CheckResult[]> {
   const checks = await health.list()
   return checks.map(({ chainId, ok, message, fix }) => ({ name: `chain ${chainId}`, ok, message, fix }))

@@ -3,19 +3,19 @@ import { readSettings, settingsOfEnv } from '../channels/kind.ts'
 import { CHANNEL_KINDS } from '../channels/kinds.ts'
 import type { Config } from '../config/config.ts'
 
-/** Risks that an operator may take in live mode, by name in ACCEPT_RISK (decisions 9.4). */
+/** Risks that an operator may accept in live mode, by name in ACCEPT_RISK (decisions 9.4). */
 export const RISKS = [
   ...['weak-master-key', 'embedded-database', 'no-mail', 'no-channel', 'webhook-any-address', 'http-provider'],
   ...['limits-off', 'auto-approve', 'key-in-memory', 'public-metrics'],
 ] as const
 export type Risk = { name: string; message: string; fix: string }
 
-/** 32 random bytes have about 30 different ones; a typed or repeated key has few. */
+/** 32 random bytes have about 30 distinct values; a typed or repeated key has few. */
 const MIN_DIFFERENT_BYTES = 16
 
 const isWeak = (key: Buffer): boolean => new Set(key).size < MIN_DIFFERENT_BYTES
 
-/** A range that reaches over whole networks: everything private is in it, too. */
+/** A range that spans whole networks: it includes everything private. */
 function reachesAnything(range: string): boolean {
   const [address = '', bits = ''] = range.split('/')
   return Number(bits || (address.includes(':') ? 128 : 32)) < (address.includes(':') ? 16 : 8)
@@ -24,7 +24,7 @@ function reachesAnything(range: string): boolean {
 const isLoopback = (url: string): boolean =>
   URL.canParse(url) && /^(localhost|127\.|\[::1\])/.test(new URL(url).hostname)
 
-/** Variables with an address that is not encrypted. A chain's node on this machine needs no TLS. */
+/** Variables with an unencrypted URL. A chain's node on this machine needs no TLS. */
 function plainAddresses({ provider, rates, chains, backupS3Endpoint: store }: Config): string[] {
   const providers = Object.entries(provider).filter(([name, url]) => /_URL$/.test(name) && url.startsWith('http://'))
   const sources = Object.entries(rates.baseUrls).filter(([, url]) => url.startsWith('http://'))
@@ -41,7 +41,7 @@ function plainAddresses({ provider, rates, chains, backupS3Endpoint: store }: Co
   ]
 }
 
-/** Whether there is any way to pay: a provider, or a chain. */
+/** Whether anything can be paid at all: through a provider, or a chain. */
 function hasChannel({ provider, chains }: Config): boolean {
   const isSet = CHANNEL_KINDS.some((kind) => readSettings(kind, settingsOfEnv(kind, provider)).outcome === 'set')
   return isSet || chains.some(({ xpub }) => xpub !== null)
@@ -62,7 +62,7 @@ const when = (found: boolean, name: (typeof RISKS)[number], message: string, fix
   found ? { name, message, fix } : null,
 ]
 
-/** Risks within this installation: key, database, accounts, limits. */
+/** Risks inside this installation: key, database, accounts, limits. */
 function ownRisks(config: Config): Found[] {
   const off = Object.entries(config.limits).flatMap(([key, value]) => (value === 0 ? [LIMIT_NAMES[key] ?? key] : []))
   return [

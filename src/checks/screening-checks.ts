@@ -23,7 +23,7 @@ const partsOf = ({ denyListFile, oracles, sanctions, risk, trm }: KytConfig): Pa
   ...(trm ? [{ name: 'trm', only: { trm }, fix: 'KYT_TRM_BASE_URL and _API_KEY' }] : []),
 ]
 
-/** One check for each screening source that is set up: a real question, whose answer must be one. */
+/** One check per configured screening source: a real query, whose answer must be a valid one. */
 export function screeningChecks({ kyt, chains }: Pick<Config, 'kyt' | 'chains'>): Check[] {
   const readContract = (chainId: number): ContractRead | undefined => {
     const chain = chains.find((one) => one.chainId === chainId)
@@ -39,12 +39,12 @@ export function screeningChecks({ kyt, chains }: Pick<Config, 'kyt' | 'chains'>)
   return partsOf(kyt).map(({ name, only, fix, network = null }) => ({
     name: `screening ${name}`,
     async run() {
-      // the sandbox starts its chain with the service
-      if (network === 31337 && readContract(network) === undefined) return good('Asked once the sandbox runs.')
+      // in the sandbox the chain starts together with the service
+      if (network === 31337 && readContract(network) === undefined) return good('Checked once the sandbox runs.')
       const sources = openSources({ ...NOTHING, ...only }, { clock: systemClock, readContract })
       try {
         const [answer] = await Promise.all(sources.all.map((one) => one.screen({ network, address: NO_ONE })))
-        if (answer && answer.verdict !== 'unavailable') return good('It gives a usable answer.')
+        if (answer && answer.verdict !== 'unavailable') return good('It returns a usable answer.')
         return bad(`No usable answer: ${answer?.reasons.join(', ')}`, `Check ${fix}.`)
       } finally {
         await sources.close()

@@ -11,7 +11,7 @@ import type { ChainConfig } from '../config/config.ts'
 import { deriveAddress } from '../kernel/xpub.ts'
 import { bad, type Check, good } from './check.ts'
 
-/** A text that means nothing to any contract: signing it moves nothing. */
+/** Data without meaning to any contract: signing it moves nothing. */
 const PROBE: TypedData = {
   domain: {
     name: 'Comptoir signer check',
@@ -30,10 +30,12 @@ const PLACES: Record<SignerKind, string> = {
   web3signer: 'Web3Signer',
 }
 
-/** Wallets rarely look further than this. */
+/** Wallets rarely scan further than this. */
 const LOOKED_AT = 200
 
-/** What pays belongs into a wallet of its own: whoever has the phrase of such an account has its key, too. */
+/**
+ * The paying key belongs in a separate wallet: whoever has the phrase of the deposit account would also have this key.
+ */
 function inAccount({ chainId, xpub }: ChainConfig, address: string): string {
   if (xpub === null) return ''
   const index = Array.from({ length: LOOKED_AT }, (_, at) => deriveAddress(xpub, at)).indexOf(address)
@@ -60,7 +62,7 @@ const signerCheck = (chain: ChainConfig, role: SignerRole, kind: SignerKind): Ch
   },
 })
 
-/** One check for each signer that is set up: it signs a text that means nothing, and the signature is verified. */
+/** One check per configured signer: it signs meaningless data, and the signature is verified. */
 export const signerChecks = (chains: readonly ChainConfig[]): Check[] =>
   chains.flatMap((chain) =>
     SIGNER_ROLES.flatMap((role) => {

@@ -45,10 +45,10 @@ type Work = { config: Config; db: Db; vault: Vault; options: ReturnType<typeof r
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`)
 
-/** @throws UsageError when the chain is not set up */
+/** @throws UsageError when the chain is not configured */
 function chainOf({ config, options, vault }: Work): { chainId: number; xpub: string } {
   const chain = listOperatorChains(config).find(({ chainId }) => String(chainId) === options.chain)
-  if (!chain) throw new UsageError(`Name a chain that is set up: --chain ID. "${options.chain ?? ''}" is not.`)
+  if (!chain) throw new UsageError(`Name a configured chain: --chain ID. "${options.chain ?? ''}" is not.`)
   const xpub = chain.xpub ?? (config.mode === 'sandbox' ? sandboxXpub(vault) : null)
   if (xpub === null) throw new UsageError(`CHAIN_${chain.chainId}_XPUB is missing.`)
   return { chainId: chain.chainId, xpub }
@@ -91,7 +91,7 @@ async function confirmAddresses(work: Work): Promise<undefined> {
   print(options.json ? JSON.stringify(facts) : `${message}\n${lines.join('\n')}`)
 }
 
-/** Wallets look for money up to a number of unused addresses in a row; BIP-44 says 20. */
+/** Wallets stop scanning after this many unused addresses in a row; 20 by BIP-44. */
 const USUAL_GAP = 20
 
 async function exportAddresses(work: Work): Promise<undefined> {

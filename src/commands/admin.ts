@@ -59,24 +59,24 @@ Recomputes all books. Exit code 1 at a difference.
 export type OperatorCommand = (config: Config, args: string[], say: Say) => Promise<boolean | undefined>
 
 async function findUser({ db, options }: Work): Promise<User> {
-  if (options.email === undefined) throw new UsageError('Say whom: --email <address>')
+  if (options.email === undefined) throw new UsageError('Name the user: --email <address>')
   const user = await findUserByEmailKey(db, emailKeyOf(options.email))
   if (!user) throw new Error(`No user has the address ${options.email}.`)
   return user
 }
 
-/** `create` changed nothing. */
+/** `create` found an existing account and changed nothing. */
 export class AlreadyRegistered extends Error {}
 
 type Facts = Readonly<Record<string, unknown>>
 
-/** The one sentence of a command, for people or for programs. @returns the exit code's meaning */
+/** Prints a command's one sentence, for people or for programs. @returns what the exit code means */
 function tell({ options, say }: Work, isWell: boolean, text: string, facts: Facts): boolean {
   say(options.json ? JSON.stringify({ ok: isWell, ...facts, message: text }) : text)
   return isWell
 }
 
-/** What was done. */
+/** Reports success. */
 const report = (work: Work, text: string, facts: Facts): undefined => void tell(work, true, text, facts)
 
 const newPassword = (): string => `${randomBytes(12).toString('base64url')}-Aa1`
@@ -92,18 +92,19 @@ const passwordWords = (password: string): string => `Password, shown only now: $
 async function create(work: Work): Promise<undefined> {
   const { config, db, vault, accounts, options } = work
   const { email } = options
-  if (email === undefined || !/^\S+@\S+$/.test(email)) throw new UsageError('Say whom to create: --email <address>')
+  if (email === undefined || !/^\S+@\S+$/.test(email))
+    throw new UsageError('Name the user to create: --email <address>')
   const password = options.password ?? newPassword()
   const { passwords } = accounts.auth
   const made = await makeSuperAdmin({ email, password }, { db, vault, clock: systemClock, passwords })
   if (!made) throw new AlreadyRegistered(`${email} is registered already. Nothing was changed.`)
   const words = `SuperAdmin ${email} was made. ${codeWords(config)}`
   if (options.password !== undefined) return report(work, words, { email })
-  // a program finds the password in its own field, not in a sentence that it may log
+  // programs get the password in a field of its own rather than in a sentence that they may log
   report(work, options.json ? words : `${words}\n${passwordWords(password)}`, { email, password })
 }
 
-/** For whoever holds this machine and its key, when the mail server is down. */
+/** For whoever has access to this machine and its key when the mail server is down. */
 async function makeLoginCode(work: Work): Promise<undefined> {
   const user = await findUser(work)
   if (user.disabledAt !== null) throw new Error(`${user.email} is disabled and cannot log in.`)
@@ -198,7 +199,7 @@ async function verifyAudit(work: Work): Promise<boolean> {
   return tell(work, false, text, { entries, seq: fault.seq.toString() })
 }
 
-/** Opens the database and the accounts, and does one piece of work. */
+/** Opens the database and the accounts, and runs one task. */
 async function withAccounts(
   config: Config,
   args: string[],
@@ -232,7 +233,7 @@ const ADMIN: Record<string, (work: Work) => Promise<undefined>> = {
   'rotate-keys': rotateKeys,
 }
 
-/** The operator's own commands. They ask before they destroy. @throws UsageError, Error with a sentence */
+/** The operator's commands. They ask before they destroy anything. @throws UsageError, Error with a sentence */
 export const runAdmin: OperatorCommand = async (config, args, say) => {
   const [name = '', ...rest] = args
   const onChains = findChainCommand(name)
@@ -249,7 +250,7 @@ function checkVerify(args: readonly string[]): void {
   if (args[0] !== 'verify') throw new UsageError('Say what to do: verify')
 }
 
-/** `audit verify`: false when an entry was changed, removed or cut off. */
+/** `audit verify`: false when an entry was changed, removed or truncated. */
 export const runAudit: OperatorCommand = async (config, args, say) => {
   checkVerify(args)
   refuseNoData(config)
@@ -261,7 +262,7 @@ async function verifyBooks(work: Work): Promise<boolean> {
   return tell(work, !verdict.difference, describeVerdict(verdict), {})
 }
 
-/** `ledger verify`: false at the first difference between the books and what happened. */
+/** `ledger verify`: false at the first difference between the books and the facts. */
 export const runLedger: OperatorCommand = async (config, args, say) => {
   checkVerify(args)
   refuseNoData(config)

@@ -23,7 +23,7 @@ async function readOrders(): Promise<Aged[]> {
   return read as Aged[]
 }
 
-/** The oldest id gets the oldest date: lists sort by id, and say that they are newest first. */
+/** The oldest id gets the oldest date, because lists sort by id and claim to be newest first. */
 async function inOrderOfIds(tx: Tx, orders: readonly Aged[]): Promise<Aged[]> {
   const codes = await listOrderCodesById(
     tx,
@@ -35,16 +35,16 @@ async function inOrderOfIds(tx: Tx, orders: readonly Aged[]): Promise<Aged[]> {
   return codes.map((code, index) => ({ code, seconds: ages[index] ?? 0 }))
 }
 
-/** Nothing of it exists where money is real: history that can be moved proves nothing. */
+/** Does not exist where money is real: a history that can be moved proves nothing. */
 export async function runAgeOrders(config: Config, args: string[], say: (line: string) => void): Promise<undefined> {
   const { values } = parseArgs({ args, options: OPTIONS })
-  if (config.mode === 'live') throw new Error('History is moved in a sandbox only; this is MODE=live.')
+  if (config.mode === 'live') throw new Error('Orders can be moved in time only in a sandbox; this is MODE=live.')
   refuseNoData(config)
   const orders = await readOrders()
   const moved = await withDatabase(config, say, (db) =>
     db.tx(async (tx) => {
       if (values.company !== undefined && !(await findCompany(tx, values.company)))
-        throw new Error('This database belongs to another service: it does not know the shop.')
+        throw new Error('This database belongs to another service: it does not contain the shop.')
       await allowHistoryChanges(tx)
       let count = 0
       for (const { code, seconds } of await inOrderOfIds(tx, orders))

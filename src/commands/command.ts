@@ -10,10 +10,10 @@ export type Command = {
   run(args: string[]): Promise<boolean | undefined>
 }
 
-/** `summary`: one line for the list; `load`: only what this command needs, so that a quick one is quick. */
+/** `summary`: one line for the list; `load`: imports only what this command needs, so that a quick one stays quick. */
 export type Commands = Readonly<Record<string, { summary: string; load(): Promise<Command> }>>
 
-/** bin/comptoir.cjs hands them to cli/, which a service without it does not need. */
+/** bin/comptoir.cjs passes them to cli/, which is optional for a service. */
 const DEVELOPER_NAMES =
   'login  logout  listen  trigger  orders  explain  logs  webhooks  verify-receipt  fixtures  completion'
 
@@ -22,7 +22,7 @@ const printList = (commands: Commands): string => {
   return `comptoir <command> [options]\n\n${lines.join('\n')}\n\nFor developers, over HTTP with any instance:\n  ${DEVELOPER_NAMES}\n\nEach command explains itself: comptoir <command> --help`
 }
 
-/** More would hide the sentence that says what was wrong. */
+/** A longer usage would push the error message out of sight. */
 const SHORT_LINES = 8
 
 const isWrongUse = (error: unknown): boolean =>
@@ -30,7 +30,7 @@ const isWrongUse = (error: unknown): boolean =>
 
 /**
  * Runs one command line.
- * @returns the exit code: 0 done, 1 failed, 2 wrong use (decisions 8.8)
+ * @returns the exit code: 0 done, 1 failed, 2 wrong usage (decisions 8.8)
  */
 export async function runCommand(
   commands: Commands,

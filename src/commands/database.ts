@@ -8,8 +8,8 @@ import { openVault, type Vault } from '../kernel/vault.ts'
 import { withDatabaseServer } from './operator-database.ts'
 
 /**
- * Opens the database, even while the service runs, and does one piece of work.
- * @throws ConfigError when mode or master key are not those of this database
+ * Opens the database, even while the service runs, and runs one task.
+ * @throws ConfigError when mode or master key differ from those of this database
  */
 export async function withDatabase<Result>(
   config: Config,

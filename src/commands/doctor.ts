@@ -23,13 +23,13 @@ const printResult = ({ name, ok, message, fix }: CheckResult): string => {
   return ok || fix === null ? first : `${first}\n${' '.repeat(28)}→ ${fix}`
 }
 
-/** What was looked at: in another folder, a sandbox that does not exist would look fine. */
+/** Names what was checked: in the wrong folder, a sandbox that does not exist would look fine. */
 const headline = ({ mode }: Config, file: string | null): string =>
   `${mode === 'live' ? 'Live' : 'Sandbox'}; ${file === null ? `no .env in ${process.cwd()}, only the environment` : `settings from ${file}`}.`
 
 /**
- * Checks everything the service needs, changing nothing. @returns whether all checks passed
- * @param options.file where the settings come from, besides the environment
+ * Checks everything that the service needs, without changing anything. @returns whether all checks passed @param
+ * options.file where settings come from, besides the environment
  */
 export async function runDoctor(env: Env, { json, file }: { json: boolean; file: string | null }): Promise<boolean> {
   const { config, results, warnings } = readEnvironment(env)

@@ -4,7 +4,7 @@ import type { OperatorCommand } from './admin.ts'
 import { withDatabaseServer } from './operator-database.ts'
 import { startProgress } from './progress.ts'
 
-/** Brings the database, or the embedded one, to the newest schema, also while the service runs. */
+/** Migrates the database, embedded or not, to the newest schema, even while the service runs. */
 export const runMigrate: OperatorCommand = async (config, args, say) => {
   const { json } = parseArgs({ args, options: { json: { type: 'boolean', default: false } } }).values
   const place = { ...config, databaseUrl: config.databaseDirectUrl ?? config.databaseUrl }

@@ -10,7 +10,7 @@ import { systemClock } from '../kernel/clock.ts'
 import type { Vault } from '../kernel/vault.ts'
 import { askBefore } from './ask-before.ts'
 
-/** Undefined where the node does not answer, or does not keep its first block. */
+/** Undefined if the node does not answer, or does not have its first block. */
 async function readFirstBlock(url: string): Promise<string | undefined> {
   const rpc = createRpc({ url })
   try {
@@ -22,7 +22,7 @@ async function readFirstBlock(url: string): Promise<string | undefined> {
   }
 }
 
-/** @throws Error unless the nodes show that this is not the chain that was read */
+/** @throws Error unless the nodes show that this is another chain than the one that was read */
 async function refuseSameChain(db: Db, { chainId, rpcUrls }: ChainConfig): Promise<void> {
   const [standing] = await listStandings(db, [chainId])
   if (!standing?.genesisHash) throw new Error(`Chain ${chainId} was never read. There is nothing to forget.`)
@@ -38,15 +38,15 @@ async function refuseSameChain(db: Db, { chainId, rpcUrls }: ChainConfig): Promi
 type Work = { config: Config; chain: ChainConfig; db: Db; vault: Vault; yes: boolean }
 
 /**
- * Forgets a chain that was reset: its transfers are orphaned, and reading then restarts by itself.
- * @returns how many transfers are gone
- * @throws Error when it is the same chain, or the question was not answered with yes
+ * Forgets a chain that was reset: its transfers are orphaned, and reading then restarts on its own.
+ * @returns the number of transfers orphaned
+ * @throws Error when it is the same chain, or the answer was not yes
  */
 export async function startOver({ config, chain, db, vault, yes }: Work): Promise<number> {
   const { chainId } = chain
   await refuseSameChain(db, chain)
   const what = `All transfers of chain ${chainId} will be forgotten, and what they paid counts as gone.`
-  // whoever reads quickly past a question about money should have to come back
+  // whoever skims past a question about money should have to run the command again
   if (config.mode === 'live' && !yes) throw new Error(`${what} Nothing was done: live mode wants --yes.`)
   await askBefore({ yes }, what)
   const { audit, keys } = openAccounts({ config, db, vault, clock: systemClock })

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type ChainConfig, type Config, NO_CHAIN } from '../config/config.ts'
 
-/** The chains that are set up; the sandbox's own is not in the environment: the running sandbox records its address. */
+/** The configured chains. The sandbox's own is not in the environment: the running sandbox records its URL. */
 export function listOperatorChains(config: Config): ChainConfig[] {
   const file = join(config.dataDir, 'sandbox.json')
   if (config.mode === 'live' || config.chains.some(({ chainId }) => chainId === 31337) || !existsSync(file))

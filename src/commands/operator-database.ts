@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import type { Config } from '../config/config.ts'
 import { findEmbeddedPostgres, startEmbeddedPostgres } from '../db/embedded/embedded.ts'
 
-/** A command that only looks would make a new database otherwise. @throws Error with a sentence */
+/** Without this, a command that only reads would create a new database. @throws Error with a sentence */
 export function refuseNoData({ databaseUrl, dataDir }: Pick<Config, 'databaseUrl' | 'dataDir'>): void {
   if (databaseUrl === null && !existsSync(join(dataDir, 'postgres')))
     throw new Error(`There is no database in ${resolve(dataDir)} yet. Start the service first, or set DATA_DIR.`)
@@ -12,8 +12,8 @@ export function refuseNoData({ databaseUrl, dataDir }: Pick<Config, 'databaseUrl
 type Say = (line: string) => void
 
 /**
- * The database of this installation, also while the service runs; an embedded one that does not run is started for as
- * long as the work takes.
+ * The database of this installation, even while the service runs. If it is embedded and not running, it is started for
+ * the duration of the task.
  */
 export async function withDatabaseServer<Result>(
   config: Pick<Config, 'databaseUrl' | 'dataDir'>,

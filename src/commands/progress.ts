@@ -1,7 +1,7 @@
 const EVERY_MS = 1000
 
 /**
- * Says how far a long step is, at most once a second, so that nobody takes it for hanging; a quick step says nothing.
+ * Shows the progress of a long step, at most once a second, so that it does not look hung; a quick step shows nothing.
  * @param unit what is counted, for example "MB"
  */
 export function startProgress(say: (line: string) => void, what: string, unit: string) {

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 
-/** The file that settings are read from: COMPTOIR_ENV_FILE, else `.env` of this folder; null: neither. */
+/** The settings file: COMPTOIR_ENV_FILE, otherwise `.env` in this folder; null: neither exists. */
 export function findEnvFile(): string | null {
   const named = process.env.COMPTOIR_ENV_FILE
   if (named) return resolve(named)
@@ -22,7 +22,9 @@ function read(file: string): string {
   }
 }
 
-/** The environment, with the file's settings for what it does not set. Reads the file on every call. @throws Error */
+/**
+ * The environment, plus the file's settings where the environment has none. Reads the file on every call. @throws Error
+ */
 export function readEnv(): NodeJS.ProcessEnv {
   const file = findEnvFile()
   return file === null ? process.env : { ...parseEnv(read(file)), ...process.env }

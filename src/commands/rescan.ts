@@ -31,7 +31,7 @@ function findChain(config: Config, chainId: number): ChainConfig {
   throw new UsageError(`Chain ${chainId} is not set up: CHAIN_${chainId}_RPC_URL is missing.`)
 }
 
-/** Every address ever assigned, including expired ones. */
+/** Includes every address ever assigned, expired ones too. */
 export async function rescanAll(
   reader: ChainReader,
   from: bigint,

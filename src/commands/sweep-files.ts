@@ -30,7 +30,7 @@ const read = (path: string): string => {
 
 export const readBatch = (path: string): SweepBatch => parseBatch(read(path))
 
-/** Only for its owner: it says which addresses hold how much. */
+/** Readable only by its owner: it shows how much each address holds. */
 export const writeJson = (path: string, content: unknown): void =>
   writeFileSync(path, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 })
 
@@ -47,9 +47,9 @@ export const totalOf = ({ deposits }: SweepBatch): string =>
     6,
   )
 
-/** @throws UsageError when the batch leads anywhere else than the person at the signer expects */
+/** @throws UsageError when the batch sends money anywhere else than the person at the signer expects */
 function checkDestinations(batch: SweepBatch, expected: readonly string[]): void {
-  if (expected.length === 0) throw new UsageError('Say where the money may go: --to ADDRESS, from your own records.')
+  if (expected.length === 0) throw new UsageError('Name the allowed destination: --to ADDRESS, from your own records.')
   const allowed = expected.map(readAddress)
   for (const { network, to } of batch.networks)
     if (!allowed.includes(getAddress(to)))

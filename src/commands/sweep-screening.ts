@@ -19,19 +19,19 @@ import { listLatestAnswers, listScreeningsOf, SCREENING_POLLS, type Screening } 
 
 export type ScreeningWork = { config: Config; db: Db; vault: Vault; chains: readonly { open: OpenChain }[] }
 
-/** A deposit as a plan or a signed batch knows it. */
+/** The fields of a deposit that a plan and a signed batch share. */
 export type ScreenedDeposit = Pick<SweepDeposit, 'id' | 'network' | 'address'>
 export type HeldOut = { network: number; address: string; reason: string }
 
-/** How long the command waits for a question that the running service has taken over. */
+/** How long the command waits for a question that the running service has claimed. */
 const PATIENCE_MS = 30 * SECOND
 const LOOK_AGAIN_MS = 200
-/** Senders asked about at once. */
+/** Senders screened concurrently. */
 const AT_ONCE = 8
 
 type Desk = ReturnType<typeof openScreening>
 
-/** The same sources, record and mails as the service's own. */
+/** Uses the same sources, records and mails as the service. */
 function openDesk({ config, db, vault, chains }: ScreeningWork): Desk {
   const accounts = openAccounts({ config, db, vault, clock: systemClock })
   const base = { config, db, vault, clock: systemClock, log: pino({ level: 'silent' }), metrics: new Registry() }
@@ -40,7 +40,7 @@ function openDesk({ config, db, vault, chains }: ScreeningWork): Desk {
   return openScreening(base, { accounts, alarm, rounds, chains: chains.map(({ open }) => open) })
 }
 
-/** Asks the sources now, unless the running service is doing that: then its answer is waited for. */
+/** Asks the sources now; if the running service is already asking, waits for its answer. */
 async function ask(work: ScreeningWork, desk: Desk, subject: Subject, address: string): Promise<Screening | undefined> {
   const { db } = work
   const polls = screeningPolls(desk.polls)
@@ -70,7 +70,7 @@ async function reasonOf({ db }: ScreeningWork, sender: string, row: Screening | 
     : `its sender ${sender} is not cleared${because}. Run this again later, or decide in the back office`
 }
 
-/** @returns why the money of a sender must stay; null: it may move */
+/** @returns why a sender's money must stay; null: it may move */
 async function judge(work: ScreeningWork, desk: Desk, sweepId: string, known: DepositSender): Promise<string | null> {
   const { companyId, sender } = known
   const subject: Subject = { companyId, purpose: 'sweep', subjectId: sweepId, orderId: null }
@@ -82,9 +82,9 @@ async function judge(work: ScreeningWork, desk: Desk, sweepId: string, known: De
 }
 
 /**
- * The last look before money is signed or sent: every sender that was never screened, or whose answer is old, is asked
- * about now. Without an answer the deposit is held out.
- * @returns the deposits that stay where they are, by the id of their sweep
+ * The final check before money is signed or sent: every sender that was never screened, or whose answer is old, is
+ * screened now. Without an answer the deposit is left out.
+ * @returns the deposits that stay, by the id of their sweep
  */
 export async function screenSenders(
   work: ScreeningWork,
@@ -106,7 +106,7 @@ export async function screenSenders(
         senders.filter(({ cleared }) => !cleared),
         ({ companyId, sender }) => `${companyId} ${sender}`,
       )
-      // one question for all deposits of one sender, recorded with the first of them
+      // one screening for all deposits of one sender, recorded with the first of them
       const queue = [...waiting.values()]
       const next = async (): Promise<void> => {
         for (let group = queue.pop(); group !== undefined; group = queue.pop()) {
@@ -129,13 +129,13 @@ export async function screenSenders(
   return held
 }
 
-/** What may be moved, and what stays because a sender is not cleared. */
+/** The deposits that may move, and those that stay because a sender is not cleared. */
 export type Screened = { batch: SweepBatch; held: HeldOut[] }
 
 export const wordsOf = (held: readonly HeldOut[]): string[] =>
   held.map(({ address, reason }) => `${address} stays: ${reason}.`)
 
-/** A signed batch may be days old: its senders are screened again, except for what is already on its way. */
+/** A signed batch may be days old, so its senders are screened again, except for deposits already on their way. */
 export async function screenBatch(work: ScreeningWork, batch: SweepBatch): Promise<Screened> {
   const known = await listSweeps(
     work.db,

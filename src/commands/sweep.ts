@@ -100,7 +100,7 @@ async function planAll({ config, db, chains, options }: Work): Promise<ChainPlan
   return plans
 }
 
-/** Why money must not go there: it would be lost, or pay an order; null: it may. */
+/** Why money must not be sent there: it would be lost, or pay an order; null: it may. */
 async function findDestinationFault({ db, chains }: Work, to: string): Promise<string | null> {
   if (chains.some(({ open }) => open.payouts?.address.toLowerCase() === to.toLowerCase())) return null
   const known = await openKnownAddresses(chains.map(({ open }) => open))(db, to)
@@ -114,7 +114,9 @@ async function checkDestination(work: Work): Promise<void> {
   if (fault !== null) throw new UsageError(`${fault}. Name another address with --to.`)
 }
 
-/** Often its key is no longer safe. @throws Error when another wallet pays since the file was planned */
+/**
+ * A replaced wallet's key is often no longer safe. @throws Error when another wallet pays since the file was planned
+ */
 function checkStillPays({ chains }: Work, network: number, to: string): void {
   const now = chains.find(({ open }) => open.network.chainId === network)?.open.payouts?.address
   if (now !== undefined && getAddress(now) === getAddress(to)) return
@@ -125,7 +127,10 @@ function checkStillPays({ chains }: Work, network: number, to: string): void {
   )
 }
 
-/** The settings, and what an address is, may have changed since the file was planned. @throws Error, UsageError */
+/**
+ * The settings, and what is known about an address, may have changed since the file was planned. @throws Error,
+ * UsageError
+ */
 async function checkFileDestinations(work: Work, { networks }: SweepBatch): Promise<void> {
   const expected = work.options.to === undefined ? null : readAddress(work.options.to)
   for (const { network, to, toPayingWallet } of networks) {
@@ -137,7 +142,7 @@ async function checkFileDestinations(work: Work, { networks }: SweepBatch): Prom
   }
 }
 
-/** The wallet that pays, unless the person says otherwise. */
+/** The wallet that pays, unless the person chose another destination. */
 function destinationOf({ chains, options }: Work, chainId: number): string {
   if (options.to !== undefined) return readAddress(options.to)
   const found = chains.find(({ open }) => open.network.chainId === chainId)
@@ -145,7 +150,7 @@ function destinationOf({ chains, options }: Work, chainId: number): string {
   throw new UsageError(`No wallet pays on chain ${chainId}: say where the money goes with --to ADDRESS.`)
 }
 
-/** @throws Error when nothing is to be moved */
+/** @throws Error when there is nothing to move */
 async function makeFreshBatch(work: Work): Promise<Screened> {
   const days = integer(work.options['valid-days'], 'valid-days', MOST_DAYS)
   await checkDestination(work)
@@ -167,7 +172,7 @@ async function makeFreshBatch(work: Work): Promise<Screened> {
   return { batch, held: stays }
 }
 
-/** The sandbox's own wallet, or Web3Signer where it has the keys of the deposit addresses. */
+/** The sandbox's own wallet, or Web3Signer if it has the keys of the deposit addresses. */
 function configuredSigner({ config, vault, chains }: Work): SignDeposit {
   const isOwn = config.mode === 'sandbox' && config.chains.every(({ xpub }) => xpub === null)
   if (isOwn) return signerOfAccount(sandboxAccount(vault))
@@ -186,7 +191,7 @@ const depsOf = ({ db, chains }: Work): SweepDeps => ({
   chains: chains.map(({ open }) => open),
 })
 
-/** Takes each sweep further, together with the workers of a running service, until every one has its end. */
+/** Advances each sweep, together with the workers of a running service, until all are done or failed. */
 async function follow(work: Work, ids: readonly string[]): Promise<Sweep[]> {
   const deps = depsOf(work)
   let told = ''
@@ -249,7 +254,7 @@ async function screenFile(work: Work, file: SweepBatch): Promise<Screened> {
   return screenBatch(work, file)
 }
 
-/** @returns false when the file holds deposits that may not be sent now */
+/** @returns false when the file contains deposits that may not be sent now */
 async function sendFile(work: Work, file: SweepBatch): Promise<boolean> {
   const screened = await screenFile(work, file)
   return (await send(work, screened)) && screened.held.length === 0
@@ -280,7 +285,7 @@ async function writeSafe(work: Work, path: string, { batch, held }: Screened): P
   work.print(work.options.json ? JSON.stringify(facts) : [...wordsOf(held), line].join('\n'))
 }
 
-/** Plans, and does with the plan what the options say. */
+/** Makes a plan, and executes what the options say. */
 async function sweep(work: Work): Promise<boolean | undefined> {
   const { options, print } = work
   if (options.out !== undefined) return void writeUnsigned(work, options.out, await makeFreshBatch(work))
@@ -293,7 +298,7 @@ async function sweep(work: Work): Promise<boolean | undefined> {
   print(JSON.stringify(viewPlan(await planAll(work)), null, 2))
 }
 
-/** The sandbox's own chain has wallets that follow from the master key. */
+/** The sandbox's own chain has wallets derived from the master key. */
 function withSandboxWallets(config: Config, vault: Vault, chain: ChainConfig): ChainConfig {
   if (config.mode === 'live' || chain.xpub !== null) return chain
   const isOwn = !config.chains.includes(chain)
@@ -308,7 +313,7 @@ function chooseChains(config: Config, vault: Vault, { chain }: Options): ChainCo
   return chosen
 }
 
-/** @throws UsageError before anything is opened, also where the plan alone is wanted and needs less */
+/** @throws UsageError before anything is opened, even if only the plan is wanted, which needs less */
 function checkOptions(options: Options): void {
   minimumOf(options)
   integer(options.limit, 'limit', MOST_DEPOSITS)
@@ -318,7 +323,10 @@ function checkOptions(options: Options): void {
   if (chosen.length > 1) throw new UsageError('Choose one of --out, --safe and --sign.')
 }
 
-/** `sweep`: deposits come home. `sweep sign` is another command, which needs nothing of ours: see `runSign`. */
+/**
+ * `sweep`: moves deposits to our wallet. `sweep sign` is a separate command without access to the service: see
+ * `runSign`.
+ */
 const runSweep: OperatorCommand = async (config, args, say) => {
   const { values: options, positionals } = readArgs(args)
   const [name, file, ...more] = positionals

@@ -6,18 +6,18 @@ import type { ButtonSession, BuyButton } from './button-queries.ts'
 import * as queries from './button-queries.ts'
 import { type ButtonDeps, readCallback, readPrice } from './button-service.ts'
 
-/** What a page says about one purchase. A page can say anything: nothing here is trusted. */
+/** What a page requests for one purchase. A page can send anything: nothing here is trusted. */
 export type PageWish = {
   orderRef?: string
   price?: string
   currency?: string
   buttonName?: string
   callbackUrl?: string
-  /** The code of an order that this buyer has seen before: proof that the order is his. */
+  /** The code of an order that this buyer has seen before: proof that it is the buyer's own. */
   code?: string
 }
 
-/** Where a purchase goes on: an order that exists, or a session that an order is to be made for. */
+/** Where a purchase continues: an existing order, or a session that an order will be created for. */
 export type Landing = { session: Pick<ButtonSession, 'id'>; button: BuyButton } & (
   | { code: string }
   | { code: null; price: string; currency: string }
@@ -41,7 +41,7 @@ function readPagePrice(deps: ButtonDeps, button: BuyButton, wish: PageWish): { p
   const { price, currency } = wish
   const own = { price: button.price, currency: button.currency }
   if (price === undefined && (currency === undefined || currency.toUpperCase() === button.currency)) return own
-  // pages print numbers with as many digits as their language gives, such as 30.299999999999997
+  // pages print numbers with as many digits as their language produces, such as 30.299999999999997
   const isLong = /^\d+\.\d{7,}$/.test(price ?? '')
   const wanted = readPrice(deps, isLong ? Number(price) : (price ?? button.price), currency ?? button.currency)
   const isSame = wanted.price === own.price && wanted.currency === own.currency
@@ -67,8 +67,8 @@ function readReference(orderRef: string | undefined): string {
 }
 
 /**
- * A buyer arrives with a button. The order of the same reference is shown only to who knows its code: references can
- * be guessed. For others an unpaid one is replaced, so that a second try is no dead end.
+ * A buyer arrives through a button. The order with the same reference is shown only to those who know its code, because
+ * references can be guessed. For others an unpaid one is replaced, so that a second try is no dead end.
  * @throws ILLEGAL_AMOUNT, VALIDATION_FAILED; ORDER_STATE_CONFLICT when the reference is being paid, or is paid
  */
 export async function openLanding(deps: ButtonDeps, button: BuyButton, wish: PageWish): Promise<Landing> {

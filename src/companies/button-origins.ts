@@ -5,7 +5,7 @@ import { hasButtonOrigin } from './button-queries.ts'
 const MAX_AGE_MS = 15_000
 const MAX_ENTRIES = 5000
 
-/** Whether a button is registered for a website; asked with each request of a browser, so kept for some seconds. */
+/** Whether a button is registered for a website; checked for each browser request, so cached for some seconds. */
 export function openButtonOrigins(db: Db, clock: Clock): (origin: string) => Promise<boolean> {
   const known = new Map<string, { found: boolean; at: number }>()
   return async (origin) => {

@@ -25,13 +25,13 @@ export type CompanyDeps = {
   audit: Audit
   mailer: Mailer
   cache: SaleCache
-  /** Where payers' pages stand. */
+  /** Base URL of the payers' pages. */
   payUrl: string
   /** Cached sessions and API keys hold whether their company is approved. */
   forgetActors(): void
   /** What is wrong with a webhook address, or null. */
   callbackFault(url: string): string | null
-  /** Why money that is sent to an address would be lost, in words that follow the field's name; null: not known. */
+  /** Why money sent to an address would be lost, as words that follow the field's name; null: no reason known. */
   findLossyAddress(q: Queryable, address: string): Promise<string | null>
 }
 
@@ -188,7 +188,7 @@ const touchesSettlement = (company: Company, change: CompanyChange): boolean =>
 const asCounted = (value: unknown): unknown =>
   typeof value === 'string' ? (parseDecimal(value, AMOUNT_DIGITS) ?? value) : value
 
-/** The operator's fields that this changes, what a company pays and what it may do unseen: from what to what. */
+/** The operator's fields that this changes, about fees and permissions: old and new values. */
 const operatorChanges = (company: Company, change: CompanyChange): string[] =>
   OPERATOR_FIELDS.filter(
     (field) => change[field] !== undefined && asCounted(change[field]) !== asCounted(company[field]),
@@ -247,7 +247,7 @@ export async function changeCompany(
   })
 }
 
-/** Sets the logo that payers see; null takes it away. @throws OBJECT_NOT_FOUND */
+/** Sets the logo that payers see; null removes it. @throws OBJECT_NOT_FOUND */
 export async function changeLogo(
   deps: CompanyDeps,
   context: RequestContext,

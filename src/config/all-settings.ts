@@ -16,7 +16,7 @@ const topic = (title: string, groups: readonly Settings[], note?: string): Topic
   ...(note !== undefined && { note }),
 })
 
-/** Every variable that Comptoir reads, beside those of the payment channels (`channels/kinds.ts`). */
+/** Every variable that Comptoir reads, besides those of the payment channels (`channels/kinds.ts`). */
 export const TOPICS: readonly Topic[] = [
   topic('The service', [SERVICE, RETENTION]),
   topic('Operating', [OPERATING]),
@@ -36,7 +36,7 @@ export const TOPICS: readonly Topic[] = [
   topic('Sandbox', [SANDBOX, { CRASH_POINT }]),
 ]
 
-/** Where settings stand, and what programs beside the service read: the developer commands and the shop modules. */
+/** The name of the settings file, and variables of other programs: the developer commands and the shop modules. */
 const ELSEWHERE = ['COMPTOIR_ENV_FILE', 'COMPTOIR_URL', 'COMPTOIR_API_KEY', 'COMPTOIR_API_SECRET']
 const CHAIN_NAMES = Object.values(chainSettings('0')).map(({ name }) => name.slice('CHAIN_0_'.length))
 
@@ -45,24 +45,26 @@ const SECRET_NAMES = new Set(
 )
 const isGroup = (name: string): boolean => /^(CHANNEL|CHAIN|KYC|KYT)_/.test(name)
 
-/** The variable that `<NAME>_FILE` stands for; undefined when this is no such variable (the deny list is a file). */
+/**
+ * The variable that `<NAME>_FILE` stands for; undefined if this is no such variable (the deny list is itself a file).
+ */
 export function nameOfFile(variable: string): string | undefined {
   if (variable === KYT.denyListFile.name) return undefined
   const name = /^(.+)_FILE$/.exec(variable)?.[1]
   return name !== undefined && (isGroup(name) || SECRET_NAMES.has(name)) ? name : undefined
 }
 
-/** What begins like this is ours, so that a name we do not know is a mistake. */
+/** Names with these prefixes are ours, so an unknown one is a mistake. */
 const PREFIXES = new RegExp(
   `^(${[
     ...['ACCEPT_', 'AUDIT_', 'BACKUP_', 'CHAIN_', 'CHANNEL_', 'COMPTOIR_', 'KYC_', 'KYT_', 'LIMIT_', 'MASTER_KEY'],
     ...['METRICS_', 'ORDER_', 'PAYER_', 'RATE_', 'SANDBOX_', 'SETTLEMENT_', 'SUPER_ADMIN_', 'WEBHOOK_'],
   ].join('|')})`,
 )
-/** Set by Kubernetes and by links of containers for a neighbour that happens to have such a name. */
+/** Set by Kubernetes and by container links for a neighbouring service with such a name. */
 const OF_A_PLATFORM = /_(SERVICE_HOST|SERVICE_PORT\w*|PORT_\d+_\w+)$/
 
-/** Letters to change, add or remove to make one word of the other (Levenshtein). */
+/** Number of letters to change, add or remove to turn one word into the other (Levenshtein). */
 function distance(left: string, right: string): number {
   let row = Array.from({ length: right.length + 1 }, (_, index) => index)
   for (const [i, letter] of [...left].entries()) {
@@ -77,7 +79,7 @@ function distance(left: string, right: string): number {
 }
 
 /**
- * Variables that look like ours and that nothing reads, one line each.
+ * Variables that look like ours but that nothing reads, one line each.
  * @param channelNames the variables of the payment channels
  */
 export function findUnknownVariables(
@@ -91,7 +93,7 @@ export function findUnknownVariables(
   const known = new Set([...own, ...chains, ...channelNames, ...ELSEWHERE])
   const isKnown = (name: string): boolean =>
     /^KYT_ORACLE_\d+$/.test(name) || known.has(name) || known.has(nameOfFile(name) ?? '')
-  // words are at least as many letters apart as their lengths differ
+  // the distance of two words is at least their difference in length
   const nearest = (name: string, most: number): [string, number] | undefined =>
     [...known]
       .filter((other) => Math.abs(other.length - name.length) <= most)
@@ -102,7 +104,7 @@ export function findUnknownVariables(
     .filter((name) => !isKnown(name) && !OF_A_PLATFORM.test(name))
     .flatMap((name) => {
       const isOurs = PREFIXES.test(name)
-      // a name of another program may be close by chance: one letter in a long name is not
+      // another program's variable may be similar by chance; a difference of one letter in a long name is unlikely
       if (!isOurs && name.length < 8) return []
       const [guess] = nearest(name, isOurs ? 3 : 1) ?? []
       if (!isOurs && guess === undefined) return []
@@ -111,6 +113,6 @@ export function findUnknownVariables(
     .sort()
 }
 
-/** Every variable that stands by itself; those of chains, channels and rate sources come in groups. */
+/** Every single variable; those of chains, channels and rate sources come in groups. */
 export const settingNames = (): Set<string> =>
   new Set(TOPICS.flatMap(({ settings }) => settings.map(({ name }) => name)))

@@ -14,9 +14,9 @@ import { TRACING } from './settings/tracing.ts'
 export type { Mode } from './setting.ts'
 export type Role = 'api' | 'worker'
 
-/** One EVM chain that the operator enabled with `CHAIN_<id>_RPC_URL`. */
+/** One EVM chain, enabled by `CHAIN_<id>_RPC_URL`. */
 type ChainValues = ValuesOf<ReturnType<typeof chainSettings>>
-/** `rpcUrls` are asked; `headUrls` (WebSocket) only announce new blocks. */
+/** `rpcUrls` are queried; `headUrls` (WebSocket) only announce new blocks. */
 export type ChainConfig = Omit<ChainValues, 'nodes'> & { chainId: number; rpcUrls: string[]; headUrls: string[] }
 
 export type Config = ValuesOf<typeof SERVICE> &
@@ -32,20 +32,20 @@ export type Config = ValuesOf<typeof SERVICE> &
     mail: ValuesOf<typeof MAIL>
     settlements: ValuesOf<typeof SETTLEMENTS>
     chains: ChainConfig[]
-    /** Who checks payers. */
+    /** Identity checks of payers. */
     kyc: KycConfig
-    /** Who screens addresses. */
+    /** Screening of addresses. */
     kyt: KytConfig
     sandbox: ValuesOf<typeof SANDBOX>
     tracing: ValuesOf<typeof TRACING>
     superAdmin: { email: string; password: string } | null
-    /** Tests of what a crash leaves behind: where this process dies. Sandbox only. */
+    /** For crash tests: where this process dies. Sandbox only. */
     crashPoint: string | null
-    /** What providers need, read by each channel: `CHANNEL_…`, `KYC_…`, `KYT_…`. */
+    /** Variables for providers, which each channel reads: `CHANNEL_…`, `KYC_…`, `KYT_…`. */
     provider: Readonly<Record<string, string>>
   }
 
-/** Of a chain of which nothing is set: the sandbox's own, before it has an address. */
+/** A chain without any settings: the sandbox's own, before it has a URL. */
 export const NO_CHAIN: Omit<ChainConfig, 'chainId'> = {
   ...{
     rpcUrls: [],
@@ -61,7 +61,7 @@ export const NO_CHAIN: Omit<ChainConfig, 'chainId'> = {
   ...{ relayerKey: null, relayerPassword: null, relayerAddress: null, relayMinUnits: null },
 }
 
-/** All faults of the environment at once, one line each. */
+/** All faults of the environment, one line each. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
   readonly faults: string[]
@@ -73,7 +73,7 @@ export class ConfigError extends Error {
 
 export type Env = Readonly<Record<string, string | undefined>>
 
-/** Values of `NAME_FILE` are read from that file, so that secrets need not stand in the environment. */
+/** A value `NAME_FILE` is read from that file, so that secrets need not be in the environment. */
 function resolveFiles(env: Env, faults: string[]): Record<string, string> {
   const values: Record<string, string> = {}
   for (const [name, value] of Object.entries(env)) if (value !== undefined && value !== '') values[name] = value
@@ -146,7 +146,7 @@ function readSuperAdmin(reader: Reader): Config['superAdmin'] {
   return email !== null && password !== null ? { email, password } : null
 }
 
-/** What live mode refuses, no matter which risks are accepted. */
+/** Faults that live mode refuses regardless of accepted risks. */
 function checkLive(config: Config, faults: string[]): void {
   if (config.masterKey === null)
     faults.push('MASTER_KEY: required in live mode: 32 random bytes in base64 (openssl rand -base64 32)')
@@ -160,7 +160,7 @@ function checkLive(config: Config, faults: string[]): void {
   if (config.webhooks.allowHttp) faults.push('WEBHOOK_ALLOW_HTTP: not allowed in live mode')
 }
 
-/** The configuration and all its faults; an invalid value is replaced by its default. */
+/** The configuration and all its faults; an invalid value is replaced by the default. */
 export function readConfig(env: Env): { config: Config; faults: string[] } {
   const faults: string[] = []
   const reader = new Reader(resolveFiles(env, faults), faults, { mode: 'sandbox', port: 0, baseUrl: '' })
@@ -168,7 +168,7 @@ export function readConfig(env: Env): { config: Config; faults: string[] } {
   const port = reader.one(PORT)
   reader.known = { mode, port, baseUrl: '' }
   reader.known = { mode, port, baseUrl: reader.one(BASE_URL) }
-  // the three above are read again with their group, and so are their faults
+  // the three above are read again with their group, which repeats their faults
   faults.length = 0
   const values = resolveFiles(env, faults)
   const provider = Object.fromEntries(Object.entries(values).filter(([name]) => /^(CHANNEL|KYC|KYT)_/.test(name)))
@@ -200,8 +200,8 @@ export function readConfig(env: Env): { config: Config; faults: string[] } {
 }
 
 /**
- * The whole configuration, from the environment alone.
- * @throws ConfigError with one line for each wrong or missing value
+ * Reads the whole configuration from the environment alone.
+ * @throws ConfigError with one line per wrong or missing value
  */
 export function loadConfig(env: Env): Config {
   const { config, faults } = readConfig(env)

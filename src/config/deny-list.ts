@@ -1,9 +1,9 @@
 import { isAddress } from 'viem/utils'
 
 /**
- * Addresses of a deny list, one a line, in lower case; `#` begins a comment. The case of a checksum is not checked:
- * blocking one address too many is the smaller mistake.
- * @throws Error naming the first line that is no address
+ * Addresses of a deny list, one per line, in lower case; `#` starts a comment. Checksums are not verified: blocking one
+ * address too many is the smaller mistake.
+ * @throws Error naming the first line that is not an address
  */
 export function readDenyList(text: string): ReadonlySet<string> {
   const entries = new Set<string>()

@@ -32,7 +32,7 @@ const printTopic = ({ title, note, settings }: Topic): string =>
     ...settings.map(printSetting),
   ].join('\n')
 
-/** `.env.example`. @param channels the lines of the payment channels, which live in their own list */
+/** `.env.example`. @param channels the lines of the payment channels, which have their own list */
 export const printExample = (channels: string): string => `# Every variable that Comptoir reads, with its default.
 # Copy to .env and change what you need; the environment wins. Printed by \`npm run docs\`; do not edit.
 # COMPTOIR_ENV_FILE in the environment names another file than .env of the folder that a command runs in.

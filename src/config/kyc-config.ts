@@ -1,15 +1,15 @@
-/** How Sumsub is reached; see docs/kyc.md. */
+/** Settings for Sumsub; see docs/kyc.md. */
 export type SumsubConfig = {
   /** Everything before `/resources/…`. */
   baseUrl: string
   appToken: string
   secretKey: string
-  /** Of the callbacks; not the secret of requests. */
+  /** For callbacks; not the secret for requests. */
   webhookSecret: string
-  /** Level names as they are set up at Sumsub. */
+  /** Level names as configured at Sumsub. */
   level: string
   eddLevel: string
-  /** The script of the WebSDK. */
+  /** URL of the WebSDK's script. */
   sdkUrl: string
 }
 
@@ -27,8 +27,8 @@ function readUrl(name: string, text: string, live: boolean, faults: string[]): s
 }
 
 /**
- * Reads `KYC_…`. @param values what of the environment concerns providers
- * @param faults gets one line for each wrong or missing value
+ * Reads `KYC_…`. @param values the provider variables of the environment @param faults receives one line per wrong or
+ * missing value
  */
 export function readKyc(values: Readonly<Record<string, string>>, live: boolean, faults: string[]): KycConfig {
   const given = GROUP.filter((name) => values[name] !== undefined)

@@ -33,7 +33,7 @@ function readOracles({ values, faults }: Reader): KytConfig['oracles'] {
   })
 }
 
-/** A list that cannot be read at the start would let everyone pass. */
+/** A list that cannot be read at the start would let every address pass. */
 function checkDenyList(file: string, faults: string[]): void {
   try {
     readDenyList(readFileSync(file, 'utf8'))
@@ -52,7 +52,7 @@ export function readKyt(reader: Reader): KytConfig {
     [KYT.trmUrl.name, given.trmUrl, KYT.trmKey.name, given.trmKey],
   ] as const
   for (const [urlName, url, keyName, key] of pairs) {
-    // an address that is wrong is already reported
+    // an invalid URL is already reported
     if (url !== null && key === null) faults.push(`${keyName}: missing; ${urlName} is of no use without it`)
   }
   if (given.denyListFile !== null) checkDenyList(given.denyListFile, faults)
@@ -66,7 +66,7 @@ export function readKyt(reader: Reader): KytConfig {
   }
 }
 
-/** An oracle is asked through the nodes of its chain. The sandbox's own chain is started later. */
+/** An oracle is queried through its chain's nodes. The sandbox's own chain is started later. */
 export function checkOracles(
   { oracles }: KytConfig,
   chains: readonly { chainId: number }[],

@@ -5,7 +5,7 @@ import type { Config } from './config.ts'
 
 type KeyPlace = Pick<Config, 'masterKey' | 'dataDir'>
 
-/** The configured master key, or the one in the data directory; undefined without either. Creates nothing. */
+/** The configured master key, or the one in the data directory; undefined if there is neither. Creates nothing. */
 export function findMasterKey({ masterKey, dataDir }: KeyPlace): Buffer | undefined {
   if (masterKey) return masterKey
   const path = join(dataDir, 'master.key')
@@ -15,12 +15,12 @@ export function findMasterKey({ masterKey, dataDir }: KeyPlace): Buffer | undefi
   throw new Error(`${path} does not hold 32 bytes in base64. Restore it: without it nothing sealed can be read.`)
 }
 
-/** `keep` writes a new key into the data directory (mode 0600); it does nothing with a known one. */
+/** `keep` writes a new key to the data directory (mode 0600); for a known key it does nothing. */
 export type ChosenKey = { key: Buffer; keep(): void }
 
 /**
- * The configured master key, or in the sandbox one that is made once. A database may turn out to have another one, so a
- * new key is kept only by `keep`, after the checks.
+ * The configured master key, or in the sandbox a new one that is created once. The database may turn out to have
+ * another key, so a new key is stored only by `keep`, after the checks.
  */
 export function chooseMasterKey(config: KeyPlace): ChosenKey {
   const known = findMasterKey(config)

@@ -1,4 +1,6 @@
-/** Screens of the back office that mails lead to, below its address. A browser test opens each, through the login. */
+/**
+ * Screens of the back office that mails link to, below its URL. A browser test opens each of them, through the login.
+ */
 export const OFFICE_PATHS = {
   home: '/',
   account: '/account',

@@ -1,17 +1,17 @@
-/** The environment's words for a value that nothing was said about, by mode. */
+/** The mode of the service; it selects the defaults of settings that the environment leaves out. */
 export type Mode = 'sandbox' | 'live'
 
-/** Where a default comes from: one text, one for each mode, or another setting. Null: absent. */
+/** Source of a default: one text, one per mode, or another setting. Null: no default. */
 type Fallback =
   | string
   | null
   | { sandbox: string | null; live: string | null }
   | { from(known: Known): string; shown: string }
 
-/** What is read before the settings whose defaults follow from it. */
+/** Values that are read first, because other defaults depend on them. */
 export type Known = { mode: Mode; port: number; baseUrl: string }
 
-/** One variable of the environment: everything that reads, prints, documents or checks it starts here. */
+/** One environment variable: everything that reads, prints, documents or checks it starts here. */
 export type Setting<Value = unknown> = {
   name: string
   /** One or two sentences for the operator. */
@@ -19,18 +19,18 @@ export type Setting<Value = unknown> = {
   fallback: Fallback
   /** Never printed, and may be given as `<NAME>_FILE`. */
   secret?: true
-  /** Shown in .env.example where there is no default. */
+  /** Shown in .env.example if there is no default. */
   example?: string
   /** @throws SettingFault */
   read(text: string): Value
-  /** The value when nothing was given and there is no default. */
+  /** The value if nothing is set and there is no default. */
   absent: Value
 }
 
 export type Settings = Readonly<Record<string, Setting>>
 export type ValuesOf<Group extends Settings> = { [Key in keyof Group]: Group[Key] extends Setting<infer V> ? V : never }
 
-/** What is wrong with a value, as the end of a sentence that begins with the variable's name. */
+/** What is wrong with a value, as the end of a sentence that starts with the variable's name. */
 export class SettingFault extends Error {
   override readonly name = 'SettingFault'
 }
@@ -82,7 +82,7 @@ export const flag = (name: string, description: string, fallback: Fallback): Set
   },
 })
 
-/** An address may hold a password: the fault names its form, never the text. */
+/** A URL may contain a password: the fault describes the expected form, never the text. */
 function readUrl(given: string, protocols: readonly string[]): string {
   if (URL.canParse(given) && protocols.includes(new URL(given).protocol)) return given.replace(/\/+$/, '')
   throw new SettingFault(`must be a URL that starts with ${protocols.map((word) => `${word}//`).join(' or ')}`)
@@ -94,14 +94,14 @@ export const url = (name: string, description: string, fallback: Fallback): Sett
   ...{ name, description, fallback, absent: '', read: (given) => readUrl(given, WEB) },
 })
 
-/** Pages and cookies stand at the root of a host name of their own. */
+/** Pages and cookies need the root of their own host name. */
 function readOrigin(given: string): string {
   const { origin, pathname, search, hash, username, password } = new URL(readUrl(given, WEB))
   if ([pathname.slice(1), search, hash, username, password].every((part) => part === '')) return origin
   throw new SettingFault('must be a host name of its own with nothing behind it, for example https://pay.example')
 }
 
-/** Of the service itself: scheme, host name, port. */
+/** The service's own origin: scheme, host name, port. */
 export const origin = (name: string, description: string, fallback: Fallback): Setting<string> => ({
   ...{ name, description, fallback, absent: '', read: readOrigin },
 })
@@ -158,16 +158,16 @@ export const choice = <Choice extends string>(
   },
 })
 
-/** The default of a setting as the environment would write it; null for none. */
+/** A setting's default as the environment would write it; null if there is none. */
 export function fallbackOf({ fallback }: Setting, known: Known): string | null {
   if (fallback === null || typeof fallback === 'string') return fallback
   return 'from' in fallback ? fallback.from(known) : fallback[known.mode]
 }
 
-/** Values by variable name: what the environment and the `_FILE` variables give, empty ones left out. */
+/** Values by variable name, from the environment and the `_FILE` variables, without empty ones. */
 export type Values = Readonly<Record<string, string>>
 
-/** Reads settings and gathers what is wrong with them, one line for each fault. */
+/** Reads settings and collects their faults, one line each. */
 export class Reader {
   readonly values: Values
   readonly faults: string[]

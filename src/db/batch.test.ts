@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { createBatcher } from './batch.ts'
 
-/** A batcher whose batches end when the test says so. */
+/** A batcher whose batches end when the test decides. */
 function open(options: { max: number; concurrency: number; oneMoreFrom?: number }) {
   const started: number[][] = []
   const ends: (() => void)[] = []

@@ -1,20 +1,20 @@
 type Waiting<In, Out> = { item: In; resolve: (out: Out) => void; reject: (error: unknown) => void }
 
 export type BatchOptions<In, Out> = {
-  /** Handles many items at once; answers in their order. */
+  /** Handles many items at once; returns results in their order. */
   runMany(items: In[]): Promise<Out[]>
   /** Maximum items per batch. */
   max: number
   /** Batches in flight at once. */
   concurrency: number
-  /** One more in flight once so many items wait. */
+  /** Allows one more in flight once this many items wait. */
   oneMoreFrom?: number
 }
 
 /**
- * Groups concurrent calls into one statement: when idle, as soon as every request that has already arrived was read,
- * so that a lone caller waits for nothing; while batches are in flight, further calls collect. If a batch fails, its
- * members run one by one, so one bad item cannot fail the others.
+ * Groups concurrent calls into one statement. When idle, a batch starts as soon as every request that has already
+ * arrived was read, so that a lone caller waits for nothing. While batches are in flight, further calls collect. If a
+ * batch fails, its members run one by one, so that one bad item cannot fail the others.
  */
 export function createBatcher<In, Out>({
   runMany,

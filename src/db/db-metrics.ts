@@ -28,7 +28,7 @@ export function registerDbMetrics(db: Db, metrics: Registry, mailJob: string): v
     help: 'Jobs that gave up and wait for a person.',
     registers: [metrics],
     async collect() {
-      // without its database a node still shows its other metrics
+      // without its database a node still serves its other metrics
       this.set(await countParkedJobs(db).catch(() => Number.NaN))
     },
   })

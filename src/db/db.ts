@@ -7,13 +7,13 @@ import { parseTimestamp } from './timestamps.ts'
 
 export { joinSql, json, openRows, raw, type Sql, sql, unnamed } from './sql.ts'
 
-/** What can run a statement: the pool, which repeats what a deadlock undid, or one open transaction. */
+/** What can run a statement: the pool, which retries what a deadlock undid, or an open transaction. */
 export interface Queryable {
   /** All rows; columns in camelCase, numeric as text, int8 as bigint, timestamptz as Date. */
   many<Row>(statement: Sql): Promise<Row[]>
   /** The first row, or undefined. */
   maybe<Row>(statement: Sql): Promise<Row | undefined>
-  /** The first row; its absence is a bug. */
+  /** The first row; a missing row is a bug. */
   one<Row>(statement: Sql): Promise<Row>
   /** Number of rows changed. */
   run(statement: Sql): Promise<number>
@@ -24,9 +24,9 @@ declare const inTransaction: unique symbol
 /** An open transaction. A function that asks for a `Tx` cannot be given the pool. */
 export interface Tx extends Queryable {
   readonly [inTransaction]: true
-  /** Runs when the commit is certain, never when it rolled back: wake-ups, in-memory signals. */
+  /** Runs once the commit is certain, never after a rollback: wake-ups, in-memory signals. */
   afterCommit(action: () => void): void
-  /** Hands over each row as it arrives, for answers that are too large to keep. */
+  /** Passes on each row as it arrives, for results that are too large for memory. */
   each(statement: Sql, onRow: (row: RawRow) => void): Promise<void>
 }
 
@@ -35,20 +35,20 @@ export type RawRow = (string | null)[]
 
 export interface Db extends Queryable {
   /**
-   * Runs `work` in one transaction. Serialization failures and deadlocks (40001, 40P01) run it again, up to three
-   * times, so `work` must have no effect outside the transaction; such effects belong into `afterCommit`.
+   * Runs `work` in one transaction. Serialization failures and deadlocks (40001, 40P01) rerun it up to three times, so
+   * `work` must have no effect outside the transaction; such effects belong in `afterCommit`.
    */
   tx<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result>
   /**
-   * The rows of one large statement that runs often: planned once per connection, not for its values. The plan may have
-   * been made while its tables were empty, so it never reads a whole one; the statement must leave no other choice of
-   * index. Not prepared, it is planned each time.
+   * The rows of one large statement that runs often: planned once per connection with a generic plan. Because that plan
+   * may have been made while the tables were empty, it never uses a sequential scan; the statement must leave no other
+   * choice of index. When not prepared, it is planned each time.
    */
   planned<Row>(statement: Sql): Promise<Row[]>
   readonly pool: pg.Pool
   /** Requests waiting for a connection. */
   countWaiting(): number
-  /** For a thread that opens a pool of its own. */
+  /** For a thread that opens its own pool. */
   readonly connectionString: string
   readonly prepared: boolean
   close(): Promise<void>
@@ -77,7 +77,7 @@ function camelCase(column: string): string {
 
 type ToRow = (values: readonly unknown[]) => unknown
 
-/** By the names of the columns: as many entries as the source has lists of columns. */
+/** Cached by column names: one entry per distinct column list in the source. */
 const rowMakers = new Map<string, ToRow>()
 
 /**
@@ -97,26 +97,26 @@ function rowMaker(fields: readonly { name: string }[]): ToRow {
 
 const UNREACHABLE = new Set([
   ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH'],
-  // of a socket's path, and of a host's name
+  // for a socket's path, and for a host name
   ...['ENOENT', 'ENOTFOUND', 'EAI_AGAIN'],
 ])
 
 /**
- * Of a server that cannot answer now, whatever is asked: connections, resources such as a full disk, its start or end,
- * its files, and a transaction that it ended with its connection (PostgreSQL Appendix A, by class).
+ * The server cannot answer now, whatever the statement: connections, resources such as a full disk, its start or
+ * shutdown, its files, and a transaction that it ended with its connection (PostgreSQL Appendix A, by class).
  */
 const UNABLE = /^(08...|53...|57P0.|58...|25P0[34])$/
 
 /**
- * A server that is not the primary any more: after a failover a name may lead to the old one for a while, and who stays
- * connected to it writes nothing until the process is restarted (PostgreSQL Appendix A: read_only_sql_transaction).
+ * The server is no longer the primary: after a failover a name may point to the old one for a while, and a client that
+ * stays connected to it could write nothing until restarted (PostgreSQL Appendix A: read_only_sql_transaction).
  */
 const READ_ONLY = '25006'
 
-/** A wait for a lock, or a statement, that took too long (PostgreSQL Appendix A: 55P03, 57014). */
+/** A lock wait, or a statement, that took too long (PostgreSQL Appendix A: 55P03, 57014). */
 const TOO_LONG = new Set(['55P03', '57014'])
 
-/** A server that cannot answer, and a wait that ended, become 503; a broken rule of the schema stays what it is. */
+/** A server that cannot answer, and a wait that timed out, become 503; a constraint violation stays what it is. */
 function translate(error: unknown): unknown {
   const { code, message } = error as { code?: string; message?: string }
   const lost =
@@ -139,13 +139,13 @@ const busy = (cause: unknown): AppError =>
 
 const isRetryable = (error: unknown): boolean => ['40001', '40P01'].includes((error as { code?: string }).code ?? '')
 
-/** The name of the unique or check constraint that an error broke, if it is one. */
+/** The name of the unique or check constraint that an error violates, if any. */
 export function brokenConstraint(error: unknown): string | undefined {
   const { code, constraint } = error as { code?: string; constraint?: string }
   return code === '23505' || code === '23514' || code === '23503' ? constraint : undefined
 }
 
-/** What a deadlock or another's commit undid, once more: nothing of it is there. */
+/** Retries what a deadlock or a concurrent commit rolled back; nothing of it remains. */
 async function again<Result>(work: () => Promise<Result>): Promise<Result> {
   assertHoldsNone()
   for (let attempt = 1; ; attempt += 1) {
@@ -192,7 +192,7 @@ function queryable(runner: Runner, named: boolean): Queryable {
 
 const asWritten = { getTypeParser: () => (text: string) => text }
 
-/** The statement has no name: its text is a filter's. */
+/** Unnamed, because its text contains a filter. */
 const readEach = (client: pg.PoolClient, { text, values }: Sql, onRow: (row: RawRow) => void): Promise<void> =>
   new Promise((resolve, reject) => {
     const config: pg.QueryArrayConfig = { text, values: values as unknown[], rowMode: 'array', types: asWritten }
@@ -213,7 +213,7 @@ const readEach = (client: pg.PoolClient, { text, values }: Sql, onRow: (row: Raw
 
 export type DbOptions = {
   connectionString: string
-  /** Connections at most; about twice the cores up to 16 is best (more backends lose throughput). */
+  /** Maximum connections; about twice the cores, up to 16, is best (more backends lose throughput). */
   max?: number
   /** Off behind PgBouncer in transaction mode: no statement and no setting may outlive its transaction. */
   prepared?: boolean
@@ -222,20 +222,20 @@ export type DbOptions = {
 
 const LIMITS = ['statement_timeout=30s', 'idle_in_transaction_session_timeout=10s', 'lock_timeout=5s', 'timezone=UTC']
 
-/** One round trip; behind PgBouncer the limits go with the transaction, because the connection is not ours. */
+/** One round trip. Behind PgBouncer the limits are set per transaction, because the connection is not ours. */
 const beginText = (named: boolean): string => {
   const limits = LIMITS.map((limit) => `set local ${limit.replace('=', " = '")}'`)
   return ['begin', ...(named ? [] : limits)].join('; ')
 }
 
-/** For plans that are kept, in the round trip of `begin`. */
+/** For cached generic plans, in the same round trip as `begin`. */
 const KEPT = ['plan_cache_mode = force_generic_plan', 'enable_seqscan = off', 'enable_bitmapscan = off']
 const BEGIN_KEPT = ['begin', ...KEPT.map((setting) => `set local ${setting}`)].join('; ')
 
-/** Of the connections, what one company may hold at once: the rest is there for the others. */
+/** Share of the connections that one company may hold at once; the rest is for the others. */
 const SHARE = 1 / 3
 
-/** A backend takes 5 MB and comes back in 5 ms; of those that a rush opened, the idle ones end. */
+/** A backend takes 5 MB and is reopened in 5 ms, so idle ones opened in a rush are closed. */
 const IDLE_CONNECTION_MS = 10_000
 
 /** Opens the pool. Statements are cut off after 30 s, idle transactions after 10 s, lock waits after 5 s. */
@@ -252,7 +252,7 @@ export function openDb(options: DbOptions): Db {
   const begin = beginText(named)
   const shares = openShares(Math.max(1, Math.ceil(pool.options.max * SHARE)))
   pool.on('error', () => {}) // an idle connection was lost; the next query opens another or answers 503
-  /** One statement outside a transaction. */
+  /** Statements outside a transaction. */
   const statements: Runner = {
     query: ((query: pg.QueryConfig) => again(() => shares.run(() => pool.query(query)))) as Runner['query'],
   }
@@ -262,7 +262,8 @@ export function openDb(options: DbOptions): Db {
     })
     const actions: (() => void)[] = []
     let broken: Error | undefined
-    // a connection that is lost between two statements says so to the client, and would end the process unheard
+    // a connection lost between two statements emits an error on the client; without a listener it would end the
+    // process
     const noteLost = (error: Error): void => {
       broken = error
     }

@@ -6,8 +6,9 @@ const OLDEST = 140_000
 const SETTINGS = ['fsync', 'full_page_writes', 'synchronous_commit']
 
 /**
- * Ensures that an acknowledged commit survives a crash of the database's machine, whole.
- * @throws Error if a setting prevents that, if the server is older than PostgreSQL 14, or if Citus spread our tables
+ * Ensures that an acknowledged commit survives a crash of the database's machine, complete.
+ * @throws Error if a setting prevents that, if the server is older than PostgreSQL 14, or if Citus distributed our
+ * tables
  */
 export async function assertDurable(connectionString: string): Promise<void> {
   const client = new pg.Client({ connectionString, application_name: 'comptoir-check', connectionTimeoutMillis: 5000 })
@@ -33,8 +34,8 @@ export async function assertDurable(connectionString: string): Promise<void> {
 }
 
 /**
- * On tables that Citus spreads, a transaction that also writes to the coordinator's own is not one commit, and the
- * feed's positions come from several counters (docs/scaling.md). The extension alone changes nothing.
+ * On tables distributed by Citus, a transaction that also writes to the coordinator's own tables is not one commit, and
+ * the feed's positions come from several counters (docs/scaling.md). The extension alone changes nothing.
  */
 async function refuseDivided(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ version: string }>(

@@ -5,7 +5,7 @@ const holding = new AsyncLocalStorage<{ open: boolean } | undefined>()
 
 /**
  * Code that waits for a second connection while holding one can deadlock the pool: if every holder waits, no connection
- * is ever returned. So it is an immediate error in every mode, not a hang under load.
+ * is ever returned. So it is an immediate error in every mode, rather than a hang under load.
  * @throws Error inside a transaction
  */
 export function assertHoldsNone(): void {
@@ -13,7 +13,7 @@ export function assertHoldsNone(): void {
   throw new Error('this asks the pool while it holds a transaction: give it the tx, or read it before')
 }
 
-/** Runs `work` as the holder of a transaction; what it leaves running afterwards may use the pool again. */
+/** Runs `work` as the holder of a transaction; whatever it leaves running afterwards may use the pool again. */
 export async function whileHolding<Result>(work: () => Promise<Result>): Promise<Result> {
   const held = { open: true }
   try {
@@ -23,5 +23,5 @@ export async function whileHolding<Result>(work: () => Promise<Result>): Promise
   }
 }
 
-/** For work that a transaction starts and does not wait for: it may ask the pool. */
+/** For work that a transaction starts but does not await: it may use the pool. */
 export const withoutHolding = <Result>(work: () => Result): Result => holding.run(undefined, work)

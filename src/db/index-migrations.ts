@@ -1,8 +1,8 @@
 import type pg from 'pg'
 
 /*
- * An index that is built in a transaction stops every write to its table until it is done: minutes on a large one. A
- * migration of nothing but indices is built `concurrently` instead, which needs no transaction and can be repeated.
+ * Building an index in a transaction blocks every write to its table: for minutes on a large one. A migration that
+ * contains only indices is built `concurrently` instead, which needs no transaction and can be repeated.
  */
 
 export type IndexStatement = { text: string; name: string } & (
@@ -15,7 +15,9 @@ const EXTENSION = /^create extension if not exists (\w+)$/i
 const CREATE = /^create (?:unique )?index (\w+) on (\w+)\b/i
 const DROP = /^drop index (\w+)$/i
 
-/** A block that goes on without an index where its extension cannot be had. Its name for each is PostgreSQL's. */
+/**
+ * A block that continues without an index if its extension is not available, with PostgreSQL's names for the errors.
+ */
 const OPTIONAL = /^do \$\$ begin (.*?) exception when ([\w ]+) then raise notice .*?; end \$\$;?$/i
 const SKIPPED: Readonly<Record<string, string>> = {
   ...{ insufficient_privilege: '42501', undefined_file: '58P01', feature_not_supported: '0A000' },
@@ -24,11 +26,11 @@ const SKIPPED: Readonly<Record<string, string>> = {
 
 export type IndexMigration = {
   statements: IndexStatement[]
-  /** Codes of errors with which the database goes without the index. */
+  /** Error codes that mean the database works without the index. */
   forgiven: readonly string[]
 }
 
-/** What a migration does that only makes and removes indices; undefined for any other. */
+/** The statements of a migration that only creates and drops indices; undefined for any other. */
 export function readIndexMigration(text: string): IndexMigration | undefined {
   const whole = text.replaceAll(/--.*$/gm, '').replaceAll(/\s+/g, ' ').trim()
   const [, body = whole, errors = ''] = OPTIONAL.exec(whole) ?? []
@@ -51,7 +53,7 @@ function readStatement(text: string): IndexStatement[] {
   return dropped === undefined ? [] : [{ kind: 'drop', text, name: dropped }]
 }
 
-/** Whether a table holds anything, and can be indexed concurrently: a partitioned one cannot. */
+/** Whether a table has rows and can be indexed concurrently: a partitioned one cannot. */
 async function isFilled(client: pg.Client, table: string): Promise<boolean> {
   const { rows } = await client.query<{ filled: boolean }>(
     "select relkind = 'r' and pg_relation_size(oid) > 0 as filled from pg_class where oid = to_regclass($1)",
@@ -60,7 +62,7 @@ async function isFilled(client: pg.Client, table: string): Promise<boolean> {
   return rows[0]?.filled === true
 }
 
-/** Null: there is no such index. False: a try that broke off left it behind. */
+/** Null: no such index. False: an interrupted try left it behind, invalid. */
 async function readValidity(client: pg.Client, name: string): Promise<boolean | null> {
   const { rows } = await client.query<{ valid: boolean }>(
     'select indisvalid as valid from pg_index where indexrelid = to_regclass($1)',
@@ -70,8 +72,8 @@ async function readValidity(client: pg.Client, name: string): Promise<boolean | 
 }
 
 /**
- * Makes and removes indices while others write. What an earlier try has done is kept.
- * @returns false, with nothing done, where a transaction is as good: on empty tables, or partitioned ones
+ * Creates and drops indices while others write. What an earlier try completed is kept.
+ * @returns false, with nothing done, if a transaction is as good: on empty tables, or partitioned ones
  */
 export async function buildIndices(client: pg.Client, { statements, forgiven }: IndexMigration): Promise<boolean> {
   const filled = new Set<string>()

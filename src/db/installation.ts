@@ -7,11 +7,11 @@ export type Installation = {
   mode: Mode | null
   keyMark: string | null
   sealed: string | null
-  /** The beginnings of what is sealed, one for each key that sealed something. */
+  /** The prefixes of sealed values, one for each key that sealed something. */
   sealPrefixes: readonly string[]
 }
 
-/** How an installation is started: its mode, its key's fingerprint, and those of earlier keys. */
+/** How an installation is started: its mode, its key's fingerprint, and the fingerprints of earlier keys. */
 export type Claimed = { mode: Mode; keyMark: string; previousMarks: readonly string[]; sealPrefixes: readonly string[] }
 
 export type InstallationFault = { check: 'mode' | 'master-key'; message: string; fix: string }
@@ -26,7 +26,10 @@ async function withClient<Result>(connectionString: string, work: (client: pg.Cl
   }
 }
 
-/** Of what the service cannot do without. All of these tables are older than `installation`, and small. */
+/**
+ * Reads the seal prefixes of data that the service cannot work without. All of these tables are older than
+ * `installation`, and small.
+ */
 async function readSealPrefixes(client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{ prefix: string }>(`
     select left(sealed, 12) as prefix from server_keys
@@ -37,7 +40,7 @@ async function readSealPrefixes(client: pg.Client): Promise<string[]> {
   return rows.map(({ prefix }) => prefix)
 }
 
-/** Undefined: a new database. Nothing is written. */
+/** Undefined: a new database. Writes nothing. */
 export const readInstallation = (connectionString: string): Promise<Installation | undefined> =>
   withClient(connectionString, async (client) => {
     const hasTable = async (name: string): Promise<boolean> => {
@@ -55,7 +58,7 @@ export const readInstallation = (connectionString: string): Promise<Installation
     return rows[0] && { mode: null, keyMark: null, sealed: rows[0].sealed, sealPrefixes: [] }
   })
 
-/** When this installation's database was made; undefined before its first start. */
+/** When this installation's database was created; undefined before its first start. */
 export const readInstalledAt = (connectionString: string): Promise<Date | undefined> =>
   withClient(connectionString, async (client) => {
     const found = await client.query<{ found: boolean }>("select to_regclass('installation') is not null as found")
@@ -64,7 +67,7 @@ export const readInstalledAt = (connectionString: string): Promise<Date | undefi
     return rows[0]?.at
   })
 
-/** A mismatch; no accepted risk covers it. */
+/** Mismatches between the database and this start; no accepted risk covers them. */
 export function findInstallationFaults(known: Installation | undefined, claimed: Claimed): InstallationFault[] {
   if (!known) return []
   const faults: InstallationFault[] = []

@@ -22,7 +22,7 @@ export async function insertJob(tx: Tx, job: NewJob): Promise<boolean> {
   return inserted === 1
 }
 
-/** Claims due jobs for this node until `leaseUntil`; the epoch fences off a node that comes back too late. */
+/** Claims due jobs for this node until `leaseUntil`; the epoch fences off a node that returns too late. */
 export async function claimJobs(
   q: Queryable,
   claim: { kinds: readonly string[]; owner: string; now: Date; leaseUntil: Date; limit: number },
@@ -35,12 +35,12 @@ export async function claimJobs(
     returning id, kind, payload, attempts, lease_epoch`)
 }
 
-/** False: the lease had expired and another node has the job. */
+/** False: the lease expired and another node has the job. */
 export async function deleteJob(q: Queryable, job: Pick<ClaimedJob, 'id' | 'leaseEpoch'>): Promise<boolean> {
   return (await q.run(sql`delete from jobs where id = ${job.id} and lease_epoch = ${job.leaseEpoch}`)) === 1
 }
 
-/** @param runAt when to try again; null: never, a person has to step in */
+/** @param runAt when to retry; null: never, a person has to intervene */
 export async function updateJobFailed(
   q: Queryable,
   job: Pick<ClaimedJob, 'id' | 'leaseEpoch'>,
@@ -51,7 +51,7 @@ export async function updateJobFailed(
     where id = ${job.id} and lease_epoch = ${job.leaseEpoch}`)
 }
 
-/** Jobs that gave up, for the operator's metrics. */
+/** Number of parked jobs, for the operator's metrics. */
 export async function countParkedJobs(q: Queryable): Promise<number> {
   const { count } = await q.one<{ count: number }>(
     sql`select count(*)::int as count from jobs where run_at = 'infinity'`,
@@ -59,7 +59,7 @@ export async function countParkedJobs(q: Queryable): Promise<number> {
   return count
 }
 
-/** Jobs of one kind that still wait, without those that gave up. */
+/** Number of waiting jobs of one kind, without parked ones. */
 export async function countWaitingJobs(q: Queryable, kind: string): Promise<number> {
   const { count } = await q.one<{ count: number }>(
     sql`select count(*)::int as count from jobs where kind = ${kind} and run_at <> 'infinity'`,

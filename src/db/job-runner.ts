@@ -6,16 +6,16 @@ import { type ClaimedJob, claimJobs, deleteJob, insertJob, updateJobFailed } fro
 import { toStorableText } from './storable.ts'
 
 export type JobHandler = {
-  /** Does the work; may be called again for the same job after a crash, so its effect must bear repetition. */
+  /** Does the work. It may be called again for the same job after a crash, so its effect must be idempotent. */
   run(payload: unknown): Promise<void>
   /** Tries before the job is parked for a person; 24 tries span about a day. */
   maxAttempts?: number
 }
 
 export type JobQueue = {
-  /** Writes a job in the caller's transaction; it starts once that is committed, by any worker. */
+  /** Writes a job in the caller's transaction; after the commit any worker may run it. */
   enqueue(tx: Tx, job: { kind: string; payload: unknown; dedupeKey?: string; runAt?: Date }): Promise<void>
-  /** Called on this node after a job was committed; the worker sets it. */
+  /** Called on this node after a job was committed; set by the worker. */
   wake: () => void
 }
 
@@ -34,16 +34,19 @@ export function openJobQueue({ clock }: { clock: Clock }): JobQueue {
 
 const LEASE_MS = MINUTE
 const BATCH = 10
-/** What takes longer goes on by itself: the jobs behind it do not wait for a mail server that hangs. */
+/**
+ * A job that takes longer goes on in the background, so that the jobs behind it do not wait for a mail server that
+ * hangs.
+ */
 const SLOW_MS = SECOND
 const DEFAULT_MAX_ATTEMPTS = 24
 
-/** 5 s, 10 s, 20 s … at most an hour. */
+/** Backoff of 5 s, 10 s, 20 s …, at most an hour. */
 const retryDelayMs = (attempts: number): number => Math.min(HOUR, 5 * SECOND * 2 ** (attempts - 1))
 
 /**
- * Runs due jobs of the kinds that have a handler: at least once each, by lease and epoch, so that a node that dies
- * loses none and a node that wakes up late does no harm.
+ * Runs due jobs of the kinds that have a handler: at least once each, by lease and epoch, so that no job is lost when a
+ * node dies, and a late node does no harm.
  */
 export function openJobRunner(deps: {
   db: Db
@@ -62,17 +65,19 @@ export function openJobRunner(deps: {
     } catch (error) {
       const final = job.attempts >= (handler.maxAttempts ?? DEFAULT_MAX_ATTEMPTS)
       const facts = { err: error, job: job.kind, jobId: job.id, attempts: job.attempts }
-      if (final) log.error(facts, 'job failed for good')
+      if (final) log.error(facts, 'job failed permanently')
       else log.warn(facts, 'job failed and will be retried')
       const runAt = final ? null : new Date(clock() + retryDelayMs(job.attempts))
       await updateJobFailed(db, job, { runAt, error: toStorableText(String((error as Error).message), 500) })
     }
   }
-  /** By id: one that outlives its lease is claimed again, and is not begun a second time here. */
+  /** By job id: a job that outlives its lease is claimed again, but not started twice on this node. */
   const running = new Map<string, Promise<void>>()
   const begin = (job: ClaimedJob): Promise<void> => {
     const work = runOne(job)
-      .catch((error: unknown) => log.warn({ err: error, job: job.kind, jobId: job.id }, 'what a job did was not noted'))
+      .catch((error: unknown) =>
+        log.warn({ err: error, job: job.kind, jobId: job.id }, 'the outcome of a job could not be stored'),
+      )
       .finally(() => running.delete(job.id))
     running.set(job.id, work)
     return work

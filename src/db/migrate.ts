@@ -9,14 +9,17 @@ import { buildIndices, readIndexMigration } from './index-migrations.ts'
 const FOLDER = join(import.meta.dirname, '../../migrations')
 const LOCK = 4_207_316_001
 
-/** What holds for the role is meant for requests: an index of a large table takes longer. */
+/** The role's limits are meant for requests: indexing a large table takes longer. */
 const NO_LIMITS = 'set statement_timeout = 0; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0'
-/** While a migration waits for a table, everyone else who wants it waits behind: it gives way and asks again. */
+/**
+ * While a migration waits for a table lock, everyone else who needs the table queues behind it: so it gives way and
+ * retries.
+ */
 const GIVE_WAY = "set local lock_timeout = '1s'"
 const GIVEN_WAY_MS = 1000
-/** Waited too long for a lock, or was the one that a deadlock was resolved with. Source: PostgreSQL, Appendix A. */
+/** A lock timeout, or the victim of a deadlock. Source: PostgreSQL, Appendix A. */
 const IN_USE = ['55P03', '40P01']
-/** A transaction that holds a table for longer was forgotten. */
+/** A transaction that holds a table for longer has been forgotten. */
 const PATIENCE_MS = 5 * MINUTE
 
 export type Migration = { id: string; text: string; hash: string }
@@ -33,11 +36,11 @@ export function listMigrations(folder: string = FOLDER): Migration[] {
 }
 
 /**
- * Migrates a database to the latest schema: forward only, one transaction for each file, one node at a time
- * (advisory lock). A file of nothing but indices is built without one, while others write. Refuses a database whose
+ * Migrates a database to the latest schema: forward only, one transaction per file, one node at a time (advisory lock).
+ * A file that contains only indices is built without a transaction, while others write. Refuses a database whose
  * applied files differ from ours, or that is newer than this program.
  * @param onApplied progress: how many of the missing ones are done
- * @returns the ids that were applied now
+ * @returns the ids applied now
  */
 export async function migrate(
   connectionString: string,
@@ -66,7 +69,7 @@ export async function migrate(
   }
 }
 
-/** Asks again and again: who waits in one statement is waited for by an index that another node builds. */
+/** Polls for the lock: a concurrent index build of another node would wait for a statement that blocks on it. */
 async function lockMigrations(client: pg.Client): Promise<void> {
   for (;;) {
     const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [LOCK])
@@ -113,7 +116,7 @@ async function applyAtOnce(client: pg.Client, { id, text, hash }: Migration): Pr
   }
 }
 
-/** Again and again while tables that it needs are in use. */
+/** Retries while tables that the migration needs are in use. */
 async function apply(client: pg.Client, migration: Migration): Promise<void> {
   const until = Date.now() + PATIENCE_MS
   for (;;) {

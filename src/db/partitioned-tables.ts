@@ -1,10 +1,10 @@
 import type { Config } from '../config/config.ts'
 import type { Partitioned } from './partitions.ts'
 
-/** Attempts to deliver are kept for at least so many days. */
+/** Delivery attempts are kept for at least this many days. */
 const ATTEMPT_DAYS = 90
 
-/** Zero keeps for ever. */
+/** Zero keeps them forever. */
 const orForEver = (days: number): number | null => (days === 0 ? null : days)
 
 const eventInFeed = (partition: string, before: string): string =>
@@ -18,7 +18,7 @@ type Retention = Pick<
   'exchangeRetentionDays' | 'requestLogDays' | 'orderEventRetentionDays' | 'webhookRetentionDays'
 >
 
-/** The tables that are kept in partitions, and for how long. docs/scaling.md says why not others. */
+/** The partitioned tables and their retention. docs/scaling.md says why others are not partitioned. */
 export const partitionedTables = (config: Retention): readonly Partitioned[] => [
   {
     ...{ table: 'delivery_attempts', key: 'started_at', kind: 'time', unit: 'month', at: 'started_at' },

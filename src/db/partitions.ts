@@ -1,26 +1,29 @@
 import { DAY } from '../kernel/clock.ts'
 import { type Db, raw, sql, type Tx } from './db.ts'
 
-/** Ahead of now, so that a worker that stands still for a while is not missed. */
+/** Created in advance, so that a worker that is down for a while does no harm. */
 const AHEAD = { day: 3, month: 2 } as const
-/** A partition waits for statements that read its table, and new ones wait for it; it tries again later. */
+/**
+ * Detaching a partition waits for statements that read its table, and new ones wait for it; so it gives up after this
+ * time and retries later.
+ */
 const LOCK_MS = 2000
 
-/** One table in partitions by time. Its `…_default` takes what fits no other. */
+/** A table partitioned by time. Rows that fit no other partition go to its `…_default`. */
 export type Partitioned = {
   table: string
-  /** The column of the ranges: a time, or an order's id, which begins with the time at which it was made. */
+  /** The partition key: a time, or an order's id, which begins with its creation time. */
   key: string
   kind: 'time' | 'id'
   unit: 'day' | 'month'
   /** When a row was written. */
   at: string
-  /** Days that every row is kept at least, before its partition is dropped; null: for ever. */
+  /** Every row is kept at least this many days before its partition is dropped; null: forever. */
   keepDays: number | null
-  /** Keys of each partition that are not those of the table. */
+  /** Constraints of each partition that the table itself lacks, such as a primary key. */
   own?: string
   storage?: string
-  /** A quick query for what must not go yet, of a partition and a time: asked again under the lock. */
+  /** A quick query for rows that must not be dropped yet, given a partition and a time; repeated under the lock. */
   neededBy?: (partition: string, before: string) => string
 }
 
@@ -36,7 +39,7 @@ const nameAt = ({ table, unit }: Partitioned, ms: number): string =>
     .slice(0, unit === 'day' ? 10 : 7)
     .replaceAll('-', '_')}`
 
-/** A bound as the key has it. An id begins with 48 bits of milliseconds. */
+/** A bound in the form of the key. An id begins with 48 bits of milliseconds. */
 const boundAt = ({ kind }: Partitioned, ms: number): string =>
   kind === 'time' ? new Date(ms).toISOString() : ms.toString(16).padStart(12, '0')
 
@@ -45,7 +48,7 @@ const timeOf = ({ kind }: Partitioned, bound: string): number =>
 
 type Partition = { name: string; endsMs: number }
 
-/** All but the default one. What has no end holds everything. */
+/** All partitions except the default. One without an end holds everything. */
 async function listPartitions(tx: Tx, spec: Partitioned): Promise<Partition[]> {
   const rows = await tx.many<{ name: string; bound: string }>(sql`
     select c.relname as name, pg_get_expr(c.relpartbound, c.oid) as bound
@@ -57,7 +60,7 @@ async function listPartitions(tx: Tx, spec: Partitioned): Promise<Partition[]> {
   })
 }
 
-/** Makes a partition and moves into it what the default one caught of its time. */
+/** Creates a partition and moves its rows out of the default partition. */
 async function insertPartition(tx: Tx, spec: Partitioned, fromMs: number): Promise<string> {
   const { table, key, unit, own, storage } = spec
   const name = nameAt(spec, fromMs)
@@ -85,7 +88,7 @@ async function dropOld(tx: Tx, spec: Partitioned, { existing, nowMs }: { existin
   const dropped: string[] = []
   for (const { name, endsMs } of existing) {
     if (endsMs > beforeMs) continue
-    // an order of that month may have had an event since; read without a lock, because it may take a while
+    // an order of that month may have had a later event; read without a lock, because it may take a while
     if (kind === 'id' && (await holds(tx, `exists (select from ${name} p where p.${at} >= '${before}')`))) continue
     await tx.run(raw(`lock table only ${table} in access exclusive mode`))
     if (neededBy && (await holds(tx, `exists (${neededBy(name, before)})`))) continue
@@ -99,8 +102,8 @@ async function dropOld(tx: Tx, spec: Partitioned, { existing, nowMs }: { existin
 }
 
 /**
- * Makes the partitions of this day or month and the next ones, and drops those whose rows are all too old. One node
- * at a time; another one's turn does nothing.
+ * Creates the partitions of this day or month and the next ones, and drops those whose rows have all expired. Runs on
+ * one node at a time; a concurrent call does nothing.
  * @returns names
  */
 export const keepPartitions = (
@@ -116,7 +119,7 @@ export const keepPartitions = (
     await tx.run(raw(`set local lock_timeout = ${LOCK_MS}`))
     const existing = await listPartitions(tx, spec)
     const names = new Set(existing.map(({ name }) => name))
-    // what was written before the table had partitions is one partition up to a time of its own
+    // rows from before the table was partitioned are in one partition, up to a date of its own
     const coveredMs = existing.find(({ name }) => name === `${spec.table}_before`)?.endsMs ?? 0
     const made: string[] = []
     for (let offset = 0; offset <= AHEAD[spec.unit]; offset += 1) {

@@ -2,8 +2,8 @@ import type { DueItem } from '../kernel/polling.ts'
 import { type Queryable, type Sql, sql, type Tx } from './db.ts'
 
 /**
- * A table whose rows are asked again: it has `company_id`, `id`, `next_check_at`, `checks`, `lease_until`,
- * `lease_epoch` and `poll_again`. `lane` is an expression over its alias `t`.
+ * A table whose rows are polled: it has `company_id`, `id`, `next_check_at`, `checks`, `lease_until`, `lease_epoch` and
+ * `poll_again`. `lane` is an expression over its alias `t`.
  */
 export type PollTable = { table: Sql; lane: Sql }
 
@@ -21,7 +21,7 @@ export const listDueItems = (
     where t.next_check_at <= ${now} and ${isFree(now)} and not (${lane} = any(${[...fullLanes]}))
     order by t.next_check_at limit ${limit}`)
 
-/** Skips a row that another transaction has locked. @returns undefined: not ours */
+/** Skips a row that another transaction has locked. @returns undefined: not claimed */
 export async function claimItem(
   q: Queryable,
   { table }: PollTable,
@@ -50,7 +50,7 @@ export const renewLease = async (
 
 /**
  * Ends a lease. A row that was woken meanwhile is due again; one that the poll did not change, because it failed or
- * learned nothing, is due at `retryAt`.
+ * learned nothing new, is due at `retryAt`.
  */
 export const releaseItem = (
   q: Queryable,
@@ -65,19 +65,21 @@ export const releaseItem = (
         else next_check_at end
     where company_id = ${companyId} and id = ${id} and lease_epoch = ${lease.epoch}`)
 
-/** Makes a row due now; if a poll is under way, it is repeated when it ends. */
+/** Makes a row due now; if a poll is in progress, it is repeated when it ends. */
 export const wakeItem = (q: Queryable, { table }: PollTable, { companyId, id }: RowKey, now: Date): Promise<number> =>
   q.run(sql`
     update ${table} set next_check_at = ${now}, poll_again = lease_until is not null
     where company_id = ${companyId} and id = ${id}`)
 
-/** Makes a row due now because there is news of it; if the poll fails, its gaps begin again with the shortest. */
+/**
+ * Makes a row due now because there is news about it; if the poll fails, its backoff restarts with the shortest gap.
+ */
 export const renewItem = (q: Queryable, { table }: PollTable, { companyId, id }: RowKey, now: Date): Promise<number> =>
   q.run(sql`
     update ${table} set next_check_at = ${now}, checks = 0, poll_again = lease_until is not null
     where company_id = ${companyId} and id = ${id}`)
 
-/** Makes a row due now that waits for its next poll anyway. */
+/** Makes a row due now if it waits for its next poll anyway. */
 export const hastenItem = (q: Queryable, { table }: PollTable, { companyId, id }: RowKey, now: Date): Promise<number> =>
   q.run(sql`
     update ${table} set next_check_at = ${now}, poll_again = lease_until is not null

@@ -7,11 +7,11 @@ import { claimItem, listDueItems, type PollTable, type RowKey, releaseItem, rene
 
 /**
  * Longer than the longest series of calls between two writes: four that each take a provider's ten seconds. Every write
- * prolongs it.
+ * extends it.
  */
 export const LEASE_MS = MINUTE
 
-/** The lease ended and another poll has the row: nothing of this one may be written. */
+/** The lease expired and another poll has the row: this one must write nothing. */
 export class LeaseLost extends Error {
   override readonly name = 'LeaseLost'
 }
@@ -20,8 +20,9 @@ type PollDeps = { db: Db; clock: Clock }
 type Lease = { epoch: bigint; checks: number; claimedAt: Date }
 
 /**
- * A database that writes only while the lease is ours. The check ends each transaction: rows are locked in their usual
- * order before it, and no one can take the lease between it and the commit. Reads pass.
+ * A database that writes only while we hold the lease. The check is the last statement of each transaction: rows are
+ * locked in their usual order before it, and no one can take the lease between it and the commit. Reads are not
+ * checked.
  */
 function leasedDb({ db, clock }: PollDeps, table: PollTable, key: RowKey, { epoch }: Lease): Db {
   const tx = <Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> =>
@@ -41,7 +42,7 @@ async function takeLease({ db, clock }: PollDeps, table: PollTable, key: RowKey)
   return claimed && { ...claimed, claimedAt }
 }
 
-/** What is polled: one table, under the gaps of its kind. */
+/** What is polled: one table, with the backoff of its kind. */
 export type PollTopic = { kind: PollKind; table: PollTable }
 
 async function endLease({ db, clock }: PollDeps, topic: PollTopic, key: RowKey, lease: Lease): Promise<void> {
@@ -51,14 +52,13 @@ async function endLease({ db, clock }: PollDeps, topic: PollTopic, key: RowKey, 
 }
 
 export type PollSpec = PollTopic & {
-  /** @param db writes only as long as the row is ours */
+  /** @param db writes only while we hold the lease */
   work(db: Db, key: RowKey): Promise<void>
 }
 
 /**
- * Takes one row before its turn and works on it, if it is due and free. @returns undefined: not ours;
- * otherwise what the work returned
- * @throws whatever the work throws
+ * Polls one row ahead of its turn, if it is due and free. @returns undefined: not claimed; otherwise the result of the
+ * work @throws whatever the work throws
  */
 export async function pollNow<Result>(
   deps: PollDeps,
@@ -75,7 +75,7 @@ export async function pollNow<Result>(
   }
 }
 
-/** The rows of one table as the polling engine sees them. A failed poll is repeated after its kind's gap. */
+/** The rows of one table as a source for the polling engine. A failed poll is repeated after the gap of its kind. */
 export function pollSource(deps: PollDeps & { log: FastifyBaseLogger }, spec: PollSpec): PollSource {
   const { db, clock, log } = deps
   const { kind, table, work } = spec

@@ -1,24 +1,24 @@
 import { type Queryable, sql, type Tx } from './db.ts'
 
-/** What the database knew when its backup was made; `reconcile` goes on from here. */
+/** The database's knowledge at the time of its backup; `reconcile` continues from here. */
 export type RestoredFacts = {
   /** The last block read on each chain. */
   heads: { chainId: number; number: string }[]
-  /** Indexes of deposit addresses that orders after the backup may have been given: from (included) to (excluded). */
+  /** Index ranges of deposit addresses that orders after the backup may have used: from (included) to (excluded). */
   skipped: { xpub: string; from: string; to: string }[]
 }
 
 export type Restored = { backupMadeAt: Date; restoredAt: Date; facts: RestoredFacts; reconciledAt: Date | null }
 
 /**
- * Addresses that orders after the backup may have: a restored installation hands out none of them. More than a service
- * assigns in a day at ten orders a second.
+ * Number of addresses that orders after the backup may have used; a restored installation assigns none of them. More
+ * than a service assigns in a day at ten orders a second.
  */
 const SKIPPED_ADDRESSES = 1_000_000
 
 /**
- * Marks the restore, and jumps over the deposit addresses that may have been assigned after the backup: the same
- * address for two orders would pay the wrong one. Doing it twice changes nothing.
+ * Marks the restore, and skips the deposit addresses that may have been assigned after the backup: the same address for
+ * two orders would pay the wrong one. Idempotent.
  */
 export async function markRestored(tx: Tx, at: { backupMadeAt: Date; restoredAt: Date }): Promise<boolean> {
   const done = await tx.run(sql`
@@ -40,7 +40,7 @@ export const findRestored = (q: Queryable): Promise<Restored | undefined> =>
     select backup_made_at, restored_at, restored_facts as facts, reconciled_at from installation
     where restored_at is not null`)
 
-/** When the backup was made, of a restore that was not reconciled yet. */
+/** The backup's time, of a restore that has not been reconciled yet. */
 export const findUnreconciled = (q: Queryable): Promise<{ backupMadeAt: Date } | undefined> =>
   q.maybe(sql`select backup_made_at from installation where restored_at is not null and reconciled_at is null`)
 

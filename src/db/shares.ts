@@ -25,8 +25,8 @@ export type Shares = {
 }
 
 /**
- * Keeps one caller from holding all connections: at most `limit` at once each, the rest in order of arrival.
- * Jobs and start-up act for no one in particular and are not counted.
+ * Keeps one caller from holding all connections: at most `limit` at once per caller, the rest in order of arrival. Jobs
+ * and startup act for no caller and are not limited.
  */
 export function openShares(limit: number): Shares {
   const lines = new Map<string, Line>()

@@ -6,7 +6,7 @@ export type Sql = { readonly text: string; readonly values: readonly unknown[]; 
 const isSql = (value: unknown): value is Sql =>
   typeof value === 'object' && value !== null && 'text' in value && 'values' in value && 'name' in value
 
-/** A value that travels as JSON text; arrays would otherwise be sent as PostgreSQL arrays. */
+/** A value that is sent as JSON text; arrays would otherwise be sent as PostgreSQL arrays. */
 class Json {
   readonly text: string
   constructor(value: unknown) {
@@ -34,8 +34,8 @@ function nameOf(text: string): string {
 }
 
 /**
- * A tagged template for SQL. Values become parameters, nested `sql` becomes text.
- * Number of distinct texts must stay small: each is prepared on every connection.
+ * A tagged template for SQL. Values become parameters, nested `sql` becomes text. The number of distinct texts must
+ * stay small: each is prepared on every connection.
  */
 export function sql(strings: TemplateStringsArray, ...parts: unknown[]): Sql {
   const values: unknown[] = []
@@ -55,8 +55,8 @@ export function sql(strings: TemplateStringsArray, ...parts: unknown[]): Sql {
 }
 
 /**
- * Text that the code makes, for example a list of columns, or a statement about a partition; never anything that came
- * from outside. Alone it has no name and is planned once.
+ * Text that our code makes, for example a list of columns, or a statement about a partition; never anything from
+ * outside. On its own it has no name and is planned once.
  */
 export const raw = (text: string): Sql => ({ text, values: [], name: '' })
 

@@ -3,34 +3,36 @@ import type { Config } from '../config/config.ts'
 import { type Db, openDb, type Queryable, sql } from './db.ts'
 
 /**
- * Reads whose answer may be some seconds old: lists, files, statistics. Never what decides about money, and never
- * what a caller acts on in the same request.
+ * Reads whose result may be a few seconds old: lists, files, statistics. Never for decisions about money, and never for
+ * data that a caller acts on in the same request.
  */
 export type StaleReads = {
-  /** From the replica while it keeps up, else from the database itself; also when the replica fails meanwhile. */
+  /**
+   * Reads from the replica while it keeps up, otherwise from the primary; also if the replica fails during the read.
+   */
   read<Result>(work: (q: Queryable) => Promise<Result>): Promise<Result>
   /** For several reads that must see the same state, or a later one. */
   place(): Db
   stop(): Promise<void>
 }
 
-/** Without a replica. */
+/** Reads without a replica. */
 export const readsFrom = (db: Db): StaleReads => ({ read: (work) => work(db), place: () => db, stop: async () => {} })
 
 const PROBE_MS = 1000
-/** Positions that are remembered: as far back as the longest lag that can be allowed. */
+/** Number of log positions remembered: as far back as the longest lag that can be allowed. */
 const KEPT_SAMPLES = 330
 
 type ReplicaOptions = {
   connectionString: string
   prepared: boolean
-  /** Beyond this the replica is not asked. */
+  /** With a longer lag the replica is not used. */
   maxLagSeconds: number
   metrics: Registry
   log: { warn(fields: object, text: string): void; info(fields: object, text: string): void }
 }
 
-/** Positions of the database's log are compared, so that neither clocks nor quiet times matter. */
+/** Compares positions in the database's log, so that neither clocks nor idle times matter. */
 const findPosition = (db: Db): Promise<{ position: string }> =>
   db.one(sql`select (pg_current_wal_lsn() - '0/0'::pg_lsn)::text as position`)
 
@@ -40,7 +42,7 @@ const findReplayed = (db: Db): Promise<{ position: string | null }> =>
     sql`select case when pg_is_in_recovery() then (pg_last_wal_replay_lsn() - '0/0'::pg_lsn)::text end as position`,
   )
 
-/** What both servers said, and so since when the replica has everything that was committed before. */
+/** Combines the positions of both servers: up to which time the replica has everything that was committed before. */
 class Freshness {
   #samples: { atMs: number; position: bigint }[] = []
   #asOfMs = Number.NEGATIVE_INFINITY
@@ -69,7 +71,7 @@ function openLagGauge(metrics: Registry, freshness: Freshness): void {
   })
 }
 
-/** Reads from a streaming replica within a bound. It is asked for its position each second. */
+/** Reads from a streaming replica within a lag limit. Polls its position every second. */
 function openReplica(db: Db, options: ReplicaOptions): StaleReads {
   const { connectionString, prepared, maxLagSeconds, metrics, log } = options
   const replica = openDb({ connectionString, prepared, max: 6, applicationName: 'comptoir-replica' })
@@ -102,9 +104,9 @@ function openReplica(db: Db, options: ReplicaOptions): StaleReads {
       try {
         return await work(replica)
       } catch (error) {
-        // the replica ended, or cancelled a query to catch up; a fault of the question itself comes again below
+        // the replica is down, or cancelled a query to catch up; an error in the query itself happens again below
         freshness.fail()
-        log.warn({ err: error }, 'a read of the replica failed and is made again at the database')
+        log.warn({ err: error }, 'a read from the replica failed; retrying on the primary')
         return work(db)
       }
     },
@@ -117,7 +119,7 @@ function openReplica(db: Db, options: ReplicaOptions): StaleReads {
   }
 }
 
-/** As it is configured. */
+/** As configured. */
 export function openReads(
   db: Db,
   {

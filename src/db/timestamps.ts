@@ -5,14 +5,17 @@ const ZERO = 48
 
 const pair = (text: string, at: number): number => (text.charCodeAt(at) - ZERO) * 10 + text.charCodeAt(at + 1) - ZERO
 
-/** `2026-11-22 13:05:00.123456+00`, as a connection in UTC writes it, its fraction with up to six digits or without. */
+/**
+ * `2026-11-22 13:05:00.123456+00`, the format of a connection in UTC, with a fraction of up to six digits or without
+ * one.
+ */
 const USUAL = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,6})?\+00$/
 const SECONDS_END = 19
 const ZONE = 3
 
 /**
- * A `timestamptz` as PostgreSQL writes it, cut to milliseconds. Four stand in each order, and the driver's own parser
- * takes four times as long; it reads what is not usual: other zones, years before Christ, infinity.
+ * A `timestamptz` as PostgreSQL writes it, cut to milliseconds. Each order has four, and the driver's own parser takes
+ * four times as long; it still reads unusual ones: other zones, years BC, infinity.
  */
 export function parseTimestamp(text: string): Date {
   if (!USUAL.test(text)) return pg.types.getTypeParser(TIMESTAMPTZ, 'text')(text)
@@ -20,7 +23,7 @@ export function parseTimestamp(text: string): Date {
   const ms = fraction === '' ? 0 : Number(fraction.slice(0, 3).padEnd(3, '0'))
   const [year, month] = [pair(text, 0) * 100 + pair(text, 2), pair(text, 5) - 1]
   const at = new Date(Date.UTC(year, month, pair(text, 8), pair(text, 11), pair(text, 14), pair(text, 17), ms))
-  // Date.UTC takes the years 0 to 99 for those of the last century
+  // Date.UTC maps the years 0 to 99 to 1900 to 1999
   if (year < 100) at.setUTCFullYear(year)
   return at
 }

@@ -25,7 +25,7 @@ export const API_SCOPES = [
 ] as const
 export type ApiScope = (typeof API_SCOPES)[number]
 
-/** Who sends a request, as far as its credential proves. */
+/** Who sends a request, as proven by its credential. */
 export type Actor = {
   kind: 'user' | 'apiKey' | 'payer'
   /** The user's id, the API key's id, or the order code of a payer's page. */
@@ -35,18 +35,18 @@ export type Actor = {
   companyId: string | null
   /** SuperManager: the companies attached to it. */
   companyIds: readonly string[]
-  /** Cashier: the tills given to it. */
+  /** Cashier: the tills assigned to it. */
   collectorIds: readonly string[]
   /** API keys: the granted scopes. Null: everything the role allows. */
   scopes: readonly ApiScope[] | null
-  /** E-mail verified and, where needed, approved; an actor that is not valid sees only its own profile. */
+  /** E-mail verified and, if required, approved; an actor that is not valid sees only its own profile. */
   valid: boolean
   /** What is missing before the actor is valid, as sentences. */
   missing?: readonly string[]
   sessionId: string | null
   /** Milliseconds since 1970 of the last second factor in this session; null for none. */
   secondFactorAt: number | null
-  /** The till that this person signed in at with a PIN: only rows that are open to tills. */
+  /** The till where this person signed in with a PIN: only permission rows that are open to tills. */
   tillDeviceId?: string
 }
 
@@ -57,13 +57,13 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** A key of the permission table; every API route has one. */
     permission?: string
-    /** Pages, health and docs, which are no API: outside the permission table. */
+    /** Pages, health and docs, which are not part of the API: outside the permission table. */
     open?: true
-    /** An open page of a person's: counted for each address. */
+    /** An open page for people: limited per address. */
     page?: true
-    /** The route writes its answer under the Idempotency-Key inside its own statement. */
+    /** The route stores its response under the Idempotency-Key in its own statement. */
     ownIdempotency?: true
-    /** The answer holds a secret: what is stored under an Idempotency-Key is sealed. */
+    /** The response holds a secret: what is stored under an Idempotency-Key is encrypted. */
     sealAnswer?: true
     /** `null` and `""` in the body reach the route instead of counting as absent. */
     keepNulls?: true
@@ -88,8 +88,8 @@ export function companyOf(actor: Actor): string {
 }
 
 /**
- * The companies whose objects a list shows: all that the actor sees, or the one that he names. Null: every company.
- * @throws OBJECT_NOT_FOUND for a company that he does not see
+ * The companies whose objects a list shows: all that the actor sees, or the one that it names. Null: every company.
+ * @throws OBJECT_NOT_FOUND for a company that the actor does not see
  */
 export function companiesSeen(actor: Actor, companyId: string | undefined): readonly string[] | null {
   if (companyId !== undefined) {
@@ -100,12 +100,14 @@ export function companiesSeen(actor: Actor, companyId: string | undefined): read
   return [...new Set([...actor.companyIds, ...(actor.companyId === null ? [] : [actor.companyId])])]
 }
 
-/** Of lists that show every company of the actor unless he names one. */
+/** For lists that show every company of the actor unless one is named. */
 export const CompanyIdQuery = Type.Optional(
   Type.String({ pattern: '^[0-9a-f]{24}$', description: 'For users of several companies: only this one.' }),
 )
 
-/** May this actor see objects of that company? Others get 404, which does not reveal whether the object exists. */
+/**
+ * Whether this actor may see objects of that company. Others get 404, which does not reveal whether the object exists.
+ */
 export function sees(actor: Actor, companyId: string): boolean {
   if (actor.role === 'SuperAdmin') return true
   return actor.companyId === companyId || actor.companyIds.includes(companyId)

@@ -19,8 +19,8 @@ function groupsOf(address: string): number[] {
 }
 
 /**
- * What counts as one caller: an IPv4 address (also when written as IPv4-mapped IPv6), or the /64 of an IPv6 address,
- * which is the smallest piece that a network gives to one customer.
+ * What counts as one client: an IPv4 address (also as IPv4-mapped IPv6), or the /64 of an IPv6 address, the smallest
+ * block that a network assigns to one customer.
  */
 export function networkOf(address: string): string {
   if (!address.includes(':') || !isIPv6(address)) return address

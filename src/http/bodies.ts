@@ -15,7 +15,7 @@ const DATE_TIME = addFormats.default.get('date-time') as { validate: (text: stri
 const EMAIL = addFormats.default.get('email') as RegExp
 /** The domain may have umlauts (IDNA), as on the pages of payers. */
 const isEmail = (text: string): boolean => EMAIL.test(withAsciiDomain(text))
-/** What names a moment: a leap second is written well (RFC 3339), and no clock of ours has one. */
+/** A date-time of RFC 3339, which allows leap seconds; ours excludes them, because no clock of ours has one. */
 const isDateTime = (text: string): boolean => DATE_TIME.validate(text) && !Number.isNaN(Date.parse(text))
 
 const check = (coerceTypes: false | 'array'): Ajv =>
@@ -23,10 +23,10 @@ const check = (coerceTypes: false | 'array'): Ajv =>
     .default(new Ajv({ ...base, coerceTypes }), [...formats])
     .addFormat('date-time', isDateTime)
     .addFormat('email', isEmail)
-/** Each schema is compiled once in a process, however many servers it builds. */
+/** Compiles each schema once per process, however many servers it builds. */
 const [strict, coercing] = [check(false), check('array')]
 
-/** Where a text holds what no database text can: NUL, or half of a surrogate pair. Undefined: nowhere. */
+/** Where a value contains text that the database cannot store: NUL, or half of a surrogate pair. Undefined: nowhere. */
 function findUnstorable(value: unknown): string | undefined {
   if (typeof value === 'string') return isStorable(value) ? undefined : ''
   if (typeof value !== 'object' || value === null) return undefined
@@ -53,8 +53,8 @@ const tooDeep = (): AppError =>
   new AppError('MALFORMED_JSON', { message: `The body is nested deeper than ${MAX_JSON_DEPTH} levels.` })
 
 /**
- * How bodies are read and checked: JSON only, 64 KiB, no coercion (a coerced `true` would be 1 EUR);
- * query strings and path parameters are text, so there types are coerced.
+ * How bodies are read and checked: JSON only, 64 KiB, no coercion (a coerced `true` would be 1 EUR). Query strings and
+ * path parameters are text, so their types are coerced.
  */
 export function registerBodies(app: FastifyInstance): void {
   registerSchemas(app, (schema, httpPart) => (httpPart === 'body' ? strict : coercing).compile(schema))
@@ -68,7 +68,7 @@ export function registerBodies(app: FastifyInstance): void {
   app.addHook('preValidation', (request, _reply, done) => {
     // a missing body counts as empty, so that validation names the required fields
     if (request.body === undefined && request.routeOptions.schema?.body !== undefined) request.body = {}
-    // raw bodies (callbacks) are their readers' own
+    // raw bodies (callbacks) are left to their readers
     const body = Buffer.isBuffer(request.body) ? undefined : request.body
     for (const part of [body, request.query, request.params]) {
       const path = findUnstorable(part)

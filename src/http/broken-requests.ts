@@ -6,7 +6,7 @@ import { toAppError } from './failures.ts'
 
 type Socket = { writable: boolean; end(text: string): unknown; destroy(): unknown }
 
-/** What Node says of a request that it could not read, as ours. Source: nodejs.org/api/http.html, `clientError`. */
+/** Node's errors for unreadable requests, as ours. Source: nodejs.org/api/http.html, `clientError`. */
 const OF_NODE: Record<string, AppError> = {
   HPE_HEADER_OVERFLOW: new AppError('HEADERS_TOO_LARGE'),
   ERR_HTTP_REQUEST_TIMEOUT: new AppError('REQUEST_TIMEOUT'),
@@ -40,7 +40,7 @@ export function answerBroken(thrown: Error & { code?: string }, socket: Socket):
   setTimeout(() => socket.destroy(), GOODBYE_MS).unref()
 }
 
-/** A path that the router cannot read, such as `/%ff`: no hook has run, so the headers are written here. */
+/** A path that the router cannot decode, such as `/%ff`: no hook has run, so the headers are written here. */
 export function answerUnroutable(thrown: Error, request: FastifyRequest, reply: FastifyReply): void {
   const error = toAppError(thrown)
   const { raw } = reply

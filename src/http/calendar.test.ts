@@ -38,7 +38,7 @@ test('a day whose midnight the clocks jump over begins after it', () => {
     '2026-03-29 2026-03-29T01:00:00.000Z',
     '2026-03-30 2026-03-30T00:00:00.000Z',
   ])
-  // on 25 October midnight comes twice; the day begins with the first
+  // on 25 October midnight occurs twice; the day begins with the first
   assert.deepEqual(read('2026-10-25T12:00:00Z', 1, 'Atlantic/Azores'), ['2026-10-25 2026-10-25T00:00:00.000Z'])
   assert.deepEqual(read('2026-04-24T12:00:00Z', 1, 'Africa/Cairo'), ['2026-04-24 2026-04-23T22:00:00.000Z'])
   assert.deepEqual(read('2026-09-06T12:00:00Z', 1, 'America/Santiago'), ['2026-09-06 2026-09-06T04:00:00.000Z'])

@@ -2,7 +2,7 @@ import { DAY } from '../kernel/clock.ts'
 import { invalid } from '../kernel/errors.ts'
 import { Type } from '../kernel/schema.ts'
 
-/** A parameter of requests whose days or months are those of a calendar. */
+/** Time zone parameter for requests by calendar days or months. */
 export const TimeZone = Type.String({
   maxLength: 64,
   default: 'UTC',
@@ -22,28 +22,28 @@ function clocksOf(timeZone: string): Intl.DateTimeFormat {
   }
 }
 
-/** Milliseconds that the clocks of a zone are ahead of UTC at an instant. */
+/** How far the clocks of a zone are ahead of UTC at an instant, in milliseconds. */
 function aheadMs(atMs: number, clocks: Intl.DateTimeFormat): number {
   const parts = Object.fromEntries(clocks.formatToParts(atMs).map(({ type, value }) => [type, Number(value)]))
   const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts
   return Date.UTC(year, month - 1, day, hour, minute, second) - (atMs - (atMs % 1000))
 }
 
-/** The instant at which the day of a midnight, written as if it were UTC, begins by the clocks of a zone. */
+/** The instant at which a day begins by the clocks of a zone; its midnight is given as if it were UTC. */
 function startOf(midnightMs: number, clocks: Intl.DateTimeFormat): Date {
   const guessMs = midnightMs - aheadMs(midnightMs, clocks)
   const startMs = midnightMs - aheadMs(guessMs, clocks)
   const aheadThenMs = aheadMs(startMs, clocks)
-  // where clocks jump over midnight, as in the Azores in March, the day begins with their first instant after it
+  // where clocks jump over midnight, as in the Azores in March, the day begins with the first instant after the jump
   return new Date(startMs + aheadThenMs < midnightMs ? midnightMs - aheadThenMs : startMs)
 }
 
 const localOf = (nowMs: number, clocks: Intl.DateTimeFormat): Date => new Date(nowMs + aheadMs(nowMs, clocks))
 
-/** A day of a calendar, and the instant at which it begins there. */
+/** A calendar day, and the instant at which it begins in its zone. */
 export type LocalDay = { day: string; start: Date }
 
-/** Today and the days before it, oldest first, as the calendar of a zone has them. @throws VALIDATION_FAILED */
+/** Today and the days before it, oldest first, in the calendar of a zone. @throws VALIDATION_FAILED */
 export function daysBefore(nowMs: number, count: number, timeZone: string): LocalDay[] {
   const clocks = clocksOf(timeZone)
   const localMs = localOf(nowMs, clocks).getTime()
@@ -54,10 +54,10 @@ export function daysBefore(nowMs: number, count: number, timeZone: string): Loca
   })
 }
 
-/** A month of a calendar, such as `2026-11`, and the instant at which it begins there. */
+/** A calendar month, such as `2026-11`, and the instant at which it begins in its zone. */
 export type LocalMonth = { month: string; start: Date }
 
-/** This month and those before it, oldest first, as the calendar of a zone has them. @throws VALIDATION_FAILED */
+/** This month and those before it, oldest first, in the calendar of a zone. @throws VALIDATION_FAILED */
 export function monthsBefore(nowMs: number, count: number, timeZone: string): LocalMonth[] {
   const clocks = clocksOf(timeZone)
   const local = localOf(nowMs, clocks)

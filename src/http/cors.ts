@@ -7,11 +7,11 @@ const EXPOSED = [
 ].join(', ')
 const PREFLIGHT_SECONDS = 600
 
-/** Is this a CORS preflight? Source: the Fetch standard, 4.8. */
+/** Whether this is a CORS preflight. Source: the Fetch standard, 4.8. */
 export const isPreflight = ({ method, headers }: FastifyRequest): boolean =>
   method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined
 
-/** Websites whose scripts may call the API and read the answers, with credentials. */
+/** Allows scripts of these websites to call the API and read the answers, with credentials. */
 export function registerCors(app: FastifyInstance, origins: readonly string[]): void {
   app.addHook('onRequest', (request, reply, done) => {
     const { origin } = request.headers
@@ -21,7 +21,7 @@ export function registerCors(app: FastifyInstance, origins: readonly string[]): 
         'access-control-allow-origin': origin,
         'access-control-allow-credentials': 'true',
         'access-control-expose-headers': EXPOSED,
-        // the default keeps answers from every other origin, also from these
+        // the default would block the answers for every other origin, these included
         'cross-origin-resource-policy': 'cross-origin',
       })
     }
@@ -29,16 +29,16 @@ export function registerCors(app: FastifyInstance, origins: readonly string[]): 
   })
 }
 
-/** What a shop's page calls in its buyer's browser: status reads, and ending the buyer's own session. */
+/** What a shop's page calls from its buyer's browser: status reads, and ending the buyer's own session. */
 const SHOP_PATHS = /^\/api\/(next\/)?(confirm_conversion\/status\/|buy-button\/sessions\/[^/?]+(\?|$))/
 
 /**
  * Websites with a buy button may read these few paths, without cookies: what a page may do there depends on the code or
- * token that it sends, never on who sits in front of the browser.
+ * token that it sends, never on whose browser it is.
  * @param isShop whether a button is registered for this origin
  */
 export function registerShopCors(app: FastifyInstance, isShop: (origin: string) => Promise<boolean>): void {
-  // the limits come before the look-up, which costs a query: over them, any page may read how long to wait
+  // the limits come before the lookup, which costs a query; a page that exceeds them may still read how long to wait
   const allow = (reply: FastifyReply, origin: string): void => {
     void reply.headers({
       'access-control-allow-origin': origin,
@@ -64,7 +64,7 @@ export function registerShopCors(app: FastifyInstance, isShop: (origin: string) 
   })
 }
 
-/** Answers a preflight with the methods that exist at its address. @returns undefined where nothing exists */
+/** Answers a preflight with the methods that exist at its path. @returns undefined if nothing exists there */
 export function answerPreflight(
   request: FastifyRequest,
   reply: FastifyReply,

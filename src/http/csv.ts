@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 
 /**
- * Prefixes that a spreadsheet takes for a formula (OWASP, CSV injection), wide forms included. Spreadsheets that
+ * Prefixes that a spreadsheet treats as a formula (OWASP, CSV injection), full-width forms included. Spreadsheets that
  * separate by semicolon also split there, so the rest of the text starts another cell.
  */
 const FORMULA = /^[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]|;\s*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20]/
@@ -10,10 +10,10 @@ const FORMULA = /^[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]|;\s*[=+\-@\uFF1D\uFF0B\u
 /** Whether a spreadsheet would evaluate this text. */
 export const looksLikeFormula = (text: string): boolean => FORMULA.test(text)
 
-/** A cell of RFC 4180 as it is, for text of ours. */
+/** A cell of RFC 4180 without the formula guard, for text that we generate. */
 export const quoteCell = (text: string): string => (/[";,\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
 
-/** A cell of user text: what looks like a formula gets an apostrophe in front. */
+/** A cell of user text: text that looks like a formula gets a leading apostrophe. */
 export const guardCell = (text: string): string => quoteCell(looksLikeFormula(text) ? `'${text}` : text)
 
 export const sendCsv = (reply: FastifyReply, fileName: string, body: Readable): FastifyReply =>

@@ -2,7 +2,7 @@ import type { AppError, ErrorCode, ErrorDetail } from '../kernel/errors.ts'
 import { CATALOGUE } from '../kernel/errors.ts'
 import { type Static, type TSchema, Type } from '../kernel/schema.ts'
 
-/** What every successful JSON answer looks like. */
+/** The shape of every successful JSON response. */
 export type Success<Data> = { success: true; status: 200; data: Data }
 
 export const ok = <Data>(data: Data): Success<Data> => ({ success: true, status: 200, data })
@@ -12,8 +12,8 @@ export const Envelope = <Data extends TSchema>(data: Data) =>
   Type.Object({ success: Type.Literal(true), status: Type.Literal(200), data })
 
 /**
- * A reference to a schema that the reference names once; typed as the schema itself, so that an answer with a missing
- * field does not compile. `Type.Ref` alone is typed as unknown.
+ * A reference to a schema by its name, typed as the schema itself, so that a response with a missing field does not
+ * compile. `Type.Ref` alone is typed as unknown.
  */
 export function refTo<Schema extends TSchema>(schema: Schema) {
   const { $id } = schema as { $id?: string }
@@ -28,7 +28,7 @@ export type Failure = {
   error: { code: ErrorCode; message: string; details?: ErrorDetail[]; requestId: string; docs: string }
 }
 
-/** @param baseUrl where each code has its page; without it (a request that is no HTTP) the path alone is named */
+/** @param baseUrl site with a page for each code; without it (not an HTTP request) only the path is given */
 export function failure(error: AppError, requestId: string, baseUrl = ''): Failure {
   const details = error.details && error.details.length > 0 ? { details: error.details } : {}
   return {

@@ -16,7 +16,7 @@ const FRAMEWORK_CODES: Record<string, ConstructorParameters<typeof AppError>[0]>
   FST_ERR_MAX_PARAM_LENGTH: 'NOT_FOUND',
 }
 
-/** A pattern or a format says nothing to who has to write the value. */
+/** A regular expression or a format name does not help the person who has to enter the value. */
 const FORMATS: Record<string, string> = {
   'date-time': 'must be a time with its zone, such as 2026-07-03T10:00:00Z; in an address a + is written %2B',
   date: 'must be a day such as 2026-07-03',
@@ -37,7 +37,7 @@ function detailOf(fault: AjvFault): ErrorDetail {
   return { path, message: format ?? fault.message ?? 'is not valid' }
 }
 
-/** Ajv reports every branch of a failed union; one line for each field is what a person needs. */
+/** Ajv reports every branch of a failed union; people need one line per field. */
 function detailsOf(faults: AjvFault[]): ErrorDetail[] {
   const seen = new Map<string, ErrorDetail>()
   for (const detail of faults.filter(({ keyword }) => keyword !== 'anyOf').map(detailOf)) {
@@ -48,14 +48,14 @@ function detailsOf(faults: AjvFault[]): ErrorDetail[] {
   return [...seen.values()].slice(0, 20)
 }
 
-/** The framework could not read the request, or its sender went away in the middle of it: no bug of ours. */
+/** The framework could not read the request, or the client disconnected in the middle of it: not a bug of ours. */
 const isUnread = ({ code, statusCode }: FastifyError): boolean =>
   statusCode !== undefined &&
   statusCode >= 400 &&
   statusCode < 500 &&
   (code === 'ECONNRESET' || code?.startsWith('FST_ERR_') === true)
 
-/** Converts anything thrown into the error that the caller gets. */
+/** Converts anything thrown into the error that the client gets. */
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error
   const { code, validation, statusCode } = error as FastifyError
@@ -74,10 +74,10 @@ declare module 'fastify' {
   }
 }
 
-/** Shows a failure to a person. */
+/** Shows a failure to a person, as a page. */
 export type ErrorPage = (request: FastifyRequest, reply: FastifyReply, error: AppError) => FastifyReply
 
-/** A browser asks for HTML by name; programs do not, and the API answers JSON to everyone. */
+/** Browsers ask for HTML explicitly and programs do not; the API always answers JSON. */
 const wantsPage = ({ url, headers, method }: FastifyRequest): boolean =>
   (method === 'GET' || method === 'POST') && !url.startsWith('/api') && /\btext\/html\b/.test(headers.accept ?? '')
 
@@ -97,7 +97,10 @@ const openSend =
       .send(failure(error, request.id, baseUrl))
   }
 
-/** Answers every failure alike: envelope, code, request id. Bugs are logged in full and answered without internals. */
+/**
+ * Answers every failure in the same way: envelope, code, request id. Bugs are logged in full and answered without
+ * internals.
+ */
 export function registerFailures(
   app: FastifyInstance,
   { baseUrl, errorPage }: { baseUrl: string; errorPage?: ErrorPage },

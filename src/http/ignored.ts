@@ -16,7 +16,7 @@ type Schema = {
   anyOf?: Schema[]
 }
 
-/** The names that a schema knows; undefined: any name means something to it, or it does not say. */
+/** The names that a schema defines; undefined: it accepts any name, or does not say. */
 function propertiesOf(schema: Schema | undefined): Record<string, Schema> | undefined {
   if (schema?.allOf) {
     const parts = schema.allOf.map(propertiesOf)
@@ -31,7 +31,7 @@ function propertiesOf(schema: Schema | undefined): Record<string, Schema> | unde
 
 const NONE: readonly string[] = []
 
-/** Paths of what a value holds and its schema does not name: `returnURL`, `goods.colour`. */
+/** Paths of everything in a value that its schema does not define: `returnURL`, `goods.colour`. */
 function findUnknown(value: unknown, schema: Schema | undefined, path: string): readonly string[] {
   if (typeof value !== 'object' || value === null) return NONE
   if (Array.isArray(value)) return value.flatMap((item) => findUnknown(item, schema?.items, path))
@@ -47,7 +47,7 @@ function findUnknown(value: unknown, schema: Schema | undefined, path: string): 
   return found
 }
 
-/** The value with the names that its schema knows, and no others. */
+/** The value, reduced to the names that its schema defines. */
 function keepKnown(value: unknown, schema: Schema | undefined): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map((item) => keepKnown(item, schema?.items))
@@ -62,7 +62,7 @@ type Parts = { body?: Schema; querystring?: Schema }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The body with the names that its schema does not know: what an Idempotency-Key stands for. */
+    /** The body including names that its schema does not define: an Idempotency-Key covers all of it. */
     sentBody: unknown
   }
 }
@@ -76,10 +76,10 @@ function ignoredOf(request: FastifyRequest): readonly string[] {
   return [...names].map((name) => name.slice(0, MAX_NAME_LENGTH))
 }
 
-/** As a header field may hold it: whatever is not a plain name is percent-encoded. */
+/** Encoded for a header field: anything but a plain name is percent-encoded. */
 const asField = (name: string): string => encodeURIComponent(name.toWellFormed())
 
-/** Counts by route and name: one line at the first time, then at most one a minute, each with its count. */
+/** Counts by route and name: logs the first occurrence, then at most once a minute, with the count. */
 function openCounter() {
   const counts = new Map<string, { count: number; loggedAt: number }>()
   return (request: FastifyRequest, name: string): void => {
@@ -99,13 +99,14 @@ function openCounter() {
   }
 }
 
-/** Pages read single names of theirs, the language among them; the API's handlers may hand on all that came. */
+/** Pages read single parameters by name, such as the language; API handlers may pass on everything they got. */
 const isApi = ({ permission }: FastifyContextConfig): boolean => permission !== undefined
 
 /**
- * Unknown body fields and query parameters stay without effect (compat), but the answer names them in
- * `Comptoir-Ignored`, so that a typo such as `returnURL` is found. No handler sees them: one that hands its body or
- * its query on would let a caller set what is not theirs to set; a route where they cannot be cut stops the start.
+ * Unknown body fields and query parameters have no effect (compat), but the response lists them in `Comptoir-Ignored`,
+ * so that a typo such as `returnURL` is found. They are removed before the handler, because one that passes on its body
+ * or query would let a client set fields that it must not set. The start fails for a route where they cannot be
+ * removed.
  */
 export function registerIgnored(app: FastifyInstance): void {
   const count = openCounter()
@@ -124,7 +125,7 @@ export function registerIgnored(app: FastifyInstance): void {
     request.sentBody = request.body
     if (isApi(request.routeOptions.config)) {
       const names = ignoredOf(request)
-      // all of it is known: nothing is to be cut
+      // everything is known: nothing to remove
       if (names.length === 0) return done()
       for (const name of names) count(request, name)
       void reply.header(IGNORED_HEADER, names.slice(0, MAX_NAMES).map(asField).join(', '))

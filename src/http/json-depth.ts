@@ -1,9 +1,9 @@
-/** Levels of arrays and objects in each other that a body may have. */
+/** Maximum nesting of arrays and objects in a body. */
 export const MAX_JSON_DEPTH = 32
 
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT, QUOTE, BACKSLASH] = [91, 93, 123, 125, 34, 92]
 
-/** Looks at the text before anything parses it: what walks a value level by level must not be sent too deep. */
+/** Checks the text before it is parsed: code that walks a value recursively must not get one that is too deep. */
 export function isTooDeep(text: string): boolean {
   let depth = 0
   let inText = false

@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifySchemaValidationError } from 'fastify'
 declare module 'fastify' {
   interface FastifyInstance {
     /**
-     * Compiles the schemas that no request has needed yet, one in each turn of the event loop.
+     * Compiles the schemas that no request has needed yet, one per turn of the event loop.
      * @throws Error that names the schema's fault
      */
     compileSchemas(): Promise<void>
@@ -15,8 +15,8 @@ declare module 'fastify' {
 type Compile = (schema: object, httpPart: string | undefined) => ValidateFunction
 
 /**
- * Schemas are compiled when their endpoint is first called: all of them together take 0.6 s of CPU at the start, and a
- * process that runs only workers needs none. Whoever serves calls `compileSchemas` once it listens.
+ * Schemas are compiled at the first call of their endpoint. Together they would take 0.6 s of CPU at the start, and a
+ * process that runs only workers needs none. A serving process calls `compileSchemas` once it listens.
  */
 export function registerSchemas(app: FastifyInstance, compile: Compile): void {
   const waiting = new Set<() => unknown>()
@@ -34,7 +34,7 @@ export function registerSchemas(app: FastifyInstance, compile: Compile): void {
   }
   app.setValidatorCompiler(({ schema, httpPart }) => {
     const compiled = once(() => compile(schema as object, httpPart))
-    // Fastify reads the faults from the function itself
+    // Fastify reads the errors from the function itself
     const validate = (data: unknown): boolean => {
       const own = compiled()
       const fits = own(data)

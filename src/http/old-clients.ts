@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { readPlainDates } from './plain-dates.ts'
 
-/** What clients of the older service read beside `status` (decisions 8.10). */
+/** What clients of the older service read in addition to `status` (decisions 8.10). */
 const STATES: Record<string, string> = {
   INITIAL: 'state:created',
   PENDING: 'state:pending',
@@ -21,15 +21,17 @@ type Loose = Record<string, unknown>
 const isObject = (value: unknown): value is Loose =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !Buffer.isBuffer(value)
 
-/** 4 is "4", 12.5 is "12.5"; what JavaScript writes with an exponent stays a number and is refused. */
+/**
+ * 4 becomes "4", 12.5 becomes "12.5"; a number that JavaScript writes with an exponent stays a number and is refused.
+ */
 function asText(holder: Loose, name: string): void {
   const value = holder[name]
   if (typeof value === 'number' && /^-?\d+(\.\d+)?$/.test(String(value))) holder[name] = String(value)
 }
 
 /**
- * Takes what older clients send in another form: a number as `goodsQuantity` and as the amount of a revert, a date
- * without a time as `from` and `to`.
+ * Accepts older forms of input: a number as `goodsQuantity` and as the amount of a revert, a date without a time as
+ * `from` and `to`.
  */
 export function takeOldInput(scope: FastifyInstance): void {
   scope.addHook('preValidation', async (request) => {
@@ -42,7 +44,7 @@ export function takeOldInput(scope: FastifyInstance): void {
   })
 }
 
-/** Adds `data.state` to the public status reads: always text, because old clients search in it. */
+/** Adds `data.state` to the public status reads: always text, because old clients do string searches on it. */
 export function addOldState(scope: FastifyInstance): void {
   scope.addHook('onSend', async (request, reply, payload) => {
     const isStatus = request.routeOptions.url?.includes('/status/') && reply.statusCode === 200

@@ -4,17 +4,17 @@ import { type Actor, type ApiScope, USER_ROLES, type UserRole } from './actor.ts
 export type Limit = 'credentials' | 'session' | 'public' | 'company' | 'none'
 
 export type Rule = {
-  /** Roles that may call; 'anyone' needs no credential (but an invalid one is refused). */
+  /** Roles that may call it; 'anyone' needs no credential (but an invalid one is refused). */
   roles: readonly UserRole[] | 'anyone'
-  /** The scope that an API key needs. Absent: no API key may call. */
+  /** The scope that an API key needs. Absent: no API key may call it. */
   scope?: ApiScope
   /** Also for users that are not verified or not approved yet. */
   evenInvalid?: true
-  /** The route reads cookies or its own token; an access token beside them, even an old one, is ignored. */
+  /** The route reads cookies or its own token; an access token sent along, even an old one, is ignored. */
   ignoreCredential?: true
-  /** A missing, expired or malformed credential counts as none (old clients send stale ones). */
+  /** A missing, expired or malformed credential is ignored (old clients send stale ones). */
   staleIsNone?: true
-  /** A bearer that begins like this is no access token: the route checks it, and it opens this route alone. */
+  /** A bearer token with this prefix is no access token: the route checks it, and it is valid for this route only. */
   ownToken?: string
   /** Also for a person who signed in at a till with a PIN. */
   till?: true
@@ -35,8 +35,8 @@ const LOGIN = { roles: 'anyone', ignoreCredential: true, limit: 'credentials' } 
 const COOKIE = { roles: 'anyone', ignoreCredential: true, limit: 'session' } as const
 
 /**
- * Who may call what: the only place that decides. A route names its row; a route without one stops the start.
- * Rows say what a role may do at all; whose objects it may touch is decided by the company of the object (404).
+ * Who may call what: decided only here. A route names its row; a route without one makes the start fail. Rows say what
+ * a role may do at all; which objects it may touch depends on the company of the object (404).
  */
 export const PERMISSIONS = {
   'orders.create': { roles: SELLERS, scope: 'orders:write', till: true, limit: 'company' },
@@ -92,7 +92,7 @@ export const PERMISSIONS = {
   'channels.accounts': { roles: MANAGERS, limit: 'company' },
   'channels.account': { roles: MANAGERS, stepUp: true, limit: 'company' },
   'channels.rules': { roles: MANAGERS, limit: 'company' },
-  // what stands there is what payers act by
+  // payers act on these texts
   'channels.rule': { roles: MANAGERS, stepUp: true, limit: 'company' },
   'channels.exchanges': { roles: MANAGERS, limit: 'company' },
   'auth.register': { roles: 'anyone', limit: 'credentials' },
@@ -169,7 +169,7 @@ export const isPermission = (name: string): name is PermissionName => Object.has
 
 export const ruleOf = (name: PermissionName): Rule => PERMISSIONS[name]
 
-/** The rows of the table that a person's role opens to him; a fresh second factor may still be asked. */
+/** The rows of the table that a person's role grants; a fresh second factor may still be required. */
 export function listPermissions({ role, valid, tillDeviceId }: Actor): PermissionName[] {
   const names = Object.keys(PERMISSIONS).filter(isPermission)
   return names.filter((name) => {
@@ -181,7 +181,7 @@ export function listPermissions({ role, valid, tillDeviceId }: Actor): Permissio
 
 const STEP_UP_MS = 5 * 60_000
 
-/** Has this session proven a second factor within the last five minutes? */
+/** Whether this session proved a second factor within the last five minutes. */
 export const hasFreshFactor = (actor: Actor, nowMs: number): boolean =>
   actor.secondFactorAt !== null && nowMs - actor.secondFactorAt <= STEP_UP_MS
 

@@ -6,7 +6,7 @@ const isDate = (value: unknown): value is string =>
 
 type Holder = { from?: unknown; to?: unknown }
 
-/** @param toIs whether `to` itself is still within the period */
+/** @param toIs whether `to` itself is within the period */
 export function readPlainDates(holder: Holder, toIs: 'within' | 'behind'): void {
   const { from, to } = holder
   if (isDate(from)) holder.from = `${from}T00:00:00.000Z`
@@ -14,7 +14,7 @@ export function readPlainDates(holder: Holder, toIs: 'within' | 'behind'): void 
   holder.to = toIs === 'within' ? `${to}T23:59:59.999Z` : new Date(Date.parse(to) + DAY).toISOString()
 }
 
-/** A date without a time is, as `from`, the beginning of that day, UTC, and as `to` its end. */
+/** A date without a time means the beginning of that day in UTC as `from`, and its end as `to`. */
 export function takePlainDates(scope: FastifyInstance, toIs: 'within' | 'behind' = 'within'): void {
   scope.addHook('preValidation', async ({ query, body }) => {
     for (const holder of [query, body]) {

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Callback } from '../kernel/callback.ts'
 
-/** Bodies of any type arrive as their bytes: signatures are made over those. For a plugin of its own. */
+/** Keeps bodies of any type as raw bytes, because signatures cover those. Use it in a plugin of its own. */
 export function keepRawBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))

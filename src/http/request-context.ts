@@ -3,21 +3,21 @@ import type { Tx } from '../db/db.ts'
 import { type Actor, actorOf } from './actor.ts'
 import { rememberAnswer } from './idempotency/idempotency.ts'
 
-/** A job, a provider's answer or an operator's command, by the name that history and audit show. */
+/** A job, a provider or an operator's command, under the name that history and audit show. */
 export type SystemActor = { kind: 'system'; id: string }
 export type Who = Actor | SystemActor | null
 
 /**
- * Who asks, from where, and where the answer is kept. Made once for each request, or by a job, and handed on whole:
- * rights, audit and idempotency read it.
+ * Who asks, from where, and where the response is stored. Made once per request or by a job, and passed on whole:
+ * permissions, audit and idempotency read it.
  */
 export type RequestContext<Asking extends Who = Actor> = {
-  /** Null: the caller is not authenticated (login, a mailed link). */
+  /** Null: the request is not authenticated (login, a mailed link). */
   readonly actor: Asking
   readonly requestId: string | null
   readonly ip: string | null
   readonly userAgent: string | null
-  /** Stores the answer under the Idempotency-Key, in the transaction of the effect. Nothing without a key. */
+  /** Stores the response under the Idempotency-Key, in the transaction of the effect. Does nothing without a key. */
   remember(tx: Tx, data: unknown): Promise<void>
 }
 export type AnyContext = RequestContext<Who>

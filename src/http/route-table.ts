@@ -7,10 +7,10 @@ function toRegex(url: string): RegExp {
   return new RegExp(`^${escaped.replace(/\*/g, '.*')}$`)
 }
 
-/** The methods that exist at an address, for `Allow` and for preflights. Empty: there is nothing. */
+/** The methods that exist at a path, for `Allow` and for preflights. Empty: nothing exists there. */
 export type MethodsAt = (url: string) => string[]
 
-/** Notes every route that is registered after it. */
+/** Records every route registered after this call. */
 export function openRouteTable(app: FastifyInstance): MethodsAt {
   const patterns: Pattern[] = []
   app.addHook('onRoute', (route) => {

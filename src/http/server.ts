@@ -29,25 +29,25 @@ export type ServerDeps = {
   authenticate: Authenticate
   limits: RateLimits
   vault: Vault
-  /** Whether a buy button is registered for this website; without it no shop's page calls the API. */
+  /** Whether a buy button is registered for this website; without it, shop pages cannot call the API. */
   isShop?: (origin: string) => Promise<boolean>
-  /** How a failure is shown to a person; without it everyone gets JSON. */
+  /** How a failure is shown to people; without it everyone gets JSON. */
   errorPage?: ErrorPage
-  /** Where log lines go; standard output when absent. */
+  /** Where log lines go; default: standard output. */
   logStream?: { write(line: string): void }
   metrics: Registry
 }
 
 const HEADERS_WITH_SECRETS = ['authorization', 'cookie', 'x-api-key', 'x-api-secret', 'idempotency-key']
 
-/** Paths may hold codes and tokens, so the log names the route, not the address that was called. */
+/** Paths may hold codes and tokens, so the log shows the route instead of the requested path. */
 const describe = (request: FastifyRequest) => ({
   method: request.method,
   route: request.routeOptions.url ?? '(none)',
   remoteAddress: request.ip,
 })
 
-/** The request's own id if it is well formed, else a new one. */
+/** The request's own id if it is well-formed, otherwise a new one. */
 function requestIdOf(headers: Record<string, string | string[] | undefined>): string {
   const given = headers['x-request-id']
   return typeof given === 'string' && /^[A-Za-z0-9._-]{8,64}$/.test(given) ? given : newId()
@@ -75,7 +75,7 @@ function registerPermissions(app: FastifyInstance, { authenticate, clock, limits
     const { permission, page } = request.routeOptions.config
     if (page) await limits.checkPage(request, reply)
     if (permission === undefined || !isPermission(permission)) return
-    // what the API says is for who asked: a proxy or a browser keeps none of it
+    // the response is for this client only: proxies and browsers must not store it
     void reply.header('cache-control', 'no-store')
     const rule = ruleOf(permission)
     if (rule.ownToken !== undefined && request.headers.authorization?.startsWith(`Bearer ${rule.ownToken}`)) {
@@ -89,15 +89,16 @@ function registerPermissions(app: FastifyInstance, { authenticate, clock, limits
   })
 }
 
-/** What counts as one when connections of the database run short: a company, a person without one, an address. */
+/** Who shares database connections when they run short: a company, a person without one, an address. */
 function sharerOf({ actor, ip }: FastifyRequest): string {
   if (actor === null || actor.kind === 'payer') return `address:${networkOf(ip)}`
   return actor.companyId === null ? `user:${actor.id}` : `company:${actor.companyId}`
 }
 
 /**
- * A caller's turn, and its share of the database's connections. After the body was read, whose events know nothing of
- * who asked; everything later in the request counts. What is sent for long (a file, a live stream) has its own limits.
+ * The caller's turn and its share of the database connections. Set after the body is read, because the events of that
+ * stream lack the context; everything later in the request counts. Long responses (a file, a live stream) have their
+ * own limits.
  */
 function registerShares(app: FastifyInstance): void {
   const turns = openTurns()
@@ -157,13 +158,13 @@ function registerHeaders(app: FastifyInstance, config: ServerDeps['config']): vo
   if (config.corsOrigins.length > 0) registerCors(app, config.corsOrigins)
 }
 
-/** A head, and a whole request, that takes longer is closed: slow clients hold no connection for long. */
+/** Time limits for the headers and for a whole request, so that slow clients hold no connection for long. */
 const HEAD_MS = 15_000
 const REQUEST_MS = 30_000
 
 /**
- * The HTTP floor: envelope, one answer for every failure, request ids, schemas, permissions, idempotency, headers,
- * metrics, OpenAPI. Features add their routes to it; a route without a row in the permission table stops the start.
+ * The HTTP base: envelope, uniform failures, request ids, schemas, permissions, idempotency, headers, metrics, OpenAPI.
+ * Features add their routes to it. A route without a row in the permission table makes the start fail.
  */
 export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
   const { config, db, clock } = deps
@@ -178,7 +179,7 @@ export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
     genReqId: (raw) => requestIdOf(raw.headers),
     routerOptions: { maxParamLength: 500, ignoreTrailingSlash: true },
     logController: new LogController({ disableRequestLogging: true }),
-    // what was accepted is answered: another process has the new connections by now
+    // accepted requests are still answered: another process takes new connections by now
     return503OnClosing: false,
     logger: {
       level: config.logLevel,

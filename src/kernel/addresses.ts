@@ -2,7 +2,7 @@ import { isAddress } from 'viem/utils'
 import { invalid } from './errors.ts'
 
 /**
- * An EVM address, in lower case or with a right checksum (EIP-55); a wrong checksum is a typing mistake.
+ * An EVM address, in lower case or with a valid checksum (EIP-55); a wrong checksum is a typo.
  * @throws VALIDATION_FAILED at `path`
  */
 export function readAddress(path: string, text: string): string {

@@ -8,7 +8,7 @@ const RULES = {
   maxBusyMs: 60_000,
 }
 
-/** A circuit under a clock that the test moves, and a far side that answers what the test says. */
+/** A circuit with a clock and a remote side that the test controls. */
 function open() {
   let now = 0
   let calls = 0

@@ -2,7 +2,7 @@ import { type Clock, MINUTE } from './clock.ts'
 
 /**
  * Why a circuit is open. `trouble`: failures in a row. `busy`: the other side asked for a pause. `credentials` and
- * `clock`: it answers, but refuses our key or our time.
+ * `clock`: it answers, but rejects our key or our time.
  */
 export type OpenCause = 'trouble' | 'busy' | 'credentials' | 'clock'
 
@@ -15,7 +15,7 @@ export type Verdict =
 export type CircuitRules = {
   /** Failures in a row that open it. */
   openAfter: number
-  /** The first, second, third … pause of a cause, in milliseconds; the last one repeats. */
+  /** The first, second, third … pause per cause, in milliseconds; the last one repeats. */
   pausesMs: Readonly<Record<Exclude<OpenCause, 'busy'>, readonly number[]>>
   /** The longest pause that the other side may ask for. */
   maxBusyMs: number
@@ -24,7 +24,7 @@ export type CircuitRules = {
 export type CircuitState = {
   state: 'closed' | 'open' | 'half-open'
   cause: OpenCause | null
-  /** When the next call is let through; null while closed. */
+  /** When the next call is allowed; null while closed. */
   openUntil: number | null
 }
 
@@ -42,8 +42,8 @@ export class CircuitOpen extends Error {
 const TRIAL_MS = MINUTE
 
 /**
- * Open means open: nothing is called until the pause is over. Then one call at a time is a trial: its success closes
- * the circuit, its failure opens it again. A trial that hangs gives way to another one.
+ * Open means no calls until the pause is over. Then one call at a time is a trial: its success closes the circuit, its
+ * failure opens it again. A trial that hangs is replaced by another.
  */
 export class Circuit {
   readonly #clock: Clock
@@ -114,7 +114,7 @@ export class Circuit {
     if (this.#cause !== cause) this.#openings = 0
     const pauses = this.#rules.pausesMs[cause]
     const pauseMs = pauses[Math.min(this.#openings, pauses.length - 1)] ?? MINUTE
-    // calls that were under way when it opened do not extend the pause
+    // calls in flight when it opened do not extend the pause
     if (this.#clock() >= this.#openUntil || this.#cause !== cause) {
       this.#openings += 1
       this.#pause(cause, pauseMs)

@@ -22,11 +22,11 @@ const digits = (count: number, width: number): string[] =>
 const [PAIRS, MILLISECONDS] = [digits(60, 2), digits(1000, 3)]
 
 let lastDay = Number.NaN
-/** `2026-11-22T`: most of what is written in a row is of one day. */
+/** `2026-11-22T`, cached: consecutive calls are mostly about the same day. */
 let lastDate = ''
 
 /**
- * What `Date.prototype.toISOString` writes, in a third of its time; four stand in each order.
+ * The output of `Date.prototype.toISOString` in a third of its time; each order has four of them.
  * @throws RangeError for an invalid date
  */
 export function toIsoText(at: Date): string {

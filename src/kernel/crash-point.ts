@@ -1,6 +1,6 @@
 /**
  * Points where a test kills the process as if the power had failed: the service must recover from the state left
- * behind. Armed only in the sandbox, by `CRASH_POINT=<name>`; elsewhere it does nothing.
+ * behind. Armed only in the sandbox, by `CRASH_POINT=<name>`; otherwise they do nothing.
  */
 export const CRASH_POINTS = [
   'create:before-insert',

@@ -1,6 +1,6 @@
 /**
- * Every failure that a caller may see. The HTTP status belongs to the code; routes never choose one.
- * The message says what to do next; it may be replaced by a more exact sentence where the error is thrown.
+ * Every failure that a client may see. The HTTP status belongs to the code; routes never choose one. The message says
+ * what to do next; where the error is thrown, a more exact sentence may replace it.
  */
 export const CATALOGUE = {
   MALFORMED_JSON: {
@@ -175,7 +175,7 @@ export type ErrorCode = keyof typeof CATALOGUE
 export type ErrorDetail = { path: string; message: string }
 
 export type ErrorOptionsOfApp = {
-  /** Replaces the catalogue's message where the cause is known more exactly. */
+  /** Replaces the catalogue's message when the cause is known more exactly. */
   message?: string
   /** Validation: one entry per field. Identity checks: `kycUrl`, the payer's page, and `kycId`. */
   details?: ErrorDetail[]

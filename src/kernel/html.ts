@@ -9,12 +9,12 @@ export class Html {
   }
 }
 
-/** What may stand in a template; nothing is shown for null, undefined and false. */
+/** Allowed values in a template; null, undefined and false render nothing. */
 export type HtmlValue = string | number | bigint | Html | null | undefined | false | readonly HtmlValue[]
 
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 
-/** Without the marks that turn the direction of what follows: a name must not rewrite the amount behind it. */
+/** Removes the marks that change the text direction of what follows: a name must not rewrite the amount after it. */
 export const withoutTurns = (text: string): string => text.replace(/[\u202a-\u202e\u2066-\u2069]/g, '')
 
 export const escapeHtml = (text: string): string =>
@@ -29,7 +29,9 @@ function render(value: HtmlValue): string {
 
 const squeezed = new WeakMap<TemplateStringsArray, readonly string[]>()
 
-/** The template's own text without its indentation: a line break between tags says nothing, elsewhere it is a space. */
+/**
+ * The template's own text without its indentation: a line break between tags is dropped, elsewhere it becomes a space.
+ */
 function squeeze(strings: TemplateStringsArray): readonly string[] {
   const known = squeezed.get(strings)
   if (known) return known
@@ -43,7 +45,7 @@ function squeeze(strings: TemplateStringsArray): readonly string[] {
   return short
 }
 
-/** Markup from a template: every value is escaped, for text and for quoted attributes, unless it is markup itself. */
+/** Markup from a template: every value is escaped, for text and for quoted attributes, unless it is markup already. */
 export function html(strings: TemplateStringsArray, ...values: HtmlValue[]): Html {
   const parts = squeeze(strings)
   let text = parts[0] ?? ''
@@ -51,10 +53,10 @@ export function html(strings: TemplateStringsArray, ...values: HtmlValue[]): Htm
   return new Html(text)
 }
 
-/** Markup of our own making that needs no escaping. Never for anything that came from outside. */
+/** Trusted markup that needs no escaping. Never for anything from outside. */
 export const raw = (text: string): Html => new Html(text)
 
-/** A link that may stand in `href`: http and https only, else null. */
+/** A link that is safe in `href`: http and https only, otherwise null. */
 export function webLink(text: string | null | undefined): string | null {
   if (!text || !URL.canParse(text)) return null
   return ['http:', 'https:'].includes(new URL(text).protocol) ? text : null
@@ -62,7 +64,7 @@ export function webLink(text: string | null | undefined): string | null {
 
 const NEVER_LINKED = ['javascript:', 'data:', 'blob:', 'file:', 'vbscript:', 'about:']
 
-/** A link that may open a payer's app: a scheme of its own, but none that runs or reads anything here. */
+/** A link that may open a payer's app: a custom scheme, but none that runs or reads anything in the browser. */
 export function appLink(text: string | null | undefined): string | null {
   if (!text || !URL.canParse(text)) return null
   return NEVER_LINKED.includes(new URL(text).protocol) ? null : text

@@ -6,7 +6,7 @@ const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 let pool = Buffer.alloc(0)
 let used = 0
 
-/** Random bytes taken from a pool, because one system call for each id shows in the create path. */
+/** Random bytes from a pool, because one system call per id is measurable when orders are created. */
 function takeRandom(count: number): Buffer {
   if (used + count > pool.length) {
     pool = randomBytes(4096)
@@ -17,7 +17,7 @@ function takeRandom(count: number): Buffer {
 }
 
 let lastMs = 0
-/** `lastMs` in hex: writing a number of this size takes as long as the rest of an id. */
+/** `lastMs` in hex, cached: formatting a number of this size takes as long as the rest of an id. */
 let lastHead = ''
 let sequence = 0
 
@@ -41,12 +41,12 @@ function setLast(ms: number): void {
   lastHead = ms.toString(16).padStart(12, '0')
 }
 
-/** No id of that moment or later sorts before it. */
+/** The lowest id of that moment: no id of that time or later sorts before it. */
 export const firstIdAt = (timeMs: number): string => timeMs.toString(16).padStart(12, '0').padEnd(24, '0')
 
 /**
- * An id that follows from what it is for: the first refund of an order has the same one after a restored backup, so
- * that providers, tokens and receivers of webhooks recognise it. 96 bits of SHA-256; does not sort by time.
+ * A deterministic id: the first refund of an order has the same one after a restored backup, so that providers, tokens
+ * and receivers of webhooks recognise it. 96 bits of SHA-256; does not sort by time.
  */
 export const idFrom = (...parts: readonly (string | number)[]): string =>
   createHash('sha256').update(parts.join('|')).digest('hex').slice(0, 24)
@@ -77,9 +77,10 @@ export const newSecret = (prefix: string): string => prefix + randomBytes(32).to
 export const newWebhookSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`
 
 /**
- * The `Service-Webhook-Id` of one (order, event): 32 hex characters, the same for every attempt, every redelivery,
- * and after a restored backup.
- * @param serverKey a KeyObject where many are made: Node parses a Buffer for each HMAC, which takes five times as long
+ * The `Service-Webhook-Id` of one (order, event): 32 hex characters, the same for every attempt, every redelivery, and
+ * after a restored backup.
+ * @param serverKey pass a KeyObject when many are made: Node parses a Buffer for each HMAC, which takes five times as
+ * long
  */
 export function deliveryId(
   serverKey: Buffer | KeyObject,

@@ -1,5 +1,5 @@
 /**
- * JSON in which every number stays the text that was sent: ids above 2^53 and prices keep their digits.
+ * Parses JSON and keeps every number as the text that was sent: ids above 2^53 and prices keep their digits.
  * @throws SyntaxError
  */
 export function parseJsonExact(text: string): unknown {
@@ -10,7 +10,7 @@ export function parseJsonExact(text: string): unknown {
 
 type Step = string | number
 
-/** The text at a path of parsed JSON, or undefined when something is missing or is no text. */
+/** The text at a path of parsed JSON, or undefined if a step is missing or the value is not text. */
 export function textAt(value: unknown, ...path: Step[]): string | undefined {
   let current = value
   for (const step of path) {
@@ -21,8 +21,8 @@ export function textAt(value: unknown, ...path: Step[]): string | undefined {
 }
 
 /**
- * What a record says about a word that comes from outside. `record[word]` also finds what every object inherits:
- * `constructor` would be a word that is known.
+ * Looks up a word from outside in a record. `record[word]` would also find what every object inherits: `constructor`
+ * would count as known.
  */
 export const ownAt = <Value>(record: Readonly<Record<string, Value>>, word: string): Value | undefined =>
   Object.hasOwn(record, word) ? record[word] : undefined

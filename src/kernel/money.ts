@@ -20,11 +20,11 @@ export function parseDecimal(text: string, exponent: number): bigint | undefined
   return BigInt(`${match[1]}${fraction.padEnd(exponent, '0')}`)
 }
 
-/** Larger than anything that is read as an amount; a JSON number of that size is written with an exponent. */
+/** Larger than any amount that we accept; JSON writes a number of that size with an exponent. */
 export const isHuge = (value: number | string): boolean =>
   typeof value === 'number' ? value >= 1e21 : /^\d{25,}(\.\d+)?$/.test(value)
 
-/** Why a text is no amount: what is wrong with it, not only what would be right. */
+/** Why a text is not an amount: what is wrong with it, not only what would be right. */
 function faultOf(text: string, asset: Asset): string {
   if (/^-\d/.test(text)) return 'The amount must be more than 0.'
   if (isHuge(text)) return 'The amount is too large.'
@@ -41,13 +41,13 @@ export function parseMoney(text: string, asset: Asset): Money {
   return { asset, units }
 }
 
-/** How far a JSON number may lie from the amount that it means: sums of floating point numbers are off by less. */
+/** How far a JSON number may be from the amount that it means: rounding errors of floating point sums are smaller. */
 const NUMBER_SLACK_UNITS = 1n
 const NUMBER_EXPONENT = 6
 
 /**
- * The amount that a JSON number means: the one with the asset's digits within 0.000001 of it, so that
- * 30.299999999999997 is 30.30, and 10.005 EUR is no amount. Exact, over the number's shortest decimal text.
+ * The amount that a JSON number means: the one with the asset's digits within 0.000001 of it, so 30.299999999999997 is
+ * 30.30, and 10.005 EUR is no amount. Exact, computed on the number's shortest decimal text.
  * @throws ILLEGAL_AMOUNT
  */
 export function parseMoneyNumber(value: number, asset: Asset): Money {
@@ -93,8 +93,8 @@ export function convert(from: Money, rate: bigint, to: Asset): Money {
 /** floor(whole × part / total): a refund's share in another currency, never more than its proportion. */
 export const proportion = (whole: bigint, part: bigint, total: bigint): bigint => (whole * part) / total
 
-/** ceil(whole × part / total): undoes `proportion` where `whole` has the coarser units. */
+/** ceil(whole × part total): reverses `proportion` when `whole` has the coarser units. */
 export const proportionUp = (whole: bigint, part: bigint, total: bigint): bigint => (whole * part + total - 1n) / total
 
-/** Orders that share an address are told apart by their amounts: each is less than this above its price. */
+/** Orders that share an address differ in their amounts: each is less than this above its price. */
 export const OWN_AMOUNTS_UNITS = 1000n

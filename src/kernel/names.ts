@@ -1,10 +1,10 @@
-/** Control characters, line breaks, marks of direction (U+202E and its like), and what takes no place (U+200B). */
+/** Control characters, line breaks, direction marks (U+202E and the like) and zero-width characters (U+200B). */
 const UNSEEN = '\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff'
 
 /**
- * Names stand in mails to other people, so they carry no link, no line break, nothing that turns the direction of the
- * text and nothing unseen that makes two names look alike: a registration must not be a way to write to strangers in
- * our name. The joiners U+200C and U+200D are letters of some scripts and of emoji.
+ * Names appear in mails to other people, so they contain no link, no line break, no direction marks, and nothing
+ * invisible that makes two names look alike: a registration must not be a way to write to strangers in our name. The
+ * joiners U+200C and U+200D are allowed, because they are letters of some scripts and part of emoji.
  */
 export const NAME_PATTERN = `^(?![\\s\\S]*(://|[wW][wW][wW]\\.))[^${UNSEEN}]*$`
 

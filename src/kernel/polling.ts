@@ -1,23 +1,23 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { startTicker, type Ticker } from './ticker.ts'
 
-/** One row whose time has come. `lane` names the provider account that answers for it. */
+/** A row that is due. `lane` names the provider account that answers for it. */
 export type DueItem = { companyId: string; id: string; lane: string }
 
-/** Where due items are, and how one of them is taken. */
+/** Where due items are, and how one is claimed. */
 export type PollSource = {
   /** For the log: `payments.poll`. */
   name: string
-  /** Due and free, the longest waiting first, none of the full lanes. */
+  /** Due and unclaimed items, the longest waiting first, none from full lanes. */
   listDue(fullLanes: readonly string[], limit: number): Promise<DueItem[]>
-  /** Takes the item for this node. Undefined: another node was faster. The returned work never throws. */
+  /** Claims the item for this node. Undefined: another node was faster. The returned work never throws. */
   claim(item: DueItem): Promise<(() => Promise<void>) | undefined>
 }
 
 export type PollLimits = {
-  /** How many items of one provider account are under way at once, on this node. */
+  /** Maximum items in progress per provider account, on this node. */
   perLane: number
-  /** How many in all; a hanging one costs a socket, not a thread. */
+  /** Maximum in total; a hanging one costs a socket, not a thread. */
   perNode: number
 }
 
@@ -25,8 +25,8 @@ const EVERY_MS = 1000
 const PAGE = 64
 
 /**
- * Starts everything due, in parallel. A round ends when every due item is under way or waits for a place in its lane.
- * It never waits for an answer, so a hanging provider holds up only its own lane.
+ * Starts everything due, in parallel. A round ends when every due item is in progress or waits for a slot in its lane.
+ * It never waits for an answer, so a hanging provider blocks only its own lane.
  */
 export function createRound(source: PollSource, { perLane, perNode }: PollLimits, onFree: () => void) {
   const busy = new Map<string, number>()
@@ -38,7 +38,7 @@ export function createRound(source: PollSource, { perLane, perNode }: PollLimits
     if (left > 0) busy.set(lane, left)
     else busy.delete(lane)
   }
-  /** The place is taken before the claim, so that a page of one lane does not overfill it. */
+  /** The slot is taken before the claim, so that a page from one lane does not overfill it. */
   const start = async (item: DueItem): Promise<boolean> => {
     busy.set(item.lane, countIn(item.lane) + 1)
     const work = await source.claim(item).catch((error: unknown) => {
@@ -76,12 +76,12 @@ export function createRound(source: PollSource, { perLane, perNode }: PollLimits
       }
       return total
     },
-    /** Until all that was started has ended. */
+    /** Resolves when everything that was started has ended. */
     idle: async (): Promise<void> => void (await Promise.all(underWay)),
   }
 }
 
-/** Polls a source until stopped: every second, at once after `wake`, and whenever a place becomes free. */
+/** Polls a source until stopped: every second, at once after `wake`, and whenever a slot becomes free. */
 export function startPolling(source: PollSource, limits: PollLimits, log: FastifyBaseLogger): Ticker {
   let wake = (): void => {}
   const round = createRound(source, limits, () => wake())

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { Type as Library } from 'typebox'
 import { Type } from './schema.ts'
 
-/** The same schemas by either: of each builder with and without keywords of its own. */
+/** The same schemas with either builder: each one with and without keywords. */
 function build({ ...T }: typeof Type): unknown[] {
   const Part = T.Object({ name: T.String(), note: T.Optional(T.String({ maxLength: 9 })) }, { description: 'a part' })
   const { note } = Part.properties
@@ -17,7 +17,7 @@ function build({ ...T }: typeof Type): unknown[] {
     ...[T.Record(T.String(), T.Number()), T.Record(T.String({ maxLength: 4 }), Part, { maxProperties: 3 })],
     ...[T.Ref('Part'), T.Unsafe<string>({ type: 'string', nullable: true }), T.Partial(Part)],
     ...[T.Partial(Part, { description: 'a change' }), T.Object({}), T.Object({ part: Part, rest: T.Optional(Part) })],
-    // a schema that is changed on the way: optional is what was built so, not what was copied from it
+    // a schema that is modified on the way: optional is what was built so, not a copy of it
     T.Object({ copied: { ...note }, kept: note, again: T.Optional(T.Optional(T.Null())) }),
     T.Object({ part: T.Partial(T.Object({ deep: Part })) }, { additionalProperties: false }),
   ]

@@ -10,13 +10,13 @@ export type { Static, TInteger, TSchema, TSchemaOptions } from 'typebox'
 type Keywords = Record<string, unknown>
 type Schemas = Record<string, Keywords>
 
-/** Not enumerable, as in the library: a schema that is spread into another is required again. */
+/** Not enumerable, as in the library: a schema that is spread into another becomes required again. */
 const OPTIONAL = '~optional'
 const isOptional = (schema: Keywords): boolean => Object.hasOwn(schema, OPTIONAL)
 
 const optional = (schema: Keywords): Keywords => Object.defineProperty({ ...schema }, OPTIONAL, { value: true })
 
-/** A builder of a schema that its keywords describe. */
+/** Creates a builder for schemas that consist of keywords only. */
 const plain =
   (keywords: Keywords) =>
   (options?: Keywords): Keywords => ({ ...keywords, ...options })
@@ -44,7 +44,7 @@ const builders = {
     ...object(optionalEach(properties)),
     ...options,
   }),
-  /** Keys are text of any form. */
+  /** Keys may be any text. */
   Record: (_key: Keywords, value: Keywords, options?: Keywords) => ({
     type: 'object',
     patternProperties: { '^.*$': value },

@@ -2,12 +2,12 @@ import type { FastifyBaseLogger } from 'fastify'
 
 export type Ticker = { wake(): void; stop(): Promise<void> }
 
-/** Periods that share out their time: a longer one meets others seldom. */
+/** Periods up to this length are staggered; longer ones rarely coincide. */
 const SHORT_MS = 5000
 
 /**
- * Where in its period a job runs. Jobs begin together; without this they would ask for a connection of their own at the
- * same moment of every second, for good, and each keeps seven megabytes of the database server.
+ * Offset of a job within its period. Jobs start together; without this they would all need a connection at the same
+ * moment of every second, forever, and each connection costs the database server seven megabytes.
  */
 function phaseOf(name: string, intervalMs: number): number {
   if (intervalMs > SHORT_MS) return intervalMs
@@ -17,8 +17,8 @@ function phaseOf(name: string, intervalMs: number): number {
 }
 
 /**
- * Repeats `work`: at once, then `intervalMs` after it ended, and at once again after `wake` or when it returned true
- * (there is more). A failure is logged and tried again, later each time up to half a minute.
+ * Repeats `work`: at once, then `intervalMs` after it ended, and immediately after `wake` or when it returned true
+ * (there is more). A failure is logged and retried with backoff, up to half a minute.
  */
 export function startTicker(
   name: string,

@@ -10,17 +10,17 @@ import {
 
 /** Encrypts what must be readable again, and derives the server's other keys from the master key. */
 export type Vault = {
-  /** AES-256-GCM (NIST SP 800-38D), bound to `context`: a sealed value copied to another row does not open there. */
+  /** AES-256-GCM (NIST SP 800-38D), bound to `context`: a sealed value copied to another row cannot be opened there. */
   seal(plain: string, context: string): string
-  /** @throws Error when the text was changed, belongs to another context or to an unknown master key */
+  /** @throws Error when the text was changed, or belongs to another context or to an unknown master key */
   open(sealed: string, context: string): string
-  /** How everything begins that the present key sealed. */
+  /** Prefix of everything sealed with the current key. */
   readonly sealPrefix: string
-  /** How everything begins that an older key sealed, which still opens. */
+  /** Prefixes of everything sealed with older keys, which can still be opened. */
   readonly previousSealPrefixes: readonly string[]
   /** 32 bytes for one purpose (HKDF-SHA-256, RFC 5869). */
   derive(purpose: string): Buffer
-  /** The same for every master key, the present one first. */
+  /** The same for every master key, the current one first. */
   deriveAll(purpose: string): Buffer[]
 }
 
@@ -29,7 +29,7 @@ const keyFrom = (master: Buffer, purpose: string): Buffer =>
 
 /**
  * @param masterKey 32 bytes; seals and opens
- * @param previous older master keys, which only open: lets rows be sealed again one by one after a rotation
+ * @param previous older master keys, which only open, so that rows can be sealed again one by one after a rotation
  */
 export function openVault(masterKey: Buffer, previous: Buffer[] = []): Vault {
   const keys = [masterKey, ...previous].map((master) => ({
@@ -62,17 +62,17 @@ export function openVault(masterKey: Buffer, previous: Buffer[] = []): Vault {
   }
 }
 
-/** HMAC-SHA-256 for one purpose: made with the present master key, recognised when an older one made it. */
+/** HMAC-SHA-256 for one purpose: made with the current master key, accepted from older ones too. */
 export type Hmac = {
   of(text: string): string
-  /** By every master key, the present one first: for lookups of what is stored. */
+  /** By every master key, the current one first: for lookups of stored values. */
   all(text: string): string[]
-  /** Did one of the keys make this? Takes the same time whichever it was. */
+  /** Whether one of the keys made this. Takes the same time whichever it was. */
   fits(text: string, given: string): boolean
 }
 
 export function openHmac(vault: Vault, purpose: string, encoding: 'hex' | 'base64url'): Hmac {
-  // KeyObjects: converting a Buffer costs createHmac 8 µs each time
+  // KeyObjects, because converting a Buffer costs createHmac 8 µs each time
   const keys = vault.deriveAll(purpose).map((key) => createSecretKey(key))
   const all = (text: string): string[] => keys.map((key) => createHmac('sha256', key).update(text).digest(encoding))
   const [present] = keys

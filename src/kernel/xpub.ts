@@ -3,7 +3,7 @@ import { HARDENED_OFFSET, HDKey } from '@scure/bip32'
 import { publicKeyToAddress } from 'viem/utils'
 import { AppError } from './errors.ts'
 
-/** A merchant's public account key: addresses can be derived from it, nothing can be spent. */
+/** A merchant's public account key: addresses can be derived from it, but nothing can be spent. */
 export type Xpub = {
   /** The same for every spelling of the same key. */
   id: string
@@ -15,7 +15,7 @@ export type Xpub = {
 const refuse = (message: string): AppError =>
   new AppError('VALIDATION_FAILED', { message, details: [{ path: 'xpub', message }] })
 
-/** Each installation counts the addresses of a key by itself. */
+/** Each installation numbers the addresses of a key on its own. */
 export const ONE_INSTALLATION = 'No other installation may use this key: both would give one address to two payers.'
 export const EXPORT_HINT = "Export the account's public key (m/44'/60'/0') from the wallet; it begins with xpub."
 
@@ -57,7 +57,7 @@ function parseKey(input: string): HDKey {
 
 /**
  * Checks an extended public key (BIP-32) that a merchant pasted.
- * @throws VALIDATION_FAILED at path `xpub`, saying what is wrong; private keys are refused loudly and never echoed
+ * @throws VALIDATION_FAILED at path `xpub`, saying what is wrong; private keys are refused explicitly and never echoed
  */
 export function parseXpub(input: string): Xpub {
   const key = parseKey(input)
@@ -72,7 +72,7 @@ const MAX_CACHED = 200
 const receiving = new Map<string, HDKey>()
 
 /**
- * The branch 0 of an account, from which receiving addresses come (BIP-44); kept, because parsing costs as much as
+ * Branch 0 of an account, which receiving addresses are derived from (BIP-44); cached, because parsing costs as much as
  * deriving.
  */
 function receivingBranch(xpub: string): HDKey {

@@ -1,16 +1,16 @@
 import { type Queryable, sql } from '../db/db.ts'
 import type { Sql } from '../db/sql.ts'
 
-/** A column of sealed values, and what each is bound to. */
+/** A column of sealed values, and the context that each is bound to. */
 export type SealedPlace = { table: Sql; column: Sql; contextOf(id: string): string }
 
 const secretContext = (companyId: string): string => `company:${companyId}:webhook-secret`
 const totpContext = (userId: string): string => `user:${userId}:totp`
 
 /**
- * What the master key seals for as long as the installation lives, besides payers, checks of identities and accounts at
- * providers, which are sealed again where they belong. Stored answers and waiting mails live for days only. A new place
- * belongs into `readSealPrefixes` (src/db/installation.ts), too.
+ * Everything that is sealed with the master key for the lifetime of the installation, except payers, identity checks
+ * and provider accounts, which are re-sealed in their own rooms. Stored responses and waiting mails live only for days.
+ * A new place must also be added to `readSealPrefixes` (src/db/installation.ts).
  */
 export const SEALED_PLACES: readonly SealedPlace[] = [
   { table: sql`server_keys`, column: sql`sealed`, contextOf: (id) => `server-key:${id}` },
@@ -22,7 +22,7 @@ export const SEALED_PLACES: readonly SealedPlace[] = [
 
 export type SealedValue = { id: string; sealed: string }
 
-/** Values that one of these keys sealed. */
+/** Values sealed with one of these keys. */
 export const listSealedBy = (
   q: Queryable,
   { table, column }: SealedPlace,

@@ -5,8 +5,8 @@ import { listSealedBy, SEALED_PLACES, updateSealed } from './reseal-queries.ts'
 const BATCH = 100
 
 /**
- * Seals again, with the present master key, what an earlier one sealed: so that the earlier one can be given up.
- * @returns how many values were sealed again
+ * Re-seals with the current master key what an earlier one sealed, so that the earlier key can be retired.
+ * @returns how many values were re-sealed
  */
 export async function resealPlaces({ db, vault }: { db: Db; vault: Vault }): Promise<number> {
   let count = 0

@@ -34,7 +34,7 @@ export type ServerKeys = {
   rotate(tx: Tx, purpose: KeyPurpose): Promise<ServerKey>
 }
 
-/** What these keys signed never expires, so they verify for ever. */
+/** Signatures by these keys never expire, so the keys verify forever. */
 const KEPT: readonly string[] = ['audit', 'receipt']
 
 /** A retired key verifies this much longer than a token lives: nodes learn of the new key within seconds. */

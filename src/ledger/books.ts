@@ -30,27 +30,27 @@ export type BooksDeps = {
   alarm: RaiseAlarm
   /** USDC on each chain that is set up. */
   tokens: readonly ChainToken[]
-  /** Books of at most so many payments are verified each time; default 2000. */
+  /** Companies with at most this many payments are verified every time; default 2000. */
   smallBooks?: number
 }
 
-/** What a comparison was limited to. */
+/** Scope of a comparison. */
 type Looked = { subjects?: readonly string[]; chains?: readonly number[] }
 
-/** The books against the facts, and what stops while they differ. */
+/** Compares the books with the facts, and stops payouts while they differ. */
 export type Books = {
   /** Verifies a company's books before its money leaves. @throws BOOKS_DIFFER with the reason */
   check(companyId: string): Promise<void>
-  /** For jobs: why the money may not leave now, or null. */
+  /** For jobs: why money may not leave now, or null. */
   findHold(companyId: string): Promise<string | null>
   /** Every company's books, one after the other. */
   verifyAll(): Promise<void>
   /**
-   * Keeps what was found about one company from one source: new differences raise an alarm, others are gone.
-   * @param looked at what, where it was not everything
+   * Stores the differences found for one company by one source: new ones raise an alarm, missing ones are closed.
+   * @param looked the scope, if not everything was compared
    */
   note(companyId: string, source: DifferenceSource, found: readonly Difference[], looked?: Looked): Promise<void>
-  /** The same within the caller’s transaction, together with what the difference comes from. */
+  /** The same in the caller's transaction, together with the cause of the difference. */
   noteIn(
     tx: Tx,
     companyId: string,
@@ -58,16 +58,16 @@ export type Books = {
     found: readonly Difference[],
     looked?: Looked,
   ): Promise<void>
-  /** Keeps the faults of all balances on these chains. A balance that is not listed has none. */
+  /** Stores the faults of all balances on these chains. A balance that is not listed has no fault. */
   noteBalances(faults: readonly Difference[], chains: readonly number[]): Promise<void>
-  /** Whether a person has explained a fault of a balance, to the unit. */
+  /** Whether a person has explained this fault of a balance, to the unit. */
   isBalanceExplained(fault: Difference): Promise<boolean>
 }
 
 const MAX_OF_A_CHECK = 20
-/** A payment may see a transfer a moment after the scanner stored it. */
+/** A payment may learn of a transfer a moment after the scanner stored it. */
 const SECOND_LOOK_MS = 3000
-/** Small books are verified each time, however slow the database is; larger ones take a twentieth of the time. */
+/** Small books are verified every time, however slow the database is; larger ones may take a twentieth of the time. */
 const SMALL_BOOKS = 2000
 const QUICK_MS = 1000
 const SHARE = 20
@@ -121,7 +121,7 @@ export function openBooks(deps: BooksDeps): Books {
   const readTransfers = (companyId: string): Promise<Difference[]> =>
     deps.tokens.length === 0 ? Promise.resolve([]) : listTransferDifferences(db, companyId, deps.tokens, MAX_OF_A_CHECK)
 
-  /** @returns for how long the database was busy */
+  /** @returns how long the database was busy */
   const verify = async (companyId: string): Promise<number> => {
     const startedMs = performance.now()
     const found = await db.tx(async (tx) => {
@@ -140,7 +140,7 @@ export function openBooks(deps: BooksDeps): Books {
     return tookMs
   }
 
-  /** Callers that come while a company is verified share the verdict; for large books also those shortly after. */
+  /** Concurrent calls for a company share one verification; for large books, calls shortly after it do too. */
   const verifyOnce = (companyId: string): Promise<KnownDifference | undefined> => {
     const known = running.get(companyId)
     if (known && clock() < known.freshUntilMs) return known.verdict
@@ -164,7 +164,7 @@ export function openBooks(deps: BooksDeps): Books {
       const from = restored.backupMadeAt.toISOString()
       return `the database was restored from a backup of ${from}, and “comptoir reconcile” has not run yet.`
     }
-    // a verdict is shared for a while; providers and balances may have been heard of since
+    // a verdict is shared for a while; providers and balances may have reported something since
     const difference = (await verifyOnce(companyId)) ?? (await findOpenDifference(db, companyId))
     return difference ? `the books differ: ${describeDifference(difference)}` : null
   }

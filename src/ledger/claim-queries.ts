@@ -4,19 +4,19 @@ export type TransactionClaim = {
   companyId: string
   network: number
   txHash: string
-  /** The refund or the settlement. */
+  /** Id of the refund or settlement. */
   causeId: string
 }
 
 /**
  * Reserves a named transaction for one refund or settlement, and locks the claim until the transaction ends.
- * @returns `made`: by this call; `kept`: it was this one's before; `taken`: another one has it
+ * @returns `made`: by this call; `kept`: this refund or settlement had it before; `taken`: another one has it
  */
 export async function claimTransaction(
   tx: Tx,
   { network, txHash, causeId }: TransactionClaim,
 ): Promise<'made' | 'kept' | 'taken'> {
-  // PostgreSQL gives a row that was inserted, and not found, no xmax
+  // in PostgreSQL a row that was just inserted has no xmax, an existing one does
   const row = await tx.one<{ causeId: string; made: boolean }>(sql`
     insert into claimed_transactions as c (network, tx_hash, cause_id) values (${network}, ${txHash}, ${causeId})
     on conflict (network, tx_hash) do update set cause_id = c.cause_id
@@ -25,10 +25,12 @@ export async function claimTransaction(
   return row.made ? 'made' : 'kept'
 }
 
-/** Releases a wrong transaction, so that it can prove something else; not one that its refund or settlement follows. */
+/**
+ * Releases a wrong transaction, so that it can prove something else; never one that its refund or settlement follows.
+ */
 export async function releaseTransaction(tx: Tx, claim: TransactionClaim): Promise<void> {
   const { companyId, network, txHash, causeId } = claim
-  // locked first: the next statement then sees what those who held it have written
+  // lock first: the next statement then sees what earlier lock holders wrote
   await tx.run(sql`select 1 from claimed_transactions where network = ${network} and tx_hash = ${txHash} for update`)
   const { followed } = await tx.one<{ followed: boolean }>(sql`
     select exists (select 1 from refunds where company_id = ${companyId} and id = ${causeId} and tx_hash = ${txHash})
@@ -49,7 +51,7 @@ export async function isTransactionNamed(
   return named
 }
 
-/** Whether a person has named this transaction as the refund or the settlement of so much, and it was checked. */
+/** Whether a person named this transaction as the refund or settlement of this amount, and the check passed. */
 export async function isTransactionFollowed(
   q: Queryable,
   { network, txHash, units }: { network: number; txHash: string; units: string },

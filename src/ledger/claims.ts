@@ -9,10 +9,10 @@ async function claim(tx: Tx, wanted: TransactionClaim): Promise<boolean> {
 }
 
 /**
- * Checks a transaction that a person names while it is kept for one refund or settlement, so that it settles no other,
- * and lets that one `follow` it.
- * @throws VALIDATION_FAILED at `txHash` when it is kept for another one; whatever `check` and `follow` throw, and then
- * it is free again, unless it was kept before or is followed by now
+ * Checks a transaction that a person names while it is reserved for one refund or settlement, so that it can settle no
+ * other; then that one may `follow` it.
+ * @throws VALIDATION_FAILED at `txHash` when it is reserved for another one; whatever `check` and `follow` throw, after
+ * releasing it, unless it was reserved before or is followed by now
  */
 export async function followClaimed<Verdict>(
   db: Db,
@@ -23,21 +23,21 @@ export async function followClaimed<Verdict>(
   try {
     const verdict = await check()
     await db.tx(async (tx) => {
-      // another request of the same person may have released it since
+      // a concurrent request of the same person may have released it
       await claim(tx, wanted)
       await follow(tx, verdict)
     })
     return verdict
   } catch (error) {
-    // who named it before may follow it already, or be about to
+    // if it was reserved before, an earlier request may already follow it or be about to
     if (made) await db.tx((tx) => releaseTransaction(tx, wanted))
     throw error
   }
 }
 
 /**
- * The same check again, later. The transaction may be gone: its sender's wallet replaced it, or its block left the
- * chain. That says nothing about the payout, but whoever named the transaction has to learn of it.
+ * Repeats the check later. The transaction may be gone: the sender's wallet replaced it, or its block left the chain.
+ * That says nothing about the payout, but whoever named the transaction must learn of it.
  */
 export async function checkNamedAgain<Verdict>(
   txHash: string,

@@ -8,7 +8,7 @@ export type DifferenceSource = (typeof DIFFERENCE_SOURCES)[number]
 export const DIFFERENCE_STATUSES = ['open', 'explained', 'gone'] as const
 export type DifferenceStatus = (typeof DIFFERENCE_STATUSES)[number]
 
-/** A difference, kept until it is explained or gone. */
+/** A difference, stored until it is explained or gone. */
 export type KnownDifference = Difference & {
   id: string
   source: DifferenceSource
@@ -19,13 +19,13 @@ export type KnownDifference = Difference & {
   updatedAt: Date
 }
 
-/** Of the operator's own wallets, whose money is no single company's. */
+/** Owner of the operator's wallets, whose money belongs to no single company. */
 export const OPERATOR = ''
 
 const COLUMNS = sql`company_id, id, source, subject, what, booked, expected, status, explained_by, reason, found_at,
   updated_at`
 
-/** Explained already, to the unit. */
+/** Whether it is already explained, to the unit. */
 export async function isExplained(q: Queryable, source: DifferenceSource, one: Difference): Promise<boolean> {
   const row = await q.maybe(sql`
     select 1 from ledger_differences
@@ -34,7 +34,7 @@ export async function isExplained(q: Queryable, source: DifferenceSource, one: D
   return row !== undefined
 }
 
-/** Keeps a difference, or brings the open one about the same to the present figures. @returns whether it is new */
+/** Stores a difference, or updates the figures of the open one about the same subject. @returns whether it is new */
 export async function upsertDifference(
   tx: Tx,
   { id, source, at, ...one }: Difference & { id: string; source: DifferenceSource; at: Date },
@@ -48,16 +48,16 @@ export async function upsertDifference(
   return row.fresh
 }
 
-/** Marks as gone all of a company and source except these. */
+/** Marks all differences of a company and source as gone, except these. */
 export const updateDifferencesGone = (
   tx: Tx,
   scope: {
     companyId: string
     source: DifferenceSource
     but: readonly string[]
-    /** Only these were checked; null: everything. */
+    /** Only these subjects were checked; null: all. */
     subjects: readonly string[] | null
-    /** Only what is on these chains was checked; null: everything. */
+    /** Only these chains were checked; null: all. */
     chains: readonly number[] | null
     at: Date
   },
@@ -73,7 +73,7 @@ export const updateDifferencesGone = (
 export const keyOfDifference = ({ subject, what }: Pick<Difference, 'subject' | 'what'>): string =>
   `${subject}\n${what}`
 
-/** The oldest that blocks this company: its own, or one of the operator’s wallets. */
+/** The oldest difference that blocks this company: its own, or one of the operator's wallets. */
 export const findOpenDifference = (q: Queryable, companyId: string): Promise<KnownDifference | undefined> =>
   q.maybe(sql`
     select ${COLUMNS} from ledger_differences
@@ -102,7 +102,7 @@ export const updateDifferenceExplained = (
     update ledger_differences set status = 'explained', explained_by = ${by}, reason = ${reason}, updated_at = ${at}
     where company_id = ${companyId} and id = ${id}`)
 
-/** When a company's books were compared with the facts; never back in time. */
+/** Stores when a company's books were last compared with the facts; never moves back in time. */
 export const upsertBookCheck = (q: Queryable, companyId: string, at: Date): Promise<number> =>
   q.run(sql`
     insert into book_checks as known (company_id, checked_at) values (${companyId}, ${at})
@@ -118,7 +118,7 @@ export async function listBookedCompanies(q: Queryable): Promise<string[]> {
   return rows.map(({ id }) => id)
 }
 
-/** Whether a company has more payments than this. Reads no more rows than that. */
+/** Whether a company has more payments than this. Reads no further than that. */
 export async function hasMorePayments(q: Queryable, companyId: string, count: number): Promise<boolean> {
   const { found } = await q.one<{ found: bigint }>(sql`
     select count(*) as found from (select 1 from payments where company_id = ${companyId} limit ${count + 1}) as first`)

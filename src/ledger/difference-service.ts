@@ -32,7 +32,7 @@ export type DifferenceView = ReturnType<typeof viewDifference>
 
 export type DifferenceQuery = { companyId?: string; status?: string; page?: number; limit?: number }
 
-/** Differences of the companies that the actor sees; only a SuperAdmin sees the operator’s wallets. */
+/** Differences of the companies that the actor may see; only a SuperAdmin sees the operator's wallets. */
 export async function listVisibleDifferences(
   { db }: DifferenceDeps,
   actor: Actor,

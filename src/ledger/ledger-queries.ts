@@ -1,23 +1,23 @@
 import { type Queryable, sql, type Tx } from '../db/db.ts'
 
 export const ACCOUNTS = [
-  /** Money of payers that we hold at deposit addresses and at providers. */
+  /** Payers' money that we hold at deposit addresses and at providers. */
   'payer_clearing',
-  /** Money of payers that went to a company's own account at a provider: the company holds it. */
+  /** Payers' money that went to a company's own account at a provider: the company holds it. */
   'own_account',
-  /** Money of payers in the operator's own wallets on a chain; negative: the operator has advanced it. */
+  /** Payers' money in the operator's own wallets on a chain; negative: the operator has advanced it. */
   'wallet',
   'company_payable',
   'fees',
   'refunds',
   'suspense',
-  /** Money that left the chain after it counted, and that the operator pays for. */
+  /** Money that left the chain after it counted, borne by the operator. */
   'losses',
   'rounding',
   'settlement_transit',
 ] as const
 
-/** In the operator's own books also what moving money on a chain cost, in its native coin. */
+/** The operator's own books also contain the cost of moving money on a chain, in its native coin. */
 export type Account = (typeof ACCOUNTS)[number] | 'network_fees' | 'gas'
 
 /** Debits are positive, credits negative. */
@@ -40,14 +40,14 @@ export type Journal = {
     | 'settlement_cancelled'
     | 'sweep'
     | 'sweep_fee'
-  /** What was booked; each cause is booked once. */
+  /** The cause of the booking; each cause is booked once. */
   causeId: string
   orderId: string | null
   legs: Leg[]
   at: Date
 }
 
-/** Writes a journal with its legs, or nothing when its cause is booked already. @returns whether it is new */
+/** Writes a journal with its legs, or nothing if its cause is already booked. @returns whether it is new */
 export async function insertJournal(tx: Tx, journal: Journal): Promise<boolean> {
   const legs = journal.legs.filter((leg) => leg.units !== 0n)
   if (legs.length === 0) return false

@@ -8,10 +8,10 @@ const leg = (account: Leg['account'], units: bigint): Leg => ({ account, asset: 
 
 type Booking = Pick<Journal, 'companyId' | 'causeId' | 'orderId'> & { at: Date }
 
-/** Where the money of a payment is: with us, at the company's own account, or in our wallets, from which we pay. */
+/** Where a payment's money is: with us, at the company's own account, or in our wallets, which we pay from. */
 export type Holder = 'payer_clearing' | 'own_account' | 'wallet'
 
-/** An on-ramp delivers to our deposit address, whichever account buys. */
+/** An on-ramp delivers to our deposit address, whichever account it belongs to. */
 export const holderOf = ({ ownAccount, channel }: { ownAccount: boolean; channel: string }): Holder =>
   ownAccount && channel !== 'coinbase' ? 'own_account' : 'payer_clearing'
 
@@ -50,8 +50,8 @@ export const bookAccepted = (tx: Tx, booking: Booking, units: bigint, holder: Ho
   book(tx, 'late_accept', booking, [leg('suspense', units), leg(holder, -units)])
 
 /**
- * Committed money left the chain: it waits in suspense until a person decides who bears the loss. Negative `units`: it
- * came back.
+ * Committed money left the chain: the amount is in suspense until a person decides who bears the loss. Negative
+ * `units`: it came back.
  */
 export const bookLoss = (tx: Tx, booking: Booking, units: bigint, holder: Holder): Promise<boolean> =>
   book(tx, 'loss', booking, [leg('suspense', units), leg(holder, -units)])
@@ -88,7 +88,7 @@ export const bookSettlementPaid = (tx: Tx, booking: Booking, units: bigint): Pro
 export const bookSettlementCancelled = (tx: Tx, booking: Booking, units: bigint): Promise<boolean> =>
   book(tx, 'settlement_cancelled', booking, [leg('settlement_transit', units), leg('company_payable', -units)])
 
-/** A deposit came home: the company's money lies in our wallet now. */
+/** A deposit was swept: the company's money is now in our wallet. */
 export const bookSweep = (tx: Tx, booking: Booking, units: bigint): Promise<boolean> =>
   book(tx, 'sweep', booking, [leg('wallet', units), leg('payer_clearing', -units)])
 

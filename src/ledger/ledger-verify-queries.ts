@@ -1,26 +1,28 @@
 import { type Sql, sql, type Tx } from '../db/db.ts'
 import { OWN_AMOUNTS_UNITS } from '../kernel/money.ts'
 
-/** One place where the books and the facts differ; amounts in USDC units, as text. */
+/** A place where books and facts differ; amounts in USDC units, as text. */
 export type Difference = {
   companyId: string
-  /** What it is about: an order, a refund, a settlement, a journal. */
+  /** The subject: an order, a refund, a settlement, a journal. */
   subject: string
   what: string
   booked: string
   expected: string
 }
 
-/** One snapshot, so that the data does not change during a long comparison. */
+/** Sets one snapshot for the transaction, so that the data does not change during a long comparison. */
 export async function setSnapshot(tx: Tx): Promise<void> {
   await tx.run(sql`set transaction isolation level repeatable read read only`)
   await tx.run(sql`set local statement_timeout = 0`)
-  // row by row the comparison is quadratic, and PostgreSQL chooses that for tables which it has not counted yet: in a
-  // new installation, in a restored backup
+  // a nested loop makes the comparison quadratic, and PostgreSQL chooses it for tables without statistics: in a new
+  // installation, in a restored backup
   await tx.run(sql`set local enable_nestloop = off`)
 }
 
-/** One company's rows of a table, or all; a condition of its own for each, so that the index is used. */
+/**
+ * Restricts a table to one company's rows, or not at all. A separate condition per table, so that the index is used.
+ */
 type Scope = (table: Sql) => Sql
 
 const scopeOf =
@@ -64,8 +66,8 @@ const causeless: Check = (within) => sql`
   order by j.company_id, j.id`
 
 /**
- * Two attempts of an order count the same transfers: the hundredth was once given the address of the tenth. What
- * one of them holds as a mispayment was never sent, and must not be sent back.
+ * Two attempts of an order count the same transfers: an old bug gave the hundredth the address of the tenth. What one
+ * of them holds as a mispayment never existed and must not be refunded.
  */
 const countedTwice: Check = (within) => sql`
   select p.company_id, 'order ' || o.code as subject, 'the deposit address of attempt ' || p.number as what,
@@ -110,7 +112,7 @@ const paidOnce: Check = (within) => sql`
     or (o.paid_at is not null and min(j.cause_id) <> o.payment_id)
   order by o.company_id, o.id`
 
-/** An order’s paid units are those of its payment, less what a person decided. */
+/** An order's paid units are those of its payment, minus what a person decided. */
 const paidUnits: Check = (within) => sql`
   with decided as (
     select company_id, payment_id, sum(units) as units from mispayments m
@@ -134,7 +136,7 @@ const refundedUnits: Check = (within) => sql`
   group by o.company_id, o.id, o.code, o.refunded_units
   having o.refunded_units <> coalesce(sum(r.units), 0) order by o.company_id, o.id`
 
-/** What pays an order through its payment `p`: `priceUnitsOf` in src/payments/payment-rules.ts. */
+/** The price of an order through its payment `p`: `priceUnitsOf` in src/payments/payment-rules.ts. */
 const asked = sql`case
   when p.due_units < o.to_units then o.to_units
   when p.channel = 'crypto' and p.due_units - o.to_units >= ${String(OWN_AMOUNTS_UNITS)}::numeric then o.to_units
@@ -149,17 +151,17 @@ const price: Check = (within) => sql`
   join ledger_entries e on e.company_id = j.company_id and e.journal_id = j.id and e.account in ('payer_clearing', 'own_account')
   where ${within(sql`p`)} and p.price_units is distinct from least(${asked}, e.units) order by p.company_id, p.id`
 
-/** The company's share of a payment, after its fee, which is rounded down. */
+/** The company's share of a payment after the fee, which is rounded down. */
 const share = sql`(p.price_units - div(p.price_units * p.fee_bps, 10000))`
 
-/** Who holds a payment's money: the company, where it came to its own account at the provider. */
+/** Who holds a payment's money: the company, if it came to its own account at the provider. */
 const holder = sql`case when p.own_account and p.channel <> 'coinbase' then 'own_account' else 'payer_clearing' end`
 
-/** What leaves our wallet was booked as payer_clearing before sweeps existed. */
+/** Before sweeps existed, payouts from our wallet were booked as payer_clearing. */
 const paidFrom = sql`case when e.account = 'wallet' and j.kind in ('refund_settled', 'settlement_paid')
   then 'payer_clearing' else e.account end`
 
-/** Each expected booking of a fact, leg by leg, next to the actual one. */
+/** Compares each expected booking of a fact, leg by leg, with the actual one. */
 const legs: Check = (within) => sql`
   with expected (company_id, kind, cause_id, account, units) as (
     select p.company_id, 'payment', p.id, l.account, l.units
@@ -209,7 +211,7 @@ const legs: Check = (within) => sql`
   full join booked b using (company_id, kind, cause_id, account)
   where x.units is distinct from b.units order by 1, 2, 3`
 
-/** Undecided and ignored money is in suspense, less undecided losses. */
+/** Undecided and ignored money is in suspense, minus undecided losses. */
 const suspense: Check = (within) => sql`
   with booked as (
     select j.company_id, j.order_id, -sum(e.units) as units
@@ -260,7 +262,7 @@ const losses: Check = (within) => sql`
   from compared c left join orders o on o.company_id = c.company_id and o.id = c.order_id
   where coalesce(c.booked, 0) <> coalesce(c.expected, 0) order by 1, 2, 3`
 
-/** The balance computed again without the journals: from orders, refunds, losses and settlements. */
+/** The balance recomputed without the journals: from orders, refunds, losses and settlements. */
 const payable: Check = (within) => sql`
   with booked as (
     select company_id, -sum(units) as units from ledger_entries e
@@ -285,7 +287,7 @@ const payable: Check = (within) => sql`
   left join booked b on b.company_id = c.company_id left join facts f on f.company_id = c.company_id
   where ${within(sql`c`)} and coalesce(b.units, 0) <> coalesce(f.units, 0) order by c.company_id`
 
-/** In this order, so that the first difference is nearest to its cause. */
+/** Ordered so that the first difference is closest to its cause. */
 const CHECKS: readonly Check[] = [
   unbalanced,
   torn,
@@ -302,7 +304,7 @@ const CHECKS: readonly Check[] = [
   payable,
 ]
 
-/** Of one company, or null: of all. */
+/** Searches one company, or all when null. */
 export async function findFirstDifference(tx: Tx, companyId: string | null): Promise<Difference | undefined> {
   for (const check of CHECKS) {
     const difference = await tx.maybe<Difference>(sql`${check(scopeOf(companyId))} limit 1`)
@@ -311,7 +313,7 @@ export async function findFirstDifference(tx: Tx, companyId: string | null): Pro
   return undefined
 }
 
-/** Of one company; of each check at most so many. */
+/** Searches one company; returns at most this many per check. */
 export async function listDifferences(tx: Tx, companyId: string, limit: number): Promise<Difference[]> {
   const found: Difference[] = []
   for (const check of CHECKS)

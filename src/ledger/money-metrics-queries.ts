@@ -1,6 +1,6 @@
 import { type Queryable, sql } from '../db/db.ts'
 
-/** What an operator watches of the money, over all companies. */
+/** Figures about money that an operator monitors, over all companies. */
 export type MoneyFigures = {
   differences: number
   orphanedUnits: string

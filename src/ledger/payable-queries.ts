@@ -5,12 +5,12 @@ export async function lockCompanyBalance(tx: Tx, companyId: string): Promise<voi
   await tx.run(sql`select 1 from companies where id = ${companyId} for update`)
 }
 
-/** Payments whose money the company holds itself; an on-ramp delivers to our deposit addresses. */
+/** Payments whose money the company holds itself. An on-ramp delivers to our deposit addresses, so it is excluded. */
 const IS_OWN = sql`p.own_account and p.channel <> 'coinbase'`
 
 /**
- * What a company holds at its own accounts, but was never part of what is owed to it: money that pays nothing
- * (undecided, ignored, above the price), and refunds that it has yet to send.
+ * What a company holds at its own accounts but was never owed: money that pays nothing (undecided, ignored, above the
+ * price), and refunds that it has yet to send.
  */
 const KEPT = (companyId: string): Sql => sql`
   select coalesce(sum(units), 0) from (
@@ -24,11 +24,11 @@ const KEPT = (companyId: string): Sql => sql`
 
 /** A company's balance, in USDC units. */
 export type Payable = {
-  /** In its favour in the books. */
+  /** What the books owe it. */
   owed: bigint
-  /** What it holds of that itself, at its own accounts. */
+  /** The part of it that the company already holds, at its own accounts. */
   own: bigint
-  /** Money that left the chain, before a decision who bears it. */
+  /** Money that left the chain, until a decision who bears the loss. */
   undecided: bigint
 }
 
@@ -48,13 +48,13 @@ const toPayable = ({ owed, own, undecided }: PayableRow): Payable => ({
   undecided: BigInt(undecided),
 })
 
-/** What may leave for the company. Negative: it owes the operator. */
+/** What may be paid out to the company. Negative: it owes the operator. */
 export const settleableOf = ({ owed, own, undecided }: Payable): bigint => owed - own - undecided
 
 export const findSettleable = async (q: Queryable, companyId: string): Promise<bigint> =>
   settleableOf(toPayable(await q.one<PayableRow>(sql`select ${PAYABLE(companyId)}`)))
 
-/** The balance, and the bookings from an id on that it contains: one statement, so that both are of one moment. */
+/** The balance, and the bookings that it contains from an id on. One statement, so that both are from one snapshot. */
 export async function findPayableWith(
   q: Queryable,
   companyId: string,
@@ -67,7 +67,7 @@ export async function findPayableWith(
   return { ...toPayable(row), journals }
 }
 
-/** What stays with the operator at each settlement, as cover for refunds. */
+/** What the operator keeps back at each settlement as cover for refunds. */
 export async function findReserve(q: Queryable, companyId: string): Promise<bigint> {
   const { units } = await q.one<{ units: string }>(
     sql`select reserve_units as units from companies where id = ${companyId}`,
@@ -76,8 +76,8 @@ export async function findReserve(q: Queryable, companyId: string): Promise<bigi
 }
 
 /**
- * Fees that lowered a company's balance since its last settlement although they never leave the operator: on what was
- * refunded, and on what came to the company's own accounts.
+ * Fees that lowered a company's balance since its last settlement although they never leave the operator: on refunds,
+ * and on payments to the company's own accounts.
  */
 export async function sumOpenFees(q: Queryable, companyId: string): Promise<bigint> {
   const fee = sql`div(p.price_units * p.fee_bps, 10000)`

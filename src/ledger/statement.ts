@@ -46,13 +46,13 @@ export async function readLedger(
 const PAGE = 1000
 const HEADER = 'date,journal,kind,cause,order,account,asset,debit,credit'
 
-/** Debits and credits have separate columns, so that no cell starts with a sign. Every cell is text of ours. */
+/** Debits and credits have separate columns, so that no cell starts with a sign. We generate the text of every cell. */
 function lineOf({ at, journalId, kind, causeId, orderCode, account, asset, units }: EntryRow): string {
   const [debit, credit] = units > 0n ? [amount(units), ''] : ['', amount(-units)]
   return [at.toISOString(), journalId, kind, causeId, orderCode ?? '', account, asset, debit, credit].join(',')
 }
 
-/** Streams a company’s statement as CSV (RFC 4180), a page at a time. */
+/** Streams a company's statement as CSV (RFC 4180), page by page. */
 export async function* streamStatement(db: Db, companyId: string, period: Period): AsyncGenerator<string> {
   yield `${HEADER}\r\n`
   let after: string | null = null

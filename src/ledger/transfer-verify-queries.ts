@@ -6,10 +6,10 @@ import type { Difference } from './ledger-verify-queries.ts'
 export type ChainToken = { chainId: number; token: string }
 
 /**
- * Payments at deposit addresses whose books do not fit the transfers that the chain's scanner wrote down: what counts
- * as final must have been seen, and what can no longer change must count. Addresses with news that have not reached
- * their payments yet are left out.
- * Of an address that several payments share, each is compared with its own transfers.
+ * Payments at deposit addresses whose books do not match the transfers that the chain's scanner recorded: what counts
+ * as final must have been seen, and what can no longer change must count. Addresses with changes that have not reached
+ * their payments yet are left out. At an address shared by several payments, each payment is compared with its own
+ * transfers.
  */
 export const listTransferDifferences = (
   q: Queryable,

@@ -11,15 +11,15 @@ export type DailyMail<Facts> = {
 
 export type DailyMailDeps<Facts> = {
   db: Db
-  /** Hands the mail to the mail room, in the transaction that remembers it. */
+  /** Queues the mail, in the transaction that remembers it. */
   send(tx: Tx, mail: DailyMail<Facts>): Promise<void>
 }
 
 /**
- * One mail a day to each active manager of the companies that something happened to on the day before (UTC). May run on
- * any node at any time: each mail is asked for once, by its key.
+ * One mail a day to each active manager of the companies where something happened the day before (UTC). May run on any
+ * node at any time: each mail is queued once, by its key.
  * @param topic.list what happened, by company
- * @returns how many mails were asked for now
+ * @returns number of mails queued now
  */
 export async function mailDaily<Facts>(
   { db, send }: DailyMailDeps<Facts>,

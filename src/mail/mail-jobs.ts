@@ -10,8 +10,8 @@ import { type WrittenMail, writeMail } from './mail-layout.ts'
 import { insertKeptMail } from './mailbox-queries.ts'
 
 /**
- * A mail that hangs at the server holds one connection and no other mail; nodemailer's own patience is ten minutes, and
- * a job is given to another node after one.
+ * A mail that hangs at the server holds one connection and delays no other mail. nodemailer's own timeout is ten
+ * minutes, and a job passes to another node after one.
  */
 const SMTP = {
   maxConnections: 10,
@@ -24,7 +24,7 @@ type Deliver = (to: string, mail: WrittenMail, id: string) => Promise<void>
 
 export type MailJobDeps = { db: Db; vault: Vault; clock: Clock; config: Pick<Config, 'mode' | 'mail' | 'officeUrl'> }
 
-/** In the sandbox without SMTP_URL mails are kept for `/mailbox`; in live mode they wait until it is set. */
+/** In the sandbox without SMTP_URL, mails are kept for `/mailbox`; in live mode they wait until it is set. */
 export const keepsMails = (config: Pick<Config, 'mode' | 'mail'>): boolean =>
   config.mail.smtpUrl === null && config.mode === 'sandbox'
 

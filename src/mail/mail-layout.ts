@@ -37,7 +37,7 @@ ${body}
 `
 }
 
-/** Mails about an account end where its owner can check it, and undo what was not his. */
+/** Mails about an account end with a link to where its owner can check it, and undo what someone else did. */
 const SCREENS: Partial<Record<MailKind, OfficeScreen>> = {
   accountApproved: 'home',
   companyApproved: 'home',

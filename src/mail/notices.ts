@@ -15,7 +15,7 @@ import type { Notice } from './mail.ts'
 /** A line of a mail's header (RFC 5322, section 2.1.1); most programs show less. */
 const SUBJECT_LENGTH = 78
 
-/** A long name of a shop is cut short, so that what the mail is about can be read behind it. */
+/** Truncates a shop's long name, so that the topic after it stays readable. */
 function subjectOf<Facts extends object>({ subject }: NoticeText<Facts>, facts: Facts): string {
   const whole = subject(facts)
   const { merchant } = facts as { merchant?: string }
@@ -60,7 +60,7 @@ export const receiptNotice = (lang: Lang, facts: ToPayer<ReceiptFacts> & { url: 
 export const emailChangedNotice = (lang: Lang, facts: ToPayer<EmailChangeFacts>): Notice =>
   writePayer(lang, TEXTS[lang].mails.emailChanged, facts)
 
-/** The daily mail about webhooks that failed for good. */
+/** The daily mail about webhooks that failed permanently. */
 export const webhookFailureNotice = (
   lang: Lang,
   { officeUrl, ...facts }: FailureFacts & { officeUrl: string },

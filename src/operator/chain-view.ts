@@ -17,7 +17,7 @@ export type ChainViewDeps = {
   chains: readonly OpenChain[]
   chainHealth: ChainHealth
   limits: SettlementLimits
-  /** Senders of less in all are not screened before a sweep. */
+  /** Senders of a smaller total are not screened before a sweep. */
   dustUnits: bigint
 }
 
@@ -26,7 +26,7 @@ const COIN_DIGITS = 18
 const GWEI_DIGITS = 9
 const usdc = (units: bigint): string => formatDecimal(units, USDC_DIGITS)
 
-/** Each chain: what the scanner wrote down, and how its endpoints answer at this moment. */
+/** Each chain: what the scanner recorded, and how its endpoints answer now. */
 export async function viewChains({ db, clock, chains, chainHealth }: ChainViewDeps) {
   const ids = chains.map(({ network }) => network.chainId)
   const [checks, standings] = await Promise.all([chainHealth.list(), listStandings(db, ids)])
@@ -48,7 +48,7 @@ export async function viewChains({ db, clock, chains, chainHealth }: ChainViewDe
   )
 }
 
-/** The wallets that are set up, as they were last read; a new one has no level for a minute. */
+/** The configured wallets as last read; a new one has no level for a minute. */
 async function viewLevels({ db, chains }: ChainViewDeps) {
   const levels = await listWalletLevels(db)
   return chains.flatMap(({ network, payouts, relayerSigner, minUnits }) => {
@@ -78,7 +78,7 @@ async function viewLevels({ db, chains }: ChainViewDeps) {
   })
 }
 
-/** What the wallets hold, and what may leave them. */
+/** Balances of the wallets, and the limits on payouts. */
 export async function viewWallets(deps: ChainViewDeps) {
   const { db, clock, chains, limits } = deps
   const [wallets, released, overrides] = await Promise.all([
@@ -110,7 +110,7 @@ export async function viewWallets(deps: ChainViewDeps) {
   }
 }
 
-/** A deposit below 1 USDC costs more to move than it is worth, as `comptoir sweep` has it. */
+/** A smaller deposit costs more to move than it is worth, as in `comptoir sweep`. */
 const MIN_UNITS = 1_000_000n
 const MAX_DEPOSITS = 1000
 

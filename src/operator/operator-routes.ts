@@ -72,7 +72,7 @@ const view = ({ id, text, tone, createdAt, endsAt }: queries.Announcement) => ({
 
 const MAX_DAYS = 366
 
-/** What an operator looks at, and what everybody is told, under `/api/next`. */
+/** The operator's screens, and announcements to everyone, under `/api/next`. */
 export const operatorRoutes: FastifyPluginAsyncTypebox<OperatorDeps> = async (app, { db, clock, audit, examine }) => {
   app.get(
     '/operator/status',

@@ -40,12 +40,12 @@ export type CreatedOrder = { code: string; order: ReturnType<typeof viewOrder>; 
 export type CreateRequest = {
   context: RequestContext
   body: CreateOrderBody
-  /** For operators: the company whose till the identifier names. */
+  /** For operators: the company that owns the till. */
   companyId?: string | undefined
   claim: Claim | null
 }
 /**
- * The new order's answer, with the text that was stored under its Idempotency-Key if it had one; or the stored text of
+ * The response for the new order, with the text stored under its Idempotency-Key if it had one; or the stored text of
  * an earlier request with the same key.
  */
 export type CreateResult = { created: CreatedOrder; stored: string | null } | { replay: string }
@@ -88,7 +88,7 @@ async function findPlace(deps: CreateDeps, request: CreateRequest, tx: Tx | null
   return { companyId: session.companyId, collector, session, websiteUrl }
 }
 
-/** By its identifier within one company, or by its id; operators who name no company use the id. */
+/** Finds a till by its identifier within one company, or by its id; operators who name no company use the id. */
 async function findTill(
   { cache }: CreateDeps,
   { context: { actor }, companyId }: CreateRequest,
@@ -105,7 +105,10 @@ async function findTill(
   return collector
 }
 
-/** Read before any transaction: it may ask sources on the internet. @throws INVALID_EXCHANGE_RATE, VALIDATION_FAILED */
+/**
+ * Called before any transaction, because it may query price sources on the internet. @throws INVALID_EXCHANGE_RATE,
+ * VALIDATION_FAILED
+ */
 async function readQuote({ config, rates }: CreateDeps, body: CreateOrderBody): Promise<Quote> {
   const quote = await rates.quote(readAssets(body, config.fiatAssets))
   await rates.store(quote)
@@ -172,7 +175,7 @@ function answerOf(deps: CreateDeps, order: Order): CreatedOrder {
   }
 }
 
-/** Why an insert added no row. */
+/** Finds the reason why an insert added no row. */
 async function explainRefusal(
   deps: CreateDeps,
   request: CreateRequest,
@@ -185,7 +188,7 @@ async function explainRefusal(
   throw new StaleCopy()
 }
 
-/** Turns a violated constraint into an error for the client; a taken short code is retried. */
+/** Turns a constraint violation into an error for the client; a short code that is taken is retried. */
 function explainConstraint(error: unknown): unknown {
   const constraint = brokenConstraint(error)
   if (constraint === 'orders__open_alias') return new AppError('ALIAS_IN_USE')
@@ -208,13 +211,14 @@ function newOrderOf(request: CreateRequest, order: Order, companyVersion: bigint
 const storedOf = ({ idempotency }: NewOrder): string | null => idempotency?.response ?? null
 
 /**
- * Creates orders. Sales at a till share a statement under load; website sales, and companies that subscribe to
+ * Creates orders. Under load, sales at tills share a statement. Website sales, and companies that subscribe to
  * `order.initial`, get a transaction each.
  */
 export function openCreateOrder(deps: CreateDeps): CreateOrder {
   const insertGrouped = createBatcher<NewOrder, boolean>({
     max: 64,
-    // a statement costs as much as five orders, so small ones wait; a third is worked on while two wait for the disk
+    // a statement costs as much as five orders, so small batches wait; a third batch can run while two wait for the
+    // disk
     concurrency: 2,
     oneMoreFrom: 4,
     async runMany(items) {

@@ -7,7 +7,7 @@ export type NewOrder = {
   order: Order
   companyVersion: bigint
   actor: string
-  /** The answer under an Idempotency-Key, written with the order or not at all. */
+  /** The response stored under an Idempotency-Key, in the same transaction as the order. */
   idempotency: { companyId: string; scope: string; key: string; fingerprint: string; response: string } | null
 }
 
@@ -46,7 +46,7 @@ const inputOf = openRows<NewOrder>([
   ['response', 'text', ({ idempotency }) => idempotency?.response],
 ])
 
-/** Without those whose key an order before them takes: the database would find it taken by both. */
+/** Drops orders whose key an earlier order of the batch takes: the database would report the key as taken for both. */
 function withoutRepeated(orders: readonly NewOrder[]): readonly NewOrder[] {
   if (orders.length === 1) return orders
   const taken = new Set<string>()

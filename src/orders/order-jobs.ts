@@ -9,7 +9,7 @@ const BATCH = 200
 export type OrderKey = { companyId: string; id: string }
 
 export type ExpiryChecks = {
-  /** Chains that are read here. */
+  /** Chains that this node reads. */
   chains: readonly number[]
   /** Checks these orders for money once more. @returns those that may end now */
   beforeEnd(orders: readonly OrderKey[]): Promise<readonly OrderKey[]>
@@ -17,7 +17,10 @@ export type ExpiryChecks = {
 
 const NO_CHECKS: ExpiryChecks = { chains: [], beforeEnd: async (orders) => orders }
 
-/** Ends expired orders, each in its own transaction, so that a payment that arrives meanwhile wins or loses cleanly. */
+/**
+ * Ends expired orders, each in its own transaction, so that a payment that arrives at the same moment either wins or
+ * loses.
+ */
 export async function expireOrders(
   db: Db,
   transition: TransitionOrder,
@@ -39,7 +42,7 @@ export async function expireOrders(
   return ended
 }
 
-/** Keeps totals cheap to read: few changes stand beside the counts. @returns whether there may be more to do */
+/** Keeps totals cheap to read by folding changes into the counts. @returns whether there may be more to do */
 export async function keepTotals(db: Db): Promise<boolean> {
   if (!(await isEveryOrderCounted(db))) await db.tx(countOlderOrders)
   return (await foldOrderCounts(db)) === FOLD_CHANGES

@@ -2,7 +2,9 @@ import { type Queryable, sql } from '../db/db.ts'
 
 export type OpenOrders = { status: string; count: number; oldestSeconds: number }
 
-/** Every state that an order leaves by itself; each is found by an index over orders under way, never over all. */
+/**
+ * Counts every state that an order leaves without a person, using an index on orders in progress, never a scan of all.
+ */
 export const countOpenOrders = (q: Queryable): Promise<OpenOrders[]> =>
   q.many<OpenOrders>(sql`
     with states as (

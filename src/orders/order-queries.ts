@@ -4,7 +4,7 @@ import type { Order } from './order.ts'
 import { searchSql } from './order-search-queries.ts'
 import type { OrderStatus } from './order-states.ts'
 
-/** A row of `orders` as the driver gives it. */
+/** A row of `orders` as the driver returns it. */
 export type Row = Omit<Order, 'from' | 'to' | 'rate' | 'paidUnits' | 'refundedUnits'> & {
   fromAsset: Fiat
   fromUnits: string
@@ -20,7 +20,7 @@ export const COLUMNS = sql`company_id, id, code, short_code, status, alias, from
   cancel_url, return_url, goods, anonymous, created_by, request_id, created_at, updated_at, expires_at, paid_at,
   paid_units, refunded_units, version`
 
-/** Field by field: copying the rest of a wide row takes a twentieth of a status read. */
+/** Field by field: spreading a wide row takes a twentieth of the time of a status read. */
 export const toOrder = (row: Row): Order => ({
   companyId: row.companyId,
   id: row.id,
@@ -70,7 +70,7 @@ export async function findOrderById(q: Queryable, companyId: string, id: string)
   return row && toOrder(row)
 }
 
-/** Holds the row until the transaction ends, so that two triggers cannot both see the old status. */
+/** Locks the row until the transaction ends, so that two triggers cannot both see the old status. */
 export async function lockOrderByCode(tx: Tx, code: string): Promise<Order | undefined> {
   const row = await tx.maybe<Row>(sql`select ${COLUMNS} from orders where code = ${code} for update`)
   return row && toOrder(row)
@@ -83,7 +83,7 @@ export async function lockOrderById(tx: Tx, companyId: string, id: string): Prom
   return row && toOrder(row)
 }
 
-/** Newest order with this reference in each company that ever used it; at most two companies are looked at. */
+/** The newest order with this reference in each company that ever used it; looks at two companies at most. */
 export async function listOrdersByAlias(
   q: Queryable,
   alias: string,
@@ -97,7 +97,9 @@ export async function listOrdersByAlias(
   return rows.map(toOrder)
 }
 
-/** Newest order made through a session with this `orderRef`, in each company that used it; at most two companies. */
+/**
+ * The newest order made through a session with this `orderRef`, in each company that used it; two companies at most.
+ */
 export async function listOrdersBySessionRef(
   q: Queryable,
   orderRef: string,
@@ -113,13 +115,13 @@ export async function listOrdersBySessionRef(
   return rows.map(toOrder)
 }
 
-/** Fields that a transition may change besides the status. Undefined leaves them. */
+/** Fields that a transition may change besides the status. Undefined keeps the current value. */
 export type OrderChange = {
   status: OrderStatus
   paymentChannel?: string
   paymentId?: string
   expiresAt?: Date
-  /** A fresh price, with its rate and where it comes from. */
+  /** A new price, with its rate and quote. */
   toUnits?: bigint
   rate?: bigint
   quoteId?: string
@@ -128,7 +130,7 @@ export type OrderChange = {
   refundedUnits?: bigint
 }
 
-/** Changing fields that the API shows: an event keeps each as it was. */
+/** Mutable fields that the API shows; each event keeps their values at that time. */
 type ShownChange = Exclude<keyof OrderChange, 'status' | 'paymentId' | 'quoteId' | 'paidUnits'>
 
 /** `updated_at` strictly grows: receivers sort by it. Only `transitionOrder` calls this. */
@@ -152,7 +154,7 @@ export async function updateOrderStatus(tx: Tx, order: Order, change: OrderChang
   return toOrder(row)
 }
 
-/** More arrived after the order was paid: it can be refunded too. No change of state, so no event. */
+/** More money arrived after the order was paid, and it can be refunded too. No state change, so no event. */
 export async function updateOrderPaidUnits(tx: Tx, order: Order, paidUnits: bigint): Promise<void> {
   await tx.run(sql`
     update orders set paid_units = ${paidUnits} where company_id = ${order.companyId} and id = ${order.id}`)
@@ -167,8 +169,8 @@ export type NewOrderEvent = {
 }
 
 /**
- * Appends to the order’s history, numbered by the order’s version. Its feed position is never before the order’s
- * earlier events, even when this transaction is the older one and waited for the lock.
+ * Appends to the order's history, numbered by the order's version. Its feed position is never before the order's
+ * earlier events, even if this transaction is older and waited for the lock.
  */
 export async function insertOrderEvent(tx: Tx, order: Order, event: NewOrderEvent): Promise<void> {
   const facts = {
@@ -189,9 +191,9 @@ export async function insertOrderEvent(tx: Tx, order: Order, event: NewOrderEven
 }
 
 /**
- * Expired orders, oldest first. One that is paid on a chain waits until the chain is read up to its expiry: the money
- * may be in an unread block.
- * @param chains those read here; orders do not wait for others
+ * Expired orders, oldest first. An order that is paid on chain waits until the chain is read up to its expiry, because
+ * the money may be in an unread block.
+ * @param chains the chains that this node reads; orders do not wait for other chains
  */
 export async function listExpiredOrders(
   q: Queryable,
@@ -230,10 +232,7 @@ export type OrderFilter = {
   linksOnly: boolean
 }
 
-/**
- * The condition of lists and exports. A single company is compared by equality, so that its index keeps the order of
- * the rows.
- */
+/** The condition of lists and exports. A single company is compared by equality, so the index returns rows in order. */
 export function filterSql(scope: OrderScope, filter: OrderFilter): Sql {
   const parts: Sql[] = []
   if (scope.companyIds !== null) {
@@ -259,7 +258,7 @@ export function filterSql(scope: OrderScope, filter: OrderFilter): Sql {
 
 export type OrderSort = '-createdAt' | 'createdAt' | '-fromAmount' | 'fromAmount' | '-toAmount' | 'toAmount'
 
-/** Where the previous page ended: the order’s id, and for amounts its units with 6 digits. */
+/** End of the previous page: the order's id, and when sorting by amount its units with 6 digits. */
 export type OrderPosition = { id: string; amount: string | null }
 
 const AMOUNT = sql`(from_units * case when from_asset = 'XPF' then 1000000 else 10000 end)`

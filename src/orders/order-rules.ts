@@ -14,7 +14,7 @@ import {
 } from '../kernel/money.ts'
 import type { CreateOrderBody } from './order-schemas.ts'
 
-/** The amount of a creation, exact. @throws ILLEGAL_AMOUNT, naming the bound that it breaks */
+/** The exact amount of a new order. @throws ILLEGAL_AMOUNT, naming the limit that it violates */
 export function readAmount(amount: number | string, asset: Fiat, maximum: string): Money & { asset: Fiat } {
   const tooLarge = (): AppError =>
     new AppError('ILLEGAL_AMOUNT', {
@@ -92,7 +92,7 @@ export function checkPlace(body: CreateOrderBody): void {
   }
 }
 
-/** Five minutes; a payment link lasts one calendar month or as requested. */
+/** Five minutes; for a payment link one calendar month, or as requested. */
 export function expiryOf(body: CreateOrderBody, nowMs: number, defaultMinutes: number): Date {
   if (body.alias === undefined) return new Date(nowMs + defaultMinutes * MINUTE)
   if (body.expiryMinutes !== undefined) return new Date(nowMs + body.expiryMinutes * MINUTE)

@@ -1,7 +1,7 @@
 import { type Static, type TSchema, Type } from '../kernel/schema.ts'
 import { ORDER_STATUSES, type OrderStatus } from './order-states.ts'
 
-/** One type or null, as JSON Schema writes it shortest; a union would be tried branch by branch in every answer. */
+/** One type or null, in JSON Schema's shortest form. A union would be tried branch by branch for every response. */
 const Nullable = <Schema extends TSchema & { type: string }>(schema: Schema) =>
   Type.Unsafe<Static<Schema> | null>({ ...schema, type: [schema.type, 'null'] })
 const DateTime = (description: string) => Type.String({ format: 'date-time', description })

@@ -5,12 +5,12 @@ import { parseDecimal } from '../kernel/money.ts'
 
 const CURRENCY = /[€$£]|\b(?:EUR|USD|GBP|CHF|XPF|USDC)\b/gi
 const SPACES = /[\s\u00a0\u202f]/g
-/** Thousands in groups, as the office's languages write them, with or without decimals. */
+/** Grouped thousands in the formats of the office's languages, with or without decimals. */
 const GROUPED = /^\d{1,3}(?:([.,'’])\d{3})+(?:[.,]\d{1,2})?$/
 /** A decimal comma, as four of the office's languages write it; in names it stays a comma. */
 const DECIMAL_COMMA = /^(\d+),(\d+)$/
 
-/** What was typed as an amount, in millionths: "49,90 €" and "1.709,70" too. "1.250" may be two amounts. */
+/** The typed text as amounts in millionths: "49,90 €" and "1.709,70" too. "1.250" may be two amounts. */
 function amountsIn(text: string): bigint[] {
   const bare = text.replace(CURRENCY, '').replace(SPACES, '')
   const [, mark] = GROUPED.exec(bare) ?? []
@@ -20,7 +20,7 @@ function amountsIn(text: string): bigint[] {
     .filter((amount) => amount !== undefined)
 }
 
-/** A short code as it is read aloud: in groups, behind a number sign, with O for 0 and I or L for 1 (Crockford). */
+/** A short code as read aloud: grouped, after a number sign, with O for 0 and I or L for 1 (Crockford). */
 const spokenCode = (text: string): string =>
   text
     .replaceAll(/[\s#-]/g, '')
@@ -30,7 +30,7 @@ const spokenCode = (text: string): string =>
 
 const escapeLike = (text: string): string => text.replace(/[\\%_]/g, '\\$&')
 
-/** Orders whose payments took part in a transaction: money of a shared address belongs to one of them. */
+/** Orders with a payment in this transaction: money at a shared address belongs to one of them. */
 const ofTransaction = (txHash: string): Sql => sql`id = any(array(
   select p.order_id from chain_heads h
     join chain_transfers named on named.chain_id = h.chain_id and named.tx_hash = ${txHash}
@@ -40,10 +40,10 @@ const ofTransaction = (txHash: string): Sql => sql`id = any(array(
 const ofAddress = (address: string): Sql =>
   sql`id = any(array(select p.order_id from payments p where p.deposit_address = ${address}))`
 
-/** As providers write their ids of orders, and we ours at providers. */
+/** Format of the ids that providers give orders, and of our references at providers. */
 const PROVIDER_ID = /^(?=.*\d)[\w-]{10,100}$/
 
-/** The index of the providers' ids begins with the channel: each is looked up in it. */
+/** The index of the provider ids starts with the channel, so each channel is looked up. */
 const ofProvider = (id: string): Sql => sql`id = any(array(
   select p.order_id from payments p where p.merchant_reference = ${id}
   union all
@@ -51,8 +51,8 @@ const ofProvider = (id: string): Sql => sql`id = any(array(
   where p.channel = any(${[...CHANNEL_IDS]}::text[]) and p.provider_reference = ${id}))`
 
 /**
- * What a customer says or a merchant copies: codes, the reference, an amount, a transaction, a deposit address, and
- * the name of a payment at its provider.
+ * What a customer reads out or a merchant copies: codes, the reference, an amount, a transaction, a deposit address, a
+ * payment's id at its provider.
  */
 export function searchSql(typed: string): Sql {
   const text = typed.trim()
@@ -61,7 +61,7 @@ export function searchSql(typed: string): Sql {
   const like = `${escapeLike(text)}%`
   const spoken = spokenCode(text)
   const amounts = amountsIn(text)
-  // each has an index; the reference's takes part only when it is said that there is one
+  // each has an index; PostgreSQL uses the one of the reference only with an explicit "is not null"
   const byName = sql`code = ${text} or short_code like ${like.toUpperCase()}
     or (alias is not null and alias ilike ${`%${escapeLike(text)}%`})`
   const bySpoken = spoken.length === 8 ? sql`${byName} or short_code = ${spoken}` : byName

@@ -22,12 +22,12 @@ import { findTotal } from './totals/total-queries.ts'
 
 export type OrderDeps = { db: Db; config: Pick<Config, 'baseUrl' | 'payUrl'>; transition: TransitionOrder }
 
-/** What lists read; orders may be missing in them that were made a moment ago. */
+/** What lists need. Orders created a moment ago may be missing from them. */
 export type ListDeps = Pick<OrderDeps, 'config'> & { reads: StaleReads }
 
 export type FindOrder = (code: string) => Promise<Order | undefined>
 
-/** Reads orders by code; calls that come while others are in flight share one statement. */
+/** Reads orders by code; concurrent calls share one statement. */
 export function openFindOrder(db: Db): FindOrder {
   return createBatcher<string, Order | undefined>({
     max: 64,
@@ -77,8 +77,8 @@ export async function readOrder(
 }
 
 /**
- * The newest order with the merchant's reference: of the actor's company, or of the only company that used it. Without
- * a matching alias, a session's `orderRef`. Strangers do not see what leads to the pay page.
+ * The newest order with the merchant's reference: of the actor's company, or of the only company that used it. If no
+ * alias matches, a session's `orderRef`. Strangers do not see what leads to the pay page.
  */
 export async function readOrderByAlias(
   { db, config }: OrderDeps,
@@ -96,7 +96,7 @@ export async function readOrderByAlias(
   return actor?.valid ? viewOrder(order, config.payUrl) : viewOrderByReference(order, config.payUrl)
 }
 
-/** Cancel and expire: repeating is fine; a state that forbids it is 409. */
+/** Cancel and expire. Idempotent; a state that forbids it is 409. */
 export async function endOrder(
   { db, transition }: OrderDeps,
   context: RequestContext,
@@ -167,7 +167,7 @@ const writeCursor = (cursor: Cursor): string => Buffer.from(JSON.stringify(curso
 
 const isText = (value: unknown, pattern: RegExp): value is string => typeof value === 'string' && pattern.test(value)
 
-/** Anyone can write a cursor: only its own form reaches the statement. @throws VALIDATION_FAILED */
+/** Anyone can write a cursor, so only text of our own form reaches the statement. @throws VALIDATION_FAILED */
 function readCursor(text: string, sort: string): queries.OrderPosition {
   try {
     const cursor = JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as Record<keyof Cursor, unknown>

@@ -24,7 +24,7 @@ type Transition = {
   description: string
 }
 
-/** The whole machine. `docs/order-states.md` is printed from it. */
+/** The whole state machine. `docs/order-states.md` is generated from it. */
 export const TRANSITIONS = {
   accept: {
     from: ['INITIAL', 'PENDING', 'AWAITING'],
@@ -126,7 +126,7 @@ export const TRANSITIONS = {
 
 export type Trigger = keyof typeof TRANSITIONS
 
-/** Orders that may still be paid in the normal way. */
+/** Orders that can still be paid in the normal way. */
 const OPEN_STATUSES = [
   'INITIAL',
   'PENDING',

@@ -11,7 +11,7 @@ import { nextStatus, TRANSITIONS, type Trigger } from './order-states.ts'
 
 export type EventContext = { requestId: string | null; refundId: string | null }
 
-/** Writes the webhook of an order's event, if the order has an address and its company is subscribed. */
+/** Writes the webhook of an order's event, if the order has a webhook URL and its company is subscribed. */
 export type Announce = (tx: Tx, order: Order, event: WebhookEvent, context: EventContext) => Promise<void>
 
 export type Move = {
@@ -42,7 +42,7 @@ export type TransitionDeps = {
   vault: Vault
   payUrl: string
   signals: OrderSignals
-  /** In the transaction that makes an order paid. */
+  /** Runs in the transaction that makes the order paid. */
   onPaid?(tx: Tx, order: Order): Promise<void>
 }
 
@@ -71,8 +71,8 @@ export function openAnnounce({ vault, payUrl, signals }: TransitionDeps): Announ
 }
 
 /**
- * Checks the table, writes status, history and webhook, all in the caller's transaction.
- * Throws ORDER_STATE_CONFLICT when the table does not allow it.
+ * Checks the table, then writes status, history and webhook, all in the caller's transaction.
+ * @throws ORDER_STATE_CONFLICT when the table does not allow the move
  */
 export function openTransition(deps: TransitionDeps, announce: Announce): TransitionOrder {
   return async (tx, order, { trigger, actor, requestId, change = {}, refundId }) => {

@@ -34,13 +34,13 @@ export type Order = {
   updatedAt: Date
   expiresAt: Date
   paidAt: Date | null
-  /** Settled units of `to.asset`, final. */
+  /** Final units of `to.asset`, the amount that was settled. */
   paidUnits: bigint
   refundedUnits: bigint
   version: number
 }
 
-/** An order as the API shows it. Add a field to the schema first; the view then does not compile without it. */
+/** An order as the API shows it. Add a field to the schema first; the view then does not compile until it has it. */
 export type OrderView = Static<typeof OrderSchema>
 
 export const paymentUrlOf = (payUrl: string, code: string): string => `${payUrl}/pay?code=${code}`
@@ -48,7 +48,7 @@ export const paymentUrlOf = (payUrl: string, code: string): string => `${payUrl}
 /** A rate without trailing zeros: "1.08". */
 export const formatRate = (rate: bigint): string => formatDecimal(rate, RATE_EXPONENT).replace(/\.?0+$/, '')
 
-/** The order for readers without a credential of its company: what is not `webhookUrl`. */
+/** The order for readers without a credential of its company: everything except `webhookUrl`. */
 export function viewOrderPublicly(order: Order, payUrl: string): Omit<OrderView, 'webhookUrl'> {
   return {
     _id: order.id,
@@ -83,10 +83,10 @@ export const viewOrder = (order: Order, payUrl: string): OrderView => ({
   webhookUrl: order.webhookUrl,
 })
 
-/** Without what leads to the payer’s page: a reference can be guessed. */
+/** Without what leads to the payer's page, because a reference can be guessed. */
 export type ReferenceView = Static<typeof ReferenceOrderSchema>
 
-/** The order for readers who only have its reference. */
+/** The order for readers who have only its reference. */
 export const viewOrderByReference = (order: Order, payUrl: string): ReferenceView => ({
   ...viewOrderPublicly(order, payUrl),
   _id: null,

@@ -3,7 +3,7 @@ import { readAddress } from '../kernel/addresses.ts'
 import { invalid } from '../kernel/errors.ts'
 
 export type PayerAddressDeps = {
-  /** Why an address can be no payer's, in words that follow the field's name; null: nothing is known against it. */
+  /** Why an address cannot be a payer's, as words that follow the field's name; null: no reason known. */
   findAddressFault(q: Queryable, address: string): Promise<string | null>
 }
 

@@ -6,8 +6,8 @@ import type { PaymentDeps } from './payment-service.ts'
 const BATCH = 500
 
 /**
- * Brings what the scanner of one chain saw to the payments that wait for it. The cursor moves only after the payments
- * were looked at, so a crash repeats work and loses none.
+ * Passes what the scanner of one chain saw to the payments that wait for it. The cursor moves only after the payments
+ * were polled, so a crash repeats work and loses none.
  * @returns whether there may be more
  */
 export async function followChain(deps: PaymentDeps, chainId: number): Promise<boolean> {

@@ -17,7 +17,7 @@ export const listDepositsOfOrders = (
 
 export type EndedDeposit = OrderDeposit & { closedAt: Date }
 
-/** Payments that are over, were not compared with the chain since, and are due. */
+/** Ended payments that have not been compared with the chain since they ended, and are due. */
 export const listUnauditedDeposits = (q: Queryable, dueAt: Date, limit: number): Promise<EndedDeposit[]> =>
   q.many(sql`
     select ${COLUMNS}, p.closed_at from payments as p
@@ -32,7 +32,7 @@ const among = (deposits: readonly OrderDeposit[]) => sql`
 export const updateDepositsAudited = (q: Queryable, deposits: readonly OrderDeposit[], at: Date): Promise<number> =>
   q.run(sql`update payments set audited_at = ${at} where ${among(deposits)}`)
 
-/** Due again after half of the time since the payment ended, 5 s at least and 10 min at most. */
+/** Due again after half of the time since the payment ended: at least 5 s, at most 10 min. */
 export const updateDepositsPostponed = (q: Queryable, deposits: readonly OrderDeposit[], at: Date): Promise<number> =>
   q.run(sql`
     update payments set audit_due_at = ${at}::timestamptz

@@ -24,7 +24,8 @@ export type DepositCheckDeps = PaymentDeps & { deposits: DepositChecks }
 const BATCH = 100
 
 /**
- * A person names the transaction that pays an order. It counts exactly what the scanner would count, by the same path.
+ * A person names the transaction that pays an order. It counts exactly what the scanner would count, through the same
+ * code.
  * @throws VALIDATION_FAILED at `txHash`, ORDER_NOT_FOUND, CHANNEL_UNAVAILABLE
  */
 export async function nameTransaction(
@@ -51,7 +52,7 @@ export async function nameTransaction(
 const NOT_THIS_ORDER =
   'It paid an address that several orders share, but not the exact amount of this one. The shop sees it and decides.'
 
-/** Of an address that several orders share, only what the channel counts for this order is its money. */
+/** At an address shared by several orders, only transfers that the channel assigns to this order are its money. */
 async function isOfOrder(deps: PaymentDeps, order: Order, txHash: string): Promise<boolean> {
   for (const payment of await listPaymentsOfOrder(deps.db, order.companyId, order.id)) {
     if (payment.channel !== 'crypto' || !payment.ownAccount) {
@@ -66,7 +67,7 @@ async function isOfOrder(deps: PaymentDeps, order: Order, txHash: string): Promi
   return false
 }
 
-/** The same for a caller who may repeat it under an idempotency key. */
+/** Idempotent version of `nameTransaction`, for a client that may repeat the request under an idempotency key. */
 export async function nameTransactionOnce(
   deps: DepositCheckDeps,
   context: RequestContext,
@@ -79,8 +80,8 @@ export async function nameTransactionOnce(
 }
 
 /**
- * Orders whose time is over are compared with the chain before they end: money that the scanner missed still counts.
- * @returns those that may end; ones that cannot be checked now wait for the next round
+ * Compares expired orders with the chain before they end, so that money the scanner missed still counts.
+ * @returns those that may end; orders that cannot be checked now wait for the next round
  */
 export async function checkBeforeEnd(
   deps: DepositCheckDeps,
@@ -98,7 +99,7 @@ export async function checkBeforeEnd(
   return orders.filter(({ id }) => !held.has(id))
 }
 
-/** @returns those whose chain cannot be asked now */
+/** @returns those whose chain cannot be queried now */
 async function auditByNetwork<Deposit extends OrderDeposit>(
   deps: DepositCheckDeps,
   deposits: readonly Deposit[],
@@ -111,12 +112,12 @@ async function auditByNetwork<Deposit extends OrderDeposit>(
   return unread
 }
 
-/** After this time a chain that still does not answer no longer holds up the end of a payment. */
+/** After this time, a chain that still does not answer no longer delays the end of a payment. */
 const LONGEST_LOOK_MS = DAY
 
 /**
- * Each deposit address is compared with its chain once more when its payment is over, and every chain is asked for
- * coins and tokens that came by mistake. What a silent chain leaves open is asked again later.
+ * Compares each deposit address with its chain once more after its payment ended, and queries every chain for coins and
+ * tokens sent by mistake. What a silent chain leaves open is retried later.
  * @returns whether more wait
  */
 export async function auditEndedDeposits(deps: DepositCheckDeps): Promise<boolean> {

@@ -4,7 +4,7 @@ import { formatDecimal } from '../kernel/money.ts'
 import type { RaiseAlarm } from '../mail/operator-alarm.ts'
 import type { NoticeLoss } from './payment-report.ts'
 
-/** Money that counted left its chain: a log line and a mail to the operator; the metric reads the records. */
+/** Money that counted left its chain: writes a log line and mails the operator. The metric reads the records. */
 export const openLossAlarm =
   ({ alarm, log }: { alarm: RaiseAlarm; log: FastifyBaseLogger }): NoticeLoss =>
   async (tx, { order, payment, units }) => {

@@ -20,7 +20,7 @@ export const paymentPolls = (deps: PaymentDeps): PollSpec => ({
 
 /**
  * Polls the payments of these addresses now, each under its lease, so that an older reading of the chain never follows
- * a newer one. Failures and payments already being polled are left to the engine.
+ * a newer one. Failures, and payments that are already being polled, are left to the engine.
  */
 export const pollDepositAddresses = async (deps: PaymentDeps, addresses: readonly string[]): Promise<void> =>
   pollAll(deps, await listPaymentsByDepositAddress(deps.db, addresses))

@@ -22,12 +22,12 @@ export type Payment = {
   dueUnits: bigint
   /** Final units that arrived. */
   receivedUnits: bigint
-  /** What of them was booked as the order's price; null while this payment has not paid its order. */
+  /** The part booked as the order's price; null while this payment has not paid its order. */
   priceUnits: bigint | null
-  /** The company's fee when it was booked, in hundredths of a percent. */
+  /** The company's fee at the time of booking, in hundredths of a percent. */
   feeBps: number | null
   userAddress: string | null
-  /** Who gave it (`payer-word.ts`); null: unknown. */
+  /** Who provided the address (`payer-word.ts`); null: unknown. */
   userAddressBy: string | null
   cancelUrl: string | null
   returnUrl: string | null
@@ -42,7 +42,7 @@ type Row = Omit<Payment, 'dueUnits' | 'receivedUnits' | 'priceUnits'> & {
   priceUnits: string | null
 }
 
-/** A lane is one account at one provider. */
+/** One lane per account at a provider. */
 export const PAYMENT_POLLS: PollTopic = {
   kind: 'payment',
   table: {
@@ -80,7 +80,7 @@ export async function countPayments(q: Queryable, companyId: string, orderId: st
   return Number(total)
 }
 
-/** Attempts of an order that a callback named; our own references have no hyphen. */
+/** Attempts of an order that callbacks created; references that we make contain no hyphen. */
 export async function countSecondPayments(q: Queryable, companyId: string, orderId: string): Promise<number> {
   const { total } = await q.one<{ total: bigint }>(sql`
     select count(*) as total from payments
@@ -118,7 +118,7 @@ export async function insertPayment(tx: Tx, payment: NewPayment): Promise<void> 
       ${payment.nextCheckAt}, ${payment.at}, ${payment.at})`)
 }
 
-/** Stores the provider’s instructions, and when the payment is polled next. */
+/** Stores the provider's instructions and the time of the next poll. */
 export async function updatePaymentInstructions(
   tx: Tx,
   payment: Payment,
@@ -152,7 +152,7 @@ export async function updatePayment(tx: Tx, payment: Payment, change: PaymentCha
     where company_id = ${payment.companyId} and id = ${payment.id}`)
 }
 
-/** Keeps the price as booked, with the company’s fee at that time. */
+/** Stores the booked price, with the company's fee at that time. */
 export async function updatePaymentBooked(
   tx: Tx,
   payment: Payment,
@@ -179,27 +179,27 @@ export async function updatePaymentAccepted(
 export const updatePaymentReceived = (tx: Tx, { companyId, id }: Payment, units: bigint): Promise<number> =>
   tx.run(sql`update payments set received_units = ${units} where company_id = ${companyId} and id = ${id}`)
 
-/** Keeps the largest total that its provider said was refunded, for when it can be judged. */
+/** Stores the largest total that its provider reported as refunded, until it can be evaluated. */
 export const updateToldRefunds = (tx: Tx, { companyId, id }: Payment, units: bigint): Promise<number> =>
   tx.run(sql`
     update payments set refunds_told_units = greatest(coalesce(refunds_told_units, 0), ${units}::numeric)
     where company_id = ${companyId} and id = ${id}`)
 
-/** Null: nothing was said while a refund of ours was under way. */
+/** Null: nothing was reported while one of our refunds was in progress. */
 export async function findToldRefunds(q: Queryable, companyId: string, id: string): Promise<bigint | null> {
   const { told } = await q.one<{ told: string | null }>(sql`
     select refunds_told_units as told from payments where company_id = ${companyId} and id = ${id}`)
   return told === null ? null : BigInt(told)
 }
 
-/** A person decided about a part of its money: it is looked at again at once, and another channel may be chosen. */
+/** A person decided about part of its money: it is polled again at once, and another channel may be chosen. */
 export async function reconsiderPayment(tx: Tx, payment: Payment, now: Date): Promise<void> {
   await tx.run(sql`
     update payments set next_check_at = ${now}, status = case when status = 'confirming' then 'awaiting' else status end
     where company_id = ${payment.companyId} and id = ${payment.id}`)
 }
 
-/** Ends an attempt that was given up; one that was paid or has failed meanwhile stays what it is. */
+/** Ends an abandoned attempt; one that was paid or failed meanwhile keeps its status. */
 export async function updatePaymentClosed(q: Queryable, payment: Payment, now: Date): Promise<void> {
   await q.run(sql`
     update payments set status = 'closed', last_words = 'closed by us', next_check_at = null, closed_at = ${now},
@@ -207,7 +207,7 @@ export async function updatePaymentClosed(q: Queryable, payment: Payment, now: D
     where company_id = ${payment.companyId} and id = ${payment.id} and status not in ('paid', 'failed')`)
 }
 
-/** A callback, or a creation that was found again, names the provider's id. */
+/** Stores the provider's id, from a callback or from a creation that was found again. */
 export async function updatePaymentReference(q: Queryable, payment: Payment, providerReference: string): Promise<void> {
   await q.run(sql`
     update payments set provider_reference = ${providerReference}
@@ -221,16 +221,16 @@ export async function updatePaymentLinks(tx: Tx, payment: Payment, instructions:
     where company_id = ${payment.companyId} and id = ${payment.id} and status in ('awaiting', 'confirming')`)
 }
 
-/** What a callback names: our reference, or the provider's. */
+/** The reference in a callback: ours, or the provider's. */
 export type NamedPayment = {
   merchantReference: string | null
   providerReference: string | null
   channels: readonly ChannelId[]
-  /** The company whose own account was called back; null: the operator's. */
+  /** The company whose own account the callback addresses; null: the operator's. */
   accountOf: string | null
 }
 
-/** Of that account's payments only: whoever holds a company's keys signs what they like about all others. */
+/** Searches only that account's payments, because the holder of a company's keys can sign anything about all others. */
 export async function findPaymentByReference(q: Queryable, by: NamedPayment): Promise<Payment | undefined> {
   const row = await q.maybe<Row>(sql`
     select ${COLUMNS} from payments
@@ -248,7 +248,7 @@ export async function listPaymentsOfOrder(q: Queryable, companyId: string, order
   return rows.map(toPayment)
 }
 
-/** An order ended: the attempt that it pointed to is given up without waiting for its turn. */
+/** An order ended: its current attempt is abandoned at once, ahead of schedule. */
 export async function wakePaymentOfOrder(
   q: Queryable,
   order: { companyId: string; paymentId: string | null },
@@ -260,16 +260,16 @@ export async function wakePaymentOfOrder(
     where company_id = ${order.companyId} and id = ${order.paymentId} and next_check_at is not null`)
 }
 
-/** The payment is looked at again from then on. */
+/** Reschedules the payment's next poll. */
 export async function updatePaymentNextCheck(q: Queryable, payment: Payment, nextCheckAt: Date): Promise<void> {
   await q.run(sql`
     update payments set next_check_at = ${nextCheckAt} where company_id = ${payment.companyId} and id = ${payment.id}`)
 }
 
 /**
- * Payments that wait for money at these deposit addresses, also those whose order ended: money can come late. Of a
- * shared address only those that can still receive some, with a week for a service that was down, or that a person gave
- * a transfer.
+ * Payments that wait for money at these deposit addresses, including those whose order ended, because money can come
+ * late. At a shared address, only those that can still receive money, plus a week in case the service was down, or that
+ * a person matched with a transfer.
  */
 export async function listPaymentsByDepositAddress(q: Queryable, addresses: readonly string[]): Promise<Payment[]> {
   const rows = await q.many<Row>(sql`
@@ -281,7 +281,7 @@ export async function listPaymentsByDepositAddress(q: Queryable, addresses: read
   return rows.map(toPayment)
 }
 
-/** Payments that these transfers may pay: of an address that several share, those that take one of them. */
+/** Payments that these transfers may pay. At a shared address, those that one of the transfers is for. */
 export async function listPaymentsByTransfers(q: Queryable, transferIds: readonly string[]): Promise<Payment[]> {
   const takers = await listTakers(q, transferIds)
   const rows = await q.many<Row>(sql`
@@ -295,7 +295,7 @@ export async function listPaymentsByTransfers(q: Queryable, transferIds: readonl
   return rows.map(toPayment)
 }
 
-/** Whether its deposit address serves other payments too. */
+/** Whether the deposit address serves other payments too. */
 export async function isSharedDeposit(q: Queryable, { companyId, merchantReference }: Payment): Promise<boolean> {
   const row = await q.maybe(sql`
     select 1 from deposit_reservations where company_id = ${companyId} and reference = ${merchantReference}`)
@@ -315,7 +315,7 @@ export async function findPaymentPolicy(q: Queryable, companyId: string): Promis
     select tolerance_bps, tolerance_max_units, late_accept_hours, late_after_cancel, fee_bps from companies where id = ${companyId}`)
 }
 
-/** The last change of a chain’s transfers that its payments have seen. */
+/** The last change of a chain's transfers that was passed to its payments. */
 export async function findChainCursor(q: Queryable, chainId: number): Promise<bigint> {
   const row = await q.maybe<{ afterChange: bigint }>(sql`
     select after_change from payment_chain_cursors where chain_id = ${chainId}`)

@@ -30,18 +30,18 @@ export type ReportDeps = {
   db: Db
   clock: Clock
   transition: TransitionOrder
-  /** On a chain, a transfer of less than this moves no order. */
+  /** On a chain, a smaller transfer does not move the order. */
   dustUnits: bigint
   /** Whether the senders may pay. */
   screening: ScreeningGate
-  /** Money that counted is gone. Called in the transaction that books it, so it only writes. */
+  /** Money that counted is gone. Called in the transaction that books it, so it may only write. */
   onLoss: NoticeLoss
 }
 
 export type Loss = { order: Order; payment: Payment; units: bigint }
 export type NoticeLoss = (tx: Tx, loss: Loss) => Promise<void>
 
-/** An attempt that was given up or has failed is not opened again by a part of the money. */
+/** A part payment does not reopen an attempt that was abandoned or has failed. */
 const ENDED: readonly PaymentStatus[] = ['closing', 'closed', 'failed']
 
 type ReportCase = {
@@ -55,9 +55,10 @@ type ReportCase = {
 }
 
 /**
- * The only way that a provider’s or a chain’s report changes an order. Repeated and late reports are harmless: a paid
+ * The only way that a provider's or a chain's report changes an order. Repeated and late reports are harmless: a paid
  * order never moves back, and an old payment never touches an order that another one paid.
- * @param also what else follows from the report: in the same transaction, since a paid payment is not asked about again
+ * @param also further writes that follow from the report, in the same transaction, because a paid payment is not polled
+ * again
  */
 export async function applyReport(
   deps: ReportDeps,
@@ -66,7 +67,7 @@ export async function applyReport(
   { requestId = null, also }: { requestId?: string | null; also?: (tx: Tx, order: Order) => Promise<void> } = {},
 ): Promise<Order | undefined> {
   return deps.db.tx(async (tx) => {
-    // orders are locked before their payments everywhere, so that two transactions never wait for each other
+    // orders are always locked before their payments, so that two transactions never deadlock
     const found = await findPayment(tx, key.companyId, key.id)
     if (!found) return undefined
     const order = await lockOrderById(tx, key.companyId, found.orderId)
@@ -79,12 +80,18 @@ export async function applyReport(
   })
 }
 
-/** Its money was on the way and never final: a provider that waits for it again sent it back, or never had it. */
+/**
+ * Its money was on the way but never final. If the provider waits for money again, it returned that money or never had
+ * it.
+ */
 const isGone = ({ status, receivedUnits }: Payment): boolean => status === 'confirming' && receivedUnits === 0n
 const nothingOf = ({ providerReference, providerStatus }: PaymentReport): SeenReport =>
   paidReport(providerReference, { final: 0n, providerStatus })
 
-/** What becomes of the attempt, and of the order that waits for it. `expired` leaves the order open to choose again. */
+/**
+ * The end status of the attempt, and what happens to its waiting order. `expired` leaves the order open for another
+ * choice.
+ */
 const ENDINGS = {
   expired: { status: 'closed', trigger: null },
   cancelled: { status: 'closed', trigger: 'cancel' },
@@ -107,7 +114,7 @@ async function applyTo(scene: ReportCase, report: PaymentReport): Promise<Order>
   return order
 }
 
-/** The attempt is over, also one whose money was seen and did not come: the order waits no longer for it. */
+/** The attempt is over, even if its money was seen but never arrived: the order stops waiting for it. */
 async function applyEnding(scene: ReportCase, ending: Ending, providerStatus: string): Promise<Order> {
   const { tx, order, payment, now, deps, requestId } = scene
   const status = payment.status === 'failed' ? 'failed' : ending.status
@@ -140,7 +147,7 @@ function sendersOf({ deps }: ReportCase, { transfers }: SeenReport): { network: 
   return [...sums.values()].filter(({ units }) => units >= deps.dustUnits)
 }
 
-/** What the report means for the order: without the money that a person decided about. */
+/** Consequence of the report for the order, without money that a person decided about. */
 type Verdict = {
   counted: bigint
   seen: bigint
@@ -148,7 +155,7 @@ type Verdict = {
   complete: boolean
   moves: boolean
   clearance: Clearance
-  /** By the times of blocks; null for money that a provider received. */
+  /** By block time; null for money that a provider received. */
   completedAt: Date | null
 }
 
@@ -186,7 +193,7 @@ async function applyMoney(scene: ReportCase, report: SeenReport): Promise<Order>
   return moved
 }
 
-/** What the money does to the order's state. An order that is paid never moves back. */
+/** Moves the order according to the money. A paid order never moves back. */
 async function moveOrder(scene: ReportCase, verdict: Verdict): Promise<Order> {
   const { order, payment } = scene
   if (payment.priceUnits !== null) return order
@@ -194,7 +201,7 @@ async function moveOrder(scene: ReportCase, verdict: Verdict): Promise<Order> {
   return verdict.complete ? settle(scene, verdict) : follow(scene, verdict)
 }
 
-/** The sender did not pass the screening. No money moves by this. */
+/** The sender failed the screening. No money moves. */
 async function holdBack({ tx, order, payment, requestId, deps }: ReportCase): Promise<Order> {
   if (order.paymentId !== payment.id || !allows(order.status, 'failScreening')) return order
   return deps.transition(tx, order, { trigger: 'failScreening', actor: `channel:${payment.channel}`, requestId })
@@ -213,17 +220,20 @@ async function settle(scene: ReportCase, { counted, completedAt: at }: Verdict):
   return accepted ? deps.transition(tx, over, { trigger: 'payLate', actor, requestId, change }) : over
 }
 
-/** An order that was paid in a block after its time is over, also while no job has ended it yet. */
+/** Expires an order that was paid in a block after its expiry, even if no job has ended it yet. */
 async function expireWhenLate({ tx, order, deps, requestId }: ReportCase, at: Date | null): Promise<Order> {
   const late = at !== null && at > order.expiresAt && allows(order.status, 'expire')
   return late ? deps.transition(tx, order, { trigger: 'expire', actor: 'time', requestId }) : order
 }
 
-/** Seen only after the order's time, and paid in a block before it. What a person ended early is no outage of ours. */
+/**
+ * Seen only after the order expired, but paid in an earlier block. An order that a person ended early is not our
+ * outage.
+ */
 const wasInTime = (order: Order, at: Date | null): boolean =>
   order.status === 'EXPIRED' && order.updatedAt >= order.expiresAt && at !== null && at <= order.expiresAt
 
-/** Not complete, or not final: the order shows what was seen, and goes back when it left the chain. */
+/** Not complete or not final: the order shows what was seen, and moves back if that leaves the chain. */
 async function follow(scene: ReportCase, { seen, min, moves, completedAt: at }: Verdict): Promise<Order> {
   const { tx, order, payment, requestId, deps } = scene
   if (order.paymentId !== payment.id) return order
@@ -237,7 +247,7 @@ async function follow(scene: ReportCase, { seen, min, moves, completedAt: at }: 
   return order
 }
 
-/** Brings books and records to what has arrived: the price, what waits for a person, what is lost. */
+/** Brings books and records in line with what has arrived: the price, what waits for a person, what is lost. */
 async function recordMoney(
   scene: ReportCase & { standing: Standing },
   report: SeenReport,

@@ -6,8 +6,8 @@ import type { OrderStatus } from '../orders/order-states.ts'
 import type { Payment, PaymentPolicy, PaymentStatus } from './payment-queries.ts'
 
 /**
- * What pays the order through this payment. A fresh rate changes the price of older payments too, except that a
- * provider keeps asking for no less than it was told.
+ * The price of the order through this payment. A requote changes the price of older payments too, but a provider keeps
+ * charging at least the amount that it was given.
  */
 export function priceUnitsOf(
   { to }: Pick<Order, 'to'>,
@@ -17,7 +17,7 @@ export function priceUnitsOf(
   return dueUnits < to.units || isLower ? to.units : dueUnits
 }
 
-/** The least that counts as paid: the due amount less the tolerance (a share of it, at most a fixed amount). */
+/** The least that counts as paid: the due amount minus the tolerance (a share of it, up to a fixed amount). */
 export function minAcceptedUnits(dueUnits: bigint, policy: PaymentPolicy): bigint {
   const share = (dueUnits * BigInt(policy.toleranceBps)) / 10_000n
   const most = BigInt(policy.toleranceMaxUnits)
@@ -25,7 +25,7 @@ export function minAcceptedUnits(dueUnits: bigint, policy: PaymentPolicy): bigin
 }
 
 /**
- * When an on-chain payment was complete, by block time: our outage makes no payer late.
+ * When an on-chain payment was complete, by block time, so that an outage of ours makes no payer late.
  * @param transfers empty for money that a provider received: its time is unknown
  */
 export function completedAt(transfers: readonly { units: bigint; at: Date }[], minUnits: bigint): Date | null {
@@ -37,20 +37,20 @@ export function completedAt(transfers: readonly { units: bigint; at: Date }[], m
   return null
 }
 
-/** May money that is complete only after the order ended make it PAID without a person's decision? */
+/** Whether money that is complete only after the order ended makes it PAID without a person's decision. */
 export function acceptsLate(status: OrderStatus, endedAt: Date, nowMs: number, policy: PaymentPolicy): boolean {
   if (status === 'EXPIRED') return nowMs - endedAt.getTime() <= policy.lateAcceptHours * HOUR
   return (status === 'CANCELLED' || status === 'ERROR') && policy.lateAfterCancel === 'accept'
 }
 
-/** From 0.8 to 1.2, always the same for one id: what was opened together is not polled together. */
+/** Jitter from 0.8 to 1.2, constant per id: payments opened together are not polled together. */
 const spreadOf = (id: string): number => 0.8 + (0.4 * Number.parseInt(id.slice(-4), 16)) / 0xffff
 
 /**
- * When to ask again. A chain's reader announces every transfer and every block above it, and an order is compared with
- * its chain before it ends; so an address to which nothing came is looked at in minutes, in case an announcement is
- * lost. All else begins with seconds.
- * @param status the payment's, once this look is applied
+ * Delay until the next poll. The chain reader announces every transfer and every block above it, and an order is
+ * compared with its chain before it ends. So an address without transfers is polled only every few minutes, in case an
+ * announcement is lost. Everything else starts with seconds.
+ * @param status the payment's, after this poll is applied
  */
 export function nextCheckDelayMs(
   { id, channel, checks }: Pick<Payment, 'id' | 'channel' | 'checks'>,
@@ -60,13 +60,13 @@ export function nextCheckDelayMs(
   return isQuiet ? Math.round(pollGapMs('deposit', checks) * spreadOf(id)) : pollGapMs('payment', checks)
 }
 
-/** An attempt that is over is not asked about later than this after it began. */
+/** An attempt that is over is not polled any more once it is this old. */
 const LAST_LOOK_MS = 30 * DAY
 
 /**
- * When to ask again about an attempt that has seen money. One that is over is left alone once its money was decided
- * about or is gone: a callback, or the chain's reader, tells of more.
- * @param money without what a person decided about: `final` is a part of `seen`
+ * Next poll of an attempt that has seen money. An ended one is not polled once its money was decided about or is gone:
+ * a callback or the chain reader reports anything new.
+ * @param money without what a person decided about; `final` is part of `seen`
  */
 export function nextMoneyCheck(
   payment: Pick<Payment, 'id' | 'channel' | 'checks' | 'openedAt'>,

@@ -22,13 +22,16 @@ import { applyReport, type ReportDeps } from './payment-report.ts'
 
 export type PaymentDeps = AcceptDeps &
   ReportDeps & {
-    /** The provider reports units refunded of a payment, whoever started the refund. Called where it is recorded. */
+    /**
+     * The provider reports refunded units of a payment, whoever started the refund. Called in the transaction that
+     * records it.
+     */
     onRefunded(tx: Tx, payment: Payment, units: bigint): Promise<void>
-    /** The provider takes back a payment that it called paid. Called where it is recorded. */
+    /** The provider reverses a payment that it had called paid. Called in the transaction that records it. */
     onTakenBack(tx: Tx, order: Order, payment: Payment, report: PaymentReport): Promise<void>
   }
 
-/** Outcomes with which a provider takes back a payment that it called paid. */
+/** Outcomes with which a provider reverses a payment that it had called paid. */
 const TAKEN_BACK: ReadonlySet<PaymentReport['outcome']> = new Set(['expired', 'cancelled', 'failed'])
 export const takesBack = ({ outcome }: PaymentReport): boolean => TAKEN_BACK.has(outcome)
 
@@ -38,7 +41,7 @@ const wasPaid = ({ paidAt, paymentId }: Order, { id, status }: Payment): boolean
 
 type Answered = { order: Order | undefined; report: PaymentReport | undefined }
 
-/** Fetches one payment from its channel and applies the report. */
+/** Polls one payment at its channel and applies the report. */
 async function askAndApply(deps: PaymentDeps, payment: Payment, requestId: string | null): Promise<Answered> {
   const { providerReference } = payment
   const [channel, order] = await Promise.all([
@@ -49,7 +52,7 @@ async function askAndApply(deps: PaymentDeps, payment: Payment, requestId: strin
   const report = await askProvider(channel.fetchPayment({ ...keyOf(order, payment), providerReference }))
   const also = async (tx: Tx, after: Order): Promise<void> => {
     if (report.outcome === 'seen' && report.refunded !== undefined) await deps.onRefunded(tx, payment, report.refunded)
-    // the daily question would be too late: a settlement may leave before it
+    // the daily reconciliation would be too late: a settlement may leave before it
     if (wasPaid(after, payment) && takesBack(report)) await deps.onTakenBack(tx, after, payment, report)
   }
   return { order: await applyReport(deps, payment, report, { requestId, also }), report }
@@ -86,9 +89,9 @@ export async function confirmOrder(deps: PaymentDeps, context: RequestContext, c
 }
 
 /**
- * Asks about every payment of an order, also of one that has ended: for a payer who says it is done.
+ * Polls every payment of an order, ended ones too, for a payer who says that it is paid.
  * @returns whether any money was seen
- * @throws CHANNEL_UNAVAILABLE when none could be asked
+ * @throws CHANNEL_UNAVAILABLE when none could be polled
  */
 export async function askAboutOrder(deps: PaymentDeps, context: RequestContext, code: string): Promise<boolean> {
   const order = await findReachableOrder(deps.db, context.actor, code)
@@ -121,7 +124,7 @@ export async function pollPayment(deps: PaymentDeps, payment: Payment): Promise<
 
 const OVER: ReadonlySet<PaymentReport['outcome']> = new Set(['expired', 'cancelled', 'failed', 'blocked'])
 
-/** Where a provider cannot close a payment, it is polled until its own deadline, at most this long. */
+/** If a provider cannot close a payment, it is polled until its own deadline, at most this long. */
 const GIVE_UP_MS = 24 * HOUR
 
 /** A payment whose creation was never answered may still exist at the provider. */
@@ -139,7 +142,7 @@ async function findLostReference(deps: PaymentDeps, channel: Channel, payment: P
 }
 
 /**
- * Closes an abandoned payment at its provider and checks whether the payer paid first. Only the provider’s answer
+ * Closes an abandoned payment at its provider and checks whether the payer paid first. Only the provider's answer
  * closes it.
  */
 async function endPayment(deps: PaymentDeps, payment: Payment): Promise<void> {
@@ -152,7 +155,7 @@ async function endPayment(deps: PaymentDeps, payment: Payment): Promise<void> {
   const providerReference = asks ? await findLostReference(deps, channel, payment) : null
   if (!asks || providerReference === null) return updatePaymentClosed(deps.db, payment, now)
   const [close] = await Promise.allSettled([channel.closePayment?.({ ...keyOf(order, payment), providerReference })])
-  // what cannot be closed is often being paid, or is paid: it is asked about all the more
+  // a payment that cannot be closed is often being paid or already paid, so poll it
   const { report } = await askAndApply(deps, { ...payment, providerReference }, null)
   const isOver = report !== undefined && OVER.has(report.outcome)
   if (isOver || now.getTime() - payment.openedAt.getTime() > GIVE_UP_MS)

@@ -2,7 +2,7 @@ import { type Queryable, sql } from '../db/db.ts'
 
 type PaymentKey = { companyId: string; id: string }
 
-/** Paid payments at providers that were not asked about since then, oldest first. */
+/** Paid payments at providers that have not been reconciled since then, oldest first. */
 export const listUnreconciled = (
   q: Queryable,
   { askedBefore, openedAfter, limit }: { askedBefore: Date; openedAfter: Date; limit: number },
@@ -13,7 +13,7 @@ export const listUnreconciled = (
       and opened_at > ${openedAfter}
     order by coalesce(reconciled_at, opened_at) limit ${limit}`)
 
-/** Paid payments at providers, a page at a time, whenever they were asked about. */
+/** All paid payments at providers, a page at a time, however recently they were reconciled. */
 export const listPaidAtProviders = (
   q: Queryable,
   { after, openedAfter, limit }: { after: PaymentKey; openedAfter: Date; limit: number },

@@ -11,12 +11,15 @@ import { applyReport } from './payment-report.ts'
 import { type PaymentDeps, takesBack } from './payment-service.ts'
 import { listPaidAtProviders, listUnreconciled, updateReconciled } from './reconcile-queries.ts'
 
-/** A paid payment is asked about once a day, for as long as providers let refunds and disputes happen. */
+/** A paid payment is reconciled once a day, for as long as providers allow refunds and disputes. */
 const AGAIN_MS = DAY
 const FOR_MS = 60 * DAY
 const BATCH = 100
 
-/** Keeps a provider's word on a payment that it called paid, or ends the difference that an earlier word made. */
+/**
+ * Records what a provider says about a payment that it had called paid, or closes the difference from an earlier
+ * answer.
+ */
 export function noteWord(books: Books, tx: Tx, order: Order, payment: Payment, report: PaymentReport): Promise<void> {
   const { companyId, channel } = payment
   const subject = `order ${order.code}`
@@ -31,19 +34,21 @@ async function reconcile(deps: PaymentDeps, books: Books, payment: Payment): Pro
   const channel = await deps.channels.forPayment(payment)
   if (!order || !channel || providerReference === null) return
   const report = await channel.fetchPayment({ ...keyOf(order, payment), providerReference })
-  // an answer that says neither leaves an earlier difference as it is
+  // an answer that says neither leaves an earlier difference open
   if (!takesBack(report) && report.outcome !== 'seen') return
-  // what it takes back in part is a loss, which is booked like any other
+  // a partial reversal is a loss and is booked like any other
   if (report.outcome === 'seen') {
     const { refunded } = report
-    // the callback that told of a refund from the provider's console may have been lost
+    // the callback that reported a refund from the provider's console may have been lost
     const also = (tx: Tx) => (refunded === undefined ? Promise.resolve() : deps.onRefunded(tx, payment, refunded))
     await applyReport(deps, payment, report, { also })
   }
   await deps.db.tx((tx) => noteWord(books, tx, order, payment, report))
 }
 
-/** Asks providers whether what they called paid still is, once a day. @returns whether there may be more */
+/**
+ * Asks providers once a day whether the payments that they called paid still are. @returns whether there may be more
+ */
 export async function reconcilePayments(deps: PaymentDeps, books: Books, log: FastifyBaseLogger): Promise<boolean> {
   const now = deps.clock()
   const range = { askedBefore: new Date(now - AGAIN_MS), openedAfter: new Date(now - FOR_MS), limit: BATCH }
@@ -54,14 +59,14 @@ export async function reconcilePayments(deps: PaymentDeps, books: Books, log: Fa
     await reconcile(deps, books, payment).catch((error: unknown) =>
       log.warn({ err: error, channel: payment.channel, paymentId: id }, 'a paid payment could not be reconciled'),
     )
-    // also without an answer, so that it holds up no other: it is asked about again tomorrow
+    // even without an answer, so that it does not block the others: it is retried tomorrow
     await updateReconciled(deps.db, payment, new Date(now))
   }
   return due.length === BATCH
 }
 
 /**
- * Asks providers about everything that they called paid, also what was asked about a moment ago.
+ * Asks providers about every payment that they called paid, however recently it was asked.
  * @returns how many payments of each channel got no answer
  */
 export async function reconcileEveryPayment(deps: PaymentDeps, books: Books): Promise<Map<ChannelId, number>> {

@@ -16,7 +16,7 @@ const MAX_SAME_MS: Readonly<Record<Fiat, number>> = {
 /** After a gap this long between readings, counting starts again: the price may have moved meanwhile. */
 const MAX_GAP_MS = 10 * MINUTE
 
-/** How often a price is read that nobody asked for, so that counting goes on while a shop is quiet. */
+/** How often a price is read without demand, so that counting continues while a shop is quiet. */
 export const READ_EVERY_MS = 4 * MINUTE
 
 type Seen = { rate: bigint; since: number; lookedAt: number }

@@ -3,7 +3,7 @@ import { startTicker, type Ticker } from '../kernel/ticker.ts'
 import { READ_EVERY_MS } from './rate-freshness.ts'
 import type { Rates } from './rate-service.ts'
 
-/** Each process counts for itself how long a price has not moved, so each that prices orders reads on its own. */
+/** Each process measures on its own how long a price has not moved, so each one that prices orders reads on its own. */
 export function startReadings(app: FastifyInstance, rates: Rates): void {
   let readings: Ticker | undefined
   app.addHook('onReady', async () => {

@@ -31,13 +31,14 @@ export type Rates = {
   /** Stores the quote permanently; orders refer to it. */
   store(quote: Quote): Promise<void>
   /**
-   * Reads the prices of what was sold for in the last week, unless a caller just did. Without it a source that stopped
-   * moving is believed by a process that prices an order now and then: what it reads too seldom may have moved between.
+   * Reads the prices of the currencies sold in during the last week, unless a caller just did. Without it, a process
+   * that prices orders only now and then would trust a source that stopped moving: between its rare reads the price may
+   * have moved.
    */
   readAgain(): Promise<void>
 }
 
-/** A currency that no order was priced in for so long is read for callers only. */
+/** A currency in which no order was priced for this long is read only on demand. */
 const QUIET_AFTER_MS = 7 * DAY
 
 /** Legal parity of the franc Pacifique (ieom.fr): 1000 XPF are 8.38 EUR. */

@@ -22,7 +22,7 @@ import {
 import { closeUsedRecord, isLive, type Returned, readReturned } from './refund-records.ts'
 import { bookingOf, settleRefundIn } from './refund-settle.ts'
 
-/** A provider that refunds in fiat rounds: a difference below its smallest unit is not a refund. */
+/** A provider that refunds in fiat rounds: a difference below its smallest unit is no refund. */
 const leastOf = (order: Order): bigint => convert({ asset: order.from.asset, units: 1n }, order.rate, 'USDC').units
 
 type Amounts = { number: number; units: bigint; excess: bigint; fiatUnits: bigint; withoutCover: boolean }
@@ -86,11 +86,11 @@ async function bookForeign(deps: RefundDeps, tx: Tx, refunded: Case) {
 }
 
 /**
- * The provider reports the units refunded of a payment. Those that we did not send came from its console: they become a
- * refund here, so that order, books and merchant see it. Where a person says that a refund went out another way, it may
- * be that one, so nothing is booked. That, and what fits no order, is a difference of the books.
- * @param tx that of what told of it: nobody asks the provider again once our refund or the payment is over
- * @param dropped of ours, which the total may still hold: a total with room for it is for a person to judge
+ * The provider reports the refunded units of a payment. Those that we did not send came from its console. They become a
+ * refund here, so that order, books and merchant see it. If a person says that a refund was sent another way, it may be
+ * that one, so nothing is booked. In that case, and when the units fit no order, a difference of the books is recorded.
+ * @param tx the transaction of the report: once our refund or the payment is over, the provider is not polled again
+ * @param dropped our dropped refunds that the total may still include: if it might, a person must judge it
  */
 export async function noticeForeignRefund(
   deps: RefundDeps,
@@ -100,7 +100,7 @@ export async function noticeForeignRefund(
 ): Promise<void> {
   const order = await lockOrderById(tx, payment.companyId, payment.orderId)
   if (!order) return
-  // while one of ours is under way, no total is certain; a later one tells, or its end
+  // while a refund of ours is in progress no total is certain; a later report, or the end of ours, decides
   if (order.paymentId === payment.id && order.status === 'REFUNDING') {
     await updateToldRefunds(tx, payment, refunded)
     return
@@ -116,7 +116,7 @@ export async function noticeForeignRefund(
   await noteUnbooked(deps, tx, payment, unbookedOf(order, payment, { sent: sent + booked, refunded }))
 }
 
-/** A refund of ours is over: what was said of its payment's refunds meanwhile is judged now. */
+/** A refund of ours is over: evaluates what was meanwhile reported about refunds of its payment. */
 export async function noticeToldRefunds(
   deps: RefundDeps,
   tx: Tx,
@@ -131,7 +131,7 @@ export async function noticeToldRefunds(
 
 const sumOf = (refunds: readonly { units: bigint }[]): bigint => refunds.reduce((sum, { units }) => sum + units, 0n)
 
-/** Books so much as a refund as the order still holds. @returns its units */
+/** Books as a refund as much as the order still holds. @returns its units */
 async function bookTotal(
   deps: RefundDeps,
   tx: Tx,
@@ -148,7 +148,7 @@ async function bookTotal(
 
 type Unbooked = { subject: string; booked: string; expected: string }
 
-/** A person has to look, before more of the company's money leaves. */
+/** A person must look before more of the company's money leaves. */
 const noteUnbooked = (
   { books }: RefundDeps,
   tx: Tx,
@@ -172,9 +172,9 @@ const unbookedOf = (
 type ForeignNews = { reference: string; fiat: Money; providerStatus: string }
 
 /**
- * The provider reports a refund that did not start here. A repeated report is recorded once. What fits no order is a
- * difference of the books, so that a person sees it before more money leaves.
- * @throws CHANNEL_UNAVAILABLE while our own refund is under way: the callback must come again
+ * The provider reports a refund that did not start here. A repeated report is recorded once. If it fits no order, it
+ * becomes a difference of the books, so that a person sees it before more money leaves.
+ * @throws CHANNEL_UNAVAILABLE while our own refund is in progress: the provider must repeat the callback
  */
 export const recordForeignRefund = (deps: RefundDeps, payment: Payment, news: ForeignNews): Promise<void> =>
   deps.db.tx(async (tx) => {
@@ -188,7 +188,7 @@ export const recordForeignRefund = (deps: RefundDeps, payment: Payment, news: Fo
     })
   })
 
-/** @returns the order that it does not fit; null: it is booked, or was before */
+/** @returns the order that it does not fit; null: it is booked now or was before */
 async function bookReported(
   deps: RefundDeps,
   tx: Tx,

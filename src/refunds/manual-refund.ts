@@ -14,8 +14,8 @@ import { lockRefundWithOrder, settleRefundIn } from './refund-settle.ts'
 const conflict = (message: string): AppError => new AppError('OBJECT_CONFLICT', { message })
 
 /**
- * Why a refund that only callbacks report on may not be settled with this reference: the provider has taken it, or is
- * being asked to, and would pay it a second time.
+ * Why a refund that only callbacks report may not be settled with this reference: the provider accepted it or is being
+ * asked to, and would pay it a second time.
  */
 async function findTaken(deps: RefundDeps, tx: Tx, current: Refund, reference: string): Promise<string | null> {
   const { channel, providerReference } = current
@@ -31,7 +31,7 @@ async function findTaken(deps: RefundDeps, tx: Tx, current: Refund, reference: s
 }
 
 /**
- * A person must settle it where the channel cannot refund, has handed it over, or lost its trace.
+ * Only a person can settle a refund if the channel cannot refund, has handed it over, or lost track of it.
  * @throws OBJECT_CONFLICT
  */
 async function checkIsForPerson(
@@ -52,9 +52,9 @@ async function checkIsForPerson(
 }
 
 /**
- * A person sent the money another way (provider withdrawal, bank, wallet) and gives a proof. One proof settles one
+ * A person sent the money another way (provider withdrawal, bank, wallet) and provides a proof. One proof settles one
  * refund.
- * @throws OBJECT_CONFLICT where the chain or the provider proves the refund, or will pay it
+ * @throws OBJECT_CONFLICT if the chain or the provider proves the refund, or will pay it
  */
 export async function settleByHand(
   deps: MispaymentRefundDeps,
@@ -73,7 +73,7 @@ export async function settleByHand(
     await lockRefundReference(tx, current, reference)
     if (await isRefundReferenceUsed(tx, current, reference))
       throw conflict('This reference already settled another refund.')
-    // nodes of 0.1.0 know it by these words
+    // nodes of 0.1.0 recognise it by this text
     const providerStatus = `sent by hand: ${statement}`
     await settleRefundIn(deps, tx, current, { actor: by, reference, txHash: null, providerStatus, isByHand: true })
     await noticeToldRefunds(deps, tx, current)

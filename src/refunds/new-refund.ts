@@ -5,7 +5,7 @@ import type { Payment } from '../payments/payment-queries.ts'
 import type { Destination } from './destination/refund-destination.ts'
 import type { RefundApproval, RefundStatus } from './refund-queries.ts'
 
-/** What every refund has in common, whatever it is made for. */
+/** The fields that every refund has, whatever it is for. */
 export function newRefund(parts: {
   order: Order
   payment: Payment

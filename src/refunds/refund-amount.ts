@@ -33,24 +33,21 @@ export function readUnits(order: Order, payment: Payment, returned: Returned, am
   return { units, excess: units < free ? units : free, all: units === left }
 }
 
-/**
- * What the order’s price in its currency was in USDC. A provider that was told another price before a fresh rate counts
- * by that.
- */
+/** The order's full price in USDC. A provider that was given another price before a requote counts by that one. */
 export const wholePriceUnits = (order: Order, payment: Payment): bigint =>
   payment.channel === 'crypto' ? priceUnitsOf(order, payment) : payment.dueUnits
 
 /**
- * What came, in the order’s currency, without what was returned beside the order’s refunds. Rounded up: to the cent
- * what a provider took in fiat, because its report in USDC was rounded down.
+ * What arrived, in the order's currency, minus what was returned outside the order's refunds. Rounded up to the cent
+ * that a provider took in fiat, because its report in USDC was rounded down.
  */
 export function fiatTotal(order: Order, payment: Payment, { besideUnits }: Pick<Returned, 'besideUnits'>): bigint {
   return proportionUp(order.from.units, order.paidUnits - besideUnits, wholePriceUnits(order, payment))
 }
 
 /**
- * Money that pays nothing, in the order’s currency, to the cent that came: how much all that came through the payment
- * grew by it. The two sums are rounded up, like `fiatTotal`.
+ * Money that pays nothing, in the order's currency, exact to the cent that arrived: by how much it raised the total of
+ * the payment. Both totals are rounded up, like `fiatTotal`.
  */
 export function fiatOfRecord(order: Order, payment: Payment, units: bigint): bigint {
   const sum = (came: bigint): bigint => proportionUp(order.from.units, came, wholePriceUnits(order, payment))
@@ -58,7 +55,7 @@ export function fiatOfRecord(order: Order, payment: Payment, units: bigint): big
   return sum(rest + units) - sum(rest)
 }
 
-/** The refund in the order’s currency; the exact rest when nothing is left. */
+/** The refund in the order's currency; when it leaves nothing, the exact remainder. */
 export function fiatShare(
   order: Order,
   payment: Payment,
@@ -80,7 +77,7 @@ export async function checkSendable(deps: RefundDeps, tx: Tx, payment: Payment, 
   throw new AppError('ILLEGAL_AMOUNT', { message })
 }
 
-/** The company’s part of a refund, and the fee on it. */
+/** The company's share of a refund, and the fee on it. */
 export function needOf(order: Order, payment: Payment, { units, excess }: Pick<Share, 'units' | 'excess'>) {
   const price = payment.priceUnits ?? payment.dueUnits
   const fee = feeOf(price, payment.feeBps ?? 0)

@@ -8,7 +8,7 @@ type Audited = Pick<
   'companyId' | 'id' | 'orderId' | 'units' | 'approval' | 'address' | 'proposedAddress' | 'proposedBy' | 'addressProof'
 >
 
-/** Writes the audit entry of a refund, as the last statement of its transaction. */
+/** Writes the audit entry of a refund; must be the last statement of its transaction. */
 export const writeRefundAudit = (
   { audit }: { audit: Audit },
   tx: Tx,
@@ -16,7 +16,7 @@ export const writeRefundAudit = (
   entry: {
     refund: Audited
     action: string
-    /** What this action adds to the facts of the refund. */
+    /** Facts that this action adds to those of the refund. */
     more?: Record<string, string | null>
   },
 ): Promise<void> => {

@@ -20,7 +20,7 @@ export function checkNothingLost({ openLoss }: Pick<Returned, 'openLoss'>): void
   throw new AppError('PAYMENT_ORPHANED', { message })
 }
 
-/** Why an approved refund may not be sent yet; null: it may. */
+/** Why an approved refund may not be sent yet; null: it may be sent. */
 export async function findLossOf(tx: Tx, { companyId, orderId }: Pick<Refund, 'companyId' | 'orderId'>) {
   const openLoss = openLossUnits(await listMispaymentsOfOrder(tx, companyId, orderId))
   return openLoss === 0n ? null : `${text(openLoss)} paid for this order left the chain`
@@ -28,15 +28,15 @@ export async function findLossOf(tx: Tx, { companyId, orderId }: Pick<Refund, 'c
 
 type Wanted = {
   companyId: string
-  /** What the company’s balance pays. */
+  /** What the company's balance must cover. */
   units: bigint
   /** The service's fee on it, which the company owes after the refund. */
   feeUnits: bigint
-  /** Whether the payment arrived at the company’s own account, and goes back from there. */
+  /** Whether the payment arrived at the company's own account and is refunded from there. */
   own: boolean
 }
 
-/** How much of the company's balance a refund may use at most, where it needs more; null: it is covered. */
+/** The maximum that a refund may take from the company's balance if it needs more; null: it is covered. */
 async function findLack(tx: Tx, { companyId, units, feeUnits, own }: Wanted): Promise<bigint | null> {
   if (own || units === 0n) return null
   await lockCompanyBalance(tx, companyId)
@@ -46,12 +46,12 @@ async function findLack(tx: Tx, { companyId, units, feeUnits, own }: Wanted): Pr
   return most > 0n ? most : 0n
 }
 
-/** Whether a refund that is done already, at its provider, lacks cover: the company owes the operator. */
+/** Whether a refund that its provider has already made lacks cover: the company then owes the operator. */
 export const lacksCover = async (tx: Tx, wanted: Wanted): Promise<boolean> => (await findLack(tx, wanted)) !== null
 
 /**
  * A refund of settled money must be covered by what is owed to the company, its reserve included. Before the first
- * settlement it always is: an order refunds at most what it received, and its fees are still with the operator.
+ * settlement it always is: an order refunds at most what it received, and the operator still has its fees.
  * @param insist a SuperAdmin refunds without cover
  * @returns whether the refund goes out without cover
  * @throws REFUND_NOT_COVERED, FORBIDDEN, STEP_UP_REQUIRED

@@ -12,18 +12,18 @@ import { type Refund, updateRefund } from './refund-queries.ts'
 import { reopenRecords } from './refund-records.ts'
 import { bookingOf, lockRefundWithOrder } from './refund-settle.ts'
 
-/** Submitted without an answer, and only a callback could report it: a person checks with the provider. */
+/** Submitted without an answer, and only a callback could report on it: a person checks with the provider. */
 async function isLost(deps: RefundDeps, { companyId, paymentId, status, providerReference }: Refund): Promise<boolean> {
   if (status !== 'submitted' || providerReference !== null) return false
   const payment = await findPayment(deps.db, companyId, paymentId)
   return payment !== undefined && (await deps.channels.forPayment(payment))?.refundsByCallback === true
 }
 
-/** A provider or chain was asked about `asked` before a person named the transaction, which is what counts now. */
+/** `asked` was polled before a person named the transaction, which now takes precedence. */
 export const isNamedSince = (asked: Refund, current: Refund): boolean =>
   current.byHand && (!asked.byHand || asked.txHash !== current.txHash)
 
-/** A refusal of our own payout is no news once a person names what they sent: naming it is what withdraws ours. */
+/** A refusal of our own payout is expected once a person names what they sent: naming it withdraws ours. */
 async function isPaidByHand(tx: Tx, asked: Refund, current: Refund): Promise<boolean> {
   if (isNamedSince(asked, current)) return true
   const { network, id: causeId } = current
@@ -31,7 +31,7 @@ async function isPaidByHand(tx: Tx, asked: Refund, current: Refund): Promise<boo
 }
 
 /**
- * Drops a refund that a person rejected or the provider refused. What the provider said meanwhile is judged with it.
+ * Drops a refund that a person rejected or the provider refused, and evaluates what the provider reported meanwhile.
  * @throws OBJECT_CONFLICT
  */
 export async function dropRefund(

@@ -18,7 +18,7 @@ export type RefundDeps = {
   audit: Audit
   /** Blocks refunds while the books differ from the facts. */
   books: Books
-  /** Where a refund goes is screened before it is sent. */
+  /** Screens the destination of a refund before it is sent. */
   screening: ScreeningGate
   /** Asks the payer for an address. Runs in the refund’s transaction, so it only writes a job. */
   askForAddress(tx: Tx, order: Order, refund: NewRefund, email: string | null): Promise<void>

@@ -26,13 +26,13 @@ import {
 } from './refund-queries.ts'
 import { lockRefundWithOrder, settleRefundIn } from './refund-settle.ts'
 
-/** How long a blocked refund waits for the next try. */
+/** Delay before a blocked refund is retried. */
 const HOLD_MS = 30_000
 
 const sumOf = (refunds: readonly Refund[], field: 'units' | 'fiatUnits'): bigint =>
   refunds.reduce((sum, refund) => sum + refund[field], 0n)
 
-/** The channel, with the account that the refund's payment was made to. */
+/** The channel, with the account that received the refund's payment. */
 async function channelOfRefund(deps: RefundDeps, refund: Refund): Promise<Channel | undefined> {
   const payment = await findPayment(deps.db, refund.companyId, refund.paymentId)
   return payment && deps.channels.forPayment(payment)
@@ -79,7 +79,7 @@ async function anotherRuns(tx: Tx, refund: Refund): Promise<boolean> {
   )
 }
 
-/** The destination is cleared before anything is sent. @returns why it waits; null: it may go */
+/** Clears the destination before anything is sent. @returns why it waits; null: it may be sent */
 async function findScreeningHold(deps: RefundDeps, tx: Tx, refund: Refund): Promise<string | null> {
   const { companyId, id: subjectId, orderId, network, address } = refund
   if (address === null || network === null) return null
@@ -146,7 +146,7 @@ async function askChannel(deps: RefundDeps, refund: Refund): Promise<RefundRepor
   return { outcome: 'manual', reference: null, txHash: null, providerStatus: 'to be sent by hand' }
 }
 
-/** Polls one refund: sends it or asks for its state. The channel makes sure that it is sent once. */
+/** Polls one refund: sends it, or fetches its state. The channel makes sending idempotent. */
 async function pollRefund(deps: RefundDeps, refund: Refund): Promise<void> {
   if (!(await beginSending(deps, refund))) return
   crashPoint('refund:before-send')
@@ -166,11 +166,11 @@ export async function applyRefundReport(deps: RefundDeps, refund: Refund, report
     const { refundedUnits } = report
     return deps.db.tx(async (tx) => {
       await settleRefundIn(deps, tx, refund, { actor, reference, txHash, providerStatus })
-      // what left beside ours: nobody asks about a settled refund again, so it is not left to a later step
+      // refunds other than ours: a settled refund is not polled again, so this must not wait for a later step
       const payment = await findPayment(tx, refund.companyId, refund.paymentId)
       if (payment && refundedUnits !== undefined)
         await noticeForeignRefund(deps, tx, payment, { refunded: refundedUnits })
-      // a callback may have come after this answer was asked for
+      // a callback may have arrived after this answer was requested
       await noticeToldRefunds(deps, tx, refund)
     })
   }
@@ -201,7 +201,7 @@ export function readTxHash(hash: string): string {
 
 /**
  * A person sent the refund and names the transaction. It is checked on its chain and reserved for this refund, which is
- * settled once it is final.
+ * settled once the transaction is final.
  * @throws VALIDATION_FAILED at `txHash`, OBJECT_CONFLICT
  */
 export async function reportTransaction(
@@ -238,7 +238,10 @@ export async function reportTransaction(
   await applyRefundReport(deps, { ...refund, txHash, byHand: true }, report)
 }
 
-/** Refunds that are to be sent, or have no final answer, for the polling engine: sent once, with the same id. */
+/**
+ * Refunds that are ready to send or have no final answer, for the polling engine. Every try uses the same id, so each
+ * is sent once.
+ */
 export const refundPolls = (deps: RefundDeps): PollSpec => ({
   ...REFUND_POLLS,
   async work(db, { id }) {
@@ -249,7 +252,7 @@ export const refundPolls = (deps: RefundDeps): PollSpec => ({
 
 const PROOF_BATCH = 500
 
-/** Erases proof files added that many days ago. @returns how many were erased */
+/** Erases proof files older than that many days. @returns how many were erased */
 export const eraseProofsOlderThan = (
   { db, clock }: Pick<RefundDeps, 'db' | 'clock'>,
   days: number,

@@ -28,7 +28,7 @@ export function checkFreshFactor(actor: Actor, nowMs: number): void {
   if (actor.secondFactorAt === null || nowMs - actor.secondFactorAt > FRESH_MS) throw new AppError('STEP_UP_REQUIRED')
 }
 
-/** API keys without a limit of their own have that of the people who create them. */
+/** An API key without its own limit has the limit of the people who create keys. */
 function limitOf(role: string, limits: Record<string, RoleLimit>): RoleLimit | undefined {
   return limits[role] ?? (role === 'Service' ? (limits.Manager ?? limits.Association) : undefined)
 }
@@ -43,7 +43,7 @@ async function findExcess(
   const [single, day] = [read(limit.single), read(limit.day)]
   if (single !== null && units > single) return `at most ${text(single)} at once`
   if (day === null) return undefined
-  // all keys of a company share one limit, since another key is free
+  // all keys of a company share one limit, because anyone with a key can create another
   const requestedBy = actor.role === 'Service' ? null : `${actor.kind}:${actor.id}`
   await lockRefundDay(tx, companyId, requestedBy ?? 'Service')
   const since = new Date(now.getTime() - DAY)
@@ -53,8 +53,9 @@ async function findExcess(
 }
 
 /**
- * Whether the refund is allowed, and who must approve it first. Refunds that wait for an approval do not use up the
- * role’s daily limit. An API key over its limit is refused at once instead: a program should learn it immediately.
+ * Whether the refund is allowed, and who must approve it first. A refund that waits for approval does not count towards
+ * the role's daily limit. An API key over its limit is refused at once instead, because a program should learn it
+ * immediately.
  * @throws FORBIDDEN, STEP_UP_REQUIRED
  */
 export async function decideApproval(

@@ -1,15 +1,15 @@
 import { openHmac, type Vault } from '../kernel/vault.ts'
 
 /**
- * How a link reached whoever uses it. `mailed` went to the payer's e-mail and nowhere else, so it identifies the payer;
- * `handed` is shown to the shop and on the pay page, so anyone may hold it.
+ * How the holder got the link. `mailed` went only to the payer's e-mail, so it identifies the payer; `handed` is shown
+ * to the shop and on the pay page, so anyone may hold it.
  */
 export type LinkKind = 'mailed' | 'handed'
 
 /** Links to the page where a payer sets the destination of one refund. */
 export type RefundLinks = {
   urlOf(orderCode: string, refundId: string, kind: LinkKind): string
-  /** What kind of link to this refund it is, compared in constant time; null: none. */
+  /** Kind of link that the token belongs to, compared in constant time; null: the token is wrong. */
   kindOf(refundId: string, token: string): LinkKind | null
 }
 

@@ -6,7 +6,7 @@ import type { RefundDeps } from './refund-deps.ts'
 import { applyRefundReport } from './refund-jobs.ts'
 import { listRefundsOfOrder, type Refund } from './refund-queries.ts'
 
-/** The payer has the money twice, or after all not: nothing else leaves before a person looks. */
+/** The payer has the money twice, or does not have it after all: nothing else leaves before a person looks. */
 async function noteContradiction(
   { books }: RefundDeps,
   { companyId, id, channel, providerReference }: Refund,
@@ -21,9 +21,9 @@ async function noteContradiction(
 }
 
 /**
- * A callback names a refund: ours, by our id or the provider's, or one from its console. One that was dropped here but
- * transferred there counts as the latter. A provider that can be asked about ours is asked: its callback only wakes
- * them. A settled one is never asked about again: that the provider took it back is told here, if at all.
+ * A callback names a refund: ours, by our id or the provider's, or one from its console. A refund that was dropped here
+ * but transferred there counts as the latter. If the provider can be polled about our refunds, its callback only
+ * triggers a poll. A settled refund is not polled any more: if the provider takes it back, only a callback can say so.
  */
 export async function takeRefundNews(deps: RefundDeps, payment: Payment, news: RefundNews): Promise<void> {
   const { reference, refundId, outcome, providerStatus } = news
@@ -37,7 +37,7 @@ export async function takeRefundNews(deps: RefundDeps, payment: Payment, news: R
     return
   }
   if (ours?.status !== 'settled') return outcome === 'settled' ? recordForeignRefund(deps, payment, news) : undefined
-  // the provider's own answer may have settled it without naming its id
+  // the provider's answer to our poll may have settled it without naming its id
   const isThisOne = ours.providerReference === reference || (ours.providerReference === null && !ours.paidElsewhere)
   if (outcome === (isThisOne ? 'refused' : 'settled')) await noteContradiction(deps, ours, news)
 }

@@ -23,22 +23,22 @@ export type Refund = {
   companyId: string
   id: string
   orderId: string
-  /** Its place among the refunds of its order, from 1. */
+  /** Sequence number among the refunds of its order, from 1. */
   number: number
   paymentId: string
   mispaymentId: string | null
   channel: ChannelId
   status: RefundStatus
-  /** USDC units; `excessUnits` of them never belonged to the company. */
+  /** USDC units; of these, `excessUnits` never belonged to the company. */
   units: bigint
   excessUnits: bigint
   fiatUnits: bigint
-  /** A SuperAdmin let it go although the company's balance did not cover it. */
+  /** A SuperAdmin released it although the company's balance did not cover it. */
   withoutCover: boolean
   /** The payer’s trusted address; proposals stay separate until confirmed. */
   address: string | null
   proposedAddress: string | null
-  /** Who proposed it: a name as in `payer-word.ts`, or `payer` through a link that was not mailed. */
+  /** Who proposed it: a value of `payer-word.ts`, or `payer` through a link that was not mailed. */
   proposedBy: string | null
   addressProof: AddressProof | null
   askedByMail: boolean
@@ -52,9 +52,9 @@ export type Refund = {
   txHash: string | null
   /** A person sent it and named the transaction. */
   byHand: boolean
-  /** A person sent the money. */
+  /** A person settled it by hand. */
   settledByHand: boolean
-  /** Not through its provider, which knows nothing of it. */
+  /** Paid outside its provider, which does not know about it. */
   paidElsewhere: boolean
   providerStatus: string | null
   checks: number
@@ -71,7 +71,7 @@ type Row = Omit<Refund, 'units' | 'excessUnits' | 'fiatUnits'> & {
   fiatUnits: string
 }
 
-/** A lane is the account at the provider that the payment was made to. */
+/** One lane per provider account that received the payment. */
 export const REFUND_POLLS: PollTopic = {
   kind: 'refund',
   table: {
@@ -224,12 +224,15 @@ export const updateRefundNextCheck = (tx: Tx, refund: Refund, nextCheckAt: Date 
 
 type ReferenceScope = { companyId: string; channel: ChannelId; id?: string }
 
-/** Who asks whether a reference is used waits, until the transaction ends, for those who are about to use it. */
+/**
+ * Serialises the check for a used reference: whoever checks waits until a transaction that is about to use one has
+ * ended.
+ */
 export const lockRefundReference = (tx: Tx, { companyId, channel }: ReferenceScope, reference: string) =>
   tx.run(sql`
     select pg_advisory_xact_lock(hashtextextended(${`refund ${companyId} ${channel} ${reference}`}, 0))`)
 
-/** Whether another refund of this channel has it. */
+/** Whether another refund of this channel has this reference. */
 export async function isRefundReferenceUsed(
   q: Queryable,
   { companyId, channel, id }: ReferenceScope,
@@ -242,7 +245,7 @@ export async function isRefundReferenceUsed(
   return used
 }
 
-/** Whether its provider is being asked about it now. */
+/** Whether a poll of its provider is in progress. */
 export async function isRefundPolled(tx: Tx, { companyId, id }: Refund, now: Date): Promise<boolean> {
   const { polled } = await tx.one<{ polled: boolean }>(sql`
     select coalesce(lease_until > ${now}, false) as polled from refunds where company_id = ${companyId} and id = ${id}`)
@@ -261,7 +264,7 @@ export async function findKeyMaker(q: Queryable, keyId: string): Promise<string 
   return row?.createdBy ?? null
 }
 
-/** Who writes to payers, where they ask back, and in which language where a payer has chosen none. */
+/** Sender of mails to payers, the contact for replies, and the language for payers who have chosen none. */
 export type Merchant = {
   name: string
   country: string | null
@@ -280,7 +283,7 @@ export type RoleLimit = { single: string | null; day: string | null }
 export type RefundPolicy = {
   refundApproval: boolean
   refundLimitUnits: string
-  /** By role; one that is missing has no limit. */
+  /** By role; a missing role has no limit. */
   refundLimits: Record<string, RoleLimit>
 }
 
@@ -297,7 +300,7 @@ export async function lockRefundDay(tx: Tx, companyId: string, spender: string):
     on conflict (company_id, spender) do update set spender = excluded.spender`)
 }
 
-/** Units refunded without approval since then. `requestedBy` null: by the company’s API keys. */
+/** Units refunded since then without approval. `requestedBy` null: by the company's API keys. */
 export async function sumRefundsOfDay(
   tx: Tx,
   { companyId, requestedBy, since }: { companyId: string; requestedBy: string | null; since: Date },
@@ -318,7 +321,7 @@ export async function countRefunds(tx: Tx, companyId: string, orderId: string): 
   return Number(total)
 }
 
-/** Refunds whose sending was decided and has no end yet, over all companies. */
+/** Refunds that are approved for sending and not finished, over all companies. */
 export async function countRefundsUnderWay(q: Queryable): Promise<number> {
   const { count } = await q.one<{ count: bigint }>(
     sql`select count(*) as count from refunds where status in ('ready', 'submitted') and next_check_at is not null`,
@@ -326,7 +329,7 @@ export async function countRefundsUnderWay(q: Queryable): Promise<number> {
   return Number(count)
 }
 
-/** All of them are polled now. */
+/** Makes all of them due for a poll now. */
 export const wakeRefundsUnderWay = (q: Queryable, now: Date): Promise<number> =>
   q.run(sql`
     update refunds set next_check_at = ${now} where status in ('ready', 'submitted') and next_check_at is not null`)

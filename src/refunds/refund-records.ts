@@ -14,15 +14,15 @@ import { openLossUnits, spokenUnits } from '../payments/mispayments/standing.ts'
 import { lockPayment, reconsiderPayment } from '../payments/payment-queries.ts'
 import { listRefundsOfOrder, type Refund } from './refund-queries.ts'
 
-/** What an order has refunded or is refunding, and related decisions. */
+/** What an order has refunded or is refunding, and the related decisions. */
 export type Returned = {
   /** The order’s own refunds, without dropped ones. */
   refunds: Refund[]
   /** Units above the price that were refunded separately or ignored. */
   besideUnits: bigint
-  /** Those of them that were ignored, and so never sent. */
+  /** The ignored part of them, which was never sent. */
   ignoredUnits: bigint
-  /** Units above the price that a refund or a decision already uses. */
+  /** Units above the price that are already used by a refund or a decision. */
   usedExcess: bigint
   /** The undecided record of money above the price, and its units that are still free. */
   open: Mispayment | undefined
@@ -59,7 +59,7 @@ export async function readReturned(
 const decisionOf = (refundId: string): string => `refund:${refundId}`
 
 /**
- * An order’s refund used money above the price: that part needs no other decision and becomes a separate record; the
+ * An order's refund used money above the price. That part needs no other decision and becomes a separate record; the
  * rest stays open.
  */
 export async function closeUsedRecord(
@@ -79,7 +79,7 @@ export async function closeUsedRecord(
   await updateMispayment(tx, { ...open, id }, decision, now)
 }
 
-/** Reopens a record, or adds it to the one opened since for the same money. */
+/** Reopens a record, or adds it to the record opened since for the same money. */
 async function reopen(tx: Tx, record: Mispayment, records: readonly Mispayment[], now: Date): Promise<void> {
   const { kind, paymentId, units } = record
   const twin = records.find((other) => other.status === 'open' && other.kind === kind && other.paymentId === paymentId)

@@ -35,8 +35,8 @@ const RevertAnswer = Type.Object({ refundId: Type.String({ description: 'Follow 
 const IdParams = Type.Object({ id: Type.String({ pattern: '^[0-9a-f]{24}$' }) })
 
 /**
- * The link and message for the payer while the destination is open. A link that went to the payer by mail is shown to
- * no one else: whoever started the refund could answer for the payer.
+ * The link and message for the payer while the destination is open. A link that was mailed to the payer is shown to no
+ * one else; otherwise whoever started the refund could answer for the payer.
  */
 function viewQuestion(deps: MispaymentRefundDeps, refund: Refund, code: string) {
   const { status, proposedAddress, askedByMail } = refund

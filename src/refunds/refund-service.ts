@@ -35,7 +35,7 @@ export async function revertOrder(
     checkNothingLost(returned)
     const share = readUnits(order, payment, returned, body.amount)
     const { units, excess } = share
-    // money above the price may have come from somebody else than the price
+    // money above the price may have another sender than the price
     if (excess > 0n) await checkScreened(deps, tx, { companyId: order.companyId, paymentId: payment.id, kind: 'over' })
     const withoutCover = await checkCover(tx, actor, needOf(order, payment, share), {
       insist: body.withoutCover ?? false,

@@ -18,13 +18,15 @@ export const bookingOf = (refund: Pick<Refund, 'companyId' | 'id' | 'orderId'>, 
 /** Channels whose refunds go out on a chain, to an address of the payer. */
 const PAID_ON_CHAIN: ReadonlySet<string> = new Set(['crypto', 'coinbase'])
 
-/** Whose money a refund was: what came to a company's own wallet goes back from there, not from the operator's. */
+/**
+ * The account that a refund leaves: money in a company's own wallet is refunded from there, not from the operator's.
+ */
 function payerOf(payment: Payment): Holder {
   const holder = holderOf(payment)
   return holder === 'payer_clearing' && PAID_ON_CHAIN.has(payment.channel) ? 'wallet' : holder
 }
 
-/** Locks the order, then its refund: the same order everywhere. */
+/** Locks the order, then its refund: the same lock order everywhere. */
 export async function lockRefundWithOrder(
   tx: Tx,
   key: { companyId: string; id: string; orderId: string },
@@ -56,7 +58,7 @@ export async function settleRefundIn(
   const now = new Date(deps.clock())
   const { reference, txHash, providerStatus } = news
   const settledByHand = refund.byHand || news.isByHand === true
-  // otherwise the person only confirms what the provider had taken
+  // otherwise the person only confirms what the provider accepted
   const paidElsewhere = settledByHand && (reference === null || reference !== refund.providerReference)
   const change = { reference, txHash, providerStatus, settledByHand, paidElsewhere, nextCheckAt: null }
   await updateRefund(tx, refund, { status: 'settled', ...change }, now)

@@ -2,7 +2,7 @@ import { joinSql, openRows, type Queryable, type Sql, sql, unnamed } from '../db
 import { toIsoText } from '../kernel/clock.ts'
 
 export type LoggedRequest = {
-  /** Empty: of no company (operators, customers). */
+  /** Empty: no company (operators, customers). */
   companyId: string
   id: string
   requestId: string
@@ -20,7 +20,7 @@ export type LoggedRequest = {
 /** @throws unique violation when a row exists already */
 export const insertRequests = (q: Queryable, rows: readonly LoggedRequest[]): Promise<number> => q.run(insertSql(rows))
 
-/** For rows that may exist: whether an earlier attempt to write them was committed is unknown. */
+/** For rows that may exist already, because it is unknown whether an earlier attempt to write them was committed. */
 export const insertMissingRequests = (q: Queryable, rows: readonly LoggedRequest[]): Promise<number> =>
   q.run(sql`${insertSql(rows)} on conflict do nothing`)
 
@@ -78,7 +78,7 @@ export function listRequests(
   )
 }
 
-/** All but the newest of each company. @returns how many are gone */
+/** Deletes all but the newest of each company. @returns how many */
 export const deleteSurplusRequests = (q: Queryable, keep: number, limit: number): Promise<number> =>
   q.run(sql`
     delete from request_log where (company_id, id) in (

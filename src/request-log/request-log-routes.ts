@@ -53,7 +53,7 @@ export const requestLogRoutes: FastifyPluginAsyncTypebox<RequestLogRouteDeps> = 
     async (request) => {
       const { requestId, failed, method, before, limit = 50, companyId } = request.query
       const companyIds = await companiesFor(db, actorOf(request), { companyId })
-      // what this node has not written yet would look like a gap
+      // rows that this node has not written yet would look like a gap
       await requestLog.flush()
       const rows = await listRequests(db, {
         companyIds,

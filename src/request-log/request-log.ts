@@ -10,25 +10,25 @@ import {
   type LoggedRequest,
 } from './request-log-queries.ts'
 
-/** Written together, so that the log costs a request next to nothing. */
+/** Requests are written in batches, so that the log costs a request almost nothing. */
 const FLUSH_MS = 500
 const BATCH = 500
-/** More than this waits in memory only while the database is away; then the newest are left out. */
+/** While the database is down, at most this many wait in memory; then the newest are dropped. */
 const MOST_WAITING = 5000
 const MAX_PATH = 300
 const MAX_USER_AGENT = 200
 
 export type RequestLogDeps = { db: Db; clock: Clock; days: number; perCompany: number }
 export type RequestLog = {
-  /** Writes what is waiting. */
+  /** Writes the waiting rows. */
   flush(): Promise<void>
-  /** Removes what a company has too much of, one batch at a time. @returns whether there may be more */
+  /** Deletes rows above a company's limit, one batch at a time. @returns whether there may be more */
   trim(): Promise<boolean>
 }
 
 /**
- * What a developer looks for: every call by a key, every change, and every refusal. What a person's open page reads
- * again and again would only hide it.
+ * What developers look for: every call by a key, every change, and every refusal. The repeated reads of a person's open
+ * page would only hide those.
  */
 function isWorthKeeping(actor: Actor, method: string, status: number): boolean {
   return actor.kind === 'apiKey' || method !== 'GET' || status >= 400
@@ -37,7 +37,7 @@ function isWorthKeeping(actor: Actor, method: string, status: number): boolean {
 /** The query is left out: it may hold an e-mail or a token. */
 const pathOf = ({ url }: FastifyRequest): string => url.split('?', 1)[0]?.slice(0, MAX_PATH) ?? ''
 
-/** Notes the API's requests as they are answered. Registered before the routes. */
+/** Logs the API's requests as they are answered. Register it before the routes. */
 export function registerRequestLog(app: FastifyInstance, deps: RequestLogDeps): RequestLog {
   const { db, clock, days, perCompany } = deps
   let waiting: LoggedRequest[] = []
@@ -49,7 +49,7 @@ export function registerRequestLog(app: FastifyInstance, deps: RequestLogDeps): 
     while (waiting.length > 0) {
       const batch = waiting.slice(0, BATCH)
       try {
-        // looking for each row's predecessor costs a third of the insert
+        // detecting duplicates costs a third of the insert
         await (isRepeated ? insertMissingRequests : insertRequests)(db, batch)
         isRepeated = false
       } catch (error) {

@@ -7,7 +7,7 @@ import type { DenyList } from './sources/deny-list.ts'
 
 type WatchDeps = { db: Db; log: FastifyBaseLogger; alarm: RaiseAlarm; metrics: Registry; list: DenyList | null }
 
-/** Looks at the deny list between screenings, and raises an alarm once when it cannot be used any more. */
+/** Checks the deny list between screenings, and raises one alarm when it becomes unusable. */
 export function watchDenyList({ db, log, alarm, metrics, list }: WatchDeps): () => Promise<undefined> {
   if (list === null) return async () => undefined
   new Gauge({

@@ -8,7 +8,7 @@ import { openSanctionsApi } from './sources/sanctions-api.ts'
 import { type SafeSource, superviseSource } from './sources/supervised.ts'
 import { openTrm } from './sources/trm.ts'
 
-/** One question; Address Screening needs two. */
+/** Per request; Address Screening needs two. */
 const TIMEOUT_MS = 5 * SECOND
 
 export type Sources = {
@@ -18,8 +18,8 @@ export type Sources = {
 }
 
 /**
- * Every source that is set up.
- * @param readContract how an oracle is asked on its chain; undefined: the chain is not set up
+ * Every configured source.
+ * @param readContract queries an oracle on its chain; undefined: the chain is not configured
  */
 export function openSources(
   config: KytConfig,

@@ -19,9 +19,9 @@ async function findSeenScreening({ db }: Pick<DecisionDeps, 'db'>, actor: Actor,
 }
 
 const DECISIONS = {
-  /** It goes on as if its sources were clean. What a source blocks is never released. */
+  /** Continues as if its sources were clean. What a source blocks is never released. */
   release: { status: 'released', from: ['held'] },
-  /** The money does not count, and may be sent back as a refund of its own. */
+  /** The money does not count, and may be returned as a separate refund. */
   return: { status: 'returned', from: ['held', 'blocked'] },
 } as const
 export type Decision = keyof typeof DECISIONS

@@ -11,36 +11,36 @@ import {
   type SubjectKey,
 } from './screening-queries.ts'
 
-/** Whether money may move. `waiting` is never a yes. */
+/** Whether money may move. `waiting` never permits it. */
 export type Standing = 'clear' | 'waiting' | 'blocked'
 
 export type Subject = SubjectKey & {
   orderId: string | null
-  /** It is decided: what was clean is not asked about again. */
+  /** It is decided: clean answers are not renewed. */
   isOver?: boolean
 }
 
-/** The door that money passes: nothing here asks a source, so it may be used inside a transaction. */
+/** The gate that all money passes. It calls no source, so it may be used inside a transaction. */
 export type ScreeningGate = {
-  /** What is known of these addresses. The unknown ones are asked about, beginning with the commit. */
+  /** What is known about these addresses. Unknown ones are screened, starting with the commit. */
   look(tx: Tx, subject: Subject, places: readonly Place[]): Promise<Standing>
   /** A payment provider's own screening holds the money. */
   noteProvider(tx: Tx, subject: Subject, report: { channel: string; providerStatus: string }): Promise<void>
-  /** Asks again about what was found clean too long ago. @returns whether there was any */
+  /** Screens again what was found clean too long ago. @returns whether there was any */
   renew(tx: Tx, key: SubjectKey): Promise<boolean>
-  /** Whether a person has to decide first, or has decided that the money of this subject goes back. */
+  /** Whether a person has to decide first, or has decided to return the money of this subject. */
   findDecision(tx: Tx, key: SubjectKey): Promise<'open' | 'returned' | null>
 }
 
 type GateDeps = {
   clock: Clock
-  /** Whether any source is set up. */
+  /** Whether any source is configured. */
   screens: boolean
   /** New addresses were stored. */
   wake(): void
 }
 
-/** A clean answer counts for so long; a payment that is completed later is asked about again. */
+/** Validity of a clean answer; a payment that is completed later is screened again. */
 export const CLEAN_MS = DAY
 
 const STANDING_OF: Readonly<Record<ScreeningStatus, Standing>> = {
@@ -72,7 +72,7 @@ export function openScreeningGate({ clock, screens, wake }: GateDeps): Screening
       for (const { network, address: given } of places) {
         const address = given.toLowerCase()
         const row = known.find((one) => one.address === address)
-        // what was held stays held, also when the last source was taken out of the settings
+        // what was held stays held, even after the last source was removed from the settings
         if (!screens) standings.push(row ? STANDING_OF[row.status] : 'clear')
         else if (row && (subject.isOver === true || !isOld(row, now))) standings.push(STANDING_OF[row.status])
         else {

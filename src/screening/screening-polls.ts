@@ -22,7 +22,7 @@ import {
 } from './screening-queries.ts'
 import type { SafeSource } from './sources/supervised.ts'
 
-/** A held payment, refund or settlement goes on. Runs in the transaction of the decision, so it only writes. */
+/** Resumes a held payment, refund or settlement. Runs in the transaction of the decision, so it may only write. */
 export type WakeSubject = (tx: Tx, subject: Screening, now: Date) => Promise<void>
 
 export type ScreeningDeps = {
@@ -36,13 +36,13 @@ export type ScreeningDeps = {
   count(source: SourceId, verdict: Verdict): void
 }
 
-/** How long something waits before a person is told. */
+/** Waiting time after which a person is notified. */
 const TELL_AFTER_MS = 15 * MINUTE
-/** A clean answer of one source is not asked for again while another is away, for so long. */
+/** While another source is down, a clean answer of one source is not repeated for this long. */
 const FRESH_MS = HOUR
-/** What waits for a person only is asked about again from time to time: a risk may have been corrected. */
+/** What waits only for a person is screened again from time to time: a risk may have been corrected. */
 const PERSON_GAP_MS = 15 * MINUTE
-/** Longer evidence is cut: some answers list thousands of counterparties. */
+/** Longer evidence is truncated: some answers list thousands of counterparties. */
 const MAX_EVIDENCE = 64_000
 
 type Asked = { source: SourceId; answer: Answer; isNew: boolean }
@@ -60,7 +60,7 @@ const cut = (given: Answer): Answer => {
   return text.length <= MAX_EVIDENCE ? answer : { ...answer, evidence: { cut: toStorableText(text, MAX_EVIDENCE) } }
 }
 
-/** Asks every source that has no fresh clean answer yet. The deny list costs nothing and is always asked. */
+/** Asks every source without a fresh clean answer. The deny list costs nothing and is always checked. */
 async function askSources(deps: ScreeningDeps, screening: Screening, now: Date): Promise<Asked[]> {
   const { network, address } = screening
   if (address === null) return []
@@ -79,7 +79,7 @@ async function askSources(deps: ScreeningDeps, screening: Screening, now: Date):
 
 const STATUS_OF = { clean: 'clean', blocked: 'blocked', hold: 'held', unavailable: 'held' } as const
 
-/** When it is asked again; null: it is decided. */
+/** When it is polled again; null: it is decided. */
 function nextCheckOf(verdict: Verdict, checks: number, now: Date): Date | null {
   if (verdict === 'unavailable') return new Date(now.getTime() + pollGapMs('screening', checks))
   return verdict === 'hold' ? new Date(now.getTime() + PERSON_GAP_MS) : null
@@ -87,7 +87,7 @@ function nextCheckOf(verdict: Verdict, checks: number, now: Date): Date | null {
 
 const OPEN = ['checking', 'held']
 
-/** One mail for all that wait: those that come within a quarter of an hour after it are in the next one. */
+/** One mail for everything that waits; what arrives within a quarter of an hour afterwards goes into the next mail. */
 async function isToTell(tx: Tx, { toldAt, openedAt }: Screening, verdict: Verdict, now: Date): Promise<boolean> {
   const since = new Date(now.getTime() - TELL_AFTER_MS)
   if (toldAt !== null || (verdict !== 'hold' && openedAt > since)) return false
@@ -113,7 +113,7 @@ async function tell(deps: ScreeningDeps, tx: Tx, screening: Screening, asked: re
   })
 }
 
-/** A hit may have to be reported to an authority, so each is one mail. */
+/** A hit may have to be reported to an authority, so each gets its own mail. */
 async function tellBlocked(deps: ScreeningDeps, tx: Tx, row: Screening, asked: readonly Asked[]): Promise<void> {
   const { purpose, address, companyId, id } = row
   const blocking = asked.filter(({ answer }) => answer.verdict === 'blocked')
@@ -130,7 +130,7 @@ async function tellBlocked(deps: ScreeningDeps, tx: Tx, row: Screening, asked: r
   })
 }
 
-/** Asks about one address and stores what was said. Everything else waits for the row to be decided. */
+/** Screens one address and stores the answers. Everything else waits for the row to be decided. */
 async function pollScreening(deps: ScreeningDeps, screening: Screening): Promise<void> {
   const now = new Date(deps.clock())
   const asked = await askSources(deps, screening, now)
@@ -139,7 +139,7 @@ async function pollScreening(deps: ScreeningDeps, screening: Screening): Promise
   const status = STATUS_OF[verdict]
   await deps.db.tx(async (tx) => {
     const at = new Date(deps.clock())
-    // a payment is locked before its screenings everywhere
+    // a payment is always locked before its screenings
     if (status !== 'held') await deps.wakeSubject(tx, screening, at)
     const current = await lockScreening(tx, screening)
     if (!current) return

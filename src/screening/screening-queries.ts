@@ -10,7 +10,7 @@ export type Screening = {
   subjectId: string
   orderId: string | null
   network: number | null
-  /** In lower case; null: a payment provider screened by itself. */
+  /** In lower case; null: a payment provider's own screening. */
   address: string | null
   status: ScreeningStatus
   /** How often its sources were asked. */
@@ -24,7 +24,7 @@ export type Screening = {
 
 export type KeptAnswer = Omit<Answer, 'evidence'> & { id: string; source: SourceId; at: Date }
 
-/** All have one lane: a source that is away has a circuit of its own. */
+/** All share one lane, because each source has its own circuit. */
 export const SCREENING_POLLS: PollTopic = {
   kind: 'screening',
   table: { table: sql`screenings`, lane: sql`'screening'::text` },
@@ -59,7 +59,7 @@ export const insertScreening = async (tx: Tx, row: NewScreening): Promise<boolea
       ${row.status}, ${row.nextCheckAt}, ${row.at}, ${row.at})
     on conflict (company_id, purpose, subject_id, coalesce(address, '')) do nothing`)) > 0
 
-/** An old clean answer is asked for again. */
+/** Reopens an old clean answer. */
 export const reopenScreening = (tx: Tx, { companyId, id }: Screening, now: Date): Promise<number> =>
   tx.run(sql`
     update screenings set status = 'checking', next_check_at = ${now}, checks = 0, updated_at = ${now}
@@ -98,7 +98,7 @@ export async function insertAnswer(
       ${json(evidence ?? null)}, ${at})`)
 }
 
-/** What each source said last, in the order in which they were asked. */
+/** The latest answer of each source, in the order in which they were asked. */
 export const listLatestAnswers = (
   q: Queryable,
   { companyId, id }: Pick<Screening, 'companyId' | 'id'>,
@@ -116,7 +116,7 @@ export const listAnswers = (
     select id, source, verdict, level, reasons, evidence, at from screening_answers
     where company_id = ${companyId} and screening_id = ${id} order by id limit 500`)
 
-/** A screening with its order and the worst that a source said last. */
+/** A screening with its order and the worst of the sources' latest verdicts. */
 export type ListedScreening = Screening & {
   orderCode: string | null
   orderShortCode: string | null
@@ -170,8 +170,8 @@ export const findListedScreening = (q: Queryable, id: string): Promise<ListedScr
   )
 
 /**
- * Whether a person was told since then, of any company: an outage is one mail, not one for each payment. Holds a lock
- * until the transaction ends, so that two of them do not both find that no one was.
+ * Whether a person was notified since then, for any company: an outage is one mail, not one per payment. Holds a lock
+ * until the transaction ends, so that two transactions cannot both find that no one was.
  */
 export async function lockToldSince(tx: Tx, since: Date): Promise<boolean> {
   await tx.run(sql`select pg_advisory_xact_lock(hashtext('screening.told'))`)

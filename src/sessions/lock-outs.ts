@@ -24,7 +24,7 @@ export type LockOuts = {
 
 /**
  * Ten wrong passwords in a row lock an address for half an hour, on all nodes; a password reset unlocks it. A browser
- * that is known for the address is locked by its own wrong passwords alone.
+ * that is known for the address is locked only by its own wrong passwords.
  */
 export function openLockOuts({ db, clock, vault }: { db: Db; clock: Clock; vault: Vault }): LockOuts {
   const key = vault.derive('lock-out')

@@ -1,11 +1,11 @@
-/** What a buyer reads between a shop's button and the pay page. */
+/** Texts for a buyer between a shop's button and the pay page. */
 export type ButtonTexts = {
-  /** While the order is being made. */
+  /** While the order is being created. */
   opening: string
-  /** Without a script: leads on. */
+  /** Without a script: label of the button that continues. */
   goOn: string
   failedTitle: string
-  /** The shop made a mistake that the buyer cannot mend. */
+  /** A mistake of the shop that the buyer cannot fix. */
   wrongSetUp: string
   unknownButton: string
   paidTitle: string
@@ -13,10 +13,10 @@ export type ButtonTexts = {
   /** No fresh rate, or the service is busy. */
   later: string
   tryAgain: string
-  /** Inside a frame: the identity check needs a page of its own. */
+  /** Inside a frame: the identity check needs its own page. */
   newPage: string
   openPage: string
-  /** In a frame of another website than the button's, where the payment may not be shown. */
+  /** In a frame of another website than the button's, where payments are not allowed. */
   elsewhereTitle: string
   elsewhere: string
   /** For the shop's developer: both are origins. */

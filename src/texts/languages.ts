@@ -11,10 +11,10 @@ import type { Texts } from './texts.ts'
 
 export const TEXTS: Readonly<Record<Lang, Texts>> = { en, fr, de, es, it }
 
-/** Where the choice of the language switch is kept in the browser. */
+/** Cookie with the choice of the language switch. */
 export const LANGUAGE_COOKIE = 'lang'
 
-/** What says which language a person reads; a missing part is left out. */
+/** Sources of a person's language; missing ones are left out. */
 export type LanguageWish = {
   asked?: string | undefined
   remembered?: string | undefined
@@ -22,9 +22,10 @@ export type LanguageWish = {
 }
 
 /**
- * The language of a page: the one asked for by `?lang=`, else the one chosen before, else the browser's first one that
- * we have, else English.
- * @param accepted the value of Accept-Language; browsers write weights in descending order, so its order counts
+ * The language of a page: the one requested by `?lang=`, otherwise the one chosen before, the browser's first one that
+ * we have, or English.
+ * @param accepted the value of Accept-Language; browsers list languages by descending weight, so the order of the list
+ * counts
  */
 export function chooseLanguage({ asked, remembered, accepted }: LanguageWish): Lang {
   const wanted = [asked ?? '', remembered ?? '', ...(accepted ?? '').split(',')]
@@ -34,7 +35,7 @@ export function chooseLanguage({ asked, remembered, accepted }: LanguageWish): L
 export const channelName = (texts: PayTexts, channel: ChannelId): string =>
   texts.channels[channel] ?? CHANNEL_NAMES[channel]
 
-/** What went wrong with the payer's last step, by the code of the error. */
+/** What went wrong in the payer's last step, by error code. */
 export function problemText(texts: PayTexts, code: string): string {
   const known: Partial<Record<string, string>> = texts.problems
   return (Object.hasOwn(known, code) ? known[code] : undefined) ?? texts.problem

@@ -1,8 +1,8 @@
-/** What each kind of mail needs to be written. Values are text, already fit for reading. */
+/** The facts that each kind of mail needs. Values are text, already formatted for people. */
 export type MailKinds = {
   verifyEmail: { name: string; url: string }
   loginCode: { name: string; code: string }
-  /** For a person who is logged in already and does something that needs a fresh factor. */
+  /** For a person who is already logged in and does something that needs a fresh factor. */
   confirmCode: { name: string; code: string }
   resetLink: { name: string; url: string }
   resetCode: { name: string; url: string; code: string }
@@ -27,17 +27,17 @@ export type MailKinds = {
 }
 export type MailKind = keyof MailKinds
 
-/** Where mails about an account lead. */
+/** Screens that mails about an account link to. */
 export type OfficeScreen = 'home' | 'account' | 'keys'
 
-/** One mail in words; the layout adds the rest. */
+/** The text of one mail; the layout adds the rest. */
 export type MailText = {
   subject: string
   paragraphs: string[]
-  /** Shown large, for typing. */
+  /** Shown large, because people type it. */
   code?: string
   button?: { label: string; url: string }
-  /** Small print: how long it works, what to do if it was not you. */
+  /** Small print: how long it is valid, and what to do if it was not you. */
   note?: string
 }
 
@@ -50,7 +50,7 @@ export type NoticeText<Facts> = {
 
 export type EmailChangeFacts = { merchant: string; shortCode: string }
 export type KycFacts = { merchant: string; shortCode: string; closer: boolean }
-/** `amount` with its currency, as people of the language write it. */
+/** `amount` with its currency, in the format of the language. */
 export type RefundFacts = { merchant: string; amount: string; network: string; shortCode: string }
 /** `amount` as above. */
 export type ReceiptFacts = { merchant: string; amount: string; shortCode: string }
@@ -72,15 +72,15 @@ export const countLines = (counts: readonly (readonly [number, string, string])[
     .map(([count, one, more]) => `${count} ${count === 1 ? one : more}`)
     .join('; ')}.`
 
-/** `contact` is an address or a number of the shop, or both. */
+/** `contact` is an e-mail address or a phone number of the shop, or both. */
 export type HelpFacts = { merchant: string; contact: string; shortCode: string }
 
 export type MailTexts = {
   greeting(name: string): string
   closing: string
-  /** At the end of what a payer gets, because replies are not read. */
+  /** At the end of every mail to a payer, because replies are not read. */
   help(facts: HelpFacts): string
-  /** Buttons of mails that lead into the back office. */
+  /** Buttons of mails that link to the back office. */
   screens: Record<OfficeScreen, string>
   kinds: { [Kind in MailKind]: (data: MailKinds[Kind]) => MailText }
   kycCheck: NoticeText<KycFacts>

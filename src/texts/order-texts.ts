@@ -1,4 +1,4 @@
-/** What the payer meets on the pay page. Several order states look the same, and one can look different. */
+/** The pay page's situations. Several order states look the same to a payer, and one state can look different. */
 export const SITUATIONS = [
   'choose',
   'unavailable',
@@ -26,35 +26,35 @@ export const SITUATIONS = [
 ] as const
 export type Situation = (typeof SITUATIONS)[number]
 
-/** What the sentences speak of, as the payer reads it: amounts with their unit. */
+/** Facts in the sentences, as the payer reads them: amounts with their unit. */
 export type Facts = {
   merchant: string
   /** The order's short code, for reading aloud. */
   code: string
-  /** What it is about: what is missing, was too much, arrived late, goes back. */
+  /** The amount that the sentence is about: missing, too much, late, or refunded. */
   amount: string
-  /** What the order cost, in USDC. */
+  /** The order's price, in USDC. */
   due: string
   network: string
-  /** Empty before a way to pay was chosen. */
+  /** Empty until a way to pay is chosen. */
   channel: string
   /** The name of a token that is not USDC. */
   token: string
 }
 
-/** One situation in words: what happened, what it means for the payer, what to do. */
+/** One situation: what happened, what it means for the payer, what to do. */
 export type SituationTexts = {
   title: string
   text: (facts: Facts) => string
-  /** The label of the button where there is one, else a sentence. */
+  /** The label of the button if there is one, otherwise a sentence. */
   next: (facts: Facts) => string
 }
 
-/** A receipt. Its labels are shared by the page, the print and the mail. */
+/** A receipt. Page, print and mail share its labels. */
 export type ReceiptTexts = {
   title: string
   from: (merchant: string) => string
-  /** Of the shop. */
+  /** The shop's VAT number. */
   vatNumber: string
   number: string
   reference: string
@@ -73,10 +73,10 @@ export type ReceiptTexts = {
   unknown: string
 }
 
-/** Ways to pay, in groups as people think of them, and what the page asks beside them. */
+/** Ways to pay, in the groups that people think in, and the page's questions next to them. */
 export type WayTexts = {
   groups: { exchange: string; wallet: string; card: string }
-  /** How long it takes and what it costs the payer. */
+  /** Duration, and cost for the payer. */
   notes: { exchange: string; wallet: string; card: string }
   lastUsed: string
   otherWays: string
@@ -91,7 +91,7 @@ export type WayTexts = {
 
 export type HelpTexts = {
   title: string
-  /** The shop can be reached; contact lines follow. */
+  /** The shop can be contacted; contact lines follow. */
   ask: (merchant: string, code: string) => string
   phone: string
   email: string
@@ -100,7 +100,7 @@ export type HelpTexts = {
   reference: string
   referenceHint: string
   referenceSend: string
-  /** The money went to the right address on a network that is not read. */
+  /** The money went to the right address on a network that we do not read. */
   otherNetwork: (network: string, merchant: string, code: string) => string
 }
 
@@ -120,11 +120,11 @@ export type LinkTexts = {
   nothingYet: string
   closedTitle: string
   closed: (merchant: string) => string
-  /** What is wrong with an amount that was typed. */
+  /** What is wrong with an amount that the payer entered. */
   faults: { wrong: (example: string) => string; low: (least: string) => string; high: (most: string) => string }
 }
 
-/** The page that checks a signed receipt by itself. `%` stands for the service that issued it. */
+/** The page that verifies a signed receipt without a server. `%` stands for the service that issued it. */
 export type VerifyTexts = {
   title: string
   lead: string
@@ -146,7 +146,7 @@ export type VerifyTexts = {
   altered: string
   unsupported: string
   save: string
-  /** On the receipt, leads there. */
+  /** Link on the receipt to the verification page. */
   link: string
 }
 

@@ -2,7 +2,7 @@ import type { ChannelId } from '../channels/channel.ts'
 
 /** The pay page. */
 export type PayTexts = {
-  /** Names that a language says differently; a provider's own name stands in `CHANNEL_NAMES`. */
+  /** Names that differ by language; a provider's own name is in `CHANNEL_NAMES`. */
   channels: Partial<Record<ChannelId, string>>
   sandbox: string
   language: string
@@ -16,7 +16,7 @@ export type PayTexts = {
   qrWallet: string
   qrAddress: string
   qrApp: string
-  /** What the two codes differ in, for screen readers. */
+  /** The difference between the two QR codes, for screen readers. */
   qrChoice: string
   walletLink: string
   addressOnly: string
@@ -28,7 +28,7 @@ export type PayTexts = {
   network: string
   copy: string
   copied: string
-  /** Where a browser lets no page copy. */
+  /** For browsers that do not let a page copy. */
   byHand: string
   copyAmount: string
   copyAddress: string
@@ -53,7 +53,7 @@ export type PayTexts = {
   cancel: string
   cancelWarning: string
   cancelNow: string
-  /** Of an order that is paid in part. */
+  /** For an order that is paid in part. */
   takeBack: (merchant: string, code: string) => string
   help: string
   helpText: (merchant: string, code: string) => string
@@ -86,7 +86,7 @@ export type PayTexts = {
   failed: string
 }
 
-/** The short form on which a payer gives a name. */
+/** The short form where a payer enters a name. */
 export type IdentityTexts = {
   title: string
   why: (merchant: string) => string
@@ -100,17 +100,17 @@ export type IdentityTexts = {
   faults: { emailMissing: string; emailWrong: string; firstName: string; lastName: string }
 }
 
-/** Instead of a page, when too many were opened. */
+/** Shown instead of a page when too many were requested. */
 export type BusyTexts = { title: string; text: string }
 
-/** The page on which a payer says where a refund goes. */
+/** The page where a payer enters a refund's destination. */
 export type RefundTexts = {
   title: string
   from: (merchant: string) => string
   ask: (network: string) => string
   notTheSender: string
   proposed: (merchant: string) => string
-  /** Said by a link that no mail carried. */
+  /** Shown if the link did not come by mail. */
   passedOn: (merchant: string) => string
   label: string
   hint: string
@@ -178,6 +178,6 @@ export type MailboxTexts = {
   to: string
   show: string
   none: string
-  /** The mail as its reader would see it. */
+  /** The mail as its recipient sees it. */
   withLayout: string
 }

@@ -14,27 +14,27 @@ import type { TillTexts } from './till-texts.ts'
 import type { WalletTexts } from './wallet-texts.ts'
 
 /**
- * Every word that a payer reads, on a page or in a mail, and a cashier at a till. A language is one object, put
- * together in `<lang>.ts`: the compiler names what a new one still lacks.
+ * All texts for payers, on pages and in mails, and for cashiers at a till. A language is one object, assembled in
+ * `<lang>.ts`: the compiler reports what a new one still lacks.
  */
 export type Texts = {
   /** For formatting numbers and dates (BCP 47). */
   locale: string
-  /** Where the language is written from right to left. */
+  /** Set if the language is written from right to left. */
   dir?: 'rtl'
-  /** The language's own name, for the switch. */
+  /** The language's own name, for the language switch. */
   name: string
   pay: PayTexts
-  /** Where an order stands, its receipt, ways to pay it. */
+  /** The order's situation, its receipt, and ways to pay. */
   order: OrderTexts
   identity: IdentityTexts
   refund: RefundTexts
   kyc: KycTexts
   account: AccountTexts
   busy: BusyTexts
-  /** Of an address that leads nowhere. */
+  /** For a URL that leads nowhere. */
   missing: BusyTexts
-  /** Of a form whose fields are too long, or no text. */
+  /** For a form whose fields are too long, or not text. */
   unreadable: BusyTexts
   mailbox: MailboxTexts
   mails: MailTexts
@@ -42,6 +42,6 @@ export type Texts = {
   button: ButtonTexts
   /** While a wallet in the browser pays. */
   wallet: WalletTexts
-  /** What a cashier and a customer read at a till. */
+  /** For a cashier and a customer at a till. */
   till: TillTexts
 }

@@ -1,4 +1,4 @@
-/** What a cashier and a customer read at a till. */
+/** Texts for a cashier and a customer at a till. */
 export type TillTexts = {
   title: string
   enrolTitle: string
@@ -37,12 +37,12 @@ export type TillTexts = {
   discard: string
   failed: string
   wrongPin: (left: string) => string
-  /** Of the price, in USDC. */
+  /** The part of the price, in USDC, that is still missing. */
   partly: (missing: string) => string
   stopPartly: string
   least: (amount: string) => string
   most: (amount: string) => string
-  /** By the code of the refusal. */
+  /** By error code. */
   errors: {
     ACCOUNT_LOCKED: string
     INVALID_OTP: string

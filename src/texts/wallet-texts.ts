@@ -1,10 +1,10 @@
 /**
- * What a payer reads while a wallet in the browser pays. The page's script fills in the names in braces: `{wallet}`,
+ * Texts for a payer while a wallet in the browser pays. The page's script fills in the placeholders: `{wallet}`,
  * `{network}`, `{amount}`, `{have}`, `{coin}`.
  */
 export type WalletTexts = {
   pay: string
-  /** A wallet that does not say its name. */
+  /** A wallet that does not state its name. */
   unnamed: string
   connecting: string
   switching: string
@@ -16,7 +16,7 @@ export type WalletTexts = {
   sent: string
   slow: string
   retry: string
-  /** Ends the waiting for a wallet that does not answer. */
+  /** Stops waiting for a wallet that does not answer. */
   stop: string
   transaction: string
   rejected: string
@@ -28,9 +28,9 @@ export type WalletTexts = {
   reverted: string
   refused: string
   changed: string
-  /** Before anything was sent. */
+  /** Failed before anything was sent. */
   failed: string
-  /** No one can tell whether anything was sent. */
+  /** It is unknown whether anything was sent. */
   unsure: string
   /** Above the links to wallet apps. */
   apps: string

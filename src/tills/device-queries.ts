@@ -20,7 +20,7 @@ const DEVICE = sql`
     d.enrolment_expires_at, d.enrolled_at, d.last_seen_at, d.revoked_at
   from till_devices d join collectors k on k.id = d.collector_id`
 
-/** The collector for a new device, by its id or its identifier in one of these companies; null: in any. */
+/** The till for a new device, by its id or its identifier, in one of these companies; null: in any. */
 export async function findDeviceCollector(
   q: Queryable,
   companyIds: readonly string[] | null,
@@ -71,7 +71,7 @@ export async function findDeviceByToken(q: Queryable, tokenHash: string): Promis
   return q.maybe<TillDevice>(sql`${DEVICE} where d.token_hash = ${tokenHash} and d.revoked_at is null`)
 }
 
-/** Uses a code up: only one of several concurrent uses finds it. */
+/** Consumes a code: of several concurrent uses only one finds it. */
 export async function updateDeviceEnrolled(
   tx: Tx,
   enrolmentHash: string,
@@ -98,7 +98,7 @@ export async function updateDeviceSeen(q: Queryable, id: string, at: Date): Prom
     where id = ${id} and (last_seen_at is null or last_seen_at < ${at}::timestamptz - interval '1 minute')`)
 }
 
-/** Who may sign in at a till: its cashiers, and the managers of its company; by name. */
+/** Who may sign in at a till: its cashiers, and the managers of its company; sorted by name. */
 export type TillPerson = { id: string; firstName: string; lastName: string; hasPin: boolean; locked: boolean }
 
 export async function listTillPeople(

@@ -50,7 +50,7 @@ export type NewDevice = {
   enrolmentExpiresAt: string
 }
 
-/** @throws UNKNOWN_MERCHANT_IDENTIFIER for a till that the actor does not see, or that is closed */
+/** @throws UNKNOWN_MERCHANT_IDENTIFIER for a till that is closed or outside the actor's scope */
 export async function createDevice(
   { db, clock, audit }: DeviceDeps,
   context: RequestContext,

@@ -12,14 +12,14 @@ export async function updatePin(tx: Tx, userId: string, pin: { pinHash: string; 
   await tx.run(sql`delete from till_pin_failures where user_id = ${userId}`)
 }
 
-/** The same PIN under another key: unlocks no one, and leaves a PIN that was changed meanwhile. */
+/** The same PIN hashed with another key: unlocks no one, and does not overwrite a PIN that was changed meanwhile. */
 export async function updatePinHash(tx: Tx, userId: string, before: string, next: string): Promise<void> {
   await tx.run(sql`update till_pins set pin_hash = ${next} where user_id = ${userId} and pin_hash = ${before}`)
 }
 
 /**
- * Counts a try before the PIN is looked at, so that tries at once cannot be more than allowed.
- * @returns how many in a row, or undefined when the person is locked on this device
+ * Counts a try before the PIN is checked, so that concurrent tries cannot exceed the limit.
+ * @returns how many in a row, or undefined when the person is locked out on this device
  */
 export async function insertPinTry(
   q: Queryable,

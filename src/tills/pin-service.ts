@@ -15,16 +15,16 @@ type PinContext = Parameters<DeviceDeps['audit']['write']>[1]
 /** The fifth wrong PIN in a row locks the person on that device. */
 export const MOST_WRONG = 5
 
-/** What is hashed is keyed: six digits alone are guessed in a second by who has the table. */
+/** The hash is keyed: with only the table, six digits could be guessed in a second. */
 const hmacOf = (vault: Vault) => openHmac(vault, 'till-pin', 'base64url')
 const textOf = (userId: string, pin: string): string => `${userId}:${pin}`
 
 const STEPS = ['01234567890', '09876543210']
 
-/** Six equal digits, or six in a row. */
+/** Six equal digits, or six in sequence. */
 const isSimple = (pin: string): boolean => /^(\d)\1{5}$/.test(pin) || STEPS.some((row) => row.includes(pin))
 
-/** The caller's own PIN. Ends nothing; unlocks the caller on every device. @throws VALIDATION_FAILED */
+/** Changes the caller's own PIN. Ends no session; unlocks the caller on every device. @throws VALIDATION_FAILED */
 export async function changePin(deps: PinDeps, context: RequestContext, pin: string): Promise<void> {
   const { db, clock, audit, vault, passwords } = deps
   const { actor } = context
@@ -48,8 +48,8 @@ const isLocked = (): AppError =>
   })
 
 /**
- * Null: the PIN is wrong. `rehashed`: its hash by the present master key, when an earlier one made the stored hash, so
- * that it outlives that key.
+ * Null: the PIN is wrong. `rehashed`: its hash by the current master key, if an earlier one made the stored hash, so
+ * that the PIN outlives that key.
  */
 async function matchPin(
   { vault, passwords }: Pick<PinDeps, 'vault' | 'passwords'>,

@@ -5,7 +5,7 @@ export type ShiftCounts = { created: number; open: number; ended: number }
 
 type Shift = { companyId: string; userId: string; collectorIds: readonly string[]; since: Date; firstId: string }
 
-/** Sales of one person at these tills since then, by currency. `firstId` bounds the scan: ids sort by time. */
+/** One person's sales at these tills since then, by currency. `firstId` limits the scan, because ids sort by time. */
 export async function listShiftSums(q: Queryable, shift: Shift): Promise<ShiftRow[]> {
   return q.many<ShiftRow>(sql`
     select from_asset as asset, count(*)::int as paid, sum(from_units)::bigint as amount_units,
@@ -40,7 +40,7 @@ export type DisplayOrder = {
   updatedAt: Date
 }
 
-/** What the customer's screen of a till shows: its newest order, for some minutes. */
+/** The order on a till's customer screen: its newest one, for some minutes. */
 export async function findDisplayOrder(
   q: Queryable,
   till: { companyId: string; collectorId: string; since: Date; firstId: string },

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
 import { DAY, SECOND } from '../kernel/clock.ts'
 
-/** Browsers keep no cookie longer; each visit renews it. */
+/** The longest that browsers keep a cookie; each visit renews it. */
 const LIFE_MS = 400 * DAY
 
 export type TillCookies = {

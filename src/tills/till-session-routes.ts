@@ -21,14 +21,14 @@ export type TillSessionDeps = PinDeps & { cookies: Cookies; config: Pick<Config,
 
 const tags = ['till']
 const USDC_DIGITS = 6
-/** How long the customer's screen shows an order after its last change. */
+/** How long the customer screen shows an order after its last change. */
 const DISPLAY_MS = 20 * MINUTE
-/** An order shown there was made at most so long before: ids sort by time. */
+/** Maximum age of an order shown there; it limits the scan, because ids sort by time. */
 const DISPLAY_AGE_MS = 60 * MINUTE
 
 const CURRENCY: Readonly<Record<string, Fiat>> = { CH: 'CHF', LI: 'CHF', PF: 'XPF', NC: 'XPF', GB: 'GBP', US: 'USD' }
 
-/** The country's own currency first, where it is offered; euros elsewhere. */
+/** The country's own currency first, if it is offered; otherwise euros. */
 function currenciesFor(country: string | null, offered: readonly Fiat[]): Fiat[] {
   const own = CURRENCY[country ?? ''] ?? 'EUR'
   return [...offered].sort((one, other) => Number(other === own) - Number(one === own))
@@ -40,7 +40,7 @@ const shortName = ({ firstName, lastName }: { firstName: string; lastName: strin
 const amountOf = (units: bigint, asset: string): string =>
   formatDecimal(units, isAsset(asset) ? EXPONENTS[asset] : USDC_DIGITS)
 
-/** What a till's own page calls. Its device cookie says which till it is; a PIN then says who works there. */
+/** The API of a till's own page. Its device cookie identifies the till; a PIN then identifies the person. */
 export const tillSessionRoutes: FastifyPluginAsyncTypebox<TillSessionDeps> = async (app, deps) => {
   const { db, clock, cookies, config } = deps
   const device = openTillCookies(config)

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Letters that people replace by look-alikes. */
+/** Look-alikes that people use in place of letters. */
 const LOOKALIKES: Record<string, string> = {
   '0': 'o',
   '1': 'i',
@@ -36,7 +36,7 @@ function readWords(): Set<string> {
 
 const fold = (text: string): string => text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
 
-/** Strips digits and signs from both ends first, so that `Password123!` is not read as `passwordi2ei`. */
+/** Strips digits and symbols from both ends first, so that `Password123!` is not read as `passwordi2ei`. */
 function coresOf(password: string): string[] {
   const text = fold(password)
   const trimmed = text.replace(/^[^a-z]+|[^a-z]+$/g, '')

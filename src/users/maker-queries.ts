@@ -1,10 +1,13 @@
 import { type Queryable, sql } from '../db/db.ts'
 import type { UserRole } from '../http/actor.ts'
 
-/** An account that made both of two, by whatever steps; an account counts as its own maker. */
+/** An account that created two others, directly or indirectly; an account counts as its own creator. */
 export type Maker = { id: string; role: UserRole; madeBy: string | null }
 
-/** Who made one account and the other: empty if no one made both, and neither the other. Named as `user:<id>`. */
+/**
+ * Common creators of two accounts: empty if no account created both, and neither created the other. Named as
+ * `user:<id>`.
+ */
 export function listCommonMakers(q: Queryable, one: string, other: string): Promise<Maker[]> {
   const ids = [one, other].map((name) => name.slice(name.indexOf(':') + 1))
   return q.many<Maker>(sql`
@@ -14,7 +17,10 @@ export function listCommonMakers(q: Queryable, one: string, other: string): Prom
     select a.id, a.role, a.made_by from makers a join makers b on b.id = a.id and b.origin > a.origin`)
 }
 
-/** The maker of an account: who registered, invited or approved it, or gave it a role that decides about money. */
+/**
+ * Sets the creator of an account: whoever registered, invited or approved it, or gave it a role that decides about
+ * money.
+ */
 export async function updateUserMaker(q: Queryable, id: string, madeBy: string): Promise<void> {
   await q.run(sql`update users set made_by = ${madeBy} where id = ${id}`)
 }

@@ -7,19 +7,18 @@ const ARGON2 = { memoryCost: 47_104, timeCost: 2, parallelism: 1 } as const
 
 const CURRENT = `$argon2id$v=19$m=${ARGON2.memoryCost},t=${ARGON2.timeCost},p=${ARGON2.parallelism}$`
 
-/** Waiting hashes: enough for every admitted login, plus registrations. */
+/** Maximum waiting hashes: enough for every admitted login, plus registrations. */
 const QUEUE = 200
-/** Logins under way at once: the last of them is answered after 100 hashes, about 4 s on one core. */
+/** Maximum concurrent logins: the last one is answered after 100 hashes, about 4 s on one core. */
 const PLACES = 100
-/** As long as further logins wait for a place, and how many of them. */
+/** How long further logins wait for a slot, and how many may wait. */
 const PLACE_WAIT_MS = 2000
 const MAX_WAITING = 500
 const RETRY_AFTER_SECONDS = 2
 
 /**
- * The hashes run on libuv's threads (4 by default); one of them stays free for files and the DNS. One core stays free
- * for other requests: with a hash on every core, reads during a flood of logins took ten times as long
- * (bench/logins.ts).
+ * The hashes run on libuv's threads (4 by default). One thread stays free for files and DNS, and one core for other
+ * requests: with a hash on every core, reads during a flood of logins took ten times as long (bench/logins.ts).
  */
 const THREADS = Number(process.env.UV_THREADPOOL_SIZE ?? 4)
 const AT_ONCE = Math.max(1, Math.min(availableParallelism() - 1, THREADS - 1))
@@ -27,7 +26,7 @@ const AT_ONCE = Math.max(1, Math.min(availableParallelism() - 1, THREADS - 1))
 export type Passwords = {
   /** A PHC string. @throws BUSY when too many hashes wait */
   hash(password: string): Promise<string>
-  /** Takes the same time for an unknown user (`stored` null), for whom no password is right. @throws BUSY */
+  /** Takes the same time for an unknown user (`stored` null), for whom no password is correct. @throws BUSY */
   verify(password: string, stored: string | null): Promise<boolean>
   /**
    * Runs a whole login once it has a slot, in order of arrival: waiting logins cost no database work.
@@ -36,7 +35,7 @@ export type Passwords = {
   admit<Result>(work: () => Promise<Result>): Promise<Result>
   /** True when `stored` uses older parameters and should be rehashed at the next login. */
   isOutdated(stored: string): boolean
-  /** Hashes running now, and the most that ran at once, for metrics and tests. */
+  /** Hashes running now, and the highest number so far, for metrics and tests. */
   readonly load: { running: number; most: number }
 }
 

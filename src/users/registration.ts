@@ -74,7 +74,7 @@ const isOperator = (actor: Actor | null): actor is Actor =>
   actor?.kind === 'user' && actor.valid && actor.role === 'SuperAdmin'
 
 /**
- * An operator's account decides about everyone's money, so a running session alone makes none.
+ * An operator's account decides about everyone's money, so a running session alone cannot create one.
  * @throws FORBIDDEN for a role that this caller cannot assign, STEP_UP_REQUIRED
  */
 function checkRole(role: UserRole, actor: Actor | null, nowMs: number): void {
@@ -132,7 +132,7 @@ export function openRegistration(deps: RegistrationDeps): Registration {
   }
   const tellManagers = async (tx: Tx, user: User): Promise<void> => {
     const { company } = user
-    // who applies may be anyone; the back office lists them all
+    // anyone may apply, so these mails are limited; the back office lists all applicants
     if (!company || !(await countMail(tx, 'approval', { company: company.id }, clock()))) return
     const applicant = `${user.firstName} ${user.lastName}`
     const facts = { applicant, applicantEmail: user.email, role: user.role, company: company.name }
@@ -144,7 +144,7 @@ export function openRegistration(deps: RegistrationDeps): Registration {
   const sendVerification = async (tx: Tx, user: User): Promise<void> => {
     const token = randomBytes(32).toString('base64url')
     const now = clock()
-    // nothing shows yet that the mailbox is the user's
+    // nothing has shown yet that the mailbox belongs to the user
     if (!(await countMail(tx, 'verify', { email: user.email }, now)))
       throw new AppError('TOO_MANY_REQUESTS', { message: TOO_MANY_MAILS, retryAfter: HOUR / SECOND })
     await queries.insertVerification(tx, {

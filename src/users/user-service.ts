@@ -18,7 +18,7 @@ import * as queries from './user-queries.ts'
 /** Implemented by src/sessions, which may import src/users but not the reverse. */
 export type SessionHooks = {
   endSessions(tx: Tx, userId: string, reason: string): Promise<unknown>
-  /** Revokes the keys of a person's command lines, but those for these companies. @returns their ids */
+  /** Revokes the API keys of a person's command-line logins, except those for these companies. @returns their ids */
   endDeviceLogins(tx: Tx, userId: string, but: readonly string[]): Promise<string[]>
   forgetSessions(): void
   sendInvitation(tx: Tx, user: User, by: { inviter: string; company: string }): Promise<void>
@@ -154,7 +154,7 @@ async function findInvitingCompany({ db }: UserDeps, actor: Actor, companyId: st
   return company
 }
 
-/** Invited into the same company and role, and the link was never used: it may be lost or over. */
+/** Invited into the same company and role, and the link was never used: it may be lost or expired. */
 const isInvitedAs = (user: User, role: UserRole, companyId: string | null): boolean =>
   user.passwordHash === NO_PASSWORD &&
   user.disabledAt === null &&
@@ -219,7 +219,7 @@ export async function inviteUser(deps: UserDeps, context: RequestContext, body: 
 
 const decidesAboutMoney = (role: UserRole): boolean => role !== 'Cashier' && role !== 'Observer'
 
-/** Roles that decide about money are given, and given back, after a fresh second factor. @throws STEP_UP_REQUIRED */
+/** Granting or removing a role that decides about money needs a fresh second factor. @throws STEP_UP_REQUIRED */
 function checkFreshForManager(actor: Actor, role: UserRole, nowMs: number): void {
   if (!decidesAboutMoney(role) || hasFreshFactor(actor, nowMs)) return
   throw new AppError('STEP_UP_REQUIRED')
@@ -254,7 +254,7 @@ function checkRoleChange(actor: Actor, user: User, role: UserRole, nowMs: number
 
 /**
  * Renames, disables or enables a user, or changes the role. A new role or disabling ends the user's sessions at once,
- * those of command lines included; the keys of the company's servers stay.
+ * including those of command lines; API keys of the company's servers stay.
  * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT for the caller's own account
  */
 export async function changeUser(
@@ -292,9 +292,9 @@ export async function changeUser(
       },
       at,
     )
-    // the companies of a SuperManager go with the role, and do not come back with it
+    // a SuperManager loses the companies together with the role, and does not get them back with it
     if (role !== user.role) await queries.deleteSuperManagerCompanies(tx, id)
-    // who gives an account its say about money counts as its maker from then on
+    // whoever grants an account its say about money counts as its creator from then on
     if (role !== user.role && decidesAboutMoney(role)) await updateUserMaker(tx, id, actor.id)
     if (role !== user.role && user.approvedAt === null) await queries.updateUserApproved(tx, id, at)
     if (touchesAccess) await hooks.endSessions(tx, id, 'role or access changed')
@@ -324,7 +324,7 @@ export async function attachCompanies(
       })
     }
     const known = new Set(await queries.listSuperManagerCompanies(tx, id))
-    // a company more is what an accomplice wants; taking one away can wait for no code
+    // an accomplice would want one more company; taking one away need not wait for a code
     if (wanted.some((companyId) => !known.has(companyId))) checkFreshForManager(actor, user.role, deps.clock())
     await queries.deleteSuperManagerCompanies(tx, id)
     const count = await queries.insertSuperManagerCompanies(tx, id, wanted)

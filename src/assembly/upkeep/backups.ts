@@ -13,7 +13,7 @@ import { openDailyAlarm } from './daily-alarm.ts'
 
 type BackupDeps = ServiceBase & { alarm: RaiseAlarm }
 
-/** After a failure: soon enough to matter, seldom enough for a log to be read. */
+/** Delay after a failure: short enough to matter, long enough to keep the log readable. */
 const AGAIN_MS = 10 * MINUTE
 
 function openComplaint(deps: BackupDeps, to: string) {
@@ -44,7 +44,7 @@ function openMetrics({ config, clock, metrics }: BackupDeps, backups: KnownBacku
   }).set((config.backupEveryMinutes * MINUTE) / SECOND)
 }
 
-/** Takes one when it is due. */
+/** Takes a backup when it is due. */
 function backUpWhenDue({ config, vault, clock, log, db }: BackupDeps, backupTo: string): () => Promise<void> {
   const to = openStore(backupTo, config)
   return async () => {
@@ -59,7 +59,7 @@ function backUpWhenDue({ config, vault, clock, log, db }: BackupDeps, backupTo: 
   }
 }
 
-/** @throws BackupFault while the newest backup of another program is overdue */
+/** @throws BackupFault while the newest backup made by another program is overdue */
 const refuseOverdue =
   ({ config, clock }: BackupDeps, backups: KnownBackups) =>
   async (): Promise<void> => {
@@ -71,7 +71,7 @@ const refuseOverdue =
     throw new BackupFault(`One is due every ${config.backupEveryMinutes} minutes, and ${words}.`)
   }
 
-/** Backups of the embedded database to BACKUP_TO; those of another program, in BACKUP_WATCH, are watched. */
+/** Backs up the embedded database to BACKUP_TO; watches the age of another program's backups in BACKUP_WATCH. */
 export function startBackups(deps: BackupDeps): { stop(): Promise<void> } {
   const { config, clock, log } = deps
   const backups = openKnownBackups(config)

@@ -5,7 +5,7 @@ import type { ServiceBase } from '../service-base.ts'
 
 type AlarmDeps = Pick<ServiceBase, 'db' | 'clock'> & { alarm: RaiseAlarm }
 
-/** A fault that lasts is mailed once a day; the log says it each time. */
+/** Mails a lasting fault once a day; the log shows it each time. */
 export function openDailyAlarm({ db, clock, alarm }: AlarmDeps, subject: string) {
   let mailedAtMs = 0
   return async (paragraphs: string[]): Promise<void> => {

@@ -6,10 +6,10 @@ import type { RaiseAlarm } from '../../mail/operator-alarm.ts'
 import type { ServiceBase } from '../service-base.ts'
 import { openDailyAlarm } from './daily-alarm.ts'
 
-/** Seldom enough for a log to be read. */
+/** Long enough to keep the log readable. */
 const AGAIN_MS = 10 * MINUTE
 
-/** Says that the disk of the embedded database fills up, while a mail can still be written there. */
+/** Warns that the disk of the embedded database is filling up, while a mail can still be stored there. */
 export function startDiskWatch(deps: ServiceBase & { alarm: RaiseAlarm }): { stop(): Promise<void> } {
   const { config, clock, log, metrics } = deps
   if (config.databaseUrl !== null) return { stop: async () => {} }

@@ -1,17 +1,19 @@
 import { type Queryable, sql } from '../../db/db.ts'
 
-/** What the scanner saw arrive at one watched address, up to a block. */
+/** Incoming transfers that the scanner saw at one watched address, up to a block. */
 export type Recorded = {
   companyId: string
   address: string
   units: bigint
   firstBlock: bigint | null
-  /** What is known to have left it, up to the block `outflowTo`. */
+  /** Known outgoing units, up to the block `outflowTo`. */
   outflowUnits: bigint
   outflowTo: bigint
 }
 
-/** Watched addresses in order, with the units of one token. @param only these addresses, or null: all after `after` */
+/**
+ * Watched addresses in order, with their units of one token. @param only these addresses, or null: all after `after`
+ */
 export async function listRecorded(
   q: Queryable,
   scope: {
@@ -44,7 +46,7 @@ export async function listWallets(q: Queryable, chainId: number): Promise<string
   return rows.map(({ address }) => address)
 }
 
-/** Up to which block the transfers of a wallet were found to be ours. */
+/** The block up to which all transfers of a wallet were found to be ours. */
 export async function findAudited(q: Queryable, chainId: number, address: string): Promise<bigint | undefined> {
   const row = await q.maybe<{ blockNumber: bigint }>(sql`
     select block_number from wallet_audits where chain_id = ${chainId} and address = ${address}`)
@@ -61,7 +63,7 @@ export const upsertAudited = (
     on conflict (chain_id, address)
     do update set block_number = excluded.block_number, balance_units = excluded.balance_units`)
 
-/** Those of the transactions that we sent. */
+/** Filters for the transactions that we sent. */
 export async function listOwnTransactions(
   q: Queryable,
   chainId: number,

@@ -17,7 +17,7 @@ import {
 
 type Chain = { db: Db; network: Network; endpoints: Endpoints }
 
-/** An address whose balance is not what it should be; a wallet's company is ''. */
+/** An address with an unexpected balance; for a wallet the company is ''. */
 export type BalanceFault = { companyId: string; subject: string; what: string; booked: string; expected: string }
 
 const PAGE = 100
@@ -36,7 +36,7 @@ async function listSent(chain: Chain, address: string, range: { from: bigint; to
 
 const sumOf = (logs: readonly RpcLog[]): bigint => logs.reduce((sum, { data }) => sum + BigInt(data), 0n)
 
-/** Balance plus outgoing transfers: what the owner moved on is not missing. */
+/** Balance plus outgoing transfers: money that the owner moved on is not missing. */
 async function arrivedAt(chain: Chain, recorded: Recorded, balance: bigint, block: bigint): Promise<bigint> {
   const { address, firstBlock, outflowUnits, outflowTo } = recorded
   if (firstBlock === null) return balance + outflowUnits
@@ -62,15 +62,15 @@ async function comparePage(chain: Chain, page: readonly Recorded[], block: bigin
 }
 
 /**
- * Whether the chain still has the block up to which it was read. While a reorganisation is not read yet, balances are
- * of another chain than the records; what differs once it is read, the next audit finds.
+ * Whether the chain still has the block up to which it was read. Until a reorganisation has been read, balances and
+ * records describe different chains; a difference that remains is found by the next audit.
  */
 async function isStillThere({ endpoints: { rpc } }: Chain, { number, hash }: BlockId): Promise<boolean> {
   const { method, params } = blockCall(number)
   return (await rpc.call<RpcBlock | null>(method, ...params))?.hash === hash
 }
 
-/** Compares each watched deposit address with the recorded transfers at one block; a difference is checked twice. */
+/** Compares each watched deposit address with the recorded transfers at one block; checks a difference twice. */
 export async function auditDeposits(chain: Chain): Promise<BalanceFault[]> {
   const { db, network } = chain
   const scope = { chainId: network.chainId, token: network.usdcAddress.toLowerCase(), limit: PAGE }
@@ -93,15 +93,15 @@ export async function auditDeposits(chain: Chain): Promise<BalanceFault[]> {
   }
 }
 
-/** A reorganisation may put a transfer into a block below the last one that was looked at. */
+/** A reorganisation may put a transfer into a block below the last one checked. */
 const LOOK_BACK = 256n
 
-/** A transfer that nothing of ours explains: does a person answer for it? */
+/** Whether a person answers for a transfer that we cannot explain. */
 export type IsAnsweredFor = (fault: BalanceFault, transaction: { chainId: number; txHash: string }) => Promise<boolean>
 
 type Foreign = { fault: BalanceFault; block: bigint }
 
-/** What left a wallet in these blocks without us, one fault for each transaction. */
+/** Transfers out of a wallet in these blocks that we did not make, one fault per transaction. */
 async function listForeign(
   chain: Chain,
   address: string,
@@ -123,8 +123,8 @@ async function listForeign(
 }
 
 /**
- * The wallets that pay refunds and settlements: every transfer out of them must be one of ours. Incoming money
- * is the operator's business.
+ * Audits the wallets that pay refunds and settlements: every transfer out of them must be ours. Incoming money is the
+ * operator's business.
  */
 export async function auditWallets(chain: Chain, isAnsweredFor: IsAnsweredFor): Promise<BalanceFault[]> {
   const { db, network, endpoints } = chain
@@ -139,7 +139,7 @@ export async function auditWallets(chain: Chain, isAnsweredFor: IsAnsweredFor): 
     const range = { from: (audited ?? head.number) + 1n, to: head.number }
     const foreign = await listForeign(chain, address, { range, isAnsweredFor })
     faults.push(...foreign.map(({ fault }) => fault))
-    // an unexplained transfer is found again next time
+    // an unexplained transfer is found again by the next audit
     const settled = foreign.reduce((least, { block }) => (block <= least ? block - 1n : least), head.number - LOOK_BACK)
     const block = audited === undefined ? head.number : settled > audited ? settled : audited
     await upsertAudited(db, { chainId, address, block, balance })

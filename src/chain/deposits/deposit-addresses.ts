@@ -17,9 +17,9 @@ const toAssigned = (row: Pick<DepositAddress, 'address' | 'keyIndex'>): Assigned
 })
 
 /**
- * A fresh address of the merchant's own wallet, watched on every enabled chain at once until `watchedUntil`. No other
- * order ever gets it, not even years later, because late payments arrive.
- * @param wallets addresses of our own (in lower case) that may lie below the xpub: what comes to them pays no order
+ * A fresh address of the merchant's own wallet, watched on every enabled chain at once until `watchedUntil`. It is
+ * never assigned to another order, not even years later, because late payments arrive.
+ * @param wallets our own addresses (in lower case) that may lie below the xpub: money sent to them pays no order
  * @param reference what the address is for, unique in the company: asking again returns the same address
  * @returns the address with EIP-55 checksum and its index below the xpub
  * @throws VALIDATION_FAILED for a bad xpub
@@ -46,7 +46,10 @@ export async function assignDepositAddress(
   return toAssigned(fresh)
 }
 
-/** The first address from this index on that is no pool's, no company's for settlements, and no wallet of ours. */
+/**
+ * The first address from this index on that belongs to no pool, receives no company's settlements and is not our
+ * wallet.
+ */
 async function findFresh(
   tx: Tx,
   { xpub, from, wallets }: { xpub: string; from: bigint; wallets: ReadonlySet<string> },

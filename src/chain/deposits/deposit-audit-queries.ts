@@ -1,22 +1,22 @@
 import { type Queryable, sql, type Tx } from '../../db/db.ts'
 import type { BlockId } from '../chain-queries.ts'
 
-/** What the tables say of one deposit address on one chain. */
+/** One deposit address on one chain according to our tables. */
 export type RecordedDeposit = {
   address: string
   createdAt: Date
   units: bigint
   outflowUnits: bigint
   outflowTo: bigint
-  /** It stood open as a difference before. */
+  /** A difference is already open for it. */
   differed: boolean
 }
 
 type Row = Omit<RecordedDeposit, 'units' | 'outflowUnits'> & { units: string; outflowUnits: string }
 
 /**
- * Recorded USDC of these addresses, from one snapshot with the block up to which the chain was read. Only of addresses
- * that keys made: what else shared ones hold is not known.
+ * Recorded USDC of these addresses, from the same snapshot as the block up to which the chain was read. Only for
+ * addresses derived from a key: other activity at shared addresses is unknown.
  */
 export async function readRecordedDeposits(
   q: Queryable,
@@ -65,7 +65,7 @@ export const upsertDepositFinding = (q: Queryable, found: DepositFinding): Promi
       outflow_to = excluded.outflow_to, block_number = excluded.block_number, updated_at = now(),
       closed_at = excluded.closed_at`)
 
-/** They agree again without further explanation. */
+/** Closes differences of addresses that match again without an explanation. */
 export const updateDifferencesClosed = (q: Queryable, chainId: number, addresses: readonly string[]): Promise<number> =>
   q.run(sql`
     update deposit_differences set closed_at = now(), updated_at = now()
@@ -77,7 +77,7 @@ export async function countDifferences(q: Queryable, chainId: number): Promise<n
   return Number(total)
 }
 
-/** Addresses in their order, for a round over all that are watched. */
+/** A page of addresses for a round over all watched ones. */
 export async function listAuditPage(
   q: Queryable,
   { after, watchedAt, limit }: { after: string; watchedAt: Date; limit: number },
@@ -88,14 +88,16 @@ export async function listAuditPage(
   return rows.map(({ address }) => address)
 }
 
-/** Every address that was ever given out, in their order. */
+/** A page of every address that was ever assigned. */
 export async function listDepositPage(q: Queryable, after: string, limit: number): Promise<string[]> {
   const rows = await q.many<{ address: string }>(sql`
     select address from deposit_addresses where address > ${after} order by address limit ${limit}`)
   return rows.map(({ address }) => address)
 }
 
-/** Takes the next page of a round, or starts one when the last is older than `olderThan`; undefined: nothing is due. */
+/**
+ * Takes the next page of a round, or starts a round if the last is older than `olderThan`; undefined: nothing is due.
+ */
 export const claimAuditPage = (
   q: Queryable,
   chainId: number,
@@ -105,7 +107,7 @@ export const claimAuditPage = (
     select audit_cursor from chain_heads where chain_id = ${chainId} and number is not null
       and (audit_cursor <> '' or audited_at is null or audited_at < ${olderThan})`)
 
-/** Another node may have done the same page: doing it twice is harmless, going back is not. */
+/** Another node may have done the same page: doing it twice is harmless, but the cursor must not go back. */
 export const updateAuditCursor = (
   q: Queryable,
   move: { chainId: number; from: string; to: string; finishedAt: Date | null },
@@ -114,11 +116,11 @@ export const updateAuditCursor = (
     update chain_heads set audit_cursor = ${move.to}, audited_at = coalesce(${move.finishedAt}::timestamptz, audited_at)
     where chain_id = ${move.chainId} and audit_cursor = ${move.from}`)
 
-/** Locks the chain's row, so that changes are numbered in order, whichever process writes them. */
+/** Locks the chain's row, so that changes are numbered in order whichever process writes them. */
 export const lockHead = (tx: Tx, chainId: number): Promise<{ number: bigint } | undefined> =>
   tx.maybe(sql`select number from chain_heads where chain_id = ${chainId} and number is not null for update`)
 
-/** Remembered blocks among these heights. */
+/** The remembered blocks at these heights. */
 export const listBlocksAt = (q: Queryable, chainId: number, numbers: readonly bigint[]): Promise<BlockId[]> =>
   q.many(sql`
     select number, hash from chain_blocks

@@ -20,7 +20,7 @@ import { listWatchEnding } from './native-coin-queries.ts'
 
 const PAGE = 500
 const ROUND_MS = HOUR
-/** Blocks and our clock may differ by this much. */
+/** Tolerance between block times and our clock. */
 const CLOCK_MARGIN_MS = HOUR
 
 /** Balances at one block, in the order of the addresses. @throws RpcError */
@@ -36,7 +36,7 @@ async function readBalances(
   return (await rpc.batch<Hex>(calls)).map((answer) => BigInt(answer))
 }
 
-/** Outflows of each address, continuing where the last audit ended. @throws RpcError */
+/** Outflows of each address, continuing from the end of the last audit. @throws RpcError */
 async function readOutflows(
   { network }: ChainReader,
   endpoint: Endpoint,
@@ -57,7 +57,7 @@ async function readOutflows(
 
 const remainder = ({ units, outflowUnits }: RecordedDeposit): bigint => units - outflowUnits
 
-/** Explains addresses with a differing balance: reads incoming and outgoing transfers again. */
+/** Explains addresses whose balance differs: reads incoming and outgoing transfers again. */
 async function explain(
   reader: ChainReader,
   endpoint: Endpoint,
@@ -121,7 +121,8 @@ export async function auditDeposits(reader: ChainReader, addresses: readonly str
 }
 
 /**
- * One page of the hourly round over all watched addresses; `onNative` hears where native coin was found.
+ * Audits one page of the hourly round over all watched addresses; `onNative` gets the addresses where native coin was
+ * found.
  * @returns whether the round goes on
  */
 export async function auditNextPage(
@@ -136,7 +137,7 @@ export async function auditNextPage(
   const from = due.auditCursor
   const page = await listAuditPage(db, { after: from, watchedAt: new Date(nowMs), limit: PAGE })
   if (page.length > 0) await auditDeposits(reader, page)
-  // once more before no one looks any longer; the round before this one ended at most so long ago
+  // one last audit before watching ends; the previous round ended at most this long ago
   const ending = await listWatchEnding(db, page, new Date(nowMs + 2 * ROUND_MS))
   if (ending.length > 0) await onNative(await noticeNative(reader, ending))
   const last = page.length < PAGE

@@ -2,14 +2,14 @@ import { type Queryable, sql, type Tx } from '../../db/db.ts'
 
 type Key = { id: string; text: string }
 
-/** The operator compared its first addresses with the wallet. The first word stays. */
+/** Records that the operator compared the key's first addresses with the wallet. The first confirmation stays. */
 export const upsertKeyConfirmed = (tx: Tx, key: Key, { at, by }: { at: Date; by: string }): Promise<number> =>
   tx.run(sql`
     insert into deposit_keys (id, xpub, confirmed_at, confirmed_by) values (${key.id}, ${key.text}, ${at}, ${by})
     on conflict (id) do update set confirmed_at = coalesce(deposit_keys.confirmed_at, excluded.confirmed_at),
       confirmed_by = coalesce(deposit_keys.confirmed_by, excluded.confirmed_by)`)
 
-/** Keeps a key for one company. @returns false when it is another one's, or the operator's */
+/** Reserves a key for one company. @returns false when it belongs to another one, or to the operator */
 export async function claimDepositKey(tx: Tx, key: Key, companyId: string): Promise<boolean> {
   const row = await tx.one<{ companyId: string | null }>(sql`
     insert into deposit_keys (id, xpub, company_id) values (${key.id}, ${key.text}, ${companyId})
@@ -21,7 +21,7 @@ export async function claimDepositKey(tx: Tx, key: Key, companyId: string): Prom
 export const listCompanyKeys = (q: Queryable, companyId: string): Promise<{ id: string; xpub: string }[]> =>
   q.many(sql`select id, xpub from deposit_keys where company_id = ${companyId} order by created_at, id`)
 
-/** Those of the keys whose addresses were compared. */
+/** The keys whose addresses were confirmed. */
 export async function listConfirmedKeys(q: Queryable, ids: readonly string[]): Promise<Set<string>> {
   const rows = await q.many<{ id: string }>(sql`
     select id from deposit_keys where id = any(${[...ids]}::text[]) and confirmed_at is not null`)
@@ -32,14 +32,14 @@ export type KeyAddress = {
   keyIndex: bigint
   address: string
   companyId: string
-  /** The order that it was made for. */
+  /** Code of the order that it was assigned to. */
   code: string | null
   createdAt: Date
   /** How many transfers arrived, on all chains. */
   received: string
 }
 
-/** Every address of a key in the order of its index. @param after the last index of the previous page, -1 at first */
+/** Addresses of a key, ordered by index. @param after the last index of the previous page, -1 at first */
 export const listKeyAddresses = (q: Queryable, keyId: string, after: bigint, limit: number): Promise<KeyAddress[]> =>
   q.many(sql`
     select d.key_index, d.address, d.company_id, d.created_at,
@@ -49,7 +49,7 @@ export const listKeyAddresses = (q: Queryable, keyId: string, after: bigint, lim
     from deposit_addresses d where d.key_id = ${keyId} and d.key_index > ${after}
     order by d.key_index limit ${limit}`)
 
-/** How many addresses received money, and the longest row of those before the last one that did not. */
+/** How many addresses received money, and the longest run of unused addresses before the last used one. */
 export async function findKeyUse(
   q: Queryable,
   keyId: string,

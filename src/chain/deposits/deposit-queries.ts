@@ -1,6 +1,6 @@
 import { type Queryable, sql, type Tx } from '../../db/db.ts'
 
-/** Made from a key; an address that several payments share comes from none. */
+/** Derived from a key; an address that several payments share is not. */
 export type DepositAddress = {
   address: string
   companyId: string
@@ -13,7 +13,7 @@ export type DepositAddress = {
 
 const COLUMNS = sql`address, company_id, reference, key_id, key_index, created_at, watched_until`
 
-/** The key's next free index; the row stays locked until the transaction ends, so no one else can take it. */
+/** The key's next free index. Locks the row until the transaction ends, so no one else can take it. */
 export async function lockDepositKey(tx: Tx, key: { id: string; text: string }): Promise<bigint> {
   const row = await tx.one<{ nextIndex: bigint }>(sql`
     insert into deposit_keys (id, xpub) values (${key.id}, ${key.text})
@@ -37,14 +37,14 @@ export const findDepositByReference = (
   q.maybe(sql`
     select ${COLUMNS} from deposit_addresses where company_id = ${key.companyId} and reference = ${key.reference}`)
 
-/** Whether the address (lower case) was ever given out, on any chain and for any company. */
+/** Whether the address (lower case) was ever assigned, on any chain and for any company. */
 export async function isDepositAddress(q: Queryable, address: string): Promise<boolean> {
   return (await q.maybe(sql`select 1 from deposit_addresses where address = ${address}`)) !== undefined
 }
 
 /**
- * Whether no order may be given this address (lower case): it was given out or named before, or a company is paid out
- * there, and its settlements would pay the order.
+ * Whether this address (lower case) must not be assigned to an order: it was already assigned or named for a pool, or a
+ * company's settlements go there and would pay the order.
  */
 export async function isAddressTaken(q: Queryable, address: string): Promise<boolean> {
   const { taken } = await q.one<{ taken: boolean }>(sql`
@@ -53,21 +53,21 @@ export async function isAddressTaken(q: Queryable, address: string): Promise<boo
   return taken
 }
 
-/** How many addresses are watched at that time or later; counts no further than `limit`. */
+/** How many addresses are watched at that time or later; counts up to `limit`. */
 export async function countWatched(q: Queryable, at: Date, limit: number): Promise<number> {
   const { count } = await q.one<{ count: bigint }>(sql`
     select count(*) as count from (select from deposit_addresses where watched_until > ${at} limit ${limit}) as watched`)
   return Number(count)
 }
 
-/** All addresses watched at that time or later: count them first. */
+/** All addresses watched at that time or later. Count them first. */
 export async function listWatchedAddresses(q: Queryable, at: Date): Promise<string[]> {
   const rows = await q.many<{ address: string }>(sql`
     select address from deposit_addresses where watched_until > ${at}`)
   return rows.map((row) => row.address)
 }
 
-/** Those of the given addresses (lower case) watched at that time or later. */
+/** Which of the given addresses (lower case) are watched at that time or later. */
 export async function listWatchedAmong(q: Queryable, at: Date, addresses: readonly string[]): Promise<Set<string>> {
   const rows = await q.many<{ address: string }>(sql`
     select address from deposit_addresses where address = any(${[...addresses]}::text[]) and watched_until > ${at}`)

@@ -7,10 +7,10 @@ import { findBlockBefore } from './block-before.ts'
 import { listKeyedSince } from './native-coin-queries.ts'
 import { readTokenNames } from './token-name.ts'
 
-/** No further back than so many questions of a node's own size. */
+/** How far back to look, in queries of the node's own maximum range. */
 const MOST_QUESTIONS = 20n
 
-/** Transfers of contracts that the network's list does not know, by contract. */
+/** Transfers of contracts that are not on the network's list, grouped by contract. */
 export function strangersAmong(network: ChainReader['network'], logs: readonly RpcLog[]): Map<string, RpcLog[]> {
   const known = tokensOf(network)
   const strange = logs.filter(
@@ -34,10 +34,10 @@ async function readStrangers(
 }
 
 /**
- * Looks for tokens that call themselves USDC and are not, at deposit addresses that keys made. No list names them all,
- * on test networks least of all; so the transfers of every contract to these addresses are read, and their contracts
- * asked for their names. @returns addresses that received one
- * @throws RpcError if no endpoint answers, or one came in a block that the scanner has yet to read
+ * Looks for tokens that call themselves USDC and are not, at deposit addresses derived from keys. No list is complete,
+ * least of all on test networks, so it reads the transfers of every contract to these addresses and asks the contracts
+ * for their names. @returns addresses that received one @throws RpcError if no endpoint answers, or if one arrived in a
+ * block that the scanner has yet to read
  */
 export async function noticeLookAlikes(reader: ChainReader, addresses: readonly string[]): Promise<string[]> {
   const { db, network, log } = reader
@@ -49,7 +49,7 @@ export async function noticeLookAlikes(reader: ChainReader, addresses: readonly 
   if (!endpoint) return []
   const since = new Date(Math.min(...keyed.map(({ createdAt }) => createdAt.getTime())))
   const asked = keyed.map(({ address }) => address)
-  // blocks that the scanner has yet to read as well: the payment's last seconds are in them
+  // include blocks that the scanner has yet to read: the payment's last seconds are in them
   const newest = BigInt(await endpoint.rpc.call<Hex>('eth_blockNumber'))
   const to = newest > head.number ? newest : head.number
   const strangers = await readStrangers(reader, endpoint, { addresses: asked, since, head: to })
@@ -64,6 +64,9 @@ export async function noticeLookAlikes(reader: ChainReader, addresses: readonly 
     throw new RpcError('unknown', `blocks of chain ${chainId} in which a token came are not read yet`)
   if ((await recordMissed(reader, found)) === 0) return []
   const receivers = [...new Set(found.map(({ toAddress }) => toAddress))]
-  log.warn({ chainId, tokens: [...tokens.keys()], receivers }, 'a token that calls itself USDC came; it pays nothing')
+  log.warn(
+    { chainId, tokens: [...tokens.keys()], receivers },
+    'a token that only calls itself USDC arrived; it pays nothing',
+  )
   return receivers
 }

@@ -1,9 +1,9 @@
 import { type Queryable, sql, type Tx } from '../../db/db.ts'
 
-/** A native coin that came to a deposit address, in its smallest unit (18 decimals). */
+/** Native coin that arrived at a deposit address, in its smallest unit (18 decimals). */
 export type NativeDeposit = { chainId: number; address: string; nth: number; units: bigint }
 
-/** What came to an address, on all chains. */
+/** Native coin that arrived at an address, on all chains. */
 export async function listNativeDeposits(q: Queryable, address: string): Promise<NativeDeposit[]> {
   const rows = await q.many<Omit<NativeDeposit, 'units'> & { units: string }>(sql`
     select chain_id, address, nth, units::text from native_deposits where address = ${address.toLowerCase()}
@@ -11,7 +11,7 @@ export async function listNativeDeposits(q: Queryable, address: string): Promise
   return rows.map((row) => ({ ...row, units: BigInt(row.units) }))
 }
 
-/** Those of the addresses (lower case) that keys made; what else a shared one holds is its owner's business. */
+/** The addresses (lower case) that are derived from keys; the rest of a shared address is its owner's business. */
 export async function listKeyedAmong(q: Queryable, addresses: readonly string[]): Promise<string[]> {
   const rows = await q.many<{ address: string }>(sql`
     select address from deposit_addresses where key_id is not null
@@ -19,7 +19,7 @@ export async function listKeyedAmong(q: Queryable, addresses: readonly string[])
   return rows.map(({ address }) => address)
 }
 
-/** The same, each with when it was given out. */
+/** The same, each with the time of its assignment. */
 export const listKeyedSince = (
   q: Queryable,
   addresses: readonly string[],
@@ -28,7 +28,7 @@ export const listKeyedSince = (
     select address, created_at from deposit_addresses where key_id is not null
       and address = any(${addresses.map((one) => one.toLowerCase())}::text[]) order by address`)
 
-/** Those of the addresses that are watched until then at the latest. */
+/** The addresses whose watching ends by that time. */
 export async function listWatchEnding(q: Queryable, addresses: readonly string[], by: Date): Promise<string[]> {
   const rows = await q.many<{ address: string }>(sql`
     select address from deposit_addresses
@@ -37,7 +37,7 @@ export async function listWatchEnding(q: Queryable, addresses: readonly string[]
 }
 
 /**
- * Records what an address holds beyond what is recorded; the row of the address serialises two nodes.
+ * Records what an address holds beyond the recorded amount. Locks the row of the address, which serialises nodes.
  * @returns 1 when there is more
  */
 export async function insertNativeGain(

@@ -3,13 +3,13 @@ import type { Hex } from '../endpoints/rpc.ts'
 import { type ChainReader, provenEndpoints } from '../rescan.ts'
 import { insertNativeGain, listKeyedAmong } from './native-coin-queries.ts'
 
-/** Below a hundred-thousandth of a coin it is no payer's mistake, but someone who sends to many addresses. */
+/** Less than a hundred-thousandth of a coin is not a payer's mistake but spam sent to many addresses. */
 const LEAST_WEI = 10n ** 13n
 const PAGE = 100
 
 /**
- * Looks for native coin at deposit addresses. No log tells of it, so the balance at the last block read is compared
- * with what is recorded. What the owner of the key takes away meanwhile can hide a later gain of the same size.
+ * Looks for native coin at deposit addresses. No log reports it, so it compares the balance at the last block read with
+ * what is recorded. If the owner of the key moves money away meanwhile, that can hide a later gain of the same size.
  * @returns addresses that hold more than was recorded
  * @throws RpcError if no endpoint answers
  */
@@ -32,7 +32,7 @@ export async function noticeNative(reader: ChainReader, addresses: readonly stri
       const added = await db.tx((tx) => insertNativeGain(tx, { chainId, address, balance, block: head.number }))
       if (added === 0) continue
       gained.push(address)
-      log.warn({ chainId, address, coin }, 'native coin came to a deposit address; it is no USDC and pays nothing')
+      log.warn({ chainId, address, coin }, 'native coin arrived at a deposit address; it is not USDC and pays nothing')
     }
   }
   return gained

@@ -35,21 +35,21 @@ export const insertReservation = (
     values (${row.companyId}, ${row.reference}, ${row.address}, ${units === null ? null : String(units)}::numeric,
       ${String(askedUnits)}::numeric, ${row.sender}, ${until})`)
 
-/** An address that no key made; watched for good. @returns 0 when it is known already */
+/** Stores an address that is derived from no key; it is watched forever. @returns 0 when it is known already */
 export const insertSharedAddress = (tx: Tx, companyId: string, address: string): Promise<number> =>
   tx.run(sql`
     insert into deposit_addresses (address, company_id, reference, watched_until)
     values (${address}, ${companyId}, ${`own:${address}`}, '9999-01-01')
     on conflict (address) do nothing`)
 
-/** Whose it is, and whether a key made it. */
+/** The owner of the address, and whether it is derived from a key. */
 export const findAddressOwner = (
   q: Queryable,
   address: string,
 ): Promise<{ companyId: string; keyId: string | null } | undefined> =>
   q.maybe(sql`select company_id, key_id from deposit_addresses where address = ${address}`)
 
-/** No other payment takes one of these addresses until the transaction ends. */
+/** Prevents other payments from taking these addresses until the transaction ends. */
 export const lockSharedAddresses = (tx: Tx, addresses: readonly string[]): Promise<{ address: string }[]> =>
   tx.many(sql`
     select address from deposit_addresses where address = any(${[...addresses]}::text[]) order by address for update`)
@@ -58,7 +58,7 @@ export const lockSharedAddresses = (tx: Tx, addresses: readonly string[]): Promi
 const IS_HELD = sql`exists (select 1 from payments p where p.company_id = r.company_id
   and p.merchant_reference = r.reference and (p.closed_at is null or p.closed_at > now() - interval '1 hour'))`
 
-/** How many of these addresses serve a payment; with `amounts`, how many of those amounts. */
+/** How many of these addresses serve a payment; with `amounts`, how many of those amounts are taken. */
 export async function countHeld(
   tx: Tx,
   addresses: readonly string[],
@@ -72,7 +72,7 @@ export async function countHeld(
   return Number(row.held)
 }
 
-/** The free address that was used longest ago. */
+/** The free address that has been unused the longest. */
 export async function findFreeAddress(tx: Tx, addresses: readonly string[]): Promise<string | undefined> {
   const row = await tx.maybe<{ address: string }>(sql`
     select a.address from unnest(${[...addresses]}::text[]) as a (address)
@@ -82,7 +82,7 @@ export async function findFreeAddress(tx: Tx, addresses: readonly string[]): Pro
   return row?.address
 }
 
-/** The least amount from `first` on, in steps, that no open payment has; one not used for 30 days first. */
+/** The smallest amount from `first` on, in steps, that no open payment has; amounts unused for 30 days come first. */
 export async function findFreeUnits(
   tx: Tx,
   { address, first, step, count }: { address: string; first: bigint; step: bigint; count: number },
@@ -97,22 +97,23 @@ export async function findFreeUnits(
   return row && BigInt(row.units)
 }
 
-/** A block may say 15 seconds less than our clock. */
+/** A block's time may be 15 seconds earlier than our clock. */
 const SINCE = sql`interval '15 seconds'`
 
-// `offset 0`: asked for each row, by index; as joins of whole tables these conditions are guessed wrong by far
+// `offset 0`: evaluated per row, by index; for these conditions as joins of whole tables the planner's estimates are
+// far off
 const IN_TIME = sql`t.block_at >= r.from_at - ${SINCE} and t.block_at <= r.until_at
   and not exists (select 1 from unmatched_transfers u
     where u.company_id = r.company_id and u.transfer_id = t.id and u.status <> 'open' offset 0)`
 
-/** The next payment has the address to itself. */
+/** The address has since been given to the next payment alone. */
 const IS_HANDED_OVER = sql`exists (select 1 from deposit_reservations n
   where n.address = r.address and n.units is null and n.from_at > r.from_at
     and n.from_at <= t.block_at + ${SINCE} offset 0)`
 
 /**
- * Reservation `r` takes transfer `t` of exactly its amount until the next one of this amount, or until the address
- * serves one payment at a time. What a person decided about is no one else's.
+ * Reservation `r` takes a transfer `t` of exactly its amount, until the next reservation of this amount, or until the
+ * address serves one payment at a time. A transfer that a person decided about is excluded.
  */
 const SERVES_AMOUNT = sql`r.asked_units = t.units and ${IN_TIME}
   and not exists (select 1 from deposit_reservations n
@@ -120,18 +121,18 @@ const SERVES_AMOUNT = sql`r.asked_units = t.units and ${IN_TIME}
       and n.from_at <= t.block_at + ${SINCE} offset 0)
   and not ${IS_HANDED_OVER}`
 
-/** Of an address that serves one payment at a time: what came since then, until the next one. */
+/** At an address that serves one payment at a time: transfers from the start of the reservation until the next one. */
 const SERVES_ALONE = sql`r.units is null and ${IN_TIME} and not exists (select 1 from deposit_reservations n
   where n.address = r.address and n.from_at > r.from_at
       and n.from_at <= t.block_at + ${SINCE} offset 0)`
 
-/** Reservation `o` of the same address, another payment's, stood when `t` came. */
+/** Reservation `o` of the same address, for another payment, was active when `t` arrived. */
 const IS_OTHER = sql`o.address = r.address and o.reference <> r.reference
   and o.from_at <= t.block_at + ${SINCE} and o.until_at >= t.block_at`
 
 /**
- * Of another amount: what comes from the sender that was named, unless it is another payment's amount, a later payment
- * named the same sender, or the address serves one payment at a time since.
+ * Of another amount: transfers from the named sender, unless the amount is another payment's, a later payment named the
+ * same sender, or the address has since come to serve one payment at a time.
  */
 const IS_SENT = sql`r.units is not null and r.units <> t.units and t.from_address = r.sender and ${IN_TIME}
   and not exists (select 1 from deposit_reservations o where ${IS_OTHER} and o.asked_units = t.units offset 0)
@@ -140,15 +141,15 @@ const IS_SENT = sql`r.units is not null and r.units <> t.units and t.from_addres
   and not ${IS_HANDED_OVER}`
 
 /**
- * The only reservation that can take `t` because of its sender: the last to name it that stood when `t` came. Found by
- * index, where one sender is named by thousands.
+ * The only reservation that can take `t` because of its sender: the last to name it that was active when `t` arrived.
+ * Found by index, because thousands may name one sender.
  */
 const LAST_NAMED = sql`(
   select * from deposit_reservations l where l.address = t.to_address and l.sender = t.from_address
     and l.from_at <= t.block_at + ${SINCE} and l.until_at >= t.block_at
   order by l.from_at desc, l.reference desc limit 1)`
 
-/** Whether any payment takes the transfer `t` to a shared address, without a person's decision. */
+/** Whether any payment takes the transfer `t` to a shared address without a person's decision. */
 export const IS_RESERVED = sql`(
   exists (select 1 from deposit_reservations r where r.address = t.to_address and ${SERVES_AMOUNT})
   or exists (select 1 from deposit_reservations r where r.address = t.to_address and ${SERVES_ALONE})
@@ -159,12 +160,12 @@ const RESERVATIONS = sql`deposit_reservations`
 const joined = (from: Sql): Sql => sql`${from} r join chain_transfers t on t.to_address = r.address`
 
 /**
- * What narrows the transfers of exactly the amount further, and those of named senders, which are also found from
- * either side; that only spares work.
+ * Extra conditions that only save work: for transfers of exactly the amount, and for those of named senders, which can
+ * be found from either side.
  */
 type Narrower = { amount?: Sql; sent?: { from: Sql; only: Sql } }
 
-/** Which of some reservations `r` take which transfers `t`; each way by an index of its own. */
+/** Which of the reservations `r` take which of the transfers `t`; each direction has its own index. */
 const TAKES = (
   columns: Sql,
   from: Sql,
@@ -181,8 +182,9 @@ const IS_OF_PAYMENT = sql`company_id = p.company_id and reference = p.merchant_r
 export const IS_SHARED = sql`(p.own_account and exists (select 1 from deposit_reservations where ${IS_OF_PAYMENT}))`
 
 /**
- * Of payment `p`, so that a year of transfers is not read: with the time when another has its address alone, when the
- * next one asks for the same amount, and when a later payment that named the same sender takes what it sends.
+ * The reservations of payment `p`, limited so that not a year of transfers is read: with the time when another payment
+ * gets its address alone, when the next one asks for the same amount, and when a later payment that named the same
+ * sender takes what it sends.
  */
 const OF_PAYMENT = sql`(
   select *, coalesce((select min(n.from_at) from deposit_reservations n
@@ -196,7 +198,7 @@ const OF_PAYMENT = sql`(
       - ${SINCE}, 'infinity') as sent_before_at
   from deposit_reservations d where ${IS_OF_PAYMENT} offset 0)`
 
-/** The transfers of payment `p` of a shared address: by what it asked for, or by a person's decision. */
+/** The transfers of payment `p` at a shared address: by its reservation, or by a person's decision. */
 export const SHARED_TRANSFERS = sql`
   select t.* from (
     ${TAKES(sql`t.*`, OF_PAYMENT, sql`t.block_at < r.before_at`, {
@@ -207,12 +209,12 @@ export const SHARED_TRANSFERS = sql`
     where u.company_id = p.company_id and u.reference = p.merchant_reference) as t
   where p.own_account`
 
-/** The transfers of payment `p`: those to its address, and of a shared one its own alone. */
+/** The transfers of payment `p`: all to its address, or at a shared address only its own. */
 export const TRANSFERS = sql`
   select t.* from chain_transfers t where t.to_address = p.deposit_address and not ${IS_SHARED}
   union all ${SHARED_TRANSFERS}`
 
-/** Ids of the transfers that belong to one reservation, by what it asked for or by a person's decision. */
+/** Ids of the transfers of one reservation, by its terms or by a person's decision. */
 export async function listReservedTransfers(q: Queryable, { companyId, reference }: Reservation): Promise<string[]> {
   const mine = sql`r.company_id = ${companyId} and r.reference = ${reference}`
   const rows = await q.many<{ id: string }>(sql`
@@ -221,7 +223,7 @@ export async function listReservedTransfers(q: Queryable, { companyId, reference
   return rows.map(({ id }) => id)
 }
 
-/** The reservations that some transfers belong to: of the payments of a shared address only these have news. */
+/** The reservations that take these transfers: at a shared address, only their payments have news. */
 export const listTakers = (
   q: Queryable,
   transferIds: readonly string[],

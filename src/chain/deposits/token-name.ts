@@ -9,13 +9,13 @@ const TWINS: Readonly<Record<string, string>> = {
   ...{ ս: 'u', Ս: 'u', υ: 'u', ᴜ: 'u', і: 'i', І: 'i', ι: 'i', Ι: 'i', в: 'b', В: 'b', Β: 'b', п: 'n', Ν: 'n', ե: 't' },
 }
 
-/** Whether a person would take a symbol or name for USDC, one of its bridged forms included. */
+/** Whether a person would read a symbol or name as USDC, or as one of its bridged forms. */
 export function readsLikeUsdc(text: string): boolean {
   const latin = [...text.normalize('NFKC')].map((letter) => TWINS[letter] ?? letter).join('')
   return /usdb?c|usdcoin/.test(latin.toLowerCase().replaceAll(/[^a-z]/g, ''))
 }
 
-/** A string, or the bytes32 of older tokens; '' for anything else. The contract's author chose it. */
+/** Decodes a string, or the bytes32 of older tokens; '' for anything else. The contract's author chose the text. */
 export function decodeText(answer: string): string {
   const bytes = Buffer.from(answer.slice(2), 'hex')
   if (bytes.length === 32) return bytes.toString('utf8').replaceAll('\0', '')
@@ -24,7 +24,7 @@ export function decodeText(answer: string): string {
   return length > 100n ? '' : bytes.subarray(64, 64 + Number(length)).toString('utf8')
 }
 
-/** What such a token is called here: never a bare "USDC", and nothing that could do harm on a screen. */
+/** How we display such a token: never a bare "USDC", and nothing that could do harm on a screen. */
 export function labelOf(token: string, symbol: string): string {
   const plain = symbol.replaceAll(/[^A-Za-z0-9.]/g, '').slice(0, 12)
   const short = `${token.slice(0, 6)}…${token.slice(-4)}`
@@ -33,7 +33,7 @@ export function labelOf(token: string, symbol: string): string {
 
 export type TokenName = { label: string; isLookAlike: boolean }
 
-/** Anyone can make tokens and send them about: so many are asked for their names in one round. */
+/** Anyone can create tokens and send them around, so at most this many are asked for their names per round. */
 export const MOST_TOKENS = 20
 
 /** What the first twenty contracts call themselves. @throws RpcError */

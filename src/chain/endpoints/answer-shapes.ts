@@ -1,6 +1,6 @@
 /*
- * What a node may answer to which method (Ethereum execution API, ethereum.github.io/execution-apis). An answer of
- * another shape is as good as none: the next endpoint is asked.
+ * Valid shapes of a node's answer per method (Ethereum execution API, ethereum.github.io/execution-apis). An answer of
+ * another shape counts as no answer: the next endpoint is asked.
  */
 type Fits = (result: unknown) => boolean
 
@@ -17,7 +17,7 @@ const list =
   (item: Fits): Fits =>
   (value) =>
     Array.isArray(value) && value.every(item)
-/** Also where it is missing. */
+/** Also accepts a missing value. */
 const orNothing =
   (fits: Fits): Fits =>
   (value) =>
@@ -59,5 +59,5 @@ const SHAPES: Readonly<Record<string, Fits>> = {
   eth_getTransactionByHash: orNothing(object({ value: number })),
 }
 
-/** Whether the result can be one of this method; a method that is not listed may answer anything. */
+/** Whether the result is valid for this method; a method that is not listed may answer anything. */
 export const canAnswer = (method: string, result: unknown): boolean => SHAPES[method]?.(result) ?? true

@@ -2,18 +2,18 @@ import { type LogFilter, type LogRange, logsCalls, type RpcLog } from '../transf
 import type { Endpoint } from './endpoint.ts'
 import { type RpcCall, RpcError } from './rpc.ts'
 
-/** No node refuses this few receivers in one filter. */
+/** No node refuses a filter with this few receivers. */
 const MIN_TOPICS = 20
 
 type LogsParams = { topics: (string | null | readonly string[])[] }
 
-/** The receivers that an eth_getLogs call asks for; null: all. */
+/** The receivers that an eth_getLogs call filters by; null: all. */
 export function receiversIn(call: RpcCall): readonly string[] | null {
   const receivers = (call.params[0] as LogsParams).topics[2]
   return Array.isArray(receivers) ? receivers : null
 }
 
-/** The same question in calls of at most so many receivers. */
+/** Splits a query into calls with at most this many receivers. */
 function split(call: RpcCall, topicCount: number): RpcCall[] {
   const receivers = receiversIn(call)
   if (!receivers || receivers.length <= topicCount) return [call]
@@ -25,7 +25,7 @@ function split(call: RpcCall, topicCount: number): RpcCall[] {
   })
 }
 
-/** Answers to eth_getLogs calls, in order; if the node refuses that many receivers, it is asked for fewer. */
+/** Answers to eth_getLogs calls, in order; if the node refuses the number of receivers, it is asked for fewer. */
 export async function askCalls(endpoint: Endpoint, calls: readonly RpcCall[]): Promise<RpcLog[][]> {
   const { topicCount } = endpoint.limits
   const parts = calls.map((call) => split(call, topicCount))
@@ -41,7 +41,7 @@ export async function askCalls(endpoint: Endpoint, calls: readonly RpcCall[]): P
   }
 }
 
-/** A range may have been refused for its length. */
+/** A range may have been refused for its length rather than its receivers. */
 const isOfRange = ([call]: readonly RpcCall[]): boolean => 'fromBlock' in ((call?.params[0] as object) ?? {})
 
 /** Logs of several blocks or ranges, in order. */

@@ -3,7 +3,7 @@ import type { Network } from '../networks.ts'
 import { type Endpoint, type EndpointFault, ForeignChain } from './endpoint.ts'
 import type { Hex } from './rpc.ts'
 
-/** How one endpoint answers now. Its address is no part of it: that may hold a secret. */
+/** How one endpoint responds now. Leaves out its URL, which may hold a secret. */
 export type EndpointReport = {
   number: number
   state: EndpointFault | 'ok'

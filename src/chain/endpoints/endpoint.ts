@@ -8,7 +8,7 @@ export type EndpointLimits = {
   batchSize: number
   blockSpan: bigint
   topicCount: number
-  /** Null: it never refused for being asked too often. */
+  /** Null: it has never refused a call for rate. */
   callsPerSecond: number | null
 }
 
@@ -17,8 +17,8 @@ const FIRST_LIMITS: EndpointLimits = {
 }
 
 /**
- * Why an endpoint is not used. `down`: it just failed to answer. `behind`: others have newer blocks. `foreign`:
- * it served another chain, less than a minute ago. `outvoted`: others, or its own block headers, contradict it.
+ * Why an endpoint is not used. `down`: its last call failed. `behind`: others have newer blocks. `foreign`: it served
+ * another chain less than a minute ago. `outvoted`: others, or its own block headers, contradict it.
  */
 export type EndpointFault = 'down' | 'behind' | 'foreign' | 'outvoted'
 
@@ -28,7 +28,7 @@ export class ForeignChain extends Error {
 }
 
 const MAX_BLOCKS_AT_ONCE = 32
-/** How long an endpoint that was wrong must be right before it is used again. */
+/** How long an endpoint that was wrong must give right answers before it is used again. */
 const PROBATION_MS = MINUTE
 const FIRST_PAUSE_MS = SECOND
 const MAX_PAUSE_MS = 30 * SECOND
@@ -47,9 +47,9 @@ export class Endpoint {
   readonly rpc: Rpc
   limits: EndpointLimits = { ...FIRST_LIMITS }
   behind = false
-  /** It could not be asked about the token when the service started: that comes before it is believed. */
+  /** Its token could not be checked when the service started, so that must happen before it is trusted. */
   unproven = false
-  /** Blocks that it is asked about at once: fewer after each time it did not answer, one more after each answer. */
+  /** Blocks queried at once: fewer after each missing answer, one more after each answer. */
   blocksAtOnce = MAX_BLOCKS_AT_ONCE
   readonly #inner: Rpc
   readonly #clock: Clock
@@ -72,7 +72,7 @@ export class Endpoint {
     }
   }
 
-  /** Once it has answered about so many blocks, or has not. */
+  /** Called after it has answered about this many blocks, or failed to. */
   noteBlocksRead(isAnswered: boolean): void {
     this.blocksAtOnce = isAnswered
       ? Math.min(MAX_BLOCKS_AT_ONCE, this.blocksAtOnce + 1)
@@ -97,7 +97,7 @@ export class Endpoint {
     return news
   }
 
-  /** It gave a right answer; the first one starts its minute of probation. */
+  /** It gave a right answer; the first one starts its probation. */
   noteRight(): void {
     this.#verifiedAt = this.#clock()
     if (this.#wrong && this.#wrong.rightSince === null) this.#wrong.rightSince = this.#clock()

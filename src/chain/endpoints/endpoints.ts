@@ -8,7 +8,7 @@ export type Endpoints = {
   readonly all: readonly Endpoint[]
   /** The trusted ones, in the order of configuration. */
   usable(): Endpoint[]
-  /** Asks them in order until one answers. A transaction goes to one node only: its sender decides what is next. */
+  /** Asks them in order until one answers. A transaction goes to one node only: its sender decides what to do next. */
   readonly rpc: Rpc
 }
 
@@ -23,7 +23,7 @@ export function openEndpoints(
   const all = rpcs.map((rpc, index) => new Endpoint(index + 1, rpc, { clock, events }))
   const usable = (): Endpoint[] => all.filter((endpoint) => endpoint.fault() === null)
 
-  /** If none is fit, those that merely failed are tried: they may be back. */
+  /** If none is trusted, try those that merely failed: they may be back. */
   const candidates = (): Endpoint[] => {
     const fit = usable()
     if (fit.length > 0) return fit

@@ -3,22 +3,22 @@ import type { FastifyBaseLogger } from 'fastify'
 import { Agent, buildConnector, WebSocket } from 'undici'
 import { MINUTE, SECOND } from '../../kernel/clock.ts'
 
-/** What is announced is never believed: it is a reason to ask the endpoints now instead of at the next poll. */
+/** An announcement is never trusted: it is only a reason to ask the endpoints now instead of at the next poll. */
 export type HeadFeed = {
-  /** Whether the node takes our subscription now. */
+  /** Whether the node has accepted our subscription. */
   isOpen(): boolean
   stop(): Promise<void>
 }
 
 /** In milliseconds; tests shorten them. */
 export type HeadTimes = {
-  /** From the start of a connection until the node has taken the subscription. */
+  /** From the start of a connection until the node has accepted the subscription. */
   openingMs: number
-  /** Without a message for so long the connection counts as dead. */
+  /** After this long without a message, the connection counts as dead. */
   silenceMs: number
   firstPauseMs: number
   maxPauseMs: number
-  /** A node that floods us, or offers no subscription, is left alone for so long. */
+  /** A node that floods us, or offers no subscription, is left alone this long. */
   timeOutMs: number
 }
 
@@ -31,7 +31,7 @@ const TIMES: HeadTimes = {
 const MAX_MESSAGE_BYTES = 64 * 1024
 /** Arbitrum makes four blocks a second; more messages than this in the window are a flood. */
 const FLOOD = { messages: 200, windowMs: 10 * SECOND }
-/** However many blocks are announced, the chain is looked at no more often. */
+/** Minimum time between two looks at the chain, however many blocks are announced. */
 const WAKE_GAP_MS = 100
 
 const SUBSCRIBE = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_subscribe', params: ['newHeads'] })
@@ -60,7 +60,7 @@ type End = { reason: string; rest: boolean }
 class Connection {
   readonly ended: Promise<End>
   isOpen = false
-  /** Whether a block was announced: the node works, and the next pause is short again. */
+  /** Whether a block was announced: the node works, so the backoff starts over. */
   announced = false
   readonly #socket: WebSocket
   readonly #agent: Agent
@@ -109,7 +109,7 @@ class Connection {
     clearTimeout(this.#wakeTimer)
     this.isOpen = false
     this.#end({ reason, rest })
-    // no farewell: who floods us, or hangs, would not answer it
+    // no close handshake: a node that floods us or hangs would not answer it
     this.#wire?.destroy()
     void this.#agent.destroy()
   }
@@ -125,7 +125,7 @@ class Connection {
     if (complaint !== null) this.close(complaint, true)
   }
 
-  /** @returns why nothing more is taken from this node; null: it is fine */
+  /** @returns why the connection must end; null: the message is fine */
   #take(data: unknown): string | null {
     if (this.#isFlood()) return 'it sends more messages than any chain has blocks'
     const message = typeof data === 'string' ? parse(data) : null
@@ -137,7 +137,7 @@ class Connection {
     return null
   }
 
-  /** Blocks that came before are not announced again: the chain is looked at once for them. */
+  /** Earlier blocks are not announced, so the chain is checked once for them. */
   #open(): void {
     if (this.isOpen) return
     this.isOpen = true
@@ -151,7 +151,7 @@ class Connection {
     return this.#window.messages > FLOOD.messages
   }
 
-  /** The same block twice is no news; many at once are one reason to look. */
+  /** The same block twice is ignored; many at once cause a single check. */
   #wake(hash: string): void {
     this.announced = true
     if (hash === this.#lastHash) return
@@ -168,7 +168,7 @@ class Connection {
 }
 
 /**
- * Listens for new blocks of one node, over WebSocket, and connects again whenever the connection is lost.
+ * Listens for new blocks of one node over WebSocket, and reconnects whenever the connection is lost.
  * @param url ws:// or wss://
  */
 export function listenForHeads(options: {

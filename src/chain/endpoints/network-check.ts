@@ -10,7 +10,7 @@ const SELECTOR = {
   DOMAIN_SEPARATOR: '0x3644e515',
 } as const
 
-/** A node's chain, or its token, is not the configured one. */
+/** The node's chain or its token is not the configured one. */
 export class NetworkMismatch extends Error {
   override readonly name = 'NetworkMismatch'
 }
@@ -39,7 +39,7 @@ export async function checkNetwork(
 }
 
 /**
- * Makes up for the check that an endpoint missed, because it was down or served another chain when the service started.
+ * Makes up for the startup check of an endpoint that was down or served another chain when the service started.
  * @throws ForeignChain when it, or its token, is not the configured one; RpcError if it does not answer
  */
 export async function proveLate(endpoint: Endpoint, network: Network): Promise<void> {
@@ -63,7 +63,8 @@ async function readToken(rpc: Rpc, { chainId, usdcAddress }: Network, what: keyo
 }
 
 /**
- * The names in which the token's holders sign (they differ between main and test nets), proven by its own hash of them.
+ * The EIP-712 domain names of the token (they differ between main and test nets), proven by the token's own hash of
+ * them.
  * @throws NetworkMismatch, RpcError
  */
 export async function readDomain(rpc: Rpc, network: Network): Promise<{ name: string; version: string }> {
@@ -90,7 +91,7 @@ function domainSeparator(domain: { name: string; version: string; chainId: numbe
   return keccak256(encodeAbiParameters(parameters, values))
 }
 
-/** Names of the block tags that a network's finality rules ask the node for. */
+/** Block tags that a network's finality rules ask the node for. */
 export function tagsOf({ small, large }: Network): ('safe' | 'finalized')[] {
   return [...new Set([small, large].flatMap((rule) => (rule.kind === 'tag' ? [rule.tag] : [])))]
 }

@@ -1,25 +1,26 @@
 import { SECOND } from '../../kernel/clock.ts'
 
 const WINDOW_MS = SECOND
-/** While calls wait for an answer, others may end sooner: so often is looked again. */
+/** While calls wait for an answer, others may end sooner: recheck this often. */
 const LOOK_MS = 50
-/** Below this a chain with a block a second cannot be read any more. */
+/** With fewer calls, a chain with a block a second cannot be read. */
 const MIN_PER_SECOND = 5
 const FASTER_AFTER_MS = 60 * SECOND
 const FASTER_BY = 1.25
 
 const sleep = (delayMs: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, delayMs))
 
-/** `atMs`: when they were sent, and then when they were answered. */
+/** `atMs`: when they were sent; after the answer, when they were answered. */
 type Sent = { atMs: number; calls: number; isUnderWay: boolean }
 
 /**
- * A node counts calls when they reach it: no later than it answers. So they count for a second after the answer, and
- * for two where none comes, or a way that is slow once makes two seconds' calls arrive in one.
+ * A node counts calls when they reach it, which is no later than its answer. So they count for a second after the
+ * answer, or for two if there is none; otherwise one slow moment on the way could make two seconds' calls arrive in
+ * one.
  */
 const leavesAtMs = ({ atMs, isUnderWay }: Sent): number => atMs + (isUnderWay ? 2 : 1) * WINDOW_MS
 
-/** Keeps the calls to one node below the rate that it allows. Providers count each call of a batch. */
+/** Keeps the calls to one node below its rate limit. Providers count each call of a batch. */
 export class Pace {
   /** Calls of the last second, oldest first. */
   #sent: Sent[] = []
@@ -27,8 +28,8 @@ export class Pace {
   #slowedMs = Number.NEGATIVE_INFINITY
 
   /**
-   * Returns when so many calls may be sent; callers are served in their order.
-   * @returns says that they were answered, or failed
+   * Resolves when this many calls may be sent, in first-come order.
+   * @returns call it when they were answered or failed
    */
   wait(calls: number, perSecond: number | null): Promise<() => void> {
     if (perSecond === null) return Promise.resolve(this.#note(calls))
@@ -41,14 +42,14 @@ export class Pace {
     return turn
   }
 
-  /** @returns what to allow from now on, after a refusal of what was just sent */
+  /** @returns the new limit, after a refusal of what was just sent */
   slower(perSecond: number | null): number {
     this.#slowedMs = performance.now()
     const seen = Math.max(1, this.#count())
     return Math.max(MIN_PER_SECOND, Math.floor(Math.min(seen, perSecond ?? seen) * 0.75))
   }
 
-  /** Some of a limit comes back with time: nodes refuse also because others keep them busy. */
+  /** Part of the limit is restored over time, because nodes also refuse when other clients keep them busy. */
   #allowed(perSecond: number): number {
     const quietMs = performance.now() - this.#slowedMs
     const steps = Number.isFinite(quietMs) ? Math.min(8, Math.floor(quietMs / FASTER_AFTER_MS)) : 0

@@ -8,7 +8,7 @@ export type Hex = `0x${string}`
 
 export type RpcCall = { method: string; params: readonly unknown[] }
 
-/** A chain's node. Answers are returned unchanged: hex text for numbers, null for unknown. */
+/** A node of a chain. Answers are returned unchanged: hex text for numbers, null for unknown. */
 export interface Rpc {
   /** @throws RpcError */
   call<Result>(method: string, ...params: unknown[]): Promise<Result>
@@ -18,18 +18,18 @@ export interface Rpc {
 }
 
 /**
- * `definite`: the node read the request and refused it. `unknown`: no usable answer (time-out, broken connection,
- * overload, internal error of the node); a transaction handed in may still have been taken.
+ * `definite`: the node read the request and refused it. `unknown`: no usable answer (timeout, broken connection,
+ * overload, internal error of the node); a submitted transaction may still have been accepted.
  */
 export class RpcError extends Error {
   override readonly name = 'RpcError'
   readonly kind: 'unknown' | 'definite'
   readonly code: number | null
-  /** The node refused the whole batch: a smaller one may pass. */
+  /** The node refused the batch as a whole: a smaller one may be accepted. */
   wholeBatch = false
-  /** One call of a batch failed; the node answered the request. */
+  /** One call of a batch failed; the node did answer the request. */
   inBatch = false
-  /** The node refused because it is asked too often. */
+  /** The node refused because of its rate limit. */
   tooOften = false
   /** How long the node asked us to wait. */
   retryAfterMs: number | null = null
@@ -50,7 +50,7 @@ export const MAX_FILTER_VALUES = 1000
 const LIMIT_EXCEEDED = -32005
 /** 429: several providers put the HTTP status here. */
 const PASSING_CODES = new Set([-32603, -32002, LIMIT_EXCEEDED, 429])
-/** The same code for one question that is too large: "query returned more than 10000 results". */
+/** The same code, for a single query that is too large: "query returned more than 10000 results". */
 const TOO_MUCH = /result|range|size|block/i
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 
@@ -136,7 +136,7 @@ function askedToWait(error: RpcError, header: unknown): RpcError {
   return error
 }
 
-/** A single answer to a batch can only be a refusal. */
+/** A batch that gets a single answer was refused. */
 function refusalOf(answer: unknown, what: string): RpcError {
   try {
     readAnswer(answer, what)

@@ -1,6 +1,6 @@
 const UNTRUSTED = 'its TLS certificate is not signed by an authority that this machine trusts'
 
-/** What an operator can do something about, by the codes of Node and OpenSSL. */
+/** Connection errors that an operator can fix, by the error codes of Node and OpenSSL. */
 const WORDS: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'its TLS certificate has expired',
   CERT_NOT_YET_VALID: 'its TLS certificate is not valid yet by the clock of this machine',
@@ -14,7 +14,7 @@ const WORDS: Readonly<Record<string, string>> = {
   EAI_AGAIN: 'the name server does not answer',
 }
 
-/** Why a connection came to nothing, in words; undefined where there is nothing to add. Never holds an address. */
+/** Why a connection failed, in words; undefined if there is nothing to add. Never contains an address. */
 export function whyUnreached(error: unknown): string | undefined {
   let next: unknown = error
   for (let depth = 0; next instanceof Error && depth < 5; depth += 1) {

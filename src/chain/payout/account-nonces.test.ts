@@ -9,7 +9,7 @@ import type { ChainView } from './payout-view.ts'
 
 const VIEW: ChainView = { number: 9n, timestamp: 1n, baseFee: 10n ** 9n, safeNumber: null, finalizedNumber: null }
 
-/** @returns the lines that an operator reads after a node refused it with these words */
+/** @returns the log lines after a node refused the transaction with this error */
 async function fillAgainst(error: Error): Promise<string[]> {
   const lines: string[] = []
   const log = pino({ level: 'warn' }, { write: (line) => lines.push(line) })

@@ -6,21 +6,21 @@ import { findNextNonce, isRelayerNonceKept, type Payout, updatePayoutRelayer } f
 import type { ChainView } from './payout-view.ts'
 
 /*
- * A relayer's transactions are mined in the order of its account nonces: each payout keeps one, and one that no payout
- * keeps any more stops all after it.
+ * A relayer's transactions are mined in the order of its account nonces. Each payout keeps one; a nonce that no payout
+ * keeps any longer blocks all after it.
  */
 
-/** The node has it already, or knows that something with this nonce is mined: the receipts tell which. */
+/** The node already has the transaction, or something with this nonce is mined: the receipts show which. */
 export const HAS_IT = /already (known|imported)|nonce too low|known transaction/i
-/** Another transaction with this nonce waits there: ours takes its place once its fees are high enough. */
+/** Another transaction with this nonce is pending: ours replaces it once its fees are high enough. */
 export const HAS_ANOTHER = /replacement/i
 
-/** More of other programs' transactions than this at once are doubted. */
+/** A jump larger than this by other programs' transactions is not trusted. */
 const FAR = 100n
 
 /**
- * How many transactions of the relayer the chain has. One node's word of far more than we know is not believed where
- * there are others: nothing fills a gap of thousands, and all payouts would wait behind it.
+ * How many transactions of the relayer the chain has. If one node claims far more than we know, it is not believed
+ * alone where there are others: a gap of thousands cannot be filled, and all payouts would wait behind it.
  */
 async function readAccountNonce({ db, rpc, agree, network, relayerSigner }: PayoutDeps): Promise<bigint> {
   const { address } = relayerSigner
@@ -40,7 +40,7 @@ async function readAccountNonce({ db, rpc, agree, network, relayerSigner }: Payo
   }
 }
 
-/** Gives a payout the relayer's next one, unless it keeps one. @throws PayoutTaken, RpcError */
+/** Gives a payout the relayer's next nonce, unless it already keeps one. @throws PayoutTaken, RpcError */
 export async function keepNonce(deps: PayoutDeps, payout: Payout): Promise<Payout> {
   if (payout.relayerNonce !== null) return payout
   const { address } = deps.relayerSigner
@@ -51,14 +51,14 @@ export async function keepNonce(deps: PayoutDeps, payout: Payout): Promise<Payou
   return numbered
 }
 
-/** Transactions wait for an account nonce that no payout keeps any more. */
+/** Transactions wait for an account nonce that no payout keeps any longer. */
 export async function fillGap(deps: PayoutDeps, payout: Payout, view: ChainView, count: bigint): Promise<void> {
   if (payout.relayerAddress === null) return
   const place = { chainId: payout.chainId, address: payout.relayerAddress, nonce: count }
   if (!(await isRelayerNonceKept(deps.db, place))) await fillNonce(deps, view, count)
 }
 
-/** Uses it up by sending nothing to ourselves. @throws RpcError when the node does not answer */
+/** Uses up the nonce by sending nothing to ourselves. @throws RpcError when the node does not answer */
 export async function fillNonce(
   { rpc, network, relayerSigner, log }: PayoutDeps,
   view: ChainView,
@@ -76,7 +76,7 @@ export async function fillNonce(
   })
   await rpc.call('eth_sendRawTransaction', raw).catch((error: unknown) => {
     if (!(error instanceof RpcError) || error.kind !== 'definite') throw error
-    // it is asked each minute, until it is mined
+    // retried every minute until it is mined
     if (HAS_IT.test(error.message) || HAS_ANOTHER.test(error.message)) return
     log.warn({ err: error, chainId: network.chainId }, 'a gap in the relayer’s account nonces was not filled')
   })

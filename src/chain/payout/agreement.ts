@@ -5,14 +5,14 @@ import type { ChainDoubt } from '../transfer-logs.ts'
 
 type Question<Answer> = {
   own(rpc: Rpc): Promise<Answer>
-  /** Whether another endpoint says the same; undefined while it cannot know. */
+  /** Whether another endpoint agrees; undefined while it cannot know. */
   other(rpc: Rpc, own: Answer): Promise<Answer | undefined>
   keyOf(answer: Answer): string
   subject: string
 }
 
 /**
- * What the proven endpoints of a chain agree about: none is believed alone where there are others.
+ * What the proven endpoints of a chain agree on: none is trusted alone where there are others.
  * @throws RpcError when no endpoint answers; ChainDoubt while they do not agree
  */
 export type Agree = <Answer>(question: Question<Answer>) => Promise<Answer>
@@ -36,12 +36,12 @@ export const openAgree =
     throw last
   }
 
-/** One node alone, where no other is set up. */
+/** Trusts one node, because no other is configured. */
 export const agreeAlone =
   (rpc: Rpc): Agree =>
   ({ own }) =>
     own(rpc)
 
-/** For a status: what it waits for. */
+/** As a provider status: what the payout waits for. */
 export const doubtWords = (error: ChainDoubt): string =>
   `the nodes of the chain do not agree about it yet: ${error.message}`

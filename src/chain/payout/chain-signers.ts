@@ -3,7 +3,7 @@ import { isKeystore, openKeystore } from './keystore.ts'
 import { localSigner, type Signer } from './signer.ts'
 import { web3signer } from './web3signer.ts'
 
-/** What signs for a chain: `refund` holds the money, `relayer` pays for gas. */
+/** The signers of a chain: `refund` holds the money, `relayer` pays for gas. */
 export type SignerRole = 'refund' | 'relayer'
 export const SIGNER_ROLES: readonly SignerRole[] = ['refund', 'relayer']
 
@@ -27,7 +27,7 @@ const settingsOf = (chain: SignerSettings, role: SignerRole) =>
     ? { key: chain.refundKey, password: chain.refundPassword, address: chain.refundAddress }
     : { key: chain.relayerKey, password: chain.relayerPassword, address: chain.relayerAddress }
 
-/** How a signer of a chain is kept; null without one. */
+/** How a signer's key is kept; null without a signer. */
 export function signerKind(chain: SignerSettings, role: SignerRole): SignerKind | null {
   const { key, address } = settingsOf(chain, role)
   if (key !== null) return isKeystore(key) ? 'keystore' : 'key'
@@ -35,7 +35,7 @@ export function signerKind(chain: SignerSettings, role: SignerRole): SignerKind 
 }
 
 /**
- * Opens a signer as the settings of its chain say.
+ * Opens a signer according to the settings of its chain.
  * @throws ConfigError when a keystore does not open
  */
 export function openSigner(chain: SignerSettings, role: SignerRole): Signer | null {

@@ -13,16 +13,16 @@ type Crypto = {
 }
 
 const MAX_MEMORY_BYTES = 512 * 1024 * 1024
-/** Blocks of scrypt: eight times what geth's standard (n 262144, r 8, p 1) costs, some seconds at most. */
+/** Maximum work of scrypt (n · r · p): eight times geth's standard (n 262144, r 8, p 1), a few seconds at most. */
 const MAX_WORK = 8 * 262_144 * 8
-/** Rounds of PBKDF2: forty times what geth writes. */
+/** Maximum rounds of PBKDF2: forty times geth's number. */
 const MAX_ROUNDS = 10_000_000
 
 const EXPORT_AGAIN = 'Export it again from a current wallet, for example with `geth account update`.'
 
 const fromHex = (text: string): Buffer => Buffer.from(text.replace(/^0x/, ''), 'hex')
 
-/** Whether a setting's text is a keystore and not a bare key. */
+/** Whether the text of a setting is a keystore rather than a bare key. */
 export const isKeystore = (text: string): boolean => text.trimStart().startsWith('{')
 
 function readCrypto(text: string): Crypto {
@@ -40,9 +40,9 @@ function readCrypto(text: string): Crypto {
 }
 
 /**
- * Why a scrypt is not run; null if it is. RFC 7914, section 6: n is a power of two, and less than 2^(128 r / 8). An old
- * example of the Web3 Secret Storage definition (n 262144, r 1, p 8) breaks that rule, so no library that follows the
- * RFC opens it.
+ * Why this scrypt is refused; null if it is allowed. RFC 7914, section 6: n is a power of two, and less than 2^(128 r
+ * 8). An old example of the Web3 Secret Storage definition (n 262144, r 1, p 8) breaks that rule, so no library that
+ * follows the RFC opens it.
  */
 function scryptFault({ n, r, p }: ScryptParams): string | null {
   const whole = [n, r, p].every((value) => Number.isSafeInteger(value) && value > 0)
@@ -59,7 +59,7 @@ function deriveKey({ kdf, kdfparams }: Crypto, password: string): Buffer {
   if (kdf === 'scrypt') {
     const fault = scryptFault(kdfparams)
     if (fault !== null) throw new Error(`the keystore’s scrypt parameters are refused: ${fault}`)
-    // room for what the library itself needs
+    // plus memory that the library itself needs
     return scryptSync(password, fromHex(salt), dklen, { N: n, r, p, maxmem: 2 * MAX_MEMORY_BYTES })
   }
   if (kdf === 'pbkdf2' && !(Number.isSafeInteger(c) && c > 0 && c <= MAX_ROUNDS))
@@ -69,9 +69,9 @@ function deriveKey({ kdf, kdfparams }: Crypto, password: string): Buffer {
 }
 
 /**
- * Opens an encrypted keystore of version 3, as the Web3 Secret Storage definition on ethereum.org describes it.
+ * Opens an encrypted keystore of version 3, as described by the Web3 Secret Storage definition on ethereum.org.
  * @returns the private key as hexadecimal text
- * @throws Error with the reason; neither password nor key is part of it
+ * @throws Error with the reason; it contains neither password nor key
  */
 export function openKeystore(text: string, password: string): string {
   const crypto = readCrypto(text)

@@ -13,7 +13,7 @@ export type ManualTransferDeps = { db: Db; rpc: Rpc; agree?: Agree; network: Net
 
 const BY_HAND = 'paid by hand'
 
-/** Blocks our own payout. @throws OBJECT_CONFLICT if one is under way */
+/** Blocks our own payout. @throws OBJECT_CONFLICT if it is in progress */
 async function keepFromSending({ db, payouts }: ManualTransferDeps, request: PayoutRequest): Promise<void> {
   const payout = await findPayout(db, request.id)
   const stopped = payouts ? await payouts.withdraw(request, BY_HAND) : !payout || payout.status === 'failed'

@@ -12,7 +12,7 @@ export type PayoutDeps = {
   rpc: Rpc
   agree: Agree
   network: Network
-  /** Holds the money, and no native coin. Null: the authorization came signed, and no other can be made. */
+  /** Holds the money, and no native coin. Null: the authorization came already signed, and we cannot make another. */
   refundSigner: Signer | null
   /** Pays for gas, and holds no money. */
   relayerSigner: Signer
@@ -20,11 +20,11 @@ export type PayoutDeps = {
   log: FastifyBaseLogger
   /** Validity of a signed authorization, in the chain's seconds. */
   validSeconds: number
-  /** Someone else submits it: it is followed and never sent. */
+  /** Someone else submits it: we follow it and never send it. */
   watchOnly?: boolean
-  /** Most that one gas may cost, in wei; null: no limit. */
+  /** Maximum price of one gas, in wei; null: no limit. */
   maxFeeWei?: bigint | null
-  /** After this many blocks a pending transaction is sent again with higher fees. */
+  /** A transaction that has been pending for this many blocks is sent again with higher fees. */
   stuckBlocks: bigint
 }
 
@@ -33,7 +33,7 @@ export class PayoutTaken extends Error {
   override readonly name = 'PayoutTaken'
 }
 
-/** Writes what a step found. @throws PayoutTaken */
+/** Stores the result of a step. @throws PayoutTaken */
 export async function change(deps: PayoutDeps, payout: Payout, what: PayoutChange): Promise<Payout> {
   const changed = await updatePayout(deps.db, payout, what, new Date(deps.clock()))
   if (!changed) throw new PayoutTaken()

@@ -20,9 +20,7 @@ const paid = ({ network }: PayoutDeps, payout: Payout, receipt: Receipt | null |
 
 const RECENT_BLOCKS = 1000n
 
-/**
- * The authorization was used, no matter by whom: finds its transaction, starting with the newest blocks.
- */
+/** The authorization was used, whoever submitted it: finds its transaction, newest blocks first. */
 async function findForeignReceipt(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Receipt | null> {
   const start = view.number > RECENT_BLOCKS ? view.number - RECENT_BLOCKS : 0n
   for (const fromBlock of new Set<Hex>([toHex(start), '0x0'])) {
@@ -36,7 +34,7 @@ async function findForeignReceipt(deps: PayoutDeps, payout: Payout, view: ChainV
   return null
 }
 
-/** Why a receipt that one node calls final is not believed; null if the others say the same. */
+/** Why one node's claim that a receipt is final is not trusted; null if the others agree. */
 async function findDoubt(deps: PayoutDeps, { toAddress: to, units }: Payout, txHash: string): Promise<string | null> {
   try {
     const { verdict, providerStatus } = await checkTransfer(deps, { txHash, to, units, orMore: true })
@@ -61,8 +59,8 @@ async function follow(deps: PayoutDeps, payout: Payout, view: ChainView, receipt
 }
 
 /**
- * A payer cancelled the authorization, or spent its nonce on something else, and that is final; or its time is over. Of
- * our own money a person finds out.
+ * The payer cancelled the authorization or spent its nonce on something else, and that is final; or it expired. For our
+ * own money a person investigates.
  */
 async function isSpentElsewhere(
   { rpc, network }: PayoutDeps,
@@ -75,7 +73,7 @@ async function isSpentElsewhere(
   return isSeen || isAuthorizationOver(payout, view)
 }
 
-/** Whether the token says that this payout happened or never will; checked before any failure counts. */
+/** Whether the token shows that this payout happened or never will; checked before any failure counts. */
 export async function followUsed(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout | null> {
   if (!(await isAuthorizationUsed(deps.rpc, deps.network, authorizationKeyOf(payout)))) return null
   const receipt = await findForeignReceipt(deps, payout, view)
@@ -102,7 +100,7 @@ async function waitFor(deps: PayoutDeps, payout: Payout, view: ChainView, newest
     return resend(deps, expired, view)
   }
   if (count < newest.relayerNonce) await fillGap(deps, payout, view, count)
-  // also where no node has it: another program's transaction may hold its place
+  // even if no node has it: another program's transaction may occupy its nonce
   const waited = view.number - (newest.sentBlock ?? view.number)
   if (count === newest.relayerNonce && waited >= deps.stuckBlocks) return resend(deps, payout, view)
   const known = await rpc.call<object | null>('eth_getTransactionByHash', newest.txHash)
@@ -112,7 +110,7 @@ async function waitFor(deps: PayoutDeps, payout: Payout, view: ChainView, newest
     : change(deps, payout, { status: 'sent', providerStatus: 'it left the chain and waits again' })
 }
 
-/** The state of a payout whose transactions were submitted. */
+/** Follows a payout whose transactions were submitted. */
 export async function followSent(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout> {
   const transactions = await listPayoutTransactions(deps.db, payout.id)
   const receipts = await readReceipts(
@@ -124,7 +122,7 @@ export async function followSent(deps: PayoutDeps, payout: Payout, view: ChainVi
   const used = await followUsed(deps, payout, view)
   if (used) return used
   const newest = transactions.at(-1)
-  // someone else submitted it, and that left the chain
+  // someone else submitted it, and that transaction left the chain
   if (!newest) return change(deps, payout, { status: 'reserved', providerStatus: 'the transaction left the chain' })
   const refused = receipts.some(
     (receipt, index) => receipt && transactions[index]?.relayerNonce === payout.relayerNonce,

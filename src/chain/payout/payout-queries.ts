@@ -2,8 +2,8 @@ import { type Queryable, sql, type Tx } from '../../db/db.ts'
 import type { Hex } from '../endpoints/rpc.ts'
 
 /**
- * `reserved`: known, nothing signed that could be mined. `signed`: the bytes are stored. `sent`: a node accepted them.
- * `mined`: in a block. `final`: irreversible. `failed`: we will never pay it.
+ * `reserved`: stored, nothing signed that could be mined. `signed`: the signed bytes are stored. `sent`: a node
+ * accepted them. `mined`: in a block. `final`: irreversible. `failed`: we will never pay it.
  */
 export type PayoutStatus = 'reserved' | 'signed' | 'sent' | 'mined' | 'final' | 'failed'
 
@@ -19,7 +19,7 @@ export type Payout = {
   authorizationNonce: Hex
   status: PayoutStatus
   signature: Hex | null
-  /** The chain's seconds. */
+  /** In the chain's seconds. */
   validAfter: bigint
   validBefore: bigint | null
   relayerAddress: Hex | null
@@ -74,7 +74,7 @@ export const insertRelayed = (q: Queryable, payment: RelayedPayment, now: Date):
       ${payment.validBefore}, 'signed by the payer', ${now}, ${now})
     on conflict do nothing`)
 
-/** Unfinished ones that no one works on. */
+/** Unfinished ones that no worker holds. */
 export async function listRelayed(q: Queryable, chainId: number, now: Date, limit: number): Promise<string[]> {
   const rows = await q.many<{ id: string }>(sql`
     select id from chain_payouts
@@ -91,7 +91,7 @@ export async function findPayout(q: Queryable, id: string): Promise<Payout | und
 
 type Wallet = { chainId: number; from: Hex }
 
-/** Payouts of a wallet that became final in this time. */
+/** Payouts of a wallet that became final in this period. */
 export async function listFinalPayouts(
   q: Queryable,
   { chainId, from }: Wallet,
@@ -104,7 +104,7 @@ export async function listFinalPayouts(
 }
 
 /**
- * Its transaction left the chain after it was final: it begins again, because another payout may have its account nonce
+ * Its transaction left the chain after it was final: starts it over, because another payout may have its account nonce
  * by now. @returns 0 when it is not final
  */
 export const updatePayoutReopened = (q: Queryable, id: string, providerStatus: string, now: Date): Promise<number> =>
@@ -113,7 +113,7 @@ export const updatePayoutReopened = (q: Queryable, id: string, providerStatus: s
       reopened_at = ${now}, updated_at = ${now}
     where id = ${id} and status = 'final'`)
 
-/** Payouts of a wallet that a reorganisation undid, are unfinished, and have not been worked on since. */
+/** Payouts of a wallet that a reorganisation undid, and that are unfinished and idle since then. */
 export async function listIdlePayouts(q: Queryable, { chainId, from }: Wallet, since: Date): Promise<string[]> {
   const rows = await q.many<{ id: string }>(sql`
     select id from chain_payouts where chain_id = ${chainId} and from_address = ${from} and kind = 'payout'
@@ -147,13 +147,13 @@ export async function updatePayoutWithdrawn(
   return done > 0
 }
 
-/** An absent field is kept, null clears it. */
+/** An absent field stays as it is, null clears it. */
 export type PayoutChange = {
   status?: PayoutStatus
   providerStatus?: string
   authorization?: { signature: Hex; validBefore: bigint }
   txHash?: string
-  /** Null: this nonce was used by another transaction, the payout needs a new one. */
+  /** Null: another transaction used this nonce, so the payout needs a new one. */
   relayer?: null
   refusals?: number
 }
@@ -179,9 +179,9 @@ export async function updatePayout(
 }
 
 /**
- * Gives a payout its relayer's next account nonce, under the relayer's row lock.
- * @param chainNonce how many transactions of the relayer the chain has: where counting starts, and restarts
- *   if none of ours is under way (the chain was reset, or the key was used elsewhere)
+ * Gives a payout its relayer's next account nonce, under the lock of the relayer's row.
+ * @param chainNonce how many transactions of the relayer the chain has: counting starts there, and restarts there if
+ * none of ours is pending (the chain was reset, or the key was used elsewhere)
  */
 export async function updatePayoutRelayer(
   tx: Tx,

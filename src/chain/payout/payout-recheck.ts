@@ -4,15 +4,15 @@ import type { PayoutDeps } from './payout-deps.ts'
 import { listFinalPayouts, listIdlePayouts, type Payout, updatePayoutReopened } from './payout-queries.ts'
 import { authorizationStateCall } from './usdc-token.ts'
 
-/** How long what is final is looked at again, and not before every node has its block. */
+/** How long final payouts are rechecked, and how soon at the earliest: by then every node has their block. */
 const AGAIN_MS = { longest: 2 * DAY, shortest: 5 * MINUTE }
-/** How long one that was sent again is left alone. */
+/** How long a payout that was sent again is left alone. */
 const IDLE_MS = MINUTE
 const PAGE = 100
 
 const LEFT = 'its transaction left the chain after it was final; it is sent again'
 
-/** Those whose authorization the token does not know. @throws RpcError */
+/** The payouts whose authorization the token does not know. @throws RpcError */
 async function listUnpaid({ rpc, network }: PayoutDeps, payouts: readonly Payout[]): Promise<Payout[]> {
   const answers: Hex[] = []
   for (let start = 0; start < payouts.length; start += PAGE) {
@@ -26,8 +26,8 @@ async function listUnpaid({ rpc, network }: PayoutDeps, payouts: readonly Payout
 }
 
 /**
- * A reorganisation deeper than finality takes payouts back: the wallet has the money again, and the payer has not. The
- * token knows each authorization that was used, so they are sent again, and none twice.
+ * A reorganisation deeper than finality reverts payouts: the wallet has the money again, and the payer does not. The
+ * token knows every used authorization, so the payouts are sent again, and none is paid twice.
  * @returns their ids; those that another node found meanwhile are left to it
  * @throws RpcError
  */
@@ -47,9 +47,9 @@ export async function reopenUnpaid(deps: PayoutDeps, from: Hex): Promise<string[
 }
 
 /**
- * A refund or settlement that is settled does not ask for its payout any more, so those that were reopened are worked
- * on until they are final; others wait behind the account nonces that they keep. All that were not reopened wait for
- * whoever asked for them, who may be stopped meanwhile.
+ * A settled refund or settlement does not poll its payout any more, so reopened payouts are driven from here until they
+ * are final; others wait behind the account nonces that they keep. Payouts that were not reopened are left to their
+ * owner, which may be stopped.
  */
 export const listReopened = ({ db, clock, network: { chainId } }: PayoutDeps, from: Hex): Promise<string[]> =>
   listIdlePayouts(db, { chainId, from }, new Date(clock() - IDLE_MS))

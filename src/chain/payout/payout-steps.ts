@@ -33,7 +33,7 @@ const MOST_REFUSALS = 8
 const EXPIRY_MARGIN_SECONDS = 60n
 const GAS_MARGIN_PERCENT = 125n
 
-/** Stands for a signature that is about to be made. */
+/** Placeholder for a signature that is about to be made. */
 const UNSIGNED: Hex = '0x'
 
 const text = (units: bigint): string => `${formatDecimal(units, 6)} USDC`
@@ -56,7 +56,10 @@ const RAN_OUT = { providerStatus: 'The signed authorization ran out unused. Plan
 const isSigned = ({ signature, validBefore }: Payout, view: ChainView): boolean =>
   signature !== null && signature !== UNSIGNED && validBefore !== null && view.timestamp < validBefore
 
-/** `never`: waiting cannot help. `isRefusal`: of the token itself, which is asked so many times and no more. */
+/**
+ * `never`: waiting cannot help. `isRefusal`: the token itself refuses; such refusals are retried a limited number of
+ * times.
+ */
 type Obstacle = { providerStatus: string; never: boolean; isRefusal?: boolean }
 
 /** Why the token would refuse; `never` if waiting cannot help. Null if it would accept. */
@@ -87,7 +90,7 @@ async function findObstacle(deps: PayoutDeps, payout: Payout): Promise<Obstacle 
   }
 }
 
-/** Whether this node's token refuses the destination for good, or each transfer. @throws RpcError */
+/** Whether this node's token refuses the destination permanently, or any transfer. @throws RpcError */
 async function isRefusedBy(rpc: Rpc, { network }: PayoutDeps, payout: Payout): Promise<boolean> {
   const { fromAddress: from, toAddress: to, units } = payout
   if (await isBlacklisted(rpc, network, to)) return true
@@ -101,8 +104,8 @@ async function isRefusedBy(rpc: Rpc, { network }: PayoutDeps, payout: Payout): P
 }
 
 /**
- * A refund that is given up is owed again, and may be paid another way: a node whose clock lies must not bring that
- * about while the authorization can still be used, nor one that says alone that the token refuses.
+ * A refund that is given up is owed again and may be paid another way. A node whose clock is wrong must not cause that
+ * while the authorization can still be used, nor may a single node that claims a refusal.
  */
 export async function isOverForAll(deps: PayoutDeps, payout: Payout): Promise<boolean> {
   const { agree, network, refundSigner } = deps
@@ -110,11 +113,11 @@ export async function isOverForAll(deps: PayoutDeps, payout: Payout): Promise<bo
   const isOver = async (rpc: Rpc): Promise<boolean> => {
     if (!isAuthorizationOver(payout, await readChainView(rpc, network))) return false
     if (await isAuthorizationUsed(rpc, network, key)) return false
-    // without a signer, time alone ends it
+    // without a signer, only expiry ends it
     return refundSigner === null || isRefusedBy(rpc, deps, payout)
   }
   try {
-    // a node that is behind waits
+    // a node that is behind makes us wait
     const other = async (rpc: Rpc, own: boolean) => ((await isOver(rpc)) === own ? own : undefined)
     return await agree({ own: isOver, other, keyOf: String, subject: `payout ${payout.id}` })
   } catch (error) {
@@ -134,13 +137,13 @@ async function hold(
     if (payout.relayerNonce !== null) await fillNonce(deps, view, payout.relayerNonce)
     return change(deps, payout, { status: 'failed', providerStatus, relayer: null })
   }
-  // nothing was signed with its account nonce, and those of others come after it
+  // nothing was signed with its account nonce, and other transactions need later nonces
   const gap = payout.status === 'reserved' && payout.relayerNonce !== null ? { relayer: null } : {}
   return change(deps, payout, { providerStatus, ...gap, ...(isRefusal && { refusals: payout.refusals + 1 }) })
 }
 
 /**
- * The first step, and again after a failed try: check, sign the authorization, keep a nonce, sign,
+ * The first step, repeated after a failed try: check, sign the authorization, keep a nonce, sign the transaction,
  * store.
  */
 export async function prepare(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout> {
@@ -170,7 +173,7 @@ export async function prepare(deps: PayoutDeps, payout: Payout, view: ChainView)
   return signAndStore(deps, numbered, { data, gas, ...fees })
 }
 
-/** An operator's word, given for a while, wins over the setting. */
+/** A temporary override by an operator takes precedence over the setting. */
 async function findCeiling({ db, clock, network, maxFeeWei = null }: PayoutDeps): Promise<bigint | null> {
   if (maxFeeWei === null) return null
   return (await findFeeOverride(db, network.chainId, new Date(clock()))) ?? maxFeeWei
@@ -191,7 +194,7 @@ async function authorize(deps: PayoutDeps, payout: Payout, view: ChainView): Pro
   return change(deps, announced, { authorization: { signature, validBefore } })
 }
 
-/** With a margin; the refusal if the token would revert. */
+/** Adds a margin; returns the refusal if the token would revert. */
 async function estimateGas({ rpc, network, relayerSigner }: PayoutDeps, data: Hex): Promise<bigint | RpcError> {
   try {
     const question = { from: relayerSigner.address, to: network.usdcAddress, data }
@@ -207,11 +210,12 @@ type Fees = Pick<PayoutTransaction, 'maxFeeWei' | 'priorityFeeWei'>
 const larger = (left: bigint, right: bigint): bigint => (left > right ? left : right)
 
 /**
- * An eighth more, rounded up: nodes replace a transaction only for at least a tenth more of both fees (go-ethereum).
+ * Raises a fee by an eighth, rounded up: nodes accept a replacement only if both fees rise by at least a tenth
+ * (go-ethereum).
  */
 const raise = (fee: bigint): bigint => (fee * 9n + 7n) / 8n
 
-/** The current fees, at least high enough to replace our previous transaction with the same nonce. */
+/** The current fees, but at least enough to replace our previous transaction with the same nonce. */
 async function chooseFees(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Fees> {
   const tip = await deps.rpc.call<Hex>('eth_maxPriorityFeePerGas').catch((error: unknown) => {
     if (error instanceof RpcError && error.kind === 'definite') return toHex(1_000_000_000n)
@@ -279,7 +283,7 @@ export async function broadcast(deps: PayoutDeps, payout: Payout, view: ChainVie
       })
     }
   }
-  // a sweep is authorized by its address, not by our wallet
+  // a sweep is authorized by the deposit address, not by our wallet
   crashPoint(deps.refundSigner === null ? 'sweep:after-submit' : 'payout:after-submit')
   await updatePayoutTransactionSent(deps.db, payout, newest.txHash, view.number)
   return change(deps, payout, { status: 'sent', providerStatus })

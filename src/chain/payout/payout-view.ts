@@ -3,14 +3,14 @@ import type { Hex, Rpc } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
 import { blockCall } from '../transfer-logs.ts'
 
-/** The chain as its node saw it at one moment. */
+/** The chain as a node saw it at one moment. */
 export type ChainView = {
   number: bigint
-  /** Seconds, of the newest block. */
+  /** Timestamp of the newest block, in seconds. */
   timestamp: bigint
   /** Wei per gas; 0 where the chain has none. */
   baseFee: bigint
-  /** Null where the network's rules do not ask for it. */
+  /** Null if the network's rules do not use it. */
   safeNumber: bigint | null
   finalizedNumber: bigint | null
 }

@@ -40,15 +40,15 @@ export type Payouts = {
   /** The wallet that pays. */
   readonly address: string
   /**
-   * Starts a payout, or goes on with it and says how it stands; settled only when it is final. Safe to repeat, also
-   * at once.
+   * Starts or continues a payout and returns its state; settled only once it is final. Idempotent, also when called
+   * concurrently.
    */
   send(request: PayoutRequest): Promise<PayoutResult>
-  /** It is paid some other way, so never send it. @returns false if it is already under way */
+  /** It is paid some other way, so it must never be sent. @returns false if it is already in progress */
   withdraw(request: PayoutRequest, providerStatus: string): Promise<boolean>
-  /** Sends again what a reorganisation undid after it was settled. @throws RpcError */
+  /** Sends payouts again that a reorganisation undid after they were settled. @throws RpcError */
   recheck(): Promise<void>
-  /** Goes on with those that were reopened: nobody else asks for them. @throws RpcError */
+  /** Continues reopened payouts, which no refund or settlement polls. @throws RpcError */
   followReopened(): Promise<void>
 }
 
@@ -73,7 +73,7 @@ export const viewPayout = ({ status, txHash, providerStatus }: Payout): PayoutRe
   providerStatus,
 })
 
-/** Watched only: someone else submits the authorization. */
+/** Watch only: someone else submits the authorization. */
 async function watch(deps: PayoutDeps, payout: Payout, chain: ChainView): Promise<Payout> {
   const used = await followUsed(deps, payout, chain)
   if (used) return used
@@ -98,7 +98,7 @@ async function advance(deps: PayoutDeps, payout: Payout): Promise<Payout> {
   return forward && next.status !== 'final' ? advance(deps, next) : next
 }
 
-/** Takes a claimed payout as far as it goes now, and gives it back. */
+/** Advances a claimed payout as far as possible now, then releases it. */
 export async function workOn(deps: PayoutDeps, payout: Payout): Promise<PayoutResult> {
   const { db, network, log } = deps
   try {

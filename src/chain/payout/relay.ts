@@ -20,25 +20,26 @@ import {
 
 export type RelayRequest = Authorization & { signature: Hex }
 
-/** `refused`: nothing was sent, `reason` in the words of x402. `pending`: sent, or about to be. */
+/** `refused`: nothing was sent; `reason` is an error code of x402. `pending`: sent, or about to be. */
 export type RelayResult =
   | { outcome: 'refused'; reason: string }
   | { outcome: 'pending' | 'done'; txHash: string | null; providerStatus: string }
 
-/** Submits authorizations of payers: they need no native coin, and our scanner sees the money arrive. */
+/** Submits payers' authorizations: payers need no native coin, and our scanner sees the money arrive. */
 export type Relay = {
   readonly chainId: number
   readonly token: string
-  /** The least that it submits: gas costs the same for a cent. */
+  /** The smallest amount that it submits, because gas costs the same for a cent. */
   readonly minUnits: bigint
   domain(): Promise<{ name: string; version: string }>
   /**
-   * Submits an authorization once, however often it is asked to, and waits a while for its block.
-   * @param beforeNew may refuse, by throwing, what the token would accept and was not submitted yet
+   * Submits an authorization once, however often it is called, and waits a while for its block.
+   * @param beforeNew may refuse, by throwing, an authorization that the token would accept and that was not submitted
+   * yet
    * @throws RpcError
    */
   submit(request: RelayRequest, beforeNew: () => Promise<void>): Promise<RelayResult>
-  /** Goes on with what a killed process left behind. @returns whether there may be more */
+  /** Continues what a killed process left behind. @returns whether there may be more */
   follow(): Promise<boolean>
 }
 
@@ -54,11 +55,11 @@ type RelayDeps = {
   log: FastifyBaseLogger
 }
 
-/** A block must still take it. */
+/** Time for a block to include it. */
 const MARGIN_SECONDS = 6n
 /**
- * x402 and the payment page ask for minutes. One that is good for years would pay an order that ended long ago, as soon
- * as its wallet holds money again.
+ * x402 and the payment page ask for minutes. An authorization valid for years could pay an order that ended long ago,
+ * as soon as its wallet holds money again.
  */
 const LONGEST_SECONDS = 3600n
 const WAIT_MS = 20 * SECOND
@@ -68,7 +69,7 @@ const BATCH = 20
 const idOf = ({ chainId }: Network, { from, nonce }: RelayRequest): string =>
   `x402:${chainId}:${from.toLowerCase()}:${nonce.toLowerCase()}`
 
-/** Why the token would refuse it, in the words of x402's scheme `exact`; null if it would accept. */
+/** Why the token would refuse it, as an error code of x402's scheme `exact`; null if it would accept. */
 async function findRefusal(deps: RelayDeps, request: RelayRequest): Promise<string | null> {
   const { rpc, network, relayerSigner, clock } = deps
   const { from, units, validAfter = 0n, validBefore } = request
@@ -129,7 +130,7 @@ export function openRelay(deps: RelayDeps): Relay {
         await beforeNew()
         await insertRelayed(db, { ...request, id, chainId: network.chainId }, new Date(clock()))
       }
-      // the same nonce may have been signed for another order, and be handed in at the same moment
+      // the same nonce may have been signed for another order and submitted at the same moment
       const known = earlier ?? (await findPayout(db, id))
       if (known?.toAddress !== request.to.toLowerCase() || known.units !== request.units)
         return { outcome: 'refused', reason: 'invalid_transaction_state' }

@@ -1,7 +1,7 @@
 import { privateKeyToAccount } from 'viem/accounts'
 import type { Hex } from '../endpoints/rpc.ts'
 
-/** EIP-712 data of which every field is text or a whole number. */
+/** EIP-712 data whose fields are all text or whole numbers. */
 export type TypedData = {
   domain: { name: string; version: string; chainId: number; verifyingContract: Hex }
   types: Record<string, { name: string; type: string }[]>
@@ -20,7 +20,7 @@ export type UnsignedTransaction = {
   maxPriorityFeePerGas: bigint
 }
 
-/** A key that can sign, wherever it is kept: in our memory, or behind a service that answers these three questions. */
+/** A key that can sign, wherever it is kept: in our memory, or behind a service with these three operations. */
 export interface Signer {
   /** With EIP-55 checksum. */
   readonly address: Hex
@@ -31,7 +31,7 @@ export interface Signer {
 
 /**
  * A private key held in memory.
- * @throws Error when it is not 32 bytes in hex; the message never holds the key
+ * @throws Error when it is not 32 bytes in hex; the message never contains the key
  */
 export function localSigner(privateKey: string): Signer {
   const hex = privateKey.startsWith('0x') ? privateKey : `0x${privateKey}`

@@ -5,7 +5,7 @@ import { readChainView } from './payout-view.ts'
 import { isReceiptFinal, readReceipts } from './receipt.ts'
 import { unitsTo } from './usdc-token.ts'
 
-/** `wrong`: this transaction is not the transfer that was asked about, and says why. */
+/** `wrong`: this transaction is not the requested transfer, with the reason. */
 export type TransferVerdict = { verdict: 'final' | 'pending' | 'wrong'; providerStatus: string }
 
 type Seen = TransferVerdict & { blockHash: string | null }
@@ -14,7 +14,7 @@ type Asked = { txHash: string; to: string; units: bigint; orMore?: boolean }
 
 const wrong = (providerStatus: string): Seen => ({ verdict: 'wrong', providerStatus, blockHash: null })
 
-/** What one node says of a transfer. @throws RpcError */
+/** What one node reports about a transfer. @throws RpcError */
 async function lookAt(rpc: Rpc, network: Network, { txHash, to, units, orMore = false }: Asked): Promise<Seen> {
   const view = await readChainView(rpc, network)
   const [receipt] = await readReceipts(rpc, [txHash])
@@ -33,14 +33,14 @@ async function lookAt(rpc: Rpc, network: Network, { txHash, to, units, orMore = 
   return { verdict, providerStatus, blockHash }
 }
 
-/** A node that is a moment behind, or serves another chain, does not know the block of what another calls final. */
+/** A node that is a moment behind, or serves another chain, does not know the block that another one calls final. */
 async function lacks(rpc: Rpc, blockHash: string | null): Promise<boolean> {
   return blockHash !== null && (await rpc.call<object | null>('eth_getBlockByHash', blockHash, false)) === null
 }
 
 /**
- * Whether a transaction sends exactly this many USDC units to an address, and is final. Only what waits is believed of
- * one node: whoever names a transaction may know which node lies.
+ * Whether a transaction sends exactly this many USDC units to an address, and is final. A single node is trusted only
+ * if it says pending: whoever names a transaction may know which node lies.
  * @throws RpcError if no node answers; ChainDoubt while they do not agree
  */
 export async function checkTransfer(

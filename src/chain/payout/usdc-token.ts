@@ -9,7 +9,10 @@ const AUTHORIZATION_USED_TOPIC = '0x98de503528ee59b575ef0c0a2576a82497bfc029a568
 /** keccak256("AuthorizationCanceled(address,bytes32)"), EIP-3009 */
 const AUTHORIZATION_CANCELED_TOPIC = '0x1cdd46ff242716cdaa72d159d339a485b3438398348d68f09d7c8c0a59353d81'
 
-/** What USDC answers (github.com/circlefin/stablecoin-evm, FiatTokenV2_2), and EIP-3009's signed transfer. */
+/**
+ * The functions of USDC that we call (github.com/circlefin/stablecoin-evm, FiatTokenV2_2), including EIP-3009's signed
+ * transfer.
+ */
 const ABI = parseAbi([
   'function balanceOf(address) view returns (uint256)',
   'function isBlacklisted(address) view returns (bool)',
@@ -35,7 +38,7 @@ export type Authorization = {
   from: Hex
   to: Hex
   units: bigint
-  /** Default 0: at once. */
+  /** Default 0: valid immediately. */
   validAfter?: bigint
   validBefore: bigint
   nonce: Hex
@@ -43,7 +46,7 @@ export type Authorization = {
 
 type SigningDomain = { name: string; version: string; chainId: number; token: Hex }
 
-/** EIP-712 data of an authorization. @param domain the names in which the token's holders sign */
+/** EIP-712 data of an authorization. @param domain the token's EIP-712 domain */
 export function authorizationTypedData({ token, ...domain }: SigningDomain, authorization: Authorization) {
   const { from, to, units, validAfter = 0n, validBefore, nonce } = authorization
   return {
@@ -63,12 +66,12 @@ export async function authorizationData(rpc: Rpc, network: Network, authorizatio
 
 type Message = { from: Hex; to: Hex; value: bigint; validAfter: bigint; validBefore: bigint; nonce: Hex }
 
-/** Arguments of transferWithAuthorization in the form with v, r and s, which every version of USDC has. */
+/** Arguments of transferWithAuthorization in the form with v, r and s, which every version of USDC supports. */
 export function authorizationArguments(message: Message, signature: Hex) {
   const { from, to, value, validAfter, validBefore, nonce } = message
   const r: Hex = `0x${signature.slice(2, 66)}`
   const s: Hex = `0x${signature.slice(66, 130)}`
-  // some wallets write 0 and 1, which the token does not take
+  // some wallets write 0 and 1, which the token does not accept
   const parity = Number.parseInt(signature.slice(130, 132), 16)
   const v = parity < 27 ? parity + 27 : parity
   return [from, to, value, validAfter, validBefore, nonce, v, r, s] as const
@@ -120,7 +123,7 @@ export const authorizationStateCall = ({ usdcAddress: to }: Network, { from, non
   data: encodeFunctionData({ abi: ABI, functionName: 'authorizationState', args: [from, nonce] }),
 })
 
-/** Whether the token has seen this authorization: it was paid, or cancelled, and can never be used again. */
+/** Whether the token knows this authorization: it was paid or cancelled, and can never be used again. */
 export const isAuthorizationUsed = async (rpc: Rpc, network: Network, key: AuthorizationKey): Promise<boolean> =>
   BigInt(await ask(rpc, authorizationStateCall(network, key))) !== 0n
 
@@ -147,7 +150,7 @@ export async function tryAuthorization(
 
 const topicOf = (address: string): string => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`
 
-/** The transaction that used or cancelled an authorization, looked for among the blocks from `fromBlock` on. */
+/** The transaction that used or cancelled an authorization, searched from block `fromBlock` on. */
 export async function findAuthorizationUse(
   rpc: Rpc,
   { usdcAddress: address }: Network,
@@ -160,7 +163,7 @@ export async function findAuthorizationUse(
   return log?.transactionHash
 }
 
-/** USDC units that the logs of one transaction bring to an address. */
+/** USDC units that the logs of one transaction transfer to an address. */
 export const unitsTo = (logs: readonly RpcLog[], { usdcAddress }: Network, to: string): bigint =>
   logs
     .filter(

@@ -8,12 +8,12 @@ export type WalletLevel = {
   wallet: WalletName
   address: string
   units: bigint
-  /** What leaves it on a day, by the last seven. */
+  /** Average daily outflow over the last seven days. */
   dailyUnits: bigint
   low: boolean
 }
 
-/** A level, and when the chain was asked for it. */
+/** A level, and when it was read from the chain. */
 export type KnownLevel = WalletLevel & { checkedAt: Date }
 
 type Row = Omit<KnownLevel, 'units' | 'dailyUnits'> & { units: string; dailyUnits: string }
@@ -38,7 +38,7 @@ export const upsertWalletLevel = (tx: Tx, level: WalletLevel, now: Date): Promis
     on conflict (chain_id, wallet) do update set address = excluded.address, units = excluded.units,
       daily_units = excluded.daily_units, low = excluded.low, checked_at = excluded.checked_at`)
 
-/** What left a wallet since then: USDC units of payouts, and how many transactions its relayer paid for. */
+/** Outflow of a wallet since then: USDC units of payouts, and the number of transactions that its relayer paid for. */
 export async function sumPayouts(
   q: Queryable,
   chainId: number,
@@ -50,7 +50,7 @@ export async function sumPayouts(
   return { units: BigInt(row.units), transactions: row.transactions }
 }
 
-/** More may be paid for gas until then; wei for one gas. */
+/** The raised gas price limit that is in force, in wei per gas. */
 export async function findFeeOverride(q: Queryable, chainId: number, now: Date): Promise<bigint | undefined> {
   const row = await q.maybe<{ maxFeeWei: string }>(sql`
     select max_fee_wei from fee_overrides where chain_id = ${chainId} and until > ${now}`)
@@ -59,7 +59,7 @@ export async function findFeeOverride(q: Queryable, chainId: number, now: Date):
 
 export type FeeOverride = { chainId: number; maxFeeWei: bigint; until: Date; allowedBy: string; reason: string }
 
-/** Where more than the settings allow may be paid for gas now. */
+/** Chains whose gas price limit is raised above the settings now. */
 export async function listFeeOverrides(q: Queryable, now: Date): Promise<FeeOverride[]> {
   const rows = await q.many<Omit<FeeOverride, 'maxFeeWei'> & { maxFeeWei: string }>(sql`
     select chain_id, max_fee_wei, until, allowed_by, reason from fee_overrides where until > ${now} order by chain_id`)

@@ -15,7 +15,7 @@ export type WatchedChain = {
   rpc: Rpc
   payouts: { readonly address: string } | null
   relayerSigner: { readonly address: string } | null
-  /** Below so much the operator is warned, whatever leaves it. */
+  /** Below this balance the operator is warned, whatever the outflow. */
   minUnits: bigint
 }
 
@@ -28,9 +28,9 @@ export type WalletWatchDeps = {
 }
 
 const WEEK_DAYS = 7n
-/** Fewer days than that at the pace of the last week, and the operator is warned. */
+/** The operator is warned when fewer days than this remain at the pace of the last week. */
 const RUNWAY_DAYS = 3n
-/** A relayer is low when it cannot pay for so many payouts at the current fee. */
+/** A relayer is low when it cannot pay for this many payouts at the current fee. */
 const RELAYER_PAYOUTS = 20n
 const PAYOUT_GAS = 120_000n
 
@@ -77,7 +77,7 @@ function words({ name }: Network, { wallet, address, units, dailyUnits }: Wallet
   }
 }
 
-/** What the wallets of each chain hold; warns once when one runs low, and again after it recovered. */
+/** Reads the wallet balances of each chain; warns once when one runs low, and again after it recovered. */
 export async function watchWallets(deps: WalletWatchDeps): Promise<undefined> {
   for (const chain of deps.chains) {
     try {
@@ -89,12 +89,12 @@ export async function watchWallets(deps: WalletWatchDeps): Promise<undefined> {
         })
     } catch (error) {
       if (!(error instanceof RpcError)) throw error
-      deps.log.warn({ err: error, chainId: chain.network.chainId }, 'the wallets could not be asked')
+      deps.log.warn({ err: error, chainId: chain.network.chainId }, 'the wallet balances could not be read')
     }
   }
 }
 
-/** Read from the database at each scrape, whichever node asked the chain. */
+/** Reads from the database at each scrape, whichever node queried the chain. */
 export function openWalletMetrics(registry: Registry, db: Db): void {
   let levels: Promise<WalletLevel[]> = Promise.resolve([])
   new Gauge({

@@ -19,7 +19,7 @@ const DOMAIN_FIELDS = [
 ]
 const ROOT = '/api/v1/eth1'
 const TIMEOUT_MS = 10_000
-/** A list of some thousand keys. */
+/** Enough for a list of a few thousand keys. */
 const MAX_ANSWER_BYTES = 512 * 1024
 
 /** The bytes whose keccak256 is the EIP-712 hash. */
@@ -32,11 +32,11 @@ function typedDataBytes({ domain, types, primaryType, message }: TypedData): Hex
   return concat(['0x1901', domainHash, hashStruct({ data: message, primaryType, types })])
 }
 
-/** Web3Signer could not be asked, or did not do what was asked: nothing was signed, so it is asked again. */
+/** Web3Signer was unreachable or failed the request: nothing was signed, so the request is retried. */
 const trouble = (words: string, cause?: unknown): RpcError =>
   new RpcError('unknown', `Web3Signer: ${words}`, null, cause)
 
-/** Requests to one Web3Signer. Its address may hold credentials and never appears in a message. */
+/** A client of one Web3Signer. Its URL may hold credentials and never appears in a message. */
 function openClient(url: string) {
   const { origin, pathname, username, password } = new URL(url)
   const base = `${origin}${pathname.replace(/\/+$/, '')}`
@@ -63,9 +63,9 @@ function openClient(url: string) {
 }
 
 /**
- * A key that Consensys Web3Signer keeps (docs.web3signer.consensys.io, REST API, eth1 mode): it signs keccak256 of the
+ * A key kept by Consensys Web3Signer (docs.web3signer.consensys.io, REST API, eth1 mode): it signs keccak256 of the
  * data and answers r, s, v. Each signature is verified before it is used.
- * @param address whose key it is
+ * @param address the address of the key
  */
 export function web3signer({ url, address: given }: { url: string; address: string }): Signer {
   const address = getAddress(given) as Hex

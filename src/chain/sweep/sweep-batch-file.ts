@@ -2,7 +2,7 @@ import { Ajv } from 'ajv'
 import { formatDecimal } from '../../kernel/money.ts'
 import { BatchSchema, networkOf, type SweepBatch, type SweepDeposit, sweepNonceOf } from './sweep-batch.ts'
 
-/* Apart from the rest of a batch: only a command reads one, and no start needs to load the checker. */
+/* In a file of its own: only a command reads batches, and a normal start need not load the validator. */
 const isBatch = new Ajv({ strict: false }).compile<SweepBatch>(BatchSchema)
 
 /** @throws Error naming what is wrong with the file */
@@ -21,7 +21,7 @@ export function parseBatch(text: string): SweepBatch {
   return parsed
 }
 
-/** Parts of one entry that repeat each other must agree. */
+/** Redundant parts of one entry must agree. */
 function checkDeposit(batch: SweepBatch, deposit: SweepDeposit): void {
   const { id, network, address, units, amount } = deposit
   networkOf(batch, deposit)

@@ -15,10 +15,10 @@ const NetworkSchema = Type.Object({
   network: Type.Integer({ minimum: 1 }),
   name: Type.String(),
   token: Address,
-  /** What the token's holders sign in (EIP-712). */
+  /** The token's EIP-712 domain. */
   domain: Type.Object({ name: Type.String(), version: Type.String() }),
   to: Address,
-  /** No person named `to`: it was the wallet that paid when the batch was planned. */
+  /** No person chose `to`: it was the wallet that paid when the batch was planned. */
   toPayingWallet: Type.Optional(Type.Boolean()),
 })
 
@@ -26,13 +26,13 @@ const DepositSchema = Type.Object({
   id: Type.String({ pattern: '^sweep:[0-9]+:0x[0-9a-f]{40}:[0-9]+$' }),
   network: Type.Integer({ minimum: 1 }),
   address: Address,
-  /** The account key that the address comes from, as a hash, and its index below `0/`. */
+  /** The account key that the address is derived from, as a hash, and its index below `0/`. */
   account: Type.String(),
   index: Type.Integer({ minimum: 0 }),
   amount: Type.String(),
   units: Whole,
   nonce: Type.String({ pattern: '^0x[0-9a-f]{64}$' }),
-  /** The chain's seconds. */
+  /** In the chain's seconds. */
   validBefore: Whole,
   signature: Type.Union([Type.Null(), Type.String({ pattern: '^0x[0-9a-f]{130}$' })]),
 })
@@ -47,10 +47,10 @@ export const BatchSchema = Type.Object({
 
 export type SweepNetwork = Static<typeof NetworkSchema>
 export type SweepDeposit = Static<typeof DepositSchema>
-/** What is written for an offline signer, and comes back with signatures. */
+/** The file for an offline signer, which comes back with signatures. */
 export type SweepBatch = Static<typeof BatchSchema>
 
-/** The same for every batch that is planned before this sweep is done: only one of them can move the money. */
+/** The same for every batch planned before this sweep is done: only one of them can move the money. */
 export const sweepIdOf = (chainId: number, address: string, number: number): string =>
   `sweep:${chainId}:${address.toLowerCase()}:${number}`
 export const sweepNonceOf = (id: string): Hex => keccak256(stringToHex(id))
@@ -108,16 +108,16 @@ export async function signBatch(batch: SweepBatch, signerOf: SignDeposit): Promi
 export const DEFAULT_ACCOUNT = "m/44'/60'/0'"
 
 /**
- * The account whose xpub the service has.
+ * Opens the account whose xpub the service has.
  * @param secret a recovery phrase, or the account's private key (xprv)
- * @throws Error; the secret is never part of it
+ * @throws Error; it never contains the secret
  */
 export function openAccount(secret: string, { path, passphrase }: { path: string; passphrase: string }): HDKey {
   const text = secret.trim().replaceAll(/\s+/g, ' ')
   try {
     if (text.startsWith('xprv')) return HDKey.fromExtendedKey(text)
     if (![12, 15, 18, 21, 24].includes(text.split(' ').length)) throw new Error('words')
-    // BIP-39; a wrong word shows in the addresses, which are compared before anything is signed
+    // BIP-39; a wrong word changes the addresses, which are compared before anything is signed
     const salt = `mnemonic${passphrase}`.normalize('NFKD')
     const seed = pbkdf2Sync(text.normalize('NFKD'), salt, 2048, 64, 'sha512')
     return HDKey.fromMasterSeed(seed).derive(path)
@@ -126,7 +126,7 @@ export function openAccount(secret: string, { path, passphrase }: { path: string
   }
 }
 
-/** @throws Error when the account is not the one that the deposits belong to */
+/** @throws Error when the deposits belong to another account */
 export function signerOfAccount(account: HDKey): SignDeposit {
   const xpub = account.publicExtendedKey
   const { id } = parseXpub(xpub)

@@ -14,14 +14,14 @@ export type SweepChain = { network: Network; rpc: Rpc }
 /** A deposit address that can be emptied now. */
 export type PlannedDeposit = Sweepable & { id: string; nonce: Hex }
 
-/** Why money stays where it is. */
+/** Money that is not swept, and why. */
 export type HeldDeposit = { address: Hex; units: bigint; reason: string }
 
 /** What a sweep of one chain would do. */
 export type ChainPlan = {
   chain: SweepChain
   deposits: PlannedDeposit[]
-  /** Below the minimum: moving it costs more than it is worth. */
+  /** Units below the minimum: moving them costs more than they are worth. */
   dustUnits: bigint
   held: HeldDeposit[]
   /** At the current fee, in the chain's native coin. */
@@ -29,7 +29,7 @@ export type ChainPlan = {
 }
 
 /**
- * transferWithAuthorization of Circle's own contract, measured: 85,464 to an address that holds USDC, 102,718 to one
+ * Measured for transferWithAuthorization of Circle's own contract: 85,464 to an address that holds USDC, 102,718 to one
  * that never did.
  */
 const GAS = 90_000n
@@ -51,7 +51,9 @@ async function askEach(
   return answers
 }
 
-/** A number whose authorization the token has not seen, even when our tables were restored from an older backup. */
+/**
+ * Finds a number whose authorization the token has not seen, even after our tables were restored from an older backup.
+ */
 async function skipUsed(chain: SweepChain, list: readonly Sweepable[]): Promise<Sweepable[]> {
   const { network } = chain
   const fresh = new Map<string, Sweepable>()
@@ -80,8 +82,8 @@ const reasonOf = ({ heldBy, underWay, doubt }: Sweepable): string | null => {
 }
 
 /**
- * Which deposits of a chain could be brought home now, what that costs at the current fee, and what stays. Only final
- * money is moved, and never more than the address holds.
+ * Which deposits of a chain can be swept now, what that costs at the current fee, and what stays. Only final money is
+ * moved, and never more than the address holds.
  * @throws RpcError
  */
 export async function planSweep(
@@ -153,7 +155,7 @@ export function viewPlan(plans: readonly ChainPlan[]) {
   }
 }
 
-/** @param to where each chain's money goes; `validSeconds` how long the signatures are good */
+/** @param to destination on each chain; `validSeconds` validity of the signatures */
 export async function makeBatch(
   plans: readonly ChainPlan[],
   { to, validSeconds, now }: { to: (chainId: number) => string; validSeconds: number; now: Date },

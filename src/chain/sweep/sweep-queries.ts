@@ -5,7 +5,7 @@ import type { Hex } from '../endpoints/rpc.ts'
 /** `failed`: it moved nothing and never will. */
 export type SweepStatus = 'sending' | 'done' | 'failed'
 
-/** One deposit address on its way home; addresses in lower case. */
+/** The sweep of one deposit address; addresses in lower case. */
 export type Sweep = {
   companyId: string
   id: string
@@ -24,7 +24,7 @@ export type Sweep = {
 
 type Row = Omit<Sweep, 'units' | 'feeWei'> & { units: string; feeWei: string | null }
 
-/** A lane is the chain whose relayer pays for gas. */
+/** One lane per chain, because the chain's relayer pays for gas. */
 export const SWEEP_POLLS: PollTopic = {
   kind: 'sweep',
   table: { table: sql`sweeps`, lane: sql`t.chain_id::text` },
@@ -39,29 +39,29 @@ const toSweep = (row: Row): Sweep => ({
   feeWei: row.feeWei === null ? null : BigInt(row.feeWei),
 })
 
-/** What companies receive in their own wallets is not the operator's to move. */
+/** Excludes money in companies' own wallets: it is not the operator's to move. */
 const IS_OPERATORS = sql`exists (select 1 from deposit_keys k where k.id = d.key_id and k.company_id is null)`
 
-/** A deposit address that holds final money, as the tables know it. */
+/** A deposit address that holds final money, according to our tables. */
 export type Sweepable = {
   address: Hex
   companyId: string
   keyId: string
   keyIndex: bigint
-  /** Final USDC that arrived, less what was brought home. */
+  /** Final USDC that arrived, minus what was swept. */
   units: bigint
   /** The number of its next sweep. */
   number: number
   underWay: boolean
   /** The status of an order that keeps it from being moved; null: it may be moved. */
   heldBy: string | null
-  /** What the screening of someone who sent to it says. Null: nothing against it, or only a sweep asked so far. */
+  /** The screening result of someone who sent to it. Null: nothing against it, or only a sweep has asked so far. */
   doubt: 'listed' | 'waiting' | null
 }
 
 /**
- * Deposit addresses with final money that was not brought home. Money stays where it is while its order is open, and
- * after a failed screening: what belongs to a sanctioned hand must not be mixed with ours.
+ * Deposit addresses with final money that has not been swept. Money stays while its order is open, and after a failed
+ * screening: funds from a sanctioned address must not be mixed with ours.
  */
 export async function listSweepable(
   q: Queryable,
@@ -96,13 +96,14 @@ export async function listSweepable(
   return rows.map((row) => ({ ...row, units: BigInt(row.units) }))
 }
 
-/** Who sent money to a deposit address that is to be emptied. */
+/** A sender of money to a deposit address that is to be swept. */
 export type DepositSender = { companyId: string; deposit: Hex; sender: Hex; cleared: boolean }
 
 /**
- * Senders of final money to these deposit addresses (lower case). `cleared`: an answer or a person's release
- * since `since` says so, or a person released the payment itself.
- * @param screenFromUnits who sent less in all is left out: dust from a listed address must not stop another's money
+ * Senders of final money to these deposit addresses (lower case). `cleared`: by an answer or a person's release since
+ * `since`, or because a person released the payment itself.
+ * @param screenFromUnits senders of a smaller total are left out: dust from a listed address must not block another
+ * payer's money
  */
 export const listDepositSenders = (
   q: Queryable,
@@ -120,7 +121,7 @@ export const listDepositSenders = (
     group by d.company_id, t.to_address, t.from_address having sum(t.units) >= ${from.screenFromUnits}
     order by t.from_address, t.to_address`)
 
-/** Whose wallet an address belongs to; undefined: no deposit address of ours. */
+/** Owner of the wallet that an address belongs to; undefined: not one of our deposit addresses. */
 export const findDepositOwner = (
   q: Queryable,
   address: string,
@@ -132,7 +133,9 @@ export type NewSweep = Pick<
   'companyId' | 'id' | 'chainId' | 'address' | 'number' | 'toAddress' | 'units' | 'outside'
 > & { authorizationNonce: Hex; signature: Hex; validBefore: bigint; sentBy: string }
 
-/** With the payout that carries its authorization. @returns 1 when it is new, 0 when its id is known */
+/**
+ * Inserts it together with the payout that carries its authorization. @returns 1 when it is new, 0 when its id is known
+ */
 export async function insertSweep(tx: Tx, sweep: NewSweep, now: Date): Promise<number> {
   const added = await tx.run(sql`
     insert into sweeps (company_id, id, chain_id, address, number, to_address, units, status, outside, sent_by,
@@ -160,14 +163,14 @@ export async function lockSweep(tx: Tx, companyId: string, id: string): Promise<
   return row && toSweep(row)
 }
 
-/** The sweep of this address that is under way. */
+/** The unfinished sweep of this address. */
 export async function findOpenSweep(q: Queryable, chainId: number, address: string): Promise<Sweep | undefined> {
   const row = await q.maybe<Row>(sql`
     select ${COLUMNS} from sweeps where chain_id = ${chainId} and address = ${address} and status = 'sending'`)
   return row && toSweep(row)
 }
 
-/** Those of the ids that are stored. */
+/** The sweeps with these ids. */
 export async function listSweeps(q: Queryable, ids: readonly string[]): Promise<Sweep[]> {
   const rows = await q.many<Row>(sql`
     select ${COLUMNS} from sweeps where id = any(${[...ids]}::text[]) order by chain_id, address, number`)

@@ -23,7 +23,7 @@ import {
   updateSweep,
 } from './sweep-queries.ts'
 
-/** A chain, with what pays for gas on it. */
+/** A chain, with the relayer that pays for gas on it. */
 export type SendingChain = {
   network: Network
   rpc: Rpc
@@ -37,11 +37,11 @@ export type SweepDeps = {
   clock: Clock
   log: FastifyBaseLogger
   chains: readonly SendingChain[]
-  /** Books where the money lies now, and what moving it cost. */
+  /** Books the money's new place and the cost of moving it. */
   book(tx: Tx, sweep: Sweep, home: { feeWei: bigint | null; at: Date }): Promise<void>
 }
 
-/** What a signed batch holds, checked against our tables and its chain. @throws Error naming what does not fit */
+/** Checks an entry of a signed batch against our tables and its chain. @throws Error naming what does not match */
 async function readDeposit(deps: SweepDeps, batch: SweepBatch, deposit: SweepDeposit) {
   const { address, network: chainId, signature } = deposit
   const chain = deps.chains.find(({ network }) => network.chainId === chainId)
@@ -57,9 +57,9 @@ async function readDeposit(deps: SweepDeps, batch: SweepBatch, deposit: SweepDep
 }
 
 /**
- * Stores a signed batch; from then on every worker sends it, and each address is emptied once.
- * @param outside someone else submits it (a Safe): it is only watched
- * @returns the ids of its sweeps, those that were known included
+ * Stores a signed batch. From then on every worker sends it, and each address is swept once.
+ * @param outside someone else submits it (a Safe): we only watch it
+ * @returns the ids of its sweeps, including known ones
  * @throws Error naming the first entry that cannot be sent; nothing is stored then
  */
 export async function storeBatch(
@@ -93,7 +93,7 @@ export async function storeBatch(
 
 type GasReceipt = { from: string; gasUsed: Hex; effectiveGasPrice: Hex } | null
 
-/** What our relayer paid; null when someone else submitted it. */
+/** The fee that our relayer paid; null when someone else submitted it. */
 async function readFee({ rpc, relayerSigner }: SendingChain, txHash: string): Promise<bigint | null> {
   const receipt = await rpc.call<GasReceipt>('eth_getTransactionReceipt', txHash)
   if (!receipt || receipt.from.toLowerCase() !== relayerSigner?.address.toLowerCase()) return null
@@ -113,7 +113,7 @@ async function advance(deps: SweepDeps, sweep: Sweep, chain: SendingChain): Prom
     return payout ? viewPayout(payout) : waits('its authorization is missing')
   }
   const { db, clock, log } = deps
-  // what is only watched needs no relayer
+  // watching needs no relayer
   const relayer = relayerSigner ?? NOBODY
   const wallets = { refundSigner: null, relayerSigner: relayer, watchOnly: sweep.outside }
   return workOn({ db, clock, log, ...chain, ...PAYOUT_TIMES, ...wallets }, claimed)
@@ -126,7 +126,7 @@ const NOBODY: Signer = {
   signTransaction: refuse,
 }
 
-/** The money is home: booked where it lies now, with what it cost. */
+/** The sweep is final: books the money's new place and the cost. */
 async function finish(
   deps: SweepDeps,
   key: Sweep,
@@ -141,7 +141,7 @@ async function finish(
   })
 }
 
-/** Takes one sweep as far as it goes now. */
+/** Advances one sweep as far as possible now. */
 export async function pollSweep(deps: SweepDeps, sweep: Sweep): Promise<void> {
   const chain = deps.chains.find(({ network }) => network.chainId === sweep.chainId)
   const absent: PayoutResult = { outcome: 'unknown', txHash: null, providerStatus: 'its chain is no longer set up' }

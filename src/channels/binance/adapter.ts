@@ -33,7 +33,7 @@ const SETTINGS = {
   CALLBACK_MAX_AGE_SECONDS: seconds('how far the time of a callback may be from our clock', '300'),
 } satisfies Record<string, Setting>
 
-/** `universalUrl` opens the app and falls back to the web, `deeplink` does nothing where there is no app. */
+/** `universalUrl` opens the app and falls back to the web; `deeplink` does nothing without the app. */
 function readInstructions(data: unknown): Instructions & { providerReference: string } {
   const providerReference = textAt(data, 'prepayId')
   const qrData = textAt(data, 'qrContent') ?? null
@@ -52,7 +52,7 @@ async function createPayment(client: BinanceClient, request: PaymentRequest, opt
   throw answer.refusal
 }
 
-/** The query returns no links, so an order that can no longer be paid is replaced by a new one. */
+/** The query returns no links, so an order that can no longer be paid that way is replaced by a new one. */
 async function recoverPayment(client: BinanceClient, { merchantReference }: PaymentRequest): Promise<Recovery> {
   const answer = await client.ask(PATHS.query, { merchantTradeNo: merchantReference })
   if (answer.outcome === 'refused' && answer.code === NOT_FOUND) return { outcome: 'absent' }
@@ -66,7 +66,7 @@ async function recoverPayment(client: BinanceClient, { merchantReference }: Paym
   return { outcome: 'lost', providerReference }
 }
 
-/** Binance accepts a close first and reports PAY_CLOSED later. Closing what has ended is refused, which is fine. */
+/** Binance accepts a close first and reports PAY_CLOSED later. It refuses to close an ended order, which is fine. */
 async function closePayment(client: BinanceClient, { providerReference }: PaymentKey): Promise<void> {
   const answer = await client.ask(PATHS.close, { prepayId: providerReference })
   if (answer.outcome === 'done') return

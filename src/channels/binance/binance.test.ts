@@ -52,7 +52,7 @@ const failed = (code: string, status = 400): ProviderAnswer =>
   json({ status: 'FAIL', code, errorMessage: 'said so' }, status)
 const CERTIFICATES = done([{ certPublic: BINANCE_PUBLIC_KEY, certSerial: SERIAL }])
 
-/** The adapter over a wire that answers by path; `calls` is what it sent. */
+/** The adapter with canned answers by path; `calls` records its requests. */
 function openWire(answers: Record<string, ProviderAnswer[]>, { now = SENT_AT } = {}) {
   const calls: ProviderCall[] = []
   const reading = readSettings(binance, { API_KEY: 'key', API_SECRET: SECRET })

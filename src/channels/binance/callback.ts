@@ -20,14 +20,14 @@ function parse(text: string, what: string): unknown {
   }
 }
 
-/** refund-order-notification calls `refundInfo` a string, and lists its fields: text and object are both read. */
+/** refund-order-notification calls `refundInfo` a string, yet lists its fields: accepts text and object. */
 function readData(text: string): unknown {
   const data = parse(text, 'data')
   const refundInfo = textAt(data, 'refundInfo')
   return refundInfo ? { ...(data as object), refundInfo: parse(refundInfo, 'refundInfo') } : data
 }
 
-/** `bizId` is an integer above 2^53, so the copy that comes as text is used. */
+/** `bizId` is an integer above 2^53, so its copy in text form is used. */
 function readNews(body: unknown): CallbackNews {
   const bizType = textAt(body, 'bizType') ?? ''
   const bizStatus = textAt(body, 'bizStatus') ?? ''
@@ -44,8 +44,8 @@ function readNews(body: unknown): CallbackNews {
 }
 
 /**
- * Verifies the raw bytes against Binance's key, then their age, then reads them.
- * @throws CallbackRefused; ProviderTrouble when Binance's keys cannot be had
+ * Verifies the raw bytes against Binance's key, then their age, then parses them.
+ * @throws CallbackRefused; ProviderTrouble when Binance's keys are unavailable
  */
 export async function readCallback(
   callback: Callback,

@@ -6,15 +6,18 @@ import { type BinanceClient, PATHS } from './client.ts'
 
 export type Certificates = {
   /**
-   * Binance's key with this serial; undefined when Binance does not know it either.
-   * @throws ProviderTrouble, ProviderRefusal when the keys cannot be had
+   * Binance's key with this serial; undefined if Binance does not know it either.
+   * @throws ProviderTrouble, ProviderRefusal when the keys are unavailable
    */
   find(serial: string): Promise<KeyObject | undefined>
 }
 
 const REFRESH_MS = HOUR
 const HARD_EXPIRY_MS = 2 * HOUR
-/** Anyone may send callbacks; neither an unknown serial nor a failed query makes each of them a query. */
+/**
+ * Minimum time between queries: anyone may send callbacks, so neither an unknown serial nor a failed query may cause
+ * one each time.
+ */
 const PAUSE_MS = 10 * SECOND
 
 type Kept = { keys: Map<string, KeyObject>; fetchedAt: number }
@@ -30,7 +33,7 @@ function readKeys(data: unknown): Map<string, KeyObject> {
   }
 }
 
-/** Keeps the keys for an hour, for two while they cannot be fetched, and fetches once for an unknown serial. */
+/** Caches the keys for an hour, or two while they cannot be fetched; fetches once for an unknown serial. */
 export function openCertificates(client: BinanceClient, clock: Clock): Certificates {
   let kept: Kept | null = null
   let fetching: Promise<Kept> | null = null

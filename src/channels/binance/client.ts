@@ -26,8 +26,8 @@ export const NOT_FOUND = '400202'
 export const NO_ATTEMPTS = '400302'
 
 /**
- * Codes that say "not done" (Binance Pay, common rules, and "result code" of api-order-close and api-order-refund).
- * 400000, "unknown", is missing: it leaves the outcome open.
+ * Codes that mean "not done" (Binance Pay, common rules, and "result code" of api-order-close and api-order-refund).
+ * 400000, "unknown", is left out: it leaves the outcome open.
  */
 const REFUSALS: ReadonlyMap<string, RefusalReason> = new Map([
   ['400001', 'request'],
@@ -71,7 +71,7 @@ function parse(answer: ProviderAnswer): unknown {
 }
 
 /**
- * The envelope `{status, code, data, errorMessage}`, whose words count, also with HTTP 200; an answer from a failing
+ * The envelope `{status, code, data, errorMessage}`. Its code counts even with HTTP 200; an answer from a failing
  * server decides nothing.
  */
 export function readAnswer(answer: ProviderAnswer): Answer {

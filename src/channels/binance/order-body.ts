@@ -8,17 +8,17 @@ export type OrderOptions = {
   subMerchantId: string
   /** `WEB`, `APP`, `WAP`, `MINI_PROGRAM` or `OTHERS`. */
   terminalType: string
-  /** Comma list of assets that the payer may pay with; empty: Binance's own choice. */
+  /** Comma-separated assets that the payer may use; empty: Binance decides. */
   supportPayCurrency: string
 }
 
-/** Binance allows one hour, counted by its own clock. */
+/** Binance allows one hour by its own clock. */
 const LONGEST_MS = 59 * MINUTE
 const LONGEST_URL = 256
 const VIRTUAL = '02'
 const OTHER_GOODS = 'Z000'
 
-/** Names of goods hold no quotes and no pictures, at most 256 characters. */
+/** Names of goods may contain no quotes and no emoji, and at most 256 characters. */
 const plainName = (text: string): string =>
   text
     .normalize('NFC')
@@ -34,7 +34,7 @@ const optional = (name: string, value: string | null | undefined): Record<string
 const address = (name: string, url: string | null): Record<string, string> =>
   optional(name, url !== null && url.length <= LONGEST_URL ? url : null)
 
-/** The one entry of `goodsDetails`; what the order does not say is "virtual" and "other". */
+/** The one entry of `goodsDetails`; defaults are "virtual" and "other". */
 function goodsOf({ goods, description, merchantReference }: PaymentRequest): Record<string, unknown> {
   const { goodsType, goodsCategory, goodsName, goodsDetail, goodsQuantity } = goods ?? {}
   return {
@@ -47,7 +47,7 @@ function goodsOf({ goods, description, merchantReference }: PaymentRequest): Rec
   }
 }
 
-/** The body of Create Order v3, priced in USDC. An address that is too long for Binance is left out. */
+/** The body of Create Order v3, priced in USDC. A URL that is too long for Binance is left out. */
 export function orderBody(request: PaymentRequest, options: OrderOptions, clock: Clock): Record<string, unknown> {
   const { merchantReference, due, description, expiresAt, returnUrl, cancelUrl, callbackUrl } = request
   const { subMerchantId, terminalType, supportPayCurrency } = options

@@ -13,13 +13,13 @@ const STATUSES: ReadonlyMap<string, RefundReport['outcome']> = new Map([
 
 const LONGEST_REASON = 256
 
-/** The operator can fix credentials and accounts; the refund is sent afterwards. */
+/** Credentials and accounts are for the operator to fix; the refund is sent afterwards. */
 const needsOperator = (answer: Answer): boolean => answer.outcome === 'refused' && isForOperator(answer.refusal.reason)
 
 /**
- * The same refund of the same money, else unknown. On the last attempt of an order Binance sends everything that is
- * left, more than was asked for. api-order-refund-query: `refundedAmount` is "the total refunded amount included this
- * refund request", so that it tells also of what was sent back from elsewhere meanwhile.
+ * Only a refund of the same money counts, otherwise unknown. On the last attempt for an order Binance sends everything
+ * that is left, more than requested. api-order-refund-query: `refundedAmount` is "the total refunded amount included
+ * this refund request", so it also includes refunds made elsewhere meanwhile.
  */
 function reportOf(refund: RefundRequest, data: unknown, status: string | undefined): RefundReport {
   const { refundId, units, earlierUnits } = refund
@@ -37,7 +37,7 @@ function reportOf(refund: RefundRequest, data: unknown, status: string | undefin
   return { ...report, outcome, providerStatus, ...isMore }
 }
 
-/** How many more refunds Binance takes of the order; undefined: no refund was requested before. */
+/** How many more refunds Binance accepts for the order; undefined: none was requested before. */
 async function attemptsLeft(client: BinanceClient, { lastReference }: RefundRequest): Promise<number | undefined> {
   if (lastReference === undefined) return undefined
   const answer = await client.ask(PATHS.refundQuery, { refundRequestId: lastReference })
@@ -63,9 +63,9 @@ async function findRefund(client: BinanceClient, refund: RefundRequest): Promise
 }
 
 /**
- * Sends a refund, or reports its state. Binance does nothing for a `refundRequestId` that it knows
- * (`duplicateRequest`), so that sending again after a query that did not find it is safe.
- * @throws ProviderTrouble, ProviderRefusal for what the operator must put right
+ * Sends a refund, or reports its state. Binance ignores a known `refundRequestId` (`duplicateRequest`), so sending
+ * again after a query that did not find it is safe.
+ * @throws ProviderTrouble, ProviderRefusal for what the operator must fix
  */
 export async function refundPayment(client: BinanceClient, refund: RefundRequest): Promise<RefundReport> {
   const { refundId, providerReference, units, reason } = refund
@@ -73,7 +73,7 @@ export async function refundPayment(client: BinanceClient, refund: RefundRequest
   if (found) return found
   const left = await attemptsLeft(client, refund)
   if (left === 0) return byHand(NO_MORE)
-  // api-order-refund: with one attempt left "we will refund all the remaing amount", whatever is asked
+  // api-order-refund: with one attempt left "we will refund all the remaing amount", whatever is requested
   if (left === 1 && units !== refund.paidUnits - refund.earlierUnits)
     return byHand('Binance would send back all that is left: send this part another way, with a proof')
   const answer = await client.ask(PATHS.refund, {

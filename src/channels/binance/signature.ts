@@ -15,7 +15,7 @@ export const makeNonce = (): string => Array.from({ length: 32 }, () => LETTERS[
 const signedBytes = ({ timestamp, nonce }: Stamp, body: Buffer): Buffer =>
   Buffer.concat([Buffer.from(`${timestamp}\n${nonce}\n`), body, Buffer.from('\n')])
 
-/** HMAC-SHA-512 in upper-case hexadecimal digits; the body is the very text that is sent. */
+/** HMAC-SHA-512 in upper-case hexadecimal digits; the body is exactly the text that is sent. */
 export const signRequest = (secret: string, stamp: Stamp, body: string): string =>
   createHmac('sha512', secret)
     .update(signedBytes(stamp, Buffer.from(body)))

@@ -6,8 +6,8 @@ import { usdcUnits } from '../usdc-text.ts'
 type Meaning = 'waiting' | 'paid' | 'refunded' | 'expired' | 'failed'
 
 /**
- * Every status of Query v2. CANCELED has one L; it is what a close of ours leads to, so the order may choose again.
- * REFUNDED means "in part", and the query does not say how much.
+ * Every status of Query v2. CANCELED has one L; our own close leads to it, so the order may choose again. REFUNDED
+ * means "in part", and the query does not say how much.
  */
 const STATUSES: ReadonlyMap<string, Meaning> = new Map([
   ['INITIAL', 'waiting'],
@@ -21,7 +21,7 @@ const STATUSES: ReadonlyMap<string, Meaning> = new Map([
   ['ERROR', 'failed'],
 ])
 
-/** bizStatus of a PAY callback; PAY_FAIL is seen in public code only. */
+/** bizStatus of a PAY callback; PAY_FAIL appears in public code only. */
 const PAY_STATUSES: ReadonlyMap<string, Meaning> = new Map([
   ['PAY_SUCCESS', 'paid'],
   ['PAY_CLOSED', 'expired'],
@@ -51,7 +51,7 @@ function toReport(
   })
 }
 
-/** Whether an order in this state can still become, or is, money. */
+/** Whether an order in this state has received money or still can. */
 export const holdsMoney = (status: string | undefined): boolean =>
   ['PENDING', 'PAID', 'REFUNDING', 'REFUNDED', 'FULL_REFUNDED'].includes(status ?? '')
 

@@ -7,7 +7,7 @@ import { openOnramp, rememberHints } from './onramp.ts'
 import { type CoinbaseValues, settings } from './settings.ts'
 import type { Hint } from './transactions.ts'
 
-/** Coinbase's names of chains; simulated purchases on our test chain are reported as base. */
+/** Coinbase's names of chains; simulated purchases on our test chain are reported as Base. */
 const NETWORK_NAMES: Readonly<Record<number, string>> = {
   1: 'ethereum',
   10: 'optimism',
@@ -31,8 +31,8 @@ function choosePlace(values: CoinbaseValues, { wallet, live }: ChannelContext) {
 }
 
 /**
- * Money on a chain decides alone; while there is none, Coinbase's word may say that it is on its way. Without an answer
- * nothing changes, so that an order does not go back and forth with Coinbase's availability.
+ * Money on a chain is the only proof; until there is some, Coinbase may report that it is on its way. Without an answer
+ * nothing changes, so that an order does not flip with Coinbase's availability.
  */
 async function reportWith(onChain: PaymentReport, askHint: () => Promise<Hint | null>): Promise<PaymentReport> {
   const nothing =
@@ -59,8 +59,8 @@ const openOwnOnramp = (values: CoinbaseValues, context: ChannelContext) =>
   )
 
 /**
- * The payer buys USDC at Coinbase, which sends it to a deposit address of ours: the wallet's channel makes the address,
- * sees the money and sends it back.
+ * The payer buys USDC at Coinbase, which sends it to one of our deposit addresses: the wallet's channel creates the
+ * address, sees the money and refunds it.
  */
 function openCoinbase(values: CoinbaseValues, context: ChannelContext): Channel {
   const { wallet, chainId, networkName } = choosePlace(values, context)

@@ -4,7 +4,7 @@ import { ProviderRefusal, ProviderTrouble, type RefusalReason } from '../provide
 import type { ProviderAnswer, ProviderHttp } from '../provider-http.ts'
 import { type CdpKey, makeJwt } from './jwt.ts'
 
-/** One call with a token of its own; numbers in the answer stay text. @throws ProviderRefusal, ProviderTrouble */
+/** Makes a call with its own token; numbers in the answer stay text. @throws ProviderRefusal, ProviderTrouble */
 export type CoinbaseApi = (call: { method: 'GET' | 'POST'; url: string; body?: object }) => Promise<unknown>
 
 const MEANING: Readonly<Record<number, RefusalReason>> = {
@@ -22,7 +22,7 @@ function read(answer: ProviderAnswer): unknown {
   }
 }
 
-/** v2 writes `errorMessage`; the older hosts' form is not documented. */
+/** v2 uses `errorMessage`; the form of the older hosts is not documented. */
 const wordsOf = (answer: ProviderAnswer): string => {
   const body = answer.text.startsWith('{') ? read(answer) : null
   return textAt(body, 'errorMessage') ?? textAt(body, 'message') ?? String(answer.status)

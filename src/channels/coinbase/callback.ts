@@ -15,7 +15,7 @@ function parse(rawBody: Buffer): unknown {
   }
 }
 
-/** A purchase that moves is pending: only the chain makes money final. A failed one may be tried again. */
+/** A purchase in progress is pending: only the chain makes money final. A failed one may be retried. */
 function claimOf({ meaning, units, providerStatus }: Purchase, providerReference: string): PaymentReport {
   if (meaning === 'moving' && units !== undefined)
     return paidReport(providerReference, { final: 0n, pending: units, providerStatus })
@@ -32,7 +32,7 @@ export function readCoinbaseCallback(
   const body = parse(callback.rawBody)
   const event = textAt(body, 'eventType') ?? ''
   const transactionId = textAt(body, 'transactionId')
-  // an `orderId` belongs to the headless API, which is not used here
+  // an `orderId` belongs to the headless API, which we do not use
   if (transactionId === undefined && textAt(body, 'orderId') !== undefined)
     return {
       merchantReference: null,
@@ -49,7 +49,7 @@ export function readCoinbaseCallback(
   const address = purchase.walletAddress ?? null
   return {
     merchantReference: isTest ? reference.slice(TEST_PREFIX.length) : reference,
-    // Coinbase may write the address in another case than we do: our own reference goes first
+    // Coinbase may write the address in another case than we do, so our own reference takes precedence
     providerReference: reference === null ? address : null,
     report: claimOf(purchase, address ?? transactionId),
     providerStatus: `${event}: ${purchase.providerStatus}`,

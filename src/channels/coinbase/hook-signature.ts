@@ -4,7 +4,7 @@ import { type Callback, CallbackRefused } from '../../kernel/callback.ts'
 const MAX_AGE_SECONDS = 300
 const HEX = /^[0-9a-f]{64}$/
 
-/** `t=…,h=…,v1=…`; a name that comes twice is no signature. */
+/** `t=…,h=…,v1=…`; a header with a repeated name is invalid. */
 function readParts(header: string): Map<string, string> {
   const parts = new Map<string, string>()
   for (const piece of header.split(',')) {
@@ -31,8 +31,8 @@ function matches(secret: string, before: string, rawBody: Buffer, given: string)
 }
 
 /**
- * Hook0's scheme: HMAC-SHA256 over time, names of headers, their values and the raw body; without `v1` over time and
- * body (`v0`). Where both stand, only `v1` counts.
+ * Hook0's scheme: HMAC-SHA256 over time, header names, their values and the raw body; without `v1`, over time and body
+ * (`v0`). If both are present, only `v1` counts.
  * @throws CallbackRefused
  */
 export function verifyHook(secret: string, { headers, rawBody }: Callback, nowMs: number): void {

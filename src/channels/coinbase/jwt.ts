@@ -1,12 +1,12 @@
 import { createPrivateKey, createPublicKey, type KeyObject, randomBytes, sign } from 'node:crypto'
 
-/** A CDP API key: who signs, and how. */
+/** A CDP API key: its id and how it signs. */
 export type CdpKey = { id: string; algorithm: 'EdDSA' | 'ES256'; privateKey: KeyObject }
 
-/** The token lives this long (official SDK). */
+/** Lifetime of the token (official SDK). */
 const LIFE_SECONDS = 120
 
-/** Base64 of 32 bytes of seed and the 32 bytes of its public key. */
+/** Base64 of a 32-byte seed followed by its 32-byte public key. */
 function readEd25519(secret: string): KeyObject {
   const bytes = Buffer.from(secret, 'base64')
   if (bytes.length !== 64) throw new Error('it is neither PEM nor Base64 of 64 bytes')
@@ -17,7 +17,7 @@ function readEd25519(secret: string): KeyObject {
 }
 
 /**
- * The key as the portal gives it: Ed25519 in Base64, or EC P-256 as PEM, also with written-out `\n`.
+ * Reads the key in the portal's forms: Ed25519 in Base64, or EC P-256 as PEM, also with literal `\n`.
  * @throws Error saying what is wrong with the text, without the text
  */
 export function readCdpKey(id: string, secret: string): CdpKey {
@@ -31,7 +31,7 @@ export function readCdpKey(id: string, secret: string): CdpKey {
 
 const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')
 
-/** What the token is good for: one method at one host and path, without the query. */
+/** The scope of the token: one method at one host and path, without the query. */
 export const jwtUri = (method: string, url: string): string => {
   const { host, pathname } = new URL(url)
   return `${method} ${host}${pathname}`

@@ -10,7 +10,9 @@ import { publicAddress } from './public-address.ts'
 import { type CoinbaseValues, V1, V2 } from './settings.ts'
 import { type Hint, hintOf } from './transactions.ts'
 
-/** Preset prices are taken in these alone; a payment in another currency is chosen on Coinbase's page. */
+/**
+ * Preset prices are accepted in these currencies only; for another one the payer enters the amount on Coinbase's page.
+ */
 const PAYMENT_CURRENCIES: readonly string[] = ['USD', 'GBP', 'EUR']
 
 const HINT_MS = 15 * SECOND
@@ -40,7 +42,7 @@ export function openOnramp(api: CoinbaseApi, values: CoinbaseValues, { live }: C
       }
       const withReturn = returnUrl === null ? session : { ...session, redirectUrl: returnUrl }
       const answer = await post(withReturn).catch((error: unknown) => {
-        // a shop's address that is not on the account's list must not cost the sale
+        // a redirect URL that is not on the account's list must not cost the sale
         const isRedirect = error instanceof ProviderRefusal && /redirect/i.test(error.message)
         if (returnUrl === null || !isRedirect) throw error
         return post(session)
@@ -57,10 +59,10 @@ export function openOnramp(api: CoinbaseApi, values: CoinbaseValues, { live }: C
   }
 }
 
-/** Null: Coinbase could not say. */
+/** Null: Coinbase gave no answer. */
 export type AskHint = (payment: PaymentKey, address: string) => Promise<Hint | null>
 
-/** Pages look every few seconds; Coinbase is asked a few times a minute, and at once after a callback. */
+/** Pages poll every few seconds; Coinbase is queried a few times a minute, and at once after a callback. */
 export function rememberHints(ask: AskHint, clock: () => number): { ask: AskHint; forget(reference: string): void } {
   const kept = new Map<string, { hint: Promise<Hint | null>; until: number }>()
   return {

@@ -23,7 +23,7 @@ RESERVED.addSubnet('2001:db8::', 32, 'ipv6')
 const GLOBAL = new BlockList()
 GLOBAL.addSubnet('2000::', 3, 'ipv6')
 
-/** The address as Coinbase takes it for `clientIp`, or null when it is not a public one. */
+/** The address in the form that Coinbase accepts as `clientIp`, or null when it is not public. */
 export function publicAddress(ip: string | null): string | null {
   const plain = ip?.replace(/^::ffff:(?=\d+\.)/i, '') ?? ''
   if (isIPv4(plain)) return RESERVED.check(plain) ? null : plain

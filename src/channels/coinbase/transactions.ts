@@ -5,7 +5,7 @@ import { ProviderTrouble } from '../provider-errors.ts'
 type Meaning = 'quiet' | 'moving' | 'failed' | 'unknown'
 
 const PREFIX = 'ONRAMP_TRANSACTION_STATUS_'
-/** Every word that CDP's OpenAPI lists. UNSPECIFIED says nothing. */
+/** Every status in CDP's OpenAPI. UNSPECIFIED carries no information. */
 const MEANINGS: Readonly<Record<string, Exclude<Meaning, 'unknown'>>> = {
   UNSPECIFIED: 'quiet',
   CREATED: 'quiet',
@@ -16,17 +16,17 @@ const MEANINGS: Readonly<Record<string, Exclude<Meaning, 'unknown'>>> = {
   FAILED: 'failed',
 }
 
-/** One purchase of the payer at Coinbase: a hint, never a proof that money came. */
+/** One purchase of the payer at Coinbase: a hint, never proof that money arrived. */
 export type Purchase = {
   meaning: Meaning
-  /** Without its prefix, and why it failed. */
+  /** Without its prefix, and with the reason for a failure. */
   providerStatus: string
   walletAddress: string | undefined
   /** USDC units; undefined for another currency or an unreadable amount. */
   units: bigint | undefined
 }
 
-/** The status answers are written in snake_case, the callbacks in camelCase. */
+/** Status answers use snake_case, callbacks camelCase. */
 const field = (raw: unknown, camel: string, ...path: string[]): string | undefined =>
   textAt(raw, camel, ...path) ??
   textAt(
@@ -52,10 +52,10 @@ export function readPurchase(raw: unknown): Purchase {
   }
 }
 
-/** What Coinbase's list says while nothing is to be seen on a chain. */
+/** What Coinbase's list shows while nothing is visible on a chain. */
 export type Hint = { pending: bigint; providerStatus: string }
 
-/** @throws ProviderTrouble when the answer holds no list */
+/** @throws ProviderTrouble when the answer contains no list */
 export function hintOf(body: unknown, address: string): Hint {
   const rows = (body as { transactions?: unknown } | null)?.transactions
   if (!Array.isArray(rows)) throw new ProviderTrouble('Coinbase answered without a list of transactions')

@@ -27,24 +27,24 @@ import {
   type SeenTransfer,
 } from '../channel.ts'
 
-/** A chain that payers may choose, with the account key that its deposit addresses come from. */
+/** A chain that payers may choose, with the account key of its deposit addresses. */
 export type PayableNetwork = {
   network: Network
   rpc: Rpc
   /** Absent where `rpc` is the only node. */
   agree?: Agree
   xpub: string
-  /** Sends refunds; null where its keys are not set and a person sends them. */
+  /** Sends refunds; null if its keys are not configured and a person sends them. */
   payouts: Payouts | null
 }
 
-/** Money can come long after an order ended; its address is watched for this long. */
+/** Money can arrive long after an order ended; its address is watched this long. */
 const WATCH_MS = 30 * DAY
 
-/** Where one payment is paid, and how much exactly. */
+/** The address of one payment, and its exact amount. */
 export type AssignedPlace = { address: string; units: bigint }
 
-/** Finds the place of a payment; asked again, the same one. */
+/** Assigns the place of a payment; idempotent. */
 export type Assign = (
   tx: Tx,
   payment: Pick<PaymentRequest, 'companyId' | 'due' | 'payerIp'> & {
@@ -58,15 +58,17 @@ export type WalletDeps = {
   db: Db
   payable: readonly PayableNetwork[]
   health?: ChainHealth
-  /** Live: no address of a key is given out before the operator compared the first ones with the wallet. */
+  /** Live mode: no address of a key is assigned before the operator compared the first ones with the wallet. */
   mustConfirm?: boolean
-  /** Of a company's wallet; absent: an address of the operator's key. */
+  /** For a company's wallet; absent: an address of the operator's key. */
   assign?: Assign
-  /** Addresses that pay refunds, settlements and gas, in lower case: no order gets one. */
+  /** Addresses that pay refunds, settlements and gas, in lower case: never assigned to an order. */
   wallets?: ReadonlySet<string>
-  /** Why an address cannot be a company's own, in words that follow the address; null: nothing is known against it. */
+  /** Why an address cannot be a company's own, as words that follow the address; null: no reason known. */
   findOwnAddressFault?: (q: Queryable, companyId: string, address: string) => Promise<string | null>
-  /** Counts a payer's choice of a company's shared addresses. @returns those within the hour, this one included */
+  /**
+   * Counts a payer's choice of a company's shared addresses. @returns the number within the hour, including this one
+   */
   countVisit?: (tx: Tx, companyId: string, ip: string) => Promise<number>
 }
 
@@ -91,7 +93,7 @@ function toSeen(placed: Placed, final: boolean): SeenTransfer {
 
 type Snapshot = { transfer: Transfer; head: Head }[]
 
-/** Sums what the chains show for one address; whether it is final is judged by the whole amount that is at stake. */
+/** Sums what the chains show for one address; finality is judged by the whole amount at stake. */
 function reportOf(address: string, snapshot: Snapshot, networks: readonly Network[]): SeenReport {
   const placed = snapshot.flatMap(({ transfer, head }): Placed[] => {
     const network = networks.find(({ chainId }) => chainId === transfer.chainId)
@@ -122,7 +124,7 @@ function reportOf(address: string, snapshot: Snapshot, networks: readonly Networ
   }
 }
 
-/** Native coin is no USDC: named beside the other tokens that came by mistake. */
+/** Native coin is not USDC: it is listed with the other tokens sent by mistake. */
 function withNative(report: SeenReport, native: readonly NativeDeposit[], networks: readonly Network[]): SeenReport {
   const unmatched = native.flatMap(({ chainId, nth, units }) => {
     const network = networks.find((one) => one.chainId === chainId)
@@ -131,7 +133,7 @@ function withNative(report: SeenReport, native: readonly NativeDeposit[], networ
   return unmatched.length === 0 ? report : { ...report, unmatched: [...report.unmatched, ...unmatched] }
 }
 
-/** Where a refund goes; its destination was asked for before it became ready. */
+/** The destination of a refund, which was obtained before the refund became ready. */
 function readPlace(payable: readonly PayableNetwork[], refund: RefundRequest) {
   const chain = payable.find(({ network }) => network.chainId === refund.network)
   if (!chain) throw new AppError('CHANNEL_NOT_AVAILABLE', { message: `Chain ${refund.network} is not set up here.` })
@@ -140,8 +142,8 @@ function readPlace(payable: readonly PayableNetwork[], refund: RefundRequest) {
 }
 
 /**
- * The payer's own wallet: one deposit address for each attempt, on every offered chain at once, watched by our
- * scanners. It reports what the scanners have recorded.
+ * The payer's own wallet: one deposit address per attempt, on every offered chain at once, watched by our scanners. It
+ * reports what the scanners have recorded.
  */
 export function openCryptoChannel({ db, payable, health, mustConfirm = false, assign, wallets }: WalletDeps): Channel {
   const ours = wallets && { wallets }

@@ -7,7 +7,7 @@ import type { ChainReader } from '../../chain/rescan.ts'
 import { AppError } from '../../kernel/errors.ts'
 import type { DepositChecks, NamedTransaction } from '../deposit-checks.ts'
 
-/** Questions about deposits to every chain that is set up. */
+/** Deposit checks across all configured chains. */
 export function openDepositChecks(readers: readonly ChainReader[]): DepositChecks {
   async function lookUp(
     reader: ChainReader,
@@ -49,7 +49,7 @@ export function openDepositChecks(readers: readonly ChainReader[]): DepositCheck
         try {
           for (const address of await found) gained.add(address)
         } catch (error) {
-          log.warn({ chainId, err: error }, 'what payers sent by mistake cannot be looked for now')
+          log.warn({ chainId, err: error }, 'cannot look for coins and tokens sent by mistake now')
           silent.add(chainId)
         }
       }

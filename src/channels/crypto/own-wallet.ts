@@ -8,11 +8,11 @@ type Mode = (typeof MODES)[number]
 
 export type OwnWalletSettings = {
   mode: Mode
-  /** Of mode `xpub`. */
+  /** For mode `xpub`. */
   xpub: string
-  /** Of the other modes; in lower case. */
+  /** For the other modes; in lower case. */
   addresses: readonly string[]
-  /** Chains on which the addresses are the company's; empty: all that are set up. */
+  /** Chains on which the addresses belong to the company; empty: all configured ones. */
   networks: readonly number[]
 }
 
@@ -69,7 +69,7 @@ export const readOwnWallet = (values: Readonly<Record<string, string>>): OwnWall
   networks: split(values.NETWORKS ?? '').map(Number),
 })
 
-/** A company's own wallet, in place of the operator's: its deposits are its own money. */
+/** A company's own wallet, which replaces the operator's: its deposits are its own money. */
 export const ownWallet: Omit<ChannelKind, 'open'> = {
   id: 'crypto',
   env: 'CRYPTO',

@@ -25,25 +25,25 @@ type Claim = { companyId: string; values: Readonly<Record<string, string>>; by: 
 /** Wallets of companies. Their deposits are the companies' money: the operator neither sweeps nor settles them. */
 export type OwnWallets = {
   open(values: Readonly<Record<string, string>>): Channel
-  /** Reads the payments of every company's wallet, also of settings that are gone. */
+  /** Reads the payments of every company's wallet, even if its settings have been removed. */
   reader: Channel
-  /** Keeps key or addresses for this company alone. @throws VALIDATION_FAILED at the setting that is wrong */
+  /** Reserves a key or addresses for this company alone. @throws VALIDATION_FAILED at the setting that is wrong */
   claim(tx: Tx, claim: Claim): Promise<void>
 }
 
-/** A hundredth of a thousandth of a USDC. */
+/** 0.00001 USDC. */
 const STEP_UNITS = 10n
 const STEPS = Number(OWN_AMOUNTS_UNITS / STEP_UNITS)
 
 type Wanted = Parameters<Assign>[1]
 
-/** Of a pool, or of the amounts at one address: what one payer may take while the others need the rest. */
+/** Divisor for the share of a pool, or of the amounts at one address, that one payer may take while they are scarce. */
 const SHARE = 4
 const LEAST_SHARE = 3
 
 /**
- * An order costs a visitor nothing, and what it takes stays taken for an hour after its end. So while half is taken, a
- * payer gets a quarter an hour, and the rest is for the others. The shop's own people and servers are not counted.
+ * An order costs a visitor nothing, and what it takes stays taken for an hour after it ends. So while half is taken, a
+ * payer gets a quarter per hour, and the rest is for the others. The shop's own staff and servers are not counted.
  * @throws ProviderRefusal
  */
 async function checkShare(
@@ -61,7 +61,7 @@ async function checkShare(
   throw new ProviderRefusal('state', 'this payer holds a quarter of the addresses of the shop, and few are free')
 }
 
-/** Asking again for the same payment gives the same place. */
+/** Idempotent: the same payment gets the same place. */
 async function assignShared(
   tx: Tx,
   wanted: Wanted,
@@ -147,7 +147,7 @@ export function openOwnWallets(deps: WalletDeps): OwnWallets {
   }
 }
 
-/** The operator's keys cannot send from a company's wallet: its people do, and name the transaction. */
+/** The operator's keys cannot send from a company's wallet: its staff do, and name the transaction. */
 const withoutPayouts = (one: WalletDeps['payable'][number]): WalletDeps['payable'][number] => ({
   ...one,
   payouts: null,

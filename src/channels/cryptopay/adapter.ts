@@ -44,7 +44,7 @@ const settings = {
 
 type Values = Readonly<Record<keyof typeof settings, string>>
 
-/** @throws ProviderRefusal for a currency that it does not price in */
+/** @throws ProviderRefusal for a currency in which it does not price */
 function assertTaken({ fiat }: Pick<PaymentRequest, 'fiat'>, { FIATS }: Values): void {
   if (list(FIATS).includes(fiat.asset)) return
   const providerStatus = `Crypto.com Pay is not known to price in ${fiat.asset}; the setting FIATS lists what it takes.`
@@ -53,7 +53,9 @@ function assertTaken({ fiat }: Pick<PaymentRequest, 'fiat'>, { FIATS }: Values):
 
 const pathOf = (providerReference: string): string => `/payments/${encodeURIComponent(providerReference)}`
 
-/** A payment that a callback named is asked for, not made again. @throws ProviderRefusal where it is another order's */
+/**
+ * A payment that a callback named is fetched, not created again. @throws ProviderRefusal if it belongs to another order
+ */
 async function openPayment(api: PayApi, request: PaymentRequest, values: Values, clock: Clock): Promise<unknown> {
   const { providerReference, merchantReference } = request
   if (providerReference === null) return makePayment(api, request, values, clock)
@@ -148,5 +150,5 @@ function openCryptoPay(values: Values, context: ChannelContext): Channel {
   }
 }
 
-/** Crypto.com Pay, priced in the order's fiat. Where its facts come from: docs/channels/cryptopay.md */
+/** Crypto.com Pay, priced in the order's fiat. Sources: docs/channels/cryptopay.md */
 export const cryptopay = defineChannel({ id: 'cryptopay', env: 'CRYPTOPAY', settings, open: openCryptoPay })

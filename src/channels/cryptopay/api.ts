@@ -5,7 +5,7 @@ import type { ProviderAnswer, ProviderHttp } from '../provider-http.ts'
 /** Answers are parsed JSON whose numbers are still text. */
 export type PayApi = {
   get(path: string): Promise<unknown>
-  /** Form encoding; a field without a value is not sent. */
+  /** Form-encoded; a field without a value is not sent. */
   post(path: string, fields: Record<string, string | null>): Promise<unknown>
 }
 
@@ -33,7 +33,7 @@ const reasonOf = (status: number, param: string): RefusalReason => {
   return param === 'amount' ? 'amount' : 'request'
 }
 
-/** An `error` in the answer is what counts, whatever the HTTP status; without one only 2xx is a success. */
+/** An `error` in the answer counts, whatever the HTTP status; without one, only 2xx is a success. */
 function readAnswer({ status, headers, text }: ProviderAnswer): unknown {
   const answer = tryParse(text)
   const error = fieldAt(answer, 'error')
@@ -67,6 +67,6 @@ export function openPayApi({ baseUrl, secretKey }: { baseUrl: string; secretKey:
   }
 }
 
-/** A request that the provider definitely did not do, and that is not the operator's to put right. */
+/** The provider definitely did not do the request, and the operator cannot fix it. */
 export const isDefiniteNo = (error: unknown): error is ProviderRefusal =>
   error instanceof ProviderRefusal && !isForOperator(error.reason)

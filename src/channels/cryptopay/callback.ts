@@ -17,7 +17,7 @@ function verify({ headers, rawBody }: Callback, { secret, maxAgeMs }: CallbackRu
     throw new CallbackRefused(`signed at ${signature.t}: too old`)
 }
 
-/** An event about a payment or about a refund of one. Subscriptions are not ours: they say nothing. */
+/** An event about a payment or a refund. Subscriptions are not ours and are ignored. */
 export function readCallback(callback: Callback, rules: CallbackRules, clock: Clock): CallbackNews {
   verify(callback, rules, clock())
   const event = tryParse(callback.rawBody.toString('utf8'))
@@ -29,7 +29,7 @@ export function readCallback(callback: Callback, rules: CallbackRules, clock: Cl
   const object = fieldAt(fieldAt(event, 'data'), 'object')
   const isRefund = type.startsWith('payment.refund')
   const live = flagAt(object, 'live_mode')
-  // a refund object may leave the mode out; its payment is looked at anyhow
+  // a refund object may omit the mode; its payment is polled anyway
   if (live !== rules.live && !(isRefund && live === undefined))
     throw new CallbackRefused(`of ${live ? 'live' : 'test'} mode`)
   const providerStatus = `${type} ${textAt(object, 'status') ?? ''}`.trim()

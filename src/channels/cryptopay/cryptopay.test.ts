@@ -110,7 +110,7 @@ test('every documented status has its meaning', () => {
   assert.equal(report({ status: 'cancelled', expired: true }).outcome, 'expired')
   assert.equal(report({ status: 'cancelled', expired_at: String(T) }).outcome, 'expired')
   assert.equal(report({ status: 'cancelled' }).outcome, 'cancelled')
-  // where we cancel ourselves, a cancelled payment is no decision of the payer
+  // because we cancel payments ourselves, a cancelled one is not the payer's decision
   assert.equal(report({ status: 'cancelled' }, true).outcome, 'expired')
   assert.deepEqual(report({ status: 'on_hold' }), {
     outcome: 'unknown',
@@ -148,11 +148,11 @@ test('amounts beyond 2^53 keep every digit', () => {
   assert.equal(minorUnits(payment, 'amount'), 100_000_000_000_000_000_001n)
 })
 
-/* ---- what is sent, and what its answers mean ---- */
+/* ---- requests, and the meaning of their answers ---- */
 
 const SETTINGS = { SECRET_KEY: 'sk_test_throwaway', WEBHOOK_SECRET: SECRET }
 
-/** The adapter against answers that a provider could give. */
+/** The adapter with answers that a provider could give. */
 function open(answers: Partial<ProviderAnswer>[], given: Record<string, string> = {}) {
   const calls: ProviderCall[] = []
   const http = async (call: ProviderCall): Promise<ProviderAnswer> => {

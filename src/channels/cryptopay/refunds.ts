@@ -5,10 +5,10 @@ import { isDefiniteNo, type PayApi } from './api.ts'
 import { minorUnits } from './status-map.ts'
 
 /*
- * Refunds are asynchronous, cannot be looked up, and have no key against repetition (pay-docs.crypto.com, refunds and
+ * Refunds are asynchronous, cannot be looked up, and have no idempotency key (pay-docs.crypto.com, refunds and
  * webhooks). `amount_refunded` of a payment may grow at the request or at the transfer: nothing here depends on it.
- * `payment.refund_transferred` alone means that the money is with the payer, and our id in `description` says whose
- * refund an event is about.
+ * Only `payment.refund_transferred` means that the payer has the money, and our id in `description` shows which refund
+ * an event is about.
  */
 
 const DESCRIPTION = /^refund ([0-9a-f]{24})$/
@@ -50,7 +50,7 @@ export async function refundPayment(api: PayApi, refund: RefundRequest): Promise
   return { outcome: 'unknown', reference, txHash: null, providerStatus }
 }
 
-/** What an event says of a refund; undefined: it does not name one. */
+/** An event's statement about a refund; undefined: it names none. */
 export function readRefundNews(type: string, object: unknown): RefundNews | undefined {
   const reference = textAt(object, 'id')
   const units = minorUnits(object, 'amount')

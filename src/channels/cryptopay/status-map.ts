@@ -4,7 +4,7 @@ import { type Money, parseDecimal, proportion } from '../../kernel/money.ts'
 import { type PaymentReport, paidReport } from '../channel.ts'
 import { fieldAt, flagAt } from './api.ts'
 
-/** What is due in USDC, and the same price in fiat, which is what the provider was asked for. */
+/** The amount due in USDC, and the same price in fiat, in which the provider was asked. */
 export type Price = { due: Money; fiat: Money }
 
 type Meaning = 'waiting' | 'captured' | 'cancelled'
@@ -15,10 +15,10 @@ export const MEANINGS: Readonly<Record<string, Meaning>> = {
   cancelled: 'cancelled',
 }
 
-/** What the payer sends may have this many digits after its point, whatever the coin. */
+/** The payer's amount may have this many decimals, whatever the coin. */
 const COIN_EXPONENT = 18
 
-/** No sum of money has more digits, and the database keeps 38. */
+/** No real amount has more digits, and the database stores 38. */
 export const minorUnits = (payment: unknown, name: string): bigint | undefined => {
   const text = textAt(payment, name)
   return text !== undefined && /^\d{1,30}$/.test(text) ? BigInt(text) : undefined
@@ -27,7 +27,7 @@ export const minorUnits = (payment: unknown, name: string): bigint | undefined =
 /** A share of the fiat price in USDC, rounded down: the whole price is exactly what is due. */
 const inUsdc = ({ due, fiat }: Price, minor: bigint): bigint => proportion(due.units, minor, fiat.units)
 
-/** What is on its way, as a share of the price, as far as it can be told from the coin that was asked for. */
+/** Money on its way as a share of the price, as far as the requested coin shows. */
 function pendingOf(payment: unknown, { due }: Price): bigint {
   const fund = fieldAt(payment, 'current_inbound_fund')
   const came = parseDecimal(textAt(fund, 'amount') ?? '', COIN_EXPONENT)
@@ -38,18 +38,18 @@ function pendingOf(payment: unknown, { due }: Price): bigint {
   return textAt(fund, 'mismatched_reason') ? 0n : due.units
 }
 
-/** Whether its window is over, as it says itself or by our clock. */
+/** Whether its payment window is over, according to the provider or to our clock. */
 const isOver = (payment: unknown, nowMs: number): boolean =>
   flagAt(payment, 'expired') === true || Number(textAt(payment, 'expired_at') ?? 'NaN') * 1000 <= nowMs
 
 type PaymentFacts = {
   clock: Clock
-  /** We cancel payments ourselves: a cancelled one may be ours, which is no decision of the payer. */
+  /** We cancel payments ourselves: a cancelled one may be ours, and then is not the payer's decision. */
   weCancel: boolean
 }
 
 /**
- * What a payment object says. Without `price` (a callback knows none) money is `unknown`: the query tells how much.
+ * The meaning of a payment object. Without `price` (a callback has none) money is `unknown`: the query tells how much.
  * Crypto.com has no status for money that it holds for its own checks.
  */
 export function reportOf(payment: unknown, price: Price | null, { clock, weCancel }: PaymentFacts): PaymentReport {

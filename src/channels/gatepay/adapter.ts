@@ -44,7 +44,7 @@ const LONGEST_MS = HOUR - MINUTE
 
 const list = (text: string): string[] => text.split(',').flatMap((word) => word.trim() || [])
 
-/** The same facts have other names in the answer to a creation and in the query. */
+/** The fields have other names in the answer to a creation than in the query. */
 function instructionsOf(data: unknown): (Instructions & { providerReference: string }) | null {
   const providerReference = filledAt(data, 'prepayId')
   const checkoutUrl = filledAt(data, 'location')
@@ -148,5 +148,5 @@ function openGatePay(values: Readonly<Record<keyof typeof settings, string>>, co
   }
 }
 
-/** Gate Pay, hosted cashier, priced in USDC. Where its facts come from: docs/channels/gatepay.md */
+/** Gate Pay, hosted cashier, priced in USDC. Sources: docs/channels/gatepay.md */
 export const gatepay = defineChannel({ id: 'gatepay', env: 'GATEPAY', settings, open: openGatePay })

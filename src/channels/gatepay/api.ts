@@ -26,7 +26,7 @@ export const WRONG_STATUS = '400204'
 export const TIMED_OUT = '400603'
 
 /**
- * Codes that mean: definitely not done. Any other leaves it open, also 400201 (this reference is used already: it was
+ * Codes that mean: definitely not done. Any other code leaves it open, including 400201 (reference already used: it was
  * created before) and 400020 (a repeated nonce: the same request may be sent again).
  */
 const REFUSALS: Readonly<Record<string, readonly [RefusalReason, string]>> = {
@@ -50,21 +50,21 @@ export function tryParse(text: string): unknown {
   }
 }
 
-/** An object may come as JSON text, and may lie one level deeper under `bizData`. */
+/** An object may arrive as JSON text, and may be nested one level deeper under `bizData`. */
 export function unwrap(value: unknown): unknown {
   const opened = typeof value === 'string' ? tryParse(value) : value
   if (typeof opened !== 'object' || opened === null || !('bizData' in opened)) return opened
   return unwrap(opened.bizData)
 }
 
-/** Text that says something; Gate leaves many fields empty. */
+/** Non-empty text; Gate leaves many fields empty. */
 export const filledAt = (value: unknown, ...path: (string | number)[]): string | null => textAt(value, ...path) || null
 
 type Told = { code: string; message: string; data: unknown }
 
 /**
- * What an answer says. The query wraps its object once more, with a code of its own: `data: {bizCode, bizData,
- * bizMessage}` (docs.gate.com, checkout/orderQuery), so that an outer SUCCESS can hold a no.
+ * Unwraps an answer. The query wraps its object once more, with its own code: `data: {bizCode, bizData, bizMessage}`
+ * (docs.gate.com, checkout/orderQuery), so an outer SUCCESS can contain a refusal.
  */
 function told(envelope: unknown): Told {
   const { status, data = null } = (envelope ?? {}) as { status?: unknown; data?: unknown }
@@ -97,7 +97,7 @@ function readAnswer({ status, headers, text }: ProviderAnswer): unknown {
 export const isRefusedWith = (error: unknown, codes: readonly string[]): boolean =>
   error instanceof ProviderRefusal && codes.includes(textAt(error.cause, 'code') ?? '')
 
-/** Where an institution acts for a sub-merchant (docs.gate.com, common/institutionalCommonHeaders). */
+/** For an institution that acts for a sub-merchant (docs.gate.com, common/institutionalCommonHeaders). */
 const INSTITUTION = '/payment/open/institution'
 
 export function openGateApi(account: GateAccount, { http, clock }: { http: ProviderHttp; clock: Clock }): GateApi {

@@ -6,7 +6,7 @@ import { filledAt, tryParse, unwrap } from './api.ts'
 import { isSigned } from './signature.ts'
 import { reportOf } from './status-map.ts'
 
-/** Kinds that speak of an order; the others are about transfers that we do not use. */
+/** Kinds that concern an order; the others are about transfers that we do not use. */
 const OF_ORDERS = ['PAY', 'PAY_ADDRESS', 'TRANSFER_ADDRESS']
 
 export type CallbackRules = {
@@ -25,7 +25,7 @@ function verify({ headers, rawBody }: Callback, { secret, maxAgeMs }: CallbackRu
   if (Math.abs(nowMs - Number(timestamp)) > maxAgeMs) throw new CallbackRefused(`sent at ${timestamp}: too old`)
 }
 
-/** The callback address belongs to the application, not to an order: what it is about stands in the body. */
+/** The callback URL belongs to the application, not to an order: the body names the order. */
 export function readCallback(callback: Callback, rules: CallbackRules, clock: Clock): CallbackNews {
   verify(callback, rules, clock())
   const body = tryParse(callback.rawBody.toString('utf8'))

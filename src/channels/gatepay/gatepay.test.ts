@@ -189,7 +189,7 @@ test('more than was asked for is shown to a person and not counted', () => {
   const seen = report('PAID', over) as SeenReport
   assert.equal(seen.final, 12_340_000n)
   assert.deepEqual(seen.unmatched, [{ asset: 'USDC', units: 2_660_000n, reference: 'gatepay:5:over' }])
-  // the payer sent another coin: its share of what was asked for in that coin
+  // the payer sent another coin: the share of the amount requested in that coin
   const coin = { ...ORDER, pay_amount: '0.5', transaction_info: { done_amount: '0.75', confirming_list: [] } }
   assert.equal((report('PAID', coin) as SeenReport).unmatched[0]?.units, 6_170_000n)
   const exact = { ...ORDER, pay_amount: '12.34', transaction_info: { done_amount: '12.34' } }
@@ -231,7 +231,7 @@ test('data is read as an object, as JSON text and under bizData, and large numbe
   assert.deepEqual(unwrap(tryParse('{"prepayId":505594743853056007}')), { prepayId: '505594743853056007' })
 })
 
-/** The API over answers of our own. @param baseUrl where Gate answers; @param onBehalfOf a sub-merchant */
+/** The API with canned answers. @param baseUrl where Gate answers; @param onBehalfOf a sub-merchant */
 function openWire(answers: object[], account: { baseUrl?: string; onBehalfOf?: string } = {}) {
   const calls: ProviderCall[] = []
   const http = async (call: ProviderCall) => {
@@ -243,7 +243,7 @@ function openWire(answers: object[], account: { baseUrl?: string; onBehalfOf?: s
 }
 const success = (data: unknown) => ({ status: 'SUCCESS', code: '000000', errorMessage: '', data })
 
-// docs.gate.com, api-reference/version/100/en/endpoint/checkout/orderQuery: the answer of the query
+// docs.gate.com, api-reference/version/100/en/endpoint/checkout/orderQuery: the query's answer
 test('an outer SUCCESS may hold a no: bizCode counts as the code', async () => {
   const data = { bizCode: '000000', bizData: { prepayId: '65466648727916544', status: 'PAID' }, bizMessage: '' }
   const no = { bizCode: '400202', bizData: null, bizMessage: 'order not found' }

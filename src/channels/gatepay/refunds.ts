@@ -5,7 +5,7 @@ import type { RefundReport, RefundRequest } from '../channel.ts'
 import { isForOperator, ProviderRefusal } from '../provider-errors.ts'
 import { filledAt, type GateApi, isRefusedWith } from './api.ts'
 
-/** Words of the older and of the newer generation. */
+/** Status words of the older and of the newer generation. */
 export const REFUND_OUTCOMES: Readonly<Record<string, RefundReport['outcome']>> = {
   SUCCESS: 'settled',
   REFUND_SUCCESS: 'settled',
@@ -14,13 +14,13 @@ export const REFUND_OUTCOMES: Readonly<Record<string, RefundReport['outcome']>> 
   REFUND_REJECTED: 'refused',
 }
 
-/** Back the way it came; the merchant bears a network fee, so that the payer gets the whole amount. */
+/** Returned the way it came; the merchant bears the network fee, so that the payer gets the whole amount. */
 const SAME_WAY = { refundStyle: 1, refundBearType: 1 }
 
 export type RefundRules = {
-  /** Gate wants this long between a payment, or a refund, and the next refund of the same order. */
+  /** Gate requires this long between a payment, or a refund, and the next refund of the same order. */
   waitMs: number
-  /** Codes by which the query says that it does not know a refund. */
+  /** Codes by which the query reports an unknown refund. */
   unknownCodes: readonly string[]
 }
 
@@ -45,7 +45,7 @@ export function readRefund(refund: RefundRequest, data: unknown): RefundReport {
 const isNothing = (data: unknown): boolean =>
   typeof data !== 'object' || data === null || Object.keys(data).length === 0
 
-/** Undefined: Gate has no refund with our id. Only then may it be sent: an answer that cannot be read is no such no. */
+/** Undefined: Gate has no refund with our id. Only then may it be sent; an unreadable answer does not prove that. */
 async function findRefund(api: GateApi, refund: RefundRequest, rules: RefundRules): Promise<RefundReport | undefined> {
   try {
     const data = await api.get('/v2/pay/refund/details', { refundRequestId: refund.refundId })
@@ -75,8 +75,8 @@ async function send(api: GateApi, refund: RefundRequest): Promise<RefundReport> 
 }
 
 /**
- * Asks for a refund that may have been sent before, and sends it only when Gate does not know it. Too early it is not
- * sent but called pending: the caller comes again.
+ * Queries a refund that may have been sent before, and sends it only if Gate does not know it. If it is too early,
+ * reports it as pending without sending: the caller tries again later.
  */
 export function openRefunds(api: GateApi, clock: Clock, rules: RefundRules) {
   const sentAt = new Map<string, number>()

@@ -5,7 +5,7 @@ import { filledAt } from './api.ts'
 
 type Meaning = 'waiting' | 'confirming' | 'paid' | 'expired' | 'late' | 'failed' | 'blocked'
 
-/** Words of the query, then words of callbacks (`bizStatus`), which the query may use as well. */
+/** Status words of the query, then those of callbacks (`bizStatus`), which the query may use as well. */
 export const MEANINGS: Readonly<Record<string, Meaning>> = {
   PENDING: 'waiting',
   PROCESS: 'confirming',
@@ -22,7 +22,7 @@ export const MEANINGS: Readonly<Record<string, Meaning>> = {
   CONVERT_ADDRESS_PAY_DELAY: 'late',
 }
 
-/** What the payer sends may have this many digits after its point, whatever the coin. */
+/** The payer's amount may have this many decimals, whatever the coin. */
 const COIN_EXPONENT = 18
 
 const usdc = (text: string | null): bigint | undefined => (text === null ? undefined : parseDecimal(text, 6))
@@ -35,7 +35,10 @@ const confirming = (data: unknown): bigint => {
   return sum
 }
 
-/** What came to the order's address so far, final or not, as a share of the price: the payer may send another coin. */
+/**
+ * What has arrived at the order's address, final or not, as a share of the price, because the payer may send another
+ * coin.
+ */
 function arrived(data: unknown, price: bigint): bigint {
   const came = coins(filledAt(data, 'transaction_info', 'done_amount')) + confirming(data)
   const asked = coins(filledAt(data, 'pay_amount') ?? filledAt(data, 'payAmount') ?? filledAt(data, 'orderAmount'))
@@ -43,8 +46,8 @@ function arrived(data: unknown, price: bigint): bigint {
 }
 
 /**
- * The price, less what Gate says was not paid of it; undefined when it says something that cannot be true. Of another
- * coin the rest may have more digits than USDC: the last one is rounded up, so that no more counts than came.
+ * The price minus the amount that Gate reports as unpaid; undefined if the figures are impossible. In another coin the
+ * unpaid rest may have more digits than USDC: the last one is rounded up, so that no more counts than arrived.
  */
 function received(data: unknown, price: bigint): bigint | undefined {
   const missing = parseDecimal(filledAt(data, 'underpaidAmount') ?? '0', COIN_EXPONENT)
@@ -54,8 +57,8 @@ function received(data: unknown, price: bigint): bigint | undefined {
 }
 
 /**
- * What came beyond the price; 0 as long as the query does not say what came. Whether Gate credits or returns it is
- * documented nowhere, so it is noticed and not counted.
+ * What arrived above the price; 0 until the query says what arrived. Whether Gate credits or returns it is not
+ * documented, so it is recorded but not counted.
  */
 function overpaid(data: unknown, price: bigint): bigint {
   const came = coins(filledAt(data, 'transaction_info', 'done_amount'))
@@ -63,15 +66,15 @@ function overpaid(data: unknown, price: bigint): bigint {
   return asked > 0n && came > asked ? proportion(price, came, asked) - price : 0n
 }
 
-/** Money at Gate that will not pay this order any more: a person must see it, and it is never counted. */
+/** Money at Gate that will no longer pay this order: a person must see it, and it is never counted. */
 const unmatchedReport = (providerReference: string, units: bigint, providerStatus: string): SeenReport => ({
   ...paidReport(providerReference, { final: 0n, providerStatus }),
   unmatched: [{ asset: 'USDC', units, reference: `gatepay:${providerReference}:late` }],
 })
 
 /**
- * What Gate says of one order. Only PAID counts as final: what lies at an address before that is not the merchant's.
- * @param closedWords words for an order that we closed, which no document spells
+ * Gate's report about one order. Only PAID counts as final: money at an address before that is not the merchant's.
+ * @param closedWords undocumented status words for an order that we closed
  */
 export function reportOf(
   word: string,

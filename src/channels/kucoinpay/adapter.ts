@@ -29,7 +29,7 @@ type Options = {
   qrField: string
 }
 
-/** Never changes for a company: a refund names the sub-merchant of its payment. Empty text is not sent. */
+/** Constant for a company, because a refund names the sub-merchant of its payment. Empty text is not sent. */
 const subMerchants =
   (setting: string) =>
   (companyId: string): string => {
@@ -82,7 +82,7 @@ async function createPayment(client: KucoinClient, request: PaymentRequest, opti
 
 const isNothing = (data: unknown): boolean => data === null || data === undefined
 
-/** How KuCoin says that it knows no such order is not documented; a repeated `requestId` is refused in any case. */
+/** How KuCoin reports an unknown order is not documented; a repeated `requestId` is refused in any case. */
 async function recoverPayment(client: KucoinClient, request: PaymentRequest, options: Options): Promise<Recovery> {
   const { merchantReference } = request
   const answer = await client.ask('info', { requestId: merchantReference })
@@ -114,7 +114,7 @@ async function fetchPayment(
   return reportOfOrder(answer.data, providerReference)
 }
 
-/** Closing what has ended or is paid is refused, which is fine. */
+/** KuCoin refuses to close an ended or paid order, which is fine. */
 async function closePayment(client: KucoinClient, { merchantReference }: PaymentKey): Promise<void> {
   const answer = await client.ask('close', { requestId: merchantReference })
   if (answer.outcome === 'done' || answer.code === FINISHED) return

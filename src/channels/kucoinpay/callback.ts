@@ -32,7 +32,7 @@ function parse(rawBody: Buffer): Record<string, unknown> {
   throw new CallbackRefused('the body is no object')
 }
 
-/** Public code takes ORDER for TRADE. The type itself is not signed: each type signs other names. */
+/** Public code treats ORDER like TRADE. The type itself is not signed: each type signs other fields. */
 function listOf(body: Record<string, unknown>): SignedList {
   const type = body.orderType === 'ORDER' ? 'TRADE' : body.orderType
   if (typeof type !== 'string' || !isSignedList(type) || type !== type.toUpperCase())
@@ -40,12 +40,14 @@ function listOf(body: Record<string, unknown>): SignedList {
   return type
 }
 
-/** The signed fields alone, numbers as they were written: 20.0 would be serialised as 20, which was never signed. */
+/**
+ * Only the signed fields, with numbers as they were written: 20.0 would be serialised as 20, which was never signed.
+ */
 function pick(body: Record<string, unknown>, names: readonly string[]): Record<string, string> {
   const values = names.flatMap((name): [string, string][] => {
     const value = Object.hasOwn(body, name) ? body[name] : undefined
     if (value === undefined || value === null) return []
-    // not verified yet: there are objects that cannot be written as text, so String is not asked
+    // not verified yet: some objects make String throw, so it is not called on objects
     if (typeof value === 'object' || String(value).includes('&'))
       throw new CallbackRefused(`${name} could be read as several fields`)
     return [[name, String(value)]]
@@ -53,11 +55,11 @@ function pick(body: Record<string, unknown>, names: readonly string[]): Record<s
   return Object.fromEntries(values)
 }
 
-/** Signers differ on whether empty texts are signed; both forms mean the same message. */
+/** Signers disagree on whether empty texts are signed; both forms mean the same message. */
 const withoutEmpty = (values: SignedValues): SignedValues =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''))
 
-/** Every field of it is signed. Undefined: it does not say which refund, or how much. */
+/** Every field of it is signed. Undefined: it does not identify the refund or its amount. */
 function readRefund(signed: Record<string, string>, providerStatus: string): RefundNews | undefined {
   const { refundId: reference, requestId = null, refundAmount, refundCurrency, status } = signed
   const units = usdcUnits(refundAmount)

@@ -18,7 +18,7 @@ const PATHS = {
 } as const
 export type ApiCall = keyof typeof PATHS
 
-/** A field that is sent as a number; its text is what is signed. */
+/** A field that is sent as a number, while its text is signed. */
 export type Literal = { literal: string }
 /** Empty texts are left out: integrators sign them differently. */
 export type Body = Readonly<Record<string, string | Literal | null | readonly object[]>>
@@ -33,10 +33,9 @@ export const REFUND_RUNS = '480015'
 export const FINISHED = '480019'
 
 /**
- * What is definitely "not done". The others of KuCoin's table (internal, too often, timed out, no quote) decide
- * nothing.
- * The table is in WARDAH-MANZOOR/kuCoin-pay, src/constants/errorCodes.ts: 480033 and 480034 are limits of the amount,
- * 480035, 480037 and 480038 are about the payer's account.
+ * Codes that definitely mean "not done". The others in KuCoin's table (internal, rate limit, timeout, no quote) decide
+ * nothing. The table is in WARDAH-MANZOOR/kuCoin-pay, src/constants/errorCodes.ts: 480033 and 480034 are limits of the
+ * amount, 480035, 480037 and 480038 are about the payer's account.
  */
 const REFUSALS: ReadonlyMap<string, RefusalReason> = new Map([
   ['4001', 'request'],
@@ -74,7 +73,7 @@ const REFUSALS: ReadonlyMap<string, RefusalReason> = new Map([
 const isLiteral = (value: unknown): value is Literal =>
   typeof value === 'object' && value !== null && Object.hasOwn(value, 'literal')
 
-/** The texts that are signed and the JSON that is sent are made of the same values. */
+/** Builds the signed texts and the JSON that is sent from the same values. */
 export function writeBody(body: Body): { json: string; texts: Record<string, string> } {
   const present = Object.entries(body).filter(([, value]) => value !== null && value !== '')
   const texts = present.flatMap(([name, value]): [string, string][] => {
@@ -93,7 +92,7 @@ function parse({ status, text }: ProviderAnswer): unknown {
   }
 }
 
-/** The envelope `{success, code, msg, retry, data}`. `success` decides, and a code that is known to be a refusal. */
+/** The envelope `{success, code, msg, retry, data}`. `success` decides, or a code that is a known refusal. */
 export function readAnswer(answer: ProviderAnswer): Answer {
   const envelope = parse(answer) as { success?: unknown; data?: unknown } | null
   const code = textAt(envelope, 'code') ?? ''

@@ -79,7 +79,7 @@ const done = (data: unknown): ProviderAnswer => json({ success: true, code: '200
 const failed = (code: string, status = 200): ProviderAnswer =>
   json({ success: false, code, msg: 'said so', retry: false }, status)
 
-/** The adapter over a wire that answers by path; `calls` is what it sent. */
+/** The adapter with canned answers by path; `calls` records its requests. */
 function openWire(answers: Record<string, ProviderAnswer[]>, { now = CALLED_AT, settings = {} } = {}) {
   const calls: ProviderCall[] = []
   const keys = { PRIVATE_KEY: KUCOIN_MERCHANT_PRIVATE_KEY, PUBLIC_KEY: KUCOIN_PUBLIC_KEY }
@@ -326,7 +326,7 @@ describe('callbacks', () => {
       callback('null'),
       callback('x'),
     ]
-    // an object that cannot be written as text: in place of the type, and of a field
+    // an object that cannot be converted to text, as the type and as a field
     const odd = '{"toString":1,"valueOf":1}'
     refused.push(callback(`{"orderType":${odd}}`), callback(`{"orderType":"TRADE","payOrderId":${odd}}`))
     for (const one of refused) await assert.rejects(read(one), CallbackRefused)

@@ -34,9 +34,9 @@ async function findRefund(client: KucoinClient, refund: RefundRequest): Promise<
 }
 
 /**
- * Sends a refund, or reports its state. KuCoin refuses a `requestId` that it has had, so that sending again
- * after a query that did not find it cannot pay twice.
- * @throws ProviderTrouble, ProviderRefusal for what the operator must put right
+ * Sends a refund, or reports its state. KuCoin refuses a known `requestId`, so sending again after a query that did not
+ * find it cannot pay twice.
+ * @throws ProviderTrouble, ProviderRefusal for what the operator must fix
  */
 export async function refundPayment(
   client: KucoinClient,

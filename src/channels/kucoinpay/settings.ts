@@ -23,7 +23,7 @@ const oneOf = (description: string, choices: readonly string[], fallback: string
   fault: (text) => (choices.includes(text) ? null : `must be one of ${choices.join(', ')}`),
 })
 
-/** The documentation is handed out to merchants: what public code alone tells can be corrected here. */
+/** The documentation is available to merchants only: facts known from public code alone can be corrected here. */
 export const SETTINGS = {
   BASE_URL: baseUrl('https://pay.kucoin.com/api/kucoinpay', 'everything before /api/v1'),
   API_KEY: secret('API key of the merchant portal'),

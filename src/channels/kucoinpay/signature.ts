@@ -1,11 +1,11 @@
 import { constants, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
 
-/** Text of each signed value; a value that is null or undefined has no part in what is signed. */
+/** Text of each signed value; null and undefined values are not signed. */
 export type SignedValues = Readonly<Record<string, string | null | undefined>>
 
 /**
- * `name=value` joined by `&`: values as they are, in the order of `names`. Two integrators differ about empty texts,
- * which is why none is ever sent.
+ * `name=value` joined by `&`: values unescaped, in the order of `names`. Two integrators differ on empty texts, so we
+ * never send any.
  */
 export const signedText = (names: readonly string[], values: SignedValues): string =>
   names
@@ -17,14 +17,14 @@ export const signedText = (names: readonly string[], values: SignedValues): stri
 
 const PADDING = constants.RSA_PKCS1_PADDING
 
-/** RSA PKCS#1 v1.5 with SHA-256, Base64 in one line. */
+/** RSA PKCS#1 v1.5 with SHA-256, Base64 on one line. */
 export const signText = (key: KeyObject, text: string): string =>
   sign('sha256', Buffer.from(text), { key, padding: PADDING }).toString('base64')
 
 export const isSignedBy = (key: KeyObject, text: string, signature: string): boolean =>
   verify('sha256', Buffer.from(text), { key, padding: PADDING }, Buffer.from(signature, 'base64'))
 
-/** PEM, also with \n written out as environments have it, or only the Base64 between its lines. */
+/** PEM, also with literal \n as in environment variables, or only the Base64 between its lines. */
 function pem(text: string, label: 'PRIVATE KEY' | 'PUBLIC KEY'): string {
   const lines = text.trim().replaceAll('\\n', '\n')
   return lines.includes('-----BEGIN') ? lines : `-----BEGIN ${label}-----\n${lines}\n-----END ${label}-----\n`

@@ -1,6 +1,6 @@
 /**
- * Which names are signed, in their order, for each call and for each kind of callback. The documentation is handed
- * out to merchants only; these are seen in public code, and the setting SIGNED_FIELDS corrects them.
+ * The signed names, in order, for each call and each kind of callback. The documentation is available to merchants
+ * only; these come from public code, and the setting SIGNED_FIELDS corrects them.
  */
 const DEFAULTS = {
   create: 'apiKey expireTime orderAmount orderCurrency reference requestId source subMerchantId timestamp',
@@ -33,8 +33,8 @@ export const isSignedList = (text: string): text is SignedList => Object.hasOwn(
 const LIST = /^([A-Za-z_]+)=([A-Za-z]+(?: [A-Za-z]+)*)$/
 
 /**
- * The lists with what an operator corrects: `create=apiKey requestId timestamp; close=…`, empty for no correction.
- * @throws Error naming the part that cannot be read
+ * The lists with the operator's corrections: `create=apiKey requestId timestamp; close=…`, empty for none.
+ * @throws Error naming the part that cannot be parsed
  */
 export function readSignedNames(corrections: string): SignedNames {
   const lists: Record<SignedList, string> = { ...DEFAULTS }

@@ -5,8 +5,8 @@ import { usdcUnits } from '../usdc-text.ts'
 type Meaning = 'waiting' | 'paid' | 'expired' | 'failed'
 
 /**
- * Every status of an order. Who cancelled one (we, the payer or the clock) is not reported, and a link may outlive one
- * attempt: the order may choose again.
+ * Every status of an order. The API does not say who cancelled it (we, the payer or a timeout), and a link may outlive
+ * one attempt: the order may choose again.
  */
 const ORDER: ReadonlyMap<string, Meaning> = new Map([
   ['CREATED', 'waiting'],

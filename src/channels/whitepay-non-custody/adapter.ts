@@ -4,7 +4,7 @@ import { openHosted } from '../whitepay/adapter.ts'
 import { flag, settings } from '../whitepay/settings.ts'
 import { openWalletOrders } from './wallet-orders.ts'
 
-/** The same account as `whitepay`, for payers who pay from a wallet of their own. */
+/** The same account as `whitepay`, for payers who pay from their own wallet. */
 export const whitepayNonCustody = defineChannel({
   id: 'whitepay-non-custody',
   env: 'WHITEPAY',

@@ -10,7 +10,7 @@ import { isOver, type WhitepayOrder } from '../whitepay/status-map.ts'
 
 type Options = { api: WhitepayApi; orders: HostedOrders; clock: Clock; slug: string; network: string }
 
-/** Whitepay's names of chains that our pages know by number. */
+/** Whitepay's names of chains, with their chain ids. */
 const CHAIN_IDS: Readonly<Record<string, number>> = {
   BASE: 8453,
   ETH: 1,
@@ -45,7 +45,7 @@ const fieldOf = (body: unknown, { raw }: WhitepayOrder, name: 'address' | 'netwo
 
 const DIGITS = 18
 
-/** What is to be deposited, network fee included, rounded up to our digits. */
+/** The amount to deposit, network fee included, rounded up to our digits. */
 function depositOf({ expected, depositedCurrency }: WhitepayOrder, due: Money): Money {
   const exact = expected === undefined ? undefined : parseDecimal(expected, DIGITS)
   const isOurs = depositedCurrency === undefined || depositedCurrency === due.asset
@@ -55,8 +55,8 @@ function depositOf({ expected, depositedCurrency }: WhitepayOrder, due: Money): 
 }
 
 /**
- * A payer who must write a memo needs Whitepay's page: an address alone would lose the money.
- * @throws ProviderRefusal where there is no page for it
+ * If the payer must enter a memo, Whitepay's page is needed: with only the address the money would be lost.
+ * @throws ProviderRefusal if there is no page for it
  */
 function instructionsOf(body: unknown, due: Money): Instructions & { providerReference: string } {
   const order = expectOrder(body)
@@ -74,12 +74,12 @@ function instructionsOf(body: unknown, due: Money): Instructions & { providerRef
 }
 
 /**
- * The host-to-host family: Whitepay makes a deposit address, our page shows it. Documented, but public code of 2024
- * says that it is not open to everybody, so it is off by default.
+ * The host-to-host family: Whitepay creates a deposit address, our page shows it. Documented, but public code of 2024
+ * says that it is not available to everyone, so it is off by default.
  */
 export function openWalletOrders({ api, orders, clock, slug, network }: Options) {
   const root = `/acquiring/${encodeURIComponent(slug)}`
-  // one list, two names: documents and public code differ
+  // one list under two names: documents and public code differ
   const listOffers = cacheList(api, clock, { path: `${root}/currencies`, keys: ['currencies', 'crypto_currency'] })
   const read = (id: string): Promise<unknown> => api({ method: 'GET', path: `${root}/order/${encodeURIComponent(id)}` })
   const offerOf = async (due: Money): Promise<Offer> => findOffer(await listOffers(), due, network)

@@ -6,8 +6,8 @@ import { openHostedOrders } from './orders.ts'
 import { settings, type WhitepayValues } from './settings.ts'
 
 /**
- * A crypto order that the payer pays on Whitepay's page, from the WhiteBIT app or from any wallet. There is no call to
- * close an order or to refund one: a person does that in the CRM, or pays back on a chain.
+ * A crypto order that the payer pays on Whitepay's page, from the WhiteBIT app or from any wallet. No call closes or
+ * refunds an order: a person does that in the CRM, or refunds on a chain.
  */
 export function openHosted(values: WhitepayValues, context: ChannelContext, place: { id: ChannelId; slug: string }) {
   const api = openWhitepayApi(context.http, { base: values.BASE_URL, token: values.TOKEN })

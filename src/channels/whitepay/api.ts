@@ -4,14 +4,14 @@ import type { ProviderAnswer, ProviderHttp } from '../provider-http.ts'
 
 export type WhitepayCall = {
   method: 'GET' | 'POST'
-  /** From the base URL on, with its query. */
+  /** Path after the base URL, with its query. */
   path: string
   body?: Record<string, string>
-  /** What a 404 is about. */
+  /** The refusal reason that a 404 stands for. */
   missing?: RefusalReason
 }
 
-/** One call with the account's token; numbers in the answer stay text. @throws ProviderRefusal, ProviderTrouble */
+/** Makes a call with the account's token; numbers in the answer stay text. @throws ProviderRefusal, ProviderTrouble */
 export type WhitepayApi = (call: WhitepayCall) => Promise<unknown>
 
 const MEANING: Readonly<Record<number, RefusalReason>> = { 400: 'request', 401: 'credentials', 403: 'credentials' }

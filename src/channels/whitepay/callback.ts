@@ -8,8 +8,8 @@ import { claimOf, readOrder } from './status-map.ts'
 type Signer = 'page' | 'merchant'
 
 /**
- * Whose token signs which family of events. Transactions: the merchant's in public code of 2024, while the general
- * settings of webhooks/events list withdrawals and rollbacks only.
+ * Which token signs which family of events. For transactions it is the merchant's in public code of 2024, while the
+ * general settings in webhooks/events list only withdrawals and rollbacks.
  */
 const SIGNERS: Readonly<Record<string, readonly Signer[]>> = {
   order: ['page'],
@@ -31,7 +31,7 @@ function parse(rawBody: Buffer): unknown {
   }
 }
 
-/** Every token that made this signature; two settings may hold the same one. */
+/** Every token that matches this signature; two settings may hold the same one. */
 function findSigners(values: WhitepayValues, callback: Callback): { signer: Signer; form: SignedForm }[] {
   const tokens: [Signer, string][] = [
     ['page', values.WEBHOOK_TOKEN],
@@ -60,8 +60,8 @@ function newsOf(body: unknown, providerStatus: string): CallbackNews {
 }
 
 /**
- * One address takes the events of both channels and of both tokens. No time is signed, so an old callback can be sent
- * again: it only makes the service look.
+ * One URL receives the events of both channels and both tokens. No time is signed, so an old callback can be replayed:
+ * it only triggers a poll.
  * @throws CallbackRefused
  */
 export function readWhitepayCallback(values: WhitepayValues, callback: Callback): CallbackNews {

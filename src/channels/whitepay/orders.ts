@@ -15,7 +15,7 @@ import { isOver, readOrder, reportOf, type WhitepayOrder } from './status-map.ts
 
 type Ready = Instructions & { providerReference: string }
 
-/** Crypto orders on Whitepay's own page: creating, finding and reading them. */
+/** Crypto orders on Whitepay's own page: create, find and read. */
 export type HostedOrders = {
   price(payment: { due: PaymentKey['due']; fiat: PaymentKey['fiat'] }): Promise<Price>
   create(request: PaymentRequest): Promise<Ready>
@@ -26,7 +26,7 @@ export type HostedOrders = {
 
 const isPage = (url: string | undefined): url is string => url !== undefined && /^https?:\/\//.test(url)
 
-/** One address serves a desk and a phone, so the QR code leads there, too. */
+/** The same URL works on a desktop and a phone, so the QR code leads there too. */
 const instructionsOf = (providerReference: string, url: string): Ready => ({
   ...NO_INSTRUCTIONS,
   qrData: url,
@@ -101,7 +101,7 @@ export function openHostedOrders(api: WhitepayApi, clock: Clock, slug: string): 
     async recover({ merchantReference }) {
       const order = await findByReference(merchantReference)
       if (order === null) return { outcome: 'absent' }
-      // its page would tell the payer nothing but that it is over
+      // its page would only show the payer that it is over
       if (isOver(order)) return { outcome: 'lost', providerReference: order.id }
       const url = order.checkoutUrl ?? readOrder(await read(order.id))?.checkoutUrl
       if (!isPage(url)) return { outcome: 'lost', providerReference: order.id }

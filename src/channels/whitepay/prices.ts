@@ -5,14 +5,14 @@ import type { ChannelLimits } from '../channel.ts'
 import { ProviderRefusal, ProviderTrouble } from '../provider-errors.ts'
 import type { WhitepayApi } from './api.ts'
 
-/** What one order is asked for at Whitepay, and the limits of that currency. */
+/** The amount of an order at Whitepay, and the limits of its currency. */
 export type Price = ChannelLimits & { asked: Money }
 
-/** The most that any order may be, whatever its currency (documented). */
+/** The documented maximum of any order, whatever its currency. */
 const CEILING = '10000000'
 const DIGITS = 18
 
-/** A limit in whole units, rounded towards what is allowed for certain; null: none is told. */
+/** A limit in whole units, rounded to the safe side; null: none given. */
 function limitUnits(text: string | undefined, exponent: number, rounding: 'up' | 'down'): bigint | null {
   const exact = text === undefined ? undefined : parseDecimal(text, DIGITS)
   if (exact === undefined || exact === 0n) return null
@@ -33,7 +33,7 @@ function priceOf(row: unknown, asked: Money): Price {
   }
 }
 
-/** In the order's fiat where Whitepay has it, else in USDC. @throws ProviderRefusal when it has neither */
+/** In the order's fiat if Whitepay supports it, otherwise in USDC. @throws ProviderRefusal when it supports neither */
 export function choosePrice(rows: readonly unknown[], { due, fiat }: { due: Money; fiat: Money }): Price {
   for (const asked of [fiat, due]) {
     const row = rows.find((one) => textAt(one, 'ticker')?.toUpperCase() === asked.asset)
@@ -42,7 +42,7 @@ export function choosePrice(rows: readonly unknown[], { due, fiat }: { due: Mone
   throw new ProviderRefusal('request', `Whitepay takes neither ${fiat.asset} nor ${due.asset} as an order's currency.`)
 }
 
-/** @throws ProviderRefusal with the limit that does not hold */
+/** @throws ProviderRefusal with the violated limit */
 export function assertWithin({ asked, min, max }: Price): void {
   if (min !== null && asked.units < min.units)
     throw new ProviderRefusal('amount', `Whitepay takes at least ${formatMoney(min)} ${min.asset}.`)
@@ -50,7 +50,7 @@ export function assertWithin({ asked, min, max }: Price): void {
     throw new ProviderRefusal('amount', `Whitepay takes at most ${formatMoney(max)} ${max.asset}.`)
 }
 
-/** A list of Whitepay's, asked at most once an hour. @throws ProviderTrouble when there is no list in the answer */
+/** Caches one of Whitepay's lists for an hour. @throws ProviderTrouble when the answer contains no list */
 export function cacheList(
   api: WhitepayApi,
   clock: Clock,

@@ -5,7 +5,7 @@ export const flag = (description: string): Setting => ({
   fault: (text) => (text === 'true' || text === 'false' ? null : 'must be true or false'),
 })
 
-/** Both channels are one account at Whitepay. */
+/** Both channels use one account at Whitepay. */
 export const settings = {
   BASE_URL: baseUrl('https://api.whitepay.com'),
   TOKEN: secret('API token: CRM, Settings, Tokens'),

@@ -4,7 +4,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 export const sign = (token: string, message: string | Buffer): string =>
   createHmac('sha256', token).update(message).digest('hex')
 
-/** How the sender wrote the JSON that it signed. */
+/** How the sender serialised the JSON that it signed. */
 export type SignedForm = 'raw' | 'stringified' | 'escaped'
 
 const HEX = /^[0-9a-f]{64}$/
@@ -12,7 +12,7 @@ const HEX = /^[0-9a-f]{64}$/
 const matches = (token: string, message: string | Buffer, signature: string): boolean =>
   timingSafeEqual(Buffer.from(sign(token, message), 'hex'), Buffer.from(signature, 'hex'))
 
-/** As PHP's json_encode writes by default: slashes and everything beyond ASCII escaped. */
+/** The default form of PHP's json_encode: slashes and non-ASCII characters escaped. */
 const escapeLikePhp = (json: string): string =>
   json
     .replaceAll('/', '\\/')
@@ -27,8 +27,8 @@ function reencode(rawBody: Buffer): string | null {
 }
 
 /**
- * Which form of the body the signature belongs to, or null for none. The documents sign a re-encoded object, public
- * code the raw bytes; accepting both costs nothing, because key and content are the same.
+ * Which form of the body the signature matches, or null for none. The documents sign a re-encoded object, public code
+ * the raw bytes; accepting both is safe, because key and content are the same.
  */
 export function findSignedForm(token: string, rawBody: Buffer, signature: string): SignedForm | null {
   if (token === '' || !HEX.test(signature)) return null

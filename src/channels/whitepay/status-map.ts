@@ -16,7 +16,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   CANCELED: 'gone',
 }
 
-/** One deposit, or money that went back; decimals as Whitepay wrote them. */
+/** One deposit, or a return of money; decimals as Whitepay wrote them. */
 type Deposit = {
   currency: string | undefined
   value: string | undefined
@@ -26,9 +26,9 @@ type Deposit = {
 }
 
 /**
- * What Whitepay tells of one order. `value` and `currency` are what was asked for; `expected` is what is to be
- * deposited, in `depositedCurrency`. `received_total` is left out: it is what reaches the balance, in a third currency,
- * after conversion and fees (docs.whitepay.com, acquiring/crypto).
+ * Whitepay's data about one order. `value` and `currency` are what was requested; `expected` is the amount to deposit,
+ * in `depositedCurrency`. `received_total` is left out: it is what reaches the balance, in a third currency, after
+ * conversion and fees (docs.whitepay.com, acquiring/crypto).
  */
 export type WhitepayOrder = {
   id: string
@@ -39,7 +39,7 @@ export type WhitepayOrder = {
   depositedCurrency: string | undefined
   deposits: readonly Deposit[]
   reference: string | undefined
-  /** Paid inside WhiteBIT, or from an outside wallet; undefined until it is paid. */
+  /** Paid within WhiteBIT, or from an external wallet; undefined until it is paid. */
   isInternal: boolean | undefined
   checkoutUrl: string | undefined
   raw: unknown
@@ -65,7 +65,7 @@ export function readOrder(body: unknown): WhitepayOrder | undefined {
   return {
     id,
     status,
-    // host to host writes it as an object
+    // host-to-host writes it as an object
     currency: textAt(raw, 'currency') ?? textAt(raw, 'currency', 'ticker'),
     value: textAt(raw, 'value') ?? textAt(raw, 'amount'),
     expected: textAt(raw, 'expected_amount'),
@@ -83,7 +83,7 @@ const DIGITS = 18
 const exact = (text: string | undefined): bigint | undefined =>
   text === undefined ? undefined : parseDecimal(text, DIGITS)
 
-/** Why this is not the order that was asked for, or null. */
+/** Why this is not the requested order, or null. */
 function strangeness(order: WhitepayOrder, payment: PaymentKey): string | null {
   if (order.reference !== payment.merchantReference) return `it belongs to ${order.reference ?? 'no order'}`
   const asked: Money | undefined = [payment.fiat, payment.due].find(({ asset }) => asset === order.currency)
@@ -92,16 +92,16 @@ function strangeness(order: WhitepayOrder, payment: PaymentKey): string | null {
   return exact(order.value) === scaled ? null : `its price is ${order.value ?? 'missing'} ${order.currency}`
 }
 
-/** Deposits that were declined or sent back never came. */
+/** Deposits that were declined or sent back do not count. */
 const isGone = ({ status }: Deposit): boolean => /declin|cancel|reject|fail|rollback/i.test(status ?? '')
 
-/** What a transaction adds to the deposits; money that Whitepay sent back counts against them. */
+/** The sign of each transaction type in the sum of deposits; money that Whitepay sent back is subtracted. */
 const SIGNS: Readonly<Record<string, bigint>> = { ROLLBACK_TO_CLIENT: -1n, ROLLBACK_TO_MERCHANT: 0n, WITHDRAWAL: 0n }
 const signOf = ({ type }: Deposit): bigint => ownAt(SIGNS, type ?? '') ?? 1n
 
 /**
- * How much of the due amount the deposits are: their sum over what was to be deposited, both in one coin, less what
- * went back. Undefined: something arrived, but not how much.
+ * The deposits as a share of the due amount: their sum over the expected deposit, both in one coin, minus what went
+ * back. Undefined: something arrived, but it is unknown how much.
  */
 function depositedUnits(order: WhitepayOrder, due: Money): bigint | undefined {
   const deposits = order.deposits.filter((deposit) => !isGone(deposit) && signOf(deposit) !== 0n)
@@ -125,8 +125,8 @@ const statusText = ({ status, isInternal }: WhitepayOrder): string =>
 
 /**
  * COMPLETE with our value, currency and reference is the whole payment, whatever reached the balance, unless its own
- * deposits say that staff completed a part of it (3.3 of the API). Any other status makes what came a part, which never
- * completes the order; a COMPLETE may follow a DECLINED, and a declined order may hold a part.
+ * deposits show that staff completed a part of it (3.3 of the API). With any other status the money is a part, which
+ * never completes the order; a COMPLETE may follow a DECLINED, and a declined order may hold a part.
  */
 export function reportOf(order: WhitepayOrder, payment: PaymentKey, nowMs: number): PaymentReport {
   const { id: providerReference } = order
@@ -158,7 +158,7 @@ export function reportOf(order: WhitepayOrder, payment: PaymentKey, nowMs: numbe
 /** Whether it can no longer be paid. */
 export const isOver = ({ status }: WhitepayOrder): boolean => ownAt(MEANINGS, status) === 'gone'
 
-/** What a callback claims: money is left to the query. */
+/** What a callback claims: amounts are left to the query. */
 export function claimOf(order: WhitepayOrder): PaymentReport {
   const { id: providerReference, status } = order
   const meaning = ownAt(MEANINGS, status)

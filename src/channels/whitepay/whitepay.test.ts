@@ -50,7 +50,7 @@ const payment: PaymentKey = {
   expiresAt: new Date(NOW + 1000),
 }
 
-/** An order as documented before a coin is chosen; a test adds what came. */
+/** An order as documented before a coin is chosen; tests add what arrived. */
 const orderWith = (fields: Record<string, unknown>) => {
   const base = {
     id: 'w1',
@@ -69,7 +69,7 @@ const orderWith = (fields: Record<string, unknown>) => {
   return order
 }
 const report = (fields: Record<string, unknown>, now = NOW) => reportOf(orderWith(fields), payment, now)
-/** Deposits in one coin, of which so much was asked. */
+/** Deposits in one coin, with the expected amount. */
 const deposits = (coin: string, expected: string, ...amounts: string[]) => ({
   deposited_currency: coin,
   expected_amount: expected,
@@ -431,7 +431,7 @@ describe('whitepay: recovery and lists', () => {
   const order = { id: 'w1', status: 'OPEN', external_order_id: reference, acquiring_url: 'https://page.example/w1' }
   const request = { ...payment, merchantReference: reference } as PaymentRequest
 
-  /** Whitepay's answers by path, and what was asked. */
+  /** Whitepay's answers by path; records the requests. */
   const openWith = (answers: Record<string, unknown>) => {
     const asked: string[] = []
     let nowMs = NOW

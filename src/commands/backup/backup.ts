@@ -31,7 +31,7 @@ function readKeep(text: string | undefined): number | null {
   if (text === undefined) return null
   const keep = Number(text)
   if (Number.isInteger(keep) && keep >= 1) return keep
-  throw new UsageError('--keep takes a whole number from 1 on.')
+  throw new UsageError('--keep takes a whole number of at least 1.')
 }
 
 /** @throws UsageError, Error with a sentence for the operator */
@@ -45,7 +45,7 @@ export const runBackup: OperatorCommand = async (config: Config, args, say) => {
   const to = values.to ?? config.backupTo
   const keep = readKeep(values.keep)
   if (config.databaseUrl !== null) throw new Error(OUTSIDE)
-  if (to === null || to === undefined) throw new UsageError('Say where to: --to PATH, or set BACKUP_TO.')
+  if (to === null || to === undefined) throw new UsageError('Name a destination: --to PATH, or set BACKUP_TO.')
   refuseNoData(config)
   const store = openStore(to, config)
   const key = findMasterKey(config)
@@ -94,9 +94,9 @@ export async function readRestoreArgs(config: Config, args: string[]): Promise<R
   if (time !== undefined) {
     const alreadyDone = new Date(time)
     if (Number.isNaN(alreadyDone.getTime()))
-      throw new UsageError('--already-done takes a time, as 2030-01-31T12:00:00Z')
+      throw new UsageError('--already-done takes a time such as 2030-01-31T12:00:00Z')
     return { alreadyDone }
   }
-  if (from === undefined || dataDir === undefined) throw new UsageError('Say from where and to where.')
+  if (from === undefined || dataDir === undefined) throw new UsageError('Name the backup and the destination.')
   return { backup: await chooseBackup(from, config), dataDir: resolve(dataDir), json }
 }

@@ -10,7 +10,7 @@ import { rescanAll } from '../rescan.ts'
 
 export type ChainReport = {
   chainId: number
-  /** First and last block that were looked at. */
+  /** First and last block that were checked. */
   from: string
   to: string
   missed: number
@@ -20,11 +20,11 @@ export type ChainReport = {
 
 type Say = (line: string) => void
 
-/** Without a new block read for this long, no worker reads this chain. */
+/** If no new block was read for this long, no worker reads this chain. */
 const SILENT_MS = 30_000
 const LOOK_MS = 500
 
-/** Waits until the service has read the chain up to where it stands now. @throws Error when it does not move */
+/** Waits until the service has read the chain up to its current head. @throws Error when reading makes no progress */
 async function awaitReader({ db }: ServiceBase, { network, rpc }: OpenChain, say: Say): Promise<bigint> {
   const { chainId } = network
   const top = BigInt(await rpc.call<string>('eth_blockNumber'))
@@ -45,7 +45,7 @@ async function awaitReader({ db }: ServiceBase, { network, rpc }: OpenChain, say
   }
 }
 
-/** What a chain shows since the backup. @throws RpcError, Error with a sentence for the operator */
+/** What happened on a chain since the backup. @throws RpcError, Error with a sentence for the operator */
 export async function reconcileChain(
   base: ServiceBase,
   chain: OpenChain,

@@ -33,14 +33,14 @@ type Say = (line: string) => void
 export type Reconciled = {
   backupMadeAt: string
   chains: ChainReport[]
-  /** What could not be looked at; refunds and settlements stay held. */
+  /** What could not be checked; refunds and settlements stay blocked. */
   faults: string[]
   refundsUnderWay: number
   ledger: 'right' | string
   released: boolean
 }
 
-/** Refunds that left after the backup find their own transaction within this time. */
+/** Refunds sent after the backup find their own transaction within this time. */
 const REFUNDS_MS = 30_000
 
 async function finishRefunds({ db, clock }: ServiceBase): Promise<number> {
@@ -53,7 +53,7 @@ async function finishRefunds({ db, clock }: ServiceBase): Promise<number> {
   }
 }
 
-/** Every provider is asked about each payment that it called paid. @returns what it did not answer */
+/** Asks every provider about each payment that it had called paid. @returns the payments without an answer */
 async function askProviders(trade: Commerce): Promise<string[]> {
   const unanswered = await reconcileEveryPayment(trade.payments, trade.settlements.books)
   return [...unanswered].map(([channel, count]) => `${channel}: asked in vain about ${count} paid payments`)
@@ -85,7 +85,7 @@ async function reconcileAll(
   const chains: ChainReport[] = []
   for (const report of first) {
     const chain = trade.chains.find(({ network }) => network.chainId === report.chainId)
-    // a refund that found its transaction explains a transfer that was unknown before
+    // a refund that found its transaction explains a previously unknown transfer
     const again = chain && report.unknownPayouts.length > 0
     const second = again
       ? await look(`chain ${report.chainId}`, () => reconcileChain(base, chain, { facts, say }))
@@ -132,13 +132,13 @@ const isClean = ({ chains, faults, ledger }: Reconciled): boolean =>
 const toJson = (done: Reconciled): string =>
   JSON.stringify(done, (_, value) => (typeof value === 'bigint' ? value.toString() : value))
 
-/** `reconcile`: false while something needs a person. @throws Error with a sentence for the operator */
+/** `reconcile`: false while a person has to act. @throws Error with a sentence for the operator */
 export const runReconcile: OperatorCommand = async (given: Config, args, say) => {
   const { json } = parseArgs({ args, options: { json: { type: 'boolean', default: false } } }).values
   refuseNoData(given)
   const config = { ...given, chains: listOperatorChains(given) }
   return withDatabaseServer(config, say, async (connectionString, serviceRuns) => {
-    if (!serviceRuns) throw new Error('Start the service first; this works beside it.')
+    if (!serviceRuns) throw new Error('Start the service first; this command runs next to it.')
     const db = openDb({
       ...{ connectionString, max: 4, prepared: config.databasePrepared, applicationName: 'comptoir-reconcile' },
     })
@@ -146,7 +146,7 @@ export const runReconcile: OperatorCommand = async (given: Config, args, say) =>
       const restored = await findRestored(db)
       if (!restored) throw new Error('This database was not restored from a backup; there is nothing to reconcile.')
       const key = findMasterKey(config)
-      if (!key) throw new Error('There is no master key. Set the MASTER_KEY with which the service runs.')
+      if (!key) throw new Error('There is no master key. Set the MASTER_KEY that the service uses.')
       const vault = openVault(key, config.previousMasterKeys)
       const log = pino({ level: 'silent' })
       const base: ServiceBase = { config, db, vault, clock: systemClock, log, metrics: new Registry() }

@@ -14,7 +14,7 @@ import { UsageError } from '../command.ts'
 import { megabytes, startProgress } from '../progress.ts'
 import { readRestoreArgs } from './backup.ts'
 
-/** A database that its own server's tools restored. */
+/** For a database that its own server's tools restored. */
 async function markOutside(config: Config, backupMadeAt: Date): Promise<undefined> {
   const { databaseUrl } = config
   if (databaseUrl === null) throw new UsageError('--already-done is for a DATABASE_URL; the embedded one takes --from.')
@@ -55,7 +55,7 @@ export const runRestore: OperatorCommand = async (config, args, say) => {
     backup: { name: backup.name, ...(await backup.store.get(backup.name)) },
     onProgress: (done, of) => progress(megabytes(done), megabytes(of)),
   }).finally(() => lock.release())
-  say('The files are back; PostgreSQL reads its log.')
+  say('The files are restored; PostgreSQL replays its log.')
   const server = await startEmbeddedPostgres({ dataDir, log: say })
   try {
     await finishRestore(server.connectionString, dataDir)

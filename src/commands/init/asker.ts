@@ -1,23 +1,23 @@
 import { createInterface } from 'node:readline/promises'
 import { UsageError } from '../command.ts'
 
-/** One thing that init needs to know: from a flag, or asked. */
+/** A value that init needs: from a flag, or asked. */
 export type Question = {
   /** Without the dashes. */
   flag: string
   text: string
-  /** Shown in brackets and taken for an empty answer. Absent: an answer is needed. */
+  /** Shown in brackets and used for an empty answer. Absent: an answer is required. */
   fallback?: string
-  /** What the answer means. @throws Error with a sentence */
+  /** Parses the answer. @throws Error with a sentence */
   read?(answer: string): string
 }
 
 export type Asker = {
   ask(question: Question): Promise<string>
-  /** @returns true for yes; without a terminal what the flag says */
+  /** @returns true for yes; without a terminal, what the flag says */
   confirm(text: string, flag: string): Promise<boolean>
   say(line: string): void
-  /** Flags that were needed and not given, without a terminal. */
+  /** Required flags that are missing, when there is no terminal. */
   readonly missing: string[]
   close(): void
 }
@@ -26,7 +26,7 @@ export type Flags = Readonly<Record<string, string | undefined>>
 
 const plainRead = (answer: string): string => answer
 
-/** Takes flags alone. A missing one is noted, so that all of them are named at once. */
+/** Reads flags only. Missing ones are collected, so that all are reported at once. */
 export function flagsOnly(flags: Flags, confirmed: ReadonlySet<string>, say: (line: string) => void): Asker {
   const missing: string[] = []
   return {
@@ -55,7 +55,7 @@ function readFlag(flag: string, answer: string, read: (answer: string) => string
   }
 }
 
-/** Asks at a terminal whatever no flag says; a wrong answer is explained and asked again. */
+/** Asks at a terminal for whatever no flag sets; explains a wrong answer and asks again. */
 export function atTerminal(flags: Flags, say: (line: string) => void): Asker {
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   const askOnce = async ({ text, fallback }: Question): Promise<string> => {

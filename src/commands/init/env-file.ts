@@ -1,11 +1,11 @@
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 
-/** Variables by section, as they are written. */
+/** Variables by section, in the order of the file. */
 export type Section = { title: string; values: Readonly<Record<string, string>> }
 
 const PLAIN = /^[\w:/.,@+=%?&~-]*$/
 
-/** Node's and systemd's readers agree on quotes. @throws Error for a value that has all of them */
+/** Node's and systemd's parsers agree on these quotes. @throws Error for a value that contains all of them */
 function quote(value: string): string {
   if (PLAIN.test(value)) return value
   const mark = ["'", '"'].find((one) => !value.includes(one))
@@ -16,14 +16,14 @@ function quote(value: string): string {
 const printSection = ({ title, values }: Section): string =>
   [`# ${title}`, ...Object.entries(values).map(([name, value]) => `${name}=${quote(value)}`)].join('\n')
 
-/** The text of a `.env` file; sections without values are left out. */
+/** The text of a `.env` file; empty sections are left out. */
 export const printEnv = (sections: readonly Section[]): string =>
   `# Written by "comptoir init". .env.example explains every setting. Keep this file to yourself.\n\n${sections
     .filter(({ values }) => Object.keys(values).length > 0)
     .map(printSection)
     .join('\n\n')}\n`
 
-/** A copy beside it, named after this moment. @returns its name */
+/** Copies the file to one next to it, named after the current time. @returns its name */
 function keepCopy(file: string): string {
   const copy = `${file}.${new Date()
     .toISOString()
@@ -34,9 +34,9 @@ function keepCopy(file: string): string {
 }
 
 /**
- * Readable by its owner alone, from the first byte on.
- * @returns the copy of the file that was replaced
- * @throws Error when there is one, unless it may be replaced
+ * Writes the file so that only its owner can read it, from the first byte on.
+ * @returns the copy of the replaced file
+ * @throws Error when a file exists, unless it may be replaced
  */
 export function writeEnv(file: string, text: string, replace: boolean): string | undefined {
   const copy = replace && existsSync(file) ? keepCopy(file) : undefined

@@ -9,14 +9,14 @@ import { withDatabaseServer } from '../operator-database.ts'
 
 type Say = (line: string) => void
 
-/** The settings of the file that is to be replaced. @throws Error when it may not be */
+/** The settings of the file to be replaced. @throws Error when it must not be replaced */
 export function readOldEnv(file: string, replace: boolean): Env {
   if (!existsSync(file)) return {}
   if (!replace) throw new Error(`${file} exists. Nothing was written; add --force to replace it.`)
   return parseEnv(readFileSync(file, 'utf8'))
 }
 
-/** A setting in the form in which it was given: itself, or the file that holds it. */
+/** A setting in the form in which it was set: directly, or as the file that holds it. */
 function findGiven(name: string, env: Env): Record<string, string> | undefined {
   const { [name]: value, [`${name}_FILE`]: file } = env
   if (value) return { [name]: value }
@@ -24,7 +24,7 @@ function findGiven(name: string, env: Env): Record<string, string> | undefined {
 }
 
 /**
- * The master key that is in use already, and those before it: of the environment, or else of the old file.
+ * The master key already in use, and its predecessors: from the environment, otherwise from the old file.
  * @returns undefined for the first installation
  */
 export function findKnownKey(environment: Env, old: Env): Record<string, string> | undefined {
@@ -42,7 +42,7 @@ const whyNot = (error: unknown): string => {
   return code ?? message
 }
 
-/** Looks at the data that the answers lead to. @throws Error when they belong to another key or mode */
+/** Checks the data that the answers point to. @throws Error when it belongs to another key or mode */
 export async function refuseForeignData(config: Config, say: Say): Promise<void> {
   const key = findMasterKey(config)
   if (!key || (config.databaseUrl === null && !existsSync(join(config.dataDir, 'postgres')))) return
@@ -54,6 +54,6 @@ export async function refuseForeignData(config: Config, say: Say): Promise<void>
   if (fault) throw new Error(fault.check === 'master-key' ? KEY_HINT : `${fault.message} ${fault.fix}`)
 }
 
-/** Names that the old file set and the new one does not: init does not ask for everything. */
+/** Names set in the old file but not in the new one, because init does not ask for everything. */
 export const listLeftBehind = (old: Env, written: Env): string[] =>
   Object.keys(old).filter((name) => old[name] && written[name] === undefined && written[`${name}_FILE`] === undefined)

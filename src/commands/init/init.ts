@@ -116,13 +116,13 @@ async function askMail(asker: Asker): Promise<Section> {
   return { title: 'Mail', values: { SMTP_URL: smtp, MAIL_FROM: from, ...(operator && { OPERATOR_EMAIL: operator }) } }
 }
 
-/** The risks that remain: taken by flag or answer, or the configuration is not written. */
+/** The remaining risks: each must be accepted by flag or answer, or the configuration is not written. */
 async function askRisks(asker: Asker, env: Record<string, string>, flags: Flags): Promise<string> {
   const taken = (flags['accept-risk'] ?? '').split(',').filter(Boolean)
   const { results } = readEnvironment({ ...env, ACCEPT_RISK: taken.join(',') })
   for (const { name, ok, message, fix } of results) {
     if (ok) continue
-    if (name === 'settings') throw new Error(`The answers do not fit together:\n${message}`)
+    if (name === 'settings') throw new Error(`The answers contradict each other:\n${message}`)
     const wants = await asker.confirm(`${message}\n  Take this risk?`, `accept-risk=${name}`)
     if (!wants) throw new Error(`${message} ${fix ?? ''}\nNothing was written.`)
     taken.push(name)
@@ -157,14 +157,14 @@ async function askAll(asker: Asker, flags: Flags, key: Record<string, string>): 
   return { sections: all, admin, written: valuesOf(all) }
 }
 
-/** What stands on the disk now, and what of the old file does not. */
+/** Reports what was written, and which settings of the old file were not carried over. */
 function sayWritten(say: Say, file: string, { copy, left }: { copy: string | undefined; left: string[] }): void {
-  say(`Written: ${resolve(file)} (readable by you alone).`)
-  if (copy !== undefined) say(`The file before is kept: ${resolve(copy)}. Remove it once nothing is missing.`)
+  say(`Written: ${resolve(file)} (only you can read it).`)
+  if (copy !== undefined) say(`The previous file is kept as ${resolve(copy)}. Remove it once nothing is missing.`)
   if (left.length > 0) say(`These settings stand in the old file only: ${left.join(', ')}.`)
 }
 
-/** The first SuperAdmin; after a restore there is one already. */
+/** Creates the first SuperAdmin; after a restore there already is one. */
 async function makeAdmin(config: Config, email: string, say: Say): Promise<void> {
   try {
     await runAdmin(config, ['create', '--email', email], say)
@@ -175,8 +175,8 @@ async function makeAdmin(config: Config, email: string, say: Say): Promise<void>
 }
 
 /**
- * `init`: writes a live configuration. @returns what doctor says
- * @throws UsageError, Error with a sentence; nothing was written then, or only the file that was named
+ * `init`: writes a live configuration. @returns the result of doctor @throws UsageError, Error with a sentence; then
+ * nothing was written, or only the file that was named
  */
 export async function runInit(args: string[], environment: Env, say: Say): Promise<boolean> {
   const { flags, switches } = readFlags(args)
@@ -193,7 +193,7 @@ export async function runInit(args: string[], environment: Env, say: Say): Promi
     say(known ? '\nThe master key stays the one that you gave.\n' : `\n${KEY_WORDS}\n\n  ${written.MASTER_KEY}\n`)
     sayWritten(say, out, { copy, left: listLeftBehind(old, written) })
     await makeAdmin(config, admin, say)
-    // compared above, before the file was written
+    // the operator compared them above, before the file was written
     for (const { chainId } of config.chains)
       await runAdmin(config, ['confirm-addresses', '--chain', String(chainId), '--yes'], say)
     say('')

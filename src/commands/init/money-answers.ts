@@ -22,7 +22,7 @@ const readChains = (answer: string): string => {
   return ids.join(',')
 }
 
-/** Chains, each with its nodes; one wallet for all, proven by three addresses that the operator compares. */
+/** Chains, each with its nodes; one wallet for all, confirmed by three addresses that the operator compares. */
 export async function askChains(asker: Asker): Promise<Values> {
   const chains = await asker.ask({
     flag: 'chains',
@@ -60,11 +60,11 @@ const variableOf = (kind: ChannelKind, name: string): string => `CHANNEL_${kind.
 
 const flagOf = (kind: ChannelKind, name: string): string => `${kind.env}-${name}`.toLowerCase().replaceAll('_', '-')
 
-/** What a channel needs, beside what has a default. */
+/** Settings that a channel needs because they have no default. */
 const neededBy = (kind: ChannelKind) =>
   Object.entries(kind.settings).filter(([, { fallback }]) => fallback === undefined)
 
-/** Asks until the values are well formed. */
+/** Asks until the values are well-formed. */
 async function askChannel(asker: Asker, kind: ChannelKind): Promise<Values> {
   const values: Values = {}
   for (const [name, { description, fault }] of neededBy(kind)) {
@@ -79,7 +79,7 @@ async function askChannel(asker: Asker, kind: ChannelKind): Promise<Values> {
   return values
 }
 
-/** A question to the provider, signed like every other. @returns what is wrong, or null */
+/** A signed query to the provider. @returns what is wrong, or null */
 async function probe(values: Values): Promise<string | null> {
   const results = await runChecks(credentialChecks({ provider: values, live: true }))
   const failed = results.find(({ ok }) => !ok)
@@ -95,7 +95,7 @@ const readKinds = (answer: string): string => {
   )
 }
 
-/** Exchanges' apps; each account is tried at its provider before it is kept. */
+/** Exchanges' apps; each account is tested at its provider before it is saved. */
 export async function askChannels(asker: Asker): Promise<Values> {
   const ids = CHANNEL_KINDS.map(({ id }) => id).join(', ')
   const chosen = await asker.ask({ flag: 'channels', text: `Channels (${ids})`, fallback: '', read: readKinds })
@@ -123,7 +123,7 @@ const settingsIn = (kind: ChannelKind, values: Values): Values =>
 
 /** For --help: the flags of every channel. */
 export const channelFlags = (): string[] => {
-  // two channels of one provider share their account
+  // channels of one provider share an account
   const flags = CHANNEL_KINDS.flatMap((kind) => neededBy(kind).map(([name]) => flagOf(kind, name)))
   return [...new Set(flags)]
 }

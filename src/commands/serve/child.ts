@@ -3,8 +3,8 @@ import { type Running, serve } from '../../serve.ts'
 import type { FromChild, ToChild } from './messages.ts'
 
 /*
- * One of several processes of the service, started by parent.ts: it owns no database and no sandbox, and listens
- * through its parent. It ends when the parent does.
+ * One of several processes of the service, started by parent.ts: it has no database server and no sandbox of its own,
+ * listens through its parent, and ends with it.
  */
 const say = (line: string): void => void process.stderr.write(`${line}\n`)
 const tell = (message: FromChild): void => void process.send?.(message)
@@ -14,7 +14,7 @@ let stopping = false
 const scrapes = new Map<number, (text: string) => void>()
 let lastScrape = 0
 
-/** `/metrics` of one process shows those of all. */
+/** `/metrics` of one process shows the metrics of all. */
 const scrapeAll = (): Promise<string> =>
   new Promise((resolve) => {
     lastScrape += 1
@@ -50,7 +50,7 @@ process.on('message', (message: ToChild) => {
     scrapes.delete(message.id)
   }
 })
-// a terminal sends these to everyone; the parent decides
+// a terminal sends these to every process; the parent decides
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
 process.on('disconnect', () => void stop())
 tell({ kind: 'hello' })

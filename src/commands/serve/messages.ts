@@ -1,9 +1,9 @@
 import type { Role } from '../../config/config.ts'
 
-/** What the parent owns and its processes use. */
+/** Resources that the parent owns and its processes use. */
 export type Handover = {
   connectionString: string
-  /** The sandbox's own chain and providers; null where there are none. */
+  /** The sandbox's chain and providers; null if there are none. */
   sandbox: HandedSandbox | null
 }
 

@@ -1,7 +1,7 @@
 import type { Worker } from 'node:cluster'
 import type { FromChild, ToChild } from './messages.ts'
 
-/** Metrics of all processes as one text. Each series carries the label `process`. */
+/** Metrics of all processes as one text. Each series has the label `process`. */
 export type MetricsHub = {
   read(): Promise<string>
   take(message: Extract<FromChild, { kind: 'metrics' }>): void
@@ -10,8 +10,8 @@ export type MetricsHub = {
 const WAIT_MS = 3000
 
 /**
- * Joins texts of Prometheus' format: the lines of one metric stand together, described once.
- * Source: prometheus.io/docs/instrumenting/exposition_formats, "Grouping and sorting".
+ * Merges texts in Prometheus' format: the lines of one metric are grouped, and described once. Source:
+ * prometheus.io/docs/instrumenting/exposition_formats, "Grouping and sorting".
  */
 export function joinMetrics(texts: readonly string[]): string {
   const groups = new Map<string, { head: string[]; samples: string[] }>()
@@ -29,7 +29,7 @@ export function joinMetrics(texts: readonly string[]): string {
   return `${[...groups.values()].map(({ head, samples }) => [...head, ...samples].join('\n')).join('\n\n')}\n`
 }
 
-/** @param list the processes that are asked; one that does not answer in time is left out */
+/** @param list the processes to scrape; one that does not answer in time is left out */
 export function openMetricsHub(list: () => readonly { worker: Worker }[]): MetricsHub {
   const waiting = new Map<number, (text: string) => void>()
   let last = 0

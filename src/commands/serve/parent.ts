@@ -10,19 +10,19 @@ type Say = (line: string) => void
 type Facts = Record<string, unknown> | null
 type Child = { worker: Worker; name: string; roles: readonly Role[]; ready: boolean; leaving: boolean }
 
-/** Until a child answers; a long migration happens in the parent, before. */
+/** Time limit until a child answers; a long migration runs before, in the parent. */
 const READY_MS = 120_000
-/** Requests under way, and what the sender has open, may end for this long. */
+/** Time for requests and webhook attempts in progress to end. */
 const LEAVE_MS = 12_000
 const RESTART_MS = 500
 const LONGEST_RESTART_MS = 30_000
 
-/** How many processes `PROCESSES` means here: with three, one of the API may die and the other one answers. */
+/** The number of processes that `PROCESSES` means here. With three, one API process may die while the other answers. */
 export const countProcesses = (processes: number | 'auto'): number =>
   processes === 'auto' ? Math.max(3, availableParallelism() + 1) : processes
 
 /**
- * What each process does: the API takes most, and every fourth one works; a lone process does both.
+ * Roles per process: most serve the API, and every fourth one works; a single process does both.
  * @param roles of the whole service
  */
 export function planProcesses(count: number, roles: readonly Role[]): { name: string; roles: readonly Role[] }[] {
@@ -40,10 +40,13 @@ export function planProcesses(count: number, roles: readonly Role[]): { name: st
 }
 
 export type Parent = {
-  /** Replaces every process by one with these settings, without refusing a connection. @returns whether it was done */
+  /**
+   * Replaces every process with one that has these settings, without refusing a connection. @returns whether it
+   * succeeded
+   */
   reload(config: Config, env: NodeJS.ProcessEnv): Promise<boolean>
   metrics: MetricsHub
-  /** What the sandbox's user needs. */
+  /** What a user of the sandbox needs. */
   facts(): Facts
   stop(): Promise<void>
 }
@@ -54,7 +57,7 @@ function send(child: Child, message: ToChild): void {
   if (child.worker.isConnected()) child.worker.send(message)
 }
 
-/** Resolves when it is gone: asked first, killed after its time. */
+/** Resolves when it has exited: it is asked first, and killed after its time. */
 async function leave(child: Child): Promise<void> {
   child.leaving = true
   if (isOver(child)) return
@@ -66,9 +69,9 @@ async function leave(child: Child): Promise<void> {
 }
 
 /**
- * Runs the service in several processes that share one port. A process that dies is replaced; the listening socket
- * stays here, so that nobody is refused meanwhile.
- * @throws Error when a process does not get ready at the start
+ * Runs the service in several processes that share one port. A process that dies is replaced; the parent holds the
+ * listening socket, so that no connection is refused meanwhile.
+ * @throws Error when a process does not become ready at the start
  */
 export async function startParent(
   config: Config,
@@ -79,7 +82,7 @@ export async function startParent(
   let settings = { config, env }
   let stopping = false
   let facts: Facts = null
-  // every process accepts by itself: a connection that the parent hands to a process that dies would hang
+  // each process accepts connections itself: one that the parent hands to a dying process would hang
   cluster.schedulingPolicy = cluster.SCHED_NONE
   cluster.setupPrimary({ exec: join(import.meta.dirname, 'child.ts'), args: [] })
   const metrics = openMetricsHub(() => children.filter(({ ready, leaving }) => ready && !leaving))
@@ -105,7 +108,7 @@ export async function startParent(
     return child.ready
   }
 
-  /** Watches one place: whoever stands there and dies is replaced, later each time while it keeps dying. */
+  /** Supervises one slot: a process that dies there is replaced, with a growing delay while it keeps dying. */
   const guard = (child: Child, failures = 0): void => {
     child.worker.once('exit', (code, signal) => {
       if (stopping || child.leaving) return
@@ -121,7 +124,7 @@ export async function startParent(
     })
   }
 
-  /** All of them ready, or none left. */
+  /** All of them ready, or none started. */
   const startSet = async (): Promise<Child[] | undefined> => {
     const count = countProcesses(settings.config.processes)
     const set = planProcesses(count, settings.config.roles).map(fork)
@@ -132,7 +135,7 @@ export async function startParent(
   }
 
   const first = await startSet()
-  if (!first) throw new Error('A process did not get ready; its last words stand above.')
+  if (!first) throw new Error('A process did not become ready; its last output is above.')
   children = first
   for (const child of first) guard(child)
 

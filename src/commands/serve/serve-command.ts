@@ -10,7 +10,7 @@ import { countProcesses, type Parent, startParent } from './parent.ts'
 type Say = (line: string) => void
 
 const STOP_MS = 4800
-/** Several processes may need their whole time to let go. */
+/** Several processes may need their full time to stop. */
 const STOP_ALL_MS = 16_000
 
 function onSignals(stop: () => Promise<void>, { forMs, reload }: { forMs: number; reload: (() => void) | null }): void {
@@ -32,7 +32,7 @@ function onSignals(stop: () => Promise<void>, { forMs, reload }: { forMs: number
 const placeOf = ({ roles, host, port }: Config): string =>
   roles.includes('api') ? `listening on ${host}:${port} (HOST, PORT)` : 'as a worker'
 
-/** One process that does everything. A terminal that closes ends the sandbox; live goes on. */
+/** One process that does everything. Closing the terminal ends the sandbox; live mode keeps running. */
 async function runAlone(config: Config, say: Say): Promise<Running> {
   const running = await serve(config, say)
   const refuse = (): void => say('SIGHUP: one process cannot replace itself. Set PROCESSES=2 or auto, or restart.')
@@ -40,10 +40,10 @@ async function runAlone(config: Config, say: Say): Promise<Running> {
   return running
 }
 
-/** What only a restart changes: the parent owns it. */
+/** The parent owns these, so only a restart changes them. */
 const OWNED = ['databaseUrl', 'dataDir', 'mode', 'metricsPort'] as const
 
-/** A file that cannot be read now must not end the service. */
+/** A settings file that is unreadable now must not end the service. */
 function readAgain(say: Say): Env | undefined {
   try {
     return readEnv()
@@ -56,7 +56,7 @@ function readAgain(say: Say): Env | undefined {
 function openReload(parent: Parent, first: Config, say: Say): () => void {
   let busy = false
   return () => {
-    if (busy) return say('SIGHUP: a reload is under way already.')
+    if (busy) return say('SIGHUP: a reload is already in progress.')
     const env = readAgain(say)
     if (env === undefined) return
     const { config, refusals } = readEnvironment(env)
@@ -66,7 +66,7 @@ function openReload(parent: Parent, first: Config, say: Say): () => void {
       return say(`SIGHUP: nothing was changed.\n${reasons.map((reason) => `  ${reason}`).join('\n')}`)
     }
     busy = true
-    say('SIGHUP: new processes start; the old ones end what they have.')
+    say('SIGHUP: starting new processes; the old ones finish their work and exit.')
     void parent
       .reload(config, env)
       .then((done) => say(done ? 'SIGHUP: reloaded.' : 'SIGHUP: the new processes did not start; the old ones go on.'))
@@ -98,7 +98,7 @@ async function runMany(given: Config, env: NodeJS.ProcessEnv, say: Say): Promise
   }
 }
 
-/** `serve`: the service, in one process or several. @param printTable what the sandbox's user needs */
+/** `serve`: the service, in one process or several. @param printTable prints what a user of the sandbox needs */
 export async function runServe(
   args: string[],
   { say, print, printTable }: { say: Say; print: Say; printTable(facts: Record<string, unknown>, file: string): void },

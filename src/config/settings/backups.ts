@@ -1,6 +1,6 @@
 import { integer, optional, optionalUrl, text } from '../setting.ts'
 
-/** Backups of the embedded database, and the bucket that they may go to. */
+/** Backups of the embedded database, and the bucket that may store them. */
 export const BACKUPS = {
   backupTo: optional(
     'BACKUP_TO',

@@ -11,7 +11,7 @@ const readToken = (entry: string): Token => {
   throw new SettingFault(`"${entry}" is not of the form SYMBOL:0x<40 hex digits>`)
 }
 
-/** An encrypted keystore, or a bare key of 64 hexadecimal digits. Neither appears in a message. */
+/** An encrypted keystore, or a bare key of 64 hexadecimal digits. A message contains neither. */
 const signingKey = (name: string, description: string): Setting<string | null> => ({
   ...{ name, description, fallback: null, absent: null, secret: true },
   read(given) {
@@ -28,7 +28,7 @@ const address = (name: string, description: string): Setting<string | null> => (
   },
 })
 
-/** A public account key only: a private key here would give away the deposits. */
+/** Only a public account key: a private key here would expose the deposits. */
 const xpub = (name: string): Setting<string | null> => ({
   ...{ name, fallback: null, absent: null },
   description:
@@ -44,7 +44,7 @@ const xpub = (name: string): Setting<string | null> => ({
 
 export type NodeUrls = { http: string[]; heads: string[] }
 
-/** The addresses may hold secrets: the fault names their form, never the text. */
+/** The URLs may contain secrets: the fault describes the expected form, never the text. */
 const endpoints = (name: string): Setting<NodeUrls> => ({
   ...{ name, fallback: null, absent: { http: [], heads: [] }, secret: true },
   description:
@@ -81,7 +81,7 @@ const addresses = (name: string, description: string): Setting<string[]> => ({
   },
 })
 
-/** Limits of what leaves by our own keys. */
+/** Limits of what leaves through our own keys. */
 export const SETTLEMENTS = {
   dayLimitUnits: usdc('SETTLEMENT_DAY_LIMIT', 'At most so much USDC is settled in 24 hours, all companies together.'),
   twoPersonsFromUnits: usdc('SETTLEMENT_TWO_PERSONS_FROM', 'From so much USDC on, two persons approve a settlement.'),

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { optionalUrl, type Setting, SettingFault } from '../setting.ts'
 
 const PROTOCOLS = ['postgres:', 'postgresql:']
-/** The driver takes these for verify-full, and warns that a later version of it will not. */
+/** The driver treats these as verify-full, and warns that a later version will not. */
 const STRICT = ['allow', 'prefer', 'require', 'verify-ca']
 const MODES = ['disable', 'no-verify', 'verify-full', ...STRICT]
 const FILES = ['sslrootcert', 'sslcert', 'sslkey']
@@ -16,9 +16,9 @@ function refuseUnreadable(name: string, path: string): void {
 }
 
 /**
- * What it asks of TLS is checked here, and said in the driver's terms: whoever asks for TLS in any way gets it with a
- * certificate that is checked, host name included; `no-verify` is the one exception. `uselibpqcompat=true` leaves the
- * rest to the driver. Source: PostgreSQL, "SSL Support" of libpq; pg-connection-string.
+ * The URL's TLS options are checked here and translated for the driver: asking for TLS in any way means a verified
+ * certificate, host name included; `no-verify` is the one exception. `uselibpqcompat=true` leaves the rest to the
+ * driver. Source: PostgreSQL, "SSL Support" of libpq; pg-connection-string.
  * @throws SettingFault
  */
 function readDatabaseTls(given: string): string {
@@ -36,7 +36,7 @@ function readDatabaseTls(given: string): string {
   return `${start}?${asked}`
 }
 
-/** The address of a PostgreSQL server. */
+/** The URL of a PostgreSQL server. */
 export function databaseUrl(name: string, description: string, example?: string): Setting<string | null> {
   const setting = optionalUrl(name, description, { protocols: PROTOCOLS, secret: true, ...(example && { example }) })
   return {

@@ -1,6 +1,6 @@
 import { choice, optional, optionalUrl, text } from '../setting.ts'
 
-/** Read by `kyc-config.ts`, which also knows what belongs together. */
+/** Read by `kyc-config.ts`, which also checks combinations. */
 export const KYC = {
   provider: choice(
     'KYC_PROVIDER',

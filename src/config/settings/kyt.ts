@@ -1,6 +1,6 @@
 import { optional, optionalUrl } from '../setting.ts'
 
-/** Read by `kyt-config.ts`, which also knows what belongs together. */
+/** Read by `kyt-config.ts`, which also checks combinations. */
 export const KYT = {
   denyListFile: optional(
     'KYT_DENY_LIST_FILE',
@@ -25,7 +25,7 @@ export const KYT = {
   trmKey: optional('KYT_TRM_API_KEY', 'Its key; setting it turns the source on.', { secret: true }),
 }
 
-/** One contract a chain. @param id a chain id */
+/** One contract per chain. @param id a chain id */
 const oracleSetting = (id: string) =>
   optional(
     `KYT_ORACLE_${id}`,

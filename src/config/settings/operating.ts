@@ -1,7 +1,7 @@
 import { flag, integer, list, optional, optionalInteger } from '../setting.ts'
 import { BACKUPS } from './backups.ts'
 
-/** What the operator watches, and which risks the operator takes. */
+/** Monitoring, and the risks that the operator accepts. */
 export const OPERATING = {
   metricsPort: optionalInteger(
     'METRICS_PORT',
@@ -22,7 +22,7 @@ export const OPERATING = {
   ...BACKUPS,
 }
 
-/** Requests a minute; 0 is off. */
+/** Requests per minute; 0 is off. */
 export const LIMITS = {
   accountPerMinute: integer('LIMIT_ACCOUNT_PER_MINUTE', 'Logins, codes and resets for one account.', {
     ...{ fallback: '10', min: 0, max: 1_000_000 },

@@ -9,7 +9,7 @@ export const FIATS = choices('FIAT_ASSETS', 'Currencies that orders may be in.',
 const MINUTES_OF_CHANNEL =
   /^(binance|whitepay|whitepay-non-custody|cryptopay|gatepay|coinbase|kucoinpay)=([1-9][0-9]{0,4})$/
 
-/** A card or a bank asks its payer for more than a wallet does. */
+/** Paying by card or bank takes the payer more steps than a wallet. */
 const channelMinutes: Setting<Readonly<Record<string, number>>> = {
   name: 'ORDER_CHANNEL_MINUTES',
   description: 'Minutes to pay through a provider, from acceptance, where that is longer than the order’s own time.',
@@ -61,7 +61,7 @@ export const RATES = {
   }),
 }
 
-/** `RATE_KRAKEN_BASE_URL` and its like. */
+/** `RATE_KRAKEN_BASE_URL` and the like. */
 export const RATE_BASE_URLS = Object.fromEntries(
   RATE_SOURCES.filter((source) => source !== 'fixed').map((source) => [
     source,

@@ -48,7 +48,7 @@ export const BASE_URL = origin(
   },
 )
 
-/** A machine without a name of its own has no mail domain (RFC 2606). @param baseUrl empty where it was refused */
+/** A machine without a host name has no mail domain (RFC 2606). @param baseUrl empty if it was invalid */
 function mailDomainOf(baseUrl: string): string {
   const hostname = URL.canParse(baseUrl) ? new URL(baseUrl).hostname : 'localhost'
   return /^(localhost|[\d.]+|\[.+\])$/.test(hostname) ? 'comptoir.invalid' : hostname
@@ -69,7 +69,7 @@ const processes: Setting<number | 'auto'> = {
   },
 }
 
-/** What this process is, where it listens, where its data are. */
+/** The process's roles, its addresses, and its data directory. */
 export const SERVICE = {
   mode: MODE,
   roles: choices('ROLES', 'What this process runs: any subset of api,worker.', {
@@ -140,7 +140,7 @@ export const MAIL = {
   }),
 }
 
-/** Shorter than 120 days would reach orders that can still be paid or refunded, and the events feed. */
+/** A shorter time than 120 days would delete orders that can still be paid or refunded, and the events feed. */
 const daysOrEver = (name: string, description: string): Setting<number> => ({
   ...integer(name, description, { fallback: '0', min: 0, max: 36_500 }),
   read(given) {

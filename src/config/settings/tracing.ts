@@ -11,7 +11,7 @@ const share: Setting<number> = {
   },
 }
 
-/** OpenTelemetry, by the names of its own specification. Off unless the first is set. */
+/** OpenTelemetry, with the variable names of its specification. Off unless the first is set. */
 export const TRACING = {
   endpoint: optionalUrl(
     'OTEL_EXPORTER_OTLP_ENDPOINT',

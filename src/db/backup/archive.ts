@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path'
 import { BackupFault } from './sealed.ts'
 
 /*
- * Files in one stream: for each the length of its description (four bytes), the description as JSON, and its bytes. The
- * last entry says how many there were.
+ * Format of several files in one stream: for each the length of its description (four bytes), the description as JSON,
+ * and its bytes. The last entry holds the number of files.
  */
 type Entry = { path: string; bytes: number } | { folder: string } | { end: number }
 
@@ -19,8 +19,8 @@ const describe = (entry: Entry): Buffer => {
 }
 
 /**
- * Exactly that many bytes of a file that may be changing: one that became shorter is filled with zeros, as PostgreSQL's
- * own base backup does. What is half written is put right by the write-ahead log.
+ * Reads exactly that many bytes of a file that may be changing. A file that became shorter is padded with zeros, as in
+ * PostgreSQL's own base backup; the write-ahead log repairs half-written pages.
  */
 export async function* readExactly(file: string, bytes: number): AsyncGenerator<Buffer> {
   let left = bytes
@@ -51,7 +51,7 @@ export async function* packFiles(items: AsyncIterable<ArchiveItem>): AsyncGenera
   yield describe({ end: count })
 }
 
-/** Reads a stream by lengths. */
+/** Reads a stream in pieces of given lengths. */
 class Taker {
   readonly #source: AsyncIterator<Buffer>
   #rest: Buffer = Buffer.alloc(0)
@@ -74,7 +74,7 @@ class Taker {
     for (let left = bytes; left > 0; left -= parts.at(-1)?.length ?? 0) parts.push(await this.some(left))
     return Buffer.concat(parts)
   }
-  /** Reads to the end, so that the last chunk is authenticated, too. */
+  /** Reads to the end, so that the last chunk is authenticated too. */
   async finish(): Promise<void> {
     const next = await this.#source.next()
     if (!next.done || this.#rest.length > 0) throw new BackupFault('The backup holds more than it says.')
@@ -91,8 +91,8 @@ async function readEntry(taker: Taker): Promise<Entry> {
 }
 
 /**
- * Writes the files of a stream beneath `folder`. @param onBytes progress
- * @throws BackupFault when the stream does not hold what it says
+ * Writes the files of a stream below `folder`. @param onBytes progress @throws BackupFault when the stream does not
+ * match its descriptions
  */
 export async function unpackFiles(
   source: AsyncIterable<Buffer>,

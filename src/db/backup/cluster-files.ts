@@ -5,7 +5,7 @@ import { type ArchiveItem, readExactly } from './archive.ts'
 
 /*
  * A consistent copy of a running cluster's files. Source: PostgreSQL manual, "Making a Base Backup Using the Low Level
- * API" and, for what stays out, "Backing Up the Data Directory".
+ * API"; for what is left out, "Backing Up the Data Directory".
  */
 const EMPTIED = [
   ...['pg_wal', 'pg_replslot', 'pg_dynshmem', 'pg_notify', 'pg_serial', 'pg_snapshots', 'pg_stat_tmp'],
@@ -20,10 +20,10 @@ const LEFT_OUT = new RegExp(
     .join('|'),
 )
 
-/** Read last: it says from where on the write-ahead log is needed. */
+/** Read last, because it says from where on the write-ahead log is needed. */
 const CONTROL = 'global/pg_control'
 
-/** Folders and files below the cluster, relative to it; those that vanish meanwhile are left out. */
+/** Folders and files below the cluster, relative to it; those that are deleted meanwhile are left out. */
 function* walk(cluster: string, folder = ''): Generator<string> {
   for (const entry of readdirSync(join(cluster, folder), { withFileTypes: true })) {
     if (LEFT_OUT.test(entry.name)) continue
@@ -37,7 +37,7 @@ function* walk(cluster: string, folder = ''): Generator<string> {
 
 const sizeOf = (file: string): number | undefined => statSync(file, { throwIfNoEntry: false })?.size
 
-/** Bytes that a backup reads, about. */
+/** Approximate number of bytes that a backup reads. */
 export function measureCluster(cluster: string): number {
   let bytes = 0
   for (const path of walk(cluster)) if (!path.endsWith('/')) bytes += sizeOf(join(cluster, path)) ?? 0
@@ -59,7 +59,7 @@ function* listItems(cluster: string): Generator<ArchiveItem> {
   yield { path: CONTROL, bytes, content: readExactly(file, bytes) }
 }
 
-/** A table that is dropped between being listed and being read is empty in the copy; the log drops it there, too. */
+/** A table that is dropped between being listed and being read is empty in the copy; the log drops it there too. */
 async function* vanishing(file: string, bytes: number): AsyncGenerator<Buffer> {
   let given = 0
   try {
@@ -84,8 +84,8 @@ const text = (content: string): { bytes: number; content: AsyncIterable<Buffer> 
 type Stopped = { lsn: string; label: string; map: string; first: string; last: string }
 
 /**
- * Everything that a consistent copy needs, in the order in which it must be read. The connection keeps the slot that
- * holds the write-ahead log back, and stays in the backup until the last item was taken.
+ * Everything that a consistent copy needs, in the order in which it must be read. The connection holds the slot that
+ * keeps the write-ahead log, and stays in backup mode until the last item was taken.
  */
 export async function* backupItems(client: Client, cluster: string): AsyncGenerator<ArchiveItem> {
   await client.query("select pg_create_physical_replication_slot('comptoir_backup_' || pg_backend_pid(), true, true)")

@@ -38,7 +38,7 @@ const WHY: Readonly<Record<string, string>> = {
   ESTALE: 'its mount has gone',
 }
 
-/** What a disk refuses, as a sentence; anything else as it is. @param lost what that means for the operator */
+/** A disk's refusal as a sentence; any other error unchanged. @param lost what that means for the operator */
 export function diskFault(error: unknown, folder: string, lost: string): unknown {
   const { code = '', path } = error as NodeJS.ErrnoException
   const why = ownAt(WHY, code)
@@ -46,7 +46,7 @@ export function diskFault(error: unknown, folder: string, lost: string): unknown
   return why === undefined ? error : new BackupFault(`${place} cannot be used: ${why}. ${lost}`, { cause: error })
 }
 
-/** Looks without writing, at the nearest folder that exists. @throws BackupFault when a backup could not be written */
+/** Checks the nearest existing folder, without writing. @throws BackupFault when a backup could not be written */
 export async function refuseUnwritable(folder: string): Promise<void> {
   try {
     await access(folder, constants.W_OK)
@@ -66,7 +66,7 @@ const namesIn = (folder: string): Promise<string[]> =>
 
 const readFrom = (file: string): Content => createReadStream(file, { highWaterMark: 1 << 18 })
 
-/** Backups as files of a folder; it is made when it does not exist. */
+/** Backups as files in a folder, which is created if it does not exist. */
 export const folderStore = (folder: string): BackupStore => ({
   place: folder,
   pathOf: (name) => join(folder, name),

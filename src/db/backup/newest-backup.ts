@@ -10,23 +10,25 @@ import { findNewestBackup } from './take-backup.ts'
 
 type Found = { name: string; madeAtMs: number }
 
-/** The backups of this installation's database, whoever makes them. */
+/** The backups of this installation's database, whoever made them. */
 export type KnownBackups = {
   place: string
   /** @throws BackupFault when they cannot be listed */
   findNewest(): Promise<Found | undefined>
-  /** When the database was made, in milliseconds: since then a first backup is due. Undefined without a database. */
+  /**
+   * When the database was created, in milliseconds: from then on a first backup is due. Undefined without a database.
+   */
   databaseMadeAtMs(): Promise<number | undefined>
 }
 
-/** A backup takes a while, and one that failed is tried again after ten minutes. */
+/** A backup takes a while, and a failed one is retried after ten minutes. */
 const GRACE_MS = 30 * MINUTE
 
 /** Of the embedded database; undefined before its first start. */
 const clusterTimeOf = (dataDir: string): number | undefined =>
   statSync(join(dataDir, 'postgres', 'PG_VERSION'), { throwIfNoEntry: false })?.mtimeMs
 
-/** The newest file with content, by the time of its last change. What is being written ends in `.part` or `.tmp`. */
+/** The newest non-empty file, by modification time. Files that are being written end in `.part` or `.tmp`. */
 async function findNewestFile(folder: string): Promise<Found | undefined> {
   try {
     const names = (await readdir(folder)).filter((name) => !/^\.|\.(part|tmp)$/.test(name))
@@ -53,7 +55,7 @@ export type BackupSettings = StoreSettings & {
   dataDir: string
 }
 
-/** Of BACKUP_TO for the embedded database, of BACKUP_WATCH for another one; null where neither says anything. */
+/** Backups in BACKUP_TO for the embedded database, in BACKUP_WATCH for another one; null if neither is set. */
 export function openKnownBackups(config: BackupSettings): KnownBackups | null {
   const { backupTo, backupWatch, databaseUrl, dataDir } = config
   if (databaseUrl === null) {
@@ -67,8 +69,8 @@ export function openKnownBackups(config: BackupSettings): KnownBackups | null {
 }
 
 /**
- * How long no backup was made, in milliseconds: since the newest one, or since the database was made. Undefined before
- * there is a database. @throws BackupFault when the backups cannot be listed
+ * Time since the newest backup, or else since the database was created, in milliseconds. Undefined without a database.
+ * @throws BackupFault when the backups cannot be listed
  */
 export async function readBackupAge(
   backups: KnownBackups,

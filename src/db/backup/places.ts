@@ -6,7 +6,7 @@ import { BackupFault } from './sealed.ts'
 import { type BackupStore, isBackupName } from './store.ts'
 import { findNewestBackup } from './take-backup.ts'
 
-/** Settings as the configuration has them; keys are needed for a bucket only. */
+/** Settings from the configuration; keys are needed for a bucket only. */
 export type StoreSettings = {
   backupS3Endpoint: string | null
   backupS3Region: string
@@ -33,7 +33,7 @@ function readKeys(settings: StoreSettings): S3Settings {
 export const openStore = (place: string, settings: StoreSettings): BackupStore =>
   isBucket(place) ? s3Store(place, readKeys(settings)) : folderStore(place)
 
-/** What is wrong with settings about a bucket, one line each. */
+/** What is wrong with the settings of a bucket, one line each. */
 export function findStoreFaults({ backupTo, ...settings }: StoreSettings & { backupTo: string | null }): string[] {
   if (backupTo === null || !isBucket(backupTo)) return []
   const { backupS3AccessKeyId, backupS3SecretAccessKey } = settings
@@ -46,7 +46,7 @@ export function findStoreFaults({ backupTo, ...settings }: StoreSettings & { bac
 
 export type ChosenBackup = { store: BackupStore; name: string }
 
-/** One backup as the operator names it, or the newest of a place. @throws BackupFault */
+/** The backup that the operator named, or the newest one at a place. @throws BackupFault */
 export async function chooseBackup(from: string, settings: StoreSettings): Promise<ChosenBackup> {
   const last = basename(from)
   if (isBucket(from) && isBackupName(last))

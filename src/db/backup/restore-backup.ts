@@ -14,13 +14,13 @@ import { type BackupFacts, BackupFault, unseal } from './sealed.ts'
 import { backupNameAt, type Content, isBackupName } from './store.ts'
 import { decompressed } from './take-backup.ts'
 
-/** Lies in a restored cluster until its database says by itself that it was restored. */
+/** Marker file in a restored cluster, until its database itself records that it was restored. */
 const MARK = 'comptoir.restored'
 const RECOVERY_MS = 600_000
 
 type Mark = { backupMadeAt: string; restoredAt: string }
 
-/** Files given back, and recovery through the log that came with them, onto a timeline of its own. */
+/** Prepares recovery of the restored files through the log that came with them, onto a new timeline. */
 async function prepareRecovery(folder: string, mark: Mark): Promise<void> {
   await mkdir(join(folder, 'pg_wal', 'archive_status'), { recursive: true, mode: 0o700 })
   await writeFile(join(folder, 'recovery.signal'), '', { mode: 0o600 })
@@ -30,8 +30,8 @@ async function prepareRecovery(folder: string, mark: Mark): Promise<void> {
 }
 
 /**
- * Puts a backup's files into an empty place. It appears whole or not at all.
- * @throws BackupFault: the place is taken or full, or the backup is of another key, damaged or cut off
+ * Restores a backup's files into an empty place, atomically: all of them or none.
+ * @throws BackupFault: the place is occupied or full, or the backup has another key, is damaged or truncated
  */
 export async function restoreFiles(request: {
   backup: { name: string; bytes: number; content: Content }
@@ -55,7 +55,7 @@ export async function restoreFiles(request: {
     }
   }
   const { facts, content } = await unseal(counted(), request.vaults)
-  // a place that gives an older backup for the one that was asked for takes days of orders away
+  // a store that returns an older backup than the requested one would lose days of orders
   if (isBackupName(backup.name) && backup.name !== backupNameAt(facts.madeAt))
     throw new BackupFault(
       `${backup.name} holds the backup of ${facts.madeAt}. Nothing was restored; take another one, or rename the file.`,
@@ -87,8 +87,8 @@ async function awaitRecovery(db: Db): Promise<void> {
 }
 
 /**
- * Lets a restored database say that it was restored. Called after each start of the embedded server, because the
- * restore may have been killed before. @returns whether it was said now
+ * Makes a restored database record that it was restored. Called after each start of the embedded server, because the
+ * restore may have been killed before. @returns whether it was recorded now
  */
 export async function finishRestore(connectionString: string, dataDir: string): Promise<boolean> {
   const file = join(dataDir, 'postgres', MARK)
@@ -96,7 +96,7 @@ export async function finishRestore(connectionString: string, dataDir: string): 
   const db = openDb({ connectionString, max: 2, applicationName: 'comptoir-restore' })
   try {
     await awaitRecovery(db)
-    // the backup may be older than the columns that the mark is written to
+    // the backup may be older than the columns that the marker needs
     await migrate(connectionString)
     const { backupMadeAt, restoredAt } = JSON.parse(await readFile(file, 'utf8')) as Mark
     const at = { backupMadeAt: new Date(backupMadeAt), restoredAt: new Date(restoredAt) }

@@ -6,23 +6,23 @@ import { BackupFault } from './sealed.ts'
 import { type BackupStore, type Content, isBackupName } from './store.ts'
 
 export type S3Settings = {
-  /** Of the service; the bucket is part of the path, which every S3-compatible store understands. */
+  /** URL of the service; the bucket is part of the path, which every S3-compatible store supports. */
   endpoint: string
   region: string
   accessKeyId: string
   secretAccessKey: string
-  /** How long one question, or a whole list, may take; five minutes when absent. */
+  /** Time limit for one request, or for a whole list; default five minutes. */
   answerMs?: number
 }
 
-/** Of the part that is sent: kept in memory, and sent again when it fails. S3 wants 5 MiB or more, all but the last. */
+/** Size of a part: kept in memory, and sent again when it fails. S3 requires at least 5 MiB for all but the last. */
 const PART_BYTES = 16 * 1024 * 1024
-/** S3 takes 10 000 parts; some stores want all of one size, so the size is chosen before the first. */
+/** S3 accepts 10 000 parts; some stores require equal sizes, so the size is chosen before the first part. */
 const MOST_PARTS = 9000
 const GAPS_MS = [SECOND, 2 * SECOND, 4 * SECOND]
 /**
- * For one part, one question, or all pages of a list: a store that always has another page would be asked for ever.
- * What is read has no limit as a whole; a pause of five minutes ends it.
+ * Limit for one part, one request, or all pages of a list: a store that always returns another page would otherwise
+ * never end. A download has no limit as a whole; a pause of five minutes ends it.
  */
 const ANSWER_MS = 5 * MINUTE
 
@@ -36,7 +36,7 @@ const REASONS: Record<string, string> = {
   RequestTimeTooSkewed: 'the clock of this machine is wrong; run a time service',
 }
 
-/** The answers of a store repeat the key and what was signed, so nothing but its code is handed on. */
+/** A store's answers repeat the key and what was signed, so only the error code is passed on. */
 function describe(error: unknown): string {
   if (error instanceof S3ServiceError) {
     const { serviceCode = 'no code', status } = error
@@ -91,7 +91,7 @@ class S3Store implements BackupStore {
     this.place = `s3://${bucket}/${prefix}`
     this.#prefix = prefix
     this.#answerMs = answerMs
-    // what is signed for one host is not sent on to another
+    // a request signed for one host must not follow a redirect to another
     const timely: typeof fetch = (input, init) => {
       const isList = new URL(String(input)).searchParams.has('list-type')
       const limit = isList ? this.#listing : init?.method === 'GET' ? null : AbortSignal.timeout(answerMs)
@@ -104,7 +104,10 @@ class S3Store implements BackupStore {
     return this.place + name
   }
 
-  /** @param gapsMs between tries; a person who asks once is answered at once @throws BackupFault */
+  /**
+   * @param gapsMs between tries; without them a person's request fails at once
+   * @throws BackupFault
+   */
   async #ask<Answer>(question: () => Promise<Answer>, gapsMs: readonly number[] = []): Promise<Answer> {
     for (let turn = 0; ; turn += 1) {
       try {
@@ -165,7 +168,7 @@ class S3Store implements BackupStore {
     return { bytes, content: this.#read(name, found.body, bytes) }
   }
 
-  /** A connection that breaks off is continued where it ended: many gigabytes seldom come over one. */
+  /** Resumes a connection that breaks off where it ended: many gigabytes rarely arrive over one. */
   async *#read(name: string, first: Body, bytes: number): AsyncGenerator<Buffer> {
     let body = first
     let read = 0
@@ -200,7 +203,7 @@ class S3Store implements BackupStore {
     await this.#ask(() => this.#client.deleteObject(this.#prefix + name))
   }
 
-  /** Of an upload that a crash cut off nothing is visible; a lifecycle rule of the bucket removes its parts. */
+  /** An upload that a crash cut off is invisible; a lifecycle rule of the bucket removes its parts. */
   async clean(): Promise<void> {}
 }
 

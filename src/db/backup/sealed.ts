@@ -2,9 +2,9 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:cr
 import type { Vault } from '../../kernel/vault.ts'
 
 /*
- * A sealed backup: one line of text that says what it is, then chunks under AES-256-GCM. Chunk, number and "this is the
- * last one" are part of each nonce, so that a chunk that is missing, moved or cut off is noticed (the STREAM
- * construction; Hoang, Reyhanitabar, Rogaway, Vizár 2015). The line is authenticated with every chunk.
+ * A sealed backup: one header line of text, then chunks under AES-256-GCM. The chunk number and "this is the last one"
+ * are part of each nonce, so that a missing, moved or truncated chunk is detected (the STREAM construction; Hoang,
+ * Reyhanitabar, Rogaway, Vizár 2015). The header is authenticated with every chunk.
  */
 const MAGIC = 'comptoir-backup 1 '
 const CHUNK_BYTES = 65_536
@@ -14,7 +14,7 @@ const MAX_HEAD_BYTES = 4096
 export type BackupFacts = {
   madeAt: string
   mode: 'sandbox' | 'live'
-  /** The newest migration. */
+  /** Id of the newest migration. */
   schema: string
 }
 
@@ -24,7 +24,7 @@ export class BackupFault extends Error {
   override readonly name = 'BackupFault'
 }
 
-/** Names the master key without telling anything about it. */
+/** Identifies the master key without revealing anything about it. */
 const keyMarkOf = (vault: Vault): string => vault.derive('backup-mark').toString('hex').slice(0, 16)
 
 const keyOf = (vault: Vault, salt: Buffer): Buffer =>
@@ -37,7 +37,7 @@ function nonceOf(index: number, isLast: boolean): Buffer {
   return nonce
 }
 
-/** Pieces of any size, cut into chunks; the last one may be short, and is known to be the last. */
+/** Cuts pieces of any size into chunks; the last one may be short, and is marked as the last. */
 async function* chunksOf(
   source: AsyncIterable<Buffer>,
   bytes: number,
@@ -58,7 +58,7 @@ async function* chunksOf(
   yield { chunk: Buffer.concat(parts), last: true }
 }
 
-/** Seals a stream with a key that follows from the master key and a salt of its own. */
+/** Seals a stream with a key derived from the master key and a fresh salt. */
 export async function* seal(
   source: AsyncIterable<Buffer>,
   { vault, facts }: { vault: Vault; facts: BackupFacts },
@@ -118,9 +118,9 @@ async function* startingWith(first: Buffer, rest: AsyncIterator<Buffer>): AsyncG
 }
 
 /**
- * Opens what `seal` made. Nothing is given out before it was authenticated.
+ * Opens what `seal` made. No data is released before it is authenticated.
  * @param vaults of the master key and its predecessors
- * @throws BackupFault: no backup, another key, damaged, or cut off
+ * @throws BackupFault: no backup, another key, damaged, or truncated
  */
 export async function unseal(
   source: AsyncIterable<Buffer>,

@@ -1,10 +1,10 @@
-/** Of finished backups. A draft, and what a stranger keeps in the same place, has another name. */
+/** Names of finished backups. Drafts, and strangers' files in the same place, have other names. */
 const NAME = /^comptoir-\d{8}T\d{6}Z\.backup$/
 
 export const isBackupName = (name: string): boolean => NAME.test(name)
 export const backupNameAt = (madeAt: string): string => `comptoir-${madeAt.replaceAll(/[-:]|\.\d+/g, '')}.backup`
 
-/** When a backup was made, in milliseconds: its name says so. */
+/** When a backup was made, in milliseconds, according to its name. */
 export function backupTimeOf(name: string): number {
   const [, y, mo, d, h, mi, s] = /(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)/.exec(name) ?? []
   return Date.parse(`${y}-${mo}-${d}T${h}:${mi}:${s}Z`)
@@ -12,16 +12,17 @@ export function backupTimeOf(name: string): number {
 
 export type Content = AsyncIterable<Buffer>
 
-/** Where backups lie: a folder, or a bucket. Names are those of `backupNameAt`. */
+/** Where backups are stored: a folder, or a bucket. Names are those of `backupNameAt`. */
 export type BackupStore = {
-  /** As the operator wrote it; holds no secret. */
+  /** As the operator wrote it; contains no secret. */
   place: string
   /** Finished backups, oldest first. @throws BackupFault */
   list(): Promise<string[]>
   /**
-   * Keeps a backup under its name, and reads it back. One that cannot be read back, or breaks off, is not kept.
-   * @param expectedBytes about, at most
-   * @returns its bytes @throws BackupFault, or what `content` and `verify` throw
+   * Stores a backup under its name, and reads it back. A backup that cannot be read back, or breaks off, is removed.
+   * @param expectedBytes approximate maximum
+   * @returns its bytes
+   * @throws BackupFault, or what `content` and `verify` throw
    */
   put(
     name: string,
@@ -31,8 +32,8 @@ export type BackupStore = {
   /** @throws BackupFault */
   get(name: string): Promise<{ bytes: number; content: Content }>
   remove(name: string): Promise<void>
-  /** Removes what a crash left half written. */
+  /** Removes half-written files that a crash left. */
   clean(): Promise<void>
-  /** How a person finds this backup again. */
+  /** Where a person finds this backup. */
   pathOf(name: string): string
 }

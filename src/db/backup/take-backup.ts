@@ -9,7 +9,7 @@ import { type BackupStore, backupNameAt, backupTimeOf, type Content } from './st
 
 export type BackupRequest = {
   connectionString: string
-  /** The cluster's own folder. */
+  /** The cluster's folder. */
   cluster: string
   to: BackupStore
   vault: Vault
@@ -19,13 +19,13 @@ export type BackupRequest = {
 
 export type Backup = { file: string; bytes: number; madeAt: string }
 
-/** When the newest backup of a place was made, in milliseconds; undefined without any. */
+/** When the newest backup at a place was made, in milliseconds; undefined if there is none. */
 export async function findNewestBackup(store: BackupStore): Promise<{ name: string; madeAtMs: number } | undefined> {
   const name = (await store.list()).at(-1)
   return name === undefined ? undefined : { name, madeAtMs: backupTimeOf(name) }
 }
 
-/** Removes all but the newest backups, and drafts that a crash left behind. */
+/** Removes all but the newest backups, and drafts left by a crash. */
 export async function pruneBackups(store: BackupStore, keep: number): Promise<void> {
   for (const name of (await store.list()).slice(0, -keep)) await store.remove(name)
   await store.clean()
@@ -41,8 +41,8 @@ async function* counted(source: AsyncIterable<Buffer>, onBytes: (bytes: number) 
 }
 
 /**
- * Starts with its first reader and ends with it: a pipe that runs by itself would throw, after a reader that went away,
- * what nothing catches, and end the whole service.
+ * Starts and ends with its reader: a pipe that runs on its own would throw an uncaught error after its reader is gone,
+ * and end the whole service.
  */
 async function* through(source: AsyncIterable<Buffer>, zstd: Transform): AsyncGenerator<Buffer> {
   const input = Readable.from(source, { objectMode: false })
@@ -56,13 +56,13 @@ async function* through(source: AsyncIterable<Buffer>, zstd: Transform): AsyncGe
 
 const compressed = (source: AsyncIterable<Buffer>): AsyncIterable<Buffer> => through(source, createZstdCompress())
 
-/** @throws BackupFault when what follows was compressed by something else, or is damaged */
+/** @throws BackupFault when the data was compressed by something else, or is damaged */
 export const decompressed = (source: AsyncIterable<Buffer>): AsyncIterable<Buffer> =>
   through(source, createZstdDecompress())
 
 /**
- * Reads a backup from beginning to end, as a restore would. @param madeAt of the one that was written: any other of
- * this master key reads as well @throws BackupFault
+ * Reads a backup from beginning to end, as a restore would. @param madeAt time of the backup that was written: any
+ * other one of this master key would be readable as well @throws BackupFault
  */
 export async function verifyBackup(stored: Content, vault: Vault, madeAt: string): Promise<void> {
   const { facts, content } = await unseal(stored, [vault])
@@ -73,7 +73,7 @@ export async function verifyBackup(stored: Content, vault: Vault, madeAt: string
 
 /**
  * A consistent, encrypted copy of the embedded database while it runs. It is sealed before it leaves this machine, and
- * kept when it is whole and was read back once.
+ * kept only if it is complete and was read back once.
  * @throws Error with a sentence for the operator
  */
 export async function takeBackup(request: BackupRequest): Promise<Backup> {

@@ -31,8 +31,8 @@ function findPackage(): { native: string; version: string } {
 }
 
 /**
- * npm packages cannot hold symlinks, so this one lists them and makes them in an install script, which need not have
- * run. Makes those that are missing.
+ * npm packages cannot hold symlinks, so this one lists them and creates them in an install script, which may not have
+ * run. Creates the missing ones.
  * @throws Error EROFS or EACCES when the folder cannot be written
  */
 function makeSymlinks(native: string): void {
@@ -54,7 +54,7 @@ function openToAll(path: string): void {
   if (stat.isDirectory()) for (const name of readdirSync(path)) openToAll(join(path, name))
 }
 
-/** The copy appears whole under its name or not at all, also when two starts make it at once. */
+/** The copy appears under its name completely or not at all, even when two starts make it at once. */
 function copyOnce(native: string, copy: string): void {
   if (existsSync(copy)) return
   const draft = `${copy}.${process.pid}`
@@ -84,8 +84,8 @@ function tryOut(native: string, account: Account | undefined): void {
 }
 
 /**
- * A folder with PostgreSQL's programs that runs for this account: the npm package itself, or, where that is read-only
- * or closed to the account, a copy (60 MB, made once) in the data directory or the system's temporary one.
+ * A folder with PostgreSQL's programs that this account can run: the npm package itself, or, where that is read-only or
+ * not accessible to the account, a copy (60 MB, made once) in the data directory or the system's temporary directory.
  * @throws Error when none of them runs
  */
 export function prepareBinaries(dataDir: string, account: Account | undefined): string {

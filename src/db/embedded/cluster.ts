@@ -24,7 +24,7 @@ const MAJOR = '18'
 /** Longest path that fits into sockaddr_un. Source: unix(7); macOS has four bytes less. */
 const SOCKET_PATH_BYTES = process.platform === 'linux' ? 107 : 103
 
-/** Where one server lives: its programs, its data, its socket, its log, and who runs it. */
+/** Paths of one server: its programs, data, socket and log, and the account that runs it. */
 export type ClusterPaths = {
   native: string
   clusterDir: string
@@ -34,8 +34,8 @@ export type ClusterPaths = {
 }
 
 /**
- * How the server may name a folder. When it runs under an account to which a folder above is closed (root's home, say),
- * it still may work in the folder it was started in, and Linux offers that under this name.
+ * The path by which the server can name a folder. If its account has no access to a parent folder (root's home, say),
+ * it can still work in its current directory, which Linux offers under this name.
  */
 export function nameFor(account: Account | undefined, folder: string): string {
   if (canReach(account, folder)) return folder
@@ -50,7 +50,7 @@ export function serverEnv(): NodeJS.ProcessEnv {
 }
 
 /**
- * Makes the database cluster when there is none. It appears whole under its name or not at all.
+ * Creates the database cluster if there is none. It appears under its name completely or not at all.
  * @throws Error with initdb's last words
  */
 export function makeCluster(place: ClusterPaths): void {
@@ -94,7 +94,7 @@ export function makeCluster(place: ClusterPaths): void {
   syncFolder(join(clusterDir, '..'))
 }
 
-/** Otherwise a power cut could undo the renaming after the first orders were acknowledged. */
+/** Without this, a power cut could undo the renaming after the first orders were acknowledged. */
 function syncFolder(folder: string): void {
   const handle = openSync(folder, 'r')
   fsyncSync(handle)
@@ -113,7 +113,7 @@ function checkCluster({ clusterDir, account }: ClusterPaths): void {
   chmodSync(clusterDir, 0o700)
 }
 
-/** The socket's folder: the cluster itself, or a short private one where the path would be too long for a socket. */
+/** The socket's folder: the cluster itself, or a short private one if the path would be too long for a socket. */
 export function chooseSocketDir(dataDir: string, clusterDir: string, account: Account | undefined): string {
   if (socketFits(clusterDir)) return clusterDir
   const name = `comptoir-${createHash('sha256').update(dataDir).digest('hex').slice(0, 12)}`

@@ -15,10 +15,10 @@ export type DataDirLock = { release(): void }
 const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code
 
 /**
- * Makes this process the only owner of a data directory: `comptoir.lock` holds its number and start time. The lock of a
- * dead process is taken over. A process of another container cannot be looked up, so its lock counts while it is
- * touched.
- * @throws Error naming the owner, after 2 s of patience with one that is about to end (11 s with another container's)
+ * Makes this process the only owner of a data directory: `comptoir.lock` holds its process id and start time. The lock
+ * of a dead process is taken over. A process of another container cannot be looked up, so its lock counts as long as it
+ * is touched.
+ * @throws Error naming the owner, after waiting 2 s for one that is about to end (11 s for another container's)
  */
 export async function lockDataDir(dataDir: string): Promise<DataDirLock> {
   const file = join(dataDir, 'comptoir.lock')
@@ -75,13 +75,16 @@ function parse(text: string): Holder | undefined {
 
 const silentMs = (file: string): number => Date.now() - (statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0)
 
-/** A text that cannot be read is being written right now, or was cut off by a crash long ago. */
+/** Unreadable text is either being written right now, or was cut off by a crash long ago. */
 function isStale(file: string, holder: Holder | undefined, ownScope: string): boolean {
   if (holder?.scope === ownScope) return processMark(holder.pid) !== holder.mark
   return silentMs(file) > (holder === undefined ? PATIENCE_MS : SILENT_MS)
 }
 
-/** Two starts may find the same dead owner: the folder lets one of them remove the lock, and only that very lock. */
+/**
+ * Two starts may find the same dead owner: the folder ensures that only one of them removes the lock, and only that
+ * very lock.
+ */
 function removeStale(file: string, text: string): void {
   const guard = `${file}.takeover`
   try {
@@ -102,6 +105,6 @@ function touch(file: string): void {
   try {
     utimesSync(file, now, now)
   } catch {
-    // the data directory was removed under us; the next read will fail with the reason
+    // the data directory was removed meanwhile; the next read fails with the reason
   }
 }

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path'
 
 export type DiskRoom = { freeBytes: number; totalBytes: number }
 
-/** Of the disk that holds, or will hold, this folder. */
+/** Free and total bytes of the disk that holds, or will hold, this folder. */
 export async function readDiskRoom(folder: string): Promise<DiskRoom> {
   try {
     const { bavail, blocks, bsize } = await statfs(folder)
@@ -17,7 +17,10 @@ export async function readDiskRoom(folder: string): Promise<DiskRoom> {
 
 const GIB = 2 ** 30
 
-/** Below a gibibyte, or a tenth of a small disk, PostgreSQL may soon be unable to write: it takes no order then. */
+/**
+ * With less than a gibibyte, or a tenth of a small disk, PostgreSQL may soon be unable to write, so no new order is
+ * accepted.
+ */
 export const isShortOfRoom = ({ freeBytes, totalBytes }: DiskRoom): boolean =>
   freeBytes < Math.min(GIB, totalBytes / 10)
 

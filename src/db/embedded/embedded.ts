@@ -9,18 +9,16 @@ import { answers, connectionStringFor, type Log, runServer } from './server.ts'
 import { chooseAccount } from './system-user.ts'
 
 export type EmbeddedPostgres = {
-  /**
-   * For the database `comptoir`; its role may do everything. Goes through a unix socket that only the owner can open.
-   */
+  /** For the database `comptoir`, as its superuser. Uses a unix socket that only the owner can open. */
   connectionString: string
   /** Fast shutdown, at most 4 s; afterwards the data directory is free for another start. */
   stop(): Promise<void>
 }
 
 /**
- * Starts the PostgreSQL that npm brought along, with its data in `<dataDir>/postgres` and its log in
- * `<dataDir>/postgres.log`; the first start makes the database. The server ends with this process, also after kill -9
- * (on Linux; elsewhere the next start ends it). A server that ends by itself is started again.
+ * Starts the PostgreSQL that npm installed, with its data in `<dataDir>/postgres` and its log in
+ * `<dataDir>/postgres.log`; the first start creates the database. The server ends with this process, even after kill -9
+ * (on Linux; elsewhere the next start ends it). If it ends on its own, it is restarted.
  * @param options.log gets a line when something unusual happens
  * @throws Error with a sentence for the user: another start owns the directory, or why PostgreSQL does not run here
  */
@@ -48,7 +46,9 @@ export async function startEmbeddedPostgres(options: { dataDir: string; log: Log
   }
 }
 
-/** The server that another process of ours runs on this directory, or null: for commands beside a running service. */
+/**
+ * The server that another process of ours runs on this directory, or null: for commands run next to a running service.
+ */
 export async function findEmbeddedPostgres(dataDir: string): Promise<string | null> {
   const clusterDir = join(dataDir, 'postgres')
   if (!existsSync(clusterDir)) return null

@@ -10,10 +10,10 @@ const SHUTDOWN_MS = 60_000
 const isLinux = process.platform === 'linux'
 
 /**
- * Ends what a killed Comptoir left of its server, before a new server starts. Only the owner of the data directory's
- * lock may call this. A server that still works is asked for a fast shutdown, which loses nothing. The leftover
- * `postmaster.pid` goes when no server process remains: PostgreSQL itself would take a zombie, or a stranger that got
- * the same number in a restarted container, for its predecessor, and refuse to start.
+ * Ends the server that a killed Comptoir left, before a new server starts. Only the owner of the data directory's lock
+ * may call this. A working server gets a fast shutdown, which loses nothing. The leftover `postmaster.pid` is removed
+ * once no server process remains. PostgreSQL itself would take a zombie, or a foreign process with the same id in a
+ * restarted container, for its predecessor, and refuse to start.
  * @throws Error when a server does not end within a minute
  */
 export async function endOrphan(place: ClusterPaths, log: Log): Promise<void> {
@@ -48,7 +48,8 @@ function readPid(file: string): number | undefined {
 }
 
 /**
- * Every server process works in its cluster's folder; where /proc does not exist, a server shows itself by answering.
+ * Every server process has its cluster's folder as working directory; without /proc, a server is detected by its
+ * answer.
  */
 async function findServers(place: ClusterPaths, pid: number): Promise<number[]> {
   if (!isLinux) return processMark(pid) !== undefined && (await answers(place)) ? [pid] : []

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { type ProcessScope, readProcessScope } from '../../kernel/process/process-scope.ts'
 
 /**
- * What tells one process from a later one with the same number: its start time. Undefined when no such process lives;
- * a zombie counts as dead. Source: proc_pid_stat(5), fields 3 and 22; elsewhere `ps`.
+ * Distinguishes a process from a later one with the same id: its start time. Undefined when no such process lives; a
+ * zombie counts as dead. Source: proc_pid_stat(5), fields 3 and 22; elsewhere `ps`.
  */
 export function processMark(pid: number): string | undefined {
   if (process.platform !== 'linux') return markFromPs(pid)
@@ -29,8 +29,8 @@ function markFromPs(pid: number): string | undefined {
 }
 
 /**
- * The scope in which process numbers mean the same, as text.
- * @throws Error on Linux without /proc: there every owner of a directory would look dead
+ * The scope in which process ids are comparable, as text.
+ * @throws Error on Linux without /proc: every owner of a directory would look dead there
  */
 export function processScope({ host, boot, pidNamespace }: ProcessScope = readProcessScope()): string {
   if (process.platform !== 'linux') return host

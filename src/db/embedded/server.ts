@@ -14,17 +14,17 @@ const LONGEST_RESTART_MS = 30_000
 const RESTART_MS = 1000
 const LOG_BYTES = 10_000_000
 
-/** Measured for this program; what makes a commit durable stays as PostgreSQL has it. */
+/** Tuned by measurement; settings that make a commit durable stay at PostgreSQL's defaults. */
 const SETTINGS = {
   listen_addresses: '',
   port: PORT,
   unix_socket_permissions: '0700',
   shared_buffers: '256MB',
   max_connections: 200,
-  // memory that an idle server would touch and never use: no transaction is serializable, nothing is replicated by rows
+  // memory that an idle server would touch but never use: no serializable transactions, no logical replication
   max_pred_locks_per_transaction: 10,
   max_logical_replication_workers: 0,
-  // 8 MB by default; a commit writes its own within milliseconds
+  // 8 MB by default; a commit flushes its own within milliseconds
   wal_buffers: '4MB',
   max_wal_size: '4GB',
   checkpoint_timeout: '15min',
@@ -34,10 +34,10 @@ const SETTINGS = {
   log_timezone: 'UTC',
 }
 
-/** The server's own words while another one, about to end, still holds the cluster. */
+/** PostgreSQL's messages while another server, about to end, still holds the cluster. */
 const STILL_HELD = /lock file "[^"]+" already exists|pre-existing shared memory block/
 
-/** Fast shutdown, then immediate shutdown (recovery at the next start), then the kernel: 4 s in all. */
+/** Fast shutdown, then immediate shutdown (recovery at the next start), then a kill: 4 s in all. */
 const STOP_STEPS = [
   ['SIGINT', 3000],
   ['SIGQUIT', 700],
@@ -50,7 +50,7 @@ export function connectionStringFor(place: ClusterPaths, database: string): stri
   return `postgresql://${NAME}@localhost:${PORT}/${database}?host=${encodeURIComponent(place.socketDir)}&sslmode=disable`
 }
 
-/** Asks with a real query whether the server answers. */
+/** Checks with a real query whether the server answers. */
 export async function answers(place: ClusterPaths): Promise<boolean> {
   const client = new pg.Client({
     connectionString: connectionStringFor(place, 'postgres'),
@@ -68,14 +68,16 @@ export async function answers(place: ClusterPaths): Promise<boolean> {
   }
 }
 
-/** With util-linux's setpriv the kernel asks the server to stop (SIGINT) when this process dies, however it dies. */
+/**
+ * With util-linux's setpriv the kernel sends the server a stop signal (SIGINT) when this process dies, however it dies.
+ */
 function withDeathSignal(program: string): string[] {
   const wrapper = ['setpriv', '--pdeathsig', 'INT']
   const probe = process.platform === 'linux' ? spawnSync('setpriv', ['--pdeathsig', 'INT', 'true']) : undefined
   return probe?.status === 0 ? [...wrapper, program] : [program]
 }
 
-/** In a session of its own, so that Ctrl-C in a terminal reaches Comptoir first, which stops the server last. */
+/** In a session of its own, so that Ctrl-C in a terminal reaches only Comptoir, which stops the server last. */
 function launch(place: ClusterPaths): ChildProcess {
   const { native, clusterDir, socketDir, logFile, account } = place
   const [program = '', ...before] = withDeathSignal(join(native, 'bin', 'postgres'))
@@ -137,7 +139,7 @@ async function startUntilReady(place: ClusterPaths): Promise<Running> {
 }
 
 /**
- * Starts the server and keeps it running: one that ends unasked is started again.
+ * Starts the server and keeps it running: if it ends unexpectedly, it is restarted.
  * @returns when it answers a query; `stop` is a fast shutdown, forced after 4 s
  * @throws Error with the server's last words
  */

@@ -2,12 +2,12 @@ import { execFileSync } from 'node:child_process'
 import { lchownSync, lstatSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-/** Who runs PostgreSQL when Comptoir itself is root, which PostgreSQL refuses to be. */
+/** The account that runs PostgreSQL when Comptoir runs as root, which PostgreSQL refuses. */
 export type Account = { uid: number; gid: number }
 
 const isRoot = (): boolean => process.getuid?.() === 0
 
-/** Undefined when there is no such user, and for root. initdb needs a user that the system knows by name. */
+/** Undefined for unknown users and for root. initdb needs a user that the system knows by name. */
 function lookUp(user: string): Account | undefined {
   try {
     const ask = (flag: string): number =>
@@ -47,7 +47,7 @@ export function chooseAccount(dataDir: string, clusterDir: string): Account | un
   )
 }
 
-/** Gives a path and everything beneath to the account; nothing happens without one. */
+/** Gives a path and everything below it to the account; without an account it does nothing. */
 export function giveTo(account: Account | undefined, path: string): void {
   if (account === undefined) return
   try {
@@ -61,7 +61,7 @@ export function giveTo(account: Account | undefined, path: string): void {
   for (const name of readdirSync(path)) giveTo(account, join(path, name))
 }
 
-/** Whether the account may pass through every folder down to this one. */
+/** Whether the account has access to every folder down to this one. */
 export function canReach(account: Account | undefined, path: string): boolean {
   if (account === undefined) return true
   const { uid, gid, mode } = statSync(path)

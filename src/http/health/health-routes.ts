@@ -5,7 +5,7 @@ import type { Authenticate } from '../actor.ts'
 import { bearsToken } from '../bearer.ts'
 import { failure, ok } from '../envelope.ts'
 
-/** One thing that a node needs before it may get traffic. */
+/** A condition that a node must meet before it gets traffic. */
 export type ReadyCheck = { name: string; ok: boolean; message: string; fix: string | null }
 
 export type HealthDeps = {
@@ -14,11 +14,11 @@ export type HealthDeps = {
   checkReady(): Promise<ReadyCheck[]>
   isStopping(): boolean
   authenticate: Authenticate
-  /** Opens `/metrics` and the details of `/readyz`; null: no token is set. */
+  /** Grants access to `/metrics` and the details of `/readyz`; null: no token is configured. */
   metricsToken: string | null
-  /** `/metrics` is here, and not only on a port of its own. */
+  /** `/metrics` is served here too, not only on its own port. */
   showMetrics: boolean
-  /** What traffic does not need, and an operator must know: the chains. */
+  /** Checks that do not affect traffic but concern the operator: the chains. */
   listChecks(): Promise<ReadyCheck[]>
 }
 
@@ -28,7 +28,7 @@ const STOPPING: ReadyCheck = {
   fix: 'Send requests to another node.',
 }
 
-/** For the machine's operator: `/healthz` (alive), `/readyz` (may get traffic), `/metrics` (Prometheus). */
+/** For the operator: `/healthz` (alive), `/readyz` (ready for traffic), `/metrics` (Prometheus). */
 export const healthRoutes: FastifyPluginAsync<HealthDeps> = async (app, deps) => {
   const { metrics, metricsToken } = deps
   const isOperator = async (request: FastifyRequest): Promise<boolean> => {

@@ -6,7 +6,7 @@ import { bearsToken } from '../bearer.ts'
 
 export type MetricsServer = { port: number; close(): Promise<void> }
 
-/** `/metrics` on a port of its own, which the outside need not reach. */
+/** `/metrics` on its own port, which need not be reachable from outside. */
 export async function startMetricsServer(
   metrics: Pick<Registry, 'metrics' | 'contentType'>,
   { host, port, token }: { host: string; port: number; token: string | null },

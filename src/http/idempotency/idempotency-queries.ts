@@ -8,7 +8,7 @@ export type IdempotencyRow = {
   lockedUntil: Date | null
 }
 
-/** Takes the key, or takes it over from a request whose time ran out. False: another request holds it. */
+/** Claims the key, or takes it over from a request whose claim expired. False: another request holds it. */
 export async function claimIdempotencyKey(
   q: Queryable,
   { companyId, scope, key }: IdempotencyKey,
@@ -39,7 +39,7 @@ export async function findIdempotencyKey(
     where company_id = ${companyId} and scope = ${scope} and key = ${key}`)
 }
 
-/** Stores the answer in the transaction of the effect. Zero rows: the claim was taken over meanwhile. */
+/** Stores the response in the transaction of the effect. Zero rows: the claim was taken over meanwhile. */
 export async function updateIdempotencyResponse(
   q: Queryable,
   { companyId, scope, key }: IdempotencyKey,

@@ -9,22 +9,22 @@ import { ok } from '../envelope.ts'
 import * as queries from './idempotency-queries.ts'
 
 export const IDEMPOTENCY_RETENTION_MS = 48 * HOUR
-/** Longer than a request may take; after that a repetition takes over and the first request can no longer commit. */
+/** Longer than a request may take. After that a repetition takes over, and the first request can no longer commit. */
 const CLAIM_MS = 15_000
 const SEALED = 'idempotency-answer'
 
 /** One use of an `Idempotency-Key`: who, for which method and path, with which body. */
 export type Claim = queries.IdempotencyKey & {
   fingerprint: string
-  /** By earlier master keys. */
+  /** Fingerprints by earlier master keys. */
   earlierFingerprints: readonly string[]
   claimedBy: string
   stored: string | null
-  /** How the answer is stored: in clear, or sealed when it holds a secret. */
+  /** How the response is stored: in plain text, or encrypted when it holds a secret. */
   write(response: string): string
 }
 
-/** Reads the header. Null: none was sent. @throws VALIDATION_FAILED when it is not 1 to 255 printable characters */
+/** Reads the header. Null: not present. @throws VALIDATION_FAILED unless it is 1 to 255 printable characters */
 export type ReadClaim = (request: FastifyRequest) => Claim | null
 
 declare module 'fastify' {
@@ -36,7 +36,7 @@ declare module 'fastify' {
   }
 }
 
-/** The same JSON meaning gives the same text, whatever the order of the names. */
+/** Equal JSON values give equal text, whatever the order of the names. */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
   if (typeof value === 'object' && value !== null) {
@@ -52,13 +52,13 @@ const textAt = (value: unknown, name: string): string | undefined => {
   return typeof found === 'string' ? found : undefined
 }
 
-/** What a person does to the own account is answered to that person alone: colleagues share the company. */
+/** Requests about a person's own account are scoped to that person, because colleagues share the company. */
 const isPersonal = ({ routeOptions }: FastifyRequest): boolean =>
   routeOptions.config.permission?.startsWith('auth.') === true
 
 /**
- * Whose key it is: the company that the request names, where its caller sees it, else the caller's own. A company that
- * the caller does not see is never looked up here: its stored answers belong to others.
+ * The scope of the key: the company that the request names if the actor may see it, otherwise the actor's own.
+ * Companies that the actor may not see are never looked up here, because their stored responses belong to others.
  */
 function scopeOfClaim(request: FastifyRequest, actor: Actor): Pick<Claim, 'companyId' | 'scope'> {
   const path = (request.url.split('?')[0] ?? '').replace(/^\/api\/(next\/)?/, '/api/').replace(/\/+$/, '')
@@ -74,7 +74,7 @@ function scopeOfClaim(request: FastifyRequest, actor: Actor): Pick<Claim, 'compa
   }
 }
 
-/** Bodies hold passwords and names, so what is kept of them is keyed: it cannot be guessed from the table. */
+/** Bodies hold passwords and names, so their fingerprints are keyed: they cannot be guessed from the table. */
 function openReadClaim(vault: Vault): ReadClaim {
   const hmac = openHmac(vault, 'idempotency-fingerprint', 'hex')
   return (request) => {
@@ -97,7 +97,7 @@ function openReadClaim(vault: Vault): ReadClaim {
   }
 }
 
-/** What an existing row means for a new request with the same key: the stored answer, or a refusal. */
+/** What an existing row means for a new request with the same key: the stored response, or a refusal. */
 export function answerOfKey(row: queries.IdempotencyRow, claim: Claim): string {
   const isSame = row.fingerprint === claim.fingerprint || claim.earlierFingerprints.includes(row.fingerprint)
   if (!isSame) throw new AppError('IDEMPOTENCY_KEY_REUSED')
@@ -105,14 +105,14 @@ export function answerOfKey(row: queries.IdempotencyRow, claim: Claim): string {
   return row.response
 }
 
-/** The first answer is sent in the very bytes that its repetitions will get. */
+/** Sends the first response in exactly the bytes that its repetitions will get. */
 export const sendStored = (reply: FastifyReply, response: string): FastifyReply =>
   reply.type('application/json; charset=utf-8').send(response)
 
 export const replay = (reply: FastifyReply, response: string): FastifyReply =>
   sendStored(reply.header('idempotency-replayed', 'true'), response)
 
-/** Stores the answer of a claimed key; see `RequestContext.remember`. */
+/** Stores the response under a claimed key; see `RequestContext.remember`. */
 export async function rememberAnswer(claim: Claim | null, tx: Tx, data: unknown): Promise<void> {
   if (!claim) return
   const response = JSON.stringify(ok(data))
@@ -125,9 +125,9 @@ export async function rememberAnswer(claim: Claim | null, tx: Tx, data: unknown)
 }
 
 /**
- * `Idempotency-Key` on every authenticated POST: claimed before the handler runs, the answer stored
- * with the effect (`RequestContext.remember`), or after it when the handler had no transaction of its own. Only 2xx
- * answers are kept.
+ * `Idempotency-Key` for every authenticated POST. The key is claimed before the handler runs. The response is stored
+ * with the effect (`RequestContext.remember`), or afterwards if the handler had no transaction of its own. Only 2xx
+ * responses are stored.
  */
 export function registerIdempotency(app: FastifyInstance, deps: { db: Db; clock: Clock; vault: Vault }): void {
   const { db, clock, vault } = deps
@@ -135,7 +135,7 @@ export function registerIdempotency(app: FastifyInstance, deps: { db: Db; clock:
   const readClaim = openReadClaim(vault)
   app.decorateRequest('claim', null)
   app.decorate('readClaim', readClaim)
-  /** Whether the request is answered: its key was used before. */
+  /** Whether the request is answered already, because its key was used before. */
   const claimKey = async (request: FastifyRequest, reply: FastifyReply): Promise<boolean> => {
     const claim = readClaim(request)
     if (!claim) return false
@@ -156,7 +156,7 @@ export function registerIdempotency(app: FastifyInstance, deps: { db: Db; clock:
     void replay(reply, read(answerOfKey(row, claim)))
     return true
   }
-  // without a key, as every read is, neither costs a promise
+  // without a key, as in every read, neither hook costs a promise
   app.addHook('preHandler', (request, reply, done) => {
     if (request.headers['idempotency-key'] === undefined || request.routeOptions.config.ownIdempotency) return done()
     claimKey(request, reply).then((answered) => answered || done(), done)

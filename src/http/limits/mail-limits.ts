@@ -4,16 +4,16 @@ import { HOUR } from '../../kernel/clock.ts'
 import { emailKeyOf } from '../../kernel/people/emails.ts'
 import { updateCounter } from './rate-limit-queries.ts'
 
-/** Mails that people without a credential cause: so many an hour for one topic. */
+/** Hourly limit per topic of mails caused by people without a credential. */
 const MOST_MAILS_AN_HOUR = 10
 
-/** `ann+shop@example.org` arrives in the mailbox of `ann@example.org`. */
+/** `ann+shop@example.org` is delivered to `ann@example.org`. */
 const mailboxOf = (email: string): string => emailKeyOf(email).replace(/\+[^@]*(?=@[^@]*$)/, '')
 
 /**
  * Counts a mail to a mailbox, or about a company, that a stranger caused.
- * @param about `email` or `company` with a topic, so that one kind of mail does not use up another's
- * @returns false when so many were sent within the hour that this one must not be
+ * @param about `email` or `company` with a topic, so that one kind of mail does not use up another's limit
+ * @returns false when the hourly limit is reached and this mail must not be sent
  */
 export async function countMail(
   tx: Tx,

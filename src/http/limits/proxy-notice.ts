@@ -3,7 +3,10 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { HOUR } from '../../kernel/clock.ts'
 import { networkOf } from '../address.ts'
 
-/** Where one's own proxy is: this machine, and private networks. Source: RFC 1122, 1918, 6598, 4193, 4291. */
+/**
+ * Where an operator's own proxy runs: on this machine, or in private networks. Source: RFC 1122, 1918, 6598, 4193,
+ * 4291.
+ */
 const OWN = new BlockList()
 for (const [network, bits] of [
   ['127.0.0.0', 8],
@@ -20,19 +23,19 @@ OWN.addSubnet('fe80::', 10, 'ipv6')
 const isOwn = (address: string): boolean => OWN.check(address, address.includes(':') ? 'ipv6' : 'ipv4')
 
 /**
- * Says in the log, once an hour, that a proxy passes visitors on and is not named in TRUST_PROXY: the limits then take
- * all visitors for one, and refuse payers when there are many.
+ * Logs once an hour that a proxy forwards visitors but is not named in TRUST_PROXY. The limits then treat all visitors
+ * as one, and refuse payers when there are many.
  */
 export function registerProxyNotice(app: FastifyInstance, clock: () => number): void {
   let nextMs = 0
   const look = (request: FastifyRequest): void => {
     const peer = request.socket.remoteAddress ?? ''
     const address = networkOf(peer).includes('/') ? peer : networkOf(peer)
-    // a trusted one is replaced by the visitor that it names
+    // a trusted proxy's address is already replaced by the visitor's
     if (request.ip !== peer || !isOwn(address)) return
     nextMs = clock() + HOUR
     const fix = `Set TRUST_PROXY=${address}: without it the limits count all visitors as one, and payers are refused.`
-    request.log.warn({ proxy: address }, `A proxy passes visitors on that TRUST_PROXY does not name. ${fix}`)
+    request.log.warn({ proxy: address }, `A proxy that TRUST_PROXY does not name forwards visitors. ${fix}`)
   }
   app.addHook('onRequest', (request, _reply, done) => {
     if (request.headers['x-forwarded-for'] !== undefined && clock() >= nextMs) look(request)

@@ -9,18 +9,20 @@ import type { Limit } from '../permissions.ts'
 import { updateCounter } from './rate-limit-queries.ts'
 
 const WINDOW_MS = MINUTE
-/** A node takes this share of a limit at a time, so that the hot path asks the database 20 times a minute at most. */
+/**
+ * A node takes this fraction of a limit at a time, so that the hot path queries the database at most 20 times a minute.
+ */
 const BLOCKS = 20
 const MAX_KEYS = 50_000
 const SESSION_PER_MINUTE = 120
-/** A busy café has that many guests with addresses of their own; a crowd of machines is not let further. */
+/** A busy café has this many guests with their own addresses; a crowd of machines gets no further. */
 const ADDRESSES_OF_LINK = 10
-/** Each is a call to the provider, which soon asks the whole service for a pause; a payer who hesitates needs few. */
+/** Each step calls the provider, which soon throttles the whole service; even a hesitant payer needs few. */
 const STEPS_OF_ORDER = 12
-/** Guests of a café share one address, and each chooses a channel or two. */
+/** Guests of a café share one address, and each of them tries a channel or two. */
 const STEPS_OF_VISITOR = 3
 
-/** `windowMs`: a minute where absent. */
+/** `windowMs`: default one minute. */
 type Policy = { name: string; key: string; limit: number; windowMs?: number }
 type Standing = { policy: Policy; remaining: number; resetSeconds: number; allowed: boolean }
 
@@ -28,23 +30,28 @@ type Standing = { policy: Policy; remaining: number; resetSeconds: number; allow
 type Block = { left: number; unclaimed: number; windowEndsAt: number }
 
 export type RateLimits = {
-  /** Before anything else: limits by where a request comes from. @throws TOO_MANY_REQUESTS */
+  /** Runs first: limits by client address. @throws TOO_MANY_REQUESTS */
   checkAddress(request: FastifyRequest, reply: FastifyReply, limit: Limit): Promise<void>
-  /** Pages that anyone opens, by where a request comes from. @throws TOO_MANY_REQUESTS */
+  /** Public pages, by client address. @throws TOO_MANY_REQUESTS */
   checkPage(request: FastifyRequest, reply: FastifyReply): Promise<void>
-  /** Orders that visitors make without a credential, by address. @throws TOO_MANY_REQUESTS */
+  /** Orders that visitors create without a credential, by address. @throws TOO_MANY_REQUESTS */
   checkVisitor(request: FastifyRequest, reply: FastifyReply): Promise<void>
-  /** Orders of visitors of a static link or a buy button, by address and for all of it. @throws TOO_MANY_REQUESTS */
+  /**
+   * Orders that visitors create through a static link or a buy button, by address and in total. @throws
+   * TOO_MANY_REQUESTS
+   */
   checkLink(request: FastifyRequest, reply: FastifyReply, id: string): Promise<void>
-  /** What payers cause at providers, by address and for the order. @throws TOO_MANY_REQUESTS */
+  /** Calls to providers that payers cause, by address and by order. @throws TOO_MANY_REQUESTS */
   checkPayer(request: FastifyRequest, reply: FastifyReply, code: string): Promise<void>
   /** Payments whose gas the relayer pays, by company. @throws TOO_MANY_REQUESTS */
   checkRelay(request: FastifyRequest, reply: FastifyReply, companyId: string): Promise<void>
-  /** Once the credential is known: limits by company. @throws TOO_MANY_REQUESTS */
+  /** Runs once the credential is known: limits by company. @throws TOO_MANY_REQUESTS */
   checkCompany(request: FastifyRequest, reply: FastifyReply): Promise<void>
-  /** What a company's own account at a provider reports, once its signature is verified. @throws TOO_MANY_REQUESTS */
+  /** Callbacks for a company's own provider account, once the signature is verified. @throws TOO_MANY_REQUESTS */
   checkCallback(request: FastifyRequest, reply: FastifyReply, companyId: string): Promise<void>
-  /** Credential endpoints, once the account is known, whether it exists or not. @throws TOO_MANY_REQUESTS */
+  /**
+   * Credential endpoints, once the account name is known, whether or not the account exists. @throws TOO_MANY_REQUESTS
+   */
   checkAccount(request: FastifyRequest, reply: FastifyReply, emailKey: string): Promise<void>
   /** Counts an invalid credential, which limits guessing. @throws TOO_MANY_REQUESTS */
   countRefusal(request: FastifyRequest, reply: FastifyReply): Promise<void>
@@ -52,13 +59,13 @@ export type RateLimits = {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The limits that this request counted against, for its headers. */
+    /** The limits that counted this request, for its headers. */
     rateLimits: Standing[] | null
   }
 }
 
 /**
- * Header fields: the tightest limit in the common fields, all in those of the IETF draft
+ * Header fields: the tightest limit in the common fields, all limits in those of the IETF draft
  * (draft-ietf-httpapi-ratelimit-headers).
  */
 function writeHeaders(reply: FastifyReply, standings: readonly Standing[]): void {

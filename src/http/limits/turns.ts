@@ -1,13 +1,13 @@
 import { SECOND } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
 
-/** Requests of one caller at work while others are being served. */
+/** Requests that one caller may have in progress while others are being served. */
 const TURNS = 2
-/** A request that takes longer waits for something outside, a provider for example, and frees its turn. */
+/** A longer request is waiting for something outside, such as a provider, and gives up its turn. */
 const TURN_MS = 100
-/** A caller counts as being served for this long after a request. */
+/** A caller counts as active for this long after a request. */
 const PRESENT_MS = SECOND
-/** Longer lines are refused at once. */
+/** When a queue is this long, further requests are refused at once. */
 const MAX_WAITING = 512
 const WAIT_MS = 5 * SECOND
 
@@ -19,7 +19,7 @@ const busy = (): AppError =>
 
 type Turn = { begunAt: number }
 type Line = {
-  /** In order of beginning; only those that began less than `TURN_MS` ago count. */
+  /** In order of start; only those started less than `TURN_MS` ago count. */
   running: Set<Turn>
   waiting: ((turn: Turn) => void)[]
   recheck: NodeJS.Timeout | undefined
@@ -28,17 +28,17 @@ type Request = { key: string; at: number }
 
 export type Turns = {
   /**
-   * The caller's turn: at once where there is room, which costs no promise, else when it comes.
-   * @returns ends the turn; calling it twice is safe
-   * @throws BUSY after five seconds, or at once when the caller's line is full
+   * Takes a turn: at once if there is room, which costs no promise, otherwise when it comes up.
+   * @returns ends the turn; idempotent
+   * @throws BUSY after five seconds, or at once when the caller's queue is full
    */
   take(key: string): (() => void) | Promise<() => void>
 }
 
 /**
- * One process does one thing at a time, so a caller with hundreds of requests in progress would make every other
- * caller wait for them all. Alone, a caller may have as many in progress as it likes; beside others two, and the rest
- * wait in the caller's own line.
+ * A process runs one thing at a time, so a caller with hundreds of requests in progress would make every other caller
+ * wait for all of them. Alone, a caller may have any number in progress; next to others two, and the rest wait in the
+ * caller's own queue.
  */
 export function openTurns(): Turns {
   const lines = new Map<string, Line>()
@@ -68,7 +68,7 @@ export function openTurns(): Turns {
     line.recheck = undefined
     while (line.waiting.length > 0 && hasRoom(key, line)) line.waiting.shift()?.(begin(line))
     if (line.waiting.length > 0) line.recheck = setTimeout(() => admitNext(key, line), TURN_MS)
-    // a request that outlived its turn may end after its line was replaced
+    // a request that outlived its turn may end after its queue was replaced
     else if (line.running.size === 0 && lines.get(key) === line) lines.delete(key)
   }
   const wait = (key: string, line: Line): Promise<Turn> => {

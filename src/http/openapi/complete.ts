@@ -4,7 +4,7 @@ import { OPERATION_WORDS } from './operation-words.ts'
 import { completeOperations, HEADERS, PARAMETERS } from './operations.ts'
 import { addWebhooks } from './webhooks.ts'
 
-/** A body as the service takes it: some fields exclude others. */
+/** A body that the service accepts: some fields exclude others. */
 function leaveOut({ example }: Media, unsent: readonly string[]): void {
   if (typeof example !== 'object' || example === null) return
   for (const name of unsent) Reflect.deleteProperty(example, name)

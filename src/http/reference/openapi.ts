@@ -38,7 +38,7 @@ ${Object.entries(PERMISSIONS as Record<string, Rule>)
   .join('\n')}
 `
 
-/** The permission of a route stands in the document: what follows from it is added when the document is complete. */
+/** Puts the permission of a route into the document; what follows from it is added when the document is complete. */
 function documentRoute(route: RouteOptions): void {
   const permission = route.config?.permission
   if (route.schema === undefined || permission === undefined || !isPermission(permission)) return
@@ -46,7 +46,7 @@ function documentRoute(route: RouteOptions): void {
   route.schema = { ...extra, ...route.schema }
 }
 
-/** OpenAPI knows no wildcard. The only path with one ends in a reference. */
+/** OpenAPI has no wildcards. The only path with one ends in a reference. */
 function nameWildcard(schema: FastifySchema): FastifySchema {
   const params = schema?.params as { properties?: Record<string, unknown> } | undefined
   const reference = params?.properties?.['*']
@@ -59,7 +59,8 @@ export const openApiOf = (app: FastifyInstance, baseUrl: string): OpenApi =>
   completeDocument(structuredClone(app.swagger()) as unknown as OpenApi, baseUrl)
 
 /**
- * OpenAPI 3.1 from the schemas that validate, at `/openapi.json`; a reference at `/docs/api` makes no call home.
+ * OpenAPI 3.1 from the schemas that validate, at `/openapi.json`; the reference at `/docs/api` loads nothing from other
+ * hosts.
  */
 export async function registerOpenApi(app: FastifyInstance, { baseUrl }: { baseUrl: string }): Promise<void> {
   app.addSchema(FailureSchema)

@@ -5,8 +5,8 @@ const PREFIX = '/docs/api'
 const INLINE = /<script(?: type="text\/javascript")?>([\s\S]*?)<\/script>/g
 
 /**
- * The reference shares its origin with the back office, so it may run its own file and the one script that is written
- * into its page, by hash, and nothing that it makes at run time. Source: CSP Level 3, 6.6.2.
+ * The reference shares its origin with the back office, so it may run only its own file and the one inline script of
+ * its page, by hash, and nothing generated at run time. Source: CSP Level 3, 6.6.2.
  */
 function policyOf(html: string): string {
   const hashes = [...html.matchAll(INLINE)].map(
@@ -44,7 +44,7 @@ async function openReference(): Promise<FastifyInstance> {
   return reference
 }
 
-/** The program of the reference, for those who publish it as files. */
+/** The reference's script, for publishing it as files. */
 export async function readReferenceScript(): Promise<string> {
   const reference = await openReference()
   const { payload } = await reference.inject(`${PREFIX}/js/scalar.js`)
@@ -52,7 +52,7 @@ export async function readReferenceScript(): Promise<string> {
   return payload
 }
 
-/** A readable API reference at `/docs/api` that makes no call home. */
+/** A readable API reference at `/docs/api` that loads nothing from other hosts. */
 export function registerReference(app: FastifyInstance): void {
   let opened: Promise<FastifyInstance> | undefined
   const show = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
@@ -67,7 +67,7 @@ export function registerReference(app: FastifyInstance): void {
       .headers({ 'content-type': type, 'content-security-policy': policyOf(isPage ? answer.payload : '') })
       .send(answer.rawPayload)
   }
-  // the router takes a slash at the end for the same path
+  // the router treats a trailing slash as the same path
   for (const path of [PREFIX, `${PREFIX}/js/scalar.js`])
     app.get(path, { config: { open: true }, schema: { hide: true } }, show)
 }

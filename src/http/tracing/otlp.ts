@@ -5,18 +5,18 @@ import { type Attributes, idsOf, type Span, type Tracer } from './tracing.ts'
 
 const FLUSH_MS = 2 * SECOND
 const BATCH = 512
-/** More than this waits in memory only while the collector is away; then spans are lost, never requests. */
+/** While the collector is down, at most this many spans wait in memory; then spans are lost, never requests. */
 const MOST_WAITING = 4096
 const ANSWER_MS = 5 * SECOND
 const NANOSECONDS = 1_000_000n
 
 export type TracingOptions = {
-  /** Of the collector, without /v1/traces. */
+  /** URL of the collector, without /v1/traces. */
   endpoint: string
   /** `name=value`, for the collector's own credential. */
   headers: readonly string[]
   serviceName: string
-  /** The share of requests that is traced; the same ones on all nodes. */
+  /** The share of requests that is traced; the same requests on all nodes. */
   share: number
   version: string
   metrics: Registry
@@ -37,7 +37,7 @@ const nanoseconds = (ms: number): string => String(BigInt(Math.round(ms * 1000))
 
 const KINDS = { server: 2, client: 3 } as const
 
-/** A span as OTLP/HTTP wants it in JSON: ids in hex, 64-bit numbers as text, enums as numbers (OTLP 1.x, "JSON"). */
+/** A span in the JSON form of OTLP/HTTP: ids in hex, 64-bit numbers as text, enums as numbers (OTLP 1.x, "JSON"). */
 function toOtlp(span: Span) {
   const { name, kind, startMs, durationMs, attributes, requestId, fault } = span
   return {
@@ -54,13 +54,14 @@ function toOtlp(span: Span) {
 const readHeaders = (headers: readonly string[]): Record<string, string> =>
   Object.fromEntries(headers.map((pair) => [pair.split('=', 1)[0]?.trim() ?? '', pair.slice(pair.indexOf('=') + 1)]))
 
-/** Whether a trace is among those that are kept: every node decides alike (the id's first 48 bits). */
+/** Whether a trace is sampled: every node decides the same (by the id's first 48 bits). */
 const isKept = (span: Span, share: number): boolean =>
   share >= 1 || Number.parseInt(idsOf(span).traceId.slice(0, 12), 16) / 2 ** 48 < share
 
 /**
- * Sends spans to an OpenTelemetry collector: OTLP over HTTP, in JSON. What it does not take is dropped and counted.
- * Source: OpenTelemetry Protocol Specification 1.x, "OTLP/HTTP"; attribute names: semantic conventions for HTTP.
+ * Sends spans to an OpenTelemetry collector: OTLP over HTTP, in JSON. Spans that it does not accept are dropped and
+ * counted. Source: OpenTelemetry Protocol Specification 1.x, "OTLP/HTTP"; attribute names: semantic conventions for
+ * HTTP.
  */
 export function openTracer(options: TracingOptions): Tracer {
   const { endpoint, serviceName, share, version, metrics, log } = options
@@ -86,7 +87,7 @@ export function openTracer(options: TracingOptions): Tracer {
     dropped.inc(count)
     if (performance.now() - warnedAtMs < MINUTE) return
     warnedAtMs = performance.now()
-    log.warn({ spans: count, reason }, 'the collector takes no traces')
+    log.warn({ spans: count, reason }, 'the collector does not accept traces')
   }
   const send = async (spans: readonly Span[]): Promise<void> => {
     const scopeSpans = [{ scope: { name: 'comptoir', version }, spans: spans.map(toOtlp) }]

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { enterRequest, type Tracer } from './tracing.ts'
 
-/** One span for each request, named by its route: the address may hold a code or a token. */
+/** One span per request, named by its route: the path may hold a code or a token. */
 export function traceRequests(app: FastifyInstance, tracer: Tracer): void {
   app.addHook('onRequest', (request, _reply, done) => {
     enterRequest(request.id)

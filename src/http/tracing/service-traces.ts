@@ -7,7 +7,7 @@ import type { Tracer } from './tracing.ts'
 
 const VERSION = '0.1.0'
 
-/** Traces of this process, where a collector is set; otherwise nothing is hooked in. */
+/** Traces of this process, if a collector is configured; otherwise nothing is hooked in. */
 export function traceService(
   app: FastifyInstance,
   { tracing }: Pick<Config, 'tracing'>,

@@ -1,14 +1,14 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { createHash, randomBytes } from 'node:crypto'
 
-/** Never an address with its path or query, a body, a name, or a credential. */
+/** Never contains a path or query, a body, a name, or a credential. */
 export type Attributes = Readonly<Record<string, string | number>>
 
 export type Span = {
   name: string
-  /** `server`: a request to us; `client`: one of ours to somebody else. */
+  /** `server`: a request to us; `client`: a request from us. */
   kind: 'server' | 'client'
-  /** The request that this belongs to, on whatever node and however much later; null: of none. */
+  /** The request that this belongs to, on any node and however much later; null: none. */
   requestId: string | null
   startMs: number
   durationMs: number
@@ -17,7 +17,7 @@ export type Span = {
   fault: string | null
 }
 
-/** Takes spans. Absent where nothing is traced, so that nothing is spent on it. */
+/** Receives spans. Undefined when tracing is off, so that it costs nothing. */
 export type Tracer = {
   record(span: Span): void
   stop(): Promise<void>
@@ -26,8 +26,8 @@ export type Tracer = {
 export type SpanIds = { traceId: string; spanId: string; parentSpanId?: string }
 
 /**
- * A trace's id and that of its first span follow from the request's id, which each webhook carries: a node that
- * sends it later, after a restart even, finds the trace without anything being stored for it.
+ * A trace's id and that of its first span are derived from the request's id, which each webhook carries: a node that
+ * sends it later, even after a restart, finds the trace without anything being stored for it.
  */
 export function idsOf({ requestId, kind }: Pick<Span, 'requestId' | 'kind'>): SpanIds {
   if (requestId === null) return { traceId: randomBytes(16).toString('hex'), spanId: randomBytes(8).toString('hex') }
@@ -39,6 +39,6 @@ export function idsOf({ requestId, kind }: Pick<Span, 'requestId' | 'kind'>): Sp
 
 const running = new AsyncLocalStorage<string>()
 
-/** Everything that the current request starts from now on belongs to it. */
+/** Associates everything that the current request starts from now on with it. */
 export const enterRequest = (requestId: string): void => running.enterWith(requestId)
 export const runningRequest = (): string | null => running.getStore() ?? null

@@ -3,8 +3,8 @@ import { domainToASCII } from 'node:url'
 const NON_ASCII = /[^ -~]/
 
 /**
- * An address with its domain as the name system has it: `max@müller.de` becomes `max@xn--mller-kva.de`, which is what a
- * browser sends for it too. Anything else stays as it is.
+ * An address with its domain in ASCII form (IDNA): `max@müller.de` becomes `max@xn--mller-kva.de`, which is also what a
+ * browser sends for it. Anything else stays as it is.
  */
 export function withAsciiDomain(email: string): string {
   const at = email.lastIndexOf('@')
@@ -13,5 +13,5 @@ export function withAsciiDomain(email: string): string {
   return `${email.slice(0, at)}@${domainToASCII(domain)}`
 }
 
-/** One key per user, however the address is typed. */
+/** One key per user, however the address is spelled. */
 export const emailKeyOf = (email: string): string => withAsciiDomain(email.normalize('NFKC').trim()).toLowerCase()

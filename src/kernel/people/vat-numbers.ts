@@ -1,6 +1,6 @@
 /**
- * VAT numbers by their prefix: what follows it, and an example. EU: the formats of VIES (ec.europa.eu, "VAT number
- * structure"), XI is Northern Ireland, EL is Greece. GB: gov.uk. CHE: the Swiss UID with what a register adds.
+ * VAT numbers by prefix: the pattern of the rest, and an example. EU: the formats of VIES (ec.europa.eu, "VAT number
+ * structure"), XI is Northern Ireland, EL is Greece. GB: gov.uk. CHE: the Swiss UID with the suffix of the register.
  */
 const FORMATS: Readonly<Record<string, readonly [RegExp, string]>> = {
   AT: [/^U\d{8}$/, 'ATU12345678'],
@@ -35,7 +35,7 @@ const FORMATS: Readonly<Record<string, readonly [RegExp, string]>> = {
   XI: [/^(\d{9}|\d{12}|GD\d{3}|HA\d{3})$/, 'XI123456789'],
 }
 
-/** Without what people put between: spaces, dots, hyphens. */
+/** Without separators that people type: spaces, dots, hyphens. */
 const plain = (text: string): string => text.toUpperCase().replaceAll(/[\s.\-\u2010-\u2015]/g, '')
 
 const prefixOf = (text: string): string => (text.startsWith('CHE') ? 'CHE' : text.slice(0, 2))
@@ -46,7 +46,7 @@ const showSwiss = (rest: string): string =>
 
 /**
  * @param text as people write it, with its prefix
- * @returns how it is kept, or what is wrong with it, in words that follow the field's name
+ * @returns the form that is stored, or what is wrong with it, as words that follow the field's name
  */
 export function readVatNumber(text: string): { number: string } | { fault: string } {
   const written = plain(text)

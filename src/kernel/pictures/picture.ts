@@ -7,7 +7,7 @@ function sizeOfPng(bytes: Buffer): Size | null {
   return { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) }
 }
 
-/** The frame header (SOF) of a JPEG, behind its other segments (ITU T.81, annex B). */
+/** The frame header (SOF) of a JPEG, after its other segments (ITU T.81, annex B). */
 function sizeOfJpeg(bytes: Buffer): Size | null {
   if (bytes.length < 4 || bytes.readUInt16BE(0) !== 0xffd8) return null
   for (let at = 2; at + 9 < bytes.length && bytes[at] === 0xff; ) {
@@ -32,22 +32,22 @@ function sizeOfWebp(bytes: Buffer): Size | null {
   return { width: (bits & 0x3fff) + 1, height: ((bits >>> 14) & 0x3fff) + 1 }
 }
 
-/** A few kilobytes can unpack to gigabytes: sizes are read before anything is decoded. */
+/** A few kilobytes can decompress to gigabytes: sizes are read before anything is decoded. */
 export type PictureLimits = {
   /** Name of the field that errors point to. */
   path: string
-  /** Pixels: the widest and highest that is decoded, and what it is made smaller to. */
+  /** Pixels: the largest width and height that is decoded, and the size that it is reduced to. */
   maxSide: number
   box: { width: number; height: number }
 }
 
-/** Undefined: neither PNG nor JPEG nor WebP, by its bytes. */
+/** Undefined: by its bytes neither PNG nor JPEG nor WebP. */
 export const sizeOfPicture = (bytes: Buffer): Size | undefined =>
   sizeOfPng(bytes) ?? sizeOfJpeg(bytes) ?? sizeOfWebp(bytes) ?? undefined
 
 /**
- * Redraws a picture from a stranger as WebP: nothing of the file itself is kept, neither its metadata nor what hides
- * behind them.
+ * Redraws a stranger's picture as WebP: nothing of the file itself is kept, neither its metadata nor anything hidden
+ * after the pixels.
  * @throws VALIDATION_FAILED at the field
  */
 export async function redrawPicture(bytes: Buffer, { path, maxSide, box }: PictureLimits): Promise<Buffer> {
@@ -56,7 +56,7 @@ export async function redrawPicture(bytes: Buffer, { path, maxSide, box }: Pictu
   const { width, height } = size
   if (width < 16 || height < 16 || width > maxSide || height > maxSide)
     throw invalid(path, `must be from 16 to ${maxSide} pixels wide and high, not ${width} × ${height}`)
-  // native code that few services ever need
+  // native code that few installations ever need
   const { ResizeFit, Transformer } = await import('@napi-rs/image')
   try {
     const image = new Transformer(bytes).rotate()

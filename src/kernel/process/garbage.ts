@@ -5,7 +5,7 @@ type Collect = (options: { type: 'minor' } | { type: 'major'; execution: 'sync';
 
 let collector: Collect | undefined
 
-/** V8's own `gc`, which a process has only with a flag. */
+/** V8's own `gc`, which is otherwise available only with a flag. */
 function openCollector(): Collect {
   if (collector) return collector
   setFlagsFromString('--expose-gc')
@@ -15,21 +15,21 @@ function openCollector(): Collect {
 }
 
 /**
- * Gives back what only the start needed (parsed sources, schemas, types that were taken off): some forty megabytes that
- * V8 would otherwise keep until the heap is full. It takes about a tenth of a second, so it is for once, when the first
- * rush is over.
+ * Frees what only the start needed (parsed sources, schemas, stripped types): about forty megabytes that V8 would
+ * otherwise keep until the heap is full. It takes about a tenth of a second, so call it once, after the initial rush.
  */
 export function collectStartGarbage(): void {
   openCollector()({ type: 'major', execution: 'sync', flavor: 'last-resort' })
 }
 
-/** Bytes that may be thrown away before they are collected. */
+/** Bytes of garbage allowed before a collection. */
 const MAX_THROWN = 4 << 20
 
 /**
- * Collects young objects each time that so many bytes went through. V8 counts a buffer as the few bytes of its object,
- * and lets a stream leave some forty megabytes behind before it looks. A collection takes one to four milliseconds.
- * @returns to be told of each buffer's bytes
+ * Collects young objects each time this many bytes have passed through. V8 counts a buffer only as the few bytes of its
+ * object, and lets a stream leave about forty megabytes behind before it collects. A collection takes one to four
+ * milliseconds.
+ * @returns call it with each buffer's bytes
  */
 export function collectWhatPasses(): (bytes: number) => void {
   let thrown = 0

@@ -1,20 +1,21 @@
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 
-/** Where process numbers mean the same: one boot of one machine, and one container in it. '' is unknown. */
+/** The scope in which process ids are comparable: one boot of one machine, and one container in it. '' is unknown. */
 export type ProcessScope = { host: string; boot: string; pidNamespace: string }
 
 const readOr = (what: () => string): string => {
   try {
     return what().trim()
   } catch {
-    return '' // no Linux, or no /proc
+    return '' // not Linux, or no /proc
   }
 }
 
 /**
- * Two machines may have one host name, and each container has a process 1. proc_sys_kernel_random(5), pid_namespaces(7)
- * @param proc where the kernel's files are; a test names another place
+ * Two machines may have the same host name, and each container has a process 1. proc_sys_kernel_random(5),
+ * pid_namespaces(7)
+ * @param proc where the kernel's files are; a test passes another directory
  */
 export const readProcessScope = (proc = '/proc'): ProcessScope => ({
   host: hostname(),

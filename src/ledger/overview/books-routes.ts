@@ -44,7 +44,7 @@ const MonthSchema = Type.Object({
   net: Usdc('What is left for the company.', '21411.297500'),
 })
 
-/** What a merchant asks of his books: are they right, and what did it cost. */
+/** Questions that merchants have about their books: are they right, and what did the service cost? */
 export const booksRoutes: FastifyPluginAsyncTypebox<SettlementDeps> = async (app, deps) => {
   const { db, clock } = deps
   app.get(

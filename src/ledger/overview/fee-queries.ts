@@ -1,7 +1,7 @@
 import { type Queryable, sql } from '../../db/db.ts'
 import type { LocalMonth } from '../../http/calendar.ts'
 
-/** What a company earned and paid for in one month of a calendar, in USDC units. */
+/** What a company earned and paid in one calendar month, in USDC units. */
 export type MonthRow = {
   /** `2026-11` */
   month: string
@@ -9,13 +9,13 @@ export type MonthRow = {
   receivedUnits: bigint
   feeUnits: bigint
   refundedUnits: bigint
-  /** Money that left the chain and that the company bears. Negative: it came back. */
+  /** Money that left the chain, borne by the company. Negative: it came back. */
   lostUnits: bigint
 }
 
 /**
- * From the books, newest first: the price of what was paid, the fee that was kept of it, what went back out of the
- * company's balance, and what it lost. Months without a booking are left out.
+ * From the books, newest first: the price of paid orders, the fee kept, refunds out of the company's balance, and
+ * losses. Months without a booking are left out.
  * @param months oldest first, without gaps, until now
  */
 export async function listMonths(q: Queryable, companyId: string, months: readonly LocalMonth[]): Promise<MonthRow[]> {

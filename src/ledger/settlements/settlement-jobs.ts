@@ -33,7 +33,7 @@ async function pollSettlement(deps: SettlementDeps, settlement: Settlement): Pro
   await deps.db.tx(async (tx) => {
     const current = await lockSettlement(tx, settlement.companyId, settlement.id)
     if (current?.status !== 'approved') return
-    // asked before a person named the transaction: that one is checked now
+    // polled before a person named the transaction: that one is checked now
     if (current.byHand && (!settlement.byHand || settlement.txHash !== current.txHash)) return
     const now = new Date(deps.clock())
     const over = report === null || report.outcome === 'refused'
@@ -49,7 +49,7 @@ async function pollSettlement(deps: SettlementDeps, settlement: Settlement): Pro
   })
 }
 
-/** Approved settlements that are to be sent, or have no final answer, for the polling engine. */
+/** Approved settlements that are ready to send or have no final answer, for the polling engine. */
 export const settlementPolls = (deps: SettlementDeps): PollSpec => ({
   ...SETTLEMENT_POLLS,
   async work(db, { id }) {

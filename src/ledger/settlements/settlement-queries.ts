@@ -19,11 +19,11 @@ export type Settlement = {
   providerStatus: string | null
   checks: number
   nextCheckAt: Date | null
-  /** When the final check passed and its chain took it; from then on it is only followed. */
+  /** When the final check passed and the payout was handed to its chain; afterwards it is only followed. */
   releasedAt: Date | null
   createdBy: string
   approvedBy: string | null
-  /** The first of two persons. */
+  /** The first of the two approvers. */
   firstApprovedBy: string | null
   createdAt: Date
   updatedAt: Date
@@ -32,7 +32,7 @@ export type Settlement = {
 
 type Row = Omit<Settlement, 'units'> & { units: string }
 
-/** A lane is the chain whose signer pays. */
+/** One lane per chain, because the chain's signer pays. */
 export const SETTLEMENT_POLLS: PollTopic = {
   kind: 'settlement',
   table: { table: sql`settlements`, lane: sql`t.network::text` },
@@ -45,17 +45,17 @@ const toSettlement = (row: Row): Settlement => ({ ...row, units: BigInt(row.unit
 
 export type SettlementTarget = { settlementAddress: string | null; settlementNetwork: number | null }
 
-/** The company’s address; locked, so that two settlements cannot spend the same balance. */
+/** The company's address; locks it, so that two settlements cannot spend the same balance. */
 export const lockSettlementTarget = (tx: Tx, companyId: string): Promise<SettlementTarget | undefined> =>
   tx.maybe(sql`select settlement_address, settlement_network from companies where id = ${companyId} for update`)
 
 export const existsCompany = async (q: Queryable, companyId: string): Promise<boolean> =>
   (await q.maybe(sql`select 1 from companies where id = ${companyId}`)) !== undefined
 
-/** How a settlement's amount came about: what the books owed, less what did not leave with it. USDC units. */
+/** How a settlement's amount was computed: what the books owed, minus what was not paid out. USDC units. */
 export type SettlementBasis = { owed: bigint; own: bigint; undecided: bigint; kept: bigint }
 
-/** The bookings that a balance contains: all before an id, and of those after it the ones listed. */
+/** The bookings that a balance contains: all before an id, and of the later ones those listed. */
 export type Coverage = { before: string; last: readonly string[] }
 
 export type NewSettlement = Pick<
@@ -73,7 +73,7 @@ export async function insertSettlement(tx: Tx, settlement: NewSettlement): Promi
       ${covers.before}, ${covers.last}::text[], ${basis.owed}, ${basis.own}, ${basis.undecided}, ${basis.kept})`)
 }
 
-/** How many there ever were. */
+/** Number of settlements ever made, whatever became of them. */
 export async function countSettlements(q: Queryable, companyId: string): Promise<number> {
   const { count } = await q.one<{ count: bigint }>(
     sql`select count(*) as count from settlements where company_id = ${companyId}`,
@@ -139,19 +139,19 @@ export const updateSettlementReleased = (q: Queryable, { companyId, id }: Settle
     update settlements set released_at = ${now}
     where company_id = ${companyId} and id = ${id} and status = 'approved'`)
 
-/** The first of two persons says yes. @returns 0 when someone else was first */
+/** Records the first of two approvals. @returns 0 when someone else was first */
 export const updateSettlementFirstApproved = (tx: Tx, { companyId, id }: Settlement, by: string): Promise<number> =>
   tx.run(sql`
     update settlements set first_approved_by = ${by}
     where company_id = ${companyId} and id = ${id} and first_approved_by is null`)
 
-/** USDC units released since then, all companies together; the lock makes two that are released at once add up. */
+/** USDC units released since then, all companies together; locks, so that two concurrent releases add up. */
 export async function lockReleased(tx: Tx, since: Date): Promise<bigint> {
   await tx.run(sql`select pg_advisory_xact_lock(hashtext('settlements.day-limit'))`)
   return sumReleased(tx, since)
 }
 
-/** What was released since then, all companies together. */
+/** USDC units released since then, all companies together. */
 export async function sumReleased(q: Queryable, since: Date): Promise<bigint> {
   const { units } = await q.one<{ units: string }>(sql`
     select coalesce(sum(units), 0) as units from settlements where released_at > ${since} and status <> 'cancelled'`)

@@ -36,7 +36,7 @@ async function companiesOf(deps: SettlementDeps, actor: Actor, companyId?: strin
   return [...new Set([...actor.companyIds, ...(actor.companyId === null ? [] : [actor.companyId])])]
 }
 
-/** What is sent to a company’s own address. */
+/** Payouts to a company's own address. */
 export const settlementRoutes: FastifyPluginAsyncTypebox<SettlementDeps> = async (app, deps) => {
   const { db } = deps
   app.get(

@@ -35,14 +35,14 @@ export type SettlementReport = {
   providerStatus: string
 }
 
-/** What a settlement needs of the chain that it is paid on. */
+/** What a settlement needs from the chain that it is paid on. */
 export type SettlementChain = {
   network: number
-  /** Sends it, or returns its state; safe to repeat. Null where a person sends. */
+  /** Sends it, or returns its state; idempotent. Null if a person sends. */
   pay: ((request: SettlementRequest) => Promise<SettlementReport>) | null
   /** Checks a transaction that a person names. @throws VALIDATION_FAILED at `txHash` */
   check(request: SettlementRequest, txHash: string): Promise<SettlementReport>
-  /** Stops sending. @returns false when a transfer is under way */
+  /** Stops sending. @returns false when a transfer is in progress */
   stop(request: SettlementRequest): Promise<boolean>
 }
 
@@ -57,11 +57,11 @@ export type SettlementDeps = {
   clock: Clock
   audit: Audit
   chains: readonly SettlementChain[]
-  /** What the operator allows to leave. */
+  /** The operator's limits on payouts. */
   limits: SettlementLimits
   /** Blocks payouts while the books differ from the facts. */
   books: Books
-  /** The company's address is screened before anything is sent. */
+  /** Screens the company's address before anything is sent. */
   screening: ScreeningGate
 }
 
@@ -95,7 +95,7 @@ const bookingOf = ({ companyId, id }: Pick<Settlement, 'companyId' | 'id'>, at: 
 const conflict = (message: string): AppError => new AppError('OBJECT_CONFLICT', { message })
 const text = (units: bigint): string => `${formatDecimal(units, 6)} USDC`
 
-/** The company that a request means: the one it names, or the caller's own. @throws OBJECT_NOT_FOUND, FORBIDDEN */
+/** The company of a request: the one it names, or the actor's own. @throws OBJECT_NOT_FOUND, FORBIDDEN */
 export async function companyFor({ db }: { db: Db }, actor: Actor, companyId: string | undefined): Promise<string> {
   if (companyId === undefined) return companyOf(actor)
   if (!sees(actor, companyId) || !(await existsCompany(db, companyId))) throw new AppError('OBJECT_NOT_FOUND')
@@ -122,11 +122,11 @@ const NOTHING_OWED =
   'Nothing is owed to this company right now, less what it holds at its own accounts, its reserve, and money that left ' +
   'the chain and waits for a decision.'
 
-/** A booking whose id is older than this has committed, on whichever node: its transaction ends within a minute. */
+/** A booking whose id is older than this has committed, on any node, because its transaction ends within a minute. */
 const LONGEST_BOOKING_MS = 15 * MINUTE
 
 /**
- * Reserves what the company is owed, less its reserve, for one transfer to its address.
+ * Reserves what the company is owed, minus its reserve, for one transfer to its address.
  * @throws OBJECT_CONFLICT without an address or a balance, or while another settlement is unfinished; BOOKS_DIFFER
  */
 export async function createSettlement(
@@ -151,7 +151,7 @@ export async function createSettlement(
     const createdBy = `${actor.kind}:${actor.id}`
     const settlement: NewSettlement = {
       companyId,
-      // the same after a restored backup: the token refuses to pay it twice
+      // deterministic, so the same after a restored backup: the token refuses to pay it twice
       id: idFrom('settlement', companyId, number),
       units,
       basis: { ...payable, kept },
@@ -166,7 +166,7 @@ export async function createSettlement(
   })
 }
 
-/** Stores the answer for repeated requests and writes who decided. */
+/** Stores the response for repeated requests and records who decided. */
 async function finish(
   deps: SettlementDeps,
   tx: Tx,
@@ -196,7 +196,7 @@ async function lockIn(tx: Tx, key: Settlement, statuses: readonly Settlement['st
   throw conflict(`The settlement is ${settlement.status}; this needs one that is ${statuses.join(' or ')}.`)
 }
 
-/** In a transaction of its own, so that a refusal does not undo the question. */
+/** In its own transaction, so that a refusal does not roll back the question to the sources. */
 const screenTarget = (deps: SettlementDeps, settlement: Settlement): Promise<Standing> =>
   deps.db.tx((tx) => {
     const { companyId, id: subjectId, network, address } = settlement
@@ -207,7 +207,7 @@ const screenTarget = (deps: SettlementDeps, settlement: Settlement): Promise<Sta
 
 const BLOCKED = 'the company’s settlement address did not pass the screening. Cancel it and set another address'
 
-/** A person who sends by hand is told to wait; what the signer sends waits by itself. @throws OBJECT_CONFLICT */
+/** A person who sends by hand gets an error; what the signer sends waits on its own. @throws OBJECT_CONFLICT */
 async function checkTarget(deps: SettlementDeps, settlement: Settlement): Promise<void> {
   const standing = await screenTarget(deps, settlement)
   if (standing === 'blocked') throw conflict(`It cannot be paid: ${BLOCKED}.`)
@@ -222,7 +222,7 @@ async function findShortfall(q: Queryable, { companyId }: Settlement): Promise<s
   return left < 0n ? `the company’s balance is short of ${text(-left)}` : null
 }
 
-/** Why the operator's limits keep it from being sent now. */
+/** Why the operator's limits prevent sending it now. */
 async function findLimit({ limits, clock }: SettlementDeps, tx: Tx, settlement: Settlement): Promise<string | null> {
   const { allowList, dayLimitUnits } = limits
   if (allowList.length > 0 && !allowList.includes(settlement.address.toLowerCase())) return NOT_ALLOWED
@@ -252,7 +252,7 @@ const ONE_MAKER =
   'One of the two accounts made the other, or one person made both, so they count as one person. The second approval ' +
   'comes from an account that was made on the machine: comptoir admin create.'
 
-/** Approves a settlement. The chain’s signer sends it if its keys are set, otherwise a person does. */
+/** Approves a settlement. The chain's signer sends it if its keys are configured, otherwise a person does. */
 export async function approveSettlement(
   deps: SettlementDeps,
   context: RequestContext,
@@ -314,7 +314,7 @@ export async function settlePaid(
 
 /**
  * A person sent an approved settlement and names the transaction, which must send exactly its USDC units to its
- * address. It is paid once that is final.
+ * address. It is paid once the transaction is final.
  * @throws OBJECT_CONFLICT, VALIDATION_FAILED at `txHash`, CHANNEL_UNAVAILABLE
  */
 export async function reportSettlementPaid(
@@ -352,7 +352,7 @@ export async function reportSettlementPaid(
 
 /**
  * Cancels a settlement; its amount is owed to the company again.
- * @throws OBJECT_CONFLICT when a transfer is under way
+ * @throws OBJECT_CONFLICT when a transfer is in progress
  */
 export async function cancelSettlement(
   deps: SettlementDeps,

@@ -1,18 +1,18 @@
 import { type Queryable, type Sql, sql } from '../../db/db.ts'
 import type { Coverage, SettlementBasis } from './settlement-queries.ts'
 
-/** What changes what a company is owed, besides settlements. */
+/** Kinds of bookings, besides settlements, that change what a company is owed. */
 export const LINE_KINDS = ['payment', 'refund', 'refund_dropped', 'loss_borne'] as const
 export type LineKind = (typeof LINE_KINDS)[number]
 
-/** The bookings of one settlement: those that it covers and the one before it did not. */
+/** The bookings of one settlement: those that it covers and the previous one does not. */
 export type Span = {
   companyId: string
   from: Coverage
   to: Coverage
-  /** Null: the company's first. */
+  /** Null: the company's first settlement. */
   since: Date | null
-  /** What was left of the balance by the settlement before. */
+  /** Balance left over by the previous settlement. */
   carriedUnits: bigint
   /** Null: not recorded. */
   basis: SettlementBasis | null
@@ -26,7 +26,7 @@ type Ends = {
   coversLast: string[]
 } & Record<'owed' | 'own' | 'undecided' | 'kept', string | null>
 
-/** Settlements of before 0467 cover what was booked until their own booking. */
+/** Settlements from before migration 0467 cover what was booked until their own booking. */
 const ENDS = sql`s.id, s.units, s.created_at, coalesce(s.covers_last, '{}') as covers_last,
   coalesce(s.covers_before, (select j.id from ledger_journals j
     where j.company_id = s.company_id and j.kind = 'settlement' and j.cause_id = s.id), '') as covers_before,
@@ -50,7 +50,8 @@ export async function findSpan(q: Queryable, companyId: string, id: string): Pro
   const own = await q.maybe<Ends>(sql`
     select ${ENDS} from settlements s where s.company_id = ${companyId} and s.id = ${id}`)
   if (!own) return undefined
-  // one at a time is unfinished, so each one before it was paid or cancelled; what was cancelled is covered again
+  // only one settlement is unfinished at a time, so each earlier one was paid or cancelled; bookings of a cancelled one
+  // are covered again
   const last = await q.maybe<Ends>(sql`
     select ${ENDS} from settlements s
     where s.company_id = ${companyId} and s.status <> 'cancelled' and s.created_at < ${own.createdAt}
@@ -72,7 +73,7 @@ const LINES = ({ companyId, from, to }: Span): Sql => sql`
 export type KindTotal = {
   kind: LineKind
   count: number
-  /** For the company; negative: it owes that much more. */
+  /** In the company's favour; negative: it owes that much more. */
   units: bigint
   feeUnits: bigint
 }
@@ -92,7 +93,7 @@ export type StatementLine = {
   feeUnits: bigint
   /** The payer paid to the company's own account. */
   ownAccount: boolean
-  /** The order's. */
+  /** Code of the order. */
   code: string | null
   shortCode: string | null
   alias: string | null
@@ -100,7 +101,7 @@ export type StatementLine = {
   fromUnits: bigint | null
 }
 
-/** Oldest first; `after` is the last journal of the page before. */
+/** Oldest first; `after` is the last journal of the previous page. */
 export async function listLines(
   q: Queryable,
   span: Span,

@@ -20,7 +20,7 @@ async function spanOf(q: Queryable, { companyId, id }: Settlement): Promise<Span
   return span
 }
 
-/** How the amount of a settlement came about, in lines that add up. */
+/** How the amount of a settlement was computed, in lines that add up. */
 function summaryOf({ basis, carriedUnits }: Span, totals: readonly KindTotal[], units: bigint) {
   const of = (kind: KindTotal['kind']) =>
     totals.find((total) => total.kind === kind) ?? { count: 0, units: 0n, feeUnits: 0n }
@@ -63,7 +63,7 @@ const viewLine = (line: StatementLine) => ({
   ownAccount: line.ownAccount,
 })
 
-/** What a settlement pays for: its sum in parts, and a page of its bookings. */
+/** What a settlement pays for: the parts of its amount, and a page of its bookings. */
 export async function readSettlementStatement(
   db: Db,
   settlement: Settlement,
@@ -103,7 +103,7 @@ function csvLine(line: StatementLine): string {
   return `${cells.map((cell) => cell ?? '').join(',')}\r\n`
 }
 
-/** Every booking of a settlement as CSV (RFC 4180), a page at a time. The amounts add up to what it changed. */
+/** Every booking of a settlement as CSV (RFC 4180), page by page. The amounts add up to what the bookings changed. */
 export async function* streamSettlementStatement(db: Db, settlement: Settlement): AsyncGenerator<string> {
   yield `${HEADER}\r\n`
   const span = await spanOf(db, settlement)

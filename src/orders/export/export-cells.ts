@@ -24,8 +24,8 @@ const BY_KIND: Partial<Record<ColumnKind, Convert>> = {
 }
 
 /**
- * Turns what PostgreSQL wrote into what the API shows, in place: a million rows pass here. The statement has the
- * columns of the file, in their order.
+ * Turns the values as PostgreSQL wrote them into those of the API, in place, because a million rows may pass through.
+ * The statement returns the file's columns in the file's order.
  */
 export function openCells(payUrl: string): (row: RawRow) => Cells {
   const inTarget = unitsOf(placeOf('toAsset'))
@@ -38,7 +38,7 @@ export function openCells(payUrl: string): (row: RawRow) => Cells {
     const convert = byName[name] ?? BY_KIND[kind]
     return convert ? [{ place, convert }] : []
   })
-  // an amount is read before the asset beside it, which stays as it is
+  // read each amount before the asset next to it, which stays as it is
   return (row) => {
     for (const { place, convert } of converts) {
       const text = row[place]

@@ -2,12 +2,12 @@ import { guardCell, quoteCell } from '../../http/csv.ts'
 import type { Cells } from './export-cells.ts'
 import { COLUMNS } from './export-columns.ts'
 
-/** Most texts: nothing in them has a meaning in CSV, in XML or to a spreadsheet. Saves the other checks. */
+/** True for most texts: no character that is special in CSV, in XML or to a spreadsheet. Skips the other checks. */
 export const isPlain = (text: string): boolean => /^[0-9A-Za-z][0-9A-Za-z:/.?=#-]*$/.test(text)
 
 const IS_TEXT = COLUMNS.map(({ kind }) => kind === 'text')
 
-/** One line of RFC 4180, with its CRLF. User text that looks like a formula gets an apostrophe in front. */
+/** One line of RFC 4180, with its CRLF. User text that looks like a formula gets a leading apostrophe. */
 export function csvRow(cells: Cells): string {
   let line = ''
   for (let index = 0; index < cells.length; index += 1) {
@@ -18,6 +18,6 @@ export function csvRow(cells: Cells): string {
   return `${line}\r\n`
 }
 
-/** The line of titles. Old spreadsheets need a byte order mark to read accents. */
+/** The header line. Old spreadsheets need a byte order mark to read accents. */
 export const csvStart = (headers: readonly string[], bom: boolean): string =>
   `${bom ? '\uFEFF' : ''}${headers.map(quoteCell).join(',')}\r\n`

@@ -6,19 +6,19 @@ import { csvRow, csvStart } from './export-csv.ts'
 import { type ExportPlace, eachExportedOrder } from './export-queries.ts'
 import { SHEET_END, sheetRow, sheetStart, xlsxFile } from './export-xlsx.ts'
 
-/** Orders in one statement. Two pages are in memory: 0.5 kB of CSV an order, 1.5 kB of XML. */
+/** Orders per statement. Two pages are in memory: 0.5 kB of CSV an order, 1.5 kB of XML. */
 const PAGE_ORDERS = { csv: 2500, xlsx: 1250 } as const
-/** Characters in one piece of the file. */
+/** Characters per chunk of the file. */
 const PIECE_CHARS = 1 << 16
 
-/** Everything that determines a file; it is sent to the thread that writes it. */
+/** Everything that determines a file. It is sent to the thread that writes the file. */
 export type ExportPlan = {
   scope: OrderScope
   filter: OrderFilter
   newestFirst: boolean
   /** The newest order in the file; null: no orders. */
   lastId: string | null
-  /** Continues a file that broke off behind this order; then without the line of titles. */
+  /** Resumes an interrupted file after this order, without the header line. */
   after: ExportPlace | null
   format: 'csv' | 'xlsx'
   headers: HeaderLanguage | null
@@ -27,14 +27,17 @@ export type ExportPlan = {
   at: Date
 }
 
-/** One row of the file as text. @param number its number among the orders of the file, from 0 */
+/**
+ * One row of the file as text.
+ * @param number position of the order in the file, from 0
+ */
 type WriteRow = (cells: Cells, number: number) => string
 
 type Page = { pieces: Buffer[]; count: number; last: ExportPlace | null }
 
 const [ID, COMPANY] = [placeOf('_id'), placeOf('companyId')]
 
-/** Rows are written as they arrive, so that a page is in memory as the bytes of the file and nothing else. */
+/** Rows are written as they arrive, so a page is in memory only as the bytes of the file. */
 async function readPage(
   db: Db,
   { plan, lastId, limit }: { plan: ExportPlan; lastId: string; limit: number },
@@ -70,7 +73,7 @@ async function* rowsOf(db: Db, plan: ExportPlan, writeRow: WriteRow): AsyncGener
   let number = 0
   const fetchPage = (place: ExportPlace | null): Promise<Page> => {
     const page = readPage(db, { plan, lastId, limit }, { after: place, number }, writeRow)
-    page.catch(() => {}) // handled where the page is awaited, if it still is
+    page.catch(() => {}) // handled where the page is awaited, if it is awaited
     return page
   }
   let next: Promise<Page> | null = fetchPage(after)

@@ -1,32 +1,32 @@
 import { SECOND } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
 
-/** Files under way on one node: each has a thread, at most some fifty megabytes, and one database connection. */
+/** Exports running at once on one node: each has a thread, up to about 50 MB, and one database connection. */
 const MAX_AT_ONCE = 4
 const MAX_PER_COMPANY = 2
-/** A reader is measured over this long. */
+/** Interval over which a reader's speed is measured. */
 const MEASURED_MS = 20 * SECOND
-/** Who reads slower than this makes room for a company that has no file: a phone with one bar is faster. */
+/** A slower reader loses its slot to a company that has no export running. Even a phone with one bar is faster. */
 const SLOW_BYTES_PER_SECOND = 16 * 1024
 
 export type Place = {
-  /** So much more was read. */
+  /** Counts bytes that were read. */
   note(bytes: number): void
-  /** Calling it twice is safe. */
+  /** Idempotent. */
   giveBack(): void
 }
 
 type Taken = {
   key: string
   end: () => void
-  /** Since `sinceMs`. */
+  /** Read since `sinceMs`. */
   bytes: number
   sinceMs: number
-  /** Of the last measure; infinite until there is one. */
+  /** Speed over the last full interval; infinite before the first one. */
   bytesPerSecond: number
 }
 
-/** Ends a measure that lasted long enough and begins the next one. */
+/** If the interval is over, computes the speed and starts the next interval. */
 function measure(taken: Taken, nowMs: number): void {
   const lastedMs = nowMs - taken.sinceMs
   if (lastedMs < MEASURED_MS) return
@@ -45,10 +45,11 @@ const busy = (): AppError =>
   new AppError('BUSY', { message: 'Other downloads are still running. Try again in a moment.', retryAfter: 5 })
 
 /**
- * Limits how many files are written at once. No company's second file takes the last place, and who reads slowly loses
- * the place to a company that has none, so that slow readers keep no one else from a file.
- * @param nowMs of a clock that runs evenly
- * @returns takes a place; `end` is called when another company needs it @throws BUSY
+ * Limits how many files are written at once. A company's second file never takes the last slot, and a slow reader loses
+ * its slot to a company that has none, so slow readers cannot lock others out.
+ * @param nowMs a monotonic clock
+ * @returns takes a slot; `end` is called when another company needs it
+ * @throws BUSY
  */
 export function openPlaces(nowMs: () => number): (key: string, end: () => void) => Place {
   const all = new Set<Taken>()

@@ -3,7 +3,7 @@ import { joinSql, type Queryable, type RawRow, type Sql, sql, type Tx, unnamed }
 import { filterSql, type OrderFilter, type OrderScope } from '../order-queries.ts'
 import { COLUMNS, type ColumnName } from './export-columns.ts'
 
-/** How many orders fit now, and the newest of them; later ones stay out. Null: none. */
+/** How many orders match now, and the newest of them; later orders are left out. Null: no orders. */
 export async function findExportBounds(
   q: Queryable,
   scope: OrderScope,
@@ -20,10 +20,10 @@ const NO_FILTER: OrderFilter = {
   ...{ paymentChannel: null, till: null, linksOnly: false },
 }
 
-/** An order, by primary key. */
+/** An order's primary key. */
 export type ExportPlace = { companyId: string; id: string }
 
-/** Where a file that broke off goes on. */
+/** Where an interrupted file resumes. */
 export const findExportPlace = (q: Queryable, scope: OrderScope, id: string): Promise<ExportPlace | undefined> =>
   q.maybe(unnamed(sql`select company_id, id from orders where id = ${id} and ${filterSql(scope, NO_FILTER)}`))
 
@@ -39,7 +39,7 @@ type ExportQuery = { scope: OrderScope; filter: OrderFilter }
 
 const utc = (time: Sql): Sql => sql`${time} at time zone 'UTC'`
 
-/** What each column of the file is made of; `openCells` writes it as the API does. */
+/** The SQL for each column of the file; `openCells` formats it as the API does. */
 const SOURCES: Readonly<Record<ColumnName, Sql>> = {
   _id: sql`o.id`,
   companyId: sql`o.company_id`,
@@ -80,8 +80,9 @@ const SELECTED = joinSql(
 )
 
 /**
- * The next orders by primary key (company, id). The rest of the company where the last page ended is named apart: of
- * `(company_id, id) < (…)` beside `company_id = …` PostgreSQL begins each page at the company's end, and reads its way.
+ * The next orders by primary key (company, id). The rest of the last page's company is a separate condition: for
+ * `(company_id, id) < (…)` with `company_id = …`, PostgreSQL starts every page at the end of the company and reads up
+ * to the page.
  */
 function pageOf({ scope, filter }: ExportQuery, page: ExportPage): Sql {
   const { newestFirst, limit, lastId, after } = page
@@ -96,8 +97,8 @@ function pageOf({ scope, filter }: ExportQuery, page: ExportPage): Sql {
 }
 
 /**
- * The next orders, each with its fee and the transfer that paid it on chain: the final one if there is one, else the
- * first that was seen. Each page is a short statement, so that no export holds a snapshot.
+ * The next orders, each with its fee and the on-chain transfer that paid it: the final one if there is one, otherwise
+ * the first one seen. Each page is a short statement, so no export holds a snapshot.
  */
 export async function eachExportedOrder(
   tx: Tx,

@@ -15,7 +15,7 @@ export type ExportFormat = ExportPlan['format']
 
 export type ExportRequest = FilterInput &
   Pick<ExportPlan, 'format' | 'headers' | 'bom' | 'newestFirst'> & {
-    /** The `_id` of the last whole row of a file that broke off. */
+    /** The `_id` of the last complete row of an interrupted file. */
     after: string | null
   }
 
@@ -39,7 +39,7 @@ export function openOrderExports({ reads, clock, config }: ExportDeps): ExportOr
     if (after !== null && format !== 'csv') throw invalid('after', 'continues a CSV only; start the spreadsheet again')
     const scope = scopeOf(actor)
     const filter = filterOf(actor, query)
-    // bounds and rows of one server: another one may not have the last row yet
+    // read bounds and rows from one server: another one may not have the last row yet
     const db = reads.place()
     const place = after === null ? null : await findExportPlace(db, scope, after)
     if (place === undefined) throw invalid('after', 'is the _id of no order of yours')

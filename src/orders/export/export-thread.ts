@@ -4,23 +4,23 @@ import { SECOND } from '../../kernel/clock.ts'
 import { collectWhatPasses } from '../../kernel/process/garbage.ts'
 import type { ExportPlan } from './export-file.ts'
 
-/** V8 lets garbage grow while memory is free; a thread can have a limit. It needs about 15 MB. */
+/** V8 lets garbage grow while memory is free, and only a thread can have its own limit. It needs about 15 MB. */
 const LIMITS = { maxYoungGenerationSizeMb: 3, maxOldGenerationSizeMb: 24 }
 /** Starting a thread costs more than a small file, so an idle thread waits this long for the next one. */
 const IDLE_MS = 30 * SECOND
 
 export type ExportJob = { connectionString: string; prepared: boolean; plan: ExportPlan }
 
-/** To the thread: a job to begin, or null for one more piece of it. */
+/** To the thread: a job to start, or null for the next chunk of it. */
 export type ExportOrder = ExportJob | null
-/** From the thread: a piece of the file, or null for its end. */
+/** From the thread: a chunk of the file, or null at its end. */
 export type ExportNews = Uint8Array | null
 
 export type ExportThreads = {
   /**
-   * Streams the file from a separate thread: a million rows take seconds of processor time, which must not delay
-   * payers. It is written at the reader’s speed; destroying the stream before its end ends the thread.
-   * @param note is told how many bytes the reader took
+   * Streams the file from a separate thread: a million rows take seconds of CPU time, which must not delay payers. The
+   * thread writes at the reader's speed; destroying the stream before its end ends the thread.
+   * @param note called with the number of bytes that the reader took
    */
   write(job: ExportJob, note: (bytes: number) => void): Readable
 }

@@ -3,7 +3,7 @@ import { type Db, openDb } from '../../db/db.ts'
 import { exportFile } from './export-file.ts'
 import type { ExportJob, ExportNews, ExportOrder } from './export-thread.ts'
 
-/** A thread of `openExportThreads`: writes one file after another and sends one piece per request. */
+/** Body of a thread of `openExportThreads`: writes one file after another and sends one chunk per request. */
 function serve(port: NonNullable<typeof parentPort>): void {
   let db: Db | undefined
   let asked = 0
@@ -17,7 +17,8 @@ function serve(port: NonNullable<typeof parentPort>): void {
     }
     asked -= 1
     if (news === null) return port.postMessage(null)
-    // handed over with its memory; what shares it with other pieces would take all of it along, and is copied
+    // transfer the buffer if it holds only this chunk; copy a chunk of a shared buffer, or all of that buffer would go
+    // with it
     const isAlone = news.buffer instanceof ArrayBuffer && news.buffer.byteLength === news.byteLength
     const piece = isAlone ? news : new Uint8Array(news)
     port.postMessage(piece, [piece.buffer as ArrayBuffer])

@@ -5,7 +5,7 @@ import { COLUMNS, type ColumnKind } from './export-columns.ts'
 import { isPlain } from './export-csv.ts'
 import { type ZipEntry, zipFile } from './export-zip.ts'
 
-/** Rows that a sheet can hold, the header included (ECMA-376 applications: 2^20). */
+/** Rows that a sheet can hold, header included (limit of ECMA-376 applications: 2^20). */
 const MAX_SHEET_ROWS = 1_048_576
 
 /** @throws VALIDATION_FAILED for more orders than a sheet holds */
@@ -23,13 +23,13 @@ const OFFICE = 'http://schemas.openxmlformats.org/officeDocument/2006/relationsh
 const PACKAGE = 'http://schemas.openxmlformats.org/package/2006'
 const SHEET_TYPE = 'application/vnd.openxmlformats-officedocument.spreadsheetml'
 
-/** Numbers of the formats in `styles.xml`. */
+/** Indexes of the formats in `styles.xml`. */
 const STYLE = { general: 0, text: 1, guarded: 2, time: 3, whole: 4, cents: 5, micros: 6, header: 7 } as const
 
 const FORMATS = [
   '<xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/>',
   '<xf numFmtId="49" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/>',
-  // quotePrefix: what a person gets by typing an apostrophe; the text stays text also when the cell is edited
+  // quotePrefix: what typing an apostrophe sets; the cell stays text even after it is edited
   '<xf numFmtId="49" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1" quotePrefix="1"/>',
   '<xf numFmtId="164" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/>',
   '<xf numFmtId="1" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/>',
@@ -88,7 +88,7 @@ const hex4 = (char: string): string => char.charCodeAt(0).toString(16).toUpperCa
  */
 const escapeText = (text: string): string => text.replace(UNSAFE, (char) => ENTITIES[char] ?? `_x${hex4(char)}_`)
 
-/** Readers may drop spaces at the ends and join lines, unless the text says that they count. */
+/** Readers may trim spaces at the ends and join lines unless the text is marked as space-preserving. */
 const NEEDS_SPACES = /^\s|\s$|\s\s|[\t\r\n]/
 
 function textCell(start: string, text: string, style: number): string {
@@ -122,7 +122,7 @@ function anyText(start: string, text: string): string {
   return textCell(start, text, looksLikeFormula(text) ? STYLE.guarded : STYLE.text)
 }
 
-/** @param start the cell up to its place, for example `<c r="A1` */
+/** @param start the cell up to its row number, for example `<c r="A1` */
 const CELLS: Readonly<Record<ColumnKind, (start: string, text: string) => string>> = {
   text: anyText,
   amount: amountCell,
@@ -132,15 +132,15 @@ const CELLS: Readonly<Record<ColumnKind, (start: string, text: string) => string
 
 const WRITERS = COLUMNS.map(({ kind }, index) => ({ write: CELLS[kind], start: `<c r="${LETTERS[index]}` }))
 
-/** The line of titles and what stands before it. */
+/** Everything before the first order's row, header row included. */
 export function sheetStart(headers: readonly string[]): string {
   const titles = headers.map((title, index) => textCell(`<c r="${LETTERS[index]}1`, title, STYLE.header))
   return `${SHEET_START}<row r="1">${titles.join('')}</row>`
 }
 
 /**
- * The row of one order. Text stays exactly what it was and is never a formula; amounts are numbers where a spreadsheet
- * keeps every digit, and times are dates in UTC.
+ * The row of one order. Text stays exactly as it was and is never a formula. Amounts are numbers if a spreadsheet can
+ * keep every digit; times are dates in UTC.
  */
 export function sheetRow(cells: Cells, number: number): string {
   const row = String(number + 2)
@@ -153,6 +153,6 @@ export function sheetRow(cells: Cells, number: number): string {
   return `${xml}</row>`
 }
 
-/** A workbook with one sheet, written while it is sent (ECMA-376, inline strings). */
+/** A workbook with one sheet, generated while it is sent (ECMA-376, inline strings). */
 export const xlsxFile = (sheet: AsyncIterable<Buffer>, at: Date): AsyncGenerator<Buffer> =>
   zipFile([...PARTS, { name: 'xl/worksheets/sheet1.xml', content: sheet }], at)

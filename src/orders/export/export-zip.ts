@@ -1,6 +1,6 @@
 import { crc32, createDeflateRaw } from 'node:zlib'
 
-/** A file inside the archive: small text, or bytes that are made while they are sent. */
+/** A file in the archive: short text, or bytes generated while they are sent. */
 export type ZipEntry = { name: string; content: string | AsyncIterable<Buffer> }
 
 type Written = {
@@ -17,7 +17,7 @@ const LOCAL = 0x04034b50
 const DESCRIPTOR = 0x08074b50
 const CENTRAL = 0x02014b50
 const END = 0x06054b50
-/** Sizes follow the data, since they are unknown before. */
+/** Flag: the sizes follow the data, because they are not known before it. */
 const SIZES_FOLLOW = 0x0008
 const STORED = 0
 const DEFLATED = 8
@@ -70,12 +70,12 @@ function endRecord(count: number, size: number, offset: number): Buffer {
   return end
 }
 
-/** Frees a piece's memory now: V8 collects pieces that have waited for others late, and a sheet has thousands. */
+/** Frees a chunk's memory now. V8 is late to collect chunks that had to wait, and a sheet has thousands. */
 function free({ buffer, byteLength }: Buffer): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0)
 }
 
-/** Deflates as fast as possible, and counts what goes in and out. Each piece is gone once it is packed. */
+/** Deflates at the fastest level and counts bytes in and out. Frees each chunk once it is compressed. */
 async function* deflate(pieces: AsyncIterable<Buffer>, entry: Written): AsyncGenerator<Buffer> {
   const packer = createDeflateRaw({ level: 1, chunkSize: 1 << 16 })
   const pack = (bytes: Buffer) =>

@@ -9,17 +9,17 @@ export type FeedPosition = { position: bigint; orderId: string; seq: number }
 export type FeedEvent = FeedPosition & {
   event: string
   at: Date
-  /** The order at the time of the event. */
+  /** The order as it was at the event. */
   order: Order
 }
 
-/** The changing fields of an order, as of an event. */
+/** The order's mutable fields, as of an event. */
 type Facts = {
   paymentChannel?: string | null
   expiresAt: string
   paidAt?: string | null
   refundedUnits?: string
-  /** Of events before prices could change: absent. */
+  /** Absent in events that are older than price changes. */
   toUnits?: string
   rate?: string
 }
@@ -58,8 +58,8 @@ function toFeedEvents(rows: readonly EventRow[]): FeedEvent[] {
 }
 
 /**
- * Events after a position, in feed order, and the horizon of the same snapshot: no later event will appear before it.
- * A later horizon can be a lower one, when a transaction ended just then and nothing says whose it was.
+ * Events after a position, in feed order, and the horizon of the same snapshot: no event will appear before it any
+ * more. The horizon can move back when a transaction ended just now and its owner is unknown.
  */
 export async function listFeedEvents(
   q: Queryable,
@@ -131,7 +131,7 @@ export async function findFeedState(
     from pg_control_system() s, pg_control_checkpoint() c`)
 }
 
-/** The first position of a company’s events at or after a time; where there is none yet, that of what comes next. */
+/** Position of the company's first event at or after a time; if there is none yet, the position of the next event. */
 export async function findPositionAt(q: Queryable, companyId: string, at: Date): Promise<bigint> {
   const { position } = await q.one<{ position: bigint }>(sql`
     select coalesce(min(position), event_horizon()) as position from event_feed
@@ -139,7 +139,7 @@ export async function findPositionAt(q: Queryable, companyId: string, at: Date):
   return position
 }
 
-/** Removes events before a time from the feed; the order’s history keeps them. @returns how many */
+/** Deletes events before a time from the feed; the order's history keeps them. @returns how many */
 export const trimOldFeedEvents = (q: Queryable, before: Date, limit: number): Promise<number> =>
   q.run(sql`
     update order_events e set position = null
@@ -150,7 +150,7 @@ export const trimOldFeedEvents = (q: Queryable, before: Date, limit: number): Pr
     ) old
     where e.company_id = old.company_id and e.order_id = old.order_id and e.seq = old.seq`)
 
-/** Before anything is written: positions go on growing in a database that came from another cluster. */
+/** Called before anything is written: in a database that came from another cluster, positions must keep growing. */
 export async function followEventClock(q: Queryable): Promise<boolean> {
   const { moved } = await q.one<{ moved: boolean }>(sql`select event_clock_follow() as moved`)
   return moved

@@ -8,13 +8,13 @@ import * as queries from './event-feed-queries.ts'
 
 /** How far the feed goes back. */
 const KEPT_MS = 90 * DAY
-/** A quiet company gets newer cursors, so that they do not outlive the feed. */
+/** A quiet company gets newer cursors this often, so that they do not outlive the feed. */
 const REFRESH_MS = DAY
-/** After a restored backup the feed goes back this much further than the cursor: repeats, but no gap. */
+/** After a restore, the feed rereads this much before the cursor: repeats, but no gap. */
 const OVERLAP_MS = 10 * MINUTE
 const TRIM_BATCH = 2000
 
-/** What a cursor holds: the place behind an event (or behind everything), its time, and the life of the database. */
+/** Content of a cursor: the place after an event (or after everything), its time, and the life of the database. */
 type Cursor = queries.FeedPosition & { at: Date; life: string }
 
 const writeCursor = ({ life, position, orderId, seq, at }: Cursor): string =>
@@ -51,7 +51,7 @@ const viewEvent = ({ order, event, at, ...place }: queries.FeedEvent, life: stri
 
 const START: queries.FeedPosition = { position: 0n, orderId: '', seq: 0 }
 
-/** Where reading starts: after the cursor, or, if its database is gone, at events a safe time before it. */
+/** Where reading starts: after the cursor, or, if its database is gone, at events from a safe time before it. */
 async function startOf(
   db: Db,
   companyId: string,
@@ -100,7 +100,7 @@ export async function readFeed({ db, clock, config }: FeedDeps, actor: Actor, qu
 
 export type LatestQuery = { before?: string; event?: string; limit?: number; companyId?: string }
 
-/** Newest first, for a person. A cursor of another life of the database begins at the newest again. */
+/** Newest first, for people. A cursor from another life of the database starts again at the newest. */
 export async function readLatest(
   { db, config }: FeedDeps,
   actor: Actor,

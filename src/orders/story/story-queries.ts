@@ -3,7 +3,7 @@ import { type Queryable, sql } from '../../db/db.ts'
 
 export type StoryRow = { at: Date; kind: string; facts: Record<string, string | number | null> }
 
-/** What happened to the order itself, to its payments, refunds, money that did not fit, and the books. */
+/** Events of the order itself, its payments, refunds and mispayments, and the bookings. */
 const listOwn = (q: Queryable, companyId: string, orderId: string, limit: number): Promise<StoryRow[]> =>
   q.many<StoryRow>(sql`
     select s.at, 'state' as kind, jsonb_build_object('trigger', s.trigger, 'from', s.from_status, 'to', s.to_status,
@@ -38,7 +38,7 @@ const listOwn = (q: Queryable, companyId: string, orderId: string, limit: number
       where o.company_id = ${companyId} and o.order_id = ${orderId}
     order by 1 limit ${limit}`)
 
-/** Which addresses were screened, and what each source said last. */
+/** Which addresses were screened, and the latest answer of each source. */
 const listScreened = (q: Queryable, companyId: string, orderId: string, limit: number): Promise<StoryRow[]> =>
   q.many<StoryRow>(sql`
     select s.opened_at as at, 'screening' as kind, jsonb_build_object('purpose', s.purpose, 'address', s.address,
@@ -49,7 +49,7 @@ const listScreened = (q: Queryable, companyId: string, orderId: string, limit: n
             where company_id = s.company_id and screening_id = s.id order by source, id desc) a)) as facts
       from screenings s where s.company_id = ${companyId} and s.order_id = ${orderId} limit ${limit}`)
 
-/** What was said to others, and what came from the chain. */
+/** What we sent to others, and what we saw on the chain. */
 const listAround = (q: Queryable, companyId: string, orderId: string, limit: number): Promise<StoryRow[]> =>
   q.many<StoryRow>(sql`
     select x.at, 'provider' as kind, jsonb_build_object('channel', x.channel, 'step', x.step, 'status', x.status,
@@ -74,11 +74,11 @@ const listAround = (q: Queryable, companyId: string, orderId: string, limit: num
 
 export type QuoteRow = { rate: string; evidence: unknown; createdAt: Date }
 
-/** The rate of the order with its proof. */
+/** The order's rate with its proof. */
 export const findQuote = (q: Queryable, id: string): Promise<QuoteRow | undefined> =>
   q.maybe(sql`select rate, evidence, created_at from rate_quotes where id = ${id}`)
 
-/** Everything that is known of an order, oldest first. */
+/** Everything known about an order, oldest first. */
 export async function listStory(q: Queryable, companyId: string, orderId: string, limit: number): Promise<StoryRow[]> {
   const own = await listOwn(q, companyId, orderId, limit)
   const around = await listAround(q, companyId, orderId, limit)

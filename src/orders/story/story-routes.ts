@@ -11,7 +11,7 @@ const KINDS = [
   ...['state', 'payment', 'provider', 'transfer', 'mispayment'],
   ...['refund', 'webhook', 'attempt', 'booking', 'identity', 'screening'],
 ]
-/** More than any order has, unless someone plays with it. */
+/** More than any real order has. */
 const MOST = 1000
 
 const Entry = Type.Object({
@@ -35,10 +35,13 @@ const Rate = Type.Union(
   { description: 'The rate of the order and its proof; null once the proof is no longer kept.' },
 )
 
-/** What lies behind the counter: a cashier or a buyer sees what happened to the order, not how it was done. */
+/** Internals that a cashier or a buyer does not see: they see what happened to the order, not how it was done. */
 const BEHIND = ['provider', 'webhook', 'attempt', 'booking', 'identity']
 
-/** A buyer's own account must not learn why a payment waits; a shop's server may, it explains orders to its people. */
+/**
+ * A buyer's own account must not learn why a payment is held. A shop's server may, since it explains orders to its
+ * staff.
+ */
 const mayShow =
   ({ role }: Actor) =>
   ({ kind, facts }: StoryRow): boolean => {
@@ -47,7 +50,7 @@ const mayShow =
     return !isAbout || role === 'Service' || ruleOf('screenings.read').roles.includes(role)
   }
 
-/** One order's whole story, for people who look for what went wrong. */
+/** The full history of one order, for people who investigate a problem. */
 export const storyRoutes: FastifyPluginAsyncTypebox<Pick<OrderDeps, 'db'>> = async (app, { db }) => {
   app.get(
     '/story/:code',

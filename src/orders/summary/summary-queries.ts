@@ -4,7 +4,7 @@ import type { Fiat } from '../../kernel/money.ts'
 import type { OrderScope } from '../order-queries.ts'
 
 /**
- * Orders in one currency that were created and paid on the same days, through one channel. Days are places in a list,
+ * Orders in one currency that were created and paid on the same days through one channel. Days are indexes into a list,
  * from 1; 0 is before the first.
  */
 export type SalesRow = {
@@ -12,13 +12,13 @@ export type SalesRow = {
   paidDay: number | null
   channel: string | null
   orders: bigint
-  /** Without what came above the prices: it waits for a decision, and going back is no refund of a sale. */
+  /** Without money above the prices: it waits for a decision, and returning it is no refund of a sale. */
   paidUnits: string
   fromAsset: Fiat
-  /** What was paid of their prices in the currency: of a part that was accepted, its share. */
+  /** What was paid of their prices, in the currency; for an accepted underpayment, the proportional share. */
   fromUnits: string | null
 }
-/** What went back to payers of orders on one day. */
+/** Refunds of one day. */
 export type RefundsRow = { day: number; units: string }
 export type Needs = {
   mispayments: bigint
@@ -40,22 +40,22 @@ function scopeSql(scope: OrderScope): Sql {
   return joinSql(parts, ' and ')
 }
 
-/** The place of the day that a time falls into: how many of the days had begun. */
+/** Index of the day that a time falls into: the number of days that had begun by then. */
 const dayOf = (column: Sql, starts: readonly Date[]): Sql =>
   sql`width_bucket(${column}, ${starts.map((start) => start.toISOString())}::timestamptz[])`
 
 const SALE_COLUMNS = sql`company_id, payment_id, created_at, paid_at, payment_channel, paid_units, to_units, from_units, from_asset`
 
-/** Ids of bookings sort by time, too: companies one by one, so that each is a stretch of the primary key. */
+/** Ids of bookings sort by time too. One company after another, so that each is one range of the primary key. */
 const paidSince = (companyIds: OrderScope['companyIds'], firstBookingId: string): Sql => sql`
   select j.company_id, j.order_id
   from companies c join ledger_journals j on j.company_id = c.id and j.id >= ${firstBookingId}
   where (${companyIds === null} or c.id = any(${companyIds ?? []}::text[])) and j.kind = 'payment'`
 
 /**
- * Everything that was sold since, read once, whatever it is then counted for: 100 000 orders make some hundred rows.
- * `firstId` bounds the scan by the primary key: ids sort by time. Of older orders only those are read that were paid
- * since, as the books say: a person decided late, or the company takes late money for a year.
+ * All sales since then, read once for every figure: 100 000 orders make a few hundred rows. `firstId` limits the scan
+ * by the primary key, because ids sort by time. Of older orders it reads only those that the books show as paid since
+ * then: a person decided late, or the company accepts late money for a year.
  */
 export const listSales = (
   q: Queryable,
@@ -83,7 +83,10 @@ export const listSales = (
     from sales group by 1, 2, 3, from_asset`),
   )
 
-/** Each refund on the day on which it was settled, however old its order is; what never paid an order is none. */
+/**
+ * Each refund on the day it was settled, however old its order is. Returned money that never paid an order does not
+ * count.
+ */
 export const listRefunded = (q: Queryable, { companyIds, collectorIds }: OrderScope, starts: readonly Date[]) => {
   const ours = companyIds === null ? sql`true` : sql`r.company_id = any(${companyIds})`
   const tills =
@@ -118,9 +121,11 @@ export const countNeeds = (q: Queryable, companyIds: readonly string[] | null, n
   )
 }
 
-/** What waits for a manager's decision. */
+/** Number of items that wait for a manager's decision. */
 export type Waiting = { mispayments: number; unmatched: number; refunds: number }
-/** By company, what came in a span of time and waits still. A part of an open order's price may yet be completed. */
+/**
+ * Per company, items that arrived within a period and still wait. A part payment of an open order may yet be completed.
+ */
 export const listWaiting = (q: Queryable, from: Date, to: Date): Promise<(Waiting & { companyId: string })[]> =>
   q.many(sql`
     select company_id, sum(mispayments)::integer as mispayments, sum(unmatched)::integer as unmatched,

@@ -48,7 +48,7 @@ const SummarySchema = Type.Object({
 })
 type Summary = Static<typeof SummarySchema>
 
-/** Nearly every order is paid in this time: a link of a month and its grace. */
+/** Nearly every order is paid within this time: one month for a link, plus its grace period. */
 const OLDEST_MS = 60 * DAY
 const USDC_DIGITS = 6
 const decimal = (units: bigint): string => formatDecimal(units, USDC_DIGITS)
@@ -82,7 +82,7 @@ async function readSummary(
       sales: await listSales(q, scope, { firstId, starts }),
       refunds: await listRefunded(q, scope, starts),
     })),
-    // a cashier decides none of these
+    // a cashier cannot decide any of these
     actor.role === 'Cashier' ? NOTHING : countNeeds(db, scope.companyIds, new Date(now)),
   ])
   return {
@@ -110,7 +110,7 @@ async function readSummary(
   }
 }
 
-/** What was sold, and what waits for a person. */
+/** Sales figures, and items that wait for a person. */
 export const summaryRoutes: FastifyPluginAsyncTypebox<Deps> = async (app, deps) => {
   app.get(
     '/summary',

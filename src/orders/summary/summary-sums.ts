@@ -7,13 +7,13 @@ export type DaySum = {
   created: number
   paid: number
   paidUnits: bigint
-  /** What was sold, in each currency. */
+  /** Sales per currency. */
   sales: Map<Fiat, bigint>
   refundedUnits: bigint
 }
 export type ChannelSum = { paymentChannel: string; paid: number; paidUnits: bigint }
 
-/** One entry for each day, oldest first, days without orders too. */
+/** One entry per day, oldest first, including days without orders. */
 export function sumDays(
   { sales, refunds }: { sales: readonly SalesRow[]; refunds: readonly RefundsRow[] },
   days: readonly LocalDay[],
@@ -39,7 +39,7 @@ export function sumDays(
   return sums
 }
 
-/** What each channel brought on these days, the largest first. */
+/** Sales per channel on these days, largest first. */
 export function sumChannels(sales: readonly SalesRow[]): ChannelSum[] {
   const channels = new Map<string, ChannelSum>()
   for (const { channel, paidDay, orders, paidUnits } of sales) {

@@ -4,6 +4,8 @@ import { listWaiting, type Waiting } from './summary-queries.ts'
 export type WaitingMail = DailyMail<Waiting>
 export type WaitingDeps = DailyMailDeps<Waiting>
 
-/** Tells of what came on the day before and waits for a decision. @returns how many mails were asked for now */
+/**
+ * Mails managers about items that arrived the day before and wait for a decision. @returns number of mails queued now
+ */
 export const mailWaiting = (deps: WaitingDeps, nowMs: number): Promise<number> =>
   mailDaily(deps, { name: 'waiting', list: listWaiting }, nowMs)

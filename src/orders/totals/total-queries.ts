@@ -1,7 +1,7 @@
 import { type Queryable, sql, type Tx, unnamed } from '../../db/db.ts'
 import { countOrders, filterSql, type OrderFilter, type OrderScope } from '../order-queries.ts'
 
-/** Changes that one statement folds: some milliseconds of work. */
+/** Changes that one statement folds: a few milliseconds of work. */
 export const FOLD_CHANGES = 5000
 
 /** The filters that `order_counts` can answer: companies and states. */
@@ -11,7 +11,7 @@ const isCounted = ({ collectorIds, createdBy }: OrderScope, filter: OrderFilter)
 }
 
 /**
- * Exactly how many orders fit. By company and state it reads what is counted already; other filters count the orders
+ * The exact number of matching orders. By company and state it reads the counters; other filters count the orders
  * themselves.
  */
 export async function findTotal(q: Queryable, scope: OrderScope, filter: OrderFilter): Promise<number> {
@@ -29,7 +29,7 @@ export async function findTotal(q: Queryable, scope: OrderScope, filter: OrderFi
   return counted ? Number(total) : countOrders(q, scope, filter)
 }
 
-/** Moves changes into `order_counts`. Other nodes fold other changes meanwhile. @returns how many */
+/** Folds changes into `order_counts`. Other nodes fold other changes concurrently. @returns how many */
 export async function foldOrderCounts(q: Queryable): Promise<number> {
   const { folded } = await q.one<{ folded: number }>(sql`
     with due as (
@@ -47,8 +47,8 @@ export async function foldOrderCounts(q: Queryable): Promise<number> {
 }
 
 /**
- * Counts the orders that are older than the counters, once. What the counters say in the same snapshot is taken off,
- * so that orders may come and go meanwhile.
+ * Counts the orders that are older than the counters, once. Subtracts what the counters hold in the same snapshot, so
+ * orders may be created and removed meanwhile.
  */
 export async function countOlderOrders(tx: Tx): Promise<boolean> {
   const first = await tx.run(sql`insert into order_count_state (only_row) values (true) on conflict do nothing`)

@@ -14,7 +14,7 @@ import { languageOf, languageSwitch, rememberLanguage } from '../shared/language
 import { shell } from '../shared/notice.ts'
 import { pagePolicy } from '../shared/page-policy.ts'
 
-/** Nothing runs and nothing is loaded; forms go to us. */
+/** No scripts, no external resources; forms only to us. */
 const CSP = pagePolicy({ forms: "'self'" })
 
 type Page = { title: string; body: Html }
@@ -22,7 +22,7 @@ type Page = { title: string; body: Html }
 const TokenForm = Type.Object({ token: Type.String({ minLength: 1, maxLength: 200 }) })
 const ResetForm = Type.Object({ ...TokenForm.properties, newPassword: Type.String({ minLength: 1, maxLength: 1024 }) })
 
-/** A link in a mail only shows a page; the button on it acts, because mail scanners open links too. */
+/** A link in a mail only shows a page; its button acts, because mail scanners open links too. */
 type ButtonTexts = { title: string; text: string; button: string }
 
 const buttonPage = ({ title, text, button }: ButtonTexts, action: string, token: string): Page => ({
@@ -31,7 +31,7 @@ const buttonPage = ({ title, text, button }: ButtonTexts, action: string, token:
     <form method="post" action="${action}"><input type="hidden" name="token" value="${token}"><button class="main">${button}</button></form>`,
 })
 
-/** A role of alert alone is read out by few screen readers when the page begins with it: the field says it, focused. */
+/** Few screen readers announce a role of alert that is there when the page loads, so the focused field refers to it. */
 const passwordPage = (texts: AccountTexts, token: string, fault: string | null): Page => ({
   title: texts.resetTitle,
   body: html`
@@ -51,7 +51,7 @@ const messagePage = (title: string, text: string): Page => ({
   body: html`<p class="soft" role="status">${text}</p>`,
 })
 
-/** What the address needs in another language, also after a form. */
+/** Parameters that the language links need, also after a form was sent. */
 function tokenOf({ query, body }: FastifyRequest): { token: string } {
   const { token = '' } = { ...(body as object | undefined), ...(query as object) } as { token?: string }
   return { token }
@@ -68,7 +68,7 @@ function send(
   const document = shell({
     language: lang,
     title,
-    // the form's answer stands at the address of the form
+    // the answer to a form has the form's own URL
     body: html`<main><h1 class="title">${title}</h1>${body}</main>
       <footer>${languageSwitch(lang, request.url.split('?')[0] ?? '', tokenOf(request))}</footer>`,
   })
@@ -78,7 +78,7 @@ function send(
 
 export type VerifyPageDeps = VerificationDeps & { resets: Resets; limits: RateLimits }
 
-/** What the links in mails open. Works without JavaScript. */
+/** Pages that links in mails open. They work without JavaScript. */
 export const verifyRoutes: FastifyPluginAsyncTypebox<VerifyPageDeps> = async (app, deps) => {
   const { resets, limits } = deps
   await app.register(formbody)

@@ -27,7 +27,7 @@ code, li { font: .875rem/1.5 ui-monospace, monospace; overflow-wrap: anywhere } 
   ' ',
 )
 
-/** As strict as a careful shop sets it: no inline code but our one style, frames of Comptoir alone. */
+/** As strict as a careful shop's policy: no inline code except our one style, frames from Comptoir only. */
 const POLICY = [
   "default-src 'none'",
   `style-src ${hashOf(STYLE)}`,
@@ -72,7 +72,7 @@ export const demoShopRoutes: FastifyPluginAsync<{ db: Db; config: Pick<Config, '
   const open = { config: { open: true, page: true }, schema: { hide: true } } as const
   const { host, origin } = new URL(config.baseUrl)
   app.get('/demo-shop', open, async (request, reply) => {
-    // the button is registered for one address: localhost and 127.0.0.1 are two websites
+    // the button is registered for one origin: localhost and 127.0.0.1 are two websites
     if (request.host !== host) return reply.redirect(`${origin}/demo-shop`, 302)
     const button = await findLandingButton({ db }, demoButtonId(vault))
     return reply

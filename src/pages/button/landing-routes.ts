@@ -36,7 +36,7 @@ export type LandingDeps = ButtonDeps & {
 
 const Text = (maxLength: number) => Type.Optional(Type.String({ maxLength }))
 const { goodsName, goodsType, goodsCategory } = GoodsSchema.properties
-/** Names (compat): docs/old-clients.md. */
+/** Parameter names of older clients (compat): docs/old-clients.md. */
 const Query = Type.Object({
   id: Text(64),
   session: Text(100),
@@ -58,7 +58,7 @@ const Params = Type.Object({ tokenKey: Query.properties.tokenKey })
 const OPEN = { open: true, page: true } as const
 const DEFAULT_TOKEN_KEY = 'comptoirToken'
 
-/** Older clients write `name=` for what is absent. */
+/** Older clients send `name=` for absent values. */
 function dropEmpty(request: FastifyRequest): void {
   const query = request.query as Record<string, unknown>
   for (const [name, value] of Object.entries(query)) if (value === '') delete query[name]
@@ -68,7 +68,7 @@ async function sendPage(request: FastifyRequest, reply: FastifyReply, page: Html
   void reply.headers({
     'content-type': 'text/html; charset=utf-8',
     'content-security-policy': landingPolicy(origin),
-    // a page that the button opened in a window tells the shop's page its order before it goes on
+    // a page that the button opened in a window tells the shop's page about its order before it goes on
     'cross-origin-opener-policy': 'unsafe-none',
     'referrer-policy': 'same-origin',
     'cache-control': 'no-store',
@@ -81,13 +81,13 @@ async function sendPage(request: FastifyRequest, reply: FastifyReply, page: Html
 const isFramed = ({ headers }: FastifyRequest): boolean =>
   /^(i?frame|embed|object)$/.test(`${headers['sec-fetch-dest']}`)
 
-/** The origin of the page that asks for this one, as far as the browser says it. */
+/** The origin of the page that sent the request, if the browser reveals it. */
 function refererOf({ headers }: FastifyRequest): string | null {
   const { referer = '' } = headers
   return URL.canParse(referer) ? new URL(referer).origin : null
 }
 
-/** The button is the shop's matter, the rate is ours: each failure says whose turn it is. */
+/** Faults of the button are the shop's to fix, faults of the rate are ours: each message says who has to act. */
 function refusalOf(error: AppError, request: FastifyRequest) {
   const texts = TEXTS[languageOf(request)].button
   const detail = error.details?.map(({ path, message }) => `${path} ${message}`).join('; ')
@@ -100,7 +100,7 @@ function refusalOf(error: AppError, request: FastifyRequest) {
   return { title: texts.failedTitle, text: texts.wrongSetUp, hint }
 }
 
-/** `{baseUrl}/buy-button/landing`: between a shop's button and the pay page. A page, not API. */
+/** `{baseUrl}/buy-button/landing`: the step from a shop's button to the pay page. A page, not API. */
 export const landingRoutes: FastifyPluginAsyncTypebox<LandingDeps> = async (app, deps) => {
   const { config, createOrder } = deps
   const sessionTokens = openSessionTokens(deps.vault)
@@ -110,7 +110,7 @@ export const landingRoutes: FastifyPluginAsyncTypebox<LandingDeps> = async (app,
   rememberLanguage(app)
   app.addHook('preValidation', async (request) => dropEmpty(request))
 
-  /** The website that may show this page, as far as the request names a button that exists. */
+  /** The website that may frame this page, if the request names an existing button. */
   const originOf = async ({ id, session }: Query): Promise<string | null> => {
     const button = await (session === undefined
       ? findLandingButton(deps, id ?? '')
@@ -121,7 +121,7 @@ export const landingRoutes: FastifyPluginAsyncTypebox<LandingDeps> = async (app,
     const error = toAppError(thrown)
     if (error.code === 'TOO_MANY_REQUESTS') return sendErrorPage(request, reply, error)
     if (error.status >= 500) request.log.error({ err: thrown }, 'landing page failed')
-    // a button that does not exist has no website: without this, the frame that asks for it would stay empty
+    // an unknown button has no website: without this, the frame that requests it would stay empty
     const anyone = isFramed(request) && error.status === 404 ? ANYONE : null
     const origin = await originOf(request.query as Query).catch(() => anyone)
     const { again = null, ...words } = refusalOf(error, request)
@@ -160,7 +160,10 @@ export const landingRoutes: FastifyPluginAsyncTypebox<LandingDeps> = async (app,
     return made.created.code
   }
 
-  /** A session that the shop's server made is an order that the shop wants; other visitors of a button are counted. */
+  /**
+   * A session created by the shop's server is an order that the shop wants; other visitors of a button are
+   * rate-limited.
+   */
   const openNamed = async (request: FastifyRequest, reply: FastifyReply): Promise<Landing> => {
     const query = request.query as Query
     if (query.session !== undefined) {

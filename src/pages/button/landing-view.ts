@@ -7,12 +7,12 @@ import { languageSwitch } from '../shared/language.ts'
 import { shell } from '../shared/notice.ts'
 import { PAY_STYLE } from '../shared/page-style.ts'
 
-/** The order is made by a POST: what only follows links (previews, search engines) makes none. */
+/** A POST creates the order, so that clients that only follow links (previews, search engines) create none. */
 const SUBMIT = "document.getElementById('go').submit()"
 
 export const ANYONE = '*'
 
-/** Tells the website that shows the page which order it is, and goes on to the pay page. */
+/** Tells the framing website which order it is, and continues to the pay page. */
 const HAND_OVER = `(() => {
 const { messages, origin, next, framed } = document.currentScript.dataset
 const shop = parent !== window ? parent : opener
@@ -20,7 +20,7 @@ if (shop) for (const message of JSON.parse(messages)) shop.postMessage(message, 
 location.replace(parent !== window ? framed : next)
 })()`
 
-/** @param origin the website that may show the page in a frame; null: none, ANYONE: all, for what holds no action */
+/** @param origin the website that may frame the page; null: none, ANYONE: all, for pages without actions */
 export const landingPolicy = (origin: string | null): string =>
   [
     "default-src 'none'",
@@ -35,7 +35,7 @@ export const landingPolicy = (origin: string | null): string =>
 const page = (language: Lang, title: string, body: Html): Html =>
   shell({ language, title, body: html`<main>${body}</main>` })
 
-/** @param action this page's own address, with everything that the button said */
+/** @param action this page's own URL, with all parameters from the button */
 export function renderLanding(lang: Lang, action: string): Html {
   const texts = TEXTS[lang].button
   return page(
@@ -48,11 +48,11 @@ export function renderLanding(lang: Lang, action: string): Html {
 }
 
 export type HandOver = {
-  /** Each a plain object; a page of an older client reads one key of each. */
+  /** Each is a plain object; a page of an older client reads one key of each. */
   messages: readonly Record<string, string>[]
-  /** Who may read the messages. */
+  /** The origin that may read the messages. */
   origin: string
-  /** The pay page, and the same inside a frame. */
+  /** The pay page, and the same page for a frame. */
   next: string
   framed: string
 }
@@ -69,7 +69,10 @@ export function renderHandOver(lang: Lang, { messages, origin, next, framed }: H
   )
 }
 
-/** In a frame of another website, where what may be paid could be painted over: it only leads to the page itself. */
+/**
+ * Shown in another website's frame, where what may be paid could be painted over (clickjacking): it only links to the
+ * page itself.
+ */
 export function renderElsewhere(lang: Lang, place: { website: string; here: string; address: string }): Html {
   const texts = TEXTS[lang].button
   return page(
@@ -85,11 +88,11 @@ export type Refusal = {
   title: string
   text: string
   hint?: string
-  /** Where to try once more; null: it would not help. */
+  /** Where to try again; null: that would not help. */
   again: string | null
 }
 
-/** @param address of this page: its path, and what the button said */
+/** @param address this page's path, and the parameters from the button */
 export function renderRefusal(lang: Lang, refusal: Refusal, address: { path: string; query: Record<string, string> }) {
   const { title, text, hint, again } = refusal
   const body = html`<main><div class="state big quiet">${mark('stop')}<h1>${title}</h1><p class="soft">${text}</p>

@@ -6,10 +6,10 @@ import type { Config } from '../../config/config.ts'
 import { compressPage } from '../shared/compress.ts'
 
 const FILE = join(import.meta.dirname, '../../../web/sdkjs/sdk.js')
-/** Pages of shops hold the address for years; what it answers may change within this time. */
+/** Shops' pages keep the URL for years; what it serves may change within this time. */
 const MAX_AGE_SECONDS = 600
 
-/** The script with its addresses, without comments and indentation. */
+/** The script with its URLs filled in, without comments and indentation. */
 function readScript({ baseUrl, payUrl }: Pick<Config, 'baseUrl' | 'payUrl'>): string {
   const origins = [...new Set([baseUrl, payUrl].map((url) => new URL(url).origin))]
   return readFileSync(FILE, 'utf8')
@@ -32,7 +32,7 @@ export const sdkRoutes: FastifyPluginAsync<{ config: Pick<Config, 'baseUrl' | 'p
       etag,
       'content-type': 'text/javascript; charset=utf-8',
       'cache-control': `public, max-age=${MAX_AGE_SECONDS}`,
-      // the same bytes for everyone, without any secret: any website may load it, also with an integrity attribute
+      // the same bytes for everyone, without secrets: any website may load it, even with an integrity attribute
       'access-control-allow-origin': '*',
       'cross-origin-resource-policy': 'cross-origin',
     })

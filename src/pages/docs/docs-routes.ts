@@ -5,14 +5,14 @@ import { SITE_SCRIPT, SITE_STYLE } from './site-style.ts'
 
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
-/** Reads every page for each question. */
+/** A search reads every page, so it is rate-limited. */
 const counted = { config: { open: true, page: true }, schema: { hide: true } } as const
 const open = { config: { open: true }, schema: { hide: true } } as const
 
 const sendHtml = (reply: FastifyReply, html: string): FastifyReply =>
   reply.type('text/html; charset=utf-8').header('content-security-policy', POLICY).send(html)
 
-/** The documentation: rendered from `docs/` when it is first asked for. */
+/** The documentation: rendered from `docs/` at the first request. */
 export const docsRoutes: FastifyPluginAsync = async (app) => {
   let loaded: Promise<{ site: typeof import('./site.ts'); pages: DocPage[] }> | undefined
   const load = () => {

@@ -6,7 +6,7 @@ const SEE_DETAILS =
   'Read `details`: each entry names a field by its path and says what it must be. Repair them and send again.'
 const WAIT = 'Wait as long as `Retry-After` says, then repeat. The SDK does so by itself.'
 
-/** Why each error happens, and what makes it go away: the page at `/docs/errors/<code>`. */
+/** Why each error happens, and how to resolve it: the page at `/docs/errors/<code>`. */
 export const ERROR_WORDS: Partial<Record<ErrorCode, Words>> = {
   MALFORMED_JSON: [
     'The body is not valid JSON, or is nested deeper than 32 levels.',

@@ -2,8 +2,8 @@ export type Searched = { path: string; title: string; text: string }
 export type Found<Page extends Searched> = { page: Page; excerpt: string }
 
 /**
- * The pages that hold all words, best first: a word in the title counts more. It stands by itself, because the static
- * site carries it in its own text.
+ * The pages that contain all words, best first; a word in the title weighs more. Self-contained, because the static
+ * site includes its source text.
  */
 export function searchPages<Page extends Searched>(pages: readonly Page[], query: string): Found<Page>[] {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean).slice(0, 8)

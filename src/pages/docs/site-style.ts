@@ -19,7 +19,7 @@ blockquote{margin:1rem 0;padding:.25rem 1rem;border-left:4px solid var(--link)}.
 @media (max-width:48rem){.frame{grid-template-columns:minmax(0,1fr)}nav{border-right:0;border-bottom:1px solid var(--line)}summary{display:block;font-weight:700}main{padding:1rem}}
 `
 
-/** Copies a block of code, and folds the menu on a phone. Everything works without it. */
+/** Copy buttons for code blocks, and a menu that folds on a phone. Everything works without it. */
 export const SITE_SCRIPT = `for(const pre of document.querySelectorAll('pre')){const b=document.createElement('button');b.className='copy';b.type='button';b.textContent='Copy';
 b.onclick=()=>navigator.clipboard.writeText(pre.querySelector('code').textContent.replace(/^\\$ /gm,'')).then(()=>{b.textContent='Copied'});pre.before(b)}
 if(matchMedia('(max-width:48rem)').matches)document.querySelector('nav details').open=false

@@ -9,7 +9,7 @@ const ROOT = join(import.meta.dirname, '../../..')
 
 export type DocPage = { path: string; title: string; group: string; html: string; text: string }
 
-/** The order of the menu; what is not named stands at the end of its group. */
+/** The order of the menu; unnamed pages come last in their group. */
 const GROUPS: readonly [group: string, match: RegExp][] = [
   ['Start', /^(index|quickstart\/.*)$/],
   ['Concepts', /^concepts\//],
@@ -28,7 +28,7 @@ const slug = (text: string): string =>
     .replace(/[^\p{L}\p{N}]+/gu, '-')
     .replace(/^-|-$/g, '')
 
-/** `../order-states.md#x` on the page `channels/binance` is `/docs/order-states#x`; other addresses stay. */
+/** `../order-states.md#x` on the page `channels/binance` becomes `/docs/order-states#x`; other URLs stay. */
 function linkFrom(page: string, href: string): string {
   if (/^[a-z]+:|^[#/]/.test(href)) return href
   const [file = '', anchor] = href.split('#')
@@ -46,17 +46,17 @@ function openMarkdown(page: string): Marked {
       },
       link({ href, tokens }) {
         const text = this.parser.parseInline(tokens)
-        // files of the project outside `docs/` are no pages
+        // files of the project outside `docs/` have no page
         if (/^\.\.?\//.test(linkFrom(page, href))) return text
         return `<a href="${escapeHtml(linkFrom(page, href))}">${text}</a>`
       },
       code({ text, lang }) {
-        // scrolls sideways, so the keyboard has to reach it
+        // it scrolls sideways, so it must be reachable by keyboard
         const kind = lang ? ` class="language-${escapeHtml(lang)}"` : ''
         return `<pre tabindex="0"><code${kind}>${escapeHtml(text)}\n</code></pre>\n`
       },
       image({ href }) {
-        // drawn in the page itself, so that it follows the colours of the scheme
+        // inlined, so that it follows the page's colour scheme
         const picture = readFileSync(join(ROOT, 'docs', posix.dirname(page), href), 'utf8')
         return `<span class="picture wide" role="region" aria-label="Picture" tabindex="0">${picture}</span>`
       },

@@ -31,7 +31,7 @@ type Answer = { page: Html; lang: string; policy: string }
 const isOpenOrder = ({ status, expiresAt }: Order, nowMs: number): boolean =>
   ['INITIAL', 'PENDING', 'AWAITING'].includes(status) && expiresAt.getTime() > nowMs
 
-/** The page behind the link in the mail: how the check stands, and where the provider has one, the check itself. */
+/** The page behind the mailed link: the state of the check, and, if the provider has one, the check itself. */
 const textsFor = (request: FastifyRequest) => {
   const lang = languageOf(request)
   return { lang, texts: TEXTS[lang].kyc }
@@ -54,7 +54,7 @@ export const kycPageRoutes: FastifyPluginAsyncTypebox<KycPageDeps> = async (app,
       })
       .send(page.text)
 
-  /** @throws OBJECT_NOT_FOUND when the link was made for no check of this order */
+  /** @throws OBJECT_NOT_FOUND when the link belongs to no check of this order */
   const find = async ({ code, token }: PageParams): Promise<{ order: Order; kyc: Kyc }> => {
     const order = await findOrderByCode(deps.db, code)
     const kyc = order && (await findKycOfOrder(deps.db, order.companyId, order.id))
@@ -91,7 +91,7 @@ export const kycPageRoutes: FastifyPluginAsyncTypebox<KycPageDeps> = async (app,
     return send(reply, 200, { page, lang, policy: kycPolicy(shop, embedding) })
   })
 
-  /** Each of these asks the provider, which soon asks the whole service for a pause. */
+  /** Each of these calls the provider, which would soon throttle the whole service. */
   const findForScript = async (request: FastifyRequest, reply: FastifyReply): Promise<Kyc> => {
     checkSameOrigin(request, deps.payUrl)
     const { order, kyc } = await find(request.body as PageParams)

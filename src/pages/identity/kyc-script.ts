@@ -1,6 +1,6 @@
 /**
- * The check's page: follows the state, and starts the provider's own script with a token of this very load. What the
- * provider's frame reports is never trusted; it only triggers a check.
+ * The script of the check's page: follows the state, and starts the provider's script with a token made for this page
+ * load. Reports from the provider's frame are never trusted; they only trigger a check.
  */
 const SOURCE = `(() => {
 const d = document, byId = (id) => d.getElementById(id), root = byId('kyc'), box = byId('sdk')

@@ -15,7 +15,7 @@ const STYLE =
   'main>p{margin-top:.75rem}#sdk{margin:1rem 0}#sdk iframe{width:100%;border:0;border-radius:.875rem;background:#fff}' +
   '.js #plain{display:none}'
 
-/** Our own style and script; beside a check also the provider's script and its frame, and nothing else of it. */
+/** Our own style and script; during a check also the provider's script and frame, and nothing else from it. */
 export const kycPolicy = (shop: Shop, embedding: Embedding | null): string =>
   pagePolicy({
     ...{ shop, styles: [STYLE], scripts: [KYC_SCRIPT], forms: "'self'" },
@@ -30,9 +30,9 @@ export type KycPage = {
   order: { code: string; shortCode: string; isOpen: boolean }
   kyc: Kyc
   token: string
-  /** Path under which the pages stand, without a slash at its end. */
+  /** Path prefix of the pages, without a trailing slash. */
   basePath: string
-  /** Set when the payer can go through the check here. */
+  /** Set if the payer can go through the check here. */
   embedding: Embedding | null
 }
 
@@ -70,7 +70,7 @@ function refused({ texts, shop, order }: KycPage): Html {
     <p class="soft">${texts.refused(shop.name, order.shortCode)}</p></div>`
 }
 
-/** Changes with everything that shows. */
+/** Changes with everything visible. */
 const markOf = ({ version, payerMessage }: Kyc): string => `${version}.${payerMessage?.length ?? 0}`
 
 export function renderKyc(page: KycPage): Html {

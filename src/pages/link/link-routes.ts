@@ -46,7 +46,7 @@ const Form = Type.Object({
 
 const newNonce = (): string => randomBytes(16).toString('base64url')
 
-/** Makes orders at the link's till, in its company, and may do nothing else. */
+/** May create orders at the link's till, in its company, and nothing else. */
 const visitorOf = (link: StaticLink): Actor => ({
   ...payerOf(creatorOf(link)),
   role: 'Service',
@@ -54,14 +54,14 @@ const visitorOf = (link: StaticLink): Actor => ({
   scopes: [],
 })
 
-/** "12,50" or "12.50", as people type it: spaces and the sign of the currency are forgiven, grouping is not. */
+/** "12,50" or "12.50", as people type it: spaces and the currency sign are accepted, thousands separators are not. */
 function readTyped(text: string, asset: Fiat): bigint | undefined {
   const bare = text.replace(/[\s\u00a0\u202f\u2019€£$]|EUR|CHF|XPF|USD|GBP/giu, '').replace(',', '.')
-  // three digits behind a separator are thousands to many people: no currency of ours has three decimals
+  // many people read three digits after a separator as thousands: none of our currencies has three decimals
   return /^\d{1,12}(\.\d{1,2})?$/.test(bare) ? parseDecimal(bare, EXPONENTS[asset]) : undefined
 }
 
-/** What the payer typed is wrong, in his words; null: it is not. */
+/** What is wrong with the payer's input, in the payer's language; null: nothing. */
 function faultOf(page: LinkPage, units: bigint | undefined): string | null {
   const { locale, order } = TEXTS[page.language]
   const show = (money: Money): string => showFiat(money, locale)
@@ -70,7 +70,7 @@ function faultOf(page: LinkPage, units: bigint | undefined): string | null {
   return units > page.most.units ? order.link.faults.high(show(page.most)) : null
 }
 
-/** An order of a link once for each rendering of its form: a second tap leads to the same order. */
+/** One order per rendering of a link's form: a second tap leads to the same order. */
 const claimOf = (link: StaticLink, nonce: string, amount: string): Claim => ({
   companyId: link.companyId,
   scope: 'POST /link',
@@ -82,7 +82,9 @@ const claimOf = (link: StaticLink, nonce: string, amount: string): Claim => ({
   write: (response) => response,
 })
 
-/** `{payUrl}/link/{code}`: a static link. Opening it makes no order, for previews open links too; its button does. */
+/**
+ * `{payUrl}/link/{code}`: a static link. Opening it creates no order, because previews open links too; its button does.
+ */
 export const linkRoutes: FastifyPluginAsyncTypebox<LinkPageDeps> = async (app, deps) => {
   const { config, cache, createOrder, limits } = deps
   const basePath = new URL(config.payUrl).pathname.replace(/\/+$/, '')
@@ -152,7 +154,7 @@ export const linkRoutes: FastifyPluginAsyncTypebox<LinkPageDeps> = async (app, d
     const amount = formatMoney({ asset: least.asset, units })
     const body = {
       ...{ amount, fromAsset: link.currency, merchantIdentifier: link.collectorId, goods: { goodsName: link.name } },
-      // a payer whose time ran out comes back here
+      // a payer whose time ran out returns here
       cancelUrl: staticLinkUrl(config.payUrl, link),
       ...(link.returnUrl !== null && { returnUrl: link.returnUrl }),
       ...(link.webhookUrl !== null && { webhookUrl: link.webhookUrl }),
@@ -163,7 +165,7 @@ export const linkRoutes: FastifyPluginAsyncTypebox<LinkPageDeps> = async (app, d
     return (JSON.parse(made.replay) as { data: { code: string } }).data.code
   }
 
-  /** What went wrong with the shop's side is no fault of the payer. */
+  /** Faults on the shop's side are not shown as the payer's. */
   const refuse = (request: FastifyRequest, reply: FastifyReply, page: LinkPage, error: AppError) => {
     const { pay, button } = TEXTS[page.language]
     if (error.code === 'UNKNOWN_MERCHANT_IDENTIFIER')

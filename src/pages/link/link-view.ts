@@ -12,18 +12,18 @@ export type LinkPage = {
   language: Lang
   shop: Shop
   link: StaticLink
-  /** Null: the payer types it. */
+  /** Null: the payer enters it. */
   price: Money | null
   least: Money
   most: Money
-  /** Path of this page, and under which the pages stand. */
+  /** Path of this page, and path prefix of the pages. */
   path: string
   basePath: string
-  /** Makes the order once, however often the form is sent. */
+  /** Makes the form idempotent: it creates one order, however often it is sent. */
   nonce: string
 }
 
-/** What the payer typed, and what is wrong with it in his words. */
+/** The payer's input, and what is wrong with it in the payer's language. */
 export type TypedAmount = { given: string; fault: string | null }
 
 function amountField(page: LinkPage, { given, fault }: TypedAmount, problem: string | null): Html {
@@ -41,7 +41,7 @@ function amountField(page: LinkPage, { given, fault }: TypedAmount, problem: str
 const footer = ({ language, shop, path }: LinkPage): Html =>
   html`<footer>${shopImprint(shop, TEXTS[language].order.receipt.terms)}${languageSwitch(language, path, {})}</footer>`
 
-/** @param problem why the last step made no order */
+/** @param problem why the last step created no order */
 export function renderLink(page: LinkPage, typed: TypedAmount, problem: string | null): Html {
   const { language, shop, link, price, basePath, path, nonce } = page
   const { pay, order, locale } = TEXTS[language]
@@ -62,7 +62,7 @@ export function renderLink(page: LinkPage, typed: TypedAmount, problem: string |
   return shell({ language, title: `${title} · ${link.name}`, head, body })
 }
 
-/** A link that was turned off, or whose till was closed. */
+/** A link that was switched off, or whose till was closed. */
 export function renderClosedLink(page: LinkPage): Html {
   const { language, shop, basePath } = page
   const { closedTitle, closed } = TEXTS[language].order.link

@@ -11,7 +11,7 @@ import { languageOf, languageSwitch, rememberLanguage } from '../shared/language
 import { shell } from '../shared/notice.ts'
 import { pagePolicy } from '../shared/page-policy.ts'
 
-/** A mail as it was made, with its styles at its elements. */
+/** A mail as it was sent, with inline styles. */
 const MAIL_CSP = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'"
 
 const STYLE =
@@ -19,7 +19,7 @@ const STYLE =
   'pre{white-space:pre-wrap;overflow-wrap:anywhere;font:inherit;margin-top:.5rem}form.row{display:flex;gap:.5rem;align-items:end}' +
   'form.row label{flex:1}h2{overflow-wrap:anywhere}'
 
-/** Links in a mail's text, so that they can be followed from here. */
+/** Makes links in a mail's text clickable. */
 function linked(text: string): Html {
   const parts = text.split(/(https?:\/\/\S+)/)
   return html`${parts.map((part) => (/^https?:\/\//.test(part) ? html`<a href="${part}">${part}</a>` : part))}`
@@ -51,7 +51,7 @@ const view = ({ id, recipient, subject, bodyText, bodyHtml, createdAt }: KeptMai
   createdAt: createdAt.toISOString(),
 })
 
-/** Sandbox only: what was mailed, for people and, with `Accept: application/json`, for programs. */
+/** Sandbox only: sent mails, for people and, with `Accept: application/json`, for programs. */
 export const mailboxRoutes: FastifyPluginAsyncTypebox<{ db: Db }> = async (app, { db }) => {
   const options = { config: { open: true as const } }
   rememberLanguage(app)

@@ -8,7 +8,7 @@ import { AppError } from '../../kernel/errors.ts'
 const brotli = promisify(brotliCompress)
 const zip = promisify(gzip)
 
-/** Built by `npm run build:office` and kept in git, so that a production install serves it without building. */
+/** Built by `npm run build:office` and committed, so that a production install serves it without a build. */
 const DIST = join(import.meta.dirname, '../../../web/office/dist')
 
 const TYPES: Record<string, string> = {
@@ -17,7 +17,7 @@ const TYPES: Record<string, string> = {
   '.css': 'text/css; charset=utf-8',
 }
 
-/** Styles of React are set through the DOM, which needs no `unsafe-inline`; codes to scan are data images. */
+/** React sets styles through the DOM, which needs no `unsafe-inline`; QR codes are data images. */
 const CSP =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; " +
   "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
@@ -26,7 +26,10 @@ const YEAR_SECONDS = 31_536_000
 type Encoding = 'br' | 'gzip' | 'identity'
 type Packed = { type: string; bodies: Partial<Record<Encoding, Promise<Buffer>>>; raw: Buffer }
 
-/** Files hold no secret and repeat nothing of a request, so they are compressed once, as small as it goes. */
+/**
+ * The files contain no secrets and echo nothing from a request, so they are compressed once, at the highest level (no
+ * BREACH).
+ */
 function pack(file: Packed, encoding: Encoding): Promise<Buffer> {
   file.bodies[encoding] ??=
     encoding === 'br'
@@ -43,7 +46,7 @@ function encodingOf(request: FastifyRequest): Encoding {
   return /\bgzip\b/.test(accepted) ? 'gzip' : 'identity'
 }
 
-/** The built files by name, read when the first person comes. */
+/** The built files by name, read at the first request. */
 function openFiles(): (name: string) => Packed | undefined {
   let files: Map<string, Packed> | undefined
   const load = (): Map<string, Packed> => {
@@ -63,8 +66,8 @@ function openFiles(): (name: string) => Packed | undefined {
 }
 
 /**
- * The back office at `/app`: every path without a file of its own gets the one document, and the browser's router goes
- * on from there. Asset names hold a hash of their content and are kept for a year; the document is asked for each time.
+ * The back office at `/app`: every path without a file gets the one HTML document, and the browser's router takes over.
+ * Asset names contain a content hash and are cached for a year; the document is revalidated each time.
  */
 export const officeRoutes: FastifyPluginAsync = async (app) => {
   const find = openFiles()
@@ -85,7 +88,7 @@ export const officeRoutes: FastifyPluginAsync = async (app) => {
   app.get<{ Params: { '*': string } }>('/app/assets/*', open, (request, reply) =>
     send(request, reply, `assets/${request.params['*']}`),
   )
-  // who types the address alone works here: payers come by the links of their orders
+  // people who type only the host name work here: payers come through the links of their orders
   app.get('/', open, (_request, reply) => reply.redirect('/app'))
   for (const path of ['/app', '/app/*']) app.get(path, open, (request, reply) => send(request, reply, 'index.html'))
 }

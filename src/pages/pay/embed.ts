@@ -5,9 +5,9 @@ import { hashOf } from '../shared/framing.ts'
 import { languageOf } from '../shared/language.ts'
 
 /**
- * In a shop's frame: tells the shop's page where the order stands, and that page alone, and that the payer pressed
- * Escape, because a page does not hear the keys of its frames; keeps every step of the payer
- * inside the frame; opens what other websites show on pages of their own, because they refuse to be framed.
+ * Script for the page inside a shop's frame. It tells the shop's page, and no other, the state of the order, and when
+ * the payer pressed Escape, because a page gets no key events from its frames. It keeps every step of the payer inside
+ * the frame, and opens other websites in a window, because they refuse to be framed.
  */
 const SCRIPT = `(() => {
 const { origin, code } = document.currentScript.dataset
@@ -48,7 +48,7 @@ const SCRIPT_HASH = hashOf(SCRIPT)
 /** Whether the request is for the page inside a shop's frame. */
 export const isEmbedded = ({ query }: FastifyRequest): boolean => (query as { embed?: string }).embed === '1'
 
-/** The code of the order that a page or form of the payer names. */
+/** The order code in a payer's page or form. */
 export const codeOf = ({ query, body }: FastifyRequest): string =>
   (query as { code?: string }).code ?? (body as { code?: string } | undefined)?.code ?? ''
 
@@ -57,7 +57,7 @@ export const embeddedPolicy = (policy: string, origin: string): string =>
     .replace("frame-ancestors 'none'", `frame-ancestors ${origin}`)
     .replace(/script-src(-elem)? /, (directive) => `${directive}${SCRIPT_HASH} `)
 
-/** Before the page's own script, which may send a form at once. */
+/** Inserted before the page's own script, which may submit a form at once. */
 export function withEmbedScript(page: string, origin: string, code: string): string {
   const script = html`<script data-origin="${origin}" data-code="${code}">${raw(SCRIPT)}</script>`.text
   const at = page.lastIndexOf('<script')
@@ -65,7 +65,7 @@ export function withEmbedScript(page: string, origin: string, code: string): str
   return page.slice(0, place) + script + page.slice(place)
 }
 
-/** Inside a frame: a page that must not be framed opens beside it. */
+/** Inside a frame: opens a page that must not be framed in a new window. */
 export function renderWayOut(request: FastifyRequest, to: string): Html {
   const lang = languageOf(request)
   const { newPage, openPage } = TEXTS[lang].button

@@ -9,7 +9,7 @@ export type Field = (typeof IDENTITY_FIELDS)[number]
 export type IdentityGiven = Partial<Record<Field, string>>
 type Faults = Partial<Record<Field, keyof IdentityTexts['faults']>>
 
-/** What the page asks the payer: what is missing, what was typed so far and what is wrong with it. */
+/** The page's questions to the payer: what is missing, what was entered so far, and what is wrong with it. */
 export type IdentityForm = MissingIdentity & { given: IdentityGiven; faults: Faults }
 
 /**
@@ -40,13 +40,13 @@ export function findFaults({ email, name }: MissingIdentity, given: IdentityGive
   return faults
 }
 
-/** The fields as typed, trimmed; an empty field counts as not given. */
+/** The entered fields, trimmed; an empty field counts as missing. */
 export function readGiven(fields: IdentityGiven): IdentityGiven {
   const typed = IDENTITY_FIELDS.map((field) => [field, (fields[field] ?? '').trim().slice(0, 320)] as const)
   return Object.fromEntries(typed.filter(([, text]) => text !== ''))
 }
 
-/** Keeps only the fields that were asked for: anyone with the link could otherwise overwrite what the shop sent. */
+/** Keeps only the requested fields; otherwise anyone with the link could overwrite what the shop sent. */
 export function readPayerInformation({ email, ...names }: IdentityGiven, asked: MissingIdentity) {
   const { companyName, ...person } = names
   const named = companyName === undefined ? person : { ...person, isCompany: true, companyName }

@@ -4,12 +4,14 @@ import { SECOND } from '../../kernel/clock.ts'
 import { startTicker, type Ticker } from '../../kernel/ticker.ts'
 import { listOrderMarks } from '../shared/payer-page-queries.ts'
 
-/** Called with true when the order changed, with false at every poll: for what is no part of it (confirmations). */
+/**
+ * Called with true when the order changed, and with false at every poll, for data outside the order (confirmations).
+ */
 export type FeedListener = (changed: boolean) => void
 
 /**
- * Tells who shows an order that it changed: at once when this node changed it, within two seconds when another did.
- * One query covers all watched orders; without viewers there is none.
+ * Notifies viewers when their order changed: at once if this node changed it, within two seconds if another did. One
+ * query covers all watched orders; without viewers there is none.
  */
 export type OrderFeed = {
   /** The order with this code changed on this node (`OrderSignals.onChange`). */

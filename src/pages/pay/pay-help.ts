@@ -3,7 +3,7 @@ import { TEXTS } from '../../texts/languages.ts'
 import { form, type PageContext } from './pay-parts.ts'
 import type { PayView } from './pay-service.ts'
 
-/** How the shop can be reached about this very order. */
+/** How to contact the shop about this order. */
 export function contact(view: PayView, { language }: PageContext): Html | null {
   const { supportEmail, supportPhone, name } = view.shop
   if (supportEmail === null && supportPhone === null) return null
@@ -26,7 +26,7 @@ export function searchForm(view: PayView, page: PageContext): Html | null {
     <p class="hint" id="reference-hint">${help.referenceHint}</p><button>${help.referenceSend}</button>`
   const whole = form(view, page, 'transaction', fields)
   if (page.search !== null) return whole
-  // without a script the page loads itself anew, and what is being typed would be lost
+  // without a script the page reloads itself, and what is being typed would be lost
   const query = new URLSearchParams({ code: view.code, search: '1' })
   const link = html`<a class="button wide" href="${page.basePath}/pay?${query.toString()}#reference">${help.referenceSend}</a>`
   return html`<div class="scripted">${whole}</div><noscript>${link}</noscript>`

@@ -13,10 +13,10 @@ const copyButton = (texts: PayTexts, what: string, from: string, value: string):
   html`<button type="button" class="copy" id="copy-${from}" data-copy="${value}" data-from="${from}"
     data-done="${texts.copied}">${texts.copy}<span class="say"> ${what}</span></button>`
 
-/** The payment link for what is missing: the amount of an EIP-681 link is in smallest units. */
+/** The payment link for the missing amount; EIP-681 links use the smallest units. */
 const uriFor = (uri: string, missing: Money): string => uri.replace(/uint256=\d+/, `uint256=${missing.units}`)
 
-/** QR codes to switch between without a script: two radio buttons and their labels. */
+/** QR codes to switch between without a script: two radio buttons with labels. */
 function walletCodes(uri: string, address: string, { texts }: PageContext): Html {
   return html`<div class="code" role="radiogroup" aria-label="${texts.qrChoice}">
     <input type="radio" name="qr" id="as-link" checked><input type="radio" name="qr" id="as-address">
@@ -59,18 +59,18 @@ function chainInstructions(view: PayView, payment: PaymentView, page: PageContex
 }
 
 /**
- * On a phone the app is on the same device: its button comes first, and the code is behind a switch (decisions 8.14).
- * At a desk the code is in sight for the phone beside it, with the provider's page for everyone else. Each button names
- * where it leads, and no two lead to the same place.
+ * On a phone the app is on the same device, so its button comes first, and the code is behind a switch (decisions
+ * 8.14). On a desktop the code is visible for the phone, with the provider's page as the alternative. Each button names
+ * its destination, and no two have the same one.
  */
 function providerInstructions(payment: PaymentView, { texts, language }: PageContext): Html {
   const words = TEXTS[language].order.ways
   const provider = CHANNEL_NAMES[payment.channel]
   const { qrData, deepLink, checkoutUrl } = payment.instructions ?? {}
-  // a provider's only web page opens at a desk, too, also where the provider gives it as its app's link
+  // a provider's only web page opens on a desktop too, even if the provider returns it as its app's link
   const checkout = webLink(checkoutUrl) ?? webLink(deepLink)
   const app = appLink(deepLink) === checkout ? null : appLink(deepLink)
-  // the only link that a provider gives leads to its page, which is an app's or not
+  // the provider's only link leads to its page, which may or may not be an app's
   const label = qrData || checkout ? words.openApp(provider) : words.openPage(provider)
   const hasButton = app !== null || checkout !== null
   const button = html`${app && html`<a class="button main${(qrData || checkout) && ' hand'}" href="${app}" rel="noopener noreferrer">${label}</a>`}
@@ -82,7 +82,7 @@ function providerInstructions(payment: PaymentView, { texts, language }: PageCon
     <p class="hint shown">${texts.scanWith(provider)}</p></div></div>`
 }
 
-/** What to send, where to and how, for the channel that was chosen. */
+/** Amount, address and steps for the chosen channel. */
 export function instructions(view: PayView, payment: PaymentView, page: PageContext): Html {
   return chainInstructions(view, payment, page) ?? providerInstructions(payment, page)
 }
@@ -90,7 +90,9 @@ export function instructions(view: PayView, payment: PaymentView, page: PageCont
 const half = ({ asset, units }: Money): Money => ({ asset, units: units / 2n })
 const more = ({ asset, units }: Money): Money => ({ asset, units: units + units / 20n + 10_000n })
 
-/** The sandbox's panel: plain forms that its test wallet, or the imitated provider, answers by leading back here. */
+/**
+ * The sandbox's panel: plain forms, which its test wallet or the imitated provider answers with a redirect back here.
+ */
 export function testWallet(view: PayView, page: PageContext): Html | null {
   const { providersUrl, texts, payUrl } = page
   const { toAddress, tokenAmount, providerReference } = view.payment?.instructions ?? {}

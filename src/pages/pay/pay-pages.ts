@@ -12,23 +12,23 @@ import { codeOf, embeddedPolicy, isEmbedded, renderWayOut, withEmbedScript } fro
 import type { PageContext } from './pay-parts.ts'
 import { contentSecurityPolicy } from './pay-view.ts'
 
-/** `policy` where the page has a style or script of its own. */
+/** `policy` if the page has its own style or script. */
 export type SentPage = { status: number; html: Html; shop: Shop | null; policy?: string }
 
 export type Said = { problem?: string; typed?: string }
 
-/** How the payer's pages leave the service. */
+/** Sends the payer's pages. */
 export type PayPages = {
   /** @param lastUsed the channel that this browser paid with before */
   contextOf(language: Lang, lastUsed?: string | null): PageContext
-  /** @param shop whose colour the page wears */
+  /** @param shop whose brand colour the page uses */
   send(request: FastifyRequest, reply: FastifyReply, page: SentPage): Promise<FastifyReply>
   /**
-   * Back to the order's page, which shows how things stand.
-   * @param said a failure, which is named there in the payer's words, and what was typed, sealed
+   * Redirects to the order's page, which shows the current state.
+   * @param said a failure, which the page explains in the payer's language, and the input, encrypted
    */
   sendBack(request: FastifyRequest, reply: FastifyReply, code: string, said?: Said): FastifyReply
-  /** To another page of ours, on the host that was called. */
+  /** Redirects to another page of ours, on the requested host. */
   sendOn(request: FastifyRequest, reply: FastifyReply, to: URL): Promise<FastifyReply>
 }
 
@@ -38,12 +38,12 @@ export function openPayPages(deps: {
   providersUrl: string | null
   explorerUrl: PageContext['explorerUrl']
   walletNetworks: PageContext['walletNetworks']
-  /** The website of the button that the order came through; null for other orders. */
+  /** The website of the button that created the order; null for other orders. */
   findShopOrigin(code: string): Promise<string | null>
 }): PayPages {
   const { config, clock, providersUrl, explorerUrl, walletNetworks, findShopOrigin } = deps
   const basePath = new URL(config.payUrl).pathname.replace(/\/+$/, '')
-  /** The one website that may show this answer in a frame; null: none. */
+  /** The one website that may frame this response; null: none. */
   const framingOf = async (request: FastifyRequest): Promise<string | null> =>
     isEmbedded(request) ? findShopOrigin(codeOf(request)) : null
   return {

@@ -14,31 +14,31 @@ export type PageContext = {
   texts: PayTexts
   /** For formatting numbers and dates. */
   locale: string
-  /** Path under which the pages stand, without a slash at its end; empty at the root. */
+  /** Path prefix of the pages, without a trailing slash; empty at the root. */
   basePath: string
   payUrl: string
-  /** Where the sandbox's test wallet is; null in live mode. */
+  /** URL of the sandbox's test wallet; null in live mode. */
   providersUrl: string | null
-  /** A public page about a transaction; null: none is known for that chain. */
+  /** Block explorer URL of a transaction; null: none is known for that chain. */
   explorerUrl(network: number, txHash: string): string | null
   /** Chains on which a wallet of this browser can pay. */
   walletNetworks: readonly WalletNetwork[]
   /** The channel that this browser paid with before. */
   lastUsed: string | null
-  /** What the payer looked for in vain; empty: the search was opened without a script; null: neither. */
+  /** What the payer searched for without success; empty: the search was opened without a script; null: neither. */
   search: string | null
-  /** What the page's address says besides the order and the language. */
+  /** Query parameters of the page besides the order and the language. */
   kept: Readonly<Record<string, string>>
   nowMs: number
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
-/** A moment in UTC, which the script rewrites in the payer's zone. */
+/** A time in UTC, which the script rewrites in the payer's zone. */
 export const moment = (date: Date, locale: string): Html =>
   html`<time datetime="${date.toISOString()}">${showTime(date, locale)}</time>`
 
-/** Time left as a clock that the script ticks; for links that are good for days, the date. */
+/** Remaining time as a countdown that the script updates; for links that are valid for days, the date. */
 export function clock(view: PayView, { texts, nowMs }: PageContext): Html | null {
   const leftMs = view.expiresAt.getTime() - nowMs
   if (leftMs > DAY_MS) return null
@@ -47,7 +47,7 @@ export function clock(view: PayView, { texts, nowMs }: PageContext): Html | null
     data-until="${view.expiresAt.getTime()}">${text}</span>`
 }
 
-/** How long price and order are good. */
+/** How long price and order are valid. */
 export function validity(view: PayView, { texts, locale, nowMs }: PageContext): Html {
   if (view.expiresAt.getTime() - nowMs <= DAY_MS) return html`${texts.rateHeld}`
   const [before = '', after = ''] = texts.validUntil('\n').split('\n')
@@ -73,7 +73,7 @@ export const ring = icon(
   html`<circle cx="12" cy="12" r="10.5" opacity=".2"/><path class="turn" d="M12 1.5A10.5 10.5 0 0 1 22.5 12"/>`,
 )
 
-/** A form of this page: one POST with the order's code and the proof that we rendered it. */
+/** A form of this page: a POST with the order's code and proof that we rendered the page. */
 export function form(
   view: PayView,
   page: PageContext,
@@ -86,7 +86,7 @@ export function form(
   </form>`
 }
 
-/* ---- words ---- */
+/* ---- sentences ---- */
 
 const showUsdc = (money: Money, { locale }: PageContext): string => `${showToken(money, locale)} USDC`
 
@@ -95,7 +95,7 @@ const sentBack = (refunds: readonly RefundView[]): Money => ({
   units: refunds.reduce((sum, { status, amount }) => (status === 'settled' ? sum + amount.units : sum), 0n),
 })
 
-/** The sum that a situation speaks of. */
+/** The amount that the sentences of a situation mention. */
 function amountOf(view: PayView): Money {
   const { situation, payment, refunds } = view
   const refund = refunds.findLast(({ status }) => status !== 'settled')
@@ -107,7 +107,7 @@ function amountOf(view: PayView): Money {
   return payment?.missing ?? view.due
 }
 
-/** What the sentences about an order speak of. */
+/** Facts that the sentences about an order use. */
 export function factsOf(view: PayView, page: PageContext): Facts {
   const { payment } = view
   return {
@@ -124,7 +124,7 @@ export function factsOf(view: PayView, page: PageContext): Facts {
 export const situationTexts = ({ situation }: PayView, { language }: PageContext): SituationTexts =>
   TEXTS[language].order.situations[situation]
 
-/** What happened and what it means, and what to do unless a button says that. */
+/** What happened and what it means, plus what to do, unless a button says that. */
 export function words(view: PayView, page: PageContext, next = true): Html {
   const texts = situationTexts(view, page)
   const facts = factsOf(view, page)
@@ -137,7 +137,7 @@ export const busy = (view: PayView, page: PageContext, sign: Html = html`<span c
 export const ended = (view: PayView, page: PageContext, name: Parameters<typeof mark>[0]): Html =>
   html`<div class="state quiet">${mark(name)}<h2>${situationTexts(view, page).title}</h2></div>`
 
-/** Large and in the middle: the good end. */
+/** Large and centred: the successful end. */
 export const large = (view: PayView, page: PageContext, sign: Html, more: Html | null = null, next = true): Html =>
   html`<div class="state big">${sign}<h2>${situationTexts(view, page).title}</h2>${more}${words(view, page, next)}</div>`
 
@@ -153,14 +153,14 @@ export const backTo = (url: string | null, texts: PayTexts): Html | null => {
 export const fact = (name: string, value: string | Html | null): Html | null =>
   value === null ? null : html`<div><dt>${name}</dt><dd>${value}</dd></div>`
 
-/** Breaks a hash or an address in its middle where it does not fit on one line; nothing is left out. */
+/** Breaks a hash or an address in the middle if it does not fit on one line; nothing is left out. */
 export const halves = (text: string): Html =>
   html`${text.slice(0, Math.ceil(text.length / 2))}<wbr>${text.slice(Math.ceil(text.length / 2))}`
 
 const longFact = (name: string, value: string): Html =>
   html`<div class="long"><dt>${name}</dt><dd><span class="mono">${halves(value)}</span></dd></div>`
 
-/** A transaction in full, with a link where a public page shows it. */
+/** A transaction in full, linked if a block explorer is known. */
 export function transactionFact(hash: string, network: number | null, page: PageContext): Html {
   const url = network === null ? null : page.explorerUrl(network, hash)
   const shown = html`<span class="mono">${halves(hash)}</span>`
@@ -168,7 +168,7 @@ export function transactionFact(hash: string, network: number | null, page: Page
   return html`<div class="long"><dt>${page.texts.transaction}</dt><dd>${linked}</dd></div>`
 }
 
-/** What arrived and how it can be found. Of a paid order also what prints. */
+/** What arrived, and how to find it. For a paid order also the printable receipt. */
 export function receipt(view: PayView, page: PageContext): Html {
   const { texts, locale, language } = page
   const { payment } = view
@@ -188,7 +188,7 @@ function refundFacts(refund: RefundView, page: PageContext): Html {
   const { texts, language } = page
   const { receipt: labels, situations } = TEXTS[language].order
   const { status, address, txHash, network, amount, askUrl } = refund
-  // the sentence says it all while nothing is fixed
+  // until its destination is settled, the sentence says everything
   if (status === 'needs_address' || status === 'needs_approval')
     return html`${askUrl && html`<a class="button main" href="${askUrl}">${situations.refundAddress.next(NO_FACTS)}</a>`}`
   return html`<dl class="facts box">
@@ -201,6 +201,6 @@ function refundFacts(refund: RefundView, page: PageContext): Html {
 
 const NO_FACTS: Facts = { merchant: '', code: '', amount: '', due: '', network: '', channel: '', token: '' }
 
-/** Each refund with its amount, destination and transaction: parts are told apart from the whole. */
+/** Each refund with its amount, destination and transaction; partial refunds are marked as such. */
 export const refundList = (view: PayView, page: PageContext): Html =>
   html`${view.refunds.map((refund) => refundFacts(refund, page))}`

@@ -43,13 +43,13 @@ export type PayPageDeps = Omit<DepositCheckDeps, 'config'> &
     config: Pick<Config, 'mode' | 'payUrl' | 'baseUrl' | 'orders'>
     feed: OrderFeed
     limits: Pick<RateLimits, 'checkPayer'>
-    /** A chain's name that payers know: "Base". */
+    /** A chain's name as payers know it: "Base". */
     networkName(chainId: number): string
-    /** A public page about a transaction; null: none is known for that chain. */
+    /** Block explorer URL of a transaction; null: none is known for that chain. */
     explorerUrl(network: number, txHash: string): string | null
     /** Chains on which a wallet of the payer's browser can pay. */
     walletNetworks: readonly WalletNetwork[]
-    /** Where the sandbox's test wallet answers; null when there is none. Only used in sandbox mode. */
+    /** URL of the sandbox's test wallet; null if there is none. Only used in sandbox mode. */
     providersUrl: string | null
   }
 
@@ -97,7 +97,7 @@ function registerNotices(app: FastifyInstance, pages: PayPages): void {
   })
 }
 
-/** Answers with a stream that stays open: headers of every answer, but none of the framework's sending. */
+/** Sends a stream that stays open, with the headers of every response, bypassing the framework's reply. */
 function openStream(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -128,20 +128,20 @@ function openStream(
   })
 }
 
-/** Leads back to the order in any case. @returns what the page says of it */
+/** Redirects to the order in any case. @returns what the page says about it */
 type FormWork = (
   request: FastifyRequest,
   form: Static<typeof AcceptForm>,
   reply: FastifyReply,
 ) => Promise<Said | undefined>
 
-/** Mails about the order are written in the language that its payer uses here. */
+/** Mails about the order use the language that its payer uses here. */
 async function noteLanguage({ db }: PayPageDeps, request: FastifyRequest, code: string): Promise<void> {
   const order = await findOrderByCode(db, code)
   if (order) await upsertPayerLanguage(db, order, languageOf(request))
 }
 
-/** Runs a form's effect for its payer, then always leads back to the page. */
+/** Runs a form's action for its payer, then always redirects to the page. */
 function openForm(deps: PayPageDeps, payerTokens: PayerTokens, pages: PayPages, work: FormWork) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const form = request.body as Static<typeof AcceptForm>
@@ -163,12 +163,12 @@ function openForm(deps: PayPageDeps, payerTokens: PayerTokens, pages: PayPages, 
   }
 }
 
-/** A number that is no hash comes from a provider: each one that this order was opened at is asked. */
+/** A number that is no hash comes from a provider: asks each provider where this order was opened. */
 async function askProviders(deps: PayPageDeps, request: FastifyRequest, code: string): Promise<string | null> {
   return (await askAboutOrder(deps, contextAs(request, payerOf(code)), code)) ? null : 'PAYMENT_NOT_RECEIVED'
 }
 
-/** Looks up what the payer typed. @returns the problem that the page names; null when the money is recorded */
+/** Looks up the payer's input. @returns the problem that the page shows; null when the money is recorded */
 async function lookUpTransaction(deps: PayPageDeps, code: string, txHash: string): Promise<string | null> {
   try {
     const named = { actor: payerOf(code), code, txHash, network: null }
@@ -183,10 +183,10 @@ async function lookUpTransaction(deps: PayPageDeps, code: string, txHash: string
   }
 }
 
-/** As a wallet shows it, without its 0x as some do, or in the link of an explorer. */
+/** A hash as wallets show it, possibly without 0x, or inside a block explorer's URL. */
 const HASH = /(?:^|[^0-9a-f])(?:0x)?([0-9a-f]{64})(?![0-9a-f])/i
 
-/** A transaction hash is looked up on the chains; any other number is a provider's. @returns the problem to name */
+/** Looks up a transaction hash on the chains, and any other number at the providers. @returns the problem to show */
 async function lookUp(deps: PayPageDeps, request: FastifyRequest, code: string): Promise<string | null> {
   const reference = (request.body as Static<typeof SearchForm>).reference.trim()
   const [, digits] = HASH.exec(reference) ?? []

@@ -1,7 +1,7 @@
 /**
- * The pay page's own script: ticks the clock, copies, and follows the order by server-sent events. When the stream
- * stays down it reads the page itself now and then. Where a wallet announces itself (EIP-6963), it loads what drives
- * wallets. Everything but the clock and the wallets also works without it.
+ * The pay page's own script: updates the countdown, copies, and follows the order by server-sent events. While the
+ * stream is down it reloads the page's content now and then. If a wallet announces itself (EIP-6963), it loads the
+ * wallet script. Everything except the countdown and the wallets also works without it.
  */
 const SOURCE = `(() => {
 const d = document, byId = (id) => d.getElementById(id), live = byId('live'), say = byId('say'), lost = byId('lost')

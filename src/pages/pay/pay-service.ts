@@ -36,19 +36,19 @@ import {
 export type Choice = {
   channel: ChannelId
   network: { id: number; name: string } | null
-  /** What the shop calls it, and where it stands. */
+  /** The shop's name and position for it. */
   rule: ChannelRule
 }
 
 export type PaymentView = {
   channel: ChannelId
   network: { id: number; name: string } | null
-  /** Where the money came, once it did: any network of ours counts, also one that was not chosen. */
+  /** The network where the money arrived, once it did: any of our networks counts, also one that was not chosen. */
   moneyNetwork: { id: number; name: string } | null
   instructions: Instructions | null
   due: Money
   arrived: Money
-  /** Zero once all of it is there. */
+  /** Zero once everything has arrived. */
   missing: Money
   progress: ChainProgress | null
 }
@@ -57,11 +57,11 @@ export type PaymentView = {
 export type RefundView = {
   status: RefundStatus
   amount: Money
-  /** Where it goes, once that is fixed. */
+  /** Its destination, once that is settled. */
   address: string | null
   network: { id: number; name: string } | null
   txHash: string | null
-  /** Where the payer enters the address; null when the link went by mail, or nothing is asked. */
+  /** Where the payer enters the address; null when the link was mailed, or nothing is asked. */
   askUrl: string | null
 }
 
@@ -79,7 +79,7 @@ export type PayView = {
   final: boolean
   /** Whether the order can still be paid in time. */
   open: boolean
-  /** Whether the payer may have the ended order at a fresh rate. */
+  /** Whether the payer may get the ended order at a fresh rate. */
   requote: boolean
   fiat: Money
   due: Money
@@ -87,14 +87,14 @@ export type PayView = {
   expiresAt: Date
   paidAt: Date | null
   refunded: Money
-  /** Above the price, and nobody has decided about it. */
+  /** Undecided money above the price. */
   surplus: Money
-  /** The name of another token that came instead of USDC. */
+  /** Name of another token that arrived instead of USDC. */
   foreignToken: string | null
-  /** Those that were not dropped, oldest first. */
+  /** Without dropped ones, oldest first. */
   refunds: readonly RefundView[]
   choices: readonly Choice[]
-  /** Asked before a way to pay can be chosen. */
+  /** Questions that come before the ways to pay. */
   identity: IdentityForm | null
   payment: PaymentView | null
   /** The receipt of a paid order. */
@@ -109,18 +109,18 @@ export type PayViewDeps = {
   clock: Clock
   channels: Channels
   payers: PayerDeps
-  /** A chain's name that payers know: "Base". */
+  /** A chain's name as payers know it: "Base". */
   networkName(chainId: number): string
   payerTokens: Pick<PayerTokens, 'of'>
   links: RefundLinks
   receiptUrlOf(order: Order): string
-  /** On a chain, a transfer of less than this is not shown. */
+  /** On a chain, a smaller transfer is not shown. */
   dustUnits: bigint
 }
 
 export const isOrderCode = (text: string): boolean => /^[0-9A-Za-z]{24}$/.test(text)
 
-/** Leaves out ways that are unavailable now or for this amount; the merchant sees the reason. */
+/** Leaves out ways to pay that are unavailable now or for this amount; the merchant sees the reason. */
 async function listChoices({ channels, networkName, payers }: PayViewDeps, order: Order): Promise<Choice[]> {
   const set = await channels.of(order.companyId)
   const offers = await listOffers(set, { due: order.to, fiat: order.from, euroRate: () => findEuroRate(payers) })
@@ -133,8 +133,8 @@ async function listChoices({ channels, networkName, payers }: PayViewDeps, order
 }
 
 /**
- * How far the transfers of a payment are; null while there are none. Only channels on a chain are asked: their answer
- * comes from our own tables, others would call their provider for every page view.
+ * Progress of a payment's transfers; null while there are none. Only on-chain channels are asked, because they read our
+ * own tables; others would call their provider for every page view.
  */
 async function readProgress(
   { channels, dustUnits }: PayViewDeps,
@@ -197,7 +197,7 @@ function viewRefund({ links, networkName }: PayViewDeps, order: Order, refund: R
     address: refund.address,
     network: network === null ? null : { id: network, name: networkName(network) },
     txHash: refund.txHash,
-    // shown here, the mailed link would let anyone with the order's address answer for the payer
+    // if the mailed link were shown here, anyone with the order's URL could answer for the payer
     askUrl: status === 'needs_address' && !askedByMail ? links.urlOf(order.code, id, 'handed') : null,
   }
 }
@@ -222,7 +222,7 @@ async function readFacts(deps: PayViewDeps, order: Order) {
   return { facts, choices, requote: requote && arrived === 0n && !openRefund(refunds) }
 }
 
-/** Changes with everything that shows. */
+/** Changes with everything visible. */
 const markOf = ({ order, payment, progress, arrived, records, refunds }: OrderFacts): string =>
   [
     ...[order.version, payment?.number, payment?.status, payment?.receivedUnits, arrived, progress?.confirmations],
@@ -232,10 +232,10 @@ const markOf = ({ order, payment, progress, arrived, records, refunds }: OrderFa
     .map((part) => String(part ?? ''))
     .join('.')
 
-/** Where the page offers other ways to pay. */
+/** Situations in which the page offers other ways to pay. */
 const OFFERS: readonly Situation[] = ['choose', 'preparing', 'providerDown', 'waiting']
 
-/** Changes with the ways to pay that show, and their words. */
+/** Changes with the visible ways to pay and their texts. */
 const choicesMark = (choices: readonly Choice[]): string =>
   createHash('sha256').update(JSON.stringify(choices)).digest('base64url').slice(0, 8)
 

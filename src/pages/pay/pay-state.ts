@@ -5,44 +5,44 @@ import type { Payment } from '../../payments/payment-queries.ts'
 import type { Refund } from '../../refunds/refund-queries.ts'
 import type { Situation } from '../../texts/order-texts.ts'
 
-/** What the chain knows of one payment. */
+/** The chain's view of one payment. */
 export type ChainProgress = {
   /** Units that arrived, final or not. */
   seenUnits: bigint
-  /** Nothing but dust. */
+  /** Only dust arrived. */
   dust: boolean
   /** No transfer can disappear any more. */
   final: boolean
   /** Of the youngest transfer that counts. */
   confirmations: number
-  /** Null: not a number of blocks but the chain's own word decides. */
+  /** Null: a block tag decides instead of a number of blocks. */
   needed: number | null
   /** Oldest first; a payer may have sent on another network than the one shown. */
   transactions: readonly { hash: string; network: number }[]
 }
 
-/** All that decides what an order's page says. */
+/** Everything that determines the content of an order's page. */
 export type OrderFacts = {
   order: Order
   payment: Payment | undefined
   progress: ChainProgress | null
-  /** USDC units that arrived and still speak for the order. */
+  /** USDC units that arrived and still count for the order. */
   arrived: bigint
   records: readonly Mispayment[]
   refunds: readonly Refund[]
-  /** Ways to pay that can be taken now. */
+  /** Number of ways to pay available now. */
   offered: number
   nowMs: number
 }
 
-/** How long after its end an order is still watched: money that was sent in time may be on its way. */
+/** How long an order is watched after its end: money that was sent in time may be on its way. */
 const LATE_WATCH_MS = 60 * 60_000
-/** A provider that has not answered for so long is named as the reason. */
+/** A provider that has not answered for this long is shown as the reason. */
 const SILENT_MS = 15_000
 /** A final payment is PAID within seconds, unless its screening holds it. */
 const HELD_MS = 15_000
 
-/** What arrived and still speaks for the order: not what was refunded, ignored or lost, and no dust. */
+/** What arrived and still counts for the order: nothing refunded, ignored or lost, and no dust. */
 export function arrivedUnits(payment: Payment, progress: ChainProgress | null, records: readonly Mispayment[]): bigint {
   if (progress?.dust) return 0n
   const booked = payment.receivedUnits - lostUnits(records)
@@ -52,13 +52,13 @@ export function arrivedUnits(payment: Payment, progress: ChainProgress | null, r
 
 const isOpenRecord = ({ status }: Mispayment): boolean => status === 'open'
 
-/** Money in another token that nobody has decided about. */
+/** Undecided money in another token. */
 export const foreignToken = (records: readonly Mispayment[]): Mispayment | undefined =>
   records.find((record) => record.kind === 'wrong_token' && isOpenRecord(record))
 
 const SURPLUS: readonly Mispayment['kind'][] = ['over', 'duplicate']
 
-/** USDC above the price, or a second time, that nobody has decided about. */
+/** Undecided USDC above the price, or from a second payment. */
 export const surplusUnits = (records: readonly Mispayment[]): bigint =>
   records
     .filter((record) => SURPLUS.includes(record.kind) && isOpenRecord(record))
@@ -66,12 +66,12 @@ export const surplusUnits = (records: readonly Mispayment[]): bigint =>
 
 const OPEN_REFUNDS: readonly string[] = ['needs_approval', 'needs_address', 'ready', 'submitted']
 
-/** The refund that is under way; an order has one at a time, and each mispayment one. */
+/** The open refund: an order has at most one at a time, and so has each mispayment. */
 export const openRefund = (refunds: readonly Refund[]): Refund | undefined =>
   refunds.findLast(({ status }) => OPEN_REFUNDS.includes(status))
 
 function whileOpen({ payment, order, arrived, records, offered, nowMs }: OrderFacts): Situation {
-  // a closed attempt is over at its provider, the order is not: another may be chosen
+  // the closed attempt is over at its provider, but the order is open: another channel may be chosen
   const isOver = !payment || payment.status === 'closed' || payment.status === 'failed'
   if (order.status === 'INITIAL' || isOver) return offered === 0 ? 'unavailable' : 'choose'
   if (payment.instructions === null)
@@ -91,13 +91,13 @@ function whileRefunding(refunds: readonly Refund[]): Situation {
 const wasSentBack = (refunds: readonly Refund[]): boolean => refunds.some(({ status }) => status === 'settled')
 
 function onceEnded(facts: OrderFacts, ending: 'expired' | 'cancelled' | 'error'): Situation {
-  // money that came too late is sent back while the order stays ended
+  // money that came too late is refunded while the order stays ended
   if (openRefund(facts.refunds)) return whileRefunding(facts.refunds)
   if (facts.arrived > 0n) return 'late'
   return wasSentBack(facts.refunds) ? 'sentBack' : ending
 }
 
-/** Money of a refused wallet pays nothing; it goes back when a person decides so. */
+/** Money from a rejected wallet pays nothing; it is returned when a person decides so. */
 function onceRefused({ refunds }: OrderFacts): Situation {
   if (openRefund(refunds)) return whileRefunding(refunds)
   return wasSentBack(refunds) ? 'sentBack' : 'review'
@@ -106,7 +106,7 @@ function onceRefused({ refunds }: OrderFacts): Situation {
 const isHeld = ({ progress, order, nowMs }: OrderFacts): boolean =>
   progress?.final === true && nowMs - order.updatedAt.getTime() > HELD_MS
 
-/** An order whose time is over counts as expired, also before a job has written it down. */
+/** An expired order counts as such even before a job has recorded it. */
 export function situationOf(facts: OrderFacts): Situation {
   const { order, records, refunds, nowMs } = facts
   switch (order.status) {
@@ -138,7 +138,7 @@ export function situationOf(facts: OrderFacts): Situation {
 const SETTLED: readonly Situation[] = ['paid', 'overpaid', 'refundedPart', 'refunded', 'review']
 const ENDED: readonly Situation[] = ['expired', 'late', 'sentBack', 'cancelled', 'error']
 
-/** The page will not change any more, so no connection needs to stay open. */
+/** The page will not change any more, so its connection can be closed. */
 export function isFinalSituation(situation: Situation, { order, payment, refunds, nowMs }: OrderFacts): boolean {
   if (openRefund(refunds)) return false
   if (SETTLED.includes(situation)) return true

@@ -7,7 +7,7 @@ import type { PayView } from './pay-service.ts'
 /** One open page. */
 export type Viewer = {
   language: Lang
-  /** The event id of what it shows already. */
+  /** The event id of what it already shows. */
   lastId: string | null
   send(chunk: string): void
   end(): void
@@ -30,14 +30,14 @@ export type PayStreamDeps = {
 }
 
 const HEARTBEAT_MS = 15_000
-/** Polls of the feed between two looks at which channels can be taken now. */
+/** Number of feed polls between two checks of which channels are available. */
 const CHOICE_POLLS = 8
 
 /** Server-sent event (HTML standard, section 9.2): each line of the data with its own field name. */
 const eventOf = (id: string, html: string): string =>
   `id: ${id}\nevent: state\ndata: ${html.replace(/\r\n|\r|\n/g, '\ndata: ')}\n\n`
 
-/** A page that misses it for 40 seconds reconnects; the time corrects the page's clock. */
+/** A page that gets none for 40 seconds reconnects; the time corrects the page's clock. */
 const beatAt = (nowMs: number): string => `event: beat\ndata: ${nowMs}\n\n`
 
 /** All viewers of one order. */
@@ -46,12 +46,12 @@ class Room {
   readonly #code: string
   readonly #deps: PayStreamDeps
   readonly leave: () => void
-  /** One rendering for all who watch in the same language. */
+  /** One rendering for all viewers with the same language. */
   readonly #rendered = new Map<Lang, string>()
   #view: PayView | undefined
   #loading = false
   #again = false
-  /** The last load failed: tried again at the next poll. */
+  /** The last load failed: it is retried at the next poll. */
   #stale = false
   #polls = 0
 
@@ -64,7 +64,7 @@ class Room {
     })
   }
 
-  /** What changes on the page without a change of the order: confirmations, silence, the end of its time, channels. */
+  /** Changes on the page without a change of the order: confirmations, a silent provider, expiry, channels. */
   #isMoving(): boolean {
     if (!this.#view) return false
     const { situation, payment, final, open, expiresAt } = this.#view
@@ -73,7 +73,7 @@ class Room {
     return (situation === 'choose' || situation === 'unavailable') && this.#polls % CHOICE_POLLS === 0
   }
 
-  /** Loads the order once for all viewers; news during the load makes it load once more. */
+  /** Loads the order once for all viewers; a change during the load triggers one more. */
   refresh(): void {
     this.#again = true
     if (this.#loading) return

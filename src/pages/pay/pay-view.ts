@@ -71,7 +71,7 @@ const choose: Part = (view, page) =>
 const preparing: Part = (view, page) =>
   html`${busy(view, page)}${words(view, page, false)}${changing(view, page)}${cancelling(view, page)}`
 
-/** Address or app, and everything that a payer in doubt needs. */
+/** Address or app, and everything that an unsure payer needs. */
 const paying = (view: PayView, page: PageContext): Html =>
   html`${view.payment && instructions(view, view.payment, page)}${testWallet(view, page)}${helpBox(view, page)}`
 
@@ -105,7 +105,7 @@ function confirmations(payment: PaymentView | null, texts: PayTexts): Html | nul
 const seen: Part = (view, page) =>
   html`${large(view, page, ring, confirmations(view.payment, page.texts))}${receipt(view, page)}`
 
-/** Beside "Paid": a refund of what was too much, while it waits for a person. */
+/** Next to "Paid": a refund of the excess, while it waits for a person. */
 function refundNote(view: PayView, page: PageContext): Html | null {
   const refund = view.refunds.find(({ status }) => status === 'needs_approval' || status === 'needs_address')
   if (!refund) return null
@@ -118,7 +118,7 @@ const paid: Part = (view, page) =>
   html`${large(view, page, mark('done'), null, view.situation === 'overpaid')}${receipt(view, page)}
     ${refundNote(view, page)}${refundList(view, page)}${view.situation === 'overpaid' && contact(view, page)}${backTo(view.returnUrl, page.texts)}`
 
-/** What the payer may do who has not paid: pay at a fresh rate, or start again in the shop. */
+/** Options of a payer who has not paid: pay at a fresh rate, or start again in the shop. */
 function notPaid(view: PayView, page: PageContext): Html {
   const { texts } = page
   const shop = webLink(view.shopUrl)
@@ -178,7 +178,7 @@ const PARTS: Record<Situation, Part> = {
   review: stopped,
 }
 
-/** What the page around a frame is told (docs/buy-button.md): fewer words, which stay as they are. */
+/** Words for the page around a frame (docs/buy-button.md): fewer, and stable. */
 const SDK_STATES: Record<Situation, string> = {
   choose: 'choose',
   unavailable: 'choose',
@@ -215,7 +215,8 @@ export function renderFragment(view: PayView, page: PageContext): Html {
 }
 
 /**
- * Only our own style and scripts run, nothing else is loaded, forms go to us (in the sandbox also to its test wallet).
+ * Only our own style and scripts run, nothing else is loaded, and forms go to us (in the sandbox also to its test
+ * wallet).
  */
 export function contentSecurityPolicy(
   { providersUrl, payUrl }: Pick<PageContext, 'providersUrl' | 'payUrl'>,
@@ -237,7 +238,7 @@ export function contentSecurityPolicy(
 
 const REFRESH = html`<noscript><meta http-equiv="refresh" content="10"></noscript>`
 
-/** What a messenger shows of the link: who is paid and how much; of an order that is over, how it ended. */
+/** What a messenger's link preview shows: the shop and the amount; for an ended order, how it ended. */
 function preview(view: PayView, page: PageContext): Html {
   const { link, situations } = TEXTS[page.language].order
   const words = view.open
@@ -249,11 +250,11 @@ function preview(view: PayView, page: PageContext): Html {
     ${image && html`<meta property="og:image" content="${image}">`}`
 }
 
-/** A provider that did not answer the payer's step is asked on: nothing is to be tried again. */
+/** A provider that did not answer the payer's step is polled, so there is nothing to try again. */
 const isAskedOn = ({ situation }: PayView, problem: string | null): boolean =>
   problem === 'CHANNEL_UNAVAILABLE' && (situation === 'preparing' || situation === 'providerDown')
 
-/** The whole page. @param said code of an error that the payer's last step ended with */
+/** The whole page. @param said error code of the payer's last step */
 export function renderPage(read: PayView, page: PageContext, language: Lang, said: string | null): Html {
   const askedOn = isAskedOn(read, said)
   const view: PayView = askedOn ? { ...read, situation: 'providerDown' } : read

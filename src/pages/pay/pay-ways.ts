@@ -8,7 +8,7 @@ import type { Choice, PayView } from './pay-service.ts'
 
 type Group = keyof WayTexts['groups']
 
-/** How the payer thinks of a channel: where the money is. Most are exchanges; these are not. */
+/** Payers group channels by where their money is. Most channels are exchanges; these are not. */
 const NO_EXCHANGES: Readonly<Partial<Record<ChannelId, Group>>> = {
   crypto: 'wallet',
   'whitepay-non-custody': 'wallet',
@@ -17,7 +17,7 @@ const NO_EXCHANGES: Readonly<Partial<Record<ChannelId, Group>>> = {
 const groupOf = (channel: ChannelId): Group => NO_EXCHANGES[channel] ?? 'exchange'
 const GROUPS: readonly Group[] = ['exchange', 'wallet', 'card']
 
-/** A letter in a circle: marks of our own, because a provider's logo is the provider's. */
+/** A letter in a circle: our own mark, because a provider's logo belongs to the provider. */
 const badge = (name: string): Html => html`<i class="badge" aria-hidden="true">${name.slice(0, 1)}</i>`
 
 function wayForm(view: PayView, page: PageContext, choice: Choice, button: Html): Html {
@@ -27,7 +27,7 @@ function wayForm(view: PayView, page: PageContext, choice: Choice, button: Html)
   return form(view, page, 'accept', html`${channel}${network}${again}${button}`)
 }
 
-/** The shop's own words in the payer's language, else ours. */
+/** The shop's own text in the payer's language, otherwise ours. */
 const nameOf = ({ channel, rule }: Choice, { texts, language }: PageContext): string =>
   rule.texts[language]?.label ?? channelName(texts, channel)
 
@@ -55,11 +55,11 @@ function onlyWay(view: PayView, page: PageContext, choice: Choice): Html {
   return html`${wayForm(view, page, choice, html`<button class="main">${label}</button>`)}${hint && html`<p class="hint">${hint}</p>`}`
 }
 
-/** Where the shop's first way of a group stands. */
+/** Position of the shop's first channel in a group. */
 const placeOf = ([, members]: [Group, Choice[]]): number =>
   Math.min(...members.map(({ rule }) => rule.position ?? Number.MAX_SAFE_INTEGER))
 
-/** As the shop has sorted them, the last used first, in its group and with its group. */
+/** Sorted as the shop chose, with the last used channel first in its group, and its group first. */
 function sorted(choices: readonly Choice[], lastUsed: string | null): [Group, Choice[]][] {
   const isLast = (one: Choice): number => (one.channel === lastUsed ? 0 : 1)
   const groups = GROUPS.map((group): [Group, Choice[]] => [
@@ -71,7 +71,7 @@ function sorted(choices: readonly Choice[], lastUsed: string | null): [Group, Ch
   return used.toSorted((a, b) => holdsLast(a) - holdsLast(b) || placeOf(a) - placeOf(b))
 }
 
-/** Ways to pay, grouped; with what a group costs the payer and how long it takes. */
+/** Ways to pay, grouped, with cost and duration of each group. */
 export function ways(view: PayView, page: PageContext, offered = view.choices): Html {
   const [only] = view.choices
   if (only && view.choices.length === 1 && offered.length === 1) return onlyWay(view, page, only)
@@ -82,7 +82,7 @@ export function ways(view: PayView, page: PageContext, offered = view.choices): 
   )}`
 }
 
-/** The ended order at today's rate: as before in one tap, or another way. */
+/** The ended order at today's rate: in one tap as before, or another way. */
 export function requoteWays(view: PayView, page: PageContext): Html {
   const texts = TEXTS[page.language].order.ways
   const { payment } = view

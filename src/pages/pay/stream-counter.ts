@@ -4,11 +4,13 @@ const MAX_STREAMS_OF_ORDER = 20
 const MAX_STREAMS_OF_ADDRESS = 200
 
 export type StreamCounter = {
-  /** Counts one more stream. @returns gives its place back @throws TOO_MANY_REQUESTS */
+  /** Counts one more stream. @returns releases its slot @throws TOO_MANY_REQUESTS */
   enter(address: string, code: string): () => void
 }
 
-/** Open streams by address, and by address and order: no single address fills the node (decisions 9.6). */
+/**
+ * Counts open streams by address, and by address and order, so that no single address fills the node (decisions 9.6).
+ */
 export function openStreamCounter(): StreamCounter {
   const open = new Map<string, number>()
   const add = (key: string, by: 1 | -1): void => {

@@ -3,13 +3,13 @@ import type { Vault } from '../../kernel/vault.ts'
 import { findFaults, type IdentityGiven } from './identity-fields.ts'
 import type { PayView } from './pay-service.ts'
 
-/** What a payer typed that was refused: what was looked for in vain, or who they are. */
+/** A payer's refused input: a search without result, or identity fields. */
 export type Typed = { reference: string } | { identity: IdentityGiven }
 
-/** Leads what was typed through the address of the page: sealed, because addresses end up in logs and histories. */
+/** Carries the input through the page's URL: encrypted, because URLs end up in logs and histories. */
 export type TypedKeeper = {
   seal(code: string, typed: Typed): string
-  /** Null for what is not ours, of another order, or an hour old. */
+  /** Null for text that is not ours, belongs to another order, or is an hour old. */
   open(code: string, sealed: string | undefined): Typed | null
 }
 
@@ -29,7 +29,7 @@ export function openTypedKeeper({ vault, clock }: { vault: Vault; clock: Clock }
   }
 }
 
-/** The form as it was sent, with what is wrong with it. */
+/** The form as it was sent, with its faults. */
 export function withTyped(view: PayView, typed: Typed | null): PayView {
   if (!view.identity || !typed || !('identity' in typed)) return view
   const given = typed.identity
@@ -38,7 +38,7 @@ export function withTyped(view: PayView, typed: Typed | null): PayView {
 
 type Address = { problem?: string; typed?: string; search?: string }
 
-/** What the page's address says of the search, and what links to the page in other languages keep of it. */
+/** The search parameters of the page, and those that links to other languages keep. */
 export function searchOf({ problem, typed: sealed, search }: Address, typed: Typed | null) {
   const kept = Object.entries({ problem, typed: sealed, search }).filter(([, value]) => value !== undefined)
   const reference = typed && 'reference' in typed ? typed.reference : null

@@ -3,19 +3,19 @@ import type { Order } from '../../orders/order.ts'
 
 type Named = Pick<Order, 'companyId' | 'id' | 'code'>
 
-/** Of each of the two ids. */
+/** Bytes of each of the two ids. */
 const ID_BYTES = 12
 const PROOF_BYTES = 16
 
-/** Keyed with the order's own secret, its code, which it does not give away: the link outlives every change of keys. */
+/** Keyed with the order's own secret, its code, which it does not reveal: the link survives every key rotation. */
 const proofOf = ({ id, code }: Named): Buffer =>
   createHmac('sha256', code).update(`receipt:${id}`).digest().subarray(0, PROOF_BYTES)
 
-/** What the address of a receipt ends with: which order, and 128 bits that cannot be guessed. */
+/** The last part of a receipt's URL: which order, and 128 bits that cannot be guessed. */
 const receiptToken = (order: Named): string =>
   Buffer.concat([Buffer.from(order.companyId + order.id, 'hex'), proofOf(order)]).toString('base64url')
 
-/** The order that a token names; null: it is none. */
+/** The order that a token names; null: not a valid token. */
 export function orderOfToken(token: string): { companyId: string; id: string } | null {
   const bytes = Buffer.from(token, 'base64url')
   if (bytes.length !== 2 * ID_BYTES + PROOF_BYTES || bytes.toString('base64url') !== token) return null

@@ -28,18 +28,20 @@ export type ReceiptPageDeps = Omit<PayViewDeps, 'payerTokens'> & {
 const OPEN = { open: true, page: true } as const
 const Token = Type.Object({ token: Type.String({ maxLength: 60 }) })
 
-/** Receipts by a link that cannot be guessed, for people and signed for programs; and the keys that verify them. */
+/**
+ * Receipts at URLs that cannot be guessed, for people, and signed for programs; and the public keys for verification.
+ */
 export const receiptRoutes: FastifyPluginAsyncTypebox<ReceiptPageDeps> = async (app, deps) => {
   const { config, clock, explorerUrl, keys } = deps
   const basePath = new URL(config.payUrl).pathname.replace(/\/+$/, '')
   rememberLanguage(app)
 
-  /** @throws OBJECT_NOT_FOUND for a wrong token and for an order that was never paid, alike */
+  /** @throws OBJECT_NOT_FOUND, the same for a wrong token and for an order that was never paid */
   const find = async (token: string): Promise<{ order: Order; view: PayView }> => {
     const key = orderOfToken(token)
     const order = key === null ? undefined : await findOrderById(deps.db, key.companyId, key.id)
     if (!order || !isReceiptToken(order, token) || order.paidAt === null) throw new AppError('OBJECT_NOT_FOUND')
-    // the forms of the pay page are not rendered here, so no key signs them
+    // the pay page's forms are not rendered here, so no key is needed to sign them
     const view = await readPayView({ ...deps, payerTokens: { of: () => '' } }, order.code)
     return { order, view }
   }
@@ -97,7 +99,7 @@ export const receiptRoutes: FastifyPluginAsyncTypebox<ReceiptPageDeps> = async (
   app.get('/.well-known/jwks.json', { config: OPEN, schema: { hide: true } }, async (_request, reply) => {
     void reply.headers({
       'cache-control': 'public, max-age=300',
-      // public keys: a saved page that checks receipts asks from no website at all
+      // public keys: a saved page that verifies receipts requests them without an origin
       'access-control-allow-origin': '*',
       'cross-origin-resource-policy': 'cross-origin',
     })

@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto'
 import type { ServerKey, ServerKeys } from '../../keys/server-key-service.ts'
 
-/** PKCS #8 of an Ed25519 key up to its 32 bytes (RFC 8410, section 7). */
+/** PKCS #8 of an Ed25519 key, up to its 32 bytes (RFC 8410, section 7). */
 const PKCS8_HEAD = Buffer.from('302e020100300506032b657004220420', 'hex')
 
 const privateKeyOf = ({ key }: ServerKey): KeyObject =>
@@ -16,7 +16,7 @@ export async function signReceipt(keys: ServerKeys, payload: object): Promise<st
   return `${text}.${sign(null, Buffer.from(text), privateKeyOf(key)).toString('base64url')}`
 }
 
-/** Every public key that a receipt was ever signed with (RFC 7517). */
+/** Every public key that ever signed a receipt (RFC 7517). */
 export async function listReceiptKeys(keys: ServerKeys): Promise<object[]> {
   await keys.current('receipt')
   return (await keys.list('receipt')).map((key) => {

@@ -2,7 +2,7 @@ import { formatMoney } from '../../kernel/money.ts'
 import { formatRate, type Order } from '../../orders/order.ts'
 import type { PayView } from '../pay/pay-service.ts'
 
-/** What a receipt says, as it is signed. Amounts are decimal text. It does not name the payer. */
+/** The signed content of a receipt. Amounts are decimal text. It does not name the payer. */
 export const receiptOf = (order: Order, view: PayView, issuer: string) => {
   const { payment, shop } = view
   const received = payment && payment.arrived.units > 0n ? payment.arrived : view.due

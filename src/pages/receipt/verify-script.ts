@@ -1,6 +1,6 @@
 /**
- * Checks a signed receipt in the browser alone: a compact JWS by Ed25519 (RFC 8037) with WebCrypto. Shows only what is
- * signed, and asks no server but, when told to, the one that the receipt names for its public keys.
+ * Verifies a signed receipt entirely in the browser: a compact JWS with Ed25519 (RFC 8037), by WebCrypto. Shows only
+ * what is signed, and contacts no server except, on request, the one that the receipt names, for its public keys.
  */
 const SOURCE = `(() => {
 const d = document, byId = (id) => d.getElementById(id)

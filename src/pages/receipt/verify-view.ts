@@ -20,7 +20,7 @@ export const VERIFY_POLICY = pagePolicy({
   ...{ styles: [STYLE], scripts: [VERIFY_SCRIPT], forms: "'self'", more: [CONNECT] },
 })
 
-/** From a disk there are no headers. A meta element may say everything but who frames the page. */
+/** A file opened from disk has no headers. A meta element can carry everything except frame-ancestors. */
 const META_POLICY = VERIFY_POLICY.replace("; frame-ancestors 'none'", '')
 
 function labelsOf(lang: Lang) {
@@ -45,7 +45,7 @@ function labelsOf(lang: Lang) {
   }
 }
 
-/** All languages, because a saved page has no server to ask. As data: nothing in it runs. */
+/** All languages, because a saved page has no server. Included as data: none of it runs. */
 function wordsOf(): Html {
   const words = LANGS.map((lang) => {
     const { locale, dir = 'ltr', order } = TEXTS[lang]
@@ -63,7 +63,7 @@ const languages = (language: Lang): Html =>
       }</a>`,
   )}</nav>`
 
-/** One file that checks a signed receipt without a server: works where it was saved, too. */
+/** One file that verifies a signed receipt without a server: it also works from disk. */
 export function renderVerify(language: Lang): Html {
   const texts = TEXTS[language].order.verify
   const say = (name: keyof VerifyTexts, tag: 'p' | 'h1' | 'span' = 'span', className = ''): Html =>

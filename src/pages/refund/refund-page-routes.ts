@@ -37,10 +37,10 @@ const Form = Type.Object({
   confirmed: Type.Optional(Type.String({ maxLength: 42 })),
 })
 
-/** An address as wallets put it into codes and links (EIP-681). */
+/** An address as wallets put it into QR codes and links (EIP-681). */
 const WALLET_LINK = /^ethereum:(?:pay-)?(0x[0-9a-f]{40})(?:@(\d+))?$/i
 
-/** The address in what a wallet copies; of a link to another network nothing is taken. */
+/** The address in text copied from a wallet; a link to another network is ignored. */
 function plainAddress(copied: string, network: number | null): string {
   const text = copied.trim()
   const [, address, chain] = WALLET_LINK.exec(text) ?? []
@@ -51,7 +51,7 @@ type PageParams = Pick<RefundPage, 'code' | 'token'>
 type Shown = { lang: Lang; shop: Shop | null }
 type Found = RefundPage & { link: LinkKind }
 
-/** The page behind the link in the mail: a payer says where a refund goes, sees the address once more, and confirms. */
+/** The page behind the mailed link: a payer enters a refund's destination, checks the address, and confirms. */
 export const refundPageRoutes: FastifyPluginAsyncTypebox<RefundPageDeps> = async (app, deps) => {
   const basePath = new URL(deps.payUrl).pathname.replace(/\/+$/, '')
   const action = `${basePath}/refund`
@@ -70,7 +70,7 @@ export const refundPageRoutes: FastifyPluginAsyncTypebox<RefundPageDeps> = async
       })
       .send(page.text)
 
-  /** @throws OBJECT_NOT_FOUND when the link was made for no refund of this order */
+  /** @throws OBJECT_NOT_FOUND when the link belongs to no refund of this order */
   const find = async (request: FastifyRequest, { code, token }: PageParams): Promise<Found> => {
     const order = await findOrderByCode(deps.db, code)
     const refunds = order ? await listRefundsOfOrder(deps.db, order.companyId, order.id) : []
@@ -82,7 +82,7 @@ export const refundPageRoutes: FastifyPluginAsyncTypebox<RefundPageDeps> = async
     return { lang: languageOf(request), shop, network, refund, link, code, token, action, basePath }
   }
 
-  /** The address with its checksum, or what is wrong with it in the payer's words. */
+  /** The address with its checksum, or what is wrong with it in the payer's language. */
   const check = async ({ lang, refund }: Found, text: string): Promise<{ address: string } | { fault: string }> => {
     const texts = TEXTS[lang].refund
     let address: string

@@ -16,7 +16,7 @@ export type RefundPage = {
   /** What the forms send along. */
   code: string
   token: string
-  /** Path of this page, and under which the pages stand. */
+  /** Path of this page, and path prefix of the pages. */
   action: string
   basePath: string
 }
@@ -47,8 +47,8 @@ const hintOf = (page: RefundPage): string => {
 }
 
 /**
- * Asks for the address. The field is longer than an address: what is pasted often has a space in front, and a browser
- * would cut off its end without a word. @param fault what is wrong with the one that was sent
+ * Asks for the address. The field allows more characters than an address has: pasted text often starts with a space,
+ * and a browser would silently cut off its end. @param fault what is wrong with the address that was sent
  */
 export function renderAddressForm(page: RefundPage, given: string, fault: string | null): Html {
   const texts = textsOf(page)
@@ -67,7 +67,7 @@ export function renderAddressForm(page: RefundPage, given: string, fault: string
   )
 }
 
-/** Shows the address once more, whole and with its checksum, before anything is sent there. */
+/** Shows the whole address with its checksum once more, before anything is sent there. */
 export function renderAddressCheck(page: RefundPage, address: string): Html {
   const { network, action, code, token, lang } = page
   const texts = textsOf(page)
@@ -81,7 +81,7 @@ export function renderAddressCheck(page: RefundPage, address: string): Html {
   return document(page, texts.checkTitle, body)
 }
 
-/** How the refund stands once its destination is known. */
+/** State of the refund once its destination is known. */
 export function renderRefundState(page: RefundPage): Html {
   const { refund, shop } = page
   const texts = textsOf(page)

@@ -6,8 +6,8 @@ const brotli = promisify(brotliCompress)
 const zip = promisify(gzip)
 
 /**
- * A page in the smallest form that the browser takes. Only for pages that repeat nothing a stranger sent: compression
- * beside a secret would otherwise let him guess the secret from the length (BREACH).
+ * A page in the smallest encoding that the browser accepts. Only for pages that echo nothing from a stranger:
+ * compressed together with a secret, that would let an attacker guess the secret from the length (BREACH).
  */
 export async function compressPage(
   request: FastifyRequest,

@@ -4,18 +4,18 @@ import { TEXTS } from '../../texts/languages.ts'
 import { languageOf } from './language.ts'
 import { NOTICE_POLICY, renderNotice } from './notice.ts'
 
-/** The fields that a form of ours carries by itself: without them the page was not ours. */
+/** Fields that every form of ours carries: without them the form was not ours. */
 const OWN_FIELDS = ['code', 'token', 'nonce']
 
-/** A person's form with a text that is too long or that nothing can keep, such as a NUL. */
+/** A person's form with text that is too long or cannot be stored, such as NUL. */
 const isUnreadable = ({ method }: FastifyRequest, { code, details = [] }: AppError): boolean =>
   method === 'POST' && code === 'VALIDATION_FAILED' && !details.some(({ path }) => OWN_FIELDS.includes(path))
 
-/** Failures that say nothing about the link, so that no page may answer them with "unknown". */
+/** Failures unrelated to the link, so that no page may report them as "unknown". */
 export const isGeneral = (request: FastifyRequest, error: AppError): boolean =>
   error.status >= 500 || error.status === 429 || isUnreadable(request, error)
 
-/** A failure as a page, in the words of the person who reads it; the request's number helps whoever is asked. */
+/** Shows a failure as a page, in the reader's language; the request's number helps whoever is contacted. */
 export function sendErrorPage(request: FastifyRequest, reply: FastifyReply, error: AppError): FastifyReply {
   const language = languageOf(request)
   const { pay, busy, missing, unreadable } = TEXTS[language]

@@ -17,7 +17,7 @@ test('amounts for pasting have a point, two digits or more after it, but never t
     [1n, '0.000001'],
     [1_234_500n, '1.2345'],
     [1_000_000_000n, '1000.00'],
-    // 53 thousand, as a German or an Italian reads three digits after a point
+    // three digits after a point: a German or an Italian would read 53 thousand
     [53_892_000n, '53.8920'],
   ]
   for (const [units, text] of cases) assert.equal(plainToken({ asset: 'USDC', units }), text)

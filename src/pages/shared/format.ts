@@ -11,7 +11,7 @@ function numberFormat(locale: string, options: Intl.NumberFormatOptions): Intl.N
   return format
 }
 
-/** Decimal text goes in and every digit comes out: `Intl` takes strings without rounding them to a double. */
+/** Decimal text in, every digit out: `Intl` formats strings without rounding them to a double. */
 const format = (locale: string, decimal: string, options: Intl.NumberFormatOptions): string =>
   numberFormat(locale, options).format(decimal as Intl.StringNumericLiteral)
 
@@ -19,13 +19,13 @@ const format = (locale: string, decimal: string, options: Intl.NumberFormatOptio
 export const showFiat = (money: Money, locale: string): string =>
   format(locale, formatMoney(money), { style: 'currency', currency: money.asset })
 
-/** "58.32": two digits after the point at least, as many as there are at most. */
+/** "58.32": at least two digits after the point, and as many as there are. */
 export const showToken = (money: Money, locale: string): string =>
   format(locale, formatMoney(money), { minimumFractionDigits: 2, maximumFractionDigits: 6 })
 
 /**
- * "58.32" for pasting into wallets: always a point, no grouping, nothing lost. Never three digits after the point:
- * where a point groups thousands, "53.892" reads as 53 thousand.
+ * "58.32" for pasting into wallets: always a point, no grouping, exact. Never three digits after the point: where a
+ * point groups thousands, "53.892" reads as 53 thousand.
  */
 export const plainToken = (money: Money): string =>
   formatMoney(money)
@@ -43,7 +43,7 @@ export function showTime(date: Date, locale: string): string {
   return `${dateFormat.format(date)} UTC`
 }
 
-/** "14:32", or "1:05:00" from an hour on. */
+/** "14:32", or "1:05:00" from one hour on. */
 export function showSpan(spanMs: number): string {
   const seconds = Math.max(0, Math.ceil(spanMs / 1000))
   const two = (value: number): string => String(value).padStart(2, '0')

@@ -3,7 +3,7 @@ import { type Html, html } from '../../kernel/html.ts'
 import { isLang, LANGS, type Lang } from '../../kernel/lang.ts'
 import { chooseLanguage, LANGUAGE_COOKIE, TEXTS } from '../../texts/languages.ts'
 
-/** Where the browser keeps the channel that it last paid with. */
+/** Cookie with the channel that the browser last paid with. */
 export const LAST_CHANNEL_COOKIE = 'channel'
 
 export const YEAR_SECONDS = 365 * 24 * 60 * 60
@@ -13,10 +13,10 @@ const askedFor = (request: FastifyRequest): string | undefined => {
   return typeof lang === 'string' ? lang : undefined
 }
 
-/** A choice of the person, and not the guess of a browser or of a program that previews links. */
+/** Whether a person chose the language, as opposed to a guess from a browser or a link preview. */
 export const hasChosenLanguage = (request: FastifyRequest): boolean => isLang(askedFor(request) ?? '')
 
-/** The language of a page: `?lang=`, else the one chosen before, else the browser's, else English. */
+/** The language of a page: `?lang=`, otherwise the one chosen before, the browser's, or English. */
 export const languageOf = (request: FastifyRequest): Lang =>
   chooseLanguage({
     asked: askedFor(request),
@@ -24,7 +24,7 @@ export const languageOf = (request: FastifyRequest): Lang =>
     accepted: request.headers['accept-language'],
   })
 
-/** Keeps what was chosen with `?lang=`, so that every later page has it too. */
+/** Remembers a choice made with `?lang=` for all later pages. */
 export function rememberLanguage(app: FastifyInstance): void {
   app.addHook('onRequest', async (request, reply) => {
     const asked = askedFor(request)
@@ -34,8 +34,8 @@ export function rememberLanguage(app: FastifyInstance): void {
 }
 
 /**
- * Links to the same page in the other languages; works without a script.
- * @param query what the address needs besides the language
+ * Links to the same page in the other languages; works without a script. @param query what the URL needs besides the
+ * language
  */
 export function languageSwitch(lang: Lang, path: string, query: Readonly<Record<string, string>>): Html {
   const link = (other: Lang): Html => {

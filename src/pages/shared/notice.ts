@@ -19,7 +19,7 @@ export const shell = ({ language, title, head, body }: Shell): Html =>
     <meta name="viewport" content="width=device-width,initial-scale=1"><meta name="robots" content="noindex">
     <link rel="icon" href="${raw(ICON)}"><style>${raw(PAY_STYLE)}</style>${head}</head><body>${body}</body></html>`
 
-/** Nothing runs, nothing is loaded, nothing is sent. */
+/** No scripts, no external resources, no forms. */
 export const NOTICE_POLICY = pagePolicy({})
 
 /** A page without an order: what happened and what to do. @param hint small print, such as a number to quote */

@@ -3,13 +3,13 @@ import { PAY_STYLE } from './page-style.ts'
 import { brandStyle, type Shop } from './shop.ts'
 
 type Allowed = {
-  /** Whose colour the page wears. */
+  /** Whose brand colour the page uses. */
   shop?: Shop | null
-  /** Beside the payers' style. */
+  /** In addition to the payers' style. */
   styles?: readonly string[]
-  /** Of ours, inline. */
+  /** Our own inline scripts. */
   scripts?: readonly string[]
-  /** Websites whose scripts run beside ours. */
+  /** Websites whose scripts run next to ours. */
   hosts?: readonly string[]
   /** Where forms go; absent: nowhere. */
   forms?: "'self'"
@@ -17,7 +17,7 @@ type Allowed = {
   more?: readonly string[]
 }
 
-/** A payers' page as strict as it goes: our own style and scripts by their hash, our own pictures, framed by nobody. */
+/** The strictest policy for a payers' page: our own style and scripts by hash, our own images, no framing. */
 export function pagePolicy({ shop = null, styles = [], scripts = [], hosts = [], forms, more = [] }: Allowed): string {
   const brand = shop === null ? '' : brandStyle(shop)
   const allStyles = [PAY_STYLE, ...styles, ...(brand === '' ? [] : [brand])]

@@ -1,4 +1,4 @@
-/** One column, one accent colour, the system's own fonts; light and dark; nothing is loaded from anywhere. */
+/** One column, one accent colour, system fonts; light and dark; nothing external. */
 const SOURCE = `
 :root {
   color-scheme: light dark;

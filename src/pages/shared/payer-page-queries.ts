@@ -1,6 +1,6 @@
 import { type Queryable, sql } from '../../db/db.ts'
 
-/** The website of the buy button that an order came through; null for any other order. */
+/** The website of the buy button that created an order; null for any other order. */
 export async function findOriginOfOrder(q: Queryable, code: string): Promise<string | null> {
   const row = await q.maybe<{ origin: string }>(sql`
     select b.website_origin as origin
@@ -21,7 +21,7 @@ export type ShopRow = {
   supportEmail: string | null
   supportPhone: string | null
   termsUrl: string | null
-  /** The hash by which the logo is served. */
+  /** The hash in the logo's URL. */
   logo: string | null
 }
 
@@ -30,7 +30,7 @@ export const findShop = (q: Queryable, companyId: string): Promise<ShopRow | und
     select c.name, c.display_name, c.legal_name, c.siret, c.vat_number, c.brand_color, c.support_email, c.support_phone, c.terms_url, l.hash as logo
     from companies c left join company_logos l on l.company_id = c.id where c.id = ${companyId}`)
 
-/** For each order one text that changes whenever something about it changes that its payer should see. */
+/** One text per order that changes whenever anything visible to its payer changes. */
 export async function listOrderMarks(
   q: Queryable,
   codes: readonly string[],

@@ -3,7 +3,7 @@ import type { Actor } from '../../http/actor.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { openHmac, type Vault } from '../../kernel/vault.ts'
 
-/** The person behind a pay page: may do to this one order what a payer may, and nothing else. */
+/** The person behind a pay page: may act as the payer of this one order, and nothing else. */
 export const payerOf = (code: string): Actor => ({
   kind: 'payer',
   id: code,
@@ -26,8 +26,8 @@ export function openPayerTokens(vault: Vault): PayerTokens {
 }
 
 /**
- * Refuses forms that another website sends: by `Sec-Fetch-Site` where the browser says it, else by `Origin`.
- * @param payUrl the address under which payers see the pages; the host that was called counts as well
+ * Rejects forms sent by another website: by `Sec-Fetch-Site` if the browser sends it, otherwise by `Origin`.
+ * @param payUrl URL under which payers see the pages; the requested host counts as well
  * @throws CROSS_SITE_REQUEST
  */
 export function checkSameOrigin(request: FastifyRequest, payUrl: string): void {

@@ -1,4 +1,4 @@
-/** Letters that are read from two metres away, on the screen and on A4. */
+/** Text that is readable from two metres away, on screen and on A4. */
 export const POSTER_STYLE = `.poster{text-align:center;padding:3rem 1.5rem}.poster .logo{margin:0 auto 1.5rem;height:4rem}
 .poster h1{font-size:2rem;color:var(--text)}.poster svg{width:min(100%,22rem);height:auto;margin:1.5rem auto;border-radius:1rem}
 .poster .link{overflow-wrap:anywhere;font-size:.875rem;color:var(--soft)}

@@ -19,17 +19,17 @@ export type Poster = {
   shop: Shop
   /** What it is for: the goods, the table. */
   name: string | null
-  /** Null: the payer types it. */
+  /** Null: the payer enters it. */
   price: Money | null
-  /** What the code holds. */
+  /** Content of the QR code. */
   url: string
-  /** The poster's own address, and what it needs besides the language. */
+  /** The poster's own URL, with parameters besides the language. */
   path: string
   query: Readonly<Record<string, string>>
   basePath: string
 }
 
-/** A link as a code to print and put up: shop, amount, code, address. */
+/** A link as a QR code to print and put up: shop, amount, code, URL. */
 export function renderPoster(poster: Poster): Html {
   const { language, shop, name, price, url, path, query, basePath } = poster
   const { link } = TEXTS[language].order

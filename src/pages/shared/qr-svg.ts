@@ -2,12 +2,12 @@ import { encodeQR } from 'qr'
 import { type Html, html, raw } from '../../kernel/html.ts'
 
 const MARGIN = 4
-/** Modules become whole pixels, so that all are the same size; the page leaves about this much room. */
+/** Each module is a whole number of pixels, so that all are the same size; the page has about this much room. */
 const WIDTH_PX = 236
 const MAX_KEPT = 500
 const kept = new Map<string, Html>()
 
-/** Dark modules row by row as strokes: `M` to the row, `h` along dark ones, `m` over light ones. */
+/** Dark modules as strokes, row by row: `M` to the row, `h` along dark ones, `m` over light ones. */
 function strokesOf(rows: readonly (readonly boolean[])[]): string {
   return rows
     .map((row, y) => {
@@ -28,9 +28,10 @@ function strokesOf(rows: readonly (readonly boolean[])[]): string {
 }
 
 /**
- * A QR code (ISO/IEC 18004, error correction M) as SVG with its quiet zone of four modules, always dark on white:
- * scanners read no other. Kept by content: making one costs milliseconds, and all who watch an order see the same.
- * @param label what a screen reader says
+ * A QR code (ISO/IEC 18004, error correction M) as SVG with its quiet zone of four modules, always dark on white,
+ * because scanners read nothing else. Cached by content: creating one takes milliseconds, and all viewers of an order
+ * see the same one.
+ * @param label text for screen readers
  */
 export function qrSvg(content: string, label: string): Html {
   const key = `${label}\n${content}`

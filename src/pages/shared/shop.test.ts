@@ -4,7 +4,7 @@ import { brandStyle, contrast } from './shop.ts'
 
 const COLOURS = ['#ffff00', '#000000', '#ffffff', '#777777', '#ff0000', '#00ff00', '#0000ff', '#7a1f3d', '#f4c2c2']
 
-/** The accent and the words on it, light and dark, as the page gets them. */
+/** The accent and its text colour, light and dark, as the page gets them. */
 const accentsOf = (brandColor: string): [string, string][] =>
   [...brandStyle({ brandColor }).matchAll(/--accent:(#[0-9a-f]{6});--on-accent:(#[0-9a-f]{6})/g)].map(
     ([, accent = '', on = '']) => [accent, on],

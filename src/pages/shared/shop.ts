@@ -4,7 +4,7 @@ import { findShop, type ShopRow } from './payer-page-queries.ts'
 
 /** A company as its payers see it. */
 export type Shop = Omit<ShopRow, 'name' | 'displayName'> & {
-  /** The name on its sign. */
+  /** The name shown to payers. */
   name: string
 }
 
@@ -50,10 +50,10 @@ export function contrast(one: string, other: string): number {
   return (light + 0.05) / (dark + 0.05)
 }
 
-/** WCAG AA for text, and a little more, because fields are tinted. */
+/** WCAG AA for text, plus a margin, because fields are tinted. */
 const ENOUGH = 4.9
 
-/** The colour, moved towards black or white until it can be read on the ground. */
+/** The colour, moved towards black or white until it is readable on the background. */
 function readableOn(color: string, ground: string, towards: '#000000' | '#ffffff'): string {
   const [from, to] = [readColor(color), readColor(towards)]
   for (let step = 0; step <= 20; step += 1) {
@@ -68,12 +68,12 @@ function readableOn(color: string, ground: string, towards: '#000000' | '#ffffff
 const wordsOn = (color: string): string =>
   contrast('#ffffff', color) >= contrast('#10151a', color) ? '#ffffff' : '#10151a'
 
-/** Darkest and lightest ground that coloured words stand on: card and field of the page's style. */
+/** Darkest and lightest background behind coloured text: card and field of the page's style. */
 const GROUND = { light: '#f4f5f6', dark: '#20262c' }
 
 /**
- * The shop's colour as the page's accent, light and dark, always readable. Made of six hexadecimal digits only, so
- * nothing else of the shop's gets into the style.
+ * The shop's colour as the page's accent, light and dark, always readable. Built from six hexadecimal digits only, so
+ * that nothing else from the shop gets into the style.
  */
 export function brandStyle({ brandColor }: Pick<Shop, 'brandColor'>): string {
   if (brandColor === null || !/^#[0-9a-f]{6}$/.test(brandColor)) return ''
@@ -85,7 +85,7 @@ export function brandStyle({ brandColor }: Pick<Shop, 'brandColor'>): string {
 
 /* ---- parts of a page ---- */
 
-/** @param basePath path under which the pages stand, without a slash at its end */
+/** @param basePath path prefix of the pages, without a trailing slash */
 export function shopLogo({ logo, name }: Shop, basePath: string): Html | null {
   return logo === null ? null : html`<img class="logo" src="${basePath}/logo/${logo}" alt="${name}" height="40">`
 }
@@ -95,7 +95,7 @@ export const shopStyle = (shop: Shop): Html | null => {
   return style === '' ? null : html`<style>${raw(style)}</style>`
 }
 
-/** Who the contract is with, and on which terms. */
+/** The other party of the contract, and its terms. */
 export function shopImprint({ legalName, name, termsUrl }: Shop, terms: string): Html | null {
   const link = webLink(termsUrl)
   if (link === null && (legalName === null || legalName === name)) return null

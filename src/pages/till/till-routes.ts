@@ -17,11 +17,11 @@ import { renderDisplay, renderTill, TILL_ICON, TILL_POLICY } from './till-view.t
 
 const FOLDER = join(import.meta.dirname, '../../../web/till')
 const OPEN = { config: { open: true }, schema: { hide: true } } as const
-/** Drawn or looked up for whoever asks: counted for each address. */
+/** Anyone can cause rendering or look-ups here, so it is limited by address. */
 const COUNTED = { open: true, page: true } as const
 const CODE = '^[0-9A-Za-z]{24}$'
 
-/** A worker has the policy of its own file: it reads the shell, and nothing else. */
+/** A worker has the policy of its own file: it may fetch the shell, and nothing else. */
 const WORKER_POLICY = "default-src 'none'; connect-src 'self'"
 
 type Files = ReadonlyMap<string, string>
@@ -30,7 +30,7 @@ function readFiles(): Files {
   return new Map(readdirSync(FOLDER).map((name) => [name, readFileSync(join(FOLDER, name), 'utf8')]))
 }
 
-/** Changes with any file of the shell, so that devices drop what they kept. */
+/** Changes with any file of the shell, so that devices drop their caches. */
 const versionOf = (files: Files): string =>
   createHash('sha256')
     .update([...files].flat().join('\n'))
@@ -43,7 +43,7 @@ export type TillPageDeps = {
   receiptUrlOf(order: Order): string
 }
 
-/** `/till`: what cashiers and customers see in the shop. Pages and files; what they call is API. */
+/** `/till`: what cashiers and customers see in the shop. Pages and files; the calls they make are API. */
 export const tillPageRoutes: FastifyPluginAsyncTypebox<TillPageDeps> = async (app, { db, config, receiptUrlOf }) => {
   const files = readFiles()
   const version = versionOf(files)
@@ -83,7 +83,7 @@ export const tillPageRoutes: FastifyPluginAsyncTypebox<TillPageDeps> = async (ap
     return reply.send(svg.text.replace('<svg ', '<svg xmlns="http://www.w3.org/2000/svg" '))
   })
 
-  // whoever has the code sees the pay page, which leads to the receipt too
+  // anyone with the code can open the pay page, which links to the receipt too
   app.get(
     '/till/receipt',
     { config: COUNTED, schema: { hide: true, querystring: qrQuery } },
@@ -106,7 +106,7 @@ export const tillPageRoutes: FastifyPluginAsyncTypebox<TillPageDeps> = async (ap
       void reply
         .headers({ 'cache-control': 'no-cache', etag: `"${version}"` })
         .type(types[file.split('.')[1] ?? ''] ?? '')
-      // the worker's own folder would be narrower than the page
+      // the worker's default scope is its own folder, which does not include the page
       if (file === 'sw.js')
         void reply.headers({ 'service-worker-allowed': '/till', 'content-security-policy': WORKER_POLICY })
       if (request.headers['if-none-match'] === `"${version}"`) return reply.code(304).send()

@@ -17,7 +17,7 @@ export const TILL_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** For the script, as data: nothing in it runs. */
+/** Data for the script: none of it runs. */
 function wordsOf(texts: TillTexts): Html {
   const { pinOf, wrongPin, partly, least, most } = texts
   const patterns = {
@@ -82,7 +82,7 @@ const lookingBack = (texts: TillTexts): Html => html`<section id="orders" hidden
     <div class="actions"><a class="button" href="/till/display" target="_blank">${texts.display}</a>
       <button type="button" class="main" id="sign-out">${texts.signOut}</button></div></section>`
 
-/** The same for everyone: the script asks which till it is and who works there. */
+/** The same for everyone: the script asks which till it is and who is signed in. */
 export function renderTill(lang: Lang): Html {
   const texts = TEXTS[lang].till
   const body = html`<header id="bar" hidden><div><h1 id="place"></h1><p id="who"></p></div>

@@ -1,4 +1,4 @@
-/** A wallet app that can open our page in its own browser, where it pays as an extension does. */
+/** A wallet app that can open our page in its built-in browser, where it pays like an extension. */
 type WalletApp = { name: string; link(url: string): string }
 
 const encoded = encodeURIComponent

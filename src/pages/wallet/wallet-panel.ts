@@ -5,10 +5,10 @@ import { TEXTS } from '../../texts/languages.ts'
 import { showToken } from '../shared/format.ts'
 import { WALLET_APPS } from './wallet-apps.ts'
 
-/** What drives wallets in the payer's browser; the only script of the pay page that is a file of its own. */
+/** Drives wallets in the payer's browser; the pay page's only script in a separate file. */
 export const WALLET_SCRIPT_PATH = '/pay/wallet.js'
 
-/** What a wallet in the browser has to know about a chain. */
+/** What a wallet in the browser needs to know about a chain. */
 export type WalletNetwork = {
   chainId: number
   name: string
@@ -18,13 +18,13 @@ export type WalletNetwork = {
   /** For a wallet that does not know the chain; null: the payer adds it. */
   rpcUrl: string | null
   explorerUrl: string | null
-  /** From so many units of USDC on the payer may sign instead of sending: our relayer pays for gas. Null: never. */
+  /** From this many units of USDC on, the payer may sign instead of send, and our relayer pays for gas. Null: never. */
   gaslessFrom: bigint | null
 }
 
 type Asked = { code: string; language: Lang; payUrl: string; to: string; missing: Money }
 
-/** Links that open this very page inside a wallet app. They need an address that a phone can reach. */
+/** Links that open this page inside a wallet app. They need a URL that a phone can reach. */
 function appLinks({ code, language, payUrl }: Asked): Html | null {
   if (!payUrl.startsWith('https://')) return null
   const url = `${payUrl}/pay?code=${code}&lang=${language}`
@@ -33,7 +33,7 @@ function appLinks({ code, language, payUrl }: Asked): Html | null {
   </details>`
 }
 
-/** Where the script of `/pay/wallet.js` shows the wallets of this browser; empty without one. */
+/** Where the script `/pay/wallet.js` shows the wallets of this browser; empty if there is none. */
 export function walletPanel(network: WalletNetwork, asked: Asked): Html {
   const { chainId, name, token, coin, rpcUrl, explorerUrl, gaslessFrom } = network
   const { code, to, missing } = asked

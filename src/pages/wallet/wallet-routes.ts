@@ -28,7 +28,7 @@ export type WalletDeps = Omit<PayViewDeps, 'payerTokens'> & {
 
 const FILE = join(import.meta.dirname, '../../../web/pay/wallet.js')
 const MAX_AGE_SECONDS = 600
-/** How long a payer's signature is good; the relayer submits it at once. */
+/** Validity of a payer's signature; the relayer submits it at once. */
 const VALID_MS = 600 * SECOND
 
 /** The script in one language, without comments and indentation. */
@@ -127,7 +127,7 @@ export const walletRoutes: FastifyPluginAsyncTypebox<WalletDeps> = async (app, d
     async (request, reply) => {
       const { from, value, validBefore, nonce, signature } = request.body
       const { relay, to, units, companyId } = await readAsked(request, request.body)
-      // only what the page asked for: another amount would pay the order in part, or too much
+      // only the amount that the page asked for: any other would underpay or overpay the order
       if (BigInt(value) !== units) throw new AppError('ORDER_STATE_CONFLICT')
       const authorization = {
         ...{ from: from as Hex, to, units, validAfter: 0n, validBefore: BigInt(validBefore) },
@@ -136,7 +136,7 @@ export const walletRoutes: FastifyPluginAsyncTypebox<WalletDeps> = async (app, d
       const result = await relay.submit(authorization, () => deps.limits.checkRelay(request, reply, companyId))
       const { outcome } = result
       const txHash = outcome === 'refused' ? null : result.txHash
-      request.log.info({ outcome, network: relay.chainId }, 'a payer’s authorization was handed in')
+      request.log.info({ outcome, network: relay.chainId }, 'a payer’s authorization was submitted')
       return reply.header('cache-control', 'no-store').send({ outcome, txHash })
     },
   )

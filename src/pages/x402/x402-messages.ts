@@ -8,7 +8,7 @@ export const REQUIRED_HEADER = 'payment-required'
 export const SIGNATURE_HEADER = 'payment-signature'
 export const RESPONSE_HEADER = 'payment-response'
 
-/** How one order may be paid on one chain. */
+/** Terms for paying one order on one chain. */
 export type Requirements = {
   scheme: 'exact'
   /** CAIP-2. */
@@ -59,7 +59,7 @@ export const toHeader = (content: unknown): string => Buffer.from(JSON.stringify
 /** Compiled when a program first pays. */
 let isPayload: ValidateFunction<PaymentPayload> | undefined
 
-/** @returns null when it is no payment of this version */
+/** @returns null when it is not a payment of this version */
 export function readPayload(header: string): PaymentPayload | null {
   if (header.length > MAX_HEADER) return null
   isPayload ??= new Ajv({ strict: false }).compile<PaymentPayload>(PayloadSchema)
@@ -73,7 +73,7 @@ export function readPayload(header: string): PaymentPayload | null {
 
 const same = (left: string, right: string): boolean => left.toLowerCase() === right.toLowerCase()
 
-/** Why a payment does not fit what was asked for, in the words of x402; null if it does. */
+/** Why a payment does not match the requirements, as an error code of x402; null if it does. */
 export function findMismatch({ accepted, payload }: PaymentPayload, asked: Requirements | undefined): string | null {
   const { authorization } = payload
   if (!asked) return 'invalid_network'

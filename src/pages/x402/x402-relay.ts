@@ -1,15 +1,15 @@
 export type Hex = `0x${string}`
 
-/** What submits a payer's authorization on one chain. */
+/** Submits payers' authorizations on one chain. */
 export type X402Relay = {
   readonly chainId: number
   readonly token: string
-  /** The least that it submits. */
+  /** The smallest amount that it submits. */
   readonly minUnits: bigint
-  /** The account key that the deposit addresses of its chain come from. */
+  /** The account key of the deposit addresses on its chain. */
   readonly xpub: string
   domain(): Promise<{ name: string; version: string }>
-  /** @param beforeNew may refuse, by throwing, a good payment that was not submitted yet */
+  /** @param beforeNew may refuse, by throwing, a valid payment that was not submitted yet */
   submit(
     request: {
       from: Hex

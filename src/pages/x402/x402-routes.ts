@@ -39,7 +39,7 @@ const Query = Type.Object({ network: Type.Optional(Type.String({ pattern: '^[1-9
 
 const PAID: readonly string[] = ['PAID', 'REFUNDING', 'REFUNDED', 'FULL_REFUNDED']
 const TOO_LITTLE = 'So little is not paid by x402: sending it costs too much. Open the payment page instead.'
-/** A wallet's authorization is good for so long; the order may end earlier. */
+/** Validity of a wallet's authorization; the order may end earlier. */
 const MAX_TIMEOUT_SECONDS = 300
 
 const receiptOf = (order: Order) => ({
@@ -62,7 +62,7 @@ async function findOrder(deps: X402Deps, code: string): Promise<Order> {
   return order
 }
 
-/** The chain that the payer names, else the one that the order is on, else the first. */
+/** The chain that the payer names, otherwise the one that the order is on, otherwise the first. */
 function chooseRelay({ relays }: X402Deps, network: number | null): X402Relay {
   const [first] = relays
   const relay = network === null ? first : relays.find(({ chainId }) => chainId === network)
@@ -75,8 +75,8 @@ function chooseRelay({ relays }: X402Deps, network: number | null): X402Relay {
 }
 
 /**
- * How the order can be paid: its deposit address is made by accepting the channel `crypto`, as on the payment page.
- * Nothing is left to pay: an empty list.
+ * How the order can be paid. Accepting the channel `crypto` creates its deposit address, as on the payment page. An
+ * empty list: nothing is left to pay.
  */
 async function readRequirements(
   deps: X402Deps,
@@ -99,7 +99,7 @@ async function readRequirements(
   if (units === 0n) return []
   const made = deps.relays.find(({ chainId }) => chainId === payment.network?.id) ?? relay
   const seconds = Math.floor((known.expiresAt.getTime() - deps.clock()) / 1000)
-  // the address is watched on every chain whose addresses come from the same key, and that the shop takes
+  // the address is watched on every chain whose addresses are derived from the same key and that the shop accepts
   const taken = known.choices.flatMap(({ channel, network: one }) => (channel === 'crypto' && one ? [one.id] : []))
   const chains = [relay, ...deps.relays.filter((one) => one !== relay)].filter(
     ({ xpub, chainId, minUnits }) =>
@@ -212,7 +212,7 @@ export const x402Routes: FastifyPluginAsyncTypebox<X402Deps> = async (app, deps)
       if (typeof header !== 'string' && /text\/html/.test(request.headers.accept ?? ''))
         return reply.redirect(`${deps.config.payUrl}/pay?code=${found.code}`, 303)
       const { order, accepts } = await readOpen(deps, request, found)
-      // it is paid, or all of it has been seen on the chain
+      // it is paid, or the whole amount has been seen on the chain
       if (accepts.length === 0) return reply.send(receiptOf(order))
       if (typeof header !== 'string')
         return sendRequired(deps, reply, { order, accepts, error: 'PAYMENT-SIGNATURE header is required' })

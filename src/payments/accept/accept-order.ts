@@ -21,7 +21,7 @@ export type AcceptRequest = {
   context: RequestContext
   code: string
   body: AcceptBody
-  /** Where the payer's own browser is, when it is the one that asks. */
+  /** IP address of the payer's own browser, if the browser sent the request. */
   payerIp?: string
 }
 
@@ -37,7 +37,7 @@ function readNetwork(channel: Channel, network: number | undefined): number | nu
   return network
 }
 
-/** The open attempt that a repeated accept means: same channel, same network, not closed. */
+/** The open attempt that a repeated accept refers to: same channel, same network, not closed. */
 async function findSamePayment(
   tx: Tx,
   order: Order,
@@ -50,14 +50,12 @@ async function findSamePayment(
   return open && payment.channel === channel && payment.network === network ? payment : undefined
 }
 
-/**
- * The attempt before is given up: it is closed at its provider by a job, and can still receive money that is noticed.
- */
+/** Abandons the previous attempt: a job closes it at its provider. Money that still arrives there is noticed. */
 async function abandonPayment(tx: Tx, order: Order, now: Date): Promise<void> {
   if (order.paymentId === null) return
   const payment = await lockPayment(tx, order.companyId, order.paymentId)
   if (!payment || payment.status === 'closed' || payment.status === 'failed') return
-  // dust, and money that was decided about, leave it awaiting
+  // with only dust, or money that is already decided about, the order is AWAITING
   if (payment.status === 'confirming') {
     throw new AppError('ORDER_STATE_CONFLICT', {
       message: `Money has arrived through ${payment.channel} already; the channel cannot be changed. Pay the rest the same way.`,
@@ -80,7 +78,7 @@ type Choice = {
   fresh: FreshQuote | null
 }
 
-/** What was chosen, and whether this order can be paid that way at all: asked before anything is stored. */
+/** Reads the choice and checks that this order can be paid that way, before anything is stored. */
 async function readChoice(deps: AcceptDeps, request: AcceptRequest): Promise<Choice> {
   const order = await findReachableOrder(deps.db, request.context.actor, request.code)
   const set = await deps.channels.of(order.companyId)
@@ -143,8 +141,9 @@ async function openPayment(deps: AcceptDeps, request: AcceptRequest, choice: Cho
 }
 
 /**
- * Accepts an order with a channel and answers what the payer needs. Repeating it with the same channel gives the same
- * instructions. When the provider does not answer, the order stays PENDING and a job finds out: CHANNEL_UNAVAILABLE.
+ * Accepts an order with a channel and returns what the payer needs. Repeating it with the same channel returns the same
+ * instructions. If the provider does not answer, the order stays PENDING, a job finds out later, and the request gets
+ * CHANNEL_UNAVAILABLE.
  */
 export async function acceptOrder(deps: AcceptDeps, request: AcceptRequest): Promise<Accepted> {
   const choice = await readChoice(deps, request)

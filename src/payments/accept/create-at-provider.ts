@@ -40,8 +40,8 @@ export type Creation = {
 }
 
 /**
- * What the payer needs, not stored yet: of a payment that the provider has just created, a fresh link to one that
- * existed, or what was stored before. The payment may be another one than was asked for.
+ * What the payer needs, not stored yet: from a payment that the provider has just created, a fresh link to an existing
+ * one, or what was stored before. It may belong to another payment than the requested one.
  */
 type Reached = Pick<Creation, 'order' | 'payment'> &
   (
@@ -80,7 +80,7 @@ async function recordProviderRefusal(deps: AcceptDeps, payment: Payment, provide
 }
 
 /**
- * Waits for the provider. Reports its refusal; anything else leaves the payment to the next poll.
+ * Waits for the provider. Records its refusal; any other failure leaves the payment to the next poll.
  * @throws CHANNEL_NOT_AVAILABLE, CHANNEL_UNAVAILABLE
  */
 async function askFor<Answer>(deps: AcceptDeps, payment: Payment, ask: Promise<Answer>): Promise<Answer> {
@@ -89,7 +89,7 @@ async function askFor<Answer>(deps: AcceptDeps, payment: Payment, ask: Promise<A
   } catch (error) {
     if (error instanceof ProviderRefusal) {
       await recordProviderRefusal(deps, payment, error.message)
-      // a fault for the operator to fix: the payer may try again soon
+      // the operator must fix this: the payer may try again soon
       if (isForOperator(error.reason)) throw unavailable(error)
       const message = `${payment.channel} refused this payment: ${error.message}. Choose another channel.`
       throw new AppError('CHANNEL_NOT_AVAILABLE', { message, cause: error })
@@ -131,7 +131,7 @@ async function replacePayment(deps: AcceptDeps, creation: Creation, lost: string
   return create(deps, { ...creation, ...attempt })
 }
 
-/** Asks about an unanswered creation before repeating it, so that the provider holds one order only. */
+/** Looks an unanswered creation up before repeating it, so that the provider holds only one order. */
 async function recover(deps: AcceptDeps, creation: Creation): Promise<Reached> {
   const { channel, order, payment, payer } = creation
   if (!channel.recoverPayment) return create(deps, creation)
@@ -141,7 +141,7 @@ async function recover(deps: AcceptDeps, creation: Creation): Promise<Reached> {
   return { order, payment, instructions: found.instructions, what: 'created' }
 }
 
-/** Another request is asking the provider: waits for its answer, even one for another payment of the order. */
+/** Another request is waiting for the provider: waits for its result, even if that is another payment of the order. */
 async function waitForAnswer(
   deps: AcceptDeps,
   { payment: { companyId, orderId, channel } }: Creation,
@@ -152,19 +152,19 @@ async function waitForAnswer(
     const payment = order?.paymentId ? await findPayment(deps.db, companyId, order.paymentId) : undefined
     if (!order || payment?.channel !== channel || payment.status === 'failed') break
     if (payment.instructions === null) continue
-    // read after the instructions, which are committed together with the order's move to AWAITING
+    // read after the instructions: they are committed together with the order's move to AWAITING
     return stored((await findOrderById(deps.db, companyId, orderId)) ?? order, payment)
   }
   throw new AppError('CHANNEL_UNAVAILABLE', { retryAfter: 5 })
 }
 
-/** @throws CHANNEL_UNAVAILABLE while the payment has none */
+/** @throws CHANNEL_UNAVAILABLE while the payment has no instructions */
 function stored(order: Order, payment: Payment): Reached {
   if (payment.instructions === null) throw new AppError('CHANNEL_UNAVAILABLE', { retryAfter: 5 })
   return { order, payment, instructions: payment.instructions, what: 'stored' }
 }
 
-/** It was given up before its provider answered: closed there, and shown to no one. */
+/** The payment was abandoned before its provider answered: closes it there, and shows it to no one. */
 async function closeUnseen(tx: Tx, payment: Payment, providerReference: string, now: Date): Promise<void> {
   await updatePaymentReference(tx, payment, providerReference)
   const providerStatus = 'it was made after it was given up'
@@ -206,14 +206,14 @@ function forwardOrder(
 }
 
 /**
- * Stores what the provider gave, and the answer under its idempotency key, in one transaction.
+ * Stores what the provider returned, and the response under its idempotency key, in one transaction.
  * @throws ORDER_STATE_CONFLICT when another channel was chosen meanwhile
  */
 async function keep(deps: AcceptDeps, reached: Reached, context: AnyContext): Promise<Accepted> {
   const kept = await deps.db.tx(async (tx) => {
     if (reached.what === 'link') await updatePaymentLinks(tx, reached.payment, reached.instructions)
     const { order, instructions } = reached.what === 'created' ? await forward(deps, tx, reached, context) : reached
-    // what is stored stays stored
+    // instructions that are already stored stay
     if (order.paymentId !== reached.payment.id) return { overtakenBy: order.paymentChannel }
     const accepted: Accepted = {
       paymentChannel: reached.payment.channel,
@@ -229,7 +229,7 @@ async function keep(deps: AcceptDeps, reached: Reached, context: AnyContext): Pr
   throw new AppError('ORDER_STATE_CONFLICT', { message })
 }
 
-/** Asks the provider ahead of the polling engine. Undefined: another request or node is asking. */
+/** Asks the provider ahead of the polling engine. Undefined: another request or node is already asking. */
 async function recoverNow(deps: AcceptDeps, creation: Creation): Promise<Accepted | undefined> {
   try {
     const taken = await pollNow(deps, PAYMENT_POLLS, creation.payment, async (db) => {
@@ -242,10 +242,10 @@ async function recoverNow(deps: AcceptDeps, creation: Creation): Promise<Accepte
   }
 }
 
-/** What the payer needs for a payment that has been created, or that no other request creates. */
+/** What the payer needs, for a payment that is already created or that no other request is creating. */
 async function reach(deps: AcceptDeps, creation: Creation, isNew: boolean): Promise<Reached | undefined> {
   const { channel, order, payment, payer } = creation
-  // deposit addresses are ours: asking twice is safe
+  // deposit addresses are ours: creating twice is safe
   if (isNew || (payment.status === 'creating' && channel.onChain)) return create(deps, creation)
   if (payment.status === 'creating') return undefined
   if (!channel.singleUseLink || payment.status !== 'awaiting') return stored(order, payment)
@@ -264,7 +264,7 @@ export async function createAtProvider(deps: AcceptDeps, creation: Creation, isN
   return recovered ?? keep(deps, await waitForAnswer(deps, creation), creation.context)
 }
 
-/** Refused by the provider, or given up: no later try changes that. */
+/** Refused by the provider, or abandoned: a later try cannot succeed. */
 const OVER: readonly string[] = ['CHANNEL_NOT_AVAILABLE', 'ORDER_STATE_CONFLICT']
 
 /** Retries an unanswered creation from a job. The provider’s refusal ends it. */

@@ -17,15 +17,15 @@ export type Offer = {
 export type OfferedPrice = {
   due: Money
   fiat: Money
-  /** Units of USDC for one EUR, or null without a fresh rate. Asked only where a limit in EUR needs it. */
+  /** Units of USDC for one EUR, or null without a fresh rate. Called only if a limit in EUR needs it. */
   euroRate(): Promise<bigint | null>
 }
 
 const NO_LIMITS: ChannelLimits = { min: null, max: null }
-/** A provider whose limits do not arrive in time is offered without them. */
+/** If a provider's limits do not arrive in time, it is offered without them. */
 const LIMITS_MS = 3000
 
-/** @throws ProviderRefusal where the provider does not take this currency at all */
+/** @throws ProviderRefusal when the provider does not support this currency */
 async function limitsOf(channel: Channel, price: OfferedPrice): Promise<ChannelLimits> {
   if (!channel.findLimits) return NO_LIMITS
   const withoutAnswer = (error: unknown): ChannelLimits => {
@@ -38,7 +38,10 @@ async function limitsOf(channel: Channel, price: OfferedPrice): Promise<ChannelL
 
 const show = (money: Money): string => `${formatMoney(money)} ${money.asset}`
 
-/** Which limit, given in its fiat or in USDC, a price lies outside of: "no less than 5.00 EUR"; null: none. */
+/**
+ * The limit, in its own currency, that the price violates: "no less than 5.00 EUR"; null: none. Limits are in fiat or
+ * USDC.
+ */
 function outside({ min, max }: ChannelLimits, { due, fiat }: Pick<OfferedPrice, 'due' | 'fiat'>): string | null {
   const priceIn = (limit: Money): bigint | null =>
     limit.asset === fiat.asset ? fiat.units : limit.asset === due.asset ? due.units : null
@@ -49,7 +52,7 @@ function outside({ min, max }: ChannelLimits, { due, fiat }: Pick<OfferedPrice, 
   return null
 }
 
-/** Cents of EUR that are worth so many USDC, rounded up: a limit is not passed by rounding. */
+/** Cents of EUR for an amount of USDC, rounded up, so that rounding never lets a price past a limit. */
 const inEuro = (due: Money, euroRate: bigint): Money => {
   const cent = convert({ asset: 'EUR', units: 1_000_000n }, euroRate, 'USDC').units
   return { asset: 'EUR', units: (due.units * 1_000_000n + cent - 1n) / cent }
@@ -57,7 +60,7 @@ const inEuro = (due: Money, euroRate: bigint): Money => {
 
 const NOT_OFFERED = 'the shop does not offer it'
 
-/** Why the company does not take this price through the channel; null: it does. Its limits are in EUR. */
+/** Why the company's rules exclude this price from the channel; null: they allow it. Its limits are in EUR. */
 export async function findRuleFault(rule: ChannelRule, price: OfferedPrice): Promise<string | null> {
   if (!rule.offered) return NOT_OFFERED
   if (rule.minAmount === null && rule.maxAmount === null) return null
@@ -65,7 +68,7 @@ export async function findRuleFault(rule: ChannelRule, price: OfferedPrice): Pro
   const limits = { min: read(rule.minAmount), max: read(rule.maxAmount) }
   const isEuro = price.fiat.asset === 'EUR'
   const rate = isEuro ? null : await price.euroRate()
-  // better hidden for a moment than beyond a limit
+  // hiding it for a moment is better than exceeding a limit
   if (!isEuro && rate === null) return 'the shop limits it in EUR, and there is no rate for EUR at the moment'
   const fiat = rate === null ? price.fiat : inEuro(price.due, rate)
   const limit = outside(limits, { due: price.due, fiat })
@@ -88,7 +91,7 @@ async function readOffer(set: ChannelSet, id: ChannelId, price: OfferedPrice): P
   const health = set.health(id)
   const rule = set.rule(id)
   const ruleFault = await findRuleFault(rule, price)
-  // a provider is not asked about what the company does not want
+  // no need to ask the provider about a price that the company's rules exclude
   if (ruleFault !== null) return { channel: id, networks: channel.networks, available: false, reason: ruleFault, rule }
   const faults = (await channel.findNetworkFaults?.()) ?? []
   const networks = channel.networks.filter((chainId) => !faults.some(({ network }) => network === chainId))
@@ -102,7 +105,7 @@ async function readOffer(set: ChannelSet, id: ChannelId, price: OfferedPrice): P
 export const listOffers = (set: ChannelSet, price: OfferedPrice): Promise<Offer[]> =>
   Promise.all(set.available.map((id) => readOffer(set, id, price)))
 
-/** Why no new payment may use this chain now; null: it may. */
+/** Why no new payment may use this chain now; null: it can be used. */
 export async function findNetworkFault(channel: Channel, network: number | null): Promise<string | null> {
   if (network === null || !channel.findNetworkFaults) return null
   const faults = await channel.findNetworkFaults()

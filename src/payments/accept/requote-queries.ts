@@ -6,13 +6,13 @@ export type QuotePolicy = { requoteHours: number; linkQuoteMinutes: number | nul
 export const findQuotePolicy = (q: Queryable, companyId: string): Promise<QuotePolicy> =>
   q.one(sql`select requote_hours, link_quote_minutes from companies where id = ${companyId}`)
 
-/** When the price of an order was asked for. */
+/** When the order's quote was fetched. */
 export async function findQuotedAt(q: Queryable, quoteId: string): Promise<Date | undefined> {
   const row = await q.maybe<{ createdAt: Date }>(sql`select created_at from rate_quotes where id = ${quoteId}`)
   return row?.createdAt
 }
 
-/** When an order ended first: fresh rates prolong nothing. */
+/** When the order first ended. A requote does not extend that. */
 export async function findFirstEnd(
   q: Queryable,
   { companyId, id }: Pick<Order, 'companyId' | 'id'>,
@@ -23,7 +23,7 @@ export async function findFirstEnd(
   return row.at
 }
 
-/** Whether any payment of an order received money or has some on its way. Dust on a chain does not count. */
+/** Whether any payment of the order received money, or has money on its way. Dust on a chain does not count. */
 export async function existsMoney(
   q: Queryable,
   order: Pick<Order, 'companyId' | 'id'>,
@@ -36,7 +36,7 @@ export async function existsMoney(
   return found
 }
 
-/** A newer order for the same thing, by its reference or its buy-button session, that is open or paid. */
+/** A newer order for the same thing, by reference or buy-button session, that is open or paid. */
 export async function existsSuccessor(q: Queryable, order: Order): Promise<boolean> {
   const { found } = await q.one<{ found: boolean }>(sql`
     select exists (select 1 from orders

@@ -12,14 +12,14 @@ import { type AcceptDeps, keyOf } from './start-payment.ts'
 
 type RequoteDeps = Pick<AcceptDeps, 'db' | 'clock' | 'channels' | 'dustUnits'>
 
-/** A fresh rate, fetched before the transaction, and why it is needed. */
+/** A fresh rate, fetched before the transaction, and the reason for it. */
 export type FreshQuote = { quote: Quote; reason: 'ended' | 'link' }
 
-/** The order is over, even where no job has recorded that yet. */
+/** Whether the order is over, even if no job has recorded it yet. */
 const hasEnded = ({ status, expiresAt }: Order, nowMs: number): boolean =>
   allows(status, 'requote') || (allows(status, 'expire') && expiresAt.getTime() <= nowMs)
 
-/** Asks the chain for money that is not final yet, before anything is locked. */
+/** Checks the chain for money that is not final yet, before any lock is taken. */
 async function isMoneyOnItsWay(deps: RequoteDeps, order: Order): Promise<boolean> {
   for (const payment of await listPaymentsOfOrder(deps.db, order.companyId, order.id)) {
     const channel = await deps.channels.forPayment(payment)
@@ -64,7 +64,7 @@ async function findRequoteFault(deps: RequoteDeps, q: Queryable, order: Order): 
   return (await existsSuccessor(q, order)) ? 'A newer order replaces this one. Pay that one.' : null
 }
 
-/** Whether the payer of an ended order may have it at a fresh rate now. */
+/** Whether the payer of an ended order may get it at a fresh rate now. */
 export async function canRequote(deps: RequoteDeps, order: Order): Promise<boolean> {
   if (!hasEnded(order, deps.clock())) return false
   return (await findRequoteFault(deps, deps.db, order)) === null && !(await isMoneyOnItsWay(deps, order))
@@ -73,7 +73,7 @@ export async function canRequote(deps: RequoteDeps, order: Order): Promise<boole
 export type Repriced = { order: Order; trigger: 'accept' | 'requote'; change: Omit<OrderChange, 'status'> }
 
 /**
- * The order to accept now, at its own price or a fresh one. A fresh price reopens an ended order.
+ * The order to accept now, at its own price or at a fresh one. A fresh price reopens an ended order.
  * @throws ORDER_STATE_CONFLICT
  */
 export async function repriceOrder(

@@ -20,13 +20,13 @@ export type AcceptDeps = {
   channels: Channels
   transition: TransitionOrder
   payers: PayerDeps
-  /** On a chain, a transfer of less than this moves no order. */
+  /** On a chain, a smaller transfer does not move the order. */
   dustUnits: bigint
   /** Identity checks and spending limits. */
   gate: PayerGate
 }
 
-/** Longer than a provider may take to answer: until then a creation is under way and not repeated. */
+/** Longer than the provider's timeout: until then the creation is in progress and must not be repeated. */
 const FIRST_CHECK_MS = 15 * SECOND
 
 type NewAttempt = {
@@ -73,7 +73,7 @@ export async function startPayment(
   return { order: moved, payment }
 }
 
-/** When a payment through this channel may end at the latest; null: no later than its order does. */
+/** Latest expiry of a payment through this channel; null: no later than that of its order. */
 function longerExpiry({ clock, config }: AcceptDeps, channel: ChannelId, expiresAt: Date): Date | null {
   const minutes = config.orders.channelMinutes[channel]
   const needed = new Date(clock() + (minutes ?? 0) * MINUTE)
@@ -82,7 +82,7 @@ function longerExpiry({ clock, config }: AcceptDeps, channel: ChannelId, expires
 
 export const keyOf = (order: Order, payment: Payment): PaymentKey => ({
   companyId: order.companyId,
-  // a second payment under one reference appends a hyphen and its provider's id
+  // for a second payment under one reference, a hyphen and the provider's id are appended
   merchantReference: payment.merchantReference.replace(/-.*$/s, ''),
   providerReference: payment.providerReference,
   network: payment.network,

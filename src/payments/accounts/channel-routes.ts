@@ -36,7 +36,7 @@ const ChannelParams = Type.Object({ channel: Type.String({ maxLength: 40 }) })
 
 type Query = { code?: string; amount?: string; fromAsset?: string }
 
-/** What would be paid: an order's price, or an amount at today's rate. */
+/** The price: that of an order, or an amount at today's rate. */
 async function readPrice(
   deps: ChannelSettingsDeps,
   actor: ReturnType<typeof actorOf>,
@@ -54,14 +54,14 @@ async function readPrice(
   return { fiat, due: convert(fiat, quote.rate, 'USDC'), euroRate }
 }
 
-/** For the operator alone. */
+/** For the operator only. */
 const viewCircuit = ({ circuit, clockAheadMs }: Health) => ({
   ...circuit,
   openUntil: circuit.openUntil === null ? null : new Date(circuit.openUntil).toISOString(),
   clockAheadSeconds: clockAheadMs === null ? null : clockAheadMs / SECOND,
 })
 
-/** Channels, whose account they use, and calls to providers. */
+/** Channels, the accounts they use, and calls to providers. */
 export const channelRoutes: FastifyPluginAsyncTypebox<ChannelSettingsDeps> = async (app, deps) => {
   await app.register(channelRuleApi, deps)
   app.get(

@@ -21,13 +21,13 @@ export type ChannelSettingsDeps = PaymentDeps & {
   /** `CHANNEL_…` of the environment. */
   provider: Readonly<Record<string, string>>
   live: boolean
-  /** Undefined where no chain is set up. */
+  /** Undefined if no chain is set up. */
   ownWallets?: OwnWallets | undefined
 }
 
 type Kind = Omit<ChannelKind, 'open'>
 
-/** What a company can have of its own: its wallet, and accounts at providers. */
+/** What a company can own: a wallet, and accounts at providers. */
 const listKinds = ({ ownWallets }: ChannelSettingsDeps): Kind[] =>
   ownWallets ? [ownWallet, ...CHANNEL_KINDS] : [...CHANNEL_KINDS]
 
@@ -74,7 +74,7 @@ export async function listAccounts(deps: ChannelSettingsDeps, companyId: string)
   })
 }
 
-/** Keeps a company's own credentials, sealed. @throws VALIDATION_FAILED naming each setting that is wrong */
+/** Stores a company's own credentials, encrypted. @throws VALIDATION_FAILED naming each setting that is wrong */
 export async function saveAccount(
   deps: ChannelSettingsDeps,
   context: RequestContext,
@@ -111,8 +111,8 @@ export async function saveAccount(
 }
 
 /**
- * Back to the operator's account. Payments that were opened with the company's own can no longer be asked about, but
- * for what came to a deposit address of ours.
+ * Switches back to the operator's account. Payments opened with the company's own account can no longer be polled,
+ * except those to one of our deposit addresses.
  */
 export async function removeAccount(
   deps: ChannelSettingsDeps,
@@ -128,7 +128,7 @@ export async function removeAccount(
   deps.channels.forget(companyId)
 }
 
-/** Asks the provider whether it takes the credentials that are stored. @throws OBJECT_NOT_FOUND without own ones */
+/** Asks the provider whether it accepts the stored credentials. @throws OBJECT_NOT_FOUND without own ones */
 export async function checkAccount(
   deps: ChannelSettingsDeps,
   { companyId, channel }: { companyId: string; channel: string },
@@ -145,7 +145,7 @@ export async function checkAccount(
 
 const MAX_EXCHANGES = 500
 
-/** Calls to the providers of an order’s payments, for support. */
+/** Calls to the providers of an order's payments, for support. */
 export async function readProviderCalls(deps: PaymentDeps, actor: Actor, code: string): Promise<StoredProviderCall[]> {
   const order = await findReachableOrder(deps.db, actor, code)
   const payments = await listPaymentsOfOrder(deps.db, order.companyId, order.id)

@@ -12,7 +12,7 @@ import { listRules, saveOrder, saveRule } from './rule-service.ts'
 const tags = ['channels']
 const ChannelParams = Type.Object({ channel: Type.String({ maxLength: 40 }) })
 
-/** Which channels a company offers: their order, their words, their limits. */
+/** The channels that a company offers: their sort order, texts and limits. */
 export const channelRuleApi: FastifyPluginAsyncTypebox<ChannelSettingsDeps> = async (app, deps) => {
   app.get(
     '/channel-rules',

@@ -5,7 +5,7 @@ import { type Static, type TSchema, Type } from '../../kernel/schema.ts'
 const Nullable = <Schema extends TSchema>(schema: Schema, description?: string) =>
   Type.Union([schema, Type.Null()], description === undefined ? {} : { description })
 
-/** One entry for each language that has it. */
+/** One entry per language that has a text. */
 const byLang = <Schema extends TSchema>(schema: Schema, description: string) => {
   const one = Type.Optional(schema)
   return Type.Object({ en: one, fr: one, de: one, es: one, it: one }, { description })

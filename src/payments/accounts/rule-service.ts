@@ -17,11 +17,11 @@ const view = ({ position: _, ...rule }: ChannelRule): RuleView => rule
 
 const viewAll = (set: ChannelSet): RuleView[] => set.available.map((id) => view(set.rule(id)))
 
-/** Every channel that the company has, as payers are offered it: in their order. */
+/** All channels of the company, in the order in which payers see them. */
 export const listRules = async (deps: ChannelSettingsDeps, companyId: string): Promise<RuleView[]> =>
   viewAll(await deps.channels.of(companyId))
 
-/** Read behind everyone who changes them too. */
+/** Reads the rules after any concurrent change has committed. */
 async function lockRules(tx: Tx, companyId: string): Promise<ChannelRule[]> {
   if (!(await lockCompany(tx, companyId))) throw new AppError('OBJECT_NOT_FOUND')
   return listChannelRules(tx, companyId)
@@ -33,7 +33,7 @@ function channelOf(set: ChannelSet, path: string, text: string): ChannelId {
   throw invalid(path, `names ${text}, which is not set up here. Choose from: ${set.available.join(', ')}`)
 }
 
-/** An address beside the ways to pay would lead payers past them. */
+/** An address next to the ways to pay would lead payers around them. */
 const ADDRESS = /0x[0-9a-f]{40}/i
 
 function changeTexts(texts: ChannelTexts, change: NonNullable<ChannelRuleBody['texts']>): ChannelTexts {
@@ -51,7 +51,7 @@ function changeTexts(texts: ChannelTexts, change: NonNullable<ChannelRuleBody['t
   return changed
 }
 
-/** The rule after a change; what the change leaves out stays. @throws VALIDATION_FAILED */
+/** Applies a change to a rule; omitted fields stay. @throws VALIDATION_FAILED */
 function changeRule(rule: ChannelRule, { offered, minAmount, maxAmount, texts }: ChannelRuleBody): ChannelRule {
   const euro = (text: string | null): string | null => (text === null ? null : formatMoney(parseMoney(text, 'EUR')))
   const changed: ChannelRule = {
@@ -70,7 +70,7 @@ function changeRule(rule: ChannelRule, { offered, minAmount, maxAmount, texts }:
 const describe = ({ offered, minAmount, maxAmount, texts }: ChannelRule): string =>
   JSON.stringify({ offered, minAmount, maxAmount, texts })
 
-/** Changes whether, for which prices and in which words a channel is offered to new payments. */
+/** Changes whether, for which prices and with which texts a channel is offered to new payments. */
 export async function saveRule(
   deps: ChannelSettingsDeps,
   context: RequestContext,
@@ -92,7 +92,7 @@ export async function saveRule(
   })
 }
 
-/** Sorts what payers are offered. */
+/** Sorts the channels that payers are offered. */
 export async function saveOrder(
   deps: ChannelSettingsDeps,
   context: RequestContext,

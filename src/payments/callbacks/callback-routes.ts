@@ -5,13 +5,13 @@ import { callbackOf, keepRawBodies } from '../../http/raw-bodies.ts'
 import { Type } from '../../kernel/schema.ts'
 import { type CallbackDeps, type CallbackTarget, takeCallback } from './callback-service.ts'
 
-/** The provider defines it, so it is not filtered. */
+/** The provider defines the answer, so it is not filtered. */
 const response = { 200: Type.Any({ description: 'What the provider expects as acknowledgement.' }) }
 const description =
   'Called by payment providers. The raw bytes are verified as the provider signs them; the answer is what the provider ' +
   'expects. A callback alone never changes an order: the provider is asked first.'
 
-/** Where providers call back: raw bodies of any type, answered as each provider expects. */
+/** Endpoints for provider callbacks: raw bodies of any type, answered as each provider expects. */
 export const callbackRoutes: FastifyPluginAsyncTypebox<CallbackDeps & { limits: RateLimits }> = async (app, deps) => {
   keepRawBodies(app)
   const take = async (request: FastifyRequest, reply: FastifyReply, target: CallbackTarget): Promise<FastifyReply> => {

@@ -21,13 +21,13 @@ import { adoptSecondPayment, LONGEST_REFERENCE, namedBy } from './second-payment
 
 export type CallbackDeps = PaymentDeps & {
   log: FastifyBaseLogger
-  /** A refund of this payment was named by a provider that cannot be asked about refunds. */
+  /** A provider that cannot be polled about refunds reported a refund of this payment. */
   reportRefund(payment: Payment, news: RefundNews): Promise<void>
-  /** A refund of this payment may have news, too. */
+  /** There may be news about a refund of this payment too. */
   wakeRefunds(payment: Payment): Promise<void>
 }
 
-/** Who was called: the channel, and the company when it is its own account. */
+/** Addressee of a callback: the channel, and the company if it is the company's own account. */
 export type CallbackTarget = { channel: string; companyId: string | null }
 
 const ACKNOWLEDGED: Acknowledgement = { contentType: 'text/plain', body: 'OK' }
@@ -47,7 +47,10 @@ async function findReceiver(deps: CallbackDeps, { channel, companyId }: Callback
   return found
 }
 
-/** The payment of a callback. Keeps the provider’s id if it is new. Undefined: its names are of different orders. */
+/**
+ * The payment of a callback. Stores the provider's id if it is new. Undefined: the two references belong to different
+ * orders.
+ */
 async function findReportedPayment(
   deps: CallbackDeps,
   payment: Payment,
@@ -63,8 +66,8 @@ async function findReportedPayment(
 }
 
 /**
- * Writes down that the payment is due, then polls it here and now instead of waiting for the engine's next round. A
- * creation under way is left to the request that waits for it.
+ * Makes the payment due, then polls it here instead of waiting for the engine's next round. A creation in progress is
+ * left to the request that waits for it.
  */
 async function pollSoon(deps: CallbackDeps, payment: Payment): Promise<void> {
   if (payment.status === 'creating') return
@@ -76,8 +79,8 @@ async function pollSoon(deps: CallbackDeps, payment: Payment): Promise<void> {
 }
 
 /**
- * The one thing that a verified callback decides alone: the provider's screening holds the money. Some providers
- * say so in no other way, and to hold is safe.
+ * The one thing that a verified callback decides on its own: the provider's screening holds the money. Some providers
+ * report it in no other way, and holding is safe.
  */
 async function holdBlocked(deps: CallbackDeps, payment: Payment, report: PaymentReport | null): Promise<void> {
   if (report?.outcome !== 'blocked') return
@@ -86,9 +89,9 @@ async function holdBlocked(deps: CallbackDeps, payment: Payment, report: Payment
 }
 
 /**
- * Takes a provider’s callback. Once verified it durably asks for a poll; the poll finds out what is true. A callback
- * about something unknown is acknowledged, so that the provider stops sending it.
- * @param onVerified called once its signature is known to be right
+ * Takes a provider's callback. Once verified, it durably schedules a poll, and the poll finds out what is true. A
+ * callback about something unknown is acknowledged, so that the provider stops sending it.
+ * @param onVerified called once the signature is verified
  * @throws NOT_FOUND for a channel without callbacks, CALLBACK_REFUSED, CHANNEL_UNAVAILABLE, TOO_MANY_REQUESTS
  */
 export async function takeCallback(
@@ -99,7 +102,7 @@ export async function takeCallback(
 ): Promise<Acknowledgement> {
   const channel = await findReceiver(deps, target)
   const news = await channel.readCallback?.(callback).catch((error: unknown) => {
-    // the keys that verify it cannot be had: the provider sends it again
+    // the keys that verify it are not available: the provider sends it again
     if (error instanceof ProviderTrouble || error instanceof ProviderRefusal) throw unavailable(error)
     if (!(error instanceof CallbackRefused)) throw error
     deps.log.warn({ channel: channel.id, reason: error.message }, 'a callback was refused')
@@ -120,7 +123,7 @@ export async function takeCallback(
   }
   await pollSoon(deps, payment)
   await holdBlocked(deps, payment, news.report)
-  // some providers name a refund from their console only here; the sum is signed like everything else
+  // some providers report a refund from their console only here; its amount is signed like the rest
   const refunded = news.report?.outcome === 'seen' ? news.report.refunded : undefined
   if (refunded !== undefined) await deps.db.tx((tx) => deps.onRefunded(tx, payment, refunded))
   if (news.refund) await deps.reportRefund(payment, news.refund)

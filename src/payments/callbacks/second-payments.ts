@@ -17,16 +17,18 @@ import {
 } from '../payment-queries.ts'
 import type { PaymentDeps } from '../payment-service.ts'
 
-/** Each is a creation whose answer was lost: an order has one or two, after an outage some more. */
+/**
+ * Limit per order. Each one is a creation whose answer was lost: one or two for an order, a few more after an outage.
+ */
 const MOST_OF_ORDER = 10
-/** Whoever holds a company's own keys signs what they like: so many of its own accounts in an hour. */
+/** Hourly limit per company account, because the holder of a company's own keys can sign anything. */
 const MOST_OF_COMPANY_AN_HOUR = 100
-/** Longer than any provider's id; our reference is kept before it. */
+/** Longer than any provider's id; our reference is stored in front of it. */
 export const LONGEST_REFERENCE = 90
 
 type SecondDeps = PaymentDeps & { log: FastifyBaseLogger }
 
-/** The payment at this provider's account that has the provider's id. */
+/** Reference of the payment that has this id at this provider account. */
 export const namedBy = (payment: Payment, providerReference: string): NamedPayment => ({
   merchantReference: null,
   providerReference,
@@ -34,7 +36,7 @@ export const namedBy = (payment: Payment, providerReference: string): NamedPayme
   accountOf: payment.ownAccount ? payment.companyId : null,
 })
 
-/** Refused, not acknowledged: the provider sends it again later, so that a real one is not lost. */
+/** Refuses instead of acknowledging: the provider sends it again later, so a real one is not lost. */
 function refuse({ log }: SecondDeps, payment: Payment, providerReference: string, bound: string): AppError {
   const { companyId, orderId, id: paymentId, channel, ownAccount } = payment
   const facts = { companyId, orderId, paymentId, channel, ownAccount, providerReference }
@@ -43,16 +45,16 @@ function refuse({ log }: SecondDeps, payment: Payment, providerReference: string
 }
 
 /**
- * The provider has a second payment under our reference: a creation whose answer was lost. It becomes an attempt of
- * its own that is given up, so that it is closed there, and what was paid to it is not lost.
- * @throws TOO_MANY_REQUESTS where there are more than lost answers leave
+ * The provider has a second payment under our reference: a creation whose answer was lost. It becomes an abandoned
+ * attempt of its own, so it is closed there and money paid to it is not lost.
+ * @throws TOO_MANY_REQUESTS when there are more than lost answers can explain
  */
 export function adoptSecondPayment(deps: SecondDeps, payment: Payment, providerReference: string): Promise<Payment> {
   const { companyId, channel, orderId, ownAccount } = payment
   return deps.db.tx(async (tx) => {
     const now = new Date(deps.clock())
     await lockPayment(tx, companyId, payment.id)
-    // the same callback may have come twice at the same moment
+    // the same callback may arrive twice at the same moment
     const known = await findPaymentByReference(tx, namedBy(payment, providerReference))
     if (known) return known
     if ((await countSecondPayments(tx, companyId, orderId)) >= MOST_OF_ORDER)

@@ -6,7 +6,7 @@ export type MispaymentKind = (typeof MISPAYMENT_KINDS)[number]
 export const MISPAYMENT_STATUSES = ['open', 'accepted', 'refunded', 'ignored', 'borne', 'resolved'] as const
 export type MispaymentStatus = (typeof MISPAYMENT_STATUSES)[number]
 
-/** Who pays for money that left the chain after it counted. */
+/** Who bears the loss when money leaves the chain after it counted. */
 export const LOSS_BEARERS = ['operator', 'company'] as const
 export type LossBearer = (typeof LOSS_BEARERS)[number]
 
@@ -34,7 +34,7 @@ const COLUMNS = sql`company_id, id, order_id, payment_id, kind, asset, units, so
 
 const toMispayment = (row: Row): Mispayment => ({ ...row, units: BigInt(row.units) })
 
-/** Everything that was noticed of one payment, held until the transaction ends. */
+/** All records of one payment, locked until the transaction ends. */
 export async function lockMispayments(tx: Tx, companyId: string, paymentId: string): Promise<Mispayment[]> {
   const rows = await tx.many<Row>(sql`
     select ${COLUMNS} from mispayments where company_id = ${companyId} and payment_id = ${paymentId} order by id for update`)
@@ -147,7 +147,7 @@ export async function updateMispayment(
     where company_id = ${companyId} and id = ${id}`)
 }
 
-/** Money above the price that went back, or is going back, with refunds of the order itself. */
+/** Money above the price that is returned, or being returned, by refunds of the order itself. */
 export async function sumRefundedExcess(tx: Tx, companyId: string, orderId: string): Promise<bigint> {
   const { units } = await tx.one<{ units: string }>(sql`
     select coalesce(sum(excess_units), 0) as units from refunds

@@ -75,8 +75,8 @@ async function bringTo(
 export type Acceptance = { decidedBy: string; reason: string | null }
 
 /**
- * Part payments that arrived while the order was open, and were completed, are not mispayments; nor is money that
- * waited for its screening.
+ * Part payments that arrived while the order was open and were completed later are not mispayments. Neither is money
+ * that waited for its screening.
  */
 const isFirstPart = ({ order }: MispaymentContext, { kind }: Mispayment): boolean =>
   (kind === 'under' || kind === 'held') && isOpen(order.status)
@@ -95,19 +95,19 @@ async function release(
   }
 }
 
-/** One payment’s money, as last reported. */
+/** One payment's money, as last reported. */
 export type Arrived = {
   final: bigint
-  /** Final or not. */
+  /** Including units that are not final. */
   seen: bigint
-  /** The kind of the money that does not pay. */
+  /** The kind of any money that does not pay the order. */
   kind: Surplus
-  /** Units above the price that the payment’s booking already holds. */
+  /** Units above the price that the payment's booking already includes. */
   alreadyBooked?: bigint
 }
 
 /**
- * Matches records and books to what has arrived. Committed money (the price, decided records) that is missing is a
+ * Brings records and books in line with what has arrived. Missing committed money (the price, decided records) is a
  * loss; the rest waits in one open record.
  * @returns the change of the loss; negative when money came back
  */
@@ -152,11 +152,14 @@ async function takeLossBack(context: MispaymentContext, { records }: Standing, u
   }
 }
 
-/** Anyone makes such a token, and sends it as often as they like for next to nothing: so many of a payment are kept. */
+/**
+ * Anyone can create such a token and send it as often as they like at almost no cost, so only this many are recorded
+ * per payment.
+ */
 const MOST_LOOK_ALIKES = 100
-/** What the column holds. More than that is no money of anyone's; `chain_transfers` has it whole. */
+/** Maximum of the column. A larger amount is no real money; `chain_transfers` has the exact value. */
 const MOST_UNITS = 10n ** 38n - 1n
-/** A token on no list is named with its contract: `USDC (0x1234…abcd)`. */
+/** A token on no list is shown with its contract: `USDC (0x1234…abcd)`. */
 const isLookAlike = ({ asset }: { asset: string }): boolean => asset.includes('…')
 
 /** Other tokens arrived at the address. They are not USDC, so they are recorded but not booked. */
@@ -180,7 +183,7 @@ export async function recordUnmatchedTransfers(
 }
 
 /**
- * Books the payment once and takes its money out of suspense. What exceeds the price waits in its own record.
+ * Books the payment once and takes its money out of suspense. Money above the price waits in its own record.
  * @param received units that still count towards the order
  */
 export async function bookOrderPaid(
@@ -204,7 +207,7 @@ export async function bookOrderPaid(
   )
 }
 
-/** Books who bears a loss. */
+/** Books the decision who bears a loss. */
 export const bookLossDecision = (context: MispaymentContext, record: Mispayment, by: LossBearer): Promise<boolean> =>
   bookLossBorne(context.tx, bookingOf(context, freshCause(record.id)), record.units, by)
 

@@ -21,7 +21,7 @@ import {
 const tags = ['payments']
 const IdParams = Type.Object({ id: Type.String({ pattern: '^[0-9a-f]{24}$' }) })
 
-/** Money that does not fit its order: list and decide. */
+/** Mispayments: list and decide. */
 export const mispaymentRoutes: FastifyPluginAsyncTypebox<MispaymentDeps> = async (app, deps) => {
   app.get(
     '/mispayments',

@@ -41,13 +41,13 @@ export type MispaymentDeps = {
   transition: TransitionOrder
   audit: Audit
   screening: ScreeningGate
-  /** The order's page shows less than before. */
+  /** The order's page shows a smaller amount than before. */
   onDecided(order: Order): void
 }
 
 const BEAR_IT = 'This money left the chain. Decide who bears the loss: POST /mispayments/{id}/bear.'
 
-/** Of USDC, and of native coins, which have 18 decimals; other tokens are recorded in their smallest units. */
+/** Amount in USDC or in a native coin, which has 18 decimals; other tokens are recorded in their smallest units. */
 function amountOf({ asset, units, sourceReference }: Pick<Mispayment, 'asset' | 'units' | 'sourceReference'>) {
   if (asset === 'USDC') return formatDecimal(units, 6)
   return sourceReference.startsWith('native:') ? formatDecimal(units, 18) : null
@@ -88,7 +88,7 @@ export type MispaymentCase = { order: Order; payment: Payment; record: Mispaymen
 
 /**
  * Locks order, payment and record, always in this order.
- * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT when it is already decided
+ * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT if it is already decided
  */
 export async function lockUndecided(tx: Tx, actor: Actor, id: string): Promise<MispaymentCase> {
   const found = await findMispayment(tx, id)
@@ -118,10 +118,10 @@ function checkAcceptable(record: Mispayment, counted: bigint): void {
   }
 }
 
-/** A part that is accepted while the whole price is on the chain would make the rest of it too much. */
+/** Accepting a part while the whole price is on the chain would turn the rest into an overpayment. */
 function checkNoneComes({ order, payment }: MispaymentCase, received: bigint, policy: PaymentPolicy): void {
   if (order.status !== 'WAITING_CHAIN_CONFIRMATION') return
-  // final, and enough: only its provider does not call it complete
+  // final and enough: only its provider does not call it complete
   if (order.paymentId === payment.id && received >= minAcceptedUnits(priceUnitsOf(order, payment), policy)) return
   throw new AppError('OBJECT_CONFLICT', {
     message: 'More money for this order is on its way. Wait until it is final, then read the record again.',
@@ -142,8 +142,8 @@ async function giveUpOther(tx: Tx, { order, payment }: MispaymentCase, now: Date
 }
 
 /**
- * Accepts what arrived as the order’s payment, and the order becomes PAID: an underpayment while the order is open, or
- * a late or short one after it ended. Less than the price becomes the price.
+ * Accepts what arrived as the order's payment, and the order becomes PAID: an underpayment while the order is open, or
+ * a late or short payment after it ended. If it is less than the price, it becomes the price.
  * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT, ORDER_STATE_CONFLICT
  */
 export async function acceptMispayment(
@@ -179,11 +179,11 @@ export async function acceptMispayment(
     await writeAudit(deps, tx, context, { record, action: 'mispayment.accept' })
     return null
   })
-  // not before the commit: the question to the sources has to last
+  // after the commit, because the questions to the sources must be stored
   if (refused !== null) throw new AppError('OBJECT_CONFLICT', { message: refused })
 }
 
-/** Leaves the money in suspense and keeps the reason. */
+/** Leaves the money in suspense and stores the reason. */
 export async function ignoreMispayment(
   deps: MispaymentDeps,
   context: RequestContext,
@@ -206,8 +206,9 @@ export async function ignoreMispayment(
 }
 
 /**
- * Decides who bears money that left the chain after it counted; the order can then be refunded and its company settled
- * again. Only a SuperAdmin can make the operator pay. If the money comes back, the decision is undone.
+ * Decides who bears the loss of money that left the chain after it counted. Afterwards the order can be refunded and
+ * its company settled again. Only a SuperAdmin can make the operator pay. If the money comes back, the decision is
+ * undone.
  * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT, FORBIDDEN
  */
 export async function bearLoss(

@@ -11,8 +11,8 @@ export const SCREENED_AGAIN =
   'Its sender was cleared more than a day ago and is being screened again. Read the record again in a minute.'
 
 /**
- * While a sender of a payment is not cleared, none of its money leaves; what was held leaves only after a person's
- * decision to return it.
+ * While a sender of a payment is not cleared, none of its money may leave. Held money leaves only after a person
+ * decides to return it.
  * @throws OBJECT_CONFLICT
  */
 export async function checkScreened(

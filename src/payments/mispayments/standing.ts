@@ -2,7 +2,7 @@ import type { Tx } from '../../db/db.ts'
 import type { Payment } from '../payment-queries.ts'
 import { lockMispayments, type Mispayment, type MispaymentKind, sumRefundedExcess } from './mispayment-queries.ts'
 
-/** Money that pays nothing yet. */
+/** Money that does not pay anything yet. */
 export const HELD: readonly MispaymentKind[] = ['under', 'late', 'duplicate', 'held']
 
 const sum = (records: readonly Mispayment[]): bigint => records.reduce((total, { units }) => total + units, 0n)
@@ -11,14 +11,14 @@ type Fact = Pick<Mispayment, 'kind' | 'status' | 'units' | 'decidedBy'>
 
 const isDecided = ({ status }: Fact): boolean => status === 'refunded' || status === 'ignored'
 
-/** A record that a refund of the order used up, not a decision of its own. */
+/** A record used up by a refund of the order, not by a decision about the record itself. */
 const isUsedUp = ({ decidedBy }: Fact): boolean => decidedBy?.startsWith('refund:') === true
 
-/** Refunded or ignored before it paid anything. Such money is no part of its order any more, whatever comes later. */
+/** Refunded or ignored before it paid anything. Such money no longer belongs to its order, whatever comes later. */
 export const decidedUnits = (records: readonly Mispayment[]): bigint =>
   sum(records.filter((record) => HELD.includes(record.kind) && isDecided(record)))
 
-/** What left the chain after it had paid an order or was decided about. */
+/** Money that left the chain after it paid an order or was decided about. */
 export const lostUnits = (records: readonly Mispayment[]): bigint =>
   sum(records.filter(({ kind, status }) => kind === 'orphaned' && (status === 'open' || status === 'borne')))
 
@@ -26,23 +26,23 @@ export const lostUnits = (records: readonly Mispayment[]): bigint =>
 export const openLossUnits = (records: readonly Mispayment[]): bigint =>
   sum(records.filter(({ kind, status }) => kind === 'orphaned' && status === 'open'))
 
-/** Units above the price that are still there, but spoken for by a refund of the order that took a part of them. */
+/** Units above the price that are still there but reserved by a refund of the order that took part of them. */
 export function spokenUnits(records: readonly Mispayment[], refundedExcess: bigint): bigint {
   const over = records.filter(({ kind, status }) => kind === 'over' && status === 'refunded')
   const rest = refundedExcess - sum(over.filter(isUsedUp))
   return rest > 0n ? rest : 0n
 }
 
-/** What is fixed of one payment's money, whatever is reported next. */
+/** The part of one payment's money that is fixed, whatever is reported next. */
 export type Standing = {
   records: readonly Mispayment[]
-  /** Refunded or ignored: no part of the order. */
+  /** Refunded or ignored: no longer part of the order. */
   decided: bigint
-  /** The price, what was decided, and what went back of the money above the price: all that must be there. */
+  /** The price, what was decided, and the returned part of the money above the price: all this must be there. */
   committed: bigint
-  /** In `committed`, of the open record of money above the price. */
+  /** Part of `committed`: what the open record of money above the price has reserved. */
   spoken: bigint
-  /** In `committed`, but no longer there. */
+  /** Part of `committed` that is no longer there. */
   lost: bigint
 }
 
@@ -57,15 +57,15 @@ export async function readStanding(tx: Tx, payment: Payment): Promise<Standing> 
   return { records, decided, committed: price + decided + over + spoken, spoken, lost: lostUnits(records) }
 }
 
-/** Units of a payment that still count towards its order: the one figure for page, state, books and decisions. */
+/** Units of a payment that still count towards its order. Page, state, books and decisions all use this figure. */
 export const undecidedUnits = (units: bigint, { decided }: Pick<Standing, 'decided'>): bigint =>
   units > decided ? units - decided : 0n
 
-/** What the books hold as arrived: a loss of committed money is a booking of its own. */
+/** The amount that the books show as arrived: a loss of committed money is a separate booking. */
 export const bookedUnits = (final: bigint, { committed }: Standing): bigint => (final > committed ? final : committed)
 
 /**
- * How much of the committed money is lost now. Money that waits for more confirmations than it had is not lost, and a
+ * How much of the committed money is lost now. Money that dropped below the required confirmations is not lost, and a
  * loss ends only when the money is final again.
  */
 export function lossAfter({ committed, lost }: Standing, { final, seen }: { final: bigint; seen: bigint }): bigint {

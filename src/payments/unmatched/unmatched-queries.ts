@@ -4,9 +4,9 @@ import { joinSql, type Queryable, type Sql, sql, type Tx, unnamed } from '../../
 export const UNMATCHED_STATUSES = ['open', 'matched', 'ignored', 'gone'] as const
 export type UnmatchedStatus = (typeof UNMATCHED_STATUSES)[number]
 
-/** A transfer that no order asked for. */
+/** A transfer that matches no order. */
 export type UnmatchedTransfer = {
-  /** '' where the operator holds the address. */
+  /** '' if the operator owns the address. */
   companyId: string
   transferId: string
   /** `gone`: it left the chain before a person decided. */
@@ -42,7 +42,7 @@ const COLUMNS = sql`u.company_id, u.transfer_id, u.decided_by, u.reason, u.notic
 const TABLES = sql`unmatched_transfers u join chain_transfers t on t.id = u.transfer_id
   left join orders o on o.company_id = u.company_id and o.id = u.order_id`
 
-/** An order that was placed in the 15 seconds before the transfer may take it after all. */
+/** An order placed in the last 15 seconds before the transfer may still take it. */
 const STANDS = sql`(u.status <> 'open' or not ${IS_RESERVED})`
 
 export type UnmatchedFilter = {
@@ -52,7 +52,7 @@ export type UnmatchedFilter = {
   dust: boolean
 }
 
-/** The last two by `t`, which says whether an open one left its chain. */
+/** The last two read `t`, which shows whether an open one left its chain. */
 const STATUS_SQL: Record<UnmatchedStatus, Sql> = {
   matched: sql`u.status = 'matched'`,
   ignored: sql`u.status = 'ignored'`,
@@ -86,14 +86,14 @@ export async function countUnmatched(q: Queryable, filter: UnmatchedFilter): Pro
   return Number(total)
 }
 
-/** Held until the transaction ends; undefined also where an order has taken it meanwhile. */
+/** Locks the record until the transaction ends; also undefined if an order took it meanwhile. */
 export async function lockUnmatched(tx: Tx, transferId: string): Promise<UnmatchedTransfer | undefined> {
   const row = await tx.maybe<Row>(sql`
     select ${COLUMNS} from ${TABLES} where u.transfer_id = ${transferId} and ${STANDS} for update of u`)
   return row && toUnmatched(row)
 }
 
-/** No payment takes the address until the transaction ends. */
+/** Prevents any payment from taking the address until the transaction ends. */
 export const lockAddressOf = (tx: Tx, transferId: string): Promise<unknown> =>
   tx.maybe(sql`
     select address from deposit_addresses
@@ -102,7 +102,7 @@ export const lockAddressOf = (tx: Tx, transferId: string): Promise<unknown> =>
 /** An order that may have been meant. */
 export type Candidate = { transferId: string; code: string; shortCode: string; status: string; dueUnits: bigint }
 
-/** For each transfer up to three unpaid orders that were shown its address before, the closest amount first. */
+/** For each transfer, up to three unpaid orders that showed its address before it, closest amount first. */
 export async function listCandidates(q: Queryable, transferIds: readonly string[]): Promise<Candidate[]> {
   const rows = await q.many<Omit<Candidate, 'dueUnits'> & { dueUnits: string }>(sql`
     select t.id as transfer_id, near.* from chain_transfers t cross join lateral (
@@ -118,7 +118,7 @@ export async function listCandidates(q: Queryable, transferIds: readonly string[
   return rows.map((row) => ({ ...row, dueUnits: BigInt(row.dueUnits) }))
 }
 
-/** The order with this code, and its newest payment that showed the address; null: none did. */
+/** The order with this code, and its newest payment that showed the address; null: no payment did. */
 export const findOrderThere = (
   q: Queryable,
   { companyId, code, toAddress }: { companyId: string; code: string; toAddress: string },
@@ -153,8 +153,8 @@ export const updateUnmatchedDecided = (
     where company_id = ${companyId} and transfer_id = ${transferId}`)
 
 /**
- * Records those of the transfers that no payment takes: of a shared address by its reservations, of another one because
- * no payment shows it.
+ * Records the transfers that no payment takes: at a shared address as its reservations say, at any other because no
+ * payment shows it.
  */
 export const insertUnmatched = (q: Queryable, transferIds: readonly string[], dustUnits: bigint): Promise<number> =>
   q.run(sql`
@@ -169,7 +169,7 @@ export const insertUnmatched = (q: Queryable, transferIds: readonly string[], du
       else not exists (select 1 from payments p where p.deposit_address = t.to_address) end
     on conflict do nothing`)
 
-/** The last change of a chain's transfers that was looked at. */
+/** The last change of a chain's transfers that was processed. */
 export async function findUnmatchedCursor(q: Queryable, chainId: number): Promise<bigint> {
   const row = await q.maybe<{ unmatchedChange: bigint }>(sql`
     select unmatched_change from payment_chain_cursors where chain_id = ${chainId}`)

@@ -9,7 +9,7 @@ import { ignoreTransfer, listVisibleUnmatched, matchTransfer, type UnmatchedDeps
 const tags = ['payments']
 const IdParams = Type.Object({ id: Type.String({ pattern: '^[0-9a-f]{24}$' }) })
 
-/** Transfers that no order asked for: list and decide. */
+/** Transfers that match no order: list and decide. */
 export const unmatchedRoutes: FastifyPluginAsyncTypebox<UnmatchedDeps> = async (app, deps) => {
   app.get(
     '/unmatched-transfers',

@@ -25,7 +25,7 @@ import type { UnmatchedListQuery } from './unmatched-schemas.ts'
 
 export type UnmatchedDeps = PaymentDeps & {
   audit: Audit
-  /** A transaction on the network's block explorer. */
+  /** URL of a transaction on the network's block explorer. */
   explorerUrl(chainId: number, txHash: string): string | null
 }
 
@@ -141,9 +141,10 @@ async function keepDecision(
 }
 
 /**
- * A person says which order a transfer came for. From then on it counts for that order's payment as if it had matched:
- * by the same report, after the same screening, in the same books.
- * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT, ORDER_NOT_FOUND; ORDER_STATE_CONFLICT when it never showed that address
+ * A person says which order a transfer was for. From then on it counts for that order's payment as if it had matched:
+ * through the same report, after the same screening, in the same books.
+ * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT, ORDER_NOT_FOUND; ORDER_STATE_CONFLICT when the order never showed that
+ * address
  */
 export async function matchTransfer(
   deps: UnmatchedDeps,
@@ -164,7 +165,7 @@ export async function matchTransfer(
     const decidedBy = `${actor.kind}:${actor.id}`
     const decision = { status: 'matched', orderId, reference, decidedBy, reason: body.reason ?? null } as const
     const key = { companyId: row.companyId, id: paymentId }
-    // polled by the engine if this process ends here
+    // the engine polls it if this process ends here
     await renewItem(tx, PAYMENT_POLLS.table, key, new Date(deps.clock()))
     await keepDecision(deps, tx, context, { row, decision })
     return key

@@ -5,8 +5,8 @@ import { findUnmatchedCursor, insertUnmatched, updateUnmatchedCursor } from './u
 const BATCH = 500
 
 /**
- * Records what came to an address and matches no order. A cursor of its own: after an upgrade it reads everything that
- * arrived before.
+ * Records what came to an address and matches no order. It has its own cursor: after an upgrade it reads everything
+ * that arrived before.
  * @returns whether there may be more
  */
 export async function followUnmatched(

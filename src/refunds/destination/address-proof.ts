@@ -5,7 +5,7 @@ export const PROOF_KINDS = ['stated', 'payer', 'signature', 'attested'] as const
 
 /** Why a refund’s destination is trusted. */
 export type AddressProof = {
-  /** Given by the payer earlier, confirmed on the refund page, signed, or vouched for by a person. */
+  /** Given by the payer earlier, confirmed on the refund page, signed by a key, or attested by a person. */
   kind: (typeof PROOF_KINDS)[number]
   /** Who gave it: `user:<id>`, `apiKey:<id>`, `service:<id>`, `payer`, or `payer:<code>` of the pay page. */
   by: string
@@ -13,7 +13,7 @@ export type AddressProof = {
   at: string
   /** `stated`: where it was given. */
   source?: 'accept' | 'payerInformation'
-  /** `signature`: the address whose key signed, and what it is. */
+  /** `signature`: the address whose key signed, and the kind of address. */
   signer?: string
   signerIs?: 'destination' | 'sender'
   /** `attested` */
@@ -26,7 +26,7 @@ export type GivenProof = { message?: string; signature?: string; statement?: str
 /** The facts of a refund that a signature covers. */
 export type RefundFacts = { code: string; number: number; units: bigint; network: number | null }
 
-/** The text that a payer signs. Its number ties the signature to one refund of the order. */
+/** The text that a payer signs. The refund's number ties the signature to one refund of the order. */
 export const addressMessage = ({ code, number, units, network }: RefundFacts, address: string): string =>
   [
     'I want this refund to be sent to this address.',

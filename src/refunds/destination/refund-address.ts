@@ -25,8 +25,8 @@ async function lockWaiting(tx: Tx, key: Refund): Promise<{ order: Order; refund:
 }
 
 /**
- * Sets the destination while the payer is asked. Without proof that the payer wants it, it is a proposal for the payer
- * to confirm.
+ * Sets the destination while the payer is being asked. Without proof that the payer chose it, it is a proposal for the
+ * payer to confirm.
  * @throws OBJECT_CONFLICT, VALIDATION_FAILED, FORBIDDEN, STEP_UP_REQUIRED
  */
 export async function setRefundAddress(
@@ -66,8 +66,9 @@ export async function setRefundAddress(
 }
 
 /**
- * The payer’s answer on the refund page. Only a mailed link identifies the payer. A link that was handed over may be
- * used by anyone, so the answer is a proposal: the payer confirms it by the mailed link, or two people of the shop do.
+ * The payer's answer on the refund page. Only a mailed link identifies the payer. Anyone may hold a link that was
+ * handed over, so such an answer is a proposal: the payer confirms it through the mailed link, or two people of the
+ * shop do.
  * @throws OBJECT_CONFLICT
  */
 export async function confirmRefundAddress(
@@ -107,7 +108,7 @@ async function unitsOf(tx: Tx, actor: Actor, order: Order, { amount, mispaymentI
 }
 
 /**
- * The message to sign for the refund that waits for its address, or for the next one.
+ * The message to sign for the refund that waits for its address, or for the next refund.
  * @throws ORDER_NOT_FOUND, ORDER_STATE_CONFLICT, REFUND_TOO_LARGE, VALIDATION_FAILED
  */
 export async function readAddressMessage(

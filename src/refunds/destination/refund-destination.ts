@@ -17,12 +17,12 @@ const ONE_MAKER =
   'One of the two accounts was invited or approved by the other, or both by one member of staff, so they count as one ' +
   'person. Leave addressProof out, and the payer is asked; or another Manager vouches for the address.'
 
-/** The destination that a request asks for, and its proof. */
+/** The requested destination and its proof. */
 export type Wanted = { address?: string; addressProof?: GivenProof }
 
 export type Destination = Pick<Refund, 'address' | 'proposedAddress' | 'proposedBy' | 'addressProof'> & {
   status: 'needs_address' | 'ready'
-  /** Where the payer can be asked. */
+  /** Mail address of the payer. */
   email: string | null
 }
 
@@ -33,7 +33,7 @@ type NewRefund = {
   units: bigint
   actor: Actor
   now: Date
-  /** What was proposed for this refund before. */
+  /** Earlier proposal for this refund. */
   proposed?: { address: string | null; by: string | null }
 }
 
@@ -63,15 +63,16 @@ function listStatements(payment: Payment, known: PayerContact): Statement[] {
 }
 
 /**
- * Two accounts that a member of staff made, or one and the account it made, count as one person: who may invite could
- * otherwise be both. The account that founded the company and the operator's are no such makers.
+ * Two accounts created by the same member of staff, or an account and its creator, count as one person; otherwise
+ * whoever may invite could act as both. The account that founded the company and operator accounts do not count as such
+ * creators.
  */
 const isOnlyStaff = ({ role, madeBy }: Maker): boolean =>
   madeBy !== null && role !== 'SuperAdmin' && role !== 'SuperManager'
 
 /**
  * Whether a different person proposed the address. An API key counts as its creator.
- * @throws OBJECT_CONFLICT for an account of the proposer's making, or of one maker with it
+ * @throws OBJECT_CONFLICT if the proposer created this account, or one person created both
  */
 async function isSecondPerson(q: Queryable, actor: Actor, proposer: string | null): Promise<boolean> {
   const [kind = '', named = ''] = (proposer ?? '').split(':')
@@ -86,9 +87,10 @@ async function isSecondPerson(q: Queryable, actor: Actor, proposer: string | nul
 }
 
 /**
- * Where a refund goes. An address from the payer before PAID is trusted: at accept, on the pay page, or from the shop’s
- * server in the payer information. One written by staff, or by anyone after PAID, is a proposal: it needs the payer’s
- * confirmation, a signature, or a second person. The sending address is never used unchecked: it may be an exchange’s.
+ * Where a refund goes. An address that the payer gave before PAID is trusted: at accept, on the pay page, or from the
+ * shop's server in the payer information. An address from staff, or from anyone after PAID, is a proposal: it needs the
+ * payer's confirmation, a signature, or a second person. The sending address is never used unchecked, because it may
+ * belong to an exchange.
  * @throws VALIDATION_FAILED, FORBIDDEN, STEP_UP_REQUIRED for an invalid proof
  */
 export async function findDestination(
@@ -108,7 +110,7 @@ export async function findDestination(
     wanted.address === undefined || sameAddress(address, wanted.address)
   const word = statements.find((statement) => statement.isWord && isWanted(statement))
   const stated = word ?? statements.find(isWanted)
-  // it was stored before such addresses were refused
+  // it was stored before such addresses were rejected
   if (stated) await checkPayerAddress(deps.payers, tx, 'address', stated.address)
   if (word) {
     const { by, at, source, address } = word

@@ -17,7 +17,7 @@ async function readSignature(q: Queryable, claim: ProofRequest, given: GivenProo
     throw invalid('addressProof.message', `is not the message of this refund. ${expected}`)
   const signer = await findMessageSigner(message, given.signature)
   if (signer !== undefined && sameAddress(signer, address)) return { signer, signerIs: 'destination' as const }
-  // a sender of less than the refund may have paid only to qualify here
+  // whoever sent less than the refund may have paid only to qualify here
   const senders = signer === undefined ? [] : await listPayingAddresses(q, payment, facts.units)
   if (signer !== undefined && senders.includes(signer)) return { signer, signerIs: 'sender' as const }
   throw invalid(
@@ -27,7 +27,7 @@ async function readSignature(q: Queryable, claim: ProofRequest, given: GivenProo
 }
 
 /**
- * Checks the proof that the payer wants this address.
+ * Checks the proof that the payer chose this address.
  * @throws VALIDATION_FAILED with the text to sign, FORBIDDEN and STEP_UP_REQUIRED for a statement
  */
 export async function checkProof(q: Queryable, claim: ProofRequest, given: GivenProof): Promise<AddressProof> {

@@ -20,7 +20,7 @@ const tags = ['payments']
 const IdParams = Type.Object({ id: Type.String({ pattern: '^[0-9a-f]{24}$' }) })
 const KINDS = ['image/png', 'image/jpeg', 'image/webp', 'application/pdf']
 
-/** Never shown by the browser: a PDF is as a person sent it. */
+/** The browser never displays it: a PDF is stored as it was sent. */
 function sendProof(reply: FastifyReply, refundId: string, { mime, bytes }: Pick<ProofFile, 'mime' | 'bytes'>) {
   const ending = mime === 'application/pdf' ? 'pdf' : 'webp'
   return reply
@@ -34,7 +34,7 @@ function sendProof(reply: FastifyReply, refundId: string, { mime, bytes }: Pick<
     .send(bytes)
 }
 
-/** The proof file of a refund settled by hand: a plugin of its own, because it takes files as bodies. */
+/** The proof file of a refund settled by hand. A plugin of its own, because it accepts files as bodies. */
 export const proofApi: FastifyPluginAsyncTypebox<ProofApiDeps> = async (app, deps) => {
   app.addContentTypeParser(KINDS, { parseAs: 'buffer' }, (_request, body, done) =>
     done(null, { file: body.toString('base64') }),
@@ -66,7 +66,7 @@ export const proofApi: FastifyPluginAsyncTypebox<ProofApiDeps> = async (app, dep
     '/refunds/:id/proof',
     {
       exposeHeadRoute: false,
-      // a bank's slip names the payer and the account, so it is payer information
+      // a bank receipt names the payer and the account, so it is payer information
       config: { permission: 'payers.read' },
       schema: {
         operationId: 'downloadRefundProof',

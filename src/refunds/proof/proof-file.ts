@@ -4,12 +4,12 @@ import { redrawPicture, sizeOfPicture } from '../../kernel/pictures/picture.ts'
 import { Type } from '../../kernel/schema.ts'
 
 const MAX_BYTES = 1_000_000
-/** Of the body: in JSON the file is base64, a third larger. */
+/** Size of the request body: base64 in JSON makes the file a third larger. */
 export const PROOF_BODY_BYTES = 1_400_000
-/** Small print stays legible. */
+/** Large enough for small print to stay legible. */
 const BOX = { width: 2400, height: 2400 }
 
-/** Longer than the file may be, so that a file too large is refused in words about files. */
+/** Longer than the limit for files, so that the error for a file that is too large is about files. */
 export const ProofText = Type.String({
   minLength: 1,
   maxLength: 2 * PROOF_BODY_BYTES,
@@ -21,23 +21,24 @@ export type ProofFile = {
   mime: 'image/webp' | 'application/pdf'
   bytes: Buffer
   sha256: string
-  /** Of the file as it was sent; the same for a PDF. */
+  /** Hash of the file as it was sent; for a PDF the same as `sha256`. */
   sentSha256: string
 }
 
-/** What the audit log keeps of a file. */
+/** The facts about a file that go to the audit log. */
 export const proofAuditFacts = ({ mime, bytes, sha256, sentSha256 }: ProofFile) => ({
   ...{ mime, size: bytes.length, sha256, sentSha256 },
 })
 
 const hashOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
 
-/** A PDF ends in its last kilobyte (ISO 32000, annex H): one that was cut off shows nothing. */
+/** A PDF has its end marker in the last kilobyte (ISO 32000, annex H); a truncated one is unreadable. */
 const isPdf = (bytes: Buffer): boolean =>
   bytes.toString('latin1', 0, 5) === '%PDF-' && bytes.subarray(-1024).includes('%%EOF')
 
 /**
- * Reads a file in base64 by its bytes, never by its name or declared type. Pictures are redrawn; a PDF is kept as is.
+ * Decodes a base64 file and detects its type from its bytes, never from its name or declared type. Pictures are
+ * redrawn; a PDF is stored as it is.
  * @throws VALIDATION_FAILED at `path`
  */
 export async function readProof(base64: string, path: string): Promise<ProofFile> {

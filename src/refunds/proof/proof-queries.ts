@@ -1,7 +1,7 @@
 import { type Queryable, sql, type Tx } from '../../db/db.ts'
 import type { ProofFile } from './proof-file.ts'
 
-/** A kept file without its bytes. */
+/** A stored file without its bytes. */
 export type ProofFacts = {
   refundId: string
   mime: string
@@ -9,13 +9,13 @@ export type ProofFacts = {
   sha256: string
   by: string
   at: Date
-  /** The file is gone, its facts are not. */
+  /** When the file was erased; its facts remain. */
   erasedAt: Date | null
 }
 
 type Key = { companyId: string; id: string }
 
-/** False: the refund has a file already, which stays. */
+/** False: the refund already has a file, which is kept. */
 export async function insertProof(tx: Tx, { companyId, id }: Key, file: ProofFile & { by: string; at: Date }) {
   const rows = await tx.run(sql`
     insert into refund_proofs (company_id, refund_id, mime, bytes, sha256, added_by, added_at)
@@ -46,14 +46,14 @@ export const findProofBytes = (
 
 const ERASED = sql`size = octet_length(bytes), bytes = ''`
 
-/** Every file of the order's refunds. @returns how many were erased */
+/** Erases all files of the order's refunds. @returns how many */
 export const eraseProofsOfOrder = (tx: Tx, { companyId, id }: Key, at: Date): Promise<number> =>
   tx.run(sql`
     update refund_proofs set ${ERASED}, erased_at = ${at}
     where company_id = ${companyId} and erased_at is null
       and refund_id in (select r.id from refunds r where r.company_id = ${companyId} and r.order_id = ${id})`)
 
-/** Files added before then, of every company. @returns how many were erased */
+/** Erases files added before that time, of every company. @returns how many */
 export const eraseOldProofs = (q: Queryable, before: Date, { at, limit }: { at: Date; limit: number }) =>
   q.run(sql`
     update refund_proofs set ${ERASED}, erased_at = ${at}

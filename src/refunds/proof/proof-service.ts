@@ -8,7 +8,7 @@ import { findProofBytes, insertProof } from './proof-queries.ts'
 
 type ProofDeps = Pick<RefundDeps, 'db' | 'clock' | 'audit'>
 
-/** Within the caller’s transaction. @throws OBJECT_CONFLICT when there is one: evidence is not overwritten */
+/** Runs in the caller's transaction. @throws OBJECT_CONFLICT if there is one already: evidence is never overwritten */
 export async function keepProof(
   { clock }: Pick<RefundDeps, 'clock'>,
   tx: Tx,
@@ -37,7 +37,7 @@ export async function addProof(deps: ProofDeps, context: RequestContext, refund:
 const ERASED =
   'This proof file was erased with the payer’s data. Its SHA-256 stays in the refund, to recognise a copy that you keep elsewhere.'
 
-/** The file itself. The audit log records who downloaded it. @throws OBJECT_NOT_FOUND where the refund has no proof */
+/** The file itself. The audit log records who downloaded it. @throws OBJECT_NOT_FOUND if the refund has no proof */
 export function openProof(deps: ProofDeps, context: RequestContext, { companyId, id }: Refund) {
   return deps.db.tx(async (tx) => {
     const file = await findProofBytes(tx, { companyId, id })

@@ -13,7 +13,7 @@ const VERDICT_OF: Readonly<Record<string, Verdict>> = {
 }
 
 /**
- * Address Screening of Chainalysis: `POST /api/risk/v2/entities` registers an address, `GET …/{address}` answers its
+ * Address Screening of Chainalysis: `POST /api/risk/v2/entities` registers an address, `GET …/{address}` returns its
  * risk; header `Token`. docs.chainalysis.com/api/address-screening
  */
 export function openAddressRisk({

@@ -3,7 +3,7 @@ import { readDenyList } from '../../config/deny-list.ts'
 import { type Clock, SECOND } from '../../kernel/clock.ts'
 import { clean, type ScreeningSource } from '../screening.ts'
 
-/** Entries that are gone count until the file has rested so long: it may be half written. */
+/** Removed entries stay in force until the file has been unchanged for this long: it may be half-written. */
 const RESTED_MS = 2 * SECOND
 
 /** `fault`: why the file cannot be used now; its last content stays in force. */
@@ -14,21 +14,21 @@ export type DenyList = ScreeningSource & {
   look(): DenyListState
 }
 
-/** What tells one version of a file from another, also when it was replaced within a millisecond. */
+/** Identifies a version of a file, even if it was replaced within a millisecond. */
 const versionOf = (file: string): string => {
   const { mtimeNs, size, ino } = statSync(file, { bigint: true })
   return `${mtimeNs}:${size}:${ino}`
 }
 
 /**
- * The operator's own list. New entries count at once. A list that vanishes or becomes unreadable keeps its last
- * content; so does a line that is not an address, because it may be meant to block.
+ * The operator's own list. New entries take effect at once. If the list vanishes, becomes unreadable or has a line that
+ * is not an address, its last content stays in force too, because that line may be meant to block.
  * @throws Error when the file cannot be read at the start
  */
 export function openDenyList(file: string, clock: Clock): DenyList {
   let version = versionOf(file)
   let entries = readDenyList(readFileSync(file, 'utf8'))
-  /** Read, but not yet in force without the old ones. */
+  /** Read, but not in force yet without the removed entries. */
   let rest: { entries: ReadonlySet<string>; since: number } | null = null
   let fault: string | null = null
 

@@ -6,14 +6,14 @@ const IS_SANCTIONED = '0xdf592f7d'
 const FALSE = `0x${'0'.repeat(64)}`
 const TRUE = `0x${'0'.repeat(63)}1`
 
-/** Reads a contract on one chain at the newest block, from every node that may be asked. */
+/** Reads a contract on one chain at the newest block, from every trusted node. */
 export type ContractRead = (call: { to: string; data: string }) => Promise<unknown[]>
 
 export type Oracle = { chainId: number; contract: string; read: ContractRead }
 
 /**
  * The sanctions oracle of Chainalysis. Listed addresses are the same on every EVM chain, so a chain without an oracle
- * is screened by the first one that is set up. Where there is no contract a node answers `0x`, which is no answer.
+ * uses the first configured one. Where there is no contract, a node answers `0x`, which counts as no answer.
  */
 export function openOracle(oracles: readonly Oracle[]): ScreeningSource {
   return {

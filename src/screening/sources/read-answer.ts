@@ -10,7 +10,7 @@ const retryAfterOf = ({ headers }: ProviderAnswer): number | undefined => {
 }
 
 /**
- * The JSON of an answer with one of the documented statuses. Anything else, also an error page with status 200, says
+ * The JSON of an answer with one of the documented statuses. Anything else, even an error page with status 200, says
  * nothing about the address.
  * @throws ProviderTrouble
  */
@@ -30,7 +30,7 @@ export function readJson(answer: ProviderAnswer, statuses: readonly number[]): u
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** @throws ProviderTrouble: a field that the documents promise is missing */
+/** @throws ProviderTrouble: a documented field is missing */
 export const lacks = (field: string): never => {
   throw new ProviderTrouble(`the answer lacks ${field}`)
 }

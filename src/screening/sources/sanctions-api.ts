@@ -5,7 +5,7 @@ import { isRecord, lacks, readJson, textOf } from './read-answer.ts'
 
 /**
  * Public sanctions API of Chainalysis: `GET /address/{address}` with `X-API-Key`. An empty list of identifications
- * means not listed; any identification blocks. A 403 may be a page of the edge.
+ * means not listed; any identification blocks. A 403 may come from the CDN's edge.
  * https://www.chainalysis.com/free-cryptocurrency-sanctions-screening-tools/
  */
 export function openSanctionsApi({

@@ -13,7 +13,7 @@ import { openSanctionsApi } from './sanctions-api.ts'
 import { superviseSource } from './supervised.ts'
 import { openTrm } from './trm.ts'
 
-/* Answers as the documents show them (reference: docs/screening.md), and everything that is not one. */
+/* Documented answers (reference: docs/screening.md), and everything that is no valid answer. */
 const ADDRESS = '0x8ba1f109551bd432803012645ac136ddd64dba72'
 const CHECKSUM = '0x8ba1f109551bD432803012645Ac136ddd64DBA72'
 const asked: ProviderCall[] = []

@@ -3,16 +3,16 @@ import { Circuit, CircuitOpen, type CircuitRules } from '../../kernel/circuit.ts
 import { type Clock, SECOND } from '../../kernel/clock.ts'
 import { type Answer, type Place, type ScreeningSource, unavailable } from '../screening.ts'
 
-/** What waits is asked about at least every 30 s, so no pause is longer than that. */
+/** What waits is polled at least every 30 s, so no pause is longer than that. */
 const RULES: CircuitRules = {
   openAfter: 3,
   pausesMs: { trouble: [5 * SECOND], credentials: [20 * SECOND], clock: [20 * SECOND] },
   maxBusyMs: 20 * SECOND,
 }
-/** Two questions of a source take five seconds each at the most; the lease of a poll is a minute. */
+/** A source's two requests take at most five seconds each; the lease of a poll lasts a minute. */
 const LIMIT_MS = 12 * SECOND
 
-/** Never throws: whatever goes wrong is no answer. */
+/** Never throws: any error counts as no answer. */
 export type SafeSource = ScreeningSource & { readonly supervised: true }
 
 function within<Result>(work: Promise<Result>): Promise<Result> {
@@ -25,7 +25,7 @@ function within<Result>(work: Promise<Result>): Promise<Result> {
 
 const retryOf = (error: unknown): number | null => (error instanceof ProviderTrouble ? error.retryAfterMs : null)
 
-/** A source with a circuit around it: one that is away does not hold up the others. */
+/** A source with a circuit breaker: one that is down does not delay the others. */
 export function superviseSource(source: ScreeningSource, clock: Clock): SafeSource {
   const circuit = new Circuit(clock, RULES)
   return {

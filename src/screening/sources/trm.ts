@@ -3,7 +3,7 @@ import type { Answer, ScreeningSource, Verdict } from '../screening.ts'
 import { worstOf } from '../screening.ts'
 import { isRecord, lacks, readJson, textOf } from './read-answer.ts'
 
-/** TRM's words for chains. One that it does not know is asked about as Ethereum: EVM addresses are the same there. */
+/** TRM's names of chains. An unknown chain is queried as Ethereum, because EVM addresses are the same there. */
 const CHAIN_WORDS: Readonly<Record<number, string>> = {
   1: 'ethereum',
   10: 'optimism',
@@ -18,8 +18,8 @@ const CHAIN_WORDS: Readonly<Record<number, string>> = {
 const HIGH = 10
 
 /**
- * TRM Labs: `POST /public/v2/screening/addresses`, HTTP Basic with the key as user and as password, an array in and an
- * array out, in any order.
+ * TRM Labs: `POST /public/v2/screening/addresses`, HTTP Basic with the key as user and password; takes and returns an
+ * array, in any order.
  */
 export function openTrm({
   http,
@@ -45,7 +45,7 @@ export function openTrm({
 
 type Fields = ReadonlyMap<string, unknown>
 
-/** Samples differ in the spelling of the fields, so letters' case is ignored. */
+/** Samples differ in the spelling of field names, so their case is ignored. */
 const fieldsOf = (value: unknown): Fields | null =>
   isRecord(value) ? new Map(Object.entries(value).map(([name, field]) => [name.toLowerCase(), field])) : null
 
@@ -80,7 +80,7 @@ const scoreOf = (fields: Fields | null, name: string): number => {
 const wordsOf = (fields: Fields | null, ...names: string[]): string =>
   names.flatMap((name) => textOf(fields?.get(name)) ?? []).join(', ')
 
-/** High risk of its own blocks; high risk of whom it deals with, or of a kind that is not named, is for a person. */
+/** High risk of its own blocks; high risk of its counterparties, or of an unnamed kind, needs a person. */
 function readIndicator(value: unknown): Finding {
   const fields = fieldsOf(value)
   const score = scoreOf(fields, 'categoryriskscorelevel')

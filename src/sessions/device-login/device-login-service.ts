@@ -28,7 +28,7 @@ export type DeviceLoginDeps = {
 export const DEVICE_SCOPES = API_SCOPES.filter((scope) => scope !== 'passwords:write')
 export const DEFAULT_DAYS = 90
 const LIFETIME_MS = 10 * MINUTE
-/** RFC 8628, 3.5: the pause between two questions, and by how much `slow_down` lengthens it. */
+/** RFC 8628, 3.5: the polling interval, and by how much `slow_down` extends it. */
 const INTERVAL_SECONDS = 5
 const SLOWER_SECONDS = 5
 /** How long the answer with the key can be fetched again after a lost connection. */
@@ -86,7 +86,7 @@ const unknownCode = (): AppError =>
     message: 'No login waits under this code. Codes live for ten minutes: run the login again and use the new one.',
   })
 
-/** A code that is over, or decided for another company, looks like one that never was. */
+/** A code that is expired, or decided for another company, looks like an unknown one. */
 function checkFound(
   login: queries.DeviceLogin | undefined,
   actor: RequestContext['actor'],
@@ -112,7 +112,7 @@ export type DeviceDecision =
   | { approved: true; companyId: string; scopes: ApiScope[] | undefined; days: number }
   | { approved: false }
 
-/** @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT when it was decided already */
+/** @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT when it is already decided */
 export async function decideDeviceLogin(
   { db, clock, audit, mailer }: DeviceLoginDeps,
   context: RequestContext,
@@ -177,7 +177,7 @@ const secretsOf = (vault: Vault, deviceCode: string): string[] =>
 
 const expired = (): AppError => new AppError('DEVICE_CODE_EXPIRED')
 
-/** RFC 8628, 3.5: too early is told so and has to wait longer from then on. */
+/** RFC 8628, 3.5: a poll that comes too early gets slow_down and must wait longer from then on. */
 async function pollPending(tx: Tx, login: queries.DeviceLogin, at: number): Promise<AppError> {
   const { intervalSeconds, lastPolledAt } = login
   // a clock and a network are never exact: half a second early is in time

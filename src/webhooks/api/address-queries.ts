@@ -8,13 +8,13 @@ export type AddressRow = {
   failed: number
   parked: number
   lastDeliveryAt: Date
-  /** The earliest of those that wait; null when none waits. */
+  /** The earliest due time of waiting deliveries; null when none waits. */
   nextAttemptAt: Date | null
-  /** Of all addresses, also those beyond the limit. */
+  /** Counts all addresses, including those beyond the limit. */
   total: number
 }
 
-/** Where the deliveries of a company since then go, by address; the one with the newest delivery first. */
+/** Addresses that a company's deliveries have gone to since then; the one with the newest delivery first. */
 export const listAddresses = (q: Queryable, companyId: string, since: Date, limit: number): Promise<AddressRow[]> =>
   q.many<AddressRow>(sql`
     with addresses as (
@@ -31,7 +31,7 @@ export const listAddresses = (q: Queryable, companyId: string, since: Date, limi
 
 export type FailureRow = { url: string; startedAt: Date; statusCode: number | null; errorCode: string | null }
 
-/** The newest attempt of each address that was not answered 2xx; an attempt is never older than its delivery. */
+/** The newest attempt of each address that did not get a 2xx answer; an attempt is never older than its delivery. */
 export const listLastFailures = (q: Queryable, companyId: string, since: Date, urls: readonly string[]) =>
   q.many<FailureRow>(sql`
     select distinct on (d.url) d.url, a.started_at, a.status_code, a.error_code

@@ -7,12 +7,12 @@ import { accountOf, findAccount } from './subscription-service.ts'
 
 const DAY_MS = 86_400_000
 const DEFAULT_DAYS = 30
-/** The ones with the newest deliveries; `total` says how many there are. */
+/** Lists the addresses with the newest deliveries; `total` counts all. */
 const MOST_ADDRESSES = 100
 
 type AddressPage = { addresses: Static<typeof AddressSchema>[]; total: number; days: number }
 
-/** Where a company's webhooks went in the last days, and how each address fares. */
+/** The addresses of a company's recent webhooks, with the state of each. */
 export async function listAddresses(deps: WebhookDeps, actor: Actor, query: AddressQuery): Promise<AddressPage> {
   const { days = DEFAULT_DAYS } = query
   const { id } = await findAccount(deps, accountOf(actor, query.companyId))

@@ -1,4 +1,4 @@
-/** One word of a POSIX shell, whatever characters it holds. */
+/** Quotes any text as one word of a POSIX shell. */
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
 /**

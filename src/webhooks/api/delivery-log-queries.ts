@@ -80,7 +80,7 @@ export const findDelivery = (q: Queryable, companyIds: readonly string[] | null,
     join deliveries whole on whole.company_id = listed.company_id and whole.order_id = listed.order_id
       and whole.id = listed.id`)
 
-/** The attempts of these deliveries in the order they were made; `since` is when the oldest delivery was created. */
+/** The attempts of these deliveries in order; `since` is the creation time of the oldest delivery. */
 export const listAttempts = (q: Queryable, deliveries: readonly Pick<DeliveryRow, 'companyId' | 'id'>[], since: Date) =>
   q.many<AttemptRow>(sql`
     select a.delivery_id, a.series, a.number, a.trigger, a.started_at, a.duration_ms, a.status_code, a.error_code,
@@ -94,9 +94,9 @@ export const listAttempts = (q: Queryable, deliveries: readonly Pick<DeliveryRow
 type Restart = { limit: number; bucketOf: (companyId: string) => number; laneOf: (url: string) => string }
 
 /**
- * Starts a new series of attempts under the same id, at most `limit` deliveries, oldest first; what is still being
- * delivered is left alone.
- * @returns companies and ids of what was started
+ * Starts a new series of attempts under the same ids, for at most `limit` deliveries, oldest first. Deliveries in
+ * progress are left alone.
+ * @returns companies and ids of the restarted deliveries
  */
 export async function restartDeliveries(
   tx: Tx,
@@ -109,7 +109,7 @@ export async function restartDeliveries(
     where d.status <> 'pending' and ${filter.id === null ? sql`true` : sql`d.id = ${filter.id}`}
       and ${conditionsOf(filter)}
     order by d.created_at limit ${limit} for update of whole skip locked`)
-  // of two that restart the same one, the second finds its due row
+  // when two requests restart the same delivery, the second finds its due row
   return tx.many(sql`
     with started as (
       insert into delivery_due (company_id, delivery_id, order_id, bucket, lane, series, next_at)

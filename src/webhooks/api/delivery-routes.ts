@@ -68,7 +68,7 @@ const logRoutes: FastifyPluginAsyncTypebox<service.WebhookDeps> = async (app, de
   )
 }
 
-/** Sending again, one or many, under `/webhook-deliveries`. */
+/** Redelivery of one or many, under `/webhook-deliveries`. */
 const redeliveryRoutes: FastifyPluginAsyncTypebox<service.WebhookDeps> = async (app, deps) => {
   app.post(
     '/webhook-deliveries/:id/redeliver',
@@ -100,7 +100,7 @@ const redeliveryRoutes: FastifyPluginAsyncTypebox<service.WebhookDeps> = async (
   )
 }
 
-/** Where webhooks go, under `/webhook-addresses`. */
+/** The addresses that webhooks go to, under `/webhook-addresses`. */
 const addressRoutes: FastifyPluginAsyncTypebox<service.WebhookDeps> = async (app, deps) => {
   app.get(
     '/webhook-addresses',

@@ -124,7 +124,7 @@ export async function curlOfDelivery(deps: WebhookDeps, actor: Actor, id: string
   return curlText(url, webhookHeaders({ id, event, body, secret, atSeconds }), body)
 }
 
-/** @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT while the delivery is under way */
+/** @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT while the delivery is in progress */
 export async function redeliver(deps: WebhookDeps, context: RequestContext, id: string): Promise<{ id: string }> {
   const { actor } = context
   const { companyId, status } = await findReachable(deps, actor, id)
@@ -144,8 +144,8 @@ export async function redeliver(deps: WebhookDeps, context: RequestContext, id: 
 }
 
 /**
- * Redelivers everything that the filter finds, oldest first, at most 10 000 in one call; without a status only what
- * failed or was parked.
+ * Redelivers everything that matches the filter, oldest first, at most 10 000 per call; without a status, only failed
+ * and parked deliveries.
  */
 export async function redeliverMany(
   deps: WebhookDeps,

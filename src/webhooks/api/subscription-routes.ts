@@ -10,7 +10,7 @@ import * as service from './subscription-service.ts'
 const tags = ['webhooks']
 const Secret = Envelope(Type.Object({ webhookSigningSecret: Type.String({ description: '`whsec_…`' }) }))
 
-/** Reading and replacing the signing secret; registered under `/api/users`. */
+/** Reads and replaces the signing secret; registered under `/api/users`. */
 export const webhookSecretRoutes: FastifyPluginAsyncTypebox<WebhookDeps> = async (app, deps) => {
   app.get(
     '/webhook-secret',
@@ -32,7 +32,7 @@ export const webhookSecretRoutes: FastifyPluginAsyncTypebox<WebhookDeps> = async
   app.post(
     '/webhook-secret/regenerate',
     {
-      // a stored answer would keep the secret in clear, and a repetition only creates another secret
+      // storing the response would store the secret in plain text, and a repetition only creates another secret
       config: { permission: 'webhooks.regenerate', ownIdempotency: true },
       schema: {
         operationId: 'regenerateWebhookSecret',
@@ -49,7 +49,7 @@ export const webhookSecretRoutes: FastifyPluginAsyncTypebox<WebhookDeps> = async
   )
 }
 
-/** Rotation in steps: prepare, test against the receiver, put into use; registered under `/api/users`. */
+/** Rotation in steps: prepare, test against the receiver, activate; registered under `/api/users`. */
 export const webhookRotationRoutes: FastifyPluginAsyncTypebox<service.RotationDeps> = async (app, deps) => {
   app.post(
     '/webhook-secret/next',
@@ -98,7 +98,7 @@ export const webhookRotationRoutes: FastifyPluginAsyncTypebox<service.RotationDe
   )
 }
 
-/** Which events an account receives; registered under `/api/next`. */
+/** The events that an account receives; registered under `/api/next`. */
 export const subscriptionRoutes: FastifyPluginAsyncTypebox<WebhookDeps> = async (app, deps) => {
   app.get(
     '/webhook-subscriptions',

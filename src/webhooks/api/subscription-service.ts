@@ -12,7 +12,7 @@ import { checkWebhookUrl, type WebhookUrlRules } from '../outbox/webhook-url.ts'
 import type { AttemptSender } from '../sender/attempt.ts'
 import type { WebhookDeps } from './delivery-service.ts'
 
-/** The company: operators name it, all others belong to one. */
+/** The company of the request: operators name it, all others belong to one. */
 export function accountOf(actor: Actor, companyId: string | undefined): string {
   if (companyId !== undefined) {
     if (!sees(actor, companyId)) throw new AppError('OBJECT_NOT_FOUND')
@@ -44,8 +44,8 @@ export async function readSecret(
 }
 
 /**
- * Replaces the secret; the old one is dead when this returns, on every node and for retries of old events too: senders
- * read the secret for each attempt and never use one that they read longer than SECRET_AGE_MS ago.
+ * Replaces the secret. When this returns, the old one is no longer used, on any node, not even for retries of old
+ * events: senders read the secret for each attempt and never use a copy older than SECRET_AGE_MS.
  */
 export async function regenerateSecret(
   deps: WebhookDeps,
@@ -64,8 +64,8 @@ export async function regenerateSecret(
 }
 
 /**
- * Prepares the next secret without using it: the merchant adds it to the receiver, sends a test
- * (`testNextSecret`), and only then puts it into use (`activateNextSecret`). Preparing again replaces it.
+ * Prepares the next secret without using it: the merchant adds it to the receiver, sends a test (`testNextSecret`) and
+ * only then activates it (`activateNextSecret`). Preparing again replaces it.
  */
 export async function prepareNextSecret(
   deps: WebhookDeps,
@@ -111,7 +111,7 @@ export async function testNextSecret(
   return { delivered: failure === null, statusCode, errorCode: failure, durationMs }
 }
 
-/** Puts the prepared secret into use; the old one is dead when this returns, as with `regenerateSecret`. */
+/** Activates the prepared secret. When this returns, the old one is no longer used, as with `regenerateSecret`. */
 export async function activateNextSecret(
   deps: WebhookDeps,
   context: RequestContext,
@@ -142,7 +142,9 @@ export async function readSubscriptions(
   return view((await findAccount(deps, accountOf(actor, companyId))).optionalEvents)
 }
 
-/** Sets the optional events; the four default ones stay whatever `events` says. Counts from the next event on. */
+/**
+ * Sets the optional events; the four default ones stay whatever `events` contains. Takes effect with the next event.
+ */
 export async function changeSubscriptions(
   deps: WebhookDeps,
   context: RequestContext,

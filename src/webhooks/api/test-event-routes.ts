@@ -19,7 +19,7 @@ const Result = Type.Object({
   body: Type.String({ description: 'What was sent.' }),
 })
 
-/** A webhook to try a receiver with, under `/webhook-deliveries`. */
+/** Sends a webhook to test a receiver with, under `/webhook-deliveries`. */
 export const testEventRoutes: FastifyPluginAsyncTypebox<RotationDeps & { limits: RateLimits }> = async (app, deps) => {
   app.post(
     '/webhook-deliveries/test',

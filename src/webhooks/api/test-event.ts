@@ -8,7 +8,7 @@ import { secretContext } from '../outbox/webhook-secret.ts'
 import { checkWebhookUrl } from '../outbox/webhook-url.ts'
 import { accountOf, findAccount, type RotationDeps } from './subscription-service.ts'
 
-/** No real order has this code: it has characters that codes never hold. */
+/** No real order has this code: its characters never occur in codes. */
 const CODE = 'TEST-ORDER'
 const PAID: readonly string[] = ['order.paid', 'order.refunding', 'order.refunded', 'order.full_refunded']
 
@@ -42,8 +42,8 @@ function sampleCheck(event: WebhookEvent, nowMs: number): Record<string, unknown
 export type TestEvent = { url: string; event?: WebhookEvent; companyId?: string }
 
 /**
- * Sends one signed webhook with a made-up order to an address, at once and once, and tells what came back. Its body
- * holds `"test": true`, so that a receiver can tell it from money.
+ * Sends one signed webhook with a made-up order to an address, immediately and without retries, and returns the
+ * outcome. Its body holds `"test": true`, so that a receiver can tell it from real money.
  */
 export async function sendTestEvent(deps: RotationDeps, context: RequestContext, input: TestEvent) {
   const { url, event = 'order.paid' } = input

@@ -1,9 +1,9 @@
 import { BlockList, isIP } from 'node:net'
 
 /**
- * Ranges that no webhook may reach: the special-purpose registries of IANA (RFC 6890 and its successors). Of IPv6 only
- * 2000::/3 is in use as public unicast, so everything outside of it is refused, which covers every way to write an
- * IPv4 address inside an IPv6 one (::a.b.c.d, ::ffff:a.b.c.d, 64:ff9b::a.b.c.d), unique local and link-local.
+ * Ranges that no webhook may reach: IANA's special-purpose registries (RFC 6890 and its successors). In IPv6 only
+ * 2000::/3 is public unicast, so everything else is refused. That covers every way to embed an IPv4 address in IPv6
+ * (::a.b.c.d, ::ffff:a.b.c.d, 64:ff9b::a.b.c.d), unique local and link-local addresses.
  */
 const REFUSED_RANGES = [
   ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12'],
@@ -16,10 +16,10 @@ type Family = 'ipv4' | 'ipv6'
 
 const familyOf = (address: string): Family => (isIP(address) === 6 ? 'ipv6' : 'ipv4')
 
-/** One list for each family: a `BlockList` compares IPv4 addresses with IPv6 ranges as `::ffff:a.b.c.d`. */
+/** One list per family: a `BlockList` compares IPv4 addresses with IPv6 ranges as `::ffff:a.b.c.d`. */
 type Ranges = Record<Family, BlockList>
 
-/** @throws Error when a range is not written as address/prefix */
+/** @throws Error when a range is not of the form address/prefix */
 function toRanges(written: readonly string[]): Ranges {
   const ranges = { ipv4: new BlockList(), ipv6: new BlockList() }
   for (const range of written) {
@@ -34,7 +34,7 @@ function toRanges(written: readonly string[]): Ranges {
 
 const MAPPED = /^::ffff:(?:(\d+\.\d+\.\d+\.\d+)|([0-9a-f]{1,4}):([0-9a-f]{1,4}))$/i
 
-/** `::ffff:127.0.0.1` and `::ffff:7f00:1` are 127.0.0.1 for the kernel, so for us too. */
+/** The kernel treats `::ffff:127.0.0.1` and `::ffff:7f00:1` as 127.0.0.1, so we do too. */
 function unmapped(address: string): string {
   const match = MAPPED.exec(address)
   if (!match) return address
@@ -51,7 +51,7 @@ export type AddressRule = (address: string) => boolean
 
 /**
  * @param allowedRanges CIDR ranges of the operator's own network that are allowed although they are not public
- * @throws Error when a range cannot be read
+ * @throws Error when a range is malformed
  */
 export function addressRule(allowedRanges: readonly string[]): AddressRule {
   const known = rules.get(allowedRanges)

@@ -9,19 +9,19 @@ function hashOf(text: string): number {
   return hash
 }
 
-/** MurmurHash3's finalizer: spreads texts that differ only in their last character. */
+/** MurmurHash3's finalizer: scatters texts that differ only in their last character. */
 function stirred(hash: number): number {
   let mixed = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
   mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35)
   return (mixed ^ (mixed >>> 16)) >>> 0
 }
 
-/** The part of all companies that a company belongs to; stored with each delivery, so it never changes. */
+/** The bucket of a company. Stored with each delivery, so it must never change. */
 export const bucketOf = (companyId: string): number => hashOf(companyId) % BUCKETS
 
 /**
  * The buckets of one node among the living ones, by rendezvous hashing: each bucket belongs to the node with the
- * highest hash, so that a node that comes or goes moves only its own share.
+ * highest hash, so that a joining or leaving node moves only its own share.
  */
 export function ownedBuckets(name: string, living: readonly string[]): number[] {
   const weightOf = (node: string, bucket: number): number => stirred(hashOf(`${node} ${bucket}`))

@@ -11,18 +11,18 @@ export type NewDelivery = {
   id: string
   orderId: string
   event: WebhookEvent
-  /** Only for refund events: a second partial refund is a message of its own. */
+  /** Only for refund events: each partial refund is a message of its own. */
   refundId: string | null
   url: string
-  /** JSON text, sent byte for byte in every attempt. */
+  /** JSON text, sent unchanged, byte for byte, in every attempt. */
   body: string
   requestId: string | null
   at: Date
 }
 
 /**
- * Writes deliveries, due at once, in one statement. A pair (order, event, refund) that exists already is left alone.
- * Call the sender's `wake` in `tx.afterCommit`.
+ * Inserts deliveries, due at once, in one statement. An existing (order, event, refund) is left alone. Call the
+ * sender's `wake` in `tx.afterCommit`.
  * @returns how many are new
  */
 export async function insertDeliveries(tx: Tx, rows: readonly NewDelivery[]): Promise<number> {

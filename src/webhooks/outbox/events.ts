@@ -20,12 +20,12 @@ export const EVENTS = [
 
 export type WebhookEvent = (typeof EVENTS)[number]
 
-/** What every account receives, and cannot switch off. */
+/** Events that every account receives and cannot switch off. */
 export const DEFAULT_EVENTS = ['order.paid', 'order.refunding', 'order.refunded', 'order.full_refunded'] as const
 
 const isDefault = (event: WebhookEvent): boolean => (DEFAULT_EVENTS as readonly string[]).includes(event)
 
-/** What the operator enables for an account, one by one. */
+/** Events that the operator enables per account. */
 export const OPTIONAL_EVENTS: readonly WebhookEvent[] = EVENTS.filter((event) => !isDefault(event))
 
 /** @param optionalEvents the account's `optional_events` */

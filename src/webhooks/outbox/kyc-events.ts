@@ -24,8 +24,8 @@ function kycBody({ event, kycId, order, status, updatedAt, edd }: KycNews): stri
 }
 
 /**
- * Writes the webhook of an identity check in the transaction of its decision, if the order has an address and the
- * company is subscribed to the event. @returns whether a delivery was written; then wake the sender after the commit
+ * Writes the webhook of an identity check in the transaction of its decision, if the order has a webhook URL and the
+ * company is subscribed to the event. @returns whether a delivery was written; if so, wake the sender after the commit
  */
 export async function announceKyc(tx: Tx, idKey: Buffer, news: KycNews, requestId: string | null): Promise<boolean> {
   const { companyId, id: orderId, webhookUrl: url } = news.order

@@ -1,4 +1,4 @@
-/** A transaction that stayed open longer than this may commit rows that lie behind the senders' moving lower bound. */
+/** A transaction open longer than this may commit rows behind the senders' moving lower bound. */
 export const LATE_COMMIT_MS = 1000
 
 const listeners = new Set<() => void>()

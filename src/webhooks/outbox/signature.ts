@@ -2,13 +2,13 @@ import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
 
 const hmac = (key: KeyObject, text: string) => createHmac('sha256', key).update(text)
 
-/** Both keys of a secret: its whole text, and the bytes whose base64 follows `whsec_`. */
+/** The two keys of a secret: its whole text, and the bytes whose base64 follows `whsec_`. */
 type SigningKeys = { text: KeyObject; bytes: KeyObject }
 
 const KEPT_KEYS = 10_000
 const keptKeys = new Map<string, SigningKeys>()
 
-/** Kept, because making a key costs more than signing with it. */
+/** Cached, because creating a key costs more than signing with it. */
 function keysOf(secret: string): SigningKeys {
   const kept = keptKeys.get(secret)
   if (kept) return kept
@@ -20,8 +20,8 @@ function keysOf(secret: string): SigningKeys {
 }
 
 /**
- * `t=<seconds>,v1=<64 hex>`: HMAC-SHA-256 of `<t>.<body>`, keyed by the whole secret text including `whsec_`
- * (interface 6.4). No space after the comma: receivers that split on it, such as Stripe's library, need none.
+ * `t=<seconds>,v1=<64 hex>`: HMAC-SHA-256 of `<t>.<body>`, keyed by the whole secret text including `whsec_` (interface
+ * 6.4). No space after the comma: receivers that split on it, such as Stripe's library, do not expect one.
  */
 const serviceSignature = ({ text }: SigningKeys, body: string, atSeconds: number): string =>
   `t=${atSeconds},v1=${hmac(text, `${atSeconds}.${body}`).digest('hex')}`
@@ -35,7 +35,7 @@ const standardSignature = ({ bytes }: SigningKeys, id: string, body: string, atS
 
 export type SignedMessage = { id: string; event: string; body: string; secret: string; atSeconds: number }
 
-/** All headers of one attempt as name, value, name, value …; `t` and the signatures are good for this attempt only. */
+/** All headers of one attempt as name, value, name, value …; `t` and the signatures are valid for this attempt only. */
 export function webhookHeaders(message: SignedMessage): string[] {
   const { id, event, body, atSeconds } = message
   const keys = keysOf(message.secret)

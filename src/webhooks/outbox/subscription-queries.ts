@@ -5,7 +5,7 @@ export type WebhookAccount = {
   name: string
   optionalEvents: string[]
   webhookSecretSealed: string
-  /** Prepared, not in use yet. */
+  /** Prepared, not active yet. */
   nextWebhookSecretSealed: string | null
 }
 
@@ -23,14 +23,14 @@ export const updateWebhookSecret = (tx: Tx, companyId: string, sealed: string): 
 export const updateNextWebhookSecret = (tx: Tx, companyId: string, sealed: string): Promise<number> =>
   tx.run(sql`update companies set next_webhook_secret_sealed = ${sealed}, updated_at = now() where id = ${companyId}`)
 
-/** Puts the prepared secret into use. @returns 0 when none is prepared */
+/** Activates the prepared secret. @returns 0 when none is prepared */
 export const activateNextWebhookSecret = (tx: Tx, companyId: string): Promise<number> =>
   tx.run(sql`
     update companies set webhook_secret_sealed = next_webhook_secret_sealed, next_webhook_secret_sealed = null,
       updated_at = now()
     where id = ${companyId} and next_webhook_secret_sealed is not null`)
 
-/** Also moves the company's version, so that every cached copy knows that it is old. */
+/** Also increments the company's version, which invalidates every cached copy. */
 export const updateOptionalEvents = (tx: Tx, companyId: string, events: readonly string[]): Promise<number> =>
   tx.run(sql`
     update companies set optional_events = ${[...events]}::text[], version = version + 1, updated_at = now()

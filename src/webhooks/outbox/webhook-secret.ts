@@ -1,8 +1,8 @@
 import type { Vault } from '../../kernel/vault.ts'
 
 /**
- * A secret may be used for signing for this long after it was read; `regenerate` answers only when that has passed,
- * so that no attempt of any node starts with the old secret after the answer.
+ * A secret may be used for signing for this long after it was read. `regenerate` answers only after this time, so that
+ * no attempt on any node starts with the old secret after the answer.
  */
 export const SECRET_AGE_MS = 500
 
@@ -10,7 +10,7 @@ export const secretContext = (companyId: string): string => `company:${companyId
 
 const KEPT_SECRETS = 10_000
 
-/** Opens sealed secrets and remembers the last ones by their sealed text, never by company: a new one is a new text. */
+/** Decrypts sealed secrets and caches the latest by their sealed text, not by company: a new secret is a new text. */
 export function createSecretReader(vault: Vault): (companyId: string, sealed: string) => string {
   const opened = new Map<string, string>()
   return (companyId, sealed) => {

@@ -7,7 +7,7 @@ import { bareHost, checkWebhookUrl, laneOf, webhookUrlFault } from './webhook-ur
 const LIVE = { allowHttp: false, allowedRanges: [] }
 const SANDBOX = { allowHttp: true, allowedRanges: ['127.0.0.0/8', '::1/128'] }
 
-/** Ways to write an address that no webhook may reach. */
+/** Spellings of addresses that no webhook may reach. */
 const FORBIDDEN_HOSTS = [
   ...[
     '127.0.0.1',

@@ -5,7 +5,7 @@ import { addressRule } from './address-ranges.ts'
 /** `config.webhooks` */
 export type WebhookUrlRules = { allowHttp: boolean; allowedRanges: readonly string[] }
 
-/** Ports where an HTTP request can be read as another protocol's command (from the WHATWG Fetch list of bad ports). */
+/** Ports where an HTTP request could be read as a command of another protocol (the WHATWG Fetch list of bad ports). */
 const REFUSED_PORTS = new Set([
   ...[0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109],
   ...[110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530],
@@ -16,7 +16,7 @@ const REFUSED_PORTS = new Set([
 const hasControlCharacter = (text: string): boolean =>
   [...text].some((character) => character <= ' ' || (character >= '\u007f' && character <= '\u009f'))
 
-/** An IPv6 host without its brackets and zone; names without the root dot. */
+/** An IPv6 host without its brackets and zone; a name without the trailing root dot. */
 export const bareHost = (hostname: string): string => hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
 
 const isLocalName = (host: string): boolean => host === 'localhost' || host.endsWith('.localhost')
@@ -25,8 +25,8 @@ const KEPT_ADDRESSES = 1000
 const keptGood = new WeakMap<WebhookUrlRules, Set<string>>()
 
 /**
- * What is wrong with a webhook address, as a sentence for the merchant, or null. Names are not looked up here. A shop
- * gives the same address with each order, so what was found good under these rules is kept.
+ * What is wrong with a webhook URL, as a sentence for the merchant, or null. Names are not resolved here. A shop sends
+ * the same URL with each order, so URLs that passed under these rules are cached.
  */
 export function webhookUrlFault(text: string, rules: WebhookUrlRules): string | null {
   const good = keptGood.get(rules) ?? new Set()
@@ -62,8 +62,8 @@ function findFault(text: string, rules: WebhookUrlRules): string | null {
 }
 
 /**
- * Checks a `webhookUrl` when an order is created: form, scheme, port, and the address if it is written as a number.
- * Names are checked by what they resolve to at every connection (`createVettedConnector`).
+ * Checks a `webhookUrl` when an order is created: form, scheme, port, and the address if it is numeric. Names are
+ * checked by the addresses they resolve to at every connection (`createVettedConnector`).
  * @throws AppError VALIDATION_FAILED at path `webhookUrl`
  */
 export function checkWebhookUrl(text: string, rules: WebhookUrlRules): void {
@@ -71,7 +71,7 @@ export function checkWebhookUrl(text: string, rules: WebhookUrlRules): void {
   if (fault !== null) throw invalid('webhookUrl', fault)
 }
 
-/** `scheme://host:port`, always with the port: what one lane sends to. */
+/** The destination of one lane: `scheme://host:port`, always with the port. */
 export function laneOf(text: string): string {
   const url = new URL(text)
   const port = url.port === '' ? (url.protocol === 'https:' ? '443' : '80') : url.port

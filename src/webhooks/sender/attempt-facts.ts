@@ -2,13 +2,13 @@ import type { Span } from '../../http/tracing/tracing.ts'
 import type { AttemptResult } from './attempt.ts'
 import type { ClaimedDelivery } from './claim-queries.ts'
 
-/** Receivers that a node counts by name; the ones after them are counted together. */
+/** A node counts this many receivers by name and all others together. */
 const MOST_RECEIVERS = 200
 const OTHER_RECEIVERS = '(other)'
 
 const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : OTHER_RECEIVERS)
 
-/** Names of receivers as a metric's label: hosts, and never more than a fixed number of them. */
+/** Receiver hosts as a metric label, limited to a fixed number of values. */
 export function openReceiverNames(most = MOST_RECEIVERS): (url: string) => string {
   const known = new Set<string>()
   return (url) => {
@@ -20,7 +20,10 @@ export function openReceiverNames(most = MOST_RECEIVERS): (url: string) => strin
   }
 }
 
-/** An attempt as part of the request that caused the event. The receiver's path may hold a secret, so only its host. */
+/**
+ * An attempt as a span in the trace of the request that caused the event. Contains only the receiver's host, because
+ * its path may hold a secret.
+ */
 export function attemptSpan(delivery: ClaimedDelivery, startedAt: Date, result: AttemptResult): Span {
   const { deliveryId, event, url, requestId, attempts, series } = delivery
   const { statusCode, failure, durationMs } = result

@@ -11,7 +11,7 @@ export type AttemptResult = {
   statusCode: number | null
   /** null: delivered */
   failure: Failure | null
-  /** From the start to the end, body included. */
+  /** From start to end, including the body. */
   durationMs: number
   /** `performance.now()` of the end */
   endedAtMs: number
@@ -29,10 +29,10 @@ const statusFailure = (statusCode: number): Failure | null => {
 const toStorableText = (chunks: Buffer[]): string | null =>
   chunks.length === 0 ? null : Buffer.concat(chunks).toString('utf8').replaceAll('\u0000', '\uFFFD')
 
-/** One POST in flight: the handler that undici drives, and the clocks that cut it off. */
+/** One POST in flight: the handler for undici, and the deadlines that cut it off. */
 class Attempt implements Dispatcher.DispatchHandler {
   readonly startedAtMs = performance.now()
-  /** `performance.now()` when it is cut off: the deadline, then the end of draining. */
+  /** `performance.now()` at which it is cut off: the deadline, later the end of draining. */
   cutOffAtMs = this.startedAtMs + ATTEMPT_DEADLINE_MS
   readonly #done: (result: AttemptResult) => void
   #controller: Dispatcher.DispatchController | null = null
@@ -85,20 +85,20 @@ class Attempt implements Dispatcher.DispatchHandler {
     this.#finish(failureOf(error, this.#sawAnswer))
   }
 
-  /** Ends it now: after a status line the answer counts as it stands, before one it is a timeout. */
+  /** Ends it now: if a status line has arrived it counts as the answer, otherwise this is a timeout. */
   cutOff(): void {
     const controller = this.#controller
     this.#finish(controller === null ? 'connect_timeout' : 'timeout')
     controller?.abort(new Error('cut off'))
   }
 
-  /** Abandons the attempt at shutdown: the delivery is due again, for any node. */
+  /** Abandons the attempt at shutdown: the delivery becomes due again, for any node. */
   abandon(): void {
     this.#isOver = true
     this.#controller?.abort(new Error('abandoned'))
   }
 
-  /** @param failure what to report when no status line had arrived */
+  /** @param failure reported if no status line has arrived */
   #finish(failure: Failure | null): void {
     if (this.#isOver) return
     this.#isOver = true
@@ -115,7 +115,7 @@ class Attempt implements Dispatcher.DispatchHandler {
 
 const TICK_MS = 20
 
-/** Sends attempts through one dispatcher and cuts them off in time, with one timer for all of them. */
+/** Sends attempts through one dispatcher and enforces their deadlines with one timer for all of them. */
 export class AttemptSender {
   readonly #dispatcher: Dispatcher
   readonly #inFlight = new Set<Attempt>()

@@ -7,15 +7,15 @@ import type { Suspects } from './suspects.ts'
 
 const CLAIM_LIMIT = 200
 const WINDOW = 500
-/** How far the lower bound of the search stays behind: longer than a usual business transaction. */
+/** How far the lower bound of the search lags behind: longer than a usual business transaction. */
 const MARGIN_MS = 2000
 const SWEEP_MS = 5000
 const POLL_MIN_MS = 20
 const POLL_MAX_MS = 250
-/** A claim that took little is not followed by another at once, so that the next takes more. */
+/** After a claim that took fewer, the loop pauses, so that the next claim takes more. */
 const PRODUCTIVE = 8
 const GAP_MS = { productive: 2, meagre: 15 }
-/** With more waiting lanes than this the common search is left out: everything is found by turns. */
+/** With more waiting lanes than this, the common search is skipped and all deliveries are found by turns. */
 const MAX_EXCLUDED = 2000
 const MAX_SWEPT_LANES = 10_000
 const FAULT_DELAY_MS = 500
@@ -29,12 +29,12 @@ export type ClaimLoopOptions = {
   /** How many more attempts this node may start. */
   room: () => number
   suspects: Suspects
-  /** @param sentAtMs `performance.now()` before the claim was sent: what it read is at least this old */
+  /** @param sentAtMs `performance.now()` before the claim was sent: the data is at least this old */
   start: (delivery: ClaimedDelivery, sentAtMs: number) => void
   failed: (error: unknown) => void
 }
 
-/** Claims due deliveries again and again: at once when woken, else by polling; one claim at a time. */
+/** Claims due deliveries in a loop: immediately when woken, otherwise by polling; one claim at a time. */
 export class ClaimLoop {
   readonly #options: ClaimLoopOptions
   #lowerMs = 0
@@ -53,13 +53,13 @@ export class ClaimLoop {
     this.#ended = this.#run()
   }
 
-  /** Something may be due, or a place became free. */
+  /** Something may be due, or a slot became free. */
   wake(): void {
     this.#isWoken = true
     this.#interrupt?.()
   }
 
-  /** The lower bound may have passed something: search everything. */
+  /** The lower bound may have skipped something: searches everything. */
   sweep(): void {
     this.#sweepAtMs = 0
     this.#options.suspects.sweep()
@@ -93,7 +93,7 @@ export class ClaimLoop {
     if (!this.#isWoken && !isFull) await this.#sleep(this.#delayMs)
   }
 
-  /** Until woken, stopped, or `ms` have passed. */
+  /** Sleeps until woken, stopped, or `ms` have passed. */
   async #sleep(ms: number): Promise<void> {
     if (this.#isStopped) return
     await new Promise<void>((resolve) => {
@@ -116,7 +116,7 @@ export class ClaimLoop {
       return 0
     }
     const suspect = await suspects.next()
-    // what is chosen beside it finds one place less in its lane
+    // deliveries chosen with it find one slot less in its lane
     if (suspect) lanes.started(suspect)
     return this.#claim(room, suspect?.place).finally(() => {
       if (suspect) lanes.ended(suspect, null)
@@ -140,7 +140,7 @@ export class ClaimLoop {
     return deliveries.length
   }
 
-  /** What is due by its time alone. @returns also up to when all of it was seen and picked */
+  /** Searches by due time alone. @returns also the due time up to which everything was seen and picked */
   async #searchCommon(limit: number): Promise<Picks & { reachedMs: number | null }> {
     const { db, lanes, buckets } = this.#options
     const excluded = lanes.backlogged()

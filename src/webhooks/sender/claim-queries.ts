@@ -7,28 +7,31 @@ export type ClaimedDelivery = LaneKey & {
   series: number
   attempts: number
   crashes: number
-  /** 2: no other suspect is sent beside it. */
+  /** 2: no other suspect may run at the same time. */
   doubt: number
   epoch: bigint
   orderId: string
-  /** Of the request that caused the event; null: of none. */
+  /** Id of the request that caused the event; null: none did. */
   requestId: string | null
   event: string
   url: string
   body: string
   webhookSecretSealed: string
-  /** It was in another attempt, whose outcome is unknown, when its lease ended. */
+  /** Its lease ended during another attempt, whose outcome is unknown. */
   wasInterrupted: boolean
   overdueMs: number
 }
 
-/** `place` is the row's address in the table, good until the row changes. Times in ms since 1970, by the database. */
+/**
+ * `place` is the row's physical address (ctid), valid until the row changes. Times are ms since 1970, by the database's
+ * clock.
+ */
 export type DueDelivery = LaneKey & { place: string; dueMs: number }
 
-/** Null: all. Else these at once, and the others when their own node left them for three seconds. */
+/** Null: all buckets. Otherwise these at once, and others only after their own node has left them for three seconds. */
 export type Buckets = readonly number[] | null
 
-/** A node that owns buckets leaves the others to their owners, as long as these are in time. */
+/** A node that owns buckets leaves the others to their owners as long as these keep up. */
 const mine = (buckets: Buckets): Sql =>
   buckets === null
     ? sql`true`
@@ -44,8 +47,8 @@ export type DueSearch = {
 }
 
 /**
- * Due deliveries in order of due time, from the moving lower bound on, without the lanes that take turns. Where nothing
- * is due this is the whole claim: it reads one narrow table, so that planning it costs little.
+ * Due deliveries in order of due time, from the moving lower bound on, without the lanes that take turns. When nothing
+ * is due this is the whole claim, so it reads one narrow table and is cheap to plan.
  */
 export async function listDue(db: Db, search: DueSearch): Promise<{ nowMs: number; due: DueDelivery[] }> {
   const { lowerMs, window, excluded, buckets } = search
@@ -81,16 +84,16 @@ export const listTurns = (db: Db, turns: readonly LaneTurn[], buckets: Buckets):
 export type DueSuspect = DueDelivery & { deliveryId: string }
 
 export type SuspectSearch = {
-  /** Lanes without a free place. */
+  /** Lanes without a free slot. */
   full: readonly LaneKey[]
-  /** Others are under way: not one that has to go with no other beside it. */
+  /** Other suspects are in flight: skip one that has to run alone. */
   beside: boolean
   buckets: Buckets
 }
 
 const goesAlone = sql`(d.doubt + (d.owner is not null)::integer >= 2)`
 
-/** The suspect that comes next; those that hold up all others come last. `crashes > 0` is the index's condition. */
+/** The next suspect; those that hold up all others come last. `crashes > 0` is the index's condition. */
 export const findDueSuspect = (db: Db, { full, beside, buckets }: SuspectSearch): Promise<DueSuspect | undefined> =>
   db.maybe<DueSuspect>(
     plannedEachTime(sql`
@@ -101,7 +104,7 @@ export const findDueSuspect = (db: Db, { full, beside, buckets }: SuspectSearch)
     order by ${goesAlone}, d.next_at limit 1`),
   )
 
-/** From here on a crash is the fault of none of these. @returns where the rows that this changed are now */
+/** Marks them: from now on a crash counts against none of these. @returns the new addresses of the changed rows */
 export const updateDoubted = (
   db: Db,
   deliveries: readonly Pick<DueSuspect, 'companyId' | 'deliveryId'>[],
@@ -114,9 +117,9 @@ export const updateDoubted = (
     returning d.delivery_id, d.ctid as place`)
 
 /**
- * Takes deliveries that were found due for this node by lease: one statement, no lock held afterwards. What another
- * node took since is left out. An expired lease is simply due again; its attempt is then logged as `unknown_outcome`
- * and counted as a crash, not as an attempt.
+ * Leases due deliveries to this node: one statement, and no lock held afterwards. Deliveries that another node took
+ * meanwhile are left out. An expired lease is simply due again; its attempt is logged as `unknown_outcome` and counted
+ * as a crash, not as an attempt.
  */
 export const claimDeliveries = (db: Db, instance: string, places: readonly string[]): Promise<ClaimedDelivery[]> =>
   db.planned<ClaimedDelivery>(sql`

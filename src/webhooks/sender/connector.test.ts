@@ -15,7 +15,7 @@ before(async () => {
   secretServer = createServer((_request, response) => {
     response.end('secret')
   })
-  // not the requests: nothing may even be connected to
+  // count connections, not requests: even connecting is forbidden
   secretServer.on('connection', () => {
     reached += 1
   })
@@ -76,7 +76,7 @@ test('a name that answers an allowed address first, loopback next, never reaches
     turn += 1
     return turn % 2 === 1 ? [PUBLIC] : [LOOPBACK]
   }
-  // what is allowed is an address where nothing listens, so that every try needs a new look-up
+  // the allowed address has no listener, so every try resolves the name again
   const dispatcher = createWebhookAgent({ allowedRanges: ['192.0.0.9/32'], timeoutMs: 20, resolve })
   const tries = Array.from({ length: 1000 }, () =>
     request(`http://rebind.example:${port}/`, { dispatcher, method: 'POST', body: '{}' }).then(

@@ -5,7 +5,7 @@ import { bareHost } from '../outbox/webhook-url.ts'
 import { acceptContinue } from './interim.ts'
 import { createResolver, type Resolve } from './resolver.ts'
 
-/** The address, or one of the addresses of the name, is private or reserved. Nothing was connected to. */
+/** The address, or one of the addresses of the name, is private or reserved. No connection was opened. */
 export class AddressRefusedError extends Error {
   override readonly name = 'AddressRefusedError'
   readonly code = 'ADDRESS_REFUSED'
@@ -17,12 +17,15 @@ export class AddressRefusedError extends Error {
 export type VettedConnectorOptions = {
   allowedRanges: readonly string[]
   resolve?: Resolve
-  /** Certificates of an operator's own authority, in PEM; without it the runtime's. */
+  /** PEM certificates of the operator's own certificate authority; default: those of the runtime. */
   ca?: string
   timeoutMs?: number
 }
 
-/** Answers `net.connect` with addresses that all passed the rule; the address checked is the address connected to. */
+/**
+ * A `lookup` for `net.connect` that returns only addresses that passed the rule: the address checked is the address
+ * connected to.
+ */
 function vettedLookup(isAllowed: AddressRule, resolve: Resolve): LookupFunction {
   return (host, options, callback) => {
     resolve(host).then(
@@ -39,9 +42,9 @@ function vettedLookup(isAllowed: AddressRule, resolve: Resolve): LookupFunction 
 }
 
 /**
- * Opens connections for undici to vetted addresses only. A literal address is checked first (`lookup` is never called
- * for one), a name by all its addresses inside the look-up that the connection uses, and the peer once more after
- * connecting; so a name that changes its answer between check and use gains nothing.
+ * Opens undici's connections to vetted addresses only. A literal address is checked first (`lookup` is never called for
+ * one), a name by all its addresses inside the lookup that the connection uses, and the peer once more after
+ * connecting. A name that changes its answer between check and use (DNS rebinding) gains nothing.
  */
 export function createVettedConnector(options: VettedConnectorOptions): buildConnector.connector {
   const isAllowed = addressRule(options.allowedRanges)
@@ -73,8 +76,8 @@ export function createVettedConnector(options: VettedConnectorOptions): buildCon
 }
 
 /**
- * The one dispatcher of all webhooks: kept-alive HTTP/1.1 connections, as many per receiver as its lanes allow, no
- * redirects, no timers of its own (each attempt has one deadline over everything).
+ * The one dispatcher of all webhooks: keep-alive HTTP/1.1 connections, as many per receiver as its lanes allow, no
+ * redirects, no timers of its own (each attempt has one overall deadline).
  */
 export function createWebhookAgent(options: VettedConnectorOptions): Dispatcher {
   return new Agent({

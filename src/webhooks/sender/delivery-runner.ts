@@ -13,7 +13,7 @@ import type { SenderMetrics } from './sender-metrics.ts'
 import { MAX_CRASHES, type Outcome, type OutcomeRow } from './sender-queries.ts'
 import type { Suspects } from './suspects.ts'
 
-/** After the end of failed attempt 1, 2, 3, 4 (interface 6.5). The fifth is the last. */
+/** Delays after failed attempt 1, 2, 3, 4 (interface 6.5). The fifth is the last. */
 export const RETRY_DELAYS_MS = [2000, 4000, 8000, 16_000] as const
 
 const UNREADABLE_SECRET_DELAY_MS = 30_000
@@ -29,11 +29,11 @@ export type DeliveryRunnerOptions = {
   settlement: OutcomeWriter
   metrics: SenderMetrics | null
   tracer?: Tracer | undefined
-  /** A place became free in a lane where deliveries wait, or on a full node. */
+  /** A slot became free in a lane where deliveries wait, or on a node that was full. */
   freed: () => void
 }
 
-/** Carries out claimed deliveries: sign now, send, decide what comes next. */
+/** Runs claimed deliveries: signs, sends, decides what comes next. */
 export class DeliveryRunner {
   readonly #options: DeliveryRunnerOptions
   readonly #secretOf: (companyId: string, sealed: string) => string

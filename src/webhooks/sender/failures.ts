@@ -1,7 +1,7 @@
 import { AddressRefusedError } from './connector.ts'
 import { DnsError } from './resolver.ts'
 
-/** Why an attempt failed, as the delivery log shows it. An answer that is not 2xx has its status code beside it. */
+/** Why an attempt failed, as shown in the delivery log. A non-2xx answer also has its status code there. */
 export const FAILURES = [
   'http_status',
   'redirect_refused',
@@ -27,7 +27,7 @@ export const FAILURES = [
 
 export type Failure = (typeof FAILURES)[number]
 
-/** Failures that cost a receiver's place for the whole deadline; three in a row lead to the slow lane. */
+/** Failures that hold a slot for the whole deadline; three in a row put a receiver into the slow lane. */
 export const isTimeout = (failure: Failure | null): boolean =>
   failure === 'timeout' || failure === 'connect_timeout' || failure === 'dns_timeout'
 
@@ -62,8 +62,8 @@ const isHttpParserError = (error: Error, code: string): boolean =>
   code.startsWith('HPE_') || error.name === 'HTTPParserError'
 
 /**
- * @param error what the connection or undici reported
- * @param sawAnswer the first byte of an answer had arrived
+ * @param error reported by the connection or by undici
+ * @param sawAnswer whether the first byte of an answer had arrived
  */
 export function failureOf(error: unknown, sawAnswer: boolean): Failure {
   if (error instanceof AddressRefusedError) return 'address_refused'

@@ -4,7 +4,7 @@ const CONTINUE = Buffer.from('HTTP/1.1 100')
 const INTERIM = Buffer.from('HTTP/1.1 1')
 const END = '\r\n\r\n'
 
-/** Marks each `100 Continue` before the answer as `103 Early Hints`; all other bytes pass unchanged. */
+/** Rewrites each `100 Continue` before the answer to `103 Early Hints`; all other bytes pass unchanged. */
 function renameContinue(chunk: Buffer): boolean {
   let at = 0
   while (chunk.subarray(at, at + INTERIM.length).equals(INTERIM)) {
@@ -17,8 +17,8 @@ function renameContinue(chunk: Buffer): boolean {
 }
 
 /**
- * A server may send `100 Continue` before its answer unasked (RFC 9110, 15.2). undici skips the other
- * interim answers and takes this one for a broken connection, so it sees another one in its place.
+ * A server may send an unsolicited `100 Continue` before its answer (RFC 9110, 15.2). undici skips the other interim
+ * responses but treats this one as a broken connection, so we show it another one instead.
  */
 export function acceptContinue(socket: Socket): void {
   const { read, write } = socket

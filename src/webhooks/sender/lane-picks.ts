@@ -3,12 +3,12 @@ import { LANE_CAP, type LaneKey, type LaneRoom, type LaneTurn } from './lanes.ts
 
 const keyOf = ({ companyId, lane }: LaneKey): string => `${companyId} ${lane}`
 
-/** @property full lanes with more due deliveries than room, and when the first of these was due */
+/** @property full lanes with more due deliveries than room, and the due time of the first of these */
 export type Picks = { picked: DueDelivery[]; full: (LaneKey & { dueMs: number })[] }
 
 /**
- * Chooses from due deliveries, which come in order of due time: the first of each lane, then the second, so that a
- * long queue in front of one receiver takes no one's place.
+ * Chooses from due deliveries, which are sorted by due time: the first of each lane, then the second, so that a long
+ * queue for one receiver blocks no one else.
  */
 export function pickFairly(due: readonly DueDelivery[], limits: readonly LaneRoom[], limit: number): Picks {
   const room = new Map(limits.map((one) => [keyOf(one), one.free]))
@@ -27,7 +27,7 @@ export function pickFairly(due: readonly DueDelivery[], limits: readonly LaneRoo
   return { picked: rounds.flat().slice(0, limit), full: [...full.values()] }
 }
 
-/** What each turn found. @returns for each: how many, and when the first was due */
+/** The result of each turn. @returns per turn: the number found, and the due time of the first */
 export function resultsOf(turns: readonly LaneTurn[], found: readonly DueDelivery[]) {
   const byLane = Map.groupBy(found, keyOf)
   return turns.map((turn) => {

@@ -76,7 +76,7 @@ test('lanes with a backlog take turns, and leave the line when they are empty', 
   )
 })
 
-/** Sends as many as the lane has room for, and lets all end alike. */
+/** Sends as many as the lane has room for, and ends all with the same outcome. */
 function sendRound(lanes: Lanes, news: Parameters<Lanes['ended']>[1]): number {
   lanes.noteBacklog(one, 0)
   const [turn] = lanes.takeTurns(512)

@@ -1,14 +1,14 @@
 import { type Failure, isTimeout } from './failures.ts'
 
-/** Attempts in flight for one (company, origin), per node, before it has proved more. */
+/** Initial cap of attempts in flight for one (company, origin), per node. */
 export const LANE_CAP = 8
-/** The most that a receiver can prove: an eighth of a node's places. */
+/** The highest cap that a receiver can earn: an eighth of a node's slots. */
 export const MOST_IN_LANE = 64
-/** Good answers that earn one more place while deliveries wait: additive increase, and any trouble halves. */
+/** Good answers that raise the cap by one while deliveries wait: additive increase, and any trouble halves it. */
 const GOOD_FOR_ONE_MORE = 8
-/** Time-outs in a row that lead to the slow lane: one attempt at a time until the receiver answers again. */
+/** Timeouts in a row that put a receiver into the slow lane: one attempt at a time until it answers again. */
 const SLOW_AFTER = 3
-/** Part of the node's places that all slow lanes together may take. */
+/** Share of the node's slots that all slow lanes together may take. */
 const SLOW_SHARE = 0.25
 
 export type LaneKey = { companyId: string; lane: string }
@@ -18,20 +18,20 @@ export type LaneRoom = LaneKey & { free: number }
 export type LaneTurn = LaneRoom & { lowerMs: number }
 
 /**
- * What an attempt says about its receiver. `good`: it took the delivery in time. `trouble`: it is slow, overloaded or
- * broken. `refused`: it answered in time, but not to accept; says nothing about its speed.
+ * What an attempt shows about its receiver. `good`: it accepted the delivery in time. `trouble`: it is slow, overloaded
+ * or broken. `refused`: it answered in time but did not accept, which says nothing about its speed.
  */
 export type LaneNews = 'good' | 'trouble' | 'timeout' | 'refused'
 
 /** How an attempt ended; without a failure it was delivered. */
 type Answer = { failure: Failure | null; statusCode: number | null; durationMs: number }
 
-/** An answer that takes longer is no reason to send more at once. */
+/** A slower answer is no reason to raise the cap. */
 const IN_TIME_MS = 1000
-/** Statuses by which a receiver says that it has too much to do (RFC 9110, RFC 6585); every other 5xx, too. */
+/** Statuses by which a receiver reports overload (RFC 9110, RFC 6585); every other 5xx counts too. */
 const OVERLOADED = new Set([408, 425, 429])
 
-/** What an attempt says about its receiver's lane. */
+/** What an attempt shows about its receiver's lane. */
 export function newsOf({ failure, statusCode, durationMs }: Answer): LaneNews {
   if (isTimeout(failure)) return 'timeout'
   if (statusCode === null || statusCode >= 500 || OVERLOADED.has(statusCode) || durationMs > IN_TIME_MS)
@@ -41,12 +41,12 @@ export function newsOf({ failure, statusCode, durationMs }: Answer): LaneNews {
 
 type LaneState = LaneKey & {
   inFlight: number
-  /** How many may be in flight: from `LANE_CAP` to `MOST_IN_LANE`. */
+  /** Cap of attempts in flight: from `LANE_CAP` to `MOST_IN_LANE`. */
   cap: number
   /** Good answers since the cap changed. */
   good: number
   timeouts: number
-  /** Due deliveries are known to wait here since this due time; null: none known. */
+  /** Due time from which due deliveries are known to wait here; null: none known. */
   backlogFromMs: number | null
 }
 
@@ -58,7 +58,7 @@ function learn(state: LaneState, news: LaneNews): void {
     state.cap = Math.max(LANE_CAP, state.cap >> 1)
     state.good = 0
   }
-  // what is not used is not earned: a cap grows only in front of a queue
+  // unused capacity proves nothing: a cap grows only while deliveries wait
   if (news !== 'good' || state.backlogFromMs === null) return
   state.good += 1
   if (state.good < GOOD_FOR_ONE_MORE) return
@@ -69,9 +69,9 @@ function learn(state: LaneState, news: LaneNews): void {
 const isSlow = (state: LaneState): boolean => state.timeouts >= SLOW_AFTER
 
 /**
- * What this node knows of its lanes: how full, how slow, and where deliveries wait because the lane was full.
- * Such a lane leaves the common search by due time and takes turns with others, so that a long queue in front of one
- * receiver is neither read again and again nor in anyone's way.
+ * What this node knows of its lanes: how full, how slow, and where deliveries wait because the lane was full. Such a
+ * lane leaves the common search by due time and takes turns with others, so that a long queue for one receiver is not
+ * read over and over and blocks no other (head-of-line blocking).
  */
 export class Lanes {
   readonly #states = new Map<string, LaneState>()
@@ -110,7 +110,7 @@ export class Lanes {
 
   /**
    * @param news null when no attempt was made
-   * @returns true when a place became free in a lane where deliveries wait
+   * @returns true when a slot became free in a lane where deliveries wait
    */
   ended(key: LaneKey, news: LaneNews | null): boolean {
     const state = this.#stateOf(key)
@@ -123,25 +123,25 @@ export class Lanes {
     return state.backlogFromMs !== null
   }
 
-  /** Due deliveries wait in this lane, the first since `fromMs`. */
+  /** Due deliveries wait in this lane, the first one due at `fromMs`. */
   noteBacklog(key: LaneKey, fromMs: number): void {
     const state = this.#stateOf(key)
     state.backlogFromMs = Math.min(state.backlogFromMs ?? Number.POSITIVE_INFINITY, fromMs)
   }
 
-  /** A turn took all it had room for: more may wait from there on. */
+  /** A turn filled all its room: more may wait from there on. */
   noteTurn(key: LaneKey, fromMs: number): void {
     this.#stateOf(key).backlogFromMs = fromMs
   }
 
-  /** A turn found fewer due deliveries than there was room: the lane returns to the common search. */
+  /** A turn found fewer due deliveries than it had room for: the lane returns to the common search. */
   noteDrained(key: LaneKey): void {
     const state = this.#stateOf(key)
     state.backlogFromMs = null
     this.#forgetIdle(state)
   }
 
-  /** Lanes in use that may take less than a whole lane's share of the next common search. */
+  /** Active lanes that may take less than a full lane's share of the next common search. */
   limits(): LaneRoom[] {
     let slowFree = this.#slowFree()
     const rooms: LaneRoom[] = []
@@ -171,7 +171,7 @@ export class Lanes {
     return [...this.#states.values()].filter((state) => state.backlogFromMs !== null)
   }
 
-  /** The next lanes whose turn it is, as many as fit into `room` deliveries; they move to the end of the line. */
+  /** The next lanes whose turn it is, as many as fit into `room` deliveries; they move to the back of the queue. */
   takeTurns(room: number): LaneTurn[] {
     const turns: LaneTurn[] = []
     let slowFree = this.#slowFree()

@@ -1,10 +1,10 @@
 import type { Db } from '../../db/db.ts'
 import { type OutcomeRow, settleAttempts } from './sender-queries.ts'
 
-/** Outcomes wait this long for company, so that one statement writes many. */
+/** How long outcomes are collected, so that one statement writes many. */
 const FLUSH_DELAY_MS = 20
 const FLUSH_ROWS = 200
-/** Two statements under way keep the connection busy while the next batch gathers. */
+/** Two concurrent statements keep the connection busy while the next batch fills. */
 const PARALLEL_FLUSHES = 2
 const RETRY_DELAY_MS = 250
 
@@ -17,7 +17,7 @@ export type SettlementEvents = {
   failed: (error: unknown) => void
 }
 
-/** Gathers outcomes of attempts and writes them in batches; a database that is away is asked again until it answers. */
+/** Collects outcomes of attempts and writes them in batches; while the database is down it retries until it answers. */
 export class OutcomeWriter {
   readonly #db: Db
   readonly #events: SettlementEvents
@@ -31,14 +31,14 @@ export class OutcomeWriter {
     this.#events = events
   }
 
-  /** @param endedAtMs `performance.now()` of the attempt's end: the retry delay counts from there */
+  /** @param endedAtMs `performance.now()` at the end of the attempt: the retry delay counts from there */
   add(row: OutcomeRow, endedAtMs: number): void {
     this.#waiting.push({ row, endedAtMs })
     if (this.#waiting.length >= FLUSH_ROWS) this.#flush()
     else this.#timer ??= setTimeout(() => this.#flush(), FLUSH_DELAY_MS)
   }
 
-  /** Resolves when everything is written, or at the latest after `timeoutMs`. */
+  /** Resolves when everything is written, at the latest after `timeoutMs`. */
   async drain(timeoutMs: number): Promise<void> {
     this.#flush()
     if (this.#waiting.length === 0 && this.#flushing === 0) return

@@ -6,7 +6,7 @@ export type ResolvedAddress = { address: string; family: 4 | 6 }
 /** All addresses of a host name. @throws DnsError */
 export type Resolve = (host: string) => Promise<ResolvedAddress[]>
 
-/** A name that gave no address; `code` as in node:dns (`ENOTFOUND`, `ETIMEOUT` …). */
+/** A name without a usable address; `code` as in node:dns (`ENOTFOUND`, `ETIMEOUT` …). */
 export class DnsError extends Error {
   override readonly name = 'DnsError'
   readonly code: string
@@ -30,7 +30,7 @@ function parseHosts(text: string): Map<string, ResolvedAddress[]> {
   return hosts
 }
 
-/** The machine's own host table, read again when it changes. */
+/** The machine's hosts file, reread when it changes. */
 function hostTable(path: string): () => Map<string, ResolvedAddress[]> {
   let readAtMs = Number.NaN
   let table = new Map<string, ResolvedAddress[]>()
@@ -49,7 +49,7 @@ const LOOPBACK: ResolvedAddress[] = [
   { address: '::1', family: 6 },
 ]
 
-/** How long IPv6 answers are waited for once IPv4's are there (RFC 8305, section 3). */
+/** How long to wait for the IPv6 answers once those for IPv4 have arrived (RFC 8305, section 3). */
 const SECOND_FAMILY_DELAY_MS = 50
 
 const codeOf = (error: unknown): string => (error as { code?: string }).code ?? 'EFAIL'
@@ -57,9 +57,9 @@ const codeOf = (error: unknown): string => (error as { code?: string }).code ?? 
 export type ResolverOptions = { servers?: string[]; hostsPath?: string; timeoutMs?: number }
 
 /**
- * Names by the host table, then by DNS (c-ares). The system's `getaddrinfo` is not used: it occupies one of libuv's
- * four threads for as long as a dead name server likes, and then nothing else in the process resolves or hashes.
- * Search domains are not applied: write full names.
+ * Resolves names by the hosts file, then by DNS (c-ares). Not by the system's `getaddrinfo`: a dead name server can
+ * make it block one of libuv's four threads for any length of time, until nothing else in the process resolves or
+ * hashes. Search domains are not applied: write full names.
  */
 export function createResolver(options: ResolverOptions = {}): Resolve {
   const dns = new Resolver({ timeout: options.timeoutMs ?? 2500, tries: 2 })

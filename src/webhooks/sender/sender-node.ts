@@ -15,16 +15,19 @@ const HEARTBEAT_MS = 1000
 const WATCH_MS = 500
 
 export type NodeEvents = {
-  /** This node, or another before it, left deliveries behind that are due now. */
+  /** This node, or another one, left deliveries behind that are due now. */
   tookOver: (takeover: { instances: string[]; deliveries: number }) => void
-  /** Other companies are this node's now. */
+  /** The node now owns other buckets. */
   bucketsChanged: () => void
   /** Ours minus the database's clock. */
   clockSkew: (skewMs: number) => void
   failed: (error: unknown) => void
 }
 
-/** The same machine says whether the process lives; about another one only its heartbeat does. Our own pid is free. */
+/**
+ * On the same machine the process table tells whether the process lives; on another one only its heartbeat does. Our
+ * own pid counts as dead.
+ */
 function isAlive(machine: string, { host, pid, isHeard }: KnownNode): boolean {
   if (host !== machine) return isHeard
   if (pid === process.pid) return false
@@ -37,8 +40,8 @@ function isAlive(machine: string, { host, pid, isHeard }: KnownNode): boolean {
 }
 
 /**
- * This process among the senders: a heartbeat row under a stable name. Restarted under the same name, the leases
- * left behind are due at once; a silent node's leases are taken over by the others.
+ * This process among the senders: a heartbeat row under a stable name. After a restart under the same name, leases left
+ * behind are due at once. The other nodes take over the leases of a silent node.
  */
 export class SenderNode {
   readonly #db: Db
@@ -59,12 +62,12 @@ export class SenderNode {
     this.#events = events
   }
 
-  /** Owner of the leases: the node's name and this run of it. */
+  /** Owner of the leases: the node's name plus this run of it. */
   get instance(): string {
     return this.#instance
   }
 
-  /** The buckets that fall to this node among the living ones; none before the first heartbeat. */
+  /** This node's buckets among the living nodes; none before the first heartbeat. */
   get buckets(): readonly number[] {
     return this.#buckets
   }
@@ -78,7 +81,7 @@ export class SenderNode {
     ]
   }
 
-  /** Leaves the row, so that a name in use by a living process is never taken from it. */
+  /** Keeps the row, so that a name in use by a living process is never taken from it. */
   async #enter(): Promise<void> {
     const random = randomBytes(6).toString('hex')
     const instance = `${this.#name}#${random}`

@@ -6,14 +6,14 @@ export const LEASE_MS = 15_000
 export const MAX_CRASHES = 3
 
 /**
- * The table of due deliveries is empty in one minute and long in the next, so a plan kept from before is often wrong:
- * a statement without a name is planned each time, with its values.
+ * The table of due deliveries is empty one minute and long the next, so a cached plan is often wrong: an unnamed
+ * statement is planned each time, with its values.
  */
 export const plannedEachTime = (statement: Sql): Sql => ({ ...statement, name: '' })
 
 /**
- * What was interrupted so often that one more crash parks it. It leaves the crowd, so that the delivery that kills its
- * node is parked and the hundreds beside it are not (`suspects.ts`).
+ * A delivery that was interrupted so often that one more crash parks it. It is sent apart from the others, so that the
+ * delivery that kills its node is parked and the hundreds in flight with it are not (`suspects.ts`).
  */
 export const isSuspect = sql`(d.crashes + (d.owner is not null)::integer >= ${MAX_CRASHES - 1})`
 
@@ -27,18 +27,18 @@ export type OutcomeRow = {
   series: number
   epoch: bigint
   outcome: Outcome
-  /** The attempt's number; what is `parked` or `released` made none. */
+  /** The attempt's number; `parked` and `released` made no attempt. */
   number: number
   startedAt: Date
   durationMs: number | null
   statusCode: number | null
   errorCode: string | null
   responseBody: string | null
-  /** From the moment of the statement on; only for `retry` and `released`. */
+  /** Counts from the time of the statement; only for `retry` and `released`. */
   delayMs: number
 }
 
-/** What goes on: the next attempt, or a delivery that was given back. */
+/** Deliveries that continue: with another attempt, or because they were released. */
 const again = sql`, again as (
       update delivery_due d set owner = null, leased_at = null,
         attempts = case when i.outcome = 'retry' then i.number else d.attempts end,
@@ -51,7 +51,7 @@ const again = sql`, again as (
       returning i.*, d.order_id
     )`
 
-/** An arrival is said by the end of its due row. An update is planned for each partition. */
+/** A delivered outcome is recorded by deleting its due row. An update is planned for each partition. */
 const shown = sql`, shown as (
       update deliveries d set status = e.outcome, updated_at = clock_timestamp()
       from ended e where d.company_id = e.company_id and d.order_id = e.order_id and d.id = e.delivery_id
@@ -59,8 +59,9 @@ const shown = sql`, shown as (
     )`
 
 /**
- * Writes the outcomes of many attempts in one statement, which holds only what these outcomes need: most have arrived,
- * and planning the rest costs more than writing them. Skips rows whose lease has passed to another node.
+ * Writes the outcomes of many attempts in one statement, built only from the parts that these outcomes need: most are
+ * delivered, and planning the rest costs more than writing them. Skips rows whose lease has passed to another node
+ * (fencing).
  * @returns the ids that were still ours
  */
 export async function settleAttempts(db: Db, rows: readonly OutcomeRow[]): Promise<string[]> {
@@ -102,8 +103,8 @@ export async function settleAttempts(db: Db, rows: readonly OutcomeRow[]): Promi
 export type LaneBacklog = LaneKey & { dueMs: number }
 
 /**
- * Every lane with due deliveries and since when, by skipping through the index from lane to lane. Finds what the moving
- * lower bound would miss.
+ * Every lane with due deliveries, and its earliest due time, by a skip scan over the index. Finds what the moving lower
+ * bound would miss.
  */
 export const listDueLanes = (db: Db, limit: number): Promise<LaneBacklog[]> =>
   db.many<LaneBacklog>(
@@ -122,16 +123,16 @@ export const listDueLanes = (db: Db, limit: number): Promise<LaneBacklog[]> =>
     limit ${limit}`),
   )
 
-/** `host` is the machine, of which the host name is a part. */
+/** `host` identifies the machine; the host name is part of it. */
 export type NodeRow = { name: string; instance: string; host: string; pid: number }
-/** `isHeard`: its heartbeat is not older than `DEAD_AFTER_MS`. */
+/** `isHeard`: its heartbeat is at most `DEAD_AFTER_MS` old. */
 export type KnownNode = NodeRow & { isHeard: boolean }
 
-/** A node that was silent for this long is dead for the others. */
+/** After this silence the other nodes consider a node dead. */
 export const DEAD_AFTER_MS = 5000
 
 /**
- * Enters this node under its name and makes the leases of the process that had the name before due at once.
+ * Registers this node under its name and makes the leases of the previous process with that name due at once.
  * @returns false when that process is alive (`isAlive`): take another name
  */
 export async function insertNode(tx: Tx, node: NodeRow, isAlive: (node: KnownNode) => boolean): Promise<boolean> {
@@ -148,7 +149,10 @@ export async function insertNode(tx: Tx, node: NodeRow, isAlive: (node: KnownNod
   return true
 }
 
-/** Makes what these instances had leased due now. The owner stays: the next claim sees that the outcome is unknown. */
+/**
+ * Makes everything leased by these instances due now. The owner stays set, which tells the next claim that the outcome
+ * is unknown.
+ */
 const releaseLeases = (tx: Tx, instances: string[]): Promise<number> =>
   tx.run(sql`
     update delivery_due set next_at = clock_timestamp()
@@ -157,7 +161,7 @@ const releaseLeases = (tx: Tx, instances: string[]): Promise<number> =>
 
 export type Heartbeat = { nowMs: number; living: string[] }
 
-/** Renews the heartbeat. @returns the database's clock and all nodes, or undefined when this one was declared dead */
+/** Renews the heartbeat. @returns the database's clock and all nodes, or undefined if this node was declared dead */
 export const updateHeartbeat = (db: Db, instance: string): Promise<Heartbeat | undefined> =>
   db.maybe<Heartbeat>(sql`
     update sender_nodes set seen_at = clock_timestamp() where instance = ${instance}
@@ -166,7 +170,7 @@ export const updateHeartbeat = (db: Db, instance: string): Promise<Heartbeat | u
 
 export type Takeover = { instances: string[]; deliveries: number }
 
-/** Removes nodes that were silent for `deadAfterMs` and makes their leases due. */
+/** Removes nodes that have been silent for `deadAfterMs` and makes their leases due. */
 export async function takeOverDeadNodes(tx: Tx, instance: string, deadAfterMs: number): Promise<Takeover> {
   const dead = await tx.many<{ instance: string }>(sql`
     delete from sender_nodes where name in (
@@ -178,7 +182,7 @@ export async function takeOverDeadNodes(tx: Tx, instance: string, deadAfterMs: n
   return { instances, deliveries: instances.length === 0 ? 0 : await releaseLeases(tx, instances) }
 }
 
-/** A clean stop: nothing is in flight, and remaining leases never started. */
+/** A clean stop: nothing is in flight, and the attempts of the remaining leases never started. */
 export async function deleteNode(tx: Tx, instance: string): Promise<void> {
   await tx.run(sql`
     update delivery_due set owner = null, leased_at = null, next_at = clock_timestamp()
@@ -186,7 +190,7 @@ export async function deleteNode(tx: Tx, instance: string): Promise<void> {
   await tx.run(sql`delete from sender_nodes where instance = ${instance}`)
 }
 
-/** How many deliveries are due and how late the oldest is; counts no further than `limit`. */
+/** How many deliveries are due and how late the oldest is; counts up to `limit`. */
 export const countDue = (db: Db, limit: number): Promise<{ due: number; oldestMs: number }> =>
   db.one(
     plannedEachTime(sql`

@@ -19,7 +19,7 @@ import { SenderNode } from './sender-node.ts'
 import { countDue } from './sender-queries.ts'
 import { Suspects } from './suspects.ts'
 
-/** Attempts at once. Those that linger for more than a second are counted apart, up to the hard limit. */
+/** Concurrent attempts. Those that take more than a second are counted separately, up to the hard limit. */
 const SLOTS = 512
 const HARD_LIMIT = 2048
 const LINGERING_MS = 1000
@@ -36,16 +36,16 @@ export type SenderOptions = {
   log: Pick<Logger, 'info' | 'warn' | 'error'>
   metrics?: Registry
   tracer?: Tracer | undefined
-  /** Stable over restarts and unique among living nodes; default host name, port and this boot of the machine. */
+  /** Stable across restarts and unique among living nodes; default: host name, port and this boot of the machine. */
   nodeName?: string
   /** Default: the one that this process runs on. */
   machine?: string
   /**
-   * True: nodes divide the companies among themselves instead of competing for each delivery, which makes a lane's cap
-   * hold for all nodes together. For many nodes; all should agree.
+   * True: nodes divide the companies among themselves instead of competing for each delivery, so a lane's cap holds for
+   * all nodes together. For many nodes; all should use the same setting.
    */
   ownBuckets?: boolean
-  /** For receivers inside an operator's own network: its name servers, its certificate authority. */
+  /** For receivers inside an operator's own network: name servers and certificate authority. */
   connector?: Omit<VettedConnectorOptions, 'allowedRanges'>
 }
 
@@ -65,9 +65,9 @@ export type Sender = {
   /** Call after the commit of a transaction that inserted deliveries. */
   wake(companyId?: string): void
   /**
-   * Lets what is in flight end, writes it down and gives the leases back.
-   * @param graceMs what is still in flight then is abandoned and due again, uncounted; default 12 s, which is longer
-   *   than any attempt
+   * Lets attempts in flight end, writes their outcomes and releases the leases.
+   * @param graceMs attempts still in flight after this time are abandoned and due again, not counted; default 12 s,
+   * which is longer than any attempt
    */
   stop(graceMs?: number): Promise<void>
   stats(): SenderStats
@@ -193,7 +193,7 @@ function watchGauges(db: Db, metrics: SenderMetrics, attempts: AttemptSender, la
         metrics.due.set(due)
         metrics.oldestDue.set(oldestMs / 1000)
       },
-      () => {}, // the database is away: readiness and the loops already say so
+      () => {}, // the database is down: readiness and the loops already report it
     )
   }, GAUGES_MS)
 }

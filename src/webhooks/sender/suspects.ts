@@ -4,22 +4,25 @@ import { findDueSuspect, updateDoubted } from './claim-queries.ts'
 import type { Lanes } from './lanes.ts'
 import { MAX_CRASHES } from './sender-queries.ts'
 
-/** What kills its node does so at once, mostly; and what a silent receiver holds up, it holds up for this long. */
+/**
+ * A delivery that kills its node mostly does so at once; if its receiver is silent, it holds up the others for this
+ * long.
+ */
 const APART_MS = 100
-/** How often suspects are looked for, as long as there are none. */
+/** Search interval while there are no suspects. */
 const SEARCH_MS = 1000
 
 export type SuspectOptions = {
   db: Db
   lanes: Lanes
   buckets: () => Buckets
-  /** No crash can be blamed on it any more, so that another may start. */
+  /** A crash can no longer be blamed on it, so another may start. */
   freed: () => void
 }
 
 /**
- * Deliveries that one more crash would park. They start one after another. Where one starts beside others that are not
- * through yet, a crash would prove nothing: it parks none of them, and each is then sent with no other beside it.
+ * Deliveries that one more crash would park. They start one after another. If one starts while others are not through
+ * yet, a crash would prove nothing: it parks none of them, and each is then sent alone.
  */
 export class Suspects {
   readonly #options: SuspectOptions
@@ -31,7 +34,7 @@ export class Suspects {
     this.#options = options
   }
 
-  /** Something may have become one. */
+  /** There may be new suspects. */
   sweep(): void {
     this.#searchAtMs = 0
   }
@@ -49,7 +52,7 @@ export class Suspects {
     return suspect && this.#noteBeside(suspect)
   }
 
-  /** In the database before it starts: what this node knows is gone with the crash. */
+  /** Written to the database before it starts, because what this node knows is lost in a crash. */
   async #noteBeside(suspect: DueSuspect): Promise<DueSuspect> {
     const underWay = [...this.#underWay.values()]
     if (underWay.length === 0) return suspect
@@ -65,7 +68,7 @@ export class Suspects {
     this.#startedMs = performance.now()
   }
 
-  /** Its outcome is written, or another node has it. */
+  /** Its outcome is written, or another node owns it. */
   settled(deliveryId: string): void {
     if (this.#underWay.delete(deliveryId)) this.#options.freed()
   }

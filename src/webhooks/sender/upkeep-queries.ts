@@ -2,7 +2,7 @@ import { type Db, sql } from '../../db/db.ts'
 
 export type Failures = { failed: number; parked: number }
 
-/** Companies with deliveries that failed for good, or were parked, in a span of time, and are so still. */
+/** Companies with deliveries that failed permanently or were parked within a period, and still are. */
 export const listFailures = (db: Db, from: Date, to: Date): Promise<(Failures & { companyId: string })[]> =>
   db.many(sql`
     select company_id, count(*) filter (where status = 'failed')::integer as failed,

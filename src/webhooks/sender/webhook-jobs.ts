@@ -5,6 +5,6 @@ import { type Failures, listFailures } from './upkeep-queries.ts'
 export type FailureMail = DailyMail<Failures>
 export type FailureDeps = DailyMailDeps<Failures>
 
-/** Tells of webhooks that failed for good on the day before. @returns how many mails were asked for now */
+/** Mails managers about webhooks that failed permanently the day before. @returns number of mails queued now */
 export const mailFailures = (deps: FailureDeps, nowMs: number): Promise<number> =>
   mailDaily(deps, { name: 'webhook-failures', list: listFailures }, nowMs)

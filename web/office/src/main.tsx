@@ -12,7 +12,7 @@ import { startLang } from './texts/lang.ts'
 
 startScheme()
 const root = document.getElementById('root')
-// the screen's own file comes while the session is asked for
+// the screen's own file loads while the session is being checked
 preloadScreen()
 await Promise.all([startLang(), resume()])
 if (root) {

@@ -59,7 +59,7 @@ const verify = createRoute({
 
 /* ---- behind the login ---- */
 
-/** Where one came from is remembered on the way through the login. */
+/** The requested page is remembered through the login. */
 function askLogin({ location }: { location: { href: string } }): void {
   if (readSession()) return
   const then = location.href.replace(/^\/app/, '')
@@ -202,7 +202,7 @@ const operator = createRoute({
   component: lazyRouteComponent(() => import('./screens/operator/Operator.tsx'), 'Operator'),
 })
 
-/** Keeps the menu around an address that is unknown. */
+/** Keeps the menu around an unknown URL. */
 const unknown = createRoute({ getParentRoute: () => inside, path: '$', component: NotFound })
 
 const routeTree = root.addChildren([
@@ -251,7 +251,7 @@ export const router = createRouter({
 
 type Lazy = { options: { component?: { preload?(): unknown } } }
 
-/** Fetches the file of the screen that the address names, before it is known who asks. */
+/** Loads the file of the screen in the URL before it is known who is asking. */
 export function preloadScreen(): void {
   const routes: Record<string, Lazy> = router.routesById
   for (const match of router.matchRoutes(router.latestLocation)) routes[match.routeId]?.options.component?.preload?.()

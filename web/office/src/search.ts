@@ -1,6 +1,6 @@
 /*
- * Every filter lives in the address, in plain words: `?status=PAID,REFUNDED&page=2`. Nothing is quoted, so that links
- * in mails can be written by hand.
+ * Every filter is in the URL, in plain text: `?status=PAID,REFUNDED&page=2`. Nothing is quoted, so that links in mails
+ * can be written by hand.
  */
 export type Words = Record<string, unknown>
 
@@ -15,7 +15,7 @@ export function stringifySearch(search: Words): string {
   return text === '' ? '' : `?${text}`
 }
 
-/** Reads the named texts of an address; what is empty or unknown is left out. */
+/** Reads the named parameters of a URL; empty and unknown ones are left out. */
 export const readWords =
   <Name extends string>(...names: Name[]) =>
   (search: Words): { [Key in Name]?: string } & { page?: number } => {

@@ -23,13 +23,13 @@ export type Args<R extends Route> = Part<'path', ByRoute[R]['path']> &
   Part<'query', ByRoute[R]['query']> &
   Part<'body', ByRoute[R]['body']>
 
-/** A refusal of the service, or none at all: `OFFLINE`. */
+/** A refusal by the service, or no answer at all: `OFFLINE`. */
 export class ApiError extends Error {
   readonly code: ErrorCode | 'OFFLINE'
   readonly status: number
   readonly details: { path: string; message: string }[]
   readonly requestId: string | null
-  /** Seconds after which the same may be asked again. */
+  /** Seconds after which the request may be repeated. */
   readonly retryAfter: number | null
   constructor(status: number, error: { code: ErrorCode | 'OFFLINE'; message: string } & Partial<ApiError>) {
     super(error.message)
@@ -41,12 +41,12 @@ export class ApiError extends Error {
   }
 }
 
-/** What the client needs of the session; set once at the start. */
+/** What the client needs from the session; set once at the start. */
 export type Guard = {
   token(): string | null
-  /** A new access token by the cookie. Resolves to false when the session is over. */
+  /** Gets a new access token through the cookie. Resolves to false when the session is over. */
   renew(): Promise<boolean>
-  /** Asks the person for a code. Rejects when he gives up. */
+  /** Asks the person for a code. Rejects when the person gives up. */
   stepUp(): Promise<void>
 }
 
@@ -96,7 +96,7 @@ async function refusalOf(response: Response): Promise<ApiError> {
   return new ApiError(response.status, { ...error, retryAfter: seconds > 0 ? seconds : null })
 }
 
-/** Sends, renews an access token that ran out, and asks for a code where the service wants one; then goes on. */
+/** Sends a request; renews an expired access token, and asks for a code if the service requires one, then continues. */
 export async function request(sent: Sent, renews = true): Promise<Response> {
   const response = await send(sent)
   if (response.ok) return response
@@ -104,7 +104,7 @@ export async function request(sent: Sent, renews = true): Promise<Response> {
   if (refusal.status === 401 && renews && guard.token() !== null && (await guard.renew())) return request(sent, false)
   if (refusal.code === 'STEP_UP_REQUIRED') {
     await guard.stepUp()
-    // the refusal is no result: the same key may be used again
+    // a refusal is not stored under the key, so the same key may be used again
     return request(sent, renews)
   }
   throw refusal

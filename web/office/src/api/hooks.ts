@@ -21,14 +21,14 @@ export const queryClient = new QueryClient({
       staleTime: 2000,
       retry: (count, error) => error instanceof ApiError && (error.status === 0 || error.status >= 500) && count < 2,
     },
-    // without a connection it fails at once: what waited would be done behind the back of who left the page
+    // without a connection it fails at once: a queued action could run after the person has left the page
     mutations: { networkMode: 'always' },
   },
 })
 
 type Options = { enabled?: boolean; liveMs?: number }
 
-/** An answer of the API that is kept, shared between screens, and asked again while the screen is in sight. */
+/** A response of the API that is cached, shared between screens, and refetched while the screen is visible. */
 export function useApi<R extends Route>(
   route: R,
   args: Args<R>,
@@ -44,7 +44,7 @@ export function useApi<R extends Route>(
   }) as UseQueryResult<Awaited<ReturnType<typeof call<R>>>, Error>
 }
 
-/** A whole list, for choices and short lists: what a form does not show is taken away when it is sent. */
+/** A whole list, for choices and short lists: whatever a form does not show would be removed when it is sent. */
 export function useWhole<R extends Route>(route: R, query: Record<string, unknown>, options: Options = {}) {
   const { enabled = true, liveMs } = options
   const ask = call as unknown as (route: R, args: unknown, signal: AbortSignal) => Promise<{ total: number }>
@@ -57,7 +57,7 @@ export function useWhole<R extends Route>(route: R, query: Record<string, unknow
   }) as UseQueryResult<Awaited<ReturnType<typeof call<R>>>, Error>
 }
 
-/** Pages by cursor, one more on demand; what was read before stays. */
+/** Pages by cursor, one more on demand; pages already read stay. */
 export const useCursorPages = <Page extends { nextCursor: string | null }>(
   queryKey: QueryKey,
   ask: (after: string | undefined, signal: AbortSignal) => Promise<Page>,
@@ -73,12 +73,12 @@ export const useCursorPages = <Page extends { nextCursor: string | null }>(
 type Action<Input, Output> = {
   run(input: Input): Promise<Output>
   done?: string
-  /** Puts back what was there before; offered for a moment. */
+  /** Restores the previous state; offered for a moment. */
   undo?: { word: string; run(input: Input): Promise<unknown> }
   onDone?(output: Output): void
 }
 
-/** Something a person does: everything shown is read again afterwards. A refusal stands in `error`. */
+/** An action of a person: everything shown is refetched afterwards. A refusal is in `error`. */
 export function useAction<Input, Output>({ run, done, undo, onDone }: Action<Input, Output>) {
   const back = (input: Input): void =>
     void undo
@@ -100,7 +100,10 @@ export function useAction<Input, Output>({ run, done, undo, onDone }: Action<Inp
       await queryClient.invalidateQueries()
     },
   })
-  /** The second click of a double click comes before the button is disabled: the same is not done twice at a time. */
+  /**
+   * The second click of a double click arrives before the button is disabled: the same input does not run twice at
+   * once.
+   */
   const mutate = (input: Input, options?: MutateOptions<Output, Error, Input>): void => {
     const key = keyOf(input)
     if (running.current.has(key)) return
@@ -111,12 +114,12 @@ export function useAction<Input, Output>({ run, done, undo, onDone }: Action<Inp
   return { ...action, mutate }
 }
 
-/** Values by what they say; a form or a file by being one, for they hold themselves. */
+/** Values by content; forms and files by identity. */
 function keyOf(input: unknown): string {
   const isPlain = typeof input !== 'object' || input === null || Object.getPrototypeOf(input) === Object.prototype
   return isPlain || Array.isArray(input) ? (JSON.stringify(input) ?? '') : 'element'
 }
 
-/** A given-up question for a code is no failure. */
+/** Cancelling the request for a code is not a failure. */
 export const isGivenUp = (error: unknown): boolean =>
   error instanceof ApiError && error.code === 'STEP_UP_REQUIRED' && error.message === ''

@@ -1,8 +1,8 @@
-/** Rows of one page, at most. */
+/** Maximum rows per page. */
 export const PAGE = 100
 const MOST_PAGES = 50
 
-/** Each page of a list in turn, as one answer: its total, and the one array that it has. */
+/** Fetches all pages of a list and joins them into one response: the total, and the list's only array. */
 export async function joinPages<Page extends { total: number }>(ask: (page: number) => Promise<Page>): Promise<Page> {
   const first = await ask(1)
   const rowsOf = (page: Page): unknown[] => Object.values(page).find((value) => Array.isArray(value)) ?? []

@@ -1,6 +1,6 @@
 /**
- * What the service says in a sentence and in no field, read back so that the office can say it in other languages.
- * One that is not known is shown as it is. `test/office-sentences.test.ts` compares these with the service's own.
+ * Facts that the service reports only as a sentence, parsed so that the office can show them in other languages. An
+ * unknown sentence is shown unchanged. `test/office-sentences.test.ts` compares these with the service's own.
  */
 export const REFUSALS = {
   least: /^The smallest amount is ([\d.]+) ([A-Z]+)\.$/,
@@ -24,10 +24,10 @@ export function recognize(message: string): { name: KnownRefusal; facts: string[
   return null
 }
 
-/** One of a person's `missing`: a manager has to let him in. */
+/** In a person's `missing`: a manager has to approve the account. */
 export const NEEDS_APPROVAL = /^A manager of the company has to approve this account\.$/
 
-/** What the service says about one field, for the faults that people meet most. */
+/** The service's messages about single fields, for the most common faults. */
 export const DETAILS = {
   required: /^(?:is required|must NOT have fewer than 1 characters)$/,
   least: /^must be >= (-?[\d.]+)$/,
@@ -41,7 +41,7 @@ export const DETAILS = {
 } as const
 type KnownDetail = keyof typeof DETAILS
 
-/** A field that may also be empty says so at the end; to a person that is no help. */
+/** A message about an optional field ends with the alternative of leaving it empty, which does not help a person. */
 export function recognizeDetail(message: string): { name: KnownDetail; fact: string } | null {
   const plain = message.replace(/, or must be null$/, '')
   for (const name of Object.keys(DETAILS) as KnownDetail[]) {

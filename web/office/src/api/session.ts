@@ -1,13 +1,15 @@
 import { useSyncExternalStore } from 'react'
 import { ApiError, call, type Permission, setGuard, type User } from './call.ts'
 
-/** Who is here. The access token lives in this module alone; what survives a reload is the HttpOnly cookie. */
+/**
+ * The signed-in person. The access token lives only in this module; across reloads only the HttpOnly cookie remains.
+ */
 export type Session = { user: User; permissions: ReadonlySet<string> }
 
 type State = {
   session: Session | null
   isReady: boolean
-  /** It ended while someone worked, not by his own will. */
+  /** It ended while the person was working, not by signing out. */
   isOver: boolean
   asks: (() => void) | null
 }
@@ -35,7 +37,7 @@ export function useSession(): Session {
   if (!session) throw new Error('this screen needs a session')
   return session
 }
-/** May this person do that at all? The service decides again at each call. */
+/** Whether this person may do that at all. The service checks again at each call. */
 export const useCan = (): ((permission: Permission) => boolean) => {
   const { session } = useSessionState()
   return (permission) => session?.permissions.has(permission) ?? false
@@ -53,7 +55,7 @@ async function renewOnce(): Promise<boolean> {
       if (state.session) set({ session: null, isOver: true })
     }
   } catch {
-    // offline: the session may still be good
+    // offline: the session may still be valid
   }
   return false
 }
@@ -72,7 +74,7 @@ function stepUp(): Promise<void> {
   })
 }
 
-/** The dialog's answer: every call that waits goes on, or is given up. */
+/** The dialog's result: every waiting call continues or is cancelled. */
 export function endStepUp(isProven: boolean): void {
   const all = waiting
   waiting = []

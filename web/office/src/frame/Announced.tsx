@@ -4,7 +4,7 @@ import { Notice } from '../kit/parts.tsx'
 
 const MINUTE_MS = 60_000
 
-/** What the operator tells everybody, above every page. */
+/** The operator's announcement to everyone, above every page. */
 export function Announced() {
   const can = useCan()
   const { data } = useApi('GET /api/next/announcements', {}, { enabled: can('announcements.read'), liveMs: MINUTE_MS })

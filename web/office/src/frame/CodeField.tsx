@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'react'
 import { Field } from '../kit/fields.tsx'
 
-/** Six digits, or a recovery code. Takes the focus; phones offer the code of the mail. */
+/** Six digits, or a recovery code. Takes the focus; phones suggest the code from the mail. */
 export function CodeField({ label, isRecovery }: { label: string; isRecovery?: boolean }) {
   const box = useRef<HTMLDivElement>(null)
   useEffect(() => box.current?.querySelector('input')?.focus(), [])

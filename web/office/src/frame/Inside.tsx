@@ -17,9 +17,9 @@ export function Inside() {
   const core = useCore()
   const can = useCan()
   const canSell = useCanSell()
-  // of what is drawn: while the next page loads, the address is ahead of it
+  // of the rendered page: while the next page loads, the URL is ahead of it
   const path = useMatches({ select: (matches) => matches.at(-1)?.fullPath ?? '/' })
-  // a session that ends while a page is open: the route asks for the login again
+  // if the session ends while a page is open, the route asks for the login again
   useEffect(() => {
     if (!session) void router.invalidate()
   }, [session, router])

@@ -46,7 +46,7 @@ const texts = defineTexts(
   },
 )
 
-/** For accounts that are not verified or approved yet: what their profile says is missing, and nothing else. */
+/** For accounts that are not verified or approved yet: shows only what their profile says is missing. */
 export function Missing() {
   const t = useTexts(texts)
   const core = useCore()

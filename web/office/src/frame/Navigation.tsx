@@ -17,7 +17,7 @@ type Item = {
 }
 type Group = { word: keyof Core['groups'] | null; items: Item[] }
 
-/** What is offered follows the permission table of the service; a group without items is not shown. */
+/** The items follow the service's permission table; a group without items is hidden. */
 const GROUPS: Group[] = [
   { word: null, items: [{ to: '/', word: 'home', icon: 'home', permission: 'users.me' }] },
   {
@@ -64,7 +64,7 @@ const GROUPS: Group[] = [
 
 const items = GROUPS.flatMap((group) => group.items)
 
-/** What a typed address needs; pages that everybody has need nothing. */
+/** The permission that a typed URL needs; pages for everyone need none. */
 export function permissionOf(path: string): Permission | null {
   if (/^\/(orders|links)\/new$/.test(path)) return 'orders.create'
   if (path === '/device') return 'deviceLogins.read'
@@ -134,7 +134,7 @@ function Person() {
 
 const MENU = 'menu'
 
-/** On wide screens beside the page, on phones a sheet that the menu button opens. */
+/** On wide screens next to the page, on phones a sheet that the menu button opens. */
 export function Navigation() {
   const core = useCore()
   const { pathname } = useLocation()

@@ -2,7 +2,7 @@ import { type ReactNode, useEffect } from 'react'
 import { useCore } from '../texts/lang.ts'
 import { LanguageChoice, SchemeChoice } from './Settings.tsx'
 
-/** One thing to do, in the middle of the page: log in, register, choose a password. */
+/** A single task in the middle of the page: log in, register, choose a password. */
 export function Outside({ title, children, wide }: { title: string; children: ReactNode; wide?: boolean }) {
   const core = useCore()
   useEffect(() => {

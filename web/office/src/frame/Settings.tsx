@@ -2,7 +2,7 @@ import { Select } from '../kit/fields.tsx'
 import { chooseLang, LANG_NAMES, LANGS, type Lang, useCore, useLang } from '../texts/lang.ts'
 import { chooseScheme, type Scheme, useScheme } from './scheme.ts'
 
-/** Language and appearance; both stay in this browser. */
+/** Language and appearance; both are stored in this browser. */
 export function LanguageChoice() {
   const core = useCore()
   const lang = useLang()

@@ -8,14 +8,14 @@ import { useCore } from '../texts/lang.ts'
 import { CodeField } from './CodeField.tsx'
 import { canPasskey, provePasskey } from './passkey.ts'
 
-/** Another tab may have begun a login: its cookie must not take the code of this session. */
+/** Another tab may have started a login, whose cookie must not receive the code of this session. */
 const STEP_UP = { stepUp: true }
 
 type Way = 'code' | 'recovery'
 
 /**
- * Asks for a fresh second factor exactly where an action needs it; the action then goes on. Without an authenticator
- * the code comes by mail.
+ * Asks for a fresh second factor at the moment an action needs it; the action then continues. Without an authenticator
+ * app the code comes by mail.
  */
 export function StepUp() {
   const { asks, session } = useSessionState()

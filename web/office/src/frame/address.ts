@@ -1,6 +1,6 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 
-/** What screens keep in the address; `readWords` in the router says which of them a screen knows. */
+/** What screens keep in the URL; `readWords` in the router lists the parameters that each screen knows. */
 export type Address = {
   company?: string | undefined
   status?: string | undefined
@@ -28,8 +28,8 @@ type Go = (options: { to: '.'; search(old: Address): Address; replace?: boolean;
 type How = { replace?: boolean; resetScroll?: boolean }
 
 /**
- * Reads and changes the words of the address on whatever screen this is. The router types search parameters by route;
- * parts that serve many routes (tabs, pagers, pickers) name them here instead.
+ * Reads and changes the URL's parameters on any screen. The router types search parameters by route; parts that serve
+ * many routes (tabs, pagers, pickers) name them here instead.
  */
 export function useAddress(): [Address, (change: Partial<Address>, how?: How) => void] {
   const address: Address = useSearch({ strict: false })

@@ -6,17 +6,17 @@ import { Empty } from '../kit/parts.tsx'
 import { useCore } from '../texts/lang.ts'
 import { useAddress } from './address.ts'
 
-/** Who works for several companies, and chooses one above the menu. */
+/** Whether a role works for several companies, and chooses one above the menu. */
 export const isOperator = (role: string): boolean => role === 'SuperAdmin' || role === 'SuperManager'
 
-/** The company that a page is about: one's own, or for operators the one chosen above the menu. */
+/** The company of a page: one's own, or for operators the one chosen above the menu. */
 export function useCompanyId(): string | null {
   const { user } = useSession()
   const [{ company }] = useAddress()
   return isOperator(user.role) ? (company ?? null) : (user.company?._id ?? null)
 }
 
-/** Orders are made for one company: one's own, or the one chosen. A customer has none to make them for. */
+/** Orders are created for one company: one's own, or the chosen one. A customer has none. */
 export function useCanSell(): boolean {
   const { session } = useSessionState()
   const [{ company }] = useAddress()
@@ -40,7 +40,7 @@ export function CompanyPicker() {
   return <Picker />
 }
 
-/** Another company's list starts at its beginning, without the filters of the one before. */
+/** Another company's list starts at its beginning, without the previous company's filters. */
 const NONE = {
   ...{ status: undefined, search: undefined, delivery: undefined, till: undefined },
   ...{ address: undefined, check: undefined, page: undefined },

@@ -7,13 +7,13 @@ function useNetworks() {
   return useApi('GET /api/next/networks', {}, { enabled: can('channels.read') })
 }
 
-/** `8453` as "Base"; the number itself where the network is not set up here. */
+/** `8453` as "Base"; the number itself if the network is not configured here. */
 export function useNetworkName(): (network: number) => string {
   const { data } = useNetworks()
   return (network) => data?.find((one) => one.network === network)?.name ?? String(network)
 }
 
-/** Choices by chain id, with the one that is set already, even if it is not set up any more. */
+/** Choices by chain id, plus the current one, even if it is no longer configured. */
 export function useNetworkOptions(current: number | null): [string, string][] {
   const { data = [] } = useNetworks()
   const known = data.map(({ network, name }): [string, string] => [String(network), `${name} (${network})`])
@@ -21,7 +21,7 @@ export function useNetworkOptions(current: number | null): [string, string][] {
   return [...known, [String(current), String(current)]]
 }
 
-/** The public page about a transaction; null where none is known. */
+/** Block explorer URL of a transaction; null if none is known. */
 export function useExplorer(): (network: number, hash: string) => string | null {
   const { data } = useNetworks()
   return (network, hash) => {

@@ -3,7 +3,7 @@ import { type Body, call, type Query } from '../api/call.ts'
 type Proof = NonNullable<Body<'validateOtp'>['passkey']>
 type Made = Body<'addPasskey'>['response']
 
-/** Browsers of 2025 and later read and write the JSON forms of WebAuthn level 3 themselves. */
+/** Browsers since 2025 read and write the JSON forms of WebAuthn level 3 natively. */
 export const canPasskey = (): boolean =>
   typeof PublicKeyCredential !== 'undefined' && 'parseRequestOptionsFromJSON' in PublicKeyCredential
 
@@ -22,7 +22,7 @@ export async function provePasskey(query: Query<'beginPasskeyProof'> = {}): Prom
   return (await jsonOf(navigator.credentials.get({ publicKey }))) as Proof
 }
 
-/** Makes a passkey on this device or on a key that is plugged in. */
+/** Creates a passkey on this device or on a connected security key. */
 export async function makePasskey(): Promise<Made> {
   const { options } = await call('POST /api/next/auth/passkeys/options')
   const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(

@@ -6,7 +6,7 @@ const WIDTH = 600
 const HEIGHT = 160
 const GAP = 3
 
-/** Bars for eyes; the same figures stand in a table beneath, for screen readers and for copying. */
+/** A bar chart; the same figures follow as a table, for screen readers and for copying. */
 export function Bars({ bars, title, head }: { bars: readonly Bar[]; title: string; head: [string, string] }) {
   const top = Math.max(...bars.map(({ value }) => value), 1e-9)
   const step = WIDTH / Math.max(1, bars.length)

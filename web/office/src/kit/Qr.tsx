@@ -1,7 +1,7 @@
 import encodeQR from 'qr'
 import { useMemo } from 'react'
 
-/** A code to scan, with the white frame that scanners need in the dark scheme too. */
+/** A QR code, with the white frame that scanners need even in the dark scheme. */
 export function Qr({ text, label, className }: { text: string; label: string; className?: string }) {
   const { path, size } = useMemo(() => {
     const rows = encodeQR(text, 'raw', { border: 3 })

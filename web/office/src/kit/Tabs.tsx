@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'react'
 import { useAddress } from '../frame/address.ts'
 
-/** A choice that lives in the address as `?status=`. */
+/** A choice kept in the URL as `?status=`. */
 export function StatusTabs({ options, label }: { options: readonly (readonly [string, string])[]; label: string }) {
   const [{ status = '' }, go] = useAddress()
   const choose = (value: string): void => go({ status: value || undefined, page: undefined })
@@ -23,7 +23,7 @@ export function StatusTabs({ options, label }: { options: readonly (readonly [st
   )
 }
 
-/** The page of a list, in the address. */
+/** The page of a list, kept in the URL. */
 export function usePage(): [number, (page: number) => void] {
   const [{ page }, go] = useAddress()
   return [page ?? 1, (next) => go({ page: next > 1 ? next : undefined })]
@@ -31,7 +31,7 @@ export function usePage(): [number, (page: number) => void] {
 
 type Part = { name: string; word: string }
 
-/** Parts of one screen, in the address as `?tab=`; the first one needs no word there. A part begins without filters. */
+/** Parts of one screen, in the URL as `?tab=`; the first one needs no parameter. Switching parts resets the filters. */
 export function Parts({ parts, label }: { parts: readonly Part[]; label: string }) {
   const [, go] = useAddress()
   const current = usePart(parts)
@@ -67,7 +67,7 @@ const NO_FILTERS = {
   to: undefined,
 }
 
-/** The part that the address names; the first one where it names none of these. */
+/** The part named in the URL, or the first one. */
 export function usePart(parts: readonly Part[]): string {
   const [{ tab }] = useAddress()
   return (parts.find(({ name }) => name === tab) ?? parts[0])?.name ?? ''

@@ -1,4 +1,4 @@
-/** In this order: Edge and Opera call themselves Chrome too, and Chrome calls itself Safari. */
+/** Order matters: Edge and Opera also call themselves Chrome, and Chrome calls itself Safari. */
 const BROWSERS = [
   ['Edge', /Edg(?:A|iOS)?\//],
   ['Opera', /OPR\//],
@@ -16,7 +16,7 @@ const SYSTEMS = [
   ['Linux', /Linux|X11/],
 ] as const
 
-/** "Firefox · Windows", as a person knows his device; what is not recognised stays as it was sent. */
+/** "Firefox · Windows", as people know their devices; an unrecognised text stays unchanged. */
 export function browserName(userAgent: string): string {
   const find = (list: readonly (readonly [string, RegExp])[]) =>
     list.find(([, pattern]) => pattern.test(userAgent))?.[0]

@@ -11,7 +11,7 @@ const CODES = [
   'TZ UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM ZW',
 ].flatMap((line) => line.split(' '))
 
-/** Every country by its name in this language, in its order. */
+/** Every country by its name in this language, sorted for this language. */
 export function listCountries(lang: Lang): [string, string][] {
   const names = new Intl.DisplayNames(lang, { type: 'region' })
   const list = CODES.map((code): [string, string] => [code, names.of(code) ?? code])

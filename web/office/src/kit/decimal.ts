@@ -23,21 +23,24 @@ const TYPED = [
   /^(\d{1,3}(?:\.\d{3}){2,}|\d{1,3}(?:,\d{3}){2,})$/,
 ]
 
-/** One separator and three digits: "1.250" is a thousand and more in Berlin, and one and a quarter in London. */
+/** One separator and three digits: "1.250" is more than a thousand in Berlin, and one and a quarter in London. */
 const GROUP_OR_POINT = /^[1-9]\d{0,2}([.,])\d{3}$/
 
-/** How the reader writes a decimal, and how many the currency has. */
+/** The reader's decimal separator, and the currency's decimals. */
 export type AmountForm = { point: '.' | ','; digits: number }
 
-/** May mean a thousand times more. Of three decimals of a token, its reader's own decimal separator is enough. */
+/**
+ * Whether the text might mean a thousand times more. For a token with three decimals, the reader's own decimal
+ * separator settles it.
+ */
 export function isAmbiguous(text: string, { point, digits }: AmountForm): boolean {
   const separator = GROUP_OR_POINT.exec(text.trim())?.[1]
   return separator !== undefined && (digits < 3 || separator !== point)
 }
 
 /**
- * An amount as people type it ("12,5", "1.234,56", "1 234.56") as the API takes it; null where none can be meant. One
- * separator alone is the decimal one; ask `isAmbiguous` first.
+ * An amount as people type it ("12,5", "1.234,56", "1 234.56"), in the API's form; null if it is not an amount. A
+ * single separator is the decimal one; check `isAmbiguous` first.
  */
 export function readAmount(text: string): string | null {
   for (const form of TYPED) {

@@ -5,7 +5,7 @@ import { Refusal } from './parts.tsx'
 
 type FieldProps = { label: string; hint?: ReactNode } & ComponentProps<'input'>
 
-/** An input with its label and its hint, tied together for screen readers. */
+/** An input with label and hint, associated for screen readers. */
 export function Field({ label, hint, className, ...input }: FieldProps) {
   const id = useId()
   const hintId = `${id}-hint`
@@ -25,7 +25,7 @@ export function Field({ label, hint, className, ...input }: FieldProps) {
 }
 
 /**
- * Reads what was typed as an amount. The browser's own complaint would give no example.
+ * Parses typed text as an amount. The browser's own validation message would give no example.
  * @param digits decimals of the currency
  * @throws Error, with an example
  */
@@ -94,7 +94,7 @@ export function Check({ label, hint, ...input }: { label: ReactNode; hint?: stri
   )
 }
 
-/** Texts of a form by name, trimmed; empty ones are absent. */
+/** Texts of a form by name, trimmed; empty ones are left out. */
 export function readForm(form: HTMLFormElement): Record<string, string> {
   const values: Record<string, string> = {}
   for (const [name, value] of new FormData(form)) {
@@ -104,7 +104,7 @@ export function readForm(form: HTMLFormElement): Record<string, string> {
 }
 
 type FormProps = {
-  /** With what the person typed, and the form, which may be emptied. */
+  /** Called with the person's input, and with the form, which may be cleared. */
   onSend(values: Record<string, string>, form: HTMLFormElement): void
   error?: unknown
   isBusy?: boolean
@@ -114,7 +114,7 @@ type FormProps = {
   children?: ReactNode
 }
 
-/** What the form calls a field. Where the service names part of a whole, its last name is the field's. */
+/** A form's label for a field. If the service names a nested path, its last part is the field's name. */
 function labelIn(form: HTMLFormElement | null, path: string): string | null {
   const field = form?.elements.namedItem(path.split('.').at(-1) ?? '')
   const isLabelled =
@@ -123,7 +123,7 @@ function labelIn(form: HTMLFormElement | null, path: string): string | null {
   return label?.innerText.split('\n')[0]?.trim() || null
 }
 
-/** A form that sends once, says what was refused above its button, and keeps what was typed. */
+/** A form that sends once, shows a refusal above its button, and keeps the input. */
 export function Form({ onSend, error, isBusy, button, tone = 'fill', beside, children }: FormProps) {
   const form = useRef<HTMLFormElement>(null)
   const onSubmit = (event: FormEvent<HTMLFormElement>): void => {

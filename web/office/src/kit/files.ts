@@ -1,4 +1,4 @@
-/** Base64 without the `data:` part in front. */
+/** Base64 without the leading `data:` part. */
 export const readBase64 = (file: File): Promise<string> =>
   new Promise((resolve, reject) => {
     const reader = new FileReader()

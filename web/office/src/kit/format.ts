@@ -9,15 +9,15 @@ function cached<Value>(map: Map<string, Value>, key: string, make: () => Value):
   return known
 }
 
-/** The reader's time zone: "today" is the day of who looks at it. */
+/** The reader's time zone: "today" is the reader's day. */
 export const HERE = Intl.DateTimeFormat().resolvedOptions().timeZone || 'UTC'
 
-/** English is read in Europe here: day before month. */
+/** English readers are assumed to be in Europe: day before month. */
 const localeOf = (lang: Lang): string => (lang === 'en' ? 'en-GB' : lang)
 
 const FIAT = /^(EUR|CHF|XPF|USD|GBP)$/
 
-/** Decimal text in, readable text out; every digit is kept, no float is made of it. Trailing zeros of USDC go. */
+/** Decimal text in, readable text out; every digit is kept, without a float. Trailing zeros of USDC are dropped. */
 export function formatMoney(lang: Lang, amount: string, asset: string): string {
   if (!/^-?\d+(\.\d+)?$/.test(amount)) return `${amount} ${asset}`
   const exact = amount as unknown as number
@@ -35,7 +35,7 @@ export function formatTime(lang: Lang, iso: string, style: 'short' | 'long' = 's
   return cached(dates, `${lang}:${style}`, () => new Intl.DateTimeFormat(localeOf(lang), options)).format(new Date(iso))
 }
 
-/** `2026-11-23` as "23 Nov", wherever the reader is. */
+/** `2026-11-23` as "23 Nov", regardless of the reader's time zone. */
 export const formatDay = (lang: Lang, day: string): string =>
   cached(
     dates,
@@ -51,11 +51,11 @@ export const formatMonth = (lang: Lang, month: string): string =>
     () => new Intl.DateTimeFormat(localeOf(lang), { month: 'long', year: 'numeric', timeZone: 'UTC' }),
   ).format(new Date(`${month}-15T12:00:00Z`))
 
-/** An amount of the API as people type it in a field. */
+/** An amount of the API in the form that people type into a field. */
 export const writeAmount = (lang: Lang, amount: string | null | undefined): string | undefined =>
   lang === 'en' ? (amount ?? undefined) : amount?.replace('.', ',')
 
-/** A rate, a share: every digit, with the reader's separator. */
+/** A rate or a share: every digit, with the reader's separator. */
 export const formatNumber = (lang: Lang, number: string): string => {
   const make = () => new Intl.NumberFormat(localeOf(lang), { maximumFractionDigits: 18 })
   return cached(numbers, `${lang}:number`, make).format(number as unknown as number)
@@ -74,7 +74,7 @@ const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [
   ['minute', 60],
 ]
 
-/** "3 hours ago", for the age of what waits. */
+/** "3 hours ago", for the age of waiting items. */
 export function useAgo(): (iso: string) => string {
   const lang = useLang()
   const core = useCore()
@@ -86,7 +86,7 @@ export function useAgo(): (iso: string) => string {
   }
 }
 
-/** 0x1234…abcd, for eyes; the whole address is in the title. */
+/** 0x1234…abcd for display; the whole address is in the title. */
 export const shorten = (text: string): string => (text.length > 16 ? `${text.slice(0, 8)}…${text.slice(-6)}` : text)
 
 /** "in 42 minutes" */

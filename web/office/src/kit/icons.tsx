@@ -1,4 +1,4 @@
-/* Own drawings on a grid of 24, stroke 1.75. */
+/* Our own drawings on a 24-unit grid, stroke 1.75. */
 const PATHS = {
   home: 'M4 11.5 12 5l8 6.5M6.5 10v9h11v-9',
   list: 'M5 6h14M5 12h14M5 18h9',

@@ -27,7 +27,7 @@ type PagedListProps<Data, Row> = {
   children(row: Row): ReactNode
 }
 
-/** A list whose page stands in the address. */
+/** A list whose page is kept in the URL. */
 export function PagedList<Data, Row>(props: PagedListProps<Data, Row>) {
   const { query, rows, keyOf, total, limit, look, empty, children } = props
   const [page, setPage] = usePage()
@@ -67,7 +67,7 @@ type EndlessProps<Page, Row> = {
   children(row: Row): ReactNode
 }
 
-/** A log, newest first, with more on demand. While older rows are open it stays as it is read. */
+/** A log, newest first, with more on demand. While older rows are open it is not refetched. */
 export function EndlessList<Page, Row>(props: EndlessProps<Page, Row>) {
   const { queryKey, ask, nextOf, rowsOf, keyOf, older, empty, isLive, children } = props
   const log = useInfiniteQuery({
@@ -100,7 +100,7 @@ export function EndlessList<Page, Row>(props: EndlessProps<Page, Row>) {
   )
 }
 
-/** One line of a log that opens. */
+/** An expandable line of a log. */
 export const LogRow = ({ head, children }: { head: ReactNode; children: ReactNode }) => (
   <details>
     <summary className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-2.5 text-sm hover:bg-sunken">
@@ -112,7 +112,7 @@ export const LogRow = ({ head, children }: { head: ReactNode; children: ReactNod
 
 type Filter = { name: 'action' | 'actor' | 'object' | 'request' | 'search'; label: string; hint?: string | undefined }
 
-/** Texts to filter by, in the address. On a phone more than one stands behind a button. */
+/** Text filters, kept in the URL. On a phone, more than one are behind a button. */
 export function FilterRow({ filters }: { filters: readonly Filter[] }) {
   const core = useCore()
   const [address, go] = useAddress()
@@ -141,9 +141,9 @@ export function FilterRow({ filters }: { filters: readonly Filter[] }) {
 
 export type Column<Row> = {
   head: string
-  /** Numbers stand on the right. */
+  /** Numbers are right-aligned. */
   isNumber?: boolean
-  /** From which width on it is shown, and how wide it is. */
+  /** From which screen width on it is shown, and its own width. */
   width?: string
   cell(row: Row): ReactNode
 }
@@ -185,7 +185,7 @@ export function Table<Row>(props: {
   )
 }
 
-/** Buttons for what this person may do here; each asks its own question. */
+/** Buttons for what this person may do here; each opens its own dialog. */
 export function Offers<Ask extends string>(props: {
   offers: readonly (readonly [Ask, boolean])[]
   words: Record<NoInfer<Ask>, string>

@@ -1,3 +1,3 @@
-/** How often a screen in sight asks again; one in the background does not ask. */
+/** Refetch interval of a visible screen; one in the background does not refetch. */
 export const LIVE_MS = 5000
 export const SLOW_MS = 20_000

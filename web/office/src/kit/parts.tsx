@@ -7,7 +7,7 @@ import { Icon, type IconName } from './icons.tsx'
 import { type LabelOf, useRefusal } from './refusal.ts'
 import { say } from './toasts.tsx'
 
-/** Title, what belongs to it, and the page. Sets the title of the tab. */
+/** A page with its title and actions. Sets the title of the tab. */
 export function Page({ title, lead, actions, children }: PageProps) {
   useEffect(() => {
     document.title = `${title} · Comptoir`
@@ -95,7 +95,7 @@ export function Refusal({ error, labelOf }: { error: unknown; labelOf?: LabelOf 
   )
 }
 
-/** A query's three other states: loading (in words after a moment), failed with a way on, empty. */
+/** A query's three other states: loading (with text after a moment), failed with a way to continue, empty. */
 export function Loaded<Data>({ query, empty, isEmpty, children }: LoadedProps<Data>) {
   const core = useCore()
   const { data, error } = query
@@ -179,7 +179,7 @@ export function Copy({ text, label }: { text: string; label?: string }) {
   )
 }
 
-/** A long identifier: short for eyes, whole to copy. */
+/** A long identifier: shortened for display, copied whole. */
 export const Code = ({ text, whole }: { text: string; whole?: boolean }) => (
   <code className="code" title={text}>
     {whole ? text : shorten(text)}
@@ -202,11 +202,11 @@ export function Facts({ rows }: { rows: [string, ReactNode][] }) {
 
 const FIELDS = 'input:not([type=hidden], :disabled), select, textarea'
 
-/** A modal question. Begins at its first field and closes with Escape; the focus goes back where it was. */
+/** A modal dialog. Focuses its first field and closes with Escape; the focus then returns to where it was. */
 type DialogProps = {
   title: string
   onClose(): void
-  /** What it shows is never shown again: the Escape key leaves it open. */
+  /** Its content is shown only once, so Escape does not close it. */
   isOnce?: boolean
   children: ReactNode
 }
@@ -215,7 +215,7 @@ export function Dialog({ title, onClose, isOnce, children }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null)
   const id = useId()
   const core = useCore()
-  // before it leaves the document: afterwards closing gives the focus back to nobody
+  // before it leaves the document: afterwards closing could no longer return the focus
   useLayoutEffect(() => {
     const dialog = ref.current
     if (dialog && !dialog.open) dialog.showModal()
@@ -242,7 +242,7 @@ export function Dialog({ title, onClose, isOnce, children }: DialogProps) {
   )
 }
 
-/** A page after the last one, from an old link or typed. */
+/** A page after the last one, from an old link or a typed URL. */
 export function PastEnd({ onPage }: { onPage(page: number): void }) {
   const core = useCore()
   return (

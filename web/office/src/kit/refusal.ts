@@ -4,7 +4,7 @@ import type { Core } from '../texts/core.ts'
 import { type Lang, useCore, useLang } from '../texts/lang.ts'
 import { formatMoney, formatWait } from './format.ts'
 
-/** Codes with many meanings: our own words for them would often be false. */
+/** Codes with many meanings: a fixed text of ours would often be wrong. */
 const SAID_BY_THE_SERVICE = ['FORBIDDEN', 'OBJECT_CONFLICT', 'ILLEGAL_AMOUNT']
 
 function inWords(core: Core, lang: Lang, message: string): string | null {
@@ -35,12 +35,12 @@ function textOf(core: Core, lang: Lang, error: ApiError): string {
   return SAID_BY_THE_SERVICE.includes(code) ? message : (core.errors[code] ?? message)
 }
 
-/** What a form calls a field that the service names by its path; null: the form does not show it. */
+/** A form's label for the field at a path from the service; null: the form does not show it. */
 export type LabelOf = (path: string) => string | null
 
 /**
- * What the service refused, in the reader's language where we have words for it.
- * @returns a function that takes what was thrown and, inside a form, how the form calls its fields
+ * The service's refusal, in the reader's language if we have a text for it.
+ * @returns a function of the thrown error and, inside a form, the form's labels
  */
 export function useRefusal(): (error: unknown, labelOf?: LabelOf) => string {
   const core = useCore()

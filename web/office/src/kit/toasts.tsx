@@ -17,7 +17,7 @@ const UNDO_MS = 10_000
 
 const drop = (id: number): void => set(toasts.filter((toast) => toast.id !== id))
 
-/** Says shortly that something was done, and offers the way back where there is one. */
+/** Briefly confirms an action, and offers to undo it if possible. */
 export function say(text: string, undo: Undo | null = null): void {
   const id = next++
   set([...toasts, { id, text, undo }])

@@ -134,7 +134,7 @@ export const en = {
     DATABASE_UNAVAILABLE: 'The service cannot reach its database. Try again in a moment.',
     PAYER_IDENTITY_REQUIRED: 'This amount needs the payer’s name and email first.',
   } as Record<string, string>,
-  /** Refusals that say more than their code. */
+  /** Refusals that are more specific than their code. */
   refusals: {
     unreadable: (example: string) => `This is not an amount. Write it like ${example}.`,
     ambiguous: (typed: string, plain: string, example: string) =>
@@ -154,7 +154,7 @@ export const en = {
     noPayoutNetwork: 'No network is chosen for the settlement address. Choose it under Shop first.',
     payoutUnderWay: (amount: string) => `A payout of ${amount} is not finished yet. Finish it first.`,
   },
-  /** What a field lacks; its name stands before it. */
+  /** What is wrong with a field, after its name. */
   details: {
     required: 'is required',
     least: (least: string) => `must be at least ${least}`,

@@ -13,7 +13,7 @@ export const LANG_NAMES: Record<Lang, string> = {
 
 export type Texts<Text> = Record<Lang, Widen<Text>>
 
-/** The texts of one screen in every language; they travel with the screen. */
+/** The texts of one screen in every language; they are loaded with the screen. */
 export const defineTexts = <Text>(english: Text, others: Record<Exclude<Lang, 'en'>, Widen<Text>>): Texts<Text> =>
   ({ en: english, ...others }) as Texts<Text>
 
@@ -27,7 +27,7 @@ const LOADERS: Record<Lang, () => Promise<Core>> = {
 
 const isLang = (text: string | null | undefined): text is Lang => LANGS.some((lang) => lang === text)
 
-/** `?lang=`, then what was chosen before, then the browser's wish. */
+/** `?lang=`, then the earlier choice, then the browser's preference. */
 function firstLang(): Lang {
   const asked = new URLSearchParams(location.search).get('lang')
   if (isLang(asked)) return asked
@@ -70,5 +70,5 @@ export const useLang = (): Lang => useLangState().lang
 export const useCore = (): Core => useLangState().core
 export const useTexts = <Text>(texts: Record<Lang, Text>): Text => texts[useLangState().lang]
 
-/** The word for a value of the API, and the value itself where a later version knows more values than we do. */
+/** The text for a value of the API, or the value itself if a newer service sends one that we do not know. */
 export const wordFor = (words: Record<string, string>, value: string): string => words[value] ?? value

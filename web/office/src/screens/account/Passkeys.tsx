@@ -44,7 +44,7 @@ function NewPasskey({ onClose }: { onClose(): void }) {
   const add = useAction({
     run: async (name: string) => {
       const response = await makePasskey().catch((error: unknown) => {
-        // giving up in the browser's own dialog is no message of ours
+        // cancelling the browser's own dialog needs no message from us
         throw error instanceof DOMException ? new Error(t.givenUp) : error
       })
       await call('POST /api/next/auth/passkeys', { body: { name, response } })

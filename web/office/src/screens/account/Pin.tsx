@@ -12,7 +12,7 @@ export function Pin() {
   const action = useAction({
     run: (pin: string) =>
       call('PUT /api/next/users/me/till-pin', { body: { pin } }).catch((error: unknown) => {
-        // six digits are all that the field takes, so only the rule about them is left
+        // the field accepts only six digits, so only the rule about their choice remains
         throw error instanceof ApiError && error.code === 'VALIDATION_FAILED' ? new Error(t.weak) : error
       }),
     done: t.saved,

@@ -46,7 +46,7 @@ export function Audit() {
   )
 }
 
-/** Computes the whole chain again and says whether every entry is as it was written. */
+/** Recomputes the whole chain and shows whether every entry is unchanged. */
 function Prove() {
   const t = useTexts(texts)
   const prove = useAction({ run: () => call('POST /api/next/audit-log/verify') })

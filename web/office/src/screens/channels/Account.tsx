@@ -10,14 +10,14 @@ import type { Account } from './kinds.ts'
 import { OwnWallet } from './OwnWallet.tsx'
 
 type Verdict = Data<'checkChannelAccount'>
-/** Actions of a row: many rows, so they stay quiet. */
+/** Actions in a row: there are many rows, so they are unobtrusive. */
 export const SMALL = 'btn btn-quiet min-h-9 px-2 py-1 text-sm text-brand'
 
 type Ask = 'settings' | 'drop' | null
 
 const TONES: Record<Verdict['outcome'], Tone> = { accepted: 'good', refused: 'bad', clock: 'bad', silent: 'warn' }
 
-/** The company's own account at a provider, or its own wallet: set up, check, change, give back. */
+/** The company's own account at a provider, or its own wallet: set up, check, change, remove. */
 export function OwnAccount({ account }: { account: Account }) {
   const t = useTexts(accountTexts)
   const query = useCompanyQuery()
@@ -68,7 +68,7 @@ function Said({ verdict: { outcome, reason } }: { verdict: Verdict }) {
   )
 }
 
-/** The credentials are deleted: no way back but typing them again. */
+/** The credentials are deleted and can only be entered again. */
 function Drop({ account, onClose }: { account: Account; onClose(): void }) {
   const t = useTexts(accountTexts)
   const query = useCompanyQuery()

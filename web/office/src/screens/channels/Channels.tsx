@@ -18,7 +18,7 @@ type Offer = Data<'listChannels'>[number]
 
 const USUAL_AMOUNT = '50'
 
-/** What payers are offered: in which order, words and limits, and through whose account. */
+/** What payers are offered: the order, texts and limits of channels, and the account of each. */
 export function Channels() {
   const t = useTexts(texts)
   const can = useCan()
@@ -77,7 +77,7 @@ function Row({ rule, amount, order, index, offer, account }: RowProps) {
   const lang = useLang()
   const name = wordFor(core.channels, rule.channel)
   const own = rule.texts[lang]
-  // what the rule itself says stands there already
+  // the rule itself already shows that reason
   const reason = offer?.available === false && rule.offered && !isOutside(rule, amount) && offer.reason
   return (
     <div className="flex items-start gap-2">
@@ -102,7 +102,7 @@ const isOutside = ({ minAmount, maxAmount }: Rule, amount: string): boolean =>
   (minAmount !== null && toUnits(amount) < toUnits(minAmount)) ||
   (maxAmount !== null && toUnits(amount) > toUnits(maxAmount))
 
-/** Whose account, or wallet, a payment comes to. */
+/** The owner of the account or wallet that receives a payment. */
 function whose({ channel, own }: { channel: string; own: boolean }, t: Words): string {
   if (channel === 'crypto') return own ? t.ownWallet : t.sharedWallet
   return own ? t.own : t.shared
@@ -126,7 +126,7 @@ function Limits({ rule: { minAmount: min, maxAmount: max } }: { rule: Rule }) {
   )
 }
 
-/** The place in the list, with a step up and a step down. */
+/** The position in the list, with buttons to move it up and down. */
 function Place({ order, index, name }: { order: string[]; index: number; name: string }) {
   const t = useTexts(texts)
   const core = useCore()

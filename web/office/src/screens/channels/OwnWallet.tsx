@@ -15,7 +15,7 @@ const modeOf = (text: string | undefined): Mode => MODES.find((mode) => mode ===
 
 const NETWORK = 'network-'
 
-/** What was typed, as the settings of the channel. */
+/** The input, as the settings of the channel. */
 function settingsOf(values: Record<string, string>): Record<string, string> {
   const names = Object.keys(values).filter((name) => name.startsWith(NETWORK))
   const networks = names.map((name) => name.slice(NETWORK.length)).join(',')
@@ -23,7 +23,7 @@ function settingsOf(values: Record<string, string>): Record<string, string> {
   return { ...Object.fromEntries(rest), ...(networks && { NETWORKS: networks }) }
 }
 
-/** What is wrong with a field, in the reader's language; what has no words of ours stays as the service says it. */
+/** What is wrong with a field, in the reader's language; without a text of ours, the service's message. */
 function useFault(): (error: unknown) => unknown {
   const t = useTexts(walletTexts)
   return (error) => {
@@ -48,7 +48,7 @@ function useFault(): (error: unknown) => unknown {
   }
 }
 
-/** Where a company is paid in its own wallet: by a key that makes addresses, or by addresses of its own. */
+/** How a company is paid into its own wallet: by a key that derives addresses, or by its own addresses. */
 export function OwnWallet({ account, onClose }: { account: Account; onClose(): void }) {
   const t = useTexts(walletTexts)
   const core = useCore()

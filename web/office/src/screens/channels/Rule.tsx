@@ -10,7 +10,7 @@ import { texts } from './texts.ts'
 
 type Change = Body<'changeChannelRule'>
 
-/** Every language is sent, so that an emptied text is taken away. */
+/** Every language is sent, so that a cleared text is removed. */
 function changeOf(values: Record<string, string>): Change {
   const amount = (text: string | undefined): string | null => text?.replace(',', '.') ?? null
   const textOf = (lang: string) => {

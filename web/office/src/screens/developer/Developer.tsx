@@ -12,7 +12,7 @@ import { texts } from './texts.ts'
 
 type Key = Data<'createApiKey'>
 
-/** From nothing to a paid order and its webhook, with code that runs as it stands. */
+/** From nothing to a paid order and its webhook, with code that runs unchanged. */
 export function Developer() {
   const t = useTexts(texts)
   return (
@@ -80,7 +80,7 @@ function Steps() {
   )
 }
 
-/** A key for the code below. It stays in this tab's memory alone and is gone when the page is left. */
+/** A key for the code below. It is kept only in this tab's memory and is gone when the page is left. */
 function MakeKey({ made, onMade }: { made: Key | null; onMade(key: Key): void }) {
   const t = useTexts(texts)
   const can = useCan()

@@ -1,4 +1,4 @@
-/** What the code of a reader needs: this installation, a till, and the reader's own key once there is one. */
+/** Facts for the sample code: this installation, a till, and the reader's own key once there is one. */
 export type Facts = { origin: string; till: string; key: { apiKey: string; apiSecret: string } | null }
 
 const path = '/api/next/confirm_conversion/request'
@@ -62,7 +62,7 @@ export function isGenuine(rawBody, header, secret) {
   return timingSafeEqual(Buffer.from(v1, 'hex'), expected)
 }`
 
-/** How a receiver checks a webhook, by the language of the sample above it. */
+/** How a receiver verifies a webhook, by the language of the sample above it. */
 export const VERIFY: Record<string, string> = {
   curl: NODE,
   JavaScript: NODE,

@@ -14,7 +14,9 @@ type Done = 'approved' | 'denied'
 
 const DAYS = ['1', '7', '30', '90', '365'] as const
 
-/** A program asks for a key: whoever confirms has to know that it is his own (RFC 8628, 5.4: remote phishing). */
+/**
+ * A program asks for a key: whoever confirms must know that it is their own program (RFC 8628, 5.4: remote phishing).
+ */
 export function DeviceLogin() {
   const t = useTexts(texts)
   const [{ code }, go] = useAddress() as unknown as [{ code?: string }, (change: { code?: string }) => void]

@@ -20,7 +20,7 @@ const TONES: Record<string, Tone> = {
 }
 type Event = Data<'listLatestEvents'>['events'][number]
 
-/** What just happened, subscribed or not, as the events feed of the API tells it. */
+/** Recent events, subscribed or not, from the API's events feed. */
 export function EventFeed() {
   const t = useTexts(texts)
   return (

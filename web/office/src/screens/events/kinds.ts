@@ -1,4 +1,4 @@
-/** What happens to orders, in the order in which it usually happens. */
+/** Events of orders, in their usual sequence. */
 export const EVENT_KINDS = [
   ...['order.initial', 'order.pending', 'order.awaiting', 'order.waiting_chain_confirmation', 'order.paid'],
   ...['order.cancelled', 'order.error', 'order.expired', 'order.kyt_failed'],

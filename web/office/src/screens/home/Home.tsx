@@ -51,7 +51,7 @@ function Figures({ summary }: { summary: Summary }) {
   const today = summary.days.at(-1)
   const total = (pick: (day: Summary['days'][number]) => string): string =>
     formatMoney(lang, sum(summary.days.map(pick)), ASSET)
-  /** "99.80 €" for each currency, after how many were paid. */
+  /** "99.80 €" per currency, after the number of paid orders. */
   const sold = (count: number, days: Summary['days']): string => {
     const all = days.flatMap(({ sales }) => sales)
     const assets = [...new Set(all.map(({ asset }) => asset))]
@@ -88,7 +88,7 @@ const TARGETS = [
   ['settlements', '/money', 'settlements.read'],
 ] as const satisfies readonly (readonly [keyof Summary['needs'], string, Permission])[]
 
-/** What the target shows first. */
+/** Filters for the linked list. */
 const SEARCHES: Record<string, Record<string, string>> = {
   unmatched: { tab: 'unmatched', status: 'open' },
   deliveries: { status: 'failed' },
@@ -127,7 +127,7 @@ function Charts({ summary }: { summary: Summary }) {
   const t = useTexts(texts)
   const core = useCore()
   const lang = useLang()
-  // a height on a screen, not money: a number is exact enough
+  // a height on the screen, not money: a float is exact enough
   const height = (amount: string): number => Number(amount)
   const days = summary.days.map(({ day, paidAmount }) => ({
     key: day,
@@ -171,7 +171,7 @@ function Latest() {
   )
 }
 
-/** Where a new company goes from here. */
+/** Next steps for a new company. */
 function Begin() {
   const t = useTexts(orderTexts)
   const core = useCore()

@@ -24,7 +24,7 @@ export function ScreeningDialog({ id, onClose }: { id: string; onClose(): void }
   )
 }
 
-/** What a person may decide; the service checks each again. */
+/** The decisions open to a person; the service checks each again. */
 function waysOf({ status, purpose }: Screening): Way[] {
   if (status === 'held') return purpose === 'payment' ? ['release', 'return'] : ['release']
   return status === 'blocked' && purpose === 'payment' ? ['return'] : []

@@ -15,7 +15,7 @@ import { StaticLinks } from './StaticLinks.tsx'
 import { texts } from './texts.ts'
 
 const OPEN = 'INITIAL,PENDING,AWAITING,WAITING_CHAIN_CONFIRMATION'
-/** So many rows are drawn; more on demand, so that a thousand links stay smooth. */
+/** Rows rendered at first and per click on "more", so that a thousand links stay smooth. */
 const STEP = 50
 
 export function LinkList() {
@@ -104,7 +104,7 @@ function Links({ links }: { links: readonly Order[] }) {
   )
 }
 
-/** The link to copy, and as a code to print. */
+/** The link, to copy or print as a QR code. */
 function Share({ url }: { url: string }) {
   const t = useTexts(texts)
   return (

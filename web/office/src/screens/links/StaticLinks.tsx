@@ -12,7 +12,7 @@ import { texts } from './static-texts.ts'
 type StaticLink = Schemas['StaticLink']
 const CURRENCIES = ['EUR', 'CHF', 'USD', 'GBP', 'XPF'] as const
 
-/** Addresses that make a new order at each visit. */
+/** URLs that create a new order at each visit. */
 export function StaticLinks() {
   const t = useTexts(texts)
   const can = useCan()
@@ -94,7 +94,7 @@ function bodyOf({ amount, minAmount, maxAmount, ...rest }: Record<string, string
   return { ...rest, ...amounts } as Body<'createStaticLink'>
 }
 
-/** What is printed stays: the address goes on with another name or amount. */
+/** The printed code stays valid: the URL gets another name or amount. */
 function ChangeStaticLink({ link, onClose }: { link: StaticLink; onClose(): void }) {
   const t = useTexts(texts)
   const core = useCore()
@@ -125,7 +125,7 @@ function ChangeStaticLink({ link, onClose }: { link: StaticLink; onClose(): void
   )
 }
 
-/** @param props.link what they are now */
+/** @param props.link with the current amounts */
 function Amounts({ link }: { link?: StaticLink }) {
   const t = useTexts(texts)
   const lang = useLang()
@@ -157,7 +157,7 @@ function Amounts({ link }: { link?: StaticLink }) {
 
 type NewProps = { till?: { _id: string; identifier: string }; onClose(): void; onDone?(): void }
 
-/** @param till the one that it is for; else one is chosen */
+/** @param till the till that it is for; without one, the person chooses */
 export function NewStaticLink({ till, onClose, onDone = onClose }: NewProps) {
   const t = useTexts(texts)
   const core = useCore()

@@ -13,7 +13,7 @@ import { texts } from './texts.ts'
 
 type Answer = Data<'login'>
 
-/** Staff and operators have different doors (interface 4.3); a person should not have to know which one is his. */
+/** Staff and operators use different endpoints (interface 4.3); a person should not have to know which one. */
 async function logIn(body: { email: string; password: string }): Promise<Answer> {
   try {
     return await call('POST /api/next/auth/login/manager', { body: { ...body, origin: 'dashboard' } })
@@ -112,7 +112,7 @@ function SecondFactor({ user, onToken, onBack }: Next & { user: User; onBack(): 
       await onToken(token)
     },
   })
-  // with a passkey no code is mailed until it is asked for
+  // with a passkey no code is mailed until requested
   const hasNoMail = way === 'mail' && user.passkeyEnabled && !mail.isSuccess
   const label = { app: t.appCode, mail: t.mailCode, recovery: t.recovery }[way]
   return (

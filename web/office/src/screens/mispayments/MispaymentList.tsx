@@ -20,7 +20,7 @@ type Bearer = 'operator' | 'company'
 type Mispayment = Data<'listMispayments'>['mispayments'][number]
 type Way = 'accept' | 'refund' | 'ignore' | 'bear'
 
-/** Money that does not fit its order, and money that fits none. */
+/** Money that does not fit its order, and money that matches none. */
 export function MispaymentList() {
   const t = useTexts(texts)
   const parts = [
@@ -64,11 +64,11 @@ function OfOrders() {
   )
 }
 
-/** Which decisions make sense for which kind; the service checks each again. */
+/** The decisions that make sense for each kind; the service checks each again. */
 function waysOf({ kind, status }: Mispayment): Way[] {
   if (status !== 'open') return []
   if (kind === 'orphaned') return ['bear']
-  // what is above the price, or came a second time, can pay for nothing
+  // money above the price, or from a second payment, cannot pay for anything
   return kind === 'under' || kind === 'late' ? ['accept', 'refund', 'ignore'] : ['refund', 'ignore']
 }
 
@@ -122,12 +122,12 @@ function decide(id: string, way: Way, body: Record<string, string>): Promise<unk
   return call('POST /api/next/mispayments/{id}/ignore', { path, body: body as Body<'ignoreMispayment'> })
 }
 
-/** What arrived: the smallest units where the decimals of a token are not known. */
+/** The amount that arrived: in smallest units if the token's decimals are unknown. */
 function Arrived({ mispayment: { amount, units, asset } }: { mispayment: Mispayment }) {
   return amount === null ? `${units} ${asset}` : <Money amount={amount} asset={asset} />
 }
 
-/** What the order asks for, to compare with what arrived. */
+/** The order's price, to compare with what arrived. */
 function Price({ mispayment: { fromAmount, fromAsset, toAmount } }: { mispayment: Mispayment }) {
   const t = useTexts(texts)
   const lang = useLang()
@@ -143,7 +143,7 @@ function Decide({ mispayment, way, onClose }: { mispayment: Mispayment; way: Way
     done: t.done,
     onDone: onClose,
   })
-  // the operator's money is his own to give
+  // only the operator may give away the operator's money
   const bearers: Bearer[] = can('refunds.decide') ? ['company', 'operator'] : ['company']
   const text = { accept: t.acceptText, refund: t.refundText, ignore: t.ignoreText, bear: t.bearText }[way]
   return (

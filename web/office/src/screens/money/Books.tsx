@@ -16,7 +16,7 @@ import { texts } from './texts.ts'
 
 const PAGE = 100
 
-/** Accounts and entries of a period, as a statement to print or to load. */
+/** Accounts and entries of a period, as a statement to print or download. */
 export function Books() {
   const t = useTexts(texts)
   const { user } = useSession()
@@ -62,7 +62,7 @@ export function Books() {
   )
 }
 
-/** A phone shows the balance; what it is made of stands on wider screens and on paper. */
+/** A phone shows only the balance; its components are on wider screens and on paper. */
 const isWide = (column: number): string => (column < 3 ? 'max-sm:hidden' : '')
 
 function Balances({ balances }: { balances: Ledger['balances'] }) {

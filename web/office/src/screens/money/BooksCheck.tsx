@@ -11,7 +11,7 @@ import { feeTexts } from './fee-texts.ts'
 
 type Difference = Data<'listDifferences'>[number]
 
-/** When the books were last compared with what happened; a difference stops what pays out, so it is shown here. */
+/** When the books were last compared with the facts; a difference stops payouts, so it is shown here. */
 export function BooksCheck() {
   const t = useTexts(feeTexts)
   const company = useCompanyQuery()
@@ -23,7 +23,7 @@ export function BooksCheck() {
       title={t.check}
       actions={
         check.data &&
-        // right is only what was checked
+        // without a check, nothing is known to be right
         (check.data.checkedAt || !check.data.ok) && (
           <Badge tone={check.data.ok ? 'good' : 'bad'}>{check.data.ok ? t.right : t.stopped}</Badge>
         )

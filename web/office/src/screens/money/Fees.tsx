@@ -6,7 +6,7 @@ import { Loaded, Money, Panel } from '../../kit/parts.tsx'
 import { useLang, useTexts } from '../../texts/lang.ts'
 import { feeTexts } from './fee-texts.ts'
 
-/** Month by month: what was sold, what the operator kept, what went back, what was lost, what is left. */
+/** Month by month: sales, the operator's fee, refunds, losses, and what is left. */
 export function Fees() {
   const t = useTexts(feeTexts)
   const lang = useLang()

@@ -10,7 +10,7 @@ import { Payable } from './Payable.tsx'
 import { Settlements } from './Settlements.tsx'
 import { texts } from './texts.ts'
 
-/** What is owed and paid out, what it cost, and the books behind it. */
+/** What is owed and paid out, the fees, and the underlying books. */
 export function MoneyPage() {
   const t = useTexts(texts)
   const can = useCan()

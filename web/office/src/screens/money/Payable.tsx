@@ -7,7 +7,7 @@ import { useTexts } from '../../texts/lang.ts'
 import { type Account, balanceOf, useAccountWords } from './accounts.ts'
 import { texts } from './texts.ts'
 
-/** What a merchant looks at first: what is ready, what is under way, what waits for a decision. */
+/** What a merchant looks at first: what is ready, what is on its way, what waits for a decision. */
 const SHOWN: readonly Account[] = ['company_payable', 'settlement_transit', 'suspense']
 
 export function Payable() {

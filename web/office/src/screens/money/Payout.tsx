@@ -14,7 +14,7 @@ import { STATUS_TONES, texts } from './texts.ts'
 type Statement = Data<'readSettlementStatement'>
 const PAGE = 100
 
-/** One payout: how its amount came about, and each payment and refund in it. */
+/** One payout: how its amount was computed, and each payment and refund in it. */
 export function Payout() {
   const { id } = useParams({ from: '/inside/money/payouts/$id' })
   const t = useTexts(statementTexts)
@@ -95,7 +95,7 @@ function Lead({ statement: { since, settlement } }: { statement: Statement }) {
   )
 }
 
-/** Lines that do not matter are left out; the ones that are there add up. */
+/** Zero lines are left out; the remaining ones add up. */
 function Sum({ statement: { summary } }: { statement: Statement }) {
   const t = useTexts(statementTexts)
   const lang = useLang()

@@ -22,7 +22,7 @@ export function useAccountWords(): Record<Account, string> {
   }
 }
 
-/** What the shop has or owes reads as a positive number: in the books, debts and income stand on the credit side. */
+/** What the shop has or owes is shown as a positive number: in the books, debts and income are on the credit side. */
 const CREDIT_SIDE: readonly Account[] = [
   'company_payable',
   'fees',

@@ -10,14 +10,14 @@ import { texts } from './texts.ts'
 
 const OPEN: readonly Order['status'][] = ['INITIAL', 'PENDING', 'AWAITING']
 
-/** The code to scan, and its order's state while the customer pays. On paper it is a poster. */
+/** The QR code, and its order's state while the customer pays. On paper it is a poster. */
 export function Created({ created, onAgain }: { created: Data<'createOrder'>; onAgain(): void }) {
   const t = useTexts(texts)
   const lang = useLang()
   const { code } = created
   const live = useApi('GET /api/next/confirm_conversion/status/{code}', { path: { code } }, { liveMs: LIVE_MS })
   const order = live.data ?? created.order
-  // what is paid or over must not be scanned by the next customer
+  // a paid or ended order must not be scanned by the next customer
   const isOpen = OPEN.includes(order.status)
   return (
     <div className="panel max-w-xl p-6 text-center">
@@ -52,7 +52,7 @@ export function Created({ created, onAgain }: { created: Data<'createOrder'>; on
   )
 }
 
-/** A link is sent or hung up; an order that lives for minutes needs no poster. */
+/** A link is sent or put up; an order that lives for minutes needs no poster. */
 function Share({ url, isLink }: { url: string; isLink: boolean }) {
   const t = useTexts(texts)
   const share = (): void => void navigator.share({ url }).catch(() => {})

@@ -13,7 +13,7 @@ import { texts } from './texts.ts'
 
 type Ask = 'static' | 'till' | 'button' | null
 
-/** Everything that can be made to sell with, in one row. */
+/** Everything to sell with that can be created, in one row. */
 export function Kinds() {
   const t = useTexts(texts)
   const shop = useTexts(shopTexts)
@@ -29,7 +29,7 @@ export function Kinds() {
     </button>
   )
   const close = (): void => setAsk(null)
-  /** To where the new thing stands. */
+  /** Navigates to the new object. */
   const show = (tab: string) => (): void => void navigate({ to: '/shop', search: { tab } })
   return (
     <div className="mb-5 flex flex-wrap gap-2">

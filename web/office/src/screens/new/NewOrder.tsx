@@ -53,7 +53,7 @@ function NewForm({ kind }: { kind: Kind }) {
 
 type FieldsProps = { kind: Kind; tills: Tills; onCreated(created: Data<'createOrder'>): void }
 
-/** What the form says, as the API takes it. */
+/** The form's content in the API's form. */
 function bodyOf(kind: Kind, { goodsName, expiryMinutes, anonymous, ...rest }: Record<string, string>) {
   return {
     ...rest,

@@ -10,7 +10,7 @@ import { chainTexts } from './chain-texts.ts'
 type Chain = Data<'listOperatorChains'>['chains'][number]
 const TONES: Record<string, Tone> = { ok: 'good', behind: 'warn' }
 
-/** How far each chain is read, and how each of its endpoints answers now. */
+/** How far each chain is read, and the current state of each of its endpoints. */
 export function Chains() {
   const t = useTexts(chainTexts)
   const chains = useApi('GET /api/next/operator/chains', {}, { liveMs: SLOW_MS })

@@ -15,7 +15,7 @@ import { texts } from './texts.ts'
 
 const LIMIT = 20
 
-/** Who sells here, who waits to be let in, and what each may do. */
+/** Companies, those that wait for approval, and what each may do. */
 export function Companies() {
   const t = useTexts(texts)
   const [{ search, status }, go] = useAddress()

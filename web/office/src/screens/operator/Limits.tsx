@@ -17,7 +17,7 @@ type Values = Record<string, string>
 const decimal = (text: string | undefined): string | undefined => text?.replace(',', '.')
 const percent = (bps: number): string => String(bps / BPS)
 
-/** The roles whose limits were changed; only then is a fresh code asked for. */
+/** Only the roles whose limits were changed, because changing limits requires a fresh code. */
 function refundLimitsOf(company: Company, values: Values): Pick<Change, 'refundLimits'> {
   const changed = ROLES.flatMap((role) => {
     const now = company.refundLimits[role]
@@ -29,7 +29,7 @@ function refundLimitsOf(company: Company, values: Values): Pick<Change, 'refundL
   return changed.length === 0 ? {} : { refundLimits: Object.fromEntries(changed) }
 }
 
-/** What only a SuperAdmin sets; others send none of it. */
+/** Fields that only a SuperAdmin sets; others send none of them. */
 const operatorFields = (values: Values): Change => ({
   maxOrderAmount: decimal(values.maxOrderAmount),
   feeBps: Math.round(Number(decimal(values.fee) ?? 0) * BPS),
@@ -41,7 +41,7 @@ const operatorFields = (values: Values): Change => ({
   refundApproval: values.refundApproval === 'yes',
 })
 
-/** How much a company may sell and refund, what it pays for it, and from when its payers are checked. */
+/** How much a company may sell and refund, what it pays for that, and from which amount its payers are checked. */
 export function Limits({ company, onClose }: { company: Company; onClose(): void }) {
   const t = useTexts(limitTexts)
   const core = useCore()
@@ -119,7 +119,7 @@ function OperatorFields({ company }: { company: Company }) {
   )
 }
 
-/** From which amounts a payer says who he is, and proves it. */
+/** From which amounts a payer must state, and prove, an identity. */
 function CheckFields({ company }: { company: Company }) {
   const t = useTexts(limitTexts)
   const core = useCore()
@@ -158,7 +158,7 @@ function CheckFields({ company }: { company: Company }) {
   )
 }
 
-/** A SuperManager sets the limits of the others, never his own. */
+/** A SuperManager sets the limits of others, never their own. */
 function RefundLimits({ company, isAdmin }: { company: Company; isAdmin: boolean }) {
   const t = useTexts(limitTexts)
   const core = useCore()

@@ -8,7 +8,7 @@ import { statusTexts } from './status-texts.ts'
 
 type StatusData = Data<'getOperatorStatus'>
 
-/** What `doctor` says, what waits, and which processes are there. */
+/** The results of `doctor`, waiting work, and the running processes. */
 export function Status() {
   const t = useTexts(statusTexts)
   const status = useApi('GET /api/next/operator/status', {}, { liveMs: SLOW_MS })

@@ -11,7 +11,7 @@ import { walletTexts } from './wallet-texts.ts'
 type Answer = Data<'listOperatorWallets'>
 type Wallet = Answer['wallets'][number]
 
-/** What pays refunds, settlements and gas: how much is left, for how long, and what may leave it. */
+/** The wallets that pay refunds, settlements and gas: how much is left, for how long, and the limits on payouts. */
 export function Wallets() {
   const t = useTexts(walletTexts)
   const wallets = useApi('GET /api/next/operator/wallets', {}, { liveMs: SLOW_MS })
@@ -78,7 +78,7 @@ function One({ wallet }: { wallet: Wallet }) {
   )
 }
 
-/** Set in the configuration; shown here, so that a payout that waits can be understood. */
+/** Set in the configuration; shown here to explain why a payout waits. */
 function Limits({ data: { limits, gas } }: { data: Answer }) {
   const t = useTexts(walletTexts)
   const rows: [string, React.ReactNode][] = [
@@ -120,7 +120,7 @@ function Limits({ data: { limits, gas } }: { data: Answer }) {
   )
 }
 
-/** Asked for by hand: planning asks each chain for the balance of every deposit address. */
+/** Loaded on demand: planning queries the balance of every deposit address on each chain. */
 function Sweep() {
   const t = useTexts(walletTexts)
   const [isOpen, setOpen] = useState(false)

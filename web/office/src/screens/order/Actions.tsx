@@ -18,7 +18,7 @@ const REFUNDABLE = ['PAID', 'REFUNDED']
 
 type Ask = 'accept' | 'cancel' | 'expire' | 'refund'
 
-/** What this person may do with an order in this state; nothing else is shown. */
+/** What this person may do with an order in this state; everything else is hidden. */
 export function Actions({ order }: { order: Order }) {
   const t = useTexts(texts)
   const can = useCan()

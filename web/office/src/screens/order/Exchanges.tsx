@@ -4,7 +4,7 @@ import { Badge, Loaded, Panel, Time } from '../../kit/parts.tsx'
 import { useTexts } from '../../texts/lang.ts'
 import { texts } from './texts.ts'
 
-/** Every request to the provider and its answer, for support cases. Secrets were taken out before they were stored. */
+/** Every request to the provider and its answer, for support. Secrets were removed before storing. */
 export function Exchanges({ code }: { code: string }) {
   const t = useTexts(texts)
   const [isOpen, setOpen] = useState(false)

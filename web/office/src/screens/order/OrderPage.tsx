@@ -16,7 +16,7 @@ import { texts } from './texts.ts'
 
 const isMissing = (error: unknown): boolean => error instanceof ApiError && error.status === 404
 
-/** A short code, a reference or a transaction in the address: the order that the search finds for it, or the list. */
+/** A short code, a reference or a transaction in the URL: shows the order that the search finds, or the list. */
 function Search({ name }: { name: string }) {
   const query = { search: name, limit: 2, ...useCompanyQuery() }
   const found = useApi('GET /api/next/confirm_conversion', { query })
@@ -44,7 +44,7 @@ export function OrderPage() {
     { liveMs: LIVE_MS, enabled: can('orders.history') },
   )
   if (isMissing(order.error) && can('orders.list')) return <Search name={code} />
-  // anyone may read an order's state by its code; its page is for those who may see its history
+  // anyone may read an order's state by its code, but only those who may see its history get this page
   if (isMissing(history.error)) return <NotFound />
   return (
     <Loaded query={order}>

@@ -7,7 +7,7 @@ import { Dialog, Facts, Loaded, Panel } from '../../kit/parts.tsx'
 import { useTexts } from '../../texts/lang.ts'
 import { texts } from './texts.ts'
 
-/** Personal data, behind a deliberate click that the audit log keeps. */
+/** Personal data, behind a deliberate click that the audit log records. */
 export function Payer({ code }: { code: string }) {
   const t = useTexts(texts)
   const [isOpen, setOpen] = useState(false)

@@ -11,7 +11,7 @@ import { texts } from './texts.ts'
 
 const DIGITS = 6
 
-/** Says before what will happen: how much can go back, and whose address it goes to. */
+/** Shows in advance what will happen: how much can be refunded, and to which address. */
 export function RefundDialog({ order, onClose }: { order: Order; onClose(): void }) {
   const t = useTexts(texts)
   const core = useCore()
@@ -20,7 +20,7 @@ export function RefundDialog({ order, onClose }: { order: Order; onClose(): void
   const readFiat = useAmount()
   const action = useAction({
     run: async ({ amount, fiat, ...rest }: Body<'revertOrder'> & { fiat?: string }) => {
-      // an amount that cannot be read must not become "everything"
+      // an unreadable amount must not be treated as "everything"
       if (amount === undefined && fiat !== undefined) readFiat(fiat)
       const body = amount === undefined ? rest : { ...rest, amount: readToken(amount) }
       return call('POST /api/next/confirm_conversion/revert/{code}', { path: { code: order.code }, body })
@@ -54,7 +54,7 @@ export function RefundDialog({ order, onClose }: { order: Order; onClose(): void
   )
 }
 
-/** What goes back is USDC; people who sold in euros think in euros. */
+/** The refund is in USDC, but people who sold in euros think in euros. */
 function Amounts({ order }: { order: Order }) {
   const t = useTexts(texts)
   const core = useCore()

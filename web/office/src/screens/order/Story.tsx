@@ -48,7 +48,7 @@ function Hash({ network, hash }: { network: Facts[string] | undefined; hash: Fac
   )
 }
 
-/** What was decided about a mispayment; what waits leads to where it is decided. */
+/** The decision about a mispayment; an open one links to the screen where it is decided. */
 function Decision({ status, text }: { status: string; text: string }) {
   const can = useCan()
   if (status !== 'open' || !can('mispayments.decide')) return text
@@ -59,7 +59,7 @@ function Decision({ status, text }: { status: string; text: string }) {
   )
 }
 
-/** States, payments, transfers and refunds: what happened to the order and its money. */
+/** States, payments, transfers and refunds: the order and its money. */
 function useOwnWords(): Partial<Record<Group['kind'], (facts: Facts) => [ReactNode, ReactNode?]>> {
   const t = useTexts(texts)
   const s = useTexts(storyTexts)
@@ -100,7 +100,7 @@ function useOwnWords(): Partial<Record<Group['kind'], (facts: Facts) => [ReactNo
   }
 }
 
-/** Webhooks, provider calls, bookings and checks: how it was done. */
+/** Webhooks, provider calls, bookings and checks: the internals. */
 function useOtherWords(): Partial<Record<Group['kind'], (group: Group) => [ReactNode, ReactNode?]>> {
   const accounts = useAccountWords()
   const { kinds } = useTexts(moneyTexts)

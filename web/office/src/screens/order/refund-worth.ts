@@ -1,17 +1,17 @@
 import { fromUnits, toUnits } from '../../kit/decimal.ts'
 
-/** What the roundings of earlier refunds add up to at most: the last one takes the rest. */
+/** Maximum sum of rounding differences from earlier refunds: the last refund takes the rest. */
 const ROUNDED = 100n
 
 type Sums = { fromAmount: string; toAmount: string; refundedAmount: string }
 
-/** What is left, in exact decimal text. */
+/** The remaining amount, as exact decimal text. */
 export const leftOf = ({ toAmount, refundedAmount }: Sums): string =>
   fromUnits(toUnits(toAmount) - toUnits(refundedAmount))
 
 /**
- * What an amount in the order's currency is in the token, at the order's rate. Rounded up, so that a provider that
- * refunds in that currency, rounded down, gives exactly this amount.
+ * An amount of the order's currency in the token, at the order's rate. Rounded up, so that a provider that refunds in
+ * that currency, rounding down, arrives at exactly this amount.
  */
 export function tokenFor(order: Sums, fiat: string): string {
   const whole = toUnits(order.fromAmount)

@@ -8,10 +8,10 @@ export type Facts = Entry['facts']
 export const word = (value: Facts[string] | undefined): string =>
   value === null || value === undefined ? '' : String(value)
 
-/** Of the ledger's assets; others are not amounts of money. */
+/** Decimals of the ledger's assets; others are not amounts of money. */
 const DIGITS: Record<string, number> = { EUR: 2, USD: 2, CHF: 2, GBP: 2, XPF: 0, USDC: 6 }
 
-/** Smallest units as decimal text; null for a token whose digits are not known. */
+/** Smallest units as decimal text; null for a token with unknown decimals. */
 export function decimalOf(units: Facts[string] | undefined, asset: string): string | null {
   const digits = DIGITS[asset]
   const text = word(units)
@@ -21,10 +21,13 @@ export function decimalOf(units: Facts[string] | undefined, asset: string): stri
   return `${text.startsWith('-') ? '-' : ''}${whole}${digits > 0 ? `.${plain.slice(-digits)}` : ''}`
 }
 
-/** One line of the timeline, and what belongs to it. */
+/** One line of the timeline, and what it contains. */
 export type Group = { key: string; at: string; kind: Entry['kind']; facts: Facts; more: Entry[] }
 
-/** Calls that ask the same again and get the same answer are one line; attempts belong to their delivery. */
+/**
+ * Whether an entry belongs to the previous line: calls that repeat a query with the same answer are one line, and
+ * attempts belong to their delivery.
+ */
 const belongs = (entry: Entry, last: Group | undefined): boolean => {
   if (last === undefined || entry.kind !== last.kind) return false
   const same = (...names: string[]): boolean => names.every((name) => entry.facts[name] === last.facts[name])

@@ -2,7 +2,7 @@ import { defineTexts } from '../../texts/lang.ts'
 
 type Words = Record<string, string>
 
-/** Steps of an order's story that the order's page tells beside states and payments. */
+/** Steps of an order's history besides states and payments. */
 export const storyTexts = defineTexts(
   {
     asked: (channel: string, step: string) => `${channel} was asked ${step}`,

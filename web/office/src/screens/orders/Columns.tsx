@@ -20,7 +20,7 @@ const parse = (text: string): ColumnName[] => {
   return NAMES.filter((name) => asked.includes(name))
 }
 
-/** The columns of the address (a saved view carries its own), else those chosen last in this browser. */
+/** The columns in the URL (a saved view has its own), otherwise the last choice in this browser. */
 export function columnsOf(asked: string | undefined): ColumnName[] | null {
   const columns = parse(asked ?? localStorage.getItem(KEY) ?? '')
   return columns.length === 0 ? null : columns
@@ -45,7 +45,7 @@ export function ColumnChoice({ columns, onChoose }: ChoiceProps) {
             key={name}
             label={t.column[name]}
             checked={chosen.includes(name)}
-            // one column must stay, or there is nothing to read
+            // the last column cannot be hidden
             disabled={chosen.length === 1 && chosen.includes(name)}
             onChange={({ target }) =>
               choose(target.checked ? [...chosen, name] : chosen.filter((other) => other !== name))
@@ -62,7 +62,7 @@ export function ColumnChoice({ columns, onChoose }: ChoiceProps) {
 
 export const isAmount = (name: ColumnName): boolean => ['amount', 'settles', 'rate', 'refunded'].includes(name)
 
-/** What stands in each column of one order. */
+/** The content of each column for one order. */
 export function useCells(): Record<ColumnName, (order: Order) => ReactNode> {
   const core = useCore()
   return {

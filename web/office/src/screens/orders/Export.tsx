@@ -14,7 +14,7 @@ import { RowCollector } from './whole-rows.ts'
 type Format = 'csv' | 'xlsx'
 type Progress = { done: number; total: number; isResuming: boolean }
 
-/** How often a broken connection is continued, and the pause before, which grows. */
+/** How often a broken connection is resumed, and the growing pause before. */
 const TRIES = 6
 const PAUSE_MS = 1000
 
@@ -34,7 +34,7 @@ async function* chunksOf(response: Response): AsyncGenerator<Uint8Array<ArrayBuf
 type Ask = (after: string | null) => Promise<Response>
 type Tell = (progress: Progress) => void
 
-/** A CSV goes on behind its last whole row after the connection broke; nothing is loaded twice. */
+/** A CSV is resumed after its last complete row when the connection breaks; nothing is loaded twice. */
 async function loadRows(ask: Ask, tell: Tell): Promise<Saved> {
   const rows = new RowCollector()
   let [total, name, tries] = [0, '', 0]
@@ -60,7 +60,7 @@ async function loadRows(ask: Ask, tell: Tell): Promise<Saved> {
   }
 }
 
-/** A spreadsheet is one packed whole: after a broken connection it starts again. */
+/** A spreadsheet is one compressed file: after a broken connection it starts again. */
 async function loadSheet(ask: Ask, tell: Tell): Promise<Saved> {
   for (let tries = 1; ; tries += 1) {
     try {
@@ -78,7 +78,7 @@ async function loadSheet(ask: Ask, tell: Tell): Promise<Saved> {
   }
 }
 
-/** The list's filters as a file, with the number of orders while it comes. */
+/** Exports the list's filters as a file, and shows the number of orders while it loads. */
 export function Export({ search }: { search: OrderSearch }) {
   const t = useTexts(texts)
   const lang = useLang()

@@ -8,7 +8,7 @@ import type { OrderSearch } from './views.ts'
 
 type Props = { search: OrderSearch; go(change: OrderSearch): void; onClear(): void }
 
-/** The rarer filters, behind one button; the number says how many are set. */
+/** The less common filters, behind one button that shows how many are set. */
 export function Filters({ search, go, onClear }: Props) {
   const t = useTexts(texts)
   const core = useCore()
@@ -72,7 +72,7 @@ export function Filters({ search, go, onClear }: Props) {
 
 type TillProps = { till: string | undefined; onChange(event: { target: { value: string } }): void }
 
-/** Where one company is in sight and has more than one till. */
+/** Shown if a single company is selected and has more than one till. */
 function TillChoice({ till, onChange }: TillProps) {
   const t = useTexts(texts)
   const core = useCore()

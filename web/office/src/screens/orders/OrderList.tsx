@@ -18,7 +18,7 @@ import { texts } from './texts.ts'
 import { type OrderSearch, toQuery, useSavedViews, VIEWS } from './views.ts'
 
 const LIMIT = 25
-/** A pause in typing before the list is asked. */
+/** Debounce: pause in typing before the list is queried. */
 const TYPING_MS = 250
 
 function SearchBox({ value, onChange }: { value: string; onChange(text: string): void }) {

@@ -5,7 +5,7 @@ import { useTexts } from '../../texts/lang.ts'
 import { type ColumnName, isAmount, useCells } from './Columns.tsx'
 import { texts } from './texts.ts'
 
-/** From which width on each of the usual columns is shown, unless a person chose the columns. */
+/** The minimum width for each of the default columns, unless a person chose the columns. */
 const USUAL: [ColumnName, string][] = [
   ['amount', ''],
   ['status', 'hidden sm:table-cell'],
@@ -17,8 +17,8 @@ const USUAL: [ColumnName, string][] = [
 type Props = { orders: readonly Order[]; label: string; columns?: readonly ColumnName[] | null }
 
 /**
- * One row an order; narrow screens show what identifies it, wide ones the columns. A long reference is cut there, so
- * that the amount is whole.
+ * One row per order; narrow screens show what identifies it, wide ones the columns. On a narrow screen a long reference
+ * is truncated, so that the amount is complete.
  */
 export function OrderTable({ orders, label, columns = null }: Props) {
   const t = useTexts(texts)

@@ -23,7 +23,7 @@ export type OrderSearch = {
   page?: number | undefined
 }
 
-/** Days of the address are days of the reader's clock; the API takes moments. */
+/** Days in the URL are days in the reader's time zone; the API takes instants. */
 export const dayStart = (day: string | undefined): string | undefined =>
   day && !Number.isNaN(Date.parse(`${day}T00:00`)) ? new Date(`${day}T00:00`).toISOString() : undefined
 export const dayEnd = (day: string | undefined): string | undefined =>
@@ -50,7 +50,7 @@ function read(): SavedView[] {
   }
 }
 
-/** Filters that a person keeps under a name, in this browser. */
+/** Named filters that a person saves in this browser. */
 export function useSavedViews() {
   const [views, setViews] = useState(read)
   const keep = (next: SavedView[]): void => {

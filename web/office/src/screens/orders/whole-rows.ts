@@ -2,23 +2,23 @@
 const ROW = /^([0-9a-f]{24}),/
 
 export type WholeRows = {
-  /** Everything up to the end of the last whole row. */
+  /** Everything up to the end of the last complete row. */
   text: string
-  /** Data rows in it. */
+  /** Number of data rows in it. */
   count: number
   /** The `_id` of the last data row; null before the first. */
   lastId: string | null
 }
 
 /**
- * Collects a CSV (RFC 4180) that arrives in pieces, so that after a broken connection it can be continued behind its
- * last whole row. Line breaks inside quotes end no row.
+ * Collects a CSV (RFC 4180) that arrives in pieces, so that a broken connection can be resumed after its last complete
+ * row. Line breaks inside quotes end no row.
  */
 export class RowCollector {
   readonly #parts: string[] = []
   #rest = ''
   #isQuoted = false
-  /** How far `#rest` was read. */
+  /** Position up to which `#rest` was scanned. */
   #at = 0
   #count = 0
   #lastId: string | null = null
@@ -50,7 +50,7 @@ export class RowCollector {
     this.#at -= from
   }
 
-  /** Forgets the row that was cut off, and titles without a row: those come again. What is pushed next begins a row. */
+  /** Drops an incomplete row, and a header without rows, because those are sent again. The next chunk starts a row. */
   cut(): void {
     if (this.#count === 0) this.#parts.length = 0
     this.#rest = ''

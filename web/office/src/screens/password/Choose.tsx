@@ -7,7 +7,7 @@ import { Notice } from '../../kit/parts.tsx'
 import { useTexts } from '../../texts/lang.ts'
 import { texts } from './texts.ts'
 
-/** The links of the mails: a forgotten password, and an invitation. */
+/** Targets of mailed links: a forgotten password, and an invitation. */
 export function Reset() {
   const t = useTexts(texts)
   return <ChoosePassword title={t.reset} />
@@ -17,7 +17,7 @@ export function Invitation() {
   return <ChoosePassword title={t.invitation} over={t.over} />
 }
 
-/** @param props.over what a used or old link means here, where it is not the usual */
+/** @param props.over what a used or old link means here, if it differs from the usual */
 function ChoosePassword({ title, over }: { title: string; over?: string }) {
   const t = useTexts(texts)
   const { token } = useSearch({ strict: false })

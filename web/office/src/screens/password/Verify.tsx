@@ -7,7 +7,7 @@ import { Notice } from '../../kit/parts.tsx'
 import { useTexts } from '../../texts/lang.ts'
 import { texts } from './texts.ts'
 
-/** A click acts, not the link: mail scanners open links too. */
+/** A click verifies instead of the link itself, because mail scanners open links too. */
 export function Verify() {
   const t = useTexts(texts)
   const { token } = useSearch({ strict: false })

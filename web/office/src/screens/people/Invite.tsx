@@ -22,7 +22,7 @@ export function Invite({ onClose }: { onClose(): void }) {
     run: (values: Record<string, string>) =>
       call('POST /api/next/users', { body: { ...values, ...company, lang } as unknown as Body<'inviteUser'> }).catch(
         (error: unknown) => {
-          // the words for this refusal speak to the owner of the address
+          // the usual text for this refusal addresses the owner of the address
           throw error instanceof ApiError && error.code === 'EMAIL_ALREADY_REGISTERED' ? new Error(t.taken) : error
         },
       ),

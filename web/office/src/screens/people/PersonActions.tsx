@@ -66,7 +66,7 @@ export function PersonActions({ user }: { user: User }) {
 
 type AskProps = { ask: Exclude<Ask, 'companies'>; user: User; onClose(): void }
 
-/** What was there before: the person may log in, or has the role again. */
+/** Undoes the change: the person may log in, or has the role, again. */
 const putBack = (user: User, ask: 'disable' | 'changeRole') =>
   call('PUT /api/next/users/{id}', {
     path: { id: user._id },
@@ -84,7 +84,7 @@ function AskDialog({ ask, user, onClose }: AskProps) {
       return call('PUT /api/next/users/{id}', { path, body })
     },
     done: t.done,
-    // a factor that was taken away cannot be given back
+    // a removed factor cannot be restored
     ...(ask === 'reset' ? {} : { undo: { word: core.undo, run: () => putBack(user, ask) } }),
     onDone: onClose,
   })

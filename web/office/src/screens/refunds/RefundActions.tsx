@@ -27,7 +27,7 @@ export function RefundActions({ refund }: { refund: Refund }) {
   })
   const download = useAction({ run: () => saveProof(refund) })
   const isOpen = refund.status === 'ready' || refund.status === 'submitted'
-  // what was bought at Coinbase came to a wallet, too, and goes back from one
+  // Coinbase purchases also arrived at a wallet, and are refunded from one
   const isOnChain = refund.channel === 'crypto' || refund.channel === 'coinbase'
   const offers: [Ask, boolean][] = [
     ['reject', refund.status === 'needs_approval' && can('refunds.decide')],

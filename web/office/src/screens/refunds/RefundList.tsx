@@ -14,7 +14,7 @@ import { texts } from './texts.ts'
 const LIMIT = 20
 const TONES: Record<string, Tone> = { needs_approval: 'warn', needs_address: 'warn', settled: 'good', refused: 'bad' }
 
-/** The queue: what happened in words, what can be done, and what that does. */
+/** The queue: what happened, what can be done, and its effect. */
 export function RefundList() {
   const t = useTexts(texts)
   const { status } = useSearch({ strict: false })
@@ -43,10 +43,10 @@ export function RefundList() {
   )
 }
 
-/** A settled refund needs no provider's word such as REFUND_SUCCESS below the sentence that says the same. */
+/** A settled refund's status such as REFUND_SUCCESS would only repeat the sentence above it. */
 const isSaid = ({ status, message }: Refund): boolean => status === 'settled' && /^[A-Z_]+$/.test(message ?? '')
 
-/** Only then its last message says what is wrong; else it is news, or what a person wrote. */
+/** Only in these states does the last message explain a problem; otherwise it is news, or a person's text. */
 const isStuck = ({ status }: Refund): boolean => ['ready', 'refused', 'rejected'].includes(status)
 
 function Card({ refund }: { refund: Refund }) {

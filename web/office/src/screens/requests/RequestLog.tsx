@@ -10,7 +10,7 @@ import { texts } from './texts.ts'
 const LIMIT = 50
 type Entry = Data<'listRequests'>['requests'][number]
 
-/** What a shop's own programs asked of the API, and how it answered; found by the request id of an error. */
+/** API requests of a shop's own programs, with their responses; an error's request id finds its request. */
 export function RequestLog() {
   const t = useTexts(texts)
   const [{ request: requestId, status }, go] = useAddress()

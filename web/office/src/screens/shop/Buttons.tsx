@@ -108,7 +108,7 @@ export const NewButton = ({ onClose, onDone = onClose }: { onClose(): void; onDo
   <ButtonDialog onClose={onClose} onDone={onDone} />
 )
 
-/** @param props.button the one to change; its code on the website stays. Else a new one is made */
+/** @param props.button the one to change, whose code on the website stays valid; without it a new one is created */
 function ButtonDialog({ button, onClose, onDone }: { button?: Button; onClose(): void; onDone(): void }) {
   const t = useTexts(texts)
   const core = useCore()

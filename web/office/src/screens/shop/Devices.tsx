@@ -12,10 +12,10 @@ import { texts } from './device-texts.ts'
 type Device = Schemas['TillDevice']
 type Made = Data<'createTillDevice'>
 
-/** How long a code works. */
+/** Validity of a code. */
 const CODE_MS = 10 * 60_000
 
-/** The tablets and phones of the tills: set up, seen, removed. */
+/** Tablets and phones of the tills: set up, last seen, removed. */
 export function Devices() {
   const t = useTexts(texts)
   const can = useCan()
@@ -137,7 +137,7 @@ function NewDevice({ onClose, onMade }: { onClose(): void; onMade(made: Made): v
   )
 }
 
-/** The code for the tablet, as text and as a picture to scan; prints by itself. */
+/** The code for the tablet, as text and QR code; opens the print dialog. */
 function Code({ made, onClose }: { made: Made; onClose(): void }) {
   const t = useTexts(texts)
   const address = `${location.origin}/till`
@@ -145,7 +145,7 @@ function Code({ made, onClose }: { made: Made; onClose(): void }) {
     <Dialog title={`${t.codeTitle}: ${made.name}`} onClose={onClose}>
       <p className="mb-4">{t.codeText(address)}</p>
       <p className="mb-3 text-center font-mono text-3xl font-semibold tracking-widest">{made.enrolmentCode}</p>
-      {/* after the # nothing is sent to a server or written into a log */}
+      {/* the part after # is neither sent to a server nor logged */}
       <div className="mb-4 flex justify-center">
         <Qr text={`${address}#code=${made.enrolmentCode}`} label={t.codeTitle} />
       </div>

@@ -12,7 +12,7 @@ const BPS = 100
 type Company = Schemas['Company']
 const OWN = ['lateAcceptHours', 'lateAfterCancel', 'requoteHours', 'linkQuoteMinutes'] as const
 
-/** What happens to money that is late, too little or goes back; and what only the operator may change. */
+/** What happens to late payments, underpayments and refunds, and the settings of the operator. */
 export function Rules({ companyId }: { companyId: string }) {
   const t = useTexts(ruleTexts)
   const company = useApi('GET /api/next/companies/{id}', { path: { id: companyId } })

@@ -14,7 +14,7 @@ import { texts } from './texts.ts'
 
 const Channels = lazy(async () => ({ default: (await import('../channels/Channels.tsx')).Channels }))
 
-/** Who the shop is, where it sells, how it is paid, and by which rules. */
+/** The shop's identity, its points of sale, its payouts and its rules. */
 export function Shop() {
   const t = useTexts(texts)
   const can = useCan()

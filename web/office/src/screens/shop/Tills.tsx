@@ -23,7 +23,7 @@ export function Tills() {
   const points = useWhole('GET /api/next/sales-points', company)
   const tills = useWhole('GET /api/next/collectors/list', company)
   const links = useWhole('GET /api/next/static-links', company, { enabled: can('staticLinks.read') })
-  /** The one whose amount the customer types serves everything that is sold there. */
+  /** The link whose amount the customer enters works for everything sold there. */
   const posterOf = ({ identifier }: Till): string | undefined =>
     links.data?.staticLinks.find((one) => one.merchantIdentifier === identifier && one.active && one.amount === null)
       ?.posterUrl
@@ -168,7 +168,7 @@ function Cashiers({ till, onClose }: { till: Till; onClose(): void }) {
   )
 }
 
-/** @param props.point the one to change; else a new one is made */
+/** @param props.point the one to change; without it a new one is created */
 function PointDialog({ point, onClose }: { point?: Point; onClose(): void }) {
   const t = useTexts(texts)
   const core = useCore()

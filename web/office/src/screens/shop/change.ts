@@ -4,7 +4,7 @@ import { useCore } from '../../texts/lang.ts'
 
 type Change = Body<'changeCompany'>
 
-/** Only what was changed is sent: a payout address that stays needs no fresh code. */
+/** Sends only what was changed: an unchanged payout address needs no fresh code. */
 function changesOf(company: Schemas['Company'], values: Record<string, unknown>): Change {
   const entries = Object.entries(values).filter(
     ([name, value]) => String(value ?? '') !== String(company[name as keyof typeof company] ?? ''),
@@ -21,6 +21,6 @@ export function useChange(company: Schemas['Company']) {
   })
 }
 
-/** A form begins again when what it shows was changed, not when another panel of the company was saved. */
+/** A form resets when its own data changed, not when another panel of the company was saved. */
 export const keyOf = (company: Schemas['Company'], names: readonly (keyof Schemas['Company'])[]): string =>
   JSON.stringify(names.map((name) => company[name] ?? null))

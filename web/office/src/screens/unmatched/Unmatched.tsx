@@ -18,7 +18,7 @@ const ASSET = 'USDC'
 type Transfer = Data<'listUnmatchedTransfers'>['transfers'][number]
 type Way = 'match' | 'ignore'
 
-/** What came to an address of the company without an order, and the decision about it. */
+/** Transfers to the company's addresses without an order, and the decisions about them. */
 export function Unmatched() {
   const t = useTexts(texts)
   const { status } = useSearch({ strict: false })
@@ -151,7 +151,7 @@ function Decide({ transfer, way, onClose }: { transfer: Transfer; way: Way; onCl
   )
 }
 
-/** The likeliest orders to choose from; another code can be typed. */
+/** The likeliest orders to choose from; any other code can be entered. */
 function Candidates({ candidates }: Pick<Transfer, 'candidates'>) {
   const t = useTexts(texts)
   const [isOther, setOther] = useState(false)

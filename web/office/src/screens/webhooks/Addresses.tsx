@@ -8,11 +8,13 @@ import { Badge, Empty, Loaded, Panel, Time } from '../../kit/parts.tsx'
 import { useLang, useTexts } from '../../texts/lang.ts'
 import { texts } from './address-texts.ts'
 
-/** It adds up a month of deliveries, so less often than the list below. */
+/** It aggregates a month of deliveries, so it refetches less often than the list below. */
 const SUMMARY_MS = 60_000
 type WebhookAddress = Data<'listWebhookAddresses'>['addresses'][number]
 
-/** Where webhooks go and how each address fares. A click shows its deliveries only, another one all again. */
+/**
+ * The addresses of webhooks, and the state of each. A click filters the deliveries by it, another one shows all again.
+ */
 export function Addresses() {
   const t = useTexts(texts)
   const list = useApi('GET /api/next/webhook-addresses', { query: useCompanyQuery() }, { liveMs: SUMMARY_MS })
@@ -114,7 +116,7 @@ function Failure({ failure }: { failure: WebhookAddress['lastFailure'] }) {
   )
 }
 
-/** Says that only one address is shown, and leads back to all. */
+/** Shows that only one address is listed, with a link back to all. */
 export function ChosenAddress() {
   const t = useTexts(texts)
   const [{ address }, go] = useAddress()

@@ -64,7 +64,7 @@ export function Deliveries() {
   const replay = useAction({
     run: () =>
       call('POST /api/next/webhook-deliveries/redeliver', {
-        // of what is shown
+        // those that are shown
         body: { ...filters, status: ['failed', 'parked'] } as NonNullable<Body<'redeliverWebhooks'>>,
       }),
     onDone: ({ redelivered }) => say(t.replayed(redelivered)),

@@ -17,7 +17,7 @@ function pretty(body: string): string {
   }
 }
 
-/** What was sent and what came back, word for word. */
+/** The request and its response, verbatim. */
 export function DeliveryDialog({ id, onClose }: { id: string; onClose(): void }) {
   const t = useTexts(texts)
   const can = useCan()

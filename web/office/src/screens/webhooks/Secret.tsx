@@ -8,7 +8,7 @@ import { Code, Copy, Dialog, Panel, Refusal } from '../../kit/parts.tsx'
 import { useTexts } from '../../texts/lang.ts'
 import { texts } from './texts.ts'
 
-/** Shown after a fresh code, kept in this component only, gone when the page is left. */
+/** Shown after a fresh code, kept only in this component, and gone when the page is left. */
 export function Secret() {
   const t = useTexts(texts)
   const can = useCan()

@@ -15,7 +15,7 @@ const EVENTS = [
 ] as const
 type Result = Data<'sendTestWebhook'>
 
-/** One signed event to try a receiver with: no order is needed, and the answer is shown at once. */
+/** Sends one signed event to test a receiver: needs no order, and shows the response at once. */
 export function TestEvent() {
   const t = useTexts(texts)
   const company = useCompanyQuery()
