@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { type Db, openDb, type Queryable, sql } from '../src/db/db.ts'
+import { type Db, openDb, type Queryable, sql, type Tx } from '../src/db/db.ts'
 import {
   countOrders,
   listOrders,
@@ -95,21 +95,50 @@ test('a text that very many references contain finds them all', async () => {
   assert.equal((await find(db, 'many', 'series-4')).total, 61)
 })
 
+type Reads = { parts: number; trigrams: number; orders: number }
+
+/** Of this connection, since some time. */
+const countReads = (tx: Tx): Promise<Reads> =>
+  tx.one(sql`
+    select pg_stat_get_xact_numscans('orders__reference_parts'::regclass)::integer as parts,
+      pg_stat_get_xact_numscans('orders__reference'::regclass)::integer as trigrams,
+      (pg_stat_get_xact_tuples_fetched(oid) + pg_stat_get_xact_tuples_returned(oid))::integer as orders
+    from pg_class where oid = 'orders'::regclass`)
+
+/** How often two searches read the indices of references, and how many orders. */
+async function readsOfTwo(tx: Tx): Promise<Reads> {
+  const before = await countReads(tx)
+  assert.deepEqual(await find(tx, 'large', 'inv-000054320'), { aliases: ['INV-000054320'], total: 1 })
+  assert.deepEqual(await find(tx, 'large', 'INV-000099999'), { aliases: [], total: 0 })
+  const { parts, trigrams, orders } = await countReads(tx)
+  return { parts: parts - before.parts, trigrams: trigrams - before.trigrams, orders: orders - before.orders }
+}
+
 test('among many references one is found by its parts, without the lists of its trigrams', async () => {
-  await insert(
-    'large',
-    Array.from({ length: 20_000 }, (_, n) => `INV-${String(n * 10).padStart(9, '0')}`),
-  )
+  const aliases = Array.from({ length: 20_000 }, (_, n) => `INV-${String(n * 10).padStart(9, '0')}`)
+  await insert('large', aliases)
   await db.run(sql`analyze orders`)
-  const scans = await db.tx(async (tx) => {
-    assert.deepEqual(await find(tx, 'large', 'inv-000054320'), { aliases: ['INV-000054320'], total: 1 })
-    assert.deepEqual(await find(tx, 'large', 'INV-000099999'), { aliases: [], total: 0 })
-    return tx.one(sql`
-      select pg_stat_get_xact_numscans('orders__reference_parts'::regclass)::integer as parts,
-        pg_stat_get_xact_numscans('orders__reference'::regclass)::integer as trigrams,
-        pg_stat_get_xact_numscans('orders'::regclass)::integer as whole`)
+  // looked up, listed and counted
+  assert.deepEqual(await db.tx(readsOfTwo), { parts: 2, trigrams: 0, orders: 3 })
+})
+
+test('it is found by them where the database sorts by a language, too', async () => {
+  const reads = await db.tx(async (tx) => {
+    await tx.run(sql`alter table orders alter column short_code type text collate "en-x-icu"`)
+    await tx.run(sql`analyze orders`)
+    return readsOfTwo(tx)
   })
-  assert.deepEqual(scans, { parts: 2, trigrams: 0, whole: 0 })
+  await db.run(sql`alter table orders alter column short_code type text collate "default"`)
+  assert.deepEqual(reads, { parts: 2, trigrams: 0, orders: 3 })
+})
+
+test('a short code is found by its beginning, and not by more than itself', async () => {
+  await insert('coded', ['A', 'B'])
+  await db.run(sql`update orders set short_code = 'Q7ABCDEF' where company_id = 'coded' and alias = 'B'`)
+  for (const text of ['Q', 'q7ab', 'Q7ABCDE', 'q7abcdef', 'Q7AB-CDEF'])
+    assert.deepEqual(await find(db, 'coded', text), { aliases: ['B'], total: 1 }, text)
+  for (const text of ['Q7ABCDEFG', '7ABCDEF', 'Q%', 'Q_A'])
+    assert.deepEqual(await find(db, 'coded', text), { aliases: [], total: 0 }, text)
 })
 
 /** Every letter that a collation writes in two cases, between letters that another one may change. */

@@ -1,6 +1,6 @@
 import { TRANSFERS } from '../chain/deposits/reservation-queries.ts'
 import { CHANNEL_IDS } from '../channels/channel.ts'
-import { type Queryable, type Sql, sql } from '../db/db.ts'
+import { joinSql, type Queryable, type Sql, sql } from '../db/db.ts'
 import { parseDecimal } from '../kernel/money.ts'
 
 const CURRENCY = /[€$£]|\b(?:EUR|USD|GBP|CHF|XPF|USDC)\b/gi
@@ -27,6 +27,9 @@ const spokenCode = (text: string): string =>
     .toUpperCase()
     .replaceAll('O', '0')
     .replaceAll(/[IL]/g, '1')
+
+/** The beginning of a short code; a whole one is compared as it is spoken. */
+const CODE_BEGINNING = /^[0-9A-HJKMNP-TV-Z]{1,7}$/i
 
 const escapeLike = (text: string): string => text.replace(/[\\%_]/g, '\\$&')
 
@@ -96,17 +99,22 @@ export async function findReferences(q: Queryable, inCompanies: Sql, search: Sea
 export function searchSql({ text, codes }: Search): Sql {
   if (TX_HASH.test(text)) return ofTransaction(text.toLowerCase())
   if (ADDRESS.test(text)) return ofAddress(text.toLowerCase())
-  const like = `${escapeLike(text)}%`
   const spoken = spokenCode(text)
   const amounts = amountsIn(text)
-  // each has an index; a reference's takes part only when its condition is said
-  const byCodes = sql`code = any(${[text, ...(codes ?? [])]}) or short_code like ${like.toUpperCase()}`
+  // but for amounts each has an index; a reference's takes part only when its condition is said
   const others = codes ? LONG : sql`alias is not null`
-  const byName = sql`${byCodes} or (${others} and alias ilike ${contains(text)})`
-  const bySpoken = spoken.length === 8 ? sql`${byName} or short_code = ${spoken}` : byName
-  const byCode = PROVIDER_ID.test(text) ? sql`${bySpoken} or ${ofProvider(text)}` : bySpoken
-  if (amounts.length === 0) return sql`(${byCode})`
-  const fromAmount = sql`from_units * case when from_asset = 'XPF' then 1000000 else 10000 end`
-  const wanted = sql`any(${amounts.map(String)}::numeric[])`
-  return sql`(${byCode} or to_units = ${wanted} or ${fromAmount} = ${wanted})`
+  const parts = [
+    sql`code = any(${[text, ...(codes ?? [])]})`,
+    sql`(${others} and alias ilike ${contains(text)})`,
+    // where the database sorts by a language no index finds a beginning, and then none finds anything here
+    ...(CODE_BEGINNING.test(text) ? [sql`short_code like ${`${text.toUpperCase()}%`}`] : []),
+    ...(spoken.length === 8 ? [sql`short_code = ${spoken}`] : []),
+    ...(PROVIDER_ID.test(text) ? [ofProvider(text)] : []),
+  ]
+  if (amounts.length > 0) {
+    const fromAmount = sql`from_units * case when from_asset = 'XPF' then 1000000 else 10000 end`
+    const wanted = sql`any(${amounts.map(String)}::numeric[])`
+    parts.push(sql`to_units = ${wanted}`, sql`${fromAmount} = ${wanted}`)
+  }
+  return sql`(${joinSql(parts, ' or ')})`
 }
