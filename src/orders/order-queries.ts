@@ -1,7 +1,7 @@
 import { joinSql, json, type Queryable, type Sql, sql, type Tx, unnamed } from '../db/db.ts'
 import { type Fiat, formatDecimal, parseDecimal, RATE_EXPONENT } from '../kernel/money.ts'
 import type { Order } from './order.ts'
-import { searchSql } from './order-search-queries.ts'
+import { findReferences, type Search, searchSql } from './order-search-queries.ts'
 import type { OrderStatus } from './order-states.ts'
 
 /** A row of `orders` as the driver returns it. */
@@ -221,7 +221,7 @@ export type OrderScope = {
 
 export type OrderFilter = {
   statuses: readonly string[]
-  search: string | null
+  search: Search | null
   managerEmail: string | null
   companyId: string | null
   from: Date | null
@@ -232,14 +232,23 @@ export type OrderFilter = {
   linksOnly: boolean
 }
 
-/** The condition of lists and exports. A single company is compared by equality, so the index returns rows in order. */
+/** A single company is compared by equality, so the index returns rows in order. */
+function ofCompanies(companyIds: readonly string[] | null): Sql {
+  if (companyIds === null) return sql`true`
+  const [only, ...others] = companyIds
+  return only !== undefined && others.length === 0 ? sql`company_id = ${only}` : sql`company_id = any(${companyIds})`
+}
+
+/** The same filter with its references looked up, so that a list's condition reads fewer rows. */
+export async function withReferences(q: Queryable, scope: OrderScope, filter: OrderFilter): Promise<OrderFilter> {
+  if (filter.search === null) return filter
+  return { ...filter, search: await findReferences(q, ofCompanies(scope.companyIds), filter.search) }
+}
+
+/** The condition of lists and exports. */
 export function filterSql(scope: OrderScope, filter: OrderFilter): Sql {
   const parts: Sql[] = []
-  if (scope.companyIds !== null) {
-    const [only, ...others] = scope.companyIds
-    const one = only !== undefined && others.length === 0
-    parts.push(one ? sql`company_id = ${only}` : sql`company_id = any(${scope.companyIds})`)
-  }
+  if (scope.companyIds !== null) parts.push(ofCompanies(scope.companyIds))
   if (scope.collectorIds !== null) parts.push(sql`collector_id = any(${scope.collectorIds})`)
   if (scope.createdBy !== null) parts.push(sql`created_by = ${scope.createdBy}`)
   if (filter.statuses.length > 0) parts.push(sql`status = any(${filter.statuses})`)

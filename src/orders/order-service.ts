@@ -150,7 +150,7 @@ export function filterOf(actor: Actor, query: FilterInput, linksOnly = false): q
   }
   return {
     statuses,
-    search: query.search ?? null,
+    search: query.search === undefined ? null : { text: query.search.trim(), codes: null },
     managerEmail: query.managerEmail?.trim().toLowerCase() ?? null,
     companyId: query.companyId ?? null,
     from: query.from === undefined ? null : new Date(query.from),
@@ -188,12 +188,13 @@ export async function listOrders({ reads, config }: ListDeps, actor: Actor, quer
   const filter = filterOf(actor, query)
   const after = query.cursor === undefined ? null : readCursor(query.cursor, sort)
   const offset = after === null ? (page - 1) * limit : 0
-  const [rows, total] = await reads.read((q) =>
-    Promise.all([
-      queries.listOrders(q, scope, filter, { sort, limit: limit + 1, offset, after }),
-      findTotal(q, scope, filter),
-    ]),
-  )
+  const [rows, total] = await reads.read(async (q) => {
+    const found = await queries.withReferences(q, scope, filter)
+    return Promise.all([
+      queries.listOrders(q, scope, found, { sort, limit: limit + 1, offset, after }),
+      findTotal(q, scope, found),
+    ])
+  })
   const shown = rows.slice(0, limit)
   const last = shown.at(-1)
   const nextCursor = rows.length > limit && last ? writeCursor({ sort, ...queries.positionOf(last, sort) }) : null
@@ -210,7 +211,10 @@ export async function listLinks(
   const sort = '-createdAt'
   const after = query.cursor === undefined ? null : readCursor(query.cursor, sort)
   const page = { sort, limit: limit + 1, offset: 0, after } as const
-  const rows = await reads.read((q) => queries.listOrders(q, scopeOf(actor), filterOf(actor, query, true), page))
+  const [scope, filter] = [scopeOf(actor), filterOf(actor, query, true)]
+  const rows = await reads.read(async (q) =>
+    queries.listOrders(q, scope, await queries.withReferences(q, scope, filter), page),
+  )
   const shown = rows.slice(0, limit)
   const last = shown.at(-1)
   const nextCursor = rows.length > limit && last ? writeCursor({ sort, ...queries.positionOf(last, sort) }) : null
