@@ -1,5 +1,5 @@
--- The references that 0511 leaves out, by their trigrams. Without pg_trgm a search reads all orders, as 0299 says; an
--- operator may make it later:
+-- The references that 0511 leaves out, by their trigrams. Without pg_trgm a search reads all orders (see 0299); an operator
+-- can create the index later:
 --   create index concurrently orders__long_reference on orders using gin (alias gin_trgm_ops) where char_length(alias) > 20;
 do $$
 begin
