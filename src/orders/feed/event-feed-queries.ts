@@ -59,7 +59,8 @@ function toFeedEvents(rows: readonly EventRow[]): FeedEvent[] {
 
 /**
  * Events after a position, in feed order, and the horizon of the same snapshot: no event will appear before it any
- * more. The horizon can move back when a transaction ended just now and its owner is unknown.
+ * more. A later horizon can be lower: a transaction that has just ended counts as this database's, because nothing says
+ * any more to which one it belonged.
  */
 export async function listFeedEvents(
   q: Queryable,
