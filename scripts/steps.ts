@@ -31,11 +31,13 @@ function runNode(args: readonly string[]): Promise<Ended> {
   })
 }
 
-/** The part of a test's result that a check has, too. */
+/** The result of a check; a test's result has more. */
 export type CheckResult = {
   passed: number
   failures: { name: string; place: string; error: string }[]
+  /** What the tests say they left out, and why: lines that begin with "left out". */
   leftOut: string[]
+  /** Lines with a seed: a random test says how to repeat it. */
   seeds: string[]
   seconds: number
 }

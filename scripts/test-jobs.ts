@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ROOT } from './steps.ts'
+import { type CheckResult, ROOT } from './steps.ts'
 import type { ReportLine } from './test-report.ts'
 import { type Failure, type FileRun, type Runner, runNamed, TestRunner } from './test-runner.ts'
 
@@ -16,18 +16,11 @@ export type Job = {
 }
 
 /** What one file did, or all that a section reports together. */
-export type TestResult = {
+export type TestResult = CheckResult & {
   section: string
   title: string
-  passed: number
-  failures: Failure[]
-  /** What the tests say they left out, and why: lines that begin with "left out". */
-  leftOut: string[]
-  /** Lines with a seed: a random test says how to repeat it. */
-  seeds: string[]
   /** What ran before in the same process. */
   before: string[]
-  seconds: number
   /** Processor time, of the process and of those it waited for; the database's is its own. */
   cpu: number
 }

@@ -78,7 +78,7 @@ export type RowColumn<Item> = readonly [
   read: (item: Item) => string | null | undefined,
 ]
 
-/** Any text may stand in a row, but none that holds this: it is drawn at each start and never leaves the service. */
+/** No text from outside contains a separator: 48 random bits, drawn at each start, that no one outside ever sees. */
 const newSeparator = (): string => `\x1f${randomBytes(6).toString('base64url')}`
 const BETWEEN_FIELDS = newSeparator()
 const BETWEEN_ROWS = newSeparator()

@@ -38,7 +38,6 @@ const SHOP_PATHS = /^\/api\/(next\/)?(confirm_conversion\/status\/|buy-button\/s
  * @param isShop whether a button is registered for this origin
  */
 export function registerShopCors(app: FastifyInstance, isShop: (origin: string) => Promise<boolean>): void {
-  // the limits come before the lookup, which costs a query; a page that exceeds them may still read how long to wait
   const allow = (reply: FastifyReply, origin: string): void => {
     void reply.headers({
       'access-control-allow-origin': origin,
@@ -47,6 +46,7 @@ export function registerShopCors(app: FastifyInstance, isShop: (origin: string) 
     })
   }
   const isOpen = (reply: FastifyReply): boolean => reply.getHeader('access-control-allow-origin') !== undefined
+  // the limits come before the lookup, which costs a query; a page that exceeds them may still read how long to wait
   app.addHook('onSend', (request, reply, _payload, done) => {
     const isLimited = reply.statusCode === 429 && SHOP_PATHS.test(request.url) && request.headers.origin !== undefined
     if (isLimited && !isOpen(reply)) allow(reply, '*')
