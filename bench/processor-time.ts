@@ -50,7 +50,8 @@ export function withChildrenCpuUs(pid: number | string | undefined): number {
   if (Number.isNaN(own)) return own
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
   const children = pids.filter((one) => readParent(one)[1] === String(pid))
-  return children.reduce((sum, child) => sum + cpuUs(child), own)
+  // a child that ended since then counts among those that were waited for
+  return children.reduce((sum, child) => sum + (cpuUs(child) || 0), own)
 }
 
 /** A process may end during the read. */
