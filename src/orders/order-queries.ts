@@ -1,7 +1,8 @@
 import { joinSql, json, type Queryable, type Sql, sql, type Tx, unnamed } from '../db/db.ts'
 import { type Fiat, formatDecimal, parseDecimal, RATE_EXPONENT } from '../kernel/money.ts'
 import type { Order } from './order.ts'
-import { findReferences, type Search, searchSql } from './order-search-queries.ts'
+import { countWithAmount, isNextWithAmount, type NextOf, ofCompanies } from './order-amount-queries.ts'
+import { frequentAmounts, lookUp, otherThanAmounts, type Search, searchSql } from './order-search-queries.ts'
 import type { OrderStatus } from './order-states.ts'
 
 /** A row of `orders` as the driver returns it. */
@@ -232,31 +233,35 @@ export type OrderFilter = {
   linksOnly: boolean
 }
 
-/** A single company is compared by equality, so the index returns rows in order. */
-function ofCompanies(companyIds: readonly string[] | null): Sql {
-  if (companyIds === null) return sql`true`
-  const [only, ...others] = companyIds
-  return only !== undefined && others.length === 0 ? sql`company_id = ${only}` : sql`company_id = any(${companyIds})`
+/** The companies that a list may contain. Null: all. */
+function companiesOf({ companyIds }: OrderScope, { companyId }: OrderFilter): readonly string[] | null {
+  if (companyId === null) return companyIds
+  return companyIds === null || companyIds.includes(companyId) ? [companyId] : []
 }
 
-/** The same filter with its references looked up, so that a list's condition reads fewer rows. */
-export async function withReferences(q: Queryable, scope: OrderScope, filter: OrderFilter): Promise<OrderFilter> {
+/** The same filter with its search looked up, so that a list's condition reads fewer rows. */
+export async function withLookUp(q: Queryable, scope: OrderScope, filter: OrderFilter): Promise<OrderFilter> {
   if (filter.search === null) return filter
-  return { ...filter, search: await findReferences(q, ofCompanies(scope.companyIds), filter.search) }
+  return { ...filter, search: await lookUp(q, companiesOf(scope, filter), filter.search) }
+}
+
+function companySql(scope: OrderScope, filter: OrderFilter): Sql {
+  const inCompanies = ofCompanies(companiesOf(scope, filter))
+  if (filter.managerEmail === null) return inCompanies
+  return sql`${inCompanies} and company_id in (select company_id from users where email_key = ${filter.managerEmail})`
 }
 
 /** The condition of lists and exports. */
-export function filterSql(scope: OrderScope, filter: OrderFilter): Sql {
-  const parts: Sql[] = []
-  if (scope.companyIds !== null) parts.push(ofCompanies(scope.companyIds))
+export function filterSql(
+  scope: OrderScope,
+  filter: OrderFilter,
+  search = filter.search && searchSql(filter.search),
+): Sql {
+  const parts = [companySql(scope, filter)]
   if (scope.collectorIds !== null) parts.push(sql`collector_id = any(${scope.collectorIds})`)
   if (scope.createdBy !== null) parts.push(sql`created_by = ${scope.createdBy}`)
   if (filter.statuses.length > 0) parts.push(sql`status = any(${filter.statuses})`)
-  if (filter.search !== null) parts.push(searchSql(filter.search))
-  if (filter.managerEmail !== null) {
-    parts.push(sql`company_id in (select company_id from users where email_key = ${filter.managerEmail})`)
-  }
-  if (filter.companyId !== null) parts.push(sql`company_id = ${filter.companyId}`)
+  if (search !== null) parts.push(search)
   if (filter.from !== null) parts.push(sql`created_at >= ${filter.from}`)
   if (filter.to !== null) parts.push(sql`created_at <= ${filter.to}`)
   if (filter.paymentChannel !== null) parts.push(sql`payment_channel = ${filter.paymentChannel}`)
@@ -295,25 +300,53 @@ const SORTS: Record<OrderSort, Sort> = {
   toAmount: TO.up,
 }
 
+export type ListPage = { sort: OrderSort; limit: number; offset: number; after: OrderPosition | null }
+
+/** By time, the next orders with a frequent amount are found by their index; other sorts read all of them. */
+function pageSql(scope: OrderScope, filter: OrderFilter, { sort, limit, offset, after }: ListPage): Sql {
+  const { search } = filter
+  if (search === null || !sort.endsWith('createdAt')) return filterSql(scope, filter)
+  const companyIds = companiesOf(scope, filter)
+  const each =
+    companyIds === null
+      ? sql`select id as company_id from companies`
+      : sql`select unnest(${companyIds}::text[]) as company_id`
+  const list: NextOf = {
+    companies: sql`select company_id from (${each}) as each where ${companySql(scope, filter)}`,
+    filter: filterSql(scope, filter, null),
+    ...{ direction: sort === 'createdAt' ? 'asc' : 'desc', after: after?.id ?? null, limit: offset + limit },
+  }
+  return filterSql(
+    scope,
+    filter,
+    searchSql(search, (amounts) => isNextWithAmount(amounts, list)),
+  )
+}
+
 export async function listOrders(
   q: Queryable,
   scope: OrderScope,
   filter: OrderFilter,
-  page: { sort: OrderSort; limit: number; offset: number; after: OrderPosition | null },
+  page: ListPage,
 ): Promise<Order[]> {
   const { order, after } = SORTS[page.sort]
   const start = page.after === null ? sql`true` : after(page.after)
   const rows = await q.many<Row>(
     unnamed(sql`
-      select ${COLUMNS} from orders where ${filterSql(scope, filter)} and ${start}
+      select ${COLUMNS} from orders where ${pageSql(scope, filter, page)} and ${start}
       order by ${order} limit ${page.limit} offset ${page.offset}`),
   )
   return rows.map(toOrder)
 }
 
 export async function countOrders(q: Queryable, scope: OrderScope, filter: OrderFilter): Promise<number> {
-  const count = unnamed(sql`select count(*) as total from orders where ${filterSql(scope, filter)}`)
-  const { total } = await q.one<{ total: bigint }>(count)
+  const { search } = filter
+  const amounts = search ? frequentAmounts(search) : []
+  const count =
+    search && amounts.length > 0
+      ? countWithAmount(amounts, filterSql(scope, filter, null), otherThanAmounts(search))
+      : sql`select count(*) as total from orders where ${filterSql(scope, filter)}`
+  const { total } = await q.one<{ total: bigint }>(unnamed(count))
   return Number(total)
 }
 

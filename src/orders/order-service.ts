@@ -16,6 +16,7 @@ import {
 } from './order.ts'
 import * as queries from './order-queries.ts'
 import type { LinksQuery, ListQuery } from './order-schemas.ts'
+import { openSearch } from './order-search-queries.ts'
 import { isOrderStatus, ORDER_STATUSES } from './order-states.ts'
 import type { TransitionOrder } from './order-transition.ts'
 import { findTotal } from './totals/total-queries.ts'
@@ -150,7 +151,7 @@ export function filterOf(actor: Actor, query: FilterInput, linksOnly = false): q
   }
   return {
     statuses,
-    search: query.search === undefined ? null : { text: query.search.trim(), codes: null },
+    search: query.search === undefined ? null : openSearch(query.search),
     managerEmail: query.managerEmail?.trim().toLowerCase() ?? null,
     companyId: query.companyId ?? null,
     from: query.from === undefined ? null : new Date(query.from),
@@ -189,7 +190,7 @@ export async function listOrders({ reads, config }: ListDeps, actor: Actor, quer
   const after = query.cursor === undefined ? null : readCursor(query.cursor, sort)
   const offset = after === null ? (page - 1) * limit : 0
   const [rows, total] = await reads.read(async (q) => {
-    const found = await queries.withReferences(q, scope, filter)
+    const found = await queries.withLookUp(q, scope, filter)
     return Promise.all([
       queries.listOrders(q, scope, found, { sort, limit: limit + 1, offset, after }),
       findTotal(q, scope, found),
@@ -213,7 +214,7 @@ export async function listLinks(
   const page = { sort, limit: limit + 1, offset: 0, after } as const
   const [scope, filter] = [scopeOf(actor), filterOf(actor, query, true)]
   const rows = await reads.read(async (q) =>
-    queries.listOrders(q, scope, await queries.withReferences(q, scope, filter), page),
+    queries.listOrders(q, scope, await queries.withLookUp(q, scope, filter), page),
   )
   const shown = rows.slice(0, limit)
   const last = shown.at(-1)
