@@ -13,7 +13,7 @@ import {
   type OrderSort,
   positionOf,
   withLookUp,
-} from '../src/orders/order-queries.ts'
+} from '../src/orders/order-list-queries.ts'
 import { openSearch } from '../src/orders/order-search-queries.ts'
 import type { OrderStatus } from '../src/orders/order-states.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Db, openDb, type Queryable, sql, type Tx } from '../src/db/db.ts'
-import { countOrders, listOrders, type OrderFilter, type OrderScope, withLookUp } from '../src/orders/order-queries.ts'
+import {
+  countOrders,
+  listOrders,
+  type OrderFilter,
+  type OrderScope,
+  withLookUp,
+} from '../src/orders/order-list-queries.ts'
 import { openSearch } from '../src/orders/order-search-queries.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 
