@@ -19,8 +19,8 @@ import type { OrderStatus } from '../src/orders/order-states.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 
 /*
- * An amount finds the orders with this price or USDC amount, by an index that holds the newest of them together: neither
- * the company's other orders nor all of the same amount are read.
+ * An amount finds the orders with this price or USDC amount, by an index that holds the newest of them together. A list
+ * reads neither the company's other orders nor all of the same amount.
  */
 
 let database: TestDatabase

@@ -2,8 +2,8 @@ import { joinSql, type Queryable, raw, type Sql, sql, unnamed } from '../db/db.t
 import { EXPONENTS } from '../kernel/money.ts'
 
 /*
- * Orders by their price or USDC amount, among millions. The two indices leave out open orders, so creating one writes no
- * entry; these are few, and `orders__expiring` lists them.
+ * Orders by their price or USDC amount, among millions. The two indices leave out open orders, so creating one writes
+ * no entry. Open orders are few, and `orders__expiring` lists them.
  */
 
 /** The conditions of the indices, word for word: without them PostgreSQL does not use them. */
@@ -111,7 +111,7 @@ const joinUnion = ([first = sql``, ...rest]: readonly Sql[]): Sql =>
 export type NextOf = {
   /** Selects the `company_id` of each company of the list. */
   companies: Sql
-  /** The list's other conditions. */
+  /** The list's other conditions. None of the company: a small one PostgreSQL would then read whole, for each price. */
   filter: Sql
   direction: 'asc' | 'desc'
   /** The last id of the previous page. */

@@ -45,13 +45,9 @@ function companySql(scope: OrderScope, filter: OrderFilter): Sql {
   return sql`${inCompanies} and company_id in (select company_id from users where email_key = ${filter.managerEmail})`
 }
 
-/** The condition of lists and exports. */
-export function filterSql(
-  scope: OrderScope,
-  filter: OrderFilter,
-  search = filter.search && searchSql(filter.search),
-): Sql {
-  const parts = [companySql(scope, filter)]
+/** What a list asks of its orders besides the company. */
+function orderSql(scope: OrderScope, filter: OrderFilter, search: Sql | null): Sql {
+  const parts: Sql[] = []
   if (scope.collectorIds !== null) parts.push(sql`collector_id = any(${scope.collectorIds})`)
   if (scope.createdBy !== null) parts.push(sql`created_by = ${scope.createdBy}`)
   if (filter.statuses.length > 0) parts.push(sql`status = any(${filter.statuses})`)
@@ -62,6 +58,15 @@ export function filterSql(
   if (filter.till !== null) parts.push(sql`(collector_id = ${filter.till} or merchant_identifier = ${filter.till})`)
   if (filter.linksOnly) parts.push(sql`alias is not null`)
   return joinSql(parts, ' and ')
+}
+
+/** The condition of lists and exports. */
+export function filterSql(
+  scope: OrderScope,
+  filter: OrderFilter,
+  search = filter.search && searchSql(filter.search),
+): Sql {
+  return sql`${companySql(scope, filter)} and ${orderSql(scope, filter, search)}`
 }
 
 export type OrderSort = '-createdAt' | 'createdAt' | '-fromAmount' | 'fromAmount' | '-toAmount' | 'toAmount'
@@ -107,7 +112,7 @@ function pageSql(scope: OrderScope, filter: OrderFilter, { sort, limit, offset, 
       : sql`select unnest(${companyIds}::text[]) as company_id`
   const list: NextOf = {
     companies: sql`select company_id from (${each}) as each where ${companySql(scope, filter)}`,
-    filter: filterSql(scope, filter, null),
+    filter: orderSql(scope, filter, null),
     ...{ direction: sort === 'createdAt' ? 'asc' : 'desc', after: after?.id ?? null, limit: offset + limit },
   }
   return filterSql(
