@@ -14,18 +14,22 @@ const CHUNK = 500_000
 const TRIES = 200
 const GOAL = 1.2
 
-/** Orders `$2` to `$3` of the demo company, with their first event; one in ten has an alias. */
+/**
+ * Orders `$2` to `$3` of the demo company, with their first event; one in ten has an alias, one in twenty the price of
+ * many, the others one of their own.
+ */
 const FILL = [
   `insert into orders (company_id, id, code, short_code, status, alias, from_asset, from_units, to_asset, to_units, rate,
      quote_id, merchant_identifier, collector_id, created_at, updated_at, expires_at, paid_at, paid_units)
    select k.company_id, lpad(to_hex(1735689600000 + n), 12, '0') || lpad(to_hex(n), 12, '0'),
      'grow' || lpad(n::text, 20, '0'), upper(lpad(to_hex(n), 8, '0')), case when n % 5 < 3 then 'PAID' else 'EXPIRED' end,
-     case when n % 10 = 0 then 'INV-' || lpad(n::text, 9, '0') end, 'EUR', 100 + n % 900000, 'USDC',
-     (100 + n % 900000)::numeric * 10800, 1.08, 'q', k.identifier, k.id, at, at, at + interval '5 min',
-     case when n % 5 < 3 then at end, case when n % 5 < 3 then (100 + n % 900000)::numeric * 10800 else 0 end
+     case when n % 10 = 0 then 'INV-' || lpad(n::text, 9, '0') end, 'EUR', cents, 'USDC', cents * 10800, 1.08, 'q',
+     k.identifier, k.id, at, at, at + interval '5 min', case when n % 5 < 3 then at end,
+     case when n % 5 < 3 then cents * 10800 else 0 end
    from (select * from collectors where company_id = (select company_id from api_keys where public_id = $1) limit 1) k,
      generate_series($2::bigint, $3::bigint) n,
-     lateral (select timestamptz '2025-01-01' + n * interval '1 ms' as at) as times`,
+     lateral (select timestamptz '2025-01-01' + n * interval '1 ms' as at,
+       case when n % 20 = 7 then 4990 else 10000 + n end::numeric as cents) as each`,
   `insert into order_events (company_id, order_id, seq, trigger, to_status, event, actor, at)
    select (select company_id from api_keys where public_id = $1),
      lpad(to_hex(1735689600000 + n), 12, '0') || lpad(to_hex(n), 12, '0'), 1, 'create', 'INITIAL', 'order.initial', 'bench',
@@ -56,6 +60,10 @@ const callsOf = (stored: number): Record<string, (turn: number) => Call> => ({
   search: (turn) => {
     const alias = String(((turn * 7919) % (stored / 10)) * 10).padStart(9, '0')
     return { method: 'GET', path: `?limit=20&search=INV-${alias}` }
+  },
+  amount: (turn) => {
+    const cents = 10_000 + ((turn * 7919) % (stored / 20)) * 20
+    return { method: 'GET', path: `?limit=20&search=${(cents / 100).toFixed(2)}` }
   },
 })
 
@@ -89,7 +97,10 @@ async function measureAll(service: BenchService, db: Db, stored: number): Promis
   return figures
 }
 
-/** The cost of creating, reading, listing and searching among ten thousand stored orders and among ten million. */
+/**
+ * The cost of creating, reading, listing and searching, by reference and by amount, among ten thousand stored orders
+ * and among ten million.
+ */
 export async function run(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'comptoir-bench-'))
   const server = await startEmbeddedPostgres({ dataDir: folder, log: console.error })

@@ -81,7 +81,7 @@ async function sell(merchant: Merchant): Promise<void> {
   for (const path of [`status/${data.code}`, `status/order/${alias}`, 'links', '/api/next/events?limit=10'])
     assert.equal((await call('GET', path)).status, 200, path)
   const past = `from=2020-01-01T00:00:00Z&to=${new Date().toISOString()}`
-  for (const query of ['', 'status=PAID&limit=5', 'search=INV', past])
+  for (const query of ['', 'status=PAID&limit=5', 'search=INV', 'search=50.00', past])
     assert.equal((await call('GET', `?${query}`)).status, 200, query)
   type Instructions = { toAddress: string; tokenAmount: string }
   const accepted = await call<Instructions>('POST', `accept/${data.code}`, { paymentChannel: 'crypto' })

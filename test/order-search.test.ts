@@ -6,8 +6,9 @@ import {
   listOrders,
   type OrderFilter,
   type OrderScope,
-  withReferences,
-} from '../src/orders/order-queries.ts'
+  withLookUp,
+} from '../src/orders/order-list-queries.ts'
+import { openSearch } from '../src/orders/order-search-queries.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 
 /* Any part of a reference finds its order, and does so by the index of parts where the references are many. */
@@ -46,7 +47,7 @@ type Found = { aliases: string[]; total: number }
 /** What a list shows of a search, and its total. */
 async function find(q: Queryable, companyId: string, text: string, more: Partial<OrderFilter> = {}): Promise<Found> {
   const scope = scopeOf(companyId)
-  const filter = await withReferences(q, scope, { ...NO_FILTER, ...more, search: { text, codes: null } })
+  const filter = await withLookUp(q, scope, { ...NO_FILTER, ...more, search: openSearch(text) })
   const orders = await listOrders(q, scope, filter, PAGE)
   return { aliases: orders.map(({ alias }) => alias ?? '').sort(), total: await countOrders(q, scope, filter) }
 }

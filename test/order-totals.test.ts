@@ -3,7 +3,8 @@ import { after, before, test } from 'node:test'
 import { type Db, openDb, type Queryable, sql } from '../src/db/db.ts'
 import { newId } from '../src/kernel/ids.ts'
 import { keepTotals } from '../src/orders/order-jobs.ts'
-import { countOrders, type OrderFilter, type OrderScope } from '../src/orders/order-queries.ts'
+import { countOrders, type OrderFilter, type OrderScope } from '../src/orders/order-list-queries.ts'
+import { openSearch } from '../src/orders/order-search-queries.ts'
 import { ORDER_STATUSES } from '../src/orders/order-states.ts'
 import { findTotal, foldOrderCounts } from '../src/orders/totals/total-queries.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
@@ -105,7 +106,7 @@ test('a filter that the counters do not know is counted', async () => {
   const filters: Partial<OrderFilter>[] = [
     ...[{ from: new Date(Date.now() + 60_000) }, { to: old }, { paymentChannel: 'crypto' }],
     ...[
-      { search: { text: 'A', codes: null } },
+      { search: openSearch('A') },
       { linksOnly: true },
       { companyId: 'company-b' },
       { managerEmail: 'no@one.example' },

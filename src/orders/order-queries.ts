@@ -1,7 +1,6 @@
-import { joinSql, json, type Queryable, type Sql, sql, type Tx, unnamed } from '../db/db.ts'
+import { json, type Queryable, sql, type Tx } from '../db/db.ts'
 import { type Fiat, formatDecimal, parseDecimal, RATE_EXPONENT } from '../kernel/money.ts'
 import type { Order } from './order.ts'
-import { findReferences, type Search, searchSql } from './order-search-queries.ts'
 import type { OrderStatus } from './order-states.ts'
 
 /** A row of `orders` as the driver returns it. */
@@ -207,119 +206,6 @@ export async function listExpiredOrders(
       where p.company_id = orders.company_id and p.id = orders.payment_id and p.deposit_address is not null
         and p.network = any(${[...chains]}::integer[]) and coalesce(h.block_at, 'epoch') < orders.expires_at)
     order by expires_at limit ${limit}`)
-}
-
-/** Which orders an actor may see. */
-export type OrderScope = {
-  /** Null: all companies. */
-  companyIds: readonly string[] | null
-  /** Null: all tills. */
-  collectorIds: readonly string[] | null
-  /** Null: any creator. */
-  createdBy: string | null
-}
-
-export type OrderFilter = {
-  statuses: readonly string[]
-  search: Search | null
-  managerEmail: string | null
-  companyId: string | null
-  from: Date | null
-  to: Date | null
-  paymentChannel: string | null
-  /** Its identifier at the time of the order, or its id. */
-  till: string | null
-  linksOnly: boolean
-}
-
-/** A single company is compared by equality, so the index returns rows in order. */
-function ofCompanies(companyIds: readonly string[] | null): Sql {
-  if (companyIds === null) return sql`true`
-  const [only, ...others] = companyIds
-  return only !== undefined && others.length === 0 ? sql`company_id = ${only}` : sql`company_id = any(${companyIds})`
-}
-
-/** The same filter with its references looked up, so that a list's condition reads fewer rows. */
-export async function withReferences(q: Queryable, scope: OrderScope, filter: OrderFilter): Promise<OrderFilter> {
-  if (filter.search === null) return filter
-  return { ...filter, search: await findReferences(q, ofCompanies(scope.companyIds), filter.search) }
-}
-
-/** The condition of lists and exports. */
-export function filterSql(scope: OrderScope, filter: OrderFilter): Sql {
-  const parts: Sql[] = []
-  if (scope.companyIds !== null) parts.push(ofCompanies(scope.companyIds))
-  if (scope.collectorIds !== null) parts.push(sql`collector_id = any(${scope.collectorIds})`)
-  if (scope.createdBy !== null) parts.push(sql`created_by = ${scope.createdBy}`)
-  if (filter.statuses.length > 0) parts.push(sql`status = any(${filter.statuses})`)
-  if (filter.search !== null) parts.push(searchSql(filter.search))
-  if (filter.managerEmail !== null) {
-    parts.push(sql`company_id in (select company_id from users where email_key = ${filter.managerEmail})`)
-  }
-  if (filter.companyId !== null) parts.push(sql`company_id = ${filter.companyId}`)
-  if (filter.from !== null) parts.push(sql`created_at >= ${filter.from}`)
-  if (filter.to !== null) parts.push(sql`created_at <= ${filter.to}`)
-  if (filter.paymentChannel !== null) parts.push(sql`payment_channel = ${filter.paymentChannel}`)
-  if (filter.till !== null) parts.push(sql`(collector_id = ${filter.till} or merchant_identifier = ${filter.till})`)
-  if (filter.linksOnly) parts.push(sql`alias is not null`)
-  return joinSql(parts, ' and ')
-}
-
-export type OrderSort = '-createdAt' | 'createdAt' | '-fromAmount' | 'fromAmount' | '-toAmount' | 'toAmount'
-
-/** End of the previous page: the order's id, and when sorting by amount its units with 6 digits. */
-export type OrderPosition = { id: string; amount: string | null }
-
-const AMOUNT = sql`(from_units * case when from_asset = 'XPF' then 1000000 else 10000 end)`
-
-type Sort = { order: Sql; after: (position: OrderPosition) => Sql }
-
-const byAmount = (amount: Sql): { down: Sort; up: Sort } => ({
-  down: {
-    order: sql`${amount} desc, id desc`,
-    after: ({ id, amount: last }) => sql`(${amount}, id) < (${last}::numeric, ${id})`,
-  },
-  up: {
-    order: sql`${amount} asc, id asc`,
-    after: ({ id, amount: last }) => sql`(${amount}, id) > (${last}::numeric, ${id})`,
-  },
-})
-
-const [FROM, TO] = [byAmount(AMOUNT), byAmount(sql`to_units`)]
-const SORTS: Record<OrderSort, Sort> = {
-  '-createdAt': { order: sql`id desc`, after: ({ id }) => sql`id < ${id}` },
-  createdAt: { order: sql`id asc`, after: ({ id }) => sql`id > ${id}` },
-  '-fromAmount': FROM.down,
-  fromAmount: FROM.up,
-  '-toAmount': TO.down,
-  toAmount: TO.up,
-}
-
-export async function listOrders(
-  q: Queryable,
-  scope: OrderScope,
-  filter: OrderFilter,
-  page: { sort: OrderSort; limit: number; offset: number; after: OrderPosition | null },
-): Promise<Order[]> {
-  const { order, after } = SORTS[page.sort]
-  const start = page.after === null ? sql`true` : after(page.after)
-  const rows = await q.many<Row>(
-    unnamed(sql`
-      select ${COLUMNS} from orders where ${filterSql(scope, filter)} and ${start}
-      order by ${order} limit ${page.limit} offset ${page.offset}`),
-  )
-  return rows.map(toOrder)
-}
-
-export async function countOrders(q: Queryable, scope: OrderScope, filter: OrderFilter): Promise<number> {
-  const count = unnamed(sql`select count(*) as total from orders where ${filterSql(scope, filter)}`)
-  const { total } = await q.one<{ total: bigint }>(count)
-  return Number(total)
-}
-
-export const positionOf = ({ id, from, to }: Order, sort: OrderSort): OrderPosition => {
-  const fromUnits = from.units * (from.asset === 'XPF' ? 1_000_000n : 10_000n)
-  return { id, amount: (sort.endsWith('toAmount') ? to.units : fromUnits).toString() }
 }
 
 export const rateText = (rate: bigint): string => formatDecimal(rate, RATE_EXPONENT)

@@ -2,6 +2,7 @@ import { TRANSFERS } from '../chain/deposits/reservation-queries.ts'
 import { CHANNEL_IDS } from '../channels/channel.ts'
 import { joinSql, type Queryable, type Sql, sql } from '../db/db.ts'
 import { parseDecimal } from '../kernel/money.ts'
+import { findCodesByAmount, hasAmount, ofCompanies } from './order-amount-queries.ts'
 
 const CURRENCY = /[€$£]|\b(?:EUR|USD|GBP|CHF|XPF|USDC)\b/gi
 const SPACES = /[\s\u00a0\u202f]/g
@@ -70,6 +71,17 @@ export type Search = {
   text: string
   /** Codes of the orders whose reference is short and contains the text. Null: not looked up. */
   codes: readonly string[] | null
+  /** Codes of the orders with this amount. Null: not looked up, or too many. */
+  priced: readonly string[] | null
+}
+
+export const openSearch = (text: string): Search => ({ text: text.trim(), codes: null, priced: null })
+
+/** The same search with its references and amounts looked up. @param companyIds null: all companies */
+export async function lookUp(q: Queryable, companyIds: readonly string[] | null, search: Search): Promise<Search> {
+  const found = await findReferences(q, companyIds, search)
+  const amounts = amountsIn(search.text)
+  return amounts.length === 0 ? found : { ...found, priced: await findCodesByAmount(q, companyIds, amounts) }
 }
 
 /**
@@ -78,7 +90,7 @@ export type Search = {
  * again, which takes seconds where a million contain the text.
  * @returns the search unchanged if its text is too short, or matches too many references
  */
-export async function findReferences(q: Queryable, inCompanies: Sql, search: Search): Promise<Search> {
+async function findReferences(q: Queryable, companyIds: readonly string[] | null, search: Search): Promise<Search> {
   const { text } = search
   const length = [...text].length
   if (length < PART || TX_HASH.test(text) || ADDRESS.test(text)) return search
@@ -86,35 +98,40 @@ export async function findReferences(q: Queryable, inCompanies: Sql, search: Sea
   const step = Math.min(PART, Math.floor(length / PART))
   const rows = await q.many<{ code: string }>(sql`
     with candidates as materialized (
-      select code, alias from orders where ${inCompanies} and ${SHORT}
+      select code, alias from orders where ${ofCompanies(companyIds)} and ${SHORT}
         and reference_parts(alias, 1) collate "C" @> reference_parts(${text}, ${step}))
     select code from candidates where alias ilike ${contains(text)} limit ${MOST_CODES + 1}`)
-  return rows.length > MOST_CODES ? search : { text, codes: rows.map(({ code }) => code) }
+  return rows.length > MOST_CODES ? search : { ...search, codes: rows.map(({ code }) => code) }
 }
+
+/** Amounts of the text with too many orders to name them by their codes. */
+export const frequentAmounts = ({ text, priced }: Search): bigint[] => (priced === null ? amountsIn(text) : [])
 
 /**
  * What a customer reads out or a merchant copies: codes, the reference, an amount, a transaction, a deposit address, a
  * payment's id at its provider.
+ * @param withAmount which orders with an amount of `frequentAmounts` it means
  */
-export function searchSql({ text, codes }: Search): Sql {
+export function searchSql(search: Search, withAmount: (amounts: readonly bigint[]) => Sql = hasAmount): Sql {
+  const amounts = frequentAmounts(search)
+  const others = otherThanAmounts(search)
+  return amounts.length === 0 ? others : sql`(${others} or ${withAmount(amounts)})`
+}
+
+/** All that the text means but for its `frequentAmounts`. */
+export function otherThanAmounts({ text, codes, priced }: Search): Sql {
   if (TX_HASH.test(text)) return ofTransaction(text.toLowerCase())
   if (ADDRESS.test(text)) return ofAddress(text.toLowerCase())
   const spoken = spokenCode(text)
-  const amounts = amountsIn(text)
-  // everything but amounts has an index; those of references are used only if their condition is repeated here
-  const others = codes ? LONG : sql`alias is not null`
+  // each part has an index; those of references are used only if their condition is repeated here
+  const references = codes ? LONG : sql`alias is not null`
   const parts = [
-    sql`code = any(${[text, ...(codes ?? [])]})`,
-    sql`(${others} and alias ilike ${contains(text)})`,
+    sql`code = any(${[text, ...(codes ?? []), ...(priced ?? [])]})`,
+    sql`(${references} and alias ilike ${contains(text)})`,
     // in a database with a language's collation no index finds a prefix, and then the whole OR reads the table
     ...(CODE_BEGINNING.test(text) ? [sql`short_code like ${`${text.toUpperCase()}%`}`] : []),
     ...(spoken.length === 8 ? [sql`short_code = ${spoken}`] : []),
     ...(PROVIDER_ID.test(text) ? [ofProvider(text)] : []),
   ]
-  if (amounts.length > 0) {
-    const fromAmount = sql`from_units * case when from_asset = 'XPF' then 1000000 else 10000 end`
-    const wanted = sql`any(${amounts.map(String)}::numeric[])`
-    parts.push(sql`to_units = ${wanted}`, sql`${fromAmount} = ${wanted}`)
-  }
   return sql`(${joinSql(parts, ' or ')})`
 }

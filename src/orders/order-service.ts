@@ -14,8 +14,10 @@ import {
   viewOrderByReference,
   viewOrderPublicly,
 } from './order.ts'
+import * as lists from './order-list-queries.ts'
 import * as queries from './order-queries.ts'
 import type { LinksQuery, ListQuery } from './order-schemas.ts'
+import { openSearch } from './order-search-queries.ts'
 import { isOrderStatus, ORDER_STATUSES } from './order-states.ts'
 import type { TransitionOrder } from './order-transition.ts'
 import { findTotal } from './totals/total-queries.ts'
@@ -115,7 +117,7 @@ export async function endOrder(
 }
 
 /** The orders that an actor may list. */
-export function scopeOf(actor: Actor): queries.OrderScope {
+export function scopeOf(actor: Actor): lists.OrderScope {
   switch (actor.role) {
     case 'SuperAdmin':
       return { companyIds: null, collectorIds: null, createdBy: null }
@@ -135,7 +137,7 @@ export type FilterInput = Pick<
   'status' | 'search' | 'managerEmail' | 'companyId' | 'from' | 'to' | 'paymentChannel' | 'merchantIdentifier'
 >
 
-export function filterOf(actor: Actor, query: FilterInput, linksOnly = false): queries.OrderFilter {
+export function filterOf(actor: Actor, query: FilterInput, linksOnly = false): lists.OrderFilter {
   const statuses = (query.status ?? [])
     .flatMap((text) => text.split(','))
     .map((text) => text.trim().toUpperCase())
@@ -150,7 +152,7 @@ export function filterOf(actor: Actor, query: FilterInput, linksOnly = false): q
   }
   return {
     statuses,
-    search: query.search === undefined ? null : { text: query.search.trim(), codes: null },
+    search: query.search === undefined ? null : openSearch(query.search),
     managerEmail: query.managerEmail?.trim().toLowerCase() ?? null,
     companyId: query.companyId ?? null,
     from: query.from === undefined ? null : new Date(query.from),
@@ -161,14 +163,14 @@ export function filterOf(actor: Actor, query: FilterInput, linksOnly = false): q
   }
 }
 
-type Cursor = queries.OrderPosition & { sort: string }
+type Cursor = lists.OrderPosition & { sort: string }
 
 const writeCursor = (cursor: Cursor): string => Buffer.from(JSON.stringify(cursor)).toString('base64url')
 
 const isText = (value: unknown, pattern: RegExp): value is string => typeof value === 'string' && pattern.test(value)
 
 /** Anyone can write a cursor, so only text of our own form reaches the statement. @throws VALIDATION_FAILED */
-function readCursor(text: string, sort: string): queries.OrderPosition {
+function readCursor(text: string, sort: string): lists.OrderPosition {
   try {
     const cursor = JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as Record<keyof Cursor, unknown>
     const { id, amount } = cursor
@@ -183,21 +185,21 @@ export type OrderPage = { orders: OrderView[]; total: number; page: number; limi
 
 export async function listOrders({ reads, config }: ListDeps, actor: Actor, query: ListQuery): Promise<OrderPage> {
   const { page = 1, limit = 20 } = query
-  const sort = (query.sort ?? '-createdAt') as queries.OrderSort
+  const sort = (query.sort ?? '-createdAt') as lists.OrderSort
   const scope = scopeOf(actor)
   const filter = filterOf(actor, query)
   const after = query.cursor === undefined ? null : readCursor(query.cursor, sort)
   const offset = after === null ? (page - 1) * limit : 0
   const [rows, total] = await reads.read(async (q) => {
-    const found = await queries.withReferences(q, scope, filter)
+    const found = await lists.withLookUp(q, scope, filter)
     return Promise.all([
-      queries.listOrders(q, scope, found, { sort, limit: limit + 1, offset, after }),
+      lists.listOrders(q, scope, found, { sort, limit: limit + 1, offset, after }),
       findTotal(q, scope, found),
     ])
   })
   const shown = rows.slice(0, limit)
   const last = shown.at(-1)
-  const nextCursor = rows.length > limit && last ? writeCursor({ sort, ...queries.positionOf(last, sort) }) : null
+  const nextCursor = rows.length > limit && last ? writeCursor({ sort, ...lists.positionOf(last, sort) }) : null
   return { orders: shown.map((order) => viewOrder(order, config.payUrl)), total, page, limit, nextCursor }
 }
 
@@ -212,11 +214,9 @@ export async function listLinks(
   const after = query.cursor === undefined ? null : readCursor(query.cursor, sort)
   const page = { sort, limit: limit + 1, offset: 0, after } as const
   const [scope, filter] = [scopeOf(actor), filterOf(actor, query, true)]
-  const rows = await reads.read(async (q) =>
-    queries.listOrders(q, scope, await queries.withReferences(q, scope, filter), page),
-  )
+  const rows = await reads.read(async (q) => lists.listOrders(q, scope, await lists.withLookUp(q, scope, filter), page))
   const shown = rows.slice(0, limit)
   const last = shown.at(-1)
-  const nextCursor = rows.length > limit && last ? writeCursor({ sort, ...queries.positionOf(last, sort) }) : null
+  const nextCursor = rows.length > limit && last ? writeCursor({ sort, ...lists.positionOf(last, sort) }) : null
   return { orders: shown.map((order) => viewOrder(order, config.payUrl)), nextCursor }
 }

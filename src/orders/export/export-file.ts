@@ -1,5 +1,5 @@
 import type { Db } from '../../db/db.ts'
-import type { OrderFilter, OrderScope } from '../order-queries.ts'
+import type { OrderFilter, OrderScope } from '../order-list-queries.ts'
 import { type Cells, openCells, placeOf } from './export-cells.ts'
 import { type HeaderLanguage, headersOf } from './export-columns.ts'
 import { csvRow, csvStart } from './export-csv.ts'

@@ -1,6 +1,6 @@
 import { TRANSFERS } from '../../chain/deposits/reservation-queries.ts'
 import { joinSql, type Queryable, type RawRow, type Sql, sql, type Tx, unnamed } from '../../db/db.ts'
-import { filterSql, type OrderFilter, type OrderScope } from '../order-queries.ts'
+import { filterSql, type OrderFilter, type OrderScope } from '../order-list-queries.ts'
 import { COLUMNS, type ColumnName } from './export-columns.ts'
 
 /** How many orders match now, and the newest of them; later orders are left out. Null: no orders. */

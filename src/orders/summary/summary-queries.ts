@@ -1,7 +1,7 @@
 import { joinSql, type Queryable, type Sql, sql, unnamed } from '../../db/db.ts'
 import { firstIdAt } from '../../kernel/ids.ts'
 import type { Fiat } from '../../kernel/money.ts'
-import type { OrderScope } from '../order-queries.ts'
+import type { OrderScope } from '../order-list-queries.ts'
 
 /**
  * Orders in one currency that were created and paid on the same days through one channel. Days are indexes into a list,

@@ -1,5 +1,5 @@
 import { type Queryable, sql, type Tx, unnamed } from '../../db/db.ts'
-import { countOrders, filterSql, type OrderFilter, type OrderScope } from '../order-queries.ts'
+import { countOrders, filterSql, type OrderFilter, type OrderScope } from '../order-list-queries.ts'
 
 /** Changes that one statement folds: a few milliseconds of work. */
 export const FOLD_CHANGES = 5000
