@@ -4,6 +4,7 @@ import { cpSync, existsSync, globSync, mkdirSync, readdirSync, readFileSync, sym
 import { dirname, join } from 'node:path'
 import { after, test } from 'node:test'
 import { parseYaml } from '@redocly/openapi-core'
+import { changelogOf, commandOf, controlOf, manualOf, scriptsOf } from '../scripts/release/debian.ts'
 import { RELEASED } from '../scripts/release/files.ts'
 import { readEnvironment } from '../src/checks/environment.ts'
 import { settingNames } from '../src/config/all-settings.ts'
@@ -295,11 +296,17 @@ test('the Kubernetes manifests parse; pods run as no root on a read-only file sy
   }
 })
 
+/** As `npm run release:deb` describes what it builds. */
+const BUILD = {
+  ...{ version: '1.2.3', architecture: 'amd64', kilobytes: 1, node: 'node_modules/node' },
+  ...{ dateMs: Date.UTC(2026, 10, 26), help: '\n.env  a file\n  --help\n' },
+}
+
 test('the unit lets the service read its settings itself, so that a reload sees them, and write its backups', () => {
   const unit = read('deploy/systemd/comptoir.service')
   assert.doesNotMatch(unit, /^EnvironmentFile=/m, 'what systemd hands over at the start wins for ever')
   const file = /^Environment=COMPTOIR_ENV_FILE=(.+)$/m.exec(unit)?.[1]
-  assert.ok(file && read('scripts/release/deb.ts').includes(`COMPTOIR_ENV_FILE:-${file}}`), 'its commands read it, too')
+  assert.ok(file && commandOf(BUILD).includes(`COMPTOIR_ENV_FILE:-${file}}`), 'its commands read it, too')
   const example = /^#BACKUP_TO=(.+)$/m.exec(read('.env.example'))?.[1]
   assert.match(unit, new RegExp(`^ReadWritePaths=-${example}$`, 'm'))
 })
@@ -329,10 +336,17 @@ test('every probe of the manifests waits five seconds, not the one that Kubernet
 })
 
 test('removing the package makes systemd forget its unit', () => {
-  const source = read('scripts/release/deb.ts')
+  const { postrm = '' } = scriptsOf(BUILD)
+  assert.match(postrm, /^if \[ -d \/run\/systemd\/system \]; then systemctl daemon-reload/m)
+})
+
+test('the package has the files that Debian expects of each, and names its builder', () => {
+  assert.match(controlOf(BUILD), /^Package: comptoir\nVersion: 1\.2\.3\nArchitecture: amd64\nMaintainer: .+ <.+@.+>$/m)
   assert.match(
-    source,
-    /const POSTRM = `#!\/bin\/sh\nset -e\nif \[ -d \/run\/systemd\/system \]; then systemctl daemon-reload/,
+    changelogOf(BUILD),
+    /^comptoir \(1\.2\.3\) unstable; .+\n\n {2}\* .+\n\n -- .+ {2}Thu, 26 Nov 2026 00:00:00 \+0000\n$/,
   )
-  assert.match(source, /'DEBIAN\/postrm'\), POSTRM, 0o755/)
+  const manual = manualOf(BUILD)
+  assert.match(manual, /^\.TH COMPTOIR 1 "2026-11-26" "comptoir 1\.2\.3"$/m)
+  assert.match(manual, /^\\&\.env {2}a file\n {2}\\-\\-help\n/m, 'text that troff would take for requests')
 })

@@ -12,7 +12,9 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { ROOT } from '../steps.ts'
+import { COPYRIGHT, changelogOf, commandOf, controlOf, manualOf, OVERRIDES, scriptsOf } from './debian.ts'
 import { RELEASED } from './files.ts'
 
 /*
@@ -28,54 +30,11 @@ const LEFT_OUT = /^node_modules\/(@foundry-rs\/|node-linux-)/
 
 type Lock = { packages: Record<string, { dev?: boolean }> }
 
-const CONTROL = (kilobytes: number): string => `Package: comptoir
-Version: ${version}
-Architecture: ${architecture}
-Maintainer: The operator of this machine <root@localhost>
-Installed-Size: ${kilobytes}
-Depends: libc6 (>= 2.28), libstdc++6, adduser
-Section: net
-Priority: optional
-Description: crypto payments for merchants, settled in USDC
- Comptoir with its own Node and PostgreSQL. Set it up with "comptoir init
- --data-dir /var/lib/comptoir", as docs/going-live.md says.
-`
+/** What only developers of a package need: types, maps, static libraries, tests, dot files. A running service reads none. */
+const NOT_NEEDED =
+  /\.(map|[cm]?ts|a)$|\/native\/lib\/(pkgconfig|postgresql\/pgxs)$|\/(test|tests|benchmarks?|examples?|\.[^/]+)$/
 
-const POSTINST = `#!/bin/sh
-set -e
-if ! getent passwd comptoir >/dev/null; then
-  adduser --system --group --home /var/lib/comptoir --no-create-home --quiet comptoir
-fi
-install -d -m 0700 -o comptoir -g comptoir /etc/comptoir
-if [ -f /etc/comptoir/env ]; then chown comptoir:comptoir /etc/comptoir/env; fi
-install -d -m 0700 -o comptoir -g comptoir /var/lib/comptoir
-# compiled once, by root: the service may not write beside its code, and would compile it at every start
-NODE_COMPILE_CACHE=/opt/comptoir/node_modules/.cache/comptoir \
-  /opt/comptoir/${nodePackage}/bin/node --input-type=module \
-  -e "await import('/opt/comptoir/src/commands/serve/serve-command.ts'); process.exit()" || true
-chmod -R a+rX /opt/comptoir/node_modules/.cache || true
-if [ -d /run/systemd/system ]; then systemctl daemon-reload; systemctl try-restart comptoir || true; fi
-`
-
-/** Configuration and data stay, also on purge: the master key and the books are among them. */
-const PRERM = `#!/bin/sh
-set -e
-rm -rf /opt/comptoir/node_modules/.cache
-if [ "$1" = remove ] && [ -d /run/systemd/system ]; then systemctl disable --now comptoir || true; fi
-`
-
-const POSTRM = `#!/bin/sh
-set -e
-if [ -d /run/systemd/system ]; then systemctl daemon-reload || true; fi
-`
-
-/** Its commands look at the settings of the service, in whatever folder they are run. */
-const COMMAND = `#!/bin/sh
-export COMPTOIR_ENV_FILE="\${COMPTOIR_ENV_FILE:-/etc/comptoir/env}"
-exec /opt/comptoir/${nodePackage}/bin/node /opt/comptoir/bin/comptoir.cjs "$@"
-`
-
-function write(file: string, text: string, mode: number): void {
+function write(file: string, text: string | Buffer, mode: number): void {
   mkdirSync(dirname(file), { recursive: true })
   writeFileSync(file, text)
   chmodSync(file, mode)
@@ -98,13 +57,17 @@ function linkLibraries(app: string): void {
 function stage(root: string): void {
   const app = join(root, 'opt/comptoir')
   mkdirSync(app, { recursive: true })
-  const tar = execFileSync('git', ['archive', 'HEAD', '--', ...RELEASED], { cwd: ROOT, maxBuffer: 1 << 29 })
+  const tar = execFileSync('git', ['-c', 'tar.umask=0022', 'archive', 'HEAD', '--', ...RELEASED], {
+    cwd: ROOT,
+    maxBuffer: 1 << 29,
+  })
   execFileSync('tar', ['x', '-C', app], { input: tar })
   const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as Lock
   for (const [path, { dev }] of Object.entries(packages)) {
     if (dev || LEFT_OUT.test(path) || !/^node_modules\/(@[^/]+\/)?[^/]+$/.test(path) || !existsSync(join(ROOT, path)))
       continue
-    cpSync(join(ROOT, path), join(app, path), { recursive: true, verbatimSymlinks: true })
+    const filter = (source: string): boolean => !NOT_NEEDED.test(source)
+    cpSync(join(ROOT, path), join(app, path), { recursive: true, verbatimSymlinks: true, filter })
   }
   for (const part of ['bin/node', 'LICENSE', 'package.json'])
     cpSync(join(ROOT, nodePackage, part), join(app, nodePackage, part))
@@ -112,7 +75,22 @@ function stage(root: string): void {
   const unit = readFileSync(join(ROOT, 'deploy/systemd/comptoir.service'), 'utf8')
   const started = unit.replace(/^ExecStart=.*$/m, 'ExecStart=/usr/bin/comptoir serve')
   write(join(root, 'usr/lib/systemd/system/comptoir.service'), started, 0o644)
-  write(join(root, 'usr/bin/comptoir'), COMMAND, 0o755)
+}
+
+const gzipped = (text: string): Buffer => gzipSync(text, { level: 9 })
+
+function writeTexts(root: string): void {
+  const kilobytes = sizeOf(root)
+  const help = execFileSync(process.execPath, [join(ROOT, 'bin/comptoir.cjs'), '--help'], { encoding: 'utf8' })
+  const dateMs = Number(execFileSync('git', ['log', '-1', '--format=%ct'], { cwd: ROOT, encoding: 'utf8' })) * 1000
+  const build = { version, architecture, kilobytes, node: nodePackage, dateMs, help }
+  write(join(root, 'usr/bin/comptoir'), commandOf(build), 0o755)
+  write(join(root, 'usr/share/doc/comptoir/copyright'), COPYRIGHT, 0o644)
+  write(join(root, 'usr/share/doc/comptoir/changelog.gz'), gzipped(changelogOf(build)), 0o644)
+  write(join(root, 'usr/share/man/man1/comptoir.1.gz'), gzipped(manualOf(build)), 0o644)
+  write(join(root, 'usr/share/lintian/overrides/comptoir'), OVERRIDES, 0o644)
+  write(join(root, 'DEBIAN/control'), controlOf(build), 0o644)
+  for (const [name, text] of Object.entries(scriptsOf(build))) write(join(root, 'DEBIAN', name), text, 0o755)
 }
 
 const sizeOf = (folder: string): number =>
@@ -120,15 +98,11 @@ const sizeOf = (folder: string): number =>
 
 function build(root: string): string {
   stage(root)
-  const kilobytes = sizeOf(root)
-  write(join(root, 'DEBIAN/control'), CONTROL(kilobytes), 0o644)
-  write(join(root, 'DEBIAN/postinst'), POSTINST, 0o755)
-  write(join(root, 'DEBIAN/prerm'), PRERM, 0o755)
-  write(join(root, 'DEBIAN/postrm'), POSTRM, 0o755)
+  writeTexts(root)
   mkdirSync(join(ROOT, 'release'), { recursive: true })
   const file = join(ROOT, 'release', `comptoir_${version}_${architecture}.deb`)
   execFileSync('dpkg-deb', ['--root-owner-group', '-Zgzip', '--build', root, file], { stdio: 'inherit' })
-  console.log(`${file}: ${Math.round(sizeOf(file) / 1000)} MB, ${Math.round(kilobytes / 1000)} MB installed`)
+  console.log(`${file}: ${Math.round(sizeOf(file) / 1000)} MB, ${Math.round(sizeOf(root) / 1000)} MB installed`)
   return file
 }
 
