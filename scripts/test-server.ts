@@ -50,8 +50,8 @@ export function makeScratch(base = hasRoom(MEMORY) ? MEMORY : tmpdir()): string 
 }
 
 /**
- * Where tests put their temporary files, open to the user that runs PostgreSQL for root: in memory where there is plenty
- * of it, because some thirty database clusters are made there, which a disk has to flush.
+ * Where tests put their temporary files, open to the user that runs PostgreSQL for root. In memory where there is
+ * plenty, because some thirty database clusters are made there, which a disk has to flush.
  */
 export function makeTemporary(scratch: string): string {
   if (!scratch.startsWith(MEMORY) || !hasRoom(MEMORY, ROOMY_BYTES)) return tmpdir()

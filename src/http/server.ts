@@ -118,8 +118,8 @@ function registerShares(app: FastifyInstance): void {
 let processMetrics: Registry | undefined
 
 /**
- * Memory, event loop and garbage collection belong to the process, so all services in it share one set. Each set holds a
- * timer of 10 ms and an observer of every collection, which nothing can stop.
+ * Memory, event loop and garbage collection belong to the process, so all services in it share one set. Each set holds
+ * a timer of 10 ms and an observer of every collection, which nothing can stop.
  */
 function registerProcessMetrics(metrics: Registry): void {
   if (processMetrics === undefined) {
