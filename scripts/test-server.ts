@@ -11,6 +11,8 @@ import { keepPartitions } from '../src/db/partitions.ts'
 const TEMPLATE = 'comptoir_template'
 const PREFIX = 'comptoir-test-'
 const ENOUGH_BYTES = 2_000_000_000
+/** What the tests' own databases, browsers and copies take at once is a quarter of this. */
+const ROOMY_BYTES = 8_000_000_000
 const MEMORY = '/dev/shm'
 
 export type TestServer = {
@@ -19,10 +21,10 @@ export type TestServer = {
   stop(): Promise<void>
 }
 
-function hasRoom(folder: string): boolean {
+function hasRoom(folder: string, bytes = ENOUGH_BYTES): boolean {
   try {
     const { bavail, bsize } = statfsSync(folder)
-    return bavail * bsize > ENOUGH_BYTES
+    return bavail * bsize > bytes
   } catch {
     return false
   }
@@ -45,6 +47,19 @@ export function makeScratch(base = hasRoom(MEMORY) ? MEMORY : tmpdir()): string 
   mkdirSync(base, { recursive: true })
   removeLeftovers(base)
   return mkdtempSync(join(base, `${PREFIX}${process.pid}-`))
+}
+
+/**
+ * Where tests put their temporary files, open to the user that runs PostgreSQL for root. In memory where there is
+ * plenty, because some thirty database clusters are made there, which a disk has to flush.
+ */
+export function makeTemporary(scratch: string): string {
+  if (!scratch.startsWith(MEMORY) || !hasRoom(MEMORY, ROOMY_BYTES)) return tmpdir()
+  chmodSync(scratch, 0o711)
+  const folder = join(scratch, 'tmp')
+  mkdirSync(folder)
+  chmodSync(folder, 0o1777)
+  return folder
 }
 
 /** One PostgreSQL for a whole run of tests, with a migrated template to clone. */

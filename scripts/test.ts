@@ -9,7 +9,7 @@ import { findFiles, listFiles, planJobs, SECTIONS } from './test-files.ts'
 import { endRunners, type Job, readDurations, runJob, type TestResult } from './test-jobs.ts'
 import { type Failure, killRunners } from './test-runner.ts'
 import { type Planned, runPlanned } from './test-schedule.ts'
-import { makeScratch, startTestServer, type TestServer } from './test-server.ts'
+import { makeScratch, makeTemporary, startTestServer, type TestServer } from './test-server.ts'
 
 /*
  * npm test                              everything
@@ -30,6 +30,7 @@ const SECTION_NAMES = ['types', 'lint', ...SECTIONS.map(({ name }) => name)]
 let server: Promise<TestServer> | undefined
 let interrupted = false
 const scratch = makeScratch()
+const temporary = makeTemporary(scratch)
 /** Compiled code: two thousand files that each process reads at its start and adds to at its end. */
 const COMPILED = join(scratch, 'compiled')
 /** With fewer files than this, loading everything first costs more than it saves. */
@@ -71,7 +72,8 @@ function jobStep(job: Job, { options, named }: Request, alone: boolean): Step {
     run: async () => {
       const { NODE_TEST_CONTEXT: _, ...inherited } = process.env
       await warm
-      const env = { ...inherited, NODE_COMPILE_CACHE: COMPILED, TEST_PROGRAMS: programs, ...(await server)?.env }
+      const own = { NODE_COMPILE_CACHE: COMPILED, TEST_PROGRAMS: programs, TMPDIR: temporary }
+      const env = { ...inherited, ...own, ...(await server)?.env }
       return runJob(job, { env, options, named, alone })
     },
   }

@@ -28,6 +28,9 @@ describe('an extended public key', () => {
     assert.equal(deriveAddress(TEST_XPUB, 0), '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266')
     assert.equal(deriveAddress(TEST_XPUB, 1), '0x70997970C51812dc3A010C7d01b50e0d17dc79C8')
     assert.equal(deriveAddress(TEST_XPUB, 9), '0xa0Ee7A142d267C1f36714E4a8F75612F20a79720')
+    // the first points whose y and x begin with a zero byte
+    assert.equal(deriveAddress(TEST_XPUB, 24), '0x61097BA76cD906d2ba4FD106E757f7Eb455fc295')
+    assert.equal(deriveAddress(TEST_XPUB, 286), '0xD5031Fa6e2e1B9942d7104cB3f852235C540fE1a')
   })
 
   it('gives at every index the address that the private key gives', () => {

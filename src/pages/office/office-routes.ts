@@ -46,7 +46,7 @@ function encodingOf(request: FastifyRequest): Encoding {
   return /\bgzip\b/.test(accepted) ? 'gzip' : 'identity'
 }
 
-/** The built files by name, read at the first request. */
+/** The built files by name, read at the first request; a process compresses them once for all services in it. */
 function openFiles(): (name: string) => Packed | undefined {
   let files: Map<string, Packed> | undefined
   const load = (): Map<string, Packed> => {
@@ -65,12 +65,13 @@ function openFiles(): (name: string) => Packed | undefined {
   }
 }
 
+const find = openFiles()
+
 /**
  * The back office at `/app`: every path without a file gets the one HTML document, and the browser's router takes over.
  * Asset names contain a content hash and are cached for a year; the document is revalidated each time.
  */
 export const officeRoutes: FastifyPluginAsync = async (app) => {
-  const find = openFiles()
   const send = async (request: FastifyRequest, reply: FastifyReply, name: string): Promise<FastifyReply> => {
     const file = find(name)
     if (!file) throw new AppError('NOT_FOUND')
