@@ -30,7 +30,7 @@ const LEFT_OUT = /^node_modules\/(@foundry-rs\/|node-linux-)/
 
 type Lock = { packages: Record<string, { dev?: boolean }> }
 
-/** What only developers of a package need: types, maps, static libraries, tests, dot files. A running service reads none. */
+/** What only developers of a package need: types, maps, static libraries, tests, dot files. The service reads none. */
 const NOT_NEEDED =
   /\.(map|[cm]?ts|a)$|\/native\/lib\/(pkgconfig|postgresql\/pgxs)$|\/(test|tests|benchmarks?|examples?|\.[^/]+)$/
 
