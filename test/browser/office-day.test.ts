@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Browser } from 'playwright-core'
 import { OFFICE_PATHS, officePathsOf } from '../../src/config/office-paths.ts'
 import { openPasswords } from '../../src/users/password.ts'
@@ -82,6 +83,11 @@ test('a new merchant goes from the registration to the first paid order and its 
   await dialog.getByLabel('Identifier').fill('BAR-2')
   await dialog.getByRole('button', { name: 'Add a till' }).click()
   const till = page.locator('#content li', { hasText: 'BAR-2' })
+  // the list that the office has cached may not know it yet
+  await page.route(/\/collectors\/list\?.*active=true/, async (route) => {
+    await sleep(2000)
+    await route.continue().catch(() => {})
+  })
   await till.getByRole('button', { name: 'Make a code to print' }).click()
   await dialog.getByRole('button', { name: 'New static link' }).click()
   const poster = await till.getByRole('link', { name: 'Print the code' }).getAttribute('href')

@@ -155,49 +155,46 @@ function Amounts({ link }: { link?: StaticLink }) {
   )
 }
 
-type NewProps = { till?: { _id: string; identifier: string }; onClose(): void; onDone?(): void }
+type Choice = { _id: string; identifier: string }
+type NewProps = { till?: Choice; onClose(): void; onDone?(): void }
 
-/** @param till the till that it is for; without one, the person chooses */
+/**
+ * @param till the till that it is for; without one, the person chooses. A till that was just added may be missing from
+ * the cached list, and a choice without it would silently be another till.
+ */
 export function NewStaticLink({ till, onClose, onDone = onClose }: NewProps) {
   const t = useTexts(texts)
   const core = useCore()
   const query = useCompanyQuery()
   const readAmount = useAmount()
-  const tills = useWhole('GET /api/next/collectors/list', { ...query, active: true })
+  const tills = useWhole('GET /api/next/collectors/list', { ...query, active: true }, { enabled: till === undefined })
   const action = useAction({
     run: async (values: Record<string, string>) =>
       call('POST /api/next/static-links', { body: bodyOf(values, readAmount), query }),
     done: core.saved,
     onDone,
   })
+  const form = (choices: readonly Choice[]) => (
+    <Form button={t.add} isBusy={action.isPending} error={action.error} onSend={(values) => action.mutate(values)}>
+      <Field
+        label={t.name}
+        name="name"
+        required
+        maxLength={120}
+        placeholder={t.nameHint}
+        defaultValue={till?.identifier}
+      />
+      <Select
+        label={t.till}
+        name="merchantIdentifier"
+        options={choices.map(({ _id, identifier }) => [_id, identifier] as const)}
+      />
+      <Amounts />
+    </Form>
+  )
   return (
     <Dialog title={t.add} onClose={onClose}>
-      <Loaded query={tills}>
-        {(data) => (
-          <Form
-            button={t.add}
-            isBusy={action.isPending}
-            error={action.error}
-            onSend={(values) => action.mutate(values)}
-          >
-            <Field
-              label={t.name}
-              name="name"
-              required
-              maxLength={120}
-              placeholder={t.nameHint}
-              defaultValue={till?.identifier}
-            />
-            <Select
-              label={t.till}
-              name="merchantIdentifier"
-              defaultValue={till?._id}
-              options={data.collectors.map(({ _id, identifier }) => [_id, identifier] as const)}
-            />
-            <Amounts />
-          </Form>
-        )}
-      </Loaded>
+      {till ? form([till]) : <Loaded query={tills}>{(data) => form(data.collectors)}</Loaded>}
     </Dialog>
   )
 }
