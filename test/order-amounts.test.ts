@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { type Db, json, openDb, type Queryable, sql, type Tx } from '../src/db/db.ts'
+import { type Db, json, openDb, sql, type Tx } from '../src/db/db.ts'
 import type { Fiat } from '../src/kernel/money.ts'
 import type { Order } from '../src/orders/order.ts'
 import {
@@ -17,6 +17,7 @@ import {
 import { openSearch } from '../src/orders/order-search-queries.ts'
 import type { OrderStatus } from '../src/orders/order-states.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
+import { find, NO_FILTER, PAGE, scopeOf } from './harness/order-lists.ts'
 
 /*
  * An amount finds the orders with this price or USDC amount, by an index that holds the newest of them together. A list
@@ -33,24 +34,6 @@ after(async () => {
   await db?.close()
   await database?.drop()
 })
-
-const NO_FILTER: OrderFilter = {
-  ...{ statuses: [], search: null, managerEmail: null, companyId: null, from: null, to: null },
-  ...{ paymentChannel: null, till: null, linksOnly: false },
-}
-const PAGE = { sort: '-createdAt', limit: 500, offset: 0, after: null } as const
-
-const scopeOf = (companyId: string): OrderScope => ({ companyIds: [companyId], collectorIds: null, createdBy: null })
-
-type Found = { aliases: string[]; total: number }
-
-/** What a list shows of a search, and its total. */
-async function find(q: Queryable, companyId: string, text: string, more: Partial<OrderFilter> = {}): Promise<Found> {
-  const scope = scopeOf(companyId)
-  const filter = await withLookUp(q, scope, { ...NO_FILTER, ...more, search: openSearch(text) })
-  const orders = await listOrders(q, scope, filter, PAGE)
-  return { aliases: orders.map(({ alias }) => alias ?? '').sort(), total: await countOrders(q, scope, filter) }
-}
 
 type Priced = { alias: string; asset: Fiat; units: number; usdc?: number; status?: OrderStatus }
 

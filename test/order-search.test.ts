@@ -1,15 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { type Db, openDb, type Queryable, sql, type Tx } from '../src/db/db.ts'
-import {
-  countOrders,
-  listOrders,
-  type OrderFilter,
-  type OrderScope,
-  withLookUp,
-} from '../src/orders/order-list-queries.ts'
-import { openSearch } from '../src/orders/order-search-queries.ts'
+import { type Db, openDb, sql, type Tx } from '../src/db/db.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
+import { type Found, find } from './harness/order-lists.ts'
 
 /* Any part of a reference finds its order, and does so by the index of parts where the references are many. */
 
@@ -24,14 +17,6 @@ after(async () => {
   await database?.drop()
 })
 
-const NO_FILTER: OrderFilter = {
-  ...{ statuses: [], search: null, managerEmail: null, companyId: null, from: null, to: null },
-  ...{ paymentChannel: null, till: null, linksOnly: false },
-}
-const PAGE = { sort: '-createdAt', limit: 500, offset: 0, after: null } as const
-
-const scopeOf = (companyId: string): OrderScope => ({ companyIds: [companyId], collectorIds: null, createdBy: null })
-
 /** One order for each reference, half of them paid. */
 const insert = (companyId: string, aliases: readonly string[]): Promise<number> =>
   db.run(sql`
@@ -41,16 +26,6 @@ const insert = (companyId: string, aliases: readonly string[]): Promise<number> 
       'q', now(), now(), now()
     from unnest(${aliases}::text[]) with ordinality as given (alias, n),
       lateral (select left(md5(${companyId} || n), 24) as key) as keys`)
-
-type Found = { aliases: string[]; total: number }
-
-/** What a list shows of a search, and its total. */
-async function find(q: Queryable, companyId: string, text: string, more: Partial<OrderFilter> = {}): Promise<Found> {
-  const scope = scopeOf(companyId)
-  const filter = await withLookUp(q, scope, { ...NO_FILTER, ...more, search: openSearch(text) })
-  const orders = await listOrders(q, scope, filter, PAGE)
-  return { aliases: orders.map(({ alias }) => alias ?? '').sort(), total: await countOrders(q, scope, filter) }
-}
 
 /** Parts of several lengths, at every third place. */
 const partsOf = (text: string): string[] => {

@@ -3,11 +3,9 @@
  */
 type Build = { version: string; architecture: string; kilobytes: number; node: string; dateMs: number; help: string }
 
+const { DEBFULLNAME = 'The operator of this machine', DEBEMAIL = 'root@localhost' } = process.env
 /** The builder, as Debian's own tools name him (dch(1)). */
-const maintainerOf = ({ DEBFULLNAME, DEBEMAIL }: NodeJS.ProcessEnv): string =>
-  `${DEBFULLNAME ?? 'The operator of this machine'} <${DEBEMAIL ?? 'root@localhost'}>`
-
-const MAINTAINER = maintainerOf(process.env)
+const MAINTAINER = `${DEBFULLNAME} <${DEBEMAIL}>`
 
 export const controlOf = ({ version, architecture, kilobytes }: Build): string => `Package: comptoir
 Version: ${version}
