@@ -99,7 +99,7 @@ try {
     const at = new Date(scheduler.nowMs).toISOString().slice(11, 19)
     say(`${told} orders at ${at}, ${perSecond.toFixed(1)} a second, ${left} h left, ${megabytes} MB`)
   }
-  await simulate({
+  const told = await simulate({
     ...options,
     oracle: new Oracle(client, scheduler),
     progress,
@@ -114,10 +114,10 @@ try {
   const virtualSeconds = Math.round((scheduler.nowMs - START_MS) / 1000)
   const cpu = process.cpuUsage()
   const [own, server] = [(cpu.user + cpu.system) / 1e6, database.cpuSeconds()]
-  const perOrder = (total: number): string => ((total / orders) * 1000).toFixed(1)
+  const perOrder = (total: number): string => ((total / told) * 1000).toFixed(1)
   say(`processor time per order: ${perOrder(own)} ms here, ${perOrder(server)} ms in PostgreSQL`)
   say(
-    `${orders} orders in ${seconds.toFixed(1)} s, ${(orders / seconds).toFixed(0)} a second, ${virtualSeconds} virtual seconds`,
+    `${told} orders in ${seconds.toFixed(1)} s, ${(told / seconds).toFixed(0)} a second, ${virtualSeconds} virtual seconds`,
   )
   say(
     `${scheduler.steps} steps, ${database.statements} statements, ${database.lockWaits} lock waits, ${network.requests} requests`,

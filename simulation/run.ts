@@ -42,7 +42,7 @@ async function keepTidy({ oracle }: World, number: number): Promise<void> {
   else if (number % UPKEEP_EVERY === 0) await oracle.many('vacuum')
 }
 
-async function tellAll(world: World, options: RunOptions, archive: Archive): Promise<void> {
+async function tellAll(world: World, options: RunOptions, archive: Archive): Promise<number> {
   const { scheduler, progress } = options
   const repertoire: Repertoire = options
   const running = new Set<Promise<void>>()
@@ -62,11 +62,12 @@ async function tellAll(world: World, options: RunOptions, archive: Archive): Pro
   }
   await trouble.end()
   while (running.size > 0) await Promise.race(running)
+  return options.orders
 }
 
-async function tellOfEach(world: World, { orders }: RunOptions): Promise<void> {
+async function tellOfEach(world: World, { orders }: RunOptions): Promise<number> {
   for (let number = 0; number < SHOPS_AT_ONCE; number += 1) await world.openShop()
-  await tellEach(world, orders)
+  return await tellEach(world, orders)
 }
 
 /** Invariants over everything together, once it has come to rest. */
@@ -92,9 +93,10 @@ function sayFigures({ counts, cluster, webhooks: { latest } }: World, say: (line
   say(`    ${takenOver} ms after the death of the node that was sending it`)
 }
 
-/** Runs all stories and checks everything. @returns lines of figures */
-export async function simulate(options: RunOptions): Promise<void> {
+/** Runs all stories and checks everything. @returns the number of stories told, each of which makes an order */
+export async function simulate(options: RunOptions): Promise<number> {
   const { scheduler, weather, say } = options
+  let told = 0
   let isDone = false
   void runIn(null, async () => {
     try {
@@ -106,7 +108,7 @@ export async function simulate(options: RunOptions): Promise<void> {
       weather.isBad = !options.isCalm
       makeWeather(world)
       const archive = new Archive(world)
-      await (options.isEach ? tellOfEach(world, options) : tellAll(world, options, archive))
+      told = await (options.isEach ? tellOfEach(world, options) : tellAll(world, options, archive))
       weather.isBad = false
       weather.isNoisy = false
       await scheduler.sleep(options.isShort ? MINUTE / 6 : MINUTE)
@@ -118,4 +120,5 @@ export async function simulate(options: RunOptions): Promise<void> {
     }
   })
   await scheduler.run(() => isDone)
+  return told
 }

@@ -168,8 +168,11 @@ export function makeTrouble(world: World, { isShort, only }: Repertoire): { end(
   }
 }
 
-/** Runs every story: first concurrently those that do not interfere, then the others, one after another. */
-export async function tellEach(world: World, times: number): Promise<void> {
+/**
+ * Runs every story: first concurrently those that do not interfere, then the others, one after another.
+ * @param times how often each of the former @returns the number of stories told
+ */
+export async function tellEach(world: World, times: number): Promise<number> {
   const shop = (): Shop => world.random.pick(world.shops)
   const inTurn = async (journeys: readonly Journey[]): Promise<void> => {
     for (const journey of journeys) await tell(world, shop(), journey)
@@ -177,4 +180,5 @@ export async function tellEach(world: World, times: number): Promise<void> {
   const quiet = JOURNEYS.flatMap(([journey]) => Array.from({ length: times }, () => tell(world, shop(), journey)))
   await Promise.all([...quiet, inTurn(TROUBLES), inTurn(PRICES)])
   await inTurn(ALONE)
+  return quiet.length + TROUBLES.length + PRICES.length + ALONE.length
 }
