@@ -50,6 +50,8 @@ async function tellAll(world: World, options: RunOptions, archive: Archive): Pro
     const story = told.catch((error: unknown) => scheduler.fail(error)).finally(() => running.delete(story))
     running.add(story)
   }
+  // trouble strikes a shop, and the first may come at once
+  await world.openShop()
   const trouble = makeTrouble(world, repertoire)
   for (let number = 0; number < options.orders; number += 1) {
     if (number > 0 && number % ARCHIVE_EVERY === 0)

@@ -75,7 +75,7 @@ class ManyWorlds {
     const underWay = [...this.#under.values()].reduce((sum, told) => sum + told, 0)
     const failed = this.#failed.reduce((sum, plan) => sum + plan.orders, 0)
     const done = this.#told() + failed + underWay
-    const perSecond = ((done - this.#before) * 1000) / (performance.now() - this.#startedAt)
+    const perSecond = ((done - failed - this.#before) * 1000) / (performance.now() - this.#startedAt)
     const left = perSecond > 0 ? `${inWords((orders - done) / perSecond / 3600)} left` : 'time left unknown'
     const worlds = `${this.#ended.size} of ${this.#plans.length} worlds ended well, ${this.#failed.length} failed`
     say(`${done} of ${orders} orders, ${perSecond.toFixed(1)} a second, ${left}; ${worlds}`)
