@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { register } from '../harness/accounts.ts'
 import { visit } from '../harness/browser.ts'
 import { enterOffice, goTo } from '../harness/office.ts'
 import { readQr } from '../harness/read-qr.ts'
@@ -62,5 +64,42 @@ test('a manager sets a PIN and a device up, the tablet scans the picture, and re
   await tablet.page.locator('#to-orders').click()
   await tablet.page.locator('#enrol').waitFor()
   await tablet.context.close()
+  await context.close()
+})
+
+test('saving the cashiers of a till keeps one whom the office’s list of people does not know yet', async () => {
+  const { shop, browser, boss, collector } = world
+  const { baseUrl } = shop.host
+  const readCashiers = async (): Promise<string[]> => {
+    const { data } = await boss.client.get<{ collectors: { _id: string; cashiers: { _id: string }[] }[] }>(
+      'collectors/list',
+    )
+    return data.collectors.find(({ _id }) => _id === collector)?.cashiers.map(({ _id }) => _id) ?? []
+  }
+  const { page, context } = await enterOffice(browser, baseUrl, { email: boss.email, path: '/shop?tab=tills' })
+  const dialog = page.getByRole('dialog').last()
+  await page.getByRole('button', { name: 'Cashiers' }).first().click()
+  await dialog.getByRole('checkbox').first().waitFor()
+  await page.keyboard.press('Escape')
+
+  // somebody else hires a cashier and gives them the till
+  const hired = await register(baseUrl, { role: 'Cashier', companyName: boss.companyId, firstName: 'Grace' })
+  await boss.client.post(`users/${hired.userId}/approve`)
+  const before = await readCashiers()
+  const given = await boss.client.call('PUT', `collectors/${collector}`, { cashiers: [...before, hired.userId] })
+  assert.equal(given.status, 200, given.text)
+  await page.route(/\/users\?.*role=Cashier/, async (route) => {
+    await sleep(3000)
+    await route.continue().catch(() => {})
+  })
+  // the office asks again for what is older than two seconds
+  await sleep(2000)
+  await goTo(page, '/orders')
+  await goTo(page, '/shop?tab=tills')
+  await page.getByText('Grace').waitFor()
+  await page.getByRole('button', { name: 'Cashiers' }).first().click()
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Saved').waitFor()
+  assert.deepEqual((await readCashiers()).sort(), [...before, hired.userId].sort())
   await context.close()
 })

@@ -12,6 +12,7 @@ import { texts } from './texts.ts'
 
 type Till = Schemas['Collector']
 type Point = Schemas['SalesPoint']
+type Cashier = Till['cashiers'][number]
 type Ask = 'point' | 'till' | Point | null
 
 export function Tills() {
@@ -130,6 +131,10 @@ function Row({ till, poster }: { till: Till; poster: string | undefined }) {
   )
 }
 
+/**
+ * Whose till it is. Saving replaces the whole list, so everyone who has the till is a choice, even if the cached list of
+ * people does not know them yet.
+ */
 function Cashiers({ till, onClose }: { till: Till; onClose(): void }) {
   const t = useTexts(texts)
   const core = useCore()
@@ -140,9 +145,13 @@ function Cashiers({ till, onClose }: { till: Till; onClose(): void }) {
     onDone: onClose,
   })
   const given = new Set(till.cashiers.map(({ _id }) => _id))
+  const choicesFrom = (users: readonly Cashier[]): readonly Cashier[] => {
+    const known = new Set(users.map(({ _id }) => _id))
+    return [...users, ...till.cashiers.filter(({ _id }) => !known.has(_id))]
+  }
   return (
     <Dialog title={`${t.cashiers}: ${till.identifier}`} onClose={onClose}>
-      <Loaded query={people} isEmpty={(data) => data.users.length === 0} empty={<p>{t.noCashiers}</p>}>
+      <Loaded query={people} isEmpty={({ users }) => choicesFrom(users).length === 0} empty={<p>{t.noCashiers}</p>}>
         {(data) => (
           <Form
             button={core.save}
@@ -151,13 +160,13 @@ function Cashiers({ till, onClose }: { till: Till; onClose(): void }) {
             onSend={(values) => action.mutate(Object.keys(values))}
           >
             <p className="mb-4 text-soft">{t.cashiersText}</p>
-            {data.users.map(({ _id, firstName, lastName, email }) => (
+            {choicesFrom(data.users).map(({ _id, firstName, lastName, email }) => (
               <Check
                 key={_id}
                 name={_id}
                 value="on"
                 label={`${firstName} ${lastName}`}
-                hint={email}
+                hint={email ?? undefined}
                 defaultChecked={given.has(_id)}
               />
             ))}
