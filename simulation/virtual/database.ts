@@ -137,7 +137,9 @@ class VirtualConnection extends EventEmitter {
 }
 
 type Job = { connection: VirtualConnection; frames: Frame[]; resume(): void }
-type Blocked = { backend: Backend; answer: Promise<Frame[]>; wait: string; done(frames: Frame[]): void }
+/** A statement's wait for locks: when it began, and the sessions (process ids) that hold them or are ahead of it. */
+type Wait = { since: string; others: readonly string[] }
+type Blocked = { backend: Backend; answer: Promise<Frame[]>; wait: Wait; done(frames: Frame[]): void }
 
 /**
  * The real PostgreSQL behind virtual connections. Statements reach it one after another, in the order that the
@@ -257,7 +259,7 @@ export class VirtualDatabase {
       return
     }
     finish(await sent)
-    await this.#unblock()
+    await this.#unblock(backend)
   }
 
   #textOf([first]: readonly Frame[]): string {
@@ -308,23 +310,21 @@ export class VirtualDatabase {
    * @param known the wait found before, which the server has checked
    * @returns null when it answered; otherwise the wait for another transaction's lock, which is no deadlock
    */
-  async #waitOrAnswer(backend: Backend, sent: Promise<unknown>, known: string | null): Promise<string | null> {
+  async #waitOrAnswer(backend: Backend, sent: Promise<unknown>, known: Wait | null): Promise<Wait | null> {
     for (let patienceMs = known === null ? PATIENCE_MS : 0; backend.isBusy; patienceMs = 1) {
       if (patienceMs > 0) await answeredWithin(patienceMs, sent)
       const wait = backend.isBusy ? await this.#waitOf(backend) : null
       if (wait === null) continue
-      if (wait !== known) await answeredWithin(LOOKED_MS, sent)
-      if (backend.isBusy && (await this.#waitOf(backend)) === wait && backend.isBusy) return wait
+      if (wait.since === known?.since) return wait
+      await answeredWithin(LOOKED_MS, sent)
+      if (backend.isBusy && (await this.#waitOf(backend))?.since === wait.since && backend.isBusy) return wait
     }
     return null
   }
 
-  /**
-   * The wait for a transaction that can proceed: the time at which it began. The server itself resolves a deadlock,
-   * with an error in one transaction.
-   */
-  async #waitOf({ pid }: Backend): Promise<string | null> {
-    const waits = new Map<string, { others: string[]; since: string }>()
+  /** The wait for a transaction that can proceed. The server itself resolves a deadlock, with an error in one. */
+  async #waitOf({ pid }: Backend): Promise<Wait | null> {
+    const waits = new Map<string, Wait>()
     const pids = this.#pids.join(', ')
     const frames =
       (await this.#monitor?.query(`select concat_ws(':', pid, array_to_string(pg_blocking_pids(pid), ','),
@@ -345,22 +345,26 @@ export class VirtualDatabase {
       for (const other of next) seen.add(other)
       next = next.flatMap((other) => waits.get(other)?.others ?? []).filter((other) => !seen.has(other))
     }
-    return own.since
+    return own
   }
 
-  /** Resumes statements whose lock is free by now, in the order in which they began to wait. */
-  async #unblock(): Promise<void> {
-    for (const blocked of [...this.#blocked]) {
-      if (!(await this.#answersNow(blocked))) continue
+  /**
+   * Resumes statements whose lock is free by now, in the order in which they began to wait. Only the sessions that just
+   * worked can have freed it, and within its transaction a session keeps its locks.
+   */
+  async #unblock(...worked: readonly Backend[]): Promise<void> {
+    const freed = new Set(worked.filter(({ status }) => status !== 'T').map(({ pid }) => String(pid)))
+    for (const blocked of freed.size > 0 ? [...this.#blocked] : []) {
+      if (!blocked.wait.others.some((pid) => freed.has(pid)) || !(await this.#answersNow(blocked))) continue
       this.#blocked = this.#blocked.filter((one) => one !== blocked)
       blocked.done(await blocked.answer)
-      return this.#unblock()
+      return this.#unblock(...worked, blocked.backend)
     }
   }
 
   async #answersNow(blocked: Blocked): Promise<boolean> {
     const wait = await this.#waitOrAnswer(blocked.backend, blocked.answer, blocked.wait)
-    blocked.wait = wait ?? ''
+    if (wait !== null) blocked.wait = wait
     return wait === null
   }
 
@@ -376,7 +380,7 @@ export class VirtualDatabase {
     if (connection.backend !== backend) return
     await backend.rollback()
     this.#release(connection, backend)
-    await this.#unblock()
+    await this.#unblock(backend)
   }
 
   /** All connections of a node that was killed. */
