@@ -335,6 +335,28 @@ test('a SuperManager who becomes a Manager again reaches the own company alone, 
   assert.equal((await look())[1], 404, 'its companies have to be attached again')
 })
 
+test('a Cashier who becomes an Observer loses the tills, and does not get them back with the role', async () => {
+  const boss = await registerManager(service.baseUrl)
+  const { userId, email } = await register(service.baseUrl, { role: 'Cashier', companyName: boss.companyId })
+  await boss.client.post(`users/${userId}/approve`)
+  type Tills = { collectors: { _id: string; cashiers: { _id: string }[] }[] }
+  const readTills = async (client: Client) => (await client.get<Tills>('collectors/list')).data.collectors
+  const [till] = await readTills(boss.client)
+  const give = (cashiers: string[]) => boss.client.call('PUT', `collectors/${till?._id}`, { cashiers })
+  const setRole = async (role: string) => {
+    const { status, text } = await boss.client.call('PUT', `users/${userId}`, { role })
+    assert.equal(status, 200, text)
+  }
+  assert.equal((await give([userId])).status, 200)
+  assert.equal((await readTills(await logIn(service.baseUrl, email))).length, 1)
+  await setRole('Observer')
+  const [{ cashiers = [] } = {}] = await readTills(boss.client)
+  assert.deepEqual(cashiers, [], 'an Observer is nobody’s cashier')
+  await setRole('Cashier')
+  assert.deepEqual(await readTills(await logIn(service.baseUrl, email)), [])
+  assert.equal((await give([userId])).status, 200, 'until the manager gives one again')
+})
+
 test('a company is attached to a SuperManager after a fresh second factor only, and taken away without one', async () => {
   const admin = await logInSuperAdmin(service)
   const { userId, companyId } = await registerManager(service.baseUrl)

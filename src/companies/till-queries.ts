@@ -154,5 +154,6 @@ export async function insertCollectorCashiers(
   return tx.run(sql`
     insert into collector_cashiers (collector_id, user_id)
     select ${collector.id}, id from users
-    where id = any(${userIds}) and company_id = ${collector.companyId} and role = 'Cashier'`)
+    where id = any(${userIds}) and company_id = ${collector.companyId} and role = 'Cashier'
+    for share`)
 }

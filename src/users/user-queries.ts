@@ -165,6 +165,11 @@ export async function deleteSuperManagerCompanies(tx: Tx, userId: string): Promi
   await tx.run(sql`delete from super_manager_companies where user_id = ${userId}`)
 }
 
+/** Takes the tills of a cashier away. */
+export async function deleteTills(tx: Tx, userId: string): Promise<void> {
+  await tx.run(sql`delete from collector_cashiers where user_id = ${userId}`)
+}
+
 /** @returns how many of the companies exist */
 export async function insertSuperManagerCompanies(
   tx: Tx,

@@ -292,8 +292,11 @@ export async function changeUser(
       },
       at,
     )
-    // a SuperManager loses the companies together with the role, and does not get them back with it
-    if (role !== user.role) await queries.deleteSuperManagerCompanies(tx, id)
+    // a SuperManager loses the companies together with the role, a Cashier the tills; neither comes back with it
+    if (role !== user.role) {
+      await queries.deleteSuperManagerCompanies(tx, id)
+      await queries.deleteTills(tx, id)
+    }
     // whoever grants an account its say about money counts as its creator from then on
     if (role !== user.role && decidesAboutMoney(role)) await updateUserMaker(tx, id, actor.id)
     if (role !== user.role && user.approvedAt === null) await queries.updateUserApproved(tx, id, at)
