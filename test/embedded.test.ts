@@ -39,7 +39,11 @@ async function hold(dataDir: string, options: SpawnOptions = {}): Promise<Holder
   const child = spawn(process.execPath, [HOLDER, dataDir], { ...options, stdio: ['ignore', 'pipe', 'inherit'] })
   assert.ok(child.stdout)
   const lines = createInterface(child.stdout)
-  const [connectionString] = (await once(lines, 'line')) as [string]
+  const ended = once(child, 'close').then(([code]) => {
+    throw new Error(`the process that should hold ${dataDir} ended with ${code}`)
+  })
+  ended.catch(() => {})
+  const [connectionString] = (await Promise.race([once(lines, 'line'), ended])) as [string]
   let last = 0
   lines.on('line', (line) => {
     last = Number(line)
