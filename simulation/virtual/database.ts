@@ -317,7 +317,9 @@ export class VirtualDatabase {
       if (wait === null) continue
       if (wait.since === known?.since) return wait
       await answeredWithin(LOOKED_MS, sent)
-      if (backend.isBusy && (await this.#waitOf(backend))?.since === wait.since && backend.isBusy) return wait
+      // the first look may have met the statement between two waits, with the sessions of one and the time of the other
+      const looked = backend.isBusy ? await this.#waitOf(backend) : null
+      if (looked?.since === wait.since && backend.isBusy) return looked
     }
     return null
   }
@@ -350,16 +352,24 @@ export class VirtualDatabase {
 
   /**
    * Resumes statements whose lock is free by now, in the order in which they began to wait. Only the sessions that just
-   * worked can have freed it, and within its transaction a session keeps its locks.
+   * worked can have freed one, and within its transaction a session keeps its locks. Once one is freed, all waits may
+   * have changed: who follows a row to its new version may overtake who waited longer.
    */
   async #unblock(...worked: readonly Backend[]): Promise<void> {
-    const freed = new Set(worked.filter(({ status }) => status !== 'T').map(({ pid }) => String(pid)))
-    for (const blocked of freed.size > 0 ? [...this.#blocked] : []) {
-      if (!blocked.wait.others.some((pid) => freed.has(pid)) || !(await this.#answersNow(blocked))) continue
+    const freed = worked.filter(({ status }) => status !== 'T').map(({ pid }) => String(pid))
+    if (!this.#blocked.some(({ wait }) => wait.others.some((pid) => freed.includes(pid)))) return this.#mustWait()
+    for (const blocked of [...this.#blocked]) {
+      if (!(await this.#answersNow(blocked))) continue
       this.#blocked = this.#blocked.filter((one) => one !== blocked)
       blocked.done(await blocked.answer)
       return this.#unblock(...worked, blocked.backend)
     }
+  }
+
+  /** A statement that is answered before it is looked at would be forgotten. */
+  #mustWait(): void {
+    if (this.#blocked.some(({ backend }) => !backend.isBusy))
+      this.scheduler.fail(new Error('a wait for a lock ended without anybody noticing'))
   }
 
   async #answersNow(blocked: Blocked): Promise<boolean> {
