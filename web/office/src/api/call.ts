@@ -110,6 +110,31 @@ export async function request(sent: Sent, renews = true): Promise<Response> {
   throw refusal
 }
 
+/**
+ * Idempotency keys of requests whose outcome is unknown, by request: who sends one again must not refund twice. Those of
+ * a person who is not signed in are not kept, because they hold passwords.
+ */
+const unsure = new Map<string, string>()
+
+const isUnsure = (error: unknown): boolean =>
+  error instanceof ApiError && (error.status === 0 || error.status >= 500 || error.code === 'IDEMPOTENCY_IN_PROGRESS')
+
+/** A POST, under the key of the same request if that one got no answer. */
+async function post(sent: Omit<Sent, 'key'>): Promise<Response> {
+  const what = JSON.stringify([sent.url, sent.body])
+  const key = unsure.get(what) ?? crypto.randomUUID()
+  const isKept = guard.token() !== null
+  try {
+    const response = await request({ ...sent, key })
+    unsure.delete(what)
+    return response
+  } catch (error) {
+    if (isKept && isUnsure(error)) unsure.set(what, key)
+    else unsure.delete(what)
+    throw error
+  }
+}
+
 /** Calls an operation of the API by its route; path, query, body and answer have the types of the OpenAPI document. */
 export async function call<R extends Route>(
   route: R,
@@ -118,8 +143,8 @@ export async function call<R extends Route>(
   const [method = 'GET', template = ''] = route.split(' ')
   const { path = {}, query = {}, body } = (args ?? {}) as { path?: object; query?: object; body?: unknown }
   const url = addressOf(template, path as Record<string, unknown>, query as Record<string, unknown>)
-  const key = method === 'POST' ? crypto.randomUUID() : null
-  const response = await request({ method, url, body, key, signal })
+  const sent = { method, url, body, signal }
+  const response = await (method === 'POST' ? post(sent) : request({ ...sent, key: null }))
   if (!response.headers.get('content-type')?.includes('json')) return (await response.text()) as ByRoute[R]['data']
   return ((await response.json()) as { data: ByRoute[R]['data'] }).data
 }

@@ -1,5 +1,6 @@
 import { useSyncExternalStore } from 'react'
 import { ApiError, call, type Permission, setGuard, type User } from './call.ts'
+import { queryClient } from './hooks.ts'
 
 /**
  * The signed-in person. The access token lives only in this module; across reloads only the HttpOnly cookie remains.
@@ -43,11 +44,21 @@ export const useCan = (): ((permission: Permission) => boolean) => {
   return (permission) => session?.permissions.has(permission) ?? false
 }
 
+/** Whose access token it is (RFC 7519: base64url). */
+const ownerOf = (jwt: string): unknown =>
+  (JSON.parse(atob((jwt.split('.')[1] ?? '').replaceAll('-', '+').replaceAll('_', '/'))) as { userId?: unknown }).userId
+
 async function renewOnce(): Promise<boolean> {
   try {
     const answer = await fetch('/api/next/auth/refresh-token', { method: 'POST', credentials: 'same-origin' })
     if (answer.ok) {
-      token = ((await answer.json()) as { data: { token: string } }).data.token
+      const { token: renewed } = ((await answer.json()) as { data: { token: string } }).data
+      // another person logged in beside this tab: what it shows is not theirs
+      if (state.session && ownerOf(renewed) !== state.session.user._id) {
+        location.reload()
+        return false
+      }
+      token = renewed
       return true
     }
     if (answer.status === 401) {
@@ -93,6 +104,8 @@ export async function readProfile(): Promise<Session> {
     call('GET /api/next/users/me/permissions'),
   ])
   const session = { user, permissions: new Set(permissions) }
+  // the next person in this tab sees nothing of the one before
+  if (state.session?.user._id !== user._id) queryClient.clear()
   set({ session, isOver: false })
   return session
 }

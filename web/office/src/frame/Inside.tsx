@@ -1,8 +1,9 @@
 import { Outlet, useMatches, useRouter } from '@tanstack/react-router'
-import { useEffect } from 'react'
+import { Fragment, useEffect } from 'react'
 import { useCan, useSessionState } from '../api/session.ts'
 import { useCore } from '../texts/lang.ts'
 import { Announced } from './Announced.tsx'
+import { useAddress } from './address.ts'
 import { isOperator, useCanSell } from './company.tsx'
 import { Missing } from './Missing.tsx'
 import { Navigation, permissionOf, TopBar } from './Navigation.tsx'
@@ -17,6 +18,7 @@ export function Inside() {
   const core = useCore()
   const can = useCan()
   const canSell = useCanSell()
+  const [{ company }] = useAddress()
   // of the rendered page: while the next page loads, the URL is ahead of it
   const path = useMatches({ select: (matches) => matches.at(-1)?.fullPath ?? '/' })
   // if the session ends while a page is open, the route asks for the login again
@@ -41,7 +43,8 @@ export function Inside() {
       <main id="content" tabIndex={-1} className="min-w-0 outline-none">
         <OfflineBar />
         <Announced />
-        {mayEnter ? <Outlet /> : <NoRight />}
+        {/* forms, dialogs and secrets of one company do not outlive the switch to another */}
+        <Fragment key={company ?? ''}>{mayEnter ? <Outlet /> : <NoRight />}</Fragment>
       </main>
       <Shortcuts />
     </div>

@@ -43,13 +43,12 @@ export function Channels() {
       <Loaded query={rules} isEmpty={(list) => list.length === 0} empty={<p className="text-soft">{t.none}</p>}>
         {(list) => (
           <ol className="divide-y divide-line">
-            {list.map((rule, index) => (
+            {list.map((rule) => (
               <li key={rule.channel} className="py-3 first:pt-0 last:pb-0">
                 <Row
                   rule={rule}
                   amount={amount}
                   order={list.map(({ channel }) => channel)}
-                  index={index}
                   offer={offers.data?.find(({ paymentChannel }) => paymentChannel === rule.channel)}
                   account={accounts.data?.find(({ channel }) => channel === rule.channel)}
                 />
@@ -65,13 +64,12 @@ export function Channels() {
 type RowProps = {
   rule: Rule
   amount: string
-  order: string[]
-  index: number
+  order: Rule['channel'][]
   offer: Offer | undefined
   account: Data<'listChannelAccounts'>[number] | undefined
 }
 
-function Row({ rule, amount, order, index, offer, account }: RowProps) {
+function Row({ rule, amount, order, offer, account }: RowProps) {
   const t = useTexts(texts)
   const core = useCore()
   const lang = useLang()
@@ -81,7 +79,7 @@ function Row({ rule, amount, order, index, offer, account }: RowProps) {
   const reason = offer?.available === false && rule.offered && !isOutside(rule, amount) && offer.reason
   return (
     <div className="flex items-start gap-2">
-      <Place order={order} index={index} name={name} />
+      <Place channel={rule.channel} order={order} name={name} />
       <div className="min-w-0 flex-1 pt-1">
         <p className="flex flex-wrap items-center gap-2">
           <strong className="break-words">{own?.label ?? name}</strong>
@@ -126,18 +124,26 @@ function Limits({ rule: { minAmount: min, maxAmount: max } }: { rule: Rule }) {
   )
 }
 
-/** The position in the list, with buttons to move it up and down. */
-function Place({ order, index, name }: { order: string[]; index: number; name: string }) {
+type Move = { by: -1 | 1; past: Rule['channel'] }
+
+/** The position in the list, with buttons to move it past its neighbours. Others may sort at the same time. */
+function Place({ channel, order, name }: { channel: Rule['channel']; order: Rule['channel'][]; name: string }) {
+  const index = order.indexOf(channel)
   const t = useTexts(texts)
   const core = useCore()
   const can = useCan()
   const query = useCompanyQuery()
-  const sort = (next: string[]) => call('PUT /api/next/channel-rules', { query, body: { order: next } })
-  const action = useAction({ run: sort, done: t.sorted, undo: { word: core.undo, run: () => sort(order) } })
+  const shift = async ({ by, past }: Move) => {
+    const rules = await call('GET /api/next/channel-rules', { query })
+    const next = rules.map((rule) => rule.channel).filter((one) => one !== channel)
+    next.splice(next.indexOf(past) + (by < 0 ? 0 : 1), 0, channel)
+    return call('PUT /api/next/channel-rules', { query, body: { order: next } })
+  }
+  const back = ({ by, past }: Move) => shift({ by: by < 0 ? 1 : -1, past })
+  const action = useAction({ run: shift, done: t.sorted, undo: { word: core.undo, run: back } })
   const move = (by: -1 | 1): void => {
-    const next = order.filter((_, place) => place !== index)
-    next.splice(index + by, 0, order[index] ?? '')
-    action.mutate(next)
+    const past = order[index + by]
+    if (past) action.mutate({ by, past })
   }
   if (!can('channels.rule')) return <span className="num w-6 text-soft">{index + 1}</span>
   const button = (by: -1 | 1) => (

@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { type Body, call } from '../../api/call.ts'
 import { useAction } from '../../api/hooks.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
+import { changed } from '../../kit/changed.ts'
 import { Field, Form, Select } from '../../kit/fields.tsx'
 import { Dialog } from '../../kit/parts.tsx'
 import { LANG_NAMES, LANGS, useCore, useLang, useTexts } from '../../texts/lang.ts'
@@ -10,22 +11,23 @@ import { texts } from './texts.ts'
 
 type Change = Body<'changeChannelRule'>
 
-/** Every language is sent, so that a cleared text is removed. */
-function changeOf(values: Record<string, string>): Change {
+/** What differs from the rule as it was shown; a language whose texts were cleared is null. */
+function changeOf(rule: Rule, values: Record<string, string>): Change {
   const amount = (text: string | undefined): string | null => text?.replace(',', '.') ?? null
-  const textOf = (lang: string) => {
+  const textsOf = (lang: (typeof LANGS)[number]) => {
     const [label = null, hint = null] = [values[`${lang}.label`], values[`${lang}.hint`]]
-    return [lang, label === null && hint === null ? null : { label, hint }]
+    const before = rule.texts[lang]
+    if (label === (before?.label ?? null) && hint === (before?.hint ?? null)) return []
+    return [[lang, label === null && hint === null ? null : { label, hint }] as const]
   }
-  return {
-    minAmount: amount(values.minAmount),
-    maxAmount: amount(values.maxAmount),
-    texts: Object.fromEntries(LANGS.map(textOf)) as NonNullable<Change['texts']>,
-  }
+  const texts = Object.fromEntries(LANGS.flatMap(textsOf)) as NonNullable<Change['texts']>
+  const limits = { minAmount: amount(values.minAmount), maxAmount: amount(values.maxAmount) }
+  return { ...changed(rule, limits), ...(Object.keys(texts).length > 0 && { texts }) }
 }
 
 /** Limits of a channel, and what payers read about it, one language at a time. */
-export function RuleDialog({ rule, name, onClose }: { rule: Rule; name: string; onClose(): void }) {
+export function RuleDialog({ rule: current, name, onClose }: { rule: Rule; name: string; onClose(): void }) {
+  const [rule] = useState(current)
   const t = useTexts(texts)
   const core = useCore()
   const mine = useLang()
@@ -44,7 +46,7 @@ export function RuleDialog({ rule, name, onClose }: { rule: Rule; name: string; 
         button={core.save}
         isBusy={action.isPending}
         error={action.error}
-        onSend={(values) => action.mutate(changeOf(values))}
+        onSend={(values) => action.mutate(changeOf(rule, values))}
       >
         <div className="grid grid-cols-2 gap-x-4">
           <Field label={t.min} name="minAmount" defaultValue={rule.minAmount ?? ''} {...amount} />

@@ -3,6 +3,7 @@ import { type Body, call, type Schemas } from '../../api/call.ts'
 import { useAction, useWhole } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
+import { changed } from '../../kit/changed.ts'
 import { Field, Form, Select, useAmount } from '../../kit/fields.tsx'
 import { writeAmount } from '../../kit/format.ts'
 import { Badge, Copy, Dialog, Loaded, Money, Panel } from '../../kit/parts.tsx'
@@ -95,16 +96,21 @@ function bodyOf({ amount, minAmount, maxAmount, ...rest }: Record<string, string
 }
 
 /** The printed code stays valid: the URL gets another name or amount. */
-function ChangeStaticLink({ link, onClose }: { link: StaticLink; onClose(): void }) {
+function ChangeStaticLink({ link: current, onClose }: { link: StaticLink; onClose(): void }) {
+  const [link] = useState(current)
+  const lang = useLang()
   const t = useTexts(texts)
   const core = useCore()
   const readAmount = useAmount()
   const action = useAction({
     run: async ({ name, ...typed }: Record<string, string>) => {
-      const read = (text: string | undefined): string | null => (text ? readAmount(text) : null)
-      const { amount, minAmount, maxAmount } = typed
-      const amounts = { amount: read(amount), minAmount: read(minAmount), maxAmount: read(maxAmount) }
-      const body = { name, ...amounts } as Body<'changeStaticLink'>
+      const read = (which: 'amount' | 'minAmount' | 'maxAmount'): string | null => {
+        const text = typed[which] ?? ''
+        if (text === writeAmount(lang, link[which])) return link[which]
+        return text ? readAmount(text) : null
+      }
+      const amounts = { amount: read('amount'), minAmount: read('minAmount'), maxAmount: read('maxAmount') }
+      const body = changed(link, { name, ...amounts }) as Body<'changeStaticLink'>
       return call('PUT /api/next/static-links/{id}', { path: { id: link._id }, body })
     },
     done: core.saved,

@@ -1,6 +1,8 @@
+import { useState } from 'react'
 import { type Body, call, type Schemas } from '../../api/call.ts'
 import { useAction } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
+import { changed } from '../../kit/changed.ts'
 import { Check, Field, Form } from '../../kit/fields.tsx'
 import { Dialog } from '../../kit/parts.tsx'
 import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
@@ -41,8 +43,12 @@ const operatorFields = (values: Values): Change => ({
   refundApproval: values.refundApproval === 'yes',
 })
 
-/** How much a company may sell and refund, what it pays for that, and from which amount its payers are checked. */
-export function Limits({ company, onClose }: { company: Company; onClose(): void }) {
+/**
+ * How much a company may sell and refund, what it pays for that, and from which amount its payers are checked. What a
+ * colleague changes meanwhile stays as it is.
+ */
+export function Limits({ company: current, onClose }: { company: Company; onClose(): void }) {
+  const [company] = useState(current)
   const t = useTexts(limitTexts)
   const core = useCore()
   const can = useCan()
@@ -51,7 +57,7 @@ export function Limits({ company, onClose }: { company: Company; onClose(): void
     run: (values: Values) =>
       call('PUT /api/next/companies/{id}', {
         path: { id: company._id },
-        body: { ...(isAdmin ? operatorFields(values) : {}), ...refundLimitsOf(company, values) },
+        body: { ...(isAdmin ? changed(company, operatorFields(values)) : {}), ...refundLimitsOf(company, values) },
       }),
     done: core.saved,
     onDone: onClose,

@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { type Body, call, type User } from '../../api/call.ts'
 import { useAction, useApi, useWhole } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
+import { withChanges } from '../../kit/changed.ts'
 import { Check, Form, Select } from '../../kit/fields.tsx'
 import { Offers } from '../../kit/lists.tsx'
 import { Dialog, Loaded, Refusal } from '../../kit/parts.tsx'
@@ -84,8 +85,10 @@ function AskDialog({ ask, user, onClose }: AskProps) {
       return call('PUT /api/next/users/{id}', { path, body })
     },
     done: t.done,
-    // a removed factor cannot be restored
-    ...(ask === 'reset' ? {} : { undo: { word: core.undo, run: () => putBack(user, ask) } }),
+    // a removed factor cannot be restored, nor do a cashier's tills come back with the role
+    ...(ask === 'reset' || (ask === 'changeRole' && user.role === 'Cashier')
+      ? {}
+      : { undo: { word: core.undo, run: () => putBack(user, ask) } }),
     onDone: onClose,
   })
   const roles = ['Cashier', 'Observer', 'Manager']
@@ -120,7 +123,11 @@ function Companies({ user, onClose }: { user: User; onClose(): void }) {
   const attached = useApi('GET /api/next/users/{id}/companies', { path })
   const all = useWhole('GET /api/next/companies', {})
   const action = useAction({
-    run: (companies: string[]) => call('PUT /api/next/users/{id}/companies', { path, body: { companies } }),
+    run: async ({ shown, wanted }: { shown: string[]; wanted: string[] }) => {
+      const now = await call('GET /api/next/users/{id}/companies', { path })
+      const companies = withChanges(now.companies, shown, wanted)
+      return call('PUT /api/next/users/{id}/companies', { path, body: { companies } })
+    },
     done: core.saved,
     onDone: onClose,
   })
@@ -132,10 +139,15 @@ function Companies({ user, onClose }: { user: User; onClose(): void }) {
           <Loaded query={all}>
             {(page) => (
               <Form
+                key={mine.companies.join()}
                 button={core.save}
                 isBusy={action.isPending}
                 error={action.error}
-                onSend={(values) => action.mutate(Object.keys(values))}
+                onSend={(values) => {
+                  // a company that the cached list does not know has no box
+                  const shown = mine.companies.filter((id) => page.companies.some(({ _id }) => _id === id))
+                  action.mutate({ shown, wanted: Object.keys(values) })
+                }}
               >
                 {page.companies.map(({ _id, name }) => (
                   <Check key={_id} name={_id} value="on" label={name} defaultChecked={mine.companies.includes(_id)} />

@@ -3,6 +3,7 @@ import { type Body, call, type Schemas } from '../../api/call.ts'
 import { useAction, useWhole } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
+import { changed } from '../../kit/changed.ts'
 import { Check, Field, Form, Select, useAmount } from '../../kit/fields.tsx'
 import { writeAmount } from '../../kit/format.ts'
 import { Copy, Dialog, Loaded, Money, Panel } from '../../kit/parts.tsx'
@@ -109,7 +110,8 @@ export const NewButton = ({ onClose, onDone = onClose }: { onClose(): void; onDo
 )
 
 /** @param props.button the one to change, whose code on the website stays valid; without it a new one is created */
-function ButtonDialog({ button, onClose, onDone }: { button?: Button; onClose(): void; onDone(): void }) {
+function ButtonDialog({ button: current, onClose, onDone }: { button?: Button; onClose(): void; onDone(): void }) {
+  const [button] = useState(current)
   const t = useTexts(texts)
   const core = useCore()
   const query = useCompanyQuery()
@@ -117,10 +119,12 @@ function ButtonDialog({ button, onClose, onDone }: { button?: Button; onClose():
   const readAmount = useAmount()
   const action = useAction({
     run: async ({ price = '', pagePrice, ...values }: Record<string, string>): Promise<unknown> => {
-      const given = { ...values, price: readAmount(price), pagePrice: pagePrice !== undefined }
+      const isSame = button !== undefined && price === writeAmount(lang, button.price)
+      const read = isSame ? button.price : readAmount(price)
+      const given = { ...values, price: read, pagePrice: pagePrice !== undefined }
       const body = given as unknown as Body<'createBuyButton'>
       return button
-        ? call('PUT /api/next/buy-buttons/{id}', { path: { id: button._id }, body })
+        ? call('PUT /api/next/buy-buttons/{id}', { path: { id: button._id }, body: changed(button, body) })
         : call('POST /api/next/buy-buttons', { body, query })
     },
     done: core.saved,

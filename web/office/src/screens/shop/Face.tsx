@@ -5,7 +5,7 @@ import { Field, Form, Select } from '../../kit/fields.tsx'
 import { readBase64 } from '../../kit/files.ts'
 import { Loaded, Panel, Refusal } from '../../kit/parts.tsx'
 import { LANG_NAMES, LANGS, useCore, useTexts } from '../../texts/lang.ts'
-import { keyOf } from './change.ts'
+import { keyOf, useChange } from './change.ts'
 import { texts } from './face-texts.ts'
 
 const MAX_BYTES = 200_000
@@ -41,16 +41,12 @@ export function Face({ companyId }: { companyId: string }) {
 function Words({ company }: { company: Schemas['Company'] }) {
   const t = useTexts(texts)
   const core = useCore()
-  const action = useAction({
-    run: (values: Record<string, string>) => {
-      const body = Object.fromEntries(NAMES.map((name) => [name, values[name]?.trim() || null]))
-      return call('PUT /api/next/companies/{id}', { path: { id: company._id }, body })
-    },
-    done: core.saved,
-  })
+  const action = useChange(company)
+  const send = (values: Record<string, string>): void =>
+    action.mutate(Object.fromEntries(NAMES.map((name) => [name, values[name]?.trim() || null])))
   const given = (name: (typeof NAMES)[number]): string => company[name] ?? ''
   return (
-    <Form button={core.save} isBusy={action.isPending} error={action.error} onSend={(values) => action.mutate(values)}>
+    <Form button={core.save} isBusy={action.isPending} error={action.error} onSend={send}>
       <Field
         label={t.displayName}
         name="displayName"

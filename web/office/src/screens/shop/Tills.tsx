@@ -3,6 +3,7 @@ import { type Body, call, type Schemas } from '../../api/call.ts'
 import { useAction, useWhole } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
+import { withChanges } from '../../kit/changed.ts'
 import { Check, Field, Form, Select } from '../../kit/fields.tsx'
 import { Badge, Dialog, Loaded, Panel, Refusal } from '../../kit/parts.tsx'
 import { useCore, useTexts } from '../../texts/lang.ts'
@@ -131,20 +132,27 @@ function Row({ till, poster }: { till: Till; poster: string | undefined }) {
   )
 }
 
+const idsOf = ({ cashiers }: Till): string[] => cashiers.map(({ _id }) => _id)
+
 /**
- * Whose till it is. Saving replaces the whole list, so everyone who has the till is a choice, even if the cached list of
- * people does not know them yet.
+ * Whose till it is. Everyone who has it is a choice, even if the cached list of people does not know them yet; what a
+ * colleague changed meanwhile stays.
  */
 function Cashiers({ till, onClose }: { till: Till; onClose(): void }) {
   const t = useTexts(texts)
   const core = useCore()
   const people = useWhole('GET /api/next/users', { companyId: till.company, role: 'Cashier' })
+  const path = { id: till._id }
   const action = useAction({
-    run: (cashiers: string[]) => call('PUT /api/next/collectors/{id}', { path: { id: till._id }, body: { cashiers } }),
+    run: async (wanted: string[]) => {
+      const now = await call('GET /api/next/collectors/{id}', { path })
+      const cashiers = withChanges(idsOf(now), idsOf(till), wanted)
+      return call('PUT /api/next/collectors/{id}', { path, body: { cashiers } })
+    },
     done: core.saved,
     onDone: onClose,
   })
-  const given = new Set(till.cashiers.map(({ _id }) => _id))
+  const given = new Set(idsOf(till))
   const choicesFrom = (users: readonly Cashier[]): readonly Cashier[] => {
     const known = new Set(users.map(({ _id }) => _id))
     return [...users, ...till.cashiers.filter(({ _id }) => !known.has(_id))]
@@ -154,6 +162,7 @@ function Cashiers({ till, onClose }: { till: Till; onClose(): void }) {
       <Loaded query={people} isEmpty={({ users }) => choicesFrom(users).length === 0} empty={<p>{t.noCashiers}</p>}>
         {(data) => (
           <Form
+            key={idsOf(till).join()}
             button={core.save}
             isBusy={action.isPending}
             error={action.error}

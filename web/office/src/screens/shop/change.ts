@@ -1,22 +1,16 @@
 import { type Body, call, type Schemas } from '../../api/call.ts'
 import { useAction } from '../../api/hooks.ts'
+import { changed } from '../../kit/changed.ts'
 import { useCore } from '../../texts/lang.ts'
 
 type Change = Body<'changeCompany'>
 
-/** Sends only what was changed: an unchanged payout address needs no fresh code. */
-function changesOf(company: Schemas['Company'], values: Record<string, unknown>): Change {
-  const entries = Object.entries(values).filter(
-    ([name, value]) => String(value ?? '') !== String(company[name as keyof typeof company] ?? ''),
-  )
-  return Object.fromEntries(entries) as Change
-}
-
+/** Sends only what was changed; an unchanged payout address also needs no fresh code. */
 export function useChange(company: Schemas['Company']) {
   const core = useCore()
   return useAction({
     run: (values: Record<string, unknown>) =>
-      call('PUT /api/next/companies/{id}', { path: { id: company._id }, body: changesOf(company, values) }),
+      call('PUT /api/next/companies/{id}', { path: { id: company._id }, body: changed(company, values) as Change }),
     done: core.saved,
   })
 }

@@ -1,0 +1,15 @@
+/**
+ * The fields that differ from what the form showed. A form that sends all its fields undoes what a colleague changed
+ * while it was open.
+ */
+export function changed<Fields extends object>(shown: object, fields: Fields): Partial<Fields> {
+  const before = shown as Record<string, unknown>
+  const entries = Object.entries(fields).filter(([name, value]) => String(value ?? '') !== String(before[name] ?? ''))
+  return Object.fromEntries(entries) as Partial<Fields>
+}
+
+/** `now`, with what a person added to the list `shown` and without what they removed from it. */
+export const withChanges = (now: readonly string[], shown: readonly string[], wanted: readonly string[]): string[] => [
+  ...now.filter((one) => wanted.includes(one) || !shown.includes(one)),
+  ...wanted.filter((one) => !shown.includes(one) && !now.includes(one)),
+]
