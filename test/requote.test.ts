@@ -293,13 +293,16 @@ async function requoteBoth(first: string, second: string) {
   }
 }
 
-test('of two orders of a session that are reopened at the same moment one stays ended', async () => {
+test('of two orders that are reopened at the same moment one stays ended: of a reference, and of a session', async () => {
+  const alias = `INV-${crypto.randomUUID()}`
   const session = await openSession()
-  const make = async () => (await session.order()).data
-  const [first, second] = [await makeEnded(make), await makeEnded(make)]
-  const lost = await requoteBoth(first.code, second.code)
-  assert.deepEqual([lost.status, lost.error?.code], [409, 'ORDER_STATE_CONFLICT'], lost.text)
-  assert.equal((await statusOf(second.code)).status, 'EXPIRED')
+  const ways = [() => shop.create({ alias }), async () => (await session.order()).data]
+  for (const make of ways) {
+    const [first, second] = [await makeEnded(make), await makeEnded(make)]
+    const lost = await requoteBoth(first.code, second.code)
+    assert.deepEqual([lost.status, lost.error?.code], [409, 'ORDER_STATE_CONFLICT'], lost.text)
+    assert.equal((await statusOf(second.code)).status, 'EXPIRED')
+  }
 })
 
 test('a link of a company that wants it takes a fresh rate when its own is old, and not before', async () => {

@@ -1,4 +1,4 @@
-import { type Queryable, type Tx } from '../../db/db.ts'
+import { brokenConstraint, type Queryable, type Tx } from '../../db/db.ts'
 import { HOUR, MINUTE } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { convert } from '../../kernel/money.ts'
@@ -61,6 +61,10 @@ export async function findFreshQuote(deps: AcceptDeps, order: Order, asked: bool
 }
 
 const REPLACED = 'Another order for the same purchase is open or paid. Do not pay this one.'
+
+/** Two orders of one reference were reopened at the same moment: the database lets one of them through. */
+export const explainReopening = (error: unknown): unknown =>
+  brokenConstraint(error) === 'orders__open_alias' ? new AppError('ORDER_STATE_CONFLICT', { message: REPLACED }) : error
 
 /** Why an ended order gets no fresh rate; null: it may have one. */
 async function findRequoteFault(deps: RequoteDeps, q: Queryable, order: Order): Promise<string | null> {
