@@ -187,6 +187,16 @@ async function explainRefusal(
   throw new StaleCopy()
 }
 
+/**
+ * What a repetition gets instead of a refusal: its order exists, although it could not be made again now. The key is
+ * looked up only after a refusal, so that a new order costs no read for it.
+ */
+async function replayInstead({ db }: CreateDeps, { claim }: CreateRequest, refusal: unknown): Promise<CreateResult> {
+  const row = claim && refusal instanceof AppError ? await findIdempotencyKey(db, claim) : undefined
+  if (!row || !claim) throw refusal
+  return { replay: answerOfKey(row, claim) }
+}
+
 /** Turns a constraint violation into an error for the client; a short code that is taken is retried. */
 function explainConstraint(error: unknown): unknown {
   const constraint = brokenConstraint(error)
@@ -255,7 +265,7 @@ export function openCreateOrder(deps: CreateDeps): CreateOrder {
       return { created: answer, stored: storedOf(newOrder) }
     })
   }
-  return async (request) => {
+  const createOrder: CreateOrder = async (request) => {
     if (request.context.actor.role === 'SimpleUser') checkSimpleUser(request.body)
     checkPlace(request.body)
     if (request.body.merchantIdentifier !== undefined && request.body.merchantIdentifier.length > 100) {
@@ -271,4 +281,5 @@ export function openCreateOrder(deps: CreateDeps): CreateOrder {
       }
     }
   }
+  return (request) => createOrder(request).catch((error: unknown) => replayInstead(deps, request, error))
 }
