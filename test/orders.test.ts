@@ -276,6 +276,27 @@ test('an Idempotency-Key on cancel repeats the answer, and a refusal is not reme
   }
 })
 
+test('a repeated order gets its first answer, also when it could not be made again: the till closed, the limit fell', async () => {
+  const shop = await host.createMerchant()
+  const key = { 'idempotency-key': 'again-1' }
+  const made = await create({ alias: 'INV-again' }, shop, key)
+  assert.equal(made.status, 200, made.text)
+  const changes = [
+    sql`update companies set max_order_amount = 10, version = version + 1 where id = ${shop.companyId}`,
+    sql`update companies set max_order_amount = 100, version = version + 1 where id = ${shop.companyId}`,
+    sql`update collectors set active = false where id = ${shop.collectorId}`,
+  ]
+  for (const change of changes) {
+    await host.db.run(change)
+    // after this the service knows of the change
+    await create({ amount: 5 }, shop)
+    const again = await create({ alias: 'INV-again' }, shop, key)
+    assert.deepEqual([again.text, again.headers.get('idempotency-replayed')], [made.text, 'true'])
+    assert.equal((await create({}, shop, key)).error.code, 'IDEMPOTENCY_KEY_REUSED')
+  }
+  assert.equal((await create({ amount: 5 }, shop)).error.code, 'UNKNOWN_MERCHANT_IDENTIFIER')
+})
+
 test('an order of a deactivated till or a changed company is never made from an old copy', async () => {
   const shop = await host.createMerchant()
   assert.equal((await create({}, shop)).status, 200)

@@ -427,7 +427,7 @@ test('the vectors: 100 EUR and 10 000 XPF at the ask of 0.9250, and 100 EUR at 1
   }
 })
 
-test('the service starts while no source answers: it is ready, refuses sales with a reason, and takes none by default', async () => {
+test('the service starts while no source answers: it is ready, refuses sales with a reason, and repeats an earlier answer', async () => {
   const dead = `http://127.0.0.1:${await freePort()}`
   const env = { RATE_SOURCES: 'kraken,ecb', RATE_KRAKEN_BASE_URL: dead, RATE_ECB_BASE_URL: dead }
   const own = await startTestService({ env, connectionString: host.db.connectionString })
@@ -437,12 +437,16 @@ test('the service starts while no source answers: it is ready, refuses sales wit
     const body = { amount: 5, fromAsset: 'EUR', merchantIdentifier: 'TILL-1' }
     const refused = await own.call('POST', 'request', { as, body })
     assert.deepEqual([refused.status, refused.error.code], [400, 'INVALID_EXCHANGE_RATE'])
+    const once = { as, body, headers: { 'idempotency-key': 'sold-before' } }
+    const sold = await host.call('POST', 'request', once)
+    assert.equal(sold.status, 200, sold.text)
+    assert.equal((await own.call('POST', 'request', once)).text, sold.text)
     const info = await own.call('GET', 'exchangeInfo?fromAsset=EUR&toAsset=USDC')
     assert.deepEqual([info.status, info.error.code], [400, 'INVALID_EXCHANGE_RATE'])
     const { n } = await own.db.one<{ n: bigint }>(
       sql`select count(*) as n from orders where company_id = ${as.companyId}`,
     )
-    assert.equal(n, 0n)
+    assert.equal(n, 1n)
   } finally {
     await own.stop()
   }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import pg from 'pg'
 import { sql } from '../src/db/db.ts'
 import { type MoneyDesk, openMoneyDesk } from './harness/money.ts'
 import { eventually } from './harness/service.ts'
@@ -189,6 +190,119 @@ test('a newer order with the same reference, open or paid, is the one to pay', a
   await shop.reaches(newer.code, 'PAID')
   assert.equal((await requote(old.code)).error.code, 'ORDER_STATE_CONFLICT')
   assert.equal((await statusOf(old.code)).status, 'EXPIRED')
+})
+
+const SITE = 'https://shop.example'
+
+/** A session of a shop's server, and what a buyer does with it. */
+async function openSession(orderRef = `BASKET-${crypto.randomUUID()}`) {
+  const { host, merchant } = shop
+  const button = crypto.randomUUID().replaceAll('-', '').slice(0, 24)
+  await host.db.run(sql`
+    insert into buy_buttons (id, company_id, name, website_url, website_origin, price, currency, created_at, updated_at)
+    values (${button}, ${merchant.companyId}, 'B', ${SITE}, ${SITE}, '50.00', 'EUR', now(), now())`)
+  const make = () =>
+    host.call<{ _id: string; code: string }>('POST', '/api/next/buy-button/sessions', {
+      ...{ as: merchant, body: { button, orderRef } },
+    })
+  const { data, text } = await make()
+  assert.ok(data, text)
+  const land = async (query: Record<string, string>) => {
+    const url = `${host.baseUrl}/buy-button/landing?${new URLSearchParams(query)}`
+    const answer = await fetch(url, { method: 'POST', headers: { origin: host.baseUrl } })
+    return { status: answer.status, code: /code=(\w{24,})/.exec(await answer.text())?.[1] }
+  }
+  return {
+    ...{ button, orderRef, make },
+    order: () => {
+      const body = { amount: '50.00', fromAsset: 'EUR', websiteUrl: SITE, sessionId: data._id }
+      return host.call<{ code: string; order: OrderData }>('POST', 'request', { as: merchant, body })
+    },
+    land: () => land({ session: data.code }),
+    landAtButton: () => land({ id: button, orderRef }),
+  }
+}
+
+/** An ended order, and the instructions that its payer has kept. */
+async function makeEnded(order: () => Promise<{ code: string }>) {
+  const { code } = await order()
+  const { data, text } = await accept(code)
+  assert.ok(data, text)
+  await end(code)
+  return { code, ...data }
+}
+
+async function payLate({ code, toAddress }: { code: string; toAddress: string }): Promise<void> {
+  await shop.chain.pay({ to: toAddress, units: 54_000_000n })
+  await shop.makeFinal()
+  await shop.reaches(code, 'PAID')
+}
+
+test('a reference with several ended orders is sold once: one is reopened, and none after an earlier one was paid', async () => {
+  const alias = `INV-${crypto.randomUUID()}`
+  const make = () => makeEnded(() => shop.create({ alias }))
+  const [old, newer] = [await make(), await make()]
+  assert.equal((await requote(old.code)).status, 200)
+  assert.equal((await requote(newer.code)).error.code, 'ORDER_STATE_CONFLICT')
+  await end(old.code)
+  await payLate(old)
+  assert.equal((await requote(newer.code)).error.code, 'ORDER_STATE_CONFLICT')
+  const next = await make()
+  assert.equal((await requote(next.code)).status, 200, 'a reference that was paid before may be used again')
+})
+
+test('a session with several ended orders sells once: an earlier one that is open again, or paid, is the one', async () => {
+  const session = await openSession()
+  const make = () => makeEnded(async () => (await session.order()).data)
+  const [old, newer] = [await make(), await make()]
+  assert.equal((await requote(old.code)).status, 200)
+  assert.equal((await requote(newer.code)).error.code, 'ORDER_STATE_CONFLICT')
+  assert.equal((await session.order()).error.code, 'UNKNOWN_SESSION')
+  assert.equal((await session.land()).code, old.code)
+  await end(old.code)
+  await payLate(old)
+  assert.equal((await requote(newer.code)).error.code, 'ORDER_STATE_CONFLICT')
+  assert.equal((await session.order()).error.code, 'UNKNOWN_SESSION')
+  assert.equal((await session.land()).code, old.code)
+  assert.equal((await session.landAtButton()).status, 409)
+  assert.equal((await session.make()).status, 200, 'the reference of what was paid is free again')
+})
+
+/** Reopens the second order while another connection reopens the first one and has not committed yet. */
+async function requoteBoth(first: string, second: string) {
+  const client = new pg.Client({ connectionString: shop.host.connectionString })
+  await client.connect()
+  try {
+    await client.query('begin')
+    await client.query(
+      'select s.id from button_sessions s join orders o on o.button_session_id = s.id where o.code = $1 for update of s',
+      [first],
+    )
+    await client.query(`update orders set status = 'AWAITING' where code = $1`, [first])
+    const answer = requote(second)
+    // workers may wait too, but for the order itself
+    const waits = () =>
+      shop.host.db.one<{ count: number }>(sql`select count(*)::int as count from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'
+          and (query like '%update orders set%' or query like '%from button_sessions where%')`)
+    await Promise.race([answer, eventually(waits, ({ count }) => count > 0)])
+    await client.query('commit')
+    return await answer
+  } finally {
+    await client.end()
+  }
+}
+
+test('of two orders that are reopened at the same moment one stays ended: of a reference, and of a session', async () => {
+  const alias = `INV-${crypto.randomUUID()}`
+  const session = await openSession()
+  const ways = [() => shop.create({ alias }), async () => (await session.order()).data]
+  for (const make of ways) {
+    const [first, second] = [await makeEnded(make), await makeEnded(make)]
+    const lost = await requoteBoth(first.code, second.code)
+    assert.deepEqual([lost.status, lost.error?.code], [409, 'ORDER_STATE_CONFLICT'], lost.text)
+    assert.equal((await statusOf(second.code)).status, 'EXPIRED')
+  }
 })
 
 test('a link of a company that wants it takes a fresh rate when its own is old, and not before', async () => {

@@ -235,6 +235,25 @@ test('an idempotency key of one company answers nothing about another that is na
   )
 })
 
+test('a repeated website order gets its first answer, also of two at the same moment; another body is refused', async () => {
+  const sale = { amount: '12.00', fromAsset: 'EUR', websiteUrl: SHOP, sessionId: await createSession('12.00') }
+  const headers = { 'idempotency-key': crypto.randomUUID() }
+  const ask = (body: Record<string, unknown> = sale) =>
+    service.call<Created>('POST', 'request', { as: merchant, body, headers })
+  const [one, two] = await Promise.all([ask(), ask()])
+  assert.deepEqual([one.status, two.status], [200, 200], two.text)
+  assert.equal(one.text, two.text)
+  const replayed = [one, two].map((answer) => answer.headers.get('idempotency-replayed'))
+  assert.equal(replayed.filter((value) => value === 'true').length, 1)
+  const again = await ask()
+  assert.deepEqual([again.text, again.headers.get('idempotency-replayed')], [one.text, 'true'])
+  for (const other of [
+    { ...sale, amount: '11.00' },
+    { ...sale, sessionId: await createSession('12.00') },
+  ])
+    assert.deepEqual((await ask(other)).error?.code, 'IDEMPOTENCY_KEY_REUSED')
+})
+
 test('a SimpleUser’s idempotency key is its own, not the merchant’s', async () => {
   const { client } = await register(service.baseUrl, { role: 'SimpleUser' })
   const key = { 'idempotency-key': crypto.randomUUID() }

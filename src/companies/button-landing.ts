@@ -100,10 +100,10 @@ async function keepOrEnd(
   live: queries.LiveSession,
   { button, wish, at }: { button: BuyButton; wish: PageWish; at: Date },
 ): Promise<Landing | undefined> {
-  const { orderCode, orderStatus } = live
-  const isOver = orderStatus === null || ENDED.includes(orderStatus)
-  if (orderCode !== null && orderCode === wish.code && !isOver) return { session: live, button, code: orderCode }
-  if (!isOver && !OPEN.includes(orderStatus)) throw new AppError('ORDER_STATE_CONFLICT')
+  const order = await queries.findSessionOrder(tx, live)
+  const isOver = !order || ENDED.includes(order.status)
+  if (!isOver && order.code === wish.code) return { session: live, button, code: order.code }
+  if (!isOver && !OPEN.includes(order.status)) throw new AppError('ORDER_STATE_CONFLICT')
   await queries.updateButtonSessionEnded(tx, live.id, at)
   return undefined
 }

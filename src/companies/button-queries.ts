@@ -100,16 +100,17 @@ export async function findButtonSessionByCode(q: Queryable, code: string): Promi
   return q.maybe<ButtonSession>(sql`${SESSION} where s.code = ${code}`)
 }
 
-/** Ends sessions whose order is paid, which frees their reference. */
+/** Ends sessions of which any order is paid, which frees their reference. */
 export async function updatePaidSessionsEnded(
   tx: Tx,
   session: { companyId: string; orderRef: string },
   at: Date,
 ): Promise<void> {
   await tx.run(sql`
-    update button_sessions s set ended_at = ${at} from orders o
+    update button_sessions s set ended_at = ${at}
     where s.company_id = ${session.companyId} and s.order_ref = ${session.orderRef} and s.ended_at is null
-      and o.company_id = s.company_id and o.id = s.order_id and o.paid_at is not null`)
+      and exists (select 1 from orders o
+        where o.company_id = s.company_id and o.button_session_id = s.id and o.paid_at is not null)`)
 }
 
 export async function insertButtonSession(
@@ -128,26 +129,34 @@ export async function updateButtonSessionEnded(tx: Tx, id: string, at: Date): Pr
   await tx.run(sql`update button_sessions set ended_at = coalesce(ended_at, ${at}) where id = ${id}`)
 }
 
-/** The live session of a reference with its newest order, locked until the transaction ends. */
-export type LiveSession = { id: string; buttonId: string; orderCode: string | null; orderStatus: string | null }
+export type LiveSession = Pick<ButtonSession, 'id' | 'companyId' | 'buttonId'>
 
+/** The live session of a reference, locked until the transaction ends. */
 export async function lockLiveSession(
   tx: Tx,
   { companyId, orderRef }: { companyId: string; orderRef: string },
 ): Promise<LiveSession | undefined> {
   return tx.maybe<LiveSession>(sql`
-    select s.id, s.button_id, o.code as order_code, o.status as order_status
-    from button_sessions s left join orders o on o.company_id = s.company_id and o.id = s.order_id
-    where s.company_id = ${companyId} and s.order_ref = ${orderRef} and s.ended_at is null for update of s`)
+    select id, company_id, button_id from button_sessions
+    where company_id = ${companyId} and order_ref = ${orderRef} and ended_at is null for update`)
 }
 
-/** The newest order that was made through a session; of a deleted button too. */
+/** `live`: open or paid, so that the session sells nothing more. */
+export type SessionOrder = { code: string; status: string; live: boolean }
+
+/**
+ * The order that stands for a session; of a deleted button too. A paid one before an open one, and only then the
+ * newest: an earlier order can be reopened, or paid late, after the newest has expired.
+ */
 export async function findSessionOrder(
   q: Queryable,
-  session: { companyId: string; orderId: string | null },
-): Promise<{ code: string; status: string } | undefined> {
-  return q.maybe(sql`
-    select code, status from orders where company_id = ${session.companyId} and id = ${session.orderId}`)
+  { companyId, id }: Pick<ButtonSession, 'companyId' | 'id'>,
+): Promise<SessionOrder | undefined> {
+  return q.maybe<SessionOrder>(sql`
+    select code, status, paid_at is not null or status in ('INITIAL', 'PENDING', 'AWAITING',
+      'WAITING_CHAIN_CONFIRMATION') as live
+    from orders where company_id = ${companyId} and button_session_id = ${id}
+    order by paid_at is not null desc, live desc, id desc limit 1`)
 }
 
 /** Whether any button is registered for this website. */

@@ -33,7 +33,6 @@ export type SaleSession = {
   /** Decimal text with the currency's digits. */
   price: string
   currency: string
-  orderId: string | null
   ended: boolean
   callbackUrl: string | null
   cancelUrl: string | null
@@ -43,7 +42,7 @@ export type SaleSession = {
 /** Locks a buy-button session while its order is created. */
 export async function lockSaleSession(q: Queryable, idOrCode: string): Promise<SaleSession | undefined> {
   return q.maybe<SaleSession>(sql`
-    select s.id, s.company_id, b.website_origin, s.price, s.currency, s.order_id, s.ended_at is not null as ended,
+    select s.id, s.company_id, b.website_origin, s.price, s.currency, s.ended_at is not null as ended,
       coalesce(s.callback_url, b.callback_url) as callback_url, s.cancel_url, s.return_url
     from button_sessions s join buy_buttons b on b.id = s.button_id and b.deleted_at is null
     where s.id = ${idOrCode} or s.code = ${idOrCode} for update of s`)

@@ -1,3 +1,4 @@
+import { findSessionOrder } from '../companies/button-queries.ts'
 import type { SaleCache } from '../companies/sale-cache.ts'
 import {
   lockSaleSession,
@@ -22,7 +23,6 @@ import { isSubscribed } from '../webhooks/outbox/events.ts'
 import { checkWebhookUrl } from '../webhooks/outbox/webhook-url.ts'
 import { type Order, paymentUrlOf, viewOrder } from './order.ts'
 import { insertOrders, type NewOrder } from './order-insert-queries.ts'
-import { findOrderById } from './order-queries.ts'
 import {
   checkPlace,
   checkPrice,
@@ -33,7 +33,6 @@ import {
   readPageUrl,
 } from './order-rules.ts'
 import type { CreateOrderBody } from './order-schemas.ts'
-import { isOpen } from './order-states.ts'
 import type { Announce } from './order-transition.ts'
 
 export type CreatedOrder = { code: string; order: ReturnType<typeof viewOrder>; paymentUrl: string }
@@ -83,8 +82,8 @@ async function findPlace(deps: CreateDeps, request: CreateRequest, tx: Tx | null
   if (!session || foreign || session.ended) throw new AppError('UNKNOWN_SESSION')
   if (collector && collector.companyId !== session.companyId) throw new AppError('UNKNOWN_MERCHANT_IDENTIFIER')
   if (new URL(websiteUrl).origin !== session.websiteOrigin) throw new AppError('WEBSITE_MISMATCH')
-  const user = session.orderId === null ? undefined : await findOrderById(tx, session.companyId, session.orderId)
-  if (user && (isOpen(user.status) || user.paidAt !== null)) throw new AppError('UNKNOWN_SESSION')
+  const earlier = await findSessionOrder(tx, session)
+  if (earlier?.live) throw new AppError('UNKNOWN_SESSION')
   return { companyId: session.companyId, collector, session, websiteUrl }
 }
 
@@ -188,6 +187,16 @@ async function explainRefusal(
   throw new StaleCopy()
 }
 
+/**
+ * What a repetition gets instead of a refusal: its order exists, although it could not be made again now. The key is
+ * looked up only after a refusal, so that a new order costs no read for it.
+ */
+async function replayInstead({ db }: CreateDeps, { claim }: CreateRequest, refusal: unknown): Promise<CreateResult> {
+  const row = claim && refusal instanceof AppError ? await findIdempotencyKey(db, claim) : undefined
+  if (!row || !claim) throw refusal
+  return { replay: answerOfKey(row, claim) }
+}
+
 /** Turns a constraint violation into an error for the client; a short code that is taken is retried. */
 function explainConstraint(error: unknown): unknown {
   const constraint = brokenConstraint(error)
@@ -256,7 +265,7 @@ export function openCreateOrder(deps: CreateDeps): CreateOrder {
       return { created: answer, stored: storedOf(newOrder) }
     })
   }
-  return async (request) => {
+  const createOrder: CreateOrder = async (request) => {
     if (request.context.actor.role === 'SimpleUser') checkSimpleUser(request.body)
     checkPlace(request.body)
     if (request.body.merchantIdentifier !== undefined && request.body.merchantIdentifier.length > 100) {
@@ -272,4 +281,5 @@ export function openCreateOrder(deps: CreateDeps): CreateOrder {
       }
     }
   }
+  return (request) => createOrder(request).catch((error: unknown) => replayInstead(deps, request, error))
 }

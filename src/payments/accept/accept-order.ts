@@ -14,7 +14,7 @@ import { findPayment, lockPayment, type Payment, updatePayment } from '../paymen
 import type { AcceptBody } from '../payment-schemas.ts'
 import { type Accepted, createAtProvider } from './create-at-provider.ts'
 import { checkOffer, findNetworkFault, findRuleFault, notAvailable, unavailableNow } from './offers.ts'
-import { type FreshQuote, findFreshQuote, repriceOrder } from './requote.ts'
+import { explainReopening, type FreshQuote, findFreshQuote, repriceOrder } from './requote.ts'
 import { type AcceptDeps, startPayment } from './start-payment.ts'
 
 export type AcceptRequest = {
@@ -147,7 +147,9 @@ async function openPayment(deps: AcceptDeps, request: AcceptRequest, choice: Cho
  */
 export async function acceptOrder(deps: AcceptDeps, request: AcceptRequest): Promise<Accepted> {
   const choice = await readChoice(deps, request)
-  const attempt = await openPayment(deps, request, choice)
+  const attempt = await openPayment(deps, request, choice).catch((error: unknown) => {
+    throw explainReopening(error)
+  })
   if ('refused' in attempt) throw attempt.refused
   const { order, payment, fresh } = attempt
   crashPoint('accept:after-choice')

@@ -1,4 +1,4 @@
-import { type Queryable, sql } from '../../db/db.ts'
+import { type Queryable, sql, type Tx } from '../../db/db.ts'
 import type { Order } from '../../orders/order.ts'
 
 export type QuotePolicy = { requoteHours: number; linkQuoteMinutes: number | null }
@@ -36,12 +36,25 @@ export async function existsMoney(
   return found
 }
 
-/** A newer order for the same thing, by reference or buy-button session, that is open or paid. */
-export async function existsSuccessor(q: Queryable, order: Order): Promise<boolean> {
+/** Lets one reopening or sale of a buy-button session happen at a time. The order is locked first. */
+export async function lockSessionOf(tx: Tx, { companyId, buttonSessionId }: Order): Promise<void> {
+  if (buttonSessionId === null) return
+  await tx.run(sql`
+    select 1 from button_sessions where company_id = ${companyId} and id = ${buttonSessionId} for update`)
+}
+
+/**
+ * Another order for the same thing, by reference or buy-button session, that is open or paid: a newer one, or an
+ * earlier one that was reopened or paid late. A reference that was paid before this order was made had been free to
+ * use again.
+ */
+export async function existsRival(q: Queryable, order: Order): Promise<boolean> {
+  const { companyId, id, alias, buttonSessionId, createdAt } = order
+  const isOpen = sql`status in ('INITIAL', 'PENDING', 'AWAITING', 'WAITING_CHAIN_CONFIRMATION')`
   const { found } = await q.one<{ found: boolean }>(sql`
-    select exists (select 1 from orders
-      where company_id = ${order.companyId} and id > ${order.id}
-        and (alias = ${order.alias} or button_session_id = ${order.buttonSessionId})
-        and (paid_at is not null or status in ('INITIAL', 'PENDING', 'AWAITING', 'WAITING_CHAIN_CONFIRMATION'))) as found`)
+    select exists (select 1 from orders where company_id = ${companyId} and id <> ${id} and alias = ${alias}
+        and (${isOpen} or paid_at > ${createdAt}))
+      or exists (select 1 from orders where company_id = ${companyId} and id <> ${id}
+        and button_session_id = ${buttonSessionId} and (${isOpen} or paid_at is not null)) as found`)
   return found
 }

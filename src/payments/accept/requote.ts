@@ -1,4 +1,4 @@
-import type { Queryable, Tx } from '../../db/db.ts'
+import { brokenConstraint, type Queryable, type Tx } from '../../db/db.ts'
 import { HOUR, MINUTE } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { convert } from '../../kernel/money.ts'
@@ -7,7 +7,14 @@ import type { OrderChange } from '../../orders/order-queries.ts'
 import { allows, isOpen } from '../../orders/order-states.ts'
 import type { Quote } from '../../rates/rate-service.ts'
 import { listPaymentsOfOrder } from '../payment-queries.ts'
-import { existsMoney, existsSuccessor, findFirstEnd, findQuotedAt, findQuotePolicy } from './requote-queries.ts'
+import {
+  existsMoney,
+  existsRival,
+  findFirstEnd,
+  findQuotedAt,
+  findQuotePolicy,
+  lockSessionOf,
+} from './requote-queries.ts'
 import { type AcceptDeps, keyOf } from './start-payment.ts'
 
 type RequoteDeps = Pick<AcceptDeps, 'db' | 'clock' | 'channels' | 'dustUnits'>
@@ -53,6 +60,12 @@ export async function findFreshQuote(deps: AcceptDeps, order: Order, asked: bool
   return { quote, reason }
 }
 
+const REPLACED = 'Another order for the same purchase is open or paid. Do not pay this one.'
+
+/** Two orders of one reference were reopened at the same moment: the database lets one of them through. */
+export const explainReopening = (error: unknown): unknown =>
+  brokenConstraint(error) === 'orders__open_alias' ? new AppError('ORDER_STATE_CONFLICT', { message: REPLACED }) : error
+
 /** Why an ended order gets no fresh rate; null: it may have one. */
 async function findRequoteFault(deps: RequoteDeps, q: Queryable, order: Order): Promise<string | null> {
   const { requoteHours } = await findQuotePolicy(q, order.companyId)
@@ -61,7 +74,7 @@ async function findRequoteFault(deps: RequoteDeps, q: Queryable, order: Order): 
     return 'The time to pay this order at a fresh rate is over too. Create a new order.'
   if (await existsMoney(q, order, deps.dustUnits))
     return 'Money has already arrived for this order, so it gets no fresh rate. See its mispayments.'
-  return (await existsSuccessor(q, order)) ? 'A newer order replaces this one. Pay that one.' : null
+  return (await existsRival(q, order)) ? REPLACED : null
 }
 
 /** Whether the payer of an ended order may get it at a fresh rate now. */
@@ -93,6 +106,7 @@ export async function repriceOrder(
     return paid ? { order, trigger: 'accept', change: {} } : { order: priced, trigger: 'accept', change: price }
   }
   if (fresh.reason === 'link') return { order, trigger: 'accept', change: {} }
+  await lockSessionOf(tx, order)
   const fault = await findRequoteFault(deps, tx, order)
   if (fault !== null) throw new AppError('ORDER_STATE_CONFLICT', { message: fault })
   const ended = allows(order.status, 'requote')
