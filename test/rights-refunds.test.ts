@@ -237,6 +237,17 @@ test('accounts that one made stay that one’s own, even if they give each other
   assert.deepEqual(await vouches(other, staff), [409, 'OBJECT_CONFLICT', true])
 })
 
+test('an applicant who is let in by a new role is the account of whoever gave it', async () => {
+  const staff = await invite(await join('Manager', true))
+  const { companyId } = shop.merchant
+  const applicant = await register(shop.host.baseUrl, { role: 'Observer', companyName: companyId })
+  const cashier = await setRole(staff, applicant, 'Cashier')
+  const cashiers = [cashier.userId]
+  const given = await staff.client.call('PUT', `collectors/${shop.merchant.collectorId}`, { cashiers })
+  assert.equal(given.status, 200, given.text)
+  assert.deepEqual(await vouches(cashier, staff), [409, 'OBJECT_CONFLICT', true])
+})
+
 test('after PAID only a Manager with a fresh second factor changes the e-mail, and the old address is told', async () => {
   const old = newEmail('payer')
   const order = await createPaidBy(shop, old)

@@ -298,8 +298,10 @@ export async function changeUser(
       await queries.deleteTills(tx, id)
     }
     // whoever grants an account its say about money counts as its creator from then on
-    if (role !== user.role && decidesAboutMoney(role)) await updateUserMaker(tx, id, actor.id)
-    if (role !== user.role && user.approvedAt === null) await queries.updateUserApproved(tx, id, at)
+    // and whoever lets an applicant in, as with an approval
+    const isLetIn = role !== user.role && user.approvedAt === null
+    if (isLetIn || (role !== user.role && decidesAboutMoney(role))) await updateUserMaker(tx, id, actor.id)
+    if (isLetIn) await queries.updateUserApproved(tx, id, at)
     if (touchesAccess) await hooks.endSessions(tx, id, 'role or access changed')
     const isLess = role !== user.role || (disabledAt !== null && user.disabledAt === null)
     const endedKeys = isLess ? await hooks.endDeviceLogins(tx, id, []) : []
