@@ -335,6 +335,31 @@ test('a SuperManager who becomes a Manager again reaches the own company alone, 
   assert.equal((await look())[1], 404, 'its companies have to be attached again')
 })
 
+test('a SuperManager rules the former company only while it is attached, and again as its Manager', async () => {
+  const admin = await logInSuperAdmin(service)
+  const { email, userId, companyId } = await registerManager(service.baseUrl)
+  const other = await registerManager(service.baseUrl)
+  const setRole = (role: string) => admin.call('PUT', `users/${userId}`, { role })
+  const attach = (companies: (string | null)[]) => admin.call('PUT', `users/${userId}/companies`, { companies })
+  assert.equal((await setRole('SuperManager')).status, 200)
+  assert.equal((await attach([companyId, other.companyId])).status, 200)
+  const client = await logIn(service.baseUrl, email)
+  const key = { name: 'x', scopes: ['refunds:write'] }
+  const look = async (by: Client) => [
+    (await by.get(`companies/${companyId}`)).status,
+    (await by.call('PUT', `companies/${companyId}`, { settlementAddress: `0x${'ab'.repeat(20)}` })).status,
+    (await by.post(`api-keys?companyId=${companyId}`, key)).status,
+  ]
+  assert.deepEqual(await look(client), [200, 200, 200])
+  assert.equal((await attach([other.companyId])).status, 200)
+  assert.deepEqual(await look(client), [404, 404, 404])
+  type Points = { salesPoints: { company: string }[] }
+  const { salesPoints } = (await client.get<Points>('sales-points')).data
+  assert.deepEqual([...new Set(salesPoints.map(({ company }) => company))], [other.companyId])
+  assert.equal((await setRole('Manager')).status, 200)
+  assert.deepEqual(await look(await logIn(service.baseUrl, email)), [200, 200, 200])
+})
+
 test('a Cashier who becomes an Observer loses the tills, and does not get them back with the role', async () => {
   const boss = await registerManager(service.baseUrl)
   const { userId, email } = await register(service.baseUrl, { role: 'Cashier', companyName: boss.companyId })
