@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { sql } from '../src/db/db.ts'
+import { type Db, type Sql, sql } from '../src/db/db.ts'
 import { DAY, MINUTE, SECOND } from '../src/kernel/clock.ts'
 import { newId } from '../src/kernel/ids.ts'
-import { hashApiSecret } from '../src/sessions/api-keys/api-key-service.ts'
+import { hashApiSecret, openApiKeys } from '../src/sessions/api-keys/api-key-service.ts'
 import {
   Client,
   logIn,
@@ -204,6 +204,29 @@ test('an API key works until the millisecond at which it expires', async () => {
   shiftMs += 11 * SECOND
   const late = await list()
   assert.deepEqual([late.status, late.error.code], [401, 'UNAUTHORIZED'])
+})
+
+test('a key that is revoked while a request reads it is refused from then on', async () => {
+  const { companyId } = await registerManager(service.baseUrl)
+  const secret = await insertKey(companyId, ['orders:read'])
+  const [hasRead, mayAnswer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const slow: Db = {
+    ...service.db,
+    async maybe<Row>(query: Sql) {
+      const row = await service.db.maybe<Row>(query)
+      hasRead.resolve()
+      await mayAnswer.promise
+      return row
+    },
+  }
+  const keys = openApiKeys({ db: slow, clock })
+  const first = keys.actorOf(secret, null)
+  await hasRead.promise
+  await service.db.run(sql`update api_keys set revoked_at = now() where secret_hash = ${hashApiSecret(secret)}`)
+  keys.forget()
+  mayAnswer.resolve()
+  await assert.rejects(first, { code: 'UNAUTHORIZED' })
+  await assert.rejects(keys.actorOf(secret, null), { code: 'UNAUTHORIZED' })
 })
 
 test('names are no place for links: of people at most 60 characters, of companies at most 120', async () => {
