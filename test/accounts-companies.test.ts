@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { sql } from '../src/db/db.ts'
 import { openPasswords } from '../src/users/password.ts'
 import {
   Client,
@@ -13,7 +14,7 @@ import {
   registerManager,
   waitForMail,
 } from './harness/accounts.ts'
-import { callService, startTestService, type TestService } from './harness/service.ts'
+import { callService, eventually, startTestService, type TestService } from './harness/service.ts'
 
 let service: TestService
 /** Accounts and companies wait for approval. */
@@ -170,6 +171,35 @@ test('a disabled or demoted person is out at once', async () => {
   })
   assert.equal(login.error.code, 'INVALID_CREDENTIALS')
   assert.equal((await boss.call('PUT', `users/${manager.userId}`, { role: 'Cashier' })).status, 409)
+})
+
+test('of two Managers who disable each other at the same moment one stays', async () => {
+  const [{ email, userId, companyId }, other] = await Promise.all([
+    registerManager(service.baseUrl),
+    registerManager(service.baseUrl),
+  ])
+  await service.db.run(sql`update users set company_id = ${companyId} where id = ${other.userId}`)
+  const [one, two] = [await logIn(service.baseUrl, email), await logIn(service.baseUrl, other.email)]
+  const disable = (by: Client, id: string) => by.call('PUT', `users/${id}`, { disabled: true })
+  const answers = await service.db.tx(async (tx) => {
+    await tx.run(sql`select 1 from users where id = any(${[userId, other.userId]}::text[]) for update`)
+    const both = [disable(one, other.userId), disable(two, userId)]
+    await eventually(
+      () =>
+        tx.many(sql`
+        with recursive waiting as (
+          select pid from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))
+          union select l.pid from pg_locks l join waiting w on w.pid = any(pg_blocking_pids(l.pid)) where not l.granted)
+        select pid from waiting`),
+      (waiting) => waiting.length === 2,
+    )
+    return { both }
+  })
+  const statuses = (await Promise.all(answers.both)).map(({ status }) => status)
+  assert.deepEqual(statuses.toSorted(), [200, 401])
+  const left = await service.db.many(sql`
+    select 1 from users where company_id = ${companyId} and role = 'Manager' and disabled_at is null`)
+  assert.equal(left.length, 1)
 })
 
 test('a SuperManager works for the companies attached to it, by companyId or childManager, and for no other', async () => {

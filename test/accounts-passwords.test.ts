@@ -18,7 +18,7 @@ import {
   registerManager,
   waitForMail,
 } from './harness/accounts.ts'
-import { startTestService, type TestService } from './harness/service.ts'
+import { eventually, startTestService, type TestService } from './harness/service.ts'
 
 let service: TestService
 let offsetMs = 0
@@ -143,6 +143,37 @@ test('hashes are argon2id with the policy’s parameters; older ones are renewed
   await service.db.run(sql`update users set password_hash = ${old} where email = ${email}`)
   await logIn(service.baseUrl, email, 'auth/login')
   assert.match(await hashOf(), /m=47104,t=2,p=1/)
+})
+
+test('a login with the old password while it is reset opens no session and does not bring the password back', async () => {
+  const { email, userId } = await register(service.baseUrl, { role: 'SimpleUser' })
+  const { hash } = await import('@node-rs/argon2')
+  const [old, fresh] = await Promise.all(
+    [PASSWORD, OTHER_PASSWORD].map((text, index) => hash(text, { memoryCost: 19_456, timeCost: 2 + index })),
+  )
+  await service.db.run(sql`update users set password_hash = ${old} where id = ${userId}`)
+  const enter = (password: string) => new Client(service.baseUrl).post('auth/login', { email, password })
+  const login = await service.db.tx(async (tx) => {
+    await tx.run(sql`update users set password_hash = ${fresh} where id = ${userId}`)
+    const started = enter(PASSWORD)
+    await eventually(
+      () => tx.many(sql`select 1 from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))`),
+      (waiting) => waiting.length > 0,
+    )
+    await tx.run(sql`update sessions set revoked_at = now() where user_id = ${userId}`)
+    return { started }
+  })
+  const answer = await login.started
+  assert.deepEqual([answer.status, answer.error?.code], [400, 'INVALID_CREDENTIALS'])
+  const live = await service.db.many(sql`select 1 from sessions where user_id = ${userId} and revoked_at is null`)
+  assert.equal(live.length, 0)
+  assert.equal((await enter(PASSWORD)).status, 400)
+  const both = await Promise.all([enter(OTHER_PASSWORD), enter(OTHER_PASSWORD)])
+  assert.deepEqual(
+    both.map(({ status }) => status),
+    [200, 200],
+    'two logins at once, of which one renews the hash',
+  )
 })
 
 test('at most as many hashes run at once as there are cores; beyond a short queue the answer is BUSY', async () => {

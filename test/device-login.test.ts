@@ -192,6 +192,39 @@ test('a SuperManager who loses a company is logged out of its command lines, and
   assert.deepEqual(await read(), [401, 200])
 })
 
+test('what was approved before the rights were taken away is handed out to no program afterwards', async () => {
+  const admin = await logInSuperAdmin(host)
+  const { email, userId, companyId } = await registerManager(host.baseUrl)
+  const change = async (path: string, body: object): Promise<void> => {
+    const { status, text } = await admin.call('PUT', `users/${userId}${path}`, body)
+    assert.equal(status, 200, text)
+  }
+  const approve = async (query = ''): Promise<string> => {
+    const { deviceCode, userCode } = await start()
+    const { status, text } = await decide(await logIn(host.baseUrl, email), userCode, `approve${query}`)
+    assert.equal(status, 200, text)
+    return deviceCode
+  }
+  const fetchKey = async (deviceCode: string) => {
+    const answer = await claim(deviceCode)
+    return answer.error?.code ?? answer.status
+  }
+  const before = await approve()
+  await change('', { disabled: true })
+  await change('', { disabled: false })
+  assert.equal(await fetchKey(before), 'AUTHORIZATION_DENIED', 'disabled and enabled again')
+  await change('', { role: 'SuperManager' })
+  const companies = [person.companyId ?? '', companyId ?? '']
+  await change('/companies', { companies })
+  const [taken, kept] = [await approve(`?companyId=${companies[0]}`), await approve(`?companyId=${companies[1]}`)]
+  await change('/companies', { companies: companies.slice(1) })
+  assert.equal(await fetchKey(taken), 'AUTHORIZATION_DENIED', 'the company was taken away')
+  assert.equal(await fetchKey(kept), 200)
+  const other = await approve(`?companyId=${companies[1]}`)
+  await host.db.run(sql`delete from super_manager_companies where user_id = ${userId}`)
+  assert.equal(await fetchKey(other), 'AUTHORIZATION_DENIED', 'whatever took it away')
+})
+
 test('the code decided in one company is unknown to another, and a key can end itself', async () => {
   const other = await registerManager(host.baseUrl)
   const stranger = await logIn(host.baseUrl, other.email)

@@ -158,6 +158,20 @@ test('a key without a limit of its own has the limit of the managers, who can ma
   assert.equal((await refundByKey(order, '5')).status, 200)
 })
 
+test('a limit of the managers binds an Association too, and the other way round, unless it has its own', async () => {
+  const [manager, association] = [await join('Manager'), await join('Association')]
+  const [one, two, three] = (await createPaidMany(3)) as [Payable, Payable, Payable]
+  await setLimits({ Manager: { single: '5' } })
+  assert.equal((await refund(association, one, '5.1')).status, 200)
+  assert.deepEqual(await fateOf(one), WAITS)
+  await setLimits({ Manager: { single: '5' }, Association: { single: '6' } })
+  assert.equal((await refund(association, two, '5.1')).status, 200)
+  assert.deepEqual(await fateOf(two), ALONE)
+  await setLimits({ Manager: null, Association: { single: '5' } })
+  assert.equal((await refund(manager, three, '5.1')).status, 200)
+  assert.deepEqual(await fateOf(three), WAITS)
+})
+
 test('the company’s step-up limit stays: above it a role’s refund needs a fresh second factor as well', async () => {
   const { companyId } = shop.merchant
   const [stale, fresh] = [await join('Manager', false), await join('Manager')]

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { sql } from '../src/db/db.ts'
+import { type Db, type Sql, sql } from '../src/db/db.ts'
 import { DAY, MINUTE, SECOND } from '../src/kernel/clock.ts'
 import { newId } from '../src/kernel/ids.ts'
-import { hashApiSecret } from '../src/sessions/api-keys/api-key-service.ts'
+import { hashApiSecret, openApiKeys } from '../src/sessions/api-keys/api-key-service.ts'
 import {
   Client,
   logIn,
@@ -206,6 +206,29 @@ test('an API key works until the millisecond at which it expires', async () => {
   assert.deepEqual([late.status, late.error.code], [401, 'UNAUTHORIZED'])
 })
 
+test('a key that is revoked while a request reads it is refused from then on', async () => {
+  const { companyId } = await registerManager(service.baseUrl)
+  const secret = await insertKey(companyId, ['orders:read'])
+  const [hasRead, mayAnswer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const slow: Db = {
+    ...service.db,
+    async maybe<Row>(query: Sql) {
+      const row = await service.db.maybe<Row>(query)
+      hasRead.resolve()
+      await mayAnswer.promise
+      return row
+    },
+  }
+  const keys = openApiKeys({ db: slow, clock })
+  const first = keys.actorOf(secret, null)
+  await hasRead.promise
+  await service.db.run(sql`update api_keys set revoked_at = now() where secret_hash = ${hashApiSecret(secret)}`)
+  keys.forget()
+  mayAnswer.resolve()
+  await assert.rejects(first, { code: 'UNAUTHORIZED' })
+  await assert.rejects(keys.actorOf(secret, null), { code: 'UNAUTHORIZED' })
+})
+
 test('names are no place for links: of people at most 60 characters, of companies at most 120', async () => {
   const boss = await registerManager(service.baseUrl)
   await service.db.run(
@@ -333,6 +356,31 @@ test('a SuperManager who becomes a Manager again reaches the own company alone, 
   assert.deepEqual(await look(), [200, 404, 404])
   await setRole('SuperManager')
   assert.equal((await look())[1], 404, 'its companies have to be attached again')
+})
+
+test('a SuperManager rules the former company only while it is attached, and again as its Manager', async () => {
+  const admin = await logInSuperAdmin(service)
+  const { email, userId, companyId } = await registerManager(service.baseUrl)
+  const other = await registerManager(service.baseUrl)
+  const setRole = (role: string) => admin.call('PUT', `users/${userId}`, { role })
+  const attach = (companies: (string | null)[]) => admin.call('PUT', `users/${userId}/companies`, { companies })
+  assert.equal((await setRole('SuperManager')).status, 200)
+  assert.equal((await attach([companyId, other.companyId])).status, 200)
+  const client = await logIn(service.baseUrl, email)
+  const key = { name: 'x', scopes: ['refunds:write'] }
+  const look = async (by: Client) => [
+    (await by.get(`companies/${companyId}`)).status,
+    (await by.call('PUT', `companies/${companyId}`, { settlementAddress: `0x${'ab'.repeat(20)}` })).status,
+    (await by.post(`api-keys?companyId=${companyId}`, key)).status,
+  ]
+  assert.deepEqual(await look(client), [200, 200, 200])
+  assert.equal((await attach([other.companyId])).status, 200)
+  assert.deepEqual(await look(client), [404, 404, 404])
+  type Points = { salesPoints: { company: string }[] }
+  const { salesPoints } = (await client.get<Points>('sales-points')).data
+  assert.deepEqual([...new Set(salesPoints.map(({ company }) => company))], [other.companyId])
+  assert.equal((await setRole('Manager')).status, 200)
+  assert.deepEqual(await look(await logIn(service.baseUrl, email)), [200, 200, 200])
 })
 
 test('a Cashier who becomes an Observer loses the tills, and does not get them back with the role', async () => {

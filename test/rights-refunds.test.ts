@@ -176,22 +176,34 @@ async function invite(by: Person): Promise<Person> {
   return { client, email, userId, companyId: shop.merchant.companyId }
 }
 
+/** One proposes an address, the other vouches for it. @returns the answer, and whether the refund still waits */
+async function vouches(proposer: Person, other: Person) {
+  const order = await createPaid(shop)
+  const to = newAddress()
+  await saveAddress(proposer.client, order.code, to)
+  await revertPlainly(shop, order.code)
+  const { _id: id } = await newest(order)
+  const addressProof = { statement: 'The payer asked for it.', evidence: 'ticket 1' }
+  const answer = await other.client.post(`refunds/${id}/address`, { address: to, addressProof })
+  const { status } = await newest(order)
+  return [answer.status, answer.error?.code, status === 'needs_address'] as const
+}
+
+/** Changes the role; the person logs in again and has just given a second factor. */
+async function setRole(by: Person, person: Person, role: string): Promise<Person> {
+  const { userId, email } = person
+  const { status, text } = await by.client.call('PUT', `users/${userId}`, { role })
+  assert.equal(status, 200, text)
+  const client = await logIn(shop.host.baseUrl, email)
+  await shop.host.db.run(sql`update sessions set second_factor_at = now() where user_id = ${userId}`)
+  return { ...person, client }
+}
+
 test('an account that staff made is no second person for its maker; for who founded the company it is', async () => {
   const founder = await join('Manager', true)
   const staff = await invite(founder)
   const colleague = await invite(founder)
   const accomplices = [await invite(staff), await invite(staff)]
-  const vouches = async (proposer: Person, other: Person) => {
-    const order = await createPaid(shop)
-    const to = newAddress()
-    await saveAddress(proposer.client, order.code, to)
-    await revertPlainly(shop, order.code)
-    const { _id: id } = await newest(order)
-    const addressProof = { statement: 'The payer asked for it.', evidence: 'ticket 1' }
-    const answer = await other.client.post(`refunds/${id}/address`, { address: to, addressProof })
-    const { status } = await newest(order)
-    return [answer.status, answer.error?.code, status === 'needs_address'] as const
-  }
   const [one, another] = accomplices as [Person, Person]
   for (const [proposer, other] of [
     [staff, one],
@@ -213,6 +225,27 @@ test('an account that staff made is no second person for its maker; for who foun
   assert.equal((await staff.client.post(`users/${applicant.userId}/approve`)).status, 200)
   assert.deepEqual(await vouches(applicant, staff), [409, 'OBJECT_CONFLICT', true])
   assert.deepEqual(await vouches(applicant, colleague), [200, undefined, false])
+})
+
+test('accounts that one made stay that one’s own, even if they give each other their roles', async () => {
+  const staff = await invite(await join('Manager', true))
+  let one = await invite(staff)
+  let other = await invite(staff)
+  for (const role of ['Observer', 'Manager']) other = await setRole(one, other, role)
+  for (const role of ['Observer', 'Manager']) one = await setRole(other, one, role)
+  assert.deepEqual(await vouches(staff, one), [409, 'OBJECT_CONFLICT', true])
+  assert.deepEqual(await vouches(other, staff), [409, 'OBJECT_CONFLICT', true])
+})
+
+test('an applicant who is let in by a new role is the account of whoever gave it', async () => {
+  const staff = await invite(await join('Manager', true))
+  const { companyId } = shop.merchant
+  const applicant = await register(shop.host.baseUrl, { role: 'Observer', companyName: companyId })
+  const cashier = await setRole(staff, applicant, 'Cashier')
+  const cashiers = [cashier.userId]
+  const given = await staff.client.call('PUT', `collectors/${shop.merchant.collectorId}`, { cashiers })
+  assert.equal(given.status, 200, given.text)
+  assert.deepEqual(await vouches(cashier, staff), [409, 'OBJECT_CONFLICT', true])
 })
 
 test('after PAID only a Manager with a fresh second factor changes the e-mail, and the old address is told', async () => {

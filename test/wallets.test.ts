@@ -74,6 +74,14 @@ async function makeOperator(by: Client, role: 'SuperAdmin' | 'SimpleUser' = 'Sup
   return logIn(shop.host.baseUrl, email, 'auth/login')
 }
 
+/** Takes the role of an operator away and gives it back. @returns the operator, logged in again */
+async function remake(by: Client, { userId }: Client): Promise<Client> {
+  for (const role of ['SuperManager', 'SuperAdmin'])
+    assert.equal((await by.call('PUT', `users/${userId}`, { role })).status, 200)
+  const { email } = await shop.host.db.one<{ email: string }>(sql`select email from users where id = ${userId}`)
+  return logIn(shop.host.baseUrl, email, 'auth/login')
+}
+
 const setTarget = (address: string) =>
   shop.host.db.run(sql`
     update companies set settlement_address = ${address}, settlement_network = 31337 where id = ${shop.merchant.companyId}`)
@@ -150,6 +158,14 @@ test('from the limit on two persons approve, and no more leaves in a day than th
   const alias = await makeOperator(admin)
   for (const own of [alias, await makeOperator(alias), await makeOperator(admin, 'SimpleUser')])
     assert.match((await approve(own, made)).error?.message ?? '', /count as one person/, 'an account of her own making')
+  const mine = [await makeOperator(admin), await makeOperator(admin)] as const
+  const other = await remake(mine[0], mine[1])
+  const one = await remake(other, mine[0])
+  for (const own of [one, other])
+    assert.match((await approve(own, made)).error?.message ?? '', /count as one person/, 'that make each other')
+  await remake(second, one)
+  const taken = await shop.host.db.one<{ madeBy: string }>(sql`select made_by from users where id = ${one.userId}`)
+  assert.equal(taken.madeBy, second.userId, 'whoever else gives the role answers for the account')
   assert.equal((await approve(second, made)).data.status, 'approved')
   const waiting = await reaches(made, ({ message }) => /54\.000000 USDC left in the last 24 hours/.test(message ?? ''))
   assert.equal(waiting.status, 'approved')

@@ -16,6 +16,7 @@ import type { ApiKeyDeps } from '../sessions/api-keys/api-key-routes.ts'
 import { openApiKeys } from '../sessions/api-keys/api-key-service.ts'
 import { openAuth } from '../sessions/auth-service.ts'
 import { openAuthenticate } from '../sessions/authenticate.ts'
+import { updateDeviceLoginsDenied } from '../sessions/device-login/device-login-queries.ts'
 import type { DeviceLoginDeps } from '../sessions/device-login/device-login-service.ts'
 import { openSessions } from '../sessions/session-service.ts'
 import { openPasswords } from '../users/password.ts'
@@ -41,6 +42,8 @@ export function openAccounts({ config, db, vault, clock }: Omit<ServiceBase, 'lo
     endSessions: (tx, userId, reason) => sessions.endAll(tx, userId, reason),
     async endDeviceLogins(tx, userId, but) {
       tx.afterCommit(apiKeys.forget)
+      // first: this waits for a program that fetches its key at the moment, and the key is there then
+      await updateDeviceLoginsDenied(tx, userId, but)
       return updateLoginKeysRevoked(tx, userId, { but, at: new Date(clock()) })
     },
     forgetSessions: sessions.forget,

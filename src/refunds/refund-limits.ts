@@ -28,9 +28,12 @@ export function checkFreshFactor(actor: Actor, nowMs: number): void {
   if (actor.secondFactorAt === null || nowMs - actor.secondFactorAt > FRESH_MS) throw new AppError('STEP_UP_REQUIRED')
 }
 
-/** An API key without its own limit has the limit of the people who create keys. */
+/** A Manager and an Association have the same rights, and the people of either kind create the API keys. */
+const SHARE_LIMIT = ['Manager', 'Association', 'Service']
+
+/** One of these roles without a limit of its own has the limit of the others. */
 function limitOf(role: string, limits: Record<string, RoleLimit>): RoleLimit | undefined {
-  return limits[role] ?? (role === 'Service' ? (limits.Manager ?? limits.Association) : undefined)
+  return limits[role] ?? (SHARE_LIMIT.includes(role) ? (limits.Manager ?? limits.Association) : undefined)
 }
 
 /** The limit that the refund exceeds, as text; undefined if it fits. Locks the spender’s day until the commit. */

@@ -10,6 +10,7 @@ import type { User } from '../users/user.ts'
 import {
   findUserByEmailKey,
   findUserById,
+  lockUserById,
   updateUserLastConnection,
   updateUserPassword,
 } from '../users/user-queries.ts'
@@ -79,13 +80,22 @@ async function refuse(
   throw new AppError('INVALID_CREDENTIALS')
 }
 
-async function renewHash({ db, passwords }: LoginDeps, user: User, password: string): Promise<void> {
-  if (!passwords.isOutdated(user.passwordHash)) return
-  await updateUserPassword(db, user.id, { passwordHash: await passwords.hash(password), at: null })
+/**
+ * Locks the account for the rest of the login, so that whatever ends all sessions ends the new one too.
+ * @param renewed the hash of the same password with today's parameters; null to leave it
+ * @returns false if the password or the rights changed after the password was verified
+ */
+async function lockVerified(tx: Tx, user: User, renewed: string | null): Promise<boolean> {
+  const now = await lockUserById(tx, user.id)
+  if (now?.passwordHash !== user.passwordHash || now.disabledAt !== null) return false
+  if (now.role !== user.role || now.twoFactorEnabled !== user.twoFactorEnabled) return false
+  if (renewed !== null) await updateUserPassword(tx, user.id, { passwordHash: renewed, at: null })
+  return true
 }
 
 /**
- * First step of a login: the password. Unknown addresses cost the same time and get the same answer.
+ * First step of a login: the password. Unknown addresses cost the same time and get the same answer. A password that
+ * changes in the meantime is verified again.
  * @throws ACCOUNT_LOCKED, INVALID_CREDENTIALS, BUSY; FORBIDDEN for a role that logs in elsewhere
  */
 export async function logIn(deps: LoginDeps, request: LoginRequest): Promise<LoginResult> {
@@ -98,23 +108,20 @@ export async function logIn(deps: LoginDeps, request: LoginRequest): Promise<Log
     const place = MANAGER_ROLES.includes(user.role) ? '/auth/login/manager' : '/auth/login'
     throw new AppError('FORBIDDEN', { message: `The role ${user.role} logs in elsewhere. Use POST ${place}.` })
   }
-  await renewHash(deps, user, request.password)
+  const renewed = deps.passwords.isOutdated(user.passwordHash) ? await deps.passwords.hash(request.password) : null
   const { kind, context, browser } = request
   const namedCookie = request.userId === user.id
-  if (user.twoFactorEnabled) {
-    const challenge = await db.tx(async (tx) => {
-      await lockOuts.clear(tx, emailKey, browser)
-      return challenges.open(tx, { user, kind, namedCookie })
-    })
-    return { user, challenge }
-  }
-  const started = await db.tx(async (tx) => {
+  const outcome = await db.tx(async (tx) => {
+    if (!(await lockVerified(tx, user, renewed))) return 'changed'
     await lockOuts.clear(tx, emailKey, browser)
-    const result = await begin(deps, tx, { user, kind, namedCookie, secondFactorAt: null, context })
+    if (user.twoFactorEnabled) return { challenge: await challenges.open(tx, { user, kind, namedCookie }) }
+    const started = await begin(deps, tx, { user, kind, namedCookie, secondFactorAt: null, context })
     await audit.write(tx, context, sessionEntry(user, 'session.login'))
-    return result
+    return { started }
   })
-  return { user, started, accessToken: await sessions.issue(started.session, user) }
+  if (outcome === 'changed') return logIn(deps, request)
+  if (outcome.started === undefined) return { user, challenge: outcome.challenge }
+  return { user, started: outcome.started, accessToken: await sessions.issue(outcome.started.session, user) }
 }
 
 async function begin(

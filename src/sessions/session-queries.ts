@@ -53,15 +53,17 @@ export type SessionState = {
   tillCollectorId: string | null
 }
 
+/** A SuperManager has the attached companies alone, not the one it was a Manager of. */
 export async function findSessionState(q: Queryable, id: string): Promise<SessionState | undefined> {
   return q.maybe<SessionState>(sql`
-    select s.id, s.user_id, s.second_factor_at, s.revoked_at, s.expires_at, u.role, u.company_id, u.verified_at,
+    select s.id, s.user_id, s.second_factor_at, s.revoked_at, s.expires_at, u.role, c.id as company_id, u.verified_at,
       u.approved_at, u.disabled_at, c.approved as company_approved,
       array(select m.company_id from super_manager_companies m
         where m.user_id = u.id and u.role = 'SuperManager') as company_ids,
       array(select k.collector_id from collector_cashiers k where k.user_id = u.id) as collector_ids,
       s.till_device_id, d.collector_id as till_collector_id
-    from sessions s join users u on u.id = s.user_id left join companies c on c.id = u.company_id
+    from sessions s join users u on u.id = s.user_id
+      left join companies c on c.id = u.company_id and u.role <> 'SuperManager'
       left join till_devices d on d.id = s.till_device_id and d.revoked_at is null and d.company_id = u.company_id
     where s.id = ${id}`)
 }

@@ -1,4 +1,4 @@
-import { type Queryable, sql } from '../db/db.ts'
+import { type Queryable, sql, type Tx } from '../db/db.ts'
 import type { UserRole } from '../http/actor.ts'
 
 /** An account that created two others, directly or indirectly; an account counts as its own creator. */
@@ -19,8 +19,12 @@ export function listCommonMakers(q: Queryable, one: string, other: string): Prom
 
 /**
  * Sets the creator of an account: whoever registered, invited or approved it, or gave it a role that decides about
- * money.
+ * money. Whom the account created itself, directly or indirectly, does not become its creator: two accounts of one
+ * person could otherwise name each other, and the person would be the creator of neither.
  */
-export async function updateUserMaker(q: Queryable, id: string, madeBy: string): Promise<void> {
-  await q.run(sql`update users set made_by = ${madeBy} where id = ${id}`)
+export async function updateUserMaker(tx: Tx, id: string, madeBy: string): Promise<void> {
+  // one after the other: several at the same moment could close a circle
+  await tx.run(sql`select pg_advisory_xact_lock(hashtext('users.made-by'))`)
+  if ((await listCommonMakers(tx, id, madeBy)).some((maker) => maker.id === id)) return
+  await tx.run(sql`update users set made_by = ${madeBy} where id = ${id}`)
 }

@@ -47,6 +47,12 @@ export const findUserByEmailKey = (q: Queryable, emailKey: string): Promise<User
 export const lockUserById = (tx: Tx, id: string): Promise<User | undefined> =>
   findOne(tx, sql`u.id = ${id} for update of u`)
 
+/** Locks several users in the order of their ids, so that no two transactions wait for each other. */
+export async function lockUsersById(tx: Tx, ids: readonly string[]): Promise<User[]> {
+  const rows = await tx.many<Row>(sql`${SELECT} where u.id = any(${[...ids]}::text[]) order by u.id for update of u`)
+  return rows.map(toUser)
+}
+
 export type NewUser = {
   id: string
   email: string

@@ -18,7 +18,10 @@ import * as queries from './user-queries.ts'
 /** Implemented by src/sessions, which may import src/users but not the reverse. */
 export type SessionHooks = {
   endSessions(tx: Tx, userId: string, reason: string): Promise<unknown>
-  /** Revokes the API keys of a person's command-line logins, except those for these companies. @returns their ids */
+  /**
+   * Revokes the API keys of a person's command-line logins, and those not fetched yet, except for these companies.
+   * @returns the ids of the keys
+   */
   endDeviceLogins(tx: Tx, userId: string, but: readonly string[]): Promise<string[]>
   forgetSessions(): void
   sendInvitation(tx: Tx, user: User, by: { inviter: string; company: string }): Promise<void>
@@ -43,9 +46,16 @@ function manages(actor: Actor, user: User): boolean {
   return user.company !== null && COMPANY_ROLES.includes(user.role) && sees(actor, user.company.id)
 }
 
-/** @throws OBJECT_NOT_FOUND */
+/**
+ * The user, locked together with the actor: two people who take each other's rights act one after the other.
+ * @throws OBJECT_NOT_FOUND; UNAUTHORIZED if the actor lost the own rights a moment ago
+ */
 async function lockManaged(tx: Tx, actor: Actor, id: string): Promise<User> {
-  const user = await queries.lockUserById(tx, id)
+  const locked = await queries.lockUsersById(tx, [actor.id, id])
+  const me = locked.find((one) => one.id === actor.id)
+  if (me && (me.disabledAt !== null || me.role !== actor.role))
+    throw new AppError('UNAUTHORIZED', { message: 'This session has ended. Log in again.' })
+  const user = locked.find((one) => one.id === id)
   if (!user || !manages(actor, user)) throw new AppError('OBJECT_NOT_FOUND')
   return user
 }
@@ -298,8 +308,10 @@ export async function changeUser(
       await queries.deleteTills(tx, id)
     }
     // whoever grants an account its say about money counts as its creator from then on
-    if (role !== user.role && decidesAboutMoney(role)) await updateUserMaker(tx, id, actor.id)
-    if (role !== user.role && user.approvedAt === null) await queries.updateUserApproved(tx, id, at)
+    // and whoever lets an applicant in, as with an approval
+    const isLetIn = role !== user.role && user.approvedAt === null
+    if (isLetIn || (role !== user.role && decidesAboutMoney(role))) await updateUserMaker(tx, id, actor.id)
+    if (isLetIn) await queries.updateUserApproved(tx, id, at)
     if (touchesAccess) await hooks.endSessions(tx, id, 'role or access changed')
     const isLess = role !== user.role || (disabledAt !== null && user.disabledAt === null)
     const endedKeys = isLess ? await hooks.endDeviceLogins(tx, id, []) : []

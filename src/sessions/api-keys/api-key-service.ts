@@ -13,7 +13,7 @@ export const hashApiSecret = (secret: string): string => hash('sha256', secret, 
 export type ApiKeys = {
   /** @throws UNAUTHORIZED for an unknown, revoked or expired key, or a secret that belongs to another key id */
   actorOf(secret: string, publicId: string | null): Promise<Actor>
-  /** Call after a revocation on this node; other nodes notice within five seconds. */
+  /** Call after a revocation on this node: voids a read under way too. Other nodes notice within five seconds. */
   forget(): void
 }
 
@@ -26,12 +26,15 @@ const sameText = (left: string, right: string): boolean =>
 export function openApiKeys({ db, clock }: { db: Db; clock: Clock }): ApiKeys {
   const cache = new Map<string, { row: ApiKeyRow | undefined; at: number }>()
   const used = new Map<string, number>()
+  let generation = 0
   const find = async (secretHash: string): Promise<ApiKeyRow | undefined> => {
     const known = cache.get(secretHash)
     if (known && clock() - known.at < MAX_AGE_MS) return known.row
+    const [at, startedIn] = [clock(), generation]
     const row = await findApiKeyBySecretHash(db, secretHash)
+    if (startedIn !== generation) return find(secretHash)
     if (cache.size > 10_000) cache.clear()
-    cache.set(secretHash, { row, at: clock() })
+    cache.set(secretHash, { row, at })
     return row
   }
   const noteUse = (id: string): void => {
@@ -64,6 +67,9 @@ export function openApiKeys({ db, clock }: { db: Db; clock: Clock }): ApiKeys {
         secondFactorAt: null,
       }
     },
-    forget: () => cache.clear(),
+    forget() {
+      generation += 1
+      cache.clear()
+    },
   }
 }

@@ -9,8 +9,8 @@ import { AppError } from '../../kernel/errors.ts'
 import { newId, newSecret, newShortCode } from '../../kernel/ids.ts'
 import { openHmac, type Vault } from '../../kernel/vault.ts'
 import type { Mailer } from '../../mail/mail.ts'
-import { isValidUser } from '../../users/user.ts'
-import { findUserById } from '../../users/user-queries.ts'
+import { isValidUser, type User } from '../../users/user.ts'
+import { findUserById, listSuperManagerCompanies, lockUserById } from '../../users/user-queries.ts'
 import { findApiKeyBySecretHash, insertApiKey, lockApiKey } from '../api-keys/api-key-queries.ts'
 import { API_SECRET_PREFIX, hashApiSecret } from '../api-keys/api-key-service.ts'
 import * as queries from './device-login-queries.ts'
@@ -112,7 +112,7 @@ export type DeviceDecision =
   | { approved: true; companyId: string; scopes: ApiScope[] | undefined; days: number }
   | { approved: false }
 
-/** @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT when it is already decided */
+/** @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT when it is already decided, UNAUTHORIZED */
 export async function decideDeviceLogin(
   { db, clock, audit, mailer }: DeviceLoginDeps,
   context: RequestContext,
@@ -121,6 +121,10 @@ export async function decideDeviceLogin(
   const { actor } = context
   const at = clock()
   await db.tx(async (tx) => {
+    // either the change that takes the rights away finds this approval, or it is noticed here
+    const user = await lockUserById(tx, actor.id)
+    if (!user || user.disabledAt !== null || user.role !== actor.role)
+      throw new AppError('UNAUTHORIZED', { message: 'This session has ended. Log in again.' })
     const login = checkFound(await queries.lockDeviceLogin(tx, hashCode(readUserCode(userCode))), actor, at)
     if (login.status !== 'pending') {
       throw new AppError('OBJECT_CONFLICT', { message: 'This login is decided already. Run the login again.' })
@@ -137,7 +141,7 @@ export async function decideDeviceLogin(
       ...{ status: decision.approved ? 'approved' : 'denied', companyId, decidedBy: actor.id, scopes },
       keyExpiresAt: decision.approved ? new Date(at + decision.days * DAY) : null,
     })
-    if (decision.approved) await mailApproval(tx, { mailer }, { userId: actor.id, login })
+    if (decision.approved) await mailApproval(tx, { mailer }, { user, login })
     await context.remember(tx, null)
     const action = decision.approved ? 'device-login.approve' : 'device-login.deny'
     const detail = { client: login.clientName, from: login.ip, scopes }
@@ -148,10 +152,8 @@ export async function decideDeviceLogin(
 async function mailApproval(
   tx: Tx,
   { mailer }: Pick<DeviceLoginDeps, 'mailer'>,
-  { userId, login }: { userId: string; login: queries.DeviceLogin },
+  { user, login }: { user: User; login: queries.DeviceLogin },
 ): Promise<void> {
-  const user = await findUserById(tx, userId)
-  if (!user) return
   const data = { name: user.firstName, computer: login.clientName, address: login.ip }
   await mailer.send(tx, { to: user.email, lang: user.lang, kind: 'deviceLogin', data })
 }
@@ -187,10 +189,12 @@ async function pollPending(tx: Tx, login: queries.DeviceLogin, at: number): Prom
   return new AppError(isEarly ? 'SLOW_DOWN' : 'AUTHORIZATION_PENDING', { retryAfter: next })
 }
 
-/** May the person who confirmed still hand out keys? */
-async function isStillAllowed(tx: Tx, userId: string | null): Promise<boolean> {
-  const user = userId === null ? undefined : await findUserById(tx, userId)
+/** May the person who confirmed still hand out keys of this company? */
+async function isStillAllowed(tx: Tx, { decidedBy, companyId }: queries.DeviceLogin): Promise<boolean> {
+  const user = decidedBy === null ? undefined : await findUserById(tx, decidedBy)
   if (!user || user.disabledAt !== null || !isValidUser(user)) return false
+  const own = user.role === 'SuperManager' ? await listSuperManagerCompanies(tx, user.id) : [user.company?.id]
+  if (user.role !== 'SuperAdmin' && !own.includes(companyId ?? '')) return false
   const { roles } = ruleOf('apiKeys.create')
   return roles === 'anyone' || roles.includes(user.role)
 }
@@ -244,7 +248,7 @@ export async function claimDeviceLogin(
     const secrets = secretsOf(vault, deviceCode)
     const [apiSecret = ''] = secrets
     if (login.status === 'approved') {
-      if (!(await isStillAllowed(tx, login.decidedBy))) return new AppError('AUTHORIZATION_DENIED')
+      if (!(await isStillAllowed(tx, login))) return new AppError('AUTHORIZATION_DENIED')
       return makeKey(tx, deps, { login, apiSecret, context, at })
     }
     const key = login.apiKeyId === null ? undefined : await lockApiKey(tx, login.apiKeyId)
