@@ -6,6 +6,7 @@ import { hasFreshFactor } from '../http/permissions.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
+import { filterText } from '../kernel/filter-text.ts'
 import { webLink } from '../kernel/html.ts'
 import type { Lang } from '../kernel/lang.ts'
 import { parseDecimal } from '../kernel/money.ts'
@@ -136,7 +137,7 @@ export async function listCompanies({ db }: CompanyDeps, actor: Actor, query: Co
   const own = actor.companyId === null ? actor.companyIds : [actor.companyId]
   const filter = {
     companyIds: actor.role === 'SuperAdmin' ? null : own,
-    search: query.search ?? null,
+    search: filterText(query.search),
     approved: query.approved ?? null,
   }
   const [companies, total] = await Promise.all([

@@ -6,6 +6,7 @@ import type { StaleReads } from '../db/stale-reads.ts'
 import { type Actor, companyOf, sees } from '../http/actor.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
+import { filterText } from '../kernel/filter-text.ts'
 import {
   type Order,
   type OrderView,
@@ -147,18 +148,20 @@ export function filterOf(actor: Actor, query: FilterInput, linksOnly = false): l
   if (query.paymentChannel !== undefined && !isChannelId(query.paymentChannel)) {
     throw invalid('paymentChannel', `${query.paymentChannel} is no channel. Choose from: ${CHANNEL_IDS.join(', ')}`)
   }
-  if (query.managerEmail !== undefined && actor.role !== 'SuperAdmin' && actor.role !== 'SuperManager') {
+  const search = filterText(query.search)
+  const managerEmail = filterText(query.managerEmail)
+  if (managerEmail !== null && actor.role !== 'SuperAdmin' && actor.role !== 'SuperManager') {
     throw new AppError('FORBIDDEN', { message: 'Filtering by manager needs the role SuperAdmin or SuperManager.' })
   }
   return {
     statuses,
-    search: query.search === undefined ? null : openSearch(query.search),
-    managerEmail: query.managerEmail?.trim().toLowerCase() ?? null,
+    search: search === null ? null : openSearch(search),
+    managerEmail: managerEmail?.toLowerCase() ?? null,
     companyId: query.companyId ?? null,
     from: query.from === undefined ? null : new Date(query.from),
     to: query.to === undefined ? null : new Date(query.to),
     paymentChannel: query.paymentChannel ?? null,
-    till: query.merchantIdentifier ?? null,
+    till: filterText(query.merchantIdentifier),
     linksOnly,
   }
 }

@@ -6,6 +6,7 @@ import { hasFreshFactor } from '../http/permissions.ts'
 import type { AnyContext, RequestContext } from '../http/request-context.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
+import { filterText } from '../kernel/filter-text.ts'
 import { newId } from '../kernel/ids.ts'
 import type { Lang } from '../kernel/lang.ts'
 import { emailKeyOf } from '../kernel/people/emails.ts'
@@ -119,7 +120,7 @@ export async function listUsers({ db }: UserDeps, actor: Actor, query: UserListQ
   const filter: queries.UserFilter = {
     companyIds: companiesSeen(actor, query.companyId),
     role: query.role ?? null,
-    search: query.search ?? null,
+    search: filterText(query.search),
     pendingOnly: query.pending ?? false,
   }
   const [users, total] = await Promise.all([
