@@ -80,18 +80,17 @@ export async function readOrder(
 }
 
 /**
- * The newest order with the merchant's reference: of the actor's company, or of the only company that used it. If no
- * alias matches, a session's `orderRef`. Strangers do not see what leads to the pay page.
+ * The newest order with the merchant's reference: of those that the actor may list, or of the only company that used it.
+ * If no alias matches, a session's `orderRef`. Strangers do not see what leads to the pay page.
  */
 export async function readOrderByAlias(
   { db, config }: OrderDeps,
   actor: Actor | null,
   alias: string,
 ): Promise<ReferenceView> {
-  const known = actor?.valid ? scopeOf(actor) : null
-  const companyIds = known?.companyIds ?? null
-  const byAlias = await queries.listOrdersByAlias(db, alias, companyIds)
-  const orders = byAlias.length > 0 ? byAlias : await queries.listOrdersBySessionRef(db, alias, companyIds)
+  const scope = actor?.valid ? scopeOf(actor) : ANY_ORDER
+  const byAlias = await queries.listOrdersByAlias(db, alias, scope)
+  const orders = byAlias.length > 0 ? byAlias : await queries.listOrdersBySessionRef(db, alias, scope)
   const mine = actor?.valid ? orders.filter((order) => reaches(actor, order)) : orders
   const [order, other] = mine
   if (!order) throw new AppError('ORDER_NOT_FOUND')
@@ -117,11 +116,13 @@ export async function endOrder(
   })
 }
 
+const ANY_ORDER: lists.OrderScope = { companyIds: null, collectorIds: null, createdBy: null }
+
 /** The orders that an actor may list. */
 export function scopeOf(actor: Actor): lists.OrderScope {
   switch (actor.role) {
     case 'SuperAdmin':
-      return { companyIds: null, collectorIds: null, createdBy: null }
+      return ANY_ORDER
     case 'SuperManager':
       return { companyIds: actor.companyIds, collectorIds: null, createdBy: null }
     case 'SimpleUser':
