@@ -259,6 +259,28 @@ test('a link that cannot work is refused with the field and what to do', async (
   assert.equal((await send({ merchantIdentifier: 'NONE' })).error.code, 'UNKNOWN_MERCHANT_IDENTIFIER')
 })
 
+test('a link that a later rule forbids can be turned off and renamed, but not changed to break the rule', async () => {
+  const strict = await host.createMerchant()
+  await host.db.run(sql`update companies set max_order_amount = 20 where id = ${strict.companyId}`)
+  // of the time before these rules
+  const { _id } = await makeLink({ amount: '50.00' })
+  const webhookUrl = 'http://169.254.169.254/'
+  await host.db.run(sql`
+    update static_links set company_id = ${strict.companyId}, collector_id = ${strict.collectorId},
+      webhook_url = ${webhookUrl} where id = ${_id}`)
+  const put = (body: Record<string, unknown>) =>
+    host.call<Link | null>('PUT', `/api/next/static-links/${_id}`, { as: strict, body })
+  const faultOf = async (body: Record<string, unknown>) => (await put(body)).error?.details?.[0]?.path
+  assert.equal(await faultOf({ amount: '50.01' }), 'amount')
+  assert.equal(await faultOf({ webhookUrl: 'http://169.254.169.254/other' }), 'webhookUrl')
+  const off = await put({ active: false })
+  assert.deepEqual([off.status, off.data?.active, off.data?.amount], [200, false, '50.00'], off.text)
+  // the office sends what its form holds
+  const renamed = await put({ name: 'Old', amount: '50.00', minAmount: null, maxAmount: null, webhookUrl })
+  assert.deepEqual([renamed.status, renamed.data?.name, renamed.data?.active], [200, 'Old', false], renamed.text)
+  assert.equal(await faultOf({ active: true }), 'amount', 'it could not work')
+})
+
 test('what a merchant writes is text on page and poster; no page may frame them, and the poster carries the address', async () => {
   const link = await makeLink({ name: '<img src=x onerror=alert(1)>"', amount: '5.00' })
   const page = await open(link)
