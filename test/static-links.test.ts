@@ -241,6 +241,30 @@ test('what was changed holds for the next visit, not for the orders that exist; 
   assert.deepEqual([typed.data.amount, typed.data.minAmount], [null, '1.00'])
 })
 
+test('a link counts of a price what was paid of it, and nothing that came above', async () => {
+  const link = await makeLink({ amount: '50.00' })
+  /** Shares of the price: what came, and how much of that a record calls too much. */
+  const pay = async (came: number, above: number): Promise<void> => {
+    const { code } = await visit(link)
+    await host.db.run(sql`
+      update orders set paid_at = now(), payment_id = id, paid_units = to_units * ${came}::numeric where code = ${code}`)
+    await host.db.run(sql`
+      insert into mispayments (company_id, id, order_id, payment_id, kind, asset, units, source_reference, created_at,
+        updated_at)
+      select company_id, id, id, id, 'over', 'USDC', to_units * ${above}::numeric, id, now(), now()
+      from orders where code = ${code} and ${above}::numeric > 0`)
+  }
+  for (const [came, above, counted] of [
+    [0.5, 0, '25.00'],
+    [2, 1, '75.00'],
+    // half of the price was accepted, and as much came later
+    [1, 0.5, '100.00'],
+  ] as const) {
+    await pay(came, above)
+    assert.equal((await read(link._id)).paidAmount, counted)
+  }
+})
+
 test('a link that cannot work is refused with the field and what to do', async () => {
   for (const [body, path] of [
     [{ amount: '0.05' }, 'amount'],
