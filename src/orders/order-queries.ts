@@ -1,7 +1,6 @@
 import { json, type Queryable, type Sql, sql, type Tx } from '../db/db.ts'
 import { type Fiat, formatDecimal, parseDecimal, RATE_EXPONENT } from '../kernel/money.ts'
 import type { Order } from './order.ts'
-import type { OrderScope } from './order-list-queries.ts'
 import type { OrderStatus } from './order-states.ts'
 
 /** A row of `orders` as the driver returns it. */
@@ -81,6 +80,16 @@ export async function lockOrderById(tx: Tx, companyId: string, id: string): Prom
     sql`select ${COLUMNS} from orders where company_id = ${companyId} and id = ${id} for update`,
   )
   return row && toOrder(row)
+}
+
+/** Which orders an actor may see. */
+export type OrderScope = {
+  /** Null: all companies. */
+  companyIds: readonly string[] | null
+  /** Null: all tills. */
+  collectorIds: readonly string[] | null
+  /** Null: any creator. */
+  createdBy: string | null
 }
 
 const inScope = ({ companyIds, collectorIds, createdBy }: OrderScope): Sql => sql`

@@ -6,7 +6,7 @@ import type { StaleReads } from '../db/stale-reads.ts'
 import { type Actor, companyOf, sees } from '../http/actor.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
-import { filterText } from '../kernel/filter-text.ts'
+import { filterText } from '../kernel/schema.ts'
 import {
   type Order,
   type OrderView,
@@ -80,8 +80,8 @@ export async function readOrder(
 }
 
 /**
- * The newest order with the merchant's reference: of those that the actor may list, or of the only company that used it.
- * If no alias matches, a session's `orderRef`. Strangers do not see what leads to the pay page.
+ * The newest order with the merchant's reference: of those that the actor may list, or of the only company that used
+ * it. If no alias matches, a session's `orderRef`. Strangers do not see what leads to the pay page.
  */
 export async function readOrderByAlias(
   { db, config }: OrderDeps,
