@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
+import { logInSuperAdmin } from './harness/accounts.ts'
 import { openShop, type Shop } from './harness/shop.ts'
 
 /* What lists take as dates and channels and orders as amounts, with one meaning of each, and why they refuse. */
@@ -57,6 +58,23 @@ test('a channel that does not exist is refused as a state is', async () => {
   }
   const { status, data } = await get('confirm_conversion?paymentChannel=crypto')
   assert.deepEqual([status, data.total], [200, 1])
+})
+
+test('a filter that was left empty, or holds only spaces, hides nothing', async () => {
+  const admin = await logInSuperAdmin(shop.host)
+  const rowsOf = async (path: string): Promise<number> => (await admin.get(path)).text.trim().split('\r\n').length - 1
+  for (const empty of ['', '%20', '%20%09']) {
+    for (const name of ['search', 'merchantIdentifier', 'managerEmail']) {
+      const filter = `${name}=${empty}`
+      assert.equal((await admin.get<{ total: number }>(`confirm_conversion?${filter}`)).data.total, 1, filter)
+      assert.equal(await rowsOf(`confirm_conversion/download?${filter}`), 1, filter)
+    }
+    for (const path of ['users', 'companies']) {
+      const { data } = await admin.get<{ total: number }>(`${path}?search=${empty}`)
+      assert.ok(data.total > 0, `${path}?search=${empty}`)
+    }
+    assert.equal((await get(`confirm_conversion?managerEmail=${empty}`)).status, 200, 'it asks for nothing forbidden')
+  }
 })
 
 test('an amount that is too small, too large or no number is refused for its own reason', async () => {

@@ -334,6 +334,23 @@ test('what went back counts on the day on which it did, whatever happens to the 
   assert.equal(Number(today), Number(before[2]) - 2)
 })
 
+test('returned money above a price is no refund of a sale, because it was never counted as one', async () => {
+  const { shop } = world
+  const back = async (): Promise<number> =>
+    Number((await manager.get<Summary>('summary?days=1')).data.days[0]?.refundedAmount)
+  const [order, before] = [await createPaid(shop, {}, 6_000_000n), await back()]
+  // the excess goes back first
+  for (const [amount, counted] of [
+    ['6.000000', 0],
+    ['4.000000', 4],
+  ] as const) {
+    assert.equal((await revert(shop, order.code, { amount, address: newAddress() })).status, 200)
+    await refundReaches(shop, order.orderId, 'settled')
+    await shop.reaches(order.code, 'REFUNDED')
+    assert.equal(await back(), before + counted, amount)
+  }
+})
+
 test('a manager is told once a day by mail what waits for a decision, in each language', async () => {
   const { db } = world.shop.host
   const tomorrow = Date.now() + DAY

@@ -20,22 +20,22 @@ after(() => service.stop())
 const SHOP = 'https://shop.example'
 const CALLBACK = 'http://127.0.0.1:8099/merchant'
 
-async function createSession(price: string, more: Record<string, unknown> = {}): Promise<string> {
+async function createSession(price: string, more: Record<string, unknown> = {}, as = merchant): Promise<string> {
   const post = async (path: string, body: unknown) => {
-    const answer = await service.call<{ _id: string }>('POST', `/api/next/${path}`, { as: merchant, body })
+    const answer = await service.call<{ _id: string }>('POST', `/api/next/${path}`, { as, body })
     assert.equal(answer.status, 200, answer.text)
     return answer.data._id
   }
-  const { _id: button } = await buttonOf()
+  const { _id: button } = await buttonOf(as)
   const pages = { callbackUrl: CALLBACK, cancelUrl: `${SHOP}/cancelled`, returnUrl: `${SHOP}/paid` }
   return post('buy-button/sessions', { button, orderRef: `ref-${crypto.randomUUID()}`, price, ...pages, ...more })
 }
 
-async function buttonOf(): Promise<{ _id: string }> {
+async function buttonOf({ companyId }: Merchant): Promise<{ _id: string }> {
   const _id = crypto.randomUUID().replaceAll('-', '').slice(0, 24)
   await service.db.run(sql`
     insert into buy_buttons (id, company_id, name, website_url, website_origin, price, currency, created_at, updated_at)
-    values (${_id}, ${merchant.companyId}, 'B', ${SHOP}, ${SHOP}, '12.00', 'EUR', now(), now())`)
+    values (${_id}, ${companyId}, 'B', ${SHOP}, ${SHOP}, '12.00', 'EUR', now(), now())`)
   return { _id }
 }
 
@@ -201,6 +201,30 @@ test('where no alias matches, the newest order of a session with that reference 
     const anyone = await service.call<Order>('GET', `status/order/${spelling}`)
     assert.deepEqual([anyone.status, anyone.data.code, anyone.data.status], [200, null, 'INITIAL'])
   }
+})
+
+test('by reference a SimpleUser reads the own order, however many others use the same words', async () => {
+  const { client } = await register(service.baseUrl, { role: 'SimpleUser' })
+  const orderRef = `ORDER-${crypto.randomUUID()}`
+  const others = [await service.createMerchant(), await service.createMerchant()]
+  const sessionAt = async (shop: Merchant) => ({
+    websiteUrl: SHOP,
+    sessionId: await createSession('12.00', { orderRef }, shop),
+  })
+  const read = async (when: string): Promise<string> => {
+    const { data, text } = await client.get<Order | null>(`confirm_conversion/status/order/${orderRef}`)
+    assert.ok(data, `${when}: ${text}`)
+    return data.code
+  }
+  const mine = await order(client, await sessionAt(await service.createMerchant()))
+  for (const shop of others) {
+    const body = { amount: '12.00', fromAsset: 'EUR', ...(await sessionAt(shop)) }
+    assert.equal((await service.call('POST', 'request', { as: shop, body })).status, 200)
+  }
+  assert.equal(await read('carts of two other shops'), mine.data.code)
+  const body = { fromAsset: 'EUR', amount: 5, merchantIdentifier: 'TILL-1', alias: orderRef }
+  for (const shop of others) assert.equal((await service.call('POST', 'request', { as: shop, body })).status, 200)
+  assert.equal(await read('payment links of two other shops'), mine.data.code)
 })
 
 test('a return address with a user name or password is refused, in orders and sessions', async () => {

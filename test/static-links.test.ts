@@ -241,6 +241,30 @@ test('what was changed holds for the next visit, not for the orders that exist; 
   assert.deepEqual([typed.data.amount, typed.data.minAmount], [null, '1.00'])
 })
 
+test('a link counts of a price what was paid of it, and nothing that came above', async () => {
+  const link = await makeLink({ amount: '50.00' })
+  /** Shares of the price: what came, and how much of that a record calls too much. */
+  const pay = async (came: number, above: number): Promise<void> => {
+    const { code } = await visit(link)
+    await host.db.run(sql`
+      update orders set paid_at = now(), payment_id = id, paid_units = to_units * ${came}::numeric where code = ${code}`)
+    await host.db.run(sql`
+      insert into mispayments (company_id, id, order_id, payment_id, kind, asset, units, source_reference, created_at,
+        updated_at)
+      select company_id, id, id, id, 'over', 'USDC', to_units * ${above}::numeric, id, now(), now()
+      from orders where code = ${code} and ${above}::numeric > 0`)
+  }
+  for (const [came, above, counted] of [
+    [0.5, 0, '25.00'],
+    [2, 1, '75.00'],
+    // half of the price was accepted, and as much came later
+    [1, 0.5, '100.00'],
+  ] as const) {
+    await pay(came, above)
+    assert.equal((await read(link._id)).paidAmount, counted)
+  }
+})
+
 test('a link that cannot work is refused with the field and what to do', async () => {
   for (const [body, path] of [
     [{ amount: '0.05' }, 'amount'],
@@ -257,6 +281,28 @@ test('a link that cannot work is refused with the field and what to do', async (
     assert.deepEqual([status, error?.details?.[0]?.path], [422, path], JSON.stringify(body))
   }
   assert.equal((await send({ merchantIdentifier: 'NONE' })).error.code, 'UNKNOWN_MERCHANT_IDENTIFIER')
+})
+
+test('a link that a later rule forbids can be turned off and renamed, but not changed to break the rule', async () => {
+  const strict = await host.createMerchant()
+  await host.db.run(sql`update companies set max_order_amount = 20 where id = ${strict.companyId}`)
+  // of the time before these rules
+  const { _id } = await makeLink({ amount: '50.00' })
+  const webhookUrl = 'http://169.254.169.254/'
+  await host.db.run(sql`
+    update static_links set company_id = ${strict.companyId}, collector_id = ${strict.collectorId},
+      webhook_url = ${webhookUrl} where id = ${_id}`)
+  const put = (body: Record<string, unknown>) =>
+    host.call<Link | null>('PUT', `/api/next/static-links/${_id}`, { as: strict, body })
+  const faultOf = async (body: Record<string, unknown>) => (await put(body)).error?.details?.[0]?.path
+  assert.equal(await faultOf({ amount: '50.01' }), 'amount')
+  assert.equal(await faultOf({ webhookUrl: 'http://169.254.169.254/other' }), 'webhookUrl')
+  const off = await put({ active: false })
+  assert.deepEqual([off.status, off.data?.active, off.data?.amount], [200, false, '50.00'], off.text)
+  // the office sends what its form holds
+  const renamed = await put({ name: 'Old', amount: '50.00', minAmount: null, maxAmount: null, webhookUrl })
+  assert.deepEqual([renamed.status, renamed.data?.name, renamed.data?.active], [200, 'Old', false], renamed.text)
+  assert.equal(await faultOf({ active: true }), 'amount', 'it could not work')
 })
 
 test('what a merchant writes is text on page and poster; no page may frame them, and the poster carries the address', async () => {

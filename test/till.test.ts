@@ -128,6 +128,25 @@ test('a cashier signs in with the PIN, sells at this till, and can do nothing el
   assert.equal(cancelled.status, 200, cancelled.text)
 })
 
+test('by reference a cashier reads the newest order of the own tills, whatever another till does with the words', async () => {
+  const { point } = await host.db.one<{ point: string }>(
+    sql`select sales_point_id as point from collectors where id = ${collector}`,
+  )
+  const bar = await boss.client.post<{ _id: string }>('collectors/add', { identifier: 'BAR', salePoint: point })
+  const sellAt = async (merchantIdentifier: string | undefined): Promise<string> => {
+    const body = { fromAsset: 'EUR', amount: 5, merchantIdentifier, alias: 'TABLE-12' }
+    const { data, text } = await boss.client.post<Order | null>('confirm_conversion/request', body)
+    assert.ok(data, text)
+    return data.code
+  }
+  const own = await sellAt(collector)
+  await boss.client.post(`confirm_conversion/cancel/${own}`)
+  const newest = await sellAt(bar.data._id)
+  const read = async ({ client }: Person) =>
+    (await client.get<{ code: string } | null>('confirm_conversion/status/order/TABLE-12')).data?.code
+  assert.deepEqual([await read(cashier), await read(boss)], [own, newest])
+})
+
 test('a manager signs in as a cashier of this till, not as a manager', async () => {
   await boss.client.call('PUT', 'users/me/till-pin', { pin: '735190' })
   const { device } = await enrol()

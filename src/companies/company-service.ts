@@ -10,7 +10,7 @@ import { webLink } from '../kernel/html.ts'
 import type { Lang } from '../kernel/lang.ts'
 import { parseDecimal } from '../kernel/money.ts'
 import { readVatNumber } from '../kernel/people/vat-numbers.ts'
-import type { Static } from '../kernel/schema.ts'
+import { filterText, type Static } from '../kernel/schema.ts'
 import type { Mailer } from '../mail/mail.ts'
 import type { Company } from './company-queries.ts'
 import * as queries from './company-queries.ts'
@@ -136,7 +136,7 @@ export async function listCompanies({ db }: CompanyDeps, actor: Actor, query: Co
   const own = actor.companyId === null ? actor.companyIds : [actor.companyId]
   const filter = {
     companyIds: actor.role === 'SuperAdmin' ? null : own,
-    search: query.search ?? null,
+    search: filterText(query.search),
     approved: query.approved ?? null,
   }
   const [companies, total] = await Promise.all([

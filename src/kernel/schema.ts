@@ -58,3 +58,6 @@ const builders = {
 }
 
 export const Type = builders as unknown as Pick<typeof Library, keyof typeof builders>
+
+/** The text that a list is filtered by. An empty field of a form is sent as empty text, and filters by nothing. */
+export const filterText = (text: string | undefined): string | null => text?.trim() || null

@@ -1,18 +1,10 @@
 import { joinSql, type Queryable, type Sql, sql, unnamed } from '../db/db.ts'
 import type { Order } from './order.ts'
 import { countWithAmount, isNextWithAmount, type NextOf, ofCompanies } from './order-amount-queries.ts'
-import { COLUMNS, type Row, toOrder } from './order-queries.ts'
+import { COLUMNS, type OrderScope, type Row, toOrder } from './order-queries.ts'
 import { frequentAmounts, lookUp, otherThanAmounts, type Search, searchSql } from './order-search-queries.ts'
 
-/** Which orders an actor may see. */
-export type OrderScope = {
-  /** Null: all companies. */
-  companyIds: readonly string[] | null
-  /** Null: all tills. */
-  collectorIds: readonly string[] | null
-  /** Null: any creator. */
-  createdBy: string | null
-}
+export type { OrderScope }
 
 export type OrderFilter = {
   statuses: readonly string[]

@@ -1,4 +1,4 @@
-import { json, type Queryable, sql, type Tx } from '../db/db.ts'
+import { json, type Queryable, type Sql, sql, type Tx } from '../db/db.ts'
 import { type Fiat, formatDecimal, parseDecimal, RATE_EXPONENT } from '../kernel/money.ts'
 import type { Order } from './order.ts'
 import type { OrderStatus } from './order-states.ts'
@@ -82,34 +82,40 @@ export async function lockOrderById(tx: Tx, companyId: string, id: string): Prom
   return row && toOrder(row)
 }
 
-/** The newest order with this reference in each company that ever used it; looks at two companies at most. */
-export async function listOrdersByAlias(
-  q: Queryable,
-  alias: string,
-  companyIds: readonly string[] | null,
-): Promise<Order[]> {
-  const inCompanies = companyIds === null ? sql`true` : sql`company_id = any(${companyIds})`
+/** Which orders an actor may see. */
+export type OrderScope = {
+  /** Null: all companies. */
+  companyIds: readonly string[] | null
+  /** Null: all tills. */
+  collectorIds: readonly string[] | null
+  /** Null: any creator. */
+  createdBy: string | null
+}
+
+const inScope = ({ companyIds, collectorIds, createdBy }: OrderScope): Sql => sql`
+  ${companyIds === null ? sql`true` : sql`company_id = any(${companyIds})`}
+  and ${collectorIds === null ? sql`true` : sql`collector_id = any(${collectorIds})`}
+  and ${createdBy === null ? sql`true` : sql`created_by = ${createdBy}`}`
+
+/** The newest order in scope with this reference, in each company that used it; two companies at most. */
+export async function listOrdersByAlias(q: Queryable, alias: string, scope: OrderScope): Promise<Order[]> {
   const rows = await q.many<Row>(sql`
     select distinct on (company_id) ${COLUMNS} from orders
-    where alias = ${alias} and ${inCompanies}
+    where alias = ${alias} and ${inScope(scope)}
     order by company_id, id desc limit 2`)
   return rows.map(toOrder)
 }
 
 /**
- * The newest order made through a session with this `orderRef`, in each company that used it; two companies at most.
+ * The newest order in scope made through a session with this `orderRef`, in each company that used it; two companies at
+ * most.
  */
-export async function listOrdersBySessionRef(
-  q: Queryable,
-  orderRef: string,
-  companyIds: readonly string[] | null,
-): Promise<Order[]> {
-  const inCompanies = companyIds === null ? sql`true` : sql`o.company_id = any(${companyIds})`
+export async function listOrdersBySessionRef(q: Queryable, orderRef: string, scope: OrderScope): Promise<Order[]> {
   const rows = await q.many<Row>(sql`
     select distinct on (company_id) ${COLUMNS} from orders o
     where exists (select 1 from button_sessions s
         where s.order_ref = ${orderRef} and s.company_id = o.company_id and s.order_id = o.id)
-      and ${inCompanies}
+      and ${inScope(scope)}
     order by company_id, id desc limit 2`)
   return rows.map(toOrder)
 }

@@ -6,6 +6,7 @@ import type { StaleReads } from '../db/stale-reads.ts'
 import { type Actor, companyOf, sees } from '../http/actor.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
+import { filterText } from '../kernel/schema.ts'
 import {
   type Order,
   type OrderView,
@@ -79,18 +80,17 @@ export async function readOrder(
 }
 
 /**
- * The newest order with the merchant's reference: of the actor's company, or of the only company that used it. If no
- * alias matches, a session's `orderRef`. Strangers do not see what leads to the pay page.
+ * The newest order with the merchant's reference: of those that the actor may list, or of the only company that used
+ * it. If no alias matches, a session's `orderRef`. Strangers do not see what leads to the pay page.
  */
 export async function readOrderByAlias(
   { db, config }: OrderDeps,
   actor: Actor | null,
   alias: string,
 ): Promise<ReferenceView> {
-  const known = actor?.valid ? scopeOf(actor) : null
-  const companyIds = known?.companyIds ?? null
-  const byAlias = await queries.listOrdersByAlias(db, alias, companyIds)
-  const orders = byAlias.length > 0 ? byAlias : await queries.listOrdersBySessionRef(db, alias, companyIds)
+  const scope = actor?.valid ? scopeOf(actor) : ANY_ORDER
+  const byAlias = await queries.listOrdersByAlias(db, alias, scope)
+  const orders = byAlias.length > 0 ? byAlias : await queries.listOrdersBySessionRef(db, alias, scope)
   const mine = actor?.valid ? orders.filter((order) => reaches(actor, order)) : orders
   const [order, other] = mine
   if (!order) throw new AppError('ORDER_NOT_FOUND')
@@ -116,11 +116,13 @@ export async function endOrder(
   })
 }
 
+const ANY_ORDER: lists.OrderScope = { companyIds: null, collectorIds: null, createdBy: null }
+
 /** The orders that an actor may list. */
 export function scopeOf(actor: Actor): lists.OrderScope {
   switch (actor.role) {
     case 'SuperAdmin':
-      return { companyIds: null, collectorIds: null, createdBy: null }
+      return ANY_ORDER
     case 'SuperManager':
       return { companyIds: actor.companyIds, collectorIds: null, createdBy: null }
     case 'SimpleUser':
@@ -147,18 +149,20 @@ export function filterOf(actor: Actor, query: FilterInput, linksOnly = false): l
   if (query.paymentChannel !== undefined && !isChannelId(query.paymentChannel)) {
     throw invalid('paymentChannel', `${query.paymentChannel} is no channel. Choose from: ${CHANNEL_IDS.join(', ')}`)
   }
-  if (query.managerEmail !== undefined && actor.role !== 'SuperAdmin' && actor.role !== 'SuperManager') {
+  const search = filterText(query.search)
+  const managerEmail = filterText(query.managerEmail)
+  if (managerEmail !== null && actor.role !== 'SuperAdmin' && actor.role !== 'SuperManager') {
     throw new AppError('FORBIDDEN', { message: 'Filtering by manager needs the role SuperAdmin or SuperManager.' })
   }
   return {
     statuses,
-    search: query.search === undefined ? null : openSearch(query.search),
-    managerEmail: query.managerEmail?.trim().toLowerCase() ?? null,
+    search: search === null ? null : openSearch(search),
+    managerEmail: managerEmail?.toLowerCase() ?? null,
     companyId: query.companyId ?? null,
     from: query.from === undefined ? null : new Date(query.from),
     to: query.to === undefined ? null : new Date(query.to),
     paymentChannel: query.paymentChannel ?? null,
-    till: query.merchantIdentifier ?? null,
+    till: filterText(query.merchantIdentifier),
     linksOnly,
   }
 }

@@ -9,6 +9,7 @@ import { AppError, invalid } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
 import type { Lang } from '../kernel/lang.ts'
 import { emailKeyOf } from '../kernel/people/emails.ts'
+import { filterText } from '../kernel/schema.ts'
 import type { Mailer } from '../mail/mail.ts'
 import { updateUserMaker } from './maker-queries.ts'
 import { findCompanyName } from './registration-queries.ts'
@@ -129,7 +130,7 @@ export async function listUsers({ db }: UserDeps, actor: Actor, query: UserListQ
   const filter: queries.UserFilter = {
     companyIds: companiesSeen(actor, query.companyId),
     role: query.role ?? null,
-    search: query.search ?? null,
+    search: filterText(query.search),
     pendingOnly: query.pending ?? false,
   }
   const [users, total] = await Promise.all([

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { generateKeyPairSync } from 'node:crypto'
+import { generateKeyPairSync, sign } from 'node:crypto'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -216,6 +216,16 @@ test('hostile and endless words of a shop neither run, frame, lead away nor push
   await context.close()
 })
 
+function signByNewKey(payload: object): { jws: string; keys: string } {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519')
+  const parts = [{ alg: 'EdDSA', kid: 'new' }, payload]
+  const text = parts.map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.')
+  return {
+    jws: `${text}.${sign(null, Buffer.from(text), privateKey).toString('base64url')}`,
+    keys: JSON.stringify({ keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'new' }] }),
+  }
+}
+
 test('a receipt is checked by a saved file without a connection: genuine, changed, with other keys, without any', async () => {
   const { code, toAddress } = await world.createAccepted()
   await world.chain.pay({ to: toAddress, units: DUE })
@@ -257,6 +267,8 @@ test('a receipt is checked by a saved file without a connection: genuine, change
     'base64url',
   )
   assert.match(await check([head, changed, signature].join('.'), keys ?? ''), /not genuine/)
+  const named = signByNewKey({ ...receipt, merchant: { name: "A$$AP $& $' Store" } })
+  assert.match(await check(named.jws, named.keys), /is genuine.*A\$\$AP \$& \$' Store/s, 'a name is shown as it is')
   const none = Buffer.from(JSON.stringify({ alg: 'none' })).toString('base64url')
   assert.match(await check(`${none}.${payload}.${signature}`, keys ?? ''), /not genuine/)
   const own = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' })

@@ -68,18 +68,28 @@ export async function countStaticLinks(q: Queryable, companyIds: readonly string
   return count
 }
 
-/** What a link brought: `paidUnits` of its own currency. */
+/** What a link brought. `paidUnits` are of its own currency. */
 export type LinkSales = { createdBy: string; orders: number; paid: number; paidUnits: bigint }
 
-/** @param creators as the orders name the links: `static-link:<id>` */
+/**
+ * Money above a price counts for nothing; an accepted underpayment counts as its share of the price, as in the summary.
+ * @param creators as the orders name the links: `static-link:<id>`
+ */
 export const listLinkSales = (
   q: Queryable,
   companyIds: readonly string[],
   creators: readonly string[],
 ): Promise<LinkSales[]> =>
   q.many(sql`
+    with above as (
+      select company_id, payment_id, sum(units) as units from mispayments
+      where company_id = any(${companyIds}) and kind = 'over' and status <> 'resolved' group by 1, 2
+    ), made as (
+      select created_by, paid_at, from_units, to_units, paid_units - coalesce(above.units, 0) as sold_units
+      from orders left join above using (company_id, payment_id)
+      where company_id = any(${companyIds}) and created_by = any(${creators}) and created_by like 'static-link:%'
+    )
     select created_by, count(*)::int as orders, count(paid_at)::int as paid,
-      coalesce(sum(from_units) filter (where paid_at is not null), 0)::bigint as paid_units
-    from orders
-    where company_id = any(${companyIds}) and created_by = any(${creators}) and created_by like 'static-link:%'
-    group by created_by`)
+      coalesce(sum(case when sold_units < to_units then round(from_units * sold_units / to_units) else from_units end)
+        filter (where paid_at is not null), 0)::bigint as paid_units
+    from made group by created_by`)

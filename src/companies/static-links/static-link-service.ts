@@ -98,6 +98,26 @@ function readWebhook({ callbackFault }: StaticLinkDeps, url: string | null): str
   return url
 }
 
+type Checked = Pick<StaticLink, 'amount' | 'minAmount' | 'maxAmount' | 'webhookUrl' | 'returnUrl'>
+
+/**
+ * The link's fields with the change. What stays the same is checked only when the link is turned on: a link that breaks
+ * a rule set later can still be turned off. @throws VALIDATION_FAILED
+ */
+function readChange(deps: StaticLinkDeps, link: StaticLink, change: StaticLinkChange, maximum: string): Checked {
+  const { amount = link.amount, minAmount = link.minAmount, maxAmount = link.maxAmount } = change
+  const { webhookUrl = link.webhookUrl, returnUrl = link.returnUrl } = change
+  const given = { amount, minAmount, maxAmount, webhookUrl, returnUrl }
+  const isTurnedOn = change.active === true && !link.active
+  const isNew = (...names: (keyof Checked)[]): boolean => isTurnedOn || names.some((name) => given[name] !== link[name])
+  return {
+    ...given,
+    ...(isNew('amount', 'minAmount', 'maxAmount') && readAmounts(given, link.currency as Fiat, maximum)),
+    ...(isNew('webhookUrl') && { webhookUrl: readWebhook(deps, webhookUrl) }),
+    ...(isNew('returnUrl') && { returnUrl: readOptionalUrl('returnUrl', returnUrl ?? undefined) }),
+  }
+}
+
 async function maximumOf({ cache }: StaticLinkDeps, companyId: string): Promise<string> {
   const company = await cache.company(companyId)
   if (!company) throw new AppError('OBJECT_NOT_FOUND')
@@ -172,16 +192,13 @@ export async function changeStaticLink(
   await deps.db.tx(async (tx) => {
     const link = await queries.lockStaticLink(tx, id)
     if (!link) throw new AppError('OBJECT_NOT_FOUND')
-    const { merchantIdentifier, webhookUrl = link.webhookUrl, returnUrl = link.returnUrl } = change
-    const { amount = link.amount, minAmount = link.minAmount, maxAmount = link.maxAmount } = change
+    const { merchantIdentifier } = change
     await queries.updateStaticLink(tx, {
       ...link,
       name: change.name ?? link.name,
       active: change.active ?? link.active,
-      ...readAmounts({ amount, minAmount, maxAmount }, link.currency as Fiat, maximum),
+      ...readChange(deps, link, change, maximum),
       ...(merchantIdentifier !== undefined && (await findTill(tx, companyId, merchantIdentifier))),
-      webhookUrl: readWebhook(deps, webhookUrl),
-      returnUrl: readOptionalUrl('returnUrl', returnUrl ?? undefined),
       updatedAt: new Date(deps.clock()),
     })
     await noteChange(deps, tx, context, { companyId, action: 'static-link.change', object: `static-link:${id}` })

@@ -85,7 +85,7 @@ export const listSales = (
 
 /**
  * Each refund on the day it was settled, however old its order is. Returned money that never paid an order does not
- * count.
+ * count, nor does the part of a refund that was above the price, because sales leave it out too.
  */
 export const listRefunded = (q: Queryable, { companyIds, collectorIds }: OrderScope, starts: readonly Date[]) => {
   const ours = companyIds === null ? sql`true` : sql`r.company_id = any(${companyIds})`
@@ -96,7 +96,8 @@ export const listRefunded = (q: Queryable, { companyIds, collectorIds }: OrderSc
           where o.company_id = r.company_id and o.id = r.order_id and o.collector_id = any(${collectorIds}))`
   return q.many<RefundsRow>(
     unnamed(sql`
-    select ${dayOf(sql`r.settled_at`, starts)} as day, sum(r.units)::text as units from refunds r
+    select ${dayOf(sql`r.settled_at`, starts)} as day, sum(r.units - r.excess_units)::text as units
+    from refunds r
     where ${ours} and ${tills} and r.settled_at >= ${starts[0]} and r.status = 'settled' and r.mispayment_id is null
     group by 1`),
   )

@@ -7,6 +7,7 @@ const d = document, byId = (id) => d.getElementById(id)
 const words = JSON.parse(byId('words').textContent)
 let lang = d.documentElement.lang, outcome = null
 const text = (key) => words[lang].texts[key]
+const fill = (sentence, value) => sentence.replace('%', () => value ?? '')
 const add = (to, name, value) => { const e = d.createElement(name); e.textContent = value; to.append(e); return e }
 const bytes = (part) => Uint8Array.from(atob(part.replace(/-/g, '+').replace(/_/g, '/')), (c) => c.charCodeAt(0))
 const read = (part) => JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes(part)))
@@ -62,13 +63,13 @@ const show = () => {
   at.className = outcome ? 'box ' + (outcome.verdict ?? 'fault') : ''
   if (!outcome) return
   const { fault, verdict, payload, issuer, altered } = outcome
-  if (fault) return void (add(at, 'p', text(fault).replace('%', outcome.host ?? '')).className = 'note')
+  if (fault) return void (add(at, 'p', fill(text(fault), outcome.host)).className = 'note')
   add(at, 'h2', text(verdict))
-  add(at, 'p', text(verdict + 'Text').replace('%', issuer?.host ?? ''))
+  add(at, 'p', fill(text(verdict + 'Text'), issuer?.host))
   if (verdict !== 'good') return
   if (altered) add(at, 'p', text('altered')).className = 'note'
   const { name, legalName } = payload.merchant ?? {}
-  add(at, 'h3', words[lang].labels.from.replace('%', [name, legalName].filter(Boolean).join(' · ')))
+  add(at, 'h3', fill(words[lang].labels.from, [name, legalName].filter(Boolean).join(' · ')))
   const list = add(at, 'dl', '')
   list.className = 'facts'
   for (const [key, value] of factsOf(payload)) {
@@ -82,7 +83,7 @@ const offer = () => {
   const signed = tryParse()
   const button = byId('fetch')
   button.hidden = !signed
-  button.textContent = text('fetchKeys').replace('%', signed?.issuer.host ?? '')
+  button.textContent = fill(text('fetchKeys'), signed?.issuer.host)
 }
 const speak = (to) => {
   lang = to
