@@ -9,7 +9,7 @@ import { enterOffice, goTo, logInOnPage } from '../harness/office.ts'
 import { type OfficeWorld, openOffice } from '../harness/office-world.ts'
 import { listRefunds, newAddress, refundReaches } from '../harness/refunds.ts'
 
-/* Two people at once, two companies in one tab, and answers that get lost: nobody acts on what is not theirs, or twice. */
+/* Two people at once, two companies in one tab, answers that get lost: nobody acts on what is not theirs, or twice. */
 
 const OTHER = 'Other Ltd'
 let world: OfficeWorld

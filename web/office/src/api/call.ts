@@ -111,8 +111,8 @@ export async function request(sent: Sent, renews = true): Promise<Response> {
 }
 
 /**
- * Idempotency keys of requests whose outcome is unknown, by request: who sends one again must not refund twice. Those of
- * a person who is not signed in are not kept, because they hold passwords.
+ * Idempotency keys of requests whose outcome is unknown: who sends one again must not refund twice. Nothing is kept of
+ * a request without a login, because it holds a password.
  */
 const unsure = new Map<string, string>()
 
