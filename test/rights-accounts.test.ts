@@ -399,7 +399,7 @@ test('a Cashier who becomes an Observer loses the tills, and does not get them b
   assert.equal((await readTills(await logIn(service.baseUrl, email))).length, 1)
   await setRole('Observer')
   const [{ cashiers = [] } = {}] = await readTills(boss.client)
-  assert.deepEqual(cashiers, [], 'an Observer is nobody’s cashier')
+  assert.deepEqual(cashiers, [], 'an Observer is no cashier of a till')
   await setRole('Cashier')
   assert.deepEqual(await readTills(await logIn(service.baseUrl, email)), [])
   assert.equal((await give([userId])).status, 200, 'until the manager gives one again')

@@ -9,7 +9,7 @@ import { enterOffice, goTo, logInOnPage } from '../harness/office.ts'
 import { type OfficeWorld, openOffice } from '../harness/office-world.ts'
 import { listRefunds, newAddress, refundReaches } from '../harness/refunds.ts'
 
-/* Two people at once, two companies in one tab, answers that get lost: nobody acts on what is not theirs, or twice. */
+/* Two people at once, two companies in one tab, lost answers: nobody touches what is not theirs, or acts twice. */
 
 const OTHER = 'Other Ltd'
 let world: OfficeWorld
@@ -80,7 +80,7 @@ test('a refund or an order whose answer got lost is not made twice when the butt
   await context.close()
 })
 
-test('a tab whose browser somebody else logged in to becomes theirs, instead of acting as them unseen', async () => {
+test('a tab reloads as the person who logged in beside it, instead of silently acting as them', async () => {
   const { page, context } = await enter('Manager', '/keys')
   const tab = await context.newPage()
   await tab.goto(`${base()}/app/`)

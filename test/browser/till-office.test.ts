@@ -82,7 +82,7 @@ test('saving the cashiers of a till keeps one whom the office’s list of people
   await dialog.getByRole('checkbox').first().waitFor()
   await page.keyboard.press('Escape')
 
-  // somebody else hires a cashier and gives them the till
+  // meanwhile a colleague hires a cashier and assigns the till to them
   const hired = await register(baseUrl, { role: 'Cashier', companyName: boss.companyId, firstName: 'Grace' })
   await boss.client.post(`users/${hired.userId}/approve`)
   const before = await readCashiers()

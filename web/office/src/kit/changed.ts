@@ -13,3 +13,11 @@ export const withChanges = (now: readonly string[], shown: readonly string[], wa
   ...now.filter((one) => wanted.includes(one) || !shown.includes(one)),
   ...wanted.filter((one) => !shown.includes(one) && !now.includes(one)),
 ]
+
+/** One item moved up (-1) or down (1), past a neighbour; unchanged if the neighbour is gone. */
+export function moved<Item>(list: readonly Item[], item: Item, { by, past }: { by: -1 | 1; past: Item }): Item[] {
+  const rest = list.filter((one) => one !== item)
+  if (!rest.includes(past)) return [...list]
+  rest.splice(rest.indexOf(past) + (by < 0 ? 0 : 1), 0, item)
+  return rest
+}

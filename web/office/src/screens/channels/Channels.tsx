@@ -3,6 +3,7 @@ import { call, type Data } from '../../api/call.ts'
 import { useAction, useApi } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
+import { moved } from '../../kit/changed.ts'
 import { toUnits } from '../../kit/decimal.ts'
 import { Field } from '../../kit/fields.tsx'
 import { Icon } from '../../kit/icons.tsx'
@@ -133,11 +134,10 @@ function Place({ channel, order, name }: { channel: Rule['channel']; order: Rule
   const core = useCore()
   const can = useCan()
   const query = useCompanyQuery()
-  const shift = async ({ by, past }: Move) => {
+  const shift = async (move: Move) => {
     const rules = await call('GET /api/next/channel-rules', { query })
-    const next = rules.map((rule) => rule.channel).filter((one) => one !== channel)
-    next.splice(next.indexOf(past) + (by < 0 ? 0 : 1), 0, channel)
-    return call('PUT /api/next/channel-rules', { query, body: { order: next } })
+    const now = rules.map((rule) => rule.channel)
+    return call('PUT /api/next/channel-rules', { query, body: { order: moved(now, channel, move) } })
   }
   const back = ({ by, past }: Move) => shift({ by: by < 0 ? 1 : -1, past })
   const action = useAction({ run: shift, done: t.sorted, undo: { word: core.undo, run: back } })

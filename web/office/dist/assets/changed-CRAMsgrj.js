@@ -1,0 +1,1 @@
+function e(e,t){let n=e,r=Object.entries(t).filter(([e,t])=>String(t??``)!==String(n[e]??``));return Object.fromEntries(r)}var t=(e,t,n)=>[...e.filter(e=>n.includes(e)||!t.includes(e)),...n.filter(n=>!t.includes(n)&&!e.includes(n))];function n(e,t,{by:n,past:r}){let i=e.filter(e=>e!==t);return i.includes(r)?(i.splice(i.indexOf(r)+(n<0?0:1),0,t),i):[...e]}export{n,t as r,e as t};

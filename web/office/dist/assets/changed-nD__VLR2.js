@@ -1,1 +1,0 @@
-function e(e,t){let n=e,r=Object.entries(t).filter(([e,t])=>String(t??``)!==String(n[e]??``));return Object.fromEntries(r)}var t=(e,t,n)=>[...e.filter(e=>n.includes(e)||!t.includes(e)),...n.filter(n=>!t.includes(n)&&!e.includes(n))];export{t as n,e as t};
