@@ -411,7 +411,7 @@ export type StaticLink = {
   orders: number
   /** Of these, paid ones. */
   paid: number
-  /** What the paid ones cost together, in `currency`. */
+  /** Sum of what was paid towards their prices, in `currency`. */
   paidAmount: string
   /** When it was created. UTC, with milliseconds. */
   createdAt: string

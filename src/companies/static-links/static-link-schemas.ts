@@ -59,7 +59,10 @@ export const StaticLinkSchema = Type.Object(
     active: Type.Boolean({ description: 'A link that is off makes no orders; its page says so.' }),
     orders: Type.Integer({ description: 'Orders made through this link.', examples: [12] }),
     paid: Type.Integer({ description: 'Of these, paid ones.', examples: [9] }),
-    paidAmount: Type.String({ description: 'What the paid ones cost together, in `currency`.', examples: ['45.00'] }),
+    paidAmount: Type.String({
+      description: 'Sum of what was paid towards their prices, in `currency`.',
+      examples: ['45.00'],
+    }),
     createdAt: Type.String({ format: 'date-time' }),
     updatedAt: Type.String({ format: 'date-time' }),
   },
