@@ -148,7 +148,7 @@ export class OrderStory {
     const owed = 'select to_jsonb(r) as row from refunds r where company_id = $1 and order_id = $2'
     const refunds = await this.world.oracle.many<{ row: unknown }>(owed, [this.shop.merchant.companyId, this.id])
     error.message += [
-      ...(error.message.includes(this.id) ? [''] : ['', this.#report(facts, [])]),
+      ...(error.message.includes('\n  history: ') ? [''] : ['', this.#report(facts, [])]),
       `  attempts: ${JSON.stringify(facts.attempts)}`,
       `  rows of refunds: ${JSON.stringify(refunds.map(({ row }) => row))}`,
       `  on the chain: ${JSON.stringify(there)}`,
