@@ -103,6 +103,32 @@ test('a second part is accepted as the price of its own, without the part that w
   await desk.checkBooks()
 })
 
+test('what can be refunded is what arrived, not the price, and no more once it went back', async () => {
+  const refundable = async ({ code }: Payable): Promise<string> => {
+    const path = `/api/next/confirm_conversion/revert/${code}`
+    return (await shop.host.call<{ refundableAmount: string }>('GET', path, { as: shop.merchant })).data
+      .refundableAmount
+  }
+  const part = await shop.createAwaiting()
+  await desk.payFinally(part, 20n * MILLION)
+  assert.equal(await refundable(part), '0.000000')
+  const under = await desk.openRecord(part, 'under', 20n * MILLION)
+  assert.equal((await desk.admin.post(`mispayments/${under._id}/accept`, {})).status, 200)
+  assert.equal(await refundable(part), '20.000000')
+  const more = await shop.createAwaiting()
+  await desk.payFinally(more, 60n * MILLION)
+  const over = await desk.openRecord(more, 'over', 6n * MILLION)
+  assert.equal(await refundable(more), '60.000000')
+  assert.equal((await desk.ignore(over)).status, 200)
+  assert.equal(await refundable(more), '54.000000')
+  assert.equal((await revert(shop, more.code, { amount: '4', address: newAddress() })).status, 200)
+  await refundReaches(shop, more.orderId, 'settled')
+  assert.equal(await refundable(more), '50.000000')
+  assert.equal((await revert(shop, more.code, { address: newAddress() })).status, 200)
+  const rest = await refundReaches(shop, more.orderId, 'settled')
+  assert.deepEqual([rest.amount, await refundable(more)], ['50.000000', '0.000000'])
+})
+
 test('a refund of a part that is rejected puts the part back: into the price, or above it', async () => {
   const { companyId } = shop.merchant
   const approval = (on: boolean) =>

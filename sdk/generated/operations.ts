@@ -407,6 +407,19 @@ export interface Operations {
       erased: boolean
     }
   }
+  /** How much of an order can be refunded. What arrived, less what was refunded, returned separately or ignored. It may differ from the price: more or less than the price may have arrived. */
+  getRefundable: {
+    params: {
+      /** Order code: unguessable, used in paths. */
+      code: string
+    }
+    data: {
+      /** Decimal text. "0" while the order cannot be refunded. */
+      refundableAmount: string
+      /** The asset, as its symbol. */
+      asset: "USDC"
+    }
+  }
   /** Refund a paid order, wholly or in part. The body is optional; without it, refunds all that is left. Follow `refundId` with GET /refunds/{id}. */
   revertOrder: {
     params: {
@@ -4902,6 +4915,7 @@ export const OPERATIONS = {
   setPayerEmail: { method: 'POST', path: '/api/next/confirm_conversion/email/{code}', query: [], keyed: true, json: true },
   getPayerInformation: { method: 'GET', path: '/api/next/confirm_conversion/payer-information/{code}', query: [], keyed: false, json: true },
   erasePayerInformation: { method: 'DELETE', path: '/api/next/confirm_conversion/payer-information/{code}', query: [], keyed: false, json: true },
+  getRefundable: { method: 'GET', path: '/api/next/confirm_conversion/revert/{code}', query: [], keyed: false, json: true },
   revertOrder: { method: 'POST', path: '/api/next/confirm_conversion/revert/{code}', query: [], keyed: true, json: true },
   getExchangeInfo: { method: 'GET', path: '/api/next/confirm_conversion/exchangeInfo', query: ['fromAsset', 'toAsset'], keyed: false, json: true },
   listRefunds: { method: 'GET', path: '/api/next/refunds', query: ['companyId', 'code', 'status', 'page', 'limit'], keyed: false, json: true },

@@ -18,9 +18,15 @@ const text = (units: bigint): string => `${formatDecimal(units, 6)} USDC`
 
 export type Share = { units: bigint; excess: bigint; all: boolean }
 
+/** What is left of an order: what arrived for it, less what was refunded, separately returned or ignored. */
+export const unitsLeft = (
+  order: Pick<Order, 'paidUnits' | 'refundedUnits'>,
+  { besideUnits }: Pick<Returned, 'besideUnits'>,
+) => order.paidUnits - order.refundedUnits - besideUnits
+
 /** The amount to refund, and how much of it is above the price. @throws ILLEGAL_AMOUNT, REFUND_TOO_LARGE */
 export function readUnits(order: Order, payment: Payment, returned: Returned, amount: string | undefined): Share {
-  const left = order.paidUnits - order.refundedUnits - returned.besideUnits
+  const left = unitsLeft(order, returned)
   const units = amount === undefined ? left : parseMoney(amount, 'USDC').units
   if (units === 0n) throw new AppError('ILLEGAL_AMOUNT', { message: 'The refund must be more than zero.' })
   if (units > left) {

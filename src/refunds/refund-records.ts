@@ -1,4 +1,4 @@
-import type { Tx } from '../db/db.ts'
+import type { Queryable, Tx } from '../db/db.ts'
 import { newId } from '../kernel/ids.ts'
 import type { Order } from '../orders/order.ts'
 import { updateOrderPaidUnits } from '../orders/order-queries.ts'
@@ -35,9 +35,9 @@ export const isLive = ({ status }: Pick<Refund, 'status'>): boolean => status !=
 
 const sum = (items: readonly { units: bigint }[]): bigint => items.reduce((total, { units }) => total + units, 0n)
 
-/** The order must be locked. */
+/** Before anything is changed because of it, the order must be locked. */
 export async function readReturned(
-  tx: Tx,
+  tx: Queryable,
   { companyId, id, paymentId }: Pick<Order, 'companyId' | 'id' | 'paymentId'>,
 ): Promise<Returned> {
   const records = await listMispaymentsOfOrder(tx, companyId, id)

@@ -23,12 +23,13 @@ import {
   AddressMessageSchema,
   MispaymentRefundBody,
   RefundAddressBody,
+  Refundable,
   RefundList,
   RefundListQuery,
   RefundSchema,
   RevertBody,
 } from './refund-schemas.ts'
-import { revertOrder } from './refund-service.ts'
+import { findRefundable, revertOrder } from './refund-service.ts'
 
 const tags = ['payments']
 const RevertAnswer = Type.Object({ refundId: Type.String({ description: 'Follow it with GET /refunds/{id}.' }) })
@@ -106,6 +107,26 @@ async function findReachableRefund(deps: RefundDeps, actor: Actor, id: string): 
 
 /** Starts refunds, under the order’s path. */
 export const revertRoutes: FastifyPluginAsyncTypebox<RefundDeps> = async (app, deps) => {
+  app.get(
+    '/revert/:code',
+    {
+      config: { permission: 'refunds.revert' },
+      schema: {
+        operationId: 'getRefundable',
+        summary: 'How much of an order can be refunded',
+        description:
+          'What arrived, less what was refunded, returned separately or ignored. It may differ from the price: more or ' +
+          'less than the price may have arrived.',
+        tags,
+        params: CodeParams,
+        response: { 200: Envelope(Refundable) },
+      },
+    },
+    async (request) => {
+      const units = await findRefundable(deps, actorOf(request), request.params.code)
+      return ok({ refundableAmount: formatDecimal(units, 6), asset: 'USDC' as const })
+    },
+  )
   app.post(
     '/revert/:code',
     {

@@ -55,6 +55,14 @@ export const RevertBody = Type.Object({
 })
 export type RevertBody = Static<typeof RevertBody>
 
+export const Refundable = Type.Object({
+  refundableAmount: Type.String({
+    description: 'Decimal text. "0" while the order cannot be refunded.',
+    examples: ['10.5'],
+  }),
+  asset: Type.Literal('USDC'),
+})
+
 export const MispaymentRefundBody = Type.Object({
   reason: Type.Optional(Type.String({ maxLength: 256 })),
   ...WantedFields,

@@ -1,12 +1,13 @@
+import type { Actor } from '../http/actor.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { crashPoint } from '../kernel/crash-point.ts'
 import { bookRefund } from '../ledger/ledger-service.ts'
 import { findReachableOrder, lockReachableOrder } from '../orders/order-service.ts'
-import { nextStatus } from '../orders/order-states.ts'
+import { allows, nextStatus } from '../orders/order-states.ts'
 import { checkScreened } from '../payments/mispayments/screened-money.ts'
 import { findDestination, readWanted } from './destination/refund-destination.ts'
 import { newRefund } from './new-refund.ts'
-import { checkSendable, fiatShare, findPaymentOf, needOf, readUnits } from './refund-amount.ts'
+import { checkSendable, fiatShare, findPaymentOf, needOf, readUnits, unitsLeft } from './refund-amount.ts'
 import { writeRefundAudit } from './refund-audit.ts'
 import { checkCover, checkNothingLost } from './refund-cover.ts'
 import type { RefundDeps } from './refund-deps.ts'
@@ -15,6 +16,15 @@ import { countRefunds, insertRefund, type NewRefund } from './refund-queries.ts'
 import { closeUsedRecord, readReturned } from './refund-records.ts'
 import type { RevertBody } from './refund-schemas.ts'
 import { bookingOf } from './refund-settle.ts'
+
+/**
+ * How much a refund could return now, in units of USDC: what arrived, be it more or less than the price, minus what was
+ * refunded, returned separately or ignored. 0 while the order cannot be refunded.
+ */
+export async function findRefundable({ db }: Pick<RefundDeps, 'db'>, actor: Actor, code: string): Promise<bigint> {
+  const order = await findReachableOrder(db, actor, code)
+  return allows(order.status, 'revert') ? unitsLeft(order, await readReturned(db, order)) : 0n
+}
 
 /** Starts a refund of all or part of what is left. The order is REFUNDING until the refund is settled or dropped. */
 export async function revertOrder(

@@ -141,6 +141,14 @@ async function settledByHand(place: Place): Promise<string> {
 
 export const MONEY: Cases = {
   revertOrder: { row: 'refunds.revert', make: (place) => ({ params: { code: paid(place, 'plain').code }, body: {} }) },
+  getRefundable: {
+    row: 'refunds.revert',
+    async make(place) {
+      const order = paid(place, 'plain')
+      place.home.stock.plain.unshift(order)
+      return { params: { code: order.code } }
+    },
+  },
   listRefunds: {
     row: 'refunds.read',
     ownOnly: true,

@@ -1,12 +1,12 @@
 import { useState } from 'react'
 import { type Body, call, type Order } from '../../api/call.ts'
-import { useAction } from '../../api/hooks.ts'
+import { useAction, useApi } from '../../api/hooks.ts'
 import { isAmbiguous, readAmount } from '../../kit/decimal.ts'
 import { Area, Field, Form, useAmount } from '../../kit/fields.tsx'
 import { formatMoney, formatRate } from '../../kit/format.ts'
-import { Dialog } from '../../kit/parts.tsx'
+import { Dialog, Loaded } from '../../kit/parts.tsx'
 import { useCore, useLang, useTexts } from '../../texts/lang.ts'
-import { leftOf, tokenFor } from './refund-worth.ts'
+import { tokenFor } from './refund-worth.ts'
 import { texts } from './texts.ts'
 
 const DIGITS = 6
@@ -28,34 +28,41 @@ export function RefundDialog({ order, onClose }: { order: Order; onClose(): void
     done: t.refundStarted,
     onDone: onClose,
   })
+  const refundable = useApi('GET /api/next/confirm_conversion/revert/{code}', { path: { code: order.code } })
   return (
     <Dialog title={t.refund} onClose={onClose}>
-      <p className="mb-4">{t.refundText(formatMoney(lang, leftOf(order), order.toAsset))}</p>
-      <Form
-        button={t.refundButton}
-        isBusy={action.isPending}
-        error={action.error}
-        onSend={(values) => action.mutate(values)}
-      >
-        <Amounts order={order} />
-        {order.paymentChannel === 'crypto' && (
-          <Field
-            label={`${t.refundAddress} (${core.optional})`}
-            name="address"
-            pattern="0x[0-9a-fA-F]{40}"
-            className="font-mono"
-            spellCheck={false}
-            hint={t.refundAddressHint}
-          />
+      <Loaded query={refundable}>
+        {({ refundableAmount, asset }) => (
+          <>
+            <p className="mb-4">{t.refundText(formatMoney(lang, refundableAmount, asset))}</p>
+            <Form
+              button={t.refundButton}
+              isBusy={action.isPending}
+              error={action.error}
+              onSend={(values) => action.mutate(values)}
+            >
+              <Amounts order={order} refundable={refundableAmount} />
+              {order.paymentChannel === 'crypto' && (
+                <Field
+                  label={`${t.refundAddress} (${core.optional})`}
+                  name="address"
+                  pattern="0x[0-9a-fA-F]{40}"
+                  className="font-mono"
+                  spellCheck={false}
+                  hint={t.refundAddressHint}
+                />
+              )}
+              <Area label={`${core.reason} (${core.optional})`} name="reason" maxLength={256} />
+            </Form>
+          </>
         )}
-        <Area label={`${core.reason} (${core.optional})`} name="reason" maxLength={256} />
-      </Form>
+      </Loaded>
     </Dialog>
   )
 }
 
 /** The refund is in USDC, but people who sold in euros think in euros. */
-function Amounts({ order }: { order: Order }) {
+function Amounts({ order, refundable }: { order: Order; refundable: string }) {
   const t = useTexts(texts)
   const core = useCore()
   const lang = useLang()
@@ -65,7 +72,7 @@ function Amounts({ order }: { order: Order }) {
     setFiat(text)
     const amount = readAmount(text)
     const isClear = amount !== null && !isAmbiguous(text, { point: lang === 'en' ? '.' : ',', digits: 2 })
-    const units = isClear ? tokenFor(order, amount) : ''
+    const units = isClear ? tokenFor(order, amount, refundable) : ''
     setToken(lang === 'en' ? units : units.replace('.', ','))
   }
   const onToken = (text: string): void => {
