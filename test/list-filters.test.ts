@@ -96,6 +96,9 @@ test('an amount that is too small, too large or no number is refused for its own
 })
 
 test('a time that cannot be read is refused with one that can, also where a + was sent as it is', async () => {
+  for (const path of ['confirm_conversion', 'ledger'])
+    for (const day of ['2026-11-31', '2026-02-30', '2026-13-01'])
+      assert.equal((await get(`${path}?to=${day}`)).status, 422, `${path} ${day}`)
   for (const from of ['yesterday', '1763600000', '2026-11-20T00:00:00', '2026-11-20T00:00:00+01:00']) {
     const { status, text } = await get(`confirm_conversion?from=${from}`)
     assert.equal(status, 422, `${from}: ${text}`)

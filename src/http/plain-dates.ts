@@ -1,8 +1,12 @@
 import type { FastifyInstance } from 'fastify'
 import { DAY } from '../kernel/clock.ts'
 
-const isDate = (value: unknown): value is string =>
-  typeof value === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(value) && !Number.isNaN(Date.parse(value))
+/** A day of the calendar: JavaScript would read 31 November as 1 December. */
+function isDate(value: unknown): value is string {
+  if (typeof value !== 'string' || !/^\d{4}-\d{2}-\d{2}$/.test(value)) return false
+  const ms = Date.parse(value)
+  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(value)
+}
 
 type Holder = { from?: unknown; to?: unknown }
 
