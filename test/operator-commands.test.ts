@@ -30,8 +30,13 @@ test('init --help names each flag once', async () => {
   )
 })
 
-test('what only looks makes no database: it says that there is none', async () => {
-  for (const args of [['sweep'], ['audit', 'verify'], ['ledger', 'verify'], ['reconcile']]) {
+test('what only looks, or only ends something, makes no database: it says that there is none', async () => {
+  const onAccounts = [
+    ['revoke-sessions', '--all', '--yes'],
+    ['rotate-keys', '--yes'],
+    ['addresses', '--chain', '1'],
+  ].map((args) => ['admin', ...args])
+  for (const args of [['sweep'], ['audit', 'verify'], ['ledger', 'verify'], ['reconcile'], ...onAccounts]) {
     const { code, err } = await run(...args)
     assert.equal(code, 1, args.join(' '))
     assert.match(err, /There is no database in .*data yet\. Start the service first, or set DATA_DIR/)

@@ -243,6 +243,8 @@ export const runAdmin: OperatorCommand = async (config, args, say) => {
     const names = [...Object.keys(ADMIN), ...CHAIN_COMMANDS].join(', ')
     throw new UsageError(`${name === '' ? 'Say what to do' : `There is no "admin ${name}"`}; choose from ${names}.`)
   }
+  // only the first of them belongs to an installation that is being set up
+  if (name !== 'create') refuseNoData(config)
   return withAccounts(config, rest, say, work)
 }
 
