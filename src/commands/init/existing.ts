@@ -33,6 +33,10 @@ export function findKnownKey(environment: Env, old: Env): Record<string, string>
   return key && { ...key, ...find('MASTER_KEY_PREVIOUS') }
 }
 
+/** The token of /metrics already in use: whoever reads them would otherwise be refused after the next start. */
+export const findKnownToken = (environment: Env, old: Env): Record<string, string> | undefined =>
+  findGiven('METRICS_TOKEN', environment) ?? findGiven('METRICS_TOKEN', old)
+
 const KEY_HINT =
   'This database was made with another MASTER_KEY, and without it what it encrypted cannot be read. Nothing was ' +
   'written. Run this again with that key: MASTER_KEY=… comptoir init …'

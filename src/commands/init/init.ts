@@ -8,7 +8,7 @@ import { UsageError } from '../command.ts'
 import { runDoctor } from '../doctor.ts'
 import { type Asker, atTerminal, type Flags, flagsOnly } from './asker.ts'
 import { printEnv, type Section, writeEnv } from './env-file.ts'
-import { findKnownKey, listLeftBehind, readOldEnv, refuseForeignData } from './existing.ts'
+import { findKnownKey, findKnownToken, listLeftBehind, readOldEnv, refuseForeignData } from './existing.ts'
 import { askChains, askChannels, channelFlags } from './money-answers.ts'
 
 export const INIT_USAGE = `comptoir init [options]
@@ -74,16 +74,15 @@ const readEmail = matching(/^[^\s@]+@[^\s@]+$/, 'An e-mail address.')
 const readPostgres = matching(/^postgres(ql)?:\/\//, 'An address that begins with postgres://.')
 const readSmtp = matching(/^smtps?:\/\//, 'An address that begins with smtps:// (or smtp://).')
 
-async function askService(asker: Asker): Promise<Section> {
+async function askService(asker: Asker, token: Record<string, string>): Promise<Section> {
   const domain = await asker.ask({
     flag: 'domain',
     text: 'Domain that payers see, for example pay.example',
     read: readDomain,
   })
-  const metricsToken = randomBytes(24).toString('base64url')
   return {
     title: 'The service; a proxy on this machine does TLS',
-    values: { MODE: 'live', BASE_URL: `https://${domain}`, TRUST_PROXY: '127.0.0.1', METRICS_TOKEN: metricsToken },
+    values: { MODE: 'live', BASE_URL: `https://${domain}`, TRUST_PROXY: '127.0.0.1', ...token },
   }
 }
 
@@ -133,6 +132,7 @@ async function askRisks(asker: Asker, env: Record<string, string>, flags: Flags)
 const KEY_WORDS = `The master key encrypts secrets, payers' identities and backups. It stands in the file and is shown only now.
 Write it down and keep it elsewhere: whoever loses it loses what it encrypted; whoever has it reads a backup.`
 
+const newToken = (): Record<string, string> => ({ METRICS_TOKEN: randomBytes(24).toString('base64url') })
 const newKey = (): Record<string, string> => ({ MASTER_KEY: randomBytes(32).toString('base64') })
 
 type Answers = { sections: Section[]; admin: string; written: Record<string, string> }
@@ -140,9 +140,11 @@ type Answers = { sections: Section[]; admin: string; written: Record<string, str
 const valuesOf = (sections: readonly Section[]): Record<string, string> =>
   Object.assign({}, ...sections.map(({ values }) => values))
 
-async function askAll(asker: Asker, flags: Flags, key: Record<string, string>): Promise<Answers> {
+type Secrets = { key: Record<string, string>; token: Record<string, string> }
+
+async function askAll(asker: Asker, flags: Flags, { key, token }: Secrets): Promise<Answers> {
   const sections = [
-    await askService(asker),
+    await askService(asker, token),
     await askDatabase(asker),
     await askMail(asker),
     { title: 'Chains', values: await askChains(asker) },
@@ -185,7 +187,10 @@ export async function runInit(args: string[], environment: Env, say: Say): Promi
   const known = findKnownKey(environment, old)
   const asker = process.stdin.isTTY ? atTerminal(flags, say) : flagsOnly(flags, switches, say)
   try {
-    const { sections, admin, written } = await askAll(asker, flags, known ?? newKey())
+    const { sections, admin, written } = await askAll(asker, flags, {
+      key: known ?? newKey(),
+      token: findKnownToken(environment, old) ?? newToken(),
+    })
     const env = { ...environment, ...written }
     const { config } = readEnvironment(env)
     await refuseForeignData(config, say)
