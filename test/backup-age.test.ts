@@ -39,6 +39,15 @@ test('doctor fails when the newest backup is overdue, and says what to do', asyn
   assert.match(old?.fix ?? '', /Start the service if it is stopped.*comptoir backup/)
 })
 
+test('a backup of the future is not the newest one: doctor names it', async () => {
+  await withNewest(10 * MINUTE)
+  const name = backupNameAt('2940-01-01T00:00:00.000Z')
+  writeFileSync(join(kept, name), '')
+  const future = await examine()
+  assert.deepEqual([future?.ok, future?.message], [false, `${name} in ${kept} has a time that has not come.`])
+  assert.match(future?.fix ?? '', /Correct the clock/)
+})
+
 test('no backup is fine before the first start, and not when the database is older than one should be', async () => {
   rmSync(kept, { recursive: true, force: true })
   mkdirSync(kept)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -13,7 +13,8 @@ import { chooseBackup, findStoreFaults } from '../src/db/backup/places.ts'
 import { type S3Settings, s3Store } from '../src/db/backup/s3-store.ts'
 import { seal } from '../src/db/backup/sealed.ts'
 import { type BackupStore, backupNameAt } from '../src/db/backup/store.ts'
-import { pruneBackups, takeBackup, verifyBackup } from '../src/db/backup/take-backup.ts'
+import { findNewestBackup, pruneBackups, takeBackup, verifyBackup } from '../src/db/backup/take-backup.ts'
+import { HOUR } from '../src/kernel/clock.ts'
 import { openVault } from '../src/kernel/vault.ts'
 import { freePort } from './harness/free-port.ts'
 import { newFolder } from './harness/installation.ts'
@@ -35,7 +36,8 @@ after(async () => {
   places.remove()
 })
 
-const nameOf = (day: number): string => backupNameAt(`2030-01-0${day}T00:00:00.000Z`)
+const NOW = Date.now()
+const nameOf = (day: number): string => backupNameAt(`2020-01-0${day}T00:00:00.000Z`)
 
 async function* inPieces(bytes: Buffer): AsyncGenerator<Buffer> {
   for (let from = 0; from < bytes.length; from += 300_000) yield bytes.subarray(from, from + 300_000)
@@ -89,9 +91,38 @@ test('a folder and a bucket keep backups alike: read back, listed in order, the 
       assert.deepEqual([size, (await gather(content)).equals(bytes)], [bytes.length, true])
     }
     assert.deepEqual(await store.list(), [1, 2, 3].map(nameOf))
-    await pruneBackups(store, 2)
-    assert.deepEqual(await store.list(), [2, 3].map(nameOf))
+    // made under a clock that was far ahead: it neither counts as kept nor as the newest
+    const future = backupNameAt('2040-01-01T00:00:00.000Z')
+    const bytes = randomBytes(9)
+    await store.put(future, inPieces(bytes), readsItself(bytes))
+    await pruneBackups(store, 2, NOW)
+    assert.deepEqual(await store.list(), [...[2, 3].map(nameOf), future])
+    assert.equal((await findNewestBackup(store, NOW))?.name, nameOf(3))
+    await store.remove(future)
   }
+})
+
+test('a draft that another process is writing stays, one that a crash left is removed', async () => {
+  const folder = join(places.path, 'drafts')
+  const store = folderStore(folder)
+  let cleaned = false
+  async function* slow(): AsyncGenerator<Buffer> {
+    yield Buffer.from('first ')
+    await store.clean(Date.now())
+    cleaned = true
+    // in the same second as the other one
+    await store.put(nameOf(8), inPieces(Buffer.from('twin')), readsItself(Buffer.from('twin')))
+    yield Buffer.from('second')
+  }
+  await store.put(nameOf(8), slow(), readsItself(Buffer.from('first second')))
+  assert.ok(cleaned)
+  assert.deepEqual(readdirSync(folder), [nameOf(8)])
+  for (const left of [`${nameOf(9)}.part`, `${nameOf(9)}.0badcafe.part`]) {
+    writeFileSync(join(folder, left), 'half')
+    utimesSync(join(folder, left), new Date(), new Date(Date.now() - 2 * HOUR))
+  }
+  await store.clean(Date.now())
+  assert.deepEqual(readdirSync(folder), [nameOf(8)])
 })
 
 test('a large backup goes in parts of one size; a part that the store refuses for a moment is sent again', async () => {

@@ -102,14 +102,17 @@ test('a file that is there is not replaced', async () => {
 })
 
 const keyIn = (file: string): string => /^MASTER_KEY=(.+)$/m.exec(readFileSync(file, 'utf8'))?.[1] ?? ''
+const tokenIn = (file: string): string => /^METRICS_TOKEN=(.+)$/m.exec(readFileSync(file, 'utf8'))?.[1] ?? ''
 const copiesOf = (name: string): string[] => readdirSync(place.path).filter((file) => file.startsWith(`${name}.2`))
 
-test('--force keeps the key of the file it replaces, keeps the file, and says both', async () => {
+test('--force keeps the key and the token of the file it replaces, keeps the file, and says both', async () => {
   writeFileSync(env, `${readFileSync(env, 'utf8')}REPORTS_NOTE=mine\n`)
   const before = readFileSync(env, 'utf8')
   const again = await init(...FLAGS, '--force')
   assert.equal(again.code, 0, again.err + again.out)
-  assert.equal(keyIn(env), keyIn(join(place.path, copiesOf('.env')[0] ?? '')))
+  for (const secretIn of [keyIn, tokenIn])
+    assert.equal(secretIn(env), secretIn(join(place.path, copiesOf('.env')[0] ?? '')))
+  assert.ok(tokenIn(env).length > 20)
   const [copy = '', ...more] = copiesOf('.env')
   assert.deepEqual([more, readFileSync(join(place.path, copy), 'utf8')], [[], before])
   assert.equal(statSync(join(place.path, copy)).mode & 0o777, 0o600)
@@ -132,6 +135,12 @@ test('after a restore the noted key, or the file that holds it, writes the confi
   const key = keyIn(env)
   const backup = await runOperator(['backup', '--to', 'backups'], {}, place.path)
   assert.equal(backup.code, 0, backup.err)
+  const foreign = { MASTER_KEY: Buffer.alloc(32, 9).toString('base64') }
+  const kept = readdirSync(join(place.path, 'backups'))
+  const refused = await runOperator(['backup', '--to', 'backups', '--keep', '1'], foreign, place.path)
+  assert.equal(refused.code, 1)
+  assert.match(refused.err, /master-key/)
+  assert.deepEqual(readdirSync(join(place.path, 'backups')), kept)
   const elsewhere = newFolder()
   try {
     const from = ['restore', '--from', join(place.path, 'backups'), '--data-dir', 'data']

@@ -151,7 +151,9 @@ function backupChecks(config: Config): Check[] {
   const { backupTo, databaseUrl, backupEveryMinutes } = config
   const run: Check['run'] = async () => {
     if (databaseUrl === null && backupTo !== null && !isBucket(backupTo)) await refuseUnwritable(backupTo)
-    const { newest, ageMs } = await readBackupAge(backups, Date.now())
+    const { newest, ahead, ageMs } = await readBackupAge(backups, Date.now())
+    const [future] = ahead
+    if (future !== undefined) return bad(`${future} in ${backups.place} has a time that has not come.`, FUTURE_FIX)
     const when = newest ? new Date(newest.madeAtMs).toISOString() : 'none yet'
     const message = `${backups.place} answers; newest backup: ${when}.`
     if (!isBackupOverdue(ageMs, backupEveryMinutes)) return good(message)
@@ -161,6 +163,8 @@ function backupChecks(config: Config): Check[] {
   return [{ name: 'backups', run }]
 }
 
+const FUTURE_FIX =
+  'A clock was wrong when it was made, or is now. Such a backup does not count. Correct the clock; if the backup can be restored, rename it, otherwise remove it.'
 const OLD_BACKUP_FIX =
   'Start the service if it is stopped: it makes one within minutes. If it runs, its log says why backups fail. By hand: comptoir backup'
 const OLD_DUMP_FIX =

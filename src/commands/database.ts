@@ -7,6 +7,12 @@ import { migrate } from '../db/migrate.ts'
 import { openVault, type Vault } from '../kernel/vault.ts'
 import { withDatabaseServer } from './operator-database.ts'
 
+/** @throws ConfigError when mode or master key differ from those of this database */
+export async function refuseForeignDatabase(connectionString: string, config: Config, key: Buffer): Promise<void> {
+  const faults = findInstallationFaults(await readInstallation(connectionString), claimOf(config, key))
+  if (faults.length > 0) throw new ConfigError(faults.map(({ check, message, fix }) => `${check}: ${message} ${fix}`))
+}
+
 /**
  * Opens the database, even while the service runs, and runs one task.
  * @throws ConfigError when mode or master key differ from those of this database
@@ -18,8 +24,7 @@ export async function withDatabase<Result>(
 ): Promise<Result> {
   return withDatabaseServer(config, say, async (connectionString) => {
     const chosen = chooseMasterKey(config)
-    const faults = findInstallationFaults(await readInstallation(connectionString), claimOf(config, chosen.key))
-    if (faults.length > 0) throw new ConfigError(faults.map(({ check, message, fix }) => `${check}: ${message} ${fix}`))
+    await refuseForeignDatabase(connectionString, config, chosen.key)
     chosen.keep()
     await migrate(config.databaseDirectUrl ?? connectionString)
     const db = openDb({

@@ -48,13 +48,13 @@ function openMetrics({ config, clock, metrics }: BackupDeps, backups: KnownBacku
 function backUpWhenDue({ config, vault, clock, log, db }: BackupDeps, backupTo: string): () => Promise<void> {
   const to = openStore(backupTo, config)
   return async () => {
-    const newest = await findNewestBackup(to)
+    const newest = await findNewestBackup(to, clock())
     if (newest && clock() - newest.madeAtMs < config.backupEveryMinutes * MINUTE) return
     const { mode, dataDir } = config
     const facts = { madeAt: new Date(clock()).toISOString(), mode, schema: listMigrations().at(-1)?.id ?? '' }
     const place = { connectionString: db.connectionString, cluster: join(dataDir, 'postgres'), to }
     const made = await takeBackup({ ...place, vault, facts, onProgress: () => {} })
-    await pruneBackups(to, config.backupKeep)
+    await pruneBackups(to, config.backupKeep, clock())
     log.info({ file: made.file, bytes: made.bytes }, 'backed up and read back')
   }
 }

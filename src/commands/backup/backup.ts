@@ -8,6 +8,7 @@ import { readNewestMigration } from '../../db/installation.ts'
 import { openVault } from '../../kernel/vault.ts'
 import type { OperatorCommand } from '../admin.ts'
 import { UsageError } from '../command.ts'
+import { refuseForeignDatabase } from '../database.ts'
 import { refuseNoData, withDatabaseServer } from '../operator-database.ts'
 import { megabytes, startProgress } from '../progress.ts'
 
@@ -51,8 +52,10 @@ export const runBackup: OperatorCommand = async (config: Config, args, say) => {
   const key = findMasterKey(config)
   if (!key) throw new Error('There is no master key, so nothing can be encrypted. Set MASTER_KEY.')
   const progress = startProgress(say, 'Backup', 'MB')
-  const made = await withDatabaseServer(config, say, async (connectionString) =>
-    takeBackup({
+  const made = await withDatabaseServer(config, say, async (connectionString) => {
+    // another key would seal a backup that this installation cannot open, and --keep would then remove the good ones
+    await refuseForeignDatabase(connectionString, config, key)
+    return takeBackup({
       ...{ connectionString, cluster: join(config.dataDir, 'postgres'), to: store, vault: openVault(key) },
       facts: {
         madeAt: new Date().toISOString(),
@@ -60,9 +63,9 @@ export const runBackup: OperatorCommand = async (config: Config, args, say) => {
         schema: (await readNewestMigration(connectionString)) ?? '',
       },
       onProgress: (done, of) => progress(megabytes(done), megabytes(of)),
-    }),
-  )
-  if (keep !== null) await pruneBackups(store, keep)
+    })
+  })
+  if (keep !== null) await pruneBackups(store, keep, Date.now())
   const text = `Backed up and read back: ${made.file} (${megabytes(made.bytes)} MB). It opens with your MASTER_KEY only.`
   process.stdout.write(`${values.json ? JSON.stringify(made) : text}\n`)
 }

@@ -1,6 +1,8 @@
+import { randomBytes } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { access, constants, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { HOUR } from '../../kernel/clock.ts'
 import { ownAt } from '../../kernel/json.ts'
 import { BackupFault } from './sealed.ts'
 import { type BackupStore, type Content, isBackupName } from './store.ts'
@@ -66,6 +68,9 @@ const namesIn = (folder: string): Promise<string[]> =>
 
 const readFrom = (file: string): Content => createReadStream(file, { highWaterMark: 1 << 18 })
 
+/** A backup that is still being written grows all the time; a draft this old belongs to no process. */
+const DRAFT_MS = HOUR
+
 /** Backups as files in a folder, which is created if it does not exist. */
 export const folderStore = (folder: string): BackupStore => ({
   place: folder,
@@ -73,10 +78,10 @@ export const folderStore = (folder: string): BackupStore => ({
   list: async () => (await namesIn(folder)).filter(isBackupName).sort(),
   async put(name, content, { verify }) {
     const file = join(folder, name)
-    const draft = `${file}.part`
+    // two processes may back up in the same second
+    const draft = `${file}.${randomBytes(4).toString('hex')}.part`
     try {
       await mkdir(folder, { recursive: true, mode: 0o700 })
-      await rm(draft, { force: true })
       const bytes = await writeDurably(draft, content)
       await verify(readFrom(draft))
       await rename(draft, file)
@@ -93,8 +98,11 @@ export const folderStore = (folder: string): BackupStore => ({
     return { bytes: size, content: readFrom(file) }
   },
   remove: (name) => rm(join(folder, name), { force: true }),
-  async clean() {
-    const drafts = (await namesIn(folder)).filter((name) => /^comptoir-.*\.backup\.part$/.test(name))
-    for (const name of drafts) await rm(join(folder, name), { force: true })
+  async clean(nowMs) {
+    const drafts = (await namesIn(folder)).filter((name) => /^comptoir-.*\.backup\..*part$/.test(name))
+    for (const name of drafts) {
+      const { mtimeMs } = await stat(join(folder, name)).catch(() => ({ mtimeMs: nowMs }))
+      if (mtimeMs < nowMs - DRAFT_MS) await rm(join(folder, name), { force: true })
+    }
   },
 })

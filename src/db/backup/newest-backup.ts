@@ -6,15 +6,18 @@ import { readInstalledAt } from '../installation.ts'
 import { diskFault } from './folder-store.ts'
 import { openStore, type StoreSettings } from './places.ts'
 import { BackupFault } from './sealed.ts'
-import { findNewestBackup } from './take-backup.ts'
+import { backupTimeOf, isAhead } from './store.ts'
+import { listBackups } from './take-backup.ts'
 
 type Found = { name: string; madeAtMs: number }
+/** Those `ahead` have a time that has not come, and do not count. */
+type Look = { newest: Found | undefined; ahead: readonly string[] }
 
 /** The backups of this installation's database, whoever made them. */
 export type KnownBackups = {
   place: string
   /** @throws BackupFault when they cannot be listed */
-  findNewest(): Promise<Found | undefined>
+  look(nowMs: number): Promise<Look>
   /**
    * When the database was created, in milliseconds: from then on a first backup is due. Undefined without a database.
    */
@@ -28,8 +31,8 @@ const GRACE_MS = 30 * MINUTE
 const clusterTimeOf = (dataDir: string): number | undefined =>
   statSync(join(dataDir, 'postgres', 'PG_VERSION'), { throwIfNoEntry: false })?.mtimeMs
 
-/** The newest non-empty file, by modification time. Files that are being written end in `.part` or `.tmp`. */
-async function findNewestFile(folder: string): Promise<Found | undefined> {
+/** Non-empty files, by modification time. Files that are being written end in `.part` or `.tmp`. */
+async function lookAtFiles(folder: string, nowMs: number): Promise<Look> {
   try {
     const names = (await readdir(folder)).filter((name) => !/^\.|\.(part|tmp)$/.test(name))
     const files = await Promise.all(
@@ -38,7 +41,10 @@ async function findNewestFile(folder: string): Promise<Found | undefined> {
     const whole = files.flatMap(({ name, facts }) =>
       facts?.isFile() && facts.size > 0 ? [{ name, madeAtMs: facts.mtimeMs }] : [],
     )
-    return whole.sort((left, right) => right.madeAtMs - left.madeAtMs)[0]
+    const ahead = whole.filter(({ madeAtMs }) => isAhead(madeAtMs, nowMs))
+    const usable = whole.filter((file) => !ahead.includes(file))
+    const [newest] = usable.sort((left, right) => right.madeAtMs - left.madeAtMs)
+    return { newest, ahead: ahead.map(({ name }) => name) }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EACCES')
       throw new BackupFault(
@@ -60,12 +66,16 @@ export function openKnownBackups(config: BackupSettings): KnownBackups | null {
   const { backupTo, backupWatch, databaseUrl, dataDir } = config
   if (databaseUrl === null) {
     if (backupTo === null) return null
-    const findNewest = async () => findNewestBackup(openStore(backupTo, config))
-    return { place: backupTo, findNewest, databaseMadeAtMs: async () => clusterTimeOf(dataDir) }
+    const look = async (nowMs: number): Promise<Look> => {
+      const { names, ahead } = await listBackups(openStore(backupTo, config), nowMs)
+      const name = names.at(-1)
+      return { newest: name === undefined ? undefined : { name, madeAtMs: backupTimeOf(name) }, ahead }
+    }
+    return { place: backupTo, look, databaseMadeAtMs: async () => clusterTimeOf(dataDir) }
   }
   if (backupWatch === null) return null
   const databaseMadeAtMs = async () => (await readInstalledAt(databaseUrl))?.getTime()
-  return { place: backupWatch, findNewest: () => findNewestFile(backupWatch), databaseMadeAtMs }
+  return { place: backupWatch, look: (nowMs) => lookAtFiles(backupWatch, nowMs), databaseMadeAtMs }
 }
 
 /**
@@ -75,10 +85,10 @@ export function openKnownBackups(config: BackupSettings): KnownBackups | null {
 export async function readBackupAge(
   backups: KnownBackups,
   nowMs: number,
-): Promise<{ newest: Found | undefined; ageMs: number | undefined }> {
-  const newest = await backups.findNewest()
+): Promise<Look & { ageMs: number | undefined }> {
+  const { newest, ahead } = await backups.look(nowMs)
   const sinceMs = newest?.madeAtMs ?? (await backups.databaseMadeAtMs())
-  return { newest, ageMs: sinceMs === undefined ? undefined : nowMs - sinceMs }
+  return { newest, ahead, ageMs: sinceMs === undefined ? undefined : nowMs - sinceMs }
 }
 
 export const isBackupOverdue = (ageMs: number | undefined, everyMinutes: number): boolean =>

@@ -4,7 +4,7 @@ import { folderStore } from './folder-store.ts'
 import { readS3Place, type S3Settings, s3Store } from './s3-store.ts'
 import { BackupFault } from './sealed.ts'
 import { type BackupStore, isBackupName } from './store.ts'
-import { findNewestBackup } from './take-backup.ts'
+import { listBackups } from './take-backup.ts'
 
 /** Settings from the configuration; keys are needed for a bucket only. */
 export type StoreSettings = {
@@ -57,7 +57,10 @@ export async function chooseBackup(from: string, settings: StoreSettings): Promi
     if (!found.isDirectory()) return { store: folderStore(dirname(from)), name: last }
   }
   const store = openStore(from, settings)
-  const newest = await findNewestBackup(store)
-  if (!newest) throw new BackupFault(`There is no backup in ${from}.`)
-  return { store, name: newest.name }
+  const { names, ahead } = await listBackups(store, Date.now())
+  const name = names.at(-1)
+  if (name !== undefined) return { store, name }
+  const [future] = ahead
+  if (future === undefined) throw new BackupFault(`There is no backup in ${from}.`)
+  throw new BackupFault(`${from} holds backups of the future only, such as ${future}. Name the one that you want.`)
 }

@@ -1,3 +1,5 @@
+import { MINUTE } from '../../kernel/clock.ts'
+
 /** Names of finished backups. Drafts, and strangers' files in the same place, have other names. */
 const NAME = /^comptoir-\d{8}T\d{6}Z\.backup$/
 
@@ -9,6 +11,12 @@ export function backupTimeOf(name: string): number {
   const [, y, mo, d, h, mi, s] = /(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)/.exec(name) ?? []
   return Date.parse(`${y}-${mo}-${d}T${h}:${mi}:${s}Z`)
 }
+
+/** More than clocks of well-kept machines differ by. */
+const AHEAD_MS = 5 * MINUTE
+
+/** Whether a backup claims a time that has not come: a clock was wrong when it was made, or is now. */
+export const isAhead = (madeAtMs: number, nowMs: number): boolean => madeAtMs > nowMs + AHEAD_MS
 
 export type Content = AsyncIterable<Buffer>
 
@@ -32,8 +40,8 @@ export type BackupStore = {
   /** @throws BackupFault */
   get(name: string): Promise<{ bytes: number; content: Content }>
   remove(name: string): Promise<void>
-  /** Removes half-written files that a crash left. */
-  clean(): Promise<void>
+  /** Removes half-written files that a crash left. @param nowMs what was written within the last hour stays */
+  clean(nowMs: number): Promise<void>
   /** Where a person finds this backup. */
   pathOf(name: string): string
 }

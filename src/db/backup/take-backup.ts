@@ -5,7 +5,7 @@ import type { Vault } from '../../kernel/vault.ts'
 import { packFiles } from './archive.ts'
 import { backupItems, measureCluster } from './cluster-files.ts'
 import { type BackupFacts, BackupFault, seal, unseal } from './sealed.ts'
-import { type BackupStore, backupNameAt, backupTimeOf, type Content } from './store.ts'
+import { type BackupStore, backupNameAt, backupTimeOf, type Content, isAhead } from './store.ts'
 
 export type BackupRequest = {
   connectionString: string
@@ -19,16 +19,30 @@ export type BackupRequest = {
 
 export type Backup = { file: string; bytes: number; madeAt: string }
 
+/**
+ * Finished backups, oldest first. Those `ahead` have a time that has not come: they count neither as the newest nor
+ * among those to keep, because a wrong clock would otherwise stop backups, or remove the good ones.
+ */
+export async function listBackups(store: BackupStore, nowMs: number): Promise<{ names: string[]; ahead: string[] }> {
+  const all = await store.list()
+  const ahead = all.filter((name) => isAhead(backupTimeOf(name), nowMs))
+  return { names: all.filter((name) => !ahead.includes(name)), ahead }
+}
+
 /** When the newest backup at a place was made, in milliseconds; undefined if there is none. */
-export async function findNewestBackup(store: BackupStore): Promise<{ name: string; madeAtMs: number } | undefined> {
-  const name = (await store.list()).at(-1)
+export async function findNewestBackup(
+  store: BackupStore,
+  nowMs: number,
+): Promise<{ name: string; madeAtMs: number } | undefined> {
+  const name = (await listBackups(store, nowMs)).names.at(-1)
   return name === undefined ? undefined : { name, madeAtMs: backupTimeOf(name) }
 }
 
 /** Removes all but the newest backups, and drafts left by a crash. */
-export async function pruneBackups(store: BackupStore, keep: number): Promise<void> {
-  for (const name of (await store.list()).slice(0, -keep)) await store.remove(name)
-  await store.clean()
+export async function pruneBackups(store: BackupStore, keep: number, nowMs: number): Promise<void> {
+  const { names } = await listBackups(store, nowMs)
+  for (const name of names.slice(0, -keep)) await store.remove(name)
+  await store.clean(nowMs)
 }
 
 async function* counted(source: AsyncIterable<Buffer>, onBytes: (bytes: number) => void): AsyncGenerator<Buffer> {
