@@ -101,7 +101,7 @@ export type DepositSender = { companyId: string; deposit: Hex; sender: Hex; clea
 
 /**
  * Senders of final money to these deposit addresses (lower case). `cleared`: by an answer or a person's release since
- * `since`, or because a person released the payment itself.
+ * `since`, or because a person released the payment itself, while no other screening of the sender went against him.
  * @param screenFromUnits senders of a smaller total are left out: dust from a listed address must not block another
  * payer's money
  */
@@ -114,7 +114,9 @@ export const listDepositSenders = (
       exists (select from screenings s where s.company_id = d.company_id and s.address = t.from_address
         and ((s.status = 'clean' or s.status = 'released' and s.purpose = 'sweep') and s.updated_at > ${from.since}
           or s.status = 'released' and s.subject_id in (
-            select id from payments where company_id = d.company_id and deposit_address = t.to_address))) as cleared
+            select id from payments where company_id = d.company_id and deposit_address = t.to_address)))
+        and not exists (select from screenings b where b.company_id = d.company_id and b.address = t.from_address
+          and b.status in ('blocked', 'returned')) as cleared
     from chain_transfers t join deposit_addresses d on d.address = t.to_address
     where t.chain_id = ${from.chainId} and t.token = ${from.token.toLowerCase()} and t.status = 'seen'
       and t.final_at is not null and t.to_address = any(${[...from.deposits]}::text[])
