@@ -214,6 +214,39 @@ test('sweep --sign by Web3Signer asks about a sender who was never screened, or 
   await checkBooks()
 })
 
+test('a released sender is asked about again after a day: the release outweighs the same doubt, not a listing', async () => {
+  const wallets = [await world.newWallet(), await world.newWallet()] as const
+  const releasedFrom = async (wallet: string): Promise<Payable> => {
+    await world.list(wallet, { risk: 'Medium' })
+    const order = await world.createAwaiting()
+    await world.payFrom(wallet, order)
+    const { _id } = await world.screened(order, 'held')
+    await eventually(
+      () => world.admin.post(`screenings/${_id}/release`, { reason: 'a known customer' }),
+      ({ status }) => status === 200,
+    )
+    await world.reaches(order.code, 'PAID')
+    return order
+  }
+  const orders = [await releasedFrom(wallets[0]), await releasedFrom(wallets[1])] as const
+  const [doubted, listed] = orders
+  await makeOld(...wallets)
+  await world.list(wallets[1], { sanctions: true })
+  await world.fault('trm', '503')
+  const mining = setInterval(() => void world.chain.mine().catch(() => {}), 200)
+  try {
+    const first = await sweep('--sign')
+    assert.deepEqual(await leftOf(orders), [doubted.units, listed.units], first.text)
+    assert.match(first.text, /not cleared \(.*trm: .*Run this again/)
+    assert.match(first.text, /is listed \(chainalysis: /)
+    await world.fault('trm', null)
+    const second = await sweep('--sign')
+    assert.deepEqual([second.code, await leftOf(orders)], [0, [0n, listed.units]], second.text)
+  } finally {
+    clearInterval(mining)
+  }
+})
+
 test('a file that was signed before its senders were listed is not sent, however fresh their last clean answers', async () => {
   const [turned, known] = [await world.newWallet(), await world.newWallet()]
   const orders = [await world.createAwaiting(), await world.createAwaiting()] as const

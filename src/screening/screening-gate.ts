@@ -6,6 +6,7 @@ import {
   insertAnswer,
   insertScreening,
   listScreeningsOf,
+  type Release,
   reopenScreening,
   type Screening,
   type SubjectKey,
@@ -18,6 +19,8 @@ export type Subject = SubjectKey & {
   orderId: string | null
   /** It is decided: clean answers are not renewed. */
   isOver?: boolean
+  /** A person let the same money pass before. It holds again where a source asks for a person, and against no other. */
+  release?: Release | null
 }
 
 /** The gate that all money passes. It calls no source, so it may be used inside a transaction. */
@@ -53,8 +56,9 @@ const STANDING_OF: Readonly<Record<ScreeningStatus, Standing>> = {
 }
 const VERDICT_OF: Readonly<Record<Standing, Verdict>> = { blocked: 'blocked', waiting: 'unavailable', clear: 'clean' }
 
-const isOld = ({ status, updatedAt }: Screening, now: Date): boolean =>
-  status === 'clean' && now.getTime() - updatedAt.getTime() > CLEAN_MS
+const isOld = ({ status, purpose, updatedAt }: Screening, now: Date): boolean =>
+  (status === 'clean' || (status === 'released' && purpose === 'sweep')) &&
+  now.getTime() - updatedAt.getTime() > CLEAN_MS
 
 export function openScreeningGate({ clock, screens, wake }: GateDeps): ScreeningGate {
   const open = (tx: Tx, subject: Subject, place: Place, now: Date): Promise<boolean> =>

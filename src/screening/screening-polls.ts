@@ -7,7 +7,7 @@ import { type Clock, HOUR, MINUTE } from '../kernel/clock.ts'
 import { newId } from '../kernel/ids.ts'
 import { pollGapMs } from '../kernel/poll-gaps.ts'
 import type { RaiseAlarm } from '../mail/operator-alarm.ts'
-import { type Answer, type SourceId, unavailable, type Verdict, worstOf } from './screening.ts'
+import { type Answer, type ScreeningStatus, type SourceId, unavailable, type Verdict, worstOf } from './screening.ts'
 import {
   countHeld,
   findScreening,
@@ -79,11 +79,13 @@ async function askSources(deps: ScreeningDeps, screening: Screening, now: Date):
 
 const STATUS_OF = { clean: 'clean', blocked: 'blocked', hold: 'held', unavailable: 'held' } as const
 
-/** When it is polled again; null: it is decided. */
-function nextCheckOf(verdict: Verdict, checks: number, now: Date): Date | null {
-  if (verdict === 'unavailable') return new Date(now.getTime() + pollGapMs('screening', checks))
-  return verdict === 'hold' ? new Date(now.getTime() + PERSON_GAP_MS) : null
-}
+/** Where a source asks for a person, one who released this money before is not asked again. */
+const statusAfter = (verdict: Verdict, { decidedBy }: Screening): ScreeningStatus =>
+  verdict === 'hold' && decidedBy !== null ? 'released' : STATUS_OF[verdict]
+
+/** When one that is held is polled again. */
+const nextCheckOf = (verdict: Verdict, checks: number, now: Date): Date =>
+  new Date(now.getTime() + (verdict === 'hold' ? PERSON_GAP_MS : pollGapMs('screening', checks)))
 
 const OPEN = ['checking', 'held']
 
@@ -136,7 +138,7 @@ async function pollScreening(deps: ScreeningDeps, screening: Screening): Promise
   const asked = await askSources(deps, screening, now)
   const none = unavailable('no source is set up')
   const verdict = worstOf((asked.length > 0 ? asked.map(({ answer }) => answer) : [none]).map((one) => one.verdict))
-  const status = STATUS_OF[verdict]
+  const status = statusAfter(verdict, screening)
   await deps.db.tx(async (tx) => {
     const at = new Date(deps.clock())
     // a payment is always locked before its screenings
@@ -147,12 +149,8 @@ async function pollScreening(deps: ScreeningDeps, screening: Screening): Promise
       if (isNew) await insertAnswer(tx, current, { id: newId(at.getTime()), source, answer, at })
     if (!OPEN.includes(current.status)) return
     const told = status === 'held' && (await isToTell(tx, current, verdict, at))
-    await updateScreening(
-      tx,
-      current,
-      { status, nextCheckAt: nextCheckOf(verdict, current.checks - 1, at), toldAt: told ? at : null },
-      at,
-    )
+    const nextCheckAt = status === 'held' ? nextCheckOf(verdict, current.checks - 1, at) : null
+    await updateScreening(tx, current, { status, nextCheckAt, toldAt: told ? at : null }, at)
     if (told) await tell(deps, tx, current, asked)
     if (status === 'blocked') {
       await tellBlocked(deps, tx, current, asked)

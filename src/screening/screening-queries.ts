@@ -46,7 +46,10 @@ export const findScreening = (q: Queryable, id: string): Promise<Screening | und
 export const lockScreening = (tx: Tx, { companyId, id }: Screening): Promise<Screening | undefined> =>
   tx.maybe<Screening>(sql`select ${COLUMNS} from screenings where company_id = ${companyId} and id = ${id} for update`)
 
+export type Release = { decidedBy: string; reason: string }
+
 export type NewScreening = Omit<Screening, 'checks' | 'toldAt' | 'decidedBy' | 'reason' | 'openedAt' | 'updatedAt'> & {
+  release?: Release | null
   nextCheckAt: Date | null
   at: Date
 }
@@ -54,16 +57,18 @@ export type NewScreening = Omit<Screening, 'checks' | 'toldAt' | 'decidedBy' | '
 /** @returns false: it exists already */
 export const insertScreening = async (tx: Tx, row: NewScreening): Promise<boolean> =>
   (await tx.run(sql`
-    insert into screenings (company_id, id, purpose, subject_id, order_id, network, address, status, next_check_at, opened_at, updated_at)
+    insert into screenings (company_id, id, purpose, subject_id, order_id, network, address, status, decided_by, reason,
+      next_check_at, opened_at, updated_at)
     values (${row.companyId}, ${row.id}, ${row.purpose}, ${row.subjectId}, ${row.orderId}, ${row.network}, ${row.address},
-      ${row.status}, ${row.nextCheckAt}, ${row.at}, ${row.at})
+      ${row.status}, ${row.release?.decidedBy ?? null}, ${row.release?.reason ?? null}, ${row.nextCheckAt}, ${row.at},
+      ${row.at})
     on conflict (company_id, purpose, subject_id, coalesce(address, '')) do nothing`)) > 0
 
-/** Reopens an old clean answer. */
+/** Reopens an old clean answer or release. */
 export const reopenScreening = (tx: Tx, { companyId, id }: Screening, now: Date): Promise<number> =>
   tx.run(sql`
     update screenings set status = 'checking', next_check_at = ${now}, checks = 0, updated_at = ${now}
-    where company_id = ${companyId} and id = ${id} and status = 'clean'`)
+    where company_id = ${companyId} and id = ${id} and status in ('clean', 'released')`)
 
 export type ScreeningChange = {
   status: ScreeningStatus
