@@ -107,7 +107,10 @@ test('a person is told after 15 minutes, in one mail for all that wait, and may 
   const screening = await world.screened(first, 'held')
   const release = (body: unknown) => world.admin.post(`screenings/${screening._id}/release`, body)
   assert.equal((await release({})).status, 422)
-  assert.equal((await release({ reason: 'a customer of ten years' })).status, 200)
+  await eventually(
+    () => release({ reason: 'a customer of ten years' }),
+    ({ status }) => status === 200,
+  )
   await world.reaches(first.code, 'PAID')
   assert.equal((await release({ reason: 'again' })).error.code, 'OBJECT_CONFLICT')
   const decided = await world.screened(first, 'released')
@@ -120,6 +123,29 @@ test('a person is told after 15 minutes, in one mail for all that wait, and may 
   assert.equal((await mails()).length, 1)
   await world.fault('risk', null)
   await reachesAsking(second, 'PAID')
+})
+
+test('while its sources are being asked nobody decides: one of them may be about to list the address', async () => {
+  await world.fault('risk', '503')
+  const order = await held()
+  const { _id } = await world.screened(order, 'held')
+  // as a node leaves it that waits for an answer
+  const ask = () =>
+    world.host.db.run(sql`
+      update screenings set next_check_at = now() + interval '1 hour', lease_until = now() + interval '1 minute'
+      where id = ${_id} and lease_until is null`)
+  await eventually(ask, (asked) => asked === 1)
+  const decide = (decision: string) => world.admin.post(`screenings/${_id}/${decision}`, { reason: 'a known customer' })
+  for (const decision of ['release', 'return']) {
+    const { status, text } = await decide(decision)
+    assert.equal(status, 409, text)
+    assert.match(text, /being asked\. Try again in a moment/)
+  }
+  await world.screened(order, 'held')
+  await world.host.db.run(sql`update screenings set lease_until = null where id = ${_id}`)
+  assert.equal((await decide('release')).status, 200)
+  await world.reaches(order.code, 'PAID')
+  await world.fault('risk', null)
 })
 
 test('the node that asks dies: another one asks again and releases, once', async () => {
