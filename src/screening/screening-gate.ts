@@ -25,7 +25,10 @@ export type Subject = SubjectKey & {
 
 /** The gate that all money passes. It calls no source, so it may be used inside a transaction. */
 export type ScreeningGate = {
-  /** What is known about these addresses. Unknown ones are screened, starting with the commit. */
+  /**
+   * What is known about these addresses, and what a provider said. Unknown addresses are screened, starting with the
+   * commit.
+   */
   look(tx: Tx, subject: Subject, places: readonly Place[]): Promise<Standing>
   /** A payment provider's own screening holds the money. */
   noteProvider(tx: Tx, subject: Subject, report: { channel: string; providerStatus: string }): Promise<void>
@@ -69,10 +72,9 @@ export function openScreeningGate({ clock, screens, wake }: GateDeps): Screening
     })
   return {
     async look(tx, subject, places) {
-      if (places.length === 0) return 'clear'
       const known = await listScreeningsOf(tx, subject)
       const now = new Date(clock())
-      const standings: Standing[] = []
+      const standings = known.filter(({ address }) => address === null).map(({ status }) => STANDING_OF[status])
       for (const { network, address: given } of places) {
         const address = given.toLowerCase()
         const row = known.find((one) => one.address === address)
