@@ -1,7 +1,9 @@
 import type { Tx } from '../db/db.ts'
 import { type Clock, DAY } from '../kernel/clock.ts'
 import { newId } from '../kernel/ids.ts'
+import type { RaiseAlarm } from '../mail/operator-alarm.ts'
 import { type Answer, type Place, type ScreeningStatus, type Verdict, worstOf } from './screening.ts'
+import { tellBlocked } from './screening-mails.ts'
 import {
   insertAnswer,
   insertScreening,
@@ -44,6 +46,7 @@ type GateDeps = {
   screens: boolean
   /** New addresses were stored. */
   wake(): void
+  alarm: RaiseAlarm
 }
 
 /** Validity of a clean answer; a payment that is completed later is screened again. */
@@ -63,7 +66,7 @@ const isOld = ({ status, purpose, updatedAt }: Screening, now: Date): boolean =>
   (status === 'clean' || (status === 'released' && purpose === 'sweep')) &&
   now.getTime() - updatedAt.getTime() > CLEAN_MS
 
-export function openScreeningGate({ clock, screens, wake }: GateDeps): ScreeningGate {
+export function openScreeningGate({ clock, screens, wake, alarm }: GateDeps): ScreeningGate {
   const open = (tx: Tx, subject: Subject, place: Place, now: Date): Promise<boolean> =>
     insertScreening(tx, {
       ...subject,
@@ -110,6 +113,7 @@ export function openScreeningGate({ clock, screens, wake }: GateDeps): Screening
         evidence: { channel, providerStatus },
       }
       await insertAnswer(tx, row, { id: newId(now.getTime()), source: 'provider', answer, at: now })
+      await tellBlocked(alarm, tx, row, [{ source: channel, answer }])
     },
     async renew(tx, key) {
       if (!screens) return false

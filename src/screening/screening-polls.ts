@@ -1,5 +1,4 @@
 import type { FastifyBaseLogger } from 'fastify'
-import { officePathsOf } from '../config/office-paths.ts'
 import type { Db, Tx } from '../db/db.ts'
 import type { PollSpec } from '../db/polling.ts'
 import { toStorable, toStorableText } from '../db/storable.ts'
@@ -8,8 +7,8 @@ import { newId } from '../kernel/ids.ts'
 import { pollGapMs } from '../kernel/poll-gaps.ts'
 import type { RaiseAlarm } from '../mail/operator-alarm.ts'
 import { type Answer, type ScreeningStatus, type SourceId, unavailable, type Verdict, worstOf } from './screening.ts'
+import { tellBlocked, tellHeld } from './screening-mails.ts'
 import {
-  countHeld,
   findScreening,
   insertAnswer,
   type KeptAnswer,
@@ -96,42 +95,6 @@ async function isToTell(tx: Tx, { toldAt, openedAt }: Screening, verdict: Verdic
   return !(await lockToldSince(tx, since))
 }
 
-async function tell(deps: ScreeningDeps, tx: Tx, screening: Screening, asked: readonly Asked[]): Promise<void> {
-  const { purpose, address, companyId, id } = screening
-  const waiting = asked.filter(({ answer }) => answer.verdict === 'unavailable' || answer.verdict === 'hold')
-  const lines = waiting.map(
-    ({ source, answer }) => `${source}: ${[answer.level, ...answer.reasons].filter(Boolean).join(', ')}`,
-  )
-  const held = await countHeld(tx)
-  await deps.alarm(tx, {
-    subject: held > 1 ? `${held} transfers wait for their screening` : `A ${purpose} waits for its screening`,
-    paragraphs: [
-      `The address ${address} of a ${purpose} of company ${companyId} (screening ${id}) is not cleared, so nothing moves.`,
-      lines.length > 0 ? `${lines.join('; ')}.` : 'No screening source is set up any more.',
-      'Sources that do not answer are asked again at least every 30 seconds, and it goes on by itself once all are clean. ' +
-        'Otherwise decide in the back office under Identity, with a reason: release it, or return the money.',
-    ],
-    path: officePathsOf(companyId).screening,
-  })
-}
-
-/** A hit may have to be reported to an authority, so each gets its own mail. */
-async function tellBlocked(deps: ScreeningDeps, tx: Tx, row: Screening, asked: readonly Asked[]): Promise<void> {
-  const { purpose, address, companyId, id } = row
-  const blocking = asked.filter(({ answer }) => answer.verdict === 'blocked')
-  const lines = blocking.map(({ source, answer }) => `${source}: ${answer.reasons.join(', ')}`)
-  await deps.alarm(tx, {
-    subject: `An address of a ${purpose} is listed`,
-    paragraphs: [
-      `${address}, of a ${purpose} of company ${companyId} (screening ${id}), did not pass the screening. Nothing moves.`,
-      `${lines.join('; ')}.`,
-      'Decide in the back office under Identity, and do not tell the payer why. Money of a listed person may have to be ' +
-        'frozen and reported instead of returned: ask your counsel.',
-    ],
-    path: officePathsOf(companyId).screening,
-  })
-}
-
 /** Screens one address and stores the answers. Everything else waits for the row to be decided. */
 async function pollScreening(deps: ScreeningDeps, screening: Screening): Promise<void> {
   const now = new Date(deps.clock())
@@ -151,9 +114,9 @@ async function pollScreening(deps: ScreeningDeps, screening: Screening): Promise
     const told = status === 'held' && (await isToTell(tx, current, verdict, at))
     const nextCheckAt = status === 'held' ? nextCheckOf(verdict, current.checks - 1, at) : null
     await updateScreening(tx, current, { status, nextCheckAt, toldAt: told ? at : null }, at)
-    if (told) await tell(deps, tx, current, asked)
+    if (told) await tellHeld(deps.alarm, tx, current, asked)
     if (status === 'blocked') {
-      await tellBlocked(deps, tx, current, asked)
+      await tellBlocked(deps.alarm, tx, current, asked)
       const { companyId, purpose, subjectId } = current
       tx.afterCommit(() => deps.log.warn({ companyId, purpose, subjectId }, 'an address did not pass the screening'))
     }
