@@ -44,6 +44,17 @@ const reachesAsking = (order: Payable, status: string): Promise<unknown> =>
     30_000,
   )
 
+/** As if everything had happened so much earlier. */
+const letPass = (time: string): Promise<void> =>
+  world.host.db.tx(async (tx) => {
+    await tx.run(sql`
+      update screenings set opened_at = opened_at - ${time}::interval, updated_at = updated_at - ${time}::interval,
+        told_at = told_at - ${time}::interval`)
+    await tx.run(sql`alter table screening_answers disable trigger screening_answers__append_only`)
+    await tx.run(sql`update screening_answers set at = at - ${time}::interval`)
+    await tx.run(sql`alter table screening_answers enable trigger screening_answers__append_only`)
+  })
+
 for (const [source, fault] of [
   ['sanctions', 'html-403'],
   ['trm', 'list'],
@@ -123,6 +134,41 @@ test('a person is told after 15 minutes, in one mail for all that wait, and may 
   assert.equal((await mails()).length, 1)
   await world.fault('risk', null)
   await reachesAsking(second, 'PAID')
+})
+
+test('a person is told that a source wants one, also after a mail about an outage, and again after a clean day', async () => {
+  const mails = async () =>
+    (await readMails(world.host.baseUrl, OPERATOR)).filter(({ subject }) => /screening/.test(subject)).length
+  const before = await mails()
+  const asking = <Result>(look: () => Promise<Result>, isRight: (result: Result) => boolean) =>
+    eventually(
+      async () => {
+        await world.askNow()
+        return look()
+      },
+      isRight,
+      30_000,
+    )
+  await world.fault('trm', '503')
+  const [order, wallet] = [await world.createAwaiting(), await world.newWallet()]
+  await world.payFrom(wallet, order, order.units / 2n)
+  await world.screened(order, 'held')
+  await letPass('2 hours')
+  await asking(mails, (count) => count === before + 1)
+  await world.list(wallet, { risk: 'Medium' })
+  await letPass('2 hours')
+  await world.fault('trm', null)
+  await asking(mails, (count) => count === before + 2)
+  await world.list(wallet, { risk: 'Low' })
+  const find = async () => (await world.screeningsOf(order))[0]?.status
+  await asking(find, (status) => status === 'clean')
+  await letPass('25 hours')
+  await world.list(wallet, { risk: 'Medium' })
+  await world.payFrom(wallet, order, order.units - order.units / 2n)
+  await asking(mails, (count) => count === before + 3)
+  await world.askNow()
+  await world.screened(order, 'held')
+  assert.equal(await mails(), before + 3, 'one for each reason')
 })
 
 test('while its sources are being asked nobody decides: one of them may be about to list the address', async () => {

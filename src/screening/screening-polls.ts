@@ -18,6 +18,7 @@ import {
   SCREENING_POLLS,
   type Screening,
   updateScreening,
+  wasToldOfHold,
 } from './screening-queries.ts'
 import type { SafeSource } from './sources/supervised.ts'
 
@@ -89,9 +90,13 @@ const nextCheckOf = (verdict: Verdict, checks: number, now: Date): Date =>
 const OPEN = ['checking', 'held']
 
 /** One mail for everything that waits; what arrives within a quarter of an hour afterwards goes into the next mail. */
-async function isToTell(tx: Tx, { toldAt, openedAt }: Screening, verdict: Verdict, now: Date): Promise<boolean> {
+async function isToTell(tx: Tx, screening: Screening, verdict: Verdict, now: Date): Promise<boolean> {
+  const { toldAt, openedAt } = screening
   const since = new Date(now.getTime() - TELL_AFTER_MS)
-  if (toldAt !== null || (verdict !== 'hold' && openedAt > since)) return false
+  if (verdict === 'hold') {
+    // an outage ends by itself; that a person has to decide is other news
+    if (toldAt !== null && (await wasToldOfHold(tx, screening))) return false
+  } else if (toldAt !== null || openedAt > since) return false
   return !(await lockToldSince(tx, since))
 }
 

@@ -64,10 +64,11 @@ export const insertScreening = async (tx: Tx, row: NewScreening): Promise<boolea
       ${row.at})
     on conflict (company_id, purpose, subject_id, coalesce(address, '')) do nothing`)) > 0
 
-/** Reopens an old clean answer or release. */
+/** Reopens an old clean answer or release: it waits, and a person is notified, as if it were new. */
 export const reopenScreening = (tx: Tx, { companyId, id }: Screening, now: Date): Promise<number> =>
   tx.run(sql`
-    update screenings set status = 'checking', next_check_at = ${now}, checks = 0, updated_at = ${now}
+    update screenings set status = 'checking', next_check_at = ${now}, checks = 0, told_at = null, opened_at = ${now},
+      updated_at = ${now}
     where company_id = ${companyId} and id = ${id} and status in ('clean', 'released')`)
 
 export type ScreeningChange = {
@@ -182,6 +183,14 @@ export async function lockToldSince(tx: Tx, since: Date): Promise<boolean> {
   await tx.run(sql`select pg_advisory_xact_lock(hashtext('screening.told'))`)
   return (await tx.one<{ told: boolean }>(sql`select exists (select from screenings where told_at > ${since}) as told`))
     .told
+}
+
+/** Whether a source had asked for a person by the last mail about this screening. */
+export async function wasToldOfHold(q: Queryable, { companyId, id, openedAt, toldAt }: Screening): Promise<boolean> {
+  const known = await q.maybe(sql`
+    select from screening_answers where company_id = ${companyId} and screening_id = ${id} and verdict = 'hold'
+      and at between ${openedAt} and ${toldAt} limit 1`)
+  return known !== undefined
 }
 
 /** How many wait. */
