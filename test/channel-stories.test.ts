@@ -6,18 +6,19 @@ import { partitionedTables } from '../src/db/partitioned-tables.ts'
 import { keepPartitions } from '../src/db/partitions.ts'
 import { DAY } from '../src/kernel/clock.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
-import { type Client, logInSuperAdmin } from './harness/accounts.ts'
+import { type Client, logInSuperAdmin, readMails } from './harness/accounts.ts'
 import { type Market, openMarket } from './harness/market.ts'
 import { listRefundsOf, type RefundData } from './harness/refunds.ts'
 import { eventually } from './harness/service.ts'
 import { FINAL_AFTER, type OrderData } from './harness/shop.ts'
 
 /* What can happen at some provider, and what becomes of the order: one story each. */
+const OPERATOR = 'operator@comptoir.example'
 let market: Market
 let admin: Client
 
 before(async () => {
-  market = await openMarket({ env: { CHANNEL_GATEPAY_REFUND_WAIT_SECONDS: '0' } })
+  market = await openMarket({ env: { CHANNEL_GATEPAY_REFUND_WAIT_SECONDS: '0', OPERATOR_EMAIL: OPERATOR } })
   admin = await logInSuperAdmin(market.host)
 })
 after(() => market?.stop())
@@ -25,7 +26,7 @@ after(() => market?.stop())
 const newestRefund = async (orderId: string): Promise<RefundData | undefined> =>
   (await listRefundsOf(market, orderId)).at(-1)
 
-test('what the provider’s own screening holds is KYT_FAILED, told by a verified callback', async () => {
+test('what the provider’s own screening holds is KYT_FAILED, told by a verified callback, and the operator is mailed', async () => {
   const { order, reference } = await market.createAwaiting('gatepay')
   await market.act(reference, 'block')
   await market.reaches(order.code, 'KYT_FAILED')
@@ -39,6 +40,12 @@ test('what the provider’s own screening holds is KYT_FAILED, told by a verifie
     [[null, 'blocked', ['provider']]],
     'it joins the record of the other screenings',
   )
+  const [mail] = await eventually(
+    () => readMails(market.host.baseUrl, OPERATOR),
+    (mails) => mails.length > 0,
+  )
+  assert.match(mail?.subject ?? '', /A provider blocks a payment/)
+  assert.match(mail?.text ?? '', /gatepay: \w+/)
 })
 
 test('money that comes after the attempt expired still pays an order that is open', async () => {

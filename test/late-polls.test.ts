@@ -7,6 +7,7 @@ import { DAY, HOUR, MINUTE } from '../src/kernel/clock.ts'
 import { acceptOrder } from '../src/payments/accept/accept-order.ts'
 import { ignoreMispayment } from '../src/payments/mispayments/mispayment-service.ts'
 import { findPayment, PAYMENT_POLLS } from '../src/payments/payment-queries.ts'
+import { applyReport } from '../src/payments/payment-report.ts'
 import { pollPayment } from '../src/payments/payment-service.ts'
 import { actorOf, contextFor, DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
 
@@ -91,4 +92,25 @@ test('money that nobody decides about is asked about with growing gaps, for thir
     (await late.recordsOf()).map(({ units }) => units),
     ['28000000'],
   )
+})
+
+test('money that its provider blocked after the order ended never pays the order by itself', async () => {
+  const { db } = world.host
+  for (const status of ['closing', 'closed']) {
+    const merchant = await world.host.createMerchant()
+    const order = await world.makeOrder(merchant)
+    const context = contextFor(actorOf(merchant))
+    await acceptOrder(world.payments, { context, code: order.code, body: { paymentChannel: 'binance' } })
+    const { id, reference } = await db.one<{ id: string; reference: string }>(
+      sql`select id, provider_reference as reference from payments where order_id = ${order.id}`,
+    )
+    const key = { companyId: merchant.companyId, id }
+    await db.run(sql`update orders set status = 'EXPIRED' where id = ${order.id}`)
+    await db.run(sql`update payments set status = ${status} where id = ${id}`)
+    const blocked = { outcome: 'blocked', providerReference: reference, providerStatus: 'PAY_BLOCK' } as const
+    await applyReport(world.payments, key, blocked)
+    const after = await applyReport(world.payments, key, paidReport(reference, { final: DUE, providerStatus: 'PAID' }))
+    const kinds = await db.many<{ kind: string }>(sql`select kind from mispayments where order_id = ${order.id}`)
+    assert.deepEqual([after?.status, kinds], ['EXPIRED', [{ kind: 'held' }]], status)
+  }
 })

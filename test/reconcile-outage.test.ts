@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { type Providers, startProviders } from '../sandbox/providers/server.ts'
-import { sql } from '../src/db/db.ts'
+import { claimOf } from '../src/checks/installation-checks.ts'
+import { openDb, sql } from '../src/db/db.ts'
+import { writeInstallation } from '../src/db/installation.ts'
+import { findRestored, findUnreconciled, markRestored, updateReconciledRestore } from '../src/db/restored-queries.ts'
 import { startTestChain, type TestChain } from './harness/chain.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { freePort } from './harness/free-port.ts'
@@ -72,12 +76,20 @@ const operator = () => ({
 /** The service stops, the database is marked as restored, and the service starts again. */
 async function restore(): Promise<void> {
   // what the first start of a service writes
-  await host.db.run(sql`insert into installation (mode, key_mark) values ('sandbox', 'test') on conflict do nothing`)
+  const { connectionString } = database
+  await writeInstallation(connectionString, claimOf({ mode: 'sandbox', previousMasterKeys: [] }, TEST_MASTER_KEY))
   await host.stop()
   const at = new Date(Date.now() - 60_000).toISOString().replace(/\.\d+/, '')
+  const wrongKey = { ...operator(), MASTER_KEY: randomBytes(32).toString('base64') }
+  const refused = await runOperator(['restore', '--already-done', at], wrongKey)
+  assert.deepEqual(
+    [refused.code, /MASTER_KEY is not the key of this database/.test(refused.err)],
+    [1, true],
+    refused.err,
+  )
   const marked = await runOperator(['restore', '--already-done', at], operator())
   assert.equal(marked.code, 0, marked.err)
-  host = await startTestService({ env, workers: true, connectionString: database.connectionString })
+  host = await startTestService({ env, workers: true, connectionString })
 }
 
 async function reconcile() {
@@ -102,4 +114,41 @@ test('after a restore nothing leaves before each provider was asked: one that is
   assert.equal((await refundOne(code)).error.code, 'BOOKS_DIFFER')
   await tell('/stories/outage', { provider: 'binance', seconds: 0.001 })
   assert.deepEqual(await reconcile(), { code: 0, faults: [], released: true })
+})
+
+test('a restore that is marked again before it is reconciled forgets nothing of the first mark', async () => {
+  const own = await createTestDatabase()
+  const db = openDb({ connectionString: own.connectionString, max: 1 })
+  const readUpTo = (number: number) =>
+    db.run(sql`
+      insert into chain_heads (chain_id, number) values (31337, ${number})
+      on conflict (chain_id) do update set number = excluded.number`)
+  const mark = (day: string) =>
+    db.tx((tx) =>
+      markRestored(tx, { backupMadeAt: new Date(`2030-01-${day}`), restoredAt: new Date(`2030-02-${day}`) }),
+    )
+  const known = async () => {
+    const { heads, skipped } = (await findRestored(db))?.facts ?? { heads: [], skipped: [] }
+    const { backupMadeAt } = (await findUnreconciled(db)) ?? {}
+    return [backupMadeAt?.getUTCDate(), heads.map(({ number }) => number), skipped.map(({ from, to }) => [from, to])]
+  }
+  try {
+    await writeInstallation(own.connectionString, claimOf({ mode: 'sandbox', previousMasterKeys: [] }, TEST_MASTER_KEY))
+    await db.run(sql`insert into deposit_keys (id, xpub, next_index) values ('key', 'xpub', 5)`)
+    await readUpTo(100)
+    await mark('10')
+    await readUpTo(200)
+    await mark('11')
+    const both = [
+      ['5', '1000005'],
+      ['1000005', '2000005'],
+    ]
+    assert.deepEqual(await known(), [10, ['100'], both])
+    await updateReconciledRestore(db, new Date())
+    await mark('12')
+    assert.deepEqual(await known(), [12, ['200'], [['2000005', '3000005']]])
+  } finally {
+    await db.close()
+    await own.drop()
+  }
 })

@@ -56,11 +56,13 @@ const remembered = () =>
 
 const LIVE = { MODE: 'live', BASE_URL: 'https://pay.example', OFFICE_URL: 'https://pay.example/app' }
 
-const startOver = (args: string[], env: Record<string, string> = {}) =>
-  runOperator(['rescan', '--chain', '31337', '--from', '0', '--new-chain', ...args], {
+const runRescan = (args: string[], env: Record<string, string> = {}) =>
+  runOperator(['rescan', '--chain', '31337', ...args], {
     ...{ ...chainEnv(chain), DATABASE_URL: database.connectionString, DATA_DIR: place.path },
     ...{ MASTER_KEY: TEST_MASTER_KEY.toString('base64'), ...env },
   })
+const startOver = (args: string[], env: Record<string, string> = {}) =>
+  runRescan(['--from', '0', '--new-chain', ...args], env)
 
 test('a chain that was not reset, was never read, or does not answer is never forgotten, not even with --yes', async () => {
   const unread = await startOver(['--yes'])
@@ -77,6 +79,14 @@ test('a chain that was not reset, was never read, or does not answer is never fo
   const silent = await startOver(['--yes'], { CHAIN_31337_RPC_URL: 'http://127.0.0.1:1' })
   assert.deepEqual([silent.code, /may be the same chain\. Nothing was done/.test(silent.err)], [1, true], silent.err)
   assert.deepEqual(await remembered(), { genesisHash: OTHER })
+})
+
+test('a block that was not read yet is refused: reading nothing is no success', async () => {
+  const first = await chain.call<{ hash: string }>('eth_getBlockByNumber', '0x0', false)
+  await wasRead(first.hash)
+  const beyond = await runRescan(['--from', '999999999'])
+  assert.deepEqual([beyond.code, beyond.out], [1, ''])
+  assert.match(beyond.err, /read up to block 1, not to 999999999\. Name an earlier block/)
 })
 
 test('a chain that was reset is forgotten after a yes, which the audit log keeps', async () => {

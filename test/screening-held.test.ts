@@ -44,6 +44,17 @@ const reachesAsking = (order: Payable, status: string): Promise<unknown> =>
     30_000,
   )
 
+/** As if everything had happened so much earlier. */
+const letPass = (time: string): Promise<void> =>
+  world.host.db.tx(async (tx) => {
+    await tx.run(sql`
+      update screenings set opened_at = opened_at - ${time}::interval, updated_at = updated_at - ${time}::interval,
+        told_at = told_at - ${time}::interval`)
+    await tx.run(sql`alter table screening_answers disable trigger screening_answers__append_only`)
+    await tx.run(sql`update screening_answers set at = at - ${time}::interval`)
+    await tx.run(sql`alter table screening_answers enable trigger screening_answers__append_only`)
+  })
+
 for (const [source, fault] of [
   ['sanctions', 'html-403'],
   ['trm', 'list'],
@@ -107,7 +118,10 @@ test('a person is told after 15 minutes, in one mail for all that wait, and may 
   const screening = await world.screened(first, 'held')
   const release = (body: unknown) => world.admin.post(`screenings/${screening._id}/release`, body)
   assert.equal((await release({})).status, 422)
-  assert.equal((await release({ reason: 'a customer of ten years' })).status, 200)
+  await eventually(
+    () => release({ reason: 'a customer of ten years' }),
+    ({ status }) => status === 200,
+  )
   await world.reaches(first.code, 'PAID')
   assert.equal((await release({ reason: 'again' })).error.code, 'OBJECT_CONFLICT')
   const decided = await world.screened(first, 'released')
@@ -120,6 +134,64 @@ test('a person is told after 15 minutes, in one mail for all that wait, and may 
   assert.equal((await mails()).length, 1)
   await world.fault('risk', null)
   await reachesAsking(second, 'PAID')
+})
+
+test('a person is told that a source wants one, also after a mail about an outage, and again after a clean day', async () => {
+  const mails = async () =>
+    (await readMails(world.host.baseUrl, OPERATOR)).filter(({ subject }) => /screening/.test(subject)).length
+  const before = await mails()
+  const asking = <Result>(look: () => Promise<Result>, isRight: (result: Result) => boolean) =>
+    eventually(
+      async () => {
+        await world.askNow()
+        return look()
+      },
+      isRight,
+      30_000,
+    )
+  await world.fault('trm', '503')
+  const [order, wallet] = [await world.createAwaiting(), await world.newWallet()]
+  await world.payFrom(wallet, order, order.units / 2n)
+  await world.screened(order, 'held')
+  await letPass('2 hours')
+  await asking(mails, (count) => count === before + 1)
+  await world.list(wallet, { risk: 'Medium' })
+  await letPass('2 hours')
+  await world.fault('trm', null)
+  await asking(mails, (count) => count === before + 2)
+  await world.list(wallet, { risk: 'Low' })
+  const find = async () => (await world.screeningsOf(order))[0]?.status
+  await asking(find, (status) => status === 'clean')
+  await letPass('25 hours')
+  await world.list(wallet, { risk: 'Medium' })
+  await world.payFrom(wallet, order, order.units - order.units / 2n)
+  await asking(mails, (count) => count === before + 3)
+  await world.askNow()
+  await world.screened(order, 'held')
+  assert.equal(await mails(), before + 3, 'one for each reason')
+})
+
+test('while its sources are being asked nobody decides: one of them may be about to list the address', async () => {
+  await world.fault('risk', '503')
+  const order = await held()
+  const { _id } = await world.screened(order, 'held')
+  // as a node leaves it that waits for an answer
+  const ask = () =>
+    world.host.db.run(sql`
+      update screenings set next_check_at = now() + interval '1 hour', lease_until = now() + interval '1 minute'
+      where id = ${_id} and lease_until is null`)
+  await eventually(ask, (asked) => asked === 1)
+  const decide = (decision: string) => world.admin.post(`screenings/${_id}/${decision}`, { reason: 'a known customer' })
+  for (const decision of ['release', 'return']) {
+    const { status, text } = await decide(decision)
+    assert.equal(status, 409, text)
+    assert.match(text, /being asked\. Try again in a moment/)
+  }
+  await world.screened(order, 'held')
+  await world.host.db.run(sql`update screenings set lease_until = null where id = ${_id}`)
+  assert.equal((await decide('release')).status, 200)
+  await world.reaches(order.code, 'PAID')
+  await world.fault('risk', null)
 })
 
 test('the node that asks dies: another one asks again and releases, once', async () => {

@@ -214,10 +214,48 @@ test('sweep --sign by Web3Signer asks about a sender who was never screened, or 
   await checkBooks()
 })
 
-test('a file that was signed before its sender was listed is not sent', async () => {
-  const [order, wallet] = [await world.createAwaiting(), await world.newWallet()]
-  await world.payFrom(wallet, order)
-  await world.reaches(order.code, 'PAID')
+test('a released sender is asked about again after a day: the release outweighs the same doubt, not a listing', async () => {
+  const wallets = [await world.newWallet(), await world.newWallet()] as const
+  const releasedFrom = async (wallet: string): Promise<Payable> => {
+    await world.list(wallet, { risk: 'Medium' })
+    const order = await world.createAwaiting()
+    await world.payFrom(wallet, order)
+    const { _id } = await world.screened(order, 'held')
+    await eventually(
+      () => world.admin.post(`screenings/${_id}/release`, { reason: 'a known customer' }),
+      ({ status }) => status === 200,
+    )
+    await world.reaches(order.code, 'PAID')
+    return order
+  }
+  const orders = [await releasedFrom(wallets[0]), await releasedFrom(wallets[1])] as const
+  const [doubted, listed] = orders
+  await makeOld(...wallets)
+  await world.list(wallets[1], { sanctions: true })
+  await world.fault('trm', '503')
+  const mining = setInterval(() => void world.chain.mine().catch(() => {}), 200)
+  try {
+    const first = await sweep('--sign')
+    assert.deepEqual(await leftOf(orders), [doubted.units, listed.units], first.text)
+    assert.match(first.text, /not cleared \(.*trm: .*Run this again/)
+    assert.match(first.text, /is listed \(chainalysis: /)
+    await world.fault('trm', null)
+    const second = await sweep('--sign')
+    assert.deepEqual([second.code, await leftOf(orders)], [0, [0n, listed.units]], second.text)
+  } finally {
+    clearInterval(mining)
+  }
+})
+
+test('a file that was signed before its senders were listed is not sent, however fresh their last clean answers', async () => {
+  const [turned, known] = [await world.newWallet(), await world.newWallet()]
+  const orders = [await world.createAwaiting(), await world.createAwaiting()] as const
+  const paid = async (wallet: string, order: Payable, status: string) => {
+    await world.payFrom(wallet, order)
+    await world.reaches(order.code, status)
+  }
+  await paid(turned, orders[0], 'PAID')
+  await paid(known, orders[1], 'PAID')
   const file = join(folder, 'batch.json')
   const phrase = join(folder, 'phrase')
   writeFileSync(phrase, PHRASE)
@@ -225,10 +263,13 @@ test('a file that was signed before its sender was listed is not sent', async ()
   const to = localSigner(world.env.CHAIN_31337_REFUND_KEY ?? '').address
   const signed = await sweep('sign', '--in', file, '--mnemonic-file', phrase, '--to', to)
   assert.equal(signed.code, 0, signed.text)
-  await world.list(wallet, { sanctions: true })
-  await makeOld(wallet)
+  await world.list(turned, { sanctions: true })
+  await makeOld(turned)
+  // this one is on record as blocked, by a payment that came after the file was signed
+  await world.list(known, { sanctions: true })
+  await paid(known, await world.createAwaiting(), 'KYT_FAILED')
   const sent = await sweep('send', file)
   assert.equal(sent.code, 1)
-  assert.match(sent.text, /Nothing was sent.*is listed \(chainalysis: /s)
-  assert.deepEqual(await leftOf([order]), [order.units])
+  assert.match(sent.text, /Nothing was sent.*(is listed \(chainalysis: .*){2}/s)
+  assert.deepEqual(await leftOf(orders), [orders[0].units, orders[1].units])
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -330,8 +330,19 @@ test('a Safe’s file holds the authorizations; whoever submits them, the servic
   const unsigned = await run(['--safe', file('safe.json'), '--in', file('safe-batch.json')])
   assert.match(unsigned.text, /is not signed yet/)
   await sign(['--in', file('safe-batch.json'), '--mnemonic-file', file('phrase'), '--to', wallet])
+  const nowhere = await run(['--safe', file('nowhere/safe.json'), '--in', file('safe-batch.json')])
+  assert.match(nowhere.text, /Cannot write .*nowhere\/safe\.json.*Name a file in a folder that exists/)
+  const { deposits } = await plan()
+  assert.ok(
+    deposits.some(({ address }) => address === order.toAddress),
+    'without a file, no sweep is under way',
+  )
   const made = await run(['--safe', file('safe.json'), '--in', file('safe-batch.json')])
   assert.equal(made.code, 0, made.text)
+  assert.deepEqual(
+    readdirSync(folder).filter((name) => name.endsWith('.draft')),
+    [],
+  )
   const { chainId, transactions } = JSON.parse(readFileSync(file('safe.json'), 'utf8')) as SafeFile
   assert.equal(chainId, '31337')
   const before = await booked('wallet')

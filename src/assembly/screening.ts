@@ -78,7 +78,7 @@ export function openScreening(
   }
   const decisions: DecisionDeps = { db, clock, audit: accounts.audit, wakeSubject }
   return {
-    gate: openScreeningGate({ clock, screens: sources.all.length > 0, wake: () => rounds.pollScreenings() }),
+    gate: openScreeningGate({ clock, alarm, screens: sources.all.length > 0, wake: () => rounds.pollScreenings() }),
     polls,
     decisions,
     watch: watchDenyList({ db, log, alarm, metrics, list: sources.denyList }),

@@ -7,6 +7,7 @@ import { countDeposits, countDifferences, listDepositPage } from '../chain/depos
 import { openChains } from '../chain/open-chains.ts'
 import { type ChainReader, rescan } from '../chain/rescan.ts'
 import type { ChainConfig, Config } from '../config/config.ts'
+import type { Db } from '../db/db.ts'
 import { systemClock } from '../kernel/clock.ts'
 import { UsageError } from './command.ts'
 import { withDatabase } from './database.ts'
@@ -54,6 +55,13 @@ export async function rescanAll(
   }
 }
 
+/** Nothing would be read, which must not look like a success. */
+async function refuseUnread(db: Db, chainId: number, from: bigint): Promise<void> {
+  const head = await findHead(db, chainId)
+  if (head && from > head.number)
+    throw new Error(`Chain ${chainId} has been read up to block ${head.number}, not to ${from}. Name an earlier block.`)
+}
+
 function readArgs(args: string[]) {
   const options = {
     chain: { type: 'string' },
@@ -88,11 +96,9 @@ export async function runRescan(config: Config, args: string[], say: Say): Promi
     const [opened] = openChains(deps)
     if (!opened) throw new Error(`Chain ${chainId} cannot be opened.`)
     try {
-      const result = await rescanAll(
-        { db, log, ...opened },
-        BigInt(options.from ?? '0'),
-        startProgress(say, `Chain ${chainId}`, 'addresses'),
-      )
+      const from = BigInt(options.from ?? '0')
+      await refuseUnread(db, chainId, from)
+      const result = await rescanAll({ db, log, ...opened }, from, startProgress(say, `Chain ${chainId}`, 'addresses'))
       const differences = await countDifferences(db, chainId)
       const facts = { chainId, ...result, differences }
       const sentence = `Chain ${chainId}: ${result.checked} addresses, ${result.missed} missed transfers recorded, ${differences} balances differ.`

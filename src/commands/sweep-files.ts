@@ -31,8 +31,13 @@ const read = (path: string): string => {
 export const readBatch = (path: string): SweepBatch => parseBatch(read(path))
 
 /** Readable only by its owner: it shows how much each address holds. */
-export const writeJson = (path: string, content: unknown): void =>
-  writeFileSync(path, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 })
+export function writeJson(path: string, content: unknown): void {
+  try {
+    writeFileSync(path, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 })
+  } catch {
+    throw new Error(`Cannot write ${path}. Name a file in a folder that exists and that you may write to.`)
+  }
+}
 
 export function readAddress(text: string): string {
   if (isAddress(text)) return getAddress(text)

@@ -72,8 +72,8 @@ async function reasonOf({ db }: ScreeningWork, sender: string, row: Screening | 
 
 /** @returns why a sender's money must stay; null: it may move */
 async function judge(work: ScreeningWork, desk: Desk, sweepId: string, known: DepositSender): Promise<string | null> {
-  const { companyId, sender } = known
-  const subject: Subject = { companyId, purpose: 'sweep', subjectId: sweepId, orderId: null }
+  const { companyId, sender, release } = known
+  const subject: Subject = { companyId, purpose: 'sweep', subjectId: sweepId, orderId: null, release }
   const network = Number(sweepId.split(':')[1])
   const look = () => work.db.tx((tx) => desk.gate.look(tx, subject, [{ network, address: sender }]))
   if ((await look()) === 'clear') return null
@@ -104,9 +104,9 @@ export async function screenSenders(
       })
       const waiting = Map.groupBy(
         senders.filter(({ cleared }) => !cleared),
-        ({ companyId, sender }) => `${companyId} ${sender}`,
+        ({ companyId, sender, release, deposit }) => `${companyId} ${sender} ${release === null ? '' : deposit}`,
       )
-      // one screening for all deposits of one sender, recorded with the first of them
+      // one screening for all deposits of one sender, recorded with the first of them; a release is of its own deposit
       const queue = [...waiting.values()]
       const next = async (): Promise<void> => {
         for (let group = queue.pop(); group !== undefined; group = queue.pop()) {

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { renameSync, rmSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
@@ -275,9 +275,14 @@ function writeUnsigned({ options, print }: Work, out: string, { batch, held }: S
 }
 
 async function writeSafe(work: Work, path: string, { batch, held }: Screened): Promise<void> {
-  const file = toSafeFile(batch, new Date(systemClock()))
-  await store(work, batch, true)
-  writeFileSync(path, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 })
+  // a stored batch keeps its deposits out of every plan, so its signatures must be on the disk first
+  const draft = `${path}.draft`
+  writeJson(draft, toSafeFile(batch, new Date(systemClock())))
+  await store(work, batch, true).catch((error: unknown) => {
+    rmSync(draft)
+    throw error
+  })
+  renameSync(draft, path)
   const facts = { deposits: batch.deposits.length, total: totalOf(batch), held, file: path }
   const line =
     `${countDeposits(facts.deposits)}, ${facts.total} USDC: open ${path} in Safe’s Transaction Builder. ` +

@@ -37,6 +37,13 @@ export async function claimItem(
     returning lease_epoch as epoch, checks`)
 }
 
+/** Whether the row is being polled now. */
+export async function isLeased(q: Queryable, { table }: PollTable, { companyId, id }: RowKey, now: Date) {
+  const leased = await q.maybe(sql`
+    select from ${table} t where t.company_id = ${companyId} and t.id = ${id} and not ${isFree(now)}`)
+  return leased !== undefined
+}
+
 /** Renews a lease and locks its row until the transaction ends. @returns false: another poll has taken over */
 export const renewLease = async (
   tx: Tx,

@@ -16,18 +16,34 @@ export type Restored = { backupMadeAt: Date; restoredAt: Date; facts: RestoredFa
  */
 const SKIPPED_ADDRESSES = 1_000_000
 
+const IS_UNRECONCILED = sql`restored_at is not null and reconciled_at is null`
+
 /**
  * Marks the restore, and skips the deposit addresses that may have been assigned after the backup: the same address for
- * two orders would pay the wrong one. Idempotent.
+ * two orders would pay the wrong one. Idempotent. The facts of an earlier mark are kept until it is reconciled: what
+ * happened between the two is still to be compared.
  */
 export async function markRestored(tx: Tx, at: { backupMadeAt: Date; restoredAt: Date }): Promise<boolean> {
   const done = await tx.run(sql`
-    update installation set backup_made_at = ${at.backupMadeAt}, restored_at = ${at.restoredAt}, reconciled_at = null,
+    with earlier as (
+      select backup_made_at, restored_facts as facts from installation where ${IS_UNRECONCILED}
+    ), heads as (
+      select chain_id, min(number) as number from (
+        select chain_id, number from chain_heads where number is not null
+        union all
+        select (head->>'chainId')::integer, (head->>'number')::bigint
+        from earlier, jsonb_array_elements(facts->'heads') head) every_head
+      group by chain_id
+    )
+    update installation set
+      backup_made_at = least(${at.backupMadeAt}::timestamptz, (select backup_made_at from earlier)),
+      restored_at = ${at.restoredAt}, reconciled_at = null,
       restored_facts = jsonb_build_object(
         'heads', (select coalesce(jsonb_agg(jsonb_build_object('chainId', chain_id, 'number', number::text)), '[]')
-          from chain_heads where number is not null),
-        'skipped', (select coalesce(jsonb_agg(jsonb_build_object('xpub', xpub, 'from', next_index::text,
-          'to', (next_index + ${SKIPPED_ADDRESSES}::bigint)::text)), '[]') from deposit_keys))
+          from heads),
+        'skipped', coalesce((select facts->'skipped' from earlier), '[]')
+          || (select coalesce(jsonb_agg(jsonb_build_object('xpub', xpub, 'from', next_index::text,
+            'to', (next_index + ${SKIPPED_ADDRESSES}::bigint)::text)), '[]') from deposit_keys))
     where restored_at is distinct from ${at.restoredAt}`)
   if (done === 0) return false
   await tx.run(sql`update deposit_keys set next_index = next_index + ${SKIPPED_ADDRESSES}::bigint`)
@@ -42,7 +58,7 @@ export const findRestored = (q: Queryable): Promise<Restored | undefined> =>
 
 /** The backup's time, of a restore that has not been reconciled yet. */
 export const findUnreconciled = (q: Queryable): Promise<{ backupMadeAt: Date } | undefined> =>
-  q.maybe(sql`select backup_made_at from installation where restored_at is not null and reconciled_at is null`)
+  q.maybe(sql`select backup_made_at from installation where ${IS_UNRECONCILED}`)
 
 export const updateReconciledRestore = (q: Queryable, at: Date): Promise<number> =>
-  q.run(sql`update installation set reconciled_at = ${at} where restored_at is not null and reconciled_at is null`)
+  q.run(sql`update installation set reconciled_at = ${at} where ${IS_UNRECONCILED}`)

@@ -107,6 +107,9 @@ async function applyTo(scene: ReportCase, report: PaymentReport): Promise<Order>
   const { outcome, providerStatus } = report
   const asked = outcome === 'waiting' || outcome === 'unknown'
   const over = payment.status === 'paid' || payment.status === 'closed' || (asked && payment.status === 'failed')
+  // also when the attempt is over: its money may still come, and must pay no order
+  if (outcome === 'blocked' && payment.status !== 'paid')
+    await scene.deps.screening.noteProvider(tx, subjectOf(scene), { channel: payment.channel, providerStatus })
   if (outcome !== 'waiting' && outcome !== 'unknown' && !over)
     return applyEnding(scene, ENDINGS[outcome], providerStatus)
   const nextCheckAt = over ? null : new Date(now.getTime() + nextCheckDelayMs(payment, payment.status))
@@ -124,10 +127,7 @@ async function applyEnding(scene: ReportCase, ending: Ending, providerStatus: st
   const move = (from: Order, trigger: Trigger): Promise<Order> | Order =>
     allows(from.status, trigger) ? deps.transition(tx, from, { trigger, actor, requestId }) : from
   const { trigger } = ending
-  if (trigger === 'failScreening') {
-    await deps.screening.noteProvider(tx, subjectOf(scene), { channel: payment.channel, providerStatus })
-    return move(order, trigger)
-  }
+  if (trigger === 'failScreening') return move(order, trigger)
   const waiting = await move(order, 'losePayment')
   return trigger === null ? waiting : move(waiting, trigger)
 }

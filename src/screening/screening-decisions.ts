@@ -1,11 +1,12 @@
 import type { Audit } from '../audit/audit.ts'
 import type { Db } from '../db/db.ts'
+import { isLeased } from '../db/poll-queries.ts'
 import { type Actor, sees } from '../http/actor.ts'
 import { nameOf, type RequestContext } from '../http/request-context.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import type { WakeSubject } from './screening-polls.ts'
-import { findScreening, lockScreening, type Screening, updateScreening } from './screening-queries.ts'
+import { findScreening, lockScreening, SCREENING_POLLS, type Screening, updateScreening } from './screening-queries.ts'
 
 export type DecisionDeps = { db: Db; clock: Clock; audit: Audit; wakeSubject: WakeSubject }
 
@@ -26,14 +27,16 @@ const DECISIONS = {
 } as const
 export type Decision = keyof typeof DECISIONS
 
-function checkDecidable({ status, purpose }: Screening, decision: Decision): void {
+function checkDecidable({ status, purpose }: Screening, decision: Decision, isAsked: boolean): void {
   if (decision === 'return' && purpose !== 'payment')
     throw conflict(`Only a payment can be returned; this is a ${purpose}. Reject or cancel it instead.`)
+  // a decision now would overtake an answer that the address is listed
+  if (status === 'checking' || (status === 'held' && isAsked))
+    throw conflict('Its sources are being asked. Try again in a moment.')
   const { from }: { from: readonly string[] } = DECISIONS[decision]
   if (from.includes(status)) return
   if (status === 'blocked')
     throw conflict('A source names this address, so it cannot be released. Return the payment, or leave it as it is.')
-  if (status === 'checking') throw conflict('Its sources are being asked. Try again in a moment.')
   throw conflict(`The screening is ${status} already. Nothing changed.`)
 }
 
@@ -56,7 +59,7 @@ export async function decideScreening(
     await deps.wakeSubject(tx, found, now)
     const screening = await lockScreening(tx, found)
     if (!screening) throw new AppError('OBJECT_NOT_FOUND')
-    checkDecidable(screening, decision)
+    checkDecidable(screening, decision, await isLeased(tx, SCREENING_POLLS.table, screening, now))
     const { status } = DECISIONS[decision]
     await updateScreening(tx, screening, { status, nextCheckAt: null, decidedBy: nameOf(context), reason }, now)
     await context.remember(tx, null)

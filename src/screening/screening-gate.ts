@@ -1,11 +1,14 @@
 import type { Tx } from '../db/db.ts'
 import { type Clock, DAY } from '../kernel/clock.ts'
 import { newId } from '../kernel/ids.ts'
+import type { RaiseAlarm } from '../mail/operator-alarm.ts'
 import { type Answer, type Place, type ScreeningStatus, type Verdict, worstOf } from './screening.ts'
+import { tellBlocked } from './screening-mails.ts'
 import {
   insertAnswer,
   insertScreening,
   listScreeningsOf,
+  type Release,
   reopenScreening,
   type Screening,
   type SubjectKey,
@@ -18,11 +21,16 @@ export type Subject = SubjectKey & {
   orderId: string | null
   /** It is decided: clean answers are not renewed. */
   isOver?: boolean
+  /** A person let the same money pass before. It holds again where a source asks for a person, and against no other. */
+  release?: Release | null
 }
 
 /** The gate that all money passes. It calls no source, so it may be used inside a transaction. */
 export type ScreeningGate = {
-  /** What is known about these addresses. Unknown ones are screened, starting with the commit. */
+  /**
+   * What is known about these addresses, and what a provider said. Unknown addresses are screened, starting with the
+   * commit.
+   */
   look(tx: Tx, subject: Subject, places: readonly Place[]): Promise<Standing>
   /** A payment provider's own screening holds the money. */
   noteProvider(tx: Tx, subject: Subject, report: { channel: string; providerStatus: string }): Promise<void>
@@ -38,6 +46,7 @@ type GateDeps = {
   screens: boolean
   /** New addresses were stored. */
   wake(): void
+  alarm: RaiseAlarm
 }
 
 /** Validity of a clean answer; a payment that is completed later is screened again. */
@@ -53,10 +62,11 @@ const STANDING_OF: Readonly<Record<ScreeningStatus, Standing>> = {
 }
 const VERDICT_OF: Readonly<Record<Standing, Verdict>> = { blocked: 'blocked', waiting: 'unavailable', clear: 'clean' }
 
-const isOld = ({ status, updatedAt }: Screening, now: Date): boolean =>
-  status === 'clean' && now.getTime() - updatedAt.getTime() > CLEAN_MS
+const isOld = ({ status, purpose, updatedAt }: Screening, now: Date): boolean =>
+  (status === 'clean' || (status === 'released' && purpose === 'sweep')) &&
+  now.getTime() - updatedAt.getTime() > CLEAN_MS
 
-export function openScreeningGate({ clock, screens, wake }: GateDeps): ScreeningGate {
+export function openScreeningGate({ clock, screens, wake, alarm }: GateDeps): ScreeningGate {
   const open = (tx: Tx, subject: Subject, place: Place, now: Date): Promise<boolean> =>
     insertScreening(tx, {
       ...subject,
@@ -65,10 +75,9 @@ export function openScreeningGate({ clock, screens, wake }: GateDeps): Screening
     })
   return {
     async look(tx, subject, places) {
-      if (places.length === 0) return 'clear'
       const known = await listScreeningsOf(tx, subject)
       const now = new Date(clock())
-      const standings: Standing[] = []
+      const standings = known.filter(({ address }) => address === null).map(({ status }) => STANDING_OF[status])
       for (const { network, address: given } of places) {
         const address = given.toLowerCase()
         const row = known.find((one) => one.address === address)
@@ -104,6 +113,7 @@ export function openScreeningGate({ clock, screens, wake }: GateDeps): Screening
         evidence: { channel, providerStatus },
       }
       await insertAnswer(tx, row, { id: newId(now.getTime()), source: 'provider', answer, at: now })
+      await tellBlocked(alarm, tx, row, [{ source: channel, answer }])
     },
     async renew(tx, key) {
       if (!screens) return false

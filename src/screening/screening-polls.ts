@@ -1,5 +1,4 @@
 import type { FastifyBaseLogger } from 'fastify'
-import { officePathsOf } from '../config/office-paths.ts'
 import type { Db, Tx } from '../db/db.ts'
 import type { PollSpec } from '../db/polling.ts'
 import { toStorable, toStorableText } from '../db/storable.ts'
@@ -7,9 +6,9 @@ import { type Clock, HOUR, MINUTE } from '../kernel/clock.ts'
 import { newId } from '../kernel/ids.ts'
 import { pollGapMs } from '../kernel/poll-gaps.ts'
 import type { RaiseAlarm } from '../mail/operator-alarm.ts'
-import { type Answer, type SourceId, unavailable, type Verdict, worstOf } from './screening.ts'
+import { type Answer, type ScreeningStatus, type SourceId, unavailable, type Verdict, worstOf } from './screening.ts'
+import { tellBlocked, tellHeld } from './screening-mails.ts'
 import {
-  countHeld,
   findScreening,
   insertAnswer,
   type KeptAnswer,
@@ -19,6 +18,7 @@ import {
   SCREENING_POLLS,
   type Screening,
   updateScreening,
+  wasToldOfHold,
 } from './screening-queries.ts'
 import type { SafeSource } from './sources/supervised.ts'
 
@@ -79,55 +79,25 @@ async function askSources(deps: ScreeningDeps, screening: Screening, now: Date):
 
 const STATUS_OF = { clean: 'clean', blocked: 'blocked', hold: 'held', unavailable: 'held' } as const
 
-/** When it is polled again; null: it is decided. */
-function nextCheckOf(verdict: Verdict, checks: number, now: Date): Date | null {
-  if (verdict === 'unavailable') return new Date(now.getTime() + pollGapMs('screening', checks))
-  return verdict === 'hold' ? new Date(now.getTime() + PERSON_GAP_MS) : null
-}
+/** Where a source asks for a person, one who released this money before is not asked again. */
+const statusAfter = (verdict: Verdict, { decidedBy }: Screening): ScreeningStatus =>
+  verdict === 'hold' && decidedBy !== null ? 'released' : STATUS_OF[verdict]
+
+/** When one that is held is polled again. */
+const nextCheckOf = (verdict: Verdict, checks: number, now: Date): Date =>
+  new Date(now.getTime() + (verdict === 'hold' ? PERSON_GAP_MS : pollGapMs('screening', checks)))
 
 const OPEN = ['checking', 'held']
 
 /** One mail for everything that waits; what arrives within a quarter of an hour afterwards goes into the next mail. */
-async function isToTell(tx: Tx, { toldAt, openedAt }: Screening, verdict: Verdict, now: Date): Promise<boolean> {
+async function isToTell(tx: Tx, screening: Screening, verdict: Verdict, now: Date): Promise<boolean> {
+  const { toldAt, openedAt } = screening
   const since = new Date(now.getTime() - TELL_AFTER_MS)
-  if (toldAt !== null || (verdict !== 'hold' && openedAt > since)) return false
+  if (verdict === 'hold') {
+    // an outage ends by itself; that a person has to decide is other news
+    if (toldAt !== null && (await wasToldOfHold(tx, screening))) return false
+  } else if (toldAt !== null || openedAt > since) return false
   return !(await lockToldSince(tx, since))
-}
-
-async function tell(deps: ScreeningDeps, tx: Tx, screening: Screening, asked: readonly Asked[]): Promise<void> {
-  const { purpose, address, companyId, id } = screening
-  const waiting = asked.filter(({ answer }) => answer.verdict === 'unavailable' || answer.verdict === 'hold')
-  const lines = waiting.map(
-    ({ source, answer }) => `${source}: ${[answer.level, ...answer.reasons].filter(Boolean).join(', ')}`,
-  )
-  const held = await countHeld(tx)
-  await deps.alarm(tx, {
-    subject: held > 1 ? `${held} transfers wait for their screening` : `A ${purpose} waits for its screening`,
-    paragraphs: [
-      `The address ${address} of a ${purpose} of company ${companyId} (screening ${id}) is not cleared, so nothing moves.`,
-      lines.length > 0 ? `${lines.join('; ')}.` : 'No screening source is set up any more.',
-      'Sources that do not answer are asked again at least every 30 seconds, and it goes on by itself once all are clean. ' +
-        'Otherwise decide in the back office under Identity, with a reason: release it, or return the money.',
-    ],
-    path: officePathsOf(companyId).screening,
-  })
-}
-
-/** A hit may have to be reported to an authority, so each gets its own mail. */
-async function tellBlocked(deps: ScreeningDeps, tx: Tx, row: Screening, asked: readonly Asked[]): Promise<void> {
-  const { purpose, address, companyId, id } = row
-  const blocking = asked.filter(({ answer }) => answer.verdict === 'blocked')
-  const lines = blocking.map(({ source, answer }) => `${source}: ${answer.reasons.join(', ')}`)
-  await deps.alarm(tx, {
-    subject: `An address of a ${purpose} is listed`,
-    paragraphs: [
-      `${address}, of a ${purpose} of company ${companyId} (screening ${id}), did not pass the screening. Nothing moves.`,
-      `${lines.join('; ')}.`,
-      'Decide in the back office under Identity, and do not tell the payer why. Money of a listed person may have to be ' +
-        'frozen and reported instead of returned: ask your counsel.',
-    ],
-    path: officePathsOf(companyId).screening,
-  })
 }
 
 /** Screens one address and stores the answers. Everything else waits for the row to be decided. */
@@ -136,7 +106,7 @@ async function pollScreening(deps: ScreeningDeps, screening: Screening): Promise
   const asked = await askSources(deps, screening, now)
   const none = unavailable('no source is set up')
   const verdict = worstOf((asked.length > 0 ? asked.map(({ answer }) => answer) : [none]).map((one) => one.verdict))
-  const status = STATUS_OF[verdict]
+  const status = statusAfter(verdict, screening)
   await deps.db.tx(async (tx) => {
     const at = new Date(deps.clock())
     // a payment is always locked before its screenings
@@ -147,15 +117,11 @@ async function pollScreening(deps: ScreeningDeps, screening: Screening): Promise
       if (isNew) await insertAnswer(tx, current, { id: newId(at.getTime()), source, answer, at })
     if (!OPEN.includes(current.status)) return
     const told = status === 'held' && (await isToTell(tx, current, verdict, at))
-    await updateScreening(
-      tx,
-      current,
-      { status, nextCheckAt: nextCheckOf(verdict, current.checks - 1, at), toldAt: told ? at : null },
-      at,
-    )
-    if (told) await tell(deps, tx, current, asked)
+    const nextCheckAt = status === 'held' ? nextCheckOf(verdict, current.checks - 1, at) : null
+    await updateScreening(tx, current, { status, nextCheckAt, toldAt: told ? at : null }, at)
+    if (told) await tellHeld(deps.alarm, tx, current, asked)
     if (status === 'blocked') {
-      await tellBlocked(deps, tx, current, asked)
+      await tellBlocked(deps.alarm, tx, current, asked)
       const { companyId, purpose, subjectId } = current
       tx.afterCommit(() => deps.log.warn({ companyId, purpose, subjectId }, 'an address did not pass the screening'))
     }

@@ -46,7 +46,10 @@ export const findScreening = (q: Queryable, id: string): Promise<Screening | und
 export const lockScreening = (tx: Tx, { companyId, id }: Screening): Promise<Screening | undefined> =>
   tx.maybe<Screening>(sql`select ${COLUMNS} from screenings where company_id = ${companyId} and id = ${id} for update`)
 
+export type Release = { decidedBy: string; reason: string }
+
 export type NewScreening = Omit<Screening, 'checks' | 'toldAt' | 'decidedBy' | 'reason' | 'openedAt' | 'updatedAt'> & {
+  release?: Release | null
   nextCheckAt: Date | null
   at: Date
 }
@@ -54,16 +57,19 @@ export type NewScreening = Omit<Screening, 'checks' | 'toldAt' | 'decidedBy' | '
 /** @returns false: it exists already */
 export const insertScreening = async (tx: Tx, row: NewScreening): Promise<boolean> =>
   (await tx.run(sql`
-    insert into screenings (company_id, id, purpose, subject_id, order_id, network, address, status, next_check_at, opened_at, updated_at)
+    insert into screenings (company_id, id, purpose, subject_id, order_id, network, address, status, decided_by, reason,
+      next_check_at, opened_at, updated_at)
     values (${row.companyId}, ${row.id}, ${row.purpose}, ${row.subjectId}, ${row.orderId}, ${row.network}, ${row.address},
-      ${row.status}, ${row.nextCheckAt}, ${row.at}, ${row.at})
+      ${row.status}, ${row.release?.decidedBy ?? null}, ${row.release?.reason ?? null}, ${row.nextCheckAt}, ${row.at},
+      ${row.at})
     on conflict (company_id, purpose, subject_id, coalesce(address, '')) do nothing`)) > 0
 
-/** Reopens an old clean answer. */
+/** Reopens an old clean answer or release: it waits, and a person is notified, as if it were new. */
 export const reopenScreening = (tx: Tx, { companyId, id }: Screening, now: Date): Promise<number> =>
   tx.run(sql`
-    update screenings set status = 'checking', next_check_at = ${now}, checks = 0, updated_at = ${now}
-    where company_id = ${companyId} and id = ${id} and status = 'clean'`)
+    update screenings set status = 'checking', next_check_at = ${now}, checks = 0, told_at = null, opened_at = ${now},
+      updated_at = ${now}
+    where company_id = ${companyId} and id = ${id} and status in ('clean', 'released')`)
 
 export type ScreeningChange = {
   status: ScreeningStatus
@@ -177,6 +183,14 @@ export async function lockToldSince(tx: Tx, since: Date): Promise<boolean> {
   await tx.run(sql`select pg_advisory_xact_lock(hashtext('screening.told'))`)
   return (await tx.one<{ told: boolean }>(sql`select exists (select from screenings where told_at > ${since}) as told`))
     .told
+}
+
+/** Whether a source had asked for a person by the last mail about this screening. */
+export async function wasToldOfHold(q: Queryable, { companyId, id, openedAt, toldAt }: Screening): Promise<boolean> {
+  const known = await q.maybe(sql`
+    select from screening_answers where company_id = ${companyId} and screening_id = ${id} and verdict = 'hold'
+      and at between ${openedAt} and ${toldAt} limit 1`)
+  return known !== undefined
 }
 
 /** How many wait. */

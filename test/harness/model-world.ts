@@ -94,7 +94,7 @@ export async function startModelWorld(own: Partial<Channel> = {}): Promise<Model
   const channels = openChannels([{ ...provider, ...own }])
   const books = openBooks({ db, clock, log, alarm: async () => {}, tokens: [] })
   const nothing = async (): Promise<void> => {}
-  const screening = openScreeningGate({ clock, screens: false, wake: () => {} })
+  const screening = openScreeningGate({ clock, screens: false, wake: () => {}, alarm: nothing })
   const desk = { db, clock, transition, audit: NO_AUDIT, screening }
   const links = openRefundLinks({ vault, payUrl: config.payUrl })
   return {

@@ -97,11 +97,18 @@ export async function listSweepable(
 }
 
 /** A sender of money to a deposit address that is to be swept. */
-export type DepositSender = { companyId: string; deposit: Hex; sender: Hex; cleared: boolean }
+export type DepositSender = {
+  companyId: string
+  deposit: Hex
+  sender: Hex
+  cleared: boolean
+  /** A person's release of the payment itself, however old. */
+  release: { decidedBy: string; reason: string } | null
+}
 
 /**
- * Senders of final money to these deposit addresses (lower case). `cleared`: by an answer or a person's release since
- * `since`, or because a person released the payment itself.
+ * Senders of final money to these deposit addresses (lower case). `cleared`: by an answer, or a person's release of
+ * the payment or a sweep, since `since`, while no screening of the sender is against him and none for a sweep is open.
  * @param screenFromUnits senders of a smaller total are left out: dust from a listed address must not block another
  * payer's money
  */
@@ -112,9 +119,16 @@ export const listDepositSenders = (
   q.many<DepositSender>(sql`
     select d.company_id, t.to_address as deposit, t.from_address as sender,
       exists (select from screenings s where s.company_id = d.company_id and s.address = t.from_address
-        and ((s.status = 'clean' or s.status = 'released' and s.purpose = 'sweep') and s.updated_at > ${from.since}
-          or s.status = 'released' and s.subject_id in (
-            select id from payments where company_id = d.company_id and deposit_address = t.to_address))) as cleared
+        and s.updated_at > ${from.since}
+        and (s.status = 'clean' or s.status = 'released' and (s.purpose = 'sweep' or s.subject_id in (
+          select id from payments where company_id = d.company_id and deposit_address = t.to_address))))
+        and not exists (select from screenings b where b.company_id = d.company_id and b.address = t.from_address
+          and (b.status in ('blocked', 'returned')
+            or b.status in ('checking', 'held') and b.purpose = 'sweep')) as cleared,
+      (select jsonb_build_object('decidedBy', r.decided_by, 'reason', r.reason) from screenings r
+        where r.company_id = d.company_id and r.address = t.from_address and r.status = 'released' and r.subject_id in (
+          select id from payments where company_id = d.company_id and deposit_address = t.to_address)
+        order by r.updated_at desc limit 1) as release
     from chain_transfers t join deposit_addresses d on d.address = t.to_address
     where t.chain_id = ${from.chainId} and t.token = ${from.token.toLowerCase()} and t.status = 'seen'
       and t.final_at is not null and t.to_address = any(${[...from.deposits]}::text[])

@@ -3,28 +3,21 @@ import type { Config } from '../../config/config.ts'
 import { findMasterKey } from '../../config/master-key.ts'
 import { diskFault } from '../../db/backup/folder-store.ts'
 import { finishRestore, restoreFiles } from '../../db/backup/restore-backup.ts'
-import { openDb } from '../../db/db.ts'
 import { lockDataDir } from '../../db/embedded/data-dir-lock.ts'
 import { startEmbeddedPostgres } from '../../db/embedded/embedded.ts'
-import { migrate } from '../../db/migrate.ts'
 import { markRestored } from '../../db/restored-queries.ts'
 import { openVault } from '../../kernel/vault.ts'
 import type { OperatorCommand } from '../admin.ts'
 import { UsageError } from '../command.ts'
+import { withDatabase } from '../database.ts'
 import { megabytes, startProgress } from '../progress.ts'
 import { readRestoreArgs } from './backup.ts'
 
 /** For a database that its own server's tools restored. */
-async function markOutside(config: Config, backupMadeAt: Date): Promise<undefined> {
-  const { databaseUrl } = config
-  if (databaseUrl === null) throw new UsageError('--already-done is for a DATABASE_URL; the embedded one takes --from.')
-  await migrate(config.databaseDirectUrl ?? databaseUrl)
-  const db = openDb({ connectionString: databaseUrl, max: 2, prepared: config.databasePrepared })
-  try {
-    await db.tx((tx) => markRestored(tx, { backupMadeAt, restoredAt: new Date() }))
-  } finally {
-    await db.close()
-  }
+async function markOutside(config: Config, backupMadeAt: Date, say: (line: string) => void): Promise<undefined> {
+  if (config.databaseUrl === null)
+    throw new UsageError('--already-done is for a DATABASE_URL; the embedded one takes --from.')
+  await withDatabase(config, say, (db) => db.tx((tx) => markRestored(tx, { backupMadeAt, restoredAt: new Date() })))
   process.stdout.write(
     'Marked. Start the service, then run: comptoir reconcile\nUntil then no refund and no settlement leaves.\n',
   )
@@ -42,7 +35,7 @@ function makeFolder(dataDir: string): void {
 /** @throws UsageError, BackupFault, Error with a sentence for the operator */
 export const runRestore: OperatorCommand = async (config, args, say) => {
   const read = await readRestoreArgs(config, args)
-  if ('alreadyDone' in read) return markOutside(config, read.alreadyDone)
+  if ('alreadyDone' in read) return markOutside(config, read.alreadyDone, say)
   const { backup, dataDir, json } = read
   const key = findMasterKey({ masterKey: config.masterKey, dataDir })
   if (!key) throw new Error('The backup is encrypted. Set MASTER_KEY to the key that was in use when it was made.')

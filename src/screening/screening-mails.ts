@@ -1,0 +1,46 @@
+import { officePathsOf } from '../config/office-paths.ts'
+import type { Tx } from '../db/db.ts'
+import type { RaiseAlarm } from '../mail/operator-alarm.ts'
+import type { Answer } from './screening.ts'
+import { countHeld, type Screening } from './screening-queries.ts'
+
+type Subject = Pick<Screening, 'companyId' | 'id' | 'purpose' | 'address'>
+/** `source`: who said it. */
+type Said = { source: string; answer: Answer }
+
+export async function tellHeld(alarm: RaiseAlarm, tx: Tx, row: Subject, said: readonly Said[]): Promise<void> {
+  const { purpose, address, companyId, id } = row
+  const waiting = said.filter(({ answer }) => answer.verdict === 'unavailable' || answer.verdict === 'hold')
+  const lines = waiting.map(
+    ({ source, answer }) => `${source}: ${[answer.level, ...answer.reasons].filter(Boolean).join(', ')}`,
+  )
+  const held = await countHeld(tx)
+  await alarm(tx, {
+    subject: held > 1 ? `${held} transfers wait for their screening` : `A ${purpose} waits for its screening`,
+    paragraphs: [
+      `The address ${address} of a ${purpose} of company ${companyId} (screening ${id}) is not cleared, so nothing moves.`,
+      lines.length > 0 ? `${lines.join('; ')}.` : 'No screening source is set up any more.',
+      'Sources that do not answer are asked again at least every 30 seconds, and it goes on by itself once all are clean. ' +
+        'Otherwise decide in the back office under Identity, with a reason: release it, or return the money.',
+    ],
+    path: officePathsOf(companyId).screening,
+  })
+}
+
+/** A hit may have to be reported to an authority, so each gets its own mail. */
+export async function tellBlocked(alarm: RaiseAlarm, tx: Tx, row: Subject, said: readonly Said[]): Promise<void> {
+  const { purpose, address, companyId, id } = row
+  const blocking = said.filter(({ answer }) => answer.verdict === 'blocked')
+  const lines = blocking.map(({ source, answer }) => `${source}: ${answer.reasons.join(', ')}`)
+  const who = address === null ? `A ${purpose}` : `The address ${address} of a ${purpose}`
+  await alarm(tx, {
+    subject: address === null ? `A provider blocks a ${purpose}` : `An address of a ${purpose} is listed`,
+    paragraphs: [
+      `${who} of company ${companyId} (screening ${id}) did not pass the screening. Nothing moves.`,
+      `${lines.join('; ')}.`,
+      'Decide in the back office under Identity, and do not tell the payer why. Money of a listed person may have to be ' +
+        'frozen and reported instead of returned: ask your counsel.',
+    ],
+    path: officePathsOf(companyId).screening,
+  })
+}
