@@ -81,14 +81,14 @@ async function restore(): Promise<void> {
   await host.stop()
   const at = new Date(Date.now() - 60_000).toISOString().replace(/\.\d+/, '')
   const wrongKey = { ...operator(), MASTER_KEY: randomBytes(32).toString('base64') }
-  const refused = await runOperator(['restore', '--already-done', at], wrongKey)
-  assert.deepEqual(
-    [refused.code, /MASTER_KEY is not the key of this database/.test(refused.err)],
-    [1, true],
-    refused.err,
-  )
+  const refuseWrongKey = async (...args: string[]): Promise<void> => {
+    const { code, err } = await runOperator(args, wrongKey)
+    assert.deepEqual([code, /MASTER_KEY is not the key of this database/.test(err)], [1, true], err)
+  }
+  await refuseWrongKey('restore', '--already-done', at)
   const marked = await runOperator(['restore', '--already-done', at], operator())
   assert.equal(marked.code, 0, marked.err)
+  await refuseWrongKey('reconcile')
   host = await startTestService({ env, workers: true, connectionString })
 }
 

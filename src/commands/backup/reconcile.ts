@@ -16,6 +16,7 @@ import { verifyLedger } from '../../ledger/ledger-verify.ts'
 import { reconcileEveryPayment } from '../../payments/reconcile.ts'
 import { countRefundsUnderWay, wakeRefundsUnderWay } from '../../refunds/refund-queries.ts'
 import type { OperatorCommand } from '../admin.ts'
+import { refuseForeignDatabase } from '../database.ts'
 import { listOperatorChains } from '../operator-chains.ts'
 import { refuseNoData, withDatabaseServer } from '../operator-database.ts'
 import { type ChainReport, reconcileChain } from './reconcile-chain.ts'
@@ -147,6 +148,7 @@ export const runReconcile: OperatorCommand = async (given: Config, args, say) =>
       if (!restored) throw new Error('This database was not restored from a backup; there is nothing to reconcile.')
       const key = findMasterKey(config)
       if (!key) throw new Error('There is no master key. Set the MASTER_KEY that the service uses.')
+      await refuseForeignDatabase(connectionString, config, key)
       const vault = openVault(key, config.previousMasterKeys)
       const log = pino({ level: 'silent' })
       const base: ServiceBase = { config, db, vault, clock: systemClock, log, metrics: new Registry() }
