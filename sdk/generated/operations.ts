@@ -1424,7 +1424,7 @@ export interface Operations {
       limit: number
     }
   }
-  /** Accept underpaid or late money as the payment. The order becomes PAID. Less than its price becomes the price. */
+  /** Accept underpaid or late money as the payment. The order becomes PAID. Less than its price becomes the price. After the order ended its payer must pass the same identity checks and limits as at accept. */
   acceptMispayment: {
     params: {
       /** Identifier: 24 hex characters. */

@@ -102,9 +102,8 @@ export function openCommerce(ground: ServiceBase, accounts: Accounts) {
     screening: screening.gate,
   }
   const paid = openPayments(ground, { refunds, rounds, kyc, alarm, chains, ownWallets: channels.ownWallets })
-  const desk = { db, clock, audit, screening: screening.gate }
-  const settlements: SettlementDeps = { ...desk, books, limits: config.settlements, chains: settleOnAll(db, chains) }
-  const mispayments: MispaymentDeps = { ...desk, transition, onDecided: ({ code }) => feed.changed(code) }
+  const settlements: SettlementDeps = { ...refunds, limits: config.settlements, chains: settleOnAll(db, chains) }
+  const mispayments: MispaymentDeps = { ...paid.payments, audit, onDecided: ({ code }) => feed.changed(code) }
   const companies = openCompanies(ground, { accounts, cache, chains })
   const messages = openMessages(ground, accounts, wake)
   return {

@@ -21,6 +21,15 @@ export async function sumSpendings(tx: Tx, payer: PayerName, since: Date, except
   return BigInt(units)
 }
 
+export type Spending = { payerKey: string; euroUnits: bigint }
+
+/** How an accepted order counts; undefined: its payer was unknown, or the company checked nobody. */
+export async function findSpending(q: Queryable, companyId: string, orderId: string): Promise<Spending | undefined> {
+  const row = await q.maybe<{ payerKey: string; euroUnits: string }>(sql`
+    select payer_key, euro_units from kyc_spendings where company_id = ${companyId} and order_id = ${orderId}`)
+  return row && { ...row, euroUnits: BigInt(row.euroUnits) }
+}
+
 export async function upsertSpending(
   tx: Tx,
   payer: PayerName,

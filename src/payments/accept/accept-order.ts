@@ -124,7 +124,7 @@ async function openPayment(deps: AcceptDeps, request: AcceptRequest, choice: Cho
     }
     await checkIdentity(deps.payers, tx, order, { email, anonymous: body.anonymous ?? false, euroRate })
     if (email !== null) await notePayerEmail(deps.payers, tx, { order, actor: context.actor }, email)
-    const refused = await deps.gate(tx, order, { email, euroRate, by: context })
+    const refused = await deps.gate.admit(tx, order, { email, euroRate, by: context })
     if (refused) {
       await noteWriter()
       return { refused }
