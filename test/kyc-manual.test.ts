@@ -68,6 +68,16 @@ test('who may not pay is asked for nothing where no threshold is set; settings a
   assert.equal((await world.admin.call('PUT', path, { kycThreshold: '1000' })).status, 200)
 })
 
+test('orders whose payer is named after accept count as well', async () => {
+  const payer = newPayer()
+  for (const euro of ['500', '499']) {
+    const code = await world.createOrder(euro)
+    assert.equal((await world.accept(code)).status, 200)
+    assert.equal((await world.boss.client.post(`confirm_conversion/email/${code}`, { email: payer })).status, 200)
+  }
+  await world.ask(await world.createOrder('1'), payer)
+})
+
 test('the identity form counts only with the token of its order and from our own page, and asks only what is missing', async () => {
   const path = `companies/${world.boss.companyId}`
   await world.admin.call('PUT', path, { kycThreshold: null, identityThresholdAmount: '1000' })

@@ -42,6 +42,18 @@ export async function upsertSpending(
       set payer_key = excluded.payer_key, euro_units = excluded.euro_units, accepted_at = excluded.accepted_at`)
 }
 
+/** Only if the order does not count yet. */
+export async function insertSpending(
+  tx: Tx,
+  payer: PayerName,
+  spending: { orderId: string; euroUnits: bigint; at: Date },
+): Promise<void> {
+  await tx.run(sql`
+    insert into kyc_spendings (company_id, order_id, payer_key, euro_units, accepted_at)
+    values (${payer.companyId}, ${spending.orderId}, ${payer.payerKey}, ${spending.euroUnits}, ${spending.at})
+    on conflict (company_id, order_id) do nothing`)
+}
+
 /** Erases the payer's e-mail; decisions stay. */
 export async function eraseKycEmail(tx: Tx, companyId: string, { all }: PayerKeys): Promise<number> {
   return tx.run(sql`

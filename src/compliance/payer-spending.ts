@@ -1,10 +1,13 @@
 import type { Tx } from '../db/db.ts'
-import { DAY } from '../kernel/clock.ts'
+import { type Clock, DAY } from '../kernel/clock.ts'
 import { parseDecimal } from '../kernel/money.ts'
+import type { Vault } from '../kernel/vault.ts'
 import type { Order } from '../orders/order.ts'
+import type { PayerDeps } from '../payers/payer-service.ts'
 import type { Kyc } from './kyc.ts'
-import { lockKycOfPayer, type PayerName } from './kyc-queries.ts'
-import { type KycPolicy, sumSpendings } from './payer-queries.ts'
+import { lockKycOfPayer, lockPayer, type PayerName } from './kyc-queries.ts'
+import { openPayerKeys } from './payer-key.ts'
+import { findKycPolicy, insertSpending, type KycPolicy, sumSpendings } from './payer-queries.ts'
 
 /** The window over which a payer's orders add up. */
 const WINDOW_MS = 30 * DAY
@@ -52,4 +55,16 @@ export async function assess(
   }
   const { kycThresholdAmount } = policy
   return { kyc, total, limit: null, fits: kycThresholdAmount === null || total < readEuro(kycThresholdAmount) }
+}
+
+/** Counts an order that was accepted before its payer's e-mail was known. */
+export function openCountKnown({ vault, clock }: { vault: Vault; clock: Clock }): NonNullable<PayerDeps['onEmail']> {
+  const payerKeysOf = openPayerKeys(vault)
+  return async (tx, order, { email, euroRate }) => {
+    const isAccepted = order.paymentId !== null
+    if (!isAccepted || (await findKycPolicy(tx, order.companyId)).kycThresholdAmount === null) return
+    const payer = await lockPayer(tx, order.companyId, payerKeysOf(email))
+    const at = order.paidAt ?? new Date(clock())
+    await insertSpending(tx, payer, { orderId: order.id, euroUnits: euroUnits(order, euroRate), at })
+  }
 }

@@ -123,7 +123,7 @@ async function openPayment(deps: AcceptDeps, request: AcceptRequest, choice: Cho
       if (fields.length > 0) await writePayerAudit(deps.payers, tx, context, { order, fields })
     }
     await checkIdentity(deps.payers, tx, order, { email, anonymous: body.anonymous ?? false, euroRate })
-    if (email !== null) await notePayerEmail(deps.payers, tx, { order, actor: context.actor }, email)
+    if (email !== null) await notePayerEmail(deps.payers, tx, { order, actor: context.actor, euroRate }, email)
     const refused = await deps.gate.admit(tx, order, { email, euroRate, by: context })
     if (refused) {
       await noteWriter()
