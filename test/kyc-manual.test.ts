@@ -78,6 +78,30 @@ test('orders whose payer is named after accept count as well', async () => {
   await world.ask(await world.createOrder('1'), payer)
 })
 
+/** A payer whose check was approved for an order of 1500 EUR, which is then accepted. */
+async function makeApproved(): Promise<{ id: string; payer: string; code: string }> {
+  const payer = newPayer()
+  const code = await world.createOrder('1500')
+  const { id } = await world.ask(code, payer)
+  assert.equal((await world.boss.client.post(`kyc/${id}/approve`, {})).status, 200)
+  assert.equal((await world.accept(code)).status, 200)
+  return { id, payer, code }
+}
+test('a refused enhanced check stays refused until the next one is completed', async () => {
+  const { id, payer } = await makeApproved()
+  const ask = () => world.boss.client.post(`kyc/${id}/edd`, {})
+  const complete = (body: unknown) => world.admin.post(`kyc/${id}/edd/complete`, body)
+  assert.equal((await ask()).status, 200)
+  assert.equal((await complete({ outcome: 'refused' })).status, 200)
+  assert.equal((await ask()).status, 200)
+  const { eddStatus, eddOutcome, spendingLimit } = await world.read(id)
+  assert.deepEqual([eddStatus, eddOutcome, spendingLimit], ['requested', 'refused', '0.00'])
+  const code = await world.createOrder('10')
+  assert.equal((await world.accept(code, { payerEmail: payer })).error?.code, 'SPENDING_LIMIT_EXCEEDED')
+  assert.equal((await complete({ outcome: 'approved', spendingLimit: '2000' })).status, 200)
+  assert.equal((await world.accept(code)).status, 200)
+})
+
 test('the identity form counts only with the token of its order and from our own page, and asks only what is missing', async () => {
   const path = `companies/${world.boss.companyId}`
   await world.admin.call('PUT', path, { kycThreshold: null, identityThresholdAmount: '1000' })

@@ -5,7 +5,7 @@ import { formatDecimal, parseDecimal } from '../kernel/money.ts'
 import type { EddOutcome, Kyc, KycState } from './kyc.ts'
 import { listWaitingOrders } from './kyc-queries.ts'
 import { type Change, changeKyc, type KycDeps, lockSeenKyc, openEmail } from './kyc-service.ts'
-import { completeEdd, NOTHING } from './kyc-states.ts'
+import { completeEdd, NOTHING, openEdd } from './kyc-states.ts'
 import { viewKyc } from './kyc-views.ts'
 
 type Deciding = { context: RequestContext; id: string; reason?: string | undefined }
@@ -64,12 +64,12 @@ export async function requestEdd(deps: KycDeps, deciding: Deciding, limit: strin
   return decide(deps, deciding, async (tx, kyc) => {
     if (kyc.status !== 'approved')
       throw conflict(`The check is ${kyc.status}. Enhanced due diligence needs an approved check; approve it first.`)
-    const isAsked = kyc.eddStatus === 'requested' || kyc.eddStatus === 'pending'
+    const { eddStatus } = kyc
+    const isAsked = eddStatus === 'requested' || eddStatus === 'pending'
     if (isAsked && eddLimit === null) return null
     const [order] = await listWaitingOrders(tx, kyc, 1)
     const email = openEmail(deps, kyc)
-    const eddStatus = isAsked ? kyc.eddStatus : 'requested'
-    const state: KycState = { status: 'approved', eddStatus, eddOutcome: null, spendingLimit: null }
+    const state = openEdd(kyc, isAsked ? eddStatus : 'requested')
     if (order && email !== null && !isAsked) await deps.askPayer(tx, order, { ...kyc, ...state }, email)
     const nextCheckAt = kyc.provider === 'manual' ? null : new Date(deps.clock())
     return { state, trigger: 'requestEdd', eddLimit, nextCheckAt }

@@ -74,8 +74,9 @@ async function announce(deps: KycDeps, tx: Tx, kyc: Kyc, { event, orders, reques
 function eventOf(before: KycState, after: KycState): KycEvent | null {
   if (before.status !== after.status) return `kyc.${after.status}`
   if (after.eddStatus !== 'completed') return null
+  const wasCompleted = before.eddStatus === 'completed'
   const isSame = before.eddOutcome === after.eddOutcome && before.spendingLimit === after.spendingLimit
-  return isSame ? null : 'kyc.edd_completed'
+  return wasCompleted && isSame ? null : 'kyc.edd_completed'
 }
 
 export type Change = { state: KycState; trigger: string; eddLimit?: string | null; nextCheckAt: Date | null }

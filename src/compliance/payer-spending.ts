@@ -26,8 +26,8 @@ export function euroUnits(order: Pick<Order, 'from' | 'to'>, euroRate: bigint | 
 export const readEuro = (text: string): bigint => parseDecimal(text, 2) ?? 0n
 
 /** What an approved payer may spend; null: no limit. */
-function limitOf({ eddStatus, spendingLimit }: Kyc, kycLimitAmount: string | null): bigint | null {
-  const limit = eddStatus === 'completed' ? spendingLimit : kycLimitAmount
+function limitOf({ spendingLimit }: Kyc, kycLimitAmount: string | null): bigint | null {
+  const limit = spendingLimit ?? kycLimitAmount
   return limit === null ? null : readEuro(limit)
 }
 
