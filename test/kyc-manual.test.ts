@@ -87,6 +87,9 @@ async function makeApproved(): Promise<{ id: string; payer: string; code: string
   assert.equal((await world.accept(code)).status, 200)
   return { id, payer, code }
 }
+const erase = (code: string) =>
+  world.boss.client.call<{ erased: boolean }>('DELETE', `confirm_conversion/payer-information/${code}`)
+
 test('a refused enhanced check stays refused until the next one is completed', async () => {
   const { id, payer } = await makeApproved()
   const ask = () => world.boss.client.post(`kyc/${id}/edd`, {})
@@ -100,6 +103,19 @@ test('a refused enhanced check stays refused until the next one is completed', a
   assert.equal((await world.accept(code, { payerEmail: payer })).error?.code, 'SPENDING_LIMIT_EXCEEDED')
   assert.equal((await complete({ outcome: 'approved', spendingLimit: '2000' })).status, 200)
   assert.equal((await world.accept(code)).status, 200)
+})
+
+test('an order that moves to the check of another payer leaves no e-mail behind, unless another order needs it', async () => {
+  const [wrong, shared, right] = [newPayer(), newPayer(), newPayer()]
+  const code = await world.createOrder('1500')
+  const first = await world.ask(code, wrong)
+  const second = await world.ask(code, shared)
+  assert.deepEqual((await world.read(first.id)).payer, { email: null })
+  await world.ask(await world.createOrder('1500'), shared)
+  const last = await world.ask(code, right)
+  assert.deepEqual((await world.read(second.id)).payer, { email: shared })
+  assert.equal((await erase(code)).data.erased, true)
+  assert.deepEqual((await world.read(last.id)).payer, { email: null })
 })
 
 test('the identity form counts only with the token of its order and from our own page, and asks only what is missing', async () => {

@@ -183,11 +183,21 @@ export async function listKycHistory(q: Queryable, kyc: Key): Promise<KycHistory
     from kyc_history where company_id = ${kyc.companyId} and kyc_id = ${kyc.id} order by seq`)
 }
 
-/** @returns whether the order newly waits for this check */
+/**
+ * An order waits for one check. If it leaves another one, for which no other order waits, that one's e-mail is erased:
+ * an erasure finds checks by their orders. @returns whether the order newly waits for this check
+ */
 export async function upsertKycOrder(tx: Tx, kyc: Key, orderId: string, now: Date): Promise<boolean> {
+  const { companyId } = kyc
+  await tx.run(sql`
+    update kyc_records set email_sealed = null, payer_message = null
+    where company_id = ${companyId} and id <> ${kyc.id} and email_sealed is not null
+      and id = (select kyc_id from kyc_orders where company_id = ${companyId} and order_id = ${orderId})
+      and not exists (select 1 from kyc_orders o
+        where o.company_id = ${companyId} and o.kyc_id = kyc_records.id and o.order_id <> ${orderId})`)
   const changed = await tx.run(sql`
     insert into kyc_orders (company_id, order_id, kyc_id, created_at)
-    values (${kyc.companyId}, ${orderId}, ${kyc.id}, ${now})
+    values (${companyId}, ${orderId}, ${kyc.id}, ${now})
     on conflict (company_id, order_id) do update set kyc_id = excluded.kyc_id, created_at = excluded.created_at
       where kyc_orders.kyc_id <> excluded.kyc_id`)
   return changed > 0
