@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { eraseKycsOlderThan } from '../src/compliance/payer-erasure.ts'
+import { sql } from '../src/db/db.ts'
 import { waitForMail } from './harness/accounts.ts'
 import { type KycWorld, newPayer, openKycWorld, readPage } from './harness/kyc-world.ts'
 import { startTestService } from './harness/service.ts'
@@ -116,6 +117,21 @@ test('an order that moves to the check of another payer leaves no e-mail behind,
   assert.deepEqual((await world.read(second.id)).payer, { email: shared })
   assert.equal((await erase(code)).data.erased, true)
   assert.deepEqual((await world.read(last.id)).payer, { email: null })
+})
+
+test('an erasure says when it erased only the e-mail of the check, and leaves an audit entry', async () => {
+  const { id, payer, code } = await makeApproved()
+  assert.deepEqual((await erase(code)).data, { erased: true })
+  assert.deepEqual((await erase(code)).data, { erased: false })
+  const other = await world.createOrder('9000')
+  assert.equal((await world.accept(other, { payerEmail: payer })).error?.code, 'SPENDING_LIMIT_EXCEEDED')
+  assert.equal((await world.boss.client.post('kyc', { code: other })).status, 200)
+  assert.deepEqual((await world.read(id)).payer, { email: payer })
+  assert.deepEqual((await erase(code)).data, { erased: true })
+  assert.deepEqual((await world.read(id)).payer, { email: null })
+  const { detail } = await world.host.db.one<{ detail: string }>(sql`
+    select detail from audit_log where action = 'payer.erase' order by seq desc limit 1`)
+  assert.deepEqual(JSON.parse(detail), { payer: false, check: true, files: false, status: 'AWAITING' })
 })
 
 test('the identity form counts only with the token of its order and from our own page, and asks only what is missing', async () => {

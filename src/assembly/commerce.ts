@@ -58,8 +58,8 @@ function openCompanies({ config, db, clock }: ServiceBase, { accounts, cache, ch
 function openForget({ vault, clock }: ServiceBase): NonNullable<PayerDeps['forget']> {
   const forgetPayer = openForgetPayer({ vault })
   return async (tx, order, email) => {
-    await forgetPayer(tx, order, email)
-    return (await eraseProofsOfOrder(tx, order, new Date(clock()))) > 0
+    const check = await forgetPayer(tx, order, email)
+    return { check, files: (await eraseProofsOfOrder(tx, order, new Date(clock()))) > 0 }
   }
 }
 

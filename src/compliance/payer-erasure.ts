@@ -5,14 +5,15 @@ import type { Order } from '../orders/order.ts'
 import { openPayerKeys, sealContext } from './payer-key.ts'
 import * as queries from './payer-queries.ts'
 
-/** Erases the payer of an order, in the caller's transaction; decisions stay. */
-export type ForgetPayer = (tx: Tx, order: Order, email: string | null) => Promise<void>
+/** Erases the payer of an order, in the caller's transaction; decisions stay. @returns whether there was an e-mail */
+export type ForgetPayer = (tx: Tx, order: Order, email: string | null) => Promise<boolean>
 
 export function openForgetPayer({ vault }: { vault: Vault }): ForgetPayer {
   const payerKeysOf = openPayerKeys(vault)
   return async (tx, order, email) => {
-    await queries.eraseKycEmailOfOrder(tx, order.companyId, order.id)
-    if (email !== null) await queries.eraseKycEmail(tx, order.companyId, payerKeysOf(email))
+    const ofOrder = await queries.eraseKycEmailOfOrder(tx, order.companyId, order.id)
+    const ofPayer = email === null ? 0 : await queries.eraseKycEmail(tx, order.companyId, payerKeysOf(email))
+    return ofOrder + ofPayer > 0
   }
 }
 

@@ -17,6 +17,9 @@ import * as queries from './payer-queries.ts'
 import type { PayerInformation, SavePayerBody } from './payer-schemas.ts'
 import { isBeforePaid, noteOf, type Written } from './payer-word.ts'
 
+/** The e-mail of the payer's identity check, and files that prove refunds. */
+export type ErasedElsewhere = { check: boolean; files: boolean }
+
 export type PayerDeps = PayerAddressDeps & {
   db: Db
   vault: Vault
@@ -27,8 +30,8 @@ export type PayerDeps = PayerAddressDeps & {
   tellEmailChanged(tx: Tx, order: Order, oldEmail: string): Promise<void>
   /** An order's payer became known by this e-mail; called in the transaction that saves it. */
   onEmail?(tx: Tx, order: Order, known: { email: string; euroRate: bigint | null }): Promise<void>
-  /** Erases the payer elsewhere too, in the transaction of the erasure. @returns whether files went with them */
-  forget?(tx: Tx, order: Order, email: string | null): Promise<boolean>
+  /** Erases the payer elsewhere too, in the transaction of the erasure. @returns what was erased */
+  forget?(tx: Tx, order: Order, email: string | null): Promise<ErasedElsewhere>
 }
 
 const contextOf = (orderId: string): string => `order:${orderId}:payer`
@@ -218,11 +221,11 @@ export async function erasePayer(deps: PayerDeps, context: RequestContext, code:
   return deps.db.tx(async (tx) => {
     const order = await lockReachableOrder(tx, context.actor, code)
     const { email } = (await open(deps, tx, order)).payer
-    const files = (await deps.forget?.(tx, order, email ?? null)) === true
+    const { check, files } = (await deps.forget?.(tx, order, email ?? null)) ?? { check: false, files: false }
     const payer = await queries.deletePayer(tx, order.companyId, order.id)
-    const erased = payer || files
+    const erased = payer || check || files
     const { companyId, id, status } = order
-    const entry = { action: 'payer.erase', companyId, object: `order:${id}`, detail: { payer, files, status } }
+    const entry = { action: 'payer.erase', companyId, object: `order:${id}`, detail: { payer, check, files, status } }
     if (erased) await deps.audit.write(tx, context, entry)
     return { erased }
   })
