@@ -179,6 +179,15 @@ test('e-mails of checks that nobody touched are forgotten when their time is ove
   assert.deepEqual([status, payer], ['pending', { email: null }])
 })
 
+test('the e-mail of a payer who comes back is kept for the whole time again', async () => {
+  const { id, payer, code } = await makeApproved()
+  await world.host.db.run(sql`
+    update kyc_records set updated_at = updated_at - interval '40 days', email_sealed = null where id = ${id}`)
+  assert.equal((await world.boss.client.post('kyc', { code })).status, 200)
+  await eraseKycsOlderThan({ db: world.host.db, clock: Date.now }, 30)
+  assert.deepEqual((await world.read(id)).payer, { email: payer })
+})
+
 test('without a provider that calls back there is no address for callbacks', async () => {
   assert.equal((await world.sendCallback('{}')).error.code, 'NOT_FOUND')
 })

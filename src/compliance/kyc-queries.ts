@@ -100,8 +100,9 @@ export type NewKyc = Pick<Kyc, 'companyId' | 'id' | 'payerKey' | 'provider' | 'c
 
 export async function insertKyc(tx: Tx, kyc: NewKyc): Promise<Kyc> {
   const row = await tx.one<Row>(sql`
-    insert into kyc_records (company_id, id, payer_key, email_sealed, provider, status, next_check_at, created_at, updated_at)
-    values (${kyc.companyId}, ${kyc.id}, ${kyc.payerKey}, ${kyc.emailSealed}, ${kyc.provider}, 'pending',
+    insert into kyc_records (company_id, id, payer_key, email_sealed, email_saved_at, provider, status, next_check_at,
+      created_at, updated_at)
+    values (${kyc.companyId}, ${kyc.id}, ${kyc.payerKey}, ${kyc.emailSealed}, ${kyc.createdAt}, ${kyc.provider}, 'pending',
       case when ${kyc.provider} = 'manual' then null else ${kyc.createdAt}::timestamptz end, ${kyc.createdAt}, ${kyc.createdAt})
     returning ${COLUMNS}`)
   return toKyc(row)
@@ -125,11 +126,11 @@ export async function updateKycState(tx: Tx, kyc: Kyc, change: KycChange, now: D
 export async function updateKycPayer(
   tx: Tx,
   kyc: Kyc,
-  payer: { emailSealed: string; provider: Kyc['provider']; nextCheckAt: Date | null },
+  payer: { emailSealed: string; savedAt: Date; provider: Kyc['provider']; nextCheckAt: Date | null },
 ): Promise<Kyc> {
   const row = await tx.one<Row>(sql`
-    update kyc_records set email_sealed = ${payer.emailSealed}, provider = ${payer.provider},
-      next_check_at = ${payer.nextCheckAt}
+    update kyc_records set email_sealed = ${payer.emailSealed}, email_saved_at = ${payer.savedAt},
+      provider = ${payer.provider}, next_check_at = ${payer.nextCheckAt}
     where company_id = ${kyc.companyId} and id = ${kyc.id}
     returning ${COLUMNS}`)
   return toKyc(row)

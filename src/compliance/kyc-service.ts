@@ -108,6 +108,7 @@ async function refresh(deps: KycDeps, tx: Tx, kyc: Kyc, email: string): Promise<
   if (kyc.emailSealed !== null && !moves && !asleep) return kyc
   return queries.updateKycPayer(tx, kyc, {
     emailSealed: deps.vault.seal(email, sealContext(kyc.id)),
+    savedAt: now,
     provider: moves ? provider.id : kyc.provider,
     nextCheckAt: (moves || asleep) && provider.id !== 'manual' ? now : kyc.nextCheckAt,
   })

@@ -19,7 +19,7 @@ export function openForgetPayer({ vault }: { vault: Vault }): ForgetPayer {
 
 const BATCH = 500
 
-/** Erases e-mails of checks unchanged for that many days. @returns how many were erased */
+/** Erases e-mails saved that many days ago, of checks unchanged since then. @returns how many were erased */
 export const eraseKycsOlderThan = ({ db, clock }: { db: Db; clock: Clock }, days: number): Promise<number> =>
   queries.eraseOldKycEmails(db, new Date(clock() - days * DAY), BATCH)
 

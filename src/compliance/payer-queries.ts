@@ -68,11 +68,12 @@ export async function eraseKycEmailOfOrder(tx: Tx, companyId: string, orderId: s
       and id = (select kyc_id from kyc_orders where company_id = ${companyId} and order_id = ${orderId})`)
 }
 
-/** Erases records past their retention time. @returns how many were erased */
+/** Erases e-mails past their retention time. @returns how many were erased */
 export async function eraseOldKycEmails(q: Queryable, before: Date, limit: number): Promise<number> {
   return q.run(sql`
     update kyc_records set email_sealed = null, payer_message = null where (company_id, id) in
-      (select company_id, id from kyc_records where email_sealed is not null and updated_at < ${before} limit ${limit})`)
+      (select company_id, id from kyc_records
+        where email_sealed is not null and greatest(updated_at, email_saved_at) < ${before} limit ${limit})`)
 }
 
 export type SealedKyc = PayerName & { id: string; sealed: string }
