@@ -91,6 +91,16 @@ async function makeApproved(): Promise<{ id: string; payer: string; code: string
 const erase = (code: string) =>
   world.boss.client.call<{ erased: boolean }>('DELETE', `confirm_conversion/payer-information/${code}`)
 
+test('the e-mail of a repeated accept is saved and counts', async () => {
+  const payer = newPayer()
+  const code = await world.createOrder('999')
+  assert.equal((await world.accept(code)).status, 200)
+  assert.equal((await world.accept(code, { payerEmail: payer })).status, 200)
+  const saved = await world.boss.client.get(`confirm_conversion/payer-information/${code}`)
+  assert.deepEqual(saved.data, { email: payer })
+  await world.ask(await world.createOrder('1'), payer)
+})
+
 test('a refused enhanced check stays refused until the next one is completed', async () => {
   const { id, payer } = await makeApproved()
   const ask = () => world.boss.client.post(`kyc/${id}/edd`, {})
