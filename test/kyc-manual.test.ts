@@ -116,6 +116,24 @@ test('a refused enhanced check stays refused until the next one is completed', a
   assert.equal((await world.accept(code)).status, 200)
 })
 
+test('every order that waits for a check is told the decision, however many there are', async () => {
+  const code = await world.createOrder('1500')
+  const { id } = await world.ask(code, newPayer())
+  await world.host.db.run(sql`
+    with made as (
+      insert into orders (company_id, id, code, short_code, status, from_asset, from_units, to_asset, to_units, rate,
+        quote_id, webhook_url, created_at, updated_at, expires_at)
+      select company_id, lpad(to_hex(n), 24, '0'), lpad(to_hex(n), 24, '0'), 'KYC' || n, 'INITIAL', 'EUR', 150000,
+        'USDC', to_units, rate, quote_id, webhook_url, now(), now(), now() + interval '1 hour'
+      from orders, generate_series(1, 250) n where code = ${code} returning company_id, id)
+    insert into kyc_orders (company_id, order_id, kyc_id, created_at) select company_id, id, ${id}, now() from made`)
+  assert.equal((await world.boss.client.post(`kyc/${id}/approve`, {})).status, 200)
+  const told = await world.host.db.one<{ n: bigint }>(sql`
+    select count(*) as n from delivery_states d join kyc_orders k on k.order_id = d.order_id
+    where d.event = 'kyc.approved' and k.kyc_id = ${id}`)
+  assert.equal(told.n, 251n)
+})
+
 test('an order that moves to the check of another payer leaves no e-mail behind, unless another order needs it', async () => {
   const [wrong, shared, right] = [newPayer(), newPayer(), newPayer()]
   const code = await world.createOrder('1500')

@@ -213,12 +213,18 @@ export type WaitingOrder = {
   webhookUrl: string | null
 }
 
-/** The orders that wait for a check, newest first. */
-export async function listWaitingOrders(q: Queryable, kyc: Key, limit: number): Promise<WaitingOrder[]> {
+/** The orders that wait for a check, newest first. @param before leaves out this order and newer ones */
+export async function listWaitingOrders(
+  q: Queryable,
+  kyc: Key,
+  limit: number,
+  before: string | null = null,
+): Promise<WaitingOrder[]> {
   return q.many<WaitingOrder>(sql`
     select o.company_id, o.id, o.code, o.short_code, o.alias, o.webhook_url
     from kyc_orders k join orders o on o.company_id = k.company_id and o.id = k.order_id
-    where k.company_id = ${kyc.companyId} and k.kyc_id = ${kyc.id} order by k.order_id desc limit ${limit}`)
+    where k.company_id = ${kyc.companyId} and k.kyc_id = ${kyc.id}
+      and (${before}::text is null or k.order_id < ${before}) order by k.order_id desc limit ${limit}`)
 }
 
 /** Moves a poll planned for later to now. */

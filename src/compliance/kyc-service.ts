@@ -42,7 +42,7 @@ export type KycDeps = {
 /** Who caused a change, for history and audit. */
 export type Cause = { by: AnyContext; reason?: string | null }
 
-const MAX_ORDERS = 100
+const BATCH = 100
 
 const auditEntry = (kyc: Kyc, action: string, { reason }: Cause) => ({
   action,
@@ -70,6 +70,21 @@ async function announce(deps: KycDeps, tx: Tx, kyc: Kyc, { event, orders, reques
   if (added) tx.afterCommit(() => deps.onDelivery(kyc.companyId))
 }
 
+/** Informs every order that waits for the check, a batch at a time. */
+async function announceToAll(
+  deps: KycDeps,
+  tx: Tx,
+  kyc: Kyc,
+  { event, requestId }: Omit<Announcement, 'orders'>,
+): Promise<void> {
+  let before: string | null = null
+  do {
+    const orders: queries.WaitingOrder[] = await queries.listWaitingOrders(tx, kyc, BATCH, before)
+    await announce(deps, tx, kyc, { event, orders, requestId })
+    before = orders.length < BATCH ? null : (orders.at(-1)?.id ?? null)
+  } while (before !== null)
+}
+
 /** The webhook event of a change; starting or withdrawing EDD sends none. */
 function eventOf(before: KycState, after: KycState): KycEvent | null {
   if (before.status !== after.status) return `kyc.${after.status}`
@@ -91,10 +106,7 @@ export async function changeKyc(deps: KycDeps, tx: Tx, kyc: Kyc, change: CausedC
   const { requestId } = by
   await queries.insertKycHistory(tx, changed, { trigger, actor: nameOf(by), reason, requestId })
   const event = eventOf(kyc, changed)
-  if (event !== null) {
-    const orders = await queries.listWaitingOrders(tx, changed, MAX_ORDERS)
-    await announce(deps, tx, changed, { event, orders, requestId })
-  }
+  if (event !== null) await announceToAll(deps, tx, changed, { event, requestId })
   await deps.audit.write(tx, by, auditEntry(changed, `kyc.${trigger}`, cause))
   return changed
 }
