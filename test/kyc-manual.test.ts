@@ -101,6 +101,13 @@ test('the e-mail of a repeated accept is saved and counts', async () => {
   await world.ask(await world.createOrder('1'), payer)
 })
 
+test('a check refused after accept withholds the instructions', async () => {
+  const { id, code } = await makeApproved()
+  assert.equal((await world.boss.client.post(`kyc/${id}/refuse`, { reason: 'forged' })).status, 200)
+  const { error } = await world.accept(code)
+  assert.deepEqual([error?.code, /was refused/.test(error?.message)], ['KYC_REQUIRED', true])
+})
+
 test('a refused enhanced check stays refused until the next one is completed', async () => {
   const { id, payer } = await makeApproved()
   const ask = () => world.boss.client.post(`kyc/${id}/edd`, {})

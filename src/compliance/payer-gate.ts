@@ -15,6 +15,8 @@ export type Accepting = {
   email: string | null
   /** USDC for one EUR, scaled; null: no fresh rate. */
   euroRate: bigint | null
+  /** The payer has the instructions already: only a check refused since then takes them back. */
+  again?: boolean
   by: AnyContext
 }
 
@@ -89,20 +91,21 @@ const keysOf = ({ payerKey }: { payerKey: string }) => ({ present: payerKey, all
  * e-mail a payer can only pay below it.
  */
 export const openPayerGate = (deps: KycDeps): PayerGate => ({
-  async admit(tx, order, accepting) {
+  async admit(tx, order, { again = false, ...accepting }) {
     const policy = await findKycPolicy(tx, order.companyId)
     if (policy.kycThresholdAmount === null) return null
     const worth = euroUnits(order, accepting.euroRate)
     const email = accepting.email ?? (await findPayerContact(deps.payers, tx, order)).email
     const emailNeeded = new AppError('PAYER_IDENTITY_REQUIRED', { message: EMAIL_NEEDED })
     const payer = await lockPayerOf(deps, tx, order, email)
-    if (!payer) return worth < readEuro(policy.kycThresholdAmount) ? null : emailNeeded
+    if (!payer) return again || worth < readEuro(policy.kycThresholdAmount) ? null : emailNeeded
     const now = new Date(deps.clock())
     const { kyc, total, limit, fits } = await assess(tx, payer, { orderId: order.id, worth, policy, now })
     if (fits) {
       await upsertSpending(tx, payer, { orderId: order.id, euroUnits: worth, at: now })
       return null
     }
+    if (again && kyc?.status !== 'refused') return null
     if (kyc?.status === 'approved' && limit !== null) {
       await upsertKycOrder(tx, kyc, order.id, now)
       return exceeded(kyc, deps.links.urlOf(order.code, kyc.id), total, limit)

@@ -121,8 +121,9 @@ async function openPayment(deps: AcceptDeps, request: AcceptRequest, choice: Cho
     }
     if (same) {
       await noteEmail()
+      const refused = await deps.gate.admit(tx, order, { email, euroRate, again: true, by: context })
       await noteWriter()
-      return { order, payment: same, fresh: false }
+      return refused ? { refused } : { order, payment: same, fresh: false }
     }
     if (choice.ruleFault !== null) throw notAvailable(channel.id, choice.ruleFault)
     if (choice.networkFault !== null) throw unavailableNow(channel.id, choice.networkFault)
