@@ -123,6 +123,16 @@ test('a refused enhanced check stays refused until the next one is completed', a
   assert.equal((await world.accept(code)).status, 200)
 })
 
+test('no enhanced check is completed for a payer whose check is refused', async () => {
+  const { id } = await makeApproved()
+  assert.equal((await world.boss.client.post(`kyc/${id}/edd`, {})).status, 200)
+  assert.equal((await world.boss.client.post(`kyc/${id}/refuse`, { reason: 'forged' })).status, 200)
+  const done = await world.admin.post(`kyc/${id}/edd/complete`, { outcome: 'approved', spendingLimit: '50000' })
+  assert.equal(done.error?.code, 'OBJECT_CONFLICT')
+  const { status, eddStatus } = await world.read(id)
+  assert.deepEqual([status, eddStatus], ['refused', 'requested'])
+})
+
 test('every order that waits for a check is told the decision, however many there are', async () => {
   const code = await world.createOrder('1500')
   const { id } = await world.ask(code, newPayer())

@@ -41,6 +41,12 @@ export async function decideByHand(deps: KycDeps, deciding: Deciding, status: 'a
   })
 }
 
+/** @throws OBJECT_CONFLICT */
+function checkApproved({ status }: Kyc): void {
+  if (status !== 'approved')
+    throw conflict(`The check is ${status}. Enhanced due diligence needs an approved check; approve it first.`)
+}
+
 /** EUR with two digits. @throws VALIDATION_FAILED */
 function readLimit(text: string): string {
   const units = parseDecimal(text, 2)
@@ -62,8 +68,7 @@ export async function requestEdd(deps: KycDeps, deciding: Deciding, limit: strin
     })
   const eddLimit = limit === undefined ? null : readLimit(limit)
   return decide(deps, deciding, async (tx, kyc) => {
-    if (kyc.status !== 'approved')
-      throw conflict(`The check is ${kyc.status}. Enhanced due diligence needs an approved check; approve it first.`)
+    checkApproved(kyc)
     const { eddStatus } = kyc
     const isAsked = eddStatus === 'requested' || eddStatus === 'pending'
     if (isAsked && eddLimit === null) return null
@@ -86,6 +91,7 @@ export async function finishEdd(
     throw invalid('spendingLimit', 'is required with the outcome approved: EUR that the payer may spend in 30 days')
   const limit = spendingLimit === undefined ? NOTHING : readLimit(spendingLimit)
   return decide(deps, deciding, async (_, kyc) => {
+    checkApproved(kyc)
     if (kyc.eddStatus !== 'requested' && kyc.eddStatus !== 'pending')
       throw conflict(`Enhanced due diligence is ${kyc.eddStatus}; there is nothing to complete. Request it first.`)
     return { state: completeEdd(kyc, outcome, limit), trigger: 'completeEdd', nextCheckAt: null }
