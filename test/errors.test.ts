@@ -129,7 +129,7 @@ test('CHANNEL_UNAVAILABLE: a provider that does not answer leaves the order PEND
         tellEmailChanged: async () => {},
         findAddressFault: openAddressFaults([]),
       },
-      gate: async () => null,
+      gate: { admit: async () => null, admitLate: async () => true },
       dustUnits: 10_000n,
     },
     {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { eraseKycsOlderThan } from '../src/compliance/payer-erasure.ts'
+import { sql } from '../src/db/db.ts'
 import { waitForMail } from './harness/accounts.ts'
 import { type KycWorld, newPayer, openKycWorld, readPage } from './harness/kyc-world.ts'
 import { startTestService } from './harness/service.ts'
@@ -68,6 +69,116 @@ test('who may not pay is asked for nothing where no threshold is set; settings a
   assert.equal((await world.admin.call('PUT', path, { kycThreshold: '1000' })).status, 200)
 })
 
+test('orders whose payer is named after accept count as well', async () => {
+  const payer = newPayer()
+  for (const euro of ['500', '499']) {
+    const code = await world.createOrder(euro)
+    assert.equal((await world.accept(code)).status, 200)
+    assert.equal((await world.boss.client.post(`confirm_conversion/email/${code}`, { email: payer })).status, 200)
+  }
+  await world.ask(await world.createOrder('1'), payer)
+})
+
+/** A payer whose check was approved for an order of 1500 EUR, which is then accepted. */
+async function makeApproved(): Promise<{ id: string; payer: string; code: string }> {
+  const payer = newPayer()
+  const code = await world.createOrder('1500')
+  const { id } = await world.ask(code, payer)
+  assert.equal((await world.boss.client.post(`kyc/${id}/approve`, {})).status, 200)
+  assert.equal((await world.accept(code)).status, 200)
+  return { id, payer, code }
+}
+const erase = (code: string) =>
+  world.boss.client.call<{ erased: boolean }>('DELETE', `confirm_conversion/payer-information/${code}`)
+
+test('the e-mail of a repeated accept is saved and counts', async () => {
+  const payer = newPayer()
+  const code = await world.createOrder('999')
+  assert.equal((await world.accept(code)).status, 200)
+  assert.equal((await world.accept(code, { payerEmail: payer })).status, 200)
+  const saved = await world.boss.client.get(`confirm_conversion/payer-information/${code}`)
+  assert.deepEqual(saved.data, { email: payer })
+  await world.ask(await world.createOrder('1'), payer)
+})
+
+test('a check refused after accept withholds the instructions', async () => {
+  const { id, code } = await makeApproved()
+  assert.equal((await world.boss.client.post(`kyc/${id}/refuse`, { reason: 'forged' })).status, 200)
+  const { error } = await world.accept(code)
+  assert.deepEqual([error?.code, /was refused/.test(error?.message)], ['KYC_REQUIRED', true])
+})
+
+test('a refused enhanced check stays refused until the next one is completed', async () => {
+  const { id, payer } = await makeApproved()
+  const ask = () => world.boss.client.post(`kyc/${id}/edd`, {})
+  const complete = (body: unknown) => world.admin.post(`kyc/${id}/edd/complete`, body)
+  assert.equal((await ask()).status, 200)
+  assert.equal((await complete({ outcome: 'refused' })).status, 200)
+  assert.equal((await ask()).status, 200)
+  const { eddStatus, eddOutcome, spendingLimit } = await world.read(id)
+  assert.deepEqual([eddStatus, eddOutcome, spendingLimit], ['requested', 'refused', '0.00'])
+  const code = await world.createOrder('10')
+  assert.equal((await world.accept(code, { payerEmail: payer })).error?.code, 'SPENDING_LIMIT_EXCEEDED')
+  assert.equal((await complete({ outcome: 'approved', spendingLimit: '2000' })).status, 200)
+  assert.equal((await world.accept(code)).status, 200)
+})
+
+test('no enhanced check is completed for a payer whose check is refused', async () => {
+  const { id } = await makeApproved()
+  assert.equal((await world.boss.client.post(`kyc/${id}/edd`, {})).status, 200)
+  assert.equal((await world.boss.client.post(`kyc/${id}/refuse`, { reason: 'forged' })).status, 200)
+  const done = await world.admin.post(`kyc/${id}/edd/complete`, { outcome: 'approved', spendingLimit: '50000' })
+  assert.equal(done.error?.code, 'OBJECT_CONFLICT')
+  const { status, eddStatus } = await world.read(id)
+  assert.deepEqual([status, eddStatus], ['refused', 'requested'])
+})
+
+test('every order that waits for a check is told the decision, however many there are', async () => {
+  const code = await world.createOrder('1500')
+  const { id } = await world.ask(code, newPayer())
+  await world.host.db.run(sql`
+    with made as (
+      insert into orders (company_id, id, code, short_code, status, from_asset, from_units, to_asset, to_units, rate,
+        quote_id, webhook_url, created_at, updated_at, expires_at)
+      select company_id, lpad(to_hex(n), 24, '0'), lpad(to_hex(n), 24, '0'), 'KYC' || n, 'INITIAL', 'EUR', 150000,
+        'USDC', to_units, rate, quote_id, webhook_url, now(), now(), now() + interval '1 hour'
+      from orders, generate_series(1, 250) n where code = ${code} returning company_id, id)
+    insert into kyc_orders (company_id, order_id, kyc_id, created_at) select company_id, id, ${id}, now() from made`)
+  assert.equal((await world.boss.client.post(`kyc/${id}/approve`, {})).status, 200)
+  const told = await world.host.db.one<{ n: bigint }>(sql`
+    select count(*) as n from delivery_states d join kyc_orders k on k.order_id = d.order_id
+    where d.event = 'kyc.approved' and k.kyc_id = ${id}`)
+  assert.equal(told.n, 251n)
+})
+
+test('an order that moves to the check of another payer leaves no e-mail behind, unless another order needs it', async () => {
+  const [wrong, shared, right] = [newPayer(), newPayer(), newPayer()]
+  const code = await world.createOrder('1500')
+  const first = await world.ask(code, wrong)
+  const second = await world.ask(code, shared)
+  assert.deepEqual((await world.read(first.id)).payer, { email: null })
+  await world.ask(await world.createOrder('1500'), shared)
+  const last = await world.ask(code, right)
+  assert.deepEqual((await world.read(second.id)).payer, { email: shared })
+  assert.equal((await erase(code)).data.erased, true)
+  assert.deepEqual((await world.read(last.id)).payer, { email: null })
+})
+
+test('an erasure says when it erased only the e-mail of the check, and leaves an audit entry', async () => {
+  const { id, payer, code } = await makeApproved()
+  assert.deepEqual((await erase(code)).data, { erased: true })
+  assert.deepEqual((await erase(code)).data, { erased: false })
+  const other = await world.createOrder('9000')
+  assert.equal((await world.accept(other, { payerEmail: payer })).error?.code, 'SPENDING_LIMIT_EXCEEDED')
+  assert.equal((await world.boss.client.post('kyc', { code: other })).status, 200)
+  assert.deepEqual((await world.read(id)).payer, { email: payer })
+  assert.deepEqual((await erase(code)).data, { erased: true })
+  assert.deepEqual((await world.read(id)).payer, { email: null })
+  const { detail } = await world.host.db.one<{ detail: string }>(sql`
+    select detail from audit_log where action = 'payer.erase' order by seq desc limit 1`)
+  assert.deepEqual(JSON.parse(detail), { payer: false, check: true, files: false, status: 'AWAITING' })
+})
+
 test('the identity form counts only with the token of its order and from our own page, and asks only what is missing', async () => {
   const path = `companies/${world.boss.companyId}`
   await world.admin.call('PUT', path, { kycThreshold: null, identityThresholdAmount: '1000' })
@@ -111,6 +222,15 @@ test('e-mails of checks that nobody touched are forgotten when their time is ove
   assert.ok((await eraseKycsOlderThan(later(31), 30)) > 0)
   const { status, payer } = await world.read(id)
   assert.deepEqual([status, payer], ['pending', { email: null }])
+})
+
+test('the e-mail of a payer who comes back is kept for the whole time again', async () => {
+  const { id, payer, code } = await makeApproved()
+  await world.host.db.run(sql`
+    update kyc_records set updated_at = updated_at - interval '40 days', email_sealed = null where id = ${id}`)
+  assert.equal((await world.boss.client.post('kyc', { code })).status, 200)
+  await eraseKycsOlderThan({ db: world.host.db, clock: Date.now }, 30)
+  assert.deepEqual((await world.read(id)).payer, { email: payer })
 })
 
 test('without a provider that calls back there is no address for callbacks', async () => {

@@ -8,7 +8,7 @@ import { networkFor } from '../src/chain/networks.ts'
 import { sql } from '../src/db/db.ts'
 import { HOUR } from '../src/kernel/clock.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
-import { type Client, logInSuperAdmin } from './harness/accounts.ts'
+import { type Client, logInSuperAdmin, newEmail } from './harness/accounts.ts'
 import { createPaid, newAddress, payoutEnv, refundReaches, revert, withProof } from './harness/refunds.ts'
 import { type Answer, eventually } from './harness/service.ts'
 import { type OrderStory, openShop, type Payable, type Shop } from './harness/shop.ts'
@@ -109,6 +109,38 @@ test('late money of a cancelled order is accepted by a person, with what is too 
     ],
   )
   await checkBooks()
+})
+
+test('late money of a payer whose orders reach the threshold together waits until their identity is checked', async () => {
+  const company = `companies/${shop.merchant.companyId}`
+  assert.equal((await admin.call('PUT', company, { kycThreshold: '1000' })).status, 200)
+  const payerEmail = newEmail('splitter')
+  const buy = async () => {
+    const { code, _id: orderId } = await shop.create({ amount: 600 })
+    const { data, text } = await shop.accept(code, { network: shop.chain.chainId, payerEmail })
+    assert.equal(data?.status, 'AWAITING', text)
+    return { code, orderId, toAddress: data.toAddress, units: BigInt(data.tokenAmount.replace('.', '')) }
+  }
+  const expired = async () => {
+    const order = await buy()
+    await shop.host.call('POST', `expire/${order.code}`, { as: shop.merchant })
+    return order
+  }
+  const [first, second] = [await expired(), await expired()]
+  await payFinally(first.toAddress, first.units)
+  await shop.reaches(first.code, 'PAID')
+  await payFinally(second.toAddress, second.units)
+  await waitForRecord(second, 'late', second.units)
+  const [record] = await recordsOf(second)
+  const refused = await decide(record, 'accept')
+  assert.deepEqual([refused.status, refused.error.code], [400, 'KYC_REQUIRED'])
+  assert.equal((await shop.story(second.orderId)).status, 'EXPIRED')
+  const kycId = refused.error.details?.find(({ path }) => path === 'kycId')?.message
+  assert.equal((await admin.post(`kyc/${kycId}/approve`)).status, 200)
+  assert.equal((await decide(record, 'accept')).status, 200)
+  await shop.reaches(second.code, 'PAID')
+  await checkBooks()
+  assert.equal((await admin.call('PUT', company, { kycThreshold: null })).status, 200)
 })
 
 test('money that came twice goes back, and the paid order stays PAID', async () => {

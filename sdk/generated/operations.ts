@@ -1424,7 +1424,7 @@ export interface Operations {
       limit: number
     }
   }
-  /** Accept underpaid or late money as the payment. The order becomes PAID. Less than its price becomes the price. */
+  /** Accept underpaid or late money as the payment. The order becomes PAID. Less than its price becomes the price. After the order ended its payer must pass the same identity checks and limits as at accept. */
   acceptMispayment: {
     params: {
       /** Identifier: 24 hex characters. */
@@ -1908,7 +1908,7 @@ export interface Operations {
       eddStatus: "none" | "requested" | "pending" | "completed"
       /** What the enhanced check found; null before. */
       eddOutcome: "approved" | "refused" | null
-      /** EUR in 30 days, once enhanced due diligence is completed. */
+      /** EUR in 30 days, once enhanced due diligence is completed. That of a refused one stays while the next one is open. */
       spendingLimit: string | null
       /** The provider’s last message. */
       message: string | null
@@ -1942,7 +1942,7 @@ export interface Operations {
         eddStatus: "none" | "requested" | "pending" | "completed"
         /** What the enhanced check found; null before. */
         eddOutcome: "approved" | "refused" | null
-        /** EUR in 30 days, once enhanced due diligence is completed. */
+        /** EUR in 30 days, once enhanced due diligence is completed. That of a refused one stays while the next one is open. */
         spendingLimit: string | null
         /** Who did it. */
         actor: string

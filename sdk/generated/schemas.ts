@@ -515,7 +515,7 @@ export type Kyc = {
   eddStatus: "none" | "requested" | "pending" | "completed"
   /** What the enhanced check found; null before. */
   eddOutcome: "approved" | "refused" | null
-  /** EUR in 30 days, once enhanced due diligence is completed. */
+  /** EUR in 30 days, once enhanced due diligence is completed. That of a refused one stays while the next one is open. */
   spendingLimit: string | null
   /** The provider’s last message. */
   message: string | null

@@ -5,6 +5,7 @@ import { openDepositChecks } from '../channels/crypto/deposit-checks.ts'
 import type { ButtonDeps } from '../companies/button-service.ts'
 import { openSaleCache, type SaleCache } from '../companies/sale-cache.ts'
 import { openForgetPayer } from '../compliance/payer-erasure.ts'
+import { openCountKnown } from '../compliance/payer-spending.ts'
 import { readsFrom } from '../db/stale-reads.ts'
 import type { SettlementDeps } from '../ledger/settlements/settlement-service.ts'
 import { openOrderExports } from '../orders/export/export-service.ts'
@@ -57,8 +58,8 @@ function openCompanies({ config, db, clock }: ServiceBase, { accounts, cache, ch
 function openForget({ vault, clock }: ServiceBase): NonNullable<PayerDeps['forget']> {
   const forgetPayer = openForgetPayer({ vault })
   return async (tx, order, email) => {
-    await forgetPayer(tx, order, email)
-    return (await eraseProofsOfOrder(tx, order, new Date(clock()))) > 0
+    const check = await forgetPayer(tx, order, email)
+    return { check, files: (await eraseProofsOfOrder(tx, order, new Date(clock()))) > 0 }
   }
 }
 
@@ -89,7 +90,7 @@ export function openCommerce(ground: ServiceBase, accounts: Accounts) {
   const exportOrders = openOrderExports({ reads: ground.reads ?? readsFrom(db), clock, config })
   const payers: PayerDeps = {
     ...{ db, vault, clock, rates, audit, tellEmailChanged: openTellEmailChanged(mailer) },
-    ...{ forget: openForget(ground), findAddressFault: openAddressFaults(chains) },
+    ...{ forget: openForget(ground), onEmail: openCountKnown(ground), findAddressFault: openAddressFaults(chains) },
   }
   const kyc = openCompliance(ground, accounts, payers, wake)
   const links = openRefundLinks({ vault, payUrl: config.payUrl })
@@ -102,9 +103,8 @@ export function openCommerce(ground: ServiceBase, accounts: Accounts) {
     screening: screening.gate,
   }
   const paid = openPayments(ground, { refunds, rounds, kyc, alarm, chains, ownWallets: channels.ownWallets })
-  const desk = { db, clock, audit, screening: screening.gate }
-  const settlements: SettlementDeps = { ...desk, books, limits: config.settlements, chains: settleOnAll(db, chains) }
-  const mispayments: MispaymentDeps = { ...desk, transition, onDecided: ({ code }) => feed.changed(code) }
+  const settlements: SettlementDeps = { ...refunds, limits: config.settlements, chains: settleOnAll(db, chains) }
+  const mispayments: MispaymentDeps = { ...paid.payments, audit, onDecided: ({ code }) => feed.changed(code) }
   const companies = openCompanies(ground, { accounts, cache, chains })
   const messages = openMessages(ground, accounts, wake)
   return {

@@ -5,7 +5,7 @@ import { formatDecimal, parseDecimal } from '../kernel/money.ts'
 import type { EddOutcome, Kyc, KycState } from './kyc.ts'
 import { listWaitingOrders } from './kyc-queries.ts'
 import { type Change, changeKyc, type KycDeps, lockSeenKyc, openEmail } from './kyc-service.ts'
-import { completeEdd, NOTHING } from './kyc-states.ts'
+import { completeEdd, NOTHING, openEdd } from './kyc-states.ts'
 import { viewKyc } from './kyc-views.ts'
 
 type Deciding = { context: RequestContext; id: string; reason?: string | undefined }
@@ -41,6 +41,12 @@ export async function decideByHand(deps: KycDeps, deciding: Deciding, status: 'a
   })
 }
 
+/** @throws OBJECT_CONFLICT */
+function checkApproved({ status }: Kyc): void {
+  if (status !== 'approved')
+    throw conflict(`The check is ${status}. Enhanced due diligence needs an approved check; approve it first.`)
+}
+
 /** EUR with two digits. @throws VALIDATION_FAILED */
 function readLimit(text: string): string {
   const units = parseDecimal(text, 2)
@@ -62,14 +68,13 @@ export async function requestEdd(deps: KycDeps, deciding: Deciding, limit: strin
     })
   const eddLimit = limit === undefined ? null : readLimit(limit)
   return decide(deps, deciding, async (tx, kyc) => {
-    if (kyc.status !== 'approved')
-      throw conflict(`The check is ${kyc.status}. Enhanced due diligence needs an approved check; approve it first.`)
-    const isAsked = kyc.eddStatus === 'requested' || kyc.eddStatus === 'pending'
+    checkApproved(kyc)
+    const { eddStatus } = kyc
+    const isAsked = eddStatus === 'requested' || eddStatus === 'pending'
     if (isAsked && eddLimit === null) return null
     const [order] = await listWaitingOrders(tx, kyc, 1)
     const email = openEmail(deps, kyc)
-    const eddStatus = isAsked ? kyc.eddStatus : 'requested'
-    const state: KycState = { status: 'approved', eddStatus, eddOutcome: null, spendingLimit: null }
+    const state = openEdd(kyc, isAsked ? eddStatus : 'requested')
     if (order && email !== null && !isAsked) await deps.askPayer(tx, order, { ...kyc, ...state }, email)
     const nextCheckAt = kyc.provider === 'manual' ? null : new Date(deps.clock())
     return { state, trigger: 'requestEdd', eddLimit, nextCheckAt }
@@ -86,6 +91,7 @@ export async function finishEdd(
     throw invalid('spendingLimit', 'is required with the outcome approved: EUR that the payer may spend in 30 days')
   const limit = spendingLimit === undefined ? NOTHING : readLimit(spendingLimit)
   return decide(deps, deciding, async (_, kyc) => {
+    checkApproved(kyc)
     if (kyc.eddStatus !== 'requested' && kyc.eddStatus !== 'pending')
       throw conflict(`Enhanced due diligence is ${kyc.eddStatus}; there is nothing to complete. Request it first.`)
     return { state: completeEdd(kyc, outcome, limit), trigger: 'completeEdd', nextCheckAt: null }

@@ -100,8 +100,9 @@ export type NewKyc = Pick<Kyc, 'companyId' | 'id' | 'payerKey' | 'provider' | 'c
 
 export async function insertKyc(tx: Tx, kyc: NewKyc): Promise<Kyc> {
   const row = await tx.one<Row>(sql`
-    insert into kyc_records (company_id, id, payer_key, email_sealed, provider, status, next_check_at, created_at, updated_at)
-    values (${kyc.companyId}, ${kyc.id}, ${kyc.payerKey}, ${kyc.emailSealed}, ${kyc.provider}, 'pending',
+    insert into kyc_records (company_id, id, payer_key, email_sealed, email_saved_at, provider, status, next_check_at,
+      created_at, updated_at)
+    values (${kyc.companyId}, ${kyc.id}, ${kyc.payerKey}, ${kyc.emailSealed}, ${kyc.createdAt}, ${kyc.provider}, 'pending',
       case when ${kyc.provider} = 'manual' then null else ${kyc.createdAt}::timestamptz end, ${kyc.createdAt}, ${kyc.createdAt})
     returning ${COLUMNS}`)
   return toKyc(row)
@@ -125,11 +126,11 @@ export async function updateKycState(tx: Tx, kyc: Kyc, change: KycChange, now: D
 export async function updateKycPayer(
   tx: Tx,
   kyc: Kyc,
-  payer: { emailSealed: string; provider: Kyc['provider']; nextCheckAt: Date | null },
+  payer: { emailSealed: string; savedAt: Date; provider: Kyc['provider']; nextCheckAt: Date | null },
 ): Promise<Kyc> {
   const row = await tx.one<Row>(sql`
-    update kyc_records set email_sealed = ${payer.emailSealed}, provider = ${payer.provider},
-      next_check_at = ${payer.nextCheckAt}
+    update kyc_records set email_sealed = ${payer.emailSealed}, email_saved_at = ${payer.savedAt},
+      provider = ${payer.provider}, next_check_at = ${payer.nextCheckAt}
     where company_id = ${kyc.companyId} and id = ${kyc.id}
     returning ${COLUMNS}`)
   return toKyc(row)
@@ -183,11 +184,21 @@ export async function listKycHistory(q: Queryable, kyc: Key): Promise<KycHistory
     from kyc_history where company_id = ${kyc.companyId} and kyc_id = ${kyc.id} order by seq`)
 }
 
-/** @returns whether the order newly waits for this check */
+/**
+ * An order waits for one check. If it leaves another one, for which no other order waits, that one's e-mail is erased:
+ * an erasure finds checks by their orders. @returns whether the order newly waits for this check
+ */
 export async function upsertKycOrder(tx: Tx, kyc: Key, orderId: string, now: Date): Promise<boolean> {
+  const { companyId } = kyc
+  await tx.run(sql`
+    update kyc_records set email_sealed = null, payer_message = null
+    where company_id = ${companyId} and id <> ${kyc.id} and email_sealed is not null
+      and id = (select kyc_id from kyc_orders where company_id = ${companyId} and order_id = ${orderId})
+      and not exists (select 1 from kyc_orders o
+        where o.company_id = ${companyId} and o.kyc_id = kyc_records.id and o.order_id <> ${orderId})`)
   const changed = await tx.run(sql`
     insert into kyc_orders (company_id, order_id, kyc_id, created_at)
-    values (${kyc.companyId}, ${orderId}, ${kyc.id}, ${now})
+    values (${companyId}, ${orderId}, ${kyc.id}, ${now})
     on conflict (company_id, order_id) do update set kyc_id = excluded.kyc_id, created_at = excluded.created_at
       where kyc_orders.kyc_id <> excluded.kyc_id`)
   return changed > 0
@@ -202,12 +213,18 @@ export type WaitingOrder = {
   webhookUrl: string | null
 }
 
-/** The orders that wait for a check, newest first. */
-export async function listWaitingOrders(q: Queryable, kyc: Key, limit: number): Promise<WaitingOrder[]> {
+/** The orders that wait for a check, newest first. @param before leaves out this order and newer ones */
+export async function listWaitingOrders(
+  q: Queryable,
+  kyc: Key,
+  limit: number,
+  before: string | null = null,
+): Promise<WaitingOrder[]> {
   return q.many<WaitingOrder>(sql`
     select o.company_id, o.id, o.code, o.short_code, o.alias, o.webhook_url
     from kyc_orders k join orders o on o.company_id = k.company_id and o.id = k.order_id
-    where k.company_id = ${kyc.companyId} and k.kyc_id = ${kyc.id} order by k.order_id desc limit ${limit}`)
+    where k.company_id = ${kyc.companyId} and k.kyc_id = ${kyc.id}
+      and (${before}::text is null or k.order_id < ${before}) order by k.order_id desc limit ${limit}`)
 }
 
 /** Moves a poll planned for later to now. */

@@ -45,7 +45,12 @@ const state = {
   status: Type.String({ enum: [...KYC_STATUSES] }),
   eddStatus: Type.String({ enum: [...EDD_STATUSES], description: 'Enhanced due diligence.' }),
   eddOutcome: Nullable(Type.String({ enum: ['approved', 'refused'] })),
-  spendingLimit: Nullable(Type.String({ description: 'EUR in 30 days, once enhanced due diligence is completed.' })),
+  spendingLimit: Nullable(
+    Type.String({
+      description:
+        'EUR in 30 days, once enhanced due diligence is completed. That of a refused one stays while the next one is open.',
+    }),
+  ),
 }
 
 export const KycSchema = Type.Object(

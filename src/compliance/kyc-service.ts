@@ -42,7 +42,7 @@ export type KycDeps = {
 /** Who caused a change, for history and audit. */
 export type Cause = { by: AnyContext; reason?: string | null }
 
-const MAX_ORDERS = 100
+const BATCH = 100
 
 const auditEntry = (kyc: Kyc, action: string, { reason }: Cause) => ({
   action,
@@ -70,12 +70,28 @@ async function announce(deps: KycDeps, tx: Tx, kyc: Kyc, { event, orders, reques
   if (added) tx.afterCommit(() => deps.onDelivery(kyc.companyId))
 }
 
+/** Informs every order that waits for the check, a batch at a time. */
+async function announceToAll(
+  deps: KycDeps,
+  tx: Tx,
+  kyc: Kyc,
+  { event, requestId }: Omit<Announcement, 'orders'>,
+): Promise<void> {
+  let before: string | null = null
+  do {
+    const orders: queries.WaitingOrder[] = await queries.listWaitingOrders(tx, kyc, BATCH, before)
+    await announce(deps, tx, kyc, { event, orders, requestId })
+    before = orders.length < BATCH ? null : (orders.at(-1)?.id ?? null)
+  } while (before !== null)
+}
+
 /** The webhook event of a change; starting or withdrawing EDD sends none. */
 function eventOf(before: KycState, after: KycState): KycEvent | null {
   if (before.status !== after.status) return `kyc.${after.status}`
   if (after.eddStatus !== 'completed') return null
+  const wasCompleted = before.eddStatus === 'completed'
   const isSame = before.eddOutcome === after.eddOutcome && before.spendingLimit === after.spendingLimit
-  return isSame ? null : 'kyc.edd_completed'
+  return wasCompleted && isSame ? null : 'kyc.edd_completed'
 }
 
 export type Change = { state: KycState; trigger: string; eddLimit?: string | null; nextCheckAt: Date | null }
@@ -90,10 +106,7 @@ export async function changeKyc(deps: KycDeps, tx: Tx, kyc: Kyc, change: CausedC
   const { requestId } = by
   await queries.insertKycHistory(tx, changed, { trigger, actor: nameOf(by), reason, requestId })
   const event = eventOf(kyc, changed)
-  if (event !== null) {
-    const orders = await queries.listWaitingOrders(tx, changed, MAX_ORDERS)
-    await announce(deps, tx, changed, { event, orders, requestId })
-  }
+  if (event !== null) await announceToAll(deps, tx, changed, { event, requestId })
   await deps.audit.write(tx, by, auditEntry(changed, `kyc.${trigger}`, cause))
   return changed
 }
@@ -107,6 +120,7 @@ async function refresh(deps: KycDeps, tx: Tx, kyc: Kyc, email: string): Promise<
   if (kyc.emailSealed !== null && !moves && !asleep) return kyc
   return queries.updateKycPayer(tx, kyc, {
     emailSealed: deps.vault.seal(email, sealContext(kyc.id)),
+    savedAt: now,
     provider: moves ? provider.id : kyc.provider,
     nextCheckAt: (moves || asleep) && provider.id !== 'manual' ? now : kyc.nextCheckAt,
   })

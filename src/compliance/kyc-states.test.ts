@@ -57,6 +57,11 @@ test('what a SuperAdmin refused is not granted again by a later word of the prov
     assert.equal(see(refused, outcome, 'enhanced'), null)
   assert.deepEqual(see({ ...refused, eddLimit: '9.00' }, 'notStarted', 'enhanced'), { ...refused, status: 'pending' })
   assert.deepEqual(see({ ...refused, status: 'pending' }, 'approved'), refused)
+  const again = { ...refused, eddStatus: 'requested' } as const
+  assert.deepEqual(see(again, 'pending', 'enhanced'), { ...refused, eddStatus: 'pending' })
+  assert.deepEqual(see(again, 'approved', 'enhanced'), { ...refused, eddStatus: 'pending' })
+  assert.deepEqual(see(again, 'refused', 'enhanced'), refused)
+  assert.equal(see({ ...again, eddLimit: '9.00' }, 'approved', 'enhanced')?.spendingLimit, '9.00')
 })
 
 test('who passes the enhanced check at once has passed the usual one', () => {

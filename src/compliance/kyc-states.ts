@@ -18,6 +18,13 @@ export const completeEdd = (kyc: KycState, eddOutcome: EddOutcome, spendingLimit
   spendingLimit,
 })
 
+/** Opens EDD: an earlier grant is suspended, a refusal stays until the new check is completed. */
+export const openEdd = (kyc: KycState, eddStatus: 'requested' | 'pending'): KycState => ({
+  ...stateOf(kyc),
+  eddStatus,
+  ...(kyc.eddOutcome !== 'refused' && { eddOutcome: null, spendingLimit: null }),
+})
+
 const isSame = (left: KycState, right: KycState): boolean =>
   left.status === right.status &&
   left.eddStatus === right.eddStatus &&
@@ -39,15 +46,16 @@ const takeBack = (kyc: KycState): KycState =>
 
 /** EDD after the basic check; EDD that we did not request withdraws the approval. */
 function enhancedState(kyc: Kyc, { outcome }: Review): KycState {
-  if (outcome === 'refused') return kyc.eddOutcome === 'refused' ? stateOf(kyc) : completeEdd(kyc, 'refused', NOTHING)
+  const isRefused = kyc.eddStatus === 'completed' && kyc.eddOutcome === 'refused'
+  if (outcome === 'refused') return isRefused ? stateOf(kyc) : completeEdd(kyc, 'refused', NOTHING)
   if (outcome === 'approved') {
     // a manual decision stands until EDD is requested again
     if (kyc.eddStatus === 'completed') return stateOf(kyc)
-    // without a limit to grant, a SuperAdmin sets it; until then the company's limit applies
+    // without a limit to grant, a SuperAdmin sets it
     if (kyc.eddLimit !== null) return completeEdd(kyc, 'approved', kyc.eddLimit)
   } else if (kyc.eddStatus !== 'requested' && kyc.eddStatus !== 'pending') return takeBack(kyc)
   const begun = outcome === 'notStarted' && kyc.eddStatus === 'requested' ? 'requested' : 'pending'
-  return { ...stateOf(kyc), eddStatus: begun, eddOutcome: null, spendingLimit: null }
+  return openEdd(kyc, begun)
 }
 
 /**

@@ -11,7 +11,7 @@ export type EddOutcome = 'approved' | 'refused'
 export type KycState = {
   status: KycStatus
   eddStatus: EddStatus
-  /** Only when `eddStatus` is completed, as is `spendingLimit`. */
+  /** Of a completed EDD; a refusal stays while the next one is open. So does its `spendingLimit`. */
   eddOutcome: EddOutcome | null
   /** What the payer may spend in 30 days since EDD was completed. */
   spendingLimit: string | null

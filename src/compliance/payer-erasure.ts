@@ -5,20 +5,21 @@ import type { Order } from '../orders/order.ts'
 import { openPayerKeys, sealContext } from './payer-key.ts'
 import * as queries from './payer-queries.ts'
 
-/** Erases the payer of an order, in the caller's transaction; decisions stay. */
-export type ForgetPayer = (tx: Tx, order: Order, email: string | null) => Promise<void>
+/** Erases the payer of an order, in the caller's transaction; decisions stay. @returns whether there was an e-mail */
+export type ForgetPayer = (tx: Tx, order: Order, email: string | null) => Promise<boolean>
 
 export function openForgetPayer({ vault }: { vault: Vault }): ForgetPayer {
   const payerKeysOf = openPayerKeys(vault)
   return async (tx, order, email) => {
-    await queries.eraseKycEmailOfOrder(tx, order.companyId, order.id)
-    if (email !== null) await queries.eraseKycEmail(tx, order.companyId, payerKeysOf(email))
+    const ofOrder = await queries.eraseKycEmailOfOrder(tx, order.companyId, order.id)
+    const ofPayer = email === null ? 0 : await queries.eraseKycEmail(tx, order.companyId, payerKeysOf(email))
+    return ofOrder + ofPayer > 0
   }
 }
 
 const BATCH = 500
 
-/** Erases e-mails of checks unchanged for that many days. @returns how many were erased */
+/** Erases e-mails saved that many days ago, of checks unchanged since then. @returns how many were erased */
 export const eraseKycsOlderThan = ({ db, clock }: { db: Db; clock: Clock }, days: number): Promise<number> =>
   queries.eraseOldKycEmails(db, new Date(clock() - days * DAY), BATCH)
 

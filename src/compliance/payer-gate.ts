@@ -1,44 +1,38 @@
 import type { Queryable, Tx } from '../db/db.ts'
 import type { AnyContext } from '../http/request-context.ts'
-import { DAY } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
-import { formatDecimal, parseDecimal } from '../kernel/money.ts'
+import { formatDecimal } from '../kernel/money.ts'
 import type { Order } from '../orders/order.ts'
 import { findPayerContact, type PayerDeps } from '../payers/payer-service.ts'
 import type { Kyc } from './kyc.ts'
-import { lockKycOfPayer, lockPayer, upsertKycOrder } from './kyc-queries.ts'
+import { lockPayer, type PayerName, upsertKycOrder } from './kyc-queries.ts'
 import { askCheck, EMAIL_NEEDED, type KycDeps } from './kyc-service.ts'
-import { findKycPolicy, sumSpendings, upsertSpending } from './payer-queries.ts'
-
-/** The window over which a payer's orders add up. */
-export const WINDOW_MS = 30 * DAY
+import { findKycPolicy, findSpending, upsertSpending } from './payer-queries.ts'
+import { assess, euroUnits, readEuro } from './payer-spending.ts'
 
 export type Accepting = {
   /** Sent with this accept; null: use the saved one, if any. */
   email: string | null
   /** USDC for one EUR, scaled; null: no fresh rate. */
   euroRate: bigint | null
+  /** The payer has the instructions already: only a check refused since then takes them back. */
+  again?: boolean
   by: AnyContext
 }
 
-/**
- * May this payer pay this order? Null: yes, and it counts. A refusal is returned, not thrown, because the check that
- * it starts must be committed before the refusal is sent; write nothing after one.
- */
-export type PayerGate = (tx: Tx, order: Order, accepting: Accepting) => Promise<AppError | null>
-
-const ceilDiv = (left: bigint, right: bigint): bigint => (left + right - 1n) / right
-
-/**
- * The order's value in cents of EUR, rounded up; without a rate one USDC counts as one EUR, which errs on the high
- * side.
- */
-export function euroUnits(order: Pick<Order, 'from' | 'to'>, euroRate: bigint | null): bigint {
-  if (order.from.asset === 'EUR') return order.from.units
-  return euroRate === null ? ceilDiv(order.to.units, 10_000n) : ceilDiv(order.to.units * 100_000_000n, euroRate)
+export type PayerGate = {
+  /**
+   * May this payer pay this order? Null: yes, and it counts. A refusal is returned, not thrown, because the check that
+   * it starts must be committed before the refusal is sent; write nothing after one.
+   */
+  admit(tx: Tx, order: Order, accepting: Accepting): Promise<AppError | null>
+  /**
+   * May money that arrived after the order ended pay it without a person? Ended orders do not count, so the sum is
+   * formed again; if the order fits, it counts from now on. It starts no check.
+   */
+  admitLate(tx: Tx, order: Order): Promise<boolean>
 }
 
-const readEuro = (text: string): bigint => parseDecimal(text, 2) ?? 0n
 /** Would accept refuse this order because the payer's e-mail is unknown? */
 export async function needsEmail(
   payers: Pick<PayerDeps, 'vault'>,
@@ -52,12 +46,6 @@ export async function needsEmail(
 }
 
 const showEuro = (units: bigint): string => `${formatDecimal(units, 2)} EUR`
-
-/** What an approved payer may spend; null: no limit. */
-function limitOf({ eddStatus, spendingLimit }: Kyc, kycLimitAmount: string | null): bigint | null {
-  const limit = eddStatus === 'completed' ? spendingLimit : kycLimitAmount
-  return limit === null ? null : readEuro(limit)
-}
 
 function required(kyc: Kyc, url: string): AppError {
   const message =
@@ -83,37 +71,58 @@ function exceeded(kyc: Kyc, url: string, total: bigint, limit: bigint): AppError
   return new AppError('SPENDING_LIMIT_EXCEEDED', { message, details })
 }
 
+/** By their e-mail; once that is erased, as they were counted before. */
+async function lockPayerOf(
+  { payerKeysOf }: KycDeps,
+  tx: Tx,
+  { companyId, id }: Order,
+  email: string | null,
+): Promise<PayerName | null> {
+  if (email !== null) return lockPayer(tx, companyId, payerKeysOf(email))
+  const spending = await findSpending(tx, companyId, id)
+  return spending ? lockPayer(tx, companyId, keysOf(spending)) : null
+}
+
+const keysOf = ({ payerKey }: { payerKey: string }) => ({ present: payerKey, all: [payerKey] })
+
 /**
- * Applies the company's rule at accept. The law requires it, so it also holds for orders marked anonymous. A payer's
- * smaller orders add up: without a check their sum stays below the threshold. Without a known e-mail a payer can only
- * pay below it.
+ * Applies the company's rule at accept and to late money. The law requires it, so it also holds for orders marked
+ * anonymous. A payer's smaller orders add up: without a check their sum stays below the threshold. Without a known
+ * e-mail a payer can only pay below it.
  */
-export function openPayerGate(deps: KycDeps): PayerGate {
-  return async (tx, order, accepting) => {
+export const openPayerGate = (deps: KycDeps): PayerGate => ({
+  async admit(tx, order, { again = false, ...accepting }) {
     const policy = await findKycPolicy(tx, order.companyId)
     if (policy.kycThresholdAmount === null) return null
-    const threshold = readEuro(policy.kycThresholdAmount)
     const worth = euroUnits(order, accepting.euroRate)
     const email = accepting.email ?? (await findPayerContact(deps.payers, tx, order)).email
-    if (email === null) {
-      return worth < threshold ? null : new AppError('PAYER_IDENTITY_REQUIRED', { message: EMAIL_NEEDED })
-    }
-    const payer = await lockPayer(tx, order.companyId, deps.payerKeysOf(email))
+    const emailNeeded = new AppError('PAYER_IDENTITY_REQUIRED', { message: EMAIL_NEEDED })
+    const payer = await lockPayerOf(deps, tx, order, email)
+    if (!payer) return again || worth < readEuro(policy.kycThresholdAmount) ? null : emailNeeded
     const now = new Date(deps.clock())
-    const spent = await sumSpendings(tx, payer, new Date(now.getTime() - WINDOW_MS), order.id)
-    const kyc = await lockKycOfPayer(tx, payer)
-    const total = spent + worth
-    if (kyc?.status === 'approved') {
-      const limit = limitOf(kyc, policy.kycLimitAmount)
-      if (limit !== null && total > limit) {
-        await upsertKycOrder(tx, kyc, order.id, now)
-        return exceeded(kyc, deps.links.urlOf(order.code, kyc.id), total, limit)
-      }
-    } else if (total >= threshold) {
-      const asked = await askCheck(deps, tx, order, { email, by: accepting.by })
-      return required(asked, deps.links.urlOf(order.code, asked.id))
+    const { kyc, total, limit, fits } = await assess(tx, payer, { orderId: order.id, worth, policy, now })
+    if (fits) {
+      await upsertSpending(tx, payer, { orderId: order.id, euroUnits: worth, at: now })
+      return null
     }
-    await upsertSpending(tx, payer, { orderId: order.id, euroUnits: worth, at: now })
-    return null
-  }
-}
+    if (again && kyc?.status !== 'refused') return null
+    if (kyc?.status === 'approved' && limit !== null) {
+      await upsertKycOrder(tx, kyc, order.id, now)
+      return exceeded(kyc, deps.links.urlOf(order.code, kyc.id), total, limit)
+    }
+    if (email === null) return emailNeeded
+    const asked = await askCheck(deps, tx, order, { email, by: accepting.by })
+    return required(asked, deps.links.urlOf(order.code, asked.id))
+  },
+  async admitLate(tx, order) {
+    const { companyId, id: orderId } = order
+    const policy = await findKycPolicy(tx, companyId)
+    const spending = policy.kycThresholdAmount === null ? undefined : await findSpending(tx, companyId, orderId)
+    if (!spending) return true
+    const payer = await lockPayer(tx, companyId, keysOf(spending))
+    const now = new Date(deps.clock())
+    const { fits } = await assess(tx, payer, { orderId, worth: spending.euroUnits, policy, now })
+    if (fits) await upsertSpending(tx, payer, { ...spending, orderId, at: now })
+    return fits
+  },
+})

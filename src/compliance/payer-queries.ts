@@ -21,6 +21,15 @@ export async function sumSpendings(tx: Tx, payer: PayerName, since: Date, except
   return BigInt(units)
 }
 
+export type Spending = { payerKey: string; euroUnits: bigint }
+
+/** How an accepted order counts; undefined: its payer was unknown, or the company checked nobody. */
+export async function findSpending(q: Queryable, companyId: string, orderId: string): Promise<Spending | undefined> {
+  const row = await q.maybe<{ payerKey: string; euroUnits: string }>(sql`
+    select payer_key, euro_units from kyc_spendings where company_id = ${companyId} and order_id = ${orderId}`)
+  return row && { ...row, euroUnits: BigInt(row.euroUnits) }
+}
+
 export async function upsertSpending(
   tx: Tx,
   payer: PayerName,
@@ -31,6 +40,18 @@ export async function upsertSpending(
     values (${payer.companyId}, ${spending.orderId}, ${payer.payerKey}, ${spending.euroUnits}, ${spending.at})
     on conflict (company_id, order_id) do update
       set payer_key = excluded.payer_key, euro_units = excluded.euro_units, accepted_at = excluded.accepted_at`)
+}
+
+/** Only if the order does not count yet. */
+export async function insertSpending(
+  tx: Tx,
+  payer: PayerName,
+  spending: { orderId: string; euroUnits: bigint; at: Date },
+): Promise<void> {
+  await tx.run(sql`
+    insert into kyc_spendings (company_id, order_id, payer_key, euro_units, accepted_at)
+    values (${payer.companyId}, ${spending.orderId}, ${payer.payerKey}, ${spending.euroUnits}, ${spending.at})
+    on conflict (company_id, order_id) do nothing`)
 }
 
 /** Erases the payer's e-mail; decisions stay. */
@@ -47,11 +68,12 @@ export async function eraseKycEmailOfOrder(tx: Tx, companyId: string, orderId: s
       and id = (select kyc_id from kyc_orders where company_id = ${companyId} and order_id = ${orderId})`)
 }
 
-/** Erases records past their retention time. @returns how many were erased */
+/** Erases e-mails past their retention time. @returns how many were erased */
 export async function eraseOldKycEmails(q: Queryable, before: Date, limit: number): Promise<number> {
   return q.run(sql`
     update kyc_records set email_sealed = null, payer_message = null where (company_id, id) in
-      (select company_id, id from kyc_records where email_sealed is not null and updated_at < ${before} limit ${limit})`)
+      (select company_id, id from kyc_records
+        where email_sealed is not null and greatest(updated_at, email_saved_at) < ${before} limit ${limit})`)
 }
 
 export type SealedKyc = PayerName & { id: string; sealed: string }

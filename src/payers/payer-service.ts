@@ -17,6 +17,9 @@ import * as queries from './payer-queries.ts'
 import type { PayerInformation, SavePayerBody } from './payer-schemas.ts'
 import { isBeforePaid, noteOf, type Written } from './payer-word.ts'
 
+/** The e-mail of the payer's identity check, and files that prove refunds. */
+export type ErasedElsewhere = { check: boolean; files: boolean }
+
 export type PayerDeps = PayerAddressDeps & {
   db: Db
   vault: Vault
@@ -25,8 +28,10 @@ export type PayerDeps = PayerAddressDeps & {
   audit: Audit
   /** Notifies the previous address that it was replaced; only writes a job. */
   tellEmailChanged(tx: Tx, order: Order, oldEmail: string): Promise<void>
-  /** Erases the payer elsewhere too, in the transaction of the erasure. @returns whether files went with them */
-  forget?(tx: Tx, order: Order, email: string | null): Promise<boolean>
+  /** An order's payer became known by this e-mail; called in the transaction that saves it. */
+  onEmail?(tx: Tx, order: Order, known: { email: string; euroRate: bigint | null }): Promise<void>
+  /** Erases the payer elsewhere too, in the transaction of the erasure. @returns what was erased */
+  forget?(tx: Tx, order: Order, email: string | null): Promise<ErasedElsewhere>
 }
 
 const contextOf = (orderId: string): string => `order:${orderId}:payer`
@@ -119,18 +124,23 @@ function mergePayer(
   return { ...merged, replaced: isOther && !isBeforePaid(order) ? (payer.email ?? null) : null }
 }
 
+/** Who saves payer information of which order. */
+export type Saving = {
+  order: Order
+  actor: Actor
+  /** USDC for one EUR, scaled; null: no fresh rate. */
+  euroRate: bigint | null
+}
+
 /** Saves the given fields, and notifies an e-mail replaced after PAID. The order must be locked. */
-async function store(
-  deps: PayerDeps,
-  tx: Tx,
-  facts: { order: Order; actor: Actor },
-  given: PayerInformation,
-): Promise<void> {
-  const { order } = facts
+async function store(deps: PayerDeps, tx: Tx, facts: Saving, given: PayerInformation): Promise<void> {
+  const { order, euroRate } = facts
   const now = new Date(deps.clock())
   const { replaced, ...known } = mergePayer(await open(deps, tx, order), given, { ...facts, now })
   await write(deps, tx, order, known)
   if (replaced !== null) await deps.tellEmailChanged(tx, order, replaced)
+  const { email } = known.payer
+  if (given.email !== undefined && email !== undefined) await deps.onEmail?.(tx, order, { email, euroRate })
 }
 
 /** Audits who wrote which fields, never the values. Must be the last statement of the transaction. */
@@ -150,9 +160,10 @@ export async function savePayer(deps: PayerDeps, context: RequestContext, body: 
   const { actor } = context
   const { payerInformation: given } = body
   await checkPayer(deps, given, 'payerInformation')
+  const euroRate = given.email === undefined ? null : await findEuroRate(deps)
   await deps.db.tx(async (tx) => {
     const order = await lockReachableOrder(tx, actor, body.code)
-    await store(deps, tx, { order, actor }, given)
+    await store(deps, tx, { order, actor, euroRate }, given)
     await context.remember(tx, null)
     await writePayerAudit(deps, tx, context, { order, fields: Object.keys(given) })
   })
@@ -165,21 +176,18 @@ export async function savePayerEmail(
   email: string,
 ): Promise<void> {
   const { actor } = context
+  const euroRate = await findEuroRate(deps)
   await deps.db.tx(async (tx) => {
     const order = await lockReachableOrder(tx, actor, code)
-    await notePayerEmail(deps, tx, { order, actor }, email)
+    await notePayerEmail(deps, tx, { order, actor, euroRate }, email)
     await context.remember(tx, null)
     await writePayerAudit(deps, tx, context, { order, fields: ['email'] })
   })
 }
 
 /** For callers that already hold the order's lock; call `writePayerAudit` last. */
-export const notePayerEmail = (
-  deps: PayerDeps,
-  tx: Tx,
-  facts: { order: Order; actor: Actor },
-  email: string,
-): Promise<void> => store(deps, tx, facts, { email })
+export const notePayerEmail = (deps: PayerDeps, tx: Tx, facts: Saving, email: string): Promise<void> =>
+  store(deps, tx, facts, { email })
 
 export async function readPayer(deps: PayerDeps, actor: Actor, code: string): Promise<PayerInformation> {
   return (await open(deps, deps.db, await findReachableOrder(deps.db, actor, code))).payer
@@ -213,11 +221,11 @@ export async function erasePayer(deps: PayerDeps, context: RequestContext, code:
   return deps.db.tx(async (tx) => {
     const order = await lockReachableOrder(tx, context.actor, code)
     const { email } = (await open(deps, tx, order)).payer
-    const files = (await deps.forget?.(tx, order, email ?? null)) === true
+    const { check, files } = (await deps.forget?.(tx, order, email ?? null)) ?? { check: false, files: false }
     const payer = await queries.deletePayer(tx, order.companyId, order.id)
-    const erased = payer || files
+    const erased = payer || check || files
     const { companyId, id, status } = order
-    const entry = { action: 'payer.erase', companyId, object: `order:${id}`, detail: { payer, files, status } }
+    const entry = { action: 'payer.erase', companyId, object: `order:${id}`, detail: { payer, check, files, status } }
     if (erased) await deps.audit.write(tx, context, entry)
     return { erased }
   })

@@ -1,4 +1,5 @@
 import { type PaymentReport, paidReport, type SeenReport } from '../channels/channel.ts'
+import type { PayerGate } from '../compliance/payer-gate.ts'
 import type { Db, Tx } from '../db/db.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Order } from '../orders/order.ts'
@@ -34,6 +35,8 @@ export type ReportDeps = {
   dustUnits: bigint
   /** Whether the senders may pay. */
   screening: ScreeningGate
+  /** Whether an order that ended still fits what its payer may spend. */
+  gate: Pick<PayerGate, 'admitLate'>
   /** Money that counted is gone. Called in the transaction that books it, so it may only write. */
   onLoss: NoticeLoss
 }
@@ -217,7 +220,8 @@ async function settle(scene: ReportCase, { counted, completedAt: at }: Verdict):
   if (!allows(over.status, 'payLate')) return over
   const endedAt = over === order ? over.updatedAt : over.expiresAt
   const accepted = wasInTime(over, at) || acceptsLate(over.status, endedAt, (at ?? now).getTime(), policy)
-  return accepted ? deps.transition(tx, over, { trigger: 'payLate', actor, requestId, change }) : over
+  if (!accepted || !(await deps.gate.admitLate(tx, over))) return over
+  return deps.transition(tx, over, { trigger: 'payLate', actor, requestId, change })
 }
 
 /** Expires an order that was paid in a block after its expiry, even if no job has ended it yet. */

@@ -96,16 +96,17 @@ export async function startModelWorld(own: Partial<Channel> = {}): Promise<Model
   const nothing = async (): Promise<void> => {}
   const screening = openScreeningGate({ clock, screens: false, wake: () => {}, alarm: nothing })
   const desk = { db, clock, transition, audit: NO_AUDIT, screening }
+  const gate = { admit: async () => null, admitLate: async () => true }
   const links = openRefundLinks({ vault, payUrl: config.payUrl })
   return {
     ...{ host, clock: time, books },
     payments: {
       ...{ db, clock, vault, config, channels, transition, payers, dustUnits: 10_000n },
-      ...{ screening, onRefunded: nothing, gate: async () => null, onLoss: nothing },
+      ...{ screening, onRefunded: nothing, gate, onLoss: nothing },
       onTakenBack: (...word) => noteWord(books, ...word),
     },
     refunds: { ...desk, channels, payers, books, askForAddress: nothing, links },
-    mispayments: { ...desk, onDecided: () => {} },
+    mispayments: { ...desk, payers, gate, onDecided: () => {} },
     settlements: {
       ...{ ...desk, books, chains: [CHAIN] },
       limits: { dayLimitUnits: null, twoPersonsFromUnits: null, allowList: [] },

@@ -62,14 +62,14 @@ const ORDERS: Record<string, OperationWords> = {
   },
 }
 
+const PAYER_GATE = ['PAYER_IDENTITY_REQUIRED', 'KYC_REQUIRED', 'SPENDING_LIMIT_EXCEEDED'] as const
+
 const PAYMENTS: Record<string, OperationWords> = {
   acceptOrder: {
     refuses: [
       'CHANNEL_NOT_AVAILABLE',
       'CHANNEL_UNAVAILABLE',
-      'PAYER_IDENTITY_REQUIRED',
-      'KYC_REQUIRED',
-      'SPENDING_LIMIT_EXCEEDED',
+      ...PAYER_GATE,
       'INVALID_EXCHANGE_RATE',
       'ORDER_STATE_CONFLICT',
     ],
@@ -95,7 +95,7 @@ const PAYMENTS: Record<string, OperationWords> = {
   listMispayments: {
     does: 'Payments that are too little, too much, too late, double or in another token; each waits for a decision or has one.',
   },
-  acceptMispayment: { refuses: MONEY },
+  acceptMispayment: { refuses: [...MONEY, ...PAYER_GATE] },
   ignoreMispayment: { does: 'Closes the record; the money stays where it is. The reason is kept.', refuses: MONEY },
   listUnmatchedTransfers: {
     does: 'Transfers to an address of your own wallet that no order asked for, newest first, with the orders that may have been meant. A SuperAdmin also sees those to the operator’s addresses.',

@@ -110,21 +110,30 @@ async function openPayment(deps: AcceptDeps, request: AcceptRequest, choice: Cho
     const by = { actor: nameOf(context), requestId: context.requestId }
     const { order, trigger, change } = await repriceOrder(deps, tx, found, { fresh: choice.fresh, by })
     const same = found === order ? await findSamePayment(tx, order, channel.id, network) : undefined
-    if (same) return { order, payment: same, fresh: false }
+    const email = body.payerEmail ?? null
+    const noteEmail = async (): Promise<void> => {
+      if (email !== null) await notePayerEmail(deps.payers, tx, { order, actor: context.actor, euroRate }, email)
+    }
+    // the address to pay from was chosen with the payment
+    const fields = [...(email === null ? [] : ['email']), ...(userAddress === null || same ? [] : ['userAddress'])]
+    const noteWriter = async (): Promise<void> => {
+      if (fields.length > 0) await writePayerAudit(deps.payers, tx, context, { order, fields })
+    }
+    if (same) {
+      await noteEmail()
+      const refused = await deps.gate.admit(tx, order, { email, euroRate, again: true, by: context })
+      await noteWriter()
+      return refused ? { refused } : { order, payment: same, fresh: false }
+    }
     if (choice.ruleFault !== null) throw notAvailable(channel.id, choice.ruleFault)
     if (choice.networkFault !== null) throw unavailableNow(channel.id, choice.networkFault)
     nextStatus(order.status, trigger)
     if (order.expiresAt <= now) {
       throw new AppError('ORDER_STATE_CONFLICT', { message: 'The time to pay this order is over. Create a new order.' })
     }
-    const email = body.payerEmail ?? null
-    const fields = ['email', 'userAddress'].filter((name) => (name === 'email' ? email : userAddress) !== null)
-    const noteWriter = async (): Promise<void> => {
-      if (fields.length > 0) await writePayerAudit(deps.payers, tx, context, { order, fields })
-    }
     await checkIdentity(deps.payers, tx, order, { email, anonymous: body.anonymous ?? false, euroRate })
-    if (email !== null) await notePayerEmail(deps.payers, tx, { order, actor: context.actor }, email)
-    const refused = await deps.gate(tx, order, { email, euroRate, by: context })
+    await noteEmail()
+    const refused = await deps.gate.admit(tx, order, { email, euroRate, by: context })
     if (refused) {
       await noteWriter()
       return { refused }

@@ -44,7 +44,9 @@ export const mispaymentRoutes: FastifyPluginAsyncTypebox<MispaymentDeps> = async
       schema: {
         operationId: 'acceptMispayment',
         summary: 'Accept underpaid or late money as the payment',
-        description: 'The order becomes PAID. Less than its price becomes the price.',
+        description:
+          'The order becomes PAID. Less than its price becomes the price. After the order ended its payer must pass the ' +
+          'same identity checks and limits as at accept.',
         tags,
         params: IdParams,
         body: Type.Optional(AcceptMispaymentBody),

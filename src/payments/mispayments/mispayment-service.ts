@@ -1,4 +1,5 @@
 import type { Audit } from '../../audit/audit.ts'
+import type { PayerGate } from '../../compliance/payer-gate.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import { type Actor, companiesSeen, sees } from '../../http/actor.ts'
 import type { RequestContext } from '../../http/request-context.ts'
@@ -9,6 +10,7 @@ import type { Order } from '../../orders/order.ts'
 import { lockOrderById } from '../../orders/order-queries.ts'
 import { allows } from '../../orders/order-states.ts'
 import type { TransitionOrder } from '../../orders/order-transition.ts'
+import { findEuroRate, type PayerDeps } from '../../payers/payer-service.ts'
 import type { ScreeningGate } from '../../screening/screening-gate.ts'
 import {
   findPaymentPolicy,
@@ -41,6 +43,9 @@ export type MispaymentDeps = {
   transition: TransitionOrder
   audit: Audit
   screening: ScreeningGate
+  /** Identity checks and spending limits. */
+  gate: Pick<PayerGate, 'admit'>
+  payers: Pick<PayerDeps, 'rates'>
   /** The order's page shows a smaller amount than before. */
   onDecided(order: Order): void
 }
@@ -143,8 +148,10 @@ async function giveUpOther(tx: Tx, { order, payment }: MispaymentCase, now: Date
 
 /**
  * Accepts what arrived as the order's payment, and the order becomes PAID: an underpayment while the order is open, or
- * a late or short payment after it ended. If it is less than the price, it becomes the price.
- * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT, ORDER_STATE_CONFLICT
+ * a late or short payment after it ended. If it is less than the price, it becomes the price. An order that ended must
+ * pass its payer's gate again.
+ * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT, ORDER_STATE_CONFLICT, PAYER_IDENTITY_REQUIRED, KYC_REQUIRED,
+ * SPENDING_LIMIT_EXCEEDED
  */
 export async function acceptMispayment(
   deps: MispaymentDeps,
@@ -153,6 +160,7 @@ export async function acceptMispayment(
   body: { reason?: string },
 ): Promise<void> {
   const { actor } = context
+  const euroRate = await findEuroRate(deps.payers)
   const refused = await deps.db.tx(async (tx) => {
     const scene = await lockUndecided(tx, actor, id)
     const { order, payment, record } = scene
@@ -161,14 +169,19 @@ export async function acceptMispayment(
     const policy = await findPaymentPolicy(tx, order.companyId)
     checkNoneComes(scene, received, policy)
     const { companyId, id: subjectId } = payment
-    if (await deps.screening.renew(tx, { companyId, purpose: 'payment', subjectId })) return SCREENED_AGAIN
+    if (await deps.screening.renew(tx, { companyId, purpose: 'payment', subjectId }))
+      return new AppError('OBJECT_CONFLICT', { message: SCREENED_AGAIN })
     await checkScreened(deps, tx, record)
+    const trigger = allows(order.status, 'pay') ? 'pay' : 'payLate'
+    const fault =
+      trigger === 'payLate' ? await deps.gate.admit(tx, order, { email: null, euroRate, by: context }) : null
+    if (fault) return fault
     const now = new Date(deps.clock())
     const decidedBy = `${actor.kind}:${actor.id}`
     await giveUpOther(tx, scene, now)
     await updatePaymentAccepted(tx, payment, `accepted by ${decidedBy}`, now)
     await deps.transition(tx, order, {
-      trigger: allows(order.status, 'pay') ? 'pay' : 'payLate',
+      trigger,
       actor: decidedBy,
       requestId: context.requestId,
       change: { paidAt: now, paidUnits: received, paymentChannel: payment.channel, paymentId: payment.id },
@@ -179,8 +192,8 @@ export async function acceptMispayment(
     await writeAudit(deps, tx, context, { record, action: 'mispayment.accept' })
     return null
   })
-  // after the commit, because the questions to the sources must be stored
-  if (refused !== null) throw new AppError('OBJECT_CONFLICT', { message: refused })
+  // after the commit, because the questions to the sources and the payer's check must be stored
+  if (refused !== null) throw refused
 }
 
 /** Leaves the money in suspense and stores the reason. */
