@@ -219,8 +219,11 @@ async function settle(scene: ReportCase, { counted, completedAt: at }: Verdict):
   if (allows(over.status, 'pay')) return deps.transition(tx, over, { trigger: 'pay', actor, requestId, change })
   if (!allows(over.status, 'payLate')) return over
   const endedAt = over === order ? over.updatedAt : over.expiresAt
-  const accepted = wasInTime(over, at) || acceptsLate(over.status, endedAt, (at ?? now).getTime(), policy)
-  if (!accepted || !(await deps.gate.admitLate(tx, over))) return over
+  // what was paid in time was admitted with the accept
+  const accepted =
+    wasInTime(over, at) ||
+    (acceptsLate(over.status, endedAt, (at ?? now).getTime(), policy) && (await deps.gate.admitLate(tx, over)))
+  if (!accepted) return over
   return deps.transition(tx, over, { trigger: 'payLate', actor, requestId, change })
 }
 
