@@ -45,7 +45,7 @@ before(async () => {
     pollMs: 0,
     onChange() {},
   })
-  wallet = openCryptoChannel({ db, payable: [{ network, rpc, xpub: XPUB, payouts: null }] })
+  wallet = openCryptoChannel({ db, clock: Date.now, payable: [{ network, rpc, xpub: XPUB, payouts: null }] })
   const { chainId, usdcAddress, payer: payerAddress } = chain
   const pay = async ({ to, amount }: { to: string; amount: string }) => ({
     txHash: await chain.pay({ to, units: parseMoney(amount, 'USDC').units }),
@@ -233,7 +233,7 @@ describe('the channel coinbase at Coinbase itself', () => {
       const on = networkFor({ chainId, usdcAddress: chain.usdcAddress })
       return { network: on, rpc, xpub: XPUB, payouts: null }
     })
-    return openCryptoChannel({ db, payable })
+    return openCryptoChannel({ db, clock: Date.now, payable })
   }
   /** In live, with what Coinbase would answer. */
   const openLive = (on: Channel | undefined, values: Record<string, string> = {}, text = '{"transactions":[]}') => {

@@ -156,7 +156,6 @@ test('a settlement that a person sent and named is polled on, whatever a poll th
       return refused
     },
     check: async () => ({ outcome: 'pending' as const, txHash, providerStatus: 'not final yet' }),
-    stop: async () => true,
   }
   const deps = { ...world.settlements, chains: [chain] }
   const { _id } = await createSettlement(deps, context, { companyId: merchant.companyId })

@@ -6,9 +6,10 @@ import { parseTransaction } from 'viem/utils'
 import { word } from '../sandbox/chain/rpc.ts'
 import { DEPLOYER, PAYER } from '../sandbox/chain/throwaway-keys.ts'
 import { mint } from '../sandbox/chain/token.ts'
+import { listWallets } from '../src/chain/deposits/balance-audit-queries.ts'
 import { createRpc, type Rpc, RpcError } from '../src/chain/endpoints/rpc.ts'
 import { networkFor } from '../src/chain/networks.ts'
-import { openPayouts, type PayoutRequest, type Payouts } from '../src/chain/payout/payout.ts'
+import { openPayouts, type PayoutRequest, type Payouts, withdrawPayout } from '../src/chain/payout/payout.ts'
 import { localSigner, type Signer } from '../src/chain/payout/signer.ts'
 import { type Db, openDb, sql } from '../src/db/db.ts'
 import { newId } from '../src/kernel/ids.ts'
@@ -380,12 +381,16 @@ test('an authorization that somebody else submitted counts, with his transaction
   assert.equal(await chain.balanceOf(asked.to), asked.units)
 })
 
+const withdraw = (asked: PayoutRequest): Promise<boolean> =>
+  withdrawPayout(db, { ...asked, chainId: chain.chainId }, 'paid by hand', new Date())
+
 test('what is paid by hand is never sent, and what is under way cannot be paid by hand', async () => {
   const [byHand, underWay] = [request(), request()]
-  assert.equal(await payouts.withdraw(byHand, 'paid by hand'), true)
+  assert.equal(await withdraw(byHand), true)
   assert.equal((await payouts.send(byHand)).outcome, 'refused')
+  assert.ok(!(await listWallets(db, chain.chainId)).includes(`0x${'0'.repeat(40)}`), 'it left no wallet to audit')
   await payouts.send(underWay)
-  assert.equal(await payouts.withdraw(underWay, 'paid by hand'), false)
+  assert.equal(await withdraw(underWay), false)
   assert.equal((await settle(underWay)).outcome, 'settled')
 })
 

@@ -10,8 +10,8 @@ import { insertSettlement } from '../src/ledger/settlements/settlement-queries.t
 import { findSpan, listLines } from '../src/ledger/settlements/settlement-statement-queries.ts'
 import { type Client, logInSuperAdmin, type Person, registerManager } from './harness/accounts.ts'
 import { blacklist, createPaid, newAddress, payoutEnv, refundReaches, revert } from './harness/refunds.ts'
-import { eventually } from './harness/service.ts'
-import { openShop, type Shop } from './harness/shop.ts'
+import { eventually, startTestService, type TestService } from './harness/service.ts'
+import { chainEnv, openShop, type Shop } from './harness/shop.ts'
 
 type Settlement = { _id: string; status: string; amount: string; txHash: string | null; message: string | null }
 type Balance = { account: string; opening: string; debit: string; credit: string; closing: string }
@@ -26,14 +26,22 @@ let automatic: Shop
 let manual: Shop
 let admin: Client
 let manualAdmin: Client
+/** Nodes of the first shop that lack the keys, and the chain; neither works on anything. */
+let keyless: TestService
+let chainless: TestService
 
 before(async () => {
   automatic = await openShop({ env: payoutEnv })
   manual = await openShop()
+  const { connectionString } = automatic.host
+  keyless = await startTestService({ env: chainEnv(automatic.chain), connectionString })
+  chainless = await startTestService({ connectionString })
   admin = await logInSuperAdmin(automatic.host)
   manualAdmin = await logInSuperAdmin(manual.host)
 })
 after(async () => {
+  await keyless?.stop()
+  await chainless?.stop()
   await automatic?.stop()
   await manual?.stop()
 })
@@ -108,6 +116,41 @@ test('a blocked address is not paid, and a cancelled settlement is owed again', 
   assert.equal(again.data.amount, made.amount)
   await admin.post(`settlements/${again.data._id}/approve`)
   await reaches(automatic, admin, again.data._id, 'paid')
+})
+
+const payoutReaches = (id: string, status: string) =>
+  eventually(
+    async () => automatic.host.db.maybe<{ status: string }>(sql`select status from chain_payouts where id = ${id}`),
+    (payout) => payout?.status === status,
+  )
+
+test('a transfer that is sent cannot be taken back, also by a node that has no keys or no such chain', async () => {
+  const [to, payer] = [newAddress(), newAddress()]
+  await setTarget(automatic, to)
+  const order = await createPaid(automatic)
+  await revert(automatic, order.code, { amount: '4', address: payer })
+  const refund = await refundReaches(automatic, order.orderId, 'submitted', false)
+  await payoutReaches(refund._id, 'sent')
+  const { data: made } = await create(automatic, admin)
+  await admin.post(`settlements/${made._id}/approve`)
+  await payoutReaches(made._id, 'sent')
+  // as a worker without keys left it
+  await automatic.host.db.run(sql`update refunds set status = 'ready', next_check_at = null where id = ${refund._id}`)
+  for (const node of [keyless, chainless]) {
+    const operator = await logInSuperAdmin(node)
+    const cancelled = await operator.post(`settlements/${made._id}/cancel`)
+    assert.deepEqual([cancelled.status, cancelled.error?.code], [409, 'OBJECT_CONFLICT'])
+    const rejected = await operator.post(`refunds/${refund._id}/reject`, { reason: 'no keys' })
+    assert.deepEqual([rejected.status, rejected.error?.code], [409, 'OBJECT_CONFLICT'])
+  }
+  await automatic.host.db.run(sql`update refunds set next_check_at = now() where id = ${refund._id}`)
+  await reaches(automatic, admin, made._id, 'paid')
+  await refundReaches(automatic, order.orderId, 'settled')
+  assert.deepEqual(
+    [await automatic.chain.balanceOf(to), await automatic.chain.balanceOf(payer)],
+    [50_000_000n, 4_000_000n],
+  )
+  await checkBooks(automatic)
 })
 
 test('without keys a person sends, and names the transaction, which is checked', async () => {

@@ -229,6 +229,7 @@ test('an operator compares three addresses; live gives out none before', async (
   const network = networkFor({ chainId: 31337, usdcAddress: shop.chain.usdcAddress })
   const channel = openCryptoChannel({
     db: shop.host.db,
+    clock: Date.now,
     payable: [{ network, rpc, xpub, payouts: null }],
     mustConfirm: true,
   })

@@ -25,6 +25,7 @@ import {
   openAddressFaults,
   openExplorer,
   openLossyAddresses,
+  openWithdrawPayout,
   settleOnAll,
 } from './chains.ts'
 import { openPaymentChannels } from './channels.ts'
@@ -96,14 +97,17 @@ export function openCommerce(ground: ServiceBase, accounts: Accounts) {
   const networkName = nameNetworks(chains)
   const { alarm, books } = openWatch(ground, accounts, chains)
   const screening = openScreening(ground, { accounts, chains, alarm, rounds })
+  const withdrawPayout = openWithdrawPayout(clock)
   const askForAddress = openAskForAddress({ mailer, links, networkName })
   const refunds: MispaymentRefundDeps = {
     ...{ db, clock, channels, transition, payers, links, askForAddress, books, audit },
-    screening: screening.gate,
+    ...{ withdrawPayout, screening: screening.gate },
   }
   const paid = openPayments(ground, { refunds, rounds, kyc, alarm, chains, ownWallets: channels.ownWallets })
   const desk = { db, clock, audit, screening: screening.gate }
-  const settlements: SettlementDeps = { ...desk, books, limits: config.settlements, chains: settleOnAll(db, chains) }
+  const settlements: SettlementDeps = {
+    ...{ ...desk, books, withdrawPayout, limits: config.settlements, chains: settleOnAll(ground, chains) },
+  }
   const mispayments: MispaymentDeps = { ...desk, transition, onDecided: ({ code }) => feed.changed(code) }
   const companies = openCompanies(ground, { accounts, cache, chains })
   const messages = openMessages(ground, accounts, wake)

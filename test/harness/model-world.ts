@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { openAddressFaults } from '../../src/assembly/chains.ts'
+import { openAddressFaults, openWithdrawPayout } from '../../src/assembly/chains.ts'
 import type { Audit } from '../../src/audit/audit.ts'
 import { type Channel, NO_INSTRUCTIONS } from '../../src/channels/channel.ts'
 import { sql } from '../../src/db/db.ts'
@@ -71,7 +71,6 @@ const CHAIN = {
   network: 31337,
   pay: null,
   check: async () => ({ outcome: 'unknown' as const, txHash: null, providerStatus: 'model' }),
-  stop: async () => true,
 }
 
 export async function startModelWorld(own: Partial<Channel> = {}): Promise<ModelWorld> {
@@ -93,6 +92,7 @@ export async function startModelWorld(own: Partial<Channel> = {}): Promise<Model
   }
   const channels = openChannels([{ ...provider, ...own }])
   const books = openBooks({ db, clock, log, alarm: async () => {}, tokens: [] })
+  const withdrawPayout = openWithdrawPayout(clock)
   const nothing = async (): Promise<void> => {}
   const screening = openScreeningGate({ clock, screens: false, wake: () => {} })
   const desk = { db, clock, transition, audit: NO_AUDIT, screening }
@@ -104,10 +104,10 @@ export async function startModelWorld(own: Partial<Channel> = {}): Promise<Model
       ...{ screening, onRefunded: nothing, gate: async () => null, onLoss: nothing },
       onTakenBack: (...word) => noteWord(books, ...word),
     },
-    refunds: { ...desk, channels, payers, books, askForAddress: nothing, links },
+    refunds: { ...desk, channels, payers, books, withdrawPayout, askForAddress: nothing, links },
     mispayments: { ...desk, onDecided: () => {} },
     settlements: {
-      ...{ ...desk, books, chains: [CHAIN] },
+      ...{ ...desk, books, withdrawPayout, chains: [CHAIN] },
       limits: { dayLimitUnits: null, twoPersonsFromUnits: null, allowList: [] },
     },
     async makeOrder(merchant) {

@@ -1,23 +1,24 @@
 import type { Db } from '../../db/db.ts'
+import type { Clock } from '../../kernel/clock.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
 import { type Rpc, RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
 import { ChainDoubt } from '../transfer-logs.ts'
 import { type Agree, agreeAlone } from './agreement.ts'
-import type { PayoutRequest, Payouts } from './payout.ts'
+import { type PayoutRequest, withdrawPayout } from './payout.ts'
 import { findPayout, findPayoutOfTransaction } from './payout-queries.ts'
 import { checkTransfer } from './transfer-check.ts'
 
 /** `agree` is absent where `rpc` is the only node. */
-export type ManualTransferDeps = { db: Db; rpc: Rpc; agree?: Agree; network: Network; payouts: Payouts | null }
+export type ManualTransferDeps = { db: Db; clock: Clock; rpc: Rpc; agree?: Agree; network: Network }
 
 const BY_HAND = 'paid by hand'
 
 /** Blocks our own payout. @throws OBJECT_CONFLICT if it is in progress */
-async function keepFromSending({ db, payouts }: ManualTransferDeps, request: PayoutRequest): Promise<void> {
+async function keepFromSending({ db, clock, network }: ManualTransferDeps, request: PayoutRequest): Promise<void> {
+  const { chainId } = network
+  if (await withdrawPayout(db, { ...request, chainId }, BY_HAND, new Date(clock()))) return
   const payout = await findPayout(db, request.id)
-  const stopped = payouts ? await payouts.withdraw(request, BY_HAND) : !payout || payout.status === 'failed'
-  if (stopped) return
   const state = payout?.txHash ? `in transaction ${payout.txHash}` : `(${payout?.providerStatus})`
   throw new AppError('OBJECT_CONFLICT', { message: `The service is already paying this ${state}. Wait for it.` })
 }

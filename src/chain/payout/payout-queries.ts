@@ -10,8 +10,8 @@ export type PayoutStatus = 'reserved' | 'signed' | 'sent' | 'mined' | 'final' | 
 /** One payment out of our own wallet; addresses in lower case. */
 export type Payout = {
   id: string
-  /** `payment`: a payer's own money; the others are ours. */
-  kind: 'payout' | 'sweep' | 'payment'
+  /** `payment`: a payer's own money; the others are ours. `withdrawn`: before it began, so that none ever does. */
+  kind: 'payout' | 'sweep' | 'payment' | 'withdrawn'
   chainId: number
   fromAddress: Hex
   toAddress: Hex
@@ -132,6 +132,24 @@ export async function claimPayout(q: Queryable, id: string, now: Date, until: Da
 
 export const releasePayout = (q: Queryable, { id, leaseEpoch }: Payout): Promise<number> =>
   q.run(sql`update chain_payouts set lease_until = null where id = ${id} and lease_epoch = ${leaseEpoch}`)
+
+export type WithdrawnPayout = Pick<Payout, 'id' | 'chainId' | 'units' | 'authorizationNonce'> & { to: string }
+
+const NO_WALLET = '0x0000000000000000000000000000000000000000'
+
+/** Keeps a payout from being started. @returns 1 when it is new, 0 when the id is known */
+export const insertWithdrawn = (
+  q: Queryable,
+  { id, chainId, to, units, authorizationNonce }: WithdrawnPayout,
+  providerStatus: string,
+  now: Date,
+): Promise<number> =>
+  q.run(sql`
+    insert into chain_payouts (id, kind, chain_id, from_address, to_address, units, authorization_nonce, status, words,
+      created_at, updated_at)
+    values (${id}, 'withdrawn', ${chainId}, ${NO_WALLET}, ${to.toLowerCase()}, ${units}, ${authorizationNonce}, 'failed',
+      ${providerStatus}, ${now}, ${now})
+    on conflict do nothing`)
 
 /** Ends an unclaimed payout for which nothing was ever signed. @returns whether it will never be paid */
 export async function updatePayoutWithdrawn(

@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { keccak256, stringToHex } from 'viem/utils'
-import type { Db } from '../../db/db.ts'
+import type { Db, Queryable } from '../../db/db.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
@@ -11,6 +11,8 @@ import {
   claimPayout,
   findPayout,
   insertPayout,
+  insertWithdrawn,
+  type NewPayout,
   type Payout,
   type PayoutStatus,
   releasePayout,
@@ -44,8 +46,6 @@ export type Payouts = {
    * concurrently.
    */
   send(request: PayoutRequest): Promise<PayoutResult>
-  /** It is paid some other way, so it must never be sent. @returns false if it is already in progress */
-  withdraw(request: PayoutRequest, providerStatus: string): Promise<boolean>
   /** Sends payouts again that a reorganisation undid after they were settled. @throws RpcError */
   recheck(): Promise<void>
   /** Continues reopened payouts, which no refund or settlement polls. @throws RpcError */
@@ -72,6 +72,24 @@ export const viewPayout = ({ status, txHash, providerStatus }: Payout): PayoutRe
   txHash,
   providerStatus,
 })
+
+const nonceOf = (id: string): Hex => keccak256(stringToHex(id))
+
+/**
+ * It is paid some other way or not at all, so no node may ever send it. Whether it is in progress is read from what was
+ * stored: the answer does not depend on the keys and chains of the node that asks.
+ * @returns false if it is already in progress
+ */
+export async function withdrawPayout(
+  q: Queryable,
+  { chainId, ...request }: PayoutRequest & { chainId: number },
+  providerStatus: string,
+  now: Date,
+): Promise<boolean> {
+  const { id } = request
+  await insertWithdrawn(q, { ...request, chainId, authorizationNonce: nonceOf(id) }, providerStatus, now)
+  return updatePayoutWithdrawn(q, id, providerStatus, now)
+}
 
 /** Watch only: someone else submits the authorization. */
 async function watch(deps: PayoutDeps, payout: Payout, chain: ChainView): Promise<Payout> {
@@ -140,15 +158,15 @@ export function openPayouts(options: {
   const deps: PayoutDeps = { ...PAYOUT_TIMES, agree: agreeAlone(options.rpc), ...options }
   const from = options.refundSigner.address.toLowerCase() as Hex
 
-  const rowOf = ({ id, to, units }: PayoutRequest, status: PayoutStatus, providerStatus: string) => ({
+  const rowOf = ({ id, to, units }: PayoutRequest): NewPayout => ({
     id,
     chainId: network.chainId,
     fromAddress: from,
     toAddress: to.toLowerCase() as Hex,
     units,
-    authorizationNonce: keccak256(stringToHex(id)),
-    status,
-    providerStatus,
+    authorizationNonce: nonceOf(id),
+    status: 'reserved',
+    providerStatus: 'not sent yet',
   })
 
   const read = async ({ id, to, units }: PayoutRequest): Promise<Payout> => {
@@ -181,15 +199,10 @@ export function openPayouts(options: {
     address: options.refundSigner.address,
     async send(request) {
       const now = clock()
-      await insertPayout(db, rowOf(request, 'reserved', 'not sent yet'), new Date(now))
+      await insertPayout(db, rowOf(request), new Date(now))
       const known = await read(request)
       const claimed = await claimPayout(db, request.id, new Date(now), new Date(now + PAYOUT_LEASE_MS))
       return claimed ? work(claimed) : viewPayout(known)
-    },
-    async withdraw(request, providerStatus) {
-      const now = new Date(clock())
-      await insertPayout(db, rowOf(request, 'failed', providerStatus), now)
-      return updatePayoutWithdrawn(db, request.id, providerStatus, now)
     },
     recheck: async () => workOnAll(await reopenUnpaid(deps, from)),
     followReopened: async () => workOnAll(await listReopened(deps, from)),

@@ -14,7 +14,7 @@ import type { Payouts } from '../../chain/payout/payout.ts'
 import type { Head, Transfer } from '../../chain/transfer.ts'
 import { listPlacedById, listPlacedTransfers } from '../../chain/transfer-queries.ts'
 import type { Db, Queryable, Tx } from '../../db/db.ts'
-import { DAY } from '../../kernel/clock.ts'
+import { type Clock, DAY } from '../../kernel/clock.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
 import { formatMoney } from '../../kernel/money.ts'
 import { parseXpub } from '../../kernel/xpub.ts'
@@ -56,6 +56,7 @@ export type Assign = (
 
 export type WalletDeps = {
   db: Db
+  clock: Clock
   payable: readonly PayableNetwork[]
   health?: ChainHealth
   /** Live mode: no address of a key is assigned before the operator compared the first ones with the wallet. */
@@ -145,7 +146,8 @@ function readPlace(payable: readonly PayableNetwork[], refund: RefundRequest) {
  * The payer's own wallet: one deposit address per attempt, on every offered chain at once, watched by our scanners. It
  * reports what the scanners have recorded.
  */
-export function openCryptoChannel({ db, payable, health, mustConfirm = false, assign, wallets }: WalletDeps): Channel {
+export function openCryptoChannel(deps: WalletDeps): Channel {
+  const { db, clock, payable, health, mustConfirm = false, assign, wallets } = deps
   const ours = wallets && { wallets }
   const keyOf = ({ xpub }: PayableNetwork): string => parseXpub(xpub).id
   const listUnconfirmed = async (): Promise<PayableNetwork[]> => {
@@ -211,7 +213,7 @@ export function openCryptoChannel({ db, payable, health, mustConfirm = false, as
     },
     async checkRefundTransaction(refund, txHash) {
       const { chain, payout } = readPlace(payable, refund)
-      return { reference: null, ...(await checkManualTransfer({ db, ...chain }, payout, txHash)) }
+      return { reference: null, ...(await checkManualTransfer({ db, clock, ...chain }, payout, txHash)) }
     },
   }
 }

@@ -42,8 +42,6 @@ export type SettlementChain = {
   pay: ((request: SettlementRequest) => Promise<SettlementReport>) | null
   /** Checks a transaction that a person names. @throws VALIDATION_FAILED at `txHash` */
   check(request: SettlementRequest, txHash: string): Promise<SettlementReport>
-  /** Stops sending. @returns false when a transfer is in progress */
-  stop(request: SettlementRequest): Promise<boolean>
 }
 
 export type SettlementLimits = {
@@ -57,6 +55,8 @@ export type SettlementDeps = {
   clock: Clock
   audit: Audit
   chains: readonly SettlementChain[]
+  /** Keeps it from being sent by any node. @returns false when a transfer is in progress */
+  withdrawPayout(tx: Tx, request: SettlementRequest & { network: number }, providerStatus: string): Promise<boolean>
   /** The operator's limits on payouts. */
   limits: SettlementLimits
   /** Blocks payouts while the books differ from the facts. */
@@ -361,16 +361,14 @@ export async function cancelSettlement(
 ): Promise<SettlementView> {
   const { actor } = context
   const key = await findReachableSettlement(deps, actor, id)
-  if (key.status === 'approved') {
-    if (actor.role !== 'SuperAdmin')
-      throw new AppError('FORBIDDEN', { message: 'An approved settlement can only be cancelled by a SuperAdmin.' })
-    const chain = deps.chains.find(({ network }) => network === key.network)
-    if (chain && !(await chain.stop(requestOf(key))))
-      throw conflict('The settlement is already being paid and cannot be cancelled.')
-  }
+  if (key.status === 'approved' && actor.role !== 'SuperAdmin')
+    throw new AppError('FORBIDDEN', { message: 'An approved settlement can only be cancelled by a SuperAdmin.' })
   return deps.db.tx(async (tx) => {
     const settlement = await lockIn(tx, key, [key.status === 'approved' ? 'approved' : 'open'])
-    if (settlement.byHand) throw conflict('The settlement is already being paid and cannot be cancelled.')
+    const { network } = settlement
+    const isStopped =
+      !settlement.byHand && (await deps.withdrawPayout(tx, { ...requestOf(settlement), network }, 'cancelled'))
+    if (!isStopped) throw conflict('The settlement is already being paid and cannot be cancelled.')
     const now = new Date(deps.clock())
     await updateSettlement(tx, settlement, { status: 'cancelled', providerStatus: 'cancelled', nextCheckAt: null }, now)
     await bookSettlementCancelled(tx, bookingOf(settlement, now), settlement.units)
