@@ -151,6 +151,7 @@ test('a settlement that a person sent and named is polled on, whatever a poll th
   const refused: SettlementReport = { outcome: 'refused', txHash: null, providerStatus: 'paid by hand' }
   const chain = {
     network: CHAIN,
+    watch: async () => null,
     async pay() {
       await reportSettlementPaid(deps, context, _id, txHash)
       return refused

@@ -9,7 +9,14 @@ import { mint } from '../sandbox/chain/token.ts'
 import { listWallets } from '../src/chain/deposits/balance-audit-queries.ts'
 import { createRpc, type Rpc, RpcError } from '../src/chain/endpoints/rpc.ts'
 import { networkFor } from '../src/chain/networks.ts'
-import { openPayouts, type PayoutRequest, type Payouts, withdrawPayout } from '../src/chain/payout/payout.ts'
+import { agreeAlone } from '../src/chain/payout/agreement.ts'
+import {
+  openPayouts,
+  openWatchPayout,
+  type PayoutRequest,
+  type Payouts,
+  withdrawPayout,
+} from '../src/chain/payout/payout.ts'
 import { localSigner, type Signer } from '../src/chain/payout/signer.ts'
 import { type Db, openDb, sql } from '../src/db/db.ts'
 import { newId } from '../src/kernel/ids.ts'
@@ -451,4 +458,29 @@ test('waiting for money or gas counts as no refusal of the token', async () => {
   assert.equal(refusals, 0)
   assert.equal((await settle(asked)).outcome, 'pending')
   assert.equal((await settle(asked)).outcome, 'settled')
+})
+
+test('without the keys a payout is followed until it is final, or until no one can use what was signed', async () => {
+  const network = networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress })
+  const options = { db, rpc, agree: agreeAlone(rpc), network, clock: Date.now, log: pino({ level: 'silent' }) }
+  const watchPayout = openWatchPayout(options)
+  const [unknown, mined, dropped] = [request(), request(), request()]
+  assert.equal(await watchPayout(unknown.id), null)
+  await payouts.send(mined)
+  assert.match((await watchPayout(mined.id))?.providerStatus ?? '', /whose key is not set up here/)
+  await chain.mine(4)
+  assert.equal((await watchPayout(mined.id))?.outcome, 'settled')
+  await open({ validSeconds: 1 }).send(dropped)
+  await chain.call('anvil_dropAllTransactions')
+  assert.equal((await watchPayout(dropped.id))?.outcome, 'pending')
+  await chain.call('evm_increaseTime', 120)
+  await chain.mine()
+  assert.equal((await watchPayout(dropped.id))?.outcome, 'refused')
+  assert.equal(await watchPayout(dropped.id), null)
+  assert.equal(await withdraw(dropped), true)
+  const other = open({ refundSigner: localSigner(newKey()) })
+  const [started] = [request()]
+  await payouts.send(started)
+  await chain.mine(4)
+  assert.equal((await other.send(started)).outcome, 'settled', 'also with another key')
 })

@@ -124,7 +124,7 @@ const payoutReaches = (id: string, status: string) =>
     (payout) => payout?.status === status,
   )
 
-test('a transfer that is sent cannot be taken back, also by a node that has no keys or no such chain', async () => {
+test('a settlement that was approved at a node without keys is sent, and cannot be taken back there, nor where the chain is missing', async () => {
   const [to, payer] = [newAddress(), newAddress()]
   await setTarget(automatic, to)
   const order = await createPaid(automatic)
@@ -132,7 +132,7 @@ test('a transfer that is sent cannot be taken back, also by a node that has no k
   const refund = await refundReaches(automatic, order.orderId, 'submitted', false)
   await payoutReaches(refund._id, 'sent')
   const { data: made } = await create(automatic, admin)
-  await admin.post(`settlements/${made._id}/approve`)
+  await (await logInSuperAdmin(keyless)).post(`settlements/${made._id}/approve`)
   await payoutReaches(made._id, 'sent')
   // as a worker without keys left it
   await automatic.host.db.run(sql`update refunds set status = 'ready', next_check_at = null where id = ${refund._id}`)
@@ -395,4 +395,43 @@ test('a booking under way while a settlement is made belongs to the next, whatev
   const second = await settle(new Date(start + 3))
   assert.deepEqual([await linesOf(first), await linesOf(second)], [[7n], [5n]])
   assert.equal((await findSpan(db, companyId, second))?.carriedUnits, 0n)
+})
+
+test('where the keys were taken away, a transfer on its way is followed to its end, and can be named once it is final', async () => {
+  const [to, payer] = [newAddress(), newAddress()]
+  const order = await createPaid(automatic)
+  await revert(automatic, order.code, { amount: '4', address: payer })
+  const refund = await refundReaches(automatic, order.orderId, 'submitted', false)
+  await payoutReaches(refund._id, 'sent')
+  await setTarget(automatic, to)
+  const { data: made } = await create(automatic, admin)
+  await admin.post(`settlements/${made._id}/approve`)
+  await payoutReaches(made._id, 'sent')
+  const { db, connectionString, service } = automatic.host
+  await service.stopWorkers()
+  const worker = await startTestService({ env: chainEnv(automatic.chain), workers: true, connectionString })
+  try {
+    await db.run(sql`update settlements set next_check_at = now() where id = ${made._id}`)
+    await db.run(sql`update refunds set next_check_at = now() where id = ${refund._id}`)
+    const told = async () => (await admin.get<Settlement[]>('settlements')).data.find(({ _id }) => _id === made._id)
+    await eventually(told, (settlement) => /whose key is not set up here/.test(settlement?.message ?? ''))
+    assert.equal((await told())?.status, 'approved')
+    const { txHash } = await db.one<{ txHash: string }>(
+      sql`select tx_hash from chain_payout_transactions where payout_id = ${made._id}`,
+    )
+    const name = () => admin.post<Settlement>(`settlements/${made._id}/paid`, { txHash })
+    const early = await name()
+    assert.deepEqual([early.status, early.error.details?.[0]?.path], [422, 'txHash'])
+    await automatic.chain.mine(5)
+    await db.run(sql`update refunds set next_check_at = now() where id = ${refund._id}`)
+    await refundReaches(automatic, order.orderId, 'settled')
+    assert.equal((await name()).data?.status ?? (await told())?.status, 'paid')
+    assert.deepEqual(
+      [await automatic.chain.balanceOf(to), await automatic.chain.balanceOf(payer)],
+      [BigInt(made.amount.replace('.', '')), 4_000_000n],
+    )
+    await checkBooks(automatic)
+  } finally {
+    await worker.stop()
+  }
 })

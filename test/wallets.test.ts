@@ -230,7 +230,7 @@ test('an operator compares three addresses; live gives out none before', async (
   const channel = openCryptoChannel({
     db: shop.host.db,
     clock: Date.now,
-    payable: [{ network, rpc, xpub, payouts: null }],
+    payable: [{ network, rpc, xpub, payouts: null, watchPayout: async () => null }],
     mustConfirm: true,
   })
   const [fault] = (await channel.findNetworkFaults?.()) ?? []

@@ -91,10 +91,11 @@ export const settleOnAll = (ground: Ground, chains: Chains): SettlementChain[] =
   chains.map((chain) => settleOn(ground, chain))
 
 function settleOn({ db, clock }: Ground, chain: OpenChain): SettlementChain {
-  const { network, payouts } = chain
+  const { network, payouts, watchPayout: watch } = chain
   return {
     network: network.chainId,
     pay: payouts ? (request) => payouts.send(request) : null,
+    watch,
     check: (request, txHash) => checkManualTransfer({ db, clock, ...chain }, request, txHash),
   }
 }

@@ -70,6 +70,7 @@ const provider: Channel = {
 const CHAIN = {
   network: 31337,
   pay: null,
+  watch: async () => null,
   check: async () => ({ outcome: 'unknown' as const, txHash: null, providerStatus: 'model' }),
 }
 

@@ -5,8 +5,8 @@ import type { Clock } from '../../kernel/clock.ts'
 import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
 import { type Agree, agreeAlone } from './agreement.ts'
-import { change, type PayoutDeps, PayoutTaken } from './payout-deps.ts'
-import { followSent, followUsed } from './payout-follow.ts'
+import { type PayoutDeps, PayoutTaken } from './payout-deps.ts'
+import { followSent, followUsed, watch } from './payout-follow.ts'
 import {
   claimPayout,
   findPayout,
@@ -19,9 +19,8 @@ import {
   updatePayoutWithdrawn,
 } from './payout-queries.ts'
 import { listReopened, reopenUnpaid } from './payout-recheck.ts'
-import { broadcast, isAuthorizationOver, isOverForAll, lookAtChain, prepare } from './payout-steps.ts'
-import type { ChainView } from './payout-view.ts'
-import type { Signer } from './signer.ts'
+import { broadcast, lookAtChain, prepare } from './payout-steps.ts'
+import { NOBODY, type Signer } from './signer.ts'
 
 export type PayoutRequest = {
   /** The caller's id: at most one payment is ever made for it. */
@@ -91,18 +90,9 @@ export async function withdrawPayout(
   return updatePayoutWithdrawn(q, id, providerStatus, now)
 }
 
-/** Watch only: someone else submits the authorization. */
-async function watch(deps: PayoutDeps, payout: Payout, chain: ChainView): Promise<Payout> {
-  const used = await followUsed(deps, payout, chain)
-  if (used) return used
-  if (!isAuthorizationOver(payout, chain) || !(await isOverForAll(deps, payout)))
-    return change(deps, payout, { providerStatus: 'waits until it is submitted' })
-  return change(deps, payout, { status: 'failed', providerStatus: 'the authorization ran out unused' })
-}
-
 async function step(deps: PayoutDeps, payout: Payout): Promise<Payout> {
   const chain = await lookAtChain(deps)
-  if (deps.watchOnly && payout.status === 'reserved') return watch(deps, payout, chain)
+  if (deps.watchOnly) return watch(deps, payout, chain)
   if (payout.status === 'reserved')
     return (await followUsed(deps, payout, chain)) ?? (await prepare(deps, payout, chain))
   if (payout.status === 'signed') return broadcast(deps, payout, chain)
@@ -132,6 +122,34 @@ export async function workOn(deps: PayoutDeps, payout: Payout): Promise<PayoutRe
     return { outcome: 'unknown', txHash: payout.txHash, providerStatus: error.message }
   } finally {
     await releasePayout(db, payout)
+  }
+}
+
+const KEYLESS = { refundSigner: null, relayerSigner: NOBODY, watchOnly: true }
+
+/**
+ * Follows a payout that a node with the chain's keys started, to its end.
+ * @returns null if nothing was ever signed, or it failed: then a person can send it
+ */
+export type WatchPayout = (id: string) => Promise<PayoutResult | null>
+
+/** For a node without the keys of the chain. */
+export function openWatchPayout(options: {
+  db: Db
+  rpc: Rpc
+  agree: Agree
+  network: Network
+  clock: Clock
+  log: FastifyBaseLogger
+}): WatchPayout {
+  const { db, clock } = options
+  const deps: PayoutDeps = { ...PAYOUT_TIMES, ...options, ...KEYLESS }
+  return async (id) => {
+    const known = await findPayout(db, id)
+    if (!known || known.status === 'failed' || known.validBefore === null) return null
+    const now = clock()
+    const claimed = await claimPayout(db, id, new Date(now), new Date(now + PAYOUT_LEASE_MS))
+    return claimed ? workOn(deps, claimed) : viewPayout(known)
   }
 }
 
@@ -178,14 +196,8 @@ export function openPayouts(options: {
     return payout
   }
 
-  const work = async (payout: Payout): Promise<PayoutResult> => {
-    if (payout.fromAddress === from) return workOn(deps, payout)
-    await releasePayout(db, payout)
-    return {
-      ...viewPayout(payout),
-      providerStatus: `It was started from the wallet ${payout.fromAddress}. Give its key back.`,
-    }
-  }
+  const work = (payout: Payout): Promise<PayoutResult> =>
+    workOn(payout.fromAddress === from ? deps : { ...deps, ...KEYLESS }, payout)
 
   const workOnAll = async (ids: readonly string[]): Promise<void> => {
     for (const id of ids) {

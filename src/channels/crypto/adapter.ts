@@ -10,7 +10,7 @@ import { confirmationsNeeded, confirmationsOf, isFinal } from '../../chain/final
 import { isUsdc, type Network } from '../../chain/networks.ts'
 import type { Agree } from '../../chain/payout/agreement.ts'
 import { checkManualTransfer } from '../../chain/payout/manual-transfer.ts'
-import type { Payouts } from '../../chain/payout/payout.ts'
+import type { Payouts, WatchPayout } from '../../chain/payout/payout.ts'
 import type { Head, Transfer } from '../../chain/transfer.ts'
 import { listPlacedById, listPlacedTransfers } from '../../chain/transfer-queries.ts'
 import type { Db, Queryable, Tx } from '../../db/db.ts'
@@ -36,6 +36,7 @@ export type PayableNetwork = {
   xpub: string
   /** Sends refunds; null if its keys are not configured and a person sends them. */
   payouts: Payouts | null
+  watchPayout: WatchPayout
 }
 
 /** Money can arrive long after an order ended; its address is watched this long. */
@@ -207,7 +208,8 @@ export function openCryptoChannel(deps: WalletDeps): Channel {
     refundsToAddress: true,
     async refundPayment(refund) {
       const { chain, payout } = readPlace(payable, refund)
-      if (chain.payouts) return { reference: null, ...(await chain.payouts.send(payout)) }
+      const sent = chain.payouts ? await chain.payouts.send(payout) : await chain.watchPayout(payout.id)
+      if (sent) return { reference: null, ...sent }
       const providerStatus = `send it by hand on ${chain.network.name}, then name the transaction`
       return { outcome: 'manual', reference: null, txHash: null, providerStatus }
     },

@@ -40,6 +40,8 @@ export type SettlementChain = {
   network: number
   /** Sends it, or returns its state; idempotent. Null if a person sends. */
   pay: ((request: SettlementRequest) => Promise<SettlementReport>) | null
+  /** Follows a transfer that a node with the keys began; null: there is none, and a person sends. */
+  watch(id: string): Promise<SettlementReport | null>
   /** Checks a transaction that a person names. @throws VALIDATION_FAILED at `txHash` */
   check(request: SettlementRequest, txHash: string): Promise<SettlementReport>
 }
@@ -252,7 +254,7 @@ const ONE_MAKER =
   'One of the two accounts made the other, or one person made both, so they count as one person. The second approval ' +
   'comes from an account that was made on the machine: comptoir admin create.'
 
-/** Approves a settlement. The chain's signer sends it if its keys are configured, otherwise a person does. */
+/** Approves a settlement. Its poll sends it if the chain's keys are configured, otherwise a person does. */
 export async function approveSettlement(
   deps: SettlementDeps,
   context: RequestContext,
@@ -284,15 +286,9 @@ export async function approveSettlement(
     if (settlement.firstApprovedBy !== null && (await listCommonMakers(tx, settlement.firstApprovedBy, by)).length > 0)
       throw conflict(ONE_MAKER)
     const now = new Date(deps.clock())
-    const pays = deps.chains.find(({ network }) => network === settlement.network)?.pay
-    const providerStatus = pays ? 'approved, it will be sent' : 'approved; send it by hand, then name the transaction'
     const approvedBy = `${actor.kind}:${actor.id}`
-    await updateSettlement(
-      tx,
-      settlement,
-      { status: 'approved', approvedBy, providerStatus, nextCheckAt: pays ? now : null },
-      now,
-    )
+    // the node that polls it knows whether it has the keys
+    await updateSettlement(tx, settlement, { status: 'approved', approvedBy, nextCheckAt: now }, now)
     return finish(deps, tx, context, { settlement, action: 'settlement.approve' })
   })
 }
