@@ -159,6 +159,16 @@ test('from the limit on two persons approve, and no more leaves in a day than th
   for (const own of [alias, await makeOperator(alias), await makeOperator(admin, 'SimpleUser')])
     assert.match((await approve(own, made)).error?.message ?? '', /count as one person/, 'an account of her own making')
   const mine = [await makeOperator(admin), await makeOperator(admin)] as const
+  const gone = await logInSuperAdmin(shop.host)
+  const setFirst = (by: string) =>
+    shop.host.db.run(sql`update settlements set first_approved_by = ${by} where id = ${made._id}`)
+  for (const change of [sql`disabled_at = now()`, sql`disabled_at = null, role = 'SuperManager'`]) {
+    await shop.host.db.run(sql`update users set ${change} where id = ${gone.userId}`)
+    await setFirst(`user:${gone.userId}`)
+    const again = await approve(admin, made)
+    const { status, firstApprovedBy } = again.data
+    assert.deepEqual([status, firstApprovedBy], ['open', first.data.firstApprovedBy], 'the first may no longer approve')
+  }
   const other = await remake(mine[0], mine[1])
   const one = await remake(other, mine[0])
   for (const own of [one, other])

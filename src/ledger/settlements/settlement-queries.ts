@@ -139,11 +139,9 @@ export const updateSettlementReleased = (q: Queryable, { companyId, id }: Settle
     update settlements set released_at = ${now}
     where company_id = ${companyId} and id = ${id} and status = 'approved'`)
 
-/** Records the first of two approvals. @returns 0 when someone else was first */
+/** Records the first of two approvals. */
 export const updateSettlementFirstApproved = (tx: Tx, { companyId, id }: Settlement, by: string): Promise<number> =>
-  tx.run(sql`
-    update settlements set first_approved_by = ${by}
-    where company_id = ${companyId} and id = ${id} and first_approved_by is null`)
+  tx.run(sql`update settlements set first_approved_by = ${by} where company_id = ${companyId} and id = ${id}`)
 
 /** USDC units released since then, all companies together; locks, so that two concurrent releases add up. */
 export async function lockReleased(tx: Tx, since: Date): Promise<bigint> {

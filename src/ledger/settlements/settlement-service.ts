@@ -7,7 +7,7 @@ import { AppError, invalid } from '../../kernel/errors.ts'
 import { firstIdAt, idFrom } from '../../kernel/ids.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import type { ScreeningGate, Standing } from '../../screening/screening-gate.ts'
-import { listCommonMakers } from '../../users/maker-queries.ts'
+import { isOperator, listCommonMakers } from '../../users/maker-queries.ts'
 import type { Books } from '../books.ts'
 import { followClaimed } from '../claims.ts'
 import { bookSettlement, bookSettlementCancelled, bookSettlementPaid } from '../ledger-service.ts'
@@ -254,6 +254,11 @@ const ONE_MAKER =
   'One of the two accounts made the other, or one person made both, so they count as one person. The second approval ' +
   'comes from an account that was made on the machine: comptoir admin create.'
 
+/** The first of two approvers; null if that person may no longer approve. */
+async function findFirstApprover(tx: Tx, { firstApprovedBy }: Settlement): Promise<string | null> {
+  return firstApprovedBy !== null && (await isOperator(tx, firstApprovedBy)) ? firstApprovedBy : null
+}
+
 /** Approves a settlement. Its poll sends it if the chain's keys are configured, otherwise a person does. */
 export async function approveSettlement(
   deps: SettlementDeps,
@@ -273,18 +278,14 @@ export async function approveSettlement(
     if (allowList.length > 0 && !allowList.includes(settlement.address.toLowerCase()))
       throw conflict(`It cannot be paid: ${NOT_ALLOWED}.`)
     const by = `${actor.kind}:${actor.id}`
-    if (
-      twoPersonsFromUnits !== null &&
-      settlement.units >= twoPersonsFromUnits &&
-      settlement.firstApprovedBy === null
-    ) {
+    const first = await findFirstApprover(tx, settlement)
+    if (twoPersonsFromUnits !== null && settlement.units >= twoPersonsFromUnits && first === null) {
       await updateSettlementFirstApproved(tx, settlement, by)
       return finish(deps, tx, context, { settlement, action: 'settlement.approve-first' })
     }
-    if (settlement.firstApprovedBy === by)
+    if (first === by)
       throw conflict('You approved it already. From this amount on, a second person has to approve it, too.')
-    if (settlement.firstApprovedBy !== null && (await listCommonMakers(tx, settlement.firstApprovedBy, by)).length > 0)
-      throw conflict(ONE_MAKER)
+    if (first !== null && (await listCommonMakers(tx, first, by)).length > 0) throw conflict(ONE_MAKER)
     const now = new Date(deps.clock())
     const approvedBy = `${actor.kind}:${actor.id}`
     // the node that polls it knows whether it has the keys
