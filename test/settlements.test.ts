@@ -162,6 +162,10 @@ test('without keys a person sends, and names the transaction, which is checked',
   const early = await manual.chain.pay({ to, units: 54_000_000n })
   assert.equal((await name(early)).error.code, 'OBJECT_CONFLICT')
   await manualAdmin.post(`settlements/${made._id}/approve`)
+  const counted = await manual.host.db.one<{ isReleased: boolean }>(
+    sql`select released_at is not null as is_released from settlements where id = ${made._id}`,
+  )
+  assert.ok(counted.isReleased, 'it counts in the limit of the day')
   const wrong = await manual.chain.pay({ to, units: 53_000_000n })
   await manual.chain.mine(3)
   assert.equal((await name(wrong)).status, 422)

@@ -1,5 +1,6 @@
 import { openChainHealth } from '../chain/chain-health.ts'
 import { openChains } from '../chain/open-chains.ts'
+import { isPayoutSigned } from '../chain/payout/payout.ts'
 import type { PayableNetwork } from '../channels/crypto/adapter.ts'
 import { openDepositChecks } from '../channels/crypto/deposit-checks.ts'
 import type { ButtonDeps } from '../companies/button-service.ts'
@@ -106,7 +107,14 @@ export function openCommerce(ground: ServiceBase, accounts: Accounts) {
   const paid = openPayments(ground, { refunds, rounds, kyc, alarm, chains, ownWallets: channels.ownWallets })
   const desk = { db, clock, audit, screening: screening.gate }
   const settlements: SettlementDeps = {
-    ...{ ...desk, books, withdrawPayout, limits: config.settlements, chains: settleOnAll(ground, chains) },
+    ...{
+      ...desk,
+      books,
+      withdrawPayout,
+      isPayoutSigned,
+      limits: config.settlements,
+      chains: settleOnAll(ground, chains),
+    },
   }
   const mispayments: MispaymentDeps = { ...desk, transition, onDecided: ({ code }) => feed.changed(code) }
   const companies = openCompanies(ground, { accounts, cache, chains })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { openAddressFaults, openWithdrawPayout } from '../../src/assembly/chains.ts'
 import type { Audit } from '../../src/audit/audit.ts'
+import { isPayoutSigned } from '../../src/chain/payout/payout.ts'
 import { type Channel, NO_INSTRUCTIONS } from '../../src/channels/channel.ts'
 import { sql } from '../../src/db/db.ts'
 import type { Actor } from '../../src/http/actor.ts'
@@ -108,7 +109,7 @@ export async function startModelWorld(own: Partial<Channel> = {}): Promise<Model
     refunds: { ...desk, channels, payers, books, withdrawPayout, askForAddress: nothing, links },
     mispayments: { ...desk, onDecided: () => {} },
     settlements: {
-      ...{ ...desk, books, withdrawPayout, chains: [CHAIN] },
+      ...{ ...desk, books, withdrawPayout, isPayoutSigned, chains: [CHAIN] },
       limits: { dayLimitUnits: null, twoPersonsFromUnits: null, allowList: [] },
     },
     async makeOrder(merchant) {

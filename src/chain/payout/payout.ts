@@ -125,6 +125,12 @@ export async function workOn(deps: PayoutDeps, payout: Payout): Promise<PayoutRe
   }
 }
 
+/** Whether something was signed that can pay it, or did. */
+export async function isPayoutSigned(q: Queryable, id: string): Promise<boolean> {
+  const payout = await findPayout(q, id)
+  return payout !== undefined && payout.status !== 'failed' && payout.validBefore !== null
+}
+
 const KEYLESS = { refundSigner: null, relayerSigner: NOBODY, watchOnly: true }
 
 /**
@@ -145,11 +151,12 @@ export function openWatchPayout(options: {
   const { db, clock } = options
   const deps: PayoutDeps = { ...PAYOUT_TIMES, ...options, ...KEYLESS }
   return async (id) => {
-    const known = await findPayout(db, id)
-    if (!known || known.status === 'failed' || known.validBefore === null) return null
+    if (!(await isPayoutSigned(db, id))) return null
     const now = clock()
     const claimed = await claimPayout(db, id, new Date(now), new Date(now + PAYOUT_LEASE_MS))
-    return claimed ? workOn(deps, claimed) : viewPayout(known)
+    if (claimed) return workOn(deps, claimed)
+    const known = await findPayout(db, id)
+    return known ? viewPayout(known) : null
   }
 }
 

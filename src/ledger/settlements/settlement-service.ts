@@ -59,6 +59,8 @@ export type SettlementDeps = {
   chains: readonly SettlementChain[]
   /** Keeps it from being sent by any node. @returns false when a transfer is in progress */
   withdrawPayout(tx: Tx, request: SettlementRequest & { network: number }, providerStatus: string): Promise<boolean>
+  /** Whether something was signed that can pay it, or did. */
+  isPayoutSigned(q: Queryable, id: string): Promise<boolean>
   /** The operator's limits on payouts. */
   limits: SettlementLimits
   /** Blocks payouts while the books differ from the facts. */
@@ -229,16 +231,19 @@ async function findLimit({ limits, clock }: SettlementDeps, tx: Tx, settlement: 
   const { allowList, dayLimitUnits } = limits
   if (allowList.length > 0 && !allowList.includes(settlement.address.toLowerCase())) return NOT_ALLOWED
   if (dayLimitUnits === null) return null
-  const released = await lockReleased(tx, new Date(clock() - DAY))
+  const released = await lockReleased(tx, settlement, new Date(clock() - DAY))
   if (released + settlement.units <= dayLimitUnits) return null
   return `${text(released)} left in the last 24 hours; at most ${text(dayLimitUnits)} may (SETTLEMENT_DAY_LIMIT)`
 }
 
 const NOT_ALLOWED = 'the address is not on the list of those that may be paid (SETTLEMENT_ALLOW_LIST)'
 
-/** The final check before an approved settlement is sent. @returns why it waits; null: it may be sent */
+/**
+ * The check before an approved settlement is sent, repeated for as long as nothing is signed that can pay it.
+ * @returns why it waits; null: it may be sent
+ */
 export async function releaseSettlement(deps: SettlementDeps, settlement: Settlement): Promise<string | null> {
-  if (settlement.releasedAt !== null) return null
+  if (await deps.isPayoutSigned(deps.db, settlement.id)) return null
   const standing = await screenTarget(deps, settlement)
   if (standing !== 'clear') return standing === 'blocked' ? BLOCKED : 'the screening of the settlement address'
   const reason = (await deps.books.findHold(settlement.companyId)) ?? (await findShortfall(deps.db, settlement))
@@ -287,9 +292,13 @@ export async function approveSettlement(
       throw conflict('You approved it already. From this amount on, a second person has to approve it, too.')
     if (first !== null && (await listCommonMakers(tx, first, by)).length > 0) throw conflict(ONE_MAKER)
     const now = new Date(deps.clock())
+    const isSentByHand = !deps.chains.some(({ network, pay }) => network === settlement.network && pay !== null)
+    const limit = isSentByHand ? await findLimit(deps, tx, settlement) : null
+    if (limit !== null) throw conflict(`It cannot be paid now: ${limit}. Approve it later.`)
     const approvedBy = `${actor.kind}:${actor.id}`
     // the node that polls it knows whether it has the keys
     await updateSettlement(tx, settlement, { status: 'approved', approvedBy, nextCheckAt: now }, now)
+    if (isSentByHand) await updateSettlementReleased(tx, settlement, now)
     return finish(deps, tx, context, { settlement, action: 'settlement.approve' })
   })
 }
@@ -338,6 +347,7 @@ export async function reportSettlementPaid(
       { status: 'approved', txHash, byHand: true, providerStatus, nextCheckAt: now },
       now,
     )
+    if (settlement.releasedAt === null) await updateSettlementReleased(tx, settlement, now)
     const detail = { settlementId: id, txHash }
     await deps.audit.write(tx, context, {
       ...{ companyId: key.companyId, action: 'settlement.paid', object: `settlement:${id}`, detail },
