@@ -184,6 +184,30 @@ test('without keys a person sends, and names the transaction, which is checked',
   await checkBooks(manual)
 })
 
+test('a named transaction that left the chain gives the settlement back, and can be named again should it return', async () => {
+  const { chain } = manual
+  const to = newAddress()
+  await setTarget(manual, to)
+  await createPaid(manual)
+  const { data: made } = await create(manual, manualAdmin)
+  await manualAdmin.post(`settlements/${made._id}/approve`)
+  const txHash = await chain.pay({ to, units: BigInt(made.amount.replace('.', '')) })
+  const cancel = () => manualAdmin.post<Settlement>(`settlements/${made._id}/cancel`)
+  assert.equal((await manualAdmin.post<Settlement>(`settlements/${made._id}/paid`, { txHash })).data.status, 'approved')
+  assert.equal((await cancel()).error.code, 'OBJECT_CONFLICT')
+  await chain.reorg(1)
+  await chain.call('anvil_dropAllTransactions')
+  await chain.mine(2)
+  const cancelled = await cancel()
+  assert.deepEqual([cancelled.data?.status, cancelled.data?.txHash], ['cancelled', null])
+  await checkBooks(manual)
+  const { data: next } = await create(manual, manualAdmin)
+  await manualAdmin.post(`settlements/${next._id}/approve`)
+  const again = await manualAdmin.post(`settlements/${next._id}/paid`, { txHash })
+  assert.match(again.error.details?.[0]?.message ?? '', /is not known on/)
+  assert.equal((await manualAdmin.post(`settlements/${next._id}/cancel`)).status, 200)
+})
+
 test('the statement of a period opens where the one before closed, page by page and as a file', async () => {
   const all = await ledgerOf(manual)
   const half = new Date().toISOString()

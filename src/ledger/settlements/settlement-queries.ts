@@ -134,6 +134,10 @@ export async function updateSettlement(
     where company_id = ${settlement.companyId} and id = ${settlement.id}`)
 }
 
+/** Forgets the transaction that a person named. */
+export const updateSettlementUnnamed = (tx: Tx, { companyId, id }: Settlement): Promise<number> =>
+  tx.run(sql`update settlements set tx_hash = null, by_hand = false where company_id = ${companyId} and id = ${id}`)
+
 export const updateSettlementReleased = (q: Queryable, { companyId, id }: Settlement, now: Date): Promise<number> =>
   q.run(sql`
     update settlements set released_at = ${now}

@@ -9,6 +9,7 @@ import { formatDecimal } from '../../kernel/money.ts'
 import type { ScreeningGate, Standing } from '../../screening/screening-gate.ts'
 import { isOperator, listCommonMakers } from '../../users/maker-queries.ts'
 import type { Books } from '../books.ts'
+import { releaseTransaction } from '../claim-queries.ts'
 import { followClaimed } from '../claims.ts'
 import { bookSettlement, bookSettlementCancelled, bookSettlementPaid } from '../ledger-service.ts'
 import { findPayableWith, findReserve, findSettleable, settleableOf } from '../payable-queries.ts'
@@ -26,6 +27,7 @@ import {
   updateSettlement,
   updateSettlementFirstApproved,
   updateSettlementReleased,
+  updateSettlementUnnamed,
 } from './settlement-queries.ts'
 
 export type SettlementRequest = { id: string; to: string; units: bigint }
@@ -358,8 +360,28 @@ export async function reportSettlementPaid(
 }
 
 /**
+ * The named transaction that cannot pay it any more: it was refused, or it left the chain and no node knows it. Null if
+ * none was named. @throws OBJECT_CONFLICT while the named one may pay it
+ */
+async function findVanished(deps: SettlementDeps, settlement: Settlement): Promise<string | null> {
+  const { byHand, txHash } = settlement
+  if (!byHand || txHash === null) return null
+  const chain = deps.chains.find(({ network }) => network === settlement.network)
+  if (!chain) throw conflict(UNDER_WAY)
+  try {
+    await chain.check(requestOf(settlement), txHash)
+  } catch (error) {
+    if (error instanceof AppError && error.details?.some(({ path }) => path === 'txHash')) return txHash
+    throw error
+  }
+  throw conflict(UNDER_WAY)
+}
+
+const UNDER_WAY = 'The settlement is already being paid and cannot be cancelled.'
+
+/**
  * Cancels a settlement; its amount is owed to the company again.
- * @throws OBJECT_CONFLICT when a transfer is in progress
+ * @throws OBJECT_CONFLICT when a transfer is in progress, CHANNEL_UNAVAILABLE if the chain cannot be asked about one
  */
 export async function cancelSettlement(
   deps: SettlementDeps,
@@ -370,12 +392,18 @@ export async function cancelSettlement(
   const key = await findReachableSettlement(deps, actor, id)
   if (key.status === 'approved' && actor.role !== 'SuperAdmin')
     throw new AppError('FORBIDDEN', { message: 'An approved settlement can only be cancelled by a SuperAdmin.' })
+  const vanished = await findVanished(deps, key)
   return deps.db.tx(async (tx) => {
     const settlement = await lockIn(tx, key, [key.status === 'approved' ? 'approved' : 'open'])
-    const { network } = settlement
-    const isStopped =
-      !settlement.byHand && (await deps.withdrawPayout(tx, { ...requestOf(settlement), network }, 'cancelled'))
-    if (!isStopped) throw conflict('The settlement is already being paid and cannot be cancelled.')
+    const { companyId, network } = settlement
+    const isNamed = settlement.byHand && settlement.txHash !== vanished
+    const isStopped = !isNamed && (await deps.withdrawPayout(tx, { ...requestOf(settlement), network }, 'cancelled'))
+    if (!isStopped) throw conflict(UNDER_WAY)
+    if (vanished !== null) {
+      await updateSettlementUnnamed(tx, settlement)
+      // should it return, it can be named for the next settlement
+      await releaseTransaction(tx, { companyId, network, txHash: vanished, causeId: id })
+    }
     const now = new Date(deps.clock())
     await updateSettlement(tx, settlement, { status: 'cancelled', providerStatus: 'cancelled', nextCheckAt: null }, now)
     await bookSettlementCancelled(tx, bookingOf(settlement, now), settlement.units)
