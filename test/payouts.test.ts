@@ -388,8 +388,8 @@ test('an authorization that somebody else submitted counts, with his transaction
   assert.equal(await chain.balanceOf(asked.to), asked.units)
 })
 
-const withdraw = (asked: PayoutRequest): Promise<boolean> =>
-  withdrawPayout(db, { ...asked, chainId: chain.chainId }, 'paid by hand', new Date())
+const withdraw = (asked: PayoutRequest, isPaid = false): Promise<boolean> =>
+  withdrawPayout(db, { ...asked, chainId: chain.chainId }, { isPaid, providerStatus: 'withdrawn' }, new Date())
 
 test('what is paid by hand is never sent, and what is under way cannot be paid by hand', async () => {
   const [byHand, underWay] = [request(), request()]
@@ -483,4 +483,20 @@ test('without the keys a payout is followed until it is final, or until no one c
   await payouts.send(started)
   await chain.mine(4)
   assert.equal((await other.send(started)).outcome, 'settled', 'also with another key')
+})
+
+test('what had left with another amount before a restored backup is said, and cannot be taken back', async () => {
+  const asked = request()
+  await payouts.send(asked)
+  assert.equal((await settle(asked)).outcome, 'settled')
+  await db.run(sql`delete from chain_payout_transactions where payout_id = ${asked.id}`)
+  await db.run(sql`delete from chain_payouts where id = ${asked.id}`)
+  const grown = { ...asked, units: asked.units + 5_000_000n }
+  const told = await payouts.send(grown)
+  assert.equal(told.outcome, 'pending')
+  assert.match(told.providerStatus, /^Transaction 0x[0-9a-f]{64} has used its authorization, and brought /)
+  assert.equal(await withdraw(grown), false)
+  await payouts.send(grown)
+  assert.equal(await chain.balanceOf(asked.to), asked.units)
+  assert.equal(await withdraw(grown, true), true, 'a person who found the transaction can name it')
 })

@@ -82,7 +82,7 @@ export const listWalletNetworks = (
 export const openWithdrawPayout =
   (clock: Clock): SettlementDeps['withdrawPayout'] =>
   (tx, { network: chainId, ...request }, providerStatus) =>
-    withdrawPayout(tx, { ...request, chainId }, providerStatus, new Date(clock()))
+    withdrawPayout(tx, { ...request, chainId }, { isPaid: false, providerStatus }, new Date(clock()))
 
 type Ground = { db: Db; clock: Clock }
 

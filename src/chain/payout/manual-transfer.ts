@@ -19,7 +19,7 @@ export type ManualTransferDeps = {
   watchPayout: WatchPayout
 }
 
-const BY_HAND = 'paid by hand'
+const BY_HAND = { isPaid: true, providerStatus: 'paid by hand' }
 
 /** Blocks our own payout. @throws OBJECT_CONFLICT if it is in progress */
 async function keepFromSending({ db, clock, network }: ManualTransferDeps, request: PayoutRequest): Promise<void> {

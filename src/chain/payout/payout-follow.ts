@@ -1,3 +1,4 @@
+import { formatDecimal } from '../../kernel/money.ts'
 import { type Hex, RpcError } from '../endpoints/rpc.ts'
 import { ChainDoubt, toHex } from '../transfer-logs.ts'
 import { fillGap } from './account-nonces.ts'
@@ -73,6 +74,17 @@ async function isSpentElsewhere(
   return isSeen || isAuthorizationOver(payout, view)
 }
 
+/** The database was restored: before that, the same id was paid with another amount, or to another address. */
+function usedWords({ network }: PayoutDeps, { toAddress: to, units }: Payout, receipt: Receipt | null): string {
+  if (!receipt)
+    return 'The token says that this was paid or cancelled, but the node does not find the transaction. Look it up.'
+  const arrived = unitsTo(receipt.logs, network, to)
+  return (
+    `Transaction ${receipt.transactionHash} has used its authorization, and brought ${formatDecimal(arrived, 6)} USDC to ` +
+    `${to} instead of ${formatDecimal(units, 6)}. It is not sent again (docs/backup.md).`
+  )
+}
+
 /** Whether the token shows that this payout happened or never will; checked before any failure counts. */
 export async function followUsed(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout | null> {
   if (!(await isAuthorizationUsed(deps.rpc, deps.network, authorizationKeyOf(payout)))) return null
@@ -80,9 +92,7 @@ export async function followUsed(deps: PayoutDeps, payout: Payout, view: ChainVi
   if (paid(deps, payout, receipt)) return follow(deps, payout, view, receipt)
   if (await isSpentElsewhere(deps, payout, view, receipt))
     return change(deps, payout, { status: 'failed', providerStatus: 'the payer cancelled it or used it otherwise' })
-  const providerStatus =
-    'The token says that this was paid or cancelled, but the node does not find the transaction. Look it up.'
-  return change(deps, payout, { providerStatus })
+  return change(deps, payout, { used: true, providerStatus: usedWords(deps, payout, receipt) })
 }
 
 /** None of our transactions is mined. */

@@ -151,16 +151,19 @@ export const insertWithdrawn = (
       ${providerStatus}, ${now}, ${now})
     on conflict do nothing`)
 
-/** Ends an unclaimed payout for which nothing was ever signed. @returns whether it will never be paid */
+/**
+ * Ends an unclaimed payout for which nothing was ever signed. `isPaid`: by a transaction that a person found, which may
+ * be the one that used its authorization. @returns whether it will never be paid
+ */
 export async function updatePayoutWithdrawn(
   q: Queryable,
   id: string,
-  providerStatus: string,
+  { isPaid, providerStatus }: { isPaid: boolean; providerStatus: string },
   now: Date,
 ): Promise<boolean> {
   const done = await q.run(sql`
     update chain_payouts set status = 'failed', words = ${providerStatus}, updated_at = ${now}, lease_epoch = lease_epoch + 1
-    where id = ${id} and ((status = 'reserved' and valid_before is null and (lease_until is null or lease_until <= ${now}))
+    where id = ${id} and ((status = 'reserved' and valid_before is null and (used_at is null or ${isPaid}) and (lease_until is null or lease_until <= ${now}))
       or status = 'failed')`)
   return done > 0
 }
@@ -174,6 +177,8 @@ export type PayoutChange = {
   /** Null: another transaction used this nonce, so the payout needs a new one. */
   relayer?: null
   refusals?: number
+  /** The token says that its authorization was used, but not by a transaction that pays it. */
+  used?: true
 }
 
 /** @returns the updated payout; undefined if another worker has taken over */
@@ -189,7 +194,8 @@ export async function updatePayout(
     update chain_payouts set status = coalesce(${status ?? null}, status), words = coalesce(${providerStatus ?? null}, words),
       signature = coalesce(${authorization?.signature ?? null}, signature),
       valid_before = coalesce(${authorization?.validBefore.toString() ?? null}::bigint, valid_before),
-      tx_hash = coalesce(${txHash ?? null}, tx_hash), refusals = coalesce(${refusals ?? null}::integer, refusals),
+      tx_hash = coalesce(${txHash ?? null}, tx_hash),
+      used_at = case when ${change.used === true} then coalesce(used_at, ${now}) else used_at end, refusals = coalesce(${refusals ?? null}::integer, refusals),
       relayer_address = case when ${drop} then null else relayer_address end,
       relayer_nonce = case when ${drop} then null else relayer_nonce end, updated_at = ${now}
     where id = ${payout.id} and lease_epoch = ${payout.leaseEpoch} returning ${COLUMNS}`)

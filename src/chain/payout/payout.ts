@@ -75,19 +75,19 @@ export const viewPayout = ({ status, txHash, providerStatus }: Payout): PayoutRe
 const nonceOf = (id: string): Hex => keccak256(stringToHex(id))
 
 /**
- * It is paid some other way or not at all, so no node may ever send it. Whether it is in progress is read from what was
+ * It is paid some other way (`isPaid`) or not at all, so no node may ever send it. Whether it is in progress is read from what was
  * stored: the answer does not depend on the keys and chains of the node that asks.
  * @returns false if it is already in progress
  */
 export async function withdrawPayout(
   q: Queryable,
   { chainId, ...request }: PayoutRequest & { chainId: number },
-  providerStatus: string,
+  why: { isPaid: boolean; providerStatus: string },
   now: Date,
 ): Promise<boolean> {
   const { id } = request
-  await insertWithdrawn(q, { ...request, chainId, authorizationNonce: nonceOf(id) }, providerStatus, now)
-  return updatePayoutWithdrawn(q, id, providerStatus, now)
+  await insertWithdrawn(q, { ...request, chainId, authorizationNonce: nonceOf(id) }, why.providerStatus, now)
+  return updatePayoutWithdrawn(q, id, why, now)
 }
 
 async function step(deps: PayoutDeps, payout: Payout): Promise<Payout> {
