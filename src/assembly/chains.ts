@@ -2,7 +2,7 @@ import { KNOWN_ADDRESS_WORDS, openKnownAddresses } from '../chain/known-addresse
 import { SANDBOX_CHAIN_ID } from '../chain/networks.ts'
 import type { OpenChain } from '../chain/open-chains.ts'
 import { checkManualTransfer } from '../chain/payout/manual-transfer.ts'
-import { withdrawPayout } from '../chain/payout/payout.ts'
+import { isPayoutSigned, withdrawPayout } from '../chain/payout/payout.ts'
 import type { WalletDeps } from '../channels/crypto/adapter.ts'
 import { isSettlementAddressOfOther } from '../companies/company-queries.ts'
 import type { CompanyDeps } from '../companies/company-service.ts'
@@ -86,9 +86,15 @@ export const openWithdrawPayout =
 
 type Ground = { db: Db; clock: Clock }
 
-/** How settlements are paid on each chain. */
-export const settleOnAll = (ground: Ground, chains: Chains): SettlementChain[] =>
-  chains.map((chain) => settleOn(ground, chain))
+/** How settlements are paid on each chain, and what stops it. */
+export const settleOnAll = (
+  ground: Ground,
+  chains: Chains,
+): Pick<SettlementDeps, 'chains' | 'withdrawPayout' | 'isPayoutSigned'> => ({
+  chains: chains.map((chain) => settleOn(ground, chain)),
+  withdrawPayout: openWithdrawPayout(ground.clock),
+  isPayoutSigned,
+})
 
 function settleOn({ db, clock }: Ground, chain: OpenChain): SettlementChain {
   const { network, payouts, watchPayout: watch } = chain

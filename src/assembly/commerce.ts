@@ -1,6 +1,5 @@
 import { openChainHealth } from '../chain/chain-health.ts'
 import { openChains } from '../chain/open-chains.ts'
-import { isPayoutSigned } from '../chain/payout/payout.ts'
 import type { PayableNetwork } from '../channels/crypto/adapter.ts'
 import { openDepositChecks } from '../channels/crypto/deposit-checks.ts'
 import type { ButtonDeps } from '../companies/button-service.ts'
@@ -98,24 +97,14 @@ export function openCommerce(ground: ServiceBase, accounts: Accounts) {
   const networkName = nameNetworks(chains)
   const { alarm, books } = openWatch(ground, accounts, chains)
   const screening = openScreening(ground, { accounts, chains, alarm, rounds })
-  const withdrawPayout = openWithdrawPayout(clock)
   const askForAddress = openAskForAddress({ mailer, links, networkName })
   const refunds: MispaymentRefundDeps = {
     ...{ db, clock, channels, transition, payers, links, askForAddress, books, audit },
-    ...{ withdrawPayout, screening: screening.gate },
+    ...{ withdrawPayout: openWithdrawPayout(clock), screening: screening.gate },
   }
   const paid = openPayments(ground, { refunds, rounds, kyc, alarm, chains, ownWallets: channels.ownWallets })
   const desk = { db, clock, audit, screening: screening.gate }
-  const settlements: SettlementDeps = {
-    ...{
-      ...desk,
-      books,
-      withdrawPayout,
-      isPayoutSigned,
-      limits: config.settlements,
-      chains: settleOnAll(ground, chains),
-    },
-  }
+  const settlements: SettlementDeps = { ...desk, books, limits: config.settlements, ...settleOnAll(ground, chains) }
   const mispayments: MispaymentDeps = { ...desk, transition, onDecided: ({ code }) => feed.changed(code) }
   const companies = openCompanies(ground, { accounts, cache, chains })
   const messages = openMessages(ground, accounts, wake)

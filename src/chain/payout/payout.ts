@@ -75,8 +75,8 @@ export const viewPayout = ({ status, txHash, providerStatus }: Payout): PayoutRe
 const nonceOf = (id: string): Hex => keccak256(stringToHex(id))
 
 /**
- * It is paid some other way (`isPaid`) or not at all, so no node may ever send it. Whether it is in progress is read from what was
- * stored: the answer does not depend on the keys and chains of the node that asks.
+ * It is paid some other way (`isPaid`) or not at all, so no node may ever send it. Whether it is in progress is read
+ * from what was stored: the answer does not depend on the keys and chains of the node that asks.
  * @returns false if it is already in progress
  */
 export async function withdrawPayout(
