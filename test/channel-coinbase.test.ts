@@ -31,6 +31,8 @@ let world: ProviderWorld
 let wallet: Channel
 let channel: Channel
 
+const watchPayout = async () => null
+
 before(async () => {
   database = await createTestDatabase()
   db = openDb({ connectionString: database.connectionString, max: 4 })
@@ -45,7 +47,11 @@ before(async () => {
     pollMs: 0,
     onChange() {},
   })
-  wallet = openCryptoChannel({ db, payable: [{ network, rpc, xpub: XPUB, payouts: null }] })
+  wallet = openCryptoChannel({
+    db,
+    clock: Date.now,
+    payable: [{ network, rpc, xpub: XPUB, payouts: null, watchPayout }],
+  })
   const { chainId, usdcAddress, payer: payerAddress } = chain
   const pay = async ({ to, amount }: { to: string; amount: string }) => ({
     txHash: await chain.pay({ to, units: parseMoney(amount, 'USDC').units }),
@@ -231,9 +237,9 @@ describe('the channel coinbase at Coinbase itself', () => {
   const walletOn = (...chainIds: number[]): Channel => {
     const payable = chainIds.map((chainId) => {
       const on = networkFor({ chainId, usdcAddress: chain.usdcAddress })
-      return { network: on, rpc, xpub: XPUB, payouts: null }
+      return { network: on, rpc, xpub: XPUB, payouts: null, watchPayout }
     })
-    return openCryptoChannel({ db, payable })
+    return openCryptoChannel({ db, clock: Date.now, payable })
   }
   /** In live, with what Coinbase would answer. */
   const openLive = (on: Channel | undefined, values: Record<string, string> = {}, text = '{"transactions":[]}') => {

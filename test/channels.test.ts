@@ -68,7 +68,7 @@ function openAdapter(id: ChannelId): Channel {
   assert.ok(reading.outcome === 'set', `${id} is set up by the imitation’s credentials`)
   const { config, db, service } = market.host
   const chains = openChains({ config, db, clock: Date.now, log: service.app.log, metrics: new Registry() })
-  const wallet = openCryptoChannel({ db, payable: chains as PayableNetwork[] })
+  const wallet = openCryptoChannel({ db, clock: Date.now, payable: chains as PayableNetwork[] })
   const { http, close } = openProviderHttp(reading)
   closers.push(close)
   return kind.open(reading.values, { http, clock: Date.now, live: false, wallet })

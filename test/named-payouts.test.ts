@@ -151,12 +151,12 @@ test('a settlement that a person sent and named is polled on, whatever a poll th
   const refused: SettlementReport = { outcome: 'refused', txHash: null, providerStatus: 'paid by hand' }
   const chain = {
     network: CHAIN,
+    watch: async () => null,
     async pay() {
       await reportSettlementPaid(deps, context, _id, txHash)
       return refused
     },
     check: async () => ({ outcome: 'pending' as const, txHash, providerStatus: 'not final yet' }),
-    stop: async () => true,
   }
   const deps = { ...world.settlements, chains: [chain] }
   const { _id } = await createSettlement(deps, context, { companyId: merchant.companyId })

@@ -113,7 +113,11 @@ test('one of two endpoints that shows a payment which never was settles neither 
     assert.match(seen.providerStatus, /do not agree about it yet/)
     liar.faults.alter = await showsPaid(named)
     const check = () =>
-      checkManualTransfer({ db, network, payouts: lied, ...options }, named, `0x${randomBytes(32).toString('hex')}`)
+      checkManualTransfer(
+        { db, clock: Date.now, network, watchPayout: async () => null, ...options },
+        named,
+        `0x${randomBytes(32).toString('hex')}`,
+      )
     await assert.rejects(check(), /has nodes that do not agree about it, so the transaction cannot be checked/)
     liar.heal()
     await assert.rejects(check(), { code: 'VALIDATION_FAILED' })

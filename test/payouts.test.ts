@@ -6,9 +6,17 @@ import { parseTransaction } from 'viem/utils'
 import { word } from '../sandbox/chain/rpc.ts'
 import { DEPLOYER, PAYER } from '../sandbox/chain/throwaway-keys.ts'
 import { mint } from '../sandbox/chain/token.ts'
+import { listWallets } from '../src/chain/deposits/balance-audit-queries.ts'
 import { createRpc, type Rpc, RpcError } from '../src/chain/endpoints/rpc.ts'
 import { networkFor } from '../src/chain/networks.ts'
-import { openPayouts, type PayoutRequest, type Payouts } from '../src/chain/payout/payout.ts'
+import { agreeAlone } from '../src/chain/payout/agreement.ts'
+import {
+  openPayouts,
+  openWatchPayout,
+  type PayoutRequest,
+  type Payouts,
+  withdrawPayout,
+} from '../src/chain/payout/payout.ts'
 import { localSigner, type Signer } from '../src/chain/payout/signer.ts'
 import { type Db, openDb, sql } from '../src/db/db.ts'
 import { newId } from '../src/kernel/ids.ts'
@@ -380,12 +388,16 @@ test('an authorization that somebody else submitted counts, with his transaction
   assert.equal(await chain.balanceOf(asked.to), asked.units)
 })
 
+const withdraw = (asked: PayoutRequest, isPaid = false): Promise<boolean> =>
+  withdrawPayout(db, { ...asked, chainId: chain.chainId }, { isPaid, providerStatus: 'withdrawn' }, new Date())
+
 test('what is paid by hand is never sent, and what is under way cannot be paid by hand', async () => {
   const [byHand, underWay] = [request(), request()]
-  assert.equal(await payouts.withdraw(byHand, 'paid by hand'), true)
+  assert.equal(await withdraw(byHand), true)
   assert.equal((await payouts.send(byHand)).outcome, 'refused')
+  assert.ok(!(await listWallets(db, chain.chainId)).includes(`0x${'0'.repeat(40)}`), 'it left no wallet to audit')
   await payouts.send(underWay)
-  assert.equal(await payouts.withdraw(underWay, 'paid by hand'), false)
+  assert.equal(await withdraw(underWay), false)
   assert.equal((await settle(underWay)).outcome, 'settled')
 })
 
@@ -446,4 +458,42 @@ test('waiting for money or gas counts as no refusal of the token', async () => {
   assert.equal(refusals, 0)
   assert.equal((await settle(asked)).outcome, 'pending')
   assert.equal((await settle(asked)).outcome, 'settled')
+})
+
+test('without the keys a payout is followed until it is final, or until no one can use what was signed', async () => {
+  const network = networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress })
+  const options = { db, rpc, agree: agreeAlone(rpc), network, clock: Date.now, log: pino({ level: 'silent' }) }
+  const watchPayout = openWatchPayout(options)
+  const [unknown, mined, dropped, started] = [request(), request(), request(), request()]
+  assert.equal(await watchPayout(unknown.id), null)
+  await payouts.send(mined)
+  assert.match((await watchPayout(mined.id))?.providerStatus ?? '', /whose key is not set up here/)
+  await chain.mine(4)
+  assert.equal((await watchPayout(mined.id))?.outcome, 'settled')
+  await open({ validSeconds: 1 }).send(dropped)
+  await chain.call('anvil_dropAllTransactions')
+  assert.equal((await watchPayout(dropped.id))?.outcome, 'pending')
+  await chain.call('evm_increaseTime', 120)
+  await chain.mine()
+  assert.equal((await watchPayout(dropped.id))?.outcome, 'refused')
+  assert.equal(await withdraw(dropped), true)
+  const other = open({ refundSigner: localSigner(newKey()) })
+  await payouts.send(started)
+  await chain.mine(4)
+  assert.equal((await other.send(started)).outcome, 'settled', 'also with another key')
+})
+
+test('what had left with another amount before a restored backup is said, and cannot be taken back', async () => {
+  const asked = request()
+  assert.equal((await payouts.send(asked).then(() => settle(asked))).outcome, 'settled')
+  await db.run(sql`delete from chain_payout_transactions where payout_id = ${asked.id}`)
+  await db.run(sql`delete from chain_payouts where id = ${asked.id}`)
+  const grown = { ...asked, units: asked.units + 5_000_000n }
+  assert.match(
+    (await payouts.send(grown)).providerStatus,
+    /^Transaction 0x[0-9a-f]{64} has used its authorization, and brought /,
+  )
+  assert.equal(await withdraw(grown), false)
+  assert.equal(await chain.balanceOf(asked.to), asked.units)
+  assert.equal(await withdraw(grown, true), true, 'a person who found the transaction can name it')
 })

@@ -10,8 +10,8 @@ import { insertSettlement } from '../src/ledger/settlements/settlement-queries.t
 import { findSpan, listLines } from '../src/ledger/settlements/settlement-statement-queries.ts'
 import { type Client, logInSuperAdmin, type Person, registerManager } from './harness/accounts.ts'
 import { blacklist, createPaid, newAddress, payoutEnv, refundReaches, revert } from './harness/refunds.ts'
-import { eventually } from './harness/service.ts'
-import { openShop, type Shop } from './harness/shop.ts'
+import { eventually, startTestService, type TestService } from './harness/service.ts'
+import { chainEnv, openShop, type Shop } from './harness/shop.ts'
 
 type Settlement = { _id: string; status: string; amount: string; txHash: string | null; message: string | null }
 type Balance = { account: string; opening: string; debit: string; credit: string; closing: string }
@@ -26,14 +26,22 @@ let automatic: Shop
 let manual: Shop
 let admin: Client
 let manualAdmin: Client
+/** Nodes of the first shop that lack the keys, and the chain; neither works on anything. */
+let keyless: TestService
+let chainless: TestService
 
 before(async () => {
   automatic = await openShop({ env: payoutEnv })
   manual = await openShop()
+  const { connectionString } = automatic.host
+  keyless = await startTestService({ env: chainEnv(automatic.chain), connectionString })
+  chainless = await startTestService({ connectionString })
   admin = await logInSuperAdmin(automatic.host)
   manualAdmin = await logInSuperAdmin(manual.host)
 })
 after(async () => {
+  await keyless?.stop()
+  await chainless?.stop()
   await automatic?.stop()
   await manual?.stop()
 })
@@ -110,6 +118,41 @@ test('a blocked address is not paid, and a cancelled settlement is owed again', 
   await reaches(automatic, admin, again.data._id, 'paid')
 })
 
+const payoutReaches = (id: string, status: string) =>
+  eventually(
+    async () => automatic.host.db.maybe<{ status: string }>(sql`select status from chain_payouts where id = ${id}`),
+    (payout) => payout?.status === status,
+  )
+
+test('a settlement that was approved at a node without keys is sent, and cannot be taken back there, nor where the chain is missing', async () => {
+  const [to, payer] = [newAddress(), newAddress()]
+  await setTarget(automatic, to)
+  const order = await createPaid(automatic)
+  await revert(automatic, order.code, { amount: '4', address: payer })
+  const refund = await refundReaches(automatic, order.orderId, 'submitted', false)
+  await payoutReaches(refund._id, 'sent')
+  const { data: made } = await create(automatic, admin)
+  await (await logInSuperAdmin(keyless)).post(`settlements/${made._id}/approve`)
+  await payoutReaches(made._id, 'sent')
+  // as a worker without keys left it
+  await automatic.host.db.run(sql`update refunds set status = 'ready', next_check_at = null where id = ${refund._id}`)
+  for (const node of [keyless, chainless]) {
+    const operator = await logInSuperAdmin(node)
+    const cancelled = await operator.post(`settlements/${made._id}/cancel`)
+    assert.deepEqual([cancelled.status, cancelled.error?.code], [409, 'OBJECT_CONFLICT'])
+    const rejected = await operator.post(`refunds/${refund._id}/reject`, { reason: 'no keys' })
+    assert.deepEqual([rejected.status, rejected.error?.code], [409, 'OBJECT_CONFLICT'])
+  }
+  await automatic.host.db.run(sql`update refunds set next_check_at = now() where id = ${refund._id}`)
+  await reaches(automatic, admin, made._id, 'paid')
+  await refundReaches(automatic, order.orderId, 'settled')
+  assert.deepEqual(
+    [await automatic.chain.balanceOf(to), await automatic.chain.balanceOf(payer)],
+    [50_000_000n, 4_000_000n],
+  )
+  await checkBooks(automatic)
+})
+
 test('without keys a person sends, and names the transaction, which is checked', async () => {
   const to = newAddress()
   await setTarget(manual, to)
@@ -119,6 +162,10 @@ test('without keys a person sends, and names the transaction, which is checked',
   const early = await manual.chain.pay({ to, units: 54_000_000n })
   assert.equal((await name(early)).error.code, 'OBJECT_CONFLICT')
   await manualAdmin.post(`settlements/${made._id}/approve`)
+  const counted = await manual.host.db.one<{ isReleased: boolean }>(
+    sql`select released_at is not null as is_released from settlements where id = ${made._id}`,
+  )
+  assert.ok(counted.isReleased, 'it counts in the limit of the day')
   const wrong = await manual.chain.pay({ to, units: 53_000_000n })
   await manual.chain.mine(3)
   assert.equal((await name(wrong)).status, 422)
@@ -135,6 +182,30 @@ test('without keys a person sends, and names the transaction, which is checked',
   assert.equal((await manualAdmin.post(`settlements/${next._id}/cancel`)).error.code, 'OBJECT_CONFLICT')
   await reaches(manual, manualAdmin, next._id, 'paid')
   await checkBooks(manual)
+})
+
+test('a named transaction that left the chain gives the settlement back, and can be named again should it return', async () => {
+  const { chain } = manual
+  const to = newAddress()
+  await setTarget(manual, to)
+  await createPaid(manual)
+  const { data: made } = await create(manual, manualAdmin)
+  await manualAdmin.post(`settlements/${made._id}/approve`)
+  const txHash = await chain.pay({ to, units: BigInt(made.amount.replace('.', '')) })
+  const cancel = () => manualAdmin.post<Settlement>(`settlements/${made._id}/cancel`)
+  assert.equal((await manualAdmin.post<Settlement>(`settlements/${made._id}/paid`, { txHash })).data.status, 'approved')
+  assert.equal((await cancel()).error.code, 'OBJECT_CONFLICT')
+  await chain.reorg(1)
+  await chain.call('anvil_dropAllTransactions')
+  await chain.mine(2)
+  const cancelled = await cancel()
+  assert.deepEqual([cancelled.data?.status, cancelled.data?.txHash], ['cancelled', null])
+  await checkBooks(manual)
+  const { data: next } = await create(manual, manualAdmin)
+  await manualAdmin.post(`settlements/${next._id}/approve`)
+  const again = await manualAdmin.post(`settlements/${next._id}/paid`, { txHash })
+  assert.match(again.error.details?.[0]?.message ?? '', /is not known on/)
+  assert.equal((await manualAdmin.post(`settlements/${next._id}/cancel`)).status, 200)
 })
 
 test('the statement of a period opens where the one before closed, page by page and as a file', async () => {
@@ -352,4 +423,43 @@ test('a booking under way while a settlement is made belongs to the next, whatev
   const second = await settle(new Date(start + 3))
   assert.deepEqual([await linesOf(first), await linesOf(second)], [[7n], [5n]])
   assert.equal((await findSpan(db, companyId, second))?.carriedUnits, 0n)
+})
+
+test('where the keys were taken away, a transfer on its way is followed to its end, and can be named once it is final', async () => {
+  const [to, payer] = [newAddress(), newAddress()]
+  const order = await createPaid(automatic)
+  await revert(automatic, order.code, { amount: '4', address: payer })
+  const refund = await refundReaches(automatic, order.orderId, 'submitted', false)
+  await payoutReaches(refund._id, 'sent')
+  await setTarget(automatic, to)
+  const { data: made } = await create(automatic, admin)
+  await admin.post(`settlements/${made._id}/approve`)
+  await payoutReaches(made._id, 'sent')
+  const { db, connectionString, service } = automatic.host
+  await service.stopWorkers()
+  const worker = await startTestService({ env: chainEnv(automatic.chain), workers: true, connectionString })
+  try {
+    await db.run(sql`update settlements set next_check_at = now() where id = ${made._id}`)
+    await db.run(sql`update refunds set next_check_at = now() where id = ${refund._id}`)
+    const told = async () => (await admin.get<Settlement[]>('settlements')).data.find(({ _id }) => _id === made._id)
+    await eventually(told, (settlement) => /whose key is not set up here/.test(settlement?.message ?? ''))
+    assert.equal((await told())?.status, 'approved')
+    const { txHash } = await db.one<{ txHash: string }>(
+      sql`select tx_hash from chain_payout_transactions where payout_id = ${made._id}`,
+    )
+    const name = () => admin.post<Settlement>(`settlements/${made._id}/paid`, { txHash })
+    const early = await name()
+    assert.deepEqual([early.status, early.error.details?.[0]?.path], [422, 'txHash'])
+    await automatic.chain.mine(5)
+    await db.run(sql`update refunds set next_check_at = now() where id = ${refund._id}`)
+    await refundReaches(automatic, order.orderId, 'settled')
+    assert.equal((await name()).data?.status ?? (await told())?.status, 'paid')
+    assert.deepEqual(
+      [await automatic.chain.balanceOf(to), await automatic.chain.balanceOf(payer)],
+      [BigInt(made.amount.replace('.', '')), 4_000_000n],
+    )
+    await checkBooks(automatic)
+  } finally {
+    await worker.stop()
+  }
 })

@@ -6,12 +6,14 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
 import pino from 'pino'
+import { mint } from '../sandbox/chain/token.ts'
 import { createRpc } from '../src/chain/endpoints/rpc.ts'
 import { networkFor } from '../src/chain/networks.ts'
 import { localSigner } from '../src/chain/payout/signer.ts'
 import { type WatchedChain, watchWallets } from '../src/chain/payout/wallet-watch.ts'
 import { openCryptoChannel } from '../src/channels/crypto/adapter.ts'
 import { sql } from '../src/db/db.ts'
+import { newId } from '../src/kernel/ids.ts'
 import { formatDecimal } from '../src/kernel/money.ts'
 import { deriveAddress, parseXpub } from '../src/kernel/xpub.ts'
 import { type Client, logIn, logInSuperAdmin, register } from './harness/accounts.ts'
@@ -19,7 +21,7 @@ import { bareEnv } from './harness/bare-env.ts'
 import { newTestXpub } from './harness/chain.ts'
 import { MAIN } from './harness/programs.ts'
 import { createPaid, newAddress, payoutEnv } from './harness/refunds.ts'
-import { eventually, TEST_MASTER_KEY } from './harness/service.ts'
+import { eventually, startTestService, TEST_MASTER_KEY, type TestService } from './harness/service.ts'
 import { chainEnv, openShop, type Shop, TEST_XPUB } from './harness/shop.ts'
 
 type Settlement = {
@@ -38,10 +40,17 @@ type OperatorWallets = {
 
 const ALLOWED = newAddress()
 const OTHER = newAddress()
+const LIMITS = {
+  SETTLEMENT_DAY_LIMIT: '120',
+  SETTLEMENT_TWO_PERSONS_FROM: '100',
+  SETTLEMENT_ALLOW_LIST: ALLOWED,
+}
 
 let shop: Shop
 let admin: Client
 let second: Client
+/** A node that lacks the keys and works on nothing: a person sends what is approved there. */
+let keyless: TestService
 let folder: string
 let keys: Record<string, string>
 
@@ -52,16 +61,17 @@ before(async () => {
       keys = { ...(await payoutEnv(chain)), CHAIN_31337_MAX_FEE_GWEI: '50' }
       return {
         ...keys,
-        SETTLEMENT_DAY_LIMIT: '120',
-        SETTLEMENT_TWO_PERSONS_FROM: '100',
-        SETTLEMENT_ALLOW_LIST: ALLOWED,
+        ...LIMITS,
       }
     },
   })
+  const { connectionString } = shop.host
+  keyless = await startTestService({ env: { ...chainEnv(shop.chain), ...LIMITS }, connectionString })
   admin = await logInSuperAdmin(shop.host)
   second = await logInSuperAdmin(shop.host)
 })
 after(async () => {
+  await keyless?.stop()
   await shop?.stop()
   rmSync(folder, { recursive: true, force: true })
 })
@@ -159,6 +169,16 @@ test('from the limit on two persons approve, and no more leaves in a day than th
   for (const own of [alias, await makeOperator(alias), await makeOperator(admin, 'SimpleUser')])
     assert.match((await approve(own, made)).error?.message ?? '', /count as one person/, 'an account of her own making')
   const mine = [await makeOperator(admin), await makeOperator(admin)] as const
+  const gone = await logInSuperAdmin(shop.host)
+  const setFirst = (by: string) =>
+    shop.host.db.run(sql`update settlements set first_approved_by = ${by} where id = ${made._id}`)
+  for (const change of [sql`disabled_at = now()`, sql`disabled_at = null, role = 'SuperManager'`]) {
+    await shop.host.db.run(sql`update users set ${change} where id = ${gone.userId}`)
+    await setFirst(`user:${gone.userId}`)
+    const again = await approve(admin, made)
+    const { status, firstApprovedBy } = again.data
+    assert.deepEqual([status, firstApprovedBy], ['open', first.data.firstApprovedBy], 'the first may no longer approve')
+  }
   const other = await remake(mine[0], mine[1])
   const one = await remake(other, mine[0])
   for (const own of [one, other])
@@ -170,12 +190,60 @@ test('from the limit on two persons approve, and no more leaves in a day than th
   const waiting = await reaches(made, ({ message }) => /54\.000000 USDC left in the last 24 hours/.test(message ?? ''))
   assert.equal(waiting.status, 'approved')
   assert.equal(await shop.chain.balanceOf(ALLOWED), 54_000_000n)
-  await shop.host.db.run(
-    sql`update settlements set released_at = released_at - interval '25 hours' where released_at is not null`,
-  )
+  await aDayPasses()
   await shop.host.db.run(sql`update settlements set next_check_at = now() where id = ${made._id}`)
   await reaches(made, ({ status }) => status === 'paid')
   assert.equal(await shop.chain.balanceOf(ALLOWED), 162_000_000n)
+})
+
+const aDayPasses = () => shop.host.db.run(sql`update settlements set released_at = released_at - interval '25 hours'`)
+
+test('the limit of a day holds for what a person sends, too', async () => {
+  await createPaid(shop)
+  const made = await create()
+  const operator = await logInSuperAdmin(keyless)
+  const early = await approve(operator, made)
+  assert.match(early.error?.message ?? '', /108\.000000 USDC left in the last 24 hours; at most 120\.000000 USDC/)
+  await aDayPasses()
+  assert.equal((await approve(operator, made)).data.status, 'approved')
+  await reaches(made, ({ status }) => status === 'paid')
+})
+
+test('a released settlement that waits for money is held back when the books differ, and by the limit of a day', async () => {
+  await aDayPasses()
+  await createPaid(shop)
+  const { chain, host, merchant } = shop
+  const wallet = localSigner(keys.CHAIN_31337_REFUND_KEY ?? '').address
+  const purse = await chain.balanceOf(wallet)
+  await chain.call('anvil_impersonateAccount', wallet)
+  await chain.call('anvil_setBalance', wallet, '0x8ac7230489e80000')
+  await chain.pay({ from: wallet, to: newAddress(), units: purse })
+  const made = await create()
+  await approve(admin, made)
+  await reaches(made, ({ message }) => /holds 0\.000000 USDC/.test(message ?? ''))
+  const before = await chain.balanceOf(ALLOWED)
+  const difference = newId()
+  await host.db.run(sql`
+    insert into ledger_differences (company_id, id, source, subject, what, booked, expected, status, found_at, updated_at)
+    values (${merchant.companyId}, ${difference}, 'providers', 'order X', 'word of binance', 'paid', 'failed', 'open',
+      now(), now())`)
+  await mint(chain.call, wallet, purse)
+  const hasten = () => host.db.run(sql`update settlements set next_check_at = now() where id = ${made._id}`)
+  await hasten()
+  await reaches(made, ({ message }) => /^waits: .*word of binance/.test(message ?? ''))
+  await host.db.run(sql`delete from ledger_differences where id = ${difference}`)
+  // what others released meanwhile
+  await host.db.run(sql`update settlements set released_at = now() where status = 'paid'`)
+  await hasten()
+  await reaches(made, ({ message }) => /^waits: .*SETTLEMENT_DAY_LIMIT/.test(message ?? ''))
+  assert.equal(await chain.balanceOf(ALLOWED), before)
+  await aDayPasses()
+  await hasten()
+  await reaches(made, ({ status }) => status === 'paid')
+  const { released } = await host.db.one<{ released: boolean }>(
+    sql`select released_at > now() - interval '1 hour' as released from settlements where id = ${made._id}`,
+  )
+  assert.ok(released, 'counted from when it was sent')
 })
 
 test('a wallet that runs low is told once, again after it recovered, and stands in the metrics', async () => {
@@ -229,7 +297,8 @@ test('an operator compares three addresses; live gives out none before', async (
   const network = networkFor({ chainId: 31337, usdcAddress: shop.chain.usdcAddress })
   const channel = openCryptoChannel({
     db: shop.host.db,
-    payable: [{ network, rpc, xpub, payouts: null }],
+    clock: Date.now,
+    payable: [{ network, rpc, xpub, payouts: null, watchPayout: async () => null }],
     mustConfirm: true,
   })
   const [fault] = (await channel.findNetworkFaults?.()) ?? []

@@ -2,12 +2,14 @@ import { KNOWN_ADDRESS_WORDS, openKnownAddresses } from '../chain/known-addresse
 import { SANDBOX_CHAIN_ID } from '../chain/networks.ts'
 import type { OpenChain } from '../chain/open-chains.ts'
 import { checkManualTransfer } from '../chain/payout/manual-transfer.ts'
+import { isPayoutSigned, withdrawPayout } from '../chain/payout/payout.ts'
 import type { WalletDeps } from '../channels/crypto/adapter.ts'
 import { isSettlementAddressOfOther } from '../companies/company-queries.ts'
 import type { CompanyDeps } from '../companies/company-service.ts'
 import type { Config } from '../config/config.ts'
 import type { Db } from '../db/db.ts'
-import type { SettlementChain } from '../ledger/settlements/settlement-service.ts'
+import type { Clock } from '../kernel/clock.ts'
+import type { SettlementChain, SettlementDeps } from '../ledger/settlements/settlement-service.ts'
 import type { WalletNetwork } from '../pages/wallet/wallet-panel.ts'
 import type { PayerAddressDeps } from '../payers/payer-address.ts'
 
@@ -76,15 +78,30 @@ export const listWalletNetworks = (
     return { chainId, name, token, coin, rpcUrl, explorerUrl, gaslessFrom: relay?.minUnits ?? null }
   })
 
-/** How settlements are paid on each chain. */
-export const settleOnAll = (db: Db, chains: Chains): SettlementChain[] => chains.map((chain) => settleOn(db, chain))
+/** Withdraws the payout of a refund or a settlement, also on a chain that is no longer set up. */
+export const openWithdrawPayout =
+  (clock: Clock): SettlementDeps['withdrawPayout'] =>
+  (tx, { network: chainId, ...request }, providerStatus) =>
+    withdrawPayout(tx, { ...request, chainId }, { isPaid: false, providerStatus }, new Date(clock()))
 
-function settleOn(db: Db, chain: OpenChain): SettlementChain {
-  const { network, payouts } = chain
+type Ground = { db: Db; clock: Clock }
+
+/** How settlements are paid on each chain, and what stops it. */
+export const settleOnAll = (
+  ground: Ground,
+  chains: Chains,
+): Pick<SettlementDeps, 'chains' | 'withdrawPayout' | 'isPayoutSigned'> => ({
+  chains: chains.map((chain) => settleOn(ground, chain)),
+  withdrawPayout: openWithdrawPayout(ground.clock),
+  isPayoutSigned,
+})
+
+function settleOn({ db, clock }: Ground, chain: OpenChain): SettlementChain {
+  const { network, payouts, watchPayout: watch } = chain
   return {
     network: network.chainId,
     pay: payouts ? (request) => payouts.send(request) : null,
-    check: (request, txHash) => checkManualTransfer({ db, ...chain }, request, txHash),
-    stop: (request) => (payouts ? payouts.withdraw(request, 'cancelled') : Promise.resolve(true)),
+    watch,
+    check: (request, txHash) => checkManualTransfer({ db, clock, ...chain }, request, txHash),
   }
 }

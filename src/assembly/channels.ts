@@ -60,7 +60,7 @@ export function openPaymentChannels(
     void insertProviderCall(db, place, exchange).catch((error: unknown) => {
       log.warn({ err: error, channel: place.channel }, 'a provider call could not be recorded')
     })
-  const wallet = { db, payable, health, mustConfirm: config.mode === 'live', wallets: walletsOf(chains) }
+  const wallet = { db, clock, payable, health, mustConfirm: config.mode === 'live', wallets: walletsOf(chains) }
   const own = { countVisit: openCountVisit(clock), findOwnAddressFault: openOwnAddressFaults(chains) }
   const ownWallets = payable.length > 0 ? openOwnWallets({ ...wallet, ...own }) : undefined
   const channels = openChannelAccounts({

@@ -26,6 +26,7 @@ import {
   openAddressFaults,
   openExplorer,
   openLossyAddresses,
+  openWithdrawPayout,
   settleOnAll,
 } from './chains.ts'
 import { openPaymentChannels } from './channels.ts'
@@ -100,10 +101,10 @@ export function openCommerce(ground: ServiceBase, accounts: Accounts) {
   const askForAddress = openAskForAddress({ mailer, links, networkName })
   const refunds: MispaymentRefundDeps = {
     ...{ db, clock, channels, transition, payers, links, askForAddress, books, audit },
-    screening: screening.gate,
+    ...{ withdrawPayout: openWithdrawPayout(clock), screening: screening.gate },
   }
   const paid = openPayments(ground, { refunds, rounds, kyc, alarm, chains, ownWallets: channels.ownWallets })
-  const settlements: SettlementDeps = { ...refunds, limits: config.settlements, chains: settleOnAll(db, chains) }
+  const settlements: SettlementDeps = { ...refunds, limits: config.settlements, ...settleOnAll(ground, chains) }
   const mispayments: MispaymentDeps = { ...paid.payments, audit, onDecided: ({ code }) => feed.changed(code) }
   const companies = openCompanies(ground, { accounts, cache, chains })
   const messages = openMessages(ground, accounts, wake)

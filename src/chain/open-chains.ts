@@ -11,7 +11,7 @@ import { createRpc, type Rpc } from './endpoints/rpc.ts'
 import { type Network, networkFor } from './networks.ts'
 import { type Agree, openAgree } from './payout/agreement.ts'
 import { openSigner } from './payout/chain-signers.ts'
-import { openPayouts, type Payouts } from './payout/payout.ts'
+import { openPayouts, openWatchPayout, type Payouts, type WatchPayout } from './payout/payout.ts'
 import { openRelay, type Relay } from './payout/relay.ts'
 import type { Signer } from './payout/signer.ts'
 
@@ -36,6 +36,8 @@ export type OpenChain = {
   minUnits: bigint
   /** Null if its keys are not configured and a person sends. */
   payouts: Payouts | null
+  /** Where the keys are not configured, but a payout may be under way. */
+  watchPayout: WatchPayout
 }
 
 export type ChainDeps = {
@@ -148,7 +150,9 @@ export function openChains(deps: ChainDeps): OpenChain[] {
     const relayed = { minUnits: chain.relayMinUnits ?? network.relayMinUnits, maxFeeWei }
     const agree = openAgree({ endpoints, network, log })
     const relay = relayerSigner && openRelay({ db, rpc, agree, network, relayerSigner, ...relayed, clock, log })
+    const paying = { db, rpc, agree, network, clock, log }
     const opened = {
+      watchPayout: openWatchPayout(paying),
       relay,
       network,
       endpoints,
@@ -161,7 +165,6 @@ export function openChains(deps: ChainDeps): OpenChain[] {
       minUnits: chain.walletMinUnits ?? 0n,
     }
     if (refundSigner === null || relayerSigner === null) return { ...opened, payouts: null }
-    const paying = { db, rpc, agree, network, clock, log, refundSigner, relayerSigner, maxFeeWei }
-    return { ...opened, payouts: openPayouts(paying) }
+    return { ...opened, payouts: openPayouts({ ...paying, refundSigner, relayerSigner, maxFeeWei }) }
   })
 }

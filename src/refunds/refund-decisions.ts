@@ -30,6 +30,15 @@ async function isPaidByHand(tx: Tx, asked: Refund, current: Refund): Promise<boo
   return !asked.byHand && network !== null && (await isTransactionNamed(tx, { network, causeId }))
 }
 
+/** Its transfer may be in progress although it is ready to be sent by hand. @throws OBJECT_CONFLICT */
+async function stopPayout(deps: RefundDeps, tx: Tx, { id, network, address: to, units }: Refund): Promise<void> {
+  if (network === null || to === null) return
+  if (await deps.withdrawPayout(tx, { id, network, to, units }, 'rejected')) return
+  throw new AppError('OBJECT_CONFLICT', {
+    message: 'The refund is already being paid and cannot be rejected. Wait until its transfer is final.',
+  })
+}
+
 /**
  * Drops a refund that a person rejected or the provider refused, and evaluates what the provider reported meanwhile.
  * @throws OBJECT_CONFLICT
@@ -53,6 +62,7 @@ export async function dropRefund(
       })
     }
     if (news.status === 'refused' && (await isPaidByHand(tx, key, refund))) return
+    if (news.status === 'rejected') await stopPayout(deps, tx, refund)
     const now = new Date(deps.clock())
     const { status, providerStatus } = news
     const decidedBy = news.status === 'rejected' ? nameOf(news.by) : news.channel

@@ -20,6 +20,12 @@ export type RefundDeps = {
   books: Books
   /** Screens the destination of a refund before it is sent. */
   screening: ScreeningGate
+  /** Keeps it from being sent by any node. @returns false when its transfer on the chain is in progress */
+  withdrawPayout(
+    tx: Tx,
+    request: { id: string; network: number; to: string; units: bigint },
+    providerStatus: string,
+  ): Promise<boolean>
   /** Asks the payer for an address. Runs in the refund’s transaction, so it only writes a job. */
   askForAddress(tx: Tx, order: Order, refund: NewRefund, email: string | null): Promise<void>
 }

@@ -18,6 +18,16 @@ export function listCommonMakers(q: Queryable, one: string, other: string): Prom
 }
 
 /**
+ * Whether an account, named as `user:<id>`, is a SuperAdmin who can log in; it stays one until the transaction ends.
+ */
+export async function isOperator(tx: Tx, name: string): Promise<boolean> {
+  const id = name.slice(name.indexOf(':') + 1)
+  const row = await tx.maybe(sql`
+    select 1 from users where id = ${id} and role = 'SuperAdmin' and disabled_at is null for share`)
+  return row !== undefined
+}
+
+/**
  * Sets the creator of an account: whoever registered, invited or approved it, or gave it a role that decides about
  * money. Whom the account created itself, directly or indirectly, does not become its creator: two accounts of one
  * person could otherwise name each other, and the person would be the creator of neither.

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import { openAddressFaults } from '../../src/assembly/chains.ts'
+import { openAddressFaults, openWithdrawPayout } from '../../src/assembly/chains.ts'
 import type { Audit } from '../../src/audit/audit.ts'
+import { isPayoutSigned } from '../../src/chain/payout/payout.ts'
 import { type Channel, NO_INSTRUCTIONS } from '../../src/channels/channel.ts'
 import { sql } from '../../src/db/db.ts'
 import type { Actor } from '../../src/http/actor.ts'
@@ -70,8 +71,8 @@ const provider: Channel = {
 const CHAIN = {
   network: 31337,
   pay: null,
+  watch: async () => null,
   check: async () => ({ outcome: 'unknown' as const, txHash: null, providerStatus: 'model' }),
-  stop: async () => true,
 }
 
 export async function startModelWorld(own: Partial<Channel> = {}): Promise<ModelWorld> {
@@ -93,6 +94,7 @@ export async function startModelWorld(own: Partial<Channel> = {}): Promise<Model
   }
   const channels = openChannels([{ ...provider, ...own }])
   const books = openBooks({ db, clock, log, alarm: async () => {}, tokens: [] })
+  const withdrawPayout = openWithdrawPayout(clock)
   const nothing = async (): Promise<void> => {}
   const screening = openScreeningGate({ clock, screens: false, wake: () => {}, alarm: nothing })
   const desk = { db, clock, transition, audit: NO_AUDIT, screening }
@@ -105,10 +107,10 @@ export async function startModelWorld(own: Partial<Channel> = {}): Promise<Model
       ...{ screening, onRefunded: nothing, gate, onLoss: nothing },
       onTakenBack: (...word) => noteWord(books, ...word),
     },
-    refunds: { ...desk, channels, payers, books, askForAddress: nothing, links },
+    refunds: { ...desk, channels, payers, books, withdrawPayout, askForAddress: nothing, links },
     mispayments: { ...desk, payers, gate, onDecided: () => {} },
     settlements: {
-      ...{ ...desk, books, chains: [CHAIN] },
+      ...{ ...desk, books, withdrawPayout, isPayoutSigned, chains: [CHAIN] },
       limits: { dayLimitUnits: null, twoPersonsFromUnits: null, allowList: [] },
     },
     async makeOrder(merchant) {

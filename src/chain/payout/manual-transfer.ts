@@ -1,30 +1,51 @@
 import type { Db } from '../../db/db.ts'
+import type { Clock } from '../../kernel/clock.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
 import { type Rpc, RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
 import { ChainDoubt } from '../transfer-logs.ts'
 import { type Agree, agreeAlone } from './agreement.ts'
-import type { PayoutRequest, Payouts } from './payout.ts'
+import { type PayoutRequest, type WatchPayout, withdrawPayout } from './payout.ts'
 import { findPayout, findPayoutOfTransaction } from './payout-queries.ts'
 import { checkTransfer } from './transfer-check.ts'
 
 /** `agree` is absent where `rpc` is the only node. */
-export type ManualTransferDeps = { db: Db; rpc: Rpc; agree?: Agree; network: Network; payouts: Payouts | null }
+export type ManualTransferDeps = {
+  db: Db
+  clock: Clock
+  rpc: Rpc
+  agree?: Agree
+  network: Network
+  watchPayout: WatchPayout
+}
 
-const BY_HAND = 'paid by hand'
+const BY_HAND = { isPaid: true, providerStatus: 'paid by hand' }
 
 /** Blocks our own payout. @throws OBJECT_CONFLICT if it is in progress */
-async function keepFromSending({ db, payouts }: ManualTransferDeps, request: PayoutRequest): Promise<void> {
+async function keepFromSending({ db, clock, network }: ManualTransferDeps, request: PayoutRequest): Promise<void> {
+  const { chainId } = network
+  if (await withdrawPayout(db, { ...request, chainId }, BY_HAND, new Date(clock()))) return
   const payout = await findPayout(db, request.id)
-  const stopped = payouts ? await payouts.withdraw(request, BY_HAND) : !payout || payout.status === 'failed'
-  if (stopped) return
   const state = payout?.txHash ? `in transaction ${payout.txHash}` : `(${payout?.providerStatus})`
   throw new AppError('OBJECT_CONFLICT', { message: `The service is already paying this ${state}. Wait for it.` })
 }
 
+type ManualTransfer = { outcome: 'settled' | 'pending'; txHash: string; providerStatus: string }
+
+/** The person names our own transaction, which counts only once it is final: until then another may replace it. */
+async function followOwn({ watchPayout }: ManualTransferDeps, { id }: PayoutRequest): Promise<ManualTransfer> {
+  const seen = await watchPayout(id)
+  const { txHash = null, providerStatus = '' } = seen ?? {}
+  if (seen?.outcome === 'settled' && txHash !== null) return { outcome: 'settled', txHash, providerStatus }
+  throw invalid(
+    'txHash',
+    `is the service’s own payout of this, which is not final yet (${providerStatus}). Wait for it.`,
+  )
+}
+
 /**
  * Accepts a transaction that a person entered, if it sends exactly these USDC units to the address. Afterwards we never
- * pay it ourselves.
+ * pay it ourselves. Our own transaction counts once it is final.
  * @param txHash 0x and 64 hexadecimal digits in lower case
  * @throws VALIDATION_FAILED at `txHash`, OBJECT_CONFLICT, CHANNEL_UNAVAILABLE
  */
@@ -32,9 +53,10 @@ export async function checkManualTransfer(
   deps: ManualTransferDeps,
   request: PayoutRequest,
   txHash: string,
-): Promise<{ outcome: 'settled' | 'pending'; txHash: string; providerStatus: string }> {
+): Promise<ManualTransfer> {
   const { to, units } = request
   const owner = await findPayoutOfTransaction(deps.db, deps.network.chainId, txHash)
+  if (owner === request.id) return followOwn(deps, request)
   if (owner !== undefined) throw invalid('txHash', 'is a payout that this service made')
   const { network, agree = agreeAlone(deps.rpc) } = deps
   const asked = { txHash, to, units }

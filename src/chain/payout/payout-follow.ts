@@ -1,10 +1,11 @@
+import { formatDecimal } from '../../kernel/money.ts'
 import { type Hex, RpcError } from '../endpoints/rpc.ts'
 import { ChainDoubt, toHex } from '../transfer-logs.ts'
 import { fillGap } from './account-nonces.ts'
 import { doubtWords } from './agreement.ts'
 import { change, type PayoutDeps } from './payout-deps.ts'
 import { listPayoutTransactions, type Payout, type PayoutTransaction } from './payout-queries.ts'
-import { broadcast, isAuthorizationOver, resend } from './payout-steps.ts'
+import { broadcast, isAuthorizationOver, isOverForAll, resend } from './payout-steps.ts'
 import type { ChainView } from './payout-view.ts'
 import { isReceiptFinal, type Receipt, readReceipts } from './receipt.ts'
 import { checkTransfer } from './transfer-check.ts'
@@ -73,6 +74,17 @@ async function isSpentElsewhere(
   return isSeen || isAuthorizationOver(payout, view)
 }
 
+/** The database was restored: before that, the same id was paid with another amount, or to another address. */
+function usedWords({ network }: PayoutDeps, { toAddress: to, units }: Payout, receipt: Receipt | null): string {
+  if (!receipt)
+    return 'The token says that this was paid or cancelled, but the node does not find the transaction. Look it up.'
+  const arrived = unitsTo(receipt.logs, network, to)
+  return (
+    `Transaction ${receipt.transactionHash} has used its authorization, and brought ${formatDecimal(arrived, 6)} USDC to ` +
+    `${to} instead of ${formatDecimal(units, 6)}. It is not sent again (docs/backup.md).`
+  )
+}
+
 /** Whether the token shows that this payout happened or never will; checked before any failure counts. */
 export async function followUsed(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout | null> {
   if (!(await isAuthorizationUsed(deps.rpc, deps.network, authorizationKeyOf(payout)))) return null
@@ -80,9 +92,7 @@ export async function followUsed(deps: PayoutDeps, payout: Payout, view: ChainVi
   if (paid(deps, payout, receipt)) return follow(deps, payout, view, receipt)
   if (await isSpentElsewhere(deps, payout, view, receipt))
     return change(deps, payout, { status: 'failed', providerStatus: 'the payer cancelled it or used it otherwise' })
-  const providerStatus =
-    'The token says that this was paid or cancelled, but the node does not find the transaction. Look it up.'
-  return change(deps, payout, { providerStatus })
+  return change(deps, payout, { used: true, providerStatus: usedWords(deps, payout, receipt) })
 }
 
 /** None of our transactions is mined. */
@@ -110,17 +120,49 @@ async function waitFor(deps: PayoutDeps, payout: Payout, view: ChainView, newest
     : change(deps, payout, { status: 'sent', providerStatus: 'it left the chain and waits again' })
 }
 
+type Submitted = { transactions: PayoutTransaction[]; receipts: (Receipt | null)[] }
+
+async function readSubmitted({ db, rpc }: PayoutDeps, { id }: Payout): Promise<Submitted> {
+  const transactions = await listPayoutTransactions(db, id)
+  const hashes = transactions.map(({ txHash }) => txHash)
+  return { transactions, receipts: await readReceipts(rpc, hashes) }
+}
+
+/** One of our transactions is mined, or the token shows the payout otherwise; null if neither. */
+async function followMined(
+  deps: PayoutDeps,
+  payout: Payout,
+  view: ChainView,
+  { receipts }: Submitted,
+): Promise<Payout | null> {
+  const own = receipts.find((receipt) => paid(deps, payout, receipt))
+  return own ? follow(deps, payout, view, own) : followUsed(deps, payout, view)
+}
+
+const waitingWords = ({ kind, fromAddress }: Payout): string =>
+  kind === 'payout'
+    ? `It was started from the wallet ${fromAddress}, whose key is not set up here. It is followed until its ` +
+      'authorization runs out; give the key back to send it again.'
+    : 'waits until it is submitted'
+
+/** Follows a payout that we cannot send: another key started it, or someone else submits it. */
+export async function watch(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout> {
+  const submitted = await readSubmitted(deps, payout)
+  const mined = await followMined(deps, payout, view, submitted)
+  if (mined) return mined
+  if (payout.validBefore !== null && isAuthorizationOver(payout, view) && (await isOverForAll(deps, payout)))
+    return change(deps, payout, { status: 'failed', providerStatus: 'the authorization ran out unused' })
+  const before = submitted.transactions.length > 0 ? 'sent' : 'reserved'
+  const status = payout.status === 'mined' ? before : payout.status
+  return change(deps, payout, { status, providerStatus: waitingWords(payout) })
+}
+
 /** Follows a payout whose transactions were submitted. */
 export async function followSent(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout> {
-  const transactions = await listPayoutTransactions(deps.db, payout.id)
-  const receipts = await readReceipts(
-    deps.rpc,
-    transactions.map(({ txHash }) => txHash),
-  )
-  const own = receipts.find((receipt) => paid(deps, payout, receipt))
-  if (own) return follow(deps, payout, view, own)
-  const used = await followUsed(deps, payout, view)
-  if (used) return used
+  const submitted = await readSubmitted(deps, payout)
+  const mined = await followMined(deps, payout, view, submitted)
+  if (mined) return mined
+  const { transactions, receipts } = submitted
   const newest = transactions.at(-1)
   // someone else submitted it, and that transaction left the chain
   if (!newest) return change(deps, payout, { status: 'reserved', providerStatus: 'the transaction left the chain' })

@@ -10,8 +10,8 @@ export type PayoutStatus = 'reserved' | 'signed' | 'sent' | 'mined' | 'final' | 
 /** One payment out of our own wallet; addresses in lower case. */
 export type Payout = {
   id: string
-  /** `payment`: a payer's own money; the others are ours. */
-  kind: 'payout' | 'sweep' | 'payment'
+  /** `payment`: a payer's own money; the others are ours. `withdrawn`: before it began, so that none ever does. */
+  kind: 'payout' | 'sweep' | 'payment' | 'withdrawn'
   chainId: number
   fromAddress: Hex
   toAddress: Hex
@@ -133,16 +133,37 @@ export async function claimPayout(q: Queryable, id: string, now: Date, until: Da
 export const releasePayout = (q: Queryable, { id, leaseEpoch }: Payout): Promise<number> =>
   q.run(sql`update chain_payouts set lease_until = null where id = ${id} and lease_epoch = ${leaseEpoch}`)
 
-/** Ends an unclaimed payout for which nothing was ever signed. @returns whether it will never be paid */
+export type WithdrawnPayout = Pick<Payout, 'id' | 'chainId' | 'units' | 'authorizationNonce'> & { to: string }
+
+const NO_WALLET = '0x0000000000000000000000000000000000000000'
+
+/** Keeps a payout from being started. @returns 1 when it is new, 0 when the id is known */
+export const insertWithdrawn = (
+  q: Queryable,
+  { id, chainId, to, units, authorizationNonce }: WithdrawnPayout,
+  providerStatus: string,
+  now: Date,
+): Promise<number> =>
+  q.run(sql`
+    insert into chain_payouts (id, kind, chain_id, from_address, to_address, units, authorization_nonce, status, words,
+      created_at, updated_at)
+    values (${id}, 'withdrawn', ${chainId}, ${NO_WALLET}, ${to.toLowerCase()}, ${units}, ${authorizationNonce}, 'failed',
+      ${providerStatus}, ${now}, ${now})
+    on conflict do nothing`)
+
+/**
+ * Ends an unclaimed payout for which nothing was ever signed. `isPaid`: by a transaction that a person found, which may
+ * be the one that used its authorization. @returns whether it will never be paid
+ */
 export async function updatePayoutWithdrawn(
   q: Queryable,
   id: string,
-  providerStatus: string,
+  { isPaid, providerStatus }: { isPaid: boolean; providerStatus: string },
   now: Date,
 ): Promise<boolean> {
   const done = await q.run(sql`
     update chain_payouts set status = 'failed', words = ${providerStatus}, updated_at = ${now}, lease_epoch = lease_epoch + 1
-    where id = ${id} and ((status = 'reserved' and valid_before is null and (lease_until is null or lease_until <= ${now}))
+    where id = ${id} and ((status = 'reserved' and valid_before is null and (used_at is null or ${isPaid}) and (lease_until is null or lease_until <= ${now}))
       or status = 'failed')`)
   return done > 0
 }
@@ -156,6 +177,8 @@ export type PayoutChange = {
   /** Null: another transaction used this nonce, so the payout needs a new one. */
   relayer?: null
   refusals?: number
+  /** The token says that its authorization was used, but not by a transaction that pays it. */
+  used?: true
 }
 
 /** @returns the updated payout; undefined if another worker has taken over */
@@ -171,7 +194,8 @@ export async function updatePayout(
     update chain_payouts set status = coalesce(${status ?? null}, status), words = coalesce(${providerStatus ?? null}, words),
       signature = coalesce(${authorization?.signature ?? null}, signature),
       valid_before = coalesce(${authorization?.validBefore.toString() ?? null}::bigint, valid_before),
-      tx_hash = coalesce(${txHash ?? null}, tx_hash), refusals = coalesce(${refusals ?? null}::integer, refusals),
+      tx_hash = coalesce(${txHash ?? null}, tx_hash),
+      used_at = case when ${change.used === true} then coalesce(used_at, ${now}) else used_at end, refusals = coalesce(${refusals ?? null}::integer, refusals),
       relayer_address = case when ${drop} then null else relayer_address end,
       relayer_nonce = case when ${drop} then null else relayer_nonce end, updated_at = ${now}
     where id = ${payout.id} and lease_epoch = ${payout.leaseEpoch} returning ${COLUMNS}`)

@@ -1,25 +1,26 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { keccak256, stringToHex } from 'viem/utils'
-import type { Db } from '../../db/db.ts'
+import type { Db, Queryable } from '../../db/db.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
 import { type Agree, agreeAlone } from './agreement.ts'
-import { change, type PayoutDeps, PayoutTaken } from './payout-deps.ts'
-import { followSent, followUsed } from './payout-follow.ts'
+import { type PayoutDeps, PayoutTaken } from './payout-deps.ts'
+import { followSent, followUsed, watch } from './payout-follow.ts'
 import {
   claimPayout,
   findPayout,
   insertPayout,
+  insertWithdrawn,
+  type NewPayout,
   type Payout,
   type PayoutStatus,
   releasePayout,
   updatePayoutWithdrawn,
 } from './payout-queries.ts'
 import { listReopened, reopenUnpaid } from './payout-recheck.ts'
-import { broadcast, isAuthorizationOver, isOverForAll, lookAtChain, prepare } from './payout-steps.ts'
-import type { ChainView } from './payout-view.ts'
-import type { Signer } from './signer.ts'
+import { broadcast, lookAtChain, prepare } from './payout-steps.ts'
+import { NOBODY, type Signer } from './signer.ts'
 
 export type PayoutRequest = {
   /** The caller's id: at most one payment is ever made for it. */
@@ -44,8 +45,6 @@ export type Payouts = {
    * concurrently.
    */
   send(request: PayoutRequest): Promise<PayoutResult>
-  /** It is paid some other way, so it must never be sent. @returns false if it is already in progress */
-  withdraw(request: PayoutRequest, providerStatus: string): Promise<boolean>
   /** Sends payouts again that a reorganisation undid after they were settled. @throws RpcError */
   recheck(): Promise<void>
   /** Continues reopened payouts, which no refund or settlement polls. @throws RpcError */
@@ -73,18 +72,27 @@ export const viewPayout = ({ status, txHash, providerStatus }: Payout): PayoutRe
   providerStatus,
 })
 
-/** Watch only: someone else submits the authorization. */
-async function watch(deps: PayoutDeps, payout: Payout, chain: ChainView): Promise<Payout> {
-  const used = await followUsed(deps, payout, chain)
-  if (used) return used
-  if (!isAuthorizationOver(payout, chain) || !(await isOverForAll(deps, payout)))
-    return change(deps, payout, { providerStatus: 'waits until it is submitted' })
-  return change(deps, payout, { status: 'failed', providerStatus: 'the authorization ran out unused' })
+const nonceOf = (id: string): Hex => keccak256(stringToHex(id))
+
+/**
+ * It is paid some other way (`isPaid`) or not at all, so no node may ever send it. Whether it is in progress is read
+ * from what was stored: the answer does not depend on the keys and chains of the node that asks.
+ * @returns false if it is already in progress
+ */
+export async function withdrawPayout(
+  q: Queryable,
+  { chainId, ...request }: PayoutRequest & { chainId: number },
+  why: { isPaid: boolean; providerStatus: string },
+  now: Date,
+): Promise<boolean> {
+  const { id } = request
+  await insertWithdrawn(q, { ...request, chainId, authorizationNonce: nonceOf(id) }, why.providerStatus, now)
+  return updatePayoutWithdrawn(q, id, why, now)
 }
 
 async function step(deps: PayoutDeps, payout: Payout): Promise<Payout> {
   const chain = await lookAtChain(deps)
-  if (deps.watchOnly && payout.status === 'reserved') return watch(deps, payout, chain)
+  if (deps.watchOnly) return watch(deps, payout, chain)
   if (payout.status === 'reserved')
     return (await followUsed(deps, payout, chain)) ?? (await prepare(deps, payout, chain))
   if (payout.status === 'signed') return broadcast(deps, payout, chain)
@@ -117,6 +125,41 @@ export async function workOn(deps: PayoutDeps, payout: Payout): Promise<PayoutRe
   }
 }
 
+/** Whether something was signed that can pay it, or did. */
+export async function isPayoutSigned(q: Queryable, id: string): Promise<boolean> {
+  const payout = await findPayout(q, id)
+  return payout !== undefined && payout.status !== 'failed' && payout.validBefore !== null
+}
+
+const KEYLESS = { refundSigner: null, relayerSigner: NOBODY, watchOnly: true }
+
+/**
+ * Follows a payout that a node with the chain's keys started, to its end.
+ * @returns null if nothing was ever signed, or it failed: then a person can send it
+ */
+export type WatchPayout = (id: string) => Promise<PayoutResult | null>
+
+/** For a node without the keys of the chain. */
+export function openWatchPayout(options: {
+  db: Db
+  rpc: Rpc
+  agree: Agree
+  network: Network
+  clock: Clock
+  log: FastifyBaseLogger
+}): WatchPayout {
+  const { db, clock } = options
+  const deps: PayoutDeps = { ...PAYOUT_TIMES, ...options, ...KEYLESS }
+  return async (id) => {
+    if (!(await isPayoutSigned(db, id))) return null
+    const now = clock()
+    const claimed = await claimPayout(db, id, new Date(now), new Date(now + PAYOUT_LEASE_MS))
+    if (claimed) return workOn(deps, claimed)
+    const known = await findPayout(db, id)
+    return known ? viewPayout(known) : null
+  }
+}
+
 /**
  * Pays USDC out of one wallet by EIP-3009: the refund key signs an authorization whose nonce is the hash of the
  * payout's id, the relayer key submits it. The token itself refuses a second payment for the same id, even after a
@@ -140,15 +183,15 @@ export function openPayouts(options: {
   const deps: PayoutDeps = { ...PAYOUT_TIMES, agree: agreeAlone(options.rpc), ...options }
   const from = options.refundSigner.address.toLowerCase() as Hex
 
-  const rowOf = ({ id, to, units }: PayoutRequest, status: PayoutStatus, providerStatus: string) => ({
+  const rowOf = ({ id, to, units }: PayoutRequest): NewPayout => ({
     id,
     chainId: network.chainId,
     fromAddress: from,
     toAddress: to.toLowerCase() as Hex,
     units,
-    authorizationNonce: keccak256(stringToHex(id)),
-    status,
-    providerStatus,
+    authorizationNonce: nonceOf(id),
+    status: 'reserved',
+    providerStatus: 'not sent yet',
   })
 
   const read = async ({ id, to, units }: PayoutRequest): Promise<Payout> => {
@@ -160,14 +203,8 @@ export function openPayouts(options: {
     return payout
   }
 
-  const work = async (payout: Payout): Promise<PayoutResult> => {
-    if (payout.fromAddress === from) return workOn(deps, payout)
-    await releasePayout(db, payout)
-    return {
-      ...viewPayout(payout),
-      providerStatus: `It was started from the wallet ${payout.fromAddress}. Give its key back.`,
-    }
-  }
+  const work = (payout: Payout): Promise<PayoutResult> =>
+    workOn(payout.fromAddress === from ? deps : { ...deps, ...KEYLESS }, payout)
 
   const workOnAll = async (ids: readonly string[]): Promise<void> => {
     for (const id of ids) {
@@ -181,15 +218,10 @@ export function openPayouts(options: {
     address: options.refundSigner.address,
     async send(request) {
       const now = clock()
-      await insertPayout(db, rowOf(request, 'reserved', 'not sent yet'), new Date(now))
+      await insertPayout(db, rowOf(request), new Date(now))
       const known = await read(request)
       const claimed = await claimPayout(db, request.id, new Date(now), new Date(now + PAYOUT_LEASE_MS))
       return claimed ? work(claimed) : viewPayout(known)
-    },
-    async withdraw(request, providerStatus) {
-      const now = new Date(clock())
-      await insertPayout(db, rowOf(request, 'failed', providerStatus), now)
-      return updatePayoutWithdrawn(db, request.id, providerStatus, now)
     },
     recheck: async () => workOnAll(await reopenUnpaid(deps, from)),
     followReopened: async () => workOnAll(await listReopened(deps, from)),

@@ -43,3 +43,12 @@ export function localSigner(privateKey: string): Signer {
     signTransaction: (transaction) => account.signTransaction({ ...transaction, type: 'eip1559' }),
   }
 }
+
+const refuse = (): Promise<never> => Promise.reject(new Error('no key is set up for this wallet'))
+
+/** Where payouts are only watched. */
+export const NOBODY: Signer = {
+  address: '0x0000000000000000000000000000000000000000',
+  signTypedData: refuse,
+  signTransaction: refuse,
+}

@@ -8,7 +8,7 @@ import type { Network } from '../networks.ts'
 import type { Agree } from '../payout/agreement.ts'
 import { PAYOUT_LEASE_MS, PAYOUT_TIMES, type PayoutResult, viewPayout, workOn } from '../payout/payout.ts'
 import { claimPayout, findPayout } from '../payout/payout-queries.ts'
-import type { Signer } from '../payout/signer.ts'
+import { NOBODY, type Signer } from '../payout/signer.ts'
 import { isAuthorizationUsed } from '../payout/usdc-token.ts'
 import { isSignedByOwner, networkOf, type SweepBatch, type SweepDeposit } from './sweep-batch.ts'
 import {
@@ -117,13 +117,6 @@ async function advance(deps: SweepDeps, sweep: Sweep, chain: SendingChain): Prom
   const relayer = relayerSigner ?? NOBODY
   const wallets = { refundSigner: null, relayerSigner: relayer, watchOnly: sweep.outside }
   return workOn({ db, clock, log, ...chain, ...PAYOUT_TIMES, ...wallets }, claimed)
-}
-
-const refuse = (): Promise<never> => Promise.reject(new Error('there is no relayer'))
-const NOBODY: Signer = {
-  address: '0x0000000000000000000000000000000000000000',
-  signTypedData: refuse,
-  signTransaction: refuse,
 }
 
 /** The sweep is final: books the money's new place and the cost. */

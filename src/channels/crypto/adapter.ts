@@ -10,11 +10,11 @@ import { confirmationsNeeded, confirmationsOf, isFinal } from '../../chain/final
 import { isUsdc, type Network } from '../../chain/networks.ts'
 import type { Agree } from '../../chain/payout/agreement.ts'
 import { checkManualTransfer } from '../../chain/payout/manual-transfer.ts'
-import type { Payouts } from '../../chain/payout/payout.ts'
+import type { Payouts, WatchPayout } from '../../chain/payout/payout.ts'
 import type { Head, Transfer } from '../../chain/transfer.ts'
 import { listPlacedById, listPlacedTransfers } from '../../chain/transfer-queries.ts'
 import type { Db, Queryable, Tx } from '../../db/db.ts'
-import { DAY } from '../../kernel/clock.ts'
+import { type Clock, DAY } from '../../kernel/clock.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
 import { formatMoney } from '../../kernel/money.ts'
 import { parseXpub } from '../../kernel/xpub.ts'
@@ -36,6 +36,7 @@ export type PayableNetwork = {
   xpub: string
   /** Sends refunds; null if its keys are not configured and a person sends them. */
   payouts: Payouts | null
+  watchPayout: WatchPayout
 }
 
 /** Money can arrive long after an order ended; its address is watched this long. */
@@ -56,6 +57,7 @@ export type Assign = (
 
 export type WalletDeps = {
   db: Db
+  clock: Clock
   payable: readonly PayableNetwork[]
   health?: ChainHealth
   /** Live mode: no address of a key is assigned before the operator compared the first ones with the wallet. */
@@ -145,7 +147,8 @@ function readPlace(payable: readonly PayableNetwork[], refund: RefundRequest) {
  * The payer's own wallet: one deposit address per attempt, on every offered chain at once, watched by our scanners. It
  * reports what the scanners have recorded.
  */
-export function openCryptoChannel({ db, payable, health, mustConfirm = false, assign, wallets }: WalletDeps): Channel {
+export function openCryptoChannel(deps: WalletDeps): Channel {
+  const { db, clock, payable, health, mustConfirm = false, assign, wallets } = deps
   const ours = wallets && { wallets }
   const keyOf = ({ xpub }: PayableNetwork): string => parseXpub(xpub).id
   const listUnconfirmed = async (): Promise<PayableNetwork[]> => {
@@ -205,13 +208,14 @@ export function openCryptoChannel({ db, payable, health, mustConfirm = false, as
     refundsToAddress: true,
     async refundPayment(refund) {
       const { chain, payout } = readPlace(payable, refund)
-      if (chain.payouts) return { reference: null, ...(await chain.payouts.send(payout)) }
+      const sent = chain.payouts ? await chain.payouts.send(payout) : await chain.watchPayout(payout.id)
+      if (sent) return { reference: null, ...sent }
       const providerStatus = `send it by hand on ${chain.network.name}, then name the transaction`
       return { outcome: 'manual', reference: null, txHash: null, providerStatus }
     },
     async checkRefundTransaction(refund, txHash) {
       const { chain, payout } = readPlace(payable, refund)
-      return { reference: null, ...(await checkManualTransfer({ db, ...chain }, payout, txHash)) }
+      return { reference: null, ...(await checkManualTransfer({ db, clock, ...chain }, payout, txHash)) }
     },
   }
 }

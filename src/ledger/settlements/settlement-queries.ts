@@ -19,7 +19,7 @@ export type Settlement = {
   providerStatus: string | null
   checks: number
   nextCheckAt: Date | null
-  /** When the final check passed and the payout was handed to its chain; afterwards it is only followed. */
+  /** When the last check passed and it was handed to its chain, or to the person who sends it. */
   releasedAt: Date | null
   createdBy: string
   approvedBy: string | null
@@ -134,26 +134,32 @@ export async function updateSettlement(
     where company_id = ${settlement.companyId} and id = ${settlement.id}`)
 }
 
+/** Forgets the transaction that a person named. */
+export const updateSettlementUnnamed = (tx: Tx, { companyId, id }: Settlement): Promise<number> =>
+  tx.run(sql`update settlements set tx_hash = null, by_hand = false where company_id = ${companyId} and id = ${id}`)
+
 export const updateSettlementReleased = (q: Queryable, { companyId, id }: Settlement, now: Date): Promise<number> =>
   q.run(sql`
     update settlements set released_at = ${now}
     where company_id = ${companyId} and id = ${id} and status = 'approved'`)
 
-/** Records the first of two approvals. @returns 0 when someone else was first */
+/** Records the first of two approvals. */
 export const updateSettlementFirstApproved = (tx: Tx, { companyId, id }: Settlement, by: string): Promise<number> =>
-  tx.run(sql`
-    update settlements set first_approved_by = ${by}
-    where company_id = ${companyId} and id = ${id} and first_approved_by is null`)
+  tx.run(sql`update settlements set first_approved_by = ${by} where company_id = ${companyId} and id = ${id}`)
 
-/** USDC units released since then, all companies together; locks, so that two concurrent releases add up. */
-export async function lockReleased(tx: Tx, since: Date): Promise<bigint> {
+/**
+ * USDC units of other settlements released since then, all companies together; locks, so that two concurrent releases
+ * add up.
+ */
+export async function lockReleased(tx: Tx, { id }: Settlement, since: Date): Promise<bigint> {
   await tx.run(sql`select pg_advisory_xact_lock(hashtext('settlements.day-limit'))`)
-  return sumReleased(tx, since)
+  return sumReleased(tx, since, id)
 }
 
-/** USDC units released since then, all companies together. */
-export async function sumReleased(q: Queryable, since: Date): Promise<bigint> {
+/** USDC units released since then, all companies together, without one settlement. */
+export async function sumReleased(q: Queryable, since: Date, except: string | null = null): Promise<bigint> {
   const { units } = await q.one<{ units: string }>(sql`
-    select coalesce(sum(units), 0) as units from settlements where released_at > ${since} and status <> 'cancelled'`)
+    select coalesce(sum(units), 0) as units from settlements
+    where released_at > ${since} and status <> 'cancelled' and id is distinct from ${except}`)
   return BigInt(units)
 }

@@ -7,8 +7,9 @@ import { AppError, invalid } from '../../kernel/errors.ts'
 import { firstIdAt, idFrom } from '../../kernel/ids.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import type { ScreeningGate, Standing } from '../../screening/screening-gate.ts'
-import { listCommonMakers } from '../../users/maker-queries.ts'
+import { isOperator, listCommonMakers } from '../../users/maker-queries.ts'
 import type { Books } from '../books.ts'
+import { releaseTransaction } from '../claim-queries.ts'
 import { followClaimed } from '../claims.ts'
 import { bookSettlement, bookSettlementCancelled, bookSettlementPaid } from '../ledger-service.ts'
 import { findPayableWith, findReserve, findSettleable, settleableOf } from '../payable-queries.ts'
@@ -26,6 +27,7 @@ import {
   updateSettlement,
   updateSettlementFirstApproved,
   updateSettlementReleased,
+  updateSettlementUnnamed,
 } from './settlement-queries.ts'
 
 export type SettlementRequest = { id: string; to: string; units: bigint }
@@ -40,10 +42,10 @@ export type SettlementChain = {
   network: number
   /** Sends it, or returns its state; idempotent. Null if a person sends. */
   pay: ((request: SettlementRequest) => Promise<SettlementReport>) | null
+  /** Follows a transfer that a node with the keys began; null: there is none, and a person sends. */
+  watch(id: string): Promise<SettlementReport | null>
   /** Checks a transaction that a person names. @throws VALIDATION_FAILED at `txHash` */
   check(request: SettlementRequest, txHash: string): Promise<SettlementReport>
-  /** Stops sending. @returns false when a transfer is in progress */
-  stop(request: SettlementRequest): Promise<boolean>
 }
 
 export type SettlementLimits = {
@@ -57,6 +59,10 @@ export type SettlementDeps = {
   clock: Clock
   audit: Audit
   chains: readonly SettlementChain[]
+  /** Keeps it from being sent by any node. @returns false when a transfer is in progress */
+  withdrawPayout(tx: Tx, request: SettlementRequest & { network: number }, providerStatus: string): Promise<boolean>
+  /** Whether something was signed that can pay it, or did. */
+  isPayoutSigned(q: Queryable, id: string): Promise<boolean>
   /** The operator's limits on payouts. */
   limits: SettlementLimits
   /** Blocks payouts while the books differ from the facts. */
@@ -227,16 +233,19 @@ async function findLimit({ limits, clock }: SettlementDeps, tx: Tx, settlement: 
   const { allowList, dayLimitUnits } = limits
   if (allowList.length > 0 && !allowList.includes(settlement.address.toLowerCase())) return NOT_ALLOWED
   if (dayLimitUnits === null) return null
-  const released = await lockReleased(tx, new Date(clock() - DAY))
+  const released = await lockReleased(tx, settlement, new Date(clock() - DAY))
   if (released + settlement.units <= dayLimitUnits) return null
   return `${text(released)} left in the last 24 hours; at most ${text(dayLimitUnits)} may (SETTLEMENT_DAY_LIMIT)`
 }
 
 const NOT_ALLOWED = 'the address is not on the list of those that may be paid (SETTLEMENT_ALLOW_LIST)'
 
-/** The final check before an approved settlement is sent. @returns why it waits; null: it may be sent */
+/**
+ * The check before an approved settlement is sent, repeated for as long as nothing is signed that can pay it.
+ * @returns why it waits; null: it may be sent
+ */
 export async function releaseSettlement(deps: SettlementDeps, settlement: Settlement): Promise<string | null> {
-  if (settlement.releasedAt !== null) return null
+  if (await deps.isPayoutSigned(deps.db, settlement.id)) return null
   const standing = await screenTarget(deps, settlement)
   if (standing !== 'clear') return standing === 'blocked' ? BLOCKED : 'the screening of the settlement address'
   const reason = (await deps.books.findHold(settlement.companyId)) ?? (await findShortfall(deps.db, settlement))
@@ -252,7 +261,12 @@ const ONE_MAKER =
   'One of the two accounts made the other, or one person made both, so they count as one person. The second approval ' +
   'comes from an account that was made on the machine: comptoir admin create.'
 
-/** Approves a settlement. The chain's signer sends it if its keys are configured, otherwise a person does. */
+/** The first of two approvers; null if that person may no longer approve. */
+async function findFirstApprover(tx: Tx, { firstApprovedBy }: Settlement): Promise<string | null> {
+  return firstApprovedBy !== null && (await isOperator(tx, firstApprovedBy)) ? firstApprovedBy : null
+}
+
+/** Approves a settlement. Its poll sends it if the chain's keys are configured, otherwise a person does. */
 export async function approveSettlement(
   deps: SettlementDeps,
   context: RequestContext,
@@ -271,28 +285,22 @@ export async function approveSettlement(
     if (allowList.length > 0 && !allowList.includes(settlement.address.toLowerCase()))
       throw conflict(`It cannot be paid: ${NOT_ALLOWED}.`)
     const by = `${actor.kind}:${actor.id}`
-    if (
-      twoPersonsFromUnits !== null &&
-      settlement.units >= twoPersonsFromUnits &&
-      settlement.firstApprovedBy === null
-    ) {
+    const first = await findFirstApprover(tx, settlement)
+    if (twoPersonsFromUnits !== null && settlement.units >= twoPersonsFromUnits && first === null) {
       await updateSettlementFirstApproved(tx, settlement, by)
       return finish(deps, tx, context, { settlement, action: 'settlement.approve-first' })
     }
-    if (settlement.firstApprovedBy === by)
+    if (first === by)
       throw conflict('You approved it already. From this amount on, a second person has to approve it, too.')
-    if (settlement.firstApprovedBy !== null && (await listCommonMakers(tx, settlement.firstApprovedBy, by)).length > 0)
-      throw conflict(ONE_MAKER)
+    if (first !== null && (await listCommonMakers(tx, first, by)).length > 0) throw conflict(ONE_MAKER)
     const now = new Date(deps.clock())
-    const pays = deps.chains.find(({ network }) => network === settlement.network)?.pay
-    const providerStatus = pays ? 'approved, it will be sent' : 'approved; send it by hand, then name the transaction'
+    const isSentByHand = !deps.chains.some(({ network, pay }) => network === settlement.network && pay !== null)
+    const limit = isSentByHand ? await findLimit(deps, tx, settlement) : null
+    if (limit !== null) throw conflict(`It cannot be paid now: ${limit}. Approve it later.`)
     const approvedBy = `${actor.kind}:${actor.id}`
-    await updateSettlement(
-      tx,
-      settlement,
-      { status: 'approved', approvedBy, providerStatus, nextCheckAt: pays ? now : null },
-      now,
-    )
+    // the node that polls it knows whether it has the keys
+    await updateSettlement(tx, settlement, { status: 'approved', approvedBy, nextCheckAt: now }, now)
+    if (isSentByHand) await updateSettlementReleased(tx, settlement, now)
     return finish(deps, tx, context, { settlement, action: 'settlement.approve' })
   })
 }
@@ -341,6 +349,7 @@ export async function reportSettlementPaid(
       { status: 'approved', txHash, byHand: true, providerStatus, nextCheckAt: now },
       now,
     )
+    if (settlement.releasedAt === null) await updateSettlementReleased(tx, settlement, now)
     const detail = { settlementId: id, txHash }
     await deps.audit.write(tx, context, {
       ...{ companyId: key.companyId, action: 'settlement.paid', object: `settlement:${id}`, detail },
@@ -351,8 +360,28 @@ export async function reportSettlementPaid(
 }
 
 /**
+ * The named transaction that cannot pay it any more: it was refused, or it left the chain and no node knows it. Null if
+ * none was named. @throws OBJECT_CONFLICT while the named one may pay it
+ */
+async function findVanished(deps: SettlementDeps, settlement: Settlement): Promise<string | null> {
+  const { byHand, txHash } = settlement
+  if (!byHand || txHash === null) return null
+  const chain = deps.chains.find(({ network }) => network === settlement.network)
+  if (!chain) throw conflict(UNDER_WAY)
+  try {
+    await chain.check(requestOf(settlement), txHash)
+  } catch (error) {
+    if (error instanceof AppError && error.details?.some(({ path }) => path === 'txHash')) return txHash
+    throw error
+  }
+  throw conflict(UNDER_WAY)
+}
+
+const UNDER_WAY = 'The settlement is already being paid and cannot be cancelled.'
+
+/**
  * Cancels a settlement; its amount is owed to the company again.
- * @throws OBJECT_CONFLICT when a transfer is in progress
+ * @throws OBJECT_CONFLICT when a transfer is in progress, CHANNEL_UNAVAILABLE if the chain cannot be asked about one
  */
 export async function cancelSettlement(
   deps: SettlementDeps,
@@ -361,16 +390,20 @@ export async function cancelSettlement(
 ): Promise<SettlementView> {
   const { actor } = context
   const key = await findReachableSettlement(deps, actor, id)
-  if (key.status === 'approved') {
-    if (actor.role !== 'SuperAdmin')
-      throw new AppError('FORBIDDEN', { message: 'An approved settlement can only be cancelled by a SuperAdmin.' })
-    const chain = deps.chains.find(({ network }) => network === key.network)
-    if (chain && !(await chain.stop(requestOf(key))))
-      throw conflict('The settlement is already being paid and cannot be cancelled.')
-  }
+  if (key.status === 'approved' && actor.role !== 'SuperAdmin')
+    throw new AppError('FORBIDDEN', { message: 'An approved settlement can only be cancelled by a SuperAdmin.' })
+  const vanished = await findVanished(deps, key)
   return deps.db.tx(async (tx) => {
     const settlement = await lockIn(tx, key, [key.status === 'approved' ? 'approved' : 'open'])
-    if (settlement.byHand) throw conflict('The settlement is already being paid and cannot be cancelled.')
+    const { companyId, network } = settlement
+    const isNamed = settlement.byHand && settlement.txHash !== vanished
+    const isStopped = !isNamed && (await deps.withdrawPayout(tx, { ...requestOf(settlement), network }, 'cancelled'))
+    if (!isStopped) throw conflict(UNDER_WAY)
+    if (vanished !== null) {
+      await updateSettlementUnnamed(tx, settlement)
+      // should it return, it can be named for the next settlement
+      await releaseTransaction(tx, { companyId, network, txHash: vanished, causeId: id })
+    }
     const now = new Date(deps.clock())
     await updateSettlement(tx, settlement, { status: 'cancelled', providerStatus: 'cancelled', nextCheckAt: null }, now)
     await bookSettlementCancelled(tx, bookingOf(settlement, now), settlement.units)
