@@ -113,19 +113,15 @@ withPhp('an order is paid by a real webhook once, a forged one changes nothing, 
   await shop.chain.pay({ to: data.toAddress, units: 54_000_000n })
   await shop.makeFinal()
   await shop.reaches(code, 'PAID')
-  const hook = await new Promise<{ body: string; headers: Record<string, string> }>((resolve) => {
-    const look = setInterval(() => {
-      const found = shop.receiver.at('/woocommerce').find(({ headers }) => headers['service-event'] === 'order.paid')
-      if (found) resolve(found)
-      if (found) clearInterval(look)
-    }, 50)
-  })
+  const hook = await hookOf('order.paid', code, '/woocommerce')
   const forged = await tell({ do: 'webhook', body: hook.body.replace('PAID', 'PAIX'), headers: hook.headers })
   assert.deepEqual([forged.answer, forged.status], ['refused', 'on-hold'])
   const paid = await tell({ do: 'webhook', body: hook.body, headers: hook.headers })
   assert.deepEqual([paid.answer, paid.status], ['paid', 'processing'])
   const twice = await tell({ do: 'webhook', body: hook.body, headers: hook.headers })
   assert.equal(twice.completed, 1, 'the same webhook twice completes the order once')
+  const stale = await tell<{ redirect: string }>({ do: 'pay' })
+  assert.equal(stale.answer.redirect, 'https://shop.example/thanks/7', 'what is paid is not paid again')
   const refund = await tell<boolean>({ do: 'refund', amount: 20 })
   assert.equal(refund.answer, true)
   await tell({ do: 'refund', amount: 20 })
@@ -141,6 +137,39 @@ withPhp('an order is paid by a real webhook once, a forged one changes nothing, 
     ['21.600000'],
     'a click that is repeated refunds once',
   )
+  const taken = await pay({ order: 7 })
+  assert.deepEqual([taken === code, await statusOf(taken)], [false, 'INITIAL'], 'a refunded payment pays nothing')
+})
+
+/** The customer pays in the shop. @returns the code of the order that the payment page shows */
+async function pay(command: { order: number; shop?: string; set?: Record<string, unknown> }): Promise<string> {
+  const { answer } = await tell<{ redirect: string }>({ do: 'pay', ...command })
+  return new URL(answer.redirect).searchParams.get('code') ?? ''
+}
+
+const statusOf = async (code: string): Promise<string> =>
+  (await shop.host.call<{ status: string }>('GET', `status/${code}`)).data.status
+
+const cancel = (code: string) => shop.host.call('POST', `cancel/${code}`, { as: shop.merchant })
+
+withPhp('an order of another shop with the same number is neither taken nor cancelled', async () => {
+  const staging = { order: 8, shop: 'https://staging.shop.example' }
+  const own = await pay({ order: 8 })
+  const copy = await pay(staging)
+  assert.notEqual(copy, own)
+  const dearer = await pay({ ...staging, set: { total: '60.00' } })
+  assert.deepEqual(await Promise.all([own, copy, dearer].map(statusOf)), ['INITIAL', 'CANCELLED', 'INITIAL'])
+})
+
+withPhp('a customer who comes back after each cancellation gets an order that can be paid', async () => {
+  const codes: string[] = []
+  for (let times = 0; times < 3; times += 1) {
+    const code = await pay({ order: 9 })
+    assert.equal(await statusOf(code), 'INITIAL')
+    codes.push(code)
+    await cancel(code)
+  }
+  assert.equal(new Set(codes).size, 3)
 })
 
 withPhp('a part of the price is the same part of the USDC, exact and rounded down', async () => {
@@ -165,11 +194,11 @@ async function askPresta<Data>(command: Record<string, unknown>): Promise<Presta
 type Hook = { body: string; headers: Record<string, string> }
 
 /** The newest real webhook of this event at the shop's address, for one order. */
-async function hookOf(event: string, code: string): Promise<Hook> {
+async function hookOf(event: string, code: string, path = '/prestashop'): Promise<Hook> {
   let found: Hook | undefined
   await waitFor(`${event} at the shop`, () => {
     found = shop.receiver
-      .at('/prestashop')
+      .at(path)
       .findLast(({ headers, body }) => headers['service-event'] === event && body.includes(code))
     return found !== undefined
   })

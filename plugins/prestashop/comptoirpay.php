@@ -108,6 +108,7 @@ class ComptoirPay extends PaymentModule
     {
         $link = $this->context->link;
         $payment = $this->payments()->open('PS-' . $order->id, self::amountOf((float) $order->total_paid, $currency), $currency, [
+            'shop' => $this->context->shop->getBaseURL(),
             'webhook' => $link->getModuleLink($this->name, 'webhook', [], true),
             'return' => $link->getPageLink('order-confirmation', true, null, ['id_order' => $order->id, 'key' => $order->secure_key]),
             'cancel' => $link->getPageLink('history', true),

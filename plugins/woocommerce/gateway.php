@@ -74,6 +74,8 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
                 self::amountOf($order),
                 $order->get_currency(),
                 [
+                    // home_url() would differ from one language of a shop to another
+                    'shop' => (string) get_option('siteurl'),
                     'webhook' => WC()->api_request_url('comptoir'),
                     'return' => $this->get_return_url($order),
                     'cancel' => $order->get_cancel_order_url_raw(),

@@ -160,10 +160,17 @@ namespace {
     {
         public Link $link;
         public Cart $cart;
+        public object $shop;
         public function __construct()
         {
             $this->link = new Link();
             $this->cart = new Cart();
+            $this->shop = new class () {
+                public function getBaseURL(): string
+                {
+                    return 'http://shop.example/';
+                }
+            };
         }
     }
     abstract class PaymentModule
