@@ -172,6 +172,20 @@ withPhp('a customer who comes back after each cancellation gets an order that ca
   assert.equal(new Set(codes).size, 3)
 })
 
+withPhp('a payment that ends fails the order that waits for it, but not one that is paid another way', async () => {
+  const end = async (order: number, set: Record<string, unknown>): Promise<string> => {
+    // an older module's reference, without the shop
+    const webhookUrl = `${shop.receiver.url}/woocommerce`
+    const { code } = await shop.create({ alias: `WC-${order}`, webhookUrl })
+    await cancel(code)
+    const hook = await hookOf('order.cancelled', code, '/woocommerce')
+    return (await tell({ do: 'webhook', order, ...hook, set: { meta: { _comptoir_code: code }, ...set } })).status
+  }
+  assert.equal(await end(10, { status: 'on-hold' }), 'failed')
+  assert.equal(await end(11, { status: 'on-hold', method: 'bacs' }), 'on-hold')
+  assert.equal(await end(12, { status: 'cancelled' }), 'cancelled')
+})
+
 withPhp('a part of the price is the same part of the USDC, exact and rounded down', async () => {
   const part = async (...of: string[]): Promise<string> => (await tell<string>({ do: 'part', of })).answer
   assert.equal(await part('54.000000', '50.00', '50.00'), '54.000000')
@@ -275,6 +289,9 @@ withPhp(
     await shop.host.call('POST', `/api/next/confirm_conversion/cancel/${code}`, { as: shop.merchant })
     const ended = await askPresta<number>({ do: 'webhook', ...(await hookOf('order.cancelled', code)) })
     assert.equal(ended.orders[2]?.state, STATES.cancelled)
+    const shipped = 6
+    const moved = await askPresta<number>({ do: 'webhook', state: shipped, ...(await hookOf('order.cancelled', code)) })
+    assert.equal(moved.orders[2]?.state, shipped, 'what the shop moved on stays')
     const dead = await askPresta<[string, string[]]>({
       do: 'pay',
       settings: { COMPTOIR_BASE_URL: 'http://127.0.0.1:1' },

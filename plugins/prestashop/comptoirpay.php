@@ -134,7 +134,10 @@ class ComptoirPay extends PaymentModule
             'refunded' => 'PS_OS_REFUND',
             default => null,
         };
-        // what ended late changes no order that was paid, and nothing is done twice
+        // what ended late changes no order that was paid or that the shop moved on, and nothing is done twice
+        if ($payment->state === 'ended' && (int) $order->current_state !== (int) Configuration::get('PS_OS_BANKWIRE')) {
+            return;
+        }
         $isPaid = (bool) $order->hasBeenPaid();
         if ($state === null || ($isPaid && $payment->state !== 'refunded') || (int) $order->current_state === (int) Configuration::get($state)) {
             return;

@@ -266,7 +266,10 @@ namespace {
                 Shop::$settings = ['COMPTOIR_BASE_URL' => $kept['COMPTOIR_BASE_URL'], ...array_diff_key(Shop::$settings, ['COMPTOIR_BASE_URL' => 1])];
                 return [Shop::$redirect, $controller->errors];
             })(),
-            'webhook' => (new ComptoirPayWebhookModuleFrontController($module))->take($command['body'], $command['headers']),
+            'webhook' => (function () use ($module, $command) {
+                isset($command['state']) && Shop::$orders[2]['current_state'] = $command['state'];
+                return (new ComptoirPayWebhookModuleFrontController($module))->take($command['body'], $command['headers']);
+            })(),
             'slip' => (function () use ($module, $command) {
                 $order = new Order($command['order']);
                 Shop::$slips[] = [];
