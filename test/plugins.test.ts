@@ -101,6 +101,8 @@ withPhp('saving the settings says whether they work, and what is wrong', async (
   assert.match(wrong.answer[1] ?? '', /begins with whsec_/)
   const stranger = await tell<string[]>({ do: 'test', options: { api_secret: 'sk_wrong' } })
   assert.match(stranger.answer[0] ?? '', /does not accept the API key/)
+  const elsewhere = await tell<string[]>({ do: 'test', options: { base_url: shop.receiver.url } })
+  assert.deepEqual(elsewhere.answer, ['Something else than Comptoir answers. Check the address.'])
 })
 
 withPhp('an order is paid by a real webhook once, a forged one changes nothing, and a part goes back', async () => {

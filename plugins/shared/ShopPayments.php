@@ -160,6 +160,7 @@ final class ShopPayments
         } catch (ComptoirError $error) {
             return match (true) {
                 $error->status === 0 => ['Comptoir does not answer. Check the address.'],
+                $error->errorCode === 'UNEXPECTED_ANSWER' => ['Something else than Comptoir answers. Check the address.'],
                 $error->status === 401 => ['Comptoir does not accept the API key. Check the key and its secret.'],
                 default => [$error->getMessage()],
             };

@@ -47,18 +47,20 @@ final class Comptoir
         for ($attempt = 0; ; $attempt++) {
             [$status, $text, $retryAfter, $ignored] = $this->send($method, $path, $headers, $content);
             $answer = json_decode($text, true);
-            if ($status >= 200 && $status < 300) {
+            if ($status >= 200 && $status < 300 && is_array($answer) && array_key_exists('data', $answer)) {
                 if ($ignored !== null) {
                     error_log("Comptoir ignored $ignored: $method $path knows no such name.");
                 }
-                return $answer['data'] ?? null;
+                return $answer['data'];
             }
             $error = $answer['error'] ?? [];
             $code = $error['code'] ?? ($status === 0 ? 'CONNECTION_FAILED' : 'UNEXPECTED_ANSWER');
             $wait = $retryAfter ?? 0.4 * 2 ** $attempt;
             $again = in_array($status, [0, 429, 502, 503], true) || $code === 'IDEMPOTENCY_IN_PROGRESS';
             if (!$again || $attempt >= $this->maxRetries || $wait > 60) {
-                $message = $error['message'] ?? "$method $path: no answer of Comptoir";
+                $message = $error['message'] ?? "$method $path: " . ($status === 0
+                    ? 'no answer of Comptoir'
+                    : "the answer $status is not one of Comptoir. Check the address.");
                 $details = $error['details'] ?? [];
                 throw new ComptoirError($status, $code, $message, $error['requestId'] ?? null, $details, $error['docs'] ?? null);
             }
@@ -66,7 +68,7 @@ final class Comptoir
         }
     }
 
-    /** @return array{int, string, ?int, ?string} status (0: no answer), body, Retry-After in seconds, ignored names */
+    /** @return array{int, string, ?int, ?string} status (0: no whole answer), body, Retry-After in seconds, ignored names */
     private function send(string $method, string $path, array $headers, ?string $content): array
     {
         $options = ['method' => $method, 'header' => $headers, 'timeout' => $this->timeout, 'ignore_errors' => true];
@@ -75,6 +77,10 @@ final class Comptoir
         $text = @file_get_contents(rtrim($this->baseUrl, '/') . $path, false, $context);
         $lines = $http_response_header ?? [];
         if ($text === false || !preg_match('/^HTTP\/\S+ (\d{3})/', $lines[0] ?? '', $found)) {
+            return [0, '', null, null];
+        }
+        // PHP returns what came of a body that was cut off, or that was not whole within the timeout
+        if (preg_grep('/^content-type: *application\/json/i', $lines) !== [] && json_decode($text) === null && $text !== 'null') {
             return [0, '', null, null];
         }
         $retry = array_values(preg_grep('/^retry-after: *\d+$/i', $lines));

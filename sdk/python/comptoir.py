@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import hmac
+import http.client
 import json
 import time
 import urllib.error
@@ -44,14 +45,14 @@ class Comptoir:
                 request = urllib.request.Request(self.base_url + path, data, headers, method=method)
                 with urllib.request.urlopen(request, timeout=self.timeout) as answer:
                     _warn_of_ignored(answer.headers.get("comptoir-ignored"), f"{method} {path}")
-                    return json.load(answer)["data"]
+                    return _data_of(answer)
             except urllib.error.HTTPError as failed:
                 error = _error_of(failed)
                 if failed.headers.get("retry-after", "").isdigit():
                     wait = int(failed.headers["retry-after"])
                 if failed.code not in (429, 502, 503) and error.code != "IDEMPOTENCY_IN_PROGRESS":
                     raise error from None
-            except OSError as lost:
+            except (OSError, http.client.HTTPException) as lost:
                 error = ComptoirError(0, "CONNECTION_FAILED", f"{method} {path}: {lost}")
             if attempt == self.max_retries or wait > 60:
                 raise error
@@ -145,11 +146,20 @@ def _warn_of_ignored(names, call):
         warnings.warn(f"Comptoir ignored {urllib.parse.unquote(names)}: {call} knows no such name.", stacklevel=5)
 
 
+def _data_of(answer):
+    text = answer.read()
+    try:
+        return json.loads(text)["data"]
+    except (ValueError, KeyError, TypeError):
+        message = f"the answer {answer.status} is not one of Comptoir's. Check the address."
+        raise ComptoirError(answer.status, "UNEXPECTED_ANSWER", message) from None
+
+
 def _error_of(failed):
     try:
         error = json.load(failed)["error"]
         return ComptoirError(
             failed.code, error["code"], error["message"], error.get("requestId"), error.get("details"), error.get("docs")
         )
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OSError, http.client.HTTPException):
         return ComptoirError(failed.code, "UNEXPECTED_ANSWER", f"the answer {failed.code} is not one of Comptoir's")
