@@ -126,8 +126,8 @@ const present = CLIENTS.filter(({ command }) => spawnSync(command, ['--version']
 const absent = CLIENTS.filter((client) => !present.includes(client))
 if (absent.length > 0) console.log(`left out, not installed: ${absent.map(({ name }) => name).join(', ')}`)
 
-type Seen = { key: string | undefined; secret: string | undefined; body: string }
-type Reply = (response: ServerResponse, count: number, seen: Seen) => void
+type Seen = { key: string | undefined; body: string }
+type Reply = (response: ServerResponse, count: number) => void
 
 const answer = (response: ServerResponse, data: unknown, headers = {}) =>
   response.writeHead(200, { 'content-type': 'application/json', ...headers }).end(JSON.stringify({ data }))
@@ -137,12 +137,11 @@ async function openServer(replies: Record<string, Reply>) {
   const seen: Record<string, Seen[]> = {}
   const server = createServer(async (request: IncomingMessage, response) => {
     const body = Buffer.concat(await request.toArray()).toString()
-    const { 'idempotency-key': key, 'x-api-secret': secret } = request.headers
-    const one = { key: key?.toString(), secret: secret?.toString(), body }
+    const one = { key: request.headers['idempotency-key']?.toString(), body }
     const path = request.url ?? ''
     const all = [...(seen[path] ?? []), one]
     seen[path] = all
-    replies[path]?.(response, all.length, one)
+    replies[path]?.(response, all.length)
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -203,6 +202,26 @@ for (const { name, command, args, story, verify, calls } of present) {
     const keys = server.seen['/cut']?.map(({ key }) => key) ?? []
     assert.deepEqual([keys.length, new Set(keys).size], [2, 1])
     assert.equal(server.seen['/page']?.length, 1, 'a page is not asked for again')
+  })
+
+  test(`the ${name} client sends the body of a PUT, and gives its secret to no other host`, async () => {
+    const other = await openServer({ '/elsewhere': (response) => answer(response, 'taken') })
+    const server = await openServer({
+      '/link': (response) => answer(response, 'put'),
+      '/moved': (response) => response.writeHead(302, { location: `${other.url}/elsewhere` }).end(),
+    })
+    const results = await callAll([command, ...args(calls)], {
+      url: server.url,
+      calls: [
+        ['PUT', '/link', { active: false }],
+        ['GET', '/moved'],
+      ],
+    })
+    server.close()
+    other.close()
+    assert.deepEqual(JSON.parse(server.seen['/link']?.[0]?.body || 'null'), { active: false })
+    assert.deepEqual(other.seen, {}, 'a redirect is not followed')
+    assert.deepEqual(results, ['put', 'UNEXPECTED_ANSWER'])
   })
 
   test(`the ${name} client goes from an order to a refund, filters its lists, and names failures and typos`, async () => {

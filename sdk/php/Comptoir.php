@@ -41,6 +41,8 @@ final class Comptoir
         $content = null;
         if ($method === 'POST') {
             $headers[] = 'idempotency-key: ' . ($idempotencyKey ?? bin2hex(random_bytes(16)));
+        }
+        if ($method === 'POST' || $body !== []) {
             $headers[] = 'content-type: application/json';
             $content = json_encode($body === [] ? new stdClass() : $body, JSON_THROW_ON_ERROR | JSON_UNESCAPED_UNICODE);
         }

@@ -26,6 +26,16 @@ class WebhookVerificationError(Exception):
     """The webhook must not be believed. Answer 400."""
 
 
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """A redirect is an error: following it would give the API secret to another host."""
+
+    def redirect_request(self, *_given):
+        return None
+
+
+_opener = urllib.request.build_opener(_NoRedirects)
+
+
 class Comptoir:
     def __init__(self, base_url, api_key, api_secret, timeout=30, max_retries=3):
         self.base_url = base_url.rstrip("/")
@@ -37,13 +47,14 @@ class Comptoir:
         headers, data = dict(self.headers), None
         if method == "POST":
             headers["idempotency-key"] = idempotency_key or uuid.uuid4().hex
+        if method == "POST" or body:
             headers["content-type"] = "application/json"
             data = json.dumps(body or {}).encode()
         for attempt in range(self.max_retries + 1):
             error, wait = None, 0.4 * 2**attempt
             try:
                 request = urllib.request.Request(self.base_url + path, data, headers, method=method)
-                with urllib.request.urlopen(request, timeout=self.timeout) as answer:
+                with _opener.open(request, timeout=self.timeout) as answer:
                     _warn_of_ignored(answer.headers.get("comptoir-ignored"), f"{method} {path}")
                     return _data_of(answer)
             except urllib.error.HTTPError as failed:
