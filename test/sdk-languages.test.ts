@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
+import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -171,6 +172,21 @@ async function callAll(
 const half = (response: ServerResponse, headers = {}) =>
   response.writeHead(200, { 'content-type': 'application/json', ...headers }).write('{"success":true,"da')
 
+/** What a setting that was forgotten or cut may hold: anyone could sign with it. */
+const NO_SECRETS = ['', 'whsec_', 'whsec_YWJj', 'whsec_****************************', `${SECRET}\n`]
+
+/** Signed as an attacker would who guesses that the receiver has no proper secret. */
+function forgedBy(secret: string, body: string): Record<string, string> {
+  const at = String(Math.floor(Date.now() / 1000))
+  const hmac = (key: string | Buffer, text: string) => createHmac('sha256', key).update(text)
+  const bytes = Buffer.from(secret.replace('whsec_', ''), 'base64')
+  return {
+    'service-signature': `t=${at},v1=${hmac(secret, `${at}.${body}`).digest('hex')}`,
+    ...{ 'webhook-id': 'a', 'webhook-timestamp': at },
+    'webhook-signature': `v1,${hmac(bytes, `a.${at}.${body}`).digest('base64')}`,
+  }
+}
+
 for (const { name, command, args, story, verify, calls } of present) {
   test(`the ${name} client tries a lost or cut answer again under one key, and names what is not Comptoir’s`, async () => {
     const good = (response: ServerResponse): void => void answer(response, 'good')
@@ -254,8 +270,8 @@ for (const { name, command, args, story, verify, calls } of present) {
   })
 
   test(`the ${name} client believes a genuine webhook of either scheme, and no forged, old or unsigned one`, async () => {
-    const run = (body: string, headers: Record<string, string>): string =>
-      spawnSync(command, args(verify), { input: JSON.stringify({ body, headers, secret: SECRET }) })
+    const run = (body: string, headers: Record<string, string>, secret = SECRET): string =>
+      spawnSync(command, args(verify), { input: JSON.stringify({ body, headers, secret }) })
         .stdout.toString()
         .trim()
     const { body, headers } = await signTestWebhook({ event: 'order.paid', goods: 'Café ☕' }, SECRET)
@@ -273,5 +289,6 @@ for (const { name, command, args, story, verify, calls } of present) {
       ...[run(old.body, old.headers), run(other.body, other.headers)],
     ]
     assert.deepEqual(refused, Array(6).fill('refused'))
+    for (const secret of NO_SECRETS) assert.equal(run(body, forgedBy(secret, body), secret), 'refused', secret)
   })
 }

@@ -176,6 +176,11 @@ final class Comptoir
      */
     public static function verifyWebhook(string $rawBody, array $headers, string $secret, int $tolerance = 300): array
     {
+        // with an empty key, anyone could sign
+        $key = preg_match('/^whsec_([A-Za-z0-9+\/]{22,}={0,2})\z/', $secret, $text) === 1 ? base64_decode($text[1], true) : false;
+        if ($key === false) {
+            throw new WebhookVerificationError('the secret is not one of Comptoir: whsec_ and base64');
+        }
         $given = array_change_key_case($headers);
         $claims = [];
         if (($given['service-signature'] ?? '') !== '') {
@@ -186,7 +191,6 @@ final class Comptoir
         }
         if (($given['webhook-signature'] ?? '') !== '') {
             $at = $given['webhook-timestamp'] ?? '';
-            $key = base64_decode(substr($secret, strlen('whsec_')));
             $signed = ($given['webhook-id'] ?? '') . ".$at.$rawBody";
             $found = array_map(fn ($part) => substr($part, 3), preg_grep('/^v1,/', explode(' ', $given['webhook-signature'])));
             $claims[] = [$at, base64_encode(hash_hmac('sha256', $signed, $key, true)), $found];

@@ -5,6 +5,7 @@ import hashlib
 import hmac
 import http.client
 import json
+import re
 import time
 import urllib.error
 import urllib.parse
@@ -114,6 +115,7 @@ class Comptoir:
 
 def verify_webhook(raw_body, headers, secret, tolerance_seconds=300):
     """The body of a genuine webhook. `raw_body`: the bytes as received. Both signatures are checked where they are there."""
+    key = _key_of(secret)
     given = {name.lower(): value for name, value in headers.items()}
     claims = []
     if given.get("service-signature"):
@@ -122,7 +124,7 @@ def verify_webhook(raw_body, headers, secret, tolerance_seconds=300):
         expected = hmac.new(secret.encode(), at.encode() + b"." + raw_body, hashlib.sha256).hexdigest()
         claims.append((at, expected, [value for name, value in parts if name == "v1"]))
     if given.get("webhook-signature"):
-        at, key = given.get("webhook-timestamp", ""), base64.b64decode(secret.removeprefix("whsec_"))
+        at = given.get("webhook-timestamp", "")
         signed = f"{given.get('webhook-id', '')}.{at}.".encode() + raw_body
         expected = base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
         found = [part[3:] for part in given["webhook-signature"].split(" ") if part.startswith("v1,")]
@@ -155,6 +157,15 @@ def _query(filters):
 def _warn_of_ignored(names, call):
     if names:
         warnings.warn(f"Comptoir ignored {urllib.parse.unquote(names)}: {call} knows no such name.", stacklevel=5)
+
+
+def _key_of(secret):
+    text = re.fullmatch(r"whsec_([A-Za-z0-9+/]{22,}={0,2})", secret)
+    try:
+        return base64.b64decode(text[1], validate=True)
+    except (TypeError, ValueError):
+        # with an empty key, anyone could sign
+        raise WebhookVerificationError("the secret is not one of Comptoir's: whsec_ and base64") from None
 
 
 def _data_of(answer):
