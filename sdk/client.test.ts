@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { Comptoir, ComptoirError, type Ignored, isComptoirError } from './index.ts'
+import { Comptoir, ComptoirError, type Ignored, isComptoirError, loginByDevice } from './index.ts'
 
 type Seen = { method: string; url: string; headers: IncomingMessage['headers']; body: string }
 type Reply = (request: Seen, response: ServerResponse, count: number) => void
@@ -99,6 +99,20 @@ test('a server that hangs is left after timeoutMs, a caller’s signal ends the 
     },
     { timeoutMs: 80 },
   )
+})
+
+test('a login by device goes on while a proxy answers for the service, and ends when it is denied', async () => {
+  const code = { deviceCode: 'd', userCode: 'U', intervalSeconds: 0, expiresInSeconds: 600 }
+  const reply: Reply = ({ url }, response, count) => {
+    if (!url.endsWith('/token')) return ok(response, code)
+    if (count <= 5) return void response.writeHead(502, { 'retry-after': '0' }).end('<h1>502</h1>')
+    return count === 6 ? ok(response, { apiKey: 'pk_2' }) : fail(response, 400, 'AUTHORIZATION_DENIED')
+  }
+  await withServer(reply, async ({ baseUrl }) => {
+    const login = () => loginByDevice({ baseUrl, clientName: 'test', onCode() {} })
+    assert.equal((await login()).apiKey, 'pk_2')
+    await assert.rejects(login(), (error) => isComptoirError(error, 'AUTHORIZATION_DENIED'))
+  })
 })
 
 test('lists read page after page, by cursor, by number and by header, and stop where they end', async () => {

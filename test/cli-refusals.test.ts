@@ -11,9 +11,10 @@ import { verifyWebhook, type WebhookHeaders } from '../sdk/index.ts'
 import { bareEnv } from './harness/bare-env.ts'
 import { SECRET } from './harness/broken-receivers.ts'
 import { freePort } from './harness/free-port.ts'
+import { eventually } from './harness/service.ts'
 import { openShop, type Shop } from './harness/shop.ts'
 
-/* What the developer's commands refuse, and that they say why instead of waiting, guessing or praising. */
+/* What the developer's commands refuse and bear, and that they say why instead of waiting, guessing or praising. */
 
 const BIN = join(import.meta.dirname, '../bin/comptoir.cjs')
 
@@ -31,11 +32,15 @@ after(async () => {
 
 type Done = { code: number; out: string; err: string }
 
-async function comptoir(...args: string[]): Promise<Done> {
+function start(args: string[], url = shop.host.baseUrl) {
   const { headers } = shop.merchant
   const key = { COMPTOIR_API_KEY: headers['x-api-key'] ?? '', COMPTOIR_API_SECRET: headers['x-api-secret'] ?? '' }
-  const env = { ...bareEnv(), HOME: folder, COMPTOIR_URL: shop.host.baseUrl, ...key }
-  const child = spawn(process.execPath, [BIN, ...args], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const env = { ...bareEnv(), HOME: folder, COMPTOIR_URL: url, ...key }
+  return spawn(process.execPath, [BIN, ...args], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
+}
+
+async function comptoir(...args: string[]): Promise<Done> {
+  const child = start(args)
   const done: Done = { code: 0, out: '', err: '' }
   child.stdout.on('data', (chunk: Buffer) => {
     done.out += chunk.toString()
@@ -166,4 +171,64 @@ test('logs fails when no request has the id', async () => {
   const { code, out, err } = await comptoir('logs', '--request', 'zzz')
   assert.deepEqual([code, out], [1, ''])
   assert.match(err, /^No request in the log has the id "zzz"\. /)
+})
+
+type Passed = { path: string; text: string }
+
+/** A proxy before the service; `answers` may answer instead of it. */
+async function openFront() {
+  const front = { url: '', passed: [] as Passed[], answers: (_path: string): string | undefined => undefined }
+  const server = createServer(async (request, response) => {
+    const path = request.url ?? ''
+    const page = front.answers(path)
+    const headers = { 'x-api-key': '', 'x-api-secret': '', ...shop.merchant.headers }
+    const answer = page === undefined ? await fetch(`${shop.host.baseUrl}${path}`, { headers }) : undefined
+    const text = page ?? (await answer?.text()) ?? ''
+    response.writeHead(answer?.status ?? 502, { 'retry-after': '0' }).end(text)
+    front.passed.push({ path, text })
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  front.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return { front, close: () => server.close() }
+}
+
+test('listen replays from the start, loses no event to a failed read, and goes on while a proxy answers', async () => {
+  const { code: old } = await shop.create()
+  const { front, close } = await openFront()
+  const listener = start(['listen', '--forward-to', 'http://127.0.0.1:1', '--after', 'start', '--json'], front.url)
+  let heard = ''
+  listener.stdout.on('data', (chunk: Buffer) => {
+    heard += chunk.toString()
+  })
+  const hears = (code: string) =>
+    eventually(
+      async () => heard.includes(code),
+      (isHeard) => isHeard,
+    )
+  const TRIES = 4
+  try {
+    await hears(old)
+
+    front.answers = (path) => (path.includes('/kyc') ? '<h1>502</h1>' : undefined)
+    const { code: missed } = await shop.create()
+    const failsAfter = async () => {
+      const from = front.passed.findIndex(({ text }) => text.includes(missed))
+      return from < 0 ? 0 : front.passed.slice(from).filter(({ path }) => path.includes('/kyc')).length
+    }
+    await eventually(failsAfter, (times) => times >= TRIES)
+    front.answers = () => undefined
+    await hears(missed)
+
+    const before = front.passed.length
+    front.answers = () => '<h1>502</h1>'
+    await eventually(
+      async () => front.passed.length - before,
+      (times) => times > TRIES,
+    )
+    front.answers = () => undefined
+    await hears((await shop.create()).code)
+  } finally {
+    listener.kill()
+    close()
+  }
 })
