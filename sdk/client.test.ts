@@ -63,6 +63,34 @@ test('429, 502, 503, a running key and a lost connection are tried again under o
   )
 })
 
+test('an answer that is cut off or stalls is lost and tried again; what is not Comptoir’s is said so at once', async () => {
+  const half = (response: ServerResponse) =>
+    response
+      .writeHead(200, { 'content-type': 'application/json', 'content-length': '500' })
+      .write('{"success":true,"da')
+  const failures: Reply[] = [
+    (_, response) => half(response) && void setTimeout(() => response.destroy(), 10),
+    (_, response) => void half(response),
+  ]
+  const reply: Reply = ({ url }, response, count) => {
+    if (url.includes('page')) return void response.writeHead(200, { 'content-type': 'text/html' }).end('<html>')
+    if (url.includes('other')) return json(response, 200, ['other'])
+    return failures[count - 1] ? failures[count - 1]?.({} as Seen, response, count) : ok(response, { code: 'abc' })
+  }
+  await withServer(
+    reply,
+    async (client, seen) => {
+      assert.equal((await client.orders.create(BODY)).code, 'abc')
+      assert.deepEqual([seen.length, new Set(seen.map(({ headers }) => headers['idempotency-key'])).size], [3, 1])
+      const unexpected = (error: unknown) => isComptoirError(error, 'UNEXPECTED_ANSWER') && error.status === 200
+      for (const code of ['page', 'other']) await assert.rejects(client.orders.get(code), unexpected)
+      await assert.rejects(client.links.list({ search: 'page' }).all(), unexpected)
+      assert.equal(seen.length, 6, 'nothing of it is asked again')
+    },
+    { timeoutMs: 200 },
+  )
+})
+
 test('a refusal is not repeated; the error has code, status, request id, details and page', async () => {
   const reply: Reply = (_, response) => fail(response, 404, 'ORDER_NOT_FOUND', { 'x-request-id': 'req-1' })
   await withServer(reply, async (client, seen) => {

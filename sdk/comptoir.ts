@@ -90,9 +90,8 @@ export class Comptoir {
         const wanted = { operation: 'listPaymentLinks', row: OPERATIONS.listPaymentLinks, params: query }
         refuseWrongParams(wanted)
         const { operation, row } = wanted
-        const answer = await this.#transport.send({ operation, ...row, query, options })
-        const { data } = (await answer.json()) as { data: Order[] }
-        return { items: data, cursor: answer.headers.get('comptoir-next-cursor') }
+        const { answer, data } = await this.#transport.send({ operation, ...row, query, options })
+        return { items: data as Order[], cursor: answer.headers.get('comptoir-next-cursor') }
       }),
   }
 
