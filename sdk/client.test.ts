@@ -181,6 +181,25 @@ test('lists read page after page, by cursor, by number and by header, and stop w
   })
 })
 
+test('what leaves the filter while a list is read takes nothing else out of it', async () => {
+  const failed = Array.from({ length: 7 }, (_, index) => `d${index}`)
+  const reply: Reply = ({ url, method }, response) => {
+    const { pathname, searchParams } = new URL(url, 'http://x')
+    if (method === 'POST') failed.splice(failed.indexOf(pathname.split('/').at(-2) ?? ''), 1)
+    const from = (Number(searchParams.get('page')) - 1) * 2
+    const deliveries = failed.slice(from, from + 2).map((id) => ({ id }))
+    ok(response, { deliveries, total: failed.length })
+  }
+  await withServer(reply, async (client, seen) => {
+    const list = client.webhooks.deliveries({ status: ['failed'], limit: 2 })
+    const ids = (await list.all()).map(({ id }) => id)
+    assert.deepEqual(ids, ['d0', 'd1', 'd2', 'd3', 'd4', 'd5', 'd6'])
+    assert.equal(seen.length, 4, 'each page once')
+    for await (const { id } of list) if (id !== 'd2') await client.webhooks.redeliver(id)
+    assert.deepEqual(failed, ['d2'])
+  })
+})
+
 test('without types, a filter with a typo or a missing code is refused, and nothing is sent', async () => {
   const reply: Reply = (_, response) => ok(response, { orders: [], refunds: [], nextCursor: null })
   await withServer(reply, async (client, seen) => {
