@@ -173,6 +173,18 @@ test('logs fails when no request has the id', async () => {
   assert.match(err, /^No request in the log has the id "zzz"\. /)
 })
 
+test('an order is found by its reference, also one that looks like a code, or that 100 newer ones begin with', async () => {
+  const codeOf = async (reference: string): Promise<string> =>
+    JSON.parse((await comptoir('orders', 'show', reference, '--json')).out).code
+  const id = '65f1c0ffee65f1c0ffee65f1'
+  const byId = await shop.create({ alias: id })
+  const old = await shop.create({ alias: 'WC-12' })
+  await Promise.all(Array.from({ length: 100 }, (_, index) => shop.create({ alias: `WC-12${100 + index}` })))
+  assert.equal(await codeOf(id), byId.code)
+  assert.equal(await codeOf('WC-12'), old.code)
+  assert.equal(await codeOf(old.code), old.code)
+})
+
 type Passed = { path: string; text: string }
 
 /** A proxy before the service; `answers` may answer instead of it. */
