@@ -7,7 +7,8 @@ import { createInterface } from 'node:readline'
 import { after, before, test } from 'node:test'
 import { packPlugins } from '../scripts/plugins.ts'
 import { waitFor } from './harness/receiver.ts'
-import { openShop, type Shop } from './harness/shop.ts'
+import { payoutEnv, refundReaches } from './harness/refunds.ts'
+import { type OrderData, openShop, type Shop } from './harness/shop.ts'
 
 /* The shop modules with PHP against a running service; the shop systems are imitated, see plugins/README.md. */
 
@@ -27,7 +28,7 @@ before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'comptoir-plugins-'))
   await packPlugins(folder)
   if (!hasPhp) return
-  shop = await openShop({ allEvents: true })
+  shop = await openShop({ allEvents: true, env: payoutEnv })
   const unpacked = spawnSync('php', [
     '-r',
     `(new PharData('${folder}/comptoir-woocommerce.zip'))->extractTo('${folder}/unpacked');`,
@@ -153,6 +154,25 @@ const statusOf = async (code: string): Promise<string> =>
   (await shop.host.call<{ status: string }>('GET', `status/${code}`)).data.status
 
 const cancel = (code: string) => shop.host.call('POST', `cancel/${code}`, { as: shop.merchant })
+
+withPhp('parts that add up to the price refund all of it, whatever rounding did to each', async () => {
+  const code = await pay({ order: 13, set: { total: '3.00' } })
+  const { data } = await shop.accept(code, { network: shop.chain.chainId, userAddress: PAYER })
+  const { data: order } = await shop.host.call<OrderData>('GET', `status/${code}`, { as: shop.merchant })
+  // more by what no part of a cent is worth, as rounding leaves it
+  await shop.chain.pay({ to: data.toAddress, units: 3_240_002n })
+  await shop.makeFinal()
+  await shop.reaches(code, 'PAID')
+  assert.equal((await tell<boolean>({ do: 'refund', order: 13, amount: 1 })).answer, true)
+  await refundReaches(shop, order._id, 'settled')
+  assert.equal((await tell<boolean>({ do: 'refund', order: 13, amount: 2 })).answer, true)
+  const amounts = async () => {
+    const path = `/api/next/refunds?code=${code}`
+    const { data } = await shop.host.call<{ refunds: { amount: string }[] }>('GET', path, { as: shop.merchant })
+    return data.refunds.map(({ amount }) => amount)
+  }
+  assert.deepEqual((await amounts()).sort(), ['1.080000', '2.160002'])
+})
 
 withPhp('an order of another shop with the same number is neither taken nor cancelled', async () => {
   const staging = { order: 8, shop: 'https://staging.shop.example' }

@@ -125,8 +125,12 @@ final class ShopPayments
         if ($amount !== null) {
             $order = $this->api->getOrder($code);
             $part = self::partOf($order['toAmount'], $amount, $order['fromAmount']);
+            $left = $this->api->call('GET', '/api/next/confirm_conversion/revert/' . rawurlencode($code))['refundableAmount'];
+            $rest = self::units($left, 6) - self::units($part, 6);
+            // less than the smallest part of the price is what rounding left: it goes with the last part
+            $isLast = $rest >= 0 && $rest < self::units(self::partOf($order['toAmount'], '0.01', $order['fromAmount']), 6);
             // the whole price is all that is left, whatever rounding did before
-            $body += $amount === $order['fromAmount'] ? [] : ['amount' => $part];
+            $body += $isLast || $amount === $order['fromAmount'] ? [] : ['amount' => $part];
         }
         return $this->api->refundOrder($code, $body, $key)['refundId'];
     }
