@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -32,15 +32,16 @@ after(async () => {
 
 type Done = { code: number; out: string; err: string }
 
-function start(args: string[], url = shop.host.baseUrl) {
+function start(args: string[], url = shop.host.baseUrl, more: Record<string, string> = {}) {
   const { headers } = shop.merchant
   const key = { COMPTOIR_API_KEY: headers['x-api-key'] ?? '', COMPTOIR_API_SECRET: headers['x-api-secret'] ?? '' }
-  const env = { ...bareEnv(), HOME: folder, COMPTOIR_URL: url, ...key }
-  return spawn(process.execPath, [BIN, ...args], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const env = { ...bareEnv(), HOME: folder, COMPTOIR_URL: url, ...key, ...more }
+  return spawn(process.execPath, [BIN, ...args], { cwd: folder, env, stdio: ['pipe', 'pipe', 'pipe'] })
 }
 
 async function comptoir(...args: string[]): Promise<Done> {
   const child = start(args)
+  child.stdin.end()
   const done: Done = { code: 0, out: '', err: '' }
   child.stdout.on('data', (chunk: Buffer) => {
     done.out += chunk.toString()
@@ -183,6 +184,38 @@ test('an order is found by its reference, also one that looks like a code, or th
   assert.equal(await codeOf(id), byId.code)
   assert.equal(await codeOf('WC-12'), old.code)
   assert.equal(await codeOf(old.code), old.code)
+})
+
+test('a damaged file of logins is named, and a login repairs it and keeps a copy', async () => {
+  const file = join(folder, 'login.json')
+  const { 'x-api-key': apiKey = '', 'x-api-secret': apiSecret = '' } = shop.merchant.headers
+  const run = async (...args: string[]) => {
+    const child = start(args, shop.host.baseUrl, {
+      COMPTOIR_LOGIN_FILE: file,
+      COMPTOIR_API_KEY: '',
+      COMPTOIR_API_SECRET: '',
+    })
+    child.stdin.end(`${apiSecret}\n`)
+    const [err, [code]] = await Promise.all([child.stderr.toArray(), once(child, 'close')])
+    return { code, err: Buffer.concat(err).toString() }
+  }
+  for (const damaged of ['{"current":"http', 'null']) {
+    writeFileSync(file, damaged)
+    for (const args of [
+      ['orders', 'list'],
+      ['login', '--list'],
+    ]) {
+      const { code, err } = await run(...args)
+      assert.deepEqual(
+        [code, err.split('\n')[0]],
+        [2, `${file} is damaged. Log in again with "comptoir login --url URL"; it keeps a copy.`],
+      )
+    }
+    const login = await run('login', '--url', shop.host.baseUrl, '--api-key', apiKey)
+    assert.equal(login.code, 0, login.err)
+    assert.equal(readFileSync(`${file}.damaged`, 'utf8'), damaged)
+    assert.equal((await run('orders', 'list')).code, 0)
+  }
 })
 
 type Passed = { path: string; text: string }
