@@ -30,11 +30,31 @@ const readJson = <Shape>(file: string): Shape | undefined =>
 /** Several instances; without `--url`, the latest login is used. */
 type LoginFile = { current: string; logins: Login[] }
 
+const NO_LOGINS: LoginFile = { current: '', logins: [] }
+
+/** @throws UsageError when the file is damaged */
 function readFile(): LoginFile {
-  const stored = readJson<LoginFile | Login>(loginFile())
-  if (stored === undefined) return { current: '', logins: [] }
-  // older versions stored a single login
-  return 'logins' in stored ? stored : { current: stored.url, logins: [stored] }
+  const file = loginFile()
+  try {
+    const stored = readJson<LoginFile | Login>(file)
+    if (stored === undefined) return NO_LOGINS
+    // older versions stored a single login
+    return 'logins' in stored ? stored : { current: stored.url, logins: [stored] }
+  } catch (error) {
+    if (!(error instanceof SyntaxError || error instanceof TypeError)) throw error
+    throw new UsageError(`${file} is damaged. Log in again with "comptoir login --url URL"; it keeps a copy.`)
+  }
+}
+
+/** What was stored; a damaged file is put aside. */
+function readOrPutAside(): LoginFile {
+  try {
+    return readFile()
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error
+    renameSync(loginFile(), `${loginFile()}.damaged`)
+    return NO_LOGINS
+  }
 }
 
 function writeFile(stored: LoginFile): string {
@@ -50,7 +70,7 @@ function writeFile(stored: LoginFile): string {
 const sameUrl = (left: string, right: string): boolean => left.replace(/\/+$/, '') === right.replace(/\/+$/, '')
 
 export function saveLogin(login: Login): string {
-  const others = readFile().logins.filter(({ url }) => !sameUrl(url, login.url))
+  const others = readOrPutAside().logins.filter(({ url }) => !sameUrl(url, login.url))
   return writeFile({ current: login.url, logins: [...others, login] })
 }
 

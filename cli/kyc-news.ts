@@ -44,11 +44,14 @@ export async function openKycNews(client: Comptoir): Promise<() => Promise<KycNe
   return async () => {
     const changed = (await read()).filter(({ _id, updatedAt }) => seen.get(_id) !== updatedAt)
     const news: KycNews[] = []
+    const details: Detail[] = []
     for (const { _id } of changed) {
       const detail = await client.api.getKyc({ id: _id })
       news.push(...(await newsOf(client, detail, Date.parse(seen.get(_id) ?? '') || 0)))
-      seen.set(_id, detail.updatedAt)
+      details.push(detail)
     }
+    // not before all of them are read: what a failure drops is read again
+    for (const { _id, updatedAt } of details) seen.set(_id, updatedAt)
     return news
   }
 }

@@ -35,11 +35,10 @@ async function callOperation(transport: Transport, wanted: Wanted, options: Call
   const { operation, row, params } = wanted
   const path = row.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(params[name])))
   const query = Object.fromEntries(row.query.map((name) => [name, params[name]]))
-  const { method, keyed } = row
+  const { method, keyed, json } = row
   const body = method === 'POST' || method === 'PUT' ? (params.body ?? {}) : params.body
-  const answer = await transport.send({ operation, method, path, query, keyed, options, body })
-  if (!row.json) return answer
-  return ((await answer.json()) as { data: unknown }).data
+  const { answer, data } = await transport.send({ operation, method, path, query, keyed, json, options, body })
+  return json ? data : answer
 }
 
 /** Creates one method per operation of the document. */

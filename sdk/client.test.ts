@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { Comptoir, ComptoirError, type Ignored, isComptoirError } from './index.ts'
+import { Comptoir, ComptoirError, type Ignored, isComptoirError, loginByDevice } from './index.ts'
 
 type Seen = { method: string; url: string; headers: IncomingMessage['headers']; body: string }
 type Reply = (request: Seen, response: ServerResponse, count: number) => void
@@ -63,6 +63,34 @@ test('429, 502, 503, a running key and a lost connection are tried again under o
   )
 })
 
+test('an answer that is cut off or stalls is lost and tried again; what is not Comptoir’s is said so at once', async () => {
+  const half = (response: ServerResponse) =>
+    response
+      .writeHead(200, { 'content-type': 'application/json', 'content-length': '500' })
+      .write('{"success":true,"da')
+  const failures: Reply[] = [
+    (_, response) => half(response) && void setTimeout(() => response.destroy(), 10),
+    (_, response) => void half(response),
+  ]
+  const reply: Reply = ({ url }, response, count) => {
+    if (url.includes('page')) return void response.writeHead(200, { 'content-type': 'text/html' }).end('<html>')
+    if (url.includes('other')) return json(response, 200, ['other'])
+    return failures[count - 1] ? failures[count - 1]?.({} as Seen, response, count) : ok(response, { code: 'abc' })
+  }
+  await withServer(
+    reply,
+    async (client, seen) => {
+      assert.equal((await client.orders.create(BODY)).code, 'abc')
+      assert.deepEqual([seen.length, new Set(seen.map(({ headers }) => headers['idempotency-key'])).size], [3, 1])
+      const unexpected = (error: unknown) => isComptoirError(error, 'UNEXPECTED_ANSWER') && error.status === 200
+      for (const code of ['page', 'other']) await assert.rejects(client.orders.get(code), unexpected)
+      await assert.rejects(client.links.list({ search: 'page' }).all(), unexpected)
+      assert.equal(seen.length, 6, 'nothing of it is asked again')
+    },
+    { timeoutMs: 200 },
+  )
+})
+
 test('a refusal is not repeated; the error has code, status, request id, details and page', async () => {
   const reply: Reply = (_, response) => fail(response, 404, 'ORDER_NOT_FOUND', { 'x-request-id': 'req-1' })
   await withServer(reply, async (client, seen) => {
@@ -101,6 +129,20 @@ test('a server that hangs is left after timeoutMs, a caller’s signal ends the 
   )
 })
 
+test('a login by device goes on while a proxy answers for the service, and ends when it is denied', async () => {
+  const code = { deviceCode: 'd', userCode: 'U', intervalSeconds: 0, expiresInSeconds: 600 }
+  const reply: Reply = ({ url }, response, count) => {
+    if (!url.endsWith('/token')) return ok(response, code)
+    if (count <= 5) return void response.writeHead(502, { 'retry-after': '0' }).end('<h1>502</h1>')
+    return count === 6 ? ok(response, { apiKey: 'pk_2' }) : fail(response, 400, 'AUTHORIZATION_DENIED')
+  }
+  await withServer(reply, async ({ baseUrl }) => {
+    const login = () => loginByDevice({ baseUrl, clientName: 'test', onCode() {} })
+    assert.equal((await login()).apiKey, 'pk_2')
+    await assert.rejects(login(), (error) => isComptoirError(error, 'AUTHORIZATION_DENIED'))
+  })
+})
+
 test('lists read page after page, by cursor, by number and by header, and stop where they end', async () => {
   const reply: Reply = ({ url }, response) => {
     const query = new URL(url, 'http://x').searchParams
@@ -136,6 +178,25 @@ test('lists read page after page, by cursor, by number and by header, and stop w
       ['o1'],
     )
     assert.equal(seen.length, before + 1)
+  })
+})
+
+test('what leaves the filter while a list is read takes nothing else out of it', async () => {
+  const failed = Array.from({ length: 7 }, (_, index) => `d${index}`)
+  const reply: Reply = ({ url, method }, response) => {
+    const { pathname, searchParams } = new URL(url, 'http://x')
+    if (method === 'POST') failed.splice(failed.indexOf(pathname.split('/').at(-2) ?? ''), 1)
+    const from = (Number(searchParams.get('page')) - 1) * 2
+    const deliveries = failed.slice(from, from + 2).map((id) => ({ id }))
+    ok(response, { deliveries, total: failed.length })
+  }
+  await withServer(reply, async (client, seen) => {
+    const list = client.webhooks.deliveries({ status: ['failed'], limit: 2 })
+    const ids = (await list.all()).map(({ id }) => id)
+    assert.deepEqual(ids, ['d0', 'd1', 'd2', 'd3', 'd4', 'd5', 'd6'])
+    assert.equal(seen.length, 4, 'each page once')
+    for await (const { id } of list) if (id !== 'd2') await client.webhooks.redeliver(id)
+    assert.deepEqual(failed, ['d2'])
   })
 })
 

@@ -53,10 +53,14 @@ const openOrders = (api: Api) => ({
 const openWebhooks = (api: Api) => ({
   /** The delivery log, newest first. */
   deliveries: (filter: Filter<'listWebhookDeliveries'> = {}, options?: CallOptions) =>
-    byNumber(filter.limit ?? PAGE, async (page) => {
-      const answer = await api.listWebhookDeliveries({ limit: PAGE, ...filter, page }, options)
-      return answer.deliveries
-    }),
+    byNumber(
+      filter.limit ?? PAGE,
+      async (page) => {
+        const { deliveries, total } = await api.listWebhookDeliveries({ limit: PAGE, ...filter, page }, options)
+        return { items: deliveries, total }
+      },
+      ({ id }) => id,
+    ),
   /** Sends one delivery again, under the same id. */
   redeliver: (id: string, options?: CallOptions) => api.redeliverWebhook({ id }, options),
 })
@@ -90,27 +94,35 @@ export class Comptoir {
         const wanted = { operation: 'listPaymentLinks', row: OPERATIONS.listPaymentLinks, params: query }
         refuseWrongParams(wanted)
         const { operation, row } = wanted
-        const answer = await this.#transport.send({ operation, ...row, query, options })
-        const { data } = (await answer.json()) as { data: Order[] }
-        return { items: data, cursor: answer.headers.get('comptoir-next-cursor') }
+        const { answer, data } = await this.#transport.send({ operation, ...row, query, options })
+        return { items: data as Order[], cursor: answer.headers.get('comptoir-next-cursor') }
       }),
   }
 
   readonly refunds = {
     get: (id: string, options?: CallOptions): Promise<Refund> => this.api.getRefund({ id }, options),
     list: (filter: Filter<'listRefunds'> = {}, options?: CallOptions): List<Refund> =>
-      byNumber(filter.limit ?? PAGE, async (page) => {
-        // older services return the list itself
-        const answer: unknown = await this.api.listRefunds({ limit: PAGE, ...filter, page }, options)
-        return Array.isArray(answer) ? answer : (answer as { refunds: Refund[] }).refunds
-      }),
+      byNumber(
+        filter.limit ?? PAGE,
+        async (page) => {
+          const answer = await this.api.listRefunds({ limit: PAGE, ...filter, page }, options)
+          // older services return the list itself
+          return Array.isArray(answer) ? { items: answer } : { items: answer.refunds, total: answer.total }
+        },
+        ({ _id }) => _id,
+      ),
   }
 
   readonly mispayments = {
     list: (filter: Filter<'listMispayments'> = {}, options?: CallOptions) =>
-      byNumber(filter.limit ?? PAGE, async (page) => {
-        return (await this.api.listMispayments({ limit: PAGE, ...filter, page }, options)).mispayments
-      }),
+      byNumber(
+        filter.limit ?? PAGE,
+        async (page) => {
+          const { mispayments, total } = await this.api.listMispayments({ limit: PAGE, ...filter, page }, options)
+          return { items: mispayments, total }
+        },
+        ({ _id }) => _id,
+      ),
   }
 
   readonly events = {

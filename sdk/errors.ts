@@ -39,3 +39,9 @@ export class ComptoirError extends Error {
 /** Whether the error is a failed call, and, if codes are given, one of these. */
 export const isComptoirError = (error: unknown, ...codes: ComptoirErrorCode[]): error is ComptoirError =>
   error instanceof ComptoirError && (codes.length === 0 || codes.includes(error.code))
+
+const TEMPORARY: readonly number[] = [0, 429, 502, 503, 504]
+
+/** Whether the same call may succeed later: no answer came, or the service or a proxy before it is busy or away. */
+export const isTemporary = (error: unknown): error is ComptoirError =>
+  error instanceof ComptoirError && TEMPORARY.includes(error.status)

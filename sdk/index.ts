@@ -1,6 +1,6 @@
 export type { Api, Data } from './api.ts'
 export { Comptoir, type Created, type FeedEvent, type Instructions, type Refund } from './comptoir.ts'
-export { ComptoirError, type ComptoirErrorCode, type ErrorDetail, isComptoirError } from './errors.ts'
+export { ComptoirError, type ComptoirErrorCode, type ErrorDetail, isComptoirError, isTemporary } from './errors.ts'
 export { type ComptoirEvent, EVENT_TYPES, type EventType } from './generated/events.ts'
 export type { ErrorCode, Order } from './generated/schemas.ts'
 export { List } from './list.ts'

@@ -37,13 +37,34 @@ export class List<Item> implements AsyncIterable<Item> {
   }
 }
 
-/** Pages by number, until a page is not full. */
-export function byNumber<Item>(limit: number, read: (page: number) => Promise<Item[]>): List<Item> {
-  const page = async (number: number): Promise<Page<Item>> => {
-    const items = await read(number)
-    return { items, next: items.length < limit ? undefined : () => page(number + 1) }
+type Numbered<Item> = {
+  items: Item[]
+  /** How many match on all pages; older services do not say. */
+  total?: number
+}
+
+/**
+ * Pages by number, until a page is not full; each item once. What the reader does with an item may move it out of the
+ * filter: the items behind it move up then, and those that moved to an earlier page are read there.
+ */
+export function byNumber<Item>(
+  limit: number,
+  read: (page: number) => Promise<Numbered<Item>>,
+  idOf: (item: Item) => string,
+): List<Item> {
+  const open = (): Promise<Page<Item>> => {
+    const seen = new Set<string>()
+    const page = async (number: number, before = 0): Promise<Page<Item>> => {
+      const { items, total = before } = await read(number)
+      const back = Math.ceil((before - total) / limit)
+      if (back > 0 && number > 1) return page(Math.max(1, number - back), total)
+      const fresh = items.filter((item) => !seen.has(idOf(item)))
+      for (const item of fresh) seen.add(idOf(item))
+      return { items: fresh, next: items.length < limit ? undefined : () => page(number + 1, total) }
+    }
+    return page(1)
   }
-  return new List(() => page(1))
+  return new List(open)
 }
 
 /** Pages by cursor, up to the last one. */

@@ -1,5 +1,5 @@
 import { type Api, type Data, openApi } from './api.ts'
-import { ComptoirError, isComptoirError } from './errors.ts'
+import { ComptoirError, isComptoirError, isTemporary } from './errors.ts'
 import { sleep, Transport } from './transport.ts'
 
 export type DeviceKey = Data<'claimDeviceLogin'>
@@ -23,8 +23,8 @@ async function ask(api: Api, deviceCode: string): Promise<{ key: DeviceKey } | {
   try {
     return { key: await api.claimDeviceLogin({ body: { deviceCode } }) }
   } catch (error) {
-    const isLost = isComptoirError(error, 'CONNECTION_FAILED', 'TIMED_OUT', 'AUTHORIZATION_PENDING')
-    if (isLost || isComptoirError(error, 'SLOW_DOWN')) return { slower: (error as ComptoirError).code === 'SLOW_DOWN' }
+    if (isComptoirError(error, 'SLOW_DOWN')) return { slower: true }
+    if (isTemporary(error) || isComptoirError(error, 'AUTHORIZATION_PENDING')) return { slower: false }
     throw error
   }
 }

@@ -42,6 +42,8 @@ export type Call = {
   body?: unknown
   /** The operation takes an Idempotency-Key, so repeating it is safe. */
   keyed: boolean
+  /** It answers JSON with `data`; otherwise the body is left to the caller. */
+  json: boolean
   options?: CallOptions | undefined
 }
 
@@ -95,12 +97,11 @@ type FailureBody = {
   error?: { code?: string; message?: string; requestId?: string; details?: ErrorDetail[]; docs?: string }
 }
 
-async function failureOf(answer: Response): Promise<ComptoirError> {
-  const text = await answer.text()
+function failureOf(answer: Response, text: string): ComptoirError {
   const requestId = answer.headers.get('x-request-id') ?? undefined
   try {
     const { error } = JSON.parse(text) as FailureBody
-    if (error?.code) {
+    if (!answer.ok && error?.code) {
       const { code, message = '', details, docs } = error
       return new ComptoirError({ status: answer.status, code: code as ErrorCode, message, details, docs, requestId })
     }
@@ -109,6 +110,17 @@ async function failureOf(answer: Response): Promise<ComptoirError> {
   }
   const message = `The answer ${answer.status} is not one of Comptoir’s. Is the baseUrl right?`
   return new ComptoirError({ status: answer.status, code: 'UNEXPECTED_ANSWER', message, requestId })
+}
+
+/** @throws ComptoirError UNEXPECTED_ANSWER */
+function dataOf(answer: Response, text: string): unknown {
+  try {
+    const body = JSON.parse(text) as { data?: unknown }
+    if (body.data !== undefined) return body.data
+  } catch {
+    // a proxy's page, for example
+  }
+  throw failureOf(answer, text)
 }
 
 function openWarnings(): (ignored: Ignored) => void {
@@ -151,24 +163,26 @@ export class Transport {
     }
   }
 
-  async #once(call: Call, key: string | undefined): Promise<Response> {
+  async #once(call: Call, key: string | undefined): Promise<{ answer: Response; text: string }> {
     const timeoutMs = call.options?.timeoutMs ?? this.#options.timeoutMs ?? 30_000
     const limit = AbortSignal.timeout(timeoutMs)
     const given = call.options?.signal
     try {
-      return await this.#fetch(urlOf(this.baseUrl, call.path, call.query), {
+      const answer = await this.#fetch(urlOf(this.baseUrl, call.path, call.query), {
         method: call.method,
         headers: this.#headers(call, key),
         redirect: 'manual',
         signal: given ? AbortSignal.any([limit, given]) : limit,
         ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
       })
+      // a body may stall or be cut off, too
+      return { answer, text: answer.ok && !call.json ? '' : await answer.text() }
     } catch (cause) {
       if (given?.aborted) throw given.reason
       const code = limit.aborted ? 'TIMED_OUT' : 'CONNECTION_FAILED'
       const message = limit.aborted
-        ? `${call.method} ${call.path} got no answer within ${timeoutMs} ms.`
-        : `${call.method} ${call.path} did not reach ${this.baseUrl}.`
+        ? `${call.method} ${call.path} got no whole answer within ${timeoutMs} ms.`
+        : `${call.method} ${call.path} got no whole answer from ${this.baseUrl}.`
       throw new ComptoirError({ status: 0, code, message, cause })
     }
   }
@@ -177,8 +191,8 @@ export class Transport {
     if (field) this.#onIgnored({ operation, names: field.split(', ').map(decodeURIComponent) })
   }
 
-  /** The successful answer. @throws ComptoirError */
-  async send(call: Call): Promise<Response> {
+  /** The successful answer, and its data where it is JSON. @throws ComptoirError */
+  async send(call: Call): Promise<{ answer: Response; data: unknown }> {
     const { options, keyed, method } = call
     const key = keyed ? (options?.idempotencyKey ?? newKey()) : undefined
     const repeats = keyed || method !== 'POST'
@@ -187,13 +201,14 @@ export class Transport {
       let error: ComptoirError
       let retryAfter: string | null = null
       try {
-        const answer = await this.#once(call, key)
+        const { answer, text } = await this.#once(call, key)
         if (answer.ok) {
+          const data = call.json ? dataOf(answer, text) : undefined
           this.#tellIgnored(call, answer.headers.get('comptoir-ignored'))
-          return answer
+          return { answer, data }
         }
         retryAfter = answer.headers.get('retry-after')
-        error = await failureOf(answer)
+        error = failureOf(answer, text)
       } catch (thrown) {
         if (!(thrown instanceof ComptoirError)) throw thrown
         error = thrown

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -79,6 +80,21 @@ test('one changed character of body, signature, t, id or secret is refused, at e
   for (const changed of changesOf(SECRET)) await refused(verifyWebhook(body, headers, changed), changed)
 })
 
+/** What a setting that was forgotten or cut may hold: anyone could sign with it. */
+const NO_SECRETS = ['', 'whsec_', 'whsec_YWJj', `whsec_${'*'.repeat(28)}`, SECRET.slice(1), `${SECRET}\n`]
+
+test('a secret that is none of Comptoir’s verifies nothing, by either scheme', async () => {
+  const { body, headers } = await signTestWebhook(PAYLOAD, SECRET)
+  const at = headers['webhook-timestamp'] ?? ''
+  for (const secret of NO_SECRETS) {
+    const hmac = createHmac('sha256', secret).update(`${at}.${body}`).digest('hex')
+    const forged = { ...only('service', headers), 'service-signature': `t=${at},v1=${hmac}` }
+    for (const one of [forged, only('standard', headers), headers])
+      await assert.rejects(verifyWebhook(body, one, secret), refuses('SIGNATURE_MISMATCH'), JSON.stringify(secret))
+    await assert.rejects(signTestWebhook(PAYLOAD, secret), WebhookVerificationError)
+  }
+})
+
 test('the age limit is five minutes in both directions, and can be set', async () => {
   const nowMs = 1_800_000_000_000
   const at = (seconds: number) => signTestWebhook(PAYLOAD, SECRET, { atSeconds: nowMs / 1000 + seconds })
@@ -153,8 +169,8 @@ const LANGUAGES: [command: string, file: string][] = [
 
 for (const [command, file] of LANGUAGES.filter(([command]) => spawnSync(command, ['--version']).status === 0)) {
   test(`the example ${file} verifies a good webhook and refuses a forged and an old one`, async () => {
-    const run = (input: string, signature: string): string => {
-      const env = { ...process.env, SIGNATURE: signature, WEBHOOK_SECRET: SECRET }
+    const run = (input: string, signature: string, secret = SECRET): string => {
+      const env = { ...process.env, SIGNATURE: signature, WEBHOOK_SECRET: secret }
       return spawnSync(command, [join(EXAMPLES, file)], { env, input })
         .stdout.toString()
         .trim()
@@ -166,6 +182,11 @@ for (const [command, file] of LANGUAGES.filter(([command]) => spawnSync(command,
     const old = await signTestWebhook(PAYLOAD, SECRET, { atSeconds: 1_700_000_000 })
     assert.equal(run(old.body, old.headers['service-signature'] ?? ''), 'refused')
     assert.equal(run(body, ''), 'refused')
+    const at = Math.floor(Date.now() / 1000)
+    for (const secret of ['', 'whsec_']) {
+      const forged = createHmac('sha256', secret).update(`${at}.${body}`).digest('hex')
+      assert.equal(run(body, `t=${at},v1=${forged}`, secret), 'refused', 'a secret that is not set')
+    }
   })
 }
 

@@ -54,19 +54,27 @@ const importKey = (bytes: Uint8Array<ArrayBuffer>, use: 'sign' | 'verify'): Prom
   crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, [use])
 
 /** The key of `Service-Signature` is the whole text of the secret. */
-const textKey = (secret: string): Uint8Array<ArrayBuffer> => encoder.encode(secret)
+function textKey(secret: string): Uint8Array<ArrayBuffer> {
+  bytesKey(secret)
+  return encoder.encode(secret)
+}
 
 function fromBase64(text: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0))
 }
 
-/** The key of `webhook-signature` is what the text after `whsec_` decodes to. */
+/**
+ * The key of `webhook-signature` is what the text after `whsec_` decodes to. With an empty key, anyone could sign.
+ * @throws WebhookVerificationError for anything but a secret of Comptoir
+ */
 function bytesKey(secret: string): Uint8Array<ArrayBuffer> {
+  const text = /^whsec_([A-Za-z0-9+/]{22,}={0,2})$/.exec(secret)?.[1]
   try {
-    return fromBase64(secret.replace(/^whsec_/, ''))
+    if (text !== undefined) return fromBase64(text)
   } catch {
-    throw new WebhookVerificationError('SIGNATURE_MISMATCH', 'The secret is not one of Comptoir’s: whsec_ and base64')
+    // no base64
   }
+  throw new WebhookVerificationError('SIGNATURE_MISMATCH', 'The secret is not one of Comptoir’s: whsec_ and base64')
 }
 
 function join(head: string, rawBody: RawBody): Uint8Array<ArrayBuffer> {

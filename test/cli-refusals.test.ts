@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -11,9 +11,10 @@ import { verifyWebhook, type WebhookHeaders } from '../sdk/index.ts'
 import { bareEnv } from './harness/bare-env.ts'
 import { SECRET } from './harness/broken-receivers.ts'
 import { freePort } from './harness/free-port.ts'
+import { eventually } from './harness/service.ts'
 import { openShop, type Shop } from './harness/shop.ts'
 
-/* What the developer's commands refuse, and that they say why instead of waiting, guessing or praising. */
+/* What the developer's commands refuse and bear, and that they say why instead of waiting, guessing or praising. */
 
 const BIN = join(import.meta.dirname, '../bin/comptoir.cjs')
 
@@ -31,11 +32,16 @@ after(async () => {
 
 type Done = { code: number; out: string; err: string }
 
-async function comptoir(...args: string[]): Promise<Done> {
+function start(args: string[], url = shop.host.baseUrl, more: Record<string, string> = {}) {
   const { headers } = shop.merchant
   const key = { COMPTOIR_API_KEY: headers['x-api-key'] ?? '', COMPTOIR_API_SECRET: headers['x-api-secret'] ?? '' }
-  const env = { ...bareEnv(), HOME: folder, COMPTOIR_URL: shop.host.baseUrl, ...key }
-  const child = spawn(process.execPath, [BIN, ...args], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const env = { ...bareEnv(), HOME: folder, COMPTOIR_URL: url, ...key, ...more }
+  return spawn(process.execPath, [BIN, ...args], { cwd: folder, env, stdio: ['pipe', 'pipe', 'pipe'] })
+}
+
+async function comptoir(...args: string[]): Promise<Done> {
+  const child = start(args)
+  child.stdin.end()
   const done: Done = { code: 0, out: '', err: '' }
   child.stdout.on('data', (chunk: Buffer) => {
     done.out += chunk.toString()
@@ -166,4 +172,108 @@ test('logs fails when no request has the id', async () => {
   const { code, out, err } = await comptoir('logs', '--request', 'zzz')
   assert.deepEqual([code, out], [1, ''])
   assert.match(err, /^No request in the log has the id "zzz"\. /)
+})
+
+test('an order is found by its reference, also one that looks like a code, or that 100 newer ones begin with', async () => {
+  const codeOf = async (reference: string): Promise<string> =>
+    JSON.parse((await comptoir('orders', 'show', reference, '--json')).out).code
+  const id = '65f1c0ffee65f1c0ffee65f1'
+  const byId = await shop.create({ alias: id })
+  const old = await shop.create({ alias: 'WC-12' })
+  await Promise.all(Array.from({ length: 100 }, (_, index) => shop.create({ alias: `WC-12${100 + index}` })))
+  assert.equal(await codeOf(id), byId.code)
+  assert.equal(await codeOf('WC-12'), old.code)
+  assert.equal(await codeOf(old.code), old.code)
+})
+
+test('a damaged file of logins is named, and a login repairs it and keeps a copy', async () => {
+  const file = join(folder, 'login.json')
+  const { 'x-api-key': apiKey = '', 'x-api-secret': apiSecret = '' } = shop.merchant.headers
+  const run = async (...args: string[]) => {
+    const child = start(args, shop.host.baseUrl, {
+      COMPTOIR_LOGIN_FILE: file,
+      COMPTOIR_API_KEY: '',
+      COMPTOIR_API_SECRET: '',
+    })
+    child.stdin.end(`${apiSecret}\n`)
+    const [err, [code]] = await Promise.all([child.stderr.toArray(), once(child, 'close')])
+    return { code, err: Buffer.concat(err).toString() }
+  }
+  for (const damaged of ['{"current":"http', 'null']) {
+    writeFileSync(file, damaged)
+    for (const args of [
+      ['orders', 'list'],
+      ['login', '--list'],
+    ]) {
+      const { code, err } = await run(...args)
+      assert.deepEqual(
+        [code, err.split('\n')[0]],
+        [2, `${file} is damaged. Log in again with "comptoir login --url URL"; it keeps a copy.`],
+      )
+    }
+    const login = await run('login', '--url', shop.host.baseUrl, '--api-key', apiKey)
+    assert.equal(login.code, 0, login.err)
+    assert.equal(readFileSync(`${file}.damaged`, 'utf8'), damaged)
+    assert.equal((await run('orders', 'list')).code, 0)
+  }
+})
+
+type Passed = { path: string; text: string }
+
+/** A proxy before the service; `answers` may answer instead of it. */
+async function openFront() {
+  const front = { url: '', passed: [] as Passed[], answers: (_path: string): string | undefined => undefined }
+  const server = createServer(async (request, response) => {
+    const path = request.url ?? ''
+    const page = front.answers(path)
+    const headers = { 'x-api-key': '', 'x-api-secret': '', ...shop.merchant.headers }
+    const answer = page === undefined ? await fetch(`${shop.host.baseUrl}${path}`, { headers }) : undefined
+    const text = page ?? (await answer?.text()) ?? ''
+    response.writeHead(answer?.status ?? 502, { 'retry-after': '0' }).end(text)
+    front.passed.push({ path, text })
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  front.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return { front, close: () => server.close() }
+}
+
+test('listen replays from the start, loses no event to a failed read, and goes on while a proxy answers', async () => {
+  const { code: old } = await shop.create()
+  const { front, close } = await openFront()
+  const listener = start(['listen', '--forward-to', 'http://127.0.0.1:1', '--after', 'start', '--json'], front.url)
+  let heard = ''
+  listener.stdout.on('data', (chunk: Buffer) => {
+    heard += chunk.toString()
+  })
+  const hears = (code: string) =>
+    eventually(
+      async () => heard.includes(code),
+      (isHeard) => isHeard,
+    )
+  const TRIES = 4
+  try {
+    await hears(old)
+
+    front.answers = (path) => (path.includes('/kyc') ? '<h1>502</h1>' : undefined)
+    const { code: missed } = await shop.create()
+    const failsAfter = async () => {
+      const from = front.passed.findIndex(({ text }) => text.includes(missed))
+      return from < 0 ? 0 : front.passed.slice(from).filter(({ path }) => path.includes('/kyc')).length
+    }
+    await eventually(failsAfter, (times) => times >= TRIES)
+    front.answers = () => undefined
+    await hears(missed)
+
+    const before = front.passed.length
+    front.answers = () => '<h1>502</h1>'
+    await eventually(
+      async () => front.passed.length - before,
+      (times) => times > TRIES,
+    )
+    front.answers = () => undefined
+    await hears((await shop.create()).code)
+  } finally {
+    listener.kill()
+    close()
+  }
 })

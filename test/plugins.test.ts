@@ -7,7 +7,8 @@ import { createInterface } from 'node:readline'
 import { after, before, test } from 'node:test'
 import { packPlugins } from '../scripts/plugins.ts'
 import { waitFor } from './harness/receiver.ts'
-import { openShop, type Shop } from './harness/shop.ts'
+import { payoutEnv, refundReaches } from './harness/refunds.ts'
+import { type OrderData, openShop, type Shop } from './harness/shop.ts'
 
 /* The shop modules with PHP against a running service; the shop systems are imitated, see plugins/README.md. */
 
@@ -27,7 +28,7 @@ before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'comptoir-plugins-'))
   await packPlugins(folder)
   if (!hasPhp) return
-  shop = await openShop({ allEvents: true })
+  shop = await openShop({ allEvents: true, env: payoutEnv })
   const unpacked = spawnSync('php', [
     '-r',
     `(new PharData('${folder}/comptoir-woocommerce.zip'))->extractTo('${folder}/unpacked');`,
@@ -101,6 +102,8 @@ withPhp('saving the settings says whether they work, and what is wrong', async (
   assert.match(wrong.answer[1] ?? '', /begins with whsec_/)
   const stranger = await tell<string[]>({ do: 'test', options: { api_secret: 'sk_wrong' } })
   assert.match(stranger.answer[0] ?? '', /does not accept the API key/)
+  const elsewhere = await tell<string[]>({ do: 'test', options: { base_url: shop.receiver.url } })
+  assert.deepEqual(elsewhere.answer, ['Something else than Comptoir answers. Check the address.'])
 })
 
 withPhp('an order is paid by a real webhook once, a forged one changes nothing, and a part goes back', async () => {
@@ -113,19 +116,15 @@ withPhp('an order is paid by a real webhook once, a forged one changes nothing, 
   await shop.chain.pay({ to: data.toAddress, units: 54_000_000n })
   await shop.makeFinal()
   await shop.reaches(code, 'PAID')
-  const hook = await new Promise<{ body: string; headers: Record<string, string> }>((resolve) => {
-    const look = setInterval(() => {
-      const found = shop.receiver.at('/woocommerce').find(({ headers }) => headers['service-event'] === 'order.paid')
-      if (found) resolve(found)
-      if (found) clearInterval(look)
-    }, 50)
-  })
+  const hook = await hookOf('order.paid', code, '/woocommerce')
   const forged = await tell({ do: 'webhook', body: hook.body.replace('PAID', 'PAIX'), headers: hook.headers })
   assert.deepEqual([forged.answer, forged.status], ['refused', 'on-hold'])
   const paid = await tell({ do: 'webhook', body: hook.body, headers: hook.headers })
   assert.deepEqual([paid.answer, paid.status], ['paid', 'processing'])
   const twice = await tell({ do: 'webhook', body: hook.body, headers: hook.headers })
   assert.equal(twice.completed, 1, 'the same webhook twice completes the order once')
+  const stale = await tell<{ redirect: string }>({ do: 'pay' })
+  assert.equal(stale.answer.redirect, 'https://shop.example/thanks/7', 'what is paid is not paid again')
   const refund = await tell<boolean>({ do: 'refund', amount: 20 })
   assert.equal(refund.answer, true)
   await tell({ do: 'refund', amount: 20 })
@@ -141,6 +140,72 @@ withPhp('an order is paid by a real webhook once, a forged one changes nothing, 
     ['21.600000'],
     'a click that is repeated refunds once',
   )
+  const taken = await pay({ order: 7 })
+  assert.deepEqual([taken === code, await statusOf(taken)], [false, 'INITIAL'], 'a refunded payment pays nothing')
+})
+
+/** The customer pays in the shop. @returns the code of the order that the payment page shows */
+async function pay(command: { order: number; shop?: string; set?: Record<string, unknown> }): Promise<string> {
+  const { answer } = await tell<{ redirect: string }>({ do: 'pay', ...command })
+  return new URL(answer.redirect).searchParams.get('code') ?? ''
+}
+
+const statusOf = async (code: string): Promise<string> =>
+  (await shop.host.call<{ status: string }>('GET', `status/${code}`)).data.status
+
+const cancel = (code: string) => shop.host.call('POST', `cancel/${code}`, { as: shop.merchant })
+
+withPhp('parts that add up to the price refund all of it, whatever rounding did to each', async () => {
+  const code = await pay({ order: 13, set: { total: '3.00' } })
+  const { data } = await shop.accept(code, { network: shop.chain.chainId, userAddress: PAYER })
+  const { data: order } = await shop.host.call<OrderData>('GET', `status/${code}`, { as: shop.merchant })
+  // more by what no part of a cent is worth, as rounding leaves it
+  await shop.chain.pay({ to: data.toAddress, units: 3_240_002n })
+  await shop.makeFinal()
+  await shop.reaches(code, 'PAID')
+  assert.equal((await tell<boolean>({ do: 'refund', order: 13, amount: 1 })).answer, true)
+  await refundReaches(shop, order._id, 'settled')
+  assert.equal((await tell<boolean>({ do: 'refund', order: 13, amount: 2 })).answer, true)
+  const amounts = async () => {
+    const path = `/api/next/refunds?code=${code}`
+    const { data } = await shop.host.call<{ refunds: { amount: string }[] }>('GET', path, { as: shop.merchant })
+    return data.refunds.map(({ amount }) => amount)
+  }
+  assert.deepEqual((await amounts()).sort(), ['1.080000', '2.160002'])
+})
+
+withPhp('an order of another shop with the same number is neither taken nor cancelled', async () => {
+  const staging = { order: 8, shop: 'https://staging.shop.example' }
+  const own = await pay({ order: 8 })
+  const copy = await pay(staging)
+  assert.notEqual(copy, own)
+  const dearer = await pay({ ...staging, set: { total: '60.00' } })
+  assert.deepEqual(await Promise.all([own, copy, dearer].map(statusOf)), ['INITIAL', 'CANCELLED', 'INITIAL'])
+})
+
+withPhp('a customer who comes back after each cancellation gets an order that can be paid', async () => {
+  const codes: string[] = []
+  for (let times = 0; times < 3; times += 1) {
+    const code = await pay({ order: 9 })
+    assert.equal(await statusOf(code), 'INITIAL')
+    codes.push(code)
+    await cancel(code)
+  }
+  assert.equal(new Set(codes).size, 3)
+})
+
+withPhp('a payment that ends fails the order that waits for it, but not one that is paid another way', async () => {
+  const end = async (order: number, set: Record<string, unknown>): Promise<string> => {
+    // an older module's reference, without the shop
+    const webhookUrl = `${shop.receiver.url}/woocommerce`
+    const { code } = await shop.create({ alias: `WC-${order}`, webhookUrl })
+    await cancel(code)
+    const hook = await hookOf('order.cancelled', code, '/woocommerce')
+    return (await tell({ do: 'webhook', order, ...hook, set: { meta: { _comptoir_code: code }, ...set } })).status
+  }
+  assert.equal(await end(10, { status: 'on-hold' }), 'failed')
+  assert.equal(await end(11, { status: 'on-hold', method: 'bacs' }), 'on-hold')
+  assert.equal(await end(12, { status: 'cancelled' }), 'cancelled')
 })
 
 withPhp('a part of the price is the same part of the USDC, exact and rounded down', async () => {
@@ -165,11 +230,11 @@ async function askPresta<Data>(command: Record<string, unknown>): Promise<Presta
 type Hook = { body: string; headers: Record<string, string> }
 
 /** The newest real webhook of this event at the shop's address, for one order. */
-async function hookOf(event: string, code: string): Promise<Hook> {
+async function hookOf(event: string, code: string, path = '/prestashop'): Promise<Hook> {
   let found: Hook | undefined
   await waitFor(`${event} at the shop`, () => {
     found = shop.receiver
-      .at('/prestashop')
+      .at(path)
       .findLast(({ headers, body }) => headers['service-event'] === event && body.includes(code))
     return found !== undefined
   })
@@ -246,6 +311,9 @@ withPhp(
     await shop.host.call('POST', `/api/next/confirm_conversion/cancel/${code}`, { as: shop.merchant })
     const ended = await askPresta<number>({ do: 'webhook', ...(await hookOf('order.cancelled', code)) })
     assert.equal(ended.orders[2]?.state, STATES.cancelled)
+    const shipped = 6
+    const moved = await askPresta<number>({ do: 'webhook', state: shipped, ...(await hookOf('order.cancelled', code)) })
+    assert.equal(moved.orders[2]?.state, shipped, 'what the shop moved on stays')
     const dead = await askPresta<[string, string[]]>({
       do: 'pay',
       settings: { COMPTOIR_BASE_URL: 'http://127.0.0.1:1' },

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
+import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { signTestWebhook } from '../sdk/index.ts'
@@ -78,21 +81,165 @@ try {
     echo "refused\\n";
 }
 `
+const CALL_PYTHON = `
+import json, sys
+sys.path.insert(0, "${SDK}/python")
+from comptoir import Comptoir, ComptoirError
+given = json.load(sys.stdin)
+api = Comptoir(given["url"], "pk_1", "sk_1", timeout=1, max_retries=1)
+for method, path, body in given["calls"]:
+    try:
+        print(json.dumps(api.call(method, path, body)))
+    except ComptoirError as error:
+        print(json.dumps(error.code))
+`
+const CALL_PHP = `<?php
+require '${SDK}/php/Comptoir.php';
+$given = json_decode(stream_get_contents(STDIN), true);
+$api = new Comptoir($given['url'], 'pk_1', 'sk_1', 1, 1);
+foreach ($given['calls'] as [$method, $path, $body]) {
+    try {
+        echo json_encode($api->call($method, $path, $body ?? [])), "\n";
+    } catch (ComptoirError $error) {
+        echo json_encode($error->errorCode), "\n";
+    }
+}
+`
 const CLIENTS = [
-  { name: 'Python', command: 'python3', args: (code: string) => ['-c', code], story: PYTHON, verify: VERIFY_PYTHON },
+  {
+    name: 'Python',
+    command: 'python3',
+    args: (code: string) => ['-c', code],
+    story: PYTHON,
+    verify: VERIFY_PYTHON,
+    calls: CALL_PYTHON,
+  },
   {
     name: 'PHP',
     command: 'php',
     args: (code: string) => ['-r', code.replace('<?php', '')],
     story: PHP,
     verify: VERIFY_PHP,
+    calls: CALL_PHP,
   },
 ]
 const present = CLIENTS.filter(({ command }) => spawnSync(command, ['--version']).status === 0)
 const absent = CLIENTS.filter((client) => !present.includes(client))
 if (absent.length > 0) console.log(`left out, not installed: ${absent.map(({ name }) => name).join(', ')}`)
 
-for (const { name, command, args, story, verify } of present) {
+type Seen = { key: string | undefined; body: string }
+type Reply = (response: ServerResponse, count: number) => void
+
+const answer = (response: ServerResponse, data: unknown, headers = {}) =>
+  response.writeHead(200, { 'content-type': 'application/json', ...headers }).end(JSON.stringify({ data }))
+
+/** A server that answers each path as `replies` says, with what it saw there. */
+async function openServer(replies: Record<string, Reply>) {
+  const seen: Record<string, Seen[]> = {}
+  const server = createServer(async (request: IncomingMessage, response) => {
+    const body = Buffer.concat(await request.toArray()).toString()
+    const one = { key: request.headers['idempotency-key']?.toString(), body }
+    const path = request.url ?? ''
+    const all = [...(seen[path] ?? []), one]
+    seen[path] = all
+    replies[path]?.(response, all.length)
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const close = (): void => {
+    server.closeAllConnections()
+    server.close()
+  }
+  return { url, seen, close }
+}
+
+/** What a client makes of the calls: the data, or the code of the error. */
+async function callAll(
+  [command, ...args]: [string, ...string[]],
+  given: { url: string; calls: [method: string, path: string, body?: unknown][] },
+): Promise<unknown[]> {
+  const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'] })
+  child.stdin.end(
+    JSON.stringify({ ...given, calls: given.calls.map(([method, path, body = null]) => [method, path, body]) }),
+  )
+  const output = Buffer.concat(await child.stdout.toArray()).toString()
+  return output
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+}
+
+const half = (response: ServerResponse, headers = {}) =>
+  response.writeHead(200, { 'content-type': 'application/json', ...headers }).write('{"success":true,"da')
+
+/** What a setting that was forgotten or cut may hold: anyone could sign with it. */
+const NO_SECRETS = ['', 'whsec_', 'whsec_YWJj', 'whsec_****************************', `${SECRET}\n`]
+
+/** Signed as an attacker would who guesses that the receiver has no proper secret. */
+function forgedBy(secret: string, body: string): Record<string, string> {
+  const at = String(Math.floor(Date.now() / 1000))
+  const hmac = (key: string | Buffer, text: string) => createHmac('sha256', key).update(text)
+  const bytes = Buffer.from(secret.replace('whsec_', ''), 'base64')
+  return {
+    'service-signature': `t=${at},v1=${hmac(secret, `${at}.${body}`).digest('hex')}`,
+    ...{ 'webhook-id': 'a', 'webhook-timestamp': at },
+    'webhook-signature': `v1,${hmac(bytes, `a.${at}.${body}`).digest('base64')}`,
+  }
+}
+
+for (const { name, command, args, story, verify, calls } of present) {
+  test(`the ${name} client tries a lost or cut answer again under one key, and names what is not Comptoir’s`, async () => {
+    const good = (response: ServerResponse): void => void answer(response, 'good')
+    const server = await openServer({
+      '/cut': (response, count) =>
+        count > 1
+          ? good(response)
+          : half(response, { 'content-length': '500' }) && setTimeout(() => response.destroy(), 20),
+      '/chunk': (response, count) =>
+        count > 1 ? good(response) : half(response) && setTimeout(() => response.destroy(), 20),
+      '/stall': (response, count) => (count > 1 ? good(response) : half(response, { 'content-length': '500' })),
+      '/garbage': (response, count) => (count > 1 ? good(response) : response.socket?.end('GARBAGE\r\n\r\n')),
+      '/page': (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>'),
+      '/other': (response) => response.writeHead(200, { 'content-type': 'application/json' }).end('["other"]'),
+    })
+    const results = await callAll([command, ...args(calls)], {
+      url: server.url,
+      calls: [
+        ['POST', '/cut', {}],
+        ['GET', '/chunk'],
+        ['GET', '/stall'],
+        ['GET', '/garbage'],
+        ['GET', '/page'],
+        ['GET', '/other'],
+      ],
+    })
+    server.close()
+    assert.deepEqual(results, ['good', 'good', 'good', 'good', 'UNEXPECTED_ANSWER', 'UNEXPECTED_ANSWER'])
+    const keys = server.seen['/cut']?.map(({ key }) => key) ?? []
+    assert.deepEqual([keys.length, new Set(keys).size], [2, 1])
+    assert.equal(server.seen['/page']?.length, 1, 'a page is not asked for again')
+  })
+
+  test(`the ${name} client sends the body of a PUT, and gives its secret to no other host`, async () => {
+    const other = await openServer({ '/elsewhere': (response) => answer(response, 'taken') })
+    const server = await openServer({
+      '/link': (response) => answer(response, 'put'),
+      '/moved': (response) => response.writeHead(302, { location: `${other.url}/elsewhere` }).end(),
+    })
+    const results = await callAll([command, ...args(calls)], {
+      url: server.url,
+      calls: [
+        ['PUT', '/link', { active: false }],
+        ['GET', '/moved'],
+      ],
+    })
+    server.close()
+    other.close()
+    assert.deepEqual(JSON.parse(server.seen['/link']?.[0]?.body || 'null'), { active: false })
+    assert.deepEqual(other.seen, {}, 'a redirect is not followed')
+    assert.deepEqual(results, ['put', 'UNEXPECTED_ANSWER'])
+  })
+
   test(`the ${name} client goes from an order to a refund, filters its lists, and names failures and typos`, async () => {
     const { 'x-api-key': KEY = '', 'x-api-secret': API_SECRET = '' } = shop.merchant.headers
     const env = { ...process.env, URL: shop.host.baseUrl, KEY, API_SECRET }
@@ -123,8 +270,8 @@ for (const { name, command, args, story, verify } of present) {
   })
 
   test(`the ${name} client believes a genuine webhook of either scheme, and no forged, old or unsigned one`, async () => {
-    const run = (body: string, headers: Record<string, string>): string =>
-      spawnSync(command, args(verify), { input: JSON.stringify({ body, headers, secret: SECRET }) })
+    const run = (body: string, headers: Record<string, string>, secret = SECRET): string =>
+      spawnSync(command, args(verify), { input: JSON.stringify({ body, headers, secret }) })
         .stdout.toString()
         .trim()
     const { body, headers } = await signTestWebhook({ event: 'order.paid', goods: 'Café ☕' }, SECRET)
@@ -142,5 +289,6 @@ for (const { name, command, args, story, verify } of present) {
       ...[run(old.body, old.headers), run(other.body, other.headers)],
     ]
     assert.deepEqual(refused, Array(6).fill('refused'))
+    for (const secret of NO_SECRETS) assert.equal(run(body, forgedBy(secret, body), secret), 'refused', secret)
   })
 }

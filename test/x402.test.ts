@@ -7,6 +7,7 @@ import { ExactEvmScheme } from '@x402/evm/exact/client'
 import { wrapFetchWithPayment } from '@x402/fetch'
 import { privateKeyToAccount } from 'viem/accounts'
 import { mint } from '../sandbox/chain/token.ts'
+import { type Providers, startProviders } from '../sandbox/providers/server.ts'
 import { createRpc } from '../src/chain/endpoints/rpc.ts'
 import { networkFor } from '../src/chain/networks.ts'
 import { authorizationData, authorizedTransferData } from '../src/chain/payout/usdc-token.ts'
@@ -21,10 +22,15 @@ type Required = {
   accepts: { scheme: string; network: string; amount: string; payTo: string; asset: string }[]
 }
 
-const withLimits: typeof payoutEnv = async (chain) => ({
-  ...(await payoutEnv(chain)),
-  ...{ CHAIN_31337_RELAY_MIN: '1', LIMIT_RELAY_PER_DAY: '20' },
-})
+let providers: Providers
+const withLimits: typeof payoutEnv = async (chain) => {
+  const pay = () => Promise.reject(new Error('these orders are paid by x402'))
+  const wallet = { chainId: chain.chainId, usdcAddress: chain.usdcAddress, payerAddress: chain.payer, pay }
+  providers = await startProviders({ port: 0, chain: wallet, callbackBase: 'http://127.0.0.1:9' })
+  const gatePay = Object.entries(providers.credentials).filter(([name]) => name.startsWith('CHANNEL_GATEPAY'))
+  const limits = { CHAIN_31337_RELAY_MIN: '1', LIMIT_RELAY_PER_DAY: '20' }
+  return { ...(await payoutEnv(chain)), ...Object.fromEntries(gatePay), ...limits }
+}
 
 let shop: Shop
 let mining: NodeJS.Timeout
@@ -36,6 +42,7 @@ before(async () => {
 after(async () => {
   clearInterval(mining)
   await shop?.stop()
+  await providers?.stop()
 })
 
 const urlOf = (code: string): string => `${shop.host.baseUrl}/pay/x402/${code}`
@@ -104,6 +111,25 @@ test('without a payment it says what it asks for: version 2, the exact amount, t
   assert.equal(data.toAddress, first?.payTo)
   const page = await fetch(urlOf(order.code), { headers: { accept: 'text/html' }, redirect: 'manual' })
   assert.deepEqual([page.status, page.headers.get('location')?.endsWith(`/pay?code=${order.code}`)], [303, true])
+})
+
+test('a link preview or a bare question moves no order off the channel that its payer chose; ?network= does', async () => {
+  const { code } = await shop.create()
+  const { data } = await shop.accept(code, { paymentChannel: 'gatepay' })
+  assert.equal(data.status, 'AWAITING')
+  const channelOf = async () => (await shop.host.call<{ paymentChannel: string }>('GET', `status/${code}`)).data
+  await fetch(urlOf(code), { method: 'HEAD' })
+  assert.equal((await channelOf()).paymentChannel, 'gatepay')
+  const bare = await fetch(urlOf(code))
+  const { error } = (await bare.json()) as { error: { code: string; message: string } }
+  assert.deepEqual([bare.status, error.code], [409, 'ORDER_STATE_CONFLICT'])
+  assert.match(error.message, /gatepay.+\?network=31337/)
+  assert.equal((await channelOf()).paymentChannel, 'gatepay')
+  assert.equal((await fetch(`${urlOf(code)}?network=31337`)).status, 402)
+  assert.equal((await channelOf()).paymentChannel, 'crypto')
+  const untouched = await shop.create()
+  await fetch(urlOf(untouched.code), { method: 'HEAD' })
+  assert.equal((await shop.host.call<{ status: string }>('GET', `status/${untouched.code}`)).data.status, 'INITIAL')
 })
 
 test('the same payment sent many times at once is submitted once', async () => {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type Comptoir, EVENT_TYPES, isComptoirError, signTestWebhook } from '../../sdk/index.ts'
+import { type Comptoir, EVENT_TYPES, isTemporary, signTestWebhook } from '../../sdk/index.ts'
 import { type Command, textOf, UsageError, type Values } from '../command.ts'
 import { connect } from '../connection.ts'
 import { openKycNews } from '../kyc-news.ts'
@@ -22,12 +22,13 @@ function readEvents(flags: Values): Set<string> | null {
   return new Set(names)
 }
 
-/** The company's events since the last call, oldest first. */
-async function openNews(client: Comptoir, after: string | undefined): Promise<() => Promise<News[]>> {
-  let cursor = after ?? (await client.api.listEvents({ after: 'latest' })).nextCursor
+/** The company's events since the last call that succeeded, oldest first; `start` for everything kept. */
+async function openNews(client: Comptoir, after = 'latest'): Promise<() => Promise<News[]>> {
+  let cursor = after === 'latest' ? (await client.api.listEvents({ after })).nextCursor : after
   const readKyc = await openKycNews(client)
   return async () => {
-    const page = await client.api.listEvents({ after: cursor, limit: 100 })
+    const page = await client.api.listEvents({ limit: 100, ...(cursor === 'start' ? {} : { after: cursor }) })
+    const checks = await readKyc()
     cursor = page.nextCursor
     const orders = page.events.map(({ event, order, cursor: place, createdAt }) => ({
       id: idOf(order._id, event, createdAt),
@@ -35,7 +36,7 @@ async function openNews(client: Comptoir, after: string | undefined): Promise<()
       body: JSON.stringify({ ...order, event }),
       cursor: place,
     }))
-    const kyc = (await readKyc()).map((payload) => ({
+    const kyc = checks.map((payload) => ({
       id: idOf(payload.kycId, payload.orderId, payload.event, payload.updatedAt),
       event: payload.event,
       body: JSON.stringify(payload),
@@ -91,12 +92,11 @@ export const listen: Command = {
     const wanted = readEvents(flags)
     const made = `whsec_${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64')}`
     const secret = textOf(flags, 'secret') ?? sandbox?.webhookSigningSecret ?? made
-    const after = textOf(flags, 'after')
-    const read = await openNews(client, after === 'start' ? undefined : after)
+    const read = await openNews(client, textOf(flags, 'after'))
     say(`Listening. Your server verifies with the secret ${secret}`)
     for (;;) {
       const news = await read().catch((error: unknown) => {
-        if (!isComptoirError(error, 'CONNECTION_FAILED', 'TIMED_OUT', 'DATABASE_UNAVAILABLE', 'BUSY')) throw error
+        if (!isTemporary(error)) throw error
         say(`${error.message} Trying again.`)
         return []
       })

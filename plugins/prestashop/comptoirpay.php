@@ -108,6 +108,7 @@ class ComptoirPay extends PaymentModule
     {
         $link = $this->context->link;
         $payment = $this->payments()->open('PS-' . $order->id, self::amountOf((float) $order->total_paid, $currency), $currency, [
+            'shop' => $this->context->shop->getBaseURL(),
             'webhook' => $link->getModuleLink($this->name, 'webhook', [], true),
             'return' => $link->getPageLink('order-confirmation', true, null, ['id_order' => $order->id, 'key' => $order->secure_key]),
             'cancel' => $link->getPageLink('history', true),
@@ -133,7 +134,10 @@ class ComptoirPay extends PaymentModule
             'refunded' => 'PS_OS_REFUND',
             default => null,
         };
-        // what ended late changes no order that was paid, and nothing is done twice
+        // what ended late changes no order that was paid or that the shop moved on, and nothing is done twice
+        if ($payment->state === 'ended' && (int) $order->current_state !== (int) Configuration::get('PS_OS_BANKWIRE')) {
+            return;
+        }
         $isPaid = (bool) $order->hasBeenPaid();
         if ($state === null || ($isPaid && $payment->state !== 'refunded') || (int) $order->current_state === (int) Configuration::get($state)) {
             return;

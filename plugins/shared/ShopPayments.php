@@ -8,7 +8,7 @@ final class ShopPayment
     public function __construct(
         /** Comptoir's code of the order. */
         public readonly string $code,
-        /** The shop's own reference, as it was given at creation. */
+        /** The shop's own reference, as it was given to open(). */
         public readonly string $reference,
         /** `paid`, `refunding`, `partly_refunded`, `refunded`, `ended` or `open`. */
         public readonly string $state,
@@ -32,6 +32,8 @@ final class ShopPayments
         'ERROR' => 'ended',
         'KYT_FAILED' => 'ended',
     ];
+    /** Of the hash of the shop's address, at the end of an alias. */
+    private const SHOP_DIGITS = 6;
 
     public function __construct(
         private readonly Comptoir $api,
@@ -43,39 +45,46 @@ final class ShopPayments
     /**
      * Opens a payment for a shop's order, or finds the open one when the customer comes back to pay.
      * @param string $amount decimal text
+     * @param array{shop: string, webhook: string, return: string, cancel: string} $urls shop: the shop's own address
      * @return array{code: string, url: string}
      */
     public function open(string $reference, string $amount, string $currency, array $urls): array
     {
+        // several shops of a company, and the staging copy of one, number their orders alike
+        $alias = $reference . '-' . substr(hash('sha256', $urls['shop']), 0, self::SHOP_DIGITS);
+        $known = $this->newest($alias);
+        $state = $known === null ? 'none' : self::stateOf($known['status']);
+        if ($state === 'paid') {
+            return ['code' => $known['code'], 'url' => $urls['return']];
+        }
+        if ($state === 'open') {
+            if ($known['fromAmount'] === $amount && $known['fromAsset'] === $currency) {
+                return ['code' => $known['code'], 'url' => $known['paymentUrl']];
+            }
+            // the cart changed while its payment was open: the old price must not be paid any more
+            $this->api->cancelOrder($known['code']);
+        }
         $body = [
             'amount' => $amount,
             'fromAsset' => $currency,
             'merchantIdentifier' => $this->till,
-            'alias' => $reference,
+            'alias' => $alias,
             'webhookUrl' => $urls['webhook'],
             'returnUrl' => $urls['return'],
             'cancelUrl' => $urls['cancel'],
         ];
-        try {
-            $made = $this->api->createOrder($body, hash('sha256', implode('|', $body)));
-            if (self::stateOf($made['order']['status']) !== 'ended') {
-                return ['code' => $made['code'], 'url' => $made['paymentUrl']];
-            }
-        } catch (ComptoirError $error) {
-            if ($error->errorCode !== 'ALIAS_IN_USE') {
-                throw $error;
-            }
-        }
-        $known = $this->api->getOrderByReference($reference);
-        if (self::stateOf($known['status']) !== 'ended' && $known['fromAmount'] === $amount && $known['fromAsset'] === $currency) {
-            return ['code' => $known['code'], 'url' => $known['paymentUrl']];
-        }
-        if (self::stateOf($known['status']) === 'open') {
-            // the cart changed while its payment was open: the old price must not be paid any more
-            $this->api->cancelOrder($known['code']);
-        }
-        $made = $this->api->createOrder($body);
+        // two clicks at once make one order; after an order that has ended, the next one
+        $made = $this->api->createOrder($body, hash('sha256', implode('|', [...$body, $known['code'] ?? ''])));
         return ['code' => $made['code'], 'url' => $made['paymentUrl']];
+    }
+
+    private function newest(string $alias): ?array
+    {
+        try {
+            return $this->api->getOrderByReference($alias);
+        } catch (ComptoirError $error) {
+            return $error->errorCode === 'ORDER_NOT_FOUND' ? null : throw $error;
+        }
     }
 
     /**
@@ -92,7 +101,7 @@ final class ShopPayments
         $order = $this->api->getOrder($event['code']);
         return new ShopPayment(
             $order['code'],
-            (string) ($order['alias'] ?? ''),
+            (string) preg_replace('/^([A-Z]+-\d+)-[0-9a-f]{' . self::SHOP_DIGITS . '}$/', '$1', $order['alias'] ?? ''),
             self::stateOf($order['status']),
             $order['fromAmount'],
             $order['fromAsset'],
@@ -116,8 +125,12 @@ final class ShopPayments
         if ($amount !== null) {
             $order = $this->api->getOrder($code);
             $part = self::partOf($order['toAmount'], $amount, $order['fromAmount']);
+            $left = $this->api->call('GET', '/api/next/confirm_conversion/revert/' . rawurlencode($code))['refundableAmount'];
+            $rest = self::units($left, 6) - self::units($part, 6);
+            // less than the smallest part of the price is what rounding left: it goes with the last part
+            $isLast = $rest >= 0 && $rest < self::units(self::partOf($order['toAmount'], '0.01', $order['fromAmount']), 6);
             // the whole price is all that is left, whatever rounding did before
-            $body += $amount === $order['fromAmount'] ? [] : ['amount' => $part];
+            $body += $isLast || $amount === $order['fromAmount'] ? [] : ['amount' => $part];
         }
         return $this->api->refundOrder($code, $body, $key)['refundId'];
     }
@@ -151,6 +164,7 @@ final class ShopPayments
         } catch (ComptoirError $error) {
             return match (true) {
                 $error->status === 0 => ['Comptoir does not answer. Check the address.'],
+                $error->errorCode === 'UNEXPECTED_ANSWER' => ['Something else than Comptoir answers. Check the address.'],
                 $error->status === 401 => ['Comptoir does not accept the API key. Check the key and its secret.'],
                 default => [$error->getMessage()],
             };

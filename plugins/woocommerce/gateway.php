@@ -74,6 +74,8 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
                 self::amountOf($order),
                 $order->get_currency(),
                 [
+                    // home_url() would differ from one language of a shop to another
+                    'shop' => (string) get_option('siteurl'),
                     'webhook' => WC()->api_request_url('comptoir'),
                     'return' => $this->get_return_url($order),
                     'cancel' => $order->get_cancel_order_url_raw(),
@@ -134,7 +136,9 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
             }
             $order->payment_complete($payment->code);
         }
-        if ($payment->state === 'ended' && !$order->is_paid()) {
+        // an order that is paid another way, or was ended by the shop, does not wait for this payment
+        $waits = $order->get_payment_method() === $this->id && $order->has_status(['on-hold', 'pending']);
+        if ($payment->state === 'ended' && $waits) {
             $order->update_status('failed', 'The payment ended without money.');
         }
         if ($payment->state === 'refunded' && $order->get_status() !== 'refunded') {

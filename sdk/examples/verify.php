@@ -13,7 +13,8 @@ function verifyWebhook(string $rawBody, string $header, string $secret, int $tol
             $signatures[] = $value;
         }
     }
-    if ($time === null) {
+    // with an empty secret, anyone could sign
+    if ($time === null || !str_starts_with($secret, 'whsec_') || strlen($secret) < 30) {
         return false;
     }
     $expected = hash_hmac('sha256', $time . '.' . $rawBody, $secret);

@@ -3,7 +3,9 @@
 import base64
 import hashlib
 import hmac
+import http.client
 import json
+import re
 import time
 import urllib.error
 import urllib.parse
@@ -25,6 +27,16 @@ class WebhookVerificationError(Exception):
     """The webhook must not be believed. Answer 400."""
 
 
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """A redirect is an error: following it would give the API secret to another host."""
+
+    def redirect_request(self, *_given):
+        return None
+
+
+_opener = urllib.request.build_opener(_NoRedirects)
+
+
 class Comptoir:
     def __init__(self, base_url, api_key, api_secret, timeout=30, max_retries=3):
         self.base_url = base_url.rstrip("/")
@@ -36,22 +48,23 @@ class Comptoir:
         headers, data = dict(self.headers), None
         if method == "POST":
             headers["idempotency-key"] = idempotency_key or uuid.uuid4().hex
+        if method == "POST" or body:
             headers["content-type"] = "application/json"
             data = json.dumps(body or {}).encode()
         for attempt in range(self.max_retries + 1):
             error, wait = None, 0.4 * 2**attempt
             try:
                 request = urllib.request.Request(self.base_url + path, data, headers, method=method)
-                with urllib.request.urlopen(request, timeout=self.timeout) as answer:
+                with _opener.open(request, timeout=self.timeout) as answer:
                     _warn_of_ignored(answer.headers.get("comptoir-ignored"), f"{method} {path}")
-                    return json.load(answer)["data"]
+                    return _data_of(answer)
             except urllib.error.HTTPError as failed:
                 error = _error_of(failed)
                 if failed.headers.get("retry-after", "").isdigit():
                     wait = int(failed.headers["retry-after"])
                 if failed.code not in (429, 502, 503) and error.code != "IDEMPOTENCY_IN_PROGRESS":
                     raise error from None
-            except OSError as lost:
+            except (OSError, http.client.HTTPException) as lost:
                 error = ComptoirError(0, "CONNECTION_FAILED", f"{method} {path}: {lost}")
             if attempt == self.max_retries or wait > 60:
                 raise error
@@ -102,6 +115,7 @@ class Comptoir:
 
 def verify_webhook(raw_body, headers, secret, tolerance_seconds=300):
     """The body of a genuine webhook. `raw_body`: the bytes as received. Both signatures are checked where they are there."""
+    key = _key_of(secret)
     given = {name.lower(): value for name, value in headers.items()}
     claims = []
     if given.get("service-signature"):
@@ -110,7 +124,7 @@ def verify_webhook(raw_body, headers, secret, tolerance_seconds=300):
         expected = hmac.new(secret.encode(), at.encode() + b"." + raw_body, hashlib.sha256).hexdigest()
         claims.append((at, expected, [value for name, value in parts if name == "v1"]))
     if given.get("webhook-signature"):
-        at, key = given.get("webhook-timestamp", ""), base64.b64decode(secret.removeprefix("whsec_"))
+        at = given.get("webhook-timestamp", "")
         signed = f"{given.get('webhook-id', '')}.{at}.".encode() + raw_body
         expected = base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
         found = [part[3:] for part in given["webhook-signature"].split(" ") if part.startswith("v1,")]
@@ -145,11 +159,29 @@ def _warn_of_ignored(names, call):
         warnings.warn(f"Comptoir ignored {urllib.parse.unquote(names)}: {call} knows no such name.", stacklevel=5)
 
 
+def _key_of(secret):
+    text = re.fullmatch(r"whsec_([A-Za-z0-9+/]{22,}={0,2})", secret)
+    try:
+        return base64.b64decode(text[1], validate=True)
+    except (TypeError, ValueError):
+        # with an empty key, anyone could sign
+        raise WebhookVerificationError("the secret is not one of Comptoir's: whsec_ and base64") from None
+
+
+def _data_of(answer):
+    text = answer.read()
+    try:
+        return json.loads(text)["data"]
+    except (ValueError, KeyError, TypeError):
+        message = f"the answer {answer.status} is not one of Comptoir's. Check the address."
+        raise ComptoirError(answer.status, "UNEXPECTED_ANSWER", message) from None
+
+
 def _error_of(failed):
     try:
         error = json.load(failed)["error"]
         return ComptoirError(
             failed.code, error["code"], error["message"], error.get("requestId"), error.get("details"), error.get("docs")
         )
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OSError, http.client.HTTPException):
         return ComptoirError(failed.code, "UNEXPECTED_ANSWER", f"the answer {failed.code} is not one of Comptoir's")

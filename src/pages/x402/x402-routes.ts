@@ -75,6 +75,17 @@ function chooseRelay({ relays }: X402Deps, network: number | null): X402Relay {
 }
 
 /**
+ * Whoever only asks must not take a payer off the channel that he chose: what he pays there would be late.
+ * @throws ORDER_STATE_CONFLICT
+ */
+function checkNotElsewhere({ status, paymentChannel }: Order, { chainId }: X402Relay): void {
+  const isChosen = status === 'PENDING' || status === 'AWAITING'
+  if (!isChosen || paymentChannel === null || paymentChannel === 'crypto') return
+  const message = `The payer chose ${paymentChannel}. To pay by x402 instead, name the network: ?network=${chainId}.`
+  throw new AppError('ORDER_STATE_CONFLICT', { message })
+}
+
+/**
  * How the order can be paid. Accepting the channel `crypto` creates its deposit address, as on the payment page. An
  * empty list: nothing is left to pay.
  */
@@ -87,6 +98,7 @@ async function readRequirements(
   const known = await readPayView(viewDeps, order.code)
   const standing = known.payment?.channel === 'crypto' ? (known.payment.network?.id ?? null) : null
   const relay = chooseRelay(deps, network ?? standing)
+  if (network === null && request.headers[SIGNATURE_HEADER] === undefined) checkNotElsewhere(order, relay)
   if (order.status !== 'WAITING_CHAIN_CONFIRMATION') {
     const context = contextAs(request, payerOf(order.code))
     const body = { paymentChannel: 'crypto', network: standing ?? relay.chainId }
@@ -204,7 +216,12 @@ async function sendSettled(
 export const x402Routes: FastifyPluginAsyncTypebox<X402Deps> = async (app, deps) => {
   app.get(
     '/pay/x402/:code',
-    { config: { open: true, page: true }, schema: { hide: true, params: Params, querystring: Query } },
+    {
+      config: { open: true, page: true },
+      // the question accepts the order: a HEAD of a link preview must not
+      exposeHeadRoute: false,
+      schema: { hide: true, params: Params, querystring: Query },
+    },
     async (request, reply) => {
       const found = await findOrder(deps, request.params.code)
       reply.header('cache-control', 'no-store')

@@ -160,10 +160,17 @@ namespace {
     {
         public Link $link;
         public Cart $cart;
+        public object $shop;
         public function __construct()
         {
             $this->link = new Link();
             $this->cart = new Cart();
+            $this->shop = new class () {
+                public function getBaseURL(): string
+                {
+                    return 'http://shop.example/';
+                }
+            };
         }
     }
     abstract class PaymentModule
@@ -259,7 +266,10 @@ namespace {
                 Shop::$settings = ['COMPTOIR_BASE_URL' => $kept['COMPTOIR_BASE_URL'], ...array_diff_key(Shop::$settings, ['COMPTOIR_BASE_URL' => 1])];
                 return [Shop::$redirect, $controller->errors];
             })(),
-            'webhook' => (new ComptoirPayWebhookModuleFrontController($module))->take($command['body'], $command['headers']),
+            'webhook' => (function () use ($module, $command) {
+                isset($command['state']) && Shop::$orders[2]['current_state'] = $command['state'];
+                return (new ComptoirPayWebhookModuleFrontController($module))->take($command['body'], $command['headers']);
+            })(),
             'slip' => (function () use ($module, $command) {
                 $order = new Order($command['order']);
                 Shop::$slips[] = [];

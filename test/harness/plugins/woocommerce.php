@@ -11,6 +11,10 @@ function add_action(string $name, callable $action): void
 {
     $name === 'plugins_loaded' && $action();
 }
+function get_option(string $name): string|false
+{
+    return $name === 'siteurl' ? Shop::$address : false;
+}
 function add_filter(string $name, callable $filter): void
 {
 }
@@ -27,6 +31,7 @@ final class Shop
     public static array $options = [];
     public static array $orders = [];
     public static array $notices = [];
+    public static string $address = 'https://shop.example';
     public static int $status = 0;
 }
 final class WC_Admin_Settings
@@ -74,11 +79,12 @@ abstract class WC_Payment_Gateway
 final class WC_Order
 {
     public string $status = 'pending';
+    public string $method = 'comptoir';
     public array $meta = [];
     public array $notes = [];
     public array $refunds = [];
     public int $completed = 0;
-    public function __construct(private readonly int $id, private readonly string $total)
+    public function __construct(private readonly int $id, public string $total)
     {
     }
     public function get_id(): int
@@ -88,6 +94,14 @@ final class WC_Order
     public function get_total(): string
     {
         return $this->total;
+    }
+    public function get_payment_method(): string
+    {
+        return $this->method;
+    }
+    public function has_status(array $statuses): bool
+    {
+        return in_array($this->status, $statuses, true);
     }
     public function get_currency(): string
     {
@@ -152,11 +166,16 @@ function WC(): object
 require getenv('PLUGIN') . '/comptoir.php';
 
 Shop::$options = json_decode(getenv('OPTIONS'), true);
-Shop::$orders[7] = new WC_Order(7, '50.00');
 
 while (($line = fgets(STDIN)) !== false) {
     $command = json_decode($line, true);
     Shop::$notices = [];
+    Shop::$address = $command['shop'] ?? 'https://shop.example';
+    $id = $command['order'] ?? 7;
+    $order = Shop::$orders[$id] ??= new WC_Order($id, '50.00');
+    foreach ($command['set'] ?? [] as $name => $value) {
+        $order->$name = $value;
+    }
     $gateway = new WC_Gateway_Comptoir();
     $answer = match ($command['do']) {
         'test' => (function () use ($gateway, $command) {
@@ -166,7 +185,7 @@ while (($line = fgets(STDIN)) !== false) {
             Shop::$options = $kept;
             return Shop::$notices;
         })(),
-        'pay' => $gateway->process_payment(7),
+        'pay' => $gateway->process_payment($id),
         'webhook' => (function () use ($gateway, $command) {
             try {
                 $api = new Comptoir(Shop::$options['base_url'], Shop::$options['api_key'], Shop::$options['api_secret']);
@@ -178,10 +197,9 @@ while (($line = fgets(STDIN)) !== false) {
                 return 'refused';
             }
         })(),
-        'refund' => $gateway->process_refund(7, $command['amount'], 'Cold'),
+        'refund' => $gateway->process_refund($id, $command['amount'], 'Cold'),
         'part' => ShopPayments::partOf(...$command['of']),
     };
-    $order = Shop::$orders[7];
     $facts = ['status' => $order->status, 'completed' => $order->completed, 'notes' => $order->notes];
     echo json_encode(['answer' => $answer, ...$facts]), "\n";
 }
