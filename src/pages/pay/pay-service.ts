@@ -146,7 +146,9 @@ async function readProgress(
   if (!channel?.onChain || providerReference === null) return null
   const report = await channel.fetchPayment({ ...keyOf(order, payment), providerReference })
   if (report.outcome !== 'seen') return null
-  const { transfers, final, pending } = report
+  const { final, pending } = report
+  // a receipt, also a signed one, stays when money leaves the chain
+  const transfers = order.paidAt === null ? report.transfers : report.transfers.filter((one) => one.final)
   const [first, ...others] = transfers.some((one) => !one.final) ? transfers.filter((one) => !one.final) : transfers
   if (!first) return null
   const youngest = others.reduce((low, one) => (one.confirmations < low.confirmations ? one : low), first)
@@ -217,7 +219,7 @@ async function readFacts(deps: PayViewDeps, order: Order) {
   ])
   const choices = inTime || requote ? await listChoices(deps, order) : []
   const own = records.filter((record) => record.paymentId === payment?.id)
-  const arrived = payment ? arrivedUnits(payment, progress, own) : 0n
+  const arrived = payment ? arrivedUnits(payment, order.paidAt === null ? progress : null, own) : 0n
   const facts: OrderFacts = { order, payment, progress, arrived, records, refunds, offered: choices.length, nowMs }
   return { facts, choices, requote: requote && arrived === 0n && !openRefund(refunds) }
 }
