@@ -148,6 +148,17 @@ test('a receipt certifies only money that is final', async () => {
   assert.deepEqual(await readMoney(order.code), { paid: '61.000000', transactions: [first, more], refunds: [] })
 })
 
+test('after a part was accepted as the payment, the receipt mail names that part', async () => {
+  const email = newEmail('payer')
+  const order = await shop.createAwaiting()
+  await shop.host.call('POST', `email/${order.code}`, { as: shop.merchant, body: { email } })
+  await pay(order, 20_000_000n)
+  const accepted = await admin.post(`mispayments/${await recordOf(order, 'under')}/accept`, { reason: 'test' })
+  assert.equal(accepted.status, 200, accepted.text)
+  const mail = await waitForMail(shop.host.baseUrl, email, /receipt/)
+  assert.match(mail.text, /has received your payment of 20\.00 USDC for order/)
+})
+
 test('who gave an e-mail gets the receipt, in the language chosen on the page and under the shop’s own name', async () => {
   await nameShop('Chez Test')
   const email = newEmail('payer')
