@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test'
 import { verifyReceipt } from '../cli/commands/receipt.ts'
 import { sql } from '../src/db/db.ts'
 import { type Client, logInSuperAdmin, newEmail, waitForMail } from './harness/accounts.ts'
+import { newAddress, payoutEnv, refundReaches, withProof } from './harness/refunds.ts'
 import { eventually } from './harness/service.ts'
 import { openShop, type Payable, type Shop } from './harness/shop.ts'
 
@@ -11,7 +12,7 @@ let shop: Shop
 let admin: Client
 
 before(async () => {
-  shop = await openShop()
+  shop = await openShop({ env: payoutEnv })
   admin = await logInSuperAdmin(shop.host)
 })
 after(() => shop?.stop())
@@ -57,6 +58,14 @@ async function recordOf({ code }: Payable, kind: string): Promise<string> {
     return mispayments.find((one) => one.kind === kind && one.status === 'open')?._id
   }
   return (await eventually(look, (id) => id !== undefined)) ?? ''
+}
+
+async function sendBack(order: Payable, kind: string): Promise<void> {
+  const id = await recordOf(order, kind)
+  const body = await withProof(shop, { code: order.code, mispaymentId: id }, { address: newAddress(), reason: 'test' })
+  const answer = await admin.post(`mispayments/${id}/refund`, body)
+  assert.equal(answer.status, 200, answer.text)
+  await refundReaches(shop, order.orderId, 'settled')
 }
 
 const nameShop = (displayName: string | null) =>
@@ -146,6 +155,22 @@ test('a receipt certifies only money that is final', async () => {
   await shop.makeFinal()
   await recordOf(order, 'over')
   assert.deepEqual(await readMoney(order.code), { paid: '61.000000', transactions: [first, more], refunds: [] })
+})
+
+test('a receipt lists only refunds of the money that it counts as paid; the page keeps them apart', async () => {
+  const order = await shop.createAwaiting()
+  await pay(order, 20_000_000n)
+  await sendBack(order, 'under')
+  await pay(order, order.units + 6_000_000n)
+  await shop.reaches(order.code, 'PAID')
+  await sendBack(order, 'over')
+  const { paid, refunds } = await readMoney(order.code)
+  assert.deepEqual({ paid, refunds }, { paid: '60.000000', refunds: ['6.000000'] })
+  const receipt = await (await fetch(await readLink(order.code))).text()
+  assert.equal(receipt.match(/Sent back/g)?.length, 1)
+  const page = await readPage(order.code)
+  assert.match(page, /Sent back, not part of this payment<\/dt>\s*<dd[^>]*>20\.00 USDC/)
+  assert.match(page, /Sent back<\/dt>\s*<dd[^>]*>6\.00 USDC/)
 })
 
 test('after a part was accepted as the payment, the receipt mail names that part', async () => {

@@ -57,6 +57,8 @@ export type PaymentView = {
 export type RefundView = {
   status: RefundStatus
   amount: Money
+  /** Of a paid order: it returned money that the payment does not count, such as a second payment. */
+  beside: boolean
   /** Its destination, once that is settled. */
   address: string | null
   network: { id: number; name: string } | null
@@ -191,11 +193,18 @@ const OPEN: readonly Situation[] = [
   'wrongToken',
 ]
 
-function viewRefund({ links, networkName }: PayViewDeps, order: Order, refund: Refund): RefundView {
+function viewRefund(
+  { links, networkName }: PayViewDeps,
+  { order, records }: Pick<OrderFacts, 'order' | 'records'>,
+  refund: Refund,
+): RefundView {
   const { status, network, units, id, askedByMail } = refund
+  const record = records.find((one) => one.id === refund.mispaymentId)
+  const counted = !record || (record.kind === 'over' && record.paymentId === order.paymentId)
   return {
     status,
     amount: { asset: order.to.asset, units },
+    beside: order.paidAt !== null && !counted,
     address: refund.address,
     network: network === null ? null : { id: network, name: networkName(network) },
     txHash: refund.txHash,
@@ -274,7 +283,7 @@ export async function readPayView(deps: PayViewDeps, code: string): Promise<PayV
     foreignToken: foreignToken(records)?.asset ?? null,
     refunds: refunds
       .filter(({ status }) => status !== 'rejected' && status !== 'refused')
-      .map((refund) => viewRefund(deps, order, refund)),
+      .map((refund) => viewRefund(deps, facts, refund)),
     choices,
     identity,
     payment: payment ? viewPayment(payment, { progress, arrived }, deps) : null,
