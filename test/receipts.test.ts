@@ -3,25 +3,69 @@ import { createPublicKey, verify } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { verifyReceipt } from '../cli/commands/receipt.ts'
 import { sql } from '../src/db/db.ts'
-import { logInSuperAdmin, newEmail, waitForMail } from './harness/accounts.ts'
-import { openShop, type Shop } from './harness/shop.ts'
+import { type Client, logInSuperAdmin, newEmail, waitForMail } from './harness/accounts.ts'
+import { newAddress, payoutEnv, refundReaches, withProof } from './harness/refunds.ts'
+import { eventually } from './harness/service.ts'
+import { openShop, type Payable, type Shop } from './harness/shop.ts'
 
 let shop: Shop
+let admin: Client
 
 before(async () => {
-  shop = await openShop()
+  shop = await openShop({ env: payoutEnv })
+  admin = await logInSuperAdmin(shop.host)
 })
 after(() => shop?.stop())
 
 type Signed = { receipt: Record<string, unknown>; jws: string }
 
+const readPage = async (code: string): Promise<string> => (await fetch(`${shop.host.baseUrl}/pay?code=${code}`)).text()
+
+async function pay(order: Payable, units = order.units): Promise<string> {
+  const txHash = await shop.chain.pay({ to: order.toAddress, units })
+  await shop.makeFinal()
+  return txHash
+}
+
+const readLink = async (code: string): Promise<string> =>
+  /href="([^"]*\/receipt\/[\w-]+)"/.exec(await readPage(code))?.[1] ?? ''
+
 async function createPaid(body: Record<string, unknown> = {}): Promise<{ code: string; link: string }> {
   const order = await shop.createAwaiting(body)
-  await shop.chain.pay({ to: order.toAddress, units: order.units })
-  await shop.makeFinal()
+  await pay(order)
   await shop.reaches(order.code, 'PAID')
-  const page = await (await fetch(`${shop.host.baseUrl}/pay?code=${order.code}`)).text()
-  return { code: order.code, link: /href="([^"]*\/receipt\/[\w-]+)"/.exec(page)?.[1] ?? '' }
+  return { code: order.code, link: await readLink(order.code) }
+}
+
+const readSigned = async (link: string): Promise<Signed> => (await (await fetch(`${link}.json`)).json()) as Signed
+
+/** What the receipt says about the money, without the refunds' transactions. */
+async function readMoney(code: string) {
+  const { paid, transactions, refunds } = (await readSigned(await readLink(code))).receipt as {
+    paid: { amount: string }
+    transactions: string[]
+    refunds: { amount: string }[]
+  }
+  return { paid: paid.amount, transactions, refunds: refunds.map(({ amount }) => amount) }
+}
+
+type Listed = { _id: string; kind: string; status: string }
+
+/** The order's undecided record of this kind, once there is one. */
+async function recordOf({ code }: Payable, kind: string): Promise<string> {
+  const look = async () => {
+    const { mispayments } = (await admin.get<{ mispayments: Listed[] }>(`mispayments?code=${code}`)).data
+    return mispayments.find((one) => one.kind === kind && one.status === 'open')?._id
+  }
+  return (await eventually(look, (id) => id !== undefined)) ?? ''
+}
+
+async function sendBack(order: Payable, kind: string): Promise<void> {
+  const id = await recordOf(order, kind)
+  const body = await withProof(shop, { code: order.code, mispaymentId: id }, { address: newAddress(), reason: 'test' })
+  const answer = await admin.post(`mispayments/${id}/refund`, body)
+  assert.equal(answer.status, 200, answer.text)
+  await refundReaches(shop, order.orderId, 'settled')
 }
 
 const nameShop = (displayName: string | null) =>
@@ -97,6 +141,49 @@ test('the signed form verifies with the public keys alone, and not after a chang
   assert.equal(again.jws, signed.jws, 'the same receipt is signed alike')
 })
 
+test('a receipt certifies only money that is final', async () => {
+  const order = await shop.createAwaiting()
+  const first = await pay(order)
+  await shop.reaches(order.code, 'PAID')
+  const more = await shop.chain.pay({ to: order.toAddress, units: 7_000_000n })
+  await eventually(
+    () => shop.host.db.many(sql`select 1 from chain_transfers where tx_hash = ${more}`),
+    ({ length }) => length > 0,
+  )
+  assert.deepEqual(await readMoney(order.code), { paid: '54.000000', transactions: [first], refunds: [] })
+  assert.doesNotMatch(await readPage(order.code), /61\.00/)
+  await shop.makeFinal()
+  await recordOf(order, 'over')
+  assert.deepEqual(await readMoney(order.code), { paid: '61.000000', transactions: [first, more], refunds: [] })
+})
+
+test('a receipt lists only refunds of the money that it counts as paid; the page keeps them apart', async () => {
+  const order = await shop.createAwaiting()
+  await pay(order, 20_000_000n)
+  await sendBack(order, 'under')
+  await pay(order, order.units + 6_000_000n)
+  await shop.reaches(order.code, 'PAID')
+  await sendBack(order, 'over')
+  const { paid, refunds } = await readMoney(order.code)
+  assert.deepEqual({ paid, refunds }, { paid: '60.000000', refunds: ['6.000000'] })
+  const receipt = await (await fetch(await readLink(order.code))).text()
+  assert.equal(receipt.match(/Sent back/g)?.length, 1)
+  const page = await readPage(order.code)
+  assert.match(page, /Sent back, not part of this payment<\/dt>\s*<dd[^>]*>20\.00 USDC/)
+  assert.match(page, /Sent back<\/dt>\s*<dd[^>]*>6\.00 USDC/)
+})
+
+test('after a part was accepted as the payment, the receipt mail names that part', async () => {
+  const email = newEmail('payer')
+  const order = await shop.createAwaiting()
+  await shop.host.call('POST', `email/${order.code}`, { as: shop.merchant, body: { email } })
+  await pay(order, 20_000_000n)
+  const accepted = await admin.post(`mispayments/${await recordOf(order, 'under')}/accept`, { reason: 'test' })
+  assert.equal(accepted.status, 200, accepted.text)
+  const mail = await waitForMail(shop.host.baseUrl, email, /receipt/)
+  assert.match(mail.text, /has received your payment of 20\.00 USDC for order/)
+})
+
 test('who gave an e-mail gets the receipt, in the language chosen on the page and under the shop’s own name', async () => {
   await nameShop('Chez Test')
   const email = newEmail('payer')
@@ -133,7 +220,6 @@ test('a mail to a payer says where the shop can be asked, and for which order', 
 
 test('who has chosen no language is written to in the shop’s', async () => {
   const { companyId } = shop.merchant
-  const admin = await logInSuperAdmin(shop.host)
   const write = (customerLanguage: string | null) => admin.call('PUT', `companies/${companyId}`, { customerLanguage })
   assert.equal((await write('xx')).status, 422)
   assert.equal((await write('it')).data.customerLanguage, 'it')

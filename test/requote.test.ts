@@ -62,6 +62,24 @@ test('an expired order is payable again at a fresh rate, with the same code, and
   assert.deepEqual(events.length, new Set(events).size, stringify(events))
 })
 
+test('an order whose chain is not read up to its end gets no fresh rate: the payment may be in the next block', async () => {
+  const order = await shop.createAwaiting()
+  const readPage = async () => (await fetch(`${shop.host.baseUrl}/pay?code=${order.code}`)).text()
+  await shop.host.db.run(sql`
+    update orders set expires_at = (select block_at from chain_heads) + interval '1 millisecond'
+    where id = ${order.orderId}`)
+  const waiting = await eventually(readPage, (page) => page.includes('The time to pay has run out'))
+  assert.match(waiting, /We are still looking for a payment that was sent in time/)
+  assert.doesNotMatch(waiting, /name="requote"/)
+  const refused = await requote(order.code)
+  assert.deepEqual([refused.status, refused.error.code], [409, 'ORDER_STATE_CONFLICT'])
+  assert.match(refused.error.message, /Do not pay again/)
+  assert.equal((await statusOf(order.code)).status, 'AWAITING')
+  await shop.chain.mine()
+  await eventually(readPage, (page) => page.includes('name="requote"'))
+  assert.equal((await requote(order.code)).status, 200)
+})
+
 test('what is sent to the old address counts only at the price that the order has now', async () => {
   const order = await shop.createAwaiting()
   await shop.host.db.run(sql`update payments set due_units = 50000000 where order_id = ${order.orderId}`)

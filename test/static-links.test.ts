@@ -125,6 +125,8 @@ test('the payer types the amount within the limits, as people type it, and reads
     ],
     ...[
       ['EUR 20', '20.00'],
+      ['$50', null],
+      ['50 chf', null],
       ['1.5e1', null],
       ['1.99', null],
       ['500.01', null],

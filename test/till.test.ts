@@ -252,6 +252,20 @@ test('a shift counts what this person sold since the sign-in; the customer’s s
   assert.equal(foreign.error.code, 'CROSS_SITE_REQUEST')
 })
 
+test('the customer’s screen shows what a cashier sells there, not what a stranger orders by the till’s printed code', async () => {
+  const { device } = await enrol()
+  await signIn(device, cashier)
+  const sale = await sell(device)
+  const body = { name: 'Tip jar', merchantIdentifier: collector, currency: 'EUR' }
+  const { url } = (await boss.client.post<{ url: string }>('static-links', body)).data
+  const nonce = /name="nonce" value="([^"]+)"/.exec(await (await fetch(url)).text())?.[1] ?? ''
+  const form = new URLSearchParams({ nonce, amount: '1.00' })
+  const made = await fetch(url, { method: 'POST', redirect: 'manual', body: form })
+  assert.match(made.headers.get('location') ?? '', /code=/)
+  const display = await device.get<{ order: { code: string } }>('till/display')
+  assert.equal(display.data.order.code, sale.data.code)
+})
+
 test('the same sale sent twice is one order, also when the first answer was lost or the token was renewed between', async () => {
   const { device } = await enrol()
   await signIn(device, cashier)

@@ -87,7 +87,10 @@ export function openMailReceipt(deps: {
     if (to === null) return
     const company = await findMerchant(tx, order.companyId)
     const lang = (await findPayerLanguage(tx, order)) ?? langOf(company)
-    const amount = showFiat(order.from, TEXTS[lang].locale)
+    const { locale } = TEXTS[lang]
+    const paid = { asset: order.to.asset, units: order.paidUnits }
+    // a part that a person accepted has no price in the order's currency
+    const amount = paid.units < order.to.units ? `${showToken(paid, locale)} USDC` : showFiat(order.from, locale)
     const data = receiptNotice(lang, { ...factsOf(company, order), amount, url: urlOf(order) })
     await deps.mailer.send(tx, { to, lang, kind: 'notice', data })
   }

@@ -195,9 +195,25 @@ export async function insertOrderEvent(tx: Tx, order: Order, event: NewOrderEven
         where company_id = ${order.companyId} and order_id = ${order.id} order by seq desc limit 1)))`)
 }
 
+/** An order that is paid on one of these chains, which is not read up to its expiry: the money may be in between. */
+const isUnreadOn = (chains: readonly number[]): Sql => sql`exists (
+  select from payments as p left join chain_heads as h on h.chain_id = p.network
+  where p.company_id = orders.company_id and p.id = orders.payment_id and p.deposit_address is not null
+    and p.network = any(${[...chains]}::integer[]) and coalesce(h.block_at, 'epoch') < orders.expires_at)`
+
+/** @param chains of the order's payment */
+export const isUnread = async (
+  q: Queryable,
+  { companyId, id }: Pick<Order, 'companyId' | 'id'>,
+  chains: readonly number[],
+): Promise<boolean> => {
+  const row = await q.maybe<{ unread: boolean }>(sql`
+    select ${isUnreadOn(chains)} as unread from orders where company_id = ${companyId} and id = ${id}`)
+  return row?.unread === true
+}
+
 /**
- * Expired orders, oldest first. An order that is paid on chain waits until the chain is read up to its expiry, because
- * the money may be in an unread block.
+ * Expired orders, oldest first. An order that is paid on chain waits until the chain is read up to its expiry.
  * @param chains the chains that this node reads; orders do not wait for other chains
  */
 export async function listExpiredOrders(
@@ -207,10 +223,7 @@ export async function listExpiredOrders(
 ): Promise<{ companyId: string; id: string }[]> {
   return q.many(sql`
     select company_id, id from orders
-    where status in ('INITIAL', 'PENDING', 'AWAITING') and expires_at <= ${now} and not exists (
-      select from payments as p left join chain_heads as h on h.chain_id = p.network
-      where p.company_id = orders.company_id and p.id = orders.payment_id and p.deposit_address is not null
-        and p.network = any(${[...chains]}::integer[]) and coalesce(h.block_at, 'epoch') < orders.expires_at)
+    where status in ('INITIAL', 'PENDING', 'AWAITING') and expires_at <= ${now} and not ${isUnreadOn(chains)}
     order by expires_at limit ${limit}`)
 }
 

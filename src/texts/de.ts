@@ -58,6 +58,8 @@ export const de: Texts = {
       'Senden Sie nichts mehr an die alte Adresse. Beginnen Sie im Shop neu: Dort erhalten Sie einen neuen Betrag und eine neue Adresse.',
     notPaidHere: 'Senden Sie nichts mehr an die alte Adresse. Bitten Sie an der Kasse um einen neuen Code.',
     havePaid: 'Ich habe schon bezahlt',
+    stillLooking:
+      'Wir suchen noch nach einer Zahlung, die rechtzeitig gesendet wurde. Bitte bezahlen Sie nicht noch einmal: Diese Seite macht von selbst weiter.',
     havePaidHelp: (merchant, code) =>
       'Bezahlen Sie nicht noch einmal. Ihre Zahlung ist nicht verloren: Sobald sie bestätigt ist, wird sie dieser ' +
       `Bestellung zugeordnet, oder ${merchant} schickt sie zurück. Heben Sie die Transaktionsnummer und diese Bestellnummer auf: ${code}.`,

@@ -56,6 +56,8 @@ export const en: Texts = {
     notPaidOnline: 'Do not send anything to the old address. Start again in the shop to get a new amount and address.',
     notPaidHere: 'Do not send anything to the old address. Ask at the till for a new code.',
     havePaid: 'I have already paid',
+    stillLooking:
+      'We are still looking for a payment that was sent in time. Please do not pay again: this page continues by itself.',
     havePaidHelp: (merchant, code) =>
       'Do not pay again. Your payment is not lost: once it is confirmed, it is added to this order or ' +
       `${merchant} sends it back. Keep your transaction number and this order number: ${code}.`,

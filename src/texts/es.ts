@@ -57,6 +57,7 @@ export const es: Texts = {
       'No envíe nada a la dirección anterior. Empiece de nuevo en la tienda: recibirá un importe y una dirección nuevos.',
     notPaidHere: 'No envíe nada a la dirección anterior. Pida un código nuevo en la caja.',
     havePaid: 'Ya he pagado',
+    stillLooking: 'Seguimos buscando un pago enviado a tiempo. No pague otra vez: esta página continuará sola.',
     havePaidHelp: (merchant, code) =>
       'No pague otra vez. Su pago no se ha perdido: en cuanto se confirme, se añadirá a este pedido o ' +
       `${merchant} se lo devolverá. Guarde el número de transacción y este número de pedido: ${code}.`,

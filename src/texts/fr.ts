@@ -58,6 +58,8 @@ export const fr: Texts = {
       'N’envoyez rien à l’ancienne adresse. Recommencez depuis la boutique pour obtenir un nouveau montant et une nouvelle adresse.',
     notPaidHere: 'N’envoyez rien à l’ancienne adresse. Demandez un nouveau code à la caisse.',
     havePaid: 'J’ai déjà payé',
+    stillLooking:
+      'Nous cherchons encore un paiement envoyé à temps. Ne payez pas une seconde fois : cette page continue d’elle-même.',
     havePaidHelp: (merchant, code) =>
       'Ne payez pas une seconde fois. Votre paiement n’est pas perdu : une fois confirmé, il est ajouté à cette ' +
       `commande ou ${merchant} vous le renvoie. Gardez le numéro de transaction et ce numéro de commande : ${code}.`,

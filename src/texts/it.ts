@@ -57,6 +57,8 @@ export const it: Texts = {
       'Non invii nulla al vecchio indirizzo. Ricominci dal negozio: riceverà un nuovo importo e un nuovo indirizzo.',
     notPaidHere: 'Non invii nulla al vecchio indirizzo. Chieda un nuovo codice alla cassa.',
     havePaid: 'Ho già pagato',
+    stillLooking:
+      'Stiamo ancora cercando un pagamento inviato in tempo. Non paghi di nuovo: questa pagina prosegue da sola.',
     havePaidHelp: (merchant, code) =>
       'Non paghi di nuovo. Il pagamento non è perso: appena confermato, viene aggiunto a questo ordine oppure ' +
       `${merchant} glielo rimanda. Conservi il numero della transazione e questo numero d’ordine: ${code}.`,

@@ -63,6 +63,8 @@ export type ReceiptTexts = {
   rate: string
   channel: string
   sentBack: string
+  /** Money next to the payment, such as a second payment. */
+  sentBackBeside: string
   sentTo: string
   show: string
   onExplorer: string

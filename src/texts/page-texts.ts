@@ -49,6 +49,8 @@ export type PayTexts = {
   notPaidHere: string
   havePaid: string
   havePaidHelp: (merchant: string, code: string) => string
+  /** The time is over, and not every block up to then is read. */
+  stillLooking: string
   another: string
   cancel: string
   cancelWarning: string

@@ -40,7 +40,7 @@ export type DisplayOrder = {
   updatedAt: Date
 }
 
-/** The order on a till's customer screen: its newest one, for some minutes. */
+/** The order on a till's customer screen: the newest that a person made on one of its devices, for some minutes. */
 export async function findDisplayOrder(
   q: Queryable,
   till: { companyId: string; collectorId: string; since: Date; firstId: string },
@@ -49,6 +49,8 @@ export async function findDisplayOrder(
     select code, from_asset, from_units::bigint as from_units, to_units::bigint as to_units, status, updated_at
     from orders
     where company_id = ${till.companyId} and id >= ${till.firstId} and collector_id = ${till.collectorId}
-      and updated_at >= ${till.since}
+      and updated_at >= ${till.since} and created_by = any(array(
+        select s.user_id from till_devices d join sessions s on s.till_device_id = d.id
+        where d.company_id = ${till.companyId} and d.collector_id = ${till.collectorId}))
     order by id desc limit 1`)
 }

@@ -7,7 +7,7 @@ import { mint } from '../../sandbox/chain/token.ts'
 import { TEXTS } from '../../src/texts/languages.ts'
 import { listAxeFaults } from '../harness/axe.ts'
 import { startBrowser, type Visit, visit } from '../harness/browser.ts'
-import { injectWallet } from '../harness/injected-wallet.ts'
+import { openWalletPage } from '../harness/injected-wallet.ts'
 import { type PayWorld, startPayWorld } from '../harness/pay-world.ts'
 import { readQr } from '../harness/read-qr.ts'
 import { blacklist } from '../harness/refunds.ts'
@@ -195,36 +195,32 @@ test('the sandbox offers the test wallet: one click pays, and the payer is back 
   await context.close()
 })
 
-/** A page with a wallet in its browser, whose owner does what the test says. */
-async function openWithWallet(key?: `0x${string}`, body?: Record<string, unknown>) {
-  const { code, toAddress } = await world.createAccepted(body)
-  const opened = await visit(browser, 'about:blank')
-  const owner = await injectWallet(opened.context, world.chain, key)
-  await opened.page.goto(world.pageUrl(code))
-  const button = opened.page.getByRole('button', { name: 'Pay with Test Wallet' })
-  await button.waitFor()
-  /** Pays, and reads what the page says in the end. */
-  const attempt = async (): Promise<string> => {
-    await button.click()
-    const note = opened.page.locator('#wallet .note')
-    await note.waitFor()
-    return (await note.textContent()) ?? ''
-  }
-  return { ...opened, owner, button, attempt, code, toAddress }
-}
+const openWithWallet = (key?: `0x${string}`, body?: Record<string, unknown>) =>
+  openWalletPage(browser, world, key, body)
 
-test('a wallet in the browser pays with one click and a real signature; a reload offers no second payment', async () => {
+test('a wallet in the browser pays with one click and a real signature; neither a reload nor another tab pays again', async () => {
   const { page, context, complaints, owner, button, toAddress } = await openWithWallet()
   assert.deepEqual(await listAxeFaults(page), [])
-  await button.click()
-  await page.getByText('Waiting for Sandbox chain to include it in a block').waitFor()
+  const other = await context.newPage()
+  await other.goto(page.url())
+  const offered = other.getByRole('button', { name: 'Pay with Test Wallet' })
+  const followed = async (tab: Page): Promise<void> => {
+    await tab.getByText('Waiting for Sandbox chain to include it in a block').waitFor()
+  }
+  owner.meanwhile = async () => {
+    owner.meanwhile = null
+    await button.click()
+    for (const tab of [page, other]) await followed(tab)
+  }
+  await offered.click()
+  await followed(page)
   await page.reload()
-  await page.getByText('Waiting for Sandbox chain to include it in a block').waitFor()
-  assert.equal(await button.count(), 0, 'what was sent once is not offered again')
+  for (const tab of [page, other]) await followed(tab)
+  assert.deepEqual([await button.count(), await offered.count()], [0, 0], 'what was sent once is not offered again')
   await world.chain.mine()
   await waitForState(page, 'Payment received, confirming')
   await world.chain.mine(3)
-  await waitForState(page, 'Paid')
+  for (const tab of [page, other]) await waitForState(tab, 'Paid')
   assert.equal(await world.chain.balanceOf(toAddress), DUE)
   assert.equal(owner.asked.filter((method) => method === 'eth_sendTransaction').length, 1)
   assert.deepEqual(complaints, [])

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import type { Page } from 'playwright-core'
 import { LANGS } from '../../src/kernel/lang.ts'
 import { listAxeFaults } from '../harness/axe.ts'
 import { visit } from '../harness/browser.ts'
@@ -14,8 +15,15 @@ before(async () => {
 })
 after(() => world?.stop())
 
+/** @returns how often the device has vibrated since */
+async function countVibrations(page: Page): Promise<() => Promise<number>> {
+  await page.evaluate('window.vibrations = 0; navigator.vibrate = () => ++window.vibrations')
+  return () => page.evaluate<number>('window.vibrations')
+}
+
 test('from the code of the manager to a paid sale, on two screens, with a shift that adds up', async () => {
   const { page, context, complaints, requests } = await world.openTill()
+  const vibrations = await countVibrations(page)
   await page.locator('#reference').fill('Table 7')
   const code = await chargeOn(page, '1250')
   assert.equal(await readQr(page.locator('#qr')), `${world.shop.host.config.payUrl}/pay?code=${code}`)
@@ -36,6 +44,7 @@ test('from the code of the manager to a paid sale, on two screens, with a shift 
   await world.shop.makeFinal()
   await page.locator('body[data-state=paid]').waitFor()
   await display.locator('body[data-state=paid]').waitFor()
+  assert.equal(await vibrations(), 1, 'hand over the goods')
   assert.equal(await display.locator('#state').textContent(), 'Paid. Thank you!')
   const [receipt] = await Promise.all([context.waitForEvent('page'), page.locator('#receipt').click()])
   await receipt.waitForURL(/\/receipt\//)
@@ -49,6 +58,11 @@ test('from the code of the manager to a paid sale, on two screens, with a shift 
   await page.locator('#to-orders').click()
   await page.locator('#order-list em').first().waitFor()
   assert.deepEqual(await page.locator('#order-list em').allTextContents(), ['Cancelled', 'Paid'])
+  const looked = page.waitForResponse((answer) => answer.url().endsWith(`status/${code}`))
+  await page.locator('#order-list button', { hasText: 'Paid' }).click()
+  await page.locator('body[data-state=paid]').waitFor()
+  await (await looked).finished()
+  assert.equal(await vibrations(), 1, 'a sale of before is only looked at')
   await page.locator('#to-shift').click()
   await page.locator('dd', { hasText: '€12.50' }).waitFor()
   const facts = await page.locator('#facts dd').allTextContents()

@@ -1,7 +1,9 @@
-import type { BrowserContext } from 'playwright-core'
+import type { Browser, BrowserContext } from 'playwright-core'
 import { privateKeyToAccount } from 'viem/accounts'
 import { PAYER } from '../../sandbox/chain/throwaway-keys.ts'
+import { visit } from './browser.ts'
 import type { TestChain } from './chain.ts'
+import type { PayWorld } from './pay-world.ts'
 
 /** What the wallet's owner does next. */
 export type Owner = {
@@ -44,7 +46,7 @@ const PROVIDER = `(() => {
  * A wallet in every page of a context. It signs with a real key, which never enters the page, and hands the result to
  * the test's chain; no block is mined by it.
  */
-export async function injectWallet(
+async function injectWallet(
   context: BrowserContext,
   chain: TestChain,
   key: `0x${string}` = PAYER.privateKey,
@@ -104,4 +106,27 @@ export async function injectWallet(
   })
   await context.addInitScript(PROVIDER)
   return owner
+}
+
+/** The pay page of a new order, with a wallet in its browser whose owner does what the test says. */
+export async function openWalletPage(
+  browser: Browser,
+  world: PayWorld,
+  key?: `0x${string}`,
+  body?: Record<string, unknown>,
+) {
+  const { code, toAddress } = await world.createAccepted(body)
+  const opened = await visit(browser, 'about:blank')
+  const owner = await injectWallet(opened.context, world.chain, key)
+  await opened.page.goto(world.pageUrl(code))
+  const button = opened.page.getByRole('button', { name: 'Pay with Test Wallet' })
+  await button.waitFor()
+  /** Pays, and reads what the page says in the end. */
+  const attempt = async (): Promise<string> => {
+    await button.click()
+    const note = opened.page.locator('#wallet .note')
+    await note.waitFor()
+    return (await note.textContent()) ?? ''
+  }
+  return { ...opened, owner, button, attempt, code, toAddress }
 }

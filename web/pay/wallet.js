@@ -1,7 +1,8 @@
 /*
  * Wallets in the payer's browser (EIP-6963, EIP-1193). The pay page loads this file once a wallet announces itself. It
  * pays exactly what the page asks for, with one transfer, or with a signature (EIP-3009) where the payer has no coin
- * for gas and the service has a relayer. What was sent is remembered, so that a reload offers no second payment.
+ * for gas and the service has a relayer. What was sent is remembered, so that neither a reload nor another tab offers a
+ * second payment.
  */
 ;(() => {
   /** In the language of the page. */
@@ -279,6 +280,7 @@
   async function pay(wallet) {
     if (isHeld()) return
     const asked = order()
+    if (recallSent(asked)) return draw()
     state.run += 1
     const mine = state.run
     state.wallet = wallet.name
@@ -288,7 +290,7 @@
     const isOver = () => mine !== state.run
     const askInTime = async (...call) => {
       const answer = await ask(...call)
-      if (isOver()) throw new Stop('')
+      if (isOver() || recallSent(asked)) throw new Stop('')
       return answer
     }
     try {
@@ -328,16 +330,34 @@
     300,
   )
 
-  new MutationObserver(draw).observe(live, { childList: true })
-  const known = order()
-  const earlier = known && recall(known)
-  if (earlier?.open && Date.now() - earlier.at < OPEN_MS) {
-    state.wallet = earlier.wallet
-    tell('unsure', {}, true)
-  }
-  if (earlier && !earlier.open) {
+  /* ---- what was sent before, or in another tab ---- */
+
+  function resume() {
+    const asked = order()
+    const known = asked && recall(asked)
+    if (!known) return draw()
+    if (known.open) {
+      if (Date.now() - known.at >= OPEN_MS) return
+      state.wallet = known.wallet
+      return tell('unsure', {}, true)
+    }
     const first = () => [...wallets.values()][0]
     const ask = async (method, params) => (first() ? askerOf(first())(method, params) : null)
-    void follow(ask, known, earlier)
+    void follow(ask, asked, known)
   }
+
+  addEventListener('storage', ({ key }) => {
+    const asked = order()
+    if (!asked || key !== keyOf(asked)) return
+    // this tab's own transfer cannot be called back
+    if (state.asking === 'sending' || state.asking === 'submitting') return draw()
+    // what this tab read or has signed is not used
+    state.run += 1
+    state.asking = ''
+    state.text = ''
+    resume()
+  })
+
+  new MutationObserver(draw).observe(live, { childList: true })
+  resume()
 })()

@@ -248,10 +248,14 @@ function showOrder(order) {
   drawState(order)
   customer?.postMessage('look')
   void keepAwake()
+  let { status } = order
   shown.end = watch(order.code, (now, missing) => {
     if (shown.code !== order.code) return
     drawState(now, missing)
     customer?.postMessage('look')
+    // an old order that is only looked at makes no sound
+    if (now.status === status) return
+    status = now.status
     if (now.status === 'PAID') celebrate()
     else if (['ERROR', 'EXPIRED', 'KYT_FAILED'].includes(now.status)) warn()
   })

@@ -54,9 +54,18 @@ const visitorOf = (link: StaticLink): Actor => ({
   scopes: [],
 })
 
-/** "12,50" or "12.50", as people type it: spaces and the currency sign are accepted, thousands separators are not. */
+const SIGNS: Readonly<Partial<Record<Fiat, string>>> = { EUR: '€', USD: '$', GBP: '£' }
+
+/**
+ * "12,50" or "12.50", as people type it: spaces and the sign or code of the link's currency are accepted, those of
+ * another one are not, nor are thousands separators.
+ */
 function readTyped(text: string, asset: Fiat): bigint | undefined {
-  const bare = text.replace(/[\s\u00a0\u202f\u2019€£$]|EUR|CHF|XPF|USD|GBP/giu, '').replace(',', '.')
+  const typed = text.replace(/[\s\u00a0\u202f\u2019]/gu, '').toUpperCase()
+  const bare = typed
+    .replace(SIGNS[asset] ?? '', '')
+    .replace(asset, '')
+    .replace(',', '.')
   // many people read three digits after a separator as thousands: none of our currencies has three decimals
   return /^\d{1,12}(\.\d{1,2})?$/.test(bare) ? parseDecimal(bare, EXPONENTS[asset]) : undefined
 }

@@ -187,12 +187,13 @@ export function receipt(view: PayView, page: PageContext): Html {
 function refundFacts(refund: RefundView, page: PageContext): Html {
   const { texts, language } = page
   const { receipt: labels, situations } = TEXTS[language].order
-  const { status, address, txHash, network, amount, askUrl } = refund
+  const { status, beside, address, txHash, network, amount, askUrl } = refund
   // until its destination is settled, the sentence says everything
   if (status === 'needs_address' || status === 'needs_approval')
     return html`${askUrl && html`<a class="button main" href="${askUrl}">${situations.refundAddress.next(NO_FACTS)}</a>`}`
+  const settled = beside ? labels.sentBackBeside : labels.sentBack
   return html`<dl class="facts box">
-    ${fact(status === 'settled' ? labels.sentBack : texts.amount, showUsdc(amount, page))}
+    ${fact(status === 'settled' ? settled : texts.amount, showUsdc(amount, page))}
     ${fact(texts.network, network?.name ?? null)}
     ${address && longFact(labels.sentTo, address)}
     ${txHash && transactionFact(txHash, network?.id ?? null, page)}

@@ -11,7 +11,7 @@ import { findOrderByCode } from '../../orders/order-queries.ts'
 import { isOpen } from '../../orders/order-states.ts'
 import { findEuroRate, type PayerDeps } from '../../payers/payer-service.ts'
 import { listOffers } from '../../payments/accept/offers.ts'
-import { canRequote } from '../../payments/accept/requote.ts'
+import { canRequote, isChainBehind } from '../../payments/accept/requote.ts'
 import { keyOf } from '../../payments/accept/start-payment.ts'
 import { listMispaymentsOfOrder } from '../../payments/mispayments/mispayment-queries.ts'
 import { findPayment, type Payment } from '../../payments/payment-queries.ts'
@@ -57,6 +57,8 @@ export type PaymentView = {
 export type RefundView = {
   status: RefundStatus
   amount: Money
+  /** Of a paid order: it returned money that the payment does not count, such as a second payment. */
+  beside: boolean
   /** Its destination, once that is settled. */
   address: string | null
   network: { id: number; name: string } | null
@@ -81,6 +83,8 @@ export type PayView = {
   open: boolean
   /** Whether the payer may get the ended order at a fresh rate. */
   requote: boolean
+  /** The time is over, but a payment in time may still be found. */
+  chainBehind: boolean
   fiat: Money
   due: Money
   rate: bigint
@@ -146,7 +150,9 @@ async function readProgress(
   if (!channel?.onChain || providerReference === null) return null
   const report = await channel.fetchPayment({ ...keyOf(order, payment), providerReference })
   if (report.outcome !== 'seen') return null
-  const { transfers, final, pending } = report
+  const { final, pending } = report
+  // a receipt, also a signed one, stays when money leaves the chain
+  const transfers = order.paidAt === null ? report.transfers : report.transfers.filter((one) => one.final)
   const [first, ...others] = transfers.some((one) => !one.final) ? transfers.filter((one) => !one.final) : transfers
   if (!first) return null
   const youngest = others.reduce((low, one) => (one.confirmations < low.confirmations ? one : low), first)
@@ -189,11 +195,18 @@ const OPEN: readonly Situation[] = [
   'wrongToken',
 ]
 
-function viewRefund({ links, networkName }: PayViewDeps, order: Order, refund: Refund): RefundView {
+function viewRefund(
+  { links, networkName }: PayViewDeps,
+  { order, records }: Pick<OrderFacts, 'order' | 'records'>,
+  refund: Refund,
+): RefundView {
   const { status, network, units, id, askedByMail } = refund
+  const record = records.find((one) => one.id === refund.mispaymentId)
+  const counted = !record || (record.kind === 'over' && record.paymentId === order.paymentId)
   return {
     status,
     amount: { asset: order.to.asset, units },
+    beside: order.paidAt !== null && !counted,
     address: refund.address,
     network: network === null ? null : { id: network, name: networkName(network) },
     txHash: refund.txHash,
@@ -209,17 +222,18 @@ async function readFacts(deps: PayViewDeps, order: Order) {
   const payment = paymentId === null ? undefined : await findPayment(db, companyId, paymentId)
   const nowMs = clock()
   const inTime = isOpen(order.status) && order.expiresAt.getTime() > nowMs
-  const [progress, records, refunds, requote] = await Promise.all([
+  const [progress, records, refunds, requote, chainBehind] = await Promise.all([
     payment ? readProgress(deps, order, payment) : null,
     listMispaymentsOfOrder(db, companyId, id),
     listRefundsOfOrder(db, companyId, id),
     canRequote(deps, order),
+    isChainBehind(deps, order),
   ])
   const choices = inTime || requote ? await listChoices(deps, order) : []
   const own = records.filter((record) => record.paymentId === payment?.id)
-  const arrived = payment ? arrivedUnits(payment, progress, own) : 0n
+  const arrived = payment ? arrivedUnits(payment, order.paidAt === null ? progress : null, own) : 0n
   const facts: OrderFacts = { order, payment, progress, arrived, records, refunds, offered: choices.length, nowMs }
-  return { facts, choices, requote: requote && arrived === 0n && !openRefund(refunds) }
+  return { facts, choices, requote: requote && arrived === 0n && !openRefund(refunds), chainBehind }
 }
 
 /** Changes with everything visible. */
@@ -244,14 +258,17 @@ export async function readPayView(deps: PayViewDeps, code: string): Promise<PayV
   const { db } = deps
   const order = isOrderCode(code) ? await findOrderByCode(db, code) : undefined
   if (!order) throw new AppError('ORDER_NOT_FOUND')
-  const [shop, { facts, choices, requote }] = await Promise.all([readShop(db, order.companyId), readFacts(deps, order)])
+  const [shop, read] = await Promise.all([readShop(db, order.companyId), readFacts(deps, order)])
+  const { facts, choices, requote, chainBehind } = read
   const { payment, progress, arrived, records, refunds } = facts
   const situation = situationOf(facts)
   const identity = situation === 'choose' || requote ? await readIdentityForm(deps, order) : null
   const usdc = (units: bigint): Money => ({ asset: order.to.asset, units })
   const offers = (OFFERS.includes(situation) || requote) && choicesMark(choices)
   return {
-    id: [markOf(facts), situation, identity && 'who', requote && 'again', offers].map((part) => part || '').join('.'),
+    id: [markOf(facts), situation, identity && 'who', requote && 'again', chainBehind && 'behind', offers]
+      .map((part) => part || '')
+      .join('.'),
     companyId: order.companyId,
     orderId: order.id,
     code: order.code,
@@ -262,6 +279,7 @@ export async function readPayView(deps: PayViewDeps, code: string): Promise<PayV
     final: isFinalSituation(situation, facts),
     open: OPEN.includes(situation),
     requote,
+    chainBehind,
     fiat: order.from,
     due: order.to,
     rate: order.rate,
@@ -272,7 +290,7 @@ export async function readPayView(deps: PayViewDeps, code: string): Promise<PayV
     foreignToken: foreignToken(records)?.asset ?? null,
     refunds: refunds
       .filter(({ status }) => status !== 'rejected' && status !== 'refused')
-      .map((refund) => viewRefund(deps, order, refund)),
+      .map((refund) => viewRefund(deps, facts, refund)),
     choices,
     identity,
     payment: payment ? viewPayment(payment, { progress, arrived }, deps) : null,

@@ -129,7 +129,7 @@ function notPaid(view: PayView, page: PageContext): Html {
 
 const expired: Part = (view, page) =>
   html`${ended(view, page, 'time')}${words(view, page, false)}
-    <section class="box"><h3>${page.texts.notPaid}</h3>${notPaid(view, page)}</section>
+    ${view.chainBehind ? html`<p>${page.texts.stillLooking}</p>` : html`<section class="box"><h3>${page.texts.notPaid}</h3>${notPaid(view, page)}</section>`}
     <section class="box"><h3>${page.texts.havePaid}</h3>
       <p>${page.texts.havePaidHelp(view.shop.name, view.shortCode)}</p>${searchForm(view, page)}${contact(view, page)}</section>`
 

@@ -8,7 +8,7 @@ import { languageSwitch } from '../shared/language.ts'
 import { shell } from '../shared/notice.ts'
 import { pagePolicy } from '../shared/page-policy.ts'
 import { type Shop, shopImprint, shopLogo, shopStyle } from '../shared/shop.ts'
-import type { Receipt } from './receipt.ts'
+import { type Receipt, refundsOf } from './receipt.ts'
 import { PRINT_STYLE } from './receipt-style.ts'
 
 const SCRIPT = `const d=document,b=d.getElementById('print');b.hidden=false;b.onclick=()=>print();
@@ -36,12 +36,10 @@ function facts({ receipt, view, page }: ReceiptPage): Html {
     ${fact(texts.network, payment?.moneyNetwork?.name ?? null)}
     ${fact(texts.paidAt, view.paidAt && moment(view.paidAt, locale))}
     ${payment?.progress?.transactions.map(({ hash, network }) => transactionFact(hash, network, page))}
-    ${view.refunds
-      .filter(({ status }) => status === 'settled')
-      .map(
-        (refund) => html`${fact(labels.sentBack, usdc(refund.amount))}
+    ${refundsOf(view).map(
+      (refund) => html`${fact(labels.sentBack, usdc(refund.amount))}
           ${refund.txHash && transactionFact(refund.txHash, refund.network?.id ?? null, page)}`,
-      )}
+    )}
   </dl>`
 }
 

@@ -1,6 +1,10 @@
 import { formatMoney } from '../../kernel/money.ts'
 import { formatRate, type Order } from '../../orders/order.ts'
-import type { PayView } from '../pay/pay-service.ts'
+import type { PayView, RefundView } from '../pay/pay-service.ts'
+
+/** What went back to the payer of the money that the receipt says was paid. */
+export const refundsOf = ({ refunds }: PayView): RefundView[] =>
+  refunds.filter(({ status, beside }) => status === 'settled' && !beside)
 
 /** The signed content of a receipt. Amounts are decimal text. It does not name the payer. */
 export const receiptOf = (order: Order, view: PayView, issuer: string) => {
@@ -21,11 +25,9 @@ export const receiptOf = (order: Order, view: PayView, issuer: string) => {
     network: payment?.moneyNetwork ?? null,
     transactions: (payment?.progress?.transactions ?? []).map(({ hash }) => hash),
     paidAt: order.paidAt?.toISOString() ?? null,
-    refunds: view.refunds
-      .filter(({ status }) => status === 'settled')
-      .map(({ amount, txHash, network }) => ({
-        ...{ amount: formatMoney(amount), asset: amount.asset, transaction: txHash, network },
-      })),
+    refunds: refundsOf(view).map(({ amount, txHash, network }) => ({
+      ...{ amount: formatMoney(amount), asset: amount.asset, transaction: txHash, network },
+    })),
   }
 }
 export type Receipt = ReturnType<typeof receiptOf>

@@ -3,10 +3,10 @@ import { HOUR, MINUTE } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { convert } from '../../kernel/money.ts'
 import type { Order } from '../../orders/order.ts'
-import type { OrderChange } from '../../orders/order-queries.ts'
+import { isUnread, type OrderChange } from '../../orders/order-queries.ts'
 import { allows, isOpen } from '../../orders/order-states.ts'
 import type { Quote } from '../../rates/rate-service.ts'
-import { listPaymentsOfOrder } from '../payment-queries.ts'
+import { findPayment, listPaymentsOfOrder } from '../payment-queries.ts'
 import {
   existsMoney,
   existsRival,
@@ -22,9 +22,19 @@ type RequoteDeps = Pick<AcceptDeps, 'db' | 'clock' | 'channels' | 'dustUnits'>
 /** A fresh rate, fetched before the transaction, and the reason for it. */
 export type FreshQuote = { quote: Quote; reason: 'ended' | 'link' }
 
+const isPastExpiry = ({ status, expiresAt }: Order, nowMs: number): boolean =>
+  allows(status, 'expire') && expiresAt.getTime() <= nowMs
+
 /** Whether the order is over, even if no job has recorded it yet. */
-const hasEnded = ({ status, expiresAt }: Order, nowMs: number): boolean =>
-  allows(status, 'requote') || (allows(status, 'expire') && expiresAt.getTime() <= nowMs)
+const hasEnded = (order: Order, nowMs: number): boolean => allows(order.status, 'requote') || isPastExpiry(order, nowMs)
+
+/** Whether the order's time is over, but a payment in time may be in a block that is not read yet. */
+export async function isChainBehind(deps: RequoteDeps, order: Order): Promise<boolean> {
+  if (order.paymentId === null || !isPastExpiry(order, deps.clock())) return false
+  const payment = await findPayment(deps.db, order.companyId, order.paymentId)
+  const channel = payment && (await deps.channels.forPayment(payment))
+  return channel?.onChain === true && isUnread(deps.db, order, channel.networks)
+}
 
 /** Checks the chain for money that is not final yet, before any lock is taken. */
 async function isMoneyOnItsWay(deps: RequoteDeps, order: Order): Promise<boolean> {
@@ -49,17 +59,20 @@ async function isLinkStale(deps: AcceptDeps, order: Order): Promise<boolean> {
 
 /**
  * The fresh rate to accept this order at, or null to keep its own. An ended order gets one only on request.
- * @throws INVALID_EXCHANGE_RATE
+ * @throws INVALID_EXCHANGE_RATE, ORDER_STATE_CONFLICT
  */
 export async function findFreshQuote(deps: AcceptDeps, order: Order, asked: boolean): Promise<FreshQuote | null> {
   const reason = hasEnded(order, deps.clock()) ? 'ended' : 'link'
   const wanted = reason === 'ended' ? asked : await isLinkStale(deps, order)
+  if (wanted && (await isChainBehind(deps, order))) throw new AppError('ORDER_STATE_CONFLICT', { message: UNREAD })
   if (!wanted || (await isMoneyOnItsWay(deps, order))) return null
   const quote = await deps.payers.rates.quote(order.from.asset)
   await deps.payers.rates.store(quote)
   return { quote, reason }
 }
 
+const UNREAD =
+  'The network is not read up to the order’s last moment yet, so it may be paid. Do not pay again; try again in a minute.'
 const REPLACED = 'Another order for the same purchase is open or paid. Do not pay this one.'
 
 /** Two orders of one reference were reopened at the same moment: the database lets one of them through. */
@@ -79,7 +92,7 @@ async function findRequoteFault(deps: RequoteDeps, q: Queryable, order: Order): 
 
 /** Whether the payer of an ended order may get it at a fresh rate now. */
 export async function canRequote(deps: RequoteDeps, order: Order): Promise<boolean> {
-  if (!hasEnded(order, deps.clock())) return false
+  if (!hasEnded(order, deps.clock()) || (await isChainBehind(deps, order))) return false
   return (await findRequoteFault(deps, deps.db, order)) === null && !(await isMoneyOnItsWay(deps, order))
 }
 

@@ -144,6 +144,7 @@ export const de: OrderTexts = {
     rate: 'Kurs',
     channel: 'Zahlungsart',
     sentBack: 'Erstattet',
+    sentBackBeside: 'Erstattet, nicht Teil dieser Zahlung',
     sentTo: 'Gesendet an',
     show: 'Beleg',
     onExplorer: 'Transaktion ansehen',

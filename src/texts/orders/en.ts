@@ -138,6 +138,7 @@ export const en: OrderTexts = {
     rate: 'Rate',
     channel: 'Paid with',
     sentBack: 'Sent back',
+    sentBackBeside: 'Sent back, not part of this payment',
     sentTo: 'Sent to',
     show: 'Receipt',
     onExplorer: 'Look up the transaction',

@@ -138,6 +138,7 @@ export const es: OrderTexts = {
     rate: 'Cambio',
     channel: 'Forma de pago',
     sentBack: 'Devuelto',
+    sentBackBeside: 'Devuelto, aparte de este pago',
     sentTo: 'Enviado a',
     show: 'Recibo',
     onExplorer: 'Ver la transacción',

@@ -140,6 +140,7 @@ export const fr: OrderTexts = {
     rate: 'Taux',
     channel: 'Moyen de paiement',
     sentBack: 'Remboursé',
+    sentBackBeside: 'Remboursé, hors de ce paiement',
     sentTo: 'Envoyé à',
     show: 'Reçu',
     onExplorer: 'Voir la transaction',

@@ -139,6 +139,7 @@ export const it: OrderTexts = {
     rate: 'Cambio',
     channel: 'Pagato con',
     sentBack: 'Restituito',
+    sentBackBeside: 'Restituito, non parte di questo pagamento',
     sentTo: 'Inviato a',
     show: 'Ricevuta',
     onExplorer: 'Vedi la transazione',
