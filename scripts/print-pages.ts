@@ -10,6 +10,7 @@ const WHEN: Record<Situation, string> = {
   providerDown: 'the channel has not answered for 15 seconds',
   waiting: 'the payer has everything needed to pay',
   partly: 'less than the price has arrived',
+  onItsWay: 'the provider sees less than the price coming, and does not say how much',
   wrongToken: 'another token came to the address',
   seen: 'the full amount is on its way to being final',
   hold: 'the full amount is final and waits for the screening',

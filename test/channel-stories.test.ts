@@ -41,6 +41,33 @@ test('what the provider’s own screening holds is KYT_FAILED, told by a verifie
   )
 })
 
+/** What a payer reads once Gate, or any provider, was asked again. */
+const pageOf = async ({ code }: OrderData): Promise<string> => {
+  await market.host.call('POST', `confirm/${code}`, { as: market.merchant })
+  const text = await (await fetch(`${market.host.baseUrl}/pay?code=${code}&lang=en`)).text()
+  const [, live = ''] = /<div id="live"(.*?)<\/main>/s.exec(text) ?? []
+  return live
+    .replaceAll(/<svg.*?<\/svg>/gs, '')
+    .replaceAll(/<[^>]+>|\s+/g, ' ')
+    .replaceAll(/ +/g, ' ')
+}
+
+test('half of the price at Gate Pay is on its way, and never called received before the order is paid', async () => {
+  const { order, reference } = await market.createAwaiting('gatepay')
+  await market.act(reference, 'pay-half')
+  const half = await eventually(
+    () => pageOf(order),
+    (page) => !page.includes('Waiting for your payment'),
+  )
+  assert.equal((await market.order(order.code)).status, 'AWAITING')
+  assert.match(half, /Money is on its way .*Gate Pay sees a payment coming, but not yet the whole 54\.00 USDC\./)
+  assert.match(half, /Continue at Gate Pay/)
+  assert.doesNotMatch(half, /Received|close this page|Cancel this order/)
+  await market.act(reference, 'pay')
+  await market.reaches(order.code, 'PAID')
+  assert.match(await pageOf(order), /Paid .*Received 54\.00 USDC/)
+})
+
 test('money that comes after the attempt expired still pays an order that is open', async () => {
   await market.tell('late-payment', { provider: 'binance' })
   const { order } = await market.createAwaiting('binance')

@@ -6,6 +6,7 @@ export const SITUATIONS = [
   'providerDown',
   'waiting',
   'partly',
+  'onItsWay',
   'wrongToken',
   'seen',
   'hold',

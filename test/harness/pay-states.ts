@@ -47,6 +47,16 @@ async function wrongToken({ host }: PayWorld, code: string): Promise<string> {
   return code
 }
 
+/** Gate Pay sees a part coming and tells no amount. */
+async function onItsWay({ host }: PayWorld, code: string): Promise<string> {
+  await host.db.run(sql`
+    update payments set status = 'confirming', channel = 'gatepay', network = null, next_check_at = null,
+      instructions = instructions || '{"toAddress": null, "tokenAmount": null, "paymentUri": null, "qrData": null,
+        "checkoutUrl": "https://pay.gate.example/1"}'
+    where id = (select payment_id from orders where code = ${code})`)
+  return code
+}
+
 /** Paid on the chain, while the screening has not let it pass. */
 async function hold({ host }: PayWorld, code: string): Promise<string> {
   await host.db.run(sql`
@@ -98,6 +108,7 @@ export async function makePayStates(world: PayWorld): Promise<Record<Situation, 
       units: 8_320_000n,
     }),
     refunded: await refund(world, await moved('pay', 'revert', 'refundAll'), { status: 'settled' }),
+    onItsWay: await onItsWay(world, await accepted()),
     wrongToken: await wrongToken(world, await accepted()),
     overpaid: await paying(DUE + 2_000_000n, 4),
     late: await late(),

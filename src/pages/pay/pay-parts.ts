@@ -172,9 +172,10 @@ export function transactionFact(hash: string, network: number | null, page: Page
 export function receipt(view: PayView, page: PageContext): Html {
   const { texts, locale, language } = page
   const { payment } = view
-  const received = payment && payment.arrived.units > 0n ? payment.arrived : view.due
+  const paid = view.paidAt === null ? null : view.due
+  const received = payment && payment.arrived.units > 0n ? payment.arrived : paid
   return html`<dl class="facts">
-    ${fact(texts.received, showUsdc(received, page))}
+    ${fact(texts.received, received && showUsdc(received, page))}
     ${fact(texts.network, payment?.moneyNetwork?.name ?? null)}
     ${fact(texts.goods, view.goodsName)}
     ${fact(texts.order, view.shortCode)}

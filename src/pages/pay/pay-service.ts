@@ -186,6 +186,7 @@ const OPEN: readonly Situation[] = [
   'providerDown',
   'waiting',
   'partly',
+  'onItsWay',
   'wrongToken',
 ]
 

@@ -76,8 +76,10 @@ function whileOpen({ payment, order, arrived, records, offered, nowMs }: OrderFa
   if (order.status === 'INITIAL' || isOver) return offered === 0 ? 'unavailable' : 'choose'
   if (payment.instructions === null)
     return nowMs - payment.openedAt.getTime() > SILENT_MS ? 'providerDown' : 'preparing'
-  if (arrived >= payment.dueUnits || (arrived === 0n && payment.status === 'confirming')) return 'seen'
+  if (arrived >= payment.dueUnits) return 'seen'
   if (arrived > 0n) return 'partly'
+  // the provider told of less than the price, and nothing of it is final
+  if (payment.status === 'confirming' && payment.channel !== 'crypto') return 'onItsWay'
   return foreignToken(records) ? 'wrongToken' : 'waiting'
 }
 

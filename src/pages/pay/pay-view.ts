@@ -78,7 +78,8 @@ const paying = (view: PayView, page: PageContext): Html =>
 const waiting: Part = (view, page) =>
   html`${busy(view, page)}${paying(view, page)}${changing(view, page)}${cancelling(view, page)}`
 
-const wrongToken: Part = (view, page) =>
+/** Money came, so there is neither another way to pay nor a cancel. */
+const noted: Part = (view, page) =>
   html`${busy(view, page)}<div class="note">${words(view, page)}</div>${paying(view, page)}`
 
 const partSums = (payment: PaymentView, { texts, locale }: PageContext): Html =>
@@ -157,7 +158,8 @@ const PARTS: Record<Situation, Part> = {
   providerDown: preparing,
   waiting,
   partly,
-  wrongToken,
+  onItsWay: noted,
+  wrongToken: noted,
   seen,
   hold: seen,
   paid,
@@ -186,6 +188,7 @@ const SDK_STATES: Record<Situation, string> = {
   providerDown: 'preparing',
   waiting: 'waiting',
   partly: 'partly',
+  onItsWay: 'partly',
   wrongToken: 'waiting',
   seen: 'seen',
   hold: 'seen',

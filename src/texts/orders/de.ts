@@ -33,6 +33,11 @@ export const de: OrderTexts = {
       text: ({ amount }) => `Es fehlen noch ${amount}.`,
       next: ({ amount }) => `Bitte senden Sie die restlichen ${amount} an dieselbe Adresse, bevor die Zeit abläuft.`,
     },
+    onItsWay: {
+      title: 'Geld ist unterwegs',
+      text: ({ channel, due }) => `${channel} sieht eine Zahlung kommen, aber noch nicht die ganzen ${due}.`,
+      next: () => 'Haben Sie alles gesendet, müssen Sie nichts weiter tun. Wenn nicht, senden Sie dort bitte den Rest.',
+    },
     wrongToken: {
       title: 'Ein anderer Token ist eingegangen',
       text: ({ token, merchant }) =>

@@ -32,6 +32,11 @@ export const en: OrderTexts = {
       text: ({ amount }) => `${amount} are still missing.`,
       next: ({ amount }) => `Please send the remaining ${amount} to the same address before the time runs out.`,
     },
+    onItsWay: {
+      title: 'Money is on its way',
+      text: ({ channel, due }) => `${channel} sees a payment coming, but not yet the whole ${due}.`,
+      next: () => 'If you have sent it all, there is nothing more to do. If not, please send the rest there.',
+    },
     wrongToken: {
       title: 'Another token has arrived',
       text: ({ token, merchant }) =>

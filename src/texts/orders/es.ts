@@ -33,6 +33,11 @@ export const es: OrderTexts = {
       text: ({ amount }) => `Todavía faltan ${amount}.`,
       next: ({ amount }) => `Envíe los ${amount} restantes a la misma dirección antes de que se agote el tiempo.`,
     },
+    onItsWay: {
+      title: 'Hay un pago en camino',
+      text: ({ channel, due }) => `${channel} ve llegar un pago, pero todavía no los ${due} completos.`,
+      next: () => 'Si ya lo ha enviado todo, no tiene que hacer nada más. Si no, envíe allí el resto.',
+    },
     wrongToken: {
       title: 'Ha llegado otro token',
       text: ({ token, merchant }) =>

@@ -33,6 +33,11 @@ export const fr: OrderTexts = {
       text: ({ amount }) => `Il manque encore ${amount}.`,
       next: ({ amount }) => `Envoyez les ${amount} restants à la même adresse avant la fin du délai.`,
     },
+    onItsWay: {
+      title: 'Un paiement est en route',
+      text: ({ channel, due }) => `${channel} voit arriver un paiement, mais pas encore la totalité des ${due}.`,
+      next: () => 'Si vous avez tout envoyé, vous n’avez plus rien à faire. Sinon, envoyez-y le reste.',
+    },
     wrongToken: {
       title: 'Un autre jeton est arrivé',
       text: ({ token, merchant }) =>

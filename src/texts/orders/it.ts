@@ -33,6 +33,11 @@ export const it: OrderTexts = {
       text: ({ amount }) => `Mancano ancora ${amount}.`,
       next: ({ amount }) => `Invii i ${amount} mancanti allo stesso indirizzo prima che scada il tempo.`,
     },
+    onItsWay: {
+      title: 'Un pagamento è in arrivo',
+      text: ({ channel, due }) => `${channel} vede arrivare un pagamento, ma non ancora tutti i ${due}.`,
+      next: () => 'Se ha inviato tutto, non deve fare altro. Altrimenti invii lì il resto.',
+    },
     wrongToken: {
       title: 'È arrivato un altro token',
       text: ({ token, merchant }) =>
