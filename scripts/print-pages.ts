@@ -92,6 +92,15 @@ help under the instructions says:
 |---|---|
 ${LANGS.map((lang) => `| ${lang} | ${TEXTS[lang].order.help.otherNetwork('{network}', '{shop}', '{code}')} |`).join('\n')}
 
+## Money that does not count
+
+While the order can be paid, money of an earlier attempt that is less than the price stands above the instructions, and
+the payer can no longer cancel. The whole price at an earlier address pays the order.
+
+| | |
+|---|---|
+${LANGS.map((lang) => `| ${lang} | ${TEXTS[lang].pay.beside('{amount}', '{shop}')} |`).join('\n')}
+
 ## A step that did not work
 
 | Code | ${LANGS.join(' | ')} |

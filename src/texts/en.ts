@@ -65,6 +65,8 @@ export const en: Texts = {
     cancelNow: 'Yes, cancel',
     takeBack: (merchant, code) =>
       `Rather have your money back? Contact ${merchant} and quote order ${code}; they can send back what has arrived.`,
+    beside: (amount, merchant) =>
+      `${amount} came through an earlier attempt or too late, so they do not count here. ${merchant} sees them and can send them back.`,
     help: 'I have paid, but nothing happens',
     helpText: (merchant, code) =>
       'A transfer usually shows up here within a minute of leaving your wallet. Check in your wallet that you sent ' +

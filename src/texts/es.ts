@@ -66,6 +66,8 @@ export const es: Texts = {
     cancelNow: 'Sí, cancelar',
     takeBack: (merchant, code) =>
       `¿Prefiere recuperar su dinero? Contacte con ${merchant} e indique el pedido ${code}; pueden devolverle lo que ha llegado.`,
+    beside: (amount, merchant) =>
+      `${amount} han llegado por un intento anterior o demasiado tarde y no cuentan aquí. ${merchant} los ve y puede devolvérselos.`,
     help: 'He pagado, pero no pasa nada',
     helpText: (merchant, code) =>
       'Un envío suele aparecer aquí en menos de un minuto. Compruebe en su monedero que envió USDC, en la red ' +

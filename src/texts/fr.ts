@@ -67,6 +67,8 @@ export const fr: Texts = {
     cancelNow: 'Oui, annuler',
     takeBack: (merchant, code) =>
       `Vous préférez récupérer votre argent ? Contactez ${merchant} en citant la commande ${code} : ce qui est arrivé peut vous être renvoyé.`,
+    beside: (amount, merchant) =>
+      `${amount} sont arrivés par une tentative précédente ou trop tard : ils ne comptent pas ici. ${merchant} les voit et peut vous les renvoyer.`,
     help: 'J’ai payé, mais rien ne se passe',
     helpText: (merchant, code) =>
       'Un envoi apparaît en général ici moins d’une minute après avoir quitté votre portefeuille. Vérifiez-y que ' +

@@ -55,6 +55,8 @@ export type PayTexts = {
   cancelNow: string
   /** For an order that is paid in part. */
   takeBack: (merchant: string, code: string) => string
+  /** Money of an open order that does not count towards its price. */
+  beside: (amount: string, merchant: string) => string
   help: string
   helpText: (merchant: string, code: string) => string
   lost: string

@@ -15,6 +15,7 @@ import { contact, helpBox, searchForm } from './pay-help.ts'
 import { instructions, testWallet } from './pay-instructions.ts'
 import {
   backTo,
+  besideNote,
   busy,
   ended,
   fact,
@@ -48,8 +49,9 @@ function headline(view: PayView, page: PageContext): Html {
     ${view.open && view.situation !== 'unavailable' && html`<p class="soft">${validity(view, page)}</p>`}`
 }
 
-function cancelling(view: PayView, page: PageContext): Html {
+function cancelling(view: PayView, page: PageContext): Html | null {
   const { texts } = page
+  if (view.hasMoney) return null
   const fields = html`<p>${texts.cancelWarning}</p><button>${texts.cancelNow}</button>`
   return html`<details id="cancel"><summary>${texts.cancel}</summary>${form(view, page, 'cancel', fields)}</details>`
 }
@@ -214,7 +216,7 @@ export function renderFragment(view: PayView, page: PageContext): Html {
   const final = view.final && html` data-final="1"`
   const state = SDK_STATES[view.situation]
   return html`<div data-state="${state}" data-say="${say}" data-title="${say} · ${view.shop.name}"${final}>
-    ${headline(view, page)}${PARTS[view.situation](view, page)}</div>`
+    ${headline(view, page)}${besideNote(view, page)}${PARTS[view.situation](view, page)}</div>`
 }
 
 /**
