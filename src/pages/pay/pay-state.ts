@@ -59,9 +59,15 @@ export function arrivedUnits(payment: Payment, progress: ChainProgress | null, r
 
 const isOpenRecord = ({ status }: Mispayment): boolean => status === 'open'
 
+/** USDC that a provider keeps apart from its payment has this kind too. */
+const isUnmatchedUsdc = ({ kind, asset }: Mispayment): boolean => kind === 'wrong_token' && asset === 'USDC'
+
 /** Undecided money in another token. */
 export const foreignToken = (records: readonly Mispayment[]): Mispayment | undefined =>
-  records.find((record) => record.kind === 'wrong_token' && isOpenRecord(record))
+  records.find((record) => record.kind === 'wrong_token' && !isUnmatchedUsdc(record) && isOpenRecord(record))
+
+const sumOpen = (records: readonly Mispayment[], isMeant: (record: Mispayment) => boolean): bigint =>
+  records.filter((record) => isOpenRecord(record) && isMeant(record)).reduce((sum, { units }) => sum + units, 0n)
 
 /** The attempt is over at its provider. */
 const isOver = ({ status }: Payment): boolean => status === 'closed' || status === 'failed'
@@ -71,16 +77,14 @@ export const isCurrent = ({ status, paymentId }: Order, payment: Payment): boole
   payment.id === paymentId && !(isOpen(status) && isOver(payment))
 
 /** USDC that arrived and is undecided, but does not count towards the price shown. */
-export const besideUnits = ({ others }: Pick<OrderFacts, 'others'>): bigint =>
-  others.reduce((sum, { arrived }) => sum + arrived, 0n)
+export const besideUnits = ({ others, records }: Pick<OrderFacts, 'others' | 'records'>): bigint =>
+  others.reduce((sum, { arrived }) => sum + arrived, sumOpen(records, isUnmatchedUsdc))
 
 const SURPLUS: readonly Mispayment['kind'][] = [...HELD, 'over']
 
 /** Undecided USDC of a paid order that did not pay it: above the price, or from another attempt. */
 export const surplusUnits = (records: readonly Mispayment[]): bigint =>
-  records
-    .filter((record) => SURPLUS.includes(record.kind) && isOpenRecord(record))
-    .reduce((sum, { units }) => sum + units, 0n)
+  sumOpen(records, (record) => SURPLUS.includes(record.kind) || isUnmatchedUsdc(record))
 
 const OPEN_REFUNDS: readonly string[] = ['needs_approval', 'needs_address', 'ready', 'submitted']
 
