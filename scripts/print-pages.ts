@@ -25,7 +25,7 @@ const WHEN: Record<Situation, string> = {
   refundAddress: 'a refund waits for the payer’s address; the page links to the form',
   refundMailed: 'a refund waits for the payer’s address; the link went by mail',
   refunding: 'a refund is being sent',
-  refundedPart: 'a part was refunded',
+  refundedPart: 'a part was refunded; `{price}` is what was paid',
   refunded: 'all was refunded',
   review: 'the screening refused the wallet that paid',
 }

@@ -34,7 +34,7 @@ export type Facts = {
   code: string
   /** The amount that the sentence is about: missing, too much, late, or refunded. */
   amount: string
-  /** The order's price, in USDC. */
+  /** The order's price, in USDC; after a refund what was paid. */
   due: string
   network: string
   /** Empty until a way to pay is chosen. */

@@ -107,6 +107,12 @@ function amountOf(view: PayView): Money {
   return payment?.missing ?? view.due
 }
 
+/** The amount to pay; after a refund what was paid, which may be more than the price or an accepted part of it. */
+function dueOf({ situation, payment, due }: PayView): Money {
+  const isPaid = situation.startsWith('refunded') && payment && payment.arrived.units > 0n
+  return isPaid ? payment.arrived : (payment?.due ?? due)
+}
+
 /** Facts that the sentences about an order use. */
 export function factsOf(view: PayView, page: PageContext): Facts {
   const { payment } = view
@@ -114,7 +120,7 @@ export function factsOf(view: PayView, page: PageContext): Facts {
     merchant: view.shop.name,
     code: view.shortCode,
     amount: showUsdc(amountOf(view), page),
-    due: showUsdc(payment?.due ?? view.due, page),
+    due: showUsdc(dueOf(view), page),
     network: payment?.network?.name ?? '',
     channel: payment ? channelName(page.texts, payment.channel) : '',
     token: view.foreignToken ?? '',
