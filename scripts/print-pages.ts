@@ -103,6 +103,8 @@ ${LANGS.map((lang) => `| ${lang} | ${TEXTS[lang].pay.beside('{amount}', '{shop}'
 
 ## A step that did not work
 
+Shown above the page for as long as it can be true: not once money has come, nor where the step is no longer offered.
+
 | Code | ${LANGS.join(' | ')} |
 |---${'|---'.repeat(LANGS.length)}|
 ${PROBLEMS.map(printProblem).join('\n')}

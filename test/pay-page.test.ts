@@ -60,6 +60,30 @@ test('a problem that no text knows gets the general words, whatever it is called
   }
 })
 
+test('the problem of an earlier step leaves the page once it may be untrue', async () => {
+  const { code, toAddress } = await world.createAccepted()
+  const alertOf = async (problem: string) => {
+    const { text } = await read(`/pay?code=${code}&problem=${problem}`)
+    return /id="problem"[^>]*>([^<]*)</.exec(text)?.[1] ?? ''
+  }
+  assert.match(await alertOf('CHANNEL_UNAVAILABLE'), /You have not been charged/)
+  assert.match(await alertOf('PAYMENT_NOT_RECEIVED'), /has not reported a payment/)
+  await world.chain.pay({ to: toAddress, units: 1_000_000n })
+  await eventually(
+    () => read(`/pay?code=${code}`),
+    ({ text }) => text.includes('Part of your payment has arrived'),
+  )
+  assert.equal(await alertOf('CHANNEL_UNAVAILABLE'), '')
+  assert.equal(await alertOf('PAYMENT_NOT_RECEIVED'), '')
+  assert.match(await alertOf('TRANSACTION_UNKNOWN'), /knows this transaction yet/, 'the search is on the page')
+  await world.chain.pay({ to: toAddress, units: 57_320_000n })
+  await world.chain.mine(4)
+  await world.reaches(code, 'PAID')
+  for (const problem of ['CHANNEL_UNAVAILABLE', 'CHANNEL_NOT_AVAILABLE', 'TRANSACTION_UNKNOWN', 'CROSS_SITE_REQUEST'])
+    assert.equal(await alertOf(problem), '', problem)
+  assert.match(await alertOf('ORDER_STATE_CONFLICT'), /This page shows where your order stands now/)
+})
+
 test('an unknown, short or missing code is 404 with words for a person', async () => {
   for (const path of [
     '/pay',

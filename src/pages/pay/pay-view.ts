@@ -256,14 +256,35 @@ function preview(view: PayView, page: PageContext): Html {
 }
 
 /** A provider that did not answer the payer's step is polled, so there is nothing to try again. */
-const isAskedOn = ({ situation }: PayView, problem: string | null): boolean =>
-  problem === 'CHANNEL_UNAVAILABLE' && (situation === 'preparing' || situation === 'providerDown')
+const isAskedOn = ({ situation, hasMoney }: PayView, problem: string | null): boolean =>
+  problem === 'CHANNEL_UNAVAILABLE' && !hasMoney && (situation === 'preparing' || situation === 'providerDown')
+
+/** Situations with ways to pay, or with another step before the payment. */
+const CHOOSES: readonly Situation[] = [
+  'choose',
+  'unavailable',
+  'preparing',
+  'providerDown',
+  'waiting',
+  'expired',
+  'error',
+]
+/** Situations with the search for a payment. */
+const SEARCHES: readonly Situation[] = ['waiting', 'partly', 'onItsWay', 'wrongToken', 'expired', 'late', 'error']
+
+/** The URL keeps the problem of the payer's last step for longer than it may be true. */
+function isCurrentProblem({ situation, hasMoney }: PayView, problem: string): boolean {
+  if (problem === 'ORDER_STATE_CONFLICT') return true
+  if (problem.startsWith('CHANNEL_')) return CHOOSES.includes(situation) && !hasMoney
+  if (problem === 'PAYMENT_NOT_RECEIVED') return SEARCHES.includes(situation) && !hasMoney
+  return SEARCHES.includes(situation) || (CHOOSES.includes(situation) && !problem.startsWith('TRANSACTION_'))
+}
 
 /** The whole page. @param said error code of the payer's last step */
 export function renderPage(read: PayView, page: PageContext, language: Lang, said: string | null): Html {
   const askedOn = isAskedOn(read, said)
   const view: PayView = askedOn ? { ...read, situation: 'providerDown' } : read
-  const problem = askedOn ? null : said
+  const problem = said !== null && !askedOn && isCurrentProblem(read, said) ? said : null
   const { texts } = page
   const events = `${page.basePath}/pay/events?code=${view.code}&lang=${language}`
   const wallet =
@@ -271,11 +292,7 @@ export function renderPage(read: PayView, page: PageContext, language: Lang, sai
     page.walletNetworks.length > 0 &&
     html` data-wallet="${page.basePath}${WALLET_SCRIPT_PATH}?lang=${language}"`
   const auto =
-    view.situation === 'choose' &&
-    view.choices.length === 1 &&
-    !view.identity &&
-    problem === null &&
-    html` data-auto="1"`
+    view.situation === 'choose' && view.choices.length === 1 && !view.identity && said === null && html` data-auto="1"`
   const body = html`<main>
       ${problem !== null && html`<p class="note" id="problem" tabindex="-1" autofocus role="alert">${problemText(texts, problem)}</p>`}
       <div id="live" tabindex="-1" data-locale="${page.locale}" data-id="${view.id}" data-now="${page.nowMs}" data-events="${events}"${wallet}${auto}>
