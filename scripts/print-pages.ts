@@ -18,6 +18,7 @@ const WHEN: Record<Situation, string> = {
   overpaid: 'the order is paid and more than its price has arrived',
   expired: 'the time is over and nothing has arrived',
   late: 'the order ended and money has arrived that does not pay it yet',
+  wrongTokenEnded: 'the order ended unpaid, and another token has arrived',
   sentBack: 'the order is not paid, and all that arrived was sent back',
   cancelled: 'the payer or the shop cancelled it',
   error: 'the provider declined or failed',

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { get } from 'node:http'
 import { after, before, test } from 'node:test'
 import { LANGS } from '../src/kernel/lang.ts'
+import { wrongToken } from './harness/pay-states.ts'
 import { type PayWorld, startPayWorld } from './harness/pay-world.ts'
 import { eventually, startTestService } from './harness/service.ts'
 
@@ -300,6 +301,19 @@ test('an expired order speaks of an old address only to a payer who was given on
   assert.match((await read(unseen)) ?? '', /You have not been charged\./)
   assert.doesNotMatch((await read(unseen)) ?? '', /old address/)
   assert.match((await read(code)) ?? '', /Do not send anything to the old address\./)
+})
+
+test('another token stays on the page of an ended order until a person has decided about it', async () => {
+  for (const trigger of ['cancel', 'expire'] as const) {
+    const { code } = await world.createAccepted()
+    await wrongToken(world, code)
+    await world.moveElsewhere(code, trigger)
+    const { text } = await read(`/pay?code=${code}`)
+    assert.match(text, /Another token has arrived, and the order is not paid/)
+    assert.match(text, /You sent USDT, but only USDC pays this order\..*To get it back, contact/s)
+    assert.doesNotMatch(text, /not been charged/)
+    assert.equal(text.includes('name="requote"'), trigger === 'expire')
+  }
 })
 
 test('money that comes after the end is named on the page of the expired order', async () => {

@@ -14,6 +14,7 @@ export const SITUATIONS = [
   'overpaid',
   'expired',
   'late',
+  'wrongTokenEnded',
   'sentBack',
   'cancelled',
   'error',

@@ -39,7 +39,7 @@ async function refund({ host }: PayWorld, code: string, facts: RefundFacts): Pro
 }
 
 /** As the scanner records it. */
-async function wrongToken({ host }: PayWorld, code: string): Promise<string> {
+export async function wrongToken({ host }: PayWorld, code: string): Promise<string> {
   await host.db.run(sql`
     insert into mispayments (company_id, id, order_id, payment_id, kind, asset, units, source_reference, created_at, updated_at)
     select company_id, ${newId()}, id, payment_id, 'wrong_token', 'USDT', 58320000, ${newId()}, now(), now()
@@ -95,6 +95,7 @@ export async function makePayStates(world: PayWorld): Promise<Record<Situation, 
     providerDown: await unanswered(world, await accepted(), 60),
     waiting: await accepted(),
     expired: await moved('expire'),
+    wrongTokenEnded: await wrongToken(world, await moved('cancel')),
     sentBack: await refund(world, await moved('expire'), { status: 'settled', units: 5_000_000n }),
     cancelled: await moved('cancel'),
     error: await moved('fail'),

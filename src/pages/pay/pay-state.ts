@@ -96,14 +96,13 @@ function whileOpen(facts: OrderFacts): Situation {
   const { payment, order, arrived, others, records, offered, nowMs } = facts
   // an earlier attempt that has the whole price pays the order once it is final
   if (others.some((other) => other.arrived >= priceUnitsOf(order, other.payment))) return 'seen'
-  const isUntouched = besideUnits(facts) === 0n
   // the closed attempt is over at its provider, but the order is open: another channel may be chosen
-  if (order.status === 'INITIAL' || !payment || isOver(payment)) {
-    if (offered > 0) return 'choose'
-    return isUntouched ? 'unavailable' : 'late'
-  }
-  if (payment.instructions === null)
+  if (order.status === 'INITIAL' || !payment || isOver(payment))
+    return offered === 0 ? onceEnded(facts, 'unavailable') : 'choose'
+  if (payment.instructions === null) {
+    const isUntouched = besideUnits(facts) === 0n && !foreignToken(records)
     return isUntouched && nowMs - payment.openedAt.getTime() > SILENT_MS ? 'providerDown' : 'preparing'
+  }
   if (arrived >= payment.dueUnits) return 'seen'
   if (arrived > 0n) return 'partly'
   // the provider told of less than the price, and nothing of it is final
@@ -120,10 +119,12 @@ function whileRefunding(refunds: readonly Refund[]): Situation {
 
 const wasSentBack = (refunds: readonly Refund[]): boolean => refunds.some(({ status }) => status === 'settled')
 
-function onceEnded(facts: OrderFacts, ending: 'expired' | 'cancelled' | 'error'): Situation {
+/** The order cannot be paid; what came is named before the way it ended. */
+function onceEnded(facts: OrderFacts, ending: 'unavailable' | 'expired' | 'cancelled' | 'error'): Situation {
   // money that came too late is refunded while the order stays ended
   if (openRefund(facts.refunds)) return whileRefunding(facts.refunds)
   if (facts.arrived + besideUnits(facts) > 0n) return 'late'
+  if (foreignToken(facts.records)) return 'wrongTokenEnded'
   return wasSentBack(facts.refunds) ? 'sentBack' : ending
 }
 
@@ -166,7 +167,7 @@ export function situationOf(facts: OrderFacts): Situation {
 }
 
 const SETTLED: readonly Situation[] = ['paid', 'overpaid', 'refundedPart', 'refunded', 'review']
-const ENDED: readonly Situation[] = ['expired', 'late', 'sentBack', 'cancelled', 'error']
+const ENDED: readonly Situation[] = ['expired', 'late', 'wrongTokenEnded', 'sentBack', 'cancelled', 'error']
 
 /** The page will not change any more, so its connection can be closed. */
 export function isFinalSituation(situation: Situation, { order, payment, refunds, nowMs }: OrderFacts): boolean {

@@ -130,9 +130,11 @@ function notPaid(view: PayView, page: PageContext): Html {
   return html`${view.identity ? identityForm(view, view.identity, page) : requoteWays(view, page)}${back}`
 }
 
+const unpaid: Part = (view, page) =>
+  html`<section class="box"><h3>${page.texts.notPaid}</h3>${notPaid(view, page)}</section>`
+
 const expired: Part = (view, page) =>
-  html`${ended(view, page, 'time')}${words(view, page, false)}
-    <section class="box"><h3>${page.texts.notPaid}</h3>${notPaid(view, page)}</section>
+  html`${ended(view, page, 'time')}${words(view, page, false)}${unpaid(view, page)}
     <section class="box"><h3>${page.texts.havePaid}</h3>
       <p>${page.texts.havePaidHelp(view.shop.name, view.shortCode)}</p>${searchForm(view, page)}${contact(view, page)}</section>`
 
@@ -169,6 +171,8 @@ const PARTS: Record<Situation, Part> = {
   expired,
   late: (view, page) =>
     html`${stopped(view, page)}${receipt(view, page)}${refundList(view, page)}${searchForm(view, page)}`,
+  wrongTokenEnded: (view, page) =>
+    html`${stopped(view, page)}${view.requote ? unpaid(view, page) : backTo(view.shopUrl, page.texts)}${searchForm(view, page)}`,
   sentBack: (view, page) =>
     html`${ended(view, page, 'back')}${words(view, page)}${refundList(view, page)}${contact(view, page)}${backTo(view.shopUrl, page.texts)}`,
   cancelled: (view, page) => html`${ended(view, page, 'stop')}${words(view, page)}${backTo(view.shopUrl, page.texts)}`,
@@ -198,6 +202,7 @@ const SDK_STATES: Record<Situation, string> = {
   overpaid: 'paid',
   expired: 'expired',
   late: 'expired',
+  wrongTokenEnded: 'expired',
   sentBack: 'expired',
   cancelled: 'cancelled',
   error: 'error',
@@ -267,10 +272,20 @@ const CHOOSES: readonly Situation[] = [
   'providerDown',
   'waiting',
   'expired',
+  'wrongTokenEnded',
   'error',
 ]
 /** Situations with the search for a payment. */
-const SEARCHES: readonly Situation[] = ['waiting', 'partly', 'onItsWay', 'wrongToken', 'expired', 'late', 'error']
+const SEARCHES: readonly Situation[] = [
+  'waiting',
+  'partly',
+  'onItsWay',
+  'wrongToken',
+  'expired',
+  'late',
+  'wrongTokenEnded',
+  'error',
+]
 
 /** The URL keeps the problem of the payer's last step for longer than it may be true. */
 function isCurrentProblem({ situation, hasMoney }: PayView, problem: string): boolean {

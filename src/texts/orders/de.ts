@@ -80,6 +80,13 @@ export const de: OrderTexts = {
       next: ({ merchant, code }) =>
         `Bitte bezahlen Sie nicht noch einmal. Wenden Sie sich mit der Bestellnummer ${code} an ${merchant}.`,
     },
+    wrongTokenEnded: {
+      title: 'Ein anderer Token ist eingegangen, die Bestellung ist nicht bezahlt',
+      text: ({ token, merchant }) =>
+        `Sie haben ${token} gesendet; diese Bestellung lässt sich aber nur mit USDC bezahlen. ${merchant} sieht das und kann es zurückschicken.`,
+      next: ({ merchant, code }) =>
+        `Wenn Sie ihn zurückhaben möchten, wenden Sie sich mit der Bestellnummer ${code} an ${merchant}.`,
+    },
     sentBack: {
       title: 'Ihr Geld wurde zurückgeschickt',
       text: ({ merchant, amount }) =>

@@ -77,6 +77,12 @@ export const en: OrderTexts = {
         `We received ${amount}, but not all of it in time. It is not lost: ${merchant} accepts it or sends it back.`,
       next: ({ merchant, code }) => `Please do not pay again. Contact ${merchant} and quote order ${code}.`,
     },
+    wrongTokenEnded: {
+      title: 'Another token has arrived, and the order is not paid',
+      text: ({ token, merchant }) =>
+        `You sent ${token}, but only USDC pays this order. ${merchant} sees it and can send it back.`,
+      next: ({ merchant, code }) => `To get it back, contact ${merchant} and quote order ${code}.`,
+    },
     sentBack: {
       title: 'Your money has been sent back',
       text: ({ merchant, amount }) => `${merchant} has sent you ${amount}. This order is not paid.`,

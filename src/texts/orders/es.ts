@@ -77,6 +77,12 @@ export const es: OrderTexts = {
         `Hemos recibido ${amount}, pero no todo a tiempo. No se ha perdido: ${merchant} lo acepta o se lo devuelve.`,
       next: ({ merchant, code }) => `No pague otra vez. Contacte con ${merchant} e indique el pedido ${code}.`,
     },
+    wrongTokenEnded: {
+      title: 'Ha llegado otro token y el pedido no está pagado',
+      text: ({ token, merchant }) =>
+        `Ha enviado ${token}, pero este pedido solo se paga con USDC. ${merchant} lo ve y puede devolvérselo.`,
+      next: ({ merchant, code }) => `Para recuperarlo, contacte con ${merchant} e indique el pedido ${code}.`,
+    },
     sentBack: {
       title: 'Se le ha devuelto el dinero',
       text: ({ merchant, amount }) => `${merchant} le ha devuelto ${amount}. Este pedido no está pagado.`,

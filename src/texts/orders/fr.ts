@@ -78,6 +78,12 @@ export const fr: OrderTexts = {
       next: ({ merchant, code }) =>
         `Ne payez pas une seconde fois. Contactez ${merchant} en citant la commande ${code}.`,
     },
+    wrongTokenEnded: {
+      title: 'Un autre jeton est arrivé, la commande n’est pas payée',
+      text: ({ token, merchant }) =>
+        `Vous avez envoyé ${token}, mais seuls les USDC règlent cette commande. ${merchant} le voit et peut vous le renvoyer.`,
+      next: ({ merchant, code }) => `Pour le récupérer, contactez ${merchant} en citant la commande ${code}.`,
+    },
     sentBack: {
       title: 'Votre argent vous a été renvoyé',
       text: ({ merchant, amount }) => `${merchant} vous a renvoyé ${amount}. Cette commande n’est pas payée.`,

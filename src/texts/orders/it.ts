@@ -78,6 +78,12 @@ export const it: OrderTexts = {
         `Abbiamo ricevuto ${amount}, ma non tutto in tempo. Non è perso: ${merchant} lo accetta oppure glielo restituisce.`,
       next: ({ merchant, code }) => `Non paghi di nuovo. Contatti ${merchant} indicando l’ordine ${code}.`,
     },
+    wrongTokenEnded: {
+      title: 'È arrivato un altro token e l’ordine non è pagato',
+      text: ({ token, merchant }) =>
+        `Ha inviato ${token}, ma questo ordine si paga solo in USDC. ${merchant} lo vede e può restituirglielo.`,
+      next: ({ merchant, code }) => `Per riaverlo contatti ${merchant} indicando l’ordine ${code}.`,
+    },
     sentBack: {
       title: 'Il denaro le è stato restituito',
       text: ({ merchant, amount }) => `${merchant} le ha restituito ${amount}. Questo ordine non è pagato.`,
