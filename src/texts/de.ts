@@ -20,6 +20,7 @@ export const de: Texts = {
     approximately: 'etwa',
     rate: (one, other) => `${one} = ${other}`,
     rateHeld: 'Dieser Kurs ist bis zum Ablauf der Zeit garantiert.',
+    rateChosen: 'der Kurs gilt fest, sobald Sie eine Zahlungsart wählen',
     timeLeft: 'Verbleibende Zeit',
     validUntil: (date) => `gültig bis ${date}`,
     onNetwork: (network) => `auf ${network}`,

@@ -20,6 +20,7 @@ export const en: Texts = {
     approximately: 'about',
     rate: (one, other) => `${one} = ${other}`,
     rateHeld: 'This rate is guaranteed until the time runs out.',
+    rateChosen: 'the rate is fixed when you choose how to pay',
     timeLeft: 'Time left',
     validUntil: (date) => `valid until ${date}`,
     onNetwork: (network) => `on ${network}`,

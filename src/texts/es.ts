@@ -20,6 +20,7 @@ export const es: Texts = {
     approximately: 'unos',
     rate: (one, other) => `${one} = ${other}`,
     rateHeld: 'Este cambio está garantizado hasta que se agote el tiempo.',
+    rateChosen: 'el cambio se fija al elegir cómo pagar',
     timeLeft: 'Tiempo restante',
     validUntil: (date) => `válido hasta el ${date}`,
     onNetwork: (network) => `en ${network}`,

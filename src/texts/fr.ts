@@ -20,6 +20,7 @@ export const fr: Texts = {
     approximately: 'environ',
     rate: (one, other) => `${one} = ${other}`,
     rateHeld: 'Ce taux est garanti jusqu’à la fin du délai.',
+    rateChosen: 'le taux est fixé quand vous choisissez comment payer',
     timeLeft: 'Temps restant',
     validUntil: (date) => `valable jusqu’au ${date}`,
     onNetwork: (network) => `sur ${network}`,

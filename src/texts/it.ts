@@ -20,6 +20,7 @@ export const it: Texts = {
     approximately: 'circa',
     rate: (one, other) => `${one} = ${other}`,
     rateHeld: 'Questo cambio è garantito fino alla scadenza del tempo.',
+    rateChosen: 'il cambio viene fissato quando sceglie come pagare',
     timeLeft: 'Tempo rimasto',
     validUntil: (date) => `valido fino al ${date}`,
     onNetwork: (network) => `su ${network}`,

@@ -10,6 +10,8 @@ export type PayTexts = {
   approximately: string
   rate: (one: string, other: string) => string
   rateHeld: string
+  /** A link whose rate is renewed when its payer chooses a way to pay. */
+  rateChosen: string
   timeLeft: string
   validUntil: (date: string) => string
   onNetwork: (network: string) => string

@@ -49,9 +49,9 @@ export function clock(view: PayView, { texts, nowMs }: PageContext): Html | null
 
 /** How long price and order are valid. */
 export function validity(view: PayView, { texts, locale, nowMs }: PageContext): Html {
-  if (view.expiresAt.getTime() - nowMs <= DAY_MS) return html`${texts.rateHeld}`
+  if (view.rateHeld && view.expiresAt.getTime() - nowMs <= DAY_MS) return html`${texts.rateHeld}`
   const [before = '', after = ''] = texts.validUntil('\n').split('\n')
-  return html`${before}${moment(view.expiresAt, locale)}${after}`
+  return html`${before}${moment(view.expiresAt, locale)}${after}${!view.rateHeld && html` · ${texts.rateChosen}`}`
 }
 
 const MARKS = {

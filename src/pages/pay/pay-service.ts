@@ -11,7 +11,7 @@ import { findOrderByCode } from '../../orders/order-queries.ts'
 import { isOpen } from '../../orders/order-states.ts'
 import { findEuroRate, type PayerDeps } from '../../payers/payer-service.ts'
 import { listOffers } from '../../payments/accept/offers.ts'
-import { canRequote } from '../../payments/accept/requote.ts'
+import { canRequote, findLinkQuoteMinutes } from '../../payments/accept/requote.ts'
 import { keyOf } from '../../payments/accept/start-payment.ts'
 import { listMispaymentsOfOrder } from '../../payments/mispayments/mispayment-queries.ts'
 import { listPaymentsOfOrder, type Payment } from '../../payments/payment-queries.ts'
@@ -87,6 +87,8 @@ export type PayView = {
   fiat: Money
   due: Money
   rate: bigint
+  /** Whether the order keeps its rate until it expires, whatever the payer chooses. */
+  rateHeld: boolean
   expiresAt: Date
   paidAt: Date | null
   refunded: Money
@@ -278,7 +280,11 @@ export async function readPayView(deps: PayViewDeps, code: string): Promise<PayV
   const { db } = deps
   const order = isOrderCode(code) ? await findOrderByCode(db, code) : undefined
   if (!order) throw new AppError('ORDER_NOT_FOUND')
-  const [shop, { facts, choices, requote }] = await Promise.all([readShop(db, order.companyId), readFacts(deps, order)])
+  const [shop, { facts, choices, requote }, quoteMinutes] = await Promise.all([
+    readShop(db, order.companyId),
+    readFacts(deps, order),
+    findLinkQuoteMinutes(db, order),
+  ])
   const { payment, progress, arrived, records, refunds } = facts
   const situation = situationOf(facts)
   const received = viewReceived(deps, facts)
@@ -300,6 +306,7 @@ export async function readPayView(deps: PayViewDeps, code: string): Promise<PayV
     fiat: order.from,
     due: order.to,
     rate: order.rate,
+    rateHeld: quoteMinutes === null,
     expiresAt: order.expiresAt,
     paidAt: order.paidAt,
     refunded: usdc(order.refundedUnits),
