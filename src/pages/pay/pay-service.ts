@@ -8,7 +8,7 @@ import { AppError } from '../../kernel/errors.ts'
 import type { Money } from '../../kernel/money.ts'
 import type { Order } from '../../orders/order.ts'
 import { findOrderByCode } from '../../orders/order-queries.ts'
-import { isOpen } from '../../orders/order-states.ts'
+import { isOpen, type OrderStatus } from '../../orders/order-states.ts'
 import { findEuroRate, type PayerDeps } from '../../payers/payer-service.ts'
 import { listOffers } from '../../payments/accept/offers.ts'
 import { canRequote, findLinkQuoteMinutes } from '../../payments/accept/requote.ts'
@@ -79,6 +79,7 @@ export type PayView = {
   shop: Shop
   goodsName: string | null
   situation: Situation
+  status: OrderStatus
   final: boolean
   /** Whether the order can still be paid in time. */
   open: boolean
@@ -300,6 +301,7 @@ export async function readPayView(deps: PayViewDeps, code: string): Promise<PayV
     shop,
     goodsName: order.goods?.goodsName ?? null,
     situation,
+    status: order.status,
     final: isFinalSituation(situation, facts),
     open: OPEN.includes(situation),
     requote,

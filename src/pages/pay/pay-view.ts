@@ -1,5 +1,6 @@
 import { type Html, html, raw, webLink } from '../../kernel/html.ts'
 import type { Lang } from '../../kernel/lang.ts'
+import type { OrderStatus } from '../../orders/order-states.ts'
 import { problemText, TEXTS } from '../../texts/languages.ts'
 import type { Situation } from '../../texts/order-texts.ts'
 import type { PayTexts } from '../../texts/page-texts.ts'
@@ -215,11 +216,20 @@ const SDK_STATES: Record<Situation, string> = {
   review: 'review',
 }
 
+/** An order that ended unpaid keeps the word of its end, also while money that came goes back. */
+const ENDS: Partial<Record<OrderStatus, string>> = { CANCELLED: 'cancelled', ERROR: 'error', KYT_FAILED: 'review' }
+
+function sdkStateOf({ situation, status, paidAt }: PayView): string {
+  const state = SDK_STATES[situation]
+  const isUnpaidEnd = state === 'expired' || (state === 'refunding' && paidAt === null)
+  return isUnpaidEnd ? (ENDS[status] ?? 'expired') : state
+}
+
 /** The part of the page that changes while it is open: the same for all viewers in one language. */
 export function renderFragment(view: PayView, page: PageContext): Html {
   const say = situationTexts(view, page).title
   const final = view.final && html` data-final="1"`
-  const state = SDK_STATES[view.situation]
+  const state = sdkStateOf(view)
   return html`<div data-state="${state}" data-say="${say}" data-title="${say} · ${view.shop.name}"${final}>
     ${headline(view, page)}${besideNote(view, page)}${PARTS[view.situation](view, page)}</div>`
 }
