@@ -214,6 +214,17 @@ test('the stream says how the order stands, resumes without repeating, and ends 
   assert.notEqual(idIn(text), id)
 })
 
+test('an open page learns of money at the address from before a fresh price', async () => {
+  const { code, toAddress } = await world.createAccepted()
+  await world.moveElsewhere(code, 'expire')
+  const body = { paymentChannel: 'crypto', requote: true }
+  const again = await world.host.call('POST', `accept/${code}`, { as: world.merchant, body })
+  assert.equal(again.status, 200, again.text)
+  const news = listen(`/pay/events?code=${code}`, (text) => text.includes('Payment received, confirming'))
+  await world.chain.pay({ to: toAddress, units: 58_320_000n })
+  assert.match((await news).text, /Waiting for your payment/)
+})
+
 test('the stream of an order that is over ends by itself, and is not opened again', async () => {
   const code = await world.createOrder()
   await world.moveElsewhere(code, 'cancel')
