@@ -10,6 +10,7 @@ const WHEN: Record<Situation, string> = {
   providerDown: 'the channel has not answered for 15 seconds',
   waiting: 'the payer has everything needed to pay',
   partly: 'less than the price has arrived',
+  onItsWay: 'the provider sees less than the price coming, and does not say how much',
   wrongToken: 'another token came to the address',
   seen: 'the full amount is on its way to being final',
   hold: 'the full amount is final and waits for the screening',
@@ -17,6 +18,7 @@ const WHEN: Record<Situation, string> = {
   overpaid: 'the order is paid and more than its price has arrived',
   expired: 'the time is over and nothing has arrived',
   late: 'the order ended and money has arrived that does not pay it yet',
+  wrongTokenEnded: 'the order ended unpaid, and another token has arrived',
   sentBack: 'the order is not paid, and all that arrived was sent back',
   cancelled: 'the payer or the shop cancelled it',
   error: 'the provider declined or failed',
@@ -24,7 +26,7 @@ const WHEN: Record<Situation, string> = {
   refundAddress: 'a refund waits for the payer’s address; the page links to the form',
   refundMailed: 'a refund waits for the payer’s address; the link went by mail',
   refunding: 'a refund is being sent',
-  refundedPart: 'a part was refunded',
+  refundedPart: 'a part was refunded; `{price}` is what was paid',
   refunded: 'all was refunded',
   review: 'the screening refused the wallet that paid',
 }
@@ -91,7 +93,18 @@ help under the instructions says:
 |---|---|
 ${LANGS.map((lang) => `| ${lang} | ${TEXTS[lang].order.help.otherNetwork('{network}', '{shop}', '{code}')} |`).join('\n')}
 
+## Money that does not count
+
+While the order can be paid, money of an earlier attempt that is less than the price stands above the instructions, and
+the payer can no longer cancel. The whole price at an earlier address pays the order.
+
+| | |
+|---|---|
+${LANGS.map((lang) => `| ${lang} | ${TEXTS[lang].pay.beside('{amount}', '{shop}')} |`).join('\n')}
+
 ## A step that did not work
+
+Shown above the page for as long as it can be true: not once money has come, nor where the step is no longer offered.
 
 | Code | ${LANGS.join(' | ')} |
 |---${'|---'.repeat(LANGS.length)}|

@@ -48,6 +48,55 @@ test('what the provider’s own screening holds is KYT_FAILED, told by a verifie
   assert.match(mail?.text ?? '', /gatepay: \w+/)
 })
 
+/** What a payer reads once Gate, or any provider, was asked again. */
+const pageOf = async ({ code }: OrderData): Promise<string> => {
+  await market.host.call('POST', `confirm/${code}`, { as: market.merchant })
+  const text = await (await fetch(`${market.host.baseUrl}/pay?code=${code}&lang=en`)).text()
+  const [, live = ''] = /<div id="live"(.*?)<\/main>/s.exec(text) ?? []
+  return live
+    .replaceAll(/<svg.*?<\/svg>/gs, '')
+    .replaceAll(/<[^>]+>|\s+/g, ' ')
+    .replaceAll(/ +/g, ' ')
+}
+
+test('half of the price at Gate Pay is on its way, and never called received before the order is paid', async () => {
+  const { order, reference } = await market.createAwaiting('gatepay')
+  await market.act(reference, 'pay-half')
+  const half = await eventually(
+    () => pageOf(order),
+    (page) => !page.includes('Waiting for your payment'),
+  )
+  assert.equal((await market.order(order.code)).status, 'AWAITING')
+  assert.match(half, /Money is on its way .*Gate Pay sees a payment coming, but not yet the whole 54\.00 USDC\./)
+  assert.match(half, /Continue at Gate Pay/)
+  assert.doesNotMatch(half, /Received|close this page|Cancel this order/)
+  await market.act(reference, 'pay')
+  await market.reaches(order.code, 'PAID')
+  assert.match(await pageOf(order), /Paid .*Received 54\.00 USDC/)
+})
+
+test('what Gate Pay keeps apart is USDC on the page too: beside an open order, too late, or too much', async () => {
+  const asked = (order: OrderData, words: string) =>
+    eventually(
+      () => pageOf(order),
+      (page) => page.includes(words),
+    )
+  const half = await market.createAwaiting('gatepay', { alias: `half-${Date.now()}` })
+  await market.act(half.reference, 'pay-half')
+  await asked(half.order, 'Money is on its way')
+  await market.act(half.reference, 'expire')
+  const open = await asked(half.order, 'do not count here')
+  assert.match(open, /27\.00 USDC came through an earlier attempt or too late/)
+  await market.host.call('POST', `expire/${half.order.code}`, { as: market.merchant })
+  const late = await asked(half.order, 'Money has arrived, but the order is not paid')
+  assert.match(late, /We received 27\.00 USDC/)
+  const over = await market.createAwaiting('gatepay')
+  await market.act(over.reference, 'pay', { amount: '60' })
+  const paid = await asked(over.order, 'Paid, and more than needed')
+  assert.match(paid, /You sent 6\.00 USDC too much.*Received 60\.00 USDC/)
+  for (const page of [open, late, paid]) assert.doesNotMatch(page, /Another token|not been charged/)
+})
+
 test('money that comes after the attempt expired still pays an order that is open', async () => {
   await market.tell('late-payment', { provider: 'binance' })
   const { order } = await market.createAwaiting('binance')

@@ -161,6 +161,26 @@ test('money that came twice goes back, and the paid order stays PAID', async () 
   await checkBooks()
 })
 
+test('while money of an unpaid order goes back, the shop’s page still hears how the order ended', async () => {
+  const stateOf = async (code: string) => {
+    const text = await (await fetch(`${shop.host.baseUrl}/pay?code=${code}&lang=en`)).text()
+    return [/data-state="(\w+)"/.exec(text)?.[1], text.includes('Where should your refund go?')]
+  }
+  for (const [how, state] of [
+    ['cancel', 'cancelled'],
+    ['expire', 'expired'],
+  ]) {
+    const order = await shop.createAwaiting()
+    await shop.host.call('POST', `${how}/${order.code}`, { as: shop.merchant })
+    await payFinally(order.toAddress, 20_000_000n)
+    await waitForRecord(order, 'under', 20_000_000n)
+    assert.deepEqual(await stateOf(order.code), [state, false])
+    const [record] = await recordsOf(order)
+    assert.equal((await decide(record, 'refund', { reason: 'too late' })).status, 200)
+    assert.deepEqual(await stateOf(order.code), [state, true])
+  }
+})
+
 test('money above the price goes back by a decision or with the order, never both', async () => {
   const order = await createPaid(shop, {}, 6_000_000n)
   const [record] = await recordsOf(order)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { get } from 'node:http'
 import { after, before, test } from 'node:test'
 import { LANGS } from '../src/kernel/lang.ts'
+import { wrongToken } from './harness/pay-states.ts'
 import { type PayWorld, startPayWorld } from './harness/pay-world.ts'
 import { eventually, startTestService } from './harness/service.ts'
 
@@ -58,6 +59,30 @@ test('a problem that no text knows gets the general words, whatever it is called
     const { text } = await read(`/pay?code=${code}&problem=${problem}`)
     assert.match(text, /role="alert">That did not work\. Please try again in a moment\.</, problem)
   }
+})
+
+test('the problem of an earlier step leaves the page once it may be untrue', async () => {
+  const { code, toAddress } = await world.createAccepted()
+  const alertOf = async (problem: string) => {
+    const { text } = await read(`/pay?code=${code}&problem=${problem}`)
+    return /id="problem"[^>]*>([^<]*)</.exec(text)?.[1] ?? ''
+  }
+  assert.match(await alertOf('CHANNEL_UNAVAILABLE'), /You have not been charged/)
+  assert.match(await alertOf('PAYMENT_NOT_RECEIVED'), /has not reported a payment/)
+  await world.chain.pay({ to: toAddress, units: 1_000_000n })
+  await eventually(
+    () => read(`/pay?code=${code}`),
+    ({ text }) => text.includes('Part of your payment has arrived'),
+  )
+  assert.equal(await alertOf('CHANNEL_UNAVAILABLE'), '')
+  assert.equal(await alertOf('PAYMENT_NOT_RECEIVED'), '')
+  assert.match(await alertOf('TRANSACTION_UNKNOWN'), /knows this transaction yet/, 'the search is on the page')
+  await world.chain.pay({ to: toAddress, units: 57_320_000n })
+  await world.chain.mine(4)
+  await world.reaches(code, 'PAID')
+  for (const problem of ['CHANNEL_UNAVAILABLE', 'CHANNEL_NOT_AVAILABLE', 'TRANSACTION_UNKNOWN', 'CROSS_SITE_REQUEST'])
+    assert.equal(await alertOf(problem), '', problem)
+  assert.match(await alertOf('ORDER_STATE_CONFLICT'), /This page shows where your order stands now/)
 })
 
 test('an unknown, short or missing code is 404 with words for a person', async () => {
@@ -189,6 +214,17 @@ test('the stream says how the order stands, resumes without repeating, and ends 
   assert.notEqual(idIn(text), id)
 })
 
+test('an open page learns of money at the address from before a fresh price', async () => {
+  const { code, toAddress } = await world.createAccepted()
+  await world.moveElsewhere(code, 'expire')
+  const body = { paymentChannel: 'crypto', requote: true }
+  const again = await world.host.call('POST', `accept/${code}`, { as: world.merchant, body })
+  assert.equal(again.status, 200, again.text)
+  const news = listen(`/pay/events?code=${code}`, (text) => text.includes('Payment received, confirming'))
+  await world.chain.pay({ to: toAddress, units: 58_320_000n })
+  assert.match((await news).text, /Waiting for your payment/)
+})
+
 test('the stream of an order that is over ends by itself, and is not opened again', async () => {
   const code = await world.createOrder()
   await world.moveElsewhere(code, 'cancel')
@@ -276,6 +312,19 @@ test('an expired order speaks of an old address only to a payer who was given on
   assert.match((await read(unseen)) ?? '', /You have not been charged\./)
   assert.doesNotMatch((await read(unseen)) ?? '', /old address/)
   assert.match((await read(code)) ?? '', /Do not send anything to the old address\./)
+})
+
+test('another token stays on the page of an ended order until a person has decided about it', async () => {
+  for (const trigger of ['cancel', 'expire'] as const) {
+    const { code } = await world.createAccepted()
+    await wrongToken(world, code)
+    await world.moveElsewhere(code, trigger)
+    const { text } = await read(`/pay?code=${code}`)
+    assert.match(text, /Another token has arrived, and the order is not paid/)
+    assert.match(text, /You sent USDT, but only USDC pays this order\..*To get it back, contact/s)
+    assert.doesNotMatch(text, /not been charged/)
+    assert.equal(text.includes('name="requote"'), trigger === 'expire')
+  }
 })
 
 test('money that comes after the end is named on the page of the expired order', async () => {

@@ -132,6 +132,8 @@ test('money above the price goes back first, and the company pays nothing of it'
   const books = { payer_clearing: '60000000', wallet: '-6000000', company_payable: '-54000000' }
   assert.deepEqual(await booksOf(order.orderId), books)
   assert.equal((await orderOf(order.code)).status, 'REFUNDED')
+  const page = await (await fetch(`${shop.host.baseUrl}/pay?code=${order.code}&lang=en`)).text()
+  assert.match(page, /6\.00 USDC of 60\.00 USDC have been sent back to you\./)
   await revert(shop, order.code, { address: to })
   const rest = await refundReaches(shop, order.orderId, 'submitted', false)
   assert.deepEqual([rest.amount, rest.excessAmount], ['54.000000', '0.000000'])

@@ -138,6 +138,61 @@ test('less than the fresh price at the old address, accepted by a person, is the
   await desk.checkBooks()
 })
 
+/** The address that is shown after a requote. */
+async function requoted(): Promise<{ old: Payable; shown: Payable }> {
+  const old = await shop.createAwaiting()
+  await end(old.code)
+  const { data, text } = await requote(old.code)
+  assert.equal(data?.status, 'AWAITING', text)
+  return { old, shown: { ...old, toAddress: data.toAddress } }
+}
+
+const PART = 20_000_000n
+
+test('the price at the old address is seen on the page before it is final, and its payer cannot cancel', async () => {
+  const { old } = await requoted()
+  const url = `${shop.host.baseUrl}/pay`
+  const before = await (await fetch(`${url}?code=${old.code}`)).text()
+  assert.match(before, /\/pay\/cancel/)
+  const [, token = ''] = /name="token" value="([^"]+)"/.exec(before) ?? []
+  await shop.chain.pay({ to: old.toAddress, units: old.units })
+  const seen = await eventually(
+    () => desk.pageOf(old),
+    (page) => !page.includes('Waiting for your payment'),
+  )
+  assert.match(seen, /Payment received, confirming .*Received 54\.00 USDC/)
+  const body = new URLSearchParams({ code: old.code, token })
+  const cancelled = await fetch(`${url}/cancel`, { method: 'POST', redirect: 'manual', body })
+  assert.equal(cancelled.headers.get('location'), `/pay?code=${old.code}&problem=ORDER_STATE_CONFLICT`)
+  assert.equal((await statusOf(old.code)).status, 'AWAITING')
+  await shop.makeFinal()
+  await shop.reaches(old.code, 'PAID')
+})
+
+test('a part at the old address is named beside the fresh price, and is too much once that is paid', async () => {
+  const { old, shown } = await requoted()
+  await desk.payFinally(old, PART)
+  await desk.openRecord(old, 'under', PART)
+  const waiting = await desk.pageOf(old)
+  assert.match(waiting, /20\.00 USDC came through an earlier attempt .*Waiting for your payment .*Amount 54\.00 USDC/)
+  assert.doesNotMatch(waiting, /Cancel this order/)
+  await desk.payFinally(shown, shown.units)
+  await shop.reaches(old.code, 'PAID')
+  const paid = await desk.pageOf(old)
+  assert.match(paid, /Paid, and more than needed .*You sent 20\.00 USDC too much.*Received 74\.00 USDC/)
+})
+
+for (const how of ['cancel', 'expire'])
+  test(`a part at the old address is named on the page after ${how} too`, async () => {
+    const { old } = await requoted()
+    await desk.payFinally(old, PART)
+    await desk.openRecord(old, 'under', PART)
+    await end(old.code, how)
+    const page = await desk.pageOf(old)
+    assert.match(page, /Money has arrived, but the order is not paid .*We received 20\.00 USDC/)
+    assert.doesNotMatch(page, /not been charged|Get a new price/)
+  })
+
 test('the time for it is the company’s, counted from the first end: both sides of the limit, and never with 0', async () => {
   const order = await shop.createAwaiting()
   await end(order.code)
@@ -341,5 +396,10 @@ test('a link of a company that wants it takes a fresh rate when its own is old, 
   assert.equal(fresh.data.tokenAmount, FRESH)
   const now = await statusOf(link.code)
   assert.deepEqual([now.toAmount, now.expiresAt], [FRESH, expiresAt])
+  const brief = await shop.create({ alias: `INV-${crypto.randomUUID()}`, expiryMinutes: 60 })
+  const page = await desk.pageOf({ ...link, code: brief.code })
+  assert.match(page, /valid until [^·]* · the rate is fixed when you choose how to pay/)
+  assert.doesNotMatch(page, /guaranteed/)
   await setting(sql`link_quote_minutes = null`)
+  assert.match(await desk.pageOf({ ...link, code: brief.code }), /This rate is guaranteed until the time runs out\./)
 })

@@ -20,6 +20,7 @@ export const de: Texts = {
     approximately: 'etwa',
     rate: (one, other) => `${one} = ${other}`,
     rateHeld: 'Dieser Kurs ist bis zum Ablauf der Zeit garantiert.',
+    rateChosen: 'der Kurs gilt fest, sobald Sie eine Zahlungsart wählen',
     timeLeft: 'Verbleibende Zeit',
     validUntil: (date) => `gültig bis ${date}`,
     onNetwork: (network) => `auf ${network}`,
@@ -69,6 +70,8 @@ export const de: Texts = {
     cancelNow: 'Ja, stornieren',
     takeBack: (merchant, code) =>
       `Möchten Sie Ihr Geld lieber zurück? Wenden Sie sich mit der Bestellnummer ${code} an ${merchant}; was eingegangen ist, kann zurückgeschickt werden.`,
+    beside: (amount, merchant) =>
+      `${amount} kamen über einen früheren Versuch oder zu spät und zählen hier nicht. ${merchant} sieht sie und kann sie zurückschicken.`,
     help: 'Ich habe bezahlt, aber es passiert nichts',
     helpText: (merchant, code) =>
       'Eine Überweisung erscheint hier meist innerhalb einer Minute. Prüfen Sie in Ihrer Wallet, ob Sie USDC auf dem ' +

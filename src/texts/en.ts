@@ -20,6 +20,7 @@ export const en: Texts = {
     approximately: 'about',
     rate: (one, other) => `${one} = ${other}`,
     rateHeld: 'This rate is guaranteed until the time runs out.',
+    rateChosen: 'the rate is fixed when you choose how to pay',
     timeLeft: 'Time left',
     validUntil: (date) => `valid until ${date}`,
     onNetwork: (network) => `on ${network}`,
@@ -67,6 +68,8 @@ export const en: Texts = {
     cancelNow: 'Yes, cancel',
     takeBack: (merchant, code) =>
       `Rather have your money back? Contact ${merchant} and quote order ${code}; they can send back what has arrived.`,
+    beside: (amount, merchant) =>
+      `${amount} came through an earlier attempt or too late, so they do not count here. ${merchant} sees them and can send them back.`,
     help: 'I have paid, but nothing happens',
     helpText: (merchant, code) =>
       'A transfer usually shows up here within a minute of leaving your wallet. Check in your wallet that you sent ' +

@@ -20,6 +20,7 @@ export const es: Texts = {
     approximately: 'unos',
     rate: (one, other) => `${one} = ${other}`,
     rateHeld: 'Este cambio está garantizado hasta que se agote el tiempo.',
+    rateChosen: 'el cambio se fija al elegir cómo pagar',
     timeLeft: 'Tiempo restante',
     validUntil: (date) => `válido hasta el ${date}`,
     onNetwork: (network) => `en ${network}`,
@@ -67,6 +68,8 @@ export const es: Texts = {
     cancelNow: 'Sí, cancelar',
     takeBack: (merchant, code) =>
       `¿Prefiere recuperar su dinero? Contacte con ${merchant} e indique el pedido ${code}; pueden devolverle lo que ha llegado.`,
+    beside: (amount, merchant) =>
+      `${amount} han llegado por un intento anterior o demasiado tarde y no cuentan aquí. ${merchant} los ve y puede devolvérselos.`,
     help: 'He pagado, pero no pasa nada',
     helpText: (merchant, code) =>
       'Un envío suele aparecer aquí en menos de un minuto. Compruebe en su monedero que envió USDC, en la red ' +

@@ -20,6 +20,7 @@ export const fr: Texts = {
     approximately: 'environ',
     rate: (one, other) => `${one} = ${other}`,
     rateHeld: 'Ce taux est garanti jusqu’à la fin du délai.',
+    rateChosen: 'le taux est fixé quand vous choisissez comment payer',
     timeLeft: 'Temps restant',
     validUntil: (date) => `valable jusqu’au ${date}`,
     onNetwork: (network) => `sur ${network}`,
@@ -69,6 +70,8 @@ export const fr: Texts = {
     cancelNow: 'Oui, annuler',
     takeBack: (merchant, code) =>
       `Vous préférez récupérer votre argent ? Contactez ${merchant} en citant la commande ${code} : ce qui est arrivé peut vous être renvoyé.`,
+    beside: (amount, merchant) =>
+      `${amount} sont arrivés par une tentative précédente ou trop tard : ils ne comptent pas ici. ${merchant} les voit et peut vous les renvoyer.`,
     help: 'J’ai payé, mais rien ne se passe',
     helpText: (merchant, code) =>
       'Un envoi apparaît en général ici moins d’une minute après avoir quitté votre portefeuille. Vérifiez-y que ' +

@@ -20,6 +20,7 @@ export const it: Texts = {
     approximately: 'circa',
     rate: (one, other) => `${one} = ${other}`,
     rateHeld: 'Questo cambio è garantito fino alla scadenza del tempo.',
+    rateChosen: 'il cambio viene fissato quando sceglie come pagare',
     timeLeft: 'Tempo rimasto',
     validUntil: (date) => `valido fino al ${date}`,
     onNetwork: (network) => `su ${network}`,
@@ -68,6 +69,8 @@ export const it: Texts = {
     cancelNow: 'Sì, annulla',
     takeBack: (merchant, code) =>
       `Preferisce riavere il denaro? Contatti ${merchant} indicando l’ordine ${code}; quanto è arrivato può essere restituito.`,
+    beside: (amount, merchant) =>
+      `${amount} sono arrivati da un tentativo precedente o troppo tardi e qui non contano. ${merchant} li vede e può restituirglieli.`,
     help: 'Ho pagato, ma non succede nulla',
     helpText: (merchant, code) =>
       'Un invio compare qui di solito entro un minuto. Controlli nel wallet di aver inviato USDC, sulla rete ' +

@@ -6,6 +6,7 @@ export const SITUATIONS = [
   'providerDown',
   'waiting',
   'partly',
+  'onItsWay',
   'wrongToken',
   'seen',
   'hold',
@@ -13,6 +14,7 @@ export const SITUATIONS = [
   'overpaid',
   'expired',
   'late',
+  'wrongTokenEnded',
   'sentBack',
   'cancelled',
   'error',
@@ -33,7 +35,7 @@ export type Facts = {
   code: string
   /** The amount that the sentence is about: missing, too much, late, or refunded. */
   amount: string
-  /** The order's price, in USDC. */
+  /** The order's price, in USDC; after a refund what was paid. */
   due: string
   network: string
   /** Empty until a way to pay is chosen. */

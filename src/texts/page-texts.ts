@@ -10,6 +10,8 @@ export type PayTexts = {
   approximately: string
   rate: (one: string, other: string) => string
   rateHeld: string
+  /** A link whose rate is renewed when its payer chooses a way to pay. */
+  rateChosen: string
   timeLeft: string
   validUntil: (date: string) => string
   onNetwork: (network: string) => string
@@ -57,6 +59,8 @@ export type PayTexts = {
   cancelNow: string
   /** For an order that is paid in part. */
   takeBack: (merchant: string, code: string) => string
+  /** Money of an open order that does not count towards its price. */
+  beside: (amount: string, merchant: string) => string
   help: string
   helpText: (merchant: string, code: string) => string
   lost: string

@@ -39,11 +39,21 @@ async function refund({ host }: PayWorld, code: string, facts: RefundFacts): Pro
 }
 
 /** As the scanner records it. */
-async function wrongToken({ host }: PayWorld, code: string): Promise<string> {
+export async function wrongToken({ host }: PayWorld, code: string): Promise<string> {
   await host.db.run(sql`
     insert into mispayments (company_id, id, order_id, payment_id, kind, asset, units, source_reference, created_at, updated_at)
     select company_id, ${newId()}, id, payment_id, 'wrong_token', 'USDT', 58320000, ${newId()}, now(), now()
     from orders where code = ${code}`)
+  return code
+}
+
+/** Gate Pay sees a part coming and tells no amount. */
+async function onItsWay({ host }: PayWorld, code: string): Promise<string> {
+  await host.db.run(sql`
+    update payments set status = 'confirming', channel = 'gatepay', network = null, next_check_at = null,
+      instructions = instructions || '{"toAddress": null, "tokenAmount": null, "paymentUri": null, "qrData": null,
+        "checkoutUrl": "https://pay.gate.example/1"}'
+    where id = (select payment_id from orders where code = ${code})`)
   return code
 }
 
@@ -85,6 +95,7 @@ export async function makePayStates(world: PayWorld): Promise<Record<Situation, 
     providerDown: await unanswered(world, await accepted(), 60),
     waiting: await accepted(),
     expired: await moved('expire'),
+    wrongTokenEnded: await wrongToken(world, await moved('cancel')),
     sentBack: await refund(world, await moved('expire'), { status: 'settled', units: 5_000_000n }),
     cancelled: await moved('cancel'),
     error: await moved('fail'),
@@ -98,6 +109,7 @@ export async function makePayStates(world: PayWorld): Promise<Record<Situation, 
       units: 8_320_000n,
     }),
     refunded: await refund(world, await moved('pay', 'revert', 'refundAll'), { status: 'settled' }),
+    onItsWay: await onItsWay(world, await accepted()),
     wrongToken: await wrongToken(world, await accepted()),
     overpaid: await paying(DUE + 2_000_000n, 4),
     late: await late(),

@@ -49,9 +49,9 @@ export function clock(view: PayView, { texts, nowMs }: PageContext): Html | null
 
 /** How long price and order are valid. */
 export function validity(view: PayView, { texts, locale, nowMs }: PageContext): Html {
-  if (view.expiresAt.getTime() - nowMs <= DAY_MS) return html`${texts.rateHeld}`
+  if (view.rateHeld && view.expiresAt.getTime() - nowMs <= DAY_MS) return html`${texts.rateHeld}`
   const [before = '', after = ''] = texts.validUntil('\n').split('\n')
-  return html`${before}${moment(view.expiresAt, locale)}${after}`
+  return html`${before}${moment(view.expiresAt, locale)}${after}${!view.rateHeld && html` · ${texts.rateChosen}`}`
 }
 
 const MARKS = {
@@ -97,14 +97,20 @@ const sentBack = (refunds: readonly RefundView[]): Money => ({
 
 /** The amount that the sentences of a situation mention. */
 function amountOf(view: PayView): Money {
-  const { situation, payment, refunds } = view
+  const { situation, payment, refunds, received } = view
   const refund = refunds.findLast(({ status }) => status !== 'settled')
   if (situation === 'sentBack') return sentBack(refunds)
   if (situation.startsWith('refunded')) return view.refunded
   if (situation.startsWith('refund')) return refund?.amount ?? view.due
   if (situation === 'overpaid') return view.surplus
-  if (situation === 'late') return payment?.arrived ?? view.due
+  if (situation === 'late') return received.amount
   return payment?.missing ?? view.due
+}
+
+/** The amount to pay; after a refund what was paid, which may be more than the price or an accepted part of it. */
+function dueOf({ situation, payment, due }: PayView): Money {
+  const isPaid = situation.startsWith('refunded') && payment && payment.arrived.units > 0n
+  return isPaid ? payment.arrived : (payment?.due ?? due)
 }
 
 /** Facts that the sentences about an order use. */
@@ -114,7 +120,7 @@ export function factsOf(view: PayView, page: PageContext): Facts {
     merchant: view.shop.name,
     code: view.shortCode,
     amount: showUsdc(amountOf(view), page),
-    due: showUsdc(payment?.due ?? view.due, page),
+    due: showUsdc(dueOf(view), page),
     network: payment?.network?.name ?? '',
     channel: payment ? channelName(page.texts, payment.channel) : '',
     token: view.foreignToken ?? '',
@@ -168,18 +174,25 @@ export function transactionFact(hash: string, network: number | null, page: Page
   return html`<div class="long"><dt>${page.texts.transaction}</dt><dd>${linked}</dd></div>`
 }
 
+/** While the order can be paid: money that does not count towards its price. */
+export function besideNote(view: PayView, page: PageContext): Html | null {
+  if (!view.open || view.beside.units === 0n) return null
+  return html`<p class="note">${page.texts.beside(showUsdc(view.beside, page), view.shop.name)}</p>`
+}
+
 /** What arrived, and how to find it. For a paid order also the printable receipt. */
 export function receipt(view: PayView, page: PageContext): Html {
   const { texts, locale, language } = page
-  const { payment } = view
-  const received = payment && payment.arrived.units > 0n ? payment.arrived : view.due
+  const { amount, network, transactions } = view.received
+  const paid = view.paidAt === null ? null : view.due
+  const received = amount.units > 0n ? amount : paid
   return html`<dl class="facts">
-    ${fact(texts.received, showUsdc(received, page))}
-    ${fact(texts.network, payment?.moneyNetwork?.name ?? null)}
+    ${fact(texts.received, received && showUsdc(received, page))}
+    ${fact(texts.network, network?.name ?? null)}
     ${fact(texts.goods, view.goodsName)}
     ${fact(texts.order, view.shortCode)}
     ${fact(texts.paidAt, view.paidAt && moment(view.paidAt, locale))}
-    ${payment?.progress?.transactions.map(({ hash, network }) => transactionFact(hash, network, page))}
+    ${transactions.map(({ hash, network: chain }) => transactionFact(hash, chain, page))}
   </dl>
   ${view.receiptUrl && html`<a class="button wide" href="${view.receiptUrl}">${TEXTS[language].order.receipt.show}</a>`}`
 }

@@ -289,6 +289,8 @@ export const payRoutes: FastifyPluginAsyncTypebox<PayPageDeps> = async (app, dep
   app.post('/pay/transaction', { config: OPEN, schema: { hide: true, body: SearchForm } }, search)
 
   const cancel = openForm(deps, payerTokens, pages, async (request, { code }) => {
+    // the page offers no cancel then, but a page from before the money does
+    if ((await readPayView(viewDeps, code)).hasMoney) throw new AppError('ORDER_STATE_CONFLICT')
     await endOrder(deps, contextAs(request, payerOf(code)), code, 'cancel')
     return undefined
   })

@@ -8,13 +8,13 @@ import { AppError } from '../../kernel/errors.ts'
 import type { Money } from '../../kernel/money.ts'
 import type { Order } from '../../orders/order.ts'
 import { findOrderByCode } from '../../orders/order-queries.ts'
-import { isOpen } from '../../orders/order-states.ts'
+import { isOpen, type OrderStatus } from '../../orders/order-states.ts'
 import { findEuroRate, type PayerDeps } from '../../payers/payer-service.ts'
 import { listOffers } from '../../payments/accept/offers.ts'
-import { canRequote, isChainBehind } from '../../payments/accept/requote.ts'
+import { canRequote, findLinkQuoteMinutes, isChainBehind } from '../../payments/accept/requote.ts'
 import { keyOf } from '../../payments/accept/start-payment.ts'
 import { listMispaymentsOfOrder } from '../../payments/mispayments/mispayment-queries.ts'
-import { findPayment, type Payment } from '../../payments/payment-queries.ts'
+import { listPaymentsOfOrder, type Payment } from '../../payments/payment-queries.ts'
 import type { RefundLinks } from '../../refunds/refund-link.ts'
 import { listRefundsOfOrder, type Refund, type RefundStatus } from '../../refunds/refund-queries.ts'
 import type { Situation } from '../../texts/order-texts.ts'
@@ -22,9 +22,12 @@ import type { PayerTokens } from '../shared/payer.ts'
 import { readShop, type Shop } from '../shared/shop.ts'
 import { type IdentityForm, readIdentityForm } from './identity-fields.ts'
 import {
+  type Attempt,
   arrivedUnits,
+  besideUnits,
   type ChainProgress,
   foreignToken,
+  isCurrent,
   isFinalSituation,
   type OrderFacts,
   openRefund,
@@ -78,6 +81,7 @@ export type PayView = {
   shop: Shop
   goodsName: string | null
   situation: Situation
+  status: OrderStatus
   final: boolean
   /** Whether the order can still be paid in time. */
   open: boolean
@@ -88,11 +92,19 @@ export type PayView = {
   fiat: Money
   due: Money
   rate: bigint
+  /** Whether the order keeps its rate until it expires, whatever the payer chooses. */
+  rateHeld: boolean
   expiresAt: Date
   paidAt: Date | null
   refunded: Money
-  /** Undecided money above the price. */
+  /** Undecided money of a paid order that did not pay it. */
   surplus: Money
+  /** All undecided money that arrived, through every attempt. */
+  received: { amount: Money; network: { id: number; name: string } | null; transactions: ChainProgress['transactions'] }
+  /** The part of it that does not count towards the price shown. */
+  beside: Money
+  /** Money arrived or is on its way, so the payer cannot cancel. */
+  hasMoney: boolean
   /** Name of another token that arrived instead of USDC. */
   foreignToken: string | null
   /** Without dropped ones, oldest first. */
@@ -192,6 +204,7 @@ const OPEN: readonly Situation[] = [
   'providerDown',
   'waiting',
   'partly',
+  'onItsWay',
   'wrongToken',
 ]
 
@@ -215,31 +228,55 @@ function viewRefund(
   }
 }
 
+/** All attempts to pay the order, oldest first. */
+async function readAttempts(deps: PayViewDeps, order: Order): Promise<Omit<Attempt, 'arrived'>[]> {
+  const payments = await listPaymentsOfOrder(deps.db, order.companyId, order.id)
+  return Promise.all(payments.map(async (payment) => ({ payment, progress: await readProgress(deps, order, payment) })))
+}
+
 /** Everything that decides what the page says. */
 async function readFacts(deps: PayViewDeps, order: Order) {
   const { db, clock } = deps
-  const { companyId, id, paymentId } = order
-  const payment = paymentId === null ? undefined : await findPayment(db, companyId, paymentId)
+  const { companyId, id } = order
   const nowMs = clock()
   const inTime = isOpen(order.status) && order.expiresAt.getTime() > nowMs
-  const [progress, records, refunds, requote, chainBehind] = await Promise.all([
-    payment ? readProgress(deps, order, payment) : null,
+  const [attempts, records, refunds, requote, chainBehind] = await Promise.all([
+    readAttempts(deps, order),
     listMispaymentsOfOrder(db, companyId, id),
     listRefundsOfOrder(db, companyId, id),
     canRequote(deps, order),
     isChainBehind(deps, order),
   ])
   const choices = inTime || requote ? await listChoices(deps, order) : []
-  const own = records.filter((record) => record.paymentId === payment?.id)
-  const arrived = payment ? arrivedUnits(payment, order.paidAt === null ? progress : null, own) : 0n
-  const facts: OrderFacts = { order, payment, progress, arrived, records, refunds, offered: choices.length, nowMs }
-  return { facts, choices, requote: requote && arrived === 0n && !openRefund(refunds), chainBehind }
+  const counted = attempts.map(({ payment, progress }): Attempt => {
+    const own = records.filter((record) => record.paymentId === payment.id)
+    return { payment, progress, arrived: arrivedUnits(payment, order.paidAt === null ? progress : null, own) }
+  })
+  const { payment, progress = null } = attempts.find((one) => one.payment.id === order.paymentId) ?? {}
+  const arrived = counted.find((one) => isCurrent(order, one.payment))?.arrived ?? 0n
+  const others = counted.filter((one) => !isCurrent(order, one.payment))
+  const facts = { order, payment, progress, arrived, others, records, refunds, offered: choices.length, nowMs }
+  const isUntouched = arrived + besideUnits(facts) === 0n
+  return { facts, choices, requote: requote && isUntouched && !openRefund(refunds), chainBehind }
+}
+
+/** What arrived, through every attempt; the network of the oldest transaction. */
+function viewReceived({ networkName }: PayViewDeps, facts: OrderFacts): PayView['received'] {
+  const { order, payment, progress, arrived, others } = facts
+  const transactions = [...others.map((other) => other.progress), progress].flatMap((one) => one?.transactions ?? [])
+  const network = transactions[0]?.network ?? payment?.network ?? null
+  return {
+    amount: { asset: order.to.asset, units: arrived + besideUnits(facts) },
+    network: network === null ? null : { id: network, name: networkName(network) },
+    transactions: [...new Map(transactions.map((one) => [one.hash, one])).values()],
+  }
 }
 
 /** Changes with everything visible. */
-const markOf = ({ order, payment, progress, arrived, records, refunds }: OrderFacts): string =>
+const markOf = ({ order, payment, progress, arrived, others, records, refunds }: OrderFacts): string =>
   [
     ...[order.version, payment?.number, payment?.status, payment?.receivedUnits, arrived, progress?.confirmations],
+    ...others.map((other) => other.arrived),
     ...refunds.map(({ status, updatedAt }) => `${status}${updatedAt.getTime()}`),
     ...records.map(({ status, updatedAt }) => `${status}${updatedAt.getTime()}`),
   ]
@@ -258,10 +295,14 @@ export async function readPayView(deps: PayViewDeps, code: string): Promise<PayV
   const { db } = deps
   const order = isOrderCode(code) ? await findOrderByCode(db, code) : undefined
   if (!order) throw new AppError('ORDER_NOT_FOUND')
-  const [shop, read] = await Promise.all([readShop(db, order.companyId), readFacts(deps, order)])
-  const { facts, choices, requote, chainBehind } = read
+  const [shop, { facts, choices, requote, chainBehind }, quoteMinutes] = await Promise.all([
+    readShop(db, order.companyId),
+    readFacts(deps, order),
+    findLinkQuoteMinutes(db, order),
+  ])
   const { payment, progress, arrived, records, refunds } = facts
   const situation = situationOf(facts)
+  const received = viewReceived(deps, facts)
   const identity = situation === 'choose' || requote ? await readIdentityForm(deps, order) : null
   const usdc = (units: bigint): Money => ({ asset: order.to.asset, units })
   const offers = (OFFERS.includes(situation) || requote) && choicesMark(choices)
@@ -276,6 +317,7 @@ export async function readPayView(deps: PayViewDeps, code: string): Promise<PayV
     shop,
     goodsName: order.goods?.goodsName ?? null,
     situation,
+    status: order.status,
     final: isFinalSituation(situation, facts),
     open: OPEN.includes(situation),
     requote,
@@ -283,10 +325,14 @@ export async function readPayView(deps: PayViewDeps, code: string): Promise<PayV
     fiat: order.from,
     due: order.to,
     rate: order.rate,
+    rateHeld: quoteMinutes === null,
     expiresAt: order.expiresAt,
     paidAt: order.paidAt,
     refunded: usdc(order.refundedUnits),
     surplus: usdc(surplusUnits(records)),
+    received,
+    beside: usdc(besideUnits(facts)),
+    hasMoney: received.amount.units > 0n || situation === 'seen' || situation === 'onItsWay',
     foreignToken: foreignToken(records)?.asset ?? null,
     refunds: refunds
       .filter(({ status }) => status !== 'rejected' && status !== 'refused')

@@ -1,7 +1,9 @@
 import type { Order } from '../../orders/order.ts'
+import { isOpen } from '../../orders/order-states.ts'
 import type { Mispayment } from '../../payments/mispayments/mispayment-queries.ts'
-import { decidedUnits, lostUnits, undecidedUnits } from '../../payments/mispayments/standing.ts'
+import { decidedUnits, HELD, lostUnits, undecidedUnits } from '../../payments/mispayments/standing.ts'
 import type { Payment } from '../../payments/payment-queries.ts'
+import { priceUnitsOf } from '../../payments/payment-rules.ts'
 import type { Refund } from '../../refunds/refund-queries.ts'
 import type { Situation } from '../../texts/order-texts.ts'
 
@@ -21,13 +23,18 @@ export type ChainProgress = {
   transactions: readonly { hash: string; network: number }[]
 }
 
+/** One attempt to pay, and the USDC units that arrived for it and are undecided. */
+export type Attempt = { payment: Payment; progress: ChainProgress | null; arrived: bigint }
+
 /** Everything that determines the content of an order's page. */
 export type OrderFacts = {
   order: Order
   payment: Payment | undefined
   progress: ChainProgress | null
-  /** USDC units that arrived and still count for the order. */
+  /** USDC units that arrived and count towards the price shown. */
   arrived: bigint
+  /** Attempts whose money does not count towards the price shown, oldest first. */
+  others: readonly Attempt[]
   records: readonly Mispayment[]
   refunds: readonly Refund[]
   /** Number of ways to pay available now. */
@@ -52,17 +59,32 @@ export function arrivedUnits(payment: Payment, progress: ChainProgress | null, r
 
 const isOpenRecord = ({ status }: Mispayment): boolean => status === 'open'
 
+/** USDC that a provider keeps apart from its payment has this kind too. */
+const isUnmatchedUsdc = ({ kind, asset }: Mispayment): boolean => kind === 'wrong_token' && asset === 'USDC'
+
 /** Undecided money in another token. */
 export const foreignToken = (records: readonly Mispayment[]): Mispayment | undefined =>
-  records.find((record) => record.kind === 'wrong_token' && isOpenRecord(record))
+  records.find((record) => record.kind === 'wrong_token' && !isUnmatchedUsdc(record) && isOpenRecord(record))
 
-const SURPLUS: readonly Mispayment['kind'][] = ['over', 'duplicate']
+const sumOpen = (records: readonly Mispayment[], isMeant: (record: Mispayment) => boolean): bigint =>
+  records.filter((record) => isOpenRecord(record) && isMeant(record)).reduce((sum, { units }) => sum + units, 0n)
 
-/** Undecided USDC above the price, or from a second payment. */
+/** The attempt is over at its provider. */
+const isOver = ({ status }: Payment): boolean => status === 'closed' || status === 'failed'
+
+/** Whether the attempt's money counts towards the price shown. */
+export const isCurrent = ({ status, paymentId }: Order, payment: Payment): boolean =>
+  payment.id === paymentId && !(isOpen(status) && isOver(payment))
+
+/** USDC that arrived and is undecided, but does not count towards the price shown. */
+export const besideUnits = ({ others, records }: Pick<OrderFacts, 'others' | 'records'>): bigint =>
+  others.reduce((sum, { arrived }) => sum + arrived, sumOpen(records, isUnmatchedUsdc))
+
+const SURPLUS: readonly Mispayment['kind'][] = [...HELD, 'over']
+
+/** Undecided USDC of a paid order that did not pay it: above the price, or from another attempt. */
 export const surplusUnits = (records: readonly Mispayment[]): bigint =>
-  records
-    .filter((record) => SURPLUS.includes(record.kind) && isOpenRecord(record))
-    .reduce((sum, { units }) => sum + units, 0n)
+  sumOpen(records, (record) => SURPLUS.includes(record.kind) || isUnmatchedUsdc(record))
 
 const OPEN_REFUNDS: readonly string[] = ['needs_approval', 'needs_address', 'ready', 'submitted']
 
@@ -70,14 +92,21 @@ const OPEN_REFUNDS: readonly string[] = ['needs_approval', 'needs_address', 'rea
 export const openRefund = (refunds: readonly Refund[]): Refund | undefined =>
   refunds.findLast(({ status }) => OPEN_REFUNDS.includes(status))
 
-function whileOpen({ payment, order, arrived, records, offered, nowMs }: OrderFacts): Situation {
+function whileOpen(facts: OrderFacts): Situation {
+  const { payment, order, arrived, others, records, offered, nowMs } = facts
+  // an earlier attempt that has the whole price pays the order once it is final
+  if (others.some((other) => other.arrived >= priceUnitsOf(order, other.payment))) return 'seen'
   // the closed attempt is over at its provider, but the order is open: another channel may be chosen
-  const isOver = !payment || payment.status === 'closed' || payment.status === 'failed'
-  if (order.status === 'INITIAL' || isOver) return offered === 0 ? 'unavailable' : 'choose'
-  if (payment.instructions === null)
-    return nowMs - payment.openedAt.getTime() > SILENT_MS ? 'providerDown' : 'preparing'
-  if (arrived >= payment.dueUnits || (arrived === 0n && payment.status === 'confirming')) return 'seen'
+  if (order.status === 'INITIAL' || !payment || isOver(payment))
+    return offered === 0 ? onceEnded(facts, 'unavailable') : 'choose'
+  if (payment.instructions === null) {
+    const isUntouched = besideUnits(facts) === 0n && !foreignToken(records)
+    return isUntouched && nowMs - payment.openedAt.getTime() > SILENT_MS ? 'providerDown' : 'preparing'
+  }
+  if (arrived >= payment.dueUnits) return 'seen'
   if (arrived > 0n) return 'partly'
+  // the provider told of less than the price, and nothing of it is final
+  if (payment.status === 'confirming' && payment.channel !== 'crypto') return 'onItsWay'
   return foreignToken(records) ? 'wrongToken' : 'waiting'
 }
 
@@ -90,10 +119,12 @@ function whileRefunding(refunds: readonly Refund[]): Situation {
 
 const wasSentBack = (refunds: readonly Refund[]): boolean => refunds.some(({ status }) => status === 'settled')
 
-function onceEnded(facts: OrderFacts, ending: 'expired' | 'cancelled' | 'error'): Situation {
+/** The order cannot be paid; what came is named before the way it ended. */
+function onceEnded(facts: OrderFacts, ending: 'unavailable' | 'expired' | 'cancelled' | 'error'): Situation {
   // money that came too late is refunded while the order stays ended
   if (openRefund(facts.refunds)) return whileRefunding(facts.refunds)
-  if (facts.arrived > 0n) return 'late'
+  if (facts.arrived + besideUnits(facts) > 0n) return 'late'
+  if (foreignToken(facts.records)) return 'wrongTokenEnded'
   return wasSentBack(facts.refunds) ? 'sentBack' : ending
 }
 
@@ -136,7 +167,7 @@ export function situationOf(facts: OrderFacts): Situation {
 }
 
 const SETTLED: readonly Situation[] = ['paid', 'overpaid', 'refundedPart', 'refunded', 'review']
-const ENDED: readonly Situation[] = ['expired', 'late', 'sentBack', 'cancelled', 'error']
+const ENDED: readonly Situation[] = ['expired', 'late', 'wrongTokenEnded', 'sentBack', 'cancelled', 'error']
 
 /** The page will not change any more, so its connection can be closed. */
 export function isFinalSituation(situation: Situation, { order, payment, refunds, nowMs }: OrderFacts): boolean {

@@ -1,5 +1,6 @@
 import { type Html, html, raw, webLink } from '../../kernel/html.ts'
 import type { Lang } from '../../kernel/lang.ts'
+import type { OrderStatus } from '../../orders/order-states.ts'
 import { problemText, TEXTS } from '../../texts/languages.ts'
 import type { Situation } from '../../texts/order-texts.ts'
 import type { PayTexts } from '../../texts/page-texts.ts'
@@ -15,6 +16,7 @@ import { contact, helpBox, searchForm } from './pay-help.ts'
 import { instructions, testWallet } from './pay-instructions.ts'
 import {
   backTo,
+  besideNote,
   busy,
   ended,
   fact,
@@ -48,8 +50,9 @@ function headline(view: PayView, page: PageContext): Html {
     ${view.open && view.situation !== 'unavailable' && html`<p class="soft">${validity(view, page)}</p>`}`
 }
 
-function cancelling(view: PayView, page: PageContext): Html {
+function cancelling(view: PayView, page: PageContext): Html | null {
   const { texts } = page
+  if (view.hasMoney) return null
   const fields = html`<p>${texts.cancelWarning}</p><button>${texts.cancelNow}</button>`
   return html`<details id="cancel"><summary>${texts.cancel}</summary>${form(view, page, 'cancel', fields)}</details>`
 }
@@ -78,7 +81,8 @@ const paying = (view: PayView, page: PageContext): Html =>
 const waiting: Part = (view, page) =>
   html`${busy(view, page)}${paying(view, page)}${changing(view, page)}${cancelling(view, page)}`
 
-const wrongToken: Part = (view, page) =>
+/** Money came, so there is neither another way to pay nor a cancel. */
+const noted: Part = (view, page) =>
   html`${busy(view, page)}<div class="note">${words(view, page)}</div>${paying(view, page)}`
 
 const partSums = (payment: PaymentView, { texts, locale }: PageContext): Html =>
@@ -127,9 +131,12 @@ function notPaid(view: PayView, page: PageContext): Html {
   return html`${view.identity ? identityForm(view, view.identity, page) : requoteWays(view, page)}${back}`
 }
 
+const unpaid: Part = (view, page) =>
+  html`<section class="box"><h3>${page.texts.notPaid}</h3>${notPaid(view, page)}</section>`
+
 const expired: Part = (view, page) =>
   html`${ended(view, page, 'time')}${words(view, page, false)}
-    ${view.chainBehind ? html`<p>${page.texts.stillLooking}</p>` : html`<section class="box"><h3>${page.texts.notPaid}</h3>${notPaid(view, page)}</section>`}
+    ${view.chainBehind ? html`<p>${page.texts.stillLooking}</p>` : unpaid(view, page)}
     <section class="box"><h3>${page.texts.havePaid}</h3>
       <p>${page.texts.havePaidHelp(view.shop.name, view.shortCode)}</p>${searchForm(view, page)}${contact(view, page)}</section>`
 
@@ -157,7 +164,8 @@ const PARTS: Record<Situation, Part> = {
   providerDown: preparing,
   waiting,
   partly,
-  wrongToken,
+  onItsWay: noted,
+  wrongToken: noted,
   seen,
   hold: seen,
   paid,
@@ -165,6 +173,8 @@ const PARTS: Record<Situation, Part> = {
   expired,
   late: (view, page) =>
     html`${stopped(view, page)}${receipt(view, page)}${refundList(view, page)}${searchForm(view, page)}`,
+  wrongTokenEnded: (view, page) =>
+    html`${stopped(view, page)}${view.requote ? unpaid(view, page) : backTo(view.shopUrl, page.texts)}${searchForm(view, page)}`,
   sentBack: (view, page) =>
     html`${ended(view, page, 'back')}${words(view, page)}${refundList(view, page)}${contact(view, page)}${backTo(view.shopUrl, page.texts)}`,
   cancelled: (view, page) => html`${ended(view, page, 'stop')}${words(view, page)}${backTo(view.shopUrl, page.texts)}`,
@@ -186,6 +196,7 @@ const SDK_STATES: Record<Situation, string> = {
   providerDown: 'preparing',
   waiting: 'waiting',
   partly: 'partly',
+  onItsWay: 'partly',
   wrongToken: 'waiting',
   seen: 'seen',
   hold: 'seen',
@@ -193,6 +204,7 @@ const SDK_STATES: Record<Situation, string> = {
   overpaid: 'paid',
   expired: 'expired',
   late: 'expired',
+  wrongTokenEnded: 'expired',
   sentBack: 'expired',
   cancelled: 'cancelled',
   error: 'error',
@@ -205,13 +217,22 @@ const SDK_STATES: Record<Situation, string> = {
   review: 'review',
 }
 
+/** An order that ended unpaid keeps the word of its end, also while money that came goes back. */
+const ENDS: Partial<Record<OrderStatus, string>> = { CANCELLED: 'cancelled', ERROR: 'error', KYT_FAILED: 'review' }
+
+function sdkStateOf({ situation, status, paidAt }: PayView): string {
+  const state = SDK_STATES[situation]
+  const isUnpaidEnd = state === 'expired' || (state === 'refunding' && paidAt === null)
+  return isUnpaidEnd ? (ENDS[status] ?? 'expired') : state
+}
+
 /** The part of the page that changes while it is open: the same for all viewers in one language. */
 export function renderFragment(view: PayView, page: PageContext): Html {
   const say = situationTexts(view, page).title
   const final = view.final && html` data-final="1"`
-  const state = SDK_STATES[view.situation]
+  const state = sdkStateOf(view)
   return html`<div data-state="${state}" data-say="${say}" data-title="${say} · ${view.shop.name}"${final}>
-    ${headline(view, page)}${PARTS[view.situation](view, page)}</div>`
+    ${headline(view, page)}${besideNote(view, page)}${PARTS[view.situation](view, page)}</div>`
 }
 
 /**
@@ -251,14 +272,45 @@ function preview(view: PayView, page: PageContext): Html {
 }
 
 /** A provider that did not answer the payer's step is polled, so there is nothing to try again. */
-const isAskedOn = ({ situation }: PayView, problem: string | null): boolean =>
-  problem === 'CHANNEL_UNAVAILABLE' && (situation === 'preparing' || situation === 'providerDown')
+const isAskedOn = ({ situation, hasMoney }: PayView, problem: string | null): boolean =>
+  problem === 'CHANNEL_UNAVAILABLE' && !hasMoney && (situation === 'preparing' || situation === 'providerDown')
+
+/** Situations with ways to pay, or with another step before the payment. */
+const CHOOSES: readonly Situation[] = [
+  'choose',
+  'unavailable',
+  'preparing',
+  'providerDown',
+  'waiting',
+  'expired',
+  'wrongTokenEnded',
+  'error',
+]
+/** Situations with the search for a payment. */
+const SEARCHES: readonly Situation[] = [
+  'waiting',
+  'partly',
+  'onItsWay',
+  'wrongToken',
+  'expired',
+  'late',
+  'wrongTokenEnded',
+  'error',
+]
+
+/** The URL keeps the problem of the payer's last step for longer than it may be true. */
+function isCurrentProblem({ situation, hasMoney }: PayView, problem: string): boolean {
+  if (problem === 'ORDER_STATE_CONFLICT') return true
+  if (problem.startsWith('CHANNEL_')) return CHOOSES.includes(situation) && !hasMoney
+  if (problem === 'PAYMENT_NOT_RECEIVED') return SEARCHES.includes(situation) && !hasMoney
+  return SEARCHES.includes(situation) || (CHOOSES.includes(situation) && !problem.startsWith('TRANSACTION_'))
+}
 
 /** The whole page. @param said error code of the payer's last step */
 export function renderPage(read: PayView, page: PageContext, language: Lang, said: string | null): Html {
   const askedOn = isAskedOn(read, said)
   const view: PayView = askedOn ? { ...read, situation: 'providerDown' } : read
-  const problem = askedOn ? null : said
+  const problem = said !== null && !askedOn && isCurrentProblem(read, said) ? said : null
   const { texts } = page
   const events = `${page.basePath}/pay/events?code=${view.code}&lang=${language}`
   const wallet =
@@ -266,11 +318,7 @@ export function renderPage(read: PayView, page: PageContext, language: Lang, sai
     page.walletNetworks.length > 0 &&
     html` data-wallet="${page.basePath}${WALLET_SCRIPT_PATH}?lang=${language}"`
   const auto =
-    view.situation === 'choose' &&
-    view.choices.length === 1 &&
-    !view.identity &&
-    problem === null &&
-    html` data-auto="1"`
+    view.situation === 'choose' && view.choices.length === 1 && !view.identity && said === null && html` data-auto="1"`
   const body = html`<main>
       ${problem !== null && html`<p class="note" id="problem" tabindex="-1" autofocus role="alert">${problemText(texts, problem)}</p>`}
       <div id="live" tabindex="-1" data-locale="${page.locale}" data-id="${view.id}" data-now="${page.nowMs}" data-events="${events}"${wallet}${auto}>

@@ -36,9 +36,10 @@ export async function listOrderMarks(
   codes: readonly string[],
 ): Promise<{ code: string; mark: string }[]> {
   return q.many(sql`
-    select o.code, concat_ws('.', o.version, p.number, p.status, p.received_units,
+    select o.code, concat_ws('.', o.version,
+      (select string_agg(concat_ws('.', p.status, p.received_units, p.last_words), '.' order by p.number)
+        from payments p where p.company_id = o.company_id and p.order_id = o.id),
       (select max(r.updated_at) from refunds r where r.company_id = o.company_id and r.order_id = o.id),
       (select max(m.updated_at) from mispayments m where m.company_id = o.company_id and m.order_id = o.id)) as mark
-    from orders o left join payments p on p.company_id = o.company_id and p.id = o.payment_id
-    where o.code = any(${codes})`)
+    from orders o where o.code = any(${codes})`)
 }

@@ -1,4 +1,4 @@
-import { brokenConstraint, type Queryable, type Tx } from '../../db/db.ts'
+import { brokenConstraint, type Db, type Queryable, type Tx } from '../../db/db.ts'
 import { HOUR, MINUTE } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { convert } from '../../kernel/money.ts'
@@ -48,10 +48,15 @@ async function isMoneyOnItsWay(deps: RequoteDeps, order: Order): Promise<boolean
   return false
 }
 
+/** The age at which an open payment link takes a fresh rate when it is accepted; null: it keeps its rate. */
+export async function findLinkQuoteMinutes(db: Db, order: Order): Promise<number | null> {
+  if (order.alias === null || !isOpen(order.status)) return null
+  return (await findQuotePolicy(db, order.companyId)).linkQuoteMinutes
+}
+
 /** A payment link whose rate is older than its company allows. */
 async function isLinkStale(deps: AcceptDeps, order: Order): Promise<boolean> {
-  if (order.alias === null || !isOpen(order.status)) return false
-  const { linkQuoteMinutes } = await findQuotePolicy(deps.db, order.companyId)
+  const linkQuoteMinutes = await findLinkQuoteMinutes(deps.db, order)
   if (linkQuoteMinutes === null) return false
   const at = await findQuotedAt(deps.db, order.quoteId)
   return at !== undefined && deps.clock() - at.getTime() > linkQuoteMinutes * MINUTE

@@ -33,6 +33,11 @@ export const de: OrderTexts = {
       text: ({ amount }) => `Es fehlen noch ${amount}.`,
       next: ({ amount }) => `Bitte senden Sie die restlichen ${amount} an dieselbe Adresse, bevor die Zeit abläuft.`,
     },
+    onItsWay: {
+      title: 'Geld ist unterwegs',
+      text: ({ channel, due }) => `${channel} sieht eine Zahlung kommen, aber noch nicht die ganzen ${due}.`,
+      next: () => 'Haben Sie alles gesendet, müssen Sie nichts weiter tun. Wenn nicht, senden Sie dort bitte den Rest.',
+    },
     wrongToken: {
       title: 'Ein anderer Token ist eingegangen',
       text: ({ token, merchant }) =>
@@ -74,6 +79,13 @@ export const de: OrderTexts = {
         `Es sind ${amount} eingegangen, aber nicht alles rechtzeitig. Verloren ist nichts: ${merchant} nimmt es an oder schickt es zurück.`,
       next: ({ merchant, code }) =>
         `Bitte bezahlen Sie nicht noch einmal. Wenden Sie sich mit der Bestellnummer ${code} an ${merchant}.`,
+    },
+    wrongTokenEnded: {
+      title: 'Ein anderer Token ist eingegangen, die Bestellung ist nicht bezahlt',
+      text: ({ token, merchant }) =>
+        `Sie haben ${token} gesendet; diese Bestellung lässt sich aber nur mit USDC bezahlen. ${merchant} sieht das und kann es zurückschicken.`,
+      next: ({ merchant, code }) =>
+        `Wenn Sie ihn zurückhaben möchten, wenden Sie sich mit der Bestellnummer ${code} an ${merchant}.`,
     },
     sentBack: {
       title: 'Ihr Geld wurde zurückgeschickt',

@@ -32,6 +32,11 @@ export const en: OrderTexts = {
       text: ({ amount }) => `${amount} are still missing.`,
       next: ({ amount }) => `Please send the remaining ${amount} to the same address before the time runs out.`,
     },
+    onItsWay: {
+      title: 'Money is on its way',
+      text: ({ channel, due }) => `${channel} sees a payment coming, but not yet the whole ${due}.`,
+      next: () => 'If you have sent it all, there is nothing more to do. If not, please send the rest there.',
+    },
     wrongToken: {
       title: 'Another token has arrived',
       text: ({ token, merchant }) =>
@@ -71,6 +76,12 @@ export const en: OrderTexts = {
       text: ({ amount, merchant }) =>
         `We received ${amount}, but not all of it in time. It is not lost: ${merchant} accepts it or sends it back.`,
       next: ({ merchant, code }) => `Please do not pay again. Contact ${merchant} and quote order ${code}.`,
+    },
+    wrongTokenEnded: {
+      title: 'Another token has arrived, and the order is not paid',
+      text: ({ token, merchant }) =>
+        `You sent ${token}, but only USDC pays this order. ${merchant} sees it and can send it back.`,
+      next: ({ merchant, code }) => `To get it back, contact ${merchant} and quote order ${code}.`,
     },
     sentBack: {
       title: 'Your money has been sent back',

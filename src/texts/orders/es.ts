@@ -33,6 +33,11 @@ export const es: OrderTexts = {
       text: ({ amount }) => `Todavía faltan ${amount}.`,
       next: ({ amount }) => `Envíe los ${amount} restantes a la misma dirección antes de que se agote el tiempo.`,
     },
+    onItsWay: {
+      title: 'Hay un pago en camino',
+      text: ({ channel, due }) => `${channel} ve llegar un pago, pero todavía no los ${due} completos.`,
+      next: () => 'Si ya lo ha enviado todo, no tiene que hacer nada más. Si no, envíe allí el resto.',
+    },
     wrongToken: {
       title: 'Ha llegado otro token',
       text: ({ token, merchant }) =>
@@ -71,6 +76,12 @@ export const es: OrderTexts = {
       text: ({ amount, merchant }) =>
         `Hemos recibido ${amount}, pero no todo a tiempo. No se ha perdido: ${merchant} lo acepta o se lo devuelve.`,
       next: ({ merchant, code }) => `No pague otra vez. Contacte con ${merchant} e indique el pedido ${code}.`,
+    },
+    wrongTokenEnded: {
+      title: 'Ha llegado otro token y el pedido no está pagado',
+      text: ({ token, merchant }) =>
+        `Ha enviado ${token}, pero este pedido solo se paga con USDC. ${merchant} lo ve y puede devolvérselo.`,
+      next: ({ merchant, code }) => `Para recuperarlo, contacte con ${merchant} e indique el pedido ${code}.`,
     },
     sentBack: {
       title: 'Se le ha devuelto el dinero',

@@ -33,6 +33,11 @@ export const fr: OrderTexts = {
       text: ({ amount }) => `Il manque encore ${amount}.`,
       next: ({ amount }) => `Envoyez les ${amount} restants à la même adresse avant la fin du délai.`,
     },
+    onItsWay: {
+      title: 'Un paiement est en route',
+      text: ({ channel, due }) => `${channel} voit arriver un paiement, mais pas encore la totalité des ${due}.`,
+      next: () => 'Si vous avez tout envoyé, vous n’avez plus rien à faire. Sinon, envoyez-y le reste.',
+    },
     wrongToken: {
       title: 'Un autre jeton est arrivé',
       text: ({ token, merchant }) =>
@@ -72,6 +77,12 @@ export const fr: OrderTexts = {
         `Nous avons reçu ${amount}, mais pas la totalité dans le délai. Rien n’est perdu : ${merchant} l’accepte ou vous le renvoie.`,
       next: ({ merchant, code }) =>
         `Ne payez pas une seconde fois. Contactez ${merchant} en citant la commande ${code}.`,
+    },
+    wrongTokenEnded: {
+      title: 'Un autre jeton est arrivé, la commande n’est pas payée',
+      text: ({ token, merchant }) =>
+        `Vous avez envoyé ${token}, mais seuls les USDC règlent cette commande. ${merchant} le voit et peut vous le renvoyer.`,
+      next: ({ merchant, code }) => `Pour le récupérer, contactez ${merchant} en citant la commande ${code}.`,
     },
     sentBack: {
       title: 'Votre argent vous a été renvoyé',

@@ -33,6 +33,11 @@ export const it: OrderTexts = {
       text: ({ amount }) => `Mancano ancora ${amount}.`,
       next: ({ amount }) => `Invii i ${amount} mancanti allo stesso indirizzo prima che scada il tempo.`,
     },
+    onItsWay: {
+      title: 'Un pagamento è in arrivo',
+      text: ({ channel, due }) => `${channel} vede arrivare un pagamento, ma non ancora tutti i ${due}.`,
+      next: () => 'Se ha inviato tutto, non deve fare altro. Altrimenti invii lì il resto.',
+    },
     wrongToken: {
       title: 'È arrivato un altro token',
       text: ({ token, merchant }) =>
@@ -72,6 +77,12 @@ export const it: OrderTexts = {
       text: ({ amount, merchant }) =>
         `Abbiamo ricevuto ${amount}, ma non tutto in tempo. Non è perso: ${merchant} lo accetta oppure glielo restituisce.`,
       next: ({ merchant, code }) => `Non paghi di nuovo. Contatti ${merchant} indicando l’ordine ${code}.`,
+    },
+    wrongTokenEnded: {
+      title: 'È arrivato un altro token e l’ordine non è pagato',
+      text: ({ token, merchant }) =>
+        `Ha inviato ${token}, ma questo ordine si paga solo in USDC. ${merchant} lo vede e può restituirglielo.`,
+      next: ({ merchant, code }) => `Per riaverlo contatti ${merchant} indicando l’ordine ${code}.`,
     },
     sentBack: {
       title: 'Il denaro le è stato restituito',
