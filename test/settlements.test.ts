@@ -254,7 +254,7 @@ test('a wallet that is short pays nothing and says so, then goes on', async () =
   const to = newAddress()
   await setTarget(automatic, to)
   const { address } = await automatic.host.db.one<{ address: string }>(
-    sql`select from_address as address from chain_payouts limit 1`,
+    sql`select from_address as address from chain_payouts where kind = 'payout' limit 1`,
   )
   const purse = await automatic.chain.balanceOf(address)
   await automatic.chain.call('anvil_impersonateAccount', address)
