@@ -126,9 +126,16 @@ test('late money of a payer whose orders reach the threshold together waits unti
     await shop.host.call('POST', `expire/${order.code}`, { as: shop.merchant })
     return order
   }
-  const [first, second] = [await expired(), await expired()]
+  const [first, second, part] = [await expired(), await expired(), await expired()]
   await payFinally(first.toAddress, first.units)
   await shop.reaches(first.code, 'PAID')
+  // a part that a person accepts becomes the price, and counts as such
+  await payFinally(part.toAddress, 20_000_000n)
+  await waitForRecord(part, 'under', 20_000_000n)
+  assert.equal((await decide((await recordsOf(part))[0], 'accept')).status, 200)
+  const { cents } = await shop.host.db.one<{ cents: number }>(sql`
+    select euro_units::integer as cents from kyc_spendings where order_id = ${part.orderId}`)
+  assert.ok(cents > 1000 && cents < 3000, String(cents))
   await payFinally(second.toAddress, second.units)
   await waitForRecord(second, 'late', second.units)
   const [record] = await recordsOf(second)

@@ -190,6 +190,10 @@ export async function listKycHistory(q: Queryable, kyc: Key): Promise<KycHistory
  */
 export async function upsertKycOrder(tx: Tx, kyc: Key, orderId: string, now: Date): Promise<boolean> {
   const { companyId } = kyc
+  // with the lock, the next statement sees who joined it meanwhile
+  await tx.run(sql`
+    select from kyc_records where company_id = ${companyId} and id <> ${kyc.id}
+      and id = (select kyc_id from kyc_orders where company_id = ${companyId} and order_id = ${orderId}) for update`)
   await tx.run(sql`
     update kyc_records set email_sealed = null, payer_message = null
     where company_id = ${companyId} and id <> ${kyc.id} and email_sealed is not null

@@ -8,7 +8,7 @@ import type { Kyc } from './kyc.ts'
 import { lockPayer, type PayerName, upsertKycOrder } from './kyc-queries.ts'
 import { askCheck, EMAIL_NEEDED, type KycDeps } from './kyc-service.ts'
 import { findKycPolicy, findSpending, upsertSpending } from './payer-queries.ts'
-import { assess, euroUnits, readEuro } from './payer-spending.ts'
+import { assess, ceilDiv, euroUnits, readEuro } from './payer-spending.ts'
 
 export type Accepting = {
   /** Sent with this accept; null: use the saved one, if any. */
@@ -18,6 +18,8 @@ export type Accepting = {
   /** The payer has the instructions already: only a check refused since then takes them back. */
   again?: boolean
   by: AnyContext
+  /** What is accepted as its price, in units of USDC; absent: the whole price. */
+  units?: bigint
 }
 
 export type PayerGate = {
@@ -94,7 +96,8 @@ export const openPayerGate = (deps: KycDeps): PayerGate => ({
   async admit(tx, order, { again = false, ...accepting }) {
     const policy = await findKycPolicy(tx, order.companyId)
     if (policy.kycThresholdAmount === null) return null
-    const worth = euroUnits(order, accepting.euroRate)
+    const { units = order.to.units } = accepting
+    const worth = ceilDiv(euroUnits(order, accepting.euroRate) * units, order.to.units)
     const email = accepting.email ?? (await findPayerContact(deps.payers, tx, order)).email
     const emailNeeded = new AppError('PAYER_IDENTITY_REQUIRED', { message: EMAIL_NEEDED })
     const payer = await lockPayerOf(deps, tx, order, email)

@@ -174,7 +174,14 @@ export async function acceptMispayment(
     await checkScreened(deps, tx, record)
     const trigger = allows(order.status, 'pay') ? 'pay' : 'payLate'
     const fault =
-      trigger === 'payLate' ? await deps.gate.admit(tx, order, { email: null, euroRate, by: context }) : null
+      trigger === 'payLate'
+        ? await deps.gate.admit(tx, order, {
+            email: null,
+            euroRate,
+            units: received < order.to.units ? received : order.to.units,
+            by: context,
+          })
+        : null
     if (fault) return fault
     const now = new Date(deps.clock())
     const decidedBy = `${actor.kind}:${actor.id}`
