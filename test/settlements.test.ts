@@ -463,3 +463,34 @@ test('where the keys were taken away, a transfer on its way is followed to its e
     await worker.stop()
   }
 })
+
+test('what a person was asked to send by hand is not sent by the service, also once it has the keys', async () => {
+  const to = newAddress()
+  await setTarget(manual, to)
+  await createPaid(manual)
+  const { data: made } = await create(manual, manualAdmin)
+  await manualAdmin.post(`settlements/${made._id}/approve`)
+  const told = async () => (await manualAdmin.get<Settlement[]>('settlements')).data.find(({ _id }) => _id === made._id)
+  await eventually(told, (settlement) => /send it by hand, then name the transaction/.test(settlement?.message ?? ''))
+  const units = BigInt(made.amount.replace('.', ''))
+  const txHash = await manual.chain.pay({ to, units })
+  await manual.chain.mine(3)
+  const { db, connectionString, service } = manual.host
+  await service.stopWorkers()
+  const env = { ...chainEnv(manual.chain), ...(await payoutEnv(manual.chain)) }
+  const worker = await startTestService({ env, workers: true, connectionString })
+  try {
+    const looks = async () => {
+      await db.run(sql`update settlements set next_check_at = now() where id = ${made._id}`)
+      return (await db.one<{ checks: number }>(sql`select checks from settlements where id = ${made._id}`)).checks
+    }
+    const before = await looks()
+    await eventually(looks, (checks) => checks > before + 3)
+    const started = await db.maybe(sql`select id from chain_payouts where id = ${made._id}`)
+    assert.equal(started, undefined)
+    assert.equal((await manualAdmin.post<Settlement>(`settlements/${made._id}/paid`, { txHash })).data.status, 'paid')
+    assert.equal(await manual.chain.balanceOf(to), units)
+  } finally {
+    await worker.stop()
+  }
+})

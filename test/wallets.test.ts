@@ -141,6 +141,10 @@ test('gas above the ceiling keeps a payout waiting, until an operator allows mor
     (one) => /more than the 50\.000000000 that are allowed/.test(one?.message ?? ''),
   )
   assert.equal(waiting?.status, 'approved')
+  const { isSigned } = await shop.host.db.one<{ isSigned: boolean }>(
+    sql`select valid_before is not null as is_signed from chain_payouts where id = ${made._id}`,
+  )
+  assert.equal(isSigned, false, 'until gas is paid for, it can be taken back')
   assert.equal((await run(['allow-fee', '--chain', '31337', '--gwei', '500', '--hours', '1'])).code, 2)
   const named = ['--by', 'Ada', '--reason', 'payday']
   const allowed = await run(['allow-fee', '--chain', '31337', '--gwei', '500', '--hours', '1', ...named])
@@ -221,6 +225,13 @@ test('a released settlement that waits for money is held back when the books dif
   const made = await create()
   await approve(admin, made)
   await reaches(made, ({ message }) => /holds 0\.000000 USDC/.test(message ?? ''))
+  await eventually(
+    () =>
+      host.db.one<{ isFree: boolean }>(
+        sql`select released_at is null as is_free from settlements where id = ${made._id}`,
+      ),
+    ({ isFree }) => isFree,
+  )
   const before = await chain.balanceOf(ALLOWED)
   const difference = newId()
   await host.db.run(sql`

@@ -87,7 +87,10 @@ function usedWords({ network }: PayoutDeps, { toAddress: to, units }: Payout, re
 
 /** Whether the token shows that this payout happened or never will; checked before any failure counts. */
 export async function followUsed(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout | null> {
-  if (!(await isAuthorizationUsed(deps.rpc, deps.network, authorizationKeyOf(payout)))) return null
+  if (!(await isAuthorizationUsed(deps.rpc, deps.network, authorizationKeyOf(payout)))) {
+    if (payout.usedAt !== null) await change(deps, payout, { used: false })
+    return null
+  }
   const receipt = await findForeignReceipt(deps, payout, view)
   if (paid(deps, payout, receipt)) return follow(deps, payout, view, receipt)
   if (await isSpentElsewhere(deps, payout, view, receipt))
@@ -142,8 +145,12 @@ async function followMined(
 const waitingWords = ({ kind, fromAddress }: Payout): string =>
   kind === 'payout'
     ? `It was started from the wallet ${fromAddress}, whose key is not set up here. It is followed until its ` +
-      'authorization runs out; give the key back to send it again.'
+      'authorization runs out. After that give the key back, or take it back and send it by hand.'
     : 'waits until it is submitted'
+
+const RAN_OUT = { status: 'failed', providerStatus: 'the authorization ran out unused' } as const
+/** A node with the key may sign it again, a person may take it back. */
+const UNSIGNED = { ...RAN_OUT, status: 'reserved', authorization: null, relayer: null } as const
 
 /** Follows a payout that we cannot send: another key started it, or someone else submits it. */
 export async function watch(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout> {
@@ -151,7 +158,7 @@ export async function watch(deps: PayoutDeps, payout: Payout, view: ChainView): 
   const mined = await followMined(deps, payout, view, submitted)
   if (mined) return mined
   if (payout.validBefore !== null && isAuthorizationOver(payout, view) && (await isOverForAll(deps, payout)))
-    return change(deps, payout, { status: 'failed', providerStatus: 'the authorization ran out unused' })
+    return change(deps, payout, payout.kind === 'payout' ? UNSIGNED : RAN_OUT)
   const before = submitted.transactions.length > 0 ? 'sent' : 'reserved'
   const status = payout.status === 'mined' ? before : payout.status
   return change(deps, payout, { status, providerStatus: waitingWords(payout) })

@@ -28,13 +28,15 @@ export type Payout = {
   providerStatus: string
   /** How often the token refused for a temporary reason. */
   refusals: number
+  /** Since when the token says that its authorization was used, but not by a transaction that pays it. */
+  usedAt: Date | null
   leaseEpoch: bigint
 }
 
 type Row = Omit<Payout, 'units'> & { units: string }
 
 const COLUMNS = sql`id, kind, chain_id, from_address, to_address, units, authorization_nonce, status, signature, valid_after, valid_before,
-  relayer_address, relayer_nonce, tx_hash, words as provider_status, refusals, lease_epoch`
+  relayer_address, relayer_nonce, tx_hash, words as provider_status, refusals, used_at, lease_epoch`
 
 const toPayout = (row: Row): Payout => ({ ...row, units: BigInt(row.units) })
 
@@ -172,13 +174,14 @@ export async function updatePayoutWithdrawn(
 export type PayoutChange = {
   status?: PayoutStatus
   providerStatus?: string
-  authorization?: { signature: Hex; validBefore: bigint }
+  /** Null: it ran out unused, so nothing is signed any more. */
+  authorization?: { signature: Hex; validBefore: bigint } | null
   txHash?: string
   /** Null: another transaction used this nonce, so the payout needs a new one. */
   relayer?: null
   refusals?: number
-  /** The token says that its authorization was used, but not by a transaction that pays it. */
-  used?: true
+  /** Whether the token says that its authorization was used, but not by a transaction that pays it. */
+  used?: boolean
 }
 
 /** @returns the updated payout; undefined if another worker has taken over */
@@ -192,10 +195,12 @@ export async function updatePayout(
   const drop = change.relayer === null
   const row = await q.maybe<Row>(sql`
     update chain_payouts set status = coalesce(${status ?? null}, status), words = coalesce(${providerStatus ?? null}, words),
-      signature = coalesce(${authorization?.signature ?? null}, signature),
-      valid_before = coalesce(${authorization?.validBefore.toString() ?? null}::bigint, valid_before),
+      signature = case when ${authorization === null} then null else coalesce(${authorization?.signature ?? null}, signature) end,
+      valid_before = case when ${authorization === null} then null
+        else coalesce(${authorization?.validBefore.toString() ?? null}::bigint, valid_before) end,
       tx_hash = coalesce(${txHash ?? null}, tx_hash),
-      used_at = case when ${change.used === true} then coalesce(used_at, ${now}) else used_at end, refusals = coalesce(${refusals ?? null}::integer, refusals),
+      used_at = case when ${change.used === true} then coalesce(used_at, ${now}) when ${change.used === false} then null
+        else used_at end, refusals = coalesce(${refusals ?? null}::integer, refusals),
       relayer_address = case when ${drop} then null else relayer_address end,
       relayer_nonce = case when ${drop} then null else relayer_nonce end, updated_at = ${now}
     where id = ${payout.id} and lease_epoch = ${payout.leaseEpoch} returning ${COLUMNS}`)

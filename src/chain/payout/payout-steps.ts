@@ -147,10 +147,13 @@ async function hold(
  * store.
  */
 export async function prepare(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout> {
-  const { rpc, network, relayerSigner } = deps
   const canAuthorize = deps.refundSigner !== null || isSigned(payout, view)
   const obstacle = canAuthorize ? await findObstacle(deps, payout) : RAN_OUT
   if (obstacle) return hold(deps, payout, view, obstacle)
+  // while gas is missing nothing is signed, so that it can be taken back
+  const expected = await chooseFees(deps, payout, view)
+  const dear = await findGasFault(deps, view, { ...expected, gas: LEAST_GAS })
+  if (dear) return hold(deps, payout, view, dear)
   const authorized = await authorize(deps, payout, view)
   const { signature, validBefore } = authorized
   if (signature === null || validBefore === null) throw new Error(`payout ${payout.id} is not authorized`)
@@ -161,16 +164,29 @@ export async function prepare(deps: PayoutDeps, payout: Payout, view: ChainView)
     return hold(deps, authorized, view, { providerStatus, never: payout.refusals >= MOST_REFUSALS, isRefusal: true })
   }
   const fees = await chooseFees(deps, authorized, view)
-  const ceiling = await findCeiling(deps)
-  if (ceiling !== null && view.baseFee + fees.priorityFeeWei > ceiling)
-    return hold(deps, authorized, view, { providerStatus: tooExpensive(network, view, ceiling), never: false })
-  const purse = BigInt(await rpc.call<Hex>('eth_getBalance', relayerSigner.address, 'latest'))
-  if (purse < gas * fees.maxFeeWei) {
-    const providerStatus = `The relayer ${relayerSigner.address} on chain ${network.chainId} has too little native coin for gas. Fund it.`
-    return hold(deps, authorized, view, { providerStatus, never: false })
-  }
+  const fault = await findGasFault(deps, view, { ...fees, gas })
+  if (fault) return hold(deps, authorized, view, fault)
   const numbered = await keepNonce(deps, authorized)
   return signAndStore(deps, numbered, { data, gas, ...fees })
+}
+
+/** A transfer by authorization takes more than this: one storage write for the nonce, two for the balances. */
+const LEAST_GAS = 50_000n
+
+/** Gas costs more than it may, or more than the relayer has. Null: it can be paid for. */
+async function findGasFault(
+  deps: PayoutDeps,
+  view: ChainView,
+  { gas, maxFeeWei, priorityFeeWei }: Fees & { gas: bigint },
+): Promise<Obstacle | null> {
+  const { rpc, network, relayerSigner } = deps
+  const ceiling = await findCeiling(deps)
+  if (ceiling !== null && view.baseFee + priorityFeeWei > ceiling)
+    return { providerStatus: tooExpensive(network, view, ceiling), never: false }
+  const purse = BigInt(await rpc.call<Hex>('eth_getBalance', relayerSigner.address, 'latest'))
+  if (purse >= gas * maxFeeWei) return null
+  const providerStatus = `The relayer ${relayerSigner.address} on chain ${network.chainId} has too little native coin for gas. Fund it.`
+  return { providerStatus, never: false }
 }
 
 /** A temporary override by an operator takes precedence over the setting. */

@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { keccak256, stringToHex } from 'viem/utils'
 import type { Db, Queryable } from '../../db/db.ts'
-import type { Clock } from '../../kernel/clock.ts'
+import { type Clock, SECOND } from '../../kernel/clock.ts'
 import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
 import { type Agree, agreeAlone } from './agreement.ts'
@@ -125,10 +125,14 @@ export async function workOn(deps: PayoutDeps, payout: Payout): Promise<PayoutRe
   }
 }
 
-/** Whether something was signed that can pay it, or did. */
-export async function isPayoutSigned(q: Queryable, id: string): Promise<boolean> {
+/**
+ * Whether something was signed that can pay it, or did.
+ * @param sinceMs what ran out before then, and is in no transaction, does not count
+ */
+export async function isPayoutSigned(q: Queryable, id: string, sinceMs = 0): Promise<boolean> {
   const payout = await findPayout(q, id)
-  return payout !== undefined && payout.status !== 'failed' && payout.validBefore !== null
+  if (payout === undefined || payout.status === 'failed' || payout.validBefore === null) return false
+  return payout.status !== 'reserved' || Number(payout.validBefore) * SECOND > sinceMs
 }
 
 const KEYLESS = { refundSigner: null, relayerSigner: NOBODY, watchOnly: true }

@@ -148,10 +148,10 @@ const LEDGER: Record<string, OperationWords> = {
     does: 'The operator approves a settlement; it can then be paid.',
     refuses: [...CHANGED, ...BOOKS],
   },
-  reportSettlementPaid: { refuses: CHANGED },
+  reportSettlementPaid: { refuses: [...CHANGED, 'CHANNEL_UNAVAILABLE'] },
   cancelSettlement: {
     does: 'Withdraws a settlement that is not paid. What it would have paid is owed again.',
-    refuses: CHANGED,
+    refuses: [...CHANGED, 'CHANNEL_UNAVAILABLE'],
   },
 }
 

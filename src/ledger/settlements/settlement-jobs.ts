@@ -7,28 +7,44 @@ import {
   SETTLEMENT_POLLS,
   type Settlement,
   updateSettlement,
+  updateSettlementReleased,
 } from './settlement-queries.ts'
 import {
   releaseSettlement,
   requestOf,
+  type SettlementChain,
   type SettlementDeps,
   type SettlementReport,
   settlePaid,
 } from './settlement-service.ts'
 
+/** `isHandedOver`: a person is asked to send it. */
+type Asked = SettlementReport & { isHandedOver?: true }
+type Pay = NonNullable<SettlementChain['pay']>
+
 const waits = (providerStatus: string): SettlementReport => ({ outcome: 'pending', txHash: null, providerStatus })
 
-const BY_HAND = 'the chain’s keys are not set up; send it by hand, then name the transaction'
+const BY_HAND =
+  'the chain’s keys are not set up; send it by hand, then name the transaction. It stays so: to have it sent once they ' +
+  'are, cancel it and settle again'
 
-async function askChain(deps: SettlementDeps, settlement: Settlement): Promise<SettlementReport> {
-  const chain = deps.chains.find(({ network }) => network === settlement.network)
-  if (!chain) return waits(`the chain ${settlement.network} is not set up; give it back, or cancel the settlement`)
-  const { id, byHand, txHash } = settlement
-  if (byHand && txHash !== null) return checkNamedAgain(txHash, () => chain.check(requestOf(settlement), txHash))
-  if (!chain.pay) return (await chain.watch(id)) ?? waits(BY_HAND)
+/** Sends it if all checks pass. What could not be signed now takes nothing of the day's limit from others. */
+async function send(deps: SettlementDeps, pay: Pay, settlement: Settlement): Promise<SettlementReport> {
   const hold = await releaseSettlement(deps, settlement)
   if (hold !== null) return waits(`waits: ${hold}`)
-  return chain.pay(requestOf(settlement))
+  const report = await pay(requestOf(settlement))
+  if (report.outcome !== 'settled' && !(await deps.isPayoutSigned(deps.db, settlement.id)))
+    await updateSettlementReleased(deps.db, settlement, null)
+  return report
+}
+
+async function askChain(deps: SettlementDeps, settlement: Settlement): Promise<Asked> {
+  const chain = deps.chains.find(({ network }) => network === settlement.network)
+  if (!chain) return waits(`the chain ${settlement.network} is not set up; give it back, or cancel the settlement`)
+  const { id, byHand, txHash, handedOverAt } = settlement
+  if (byHand && txHash !== null) return checkNamedAgain(txHash, () => chain.check(requestOf(settlement), txHash))
+  if (chain.pay && handedOverAt === null) return send(deps, chain.pay, settlement)
+  return (await chain.watch(id)) ?? { ...waits(BY_HAND), isHandedOver: true }
 }
 
 async function pollSettlement(deps: SettlementDeps, settlement: Settlement): Promise<void> {
@@ -40,10 +56,11 @@ async function pollSettlement(deps: SettlementDeps, settlement: Settlement): Pro
     // polled before a person named the transaction: that one is checked now
     if (current.byHand && (!settlement.byHand || settlement.txHash !== current.txHash)) return
     const now = new Date(deps.clock())
-    const { outcome, txHash, providerStatus } = report
+    const { outcome, txHash, providerStatus, isHandedOver = false } = report
     const isOver = outcome === 'refused'
     const nextCheckAt = isOver ? null : new Date(now.getTime() + pollGapMs('settlement', current.checks))
-    await updateSettlement(tx, current, { status: 'approved', txHash, providerStatus, nextCheckAt }, now)
+    const handedOver = isHandedOver ? { handedOverAt: now } : {}
+    await updateSettlement(tx, current, { status: 'approved', txHash, providerStatus, nextCheckAt, ...handedOver }, now)
   })
 }
 

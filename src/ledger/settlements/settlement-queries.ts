@@ -21,6 +21,8 @@ export type Settlement = {
   nextCheckAt: Date | null
   /** When the last check passed and it was handed to its chain, or to the person who sends it. */
   releasedAt: Date | null
+  /** Since when a person is asked to send it: the service does not send it any more. */
+  handedOverAt: Date | null
   createdBy: string
   approvedBy: string | null
   /** The first of the two approvers. */
@@ -39,7 +41,7 @@ export const SETTLEMENT_POLLS: PollTopic = {
 }
 
 const COLUMNS = sql`company_id, id, status, units, address, network, tx_hash, by_hand, last_words as provider_status, checks, next_check_at,
-  released_at, created_by, approved_by, first_approved_by, created_at, updated_at, paid_at`
+  released_at, handed_over_at, created_by, approved_by, first_approved_by, created_at, updated_at, paid_at`
 
 const toSettlement = (row: Row): Settlement => ({ ...row, units: BigInt(row.units) })
 
@@ -117,6 +119,7 @@ export type SettlementChange = {
   txHash?: string | null
   byHand?: boolean
   providerStatus?: string
+  handedOverAt?: Date
   nextCheckAt: Date | null
 }
 
@@ -130,6 +133,7 @@ export async function updateSettlement(
     update settlements set status = ${change.status}, approved_by = coalesce(${change.approvedBy ?? null}, approved_by),
       tx_hash = coalesce(${change.txHash ?? null}, tx_hash), by_hand = coalesce(${change.byHand ?? null}, by_hand),
       last_words = coalesce(${change.providerStatus ?? null}, last_words), next_check_at = ${change.nextCheckAt}, updated_at = ${now},
+      handed_over_at = coalesce(handed_over_at, ${change.handedOverAt ?? null}),
       paid_at = case when ${change.status} = 'paid' then ${now}::timestamptz else paid_at end
     where company_id = ${settlement.companyId} and id = ${settlement.id}`)
 }
@@ -138,7 +142,12 @@ export async function updateSettlement(
 export const updateSettlementUnnamed = (tx: Tx, { companyId, id }: Settlement): Promise<number> =>
   tx.run(sql`update settlements set tx_hash = null, by_hand = false where company_id = ${companyId} and id = ${id}`)
 
-export const updateSettlementReleased = (q: Queryable, { companyId, id }: Settlement, now: Date): Promise<number> =>
+/** @param now null: nothing was signed that can pay it, so it does not count in the day's sum */
+export const updateSettlementReleased = (
+  q: Queryable,
+  { companyId, id }: Settlement,
+  now: Date | null,
+): Promise<number> =>
   q.run(sql`
     update settlements set released_at = ${now}
     where company_id = ${companyId} and id = ${id} and status = 'approved'`)

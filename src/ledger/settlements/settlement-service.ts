@@ -2,7 +2,7 @@ import type { Audit } from '../../audit/audit.ts'
 import type { Db, Queryable, Tx } from '../../db/db.ts'
 import { type Actor, companyOf, sees } from '../../http/actor.ts'
 import type { RequestContext } from '../../http/request-context.ts'
-import { type Clock, DAY, MINUTE } from '../../kernel/clock.ts'
+import { type Clock, DAY, HOUR, MINUTE } from '../../kernel/clock.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
 import { firstIdAt, idFrom } from '../../kernel/ids.ts'
 import { formatDecimal } from '../../kernel/money.ts'
@@ -62,7 +62,7 @@ export type SettlementDeps = {
   /** Keeps it from being sent by any node. @returns false when a transfer is in progress */
   withdrawPayout(tx: Tx, request: SettlementRequest & { network: number }, providerStatus: string): Promise<boolean>
   /** Whether something was signed that can pay it, or did. */
-  isPayoutSigned(q: Queryable, id: string): Promise<boolean>
+  isPayoutSigned(q: Queryable, id: string, sinceMs?: number): Promise<boolean>
   /** The operator's limits on payouts. */
   limits: SettlementLimits
   /** Blocks payouts while the books differ from the facts. */
@@ -245,7 +245,7 @@ const NOT_ALLOWED = 'the address is not on the list of those that may be paid (S
  * @returns why it waits; null: it may be sent
  */
 export async function releaseSettlement(deps: SettlementDeps, settlement: Settlement): Promise<string | null> {
-  if (await deps.isPayoutSigned(deps.db, settlement.id)) return null
+  if (await deps.isPayoutSigned(deps.db, settlement.id, deps.clock() - HOUR)) return null
   const standing = await screenTarget(deps, settlement)
   if (standing !== 'clear') return standing === 'blocked' ? BLOCKED : 'the screening of the settlement address'
   const reason = (await deps.books.findHold(settlement.companyId)) ?? (await findShortfall(deps.db, settlement))
