@@ -449,8 +449,7 @@ test('another program’s transaction with the same account nonce, which is neve
 
 test('waiting for money or gas counts as no refusal of the token', async () => {
   const asked = request()
-  const poor = localSigner(newKey())
-  const waiting = open({ relayerSigner: poor })
+  const waiting = open({ relayerSigner: localSigner(newKey()) })
   await waiting.send(asked)
   await db.run(sql`update chain_payouts set used_at = now() where id = ${asked.id}`) // as a node said, wrongly
   for (let visit = 0; visit < 10; visit += 1) await waiting.send(asked)
