@@ -165,7 +165,9 @@ withPhp('parts that add up to the price refund all of it, whatever rounding did 
   await shop.reaches(code, 'PAID')
   assert.equal((await tell<boolean>({ do: 'refund', order: 13, amount: 1 })).answer, true)
   await refundReaches(shop, order._id, 'settled')
-  assert.equal((await tell<boolean>({ do: 'refund', order: 13, amount: 2 })).answer, true)
+  // the second click finds nothing left, and asks for the same refund
+  for (const click of [1, 2])
+    assert.equal((await tell<boolean>({ do: 'refund', order: 13, amount: 2 })).answer, true, `click ${click}`)
   const amounts = async () => {
     const path = `/api/next/refunds?code=${code}`
     const { data } = await shop.host.call<{ refunds: { amount: string }[] }>('GET', path, { as: shop.merchant })

@@ -108,7 +108,7 @@ class ComptoirPay extends PaymentModule
     {
         $link = $this->context->link;
         $payment = $this->payments()->open('PS-' . $order->id, self::amountOf((float) $order->total_paid, $currency), $currency, [
-            'shop' => $this->context->shop->getBaseURL(),
+            'shop' => (string) $this->context->shop->getBaseURL(),
             'webhook' => $link->getModuleLink($this->name, 'webhook', [], true),
             'return' => $link->getPageLink('order-confirmation', true, null, ['id_order' => $order->id, 'key' => $order->secure_key]),
             'cancel' => $link->getPageLink('history', true),
@@ -135,7 +135,9 @@ class ComptoirPay extends PaymentModule
             default => null,
         };
         // what ended late changes no order that was paid or that the shop moved on, and nothing is done twice
-        if ($payment->state === 'ended' && (int) $order->current_state !== (int) Configuration::get('PS_OS_BANKWIRE')) {
+        // PrestaShop itself moves an order of something out of stock on
+        $waits = array_map(fn ($name) => (int) Configuration::get($name), ['PS_OS_BANKWIRE', 'PS_OS_OUTOFSTOCK_UNPAID']);
+        if ($payment->state === 'ended' && !in_array((int) $order->current_state, $waits, true)) {
             return;
         }
         $isPaid = (bool) $order->hasBeenPaid();

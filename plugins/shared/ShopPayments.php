@@ -54,11 +54,12 @@ final class ShopPayments
         $alias = $reference . '-' . substr(hash('sha256', $urls['shop']), 0, self::SHOP_DIGITS);
         $known = $this->newest($alias);
         $state = $known === null ? 'none' : self::stateOf($known['status']);
-        if ($state === 'paid') {
+        $fits = $known !== null && $known['fromAmount'] === $amount && $known['fromAsset'] === $currency;
+        if ($state === 'paid' && $fits) {
             return ['code' => $known['code'], 'url' => $urls['return']];
         }
         if ($state === 'open') {
-            if ($known['fromAmount'] === $amount && $known['fromAsset'] === $currency) {
+            if ($fits) {
                 return ['code' => $known['code'], 'url' => $known['paymentUrl']];
             }
             // the cart changed while its payment was open: the old price must not be paid any more
@@ -121,18 +122,30 @@ final class ShopPayments
      */
     public function refund(string $code, ?string $amount, string $reason, string $key): string
     {
-        $body = $reason === '' ? [] : ['reason' => (string) preg_replace('/^(.{0,500}).*$/us', '$1', $reason)];
-        if ($amount !== null) {
-            $order = $this->api->getOrder($code);
-            $part = self::partOf($order['toAmount'], $amount, $order['fromAmount']);
-            $left = $this->api->call('GET', '/api/next/confirm_conversion/revert/' . rawurlencode($code))['refundableAmount'];
-            $rest = self::units($left, 6) - self::units($part, 6);
-            // less than the smallest part of the price is what rounding left: it goes with the last part
-            $isLast = $rest >= 0 && $rest < self::units(self::partOf($order['toAmount'], '0.01', $order['fromAmount']), 6);
-            // the whole price is all that is left, whatever rounding did before
-            $body += $isLast || $amount === $order['fromAmount'] ? [] : ['amount' => $part];
+        $whole = $reason === '' ? [] : ['reason' => (string) preg_replace('/^(.{0,500}).*$/us', '$1', $reason)];
+        if ($amount === null) {
+            return $this->api->refundOrder($code, $whole, $key)['refundId'];
         }
-        return $this->api->refundOrder($code, $body, $key)['refundId'];
+        $order = $this->api->getOrder($code);
+        $part = self::partOf($order['toAmount'], $amount, $order['fromAmount']);
+        $left = $this->api->call('GET', '/api/next/confirm_conversion/revert/' . rawurlencode($code))['refundableAmount'];
+        $rest = self::units($left, 6) - self::units($part, 6);
+        // less than the smallest part of the price is what rounding left: it goes with the last part
+        $isLast = $rest >= 0 && $rest < self::units(self::partOf($order['toAmount'], '0.01', $order['fromAmount']), 6);
+        // the whole price is all that is left, whatever rounding did before
+        $bodies = [$whole + ['amount' => $part], $whole];
+        if ($isLast || $amount === $order['fromAmount']) {
+            $bodies = array_reverse($bodies);
+        }
+        try {
+            return $this->api->refundOrder($code, $bodies[0], $key)['refundId'];
+        } catch (ComptoirError $error) {
+            if ($error->errorCode !== 'IDEMPOTENCY_KEY_REUSED') {
+                throw $error;
+            }
+            // the same click came before, when something else was left
+            return $this->api->refundOrder($code, $bodies[1], $key)['refundId'];
+        }
     }
 
     /** $whole (USDC) × $part ÷ $total (both fiat) in exact decimal text with six digits, rounded down. */
