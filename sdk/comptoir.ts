@@ -37,9 +37,9 @@ const openOrders = (api: Api) => ({
   confirm: (code: string, options?: CallOptions): Promise<null> => api.confirmOrder({ code }, options),
   cancel: (code: string, options?: CallOptions): Promise<null> => api.cancelOrder({ code }, options),
   expire: (code: string, options?: CallOptions): Promise<null> => api.expireOrder({ code }, options),
-  /** Refunds; without an amount, all that is left. */
   /** How much a refund could return now. */
   refundable: (code: string, options?: CallOptions) => api.getRefundable({ code }, options),
+  /** Refunds; without an amount, all that is left. */
   refund: (code: string, body: Body<'revertOrder'> = {}, options?: CallOptions) =>
     api.revertOrder({ code, body }, options),
   /** Waits until the order has one of the states. @throws WaitError when it ends otherwise, or on timeout */

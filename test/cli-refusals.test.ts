@@ -237,6 +237,12 @@ async function openFront() {
   return { front, close: () => server.close() }
 }
 
+test('listen refuses a secret that cannot sign before it listens', async () => {
+  const { code, err } = await comptoir('listen', '--forward-to', 'http://127.0.0.1:1', '--secret', 'foo')
+  assert.equal(code, 2)
+  assert.match(err, /^--secret: /)
+})
+
 test('listen replays from the start, loses no event to a failed read, and goes on while a proxy answers', async () => {
   const { code: old } = await shop.create()
   const { front, close } = await openFront()

@@ -92,6 +92,10 @@ export const listen: Command = {
     const wanted = readEvents(flags)
     const made = `whsec_${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64')}`
     const secret = textOf(flags, 'secret') ?? sandbox?.webhookSigningSecret ?? made
+    // a secret that cannot sign is refused before the first event
+    await signTestWebhook('{}', secret).catch((error: Error) => {
+      throw new UsageError(`--secret: ${error.message}`)
+    })
     const read = await openNews(client, textOf(flags, 'after'))
     say(`Listening. Your server verifies with the secret ${secret}`)
     for (;;) {
