@@ -407,6 +407,12 @@ test('a link of a company that wants it takes a fresh rate when its own is old, 
   const page = await desk.pageOf({ ...link, code: brief.code })
   assert.match(page, /valid until [^·]* · the rate is fixed when you choose how to pay/)
   assert.doesNotMatch(page, /guaranteed/)
+  await accept(brief.code)
+  assert.match(
+    await desk.pageOf({ ...link, code: brief.code }),
+    /guaranteed/,
+    'the rate of an amount that is asked for',
+  )
   await setting(sql`link_quote_minutes = null`)
   assert.match(await desk.pageOf({ ...link, code: brief.code }), /This rate is guaranteed until the time runs out\./)
 })

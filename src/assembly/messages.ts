@@ -25,6 +25,8 @@ import { mailWaiting, type WaitingDeps } from '../orders/summary/waiting-mails.t
 import { openReceiptUrl } from '../pages/receipt/receipt-link.ts'
 import { showFiat, showToken } from '../pages/shared/format.ts'
 import { findPayerContact, type PayerDeps } from '../payers/payer-service.ts'
+import { findPaymentPolicy } from '../payments/payment-queries.ts'
+import { minAcceptedUnits } from '../payments/payment-rules.ts'
 import type { MispaymentRefundDeps } from '../refunds/mispayment-refund.ts'
 import type { RefundLinks } from '../refunds/refund-link.ts'
 import { findMerchant, type Merchant } from '../refunds/refund-queries.ts'
@@ -90,7 +92,8 @@ export function openMailReceipt(deps: {
     const { locale } = TEXTS[lang]
     const paid = { asset: order.to.asset, units: order.paidUnits }
     // a part that a person accepted has no price in the order's currency
-    const amount = paid.units < order.to.units ? `${showToken(paid, locale)} USDC` : showFiat(order.from, locale)
+    const isPart = paid.units < minAcceptedUnits(order.to.units, await findPaymentPolicy(tx, order.companyId))
+    const amount = isPart ? `${showToken(paid, locale)} USDC` : showFiat(order.from, locale)
     const data = receiptNotice(lang, { ...factsOf(company, order), amount, url: urlOf(order) })
     await deps.mailer.send(tx, { to, lang, kind: 'notice', data })
   }

@@ -325,7 +325,7 @@ export async function readPayView(deps: PayViewDeps, code: string): Promise<PayV
     fiat: order.from,
     due: order.to,
     rate: order.rate,
-    rateHeld: quoteMinutes === null,
+    rateHeld: quoteMinutes === null || (payment?.instructions != null && isCurrent(order, payment)),
     expiresAt: order.expiresAt,
     paidAt: order.paidAt,
     refunded: usdc(order.refundedUnits),

@@ -92,10 +92,15 @@ const OPEN_REFUNDS: readonly string[] = ['needs_approval', 'needs_address', 'rea
 export const openRefund = (refunds: readonly Refund[]): Refund | undefined =>
   refunds.findLast(({ status }) => OPEN_REFUNDS.includes(status))
 
+/** The screening has not cleared its sender. */
+const isHeldOf = (records: readonly Mispayment[], { id }: Payment): boolean =>
+  records.some((record) => record.paymentId === id && record.kind === 'held' && isOpenRecord(record))
+
 function whileOpen(facts: OrderFacts): Situation {
   const { payment, order, arrived, others, records, offered, nowMs } = facts
   // an earlier attempt that has the whole price pays the order once it is final
-  if (others.some((other) => other.arrived >= priceUnitsOf(order, other.payment))) return 'seen'
+  const whole = others.find((other) => other.arrived >= priceUnitsOf(order, other.payment))
+  if (whole) return isHeldOf(records, whole.payment) ? 'hold' : 'seen'
   // the closed attempt is over at its provider, but the order is open: another channel may be chosen
   if (order.status === 'INITIAL' || !payment || isOver(payment))
     return offered === 0 ? onceEnded(facts, 'unavailable') : 'choose'

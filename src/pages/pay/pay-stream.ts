@@ -1,6 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Lang } from '../../kernel/lang.ts'
+import { isOpen } from '../../orders/order-states.ts'
 import type { OrderFeed } from './live-updates.ts'
 import type { PayView } from './pay-service.ts'
 
@@ -67,10 +68,12 @@ class Room {
   /** Changes on the page without a change of the order: confirmations, a silent provider, expiry, channels. */
   #isMoving(): boolean {
     if (!this.#view) return false
-    const { situation, payment, final, open, expiresAt } = this.#view
+    const { situation, status, payment, final, open, expiresAt } = this.#view
     if (situation === 'preparing' || (payment?.progress != null && !final)) return true
     if (open && expiresAt.getTime() <= this.#deps.clock()) return true
-    return (situation === 'choose' || situation === 'unavailable') && this.#polls % CHOICE_POLLS === 0
+    // an open order whose page offers nothing waits for a channel
+    const isChoosing = situation === 'choose' || (isOpen(status) && !open)
+    return isChoosing && this.#polls % CHOICE_POLLS === 0
   }
 
   /** Loads the order once for all viewers; a change during the load triggers one more. */

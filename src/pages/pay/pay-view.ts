@@ -1,6 +1,6 @@
 import { type Html, html, raw, webLink } from '../../kernel/html.ts'
 import type { Lang } from '../../kernel/lang.ts'
-import type { OrderStatus } from '../../orders/order-states.ts'
+import { isOpen, type OrderStatus } from '../../orders/order-states.ts'
 import { problemText, TEXTS } from '../../texts/languages.ts'
 import type { Situation } from '../../texts/order-texts.ts'
 import type { PayTexts } from '../../texts/page-texts.ts'
@@ -220,17 +220,20 @@ const SDK_STATES: Record<Situation, string> = {
 /** An order that ended unpaid keeps the word of its end, also while money that came goes back. */
 const ENDS: Partial<Record<OrderStatus, string>> = { CANCELLED: 'cancelled', ERROR: 'error', KYT_FAILED: 'review' }
 
-function sdkStateOf({ situation, status, paidAt }: PayView): string {
+function sdkStateOf({ situation, status, paidAt, expiresAt }: PayView, nowMs: number): string {
   const state = SDK_STATES[situation]
   const isUnpaidEnd = state === 'expired' || (state === 'refunding' && paidAt === null)
-  return isUnpaidEnd ? (ENDS[status] ?? 'expired') : state
+  if (!isUnpaidEnd) return state
+  // while no channel is offered, money of an earlier attempt is all there is to say; the order may still be paid
+  const isPayable = isOpen(status) && expiresAt.getTime() > nowMs
+  return ENDS[status] ?? (isPayable ? SDK_STATES.unavailable : 'expired')
 }
 
 /** The part of the page that changes while it is open: the same for all viewers in one language. */
 export function renderFragment(view: PayView, page: PageContext): Html {
   const say = situationTexts(view, page).title
   const final = view.final && html` data-final="1"`
-  const state = sdkStateOf(view)
+  const state = sdkStateOf(view, page.nowMs)
   return html`<div data-state="${state}" data-say="${say}" data-title="${say} · ${view.shop.name}"${final}>
     ${headline(view, page)}${besideNote(view, page)}${PARTS[view.situation](view, page)}</div>`
 }
@@ -301,7 +304,8 @@ const SEARCHES: readonly Situation[] = [
 /** The URL keeps the problem of the payer's last step for longer than it may be true. */
 function isCurrentProblem({ situation, hasMoney }: PayView, problem: string): boolean {
   if (problem === 'ORDER_STATE_CONFLICT') return true
-  if (problem.startsWith('CHANNEL_')) return CHOOSES.includes(situation) && !hasMoney
+  // only an unreachable channel speaks of money
+  if (problem === 'CHANNEL_UNAVAILABLE') return CHOOSES.includes(situation) && !hasMoney
   if (problem === 'PAYMENT_NOT_RECEIVED') return SEARCHES.includes(situation) && !hasMoney
   return SEARCHES.includes(situation) || (CHOOSES.includes(situation) && !problem.startsWith('TRANSACTION_'))
 }

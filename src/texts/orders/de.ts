@@ -85,7 +85,7 @@ export const de: OrderTexts = {
       text: ({ token, merchant }) =>
         `Sie haben ${token} gesendet; diese Bestellung lässt sich aber nur mit USDC bezahlen. ${merchant} sieht das und kann es zurückschicken.`,
       next: ({ merchant, code }) =>
-        `Wenn Sie ihn zurückhaben möchten, wenden Sie sich mit der Bestellnummer ${code} an ${merchant}.`,
+        `Möchten Sie den Token zurück, wenden Sie sich mit der Bestellnummer ${code} an ${merchant}.`,
     },
     sentBack: {
       title: 'Ihr Geld wurde zurückgeschickt',
