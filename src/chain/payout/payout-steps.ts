@@ -151,8 +151,9 @@ export async function prepare(deps: PayoutDeps, payout: Payout, view: ChainView)
   const obstacle = canAuthorize ? await findObstacle(deps, payout) : RAN_OUT
   if (obstacle) return hold(deps, payout, view, obstacle)
   // while gas is missing nothing is signed, so that it can be taken back
-  const expected = await chooseFees(deps, payout, view)
-  const dear = await findGasFault(deps, view, { ...expected, gas: LEAST_GAS })
+  const fees = await chooseFees(deps, payout, view)
+  const means = await readMeans(deps)
+  const dear = findGasFault(deps, view, { ...fees, ...means, gas: LEAST_GAS })
   if (dear) return hold(deps, payout, view, dear)
   const authorized = await authorize(deps, payout, view)
   const { signature, validBefore } = authorized
@@ -163,8 +164,7 @@ export async function prepare(deps: PayoutDeps, payout: Payout, view: ChainView)
     const providerStatus = `The token refuses the authorization: ${gas.message}`
     return hold(deps, authorized, view, { providerStatus, never: payout.refusals >= MOST_REFUSALS, isRefusal: true })
   }
-  const fees = await chooseFees(deps, authorized, view)
-  const fault = await findGasFault(deps, view, { ...fees, gas })
+  const fault = findGasFault(deps, view, { ...fees, ...means, gas })
   if (fault) return hold(deps, authorized, view, fault)
   const numbered = await keepNonce(deps, authorized)
   return signAndStore(deps, numbered, { data, gas, ...fees })
@@ -173,17 +173,22 @@ export async function prepare(deps: PayoutDeps, payout: Payout, view: ChainView)
 /** A transfer by authorization takes more than this: one storage write for the nonce, two for the balances. */
 const LEAST_GAS = 50_000n
 
+/** What the relayer may and can pay for gas, in wei. */
+type Means = { ceiling: bigint | null; purse: bigint }
+
+async function readMeans(deps: PayoutDeps): Promise<Means> {
+  const purse = await deps.rpc.call<Hex>('eth_getBalance', deps.relayerSigner.address, 'latest')
+  return { ceiling: await findCeiling(deps), purse: BigInt(purse) }
+}
+
 /** Gas costs more than it may, or more than the relayer has. Null: it can be paid for. */
-async function findGasFault(
-  deps: PayoutDeps,
+function findGasFault(
+  { network, relayerSigner }: PayoutDeps,
   view: ChainView,
-  { gas, maxFeeWei, priorityFeeWei }: Fees & { gas: bigint },
-): Promise<Obstacle | null> {
-  const { rpc, network, relayerSigner } = deps
-  const ceiling = await findCeiling(deps)
+  { gas, maxFeeWei, priorityFeeWei, ceiling, purse }: Fees & Means & { gas: bigint },
+): Obstacle | null {
   if (ceiling !== null && view.baseFee + priorityFeeWei > ceiling)
     return { providerStatus: tooExpensive(network, view, ceiling), never: false }
-  const purse = BigInt(await rpc.call<Hex>('eth_getBalance', relayerSigner.address, 'latest'))
   if (purse >= gas * maxFeeWei) return null
   const providerStatus = `The relayer ${relayerSigner.address} on chain ${network.chainId} has too little native coin for gas. Fund it.`
   return { providerStatus, never: false }
