@@ -13,7 +13,7 @@ import { chooseBackup, findStoreFaults } from '../src/db/backup/places.ts'
 import { type S3Settings, s3Store } from '../src/db/backup/s3-store.ts'
 import { seal } from '../src/db/backup/sealed.ts'
 import { type BackupStore, backupNameAt } from '../src/db/backup/store.ts'
-import { findNewestBackup, pruneBackups, takeBackup, verifyBackup } from '../src/db/backup/take-backup.ts'
+import { listBackups, pruneBackups, takeBackup, verifyBackup } from '../src/db/backup/take-backup.ts'
 import { HOUR } from '../src/kernel/clock.ts'
 import { openVault } from '../src/kernel/vault.ts'
 import { freePort } from './harness/free-port.ts'
@@ -97,7 +97,7 @@ test('a folder and a bucket keep backups alike: read back, listed in order, the 
     await store.put(future, inPieces(bytes), readsItself(bytes))
     await pruneBackups(store, 2, NOW)
     assert.deepEqual(await store.list(), [...[2, 3].map(nameOf), future])
-    assert.equal((await findNewestBackup(store, NOW))?.name, nameOf(3))
+    assert.equal((await listBackups(store, NOW)).newest?.name, nameOf(3))
     await store.remove(future)
   }
 })

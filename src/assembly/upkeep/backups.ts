@@ -3,7 +3,7 @@ import { Gauge } from 'prom-client'
 import { isBackupOverdue, type KnownBackups, openKnownBackups, readBackupAge } from '../../db/backup/newest-backup.ts'
 import { openStore } from '../../db/backup/places.ts'
 import { BackupFault } from '../../db/backup/sealed.ts'
-import { findNewestBackup, pruneBackups, takeBackup } from '../../db/backup/take-backup.ts'
+import { listBackups, pruneBackups, takeBackup } from '../../db/backup/take-backup.ts'
 import { listMigrations } from '../../db/migrate.ts'
 import { MINUTE, SECOND } from '../../kernel/clock.ts'
 import { startTicker } from '../../kernel/ticker.ts'
@@ -48,7 +48,7 @@ function openMetrics({ config, clock, metrics }: BackupDeps, backups: KnownBacku
 function backUpWhenDue({ config, vault, clock, log, db }: BackupDeps, backupTo: string): () => Promise<void> {
   const to = openStore(backupTo, config)
   return async () => {
-    const newest = await findNewestBackup(to, clock())
+    const { newest } = await listBackups(to, clock())
     if (newest && clock() - newest.madeAtMs < config.backupEveryMinutes * MINUTE) return
     const { mode, dataDir } = config
     const facts = { madeAt: new Date(clock()).toISOString(), mode, schema: listMigrations().at(-1)?.id ?? '' }

@@ -6,12 +6,11 @@ import { readInstalledAt } from '../installation.ts'
 import { diskFault } from './folder-store.ts'
 import { openStore, type StoreSettings } from './places.ts'
 import { BackupFault } from './sealed.ts'
-import { backupTimeOf, isAhead } from './store.ts'
-import { listBackups } from './take-backup.ts'
+import { isAhead } from './store.ts'
+import { type FoundBackup, listBackups } from './take-backup.ts'
 
-type Found = { name: string; madeAtMs: number }
 /** Those `ahead` have a time that has not come, and do not count. */
-type Look = { newest: Found | undefined; ahead: readonly string[] }
+type Look = { newest: FoundBackup | undefined; ahead: readonly string[] }
 
 /** The backups of this installation's database, whoever made them. */
 export type KnownBackups = {
@@ -66,11 +65,7 @@ export function openKnownBackups(config: BackupSettings): KnownBackups | null {
   const { backupTo, backupWatch, databaseUrl, dataDir } = config
   if (databaseUrl === null) {
     if (backupTo === null) return null
-    const look = async (nowMs: number): Promise<Look> => {
-      const { names, ahead } = await listBackups(openStore(backupTo, config), nowMs)
-      const name = names.at(-1)
-      return { newest: name === undefined ? undefined : { name, madeAtMs: backupTimeOf(name) }, ahead }
-    }
+    const look = async (nowMs: number): Promise<Look> => listBackups(openStore(backupTo, config), nowMs)
     return { place: backupTo, look, databaseMadeAtMs: async () => clusterTimeOf(dataDir) }
   }
   if (backupWatch === null) return null

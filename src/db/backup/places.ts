@@ -57,9 +57,8 @@ export async function chooseBackup(from: string, settings: StoreSettings): Promi
     if (!found.isDirectory()) return { store: folderStore(dirname(from)), name: last }
   }
   const store = openStore(from, settings)
-  const { names, ahead } = await listBackups(store, Date.now())
-  const name = names.at(-1)
-  if (name !== undefined) return { store, name }
+  const { newest, ahead } = await listBackups(store, Date.now())
+  if (newest) return { store, name: newest.name }
   const [future] = ahead
   if (future === undefined) throw new BackupFault(`There is no backup in ${from}.`)
   throw new BackupFault(`${from} holds backups of the future only, such as ${future}. Name the one that you want.`)

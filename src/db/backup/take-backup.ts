@@ -19,23 +19,21 @@ export type BackupRequest = {
 
 export type Backup = { file: string; bytes: number; madeAt: string }
 
+export type FoundBackup = { name: string; madeAtMs: number }
+
 /**
  * Finished backups, oldest first. Those `ahead` have a time that has not come: they count neither as the newest nor
  * among those to keep, because a wrong clock would otherwise stop backups, or remove the good ones.
  */
-export async function listBackups(store: BackupStore, nowMs: number): Promise<{ names: string[]; ahead: string[] }> {
-  const all = await store.list()
-  const ahead = all.filter((name) => isAhead(backupTimeOf(name), nowMs))
-  return { names: all.filter((name) => !ahead.includes(name)), ahead }
-}
-
-/** When the newest backup at a place was made, in milliseconds; undefined if there is none. */
-export async function findNewestBackup(
+export async function listBackups(
   store: BackupStore,
   nowMs: number,
-): Promise<{ name: string; madeAtMs: number } | undefined> {
-  const name = (await listBackups(store, nowMs)).names.at(-1)
-  return name === undefined ? undefined : { name, madeAtMs: backupTimeOf(name) }
+): Promise<{ names: string[]; newest: FoundBackup | undefined; ahead: string[] }> {
+  const all = await store.list()
+  const ahead = all.filter((name) => isAhead(backupTimeOf(name), nowMs))
+  const names = all.filter((name) => !ahead.includes(name))
+  const name = names.at(-1)
+  return { names, newest: name === undefined ? undefined : { name, madeAtMs: backupTimeOf(name) }, ahead }
 }
 
 /** Removes all but the newest backups, and drafts left by a crash. */
