@@ -1,14 +1,14 @@
 import type { Queryable, Tx } from '../db/db.ts'
 import type { AnyContext } from '../http/request-context.ts'
 import { AppError } from '../kernel/errors.ts'
-import { formatDecimal } from '../kernel/money.ts'
+import { formatDecimal, proportionUp } from '../kernel/money.ts'
 import type { Order } from '../orders/order.ts'
 import { findPayerContact, type PayerDeps } from '../payers/payer-service.ts'
 import type { Kyc } from './kyc.ts'
 import { lockPayer, type PayerName, upsertKycOrder } from './kyc-queries.ts'
 import { askCheck, EMAIL_NEEDED, type KycDeps } from './kyc-service.ts'
 import { findKycPolicy, findSpending, upsertSpending } from './payer-queries.ts'
-import { assess, ceilDiv, euroUnits, readEuro } from './payer-spending.ts'
+import { assess, euroUnits, readEuro } from './payer-spending.ts'
 
 export type Accepting = {
   /** Sent with this accept; null: use the saved one, if any. */
@@ -97,7 +97,7 @@ export const openPayerGate = (deps: KycDeps): PayerGate => ({
     const policy = await findKycPolicy(tx, order.companyId)
     if (policy.kycThresholdAmount === null) return null
     const { units = order.to.units } = accepting
-    const worth = ceilDiv(euroUnits(order, accepting.euroRate) * units, order.to.units)
+    const worth = proportionUp(euroUnits(order, accepting.euroRate), units, order.to.units)
     const email = accepting.email ?? (await findPayerContact(deps.payers, tx, order)).email
     const emailNeeded = new AppError('PAYER_IDENTITY_REQUIRED', { message: EMAIL_NEEDED })
     const payer = await lockPayerOf(deps, tx, order, email)

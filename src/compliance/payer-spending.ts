@@ -12,7 +12,7 @@ import { findKycPolicy, insertSpending, type KycPolicy, sumSpendings } from './p
 /** The window over which a payer's orders add up. */
 const WINDOW_MS = 30 * DAY
 
-export const ceilDiv = (left: bigint, right: bigint): bigint => (left + right - 1n) / right
+const ceilDiv = (left: bigint, right: bigint): bigint => (left + right - 1n) / right
 
 /**
  * The order's value in cents of EUR, rounded up; without a rate one USDC counts as one EUR, which errs on the high
