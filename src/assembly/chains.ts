@@ -86,13 +86,9 @@ export const openWithdrawPayout =
 
 type Ground = { db: Db; clock: Clock }
 
-/** How settlements are paid on each chain, and what stops it. */
-export const settleOnAll = (
-  ground: Ground,
-  chains: Chains,
-): Pick<SettlementDeps, 'chains' | 'withdrawPayout' | 'isPayoutSigned'> => ({
+/** How settlements are paid on each chain. */
+export const settleOnAll = (ground: Ground, chains: Chains): Pick<SettlementDeps, 'chains' | 'isPayoutSigned'> => ({
   chains: chains.map((chain) => settleOn(ground, chain)),
-  withdrawPayout: openWithdrawPayout(ground.clock),
   isPayoutSigned,
 })
 

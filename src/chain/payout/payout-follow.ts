@@ -148,9 +148,9 @@ const waitingWords = ({ kind, fromAddress }: Payout): string =>
       'authorization runs out. After that give the key back, or take it back and send it by hand.'
     : 'waits until it is submitted'
 
-const RAN_OUT = { status: 'failed', providerStatus: 'the authorization ran out unused' } as const
+const EXPIRED = { status: 'failed', providerStatus: 'the authorization ran out unused' } as const
 /** A node with the key may sign it again, a person may take it back. */
-const UNSIGNED = { ...RAN_OUT, status: 'reserved', authorization: null, relayer: null } as const
+const SIGNABLE = { ...EXPIRED, status: 'reserved', authorization: null, relayer: null } as const
 
 /** Follows a payout that we cannot send: another key started it, or someone else submits it. */
 export async function watch(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout> {
@@ -158,7 +158,7 @@ export async function watch(deps: PayoutDeps, payout: Payout, view: ChainView): 
   const mined = await followMined(deps, payout, view, submitted)
   if (mined) return mined
   if (payout.validBefore !== null && isAuthorizationOver(payout, view) && (await isOverForAll(deps, payout)))
-    return change(deps, payout, payout.kind === 'payout' ? UNSIGNED : RAN_OUT)
+    return change(deps, payout, payout.kind === 'payout' ? SIGNABLE : EXPIRED)
   const before = submitted.transactions.length > 0 ? 'sent' : 'reserved'
   const status = payout.status === 'mined' ? before : payout.status
   return change(deps, payout, { status, providerStatus: waitingWords(payout) })
