@@ -22,7 +22,7 @@ type Step = Planned<TestResult[]>
 
 /** The database and the browsers take half as much again as is counted for the files, over a whole run. */
 const UNCOUNTED = 1.5
-/** The checkers use several threads. */
+/** Lint uses several threads. */
 const CHECK_SHARE = 1.5
 
 const CHECKS = { types: checkTypes, lint: checkLint }

@@ -4,6 +4,7 @@ import { cpSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync, symlin
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { FRUGAL_TSC } from '../scripts/steps.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const LEFT_OUT = /^(node_modules|data|dist|coverage|\.git|\.cache)(\/|$)/
@@ -116,7 +117,7 @@ describe('npm run new:channel', () => {
     const suite = runTest('test/channels.test.ts', { CHANNELS: 'acme-pay' })
     const format = ['node_modules/.bin/biome', 'check', '--diagnostic-level=error', ...listWritten()]
     const checks = {
-      types: await run(['node_modules/typescript-compiler/bin/tsc', '--noEmit']),
+      types: await run([...FRUGAL_TSC.args, '--noEmit'], FRUGAL_TSC.env),
       format: await run(format),
       unit: await runTest('src/channels/acme-pay/acme-pay.test.ts'),
       suite: await suite,
