@@ -238,6 +238,18 @@ test('a restart makes no dump before it is due; `now` makes one at once and keep
   assert.deepEqual([dumps.kept().length, dumps.kept().includes('comptoir-20200101T000000Z.dump')], [2, false])
 })
 
+test('a dump whose name lies in the future pushes none of the others out, and makes none early', () => {
+  const dumps = openDumps('future', { pg_dump: DUMP, pg_restore: 'exit 0', sleep: 'echo "$1" >&2; exit 9' })
+  const future = 'comptoir-29400101T000000Z.dump'
+  for (const name of ['comptoir-20200101T000000Z.dump', 'comptoir-20200102T000000Z.dump', future]) dumps.put(name)
+  assert.equal(dumps.run('now').status, 0)
+  const kept = dumps.kept().sort()
+  assert.deepEqual([kept.length, kept[0], kept[2]], [3, 'comptoir-20200102T000000Z.dump', future])
+  const { status, stdout, stderr } = dumps.run()
+  assert.deepEqual([status, stdout], [9, ''])
+  assert.ok(Number(stderr) > 6 * 3600 - 600, `sleeps until one is due, not ${stderr}`)
+})
+
 test('a live start takes the settings that compose hands it, once the example is filled in', () => {
   const { comptoir } = (parseYaml(read('deploy/compose.yaml')) as Compose).services
   const lines = read('deploy/compose.env.example').matchAll(/^([A-Z0-9_]+)=(.*)$/gm)
