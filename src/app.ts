@@ -5,6 +5,7 @@ import { registerApi } from './assembly/api.ts'
 import { type Commerce, openCommerce } from './assembly/commerce.ts'
 import { registerPages } from './assembly/pages.ts'
 import type { ServiceBase } from './assembly/service-base.ts'
+import { openClockGuard } from './assembly/upkeep/clock-guard.ts'
 import { startUpkeep } from './assembly/upkeep/upkeep.ts'
 import { openAnchor } from './audit/anchor.ts'
 import { type Endpoint, ForeignChain } from './chain/endpoints/endpoint.ts'
@@ -39,6 +40,8 @@ import { startSender } from './webhooks/sender/sender.ts'
 export type ServiceDeps = Pick<ServiceBase, 'config' | 'db' | 'vault' | 'clock'> & {
   logStream?: { write(line: string): void }
   isStopping(): boolean
+  /** Jobs delete and expire only while `clock` agrees with the database's; without it, a clock of a test's own counts. */
+  guardsClock?: boolean
   /** One of several processes: its series carry its name, and its `/metrics` shows the metrics of all. */
   process?: { name: string; scrapeAll(): Promise<string> }
 }
@@ -74,7 +77,7 @@ async function checkChain(endpoint: Endpoint, network: Network, log: FastifyBase
 async function startWorkers(
   ground: ServiceBase,
   accounts: Accounts,
-  trade: Commerce & { requestLog: RequestLog },
+  trade: Commerce & { requestLog: RequestLog; guardsClock: boolean },
 ): Promise<{ stop(): Promise<void> }> {
   const { config, db, vault, clock, log, metrics } = ground
   for (const { endpoints, network } of trade.chains)
@@ -105,6 +108,7 @@ async function startWorkers(
     rounds: trade.rounds,
     runner,
     jobQueue: accounts.jobs,
+    isClockSound: trade.guardsClock ? openClockGuard({ ...ground, alarm: trade.alarm }) : async () => true,
   })
   const upkeep = startUpkeep({ ...ground, alarm: trade.alarm })
   return {
@@ -174,7 +178,7 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
     app,
     metrics,
     async startWorkers() {
-      workers = await startWorkers(ground, accounts, { ...trade, requestLog })
+      workers = await startWorkers(ground, accounts, { ...trade, requestLog, guardsClock: deps.guardsClock === true })
     },
     async stopWorkers() {
       await workers?.stop()

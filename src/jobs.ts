@@ -57,12 +57,17 @@ export type JobDeps = ChainJobDeps & {
   dailyMails: readonly { name: string; send(nowMs: number): Promise<number> }[]
   anchor: Anchor
   payerRetentionDays: number
+  /** Whether jobs may delete and expire by the clock now. */
+  isClockSound(): Promise<boolean>
 }
 
 /** Every periodic job, by name, with its period. Each may run on any number of nodes concurrently. */
 export function startJobs(deps: JobDeps): Stoppable {
   const { db, clock, log, payments } = deps
   const daysAgo = (days: number): Date => new Date(clock() - days * DAY)
+  /** What deletes or expires by the clock waits while the clock is wrong. */
+  const byClock = (name: string, everyMs: number, work: () => Promise<boolean | undefined>): Stoppable =>
+    startTicker(name, everyMs, log, async () => ((await deps.isClockSound()) ? work() : undefined))
   const durable = startTicker('jobs.run', 500, log, () => deps.runner.runDue())
   deps.jobQueue.wake = () => durable.wake()
   const poll = (spec: PollSpec) => startPolling(pollSource({ db, clock, log }, spec), POLL_LIMITS, log)
@@ -84,7 +89,7 @@ export function startJobs(deps: JobDeps): Stoppable {
   }
   const tickers: Stoppable[] = [
     ...deps.chains.flatMap((chain) => startChain(deps, chain)),
-    startTicker('orders.expire', 1000, log, async () => {
+    byClock('orders.expire', 1000, async () => {
       return (await expireOrders(db, payments.transition, clock(), expiry)) > 0
     }),
     startTicker('orders.totals', 1000, log, () => keepTotals(db)),
@@ -93,33 +98,28 @@ export function startJobs(deps: JobDeps): Stoppable {
     durable,
     startTicker('screening.denyList', 2000, log, () => deps.screening.watch()),
     ...startMoneyChecks(deps),
-    startTicker('sessions.clean', HOUR, log, async () => (await deleteEndedSessions(db, daysAgo(30))) > 0),
-    startTicker('mailbox.clean', HOUR, log, async () => (await deleteKeptMails(db, daysAgo(7))) > 0),
-    startTicker('limits.clean', MINUTE, log, async () => (await deleteOldCounters(db, new Date(clock()))) > 0),
-    startTicker('payers.retention', HOUR, log, async () => {
+    byClock('sessions.clean', HOUR, async () => (await deleteEndedSessions(db, daysAgo(30))) > 0),
+    byClock('mailbox.clean', HOUR, async () => (await deleteKeptMails(db, daysAgo(7))) > 0),
+    byClock('limits.clean', MINUTE, async () => (await deleteOldCounters(db, new Date(clock()))) > 0),
+    byClock('payers.retention', HOUR, async () => {
       return (await erasePayersOlderThan(payments.payers, deps.payerRetentionDays)) > 0
     }),
-    startTicker('proofs.retention', HOUR, log, async () => {
+    byClock('proofs.retention', HOUR, async () => {
       return (await eraseProofsOlderThan(deps.refunds, deps.payerRetentionDays)) > 0
     }),
     ...startResealing(deps),
-    startTicker(
-      'kyc.retention',
-      HOUR,
-      log,
-      async () => (await eraseKycsOlderThan(deps.kyc, deps.payerRetentionDays)) > 0,
-    ),
-    startTicker('kyc.clean', HOUR, log, async () => {
+    byClock('kyc.retention', HOUR, async () => (await eraseKycsOlderThan(deps.kyc, deps.payerRetentionDays)) > 0),
+    byClock('kyc.clean', HOUR, async () => {
       return void (await deleteOldKycCallbacks(db, new Date(clock() - 2 * CALLBACK_AGE_MS)))
     }),
     ...deps.dailyMails.map(({ name, send }) => startTicker(name, HOUR, log, async () => void (await send(clock())))),
     ...deps.partitions.map((spec) =>
-      startTicker(`partitions.${spec.table}`, HOUR, log, async () => void (await keepPartitions(db, spec, clock()))),
+      byClock(`partitions.${spec.table}`, HOUR, async () => void (await keepPartitions(db, spec, clock()))),
     ),
     startTicker('requests.trim', 10 * MINUTE, log, () => deps.requestLog.trim()),
-    startTicker('events.trim', HOUR, log, () => trimFeed({ db, clock })),
+    byClock('events.trim', HOUR, () => trimFeed({ db, clock })),
     startTicker('audit.anchor', ANCHOR_EVERY_MS, log, () => deps.anchor.note()),
-    startTicker('idempotency.clean', HOUR, log, async () => {
+    byClock('idempotency.clean', HOUR, async () => {
       const before = new Date(clock() - IDEMPOTENCY_RETENTION_MS)
       return (await deleteOldIdempotencyKeys(db, before)) > 0
     }),

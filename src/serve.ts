@@ -286,7 +286,7 @@ async function startService(
 ): Promise<StartedService> {
   let stopping = false
   const service = await buildService({
-    ...{ config, db, vault, clock: systemClock, isStopping: () => stopping },
+    ...{ config, db, vault, clock: systemClock, guardsClock: true, isStopping: () => stopping },
     ...(shared && { process: { name: shared.name, scrapeAll: shared.scrapeAll } }),
   })
   if (config.roles.includes('api')) await listen(service.app, config)
