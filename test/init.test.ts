@@ -16,9 +16,9 @@ const init = (...args: string[]) => runOperator(['init', ...args], {}, place.pat
 
 /** The public test phrase (BIP-39): nothing of worth may ever come to it. */
 const PHRASE = 'test test test test test test test test test test test junk'
-const XPUB = HDKey.fromMasterSeed(pbkdf2Sync(PHRASE, 'mnemonic', 2048, 64, 'sha512')).derive(
-  "m/44'/60'/0'",
-).publicExtendedKey
+const SEED = HDKey.fromMasterSeed(pbkdf2Sync(PHRASE, 'mnemonic', 2048, 64, 'sha512'))
+const xpubOf = (account: number): string => SEED.derive(`m/44'/60'/${account}'`).publicExtendedKey
+const XPUB = xpubOf(0)
 
 const FLAGS = [
   ...['--domain', 'pay.example', '--data-dir', 'data', '--backup-to', 'backups'],
@@ -153,6 +153,12 @@ test('after a restore the noted key, or the file that holds it, writes the confi
     const filed = await runOperator(['init', ...FLAGS, '--force'], { MASTER_KEY_FILE: 'key' }, elsewhere.path)
     assert.equal(filed.code, 0, filed.err + filed.out)
     assert.match(readFileSync(join(elsewhere.path, '.env'), 'utf8'), /^MASTER_KEY_FILE=\/.*\/key$/m)
+    const chains = ['--chains', '1', '--rpc-1', 'https://127.0.0.1:1', '--xpub', XPUB, '--addresses-match', '--force']
+    const exported = { CHAIN_8453_RPC_URL: 'https://127.0.0.1:1', CHAIN_8453_XPUB: xpubOf(1), MASTER_KEY_FILE: 'key' }
+    const mixed = await runOperator(['init', ...FLAGS, ...chains], exported, elsewhere.path)
+    const said = mixed.out + mixed.err
+    assert.match(said, /Chain 8453 comes from the environment.*confirm-addresses --chain 8453/)
+    assert.equal(mixed.out.split('Confirmed.').length, 2, 'only what the operator compared')
   } finally {
     elsewhere.remove()
   }
