@@ -4,7 +4,9 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { parseEnv } from 'node:util'
 import { HDKey } from '@scure/bip32'
+import { printEnv } from '../src/commands/init/env-file.ts'
 import { freePort } from './harness/free-port.ts'
 import { newFolder, runOperator } from './harness/installation.ts'
 import { startServed } from './harness/served.ts'
@@ -99,6 +101,17 @@ test('a file that is there is not replaced', async () => {
   assert.match(again.err, /exists\. Nothing was written; add --force/)
   assert.equal(readFileSync(env, 'utf8'), before)
   writeFileSync(env, before)
+})
+
+test('what .env holds is read back as it was given, or refused', () => {
+  const printed = (value: string): string => printEnv([{ title: 'One', values: { SMTP_URL: value } }])
+  for (const value of ["it's", 'a "b" \\n c', 'a#b', '$x y ', 'a\\tb'])
+    assert.equal(parseEnv(printed(value)).SMTP_URL, value)
+  for (const value of ["it's\\nice", "o'k\\tz", `both ' and "`])
+    assert.throws(
+      () => printed(value),
+      /^Error: SMTP_URL holds a quote.*Nothing was written\. Set it .*SMTP_URL_FILE\.$/,
+    )
 })
 
 const keyIn = (file: string): string => /^MASTER_KEY=(.+)$/m.exec(readFileSync(file, 'utf8'))?.[1] ?? ''
