@@ -28,11 +28,10 @@ before(async () => {
   setToken('first-token')
   const env = {
     ...{ ...chainEnv(chain), DATABASE_URL: database.connectionString, PORT: String(port), PROCESSES: '3' },
-    ...{ BASE_URL: `http://127.0.0.1:${port}`, MASTER_KEY: TEST_MASTER_KEY.toString('base64'), LOG_LEVEL: 'silent' },
+    ...{ BASE_URL: `http://127.0.0.1:${port}`, MASTER_KEY: TEST_MASTER_KEY.toString('base64'), LOG_LEVEL: 'info' },
     ...{ LIMIT_PUBLIC_PER_MINUTE: '0', COMPTOIR_ENV_FILE: settings },
   }
   served = startServed(env)
-  await served.ready()
 })
 after(async () => {
   await served?.end('SIGTERM')
@@ -81,6 +80,36 @@ const metrics = (token: string) => ask('/metrics', { authorization: `Bearer ${to
 
 const childrenOf = (pid: number | undefined): number[] =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number)
+
+const isChild = (pid: number): boolean => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('child.ts')
+const countListening = (): number => served.words().match(/Server listening/g)?.length ?? 0
+
+test('a process that was ready and dies before its siblings are is replaced', async () => {
+  const [first = 0, , worker = 0] = await eventually(
+    async () => childrenOf(served.child.pid),
+    // one that is stopped before it is a program of its own stops its parent, too
+    (pids) => pids.length === 3 && pids.every(isChild),
+  )
+  process.kill(worker, 'SIGSTOP')
+  await eventually(
+    async () => countListening(),
+    (count) => count === 2,
+    60_000,
+  )
+  for (let turn = 0; turn < 5; turn += 1) assert.equal((await ask('/readyz')).outcome, '200')
+  process.kill(first, 'SIGKILL')
+  await eventually(
+    async () => childrenOf(served.child.pid),
+    (pids) => !pids.includes(first),
+  )
+  process.kill(worker, 'SIGCONT')
+  await served.ready()
+  await eventually(
+    async () => (await metrics('first-token')).text,
+    (text) => ['api-1', 'api-2', 'worker-1'].every((name) => text.includes(`process="${name}"`)),
+    30_000,
+  )
+})
 
 test('/metrics of any process shows all of them, each series with its process', async () => {
   const { outcome, text } = await metrics('first-token')
