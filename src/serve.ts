@@ -223,6 +223,10 @@ export async function openOwned(
   return { config: whole, connectionString, sandbox, vault, handover }
 }
 
+/** After a reload: these settings may have brought a new master key, and the processes have proved that it fits. */
+export const noteInstallation = (config: Config, connectionString: string): Promise<void> =>
+  writeInstallation(connectionString, claimOf(config, chooseMasterKey(config).key))
+
 const handedSandbox = ({ sandbox }: Shared): SandboxProcess | null => sandbox && { ...sandbox, stop: async () => {} }
 
 type StartContext = { say: Say; closers: Closers; shared: Shared | undefined }
@@ -291,11 +295,11 @@ async function startService(
   })
   if (config.roles.includes('api')) await listen(service.app, config)
   setTimeout(() => void settle(service.app, config), SETTLED_MS).unref()
-  const { host, metricsPort, metricsToken: token } = config
+  const { host, metricsPort, metricsToken } = config
   const scraped =
     metricsPort === null || shared
       ? null
-      : await startMetricsServer(service.metrics, { host, port: metricsPort, token })
+      : await startMetricsServer(service.metrics, { host, port: metricsPort, token: () => metricsToken })
   if (config.roles.includes('worker')) await service.startWorkers()
   return {
     app: service.app,

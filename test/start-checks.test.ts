@@ -8,7 +8,7 @@ import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
 import { openClockGuard } from '../src/assembly/upkeep/clock-guard.ts'
 import { openAnchor, readAnchors } from '../src/audit/anchor.ts'
-import { claimOf } from '../src/checks/installation-checks.ts'
+import { claimOf, runDatabaseChecks } from '../src/checks/installation-checks.ts'
 import { openDb, sql } from '../src/db/db.ts'
 import { readInstallation, writeInstallation } from '../src/db/installation.ts'
 import { DAY } from '../src/kernel/clock.ts'
@@ -176,7 +176,11 @@ test('the other mode, and another key, are refused before anything is written; a
     assert.deepEqual(await fingerprint(database), before)
     const next = randomBytes(32)
     const rotated = claimOf({ mode: 'sandbox', previousMasterKeys: [key] }, next)
+    const keyWords = async (): Promise<string | undefined> =>
+      (await runDatabaseChecks(database.connectionString, rotated)).find(({ name }) => name === 'master-key')?.message
+    assert.match((await keyWords()) ?? '', /MASTER_KEY_PREVIOUS is still needed: the service has not started with the/)
     await writeInstallation(database.connectionString, rotated)
+    assert.match((await keyWords()) ?? '', /Secrets no longer need MASTER_KEY_PREVIOUS/)
     assert.equal((await readInstallation(database.connectionString))?.keyMark, rotated.keyMark)
   } finally {
     await database.drop()
@@ -374,7 +378,7 @@ test('the embedded database has the same wrong clock: a leap of more than a day 
 test('with METRICS_PORT the metrics are there, and not where everyone reaches the API', async () => {
   const { startMetricsServer } = await import('../src/http/health/metrics-server.ts')
   const apart = await startTestService({ env: { METRICS_PORT: String(await freePort()) } })
-  const server = await startMetricsServer(apart.service.metrics, { host: '127.0.0.1', port: 0, token: null })
+  const server = await startMetricsServer(apart.service.metrics, { host: '127.0.0.1', port: 0, token: () => null })
   try {
     assert.equal((await apart.call('GET', '/metrics')).status, 404)
     const answer = await fetch(`http://127.0.0.1:${server.port}/metrics`)

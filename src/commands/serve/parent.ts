@@ -46,6 +46,8 @@ export type Parent = {
    */
   reload(config: Config, env: NodeJS.ProcessEnv): Promise<boolean>
   metrics: MetricsHub
+  /** The settings of its processes: the last ones that a reload took. */
+  config(): Config
   /** What a user of the sandbox needs. */
   facts(): Facts
   stop(): Promise<void>
@@ -145,6 +147,7 @@ export async function startParent(
 
   return {
     metrics,
+    config: () => settings.config,
     facts: () => facts,
     async reload(nextConfig, nextEnv) {
       const before = settings
