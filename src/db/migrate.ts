@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { MINUTE } from '../kernel/clock.ts'
+import { refuseOtherEncoding } from './durable.ts'
 import { buildIndices, readIndexMigration } from './index-migrations.ts'
 
 const FOLDER = join(import.meta.dirname, '../../migrations')
@@ -51,6 +52,7 @@ export async function migrate(
   await client.connect()
   try {
     await client.query(NO_LIMITS)
+    await refuseOtherEncoding(client)
     await lockMigrations(client)
     await client.query(
       'create table if not exists migrations (id text primary key, hash text not null, applied_at timestamptz not null default now())',
