@@ -214,7 +214,7 @@ export async function openOwned(
   const sandbox = shared ? handedSandbox(shared) : await openSandbox(config, vault, say, closers)
   if (!shared) {
     const onApplied = startProgress(say, 'Migrations', 'applied')
-    await migrate(config.databaseDirectUrl ?? connectionString, { onApplied })
+    await migrate(config.databaseDirectUrl ?? connectionString, { onApplied, onWaiting: say })
     await writeInstallation(connectionString, claimed)
   }
   const whole = await withProviders(withSandbox(config, sandbox, vault), sandbox)

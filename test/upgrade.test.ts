@@ -128,6 +128,21 @@ test('indices of a table with rows are built while others write to it, by one of
   assert.deepEqual([rows[0]?.valid, /\(to_address, from_address, block_at\)/.test(rows[0]?.text)], [true, true])
 })
 
+test('who waits for another node that migrates says which session it is, and goes on after it', async (t) => {
+  const { database, other } = await openThree(t)
+  await other.query("set application_name = 'hung'")
+  const { rows } = await other.query<{ pid: number }>('select pg_backend_pid() as pid, pg_advisory_lock(4207316001)')
+  const said: string[] = []
+  const migrating = migrate(database.connectionString, { onWaiting: (words) => void said.push(words) })
+  await eventually(
+    async () => said.length,
+    (count) => count === 1,
+  )
+  assert.match(said[0] ?? '', new RegExp(`session ${rows[0]?.pid} \\(hung, idle\\).*pg_terminate_backend\\(`))
+  await other.query('select pg_advisory_unlock(4207316001)')
+  assert.ok((await migrating).length > 0)
+})
+
 test('a database that is not in UTF-8, or takes no changes, is refused before anything is written', async (t) => {
   const latin = await createEmptyDatabase("template template0 encoding 'LATIN1' locale 'C'")
   const { database, client } = await openThree(t)
