@@ -5,7 +5,6 @@ import { registerApi } from './assembly/api.ts'
 import { type Commerce, openCommerce } from './assembly/commerce.ts'
 import { registerPages } from './assembly/pages.ts'
 import type { ServiceBase } from './assembly/service-base.ts'
-import { openClockGuard } from './assembly/upkeep/clock-guard.ts'
 import { startUpkeep } from './assembly/upkeep/upkeep.ts'
 import { openAnchor } from './audit/anchor.ts'
 import { type Endpoint, ForeignChain } from './chain/endpoints/endpoint.ts'
@@ -40,7 +39,7 @@ import { startSender } from './webhooks/sender/sender.ts'
 export type ServiceDeps = Pick<ServiceBase, 'config' | 'db' | 'vault' | 'clock'> & {
   logStream?: { write(line: string): void }
   isStopping(): boolean
-  /** Jobs delete and expire only while `clock` agrees with the database's; without it, a clock of a test's own counts. */
+  /** `clock` is the machine's, which may be wrong: jobs delete and expire only while it agrees with the database's. */
   guardsClock?: boolean
   /** One of several processes: its series carry its name, and its `/metrics` shows the metrics of all. */
   process?: { name: string; scrapeAll(): Promise<string> }
@@ -108,7 +107,8 @@ async function startWorkers(
     rounds: trade.rounds,
     runner,
     jobQueue: accounts.jobs,
-    isClockSound: trade.guardsClock ? openClockGuard({ ...ground, alarm: trade.alarm }) : async () => true,
+    config,
+    guardsClock: trade.guardsClock,
   })
   const upkeep = startUpkeep({ ...ground, alarm: trade.alarm })
   return {

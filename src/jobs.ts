@@ -1,8 +1,9 @@
 import { startResealing } from './assembly/accounts.ts'
 import { type ChainJobDeps, type Stoppable, startChain } from './assembly/chain-jobs.ts'
 import { startMoneyChecks } from './assembly/money-checks.ts'
-import type { PollWakes } from './assembly/service-base.ts'
+import type { PollWakes, ServiceBase } from './assembly/service-base.ts'
 import { bookedSweepPolls } from './assembly/sweeps.ts'
+import { openClockGuard } from './assembly/upkeep/clock-guard.ts'
 import { ANCHOR_EVERY_MS, type Anchor } from './audit/anchor.ts'
 import { CALLBACK_AGE_MS } from './compliance/kyc-callback.ts'
 import { kycPolls } from './compliance/kyc-polls.ts'
@@ -57,17 +58,19 @@ export type JobDeps = ChainJobDeps & {
   dailyMails: readonly { name: string; send(nowMs: number): Promise<number> }[]
   anchor: Anchor
   payerRetentionDays: number
-  /** Whether jobs may delete and expire by the clock now. */
-  isClockSound(): Promise<boolean>
+  config: Pick<ServiceBase['config'], 'databaseUrl'>
+  /** Jobs delete and expire only while the clock agrees with the database's. */
+  guardsClock: boolean
 }
 
 /** Every periodic job, by name, with its period. Each may run on any number of nodes concurrently. */
 export function startJobs(deps: JobDeps): Stoppable {
   const { db, clock, log, payments } = deps
   const daysAgo = (days: number): Date => new Date(clock() - days * DAY)
+  const isClockSound = deps.guardsClock ? openClockGuard(deps) : async () => true
   /** What deletes or expires by the clock waits while the clock is wrong. */
   const byClock = (name: string, everyMs: number, work: () => Promise<boolean | undefined>): Stoppable =>
-    startTicker(name, everyMs, log, async () => ((await deps.isClockSound()) ? work() : undefined))
+    startTicker(name, everyMs, log, async () => ((await isClockSound()) ? work() : undefined))
   const durable = startTicker('jobs.run', 500, log, () => deps.runner.runDue())
   deps.jobQueue.wake = () => durable.wake()
   const poll = (spec: PollSpec) => startPolling(pollSource({ db, clock, log }, spec), POLL_LIMITS, log)

@@ -1,5 +1,6 @@
 import { uptime } from 'node:os'
 import type { FastifyBaseLogger } from 'fastify'
+import type { Config } from '../../config/config.ts'
 import { readClockSkew } from '../../db/installation.ts'
 import { DAY, MINUTE, SECOND } from '../../kernel/clock.ts'
 import type { RaiseAlarm } from '../../mail/operator-alarm.ts'
@@ -14,7 +15,8 @@ const MAX_LEAP_MS = DAY
 const HOLDS_MS = MINUTE
 const LEAP_MS = 5 * SECOND
 
-type GuardDeps = Pick<ServiceBase, 'config' | 'db' | 'clock'> & {
+type GuardDeps = Pick<ServiceBase, 'db' | 'clock'> & {
+  config: Pick<Config, 'databaseUrl'>
   log: Pick<FastifyBaseLogger, 'error' | 'info'>
   alarm: RaiseAlarm
   /** Since the machine started, its sleep included; no time service changes it. */
@@ -22,8 +24,8 @@ type GuardDeps = Pick<ServiceBase, 'config' | 'db' | 'clock'> & {
 }
 
 /**
- * Whether this node may delete and expire by its clock: what a clock that is ahead deletes does not come back. The start
- * compares the clocks too, but a clock may leap later.
+ * Whether this node may delete and expire by its clock: what a clock that is ahead deletes does not come back. The
+ * start compares the clocks too, but a clock may leap later.
  * @returns rejects while the database does not answer
  */
 export function openClockGuard(deps: GuardDeps): () => Promise<boolean> {

@@ -78,7 +78,8 @@ function refuseProxy(written: string): void {
   if (NAMED_RANGES.includes(written)) return
   const [address = '', prefix, ...more] = written.split('/')
   const bits = { 0: 0, 4: 32, 6: 128 }[isIP(address)] ?? 0
-  const isRange = prefix === undefined || (bits === 32 && isIPv4(prefix)) || (/^\d+$/.test(prefix) && Number(prefix) <= bits)
+  const isPrefix = (text: string): boolean => /^\d+$/.test(text) && Number(text) <= bits
+  const isRange = prefix === undefined || isPrefix(prefix) || (bits === 32 && isIPv4(prefix))
   if (bits === 0 || !isRange || more.length > 0)
     throw new SettingFault(`"${written}" is no address or range. Give the proxy's, such as 127.0.0.1 or 10.0.0.0/8`)
   if (prefix !== undefined && /^0+(\.0+)*$/.test(prefix))
