@@ -193,6 +193,10 @@ test('the compose file parses, names settings that exist, and keeps the service 
     [],
   )
   assert.match(read('deploy/Caddyfile'), /reverse_proxy comptoir:3000/)
+  // "the opening curly brace { must be at the end of its line" (caddyserver.com/docs/caddyfile/concepts)
+  const site = /^ {4}pay\.example \{\n(?: {4}.*\n)+/m.exec(read('docs/going-live.md'))?.[0] ?? ''
+  assert.equal(site.match(/\{/g)?.length, 2)
+  for (const [line] of site.matchAll(/.*[{}].*/g)) assert.match(line, /^[^{}]*[^{} ] \{$|^ *\}$/)
   assert.equal(spawnSync('bash', ['-n', join(ROOT, 'deploy/backup.sh')]).status, 0)
 })
 
