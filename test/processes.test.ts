@@ -93,21 +93,25 @@ test('while it starts, SIGHUP changes nothing, and a process that dies after it 
     async () => childrenOf(served.child.pid),
     // one that is stopped before it is a program of its own stops its parent, too
     (pids) => pids.length === 3 && pids.every(isChild),
-  )
-  process.kill(worker, 'SIGSTOP')
-  served.child.kill('SIGHUP')
-  await eventually(
-    async () => countListening(),
-    (count) => count === 2,
     60_000,
   )
-  for (let turn = 0; turn < 5; turn += 1) assert.equal((await ask('/readyz')).outcome, '200')
-  process.kill(first, 'SIGKILL')
-  await eventually(
-    async () => childrenOf(served.child.pid),
-    (pids) => !pids.includes(first),
-  )
-  process.kill(worker, 'SIGCONT')
+  process.kill(worker, 'SIGSTOP')
+  try {
+    served.child.kill('SIGHUP')
+    await eventually(
+      async () => countListening(),
+      (count) => count === 2,
+      60_000,
+    )
+    for (let turn = 0; turn < 5; turn += 1) assert.equal((await ask('/readyz')).outcome, '200')
+    process.kill(first, 'SIGKILL')
+    await eventually(
+      async () => childrenOf(served.child.pid),
+      (pids) => !pids.includes(first),
+    )
+  } finally {
+    process.kill(worker, 'SIGCONT')
+  }
   await served.ready()
   assert.match(served.words(), /SIGHUP: still starting; nothing was changed/)
   await eventually(
