@@ -8,11 +8,20 @@ backups=${BACKUPS:-/backups}
 PGPASSWORD=$(cat "${PGPASSWORD_FILE:-/run/secrets/postgres_password}")
 export PGPASSWORD
 
-names() { find "$backups" -maxdepth 1 -name 'comptoir-*.dump' | sort; }
+present_name() { echo "comptoir-$(date -u +%Y%m%dT%H%M%SZ).dump"; }
+
+# oldest first; one from the future was made while the clock was wrong: it is neither the newest nor one of those to keep
+names() {
+  local now
+  now="$backups/$(present_name)"
+  find "$backups" -maxdepth 1 -name 'comptoir-*.dump' | sort | while read -r file; do
+    if [[ ! "$file" > "$now" ]]; then echo "$file"; fi
+  done
+}
 
 take() {
   local name file
-  name="comptoir-$(date -u +%Y%m%dT%H%M%SZ).dump"
+  name=$(present_name)
   file="$backups/$name"
   # read back to its end: the list of contents alone stands at the beginning
   if pg_dump --format=custom --file="$file.part" && pg_restore --file=/dev/null "$file.part" && sync "$file.part"; then
@@ -37,7 +46,7 @@ if [ "${1:-}" = now ]; then take; exit; fi
 trap 'exit 0' TERM INT
 while true; do
   left=$(seconds_left)
-  # one from the future was made while the clock was wrong
+  # it cannot be further away, unless the newest was touched while the clock was wrong
   if [ "$left" -le 0 ] || [ "$left" -gt $((EVERY_MINUTES * 60)) ]; then
     # what a stop broke off
     find "$backups" -maxdepth 1 -name 'comptoir-*.dump.part' -delete

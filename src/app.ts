@@ -39,6 +39,8 @@ import { startSender } from './webhooks/sender/sender.ts'
 export type ServiceDeps = Pick<ServiceBase, 'config' | 'db' | 'vault' | 'clock'> & {
   logStream?: { write(line: string): void }
   isStopping(): boolean
+  /** `clock` is the machine's, which may be wrong: jobs delete and expire only while it agrees with the database's. */
+  guardsClock?: boolean
   /** One of several processes: its series carry its name, and its `/metrics` shows the metrics of all. */
   process?: { name: string; scrapeAll(): Promise<string> }
 }
@@ -74,7 +76,7 @@ async function checkChain(endpoint: Endpoint, network: Network, log: FastifyBase
 async function startWorkers(
   ground: ServiceBase,
   accounts: Accounts,
-  trade: Commerce & { requestLog: RequestLog },
+  trade: Commerce & { requestLog: RequestLog; guardsClock: boolean },
 ): Promise<{ stop(): Promise<void> }> {
   const { config, db, vault, clock, log, metrics } = ground
   for (const { endpoints, network } of trade.chains)
@@ -105,6 +107,8 @@ async function startWorkers(
     rounds: trade.rounds,
     runner,
     jobQueue: accounts.jobs,
+    config,
+    guardsClock: trade.guardsClock,
   })
   const upkeep = startUpkeep({ ...ground, alarm: trade.alarm })
   return {
@@ -174,7 +178,7 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
     app,
     metrics,
     async startWorkers() {
-      workers = await startWorkers(ground, accounts, { ...trade, requestLog })
+      workers = await startWorkers(ground, accounts, { ...trade, requestLog, guardsClock: deps.guardsClock === true })
     },
     async stopWorkers() {
       await workers?.stop()

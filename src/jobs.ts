@@ -1,8 +1,9 @@
 import { startResealing } from './assembly/accounts.ts'
 import { type ChainJobDeps, type Stoppable, startChain } from './assembly/chain-jobs.ts'
 import { startMoneyChecks } from './assembly/money-checks.ts'
-import type { PollWakes } from './assembly/service-base.ts'
+import type { PollWakes, ServiceBase } from './assembly/service-base.ts'
 import { bookedSweepPolls } from './assembly/sweeps.ts'
+import { openClockGuard } from './assembly/upkeep/clock-guard.ts'
 import { ANCHOR_EVERY_MS, type Anchor } from './audit/anchor.ts'
 import { CALLBACK_AGE_MS } from './compliance/kyc-callback.ts'
 import { kycPolls } from './compliance/kyc-polls.ts'
@@ -57,12 +58,19 @@ export type JobDeps = ChainJobDeps & {
   dailyMails: readonly { name: string; send(nowMs: number): Promise<number> }[]
   anchor: Anchor
   payerRetentionDays: number
+  config: Pick<ServiceBase['config'], 'databaseUrl'>
+  /** Jobs delete and expire only while the clock agrees with the database's. */
+  guardsClock: boolean
 }
 
 /** Every periodic job, by name, with its period. Each may run on any number of nodes concurrently. */
 export function startJobs(deps: JobDeps): Stoppable {
   const { db, clock, log, payments } = deps
   const daysAgo = (days: number): Date => new Date(clock() - days * DAY)
+  const isClockSound = deps.guardsClock ? openClockGuard(deps) : async () => true
+  /** What deletes or expires by the clock waits while the clock is wrong. */
+  const byClock = (name: string, everyMs: number, work: () => Promise<boolean | undefined>): Stoppable =>
+    startTicker(name, everyMs, log, async () => ((await isClockSound()) ? work() : undefined))
   const durable = startTicker('jobs.run', 500, log, () => deps.runner.runDue())
   deps.jobQueue.wake = () => durable.wake()
   const poll = (spec: PollSpec) => startPolling(pollSource({ db, clock, log }, spec), POLL_LIMITS, log)
@@ -84,7 +92,7 @@ export function startJobs(deps: JobDeps): Stoppable {
   }
   const tickers: Stoppable[] = [
     ...deps.chains.flatMap((chain) => startChain(deps, chain)),
-    startTicker('orders.expire', 1000, log, async () => {
+    byClock('orders.expire', 1000, async () => {
       return (await expireOrders(db, payments.transition, clock(), expiry)) > 0
     }),
     startTicker('orders.totals', 1000, log, () => keepTotals(db)),
@@ -93,33 +101,28 @@ export function startJobs(deps: JobDeps): Stoppable {
     durable,
     startTicker('screening.denyList', 2000, log, () => deps.screening.watch()),
     ...startMoneyChecks(deps),
-    startTicker('sessions.clean', HOUR, log, async () => (await deleteEndedSessions(db, daysAgo(30))) > 0),
-    startTicker('mailbox.clean', HOUR, log, async () => (await deleteKeptMails(db, daysAgo(7))) > 0),
-    startTicker('limits.clean', MINUTE, log, async () => (await deleteOldCounters(db, new Date(clock()))) > 0),
-    startTicker('payers.retention', HOUR, log, async () => {
+    byClock('sessions.clean', HOUR, async () => (await deleteEndedSessions(db, daysAgo(30))) > 0),
+    byClock('mailbox.clean', HOUR, async () => (await deleteKeptMails(db, daysAgo(7))) > 0),
+    byClock('limits.clean', MINUTE, async () => (await deleteOldCounters(db, new Date(clock()))) > 0),
+    byClock('payers.retention', HOUR, async () => {
       return (await erasePayersOlderThan(payments.payers, deps.payerRetentionDays)) > 0
     }),
-    startTicker('proofs.retention', HOUR, log, async () => {
+    byClock('proofs.retention', HOUR, async () => {
       return (await eraseProofsOlderThan(deps.refunds, deps.payerRetentionDays)) > 0
     }),
     ...startResealing(deps),
-    startTicker(
-      'kyc.retention',
-      HOUR,
-      log,
-      async () => (await eraseKycsOlderThan(deps.kyc, deps.payerRetentionDays)) > 0,
-    ),
-    startTicker('kyc.clean', HOUR, log, async () => {
+    byClock('kyc.retention', HOUR, async () => (await eraseKycsOlderThan(deps.kyc, deps.payerRetentionDays)) > 0),
+    byClock('kyc.clean', HOUR, async () => {
       return void (await deleteOldKycCallbacks(db, new Date(clock() - 2 * CALLBACK_AGE_MS)))
     }),
     ...deps.dailyMails.map(({ name, send }) => startTicker(name, HOUR, log, async () => void (await send(clock())))),
     ...deps.partitions.map((spec) =>
-      startTicker(`partitions.${spec.table}`, HOUR, log, async () => void (await keepPartitions(db, spec, clock()))),
+      byClock(`partitions.${spec.table}`, HOUR, async () => void (await keepPartitions(db, spec, clock()))),
     ),
     startTicker('requests.trim', 10 * MINUTE, log, () => deps.requestLog.trim()),
-    startTicker('events.trim', HOUR, log, () => trimFeed({ db, clock })),
+    byClock('events.trim', HOUR, () => trimFeed({ db, clock })),
     startTicker('audit.anchor', ANCHOR_EVERY_MS, log, () => deps.anchor.note()),
-    startTicker('idempotency.clean', HOUR, log, async () => {
+    byClock('idempotency.clean', HOUR, async () => {
       const before = new Date(clock() - IDEMPOTENCY_RETENTION_MS)
       return (await deleteOldIdempotencyKeys(db, before)) > 0
     }),

@@ -214,7 +214,7 @@ export async function openOwned(
   const sandbox = shared ? handedSandbox(shared) : await openSandbox(config, vault, say, closers)
   if (!shared) {
     const onApplied = startProgress(say, 'Migrations', 'applied')
-    await migrate(config.databaseDirectUrl ?? connectionString, { onApplied })
+    await migrate(config.databaseDirectUrl ?? connectionString, { onApplied, onWaiting: say })
     await writeInstallation(connectionString, claimed)
   }
   const whole = await withProviders(withSandbox(config, sandbox, vault), sandbox)
@@ -222,6 +222,10 @@ export async function openOwned(
   const handover = { connectionString, sandbox: sandbox ? (facts as Handover['sandbox']) : null }
   return { config: whole, connectionString, sandbox, vault, handover }
 }
+
+/** After a reload: these settings may have brought a new master key, and the processes have proved that it fits. */
+export const noteInstallation = (config: Config, connectionString: string): Promise<void> =>
+  writeInstallation(connectionString, claimOf(config, chooseMasterKey(config).key))
 
 const handedSandbox = ({ sandbox }: Shared): SandboxProcess | null => sandbox && { ...sandbox, stop: async () => {} }
 
@@ -286,16 +290,16 @@ async function startService(
 ): Promise<StartedService> {
   let stopping = false
   const service = await buildService({
-    ...{ config, db, vault, clock: systemClock, isStopping: () => stopping },
+    ...{ config, db, vault, clock: systemClock, guardsClock: true, isStopping: () => stopping },
     ...(shared && { process: { name: shared.name, scrapeAll: shared.scrapeAll } }),
   })
   if (config.roles.includes('api')) await listen(service.app, config)
   setTimeout(() => void settle(service.app, config), SETTLED_MS).unref()
-  const { host, metricsPort, metricsToken: token } = config
+  const { host, metricsPort, metricsToken } = config
   const scraped =
     metricsPort === null || shared
       ? null
-      : await startMetricsServer(service.metrics, { host, port: metricsPort, token })
+      : await startMetricsServer(service.metrics, { host, port: metricsPort, token: () => metricsToken })
   if (config.roles.includes('worker')) await service.startWorkers()
   return {
     app: service.app,

@@ -193,6 +193,10 @@ test('the compose file parses, names settings that exist, and keeps the service 
     [],
   )
   assert.match(read('deploy/Caddyfile'), /reverse_proxy comptoir:3000/)
+  // "the opening curly brace { must be at the end of its line" (caddyserver.com/docs/caddyfile/concepts)
+  const site = /^ {4}pay\.example \{\n(?: {4}.*\n)+/m.exec(read('docs/going-live.md'))?.[0] ?? ''
+  assert.equal(site.match(/\{/g)?.length, 2)
+  for (const [line] of site.matchAll(/.*[{}].*/g)) assert.match(line, /^[^{}]*[^{} ] \{$|^ *\}$/)
   assert.equal(spawnSync('bash', ['-n', join(ROOT, 'deploy/backup.sh')]).status, 0)
 })
 
@@ -236,6 +240,18 @@ test('a restart makes no dump before it is due; `now` makes one at once and keep
   assert.ok(left > 6 * 3600 - 600 && left <= 6 * 3600, `sleeps until one is due, not ${stderr}`)
   assert.equal(dumps.run('now').status, 0)
   assert.deepEqual([dumps.kept().length, dumps.kept().includes('comptoir-20200101T000000Z.dump')], [2, false])
+})
+
+test('a dump whose name lies in the future pushes none of the others out, and makes none early', () => {
+  const dumps = openDumps('future', { pg_dump: DUMP, pg_restore: 'exit 0', sleep: 'echo "$1" >&2; exit 9' })
+  const future = 'comptoir-29400101T000000Z.dump'
+  for (const name of ['comptoir-20200101T000000Z.dump', 'comptoir-20200102T000000Z.dump', future]) dumps.put(name)
+  assert.equal(dumps.run('now').status, 0)
+  const kept = dumps.kept().sort()
+  assert.deepEqual([kept.length, kept[0], kept[2]], [3, 'comptoir-20200102T000000Z.dump', future])
+  const { status, stdout, stderr } = dumps.run()
+  assert.deepEqual([status, stdout], [9, ''])
+  assert.ok(Number(stderr) > 6 * 3600 - 600, `sleeps until one is due, not ${stderr}`)
 })
 
 test('a live start takes the settings that compose hands it, once the example is filled in', () => {

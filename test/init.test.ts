@@ -4,7 +4,9 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { parseEnv } from 'node:util'
 import { HDKey } from '@scure/bip32'
+import { printEnv } from '../src/commands/init/env-file.ts'
 import { freePort } from './harness/free-port.ts'
 import { newFolder, runOperator } from './harness/installation.ts'
 import { startServed } from './harness/served.ts'
@@ -16,9 +18,9 @@ const init = (...args: string[]) => runOperator(['init', ...args], {}, place.pat
 
 /** The public test phrase (BIP-39): nothing of worth may ever come to it. */
 const PHRASE = 'test test test test test test test test test test test junk'
-const XPUB = HDKey.fromMasterSeed(pbkdf2Sync(PHRASE, 'mnemonic', 2048, 64, 'sha512')).derive(
-  "m/44'/60'/0'",
-).publicExtendedKey
+const SEED = HDKey.fromMasterSeed(pbkdf2Sync(PHRASE, 'mnemonic', 2048, 64, 'sha512'))
+const xpubOf = (account: number): string => SEED.derive(`m/44'/60'/${account}'`).publicExtendedKey
+const XPUB = xpubOf(0)
 
 const FLAGS = [
   ...['--domain', 'pay.example', '--data-dir', 'data', '--backup-to', 'backups'],
@@ -101,6 +103,17 @@ test('a file that is there is not replaced', async () => {
   writeFileSync(env, before)
 })
 
+test('what .env holds is read back as it was given, or refused', () => {
+  const printed = (value: string): string => printEnv([{ title: 'One', values: { SMTP_URL: value } }])
+  for (const value of ["it's", 'a "b" \\n c', 'a#b', '$x y ', 'a\\tb'])
+    assert.equal(parseEnv(printed(value)).SMTP_URL, value)
+  for (const value of ["it's\\nice", "o'k\\tz", `both ' and "`])
+    assert.throws(
+      () => printed(value),
+      /^Error: SMTP_URL holds a quote.*Nothing was written\. Set it .*SMTP_URL_FILE\.$/,
+    )
+})
+
 const keyIn = (file: string): string => /^MASTER_KEY=(.+)$/m.exec(readFileSync(file, 'utf8'))?.[1] ?? ''
 const tokenIn = (file: string): string => /^METRICS_TOKEN=(.+)$/m.exec(readFileSync(file, 'utf8'))?.[1] ?? ''
 const copiesOf = (name: string): string[] => readdirSync(place.path).filter((file) => file.startsWith(`${name}.2`))
@@ -153,6 +166,12 @@ test('after a restore the noted key, or the file that holds it, writes the confi
     const filed = await runOperator(['init', ...FLAGS, '--force'], { MASTER_KEY_FILE: 'key' }, elsewhere.path)
     assert.equal(filed.code, 0, filed.err + filed.out)
     assert.match(readFileSync(join(elsewhere.path, '.env'), 'utf8'), /^MASTER_KEY_FILE=\/.*\/key$/m)
+    const chains = ['--chains', '1', '--rpc-1', 'https://127.0.0.1:1', '--xpub', XPUB, '--addresses-match', '--force']
+    const exported = { CHAIN_8453_RPC_URL: 'https://127.0.0.1:1', CHAIN_8453_XPUB: xpubOf(1), MASTER_KEY_FILE: 'key' }
+    const mixed = await runOperator(['init', ...FLAGS, ...chains], exported, elsewhere.path)
+    const said = mixed.out + mixed.err
+    assert.match(said, /Chain 8453 comes from the environment.*confirm-addresses --chain 8453/)
+    assert.equal(mixed.out.split('Confirmed.').length, 2, 'only what the operator compared')
   } finally {
     elsewhere.remove()
   }

@@ -9,6 +9,7 @@ import { networkFor } from '../src/chain/networks.ts'
 import { type Sql, sql } from '../src/db/db.ts'
 import { openBooks } from '../src/ledger/books.ts'
 import { describeDifference, verifyLedger } from '../src/ledger/ledger-verify.ts'
+import { findMoneyFigures } from '../src/ledger/money-metrics-queries.ts'
 import { waitForMail } from './harness/accounts.ts'
 import { type MoneyDesk, openMoneyDesk } from './harness/money.ts'
 import { createPaid, newAddress, payoutEnv, refundReaches, revert } from './harness/refunds.ts'
@@ -81,6 +82,20 @@ test('a row that was changed by hand stops the company’s settlement and refund
     () => figure('ledger_differences'),
     (count) => count === '0',
   )
+})
+
+test('books that no worker has ever compared are as old as the first order', async () => {
+  await createPaid(shop)
+  const undo = new Error('leaves the checks as they are')
+  const looking = shop.host.db.tx(async (tx) => {
+    await tx.run(sql`delete from book_checks`)
+    const { age } = await tx.one<{ age: number }>(
+      sql`select extract(epoch from now() - min(created_at))::float8 as age from orders`,
+    )
+    assert.equal((await findMoneyFigures(tx)).booksAgeSeconds, age)
+    throw undo
+  })
+  await assert.rejects(looking, undo)
 })
 
 test('two attempts that count the money of one address are named, before anything that follows from them', async () => {

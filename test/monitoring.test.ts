@@ -100,8 +100,25 @@ test('a backup is old by the interval that is set, not by a fixed one', () => {
   assert.match(expr, /comptoir_backup_age_seconds\) > max\(comptoir_backup_interval_seconds\) \+ \d+$/)
 })
 
+test('no rule goes by the age of a rate, which grows while no one buys', () => {
+  assert.deepEqual(
+    rules.filter(({ expr }) => expr.includes('rate_age_seconds')),
+    [],
+  )
+})
+
+test('without a worker its metrics are gone, and a rule says so; the metric that it misses is of workers only', () => {
+  const { expr } = rules.find(({ alert }) => alert === 'ComptoirWorkersGone') ?? {}
+  assert.equal(expr, 'absent(comptoir_webhook_oldest_seconds)')
+  const openers = globSync('src/**/*.ts', { cwd: ROOT }).filter((file) => /\bsenderMetrics\(/.test(read(file)))
+  assert.deepEqual(openers.sort(), ['src/webhooks/sender/sender-metrics.ts', 'src/webhooks/sender/sender.ts'])
+})
+
 test('what ends sales without a word has a rule that wakes someone', () => {
   const paged = rules.filter(({ labels }) => labels.severity === 'page').map(({ alert }) => alert)
-  for (const alert of ['ComptoirBackupOld', 'ComptoirDiskFull', 'ComptoirClockOff', 'ComptoirRateOld', 'ComptoirDown'])
-    assert.ok(paged.includes(alert), alert)
+  const fatal = ['BackupOld', 'DiskFull', 'ClockOff', 'RateMissing', 'WorkersGone', 'Down']
+  assert.deepEqual(
+    fatal.filter((name) => !paged.includes(`Comptoir${name}`)),
+    [],
+  )
 })

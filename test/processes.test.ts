@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { claimOf } from '../src/checks/installation-checks.ts'
+import { readInstallation } from '../src/db/installation.ts'
 import { startTestChain, type TestChain } from './harness/chain.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { freePort } from './harness/free-port.ts'
@@ -18,6 +21,7 @@ let chain: TestChain
 let database: TestDatabase
 let served: Served
 let port: number
+let env: Record<string, string>
 
 /** As the systemd unit names it: what the environment itself sets would win, and never changes. */
 const settings = join(place.path, 'env')
@@ -26,13 +30,12 @@ const setToken = (token: string, more = ''): void => writeFileSync(settings, `ME
 before(async () => {
   ;[database, chain, port] = await Promise.all([createTestDatabase(), startTestChain(), freePort()])
   setToken('first-token')
-  const env = {
+  env = {
     ...{ ...chainEnv(chain), DATABASE_URL: database.connectionString, PORT: String(port), PROCESSES: '3' },
-    ...{ BASE_URL: `http://127.0.0.1:${port}`, MASTER_KEY: TEST_MASTER_KEY.toString('base64'), LOG_LEVEL: 'silent' },
+    ...{ BASE_URL: `http://127.0.0.1:${port}`, MASTER_KEY: TEST_MASTER_KEY.toString('base64'), LOG_LEVEL: 'info' },
     ...{ LIMIT_PUBLIC_PER_MINUTE: '0', COMPTOIR_ENV_FILE: settings },
   }
   served = startServed(env)
-  await served.ready()
 })
 after(async () => {
   await served?.end('SIGTERM')
@@ -81,6 +84,42 @@ const metrics = (token: string) => ask('/metrics', { authorization: `Bearer ${to
 
 const childrenOf = (pid: number | undefined): number[] =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number)
+
+const isChild = (pid: number): boolean => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('child.ts')
+const countListening = (): number => served.words().match(/Server listening/g)?.length ?? 0
+
+test('while it starts, SIGHUP changes nothing, and a process that dies after it was ready is replaced', async () => {
+  const [first = 0, , worker = 0] = await eventually(
+    async () => childrenOf(served.child.pid),
+    // one that is stopped before it is a program of its own stops its parent, too
+    (pids) => pids.length === 3 && pids.every(isChild),
+    60_000,
+  )
+  process.kill(worker, 'SIGSTOP')
+  try {
+    served.child.kill('SIGHUP')
+    await eventually(
+      async () => countListening(),
+      (count) => count === 2,
+      60_000,
+    )
+    for (let turn = 0; turn < 5; turn += 1) assert.equal((await ask('/readyz')).outcome, '200')
+    process.kill(first, 'SIGKILL')
+    await eventually(
+      async () => childrenOf(served.child.pid),
+      (pids) => !pids.includes(first),
+    )
+  } finally {
+    process.kill(worker, 'SIGCONT')
+  }
+  await served.ready()
+  assert.match(served.words(), /SIGHUP: still starting; nothing was changed/)
+  await eventually(
+    async () => (await metrics('first-token')).text,
+    (text) => ['api-1', 'api-2', 'worker-1'].every((name) => text.includes(`process="${name}"`)),
+    30_000,
+  )
+})
 
 test('/metrics of any process shows all of them, each series with its process', async () => {
   const { outcome, text } = await metrics('first-token')
@@ -153,4 +192,36 @@ test('SIGTERM ends all processes, with exit code 0', async () => {
   served.child.kill('SIGTERM')
   assert.deepEqual(await ended, [0, null])
   for (const pid of children) assert.throws(() => process.kill(pid, 0), { code: 'ESRCH' })
+})
+
+test('a reload takes a new master key and a new token of METRICS_PORT: the old token ends, and the old key may go', async () => {
+  const [next, metricsPort] = [randomBytes(32), await freePort()]
+  const own = join(place.path, 'own-env')
+  const write = (token: string, keys: Record<string, Buffer>): void => {
+    const lines = Object.entries(keys).map(([name, key]) => `${name}=${key.toString('base64')}\n`)
+    writeFileSync(own, `METRICS_TOKEN=${token}\n${lines.join('')}`)
+  }
+  write('leaked', { MASTER_KEY: TEST_MASTER_KEY })
+  const { MASTER_KEY: _, ...rest } = env
+  const other = startServed({
+    ...{ ...rest, PROCESSES: '2', METRICS_PORT: String(metricsPort), COMPTOIR_ENV_FILE: own },
+  })
+  const scrape = async (token: string): Promise<number> =>
+    (await fetch(`http://127.0.0.1:${metricsPort}/metrics`, { headers: { authorization: `Bearer ${token}` } })).status
+  try {
+    await other.ready()
+    assert.deepEqual([await scrape('leaked'), await scrape('fresh')], [200, 401])
+    write('fresh', { MASTER_KEY: next, MASTER_KEY_PREVIOUS: TEST_MASTER_KEY })
+    other.child.kill('SIGHUP')
+    await eventually(
+      async () => other.words(),
+      (words) => words.includes('SIGHUP: reloaded'),
+      40_000,
+    )
+    assert.deepEqual([await scrape('leaked'), await scrape('fresh')], [401, 200])
+    const { keyMark } = claimOf({ mode: 'sandbox', previousMasterKeys: [] }, next)
+    assert.equal((await readInstallation(database.connectionString))?.keyMark, keyMark)
+  } finally {
+    await other.end('SIGTERM')
+  }
 })

@@ -6,7 +6,7 @@ import { after, afterEach, before, test } from 'node:test'
 import { Registry } from 'prom-client'
 import type { Config } from '../src/config/config.ts'
 import { sql } from '../src/db/db.ts'
-import { DAY, MINUTE, SECOND } from '../src/kernel/clock.ts'
+import { DAY, HOUR, MINUTE, SECOND } from '../src/kernel/clock.ts'
 import { newId } from '../src/kernel/ids.ts'
 import { type Fiat, formatDecimal, RATE_EXPONENT } from '../src/kernel/money.ts'
 import { READ_EVERY_MS } from '../src/rates/rate-freshness.ts'
@@ -309,6 +309,35 @@ test('while a shop is quiet its currencies are read again: a feed that does not 
   asked = []
   await world.rates.readAgain()
   assert.equal(asked.length, 0, 'a week without an order ends it')
+})
+
+test('what wakes the operator is a rate that is wanted in vain for two minutes, not one that no one wants', async () => {
+  await host.db.run(sql`delete from rate_quotes`)
+  const world = openWorld('coinbase')
+  const missing = async (): Promise<number> =>
+    Number(/comptoir_rate_missing_seconds\{from="EUR"\} (\S+)/.exec(await world.metrics.metrics())?.[1])
+  replies = coinbase('1.08')
+  await world.rates.store(await world.quote())
+  const quiet: number[] = []
+  for (let minute = 0; minute < 20; minute += 1) {
+    if (minute % (READ_EVERY_MS / MINUTE) === 0) await world.rates.readAgain()
+    quiet.push(await missing())
+    world.wait(MINUTE)
+  }
+  assert.deepEqual([...new Set(quiet)], [0])
+  replies = {}
+  const down: number[] = []
+  for (let minute = 0; minute < 4; minute += 1) {
+    world.wait(MINUTE)
+    await assert.rejects(world.quote(), NO_RATE)
+    down.push(await missing())
+  }
+  assert.deepEqual(down, [0, 60, 120, 180])
+  world.wait(HOUR)
+  assert.equal(await missing(), 180, 'no one asks any more')
+  replies = coinbase('1.09')
+  await world.quote()
+  assert.equal(await missing(), 0)
 })
 
 test('a source that fails while nobody buys stops no reading of the others, and no later one', async () => {

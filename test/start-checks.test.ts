@@ -2,21 +2,23 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { tmpdir, uptime } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
+import { openClockGuard } from '../src/assembly/upkeep/clock-guard.ts'
 import { openAnchor, readAnchors } from '../src/audit/anchor.ts'
-import { claimOf } from '../src/checks/installation-checks.ts'
+import { claimOf, runDatabaseChecks } from '../src/checks/installation-checks.ts'
 import { openDb, sql } from '../src/db/db.ts'
 import { readInstallation, writeInstallation } from '../src/db/installation.ts'
+import { DAY } from '../src/kernel/clock.ts'
 import { logInSuperAdmin, registerManager } from './harness/accounts.ts'
 import { bareEnv } from './harness/bare-env.ts'
 import { makeCertificate } from './harness/certificates.ts'
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { freePort } from './harness/free-port.ts'
 import { MAIN } from './harness/programs.ts'
-import { startTestService, TEST_MASTER_KEY, type TestService } from './harness/service.ts'
+import { eventually, startTestService, TEST_MASTER_KEY, type TestService } from './harness/service.ts'
 import { startTlsDatabase } from './harness/tls-database.ts'
 
 let host: TestService
@@ -174,7 +176,11 @@ test('the other mode, and another key, are refused before anything is written; a
     assert.deepEqual(await fingerprint(database), before)
     const next = randomBytes(32)
     const rotated = claimOf({ mode: 'sandbox', previousMasterKeys: [key] }, next)
+    const keyWords = async (): Promise<string | undefined> =>
+      (await runDatabaseChecks(database.connectionString, rotated)).find(({ name }) => name === 'master-key')?.message
+    assert.match((await keyWords()) ?? '', /MASTER_KEY_PREVIOUS is still needed: the service has not started with the/)
     await writeInstallation(database.connectionString, rotated)
+    assert.match((await keyWords()) ?? '', /Secrets no longer need MASTER_KEY_PREVIOUS/)
     assert.equal((await readInstallation(database.connectionString))?.keyMark, rotated.keyMark)
   } finally {
     await database.drop()
@@ -323,10 +329,56 @@ test('/readyz names its checks to anyone, and what to do to the operator; /metri
   assert.deepEqual([behind.status, behind.data.checks.find(({ name }) => name === 'schema')?.ok], [503, false])
 })
 
+test('a worker whose clock is a year ahead ends no order and deletes nothing, and says so once', async () => {
+  const as = await host.createMerchant()
+  const sale = {
+    as,
+    body: { amount: '5', fromAsset: 'EUR', merchantIdentifier: as.merchantIdentifier },
+    headers: { 'idempotency-key': 'clock' },
+  }
+  const sold = await host.call<{ code: string }>('POST', 'request', sale)
+  const partitions = () => host.db.many(sql`select inhrelid::regclass::text as name from pg_inherits order by 1`)
+  const before = await partitions()
+  const { connectionString, vault } = host
+  const clock = (): number => Date.now() + 400 * DAY
+  const ahead = await startTestService({ connectionString, vault, clock, workers: true, guardsClock: true })
+  const warnings = (): string[] => ahead.logLines.filter((line) => /ALARM: nothing is deleted/.test(line))
+  await eventually(
+    async () => warnings(),
+    (lines) => lines.length > 0,
+  )
+  await ahead.stop()
+  assert.match(warnings().join(), /The database’s clock is -34560000 s ahead/)
+  assert.equal(warnings().length, 1)
+  assert.equal((await host.call('GET', `status/${sold.data.code}`)).data.status, 'INITIAL')
+  assert.equal((await host.call<{ code: string }>('POST', 'request', sale)).data.code, sold.data.code)
+  assert.deepEqual(await partitions(), before)
+})
+
+test('the embedded database has the same wrong clock: a leap of more than a day is not believed', async () => {
+  const said: string[] = []
+  const note = (line: unknown) => void said.push(String(line))
+  let leapMs = 0
+  const isSound = openClockGuard({
+    ...{ config: { ...host.config, databaseUrl: null }, db: host.db, alarm: async () => {} },
+    ...{ log: { error: note, info: note }, clock: Date.now },
+    // the database’s own clock cannot be moved: what the machine counts is moved the other way
+    uptimeMs: () => uptime() * 1000 - leapMs,
+  })
+  const answers: boolean[] = []
+  for (const days of [0, 0.9, 2, 2, 0]) {
+    leapMs = days * DAY
+    answers.push(await isSound())
+  }
+  assert.deepEqual(answers, [true, true, false, false, true])
+  assert.equal(said.length, 2)
+  assert.match(said[0] ?? '', /This machine’s clock leapt by 2 days\. If it is right now, restart the service\./)
+})
+
 test('with METRICS_PORT the metrics are there, and not where everyone reaches the API', async () => {
   const { startMetricsServer } = await import('../src/http/health/metrics-server.ts')
   const apart = await startTestService({ env: { METRICS_PORT: String(await freePort()) } })
-  const server = await startMetricsServer(apart.service.metrics, { host: '127.0.0.1', port: 0, token: null })
+  const server = await startMetricsServer(apart.service.metrics, { host: '127.0.0.1', port: 0, token: () => null })
   try {
     assert.equal((await apart.call('GET', '/metrics')).status, 404)
     const answer = await fetch(`http://127.0.0.1:${server.port}/metrics`)

@@ -4,6 +4,7 @@ import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
+import { assertDurable } from '../src/db/durable.ts'
 import { buildIndices, readIndexMigration } from '../src/db/index-migrations.ts'
 import { listMigrations, migrate } from '../src/db/migrate.ts'
 import { startTestChain } from './harness/chain.ts'
@@ -125,6 +126,34 @@ test('indices of a table with rows are built while others write to it, by one of
   assert.equal(await buildIndices(client, { ...missing, forgiven: ['0A000', '58P01'] }), true)
   await assert.rejects(buildIndices(client, missing), /not_there/)
   assert.deepEqual([rows[0]?.valid, /\(to_address, from_address, block_at\)/.test(rows[0]?.text)], [true, true])
+})
+
+test('who waits for another node that migrates says which session it is, and goes on after it', async (t) => {
+  const { database, other } = await openThree(t)
+  await other.query("set application_name = 'hung'")
+  const { rows } = await other.query<{ pid: number }>('select pg_backend_pid() as pid, pg_advisory_lock(4207316001)')
+  const said: string[] = []
+  const migrating = migrate(database.connectionString, { onWaiting: (words) => void said.push(words) })
+  await eventually(
+    async () => said.length,
+    (count) => count === 1,
+  )
+  assert.match(said[0] ?? '', new RegExp(`session ${rows[0]?.pid} \\(hung, idle\\).*pg_terminate_backend\\(`))
+  await other.query('select pg_advisory_unlock(4207316001)')
+  assert.ok((await migrating).length > 0)
+})
+
+test('a database that is not in UTF-8, or takes no changes, is refused before anything is written', async (t) => {
+  const latin = await createEmptyDatabase("template template0 encoding 'LATIN1' locale 'C'")
+  const { database, client } = await openThree(t)
+  t.after(() => latin.drop())
+  const words = /encoded in LATIN1, and Comptoir needs UTF8\..*create database .* encoding 'UTF8'/
+  await assert.rejects(assertDurable(latin.connectionString), words)
+  await assert.rejects(migrate(latin.connectionString), words)
+  await assertDurable(database.connectionString)
+  await client.query(`do $$ begin execute format('alter database %I set default_transaction_read_only = on',
+    current_database()); end $$`)
+  await assert.rejects(assertDurable(database.connectionString), /takes no changes.* Let DATABASE_URL name the primary/)
 })
 
 test('a migration gives way to those who use its tables, and does not fail for them nor by the limits of its role', async (t) => {

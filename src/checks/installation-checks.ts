@@ -12,6 +12,7 @@ import { describeRoom, isShortOfRoom, readDiskRoom } from '../db/embedded/disk-r
 import {
   type Claimed,
   findInstallationFaults,
+  type Installation,
   readClockSkew,
   readInstallation,
   readNewestMigration,
@@ -53,25 +54,28 @@ export async function runDatabaseChecks(
   return unreached ? [unreached] : results
 }
 
-function keyWords({ sealPrefixes: [present, ...previous] }: Claimed, used: readonly string[]): string {
+function keyWords({ sealPrefixes: [present, ...previous], previousMarks }: Claimed, known?: Installation): string {
   const fine = 'The master key is the one of this database.'
   if (previous.length === 0) return fine
-  const isUsed = used.some((prefix) => prefix !== present)
+  if (known?.keyMark && previousMarks.includes(known.keyMark)) return `${fine} ${NOT_STARTED}`
+  const isUsed = known?.sealPrefixes.some((prefix) => prefix !== present)
   return `${fine} ${isUsed ? 'MASTER_KEY_PREVIOUS is still needed: the service seals its values again.' : NOT_NEEDED}`
 }
 
+const NOT_STARTED =
+  'MASTER_KEY_PREVIOUS is still needed: the service has not started with the new key yet, and goes by the old one.'
 const NOT_NEEDED =
   'Secrets no longer need MASTER_KEY_PREVIOUS. Without it, links in mails sent before the change, recovery codes made before it and ' +
   'PINs not used since stop working. Keep it for two days at least, and for old backups.'
 
 /** Database, mode, key, schema and clock: checked before the start writes anything. */
 function databaseChecks(connectionString: string, claimed: Claimed): Check[] {
-  const fits = (check: 'mode' | 'master-key', message: (used: readonly string[]) => string): Check => ({
+  const fits = (check: 'mode' | 'master-key', message: (known?: Installation) => string): Check => ({
     name: check,
     async run() {
       const known = await readInstallation(connectionString)
       const fault = findInstallationFaults(known, claimed).find((found) => found.check === check)
-      return fault ? bad(fault.message, fault.fix) : good(message(known?.sealPrefixes ?? []))
+      return fault ? bad(fault.message, fault.fix) : good(message(known))
     },
   })
   return [
@@ -92,7 +96,7 @@ function databaseChecks(connectionString: string, claimed: Claimed): Check[] {
       },
     },
     fits('mode', () => `The database belongs to this ${claimed.mode} installation.`),
-    fits('master-key', (used) => keyWords(claimed, used)),
+    fits('master-key', (known) => keyWords(claimed, known)),
     {
       name: 'clock',
       async run() {

@@ -1,9 +1,8 @@
 import type { ChainHealth } from '../chain/chain-health.ts'
 import type { Queryable } from '../db/db.ts'
+import { READ_ONLY, READ_ONLY_FIX } from '../db/durable.ts'
 import { readReadiness } from '../http/health/health-queries.ts'
 import { bad, type CheckResult, good } from './check.ts'
-
-const READ_ONLY = 'The database takes no changes: it is a replica, or was made read-only.'
 
 /** What every request needs: the database, with the schema this version expects. */
 export async function checkReady(q: Queryable, newest: string): Promise<CheckResult[]> {
@@ -15,7 +14,7 @@ export async function checkReady(q: Queryable, newest: string): Promise<CheckRes
     return [
       {
         name: 'database',
-        ...(isReadOnly ? bad(READ_ONLY, 'Let DATABASE_URL name the primary.') : good('The database answers.')),
+        ...(isReadOnly ? bad(READ_ONLY, READ_ONLY_FIX) : good('The database answers.')),
       },
       { name: 'schema', ...schema },
     ]

@@ -26,7 +26,7 @@ export async function withDatabase<Result>(
     const chosen = chooseMasterKey(config)
     await refuseForeignDatabase(connectionString, config, chosen.key)
     chosen.keep()
-    await migrate(config.databaseDirectUrl ?? connectionString)
+    await migrate(config.databaseDirectUrl ?? connectionString, { onWaiting: say })
     const db = openDb({
       ...{ connectionString, max: 4, prepared: config.databasePrepared, applicationName: 'comptoir-command' },
     })

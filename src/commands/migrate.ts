@@ -9,7 +9,9 @@ export const runMigrate: OperatorCommand = async (config, args, say) => {
   const { json } = parseArgs({ args, options: { json: { type: 'boolean', default: false } } }).values
   const place = { ...config, databaseUrl: config.databaseDirectUrl ?? config.databaseUrl }
   const onApplied = startProgress(say, 'Migrations', 'applied')
-  const applied = await withDatabaseServer(place, say, (connectionString) => migrate(connectionString, { onApplied }))
+  const applied = await withDatabaseServer(place, say, (connectionString) =>
+    migrate(connectionString, { onApplied, onWaiting: say }),
+  )
   const sentence = applied.length === 0 ? 'The schema is the newest already.' : `Applied: ${applied.join(', ')}`
   process.stdout.write(`${json ? JSON.stringify({ applied }) : sentence}\n`)
   return undefined

@@ -44,6 +44,15 @@ test('mails come from the service’s own domain where nothing else is said', ()
   assert.equal(loadConfig({ MAIL_FROM: 'Shop <shop@shop.example>' }).mail.from, 'Shop <shop@shop.example>')
 })
 
+test('a proxy is an address or a range, and never everyone', () => {
+  const good = ['127.0.0.1', ' 127.0.0.1 , ::1', '10.0.0.0/8', '10.0.0.0/255.0.0.0', 'fd00::/8', 'loopback,10.77.0.2']
+  for (const given of good) assert.deepEqual(faultsOf({ TRUST_PROXY: given }), [], given)
+  for (const given of ['nginx', 'true', '*', '300.1.1.1', '10.0.0.0/33', '10.0.0.0/', '10.0.0.0/8/8', '1'])
+    assert.match(faultsOf({ TRUST_PROXY: given }).join(), /^TRUST_PROXY: ".+" is no address or range\. Give/, given)
+  for (const given of ['0.0.0.0/0', '::/0', '127.0.0.1,0.0.0.0/0.0.0.0'])
+    assert.match(faultsOf({ TRUST_PROXY: given }).join(), /^TRUST_PROXY: ".+" trusts everyone/, given)
+})
+
 test('every fault is named at once, one line each, each once, and none holds a secret', () => {
   const password = 'hunter2-hunter2'
   const faults = faultsOf({

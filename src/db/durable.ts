@@ -5,10 +5,23 @@ const OLDEST = 140_000
 /** With any of these settings off, PostgreSQL may lose acknowledged commits. */
 const SETTINGS = ['fsync', 'full_page_writes', 'synchronous_commit']
 
+export const READ_ONLY = 'The database takes no changes: it is a replica, or was made read-only.'
+export const READ_ONLY_FIX = 'Let DATABASE_URL name the primary.'
+
+/** @throws Error if payers' names and merchants' texts cannot be stored: some migrations cannot either */
+export async function refuseOtherEncoding(client: pg.Client): Promise<void> {
+  const encoding = await readSetting(client, 'server_encoding')
+  if (encoding === 'UTF8') return
+  throw new Error(
+    `The database is encoded in ${encoding}, and Comptoir needs UTF8. Nothing was written. Make one that is: ` +
+      `create database comptoir owner comptoir template template0 encoding 'UTF8' locale 'C.UTF-8'`,
+  )
+}
+
 /**
  * Ensures that an acknowledged commit survives a crash of the database's machine, complete.
- * @throws Error if a setting prevents that, if the server is older than PostgreSQL 14, or if Citus distributed our
- * tables
+ * @throws Error if a setting prevents that, if the server is older than PostgreSQL 14, read-only or not in UTF-8, or if
+ * Citus distributed our tables
  */
 export async function assertDurable(connectionString: string): Promise<void> {
   const client = new pg.Client({ connectionString, application_name: 'comptoir-check', connectionTimeoutMillis: 5000 })
@@ -20,6 +33,8 @@ export async function assertDurable(connectionString: string): Promise<void> {
         `The database is PostgreSQL ${await readSetting(client, 'server_version')}; Comptoir needs 14 or newer.`,
       )
     }
+    if ((await readSetting(client, 'transaction_read_only')) === 'on') throw new Error(`${READ_ONLY} ${READ_ONLY_FIX}`)
+    await refuseOtherEncoding(client)
     const off: string[] = []
     for (const name of SETTINGS) if ((await readSetting(client, name)) === 'off') off.push(name)
     if (off.length > 0) {

@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { type Clock, systemClock } from '../kernel/clock.ts'
 
 export type Mode = 'sandbox' | 'live'
 
@@ -110,13 +111,13 @@ export const writeInstallation = (connectionString: string, { mode, keyMark }: C
   })
 
 /** How far the database's clock is ahead of ours, in seconds. */
-export const readClockSkew = (connectionString: string): Promise<number> =>
+export const readClockSkew = (connectionString: string, clock: Clock = systemClock): Promise<number> =>
   withClient(connectionString, async (client) => {
-    const before = Date.now()
+    const before = clock()
     const { rows } = await client.query<{ at: number }>(
       'select extract(epoch from clock_timestamp())::float8 * 1000 as at',
     )
-    return ((rows[0]?.at ?? 0) - (before + Date.now()) / 2) / 1000
+    return ((rows[0]?.at ?? 0) - (before + clock()) / 2) / 1000
   })
 
 /** The latest applied migration; undefined on a database without our schema. */

@@ -3,7 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { MINUTE } from '../kernel/clock.ts'
+import { MINUTE, SECOND } from '../kernel/clock.ts'
+import { refuseOtherEncoding } from './durable.ts'
 import { buildIndices, readIndexMigration } from './index-migrations.ts'
 
 const FOLDER = join(import.meta.dirname, '../../migrations')
@@ -19,6 +20,8 @@ const GIVE_WAY = "set local lock_timeout = '1s'"
 const GIVEN_WAY_MS = 1000
 /** A lock timeout, or the victim of a deadlock. Source: PostgreSQL, Appendix A. */
 const IN_USE = ['55P03', '40P01']
+/** Another node migrates; after this time a person should know. */
+const SILENT_MS = 5 * SECOND
 /** A transaction that holds a table for longer has been forgotten. */
 const PATIENCE_MS = 5 * MINUTE
 
@@ -39,19 +42,24 @@ export function listMigrations(folder: string = FOLDER): Migration[] {
  * Migrates a database to the latest schema: forward only, one transaction per file, one node at a time (advisory lock).
  * A file that contains only indices is built without a transaction, while others write. Refuses a database whose
  * applied files differ from ours, or that is newer than this program.
- * @param onApplied progress: how many of the missing ones are done
+ * @param options.onApplied progress: how many of the missing ones are done
+ * @param options.onWaiting which session holds the lock, a sentence, when it holds it for longer
  * @returns the ids applied now
  */
 export async function migrate(
   connectionString: string,
-  { onApplied }: { onApplied?: (done: number, of: number) => void } = {},
+  {
+    onApplied,
+    onWaiting,
+  }: { onApplied?: (done: number, of: number) => void; onWaiting?: (words: string) => void } = {},
 ): Promise<string[]> {
   const migrations = listMigrations()
   const client = new pg.Client({ connectionString, application_name: 'comptoir-migrate' })
   await client.connect()
   try {
     await client.query(NO_LIMITS)
-    await lockMigrations(client)
+    await refuseOtherEncoding(client)
+    await lockMigrations(client, onWaiting)
     await client.query(
       'create table if not exists migrations (id text primary key, hash text not null, applied_at timestamptz not null default now())',
     )
@@ -70,12 +78,38 @@ export async function migrate(
 }
 
 /** Polls for the lock: a concurrent index build of another node would wait for a statement that blocks on it. */
-async function lockMigrations(client: pg.Client): Promise<void> {
+async function lockMigrations(client: pg.Client, onWaiting: (words: string) => void = () => {}): Promise<void> {
+  const silentUntil = Date.now() + SILENT_MS
+  let said = ''
   for (;;) {
     const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [LOCK])
     if (rows[0]?.locked === true) return
+    const words = Date.now() < silentUntil ? undefined : await describeHolder(client)
+    if (words !== undefined && words !== said) {
+      said = words
+      onWaiting(words)
+    }
     await sleep(200)
   }
+}
+
+/** A lock of one key is in `pg_locks` as two halves of it. Source: PostgreSQL, 53.12. */
+async function describeHolder(client: pg.Client): Promise<string | undefined> {
+  const { rows } = await client.query<{ pid: number; name: string | null; state: string | null }>(
+    `select l.pid, nullif(a.application_name, '') as name, a.state from pg_locks l
+     left join pg_stat_activity a on a.pid = l.pid
+     where l.locktype = 'advisory' and l.granted and l.objsubid = 1 and l.pid is not null
+       and l.database = (select oid from pg_database where datname = current_database())
+       and (l.classid::int8 << 32) + l.objid::int8 = $1 limit 1`,
+    [LOCK],
+  )
+  const [holder] = rows
+  if (!holder) return undefined
+  const { pid, name, state } = holder
+  return (
+    `Waiting for another node that migrates this database: session ${pid} (${name ?? 'without a name'}, ` +
+    `${state ?? 'in a state that is not shown'}). If it hangs, end it: select pg_terminate_backend(${pid})`
+  )
 }
 
 function checkHistory(rows: { id: string; hash: string }[], migrations: Migration[]): void {

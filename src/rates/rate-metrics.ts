@@ -9,6 +9,8 @@ export type RateMetrics = {
   noteFrozen(source: string, from: Fiat, isFrozen: boolean): void
   /** @param at time of the oldest price in the rate */
   noteRate(from: Fiat, at: number): void
+  /** A rate was wanted, and there is none. */
+  noteMissing(from: Fiat): void
 }
 
 /** Metrics of the price sources: age of the last answer, and failures. */
@@ -39,6 +41,13 @@ export function openRateMetrics(registry: Registry, clock: Clock): RateMetrics {
       for (const [from, at] of ratedAt) this.set({ from }, (clock() - at) / SECOND)
     },
   })
+  const missing = new Gauge({
+    name: 'comptoir_rate_missing_seconds',
+    help: 'From the first to the last time that a rate was wanted in vain; 0 once there is one.',
+    labelNames: ['from'],
+    registers: [registry],
+  })
+  const missingSince = new Map<Fiat, number>()
   const frozen = new Gauge({
     name: 'comptoir_rate_source_frozen',
     help: '1 while the price of a source has not changed for longer than its market allows.',
@@ -48,7 +57,16 @@ export function openRateMetrics(registry: Registry, clock: Clock): RateMetrics {
   return {
     noteAnswer: (source, at) => void answeredAt.set(source, at),
     noteFrozen: (source, from, isFrozen) => frozen.set({ source, from }, isFrozen ? 1 : 0),
-    noteRate: (from, at) => void ratedAt.set(from, at),
+    noteRate(from, at) {
+      ratedAt.set(from, at)
+      missingSince.delete(from)
+      missing.set({ from }, 0)
+    },
+    noteMissing(from) {
+      const since = missingSince.get(from) ?? clock()
+      missingSince.set(from, since)
+      missing.set({ from }, (clock() - since) / SECOND)
+    },
     noteFailure: (source) => failures.inc({ source }),
   }
 }

@@ -102,6 +102,7 @@ export function openRates(deps: {
     const at = new Date(clock())
     const { rate, evidence } = medianRate(await askAll(asking, from), config)
     if (rate === undefined) {
+      metrics?.noteMissing(from)
       log.warn({ from, evidence: evidence.map(({ source, reason }) => ({ source, reason })) }, 'no exchange rate')
       throw new AppError('INVALID_EXCHANGE_RATE')
     }

@@ -27,10 +27,10 @@ export async function createTestDatabase(): Promise<TestDatabase> {
 }
 
 /** One without a schema. */
-export async function createEmptyDatabase(): Promise<TestDatabase> {
+export async function createEmptyDatabase(options = ''): Promise<TestDatabase> {
   const { TEST_DATABASE_URL: adminUrl = '' } = process.env
   const name = `test_empty_${randomBytes(4).toString('hex')}`
-  await runAsAdmin(adminUrl, `create database ${name}`)
+  await runAsAdmin(adminUrl, `create database ${name} ${options}`)
   const url = new URL(adminUrl)
   url.pathname = `/${name}`
   return {

@@ -91,6 +91,8 @@ export async function startTestService(
   options: {
     env?: Record<string, string>
     clock?: Clock
+    /** As the real service does; a test that moves time to end orders does without. */
+    guardsClock?: boolean
     workers?: boolean
     connectionString?: string
     vault?: Vault
@@ -117,6 +119,7 @@ export async function startTestService(
     vault,
     clock: options.clock ?? systemClock,
     logStream,
+    guardsClock: options.guardsClock === true,
     isStopping: () => stopping,
   })
   await service.app.listen({ host: '127.0.0.1', port })

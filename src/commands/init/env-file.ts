@@ -1,20 +1,31 @@
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { parseEnv } from 'node:util'
 
 /** Variables by section, in the order of the file. */
 export type Section = { title: string; values: Readonly<Record<string, string>> }
 
 const PLAIN = /^[\w:/.,@+=%?&~-]*$/
 
-/** Node's and systemd's parsers agree on these quotes. @throws Error for a value that contains all of them */
-function quote(value: string): string {
+/** In double quotes Node.js and systemd each read a backslash in their own way. */
+const MARKS = [
+  { mark: "'", breaks: /'/ },
+  { mark: '"', breaks: /["\\]/ },
+]
+
+/** Node's and systemd's parsers agree on these quotes. @throws Error for a value that would be read back changed */
+function quote(name: string, value: string): string {
   if (PLAIN.test(value)) return value
-  const mark = ["'", '"'].find((one) => !value.includes(one))
-  if (mark === undefined) throw new Error('A value holds both kinds of quotes; give it in a file (<NAME>_FILE).')
-  return `${mark}${value}${mark}`
+  const mark = MARKS.find(({ breaks }) => !breaks.test(value))?.mark
+  const quoted = `${mark}${value}${mark}`
+  if (mark !== undefined && parseEnv(`V=${quoted}`).V === value) return quoted
+  throw new Error(
+    `${name} holds a quote together with another kind of quote or a backslash, and would be read back changed. ` +
+      `Nothing was written. Set it by hand as a file: ${name}_FILE.`,
+  )
 }
 
 const printSection = ({ title, values }: Section): string =>
-  [`# ${title}`, ...Object.entries(values).map(([name, value]) => `${name}=${quote(value)}`)].join('\n')
+  [`# ${title}`, ...Object.entries(values).map(([name, value]) => `${name}=${quote(name, value)}`)].join('\n')
 
 /** The text of a `.env` file; empty sections are left out. */
 export const printEnv = (sections: readonly Section[]): string =>

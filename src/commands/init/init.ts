@@ -177,6 +177,19 @@ async function makeAdmin(config: Config, email: string, say: Say): Promise<void>
 }
 
 /**
+ * Confirms the addresses that the operator compared while answering. A key from the environment alone was shown to no
+ * one, and money must not go to it before.
+ */
+async function confirmCompared(config: Config, written: Env, say: Say): Promise<void> {
+  const compared = config.chains.map(({ chainId }) => written[`CHAIN_${chainId}_XPUB`])
+  for (const { chainId, xpub } of config.chains) {
+    const command = ['confirm-addresses', '--chain', String(chainId)]
+    if (xpub !== null && compared.includes(xpub)) await runAdmin(config, [...command, '--yes'], say)
+    else say(`Chain ${chainId} comes from the environment. Compare its addresses: comptoir admin ${command.join(' ')}`)
+  }
+}
+
+/**
  * `init`: writes a live configuration. @returns the result of doctor @throws UsageError, Error with a sentence; then
  * nothing was written, or only the file that was named
  */
@@ -198,9 +211,7 @@ export async function runInit(args: string[], environment: Env, say: Say): Promi
     say(known ? '\nThe master key stays the one that you gave.\n' : `\n${KEY_WORDS}\n\n  ${written.MASTER_KEY}\n`)
     sayWritten(say, out, { copy, left: listLeftBehind(old, written) })
     await makeAdmin(config, admin, say)
-    // the operator compared them above, before the file was written
-    for (const { chainId } of config.chains)
-      await runAdmin(config, ['confirm-addresses', '--chain', String(chainId), '--yes'], say)
+    await confirmCompared(config, written, say)
     say('')
     const ready = await runDoctor(env, { json: false, file: resolve(out) })
     say(ready ? '\nReady: comptoir serve' : '\nPut right what failed, then: comptoir doctor, comptoir serve')

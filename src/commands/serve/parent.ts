@@ -46,6 +46,8 @@ export type Parent = {
    */
   reload(config: Config, env: NodeJS.ProcessEnv): Promise<boolean>
   metrics: MetricsHub
+  /** The settings of its processes: the last ones that a reload took. */
+  config(): Config
   /** What a user of the sandbox needs. */
   facts(): Facts
   stop(): Promise<void>
@@ -110,7 +112,7 @@ export async function startParent(
 
   /** Supervises one slot: a process that dies there is replaced, with a growing delay while it keeps dying. */
   const guard = (child: Child, failures = 0): void => {
-    child.worker.once('exit', (code, signal) => {
+    const replace = (code: number | null, signal: string | null): void => {
       if (stopping || child.leaving) return
       const lived = child.ready ? 0 : failures + 1
       say(`Process ${child.name} ended (${signal ?? `code ${code}`}) and is started again.`)
@@ -121,7 +123,11 @@ export async function startParent(
         children = children.map((one) => (one === child ? next : one))
         guard(next, lived)
       }, delayMs).unref()
-    })
+    }
+    const { exitCode, signalCode } = child.worker.process
+    // it may have died since it was ready, while its siblings were not
+    if (isOver(child)) replace(exitCode, signalCode)
+    else child.worker.once('exit', replace)
   }
 
   /** All of them ready, or none started. */
@@ -141,6 +147,7 @@ export async function startParent(
 
   return {
     metrics,
+    config: () => settings.config,
     facts: () => facts,
     async reload(nextConfig, nextEnv) {
       const before = settings

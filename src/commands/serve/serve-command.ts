@@ -3,7 +3,7 @@ import { Registry } from 'prom-client'
 import { loadForStart, readEnvironment } from '../../checks/environment.ts'
 import type { Config, Env } from '../../config/config.ts'
 import { startMetricsServer } from '../../http/health/metrics-server.ts'
-import { Closers, openOwned, type Running, serve } from '../../serve.ts'
+import { Closers, noteInstallation, openOwned, type Running, serve } from '../../serve.ts'
 import { readEnv } from '../read-env.ts'
 import { countProcesses, type Parent, startParent } from './parent.ts'
 
@@ -41,7 +41,7 @@ async function runAlone(config: Config, say: Say): Promise<Running> {
 }
 
 /** The parent owns these, so only a restart changes them. */
-const OWNED = ['databaseUrl', 'dataDir', 'mode', 'metricsPort'] as const
+const OWNED = ['databaseUrl', 'dataDir', 'mode', 'host', 'metricsPort'] as const
 
 /** A settings file that is unreadable now must not end the service. */
 function readAgain(say: Say): Env | undefined {
@@ -53,8 +53,21 @@ function readAgain(say: Say): Env | undefined {
   }
 }
 
-function openReload(parent: Parent, first: Config, say: Say): () => void {
+const NOT_NOTED =
+  'the database did not take the mark of its master key. Keep MASTER_KEY_PREVIOUS, and send SIGHUP again.'
+
+type ReloadDeps = { parent: Parent; first: Config; connectionString: string; say: Say }
+
+function openReload({ parent, first, connectionString, say }: ReloadDeps): () => void {
   let busy = false
+  const reload = async (config: Config, env: Env): Promise<void> => {
+    if (!(await parent.reload(config, env))) return say('SIGHUP: the new processes did not start; the old ones go on.')
+    const noted = await noteInstallation(config, connectionString).then(
+      () => true,
+      () => false,
+    )
+    say(noted ? 'SIGHUP: reloaded.' : `SIGHUP: reloaded, but ${NOT_NOTED}`)
+  }
   return () => {
     if (busy) return say('SIGHUP: a reload is already in progress.')
     const env = readAgain(say)
@@ -67,12 +80,9 @@ function openReload(parent: Parent, first: Config, say: Say): () => void {
     }
     busy = true
     say('SIGHUP: starting new processes; the old ones finish their work and exit.')
-    void parent
-      .reload(config, env)
-      .then((done) => say(done ? 'SIGHUP: reloaded.' : 'SIGHUP: the new processes did not start; the old ones go on.'))
-      .finally(() => {
-        busy = false
-      })
+    void reload(config, env).finally(() => {
+      busy = false
+    })
   }
 }
 
@@ -82,7 +92,8 @@ async function runMany(given: Config, env: NodeJS.ProcessEnv, say: Say): Promise
     const { config, handover } = await openOwned(given, say, { closers })
     env.PORT = String(config.port)
     const parent = await startParent(config, env, { handover, say })
-    const { host, metricsPort, metricsToken: token } = config
+    const { host, metricsPort } = config
+    const token = () => parent.config().metricsToken
     const registry = { contentType: Registry.PROMETHEUS_CONTENT_TYPE, metrics: parent.metrics.read }
     const scraped = metricsPort === null ? null : await startMetricsServer(registry, { host, port: metricsPort, token })
     const stop = async (): Promise<void> => {
@@ -90,12 +101,23 @@ async function runMany(given: Config, env: NodeJS.ProcessEnv, say: Say): Promise
       await scraped?.close()
       await closers.closeAll()
     }
-    onSignals(stop, { forMs: STOP_ALL_MS, reload: openReload(parent, given, say) })
+    const reload = openReload({ parent, first: given, connectionString: handover.connectionString, say })
+    onSignals(stop, { forMs: STOP_ALL_MS, reload })
     return parent
   } catch (error) {
     await closers.closeAll()
     throw error
   }
+}
+
+/**
+ * A reload may come while a migration runs, and by default this signal would end the process.
+ * @returns ends the answers: the service is there
+ */
+function answerEarlyReloads(say: Say): () => void {
+  const answer = (): void => say('SIGHUP: still starting; nothing was changed. Send it again once Comptoir is ready.')
+  process.on('SIGHUP', answer)
+  return () => void process.off('SIGHUP', answer)
 }
 
 /** `serve`: the service, in one process or several. @param printTable prints what a user of the sandbox needs */
@@ -108,7 +130,10 @@ export async function runServe(
   const { config } = loadForStart(env, say)
   const count = countProcesses(config.processes)
   const isAlone = count === 1
+  const endsWithTerminal = isAlone && config.mode === 'sandbox'
+  const isThere = endsWithTerminal ? () => {} : answerEarlyReloads(say)
   const facts = isAlone ? (await runAlone(config, say)).facts : (await runMany(config, { ...env }, say)).facts()
+  isThere()
   const manner = isAlone ? '' : `, in ${count} processes`
   if (facts) printTable(facts, `${config.dataDir}/sandbox.json`)
   else print(`Comptoir is ready: ${config.baseUrl}, ${placeOf(config)}${manner}`)

@@ -1,3 +1,4 @@
+import { isIP, isIPv4 } from 'node:net'
 import {
   choice,
   choices,
@@ -69,6 +70,36 @@ const processes: Setting<number | 'auto'> = {
   },
 }
 
+/** Ranges that Fastify knows by name (npmjs.com/package/@fastify/proxy-addr). */
+const NAMED_RANGES = ['loopback', 'linklocal', 'uniquelocal']
+
+/** Fastify refuses what is no address only after the migrations, and without the setting's name. */
+function refuseProxy(written: string): void {
+  if (NAMED_RANGES.includes(written)) return
+  const [address = '', prefix, ...more] = written.split('/')
+  const bits = { 0: 0, 4: 32, 6: 128 }[isIP(address)] ?? 0
+  const isPrefix = (text: string): boolean => /^\d+$/.test(text) && Number(text) <= bits
+  const isRange = prefix === undefined || isPrefix(prefix) || (bits === 32 && isIPv4(prefix))
+  if (bits === 0 || !isRange || more.length > 0)
+    throw new SettingFault(`"${written}" is no address or range. Give the proxy's, such as 127.0.0.1 or 10.0.0.0/8`)
+  if (prefix !== undefined && /^0+(\.0+)*$/.test(prefix))
+    throw new SettingFault(
+      `"${written}" trusts everyone, so that any caller could claim any address. Name the proxy's own`,
+    )
+}
+
+const forwarders = list('TRUST_PROXY', 'Addresses of the proxies whose X-Forwarded-For counts.', null, {
+  example: '10.0.0.1',
+})
+const trustProxy: Setting<string[]> = {
+  ...forwarders,
+  read(given) {
+    const proxies = forwarders.read(given)
+    for (const proxy of proxies) refuseProxy(proxy)
+    return proxies
+  },
+}
+
 /** The process's roles, its addresses, and its data directory. */
 export const SERVICE = {
   mode: MODE,
@@ -111,9 +142,7 @@ export const SERVICE = {
   logLevel: choice('LOG_LEVEL', 'trace, debug, info, warn, error, fatal or silent.', {
     ...{ fallback: 'info', of: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const },
   }),
-  trustProxy: list('TRUST_PROXY', 'Addresses of the proxies whose X-Forwarded-For counts.', null, {
-    example: '10.0.0.1',
-  }),
+  trustProxy,
   corsOrigins: list('CORS_ORIGINS', 'Websites whose scripts may call the API.', null, {
     example: 'https://shop.example',
   }),

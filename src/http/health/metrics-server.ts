@@ -6,15 +6,19 @@ import { bearsToken } from '../bearer.ts'
 
 export type MetricsServer = { port: number; close(): Promise<void> }
 
-/** `/metrics` on its own port, which need not be reachable from outside. */
+/**
+ * `/metrics` on its own port, which need not be reachable from outside.
+ * @param token the present one: a reload may change it
+ */
 export async function startMetricsServer(
   metrics: Pick<Registry, 'metrics' | 'contentType'>,
-  { host, port, token }: { host: string; port: number; token: string | null },
+  { host, port, token }: { host: string; port: number; token(): string | null },
 ): Promise<MetricsServer> {
   const server: Server = createServer((request, answer) => {
     const isKnown = request.method === 'GET' && request.url?.split('?')[0] === '/metrics'
     if (!isKnown) return void answer.writeHead(404).end()
-    if (token !== null && !bearsToken(request.headers.authorization, token)) return void answer.writeHead(401).end()
+    const wanted = token()
+    if (wanted !== null && !bearsToken(request.headers.authorization, wanted)) return void answer.writeHead(401).end()
     metrics.metrics().then(
       (text) => answer.writeHead(200, { 'content-type': metrics.contentType }).end(text),
       () => answer.writeHead(500).end(),

@@ -1,0 +1,70 @@
+import { uptime } from 'node:os'
+import type { FastifyBaseLogger } from 'fastify'
+import type { Config } from '../../config/config.ts'
+import { readClockSkew } from '../../db/installation.ts'
+import { DAY, MINUTE, SECOND } from '../../kernel/clock.ts'
+import type { RaiseAlarm } from '../../mail/operator-alarm.ts'
+import type { ServiceBase } from '../service-base.ts'
+import { openDailyAlarm } from './daily-alarm.ts'
+
+/** As in the alert ComptoirClockOff. */
+const MAX_SKEW_SECONDS = 30
+/** The embedded database has our clock, so that only a leap shows: none that a time service makes is this long. */
+const MAX_LEAP_MS = DAY
+/** A comparison holds for a minute, unless the clock leaps. */
+const HOLDS_MS = MINUTE
+const LEAP_MS = 5 * SECOND
+
+type GuardDeps = Pick<ServiceBase, 'db' | 'clock'> & {
+  config: Pick<Config, 'databaseUrl'>
+  log: Pick<FastifyBaseLogger, 'error' | 'info'>
+  alarm: RaiseAlarm
+  /** Since the machine started, its sleep included; no time service changes it. */
+  uptimeMs?: () => number
+}
+
+/**
+ * Whether this node may delete and expire by its clock: what a clock that is ahead deletes does not come back. The
+ * start compares the clocks too, but a clock may leap later.
+ * @returns rejects while the database does not answer
+ */
+export function openClockGuard(deps: GuardDeps): () => Promise<boolean> {
+  const { config, db, clock, log, uptimeMs = () => uptime() * SECOND } = deps
+  const mail = openDailyAlarm(deps, 'A clock is wrong')
+  const offsetMs = (): number => clock() - uptimeMs()
+  const firstOffsetMs = offsetMs()
+  let isSound = true
+  let checked = { atMs: Number.NEGATIVE_INFINITY, offsetMs: firstOffsetMs }
+  let checking: Promise<boolean> | undefined
+
+  const findFault = async (): Promise<string | undefined> => {
+    const skew = await readClockSkew(db.connectionString, clock)
+    if (Math.abs(skew) > MAX_SKEW_SECONDS) return `The database’s clock is ${Math.round(skew)} s ahead of this node’s.`
+    const leapMs = offsetMs() - firstOffsetMs
+    if (config.databaseUrl !== null || Math.abs(leapMs) <= MAX_LEAP_MS) return undefined
+    return `This machine’s clock leapt by ${Math.round(leapMs / DAY)} days. If it is right now, restart the service.`
+  }
+  const check = async (): Promise<boolean> => {
+    const at = { atMs: uptimeMs(), offsetMs: offsetMs() }
+    const fault = await findFault()
+    const wasSound = isSound
+    ;[isSound, checked] = [fault === undefined, at]
+    if (isSound && !wasSound) log.info('the clock is right again; deleting and expiring go on')
+    if (fault !== undefined && wasSound) {
+      log.error(`ALARM: nothing is deleted and no order expires: ${fault}`)
+      await mail([
+        fault,
+        'Until the clocks agree, this node deletes nothing and lets no order expire. Run a time service on both machines.',
+      ])
+    }
+    return isSound
+  }
+  return () => {
+    const holds = uptimeMs() - checked.atMs < HOLDS_MS && Math.abs(offsetMs() - checked.offsetMs) < LEAP_MS
+    if (holds) return Promise.resolve(isSound)
+    checking ??= check().finally(() => {
+      checking = undefined
+    })
+    return checking
+  }
+}
