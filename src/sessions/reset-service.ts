@@ -22,7 +22,7 @@ import type { TwoFactor } from './factors/two-factor-service.ts'
 import type { LockOuts } from './lock-outs.ts'
 import type { Reset } from './reset-queries.ts'
 import * as queries from './reset-queries.ts'
-import { hashToken, type Sessions } from './session-service.ts'
+import { endedKeysOf, hashToken, type Sessions } from './session-service.ts'
 
 export type Resets = {
   /**
@@ -143,7 +143,7 @@ export function openResets(deps: ResetDeps): Resets {
     await updateUserPassword(tx, user.id, { passwordHash, at })
     await updateChallengesEnded(tx, user.id, at)
     await lockOuts.clear(tx, user.emailKey)
-    await sessions.endAll(tx, user.id, 'password changed')
+    const ended = await sessions.endAll(tx, user.id, 'password changed')
     const byOwner = reset.kind !== 'application' || !isService(context.actor)
     if (byOwner) {
       // a stranger who registered this address may have enrolled a factor
@@ -163,6 +163,7 @@ export function openResets(deps: ResetDeps): Resets {
       action: reset.kind === 'invitation' ? 'user.accept-invitation' : 'user.reset-password',
       companyId: user.company?.id ?? null,
       object: `user:${user.id}`,
+      detail: endedKeysOf(ended),
     })
   }
   const insert = async (

@@ -18,7 +18,8 @@ import * as queries from './user-queries.ts'
 
 /** Implemented by src/sessions, which may import src/users but not the reverse. */
 export type SessionHooks = {
-  endSessions(tx: Tx, userId: string, reason: string): Promise<unknown>
+  /** Ends all sessions, and the logins of command lines. @returns the ids of the API keys of those */
+  endSessions(tx: Tx, userId: string, reason: string): Promise<string[]>
   /**
    * Revokes the API keys of a person's command-line logins, and those not fetched yet, except for these companies.
    * @returns the ids of the keys
@@ -313,9 +314,7 @@ export async function changeUser(
     const isLetIn = role !== user.role && user.approvedAt === null
     if (isLetIn || (role !== user.role && decidesAboutMoney(role))) await updateUserMaker(tx, id, actor.id)
     if (isLetIn) await queries.updateUserApproved(tx, id, at)
-    if (touchesAccess) await hooks.endSessions(tx, id, 'role or access changed')
-    const isLess = role !== user.role || (disabledAt !== null && user.disabledAt === null)
-    const endedKeys = isLess ? await hooks.endDeviceLogins(tx, id, []) : []
+    const endedKeys = touchesAccess ? await hooks.endSessions(tx, id, 'role or access changed') : []
     const changed = await readAgain(tx, id)
     const detail = { role, disabled: disabledAt !== null, ...(endedKeys.length > 0 && { endedKeys }) }
     await deps.audit.write(tx, context, { ...entryOf(user, 'user.change'), detail })

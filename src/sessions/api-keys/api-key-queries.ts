@@ -68,15 +68,16 @@ export async function updateApiKeyRevoked(tx: Tx, id: string, at: Date): Promise
   await tx.run(sql`update api_keys set revoked_at = coalesce(revoked_at, ${at}) where id = ${id}`)
 }
 
-/** Ends a person's logins of command lines, but those for these companies. @returns the ids of the keys */
+/** Ends a person's (null: everyone's) logins of command lines, but those for these companies. @returns the keys' ids */
 export async function updateLoginKeysRevoked(
   tx: Tx,
-  userId: string,
+  userId: string | null,
   { but, at }: { but: readonly string[]; at: Date },
 ): Promise<string[]> {
   const rows = await tx.many<{ id: string }>(sql`
     update api_keys set revoked_at = ${at}
-    where created_by = ${userId} and of_login and revoked_at is null and company_id <> all(${[...but]}::text[])
+    where (${userId}::text is null or created_by = ${userId}) and of_login and revoked_at is null
+      and company_id <> all(${[...but]}::text[])
     returning id`)
   return rows.map(({ id }) => id)
 }
