@@ -1,4 +1,5 @@
 import type { Audit } from '../../audit/audit.ts'
+import { lockActor } from '../../companies/company-scope.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Actor } from '../../http/actor.ts'
 import { hasFreshFactor } from '../../http/permissions.ts'
@@ -52,6 +53,7 @@ export function openTwoFactor(deps: TwoFactorDeps): TwoFactor {
   const codeHash = openCodeHash(vault)
   const userOf = async (tx: Tx, actor: Actor): Promise<User> => {
     const user = await lockUserById(tx, actor.id)
+    await lockActor(tx, actor, null)
     if (!user) throw new AppError('UNAUTHORIZED')
     return user
   }
