@@ -253,11 +253,12 @@ function toActor(state: SessionState): Actor {
 /** Whoever signs in at a till with a PIN is its cashier there and nothing else, a manager too. */
 function toTillActor(state: SessionState): Actor {
   const { tillDeviceId, tillCollectorId, role, collectorIds } = state
-  const given = tillCollectorId !== null && (role !== 'Cashier' || collectorIds.includes(tillCollectorId))
+  const isManager = role === 'Manager' || role === 'Association'
+  const isGiven = (id: string): boolean => isManager || (role === 'Cashier' && collectorIds.includes(id))
   return {
     ...toActor(state),
     role: 'Cashier',
-    collectorIds: given ? [tillCollectorId] : [],
+    collectorIds: tillCollectorId !== null && isGiven(tillCollectorId) ? [tillCollectorId] : [],
     secondFactorAt: null,
     tillDeviceId: tillDeviceId ?? '',
   }

@@ -1,11 +1,12 @@
+import type { Queryable } from '../db/db.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { openHmac, type Vault } from '../kernel/vault.ts'
 import type { Started } from '../sessions/session-service.ts'
 import type { Passwords } from '../users/password.ts'
 import type { User } from '../users/user.ts'
-import { findUserById } from '../users/user-queries.ts'
-import { listTillPeople, type TillDevice } from './device-queries.ts'
+import { lockUserById } from '../users/user-queries.ts'
+import { listTillPeople, type TillDevice, type TillPerson } from './device-queries.ts'
 import type { DeviceDeps } from './device-service.ts'
 import * as queries from './pin-queries.ts'
 
@@ -79,6 +80,13 @@ async function refuse(
   throw new AppError('INVALID_CREDENTIALS', { message: `The PIN is wrong. Tries left: ${left}.` })
 }
 
+/** @throws INVALID_CREDENTIALS for a person who may not sign in at this till */
+async function findTillPerson(q: Queryable, device: TillDevice, userId: string): Promise<TillPerson> {
+  const person = (await listTillPeople(q, device, MOST_WRONG)).find(({ id }) => id === userId)
+  if (!person) throw new AppError('INVALID_CREDENTIALS', { message: 'This person does not work at this till.' })
+  return person
+}
+
 /**
  * Signs a person in at an enrolled device.
  * @throws ACCOUNT_LOCKED after five wrong PINs, INVALID_CREDENTIALS
@@ -90,9 +98,7 @@ export async function signIn(
 ): Promise<{ user: User; started: Started; accessToken: string }> {
   const { db, sessions, audit } = deps
   const { device, userId, pin } = wanted
-  const people = await listTillPeople(db, device, MOST_WRONG)
-  const person = people.find(({ id }) => id === userId)
-  if (!person) throw new AppError('INVALID_CREDENTIALS', { message: 'This person does not work at this till.' })
+  const person = await findTillPerson(db, device, userId)
   if (!person.hasPin) {
     throw new AppError('INVALID_CREDENTIALS', {
       message: 'You have no PIN yet. Set one in the back office, under your account.',
@@ -104,8 +110,10 @@ export async function signIn(
   const match = await matchPin(deps, { userId, pin, pinHash: stored?.pinHash ?? null })
   if (match === null) return refuse(deps, context, { device, userId, left: MOST_WRONG - tries })
   return db.tx(async (tx) => {
-    const user = await findUserById(tx, userId)
+    // checking the PIN takes a while: a change of the person's rights meanwhile finds the session, or is noticed here
+    const user = await lockUserById(tx, userId)
     if (!user) throw new AppError('INVALID_CREDENTIALS')
+    await findTillPerson(tx, device, userId)
     await queries.deletePinTries(tx, { deviceId: device.id, userId })
     if (match.rehashed !== null && stored) await queries.updatePinHash(tx, userId, stored.pinHash, match.rehashed)
     const session = { user, kind: 'till', tillDeviceId: device.id, namedCookie: true, secondFactorAt: null } as const
