@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { openAccounts } from '../src/assembly/accounts.ts'
 import { sql } from '../src/db/db.ts'
+import { systemContext } from '../src/http/request-context.ts'
 import { type Clock, MINUTE } from '../src/kernel/clock.ts'
+import { openVault } from '../src/kernel/vault.ts'
+import type { TillDevice } from '../src/tills/device-queries.ts'
+import { MOST_WRONG, signIn as signInWithPin } from '../src/tills/pin-service.ts'
+import { openPasswords } from '../src/users/password.ts'
 import { Client, inParallel, type Person, register, registerManager } from './harness/accounts.ts'
-import { eventually, startTestService, type TestService } from './harness/service.ts'
+import { eventually, startTestService, TEST_MASTER_KEY, type TestService } from './harness/service.ts'
 
 /* Till devices: who may enrol one, who may sign in there, and what ends it. */
 
@@ -180,6 +186,17 @@ class ClientOf extends Client {
     for (const [name, cookie] of device.cookies) this.cookies.set(name, cookie)
   }
 }
+
+test('a try for which the node was too busy does not count as a wrong PIN', async () => {
+  const { device, id } = await enrol()
+  const accounts = openAccounts({ config: host.config, db: host.db, vault: openVault(TEST_MASTER_KEY), clock })
+  const deps = { ...accounts.auth, passwords: openPasswords({ atOnce: 0, queue: 0 }) }
+  const row = { id, companyId: cashier.companyId ?? '', collectorId: collector }
+  const wanted = { device: row as TillDevice, userId: cashier.userId, pin: PIN }
+  for (let tried = 0; tried < MOST_WRONG; tried += 1)
+    await assert.rejects(signInWithPin(deps, systemContext('visitor'), wanted), { code: 'BUSY' })
+  assert.equal((await signIn(device, cashier)).status, 200)
+})
 
 test('who loses the till while the PIN is being checked does not sign in, and sells on no renewed token', async () => {
   const person = await hire()

@@ -50,14 +50,19 @@ const isLocked = (): AppError =>
 
 /**
  * Null: the PIN is wrong. `rehashed`: its hash by the current master key, if an earlier one made the stored hash, so
- * that the PIN outlives that key.
+ * that the PIN outlives that key. A try for which the node was too busy does not count.
  */
 async function matchPin(
-  { vault, passwords }: Pick<PinDeps, 'vault' | 'passwords'>,
-  { userId, pin, pinHash }: { userId: string; pin: string; pinHash: string | null },
+  { db, vault, passwords }: Pick<PinDeps, 'db' | 'vault' | 'passwords'>,
+  { deviceId, userId, pin, pinHash }: { deviceId: string; userId: string; pin: string; pinHash: string | null },
 ): Promise<{ rehashed: string | null } | null> {
   const [present = '', ...earlier] = hmacOf(vault).all(textOf(userId, pin))
-  if (await passwords.verify(present, pinHash)) return { rehashed: null }
+  // only here: after a first comparison the try has been used
+  const isPresent = await passwords.verify(present, pinHash).catch(async (error: unknown) => {
+    await queries.updatePinTryTakenBack(db, { deviceId, userId })
+    throw error
+  })
+  if (isPresent) return { rehashed: null }
   for (const keyed of earlier)
     if (await passwords.verify(keyed, pinHash)) return { rehashed: await passwords.hash(present) }
   return null
@@ -107,7 +112,7 @@ export async function signIn(
   const tries = await queries.insertPinTry(db, { deviceId: device.id, userId }, MOST_WRONG)
   if (tries === undefined) throw isLocked()
   const stored = await queries.findPin(db, userId)
-  const match = await matchPin(deps, { userId, pin, pinHash: stored?.pinHash ?? null })
+  const match = await matchPin(deps, { deviceId: device.id, userId, pin, pinHash: stored?.pinHash ?? null })
   if (match === null) return refuse(deps, context, { device, userId, left: MOST_WRONG - tries })
   return db.tx(async (tx) => {
     // checking the PIN takes a while: a change of the person's rights meanwhile finds the session, or is noticed here
