@@ -176,7 +176,6 @@ export function openResets(deps: ResetDeps): Resets {
     const application = kind === 'application'
     const tokenHash = hashToken(token)
     const expiresAt = new Date(at + life.lifeMs)
-    await queries.updateResetsVoid(tx, userId, new Date(at))
     await queries.insertReset(tx, {
       tokenHash,
       userId,
@@ -238,6 +237,7 @@ export function openResets(deps: ResetDeps): Resets {
       const sent = await queries.countInvitations(tx, user.id, new Date(clock() - DAY))
       if (sent >= MOST_INVITATIONS_A_DAY)
         throw new AppError('TOO_MANY_REQUESTS', { message: TOO_MANY_INVITATIONS, retryAfter: DAY / SECOND })
+      await queries.updateInvitationsVoid(tx, user.id, new Date(clock()))
       const { token, expiresAt } = await insert(tx, user.id, 'invitation', {
         lifeMs: INVITATION_MS,
         accountKey: null,
