@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { openAccounts } from '../src/assembly/accounts.ts'
 import { sql } from '../src/db/db.ts'
+import { systemContext } from '../src/http/request-context.ts'
 import { MINUTE } from '../src/kernel/clock.ts'
+import { openVault } from '../src/kernel/vault.ts'
 import { openPasswords } from '../src/users/password.ts'
 import {
   beginLogin,
@@ -18,7 +21,7 @@ import {
   registerManager,
   waitForMail,
 } from './harness/accounts.ts'
-import { eventually, startTestService, type TestService } from './harness/service.ts'
+import { eventually, startTestService, TEST_MASTER_KEY, type TestService } from './harness/service.ts'
 
 let service: TestService
 let offsetMs = 0
@@ -314,6 +317,15 @@ test('a stranger who asks for a reset voids neither the owner’s link nor an in
     await stranger.post('auth/reset-password/send', { email: to })
     assert.equal((await change(token)).status, 200, to)
   }
+})
+
+test('a made-up reset token costs no hash', async () => {
+  const vault = openVault(TEST_MASTER_KEY)
+  const { auth } = openAccounts({ config: service.config, db: service.db, vault, clock })
+  const context = { ...systemContext('visitor'), actor: null }
+  const change = { token: 'made-up', newPassword: OTHER_PASSWORD, emailOtp: null, context }
+  await assert.rejects(auth.resets.change(change), { code: 'INVALID_RESET_TOKEN' })
+  assert.equal(auth.passwords.load.most, 0)
 })
 
 test('a SuperAdmin gets no reset mail, and the answer does not tell', async () => {

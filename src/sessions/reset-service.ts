@@ -214,6 +214,8 @@ export function openResets(deps: ResetDeps): Resets {
     async change(request) {
       const check = { path: 'newPassword', extra: deps.refusedPasswords }
       checkPassword(request.newPassword, { ...check, own: [] })
+      // a hash costs too much for a token that anyone can make up
+      if (!isLive(await queries.findReset(db, hashToken(request.token)))) throw invalidToken()
       const passwordHash = await deps.passwords.hash(request.newPassword)
       const outcome = await db.tx(async (tx) => {
         const reset = await queries.lockReset(tx, hashToken(request.token))
@@ -231,7 +233,7 @@ export function openResets(deps: ResetDeps): Resets {
         throw new AppError('TOO_MANY_REQUESTS', { message: TOO_MANY_CODES, retryAfter: DAY / SECOND })
       }
       if (outcome === 'wrong') throw new AppError('INVALID_OTP')
-      if (outcome === 'missing') throw new AppError('INVALID_RESET_TOKEN', { message: MISSING_PROOF })
+      if (outcome === 'missing') throw invalidToken()
     },
     async invite(tx, user, { inviter, company }) {
       const sent = await queries.countInvitations(tx, user.id, new Date(clock() - DAY))
@@ -255,3 +257,5 @@ const TOO_MANY_INVITATIONS = 'This person was invited five times today. Check th
 
 const MISSING_PROOF =
   'This token is unconfirmed, used or expired. Open the link in the mail, send the mailed code as emailOtp, or request a new reset.'
+
+const invalidToken = (): AppError => new AppError('INVALID_RESET_TOKEN', { message: MISSING_PROOF })
