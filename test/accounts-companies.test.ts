@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
+import { HOUR, MINUTE } from '../src/kernel/clock.ts'
 import { openPasswords } from '../src/users/password.ts'
 import {
   Client,
@@ -240,6 +241,31 @@ test('API keys: made after a fresh second factor, scoped, shown once, revoked at
   assert.doesNotMatch(list.text, /sk_/)
   assert.equal((await boss.call('DELETE', `api-keys/${made.data._id}`)).status, 200)
   assert.equal((await call('')).status, 401)
+})
+
+test('expired keys and those of command lines hide no server’s key, in the list and in the profile', async () => {
+  const { email, companyId, userId } = await registerManager(service.baseUrl)
+  const owner = await logIn(service.baseUrl, email)
+  const made = await owner.post<{ _id: string; apiKey: string }>('api-keys', {
+    name: 'server',
+    scopes: ['orders:read'],
+  })
+  const insert = (count: number, key: { expiresAt: Date; ofLogin: boolean }) =>
+    service.db.run(sql`
+      insert into api_keys (id, company_id, created_by, name, public_id, secret_hash, scopes, expires_at, created_at,
+        of_login)
+      select substr(md5(n::text || ${newEmail()}), 1, 24), ${companyId}, ${userId}, 'laptop', md5(n::text || ${newEmail()}),
+        md5(n::text || ${newEmail()}), '{orders:read}', ${key.expiresAt}, now() + interval '1 second', ${key.ofLogin}
+      from generate_series(1, ${count}::integer) n`)
+  await insert(500, { expiresAt: new Date(Date.now() - MINUTE), ofLogin: false })
+  await insert(1, { expiresAt: new Date(Date.now() + HOUR), ofLogin: true })
+  const list = (await owner.get<{ _id: string; name: string }[]>('api-keys')).data
+  assert.deepEqual(
+    list.slice(0, 3).map(({ name }) => name),
+    ['laptop', 'server', 'laptop'],
+    'those that work first, the newest first',
+  )
+  assert.equal((await owner.get<{ apiKey: string }>('users/me')).data.apiKey, made.data.apiKey)
 })
 
 test('where the money goes changes only after a fresh second factor; the operator’s settings only by the operator', async () => {

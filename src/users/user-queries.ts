@@ -19,7 +19,8 @@ const SELECT = sql`
     u.phone_number_country, u.lang, u.verified_at, u.approved_at, u.disabled_at, u.two_factor_enabled,
     u.totp_enabled_at is not null as totp_enabled,
     exists (select from passkeys p where p.user_id = u.id) as passkey_enabled, u.last_connection_at, u.created_at, u.company_id,
-    (select k.public_id from api_keys k where k.created_by = u.id and k.revoked_at is null
+    (select k.public_id from api_keys k where k.created_by = u.id and k.revoked_at is null and not k.of_login
+        and (k.expires_at is null or k.expires_at > now())
       order by k.created_at desc limit 1) as api_key,
     c.name as company_name, c.kind as company_kind, c.country as company_country, c.siret as company_siret,
     c.approved as company_approved, c.settlement_address, c.settlement_network

@@ -76,7 +76,7 @@ export const apiKeyRoutes: FastifyPluginAsyncTypebox<ApiKeyDeps> = async (app, {
     },
     async (request) => {
       const companyIds = await companiesFor(db, actorOf(request), request.query)
-      return ok((await listApiKeys(db, companyIds)).map(viewKey))
+      return ok((await listApiKeys(db, companyIds, new Date(clock()))).map(viewKey))
     },
   )
   app.post(
