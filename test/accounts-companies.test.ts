@@ -268,6 +268,22 @@ test('expired keys and those of command lines hide no server’s key, in the lis
   assert.equal((await owner.get<{ apiKey: string }>('users/me')).data.apiKey, made.data.apiKey)
 })
 
+test('people are found by their address as it is shown, also with an umlaut in the domain', async () => {
+  const name = newEmail('anna').split('@')[0] ?? ''
+  const names = { role: 'Cashier', firstName: 'Anna', lastName: 'M', password: PASSWORD }
+  const made = await boss.post<{ token: string }>('auth/register', { ...names, email: `${name}@müller.example` })
+  const person = new Client(service.baseUrl)
+  person.token = made.data.token
+  assert.equal((await person.post('auth/sessions/revoke-others')).status, 200)
+  for (const domain of ['müller.example', 'MÜLLER.example', 'xn--mller-kva.example']) {
+    const address = encodeURIComponent(`${name}@${domain}`)
+    assert.equal((await boss.get<{ total: number }>(`users?search=${address}`)).data.total, 1, domain)
+    const log = await boss.get<{ entries: unknown[] }>(`audit-log?actor=${address}`)
+    assert.equal(log.data.entries.length, 1, domain)
+  }
+  assert.equal((await boss.get<{ total: number }>(`users?search=${name}`)).data.total, 1, 'a part of it')
+})
+
 test('where the money goes changes only after a fresh second factor; the operator’s settings only by the operator', async () => {
   const path = `companies/${manager.companyId}`
   const address = '0x52908400098527886E0F7030069857D2E4169EE7'

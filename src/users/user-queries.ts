@@ -1,6 +1,7 @@
 import { type Queryable, type Sql, sql, type Tx } from '../db/db.ts'
 import type { UserRole } from '../http/actor.ts'
 import type { Lang } from '../kernel/lang.ts'
+import { withAsciiDomain } from '../kernel/people/emails.ts'
 import type { User, UserCompany } from './user.ts'
 
 type Row = Omit<User, 'company'> & {
@@ -133,11 +134,14 @@ export type UserFilter = {
   pendingOnly: boolean
 }
 
+const patternOf = (text: string): string => `%${text.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`
+
 function conditionOf({ companyIds, role, search, pendingOnly }: UserFilter): Sql {
-  const pattern = search === null ? null : `%${search.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`
+  const pattern = search === null ? null : patternOf(search)
+  const email = search === null ? null : patternOf(withAsciiDomain(search))
   return sql`(${companyIds}::text[] is null or u.company_id = any(${companyIds}))
     and (${role}::text is null or u.role = ${role})
-    and (${pattern}::text is null or u.email_key like ${pattern}
+    and (${pattern}::text is null or u.email_key like ${email}
       or lower(u.first_name || ' ' || u.last_name) like ${pattern})
     and (not ${pendingOnly}::boolean or (u.approved_at is null and u.role in ('Cashier', 'Observer')))`
 }
