@@ -13,7 +13,7 @@ import type { Vault } from '../kernel/vault.ts'
 import type { Mailer } from '../mail/mail.ts'
 import type { Passwords } from '../users/password.ts'
 import { checkPassword } from '../users/password-rules.ts'
-import type { User } from '../users/user.ts'
+import { companyIdOf, type User } from '../users/user.ts'
 import { findUserByEmailKey, findUserById, updateUserPassword, updateUserVerified } from '../users/user-queries.ts'
 import { updateChallengesEnded } from './factors/challenge-queries.ts'
 import { hasUnprovenFactor } from './factors/factor-queries.ts'
@@ -161,7 +161,7 @@ export function openResets(deps: ResetDeps): Resets {
     await audit.write(tx, context, {
       ...(context.actor ? {} : { actor: `user:${user.id}` }),
       action: reset.kind === 'invitation' ? 'user.accept-invitation' : 'user.reset-password',
-      companyId: user.company?.id ?? null,
+      companyId: companyIdOf(user),
       object: `user:${user.id}`,
       detail: endedKeysOf(ended),
     })
@@ -201,7 +201,7 @@ export function openResets(deps: ResetDeps): Resets {
         })
         if (known) await mailReset(tx, known, lang ?? known.lang, { application, ...secrets })
         else await jobs.enqueue(tx, { kind: NO_MAIL_JOB, payload: { sealed: vault.seal(email, NO_MAIL_JOB) } })
-        const facts = { object: known ? `user:${known.id}` : null, companyId: known?.company?.id ?? null }
+        const facts = { object: known ? `user:${known.id}` : null, companyId: known ? companyIdOf(known) : null }
         await audit.write(tx, context, { actor: 'anyone', action: 'user.ask-reset', ...facts })
         return application ? secrets.token : null
       })

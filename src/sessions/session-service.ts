@@ -8,7 +8,7 @@ import { AppError } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
 import { openHmac, type Vault } from '../kernel/vault.ts'
 import type { Mailer } from '../mail/mail.ts'
-import { isValidUser, missingOf, type User } from '../users/user.ts'
+import { companyIdOf, isValidUser, missingOf, type User } from '../users/user.ts'
 import { findUserById } from '../users/user-queries.ts'
 import type { AccessTokens } from './access-token.ts'
 import { updateLoginKeysRevoked } from './api-keys/api-key-queries.ts'
@@ -125,7 +125,7 @@ export function openSessions(deps: SessionDeps): Sessions {
     tx.afterCommit(states.forget)
     await mailer.send(tx, { to: user.email, lang: user.lang, kind: 'sessionStolen', data: { name: user.firstName } })
     const object = `session:${session.id}`
-    const companyId = user.company?.id ?? null
+    const companyId = companyIdOf(user)
     await audit.write(tx, context, { actor: 'anyone', action: 'session.reuse', result: 'refused', companyId, object })
   }
   const isLive = (session: Session, user: User): boolean =>
@@ -226,7 +226,7 @@ export function openSessions(deps: SessionDeps): Sessions {
 const claimsOf = (session: Session, user: User) => ({
   userId: user.id,
   role: user.role,
-  companyId: user.company?.id ?? null,
+  companyId: companyIdOf(user),
   sid: session.id,
   expMs: session.expiresAt.getTime(),
 })

@@ -8,7 +8,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
 import type { Vault } from '../../kernel/vault.ts'
 import type { Mailer } from '../../mail/mail.ts'
-import { TWO_FACTOR_ROLES, type User } from '../../users/user.ts'
+import { companyIdOf, TWO_FACTOR_ROLES, type User } from '../../users/user.ts'
 import { findUserById, lockUserById } from '../../users/user-queries.ts'
 import type { Sessions } from '../session-service.ts'
 import * as queries from './factor-queries.ts'
@@ -74,7 +74,7 @@ export function openTwoFactor(deps: TwoFactorDeps): TwoFactor {
     await queries.deleteRecoveryCodes(tx, user.id)
     const data = { name: user.firstName }
     await mailer.send(tx, { to: user.email, lang: user.lang, kind: 'authenticatorRemoved', data })
-    const facts = { companyId: user.company?.id ?? null, object: `user:${user.id}` }
+    const facts = { companyId: companyIdOf(user), object: `user:${user.id}` }
     await audit.write(tx, context, { action: 'two-factor.remove', ...facts })
   }
   return {
