@@ -4892,6 +4892,10 @@ export interface Operations {
     params: {
       /** Operators: this company only. */
       companyId?: string
+      body?: {
+        /** The last characters of the secret that you prepared: 409 if another one is prepared by now. */
+        endsWith?: string
+      }
     }
     data: null
   }
