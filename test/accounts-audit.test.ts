@@ -160,6 +160,26 @@ test('admin login-code: lets in a person whom no mail reaches, once, and says so
   )
 })
 
+test('admin revoke-sessions logs command lines out too, and those that have not fetched their key', async () => {
+  const program = new Client(service.baseUrl)
+  const { email } = await registerManager(service.baseUrl)
+  const boss = await logIn(service.baseUrl, email)
+  const approve = async (): Promise<string> => {
+    const { data } = await program.post<{ deviceCode: string; userCode: string }>('auth/device', { clientName: 'mine' })
+    assert.equal((await boss.post(`auth/device/${data.userCode}/approve`, {})).status, 200)
+    return data.deviceCode
+  }
+  const fetchKey = (deviceCode: string) =>
+    program.post<{ apiKey: string; apiSecret: string }>('auth/device/token', { deviceCode })
+  const { apiKey, apiSecret } = (await fetchKey(await approve())).data
+  const waiting = await approve()
+  const ended = await run('admin', 'revoke-sessions', '--email', email, '--yes')
+  assert.match(ended.text, /3 logins have ended/, 'the registration, the login and the command line')
+  const headers = { 'x-api-key': apiKey, 'x-api-secret': apiSecret }
+  assert.equal((await service.call('GET', '/api/next/confirm_conversion', { headers })).status, 401)
+  assert.equal((await fetchKey(waiting)).error.code, 'AUTHORIZATION_DENIED')
+})
+
 test('admin: a lost authenticator is forgotten, and codes come by mail again', async () => {
   const { client, email } = await registerManager(service.baseUrl)
   const setup = await client.post<{ otpauthUri: string }>('auth/2fa/setup')

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
+import { HOUR, MINUTE } from '../src/kernel/clock.ts'
 import { openPasswords } from '../src/users/password.ts'
 import {
   Client,
@@ -240,6 +241,47 @@ test('API keys: made after a fresh second factor, scoped, shown once, revoked at
   assert.doesNotMatch(list.text, /sk_/)
   assert.equal((await boss.call('DELETE', `api-keys/${made.data._id}`)).status, 200)
   assert.equal((await call('')).status, 401)
+})
+
+test('expired keys and those of command lines hide no server’s key, in the list and in the profile', async () => {
+  const { email, companyId, userId } = await registerManager(service.baseUrl)
+  const owner = await logIn(service.baseUrl, email)
+  const made = await owner.post<{ _id: string; apiKey: string }>('api-keys', {
+    name: 'server',
+    scopes: ['orders:read'],
+  })
+  const insert = (count: number, key: { expiresAt: Date; ofLogin: boolean }) =>
+    service.db.run(sql`
+      insert into api_keys (id, company_id, created_by, name, public_id, secret_hash, scopes, expires_at, created_at,
+        of_login)
+      select substr(md5(n::text || ${newEmail()}), 1, 24), ${companyId}, ${userId}, 'laptop', md5(n::text || ${newEmail()}),
+        md5(n::text || ${newEmail()}), '{orders:read}', ${key.expiresAt}, now() + interval '1 second', ${key.ofLogin}
+      from generate_series(1, ${count}::integer) n`)
+  await insert(500, { expiresAt: new Date(Date.now() - MINUTE), ofLogin: false })
+  await insert(1, { expiresAt: new Date(Date.now() + HOUR), ofLogin: true })
+  const list = (await owner.get<{ _id: string; name: string }[]>('api-keys')).data
+  assert.deepEqual(
+    list.slice(0, 3).map(({ name }) => name),
+    ['laptop', 'server', 'laptop'],
+    'those that work first, the newest first',
+  )
+  assert.equal((await owner.get<{ apiKey: string }>('users/me')).data.apiKey, made.data.apiKey)
+})
+
+test('people are found by their address as it is shown, also with an umlaut in the domain', async () => {
+  const name = newEmail('anna').split('@')[0] ?? ''
+  const names = { role: 'Cashier', firstName: 'Anna', lastName: 'M', password: PASSWORD }
+  const made = await boss.post<{ token: string }>('auth/register', { ...names, email: `${name}@müller.example` })
+  const person = new Client(service.baseUrl)
+  person.token = made.data.token
+  assert.equal((await person.post('auth/sessions/revoke-others')).status, 200)
+  for (const domain of ['müller.example', 'MÜLLER.example', 'xn--mller-kva.example']) {
+    const address = encodeURIComponent(`${name}@${domain}`)
+    assert.equal((await boss.get<{ total: number }>(`users?search=${address}`)).data.total, 1, domain)
+    const log = await boss.get<{ entries: unknown[] }>(`audit-log?actor=${address}`)
+    assert.equal(log.data.entries.length, 1, domain)
+  }
+  assert.equal((await boss.get<{ total: number }>(`users?search=${name}`)).data.total, 1, 'a part of it')
 })
 
 test('where the money goes changes only after a fresh second factor; the operator’s settings only by the operator', async () => {

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { openAccounts } from '../src/assembly/accounts.ts'
 import { sql } from '../src/db/db.ts'
+import { systemContext } from '../src/http/request-context.ts'
 import { MINUTE } from '../src/kernel/clock.ts'
+import { openVault } from '../src/kernel/vault.ts'
 import { openPasswords } from '../src/users/password.ts'
 import {
   beginLogin,
@@ -18,7 +21,7 @@ import {
   registerManager,
   waitForMail,
 } from './harness/accounts.ts'
-import { eventually, startTestService, type TestService } from './harness/service.ts'
+import { eventually, startTestService, TEST_MASTER_KEY, type TestService } from './harness/service.ts'
 
 let service: TestService
 let offsetMs = 0
@@ -281,9 +284,9 @@ test('a reset link works once in twenty tries, ends every session, and the secon
   const tokenOf = (text: string): string => /reset-password\?token=([\w-]{43})/.exec(text)?.[1] ?? ''
   const change = (token: string) =>
     new Client(service.baseUrl).post('auth/reset-password/change', { token, newPassword: OTHER_PASSWORD })
-  assert.equal((await change(tokenOf(old.text))).status, 400, 'the newer one voids it')
   const answers = await inParallel(20, () => change(tokenOf(mail.text)))
   assert.equal(countStatuses(answers)[200], 1, JSON.stringify(countStatuses(answers)))
+  assert.equal((await change(tokenOf(old.text))).status, 400, 'its use voids the other')
   assert.equal((await client.get('users/me')).status, 401)
   assert.equal((await client.post('auth/refresh-token')).status, 401)
   await waitForMail(service.baseUrl, email, /password was changed/)
@@ -293,6 +296,36 @@ test('a reset link works once in twenty tries, ends every session, and the secon
     sql`select count(*)::int as count from password_resets where token_hash = ${tokenOf(mail.text)}`,
   )
   assert.equal(count, 0, 'only its hash is stored')
+})
+
+test('a stranger who asks for a reset voids neither the owner’s link nor an invitation', async () => {
+  const stranger = new Client(service.baseUrl)
+  const change = (token: string | undefined) =>
+    stranger.post('auth/reset-password/change', { token, newPassword: OTHER_PASSWORD })
+  const { email: owner } = await registerManager(service.baseUrl)
+  const boss = await logIn(service.baseUrl, owner)
+  const email = newEmail('invited')
+  const invited = await boss.post('users', { email, firstName: 'Ida', lastName: 'Neu', role: 'Observer' })
+  assert.equal(invited.status, 200, invited.text)
+  await stranger.post('auth/reset-password/send', { email: owner })
+  for (const [to, link] of [
+    [owner, /reset-password\?token=([\w-]{43})/],
+    [email, /invitation\?token=([\w-]{43})/],
+  ] as const) {
+    const token = link.exec((await waitForMail(service.baseUrl, to, link)).text)?.[1]
+    await stranger.post('auth/reset-password/send', { email: to, origin: 'application' })
+    await stranger.post('auth/reset-password/send', { email: to })
+    assert.equal((await change(token)).status, 200, to)
+  }
+})
+
+test('a made-up reset token costs no hash', async () => {
+  const vault = openVault(TEST_MASTER_KEY)
+  const { auth } = openAccounts({ config: service.config, db: service.db, vault, clock })
+  const context = { ...systemContext('visitor'), actor: null }
+  const change = { token: 'made-up', newPassword: OTHER_PASSWORD, emailOtp: null, context }
+  await assert.rejects(auth.resets.change(change), { code: 'INVALID_RESET_TOKEN' })
+  assert.equal(auth.passwords.load.most, 0)
 })
 
 test('a SuperAdmin gets no reset mail, and the answer does not tell', async () => {

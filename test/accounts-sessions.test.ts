@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { type Sql, sql } from '../src/db/db.ts'
 import { HOUR, MINUTE, SECOND } from '../src/kernel/clock.ts'
 import { openPasswords } from '../src/users/password.ts'
 import {
@@ -9,6 +10,7 @@ import {
   inParallel,
   insertSuperAdmin,
   logIn,
+  newEmail,
   PASSWORD,
   readCode,
   readMails,
@@ -144,6 +146,46 @@ test('a revoked session is refused at once here, and on another node within five
   } finally {
     await second.stop()
   }
+})
+
+test('who lost the rights a moment ago makes nothing that lasts, though a node still holds the session', async () => {
+  const boss = await registerManager(service.baseUrl)
+  const collectors = await boss.client.get<{ collectors: { _id: string }[] }>('collectors/list')
+  const collector = collectors.data.collectors[0]?._id
+  const applicant = await register(service.baseUrl, { role: 'Observer', companyName: boss.companyId })
+  const person = (role: string) => ({ email: newEmail('accomplice'), firstName: 'Ac', lastName: 'Complice', role })
+  const device = await new Client(service.baseUrl).post<{ userCode: string }>('auth/device', { clientName: 'mine' })
+  const makeAll = async (client: Client) => ({
+    key: await client.post('api-keys', { name: 'backdoor', scopes: ['orders:read'] }),
+    invited: await client.post('users', person('Manager')),
+    registered: await client.post('auth/register', { ...person('Cashier'), password: PASSWORD }),
+    approved: await client.post(`users/${applicant.userId}/approve`),
+    till: await client.post('till-devices', { name: 'Counter', collector }),
+    login: await client.post(`auth/device/${device.data.userCode}/approve`, {}),
+    authenticator: await client.post('auth/2fa/setup'),
+    payout: await client.call('PUT', `companies/${boss.companyId}`, { settlementAddress: null }),
+    account: await client.call('PUT', 'channel-accounts/binance', {
+      settings: { API_KEY: 'a-key-of-mine', API_SECRET: 'a-secret-of-mine' },
+    }),
+  })
+  const { userId } = boss
+  const losses: Record<string, Sql> = {
+    disabled: sql`update users set disabled_at = now() where id = ${userId}`,
+    'another role': sql`update users set role = 'Observer' where id = ${userId}`,
+    'logged out': sql`update sessions set revoked_at = now() where user_id = ${userId}`,
+  }
+  for (const [name, loss] of Object.entries(losses)) {
+    await service.db.run(sql`update users set disabled_at = null, role = 'Manager' where id = ${userId}`)
+    const client = await logIn(service.baseUrl, boss.email)
+    // the session is read; the loss goes round this node, as one that another node commits
+    assert.equal((await client.get('users/me')).status, 200)
+    await service.db.run(loss)
+    for (const [what, { status, text }] of Object.entries(await makeAll(client)))
+      assert.equal(status, 401, `${name}: ${what} ${text}`)
+  }
+  await service.db.run(sql`update users set disabled_at = null, role = 'Manager' where id = ${userId}`)
+  for (const [what, { status, text }] of Object.entries(await makeAll(await logIn(service.baseUrl, boss.email))))
+    assert.equal(status, 200, `${what} ${text}`)
 })
 
 test('a token that is not exactly ours is refused', async () => {

@@ -3,7 +3,17 @@ import { after, before, test } from 'node:test'
 import { isComptoirError, loginByDevice } from '../sdk/index.ts'
 import { sql } from '../src/db/db.ts'
 import { MINUTE, SECOND } from '../src/kernel/clock.ts'
-import { Client, logIn, logInSuperAdmin, type Person, registerManager, waitForMail } from './harness/accounts.ts'
+import {
+  Client,
+  logIn,
+  logInSuperAdmin,
+  OTHER_PASSWORD,
+  PASSWORD,
+  type Person,
+  registerManager,
+  totpOf,
+  waitForMail,
+} from './harness/accounts.ts'
 import { startTestService, type TestService } from './harness/service.ts'
 
 /* A program gets a key because a person confirmed it in the back office (RFC 8628), and in no other way. */
@@ -223,6 +233,51 @@ test('what was approved before the rights were taken away is handed out to no pr
   const other = await approve(`?companyId=${companies[1]}`)
   await host.db.run(sql`delete from super_manager_companies where user_id = ${userId}`)
   assert.equal(await fetchKey(other), 'AUTHORIZATION_DENIED', 'whatever took it away')
+})
+
+test('a new password, a reset, a new second factor or “end the others” logs command lines out too', async () => {
+  const admin = await logInSuperAdmin(host)
+  const { email, userId } = await registerManager(host.baseUrl)
+  let client = await logIn(host.baseUrl, email)
+  const approve = async (): Promise<string> => {
+    const { deviceCode, userCode } = await start()
+    const { status, text } = await decide(client, userCode, 'approve')
+    assert.equal(status, 200, text)
+    return deviceCode
+  }
+  const server = (await client.post<Key>('api-keys', { name: 'server', scopes: ['orders:read'] })).data
+  const use = async ({ apiKey, apiSecret }: Key): Promise<number> => {
+    const headers = { 'x-api-key': apiKey, 'x-api-secret': apiSecret }
+    return (await host.call('GET', '/api/next/confirm_conversion', { headers })).status
+  }
+  const checkEnds = async (what: string, change: () => Promise<{ status: number; text: string }>): Promise<void> => {
+    const { data: key } = await claim(await approve())
+    const waiting = await approve()
+    assert.equal(await use(key), 200)
+    const { status, text } = await change()
+    assert.equal(status, 200, text)
+    assert.deepEqual([await use(key), await use(server)], [401, 200], what)
+    assert.equal((await claim(waiting)).error?.code, 'AUTHORIZATION_DENIED', `${what}: approved before`)
+  }
+  await checkEnds('end the others', () => client.post('auth/sessions/revoke-others'))
+  await checkEnds('an authenticator', async () => {
+    const { otpauthUri } = (await client.post<{ otpauthUri: string }>('auth/2fa/setup')).data
+    const otp = totpOf(otpauthUri).generate({ timestamp: Date.now() + offsetMs })
+    return client.post('auth/2fa/enable', { otp })
+  })
+  await checkEnds('a second factor reset by the operator', () => admin.post(`users/${userId}/reset-2fa`))
+  client = await logIn(host.baseUrl, email)
+  const body = { password: PASSWORD, newPassword: OTHER_PASSWORD }
+  await checkEnds('a new password', () => client.post('auth/password', body))
+  await checkEnds('a reset', async () => {
+    await anyone().post('auth/reset-password/send', { email, origin: 'dashboard' })
+    const mail = await waitForMail(host.baseUrl, email, /reset-password\?token=/)
+    const token = /token=(\S+)/.exec(mail.text)?.[1]
+    return anyone().post('auth/reset-password/change', { token, newPassword: PASSWORD })
+  })
+  const { detail } = await host.db.one<{ detail: string }>(sql`
+    select detail from audit_log where action = 'user.reset-password' and object = ${`user:${userId}`}`)
+  assert.equal(JSON.parse(detail).endedKeys?.length, 1, detail)
 })
 
 test('the code decided in one company is unknown to another, and a key can end itself', async () => {

@@ -379,6 +379,12 @@ test('a SuperManager rules the former company only while it is attached, and aga
   type Points = { salesPoints: { company: string }[] }
   const { salesPoints } = (await client.get<Points>('sales-points')).data
   assert.deepEqual([...new Set(salesPoints.map(({ company }) => company))], [other.companyId])
+  const colleague = await register(service.baseUrl, { role: 'Manager', companyName: 'Shop' })
+  await service.db.run(sql`update users set company_id = ${companyId} where id = ${colleague.userId}`)
+  const left = await logIn(service.baseUrl, colleague.email)
+  assert.equal((await left.get<{ total: number }>('users')).data.total, 1, 'no longer one of the former company')
+  const log = await left.get<{ entries: { action: string }[] }>(`audit-log?actor=${email}&action=session`)
+  assert.deepEqual(log.data.entries, [], 'nor is its login there')
   assert.equal((await setRole('Manager')).status, 200)
   assert.deepEqual(await look(await logIn(service.baseUrl, email)), [200, 200, 200])
 })

@@ -407,6 +407,15 @@ test('a tail of the audit log that was cut or rewritten by the database’s owne
   await registerManager(host.baseUrl)
   await anchor.note()
   assert.equal(readAnchors(file).length, 2)
+  // the disk is full in the middle of a line
+  const [first = '', second = ''] = readFileSync(file, 'utf8').split('\n')
+  writeFileSync(file, `${first}\n${second.slice(0, -20)}`)
+  assert.equal(readAnchors(file).length, 1, 'the last line is truncated')
+  await registerManager(host.baseUrl)
+  await anchor.note()
+  assert.equal(readAnchors(file).length, 2, 'the next one starts on a line of its own')
+  writeFileSync(join(folder, 'other.log'), `${second}\n${second.slice(0, -20)}\n${first}\n`)
+  assert.throws(() => readAnchors(join(folder, 'other.log')), /line 2: expected "time seq hash"/)
   const { count } = await db.one<{ count: number }>(sql`select count(*)::int as count from audit_log`)
   assert.match(await metrics.metrics(), new RegExp(`comptoir_audit_entries ${count}\\n`))
   const env = { DATABASE_URL: db.connectionString, MASTER_KEY: TEST_MASTER_KEY.toString('base64') }

@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { openAccounts } from '../src/assembly/accounts.ts'
 import { sql } from '../src/db/db.ts'
+import { systemContext } from '../src/http/request-context.ts'
 import { type Clock, MINUTE } from '../src/kernel/clock.ts'
+import { openVault } from '../src/kernel/vault.ts'
+import type { TillDevice } from '../src/tills/device-queries.ts'
+import { MOST_WRONG, signIn as signInWithPin } from '../src/tills/pin-service.ts'
+import { openPasswords } from '../src/users/password.ts'
 import { Client, inParallel, type Person, register, registerManager } from './harness/accounts.ts'
-import { startTestService, type TestService } from './harness/service.ts'
+import { eventually, startTestService, TEST_MASTER_KEY, type TestService } from './harness/service.ts'
 
 /* Till devices: who may enrol one, who may sign in there, and what ends it. */
 
@@ -180,6 +186,46 @@ class ClientOf extends Client {
     for (const [name, cookie] of device.cookies) this.cookies.set(name, cookie)
   }
 }
+
+test('a try for which the node was too busy does not count as a wrong PIN', async () => {
+  const { device, id } = await enrol()
+  const accounts = openAccounts({ config: host.config, db: host.db, vault: openVault(TEST_MASTER_KEY), clock })
+  const deps = { ...accounts.auth, passwords: openPasswords({ atOnce: 0, queue: 0 }) }
+  const row = { id, companyId: cashier.companyId ?? '', collectorId: collector }
+  const wanted = { device: row as TillDevice, userId: cashier.userId, pin: PIN }
+  for (let tried = 0; tried < MOST_WRONG; tried += 1)
+    await assert.rejects(signInWithPin(deps, systemContext('visitor'), wanted), { code: 'BUSY' })
+  assert.equal((await signIn(device, cashier)).status, 200)
+})
+
+test('who loses the till while the PIN is being checked does not sign in, and sells on no renewed token', async () => {
+  const person = await hire()
+  await give(cashier, person)
+  const { device, id } = await enrol()
+  await host.db.run(sql`insert into till_pin_failures (device_id, user_id, wrong) values (${id}, ${person.userId}, 0)`)
+  const attempt = await host.db.tx(async (tx) => {
+    await tx.run(sql`select 1 from till_pin_failures where user_id = ${person.userId} for update`)
+    const running = signIn(device, person)
+    const isWaiting = sql`select 1 from pg_locks where pg_backend_pid() = any(pg_blocking_pids(pid))`
+    await eventually(
+      () => tx.many(isWaiting),
+      (waiting) => waiting.length > 0,
+    )
+    const demoted = await boss.client.call('PUT', `users/${person.userId}`, { role: 'Observer' })
+    assert.equal(demoted.status, 200, demoted.text)
+    return { running }
+  })
+  assert.equal((await attempt.running).error?.code, 'INVALID_CREDENTIALS')
+  // whatever else takes the role away
+  assert.equal((await signIn(device, cashier)).status, 200)
+  await host.db.run(sql`update users set role = 'Observer' where id = ${cashier.userId}`)
+  aheadMs += 10_000
+  const renewed = await device.post<{ token: string }>('auth/refresh-token', {}, { 'x-user-id': cashier.userId })
+  device.token = renewed.data.token
+  assert.equal((await sell(device)).error?.code, 'UNKNOWN_MERCHANT_IDENTIFIER')
+  await host.db.run(sql`update users set role = 'Cashier' where id = ${cashier.userId}`)
+  aheadMs += 10_000
+})
 
 test('simple PINs are refused, and setting one needs a fresh second factor', async () => {
   for (const pin of ['000000', '123456', '654321', '12345', 'abcdef']) {

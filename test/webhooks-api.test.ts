@@ -436,6 +436,21 @@ test('a prepared secret signs only tests until it is put into use, and then ever
   assert.equal((await call('POST', `${path}/test`, owner, { url: 'http://10.0.0.1/' })).status, 422)
 })
 
+test('of two prepared secrets the one that is named comes into use, or none', async () => {
+  const company = await world.newCompany()
+  const owner = actorAs('Manager', company.id)
+  const path = '/api/users/webhook-secret'
+  type Secret = { webhookSigningSecret: string }
+  const prepare = async () => ((await call('POST', `${path}/next`, owner)).data as Secret).webhookSigningSecret
+  const activate = (secret: string) => call('POST', `${path}/next/activate`, owner, { endsWith: secret.slice(-8) })
+  const [mine, theirs] = [await prepare(), await prepare()]
+  assert.deepEqual([(await activate(mine)).status, (await activate(mine)).code], [409, 'OBJECT_CONFLICT'])
+  const read = async () => ((await call('GET', path, owner)).data as Secret).webhookSigningSecret
+  assert.equal(await read(), company.secret)
+  assert.equal((await activate(theirs)).status, 200)
+  assert.equal(await read(), theirs)
+})
+
 test('100 concurrent regenerations leave exactly one good secret', async () => {
   const company = await world.newCompany()
   const owner = actorAs('Manager', company.id)

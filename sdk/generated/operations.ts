@@ -2736,7 +2736,7 @@ export interface Operations {
     }
     data: null
   }
-  /** End all your other sessions. Ends every session but the one that asks. */
+  /** End all your other sessions, and your command-line logins. Ends every session but the one that asks. */
   revokeOtherSessions: {
     params: Record<never, never>
     data: {
@@ -2848,7 +2848,7 @@ export interface Operations {
     }
     data: string | null
   }
-  /** Set a new password. Ends all sessions. The next login still needs the second factor. */
+  /** Set a new password. Ends all sessions and command-line logins. The next login still needs the second factor. */
   changeForgottenPassword: {
     params: {
       body: {
@@ -2862,7 +2862,7 @@ export interface Operations {
     }
     data: null
   }
-  /** Change your password. Ends all your other sessions. */
+  /** Change your password. Ends all your other sessions, and your command-line logins. */
   changePassword: {
     params: {
       body: {
@@ -4892,6 +4892,10 @@ export interface Operations {
     params: {
       /** Operators: this company only. */
       companyId?: string
+      body?: {
+        /** The last characters of the secret that you prepared: 409 if another one is prepared by now. */
+        endsWith?: string
+      }
     }
     data: null
   }

@@ -11,12 +11,10 @@ import { auditKeysOf, openServerKeys } from '../keys/server-key-service.ts'
 import { openMailer } from '../mail/mail.ts'
 import { type PayerDeps, resealPayers } from '../payers/payer-service.ts'
 import { openAccessTokens } from '../sessions/access-token.ts'
-import { updateLoginKeysRevoked } from '../sessions/api-keys/api-key-queries.ts'
 import type { ApiKeyDeps } from '../sessions/api-keys/api-key-routes.ts'
 import { openApiKeys } from '../sessions/api-keys/api-key-service.ts'
 import { openAuth } from '../sessions/auth-service.ts'
 import { openAuthenticate } from '../sessions/authenticate.ts'
-import { updateDeviceLoginsDenied } from '../sessions/device-login/device-login-queries.ts'
 import type { DeviceLoginDeps } from '../sessions/device-login/device-login-service.ts'
 import { openSessions } from '../sessions/session-service.ts'
 import { openPasswords } from '../users/password.ts'
@@ -33,19 +31,14 @@ export function openAccounts({ config, db, vault, clock }: Omit<ServiceBase, 'lo
   const keys = openServerKeys({ db, vault, clock })
   const audit = openAudit({ db, clock, keys: auditKeysOf(keys) })
   const tokens = openAccessTokens({ keys, clock, issuer: config.baseUrl })
-  const sessions = openSessions({ db, clock, vault, tokens, audit, mailer })
+  const sessions = openSessions({ db, clock, vault, tokens, apiKeys, audit, mailer })
   const passwords = openPasswords()
   const refusedPasswords = readRefusedPasswords(config.passwordListFile)
   const base = { db, clock, vault, config, sessions, mailer, jobs, audit, limits }
   const auth = openAuth({ ...base, passwords, refusedPasswords })
   const hooks: SessionHooks = {
-    endSessions: (tx, userId, reason) => sessions.endAll(tx, userId, reason),
-    async endDeviceLogins(tx, userId, but) {
-      tx.afterCommit(apiKeys.forget)
-      // first: this waits for a program that fetches its key at the moment, and the key is there then
-      await updateDeviceLoginsDenied(tx, userId, but)
-      return updateLoginKeysRevoked(tx, userId, { but, at: new Date(clock()) })
-    },
+    endSessions: async (tx, userId, reason) => (await sessions.endAll(tx, userId, reason)).keys,
+    endDeviceLogins: sessions.endDeviceLogins,
     forgetSessions: sessions.forget,
     sendInvitation: auth.resets.invite,
     removeTwoFactor: auth.twoFactor.removeAll,

@@ -1,4 +1,4 @@
-import { appendFileSync, closeSync, fsyncSync, openSync, readFileSync } from 'node:fs'
+import { appendFileSync, closeSync, fstatSync, fsyncSync, openSync, readFileSync, readSync } from 'node:fs'
 import type { FastifyBaseLogger } from 'fastify'
 import { Gauge, type Registry } from 'prom-client'
 import type { Db } from '../db/db.ts'
@@ -10,20 +10,39 @@ export const ANCHOR_EVERY_MS = 10_000
 
 const LINE = /^\S+ (\d+) ([0-9a-f]{64})$/
 
+function readLine(line: string): AuditHead | undefined {
+  const [, seq, hash] = LINE.exec(line) ?? []
+  return seq !== undefined && hash !== undefined ? { seq: BigInt(seq), hash } : undefined
+}
+
 /**
- * Reads an anchor file: one `time seq hash` per line, oldest first. A last line that a crash truncated is left out.
+ * Reads an anchor file: one `time seq hash` per line, oldest first. A line that a crash truncated is left out: the last
+ * one, or one whose successor continues the chain.
  * @throws Error when the file cannot be read, is empty, or holds another kind of line
  */
 export function readAnchors(file: string): AuditHead[] {
   const lines = readFileSync(file, 'utf8').split('\n')
-  const heads = lines.flatMap((line, index) => {
-    const [, seq, hash] = LINE.exec(line) ?? []
-    if (seq !== undefined && hash !== undefined) return [{ seq: BigInt(seq), hash }]
-    if (index === lines.length - 1) return []
-    throw new Error(`${file}, line ${index + 1}: expected "time seq hash"`)
-  })
+  const heads: AuditHead[] = []
+  for (const [index, line] of lines.entries()) {
+    const head = readLine(line)
+    if (head) heads.push(head)
+    else if (index < lines.length - 1) {
+      const next = readLine(lines[index + 1] ?? '')
+      if (!next || next.seq <= (heads.at(-1)?.seq ?? 0n))
+        throw new Error(`${file}, line ${index + 1}: expected "time seq hash"`)
+    }
+  }
   if (heads.length === 0) throw new Error(`${file} holds no anchor`)
   return heads
+}
+
+/** Whether a crash truncated the last line. */
+function isTruncated(handle: number): boolean {
+  const { size } = fstatSync(handle)
+  if (size === 0) return false
+  const last = Buffer.alloc(1)
+  readSync(handle, last, 0, 1, size - 1)
+  return last.toString() !== '\n'
 }
 
 export type Anchor = { note(): Promise<boolean> }
@@ -48,9 +67,10 @@ export function openAnchor(deps: {
   let noted = -1n
   const append = (head: AuditHead): void => {
     if (file === null) return
-    const handle = openSync(file, 'a', 0o600)
+    const handle = openSync(file, 'a+', 0o600)
     try {
-      appendFileSync(handle, `${new Date(clock()).toISOString()} ${head.seq} ${head.hash}\n`)
+      const before = isTruncated(handle) ? '\n' : ''
+      appendFileSync(handle, `${before}${new Date(clock()).toISOString()} ${head.seq} ${head.hash}\n`)
       fsyncSync(handle)
     } finally {
       closeSync(handle)

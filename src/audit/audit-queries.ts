@@ -1,4 +1,5 @@
 import { joinSql, type Queryable, type Sql, sql, type Tx, unnamed } from '../db/db.ts'
+import { emailKeyOf } from '../kernel/people/emails.ts'
 
 export type AuditRow = {
   seq: bigint
@@ -63,7 +64,7 @@ export async function listAuditRows(q: Queryable, filter: AuditFilter): Promise<
   if (filter.action !== null) conditions.push(sql`starts_with(action, ${filter.action})`)
   // a person is searched by e-mail as well as by id
   if (filter.actor !== null) {
-    const email = filter.actor.trim().toLowerCase()
+    const email = emailKeyOf(filter.actor)
     conditions.push(sql`(starts_with(actor, ${filter.actor})
       or actor in (select 'user:' || id from users where email_key = ${email}))`)
   }

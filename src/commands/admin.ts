@@ -10,6 +10,7 @@ import { systemClock } from '../kernel/clock.ts'
 import { emailKeyOf } from '../kernel/people/emails.ts'
 import type { Vault } from '../kernel/vault.ts'
 import { describeVerdict, verifyLedger } from '../ledger/ledger-verify.ts'
+import { endedKeysOf } from '../sessions/session-service.ts'
 import { checkPassword } from '../users/password-rules.ts'
 import { makeSuperAdmin } from '../users/super-admin.ts'
 import type { User } from '../users/user.ts'
@@ -35,7 +36,7 @@ comptoir admin reset-2fa --email <address>
 comptoir admin set-password --email <address> [--password <password>]
     for a SuperAdmin, whom no reset mail reaches
 comptoir admin revoke-sessions --email <address> | --all
-    log people out everywhere
+    log people out everywhere, on command lines too
 comptoir admin rotate-keys
     a new key signs access tokens; the old one fades out
 ${ADMIN_CHAINS_USAGE}
@@ -133,13 +134,13 @@ async function resetTwoFactor(work: Work): Promise<undefined> {
     await sessions.endAll(tx, user.id, 'second factor reset by the operator')
     await auth.twoFactor.remove(tx, user, OPERATOR)
   })
-  report(work, `Codes for ${user.email} come by e-mail again; all sessions have ended.`, { email: user.email })
+  report(work, `Codes for ${user.email} come by e-mail again; all logins have ended.`, { email: user.email })
 }
 
 async function setPassword(work: Work): Promise<undefined> {
   const { db, accounts, options } = work
   const user = await findUser(work)
-  await askBefore(work.options, `${user.email} gets a new password, and all sessions of this person end.`)
+  await askBefore(work.options, `${user.email} gets a new password, and all logins of this person end.`)
   const password = options.password ?? newPassword()
   const { passwords, refusedPasswords } = accounts.auth
   checkPassword(password, {
@@ -164,18 +165,16 @@ async function setPassword(work: Work): Promise<undefined> {
 
 async function revokeSessions(work: Work): Promise<undefined> {
   const user = work.options.all ? null : await findUser(work)
-  await askBefore(
-    work.options,
-    user ? `All sessions of ${user.email} will end.` : 'All sessions of all users will end.',
-  )
+  await askBefore(work.options, user ? `All logins of ${user.email} will end.` : 'All logins of all users will end.')
   const { audit, sessions } = work.accounts
   const count = await work.db.tx(async (tx) => {
     const ended = await sessions.endAll(tx, user?.id ?? null, 'revoked by the operator')
     const object = user ? `user:${user.id}` : 'everybody'
-    await audit.write(tx, OPERATOR, { action: 'session.revoke-all', object, detail: { ended } })
-    return ended
+    const detail = { ended: ended.sessions, ...endedKeysOf(ended) }
+    await audit.write(tx, OPERATOR, { action: 'session.revoke-all', object, detail })
+    return ended.sessions + ended.keys.length
   })
-  const words = count === 1 ? '1 session has ended' : `${count} sessions have ended`
+  const words = count === 1 ? '1 login has ended' : `${count} logins have ended`
   report(work, `${words}; running services refuse ${count === 1 ? 'it' : 'them'} within five seconds.`, { count })
 }
 

@@ -1,4 +1,5 @@
 import { json, type Queryable, type Sql, sql, type Tx, unnamed } from '../db/db.ts'
+import type { UserRole } from '../http/actor.ts'
 import type { Lang } from '../kernel/lang.ts'
 import { emailKeyOf } from '../kernel/people/emails.ts'
 import type { RefundLimits } from './company-refund-limits.ts'
@@ -136,4 +137,19 @@ export async function listCompanyManagers(
   return q.many<{ email: string; firstName: string; lang: string }>(sql`
     select email, first_name, lang from users
     where company_id = ${companyId} and role in ('Manager', 'Association') and disabled_at is null order by id limit 20`)
+}
+
+export type Standing = { role: UserRole; disabledAt: Date | null; sessionEndedAt: Date | null }
+
+/** A person and the session, as they are now; whoever changes either waits until the transaction ends. */
+export const lockStanding = (tx: Tx, userId: string, sessionId: string | null): Promise<Standing | undefined> =>
+  tx.maybe<Standing>(sql`
+    select u.role, u.disabled_at, s.revoked_at as session_ended_at
+    from users u join sessions s on s.user_id = u.id
+    where u.id = ${userId} and s.id = ${sessionId} for share`)
+
+export async function isAttached(tx: Tx, superManagerId: string, companyId: string): Promise<boolean> {
+  const row = await tx.maybe(sql`
+    select 1 from super_manager_companies where user_id = ${superManagerId} and company_id = ${companyId}`)
+  return row !== undefined
 }

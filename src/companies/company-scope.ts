@@ -1,7 +1,7 @@
-import type { Db } from '../db/db.ts'
+import type { Db, Tx } from '../db/db.ts'
 import { type Actor, sees } from '../http/actor.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
-import { findCompanyOfManager } from './company-queries.ts'
+import { findCompanyOfManager, isAttached, lockStanding } from './company-queries.ts'
 
 /** How operators and SuperManagers choose a company: by its id, or by a manager's id or e-mail. */
 export type CompanyChoice = { companyId?: string | undefined; childManager?: string | undefined }
@@ -34,4 +34,19 @@ export async function companiesFor(db: Db, actor: Actor, choice: CompanyChoice):
   if (id !== null) return [id]
   if (actor.role === 'SuperAdmin') return null
   return actor.companyId === null ? actor.companyIds : [actor.companyId]
+}
+
+/**
+ * Call this before writing what outlives a session: a key, an account, a factor, a destination of money. A node may
+ * have read the session some seconds ago; whoever takes the person's rights away either waits for this transaction or
+ * is noticed here.
+ * @param companyId where the person acts; null when it is about no company
+ * @throws UNAUTHORIZED if the session has ended, or the person lost the role or this company
+ */
+export async function lockActor(tx: Tx, actor: Actor, companyId: string | null): Promise<void> {
+  if (actor.kind !== 'user') return
+  const now = await lockStanding(tx, actor.id, actor.sessionId)
+  const isSame = now?.role === actor.role && now.disabledAt === null && now.sessionEndedAt === null
+  const isLost = actor.role === 'SuperManager' && companyId !== null && !(await isAttached(tx, actor.id, companyId))
+  if (!isSame || isLost) throw new AppError('UNAUTHORIZED', { message: 'This session has ended. Log in again.' })
 }

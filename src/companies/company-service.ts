@@ -16,6 +16,7 @@ import type { Company } from './company-queries.ts'
 import * as queries from './company-queries.ts'
 import { changeRefundLimits, type RefundLimitsChange } from './company-refund-limits.ts'
 import type { CompanySchema } from './company-schemas.ts'
+import { lockActor } from './company-scope.ts'
 import { deleteLogo, type Logo, upsertLogo } from './logo/logo-queries.ts'
 import type { SaleCache } from './sale-cache.ts'
 
@@ -218,6 +219,7 @@ export async function changeCompany(
   const read = readVat(change)
   return db.tx(async (tx) => {
     const company = await lockSeen(tx, actor, id)
+    await lockActor(tx, actor, id)
     const { refundLimits: wanted, ...others } = read
     const rest = others.brandColor ? { ...others, brandColor: others.brandColor.toLowerCase() } : others
     const refundLimits = wanted ? changeRefundLimits(actor, company.refundLimits, wanted) : company.refundLimits

@@ -6,7 +6,7 @@ import type { Clock } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import { emailKeyOf } from '../kernel/people/emails.ts'
 import type { Passwords } from '../users/password.ts'
-import type { User } from '../users/user.ts'
+import { companyIdOf, type User } from '../users/user.ts'
 import {
   findUserByEmailKey,
   findUserById,
@@ -54,7 +54,7 @@ export const OTHER_ROLES: readonly UserRole[] = ['SimpleUser', 'SuperAdmin', 'Se
 const sessionEntry = (user: User, action: string) => ({
   actor: `user:${user.id}`,
   action,
-  companyId: user.company?.id ?? null,
+  companyId: companyIdOf(user),
   object: `user:${user.id}`,
 })
 
@@ -67,7 +67,7 @@ async function refuse(
 ): Promise<never> {
   await deps.db.tx(async (tx) => {
     const locked = await deps.lockOuts.count(tx, emailKey, browser)
-    const facts = { companyId: user?.company?.id ?? null, object: user ? `user:${user.id}` : null }
+    const facts = { companyId: user ? companyIdOf(user) : null, object: user ? `user:${user.id}` : null }
     const detail = { locked }
     await deps.audit.write(tx, context, {
       actor: 'anyone',

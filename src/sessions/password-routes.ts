@@ -13,6 +13,7 @@ import { verifyEmail } from '../users/verification-service.ts'
 import * as schemas from './auth-schemas.ts'
 import { type AuthDeps, noStore } from './auth-service.ts'
 import { userOfActor } from './factors/two-factor-service.ts'
+import { endedKeysOf } from './session-service.ts'
 
 const TAGS = ['authentication']
 
@@ -52,7 +53,7 @@ export const passwordRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, d
       schema: {
         operationId: 'changeForgottenPassword',
         summary: 'Set a new password',
-        description: 'Ends all sessions. The next login still needs the second factor.',
+        description: 'Ends all sessions and command-line logins. The next login still needs the second factor.',
         tags: TAGS,
         body: schemas.ResetChangeBody,
         response: { 200: Envelope(Type.Null()) },
@@ -72,7 +73,7 @@ export const passwordRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, d
       schema: {
         operationId: 'changePassword',
         summary: 'Change your password',
-        description: 'Ends all your other sessions.',
+        description: 'Ends all your other sessions, and your command-line logins.',
         tags: TAGS,
         body: schemas.PasswordBody,
         response: { 200: Envelope(Type.Null()) },
@@ -98,12 +99,12 @@ export const passwordRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, d
         const now = await lockUserById(tx, user.id)
         if (now?.passwordHash !== user.passwordHash) throw new AppError('OBJECT_CONFLICT')
         await updateUserPassword(tx, user.id, { passwordHash, at })
-        await sessions.endAll(tx, user.id, 'password changed', actor.sessionId)
+        const ended = await sessions.endAll(tx, user.id, 'password changed', actor.sessionId)
         await deps.lockOuts.clear(tx, user.emailKey)
         const data = { name: user.firstName }
         await deps.mailer.send(tx, { to: user.email, lang: user.lang, kind: 'passwordChanged', data })
         await context.remember(tx, null)
-        const facts = { companyId: actor.companyId, object: `user:${user.id}` }
+        const facts = { companyId: actor.companyId, object: `user:${user.id}`, detail: endedKeysOf(ended) }
         await audit.write(tx, context, { action: 'user.change-password', ...facts })
       })
       return ok(null)

@@ -15,9 +15,16 @@ export type Reset = {
   usedAt: Date | null
 }
 
-/** Voids a user's open resets, so that only the newest one works. */
-export async function updateResetsVoid(tx: Tx, userId: string | null, at: Date): Promise<void> {
+/** Voids a user's open resets and invitations, once one of them was used. */
+export async function updateResetsVoid(tx: Tx, userId: string, at: Date): Promise<void> {
   await tx.run(sql`update password_resets set expires_at = ${at} where user_id = ${userId} and expires_at > ${at}`)
+}
+
+/** Voids a user's open invitations: only the newest works. Resets stay, because anyone can ask for another one. */
+export async function updateInvitationsVoid(tx: Tx, userId: string, at: Date): Promise<void> {
+  await tx.run(sql`
+    update password_resets set expires_at = ${at}
+    where user_id = ${userId} and kind = 'invitation' and expires_at > ${at}`)
 }
 
 export async function insertReset(

@@ -13,7 +13,7 @@ import type { Vault } from '../kernel/vault.ts'
 import type { Mailer } from '../mail/mail.ts'
 import type { Passwords } from '../users/password.ts'
 import { checkPassword } from '../users/password-rules.ts'
-import type { User } from '../users/user.ts'
+import { companyIdOf, type User } from '../users/user.ts'
 import { findUserByEmailKey, findUserById, updateUserPassword, updateUserVerified } from '../users/user-queries.ts'
 import { updateChallengesEnded } from './factors/challenge-queries.ts'
 import { hasUnprovenFactor } from './factors/factor-queries.ts'
@@ -22,7 +22,7 @@ import type { TwoFactor } from './factors/two-factor-service.ts'
 import type { LockOuts } from './lock-outs.ts'
 import type { Reset } from './reset-queries.ts'
 import * as queries from './reset-queries.ts'
-import { hashToken, type Sessions } from './session-service.ts'
+import { endedKeysOf, hashToken, type Sessions } from './session-service.ts'
 
 export type Resets = {
   /**
@@ -143,7 +143,7 @@ export function openResets(deps: ResetDeps): Resets {
     await updateUserPassword(tx, user.id, { passwordHash, at })
     await updateChallengesEnded(tx, user.id, at)
     await lockOuts.clear(tx, user.emailKey)
-    await sessions.endAll(tx, user.id, 'password changed')
+    const ended = await sessions.endAll(tx, user.id, 'password changed')
     const byOwner = reset.kind !== 'application' || !isService(context.actor)
     if (byOwner) {
       // a stranger who registered this address may have enrolled a factor
@@ -161,8 +161,9 @@ export function openResets(deps: ResetDeps): Resets {
     await audit.write(tx, context, {
       ...(context.actor ? {} : { actor: `user:${user.id}` }),
       action: reset.kind === 'invitation' ? 'user.accept-invitation' : 'user.reset-password',
-      companyId: user.company?.id ?? null,
+      companyId: companyIdOf(user),
       object: `user:${user.id}`,
+      detail: endedKeysOf(ended),
     })
   }
   const insert = async (
@@ -175,7 +176,6 @@ export function openResets(deps: ResetDeps): Resets {
     const application = kind === 'application'
     const tokenHash = hashToken(token)
     const expiresAt = new Date(at + life.lifeMs)
-    await queries.updateResetsVoid(tx, userId, new Date(at))
     await queries.insertReset(tx, {
       tokenHash,
       userId,
@@ -201,7 +201,7 @@ export function openResets(deps: ResetDeps): Resets {
         })
         if (known) await mailReset(tx, known, lang ?? known.lang, { application, ...secrets })
         else await jobs.enqueue(tx, { kind: NO_MAIL_JOB, payload: { sealed: vault.seal(email, NO_MAIL_JOB) } })
-        const facts = { object: known ? `user:${known.id}` : null, companyId: known?.company?.id ?? null }
+        const facts = { object: known ? `user:${known.id}` : null, companyId: known ? companyIdOf(known) : null }
         await audit.write(tx, context, { actor: 'anyone', action: 'user.ask-reset', ...facts })
         return application ? secrets.token : null
       })
@@ -214,6 +214,8 @@ export function openResets(deps: ResetDeps): Resets {
     async change(request) {
       const check = { path: 'newPassword', extra: deps.refusedPasswords }
       checkPassword(request.newPassword, { ...check, own: [] })
+      // a hash costs too much for a token that anyone can make up
+      if (!isLive(await queries.findReset(db, hashToken(request.token)))) throw invalidToken()
       const passwordHash = await deps.passwords.hash(request.newPassword)
       const outcome = await db.tx(async (tx) => {
         const reset = await queries.lockReset(tx, hashToken(request.token))
@@ -231,12 +233,13 @@ export function openResets(deps: ResetDeps): Resets {
         throw new AppError('TOO_MANY_REQUESTS', { message: TOO_MANY_CODES, retryAfter: DAY / SECOND })
       }
       if (outcome === 'wrong') throw new AppError('INVALID_OTP')
-      if (outcome === 'missing') throw new AppError('INVALID_RESET_TOKEN', { message: MISSING_PROOF })
+      if (outcome === 'missing') throw invalidToken()
     },
     async invite(tx, user, { inviter, company }) {
       const sent = await queries.countInvitations(tx, user.id, new Date(clock() - DAY))
       if (sent >= MOST_INVITATIONS_A_DAY)
         throw new AppError('TOO_MANY_REQUESTS', { message: TOO_MANY_INVITATIONS, retryAfter: DAY / SECOND })
+      await queries.updateInvitationsVoid(tx, user.id, new Date(clock()))
       const { token, expiresAt } = await insert(tx, user.id, 'invitation', {
         lifeMs: INVITATION_MS,
         accountKey: null,
@@ -254,3 +257,5 @@ const TOO_MANY_INVITATIONS = 'This person was invited five times today. Check th
 
 const MISSING_PROOF =
   'This token is unconfirmed, used or expired. Open the link in the mail, send the mailed code as emailOtp, or request a new reset.'
+
+const invalidToken = (): AppError => new AppError('INVALID_RESET_TOKEN', { message: MISSING_PROOF })

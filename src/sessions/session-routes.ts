@@ -9,6 +9,7 @@ import * as schemas from './auth-schemas.ts'
 import { type AuthDeps, noStore } from './auth-service.ts'
 import { bearerOf } from './authenticate.ts'
 import { listLiveSessions, type Session } from './session-queries.ts'
+import { endedKeysOf } from './session-service.ts'
 
 const TAGS = ['authentication']
 
@@ -145,7 +146,7 @@ export const sessionRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, de
       config: { permission: 'auth.sessions' },
       schema: {
         operationId: 'revokeOtherSessions',
-        summary: 'End all your other sessions',
+        summary: 'End all your other sessions, and your command-line logins',
         tags: TAGS,
         response: { 200: Envelope(Type.Object({ revoked: Type.Integer() })) },
       },
@@ -154,11 +155,11 @@ export const sessionRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, de
       const context = contextOf(request)
       const { actor } = context
       const revoked = await db.tx(async (tx) => {
-        const count = await sessions.endAll(tx, actor.id, 'revoked by its user', actor.sessionId)
-        await context.remember(tx, { revoked: count })
-        const facts = { companyId: actor.companyId, object: `user:${actor.id}` }
+        const ended = await sessions.endAll(tx, actor.id, 'revoked by its user', actor.sessionId)
+        await context.remember(tx, { revoked: ended.sessions })
+        const facts = { companyId: actor.companyId, object: `user:${actor.id}`, detail: endedKeysOf(ended) }
         await audit.write(tx, context, { action: 'session.revoke-others', ...facts })
-        return count
+        return ended.sessions
       })
       return ok({ revoked })
     },

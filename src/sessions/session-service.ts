@@ -8,9 +8,12 @@ import { AppError } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
 import { openHmac, type Vault } from '../kernel/vault.ts'
 import type { Mailer } from '../mail/mail.ts'
-import { isValidUser, missingOf, type User } from '../users/user.ts'
+import { companyIdOf, isValidUser, missingOf, type User } from '../users/user.ts'
 import { findUserById } from '../users/user-queries.ts'
 import type { AccessTokens } from './access-token.ts'
+import { updateLoginKeysRevoked } from './api-keys/api-key-queries.ts'
+import type { ApiKeys } from './api-keys/api-key-service.ts'
+import { updateDeviceLoginsDenied } from './device-login/device-login-queries.ts'
 import type { Session, SessionKind, SessionState } from './session-queries.ts'
 import * as queries from './session-queries.ts'
 
@@ -28,6 +31,12 @@ export type NewSession = {
 export type Started = { session: Session; refreshToken: string }
 export type Refreshed = Started & { user: User; accessToken: string }
 
+/** How many sessions, and the ids of the API keys of command lines. */
+export type Ended = { sessions: number; keys: string[] }
+
+/** For the audit log: which keys ended with the sessions. */
+export const endedKeysOf = ({ keys }: Ended): { endedKeys?: string[] } => (keys.length > 0 ? { endedKeys: keys } : {})
+
 export type Sessions = {
   start(tx: Tx, session: NewSession): Promise<Started>
   issue(session: Session, user: User): Promise<string>
@@ -41,8 +50,14 @@ export type Sessions = {
   /** Ends the session of a refresh token; null when there is none. */
   endByToken(tx: Tx, token: string, userId: string | null): Promise<Session | null>
   end(tx: Tx, sessionId: string, reason: string): Promise<boolean>
-  /** Ends all sessions of a user but one; of all users with `userId` null. */
-  endAll(tx: Tx, userId: string | null, reason: string, exceptId?: string | null): Promise<number>
+  /** Ends all sessions of a user but one, and the logins of command lines; of all users with `userId` null. */
+  endAll(tx: Tx, userId: string | null, reason: string, exceptId?: string | null): Promise<Ended>
+  /**
+   * Revokes the API keys of a person's command-line logins, and those not fetched yet, except for these companies; of
+   * all users with `userId` null.
+   * @returns the ids of the keys
+   */
+  endDeviceLogins(tx: Tx, userId: string | null, but: readonly string[]): Promise<string[]>
   /** Ends all sessions that PINs opened at a till. */
   endAtTill(tx: Tx, deviceId: string, reason: string): Promise<number>
   confirmSecondFactor(tx: Tx, sessionId: string, at: Date): Promise<void>
@@ -69,10 +84,18 @@ function livesOf(role: UserRole, kind: SessionKind): { idleMs: number; absoluteM
 
 const ended = (): AppError => new AppError('UNAUTHORIZED', { message: 'This session has ended. Log in again.' })
 
-export type SessionDeps = { db: Db; clock: Clock; vault: Vault; tokens: AccessTokens; audit: Audit; mailer: Mailer }
+export type SessionDeps = {
+  db: Db
+  clock: Clock
+  vault: Vault
+  tokens: AccessTokens
+  apiKeys: Pick<ApiKeys, 'forget'>
+  audit: Audit
+  mailer: Mailer
+}
 
 export function openSessions(deps: SessionDeps): Sessions {
-  const { clock, vault, tokens, audit, mailer } = deps
+  const { clock, vault, tokens, apiKeys, audit, mailer } = deps
   const states = openStates(deps)
   /** Derived from the old token, so that a repeated request gets the same one and none is stored in clear. */
   const successors = openHmac(vault, 'refresh-successor', 'base64url')
@@ -102,7 +125,7 @@ export function openSessions(deps: SessionDeps): Sessions {
     tx.afterCommit(states.forget)
     await mailer.send(tx, { to: user.email, lang: user.lang, kind: 'sessionStolen', data: { name: user.firstName } })
     const object = `session:${session.id}`
-    const companyId = user.company?.id ?? null
+    const companyId = companyIdOf(user)
     await audit.write(tx, context, { actor: 'anyone', action: 'session.reuse', result: 'refused', companyId, object })
   }
   const isLive = (session: Session, user: User): boolean =>
@@ -125,6 +148,12 @@ export function openSessions(deps: SessionDeps): Sessions {
     })
     if (!result) throw ended()
     return { ...result, accessToken: await tokens.issue(claimsOf(result.session, result.user)) }
+  }
+  const endDeviceLogins: Sessions['endDeviceLogins'] = async (tx, userId, but) => {
+    tx.afterCommit(apiKeys.forget)
+    // first: this waits for a program that fetches its key at the moment, and the key is there then
+    await updateDeviceLoginsDenied(tx, userId, but)
+    return updateLoginKeysRevoked(tx, userId, { but, at: new Date(clock()) })
   }
   return {
     async start(tx, { user, kind, tillDeviceId = null, namedCookie, secondFactorAt, context }) {
@@ -170,8 +199,10 @@ export function openSessions(deps: SessionDeps): Sessions {
     },
     async endAll(tx, userId, reason, exceptId = null) {
       tx.afterCommit(states.forget)
-      return queries.updateSessionsRevoked(tx, { userId, exceptId }, new Date(clock()), reason)
+      const sessions = await queries.updateSessionsRevoked(tx, { userId, exceptId }, new Date(clock()), reason)
+      return { sessions, keys: await endDeviceLogins(tx, userId, []) }
     },
+    endDeviceLogins,
     async endAtTill(tx, deviceId, reason) {
       tx.afterCommit(states.forget)
       return queries.updateTillSessionsRevoked(tx, deviceId, new Date(clock()), reason)
@@ -195,7 +226,7 @@ export function openSessions(deps: SessionDeps): Sessions {
 const claimsOf = (session: Session, user: User) => ({
   userId: user.id,
   role: user.role,
-  companyId: user.company?.id ?? null,
+  companyId: companyIdOf(user),
   sid: session.id,
   expMs: session.expiresAt.getTime(),
 })
@@ -222,11 +253,12 @@ function toActor(state: SessionState): Actor {
 /** Whoever signs in at a till with a PIN is its cashier there and nothing else, a manager too. */
 function toTillActor(state: SessionState): Actor {
   const { tillDeviceId, tillCollectorId, role, collectorIds } = state
-  const given = tillCollectorId !== null && (role !== 'Cashier' || collectorIds.includes(tillCollectorId))
+  const isManager = role === 'Manager' || role === 'Association'
+  const isGiven = (id: string): boolean => isManager || (role === 'Cashier' && collectorIds.includes(id))
   return {
     ...toActor(state),
     role: 'Cashier',
-    collectorIds: given ? [tillCollectorId] : [],
+    collectorIds: tillCollectorId !== null && isGiven(tillCollectorId) ? [tillCollectorId] : [],
     secondFactorAt: null,
     tillDeviceId: tillDeviceId ?? '',
   }

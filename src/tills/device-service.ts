@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Audit } from '../audit/audit.ts'
-import { type CompanyChoice, companiesFor } from '../companies/company-scope.ts'
+import { type CompanyChoice, companiesFor, lockActor } from '../companies/company-scope.ts'
 import type { Db } from '../db/db.ts'
 import { type Actor, sees } from '../http/actor.ts'
 import type { AnyContext, RequestContext } from '../http/request-context.ts'
@@ -69,6 +69,7 @@ export async function createDevice(
   }
   const { companyId } = collector
   await db.tx(async (tx) => {
+    await lockActor(tx, context.actor, companyId)
     const device = { id, companyId, collectorId: collector.id, name: fields.name, createdAt: at }
     await queries.insertDevice(tx, { ...device, enrolmentHash: hashSecret(code), enrolmentExpiresAt })
     await context.remember(tx, made)

@@ -36,3 +36,13 @@ export async function insertPinTry(
 export async function deletePinTries(tx: Tx, { deviceId, userId }: { deviceId: string; userId: string }) {
   await tx.run(sql`delete from till_pin_failures where device_id = ${deviceId} and user_id = ${userId}`)
 }
+
+/** For a try whose PIN was never compared. */
+export async function updatePinTryTakenBack(
+  q: Queryable,
+  { deviceId, userId }: { deviceId: string; userId: string },
+): Promise<void> {
+  await q.run(sql`
+    update till_pin_failures set wrong = wrong - 1
+    where device_id = ${deviceId} and user_id = ${userId} and wrong > 0`)
+}

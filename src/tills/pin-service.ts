@@ -1,11 +1,12 @@
+import type { Queryable } from '../db/db.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { openHmac, type Vault } from '../kernel/vault.ts'
 import type { Started } from '../sessions/session-service.ts'
 import type { Passwords } from '../users/password.ts'
 import type { User } from '../users/user.ts'
-import { findUserById } from '../users/user-queries.ts'
-import { listTillPeople, type TillDevice } from './device-queries.ts'
+import { lockUserById } from '../users/user-queries.ts'
+import { listTillPeople, type TillDevice, type TillPerson } from './device-queries.ts'
 import type { DeviceDeps } from './device-service.ts'
 import * as queries from './pin-queries.ts'
 
@@ -49,14 +50,19 @@ const isLocked = (): AppError =>
 
 /**
  * Null: the PIN is wrong. `rehashed`: its hash by the current master key, if an earlier one made the stored hash, so
- * that the PIN outlives that key.
+ * that the PIN outlives that key. A try for which the node was too busy does not count.
  */
 async function matchPin(
-  { vault, passwords }: Pick<PinDeps, 'vault' | 'passwords'>,
-  { userId, pin, pinHash }: { userId: string; pin: string; pinHash: string | null },
+  { db, vault, passwords }: Pick<PinDeps, 'db' | 'vault' | 'passwords'>,
+  { deviceId, userId, pin, pinHash }: { deviceId: string; userId: string; pin: string; pinHash: string | null },
 ): Promise<{ rehashed: string | null } | null> {
   const [present = '', ...earlier] = hmacOf(vault).all(textOf(userId, pin))
-  if (await passwords.verify(present, pinHash)) return { rehashed: null }
+  // only here: after a first comparison the try has been used
+  const isPresent = await passwords.verify(present, pinHash).catch(async (error: unknown) => {
+    await queries.updatePinTryTakenBack(db, { deviceId, userId })
+    throw error
+  })
+  if (isPresent) return { rehashed: null }
   for (const keyed of earlier)
     if (await passwords.verify(keyed, pinHash)) return { rehashed: await passwords.hash(present) }
   return null
@@ -79,6 +85,13 @@ async function refuse(
   throw new AppError('INVALID_CREDENTIALS', { message: `The PIN is wrong. Tries left: ${left}.` })
 }
 
+/** @throws INVALID_CREDENTIALS for a person who may not sign in at this till */
+async function findTillPerson(q: Queryable, device: TillDevice, userId: string): Promise<TillPerson> {
+  const person = (await listTillPeople(q, device, MOST_WRONG)).find(({ id }) => id === userId)
+  if (!person) throw new AppError('INVALID_CREDENTIALS', { message: 'This person does not work at this till.' })
+  return person
+}
+
 /**
  * Signs a person in at an enrolled device.
  * @throws ACCOUNT_LOCKED after five wrong PINs, INVALID_CREDENTIALS
@@ -90,9 +103,7 @@ export async function signIn(
 ): Promise<{ user: User; started: Started; accessToken: string }> {
   const { db, sessions, audit } = deps
   const { device, userId, pin } = wanted
-  const people = await listTillPeople(db, device, MOST_WRONG)
-  const person = people.find(({ id }) => id === userId)
-  if (!person) throw new AppError('INVALID_CREDENTIALS', { message: 'This person does not work at this till.' })
+  const person = await findTillPerson(db, device, userId)
   if (!person.hasPin) {
     throw new AppError('INVALID_CREDENTIALS', {
       message: 'You have no PIN yet. Set one in the back office, under your account.',
@@ -101,11 +112,13 @@ export async function signIn(
   const tries = await queries.insertPinTry(db, { deviceId: device.id, userId }, MOST_WRONG)
   if (tries === undefined) throw isLocked()
   const stored = await queries.findPin(db, userId)
-  const match = await matchPin(deps, { userId, pin, pinHash: stored?.pinHash ?? null })
+  const match = await matchPin(deps, { deviceId: device.id, userId, pin, pinHash: stored?.pinHash ?? null })
   if (match === null) return refuse(deps, context, { device, userId, left: MOST_WRONG - tries })
   return db.tx(async (tx) => {
-    const user = await findUserById(tx, userId)
+    // checking the PIN takes a while: a change of the person's rights meanwhile finds the session, or is noticed here
+    const user = await lockUserById(tx, userId)
     if (!user) throw new AppError('INVALID_CREDENTIALS')
+    await findTillPerson(tx, device, userId)
     await queries.deletePinTries(tx, { deviceId: device.id, userId })
     if (match.rehashed !== null && stored) await queries.updatePinHash(tx, userId, stored.pinHash, match.rehashed)
     const session = { user, kind: 'till', tillDeviceId: device.id, namedCookie: true, secondFactorAt: null } as const

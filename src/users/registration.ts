@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { lockActor } from '../companies/company-scope.ts'
 import type { Config } from '../config/config.ts'
 import { OFFICE_PATHS } from '../config/office-paths.ts'
 import { brokenConstraint, type Db, type Tx } from '../db/db.ts'
@@ -44,7 +45,10 @@ export type RegistrationDeps = {
 export type Registration = {
   /** Runs the checks and the hashing before a transaction is open. */
   prepare(body: RegisterBody, actor: Actor | null): Promise<Prepared>
-  /** @throws EMAIL_ALREADY_REGISTERED, TOO_MANY_REQUESTS after ten mails to one mailbox within the hour */
+  /**
+   * @throws EMAIL_ALREADY_REGISTERED, TOO_MANY_REQUESTS after ten mails to one mailbox within the hour, UNAUTHORIZED if
+   * the actor who vouches lost the rights a moment ago
+   */
   register(tx: Tx, prepared: Prepared, lang: Lang): Promise<User>
   /** @throws TOO_MANY_REQUESTS */
   sendVerification(tx: Tx, user: User): Promise<void>
@@ -55,8 +59,8 @@ export type Prepared = {
   passwordHash: string
   /** The company of a Cashier, an Observer or a Service. */
   joins: { id: string; name: string } | null
-  /** Sent by an actor who may approve users, so no approval is needed. */
-  trusted: boolean
+  /** An actor who may approve users sent it, so no approval is needed. */
+  vouchedBy: Actor | null
   /** Who registers an operator's account, or one that joins a company. */
   madeBy: string | null
 }
@@ -171,13 +175,20 @@ export function openRegistration(deps: RegistrationDeps): Registration {
       const trusted = isManager(actor) || isOperator(actor) || attached
       const isMade = OPERATOR_ROLES.includes(body.role) || (joining && trusted)
       const madeBy = isMade ? (actor?.id ?? null) : null
-      return { body, passwordHash: await passwords.hash(body.password), joins, trusted, madeBy }
+      return {
+        body,
+        passwordHash: await passwords.hash(body.password),
+        joins,
+        vouchedBy: trusted ? actor : null,
+        madeBy,
+      }
     },
-    async register(tx, { body, passwordHash, joins, trusted, madeBy }, lang) {
+    async register(tx, { body, passwordHash, joins, vouchedBy, madeBy }, lang) {
+      if (vouchedBy) await lockActor(tx, vouchedBy, joins?.id ?? null)
       const at = new Date(clock())
       const id = newId(at.getTime())
       const companyId = joins?.id ?? (await foundCompany(tx, body, at))
-      const approved = trusted || !JOINING_ROLES.includes(body.role)
+      const approved = vouchedBy !== null || !JOINING_ROLES.includes(body.role)
       // a machine has no mailbox; the operator vouches for it
       const verified = config.autoApprove || body.role === 'Service'
       await insertUser(tx, {

@@ -1,6 +1,7 @@
 import { type Queryable, type Sql, sql, type Tx } from '../db/db.ts'
 import type { UserRole } from '../http/actor.ts'
 import type { Lang } from '../kernel/lang.ts'
+import { withAsciiDomain } from '../kernel/people/emails.ts'
 import type { User, UserCompany } from './user.ts'
 
 type Row = Omit<User, 'company'> & {
@@ -19,7 +20,8 @@ const SELECT = sql`
     u.phone_number_country, u.lang, u.verified_at, u.approved_at, u.disabled_at, u.two_factor_enabled,
     u.totp_enabled_at is not null as totp_enabled,
     exists (select from passkeys p where p.user_id = u.id) as passkey_enabled, u.last_connection_at, u.created_at, u.company_id,
-    (select k.public_id from api_keys k where k.created_by = u.id and k.revoked_at is null
+    (select k.public_id from api_keys k where k.created_by = u.id and k.revoked_at is null and not k.of_login
+        and (k.expires_at is null or k.expires_at > now())
       order by k.created_at desc limit 1) as api_key,
     c.name as company_name, c.kind as company_kind, c.country as company_country, c.siret as company_siret,
     c.approved as company_approved, c.settlement_address, c.settlement_network
@@ -132,11 +134,15 @@ export type UserFilter = {
   pendingOnly: boolean
 }
 
+const patternOf = (text: string): string => `%${text.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`
+
+/** A SuperManager is not one of the people of the company that it was a Manager of. */
 function conditionOf({ companyIds, role, search, pendingOnly }: UserFilter): Sql {
-  const pattern = search === null ? null : `%${search.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`
-  return sql`(${companyIds}::text[] is null or u.company_id = any(${companyIds}))
+  const pattern = search === null ? null : patternOf(search)
+  const email = search === null ? null : patternOf(withAsciiDomain(search))
+  return sql`(${companyIds}::text[] is null or (u.company_id = any(${companyIds}) and u.role <> 'SuperManager'))
     and (${role}::text is null or u.role = ${role})
-    and (${pattern}::text is null or u.email_key like ${pattern}
+    and (${pattern}::text is null or u.email_key like ${email}
       or lower(u.first_name || ' ' || u.last_name) like ${pattern})
     and (not ${pendingOnly}::boolean or (u.approved_at is null and u.role in ('Cashier', 'Observer')))`
 }

@@ -1,4 +1,5 @@
 import type { Audit } from '../audit/audit.ts'
+import { lockActor } from '../companies/company-scope.ts'
 import type { Config } from '../config/config.ts'
 import { brokenConstraint, type Db, type Tx } from '../db/db.ts'
 import { type Actor, companiesSeen, sees, type UserRole } from '../http/actor.ts'
@@ -18,7 +19,8 @@ import * as queries from './user-queries.ts'
 
 /** Implemented by src/sessions, which may import src/users but not the reverse. */
 export type SessionHooks = {
-  endSessions(tx: Tx, userId: string, reason: string): Promise<unknown>
+  /** Ends all sessions, and the logins of command lines. @returns the ids of the API keys of those */
+  endSessions(tx: Tx, userId: string, reason: string): Promise<string[]>
   /**
    * Revokes the API keys of a person's command-line logins, and those not fetched yet, except for these companies.
    * @returns the ids of the keys
@@ -53,11 +55,9 @@ function manages(actor: Actor, user: User): boolean {
  */
 async function lockManaged(tx: Tx, actor: Actor, id: string): Promise<User> {
   const locked = await queries.lockUsersById(tx, [actor.id, id])
-  const me = locked.find((one) => one.id === actor.id)
-  if (me && (me.disabledAt !== null || me.role !== actor.role))
-    throw new AppError('UNAUTHORIZED', { message: 'This session has ended. Log in again.' })
   const user = locked.find((one) => one.id === id)
   if (!user || !manages(actor, user)) throw new AppError('OBJECT_NOT_FOUND')
+  await lockActor(tx, actor, user.company?.id ?? null)
   return user
 }
 
@@ -175,7 +175,7 @@ const isInvitedAs = (user: User, role: UserRole, companyId: string | null): bool
 /**
  * Creates an approved account without a password. The mailed link lets its owner choose one and verifies the address.
  * Who has not used the link yet gets a new one.
- * @throws EMAIL_ALREADY_REGISTERED, FORBIDDEN for a role that the actor cannot assign, TOO_MANY_REQUESTS
+ * @throws EMAIL_ALREADY_REGISTERED, FORBIDDEN for a role that the actor cannot assign, TOO_MANY_REQUESTS, UNAUTHORIZED
  */
 export async function inviteUser(deps: UserDeps, context: RequestContext, body: Invitation): Promise<User> {
   const { actor } = context
@@ -192,6 +192,7 @@ export async function inviteUser(deps: UserDeps, context: RequestContext, body: 
   const inviter = (await readMe(deps, actor)).firstName
   const by = { inviter, company: company?.name ?? 'Comptoir' }
   return db.tx(async (tx) => {
+    await lockActor(tx, actor, company?.id ?? null)
     const known = await queries.findUserByEmailKey(tx, emailKeyOf(body.email))
     if (known && isInvitedAs(known, body.role, company?.id ?? null)) {
       await hooks.sendInvitation(tx, known, by)
@@ -313,9 +314,7 @@ export async function changeUser(
     const isLetIn = role !== user.role && user.approvedAt === null
     if (isLetIn || (role !== user.role && decidesAboutMoney(role))) await updateUserMaker(tx, id, actor.id)
     if (isLetIn) await queries.updateUserApproved(tx, id, at)
-    if (touchesAccess) await hooks.endSessions(tx, id, 'role or access changed')
-    const isLess = role !== user.role || (disabledAt !== null && user.disabledAt === null)
-    const endedKeys = isLess ? await hooks.endDeviceLogins(tx, id, []) : []
+    const endedKeys = touchesAccess ? await hooks.endSessions(tx, id, 'role or access changed') : []
     const changed = await readAgain(tx, id)
     const detail = { role, disabled: disabledAt !== null, ...(endedKeys.length > 0 && { endedKeys }) }
     await deps.audit.write(tx, context, { ...entryOf(user, 'user.change'), detail })

@@ -63,6 +63,10 @@ export const NO_PASSWORD = '!'
 export const isValidUser = (user: Standing): boolean =>
   user.verifiedAt !== null && (user.approvedAt !== null || !APPROVED_ROLES.includes(user.role))
 
+/** The company that someone belongs to: none for a SuperManager, who may have been a Manager of one. */
+export const companyIdOf = (user: User): string | null =>
+  user.role === 'SuperManager' ? null : (user.company?.id ?? null)
+
 export type UserView = Static<typeof UserSchema>
 
 /** A user's own view: until verified and approved, it shows only the company's name and kind. */

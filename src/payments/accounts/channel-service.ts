@@ -8,6 +8,7 @@ import type { OwnWallets } from '../../channels/crypto/own-wallets.ts'
 import { type ChannelKind, readSettings } from '../../channels/kind.ts'
 import { CHANNEL_KINDS } from '../../channels/kinds.ts'
 import { listProviderCalls, type StoredProviderCall } from '../../channels/provider-call-queries.ts'
+import { lockActor } from '../../companies/company-scope.ts'
 import type { Actor } from '../../http/actor.ts'
 import type { RequestContext } from '../../http/request-context.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
@@ -99,6 +100,7 @@ export async function saveAccount(
   const sealed = deps.vault.seal(JSON.stringify(values), accountContext(companyId, kind.id))
   const by = `${actor.kind}:${actor.id}`
   await deps.db.tx(async (tx) => {
+    await lockActor(tx, actor, companyId)
     const hints = Object.fromEntries(shown) as Record<string, string>
     const at = new Date(deps.clock())
     if (kind.id === ownWallet.id) await deps.ownWallets?.claim(tx, { companyId, values: reading.values, by, at })
@@ -121,6 +123,7 @@ export async function removeAccount(
 ): Promise<void> {
   const kind = kindOf(deps, channel)
   await deps.db.tx(async (tx) => {
+    await lockActor(tx, context.actor, companyId)
     if (!(await deleteChannelAccount(tx, companyId, kind.id))) throw new AppError('OBJECT_NOT_FOUND')
     const action = 'channel.account_removed'
     await deps.audit.write(tx, context, { companyId, action, detail: { channel: kind.id } })

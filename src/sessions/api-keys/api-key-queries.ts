@@ -52,12 +52,12 @@ export async function insertApiKey(
 
 const COLUMNS = sql`id, company_id, name, public_id, scopes, expires_at, revoked_at, last_used_at, created_at`
 
-/** Keys that are not revoked, newest first. */
-export async function listApiKeys(q: Queryable, companyIds: readonly string[] | null): Promise<ApiKey[]> {
+/** Keys that are not revoked, newest first; those that have expired come last, so that they hide none that works. */
+export async function listApiKeys(q: Queryable, companyIds: readonly string[] | null, now: Date): Promise<ApiKey[]> {
   return q.many<ApiKey>(sql`
     select ${COLUMNS} from api_keys
     where (${companyIds}::text[] is null or company_id = any(${companyIds})) and revoked_at is null
-    order by created_at desc, id desc limit 500`)
+    order by coalesce(expires_at <= ${now}, false), created_at desc, id desc limit 500`)
 }
 
 export async function lockApiKey(tx: Tx, id: string): Promise<ApiKey | undefined> {
@@ -68,15 +68,16 @@ export async function updateApiKeyRevoked(tx: Tx, id: string, at: Date): Promise
   await tx.run(sql`update api_keys set revoked_at = coalesce(revoked_at, ${at}) where id = ${id}`)
 }
 
-/** Ends a person's logins of command lines, but those for these companies. @returns the ids of the keys */
+/** Ends a person's (null: everyone's) logins of command lines, but those for these companies. @returns the keys' ids */
 export async function updateLoginKeysRevoked(
   tx: Tx,
-  userId: string,
+  userId: string | null,
   { but, at }: { but: readonly string[]; at: Date },
 ): Promise<string[]> {
   const rows = await tx.many<{ id: string }>(sql`
     update api_keys set revoked_at = ${at}
-    where created_by = ${userId} and of_login and revoked_at is null and company_id <> all(${[...but]}::text[])
+    where (${userId}::text is null or created_by = ${userId}) and of_login and revoked_at is null
+      and company_id <> all(${[...but]}::text[])
     returning id`)
   return rows.map(({ id }) => id)
 }

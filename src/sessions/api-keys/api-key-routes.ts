@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Audit } from '../../audit/audit.ts'
 import { ChoiceOnly, IdParams, Nullable } from '../../companies/company-schemas.ts'
-import { companiesFor, companyFor } from '../../companies/company-scope.ts'
+import { companiesFor, companyFor, lockActor } from '../../companies/company-scope.ts'
 import type { Db } from '../../db/db.ts'
 import { API_SCOPES, type ApiScope, actorOf, sees } from '../../http/actor.ts'
 import { Envelope, ok } from '../../http/envelope.ts'
@@ -76,7 +76,7 @@ export const apiKeyRoutes: FastifyPluginAsyncTypebox<ApiKeyDeps> = async (app, {
     },
     async (request) => {
       const companyIds = await companiesFor(db, actorOf(request), request.query)
-      return ok((await listApiKeys(db, companyIds)).map(viewKey))
+      return ok((await listApiKeys(db, companyIds, new Date(clock()))).map(viewKey))
     },
   )
   app.post(
@@ -107,6 +107,7 @@ export const apiKeyRoutes: FastifyPluginAsyncTypebox<ApiKeyDeps> = async (app, {
       const key = { id: newId(createdAt.getTime()), companyId, name, publicId, scopes, expiresAt: until, createdAt }
       const answer = { ...viewKey({ ...key, revokedAt: null, lastUsedAt: null }), apiSecret }
       await db.tx(async (tx) => {
+        await lockActor(tx, actor, companyId)
         await insertApiKey(tx, { ...key, createdBy: actor.id, secretHash: hashApiSecret(apiSecret) })
         await context.remember(tx, answer)
         const facts = { companyId, object: `apiKey:${key.id}`, detail: { name, scopes } }

@@ -66,11 +66,11 @@ export async function updateDeviceLoginUsed(tx: Tx, id: string, apiKeyId: string
   await tx.run(sql`update device_logins set status = 'used', api_key_id = ${apiKeyId} where id = ${id}`)
 }
 
-/** Refuses what a person approved and no program fetched yet, except for these companies. */
-export async function updateDeviceLoginsDenied(tx: Tx, userId: string, but: readonly string[]): Promise<void> {
+/** Refuses what a person (null: anyone) approved and no program fetched yet, except for these companies. */
+export async function updateDeviceLoginsDenied(tx: Tx, userId: string | null, but: readonly string[]): Promise<void> {
   await tx.run(sql`
     update device_logins set status = 'denied'
-    where decided_by = ${userId} and status = 'approved' and company_id <> all(${[...but]}::text[])`)
+    where (${userId}::text is null or decided_by = ${userId}) and status = 'approved' and company_id <> all(${[...but]}::text[])`)
 }
 
 export const deleteOldDeviceLogins = (q: Queryable, before: Date): Promise<number> =>

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { Audit } from '../../audit/audit.ts'
+import { lockActor } from '../../companies/company-scope.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import { API_SCOPES, type ApiScope, sees } from '../../http/actor.ts'
 import { ruleOf } from '../../http/permissions.ts'
@@ -9,8 +10,8 @@ import { AppError } from '../../kernel/errors.ts'
 import { newId, newSecret, newShortCode } from '../../kernel/ids.ts'
 import { openHmac, type Vault } from '../../kernel/vault.ts'
 import type { Mailer } from '../../mail/mail.ts'
-import { isValidUser, type User } from '../../users/user.ts'
-import { findUserById, listSuperManagerCompanies, lockUserById } from '../../users/user-queries.ts'
+import { isValidUser } from '../../users/user.ts'
+import { findUserById, listSuperManagerCompanies } from '../../users/user-queries.ts'
 import { findApiKeyBySecretHash, insertApiKey, lockApiKey } from '../api-keys/api-key-queries.ts'
 import { API_SECRET_PREFIX, hashApiSecret } from '../api-keys/api-key-service.ts'
 import * as queries from './device-login-queries.ts'
@@ -121,10 +122,7 @@ export async function decideDeviceLogin(
   const { actor } = context
   const at = clock()
   await db.tx(async (tx) => {
-    // either the change that takes the rights away finds this approval, or it is noticed here
-    const user = await lockUserById(tx, actor.id)
-    if (!user || user.disabledAt !== null || user.role !== actor.role)
-      throw new AppError('UNAUTHORIZED', { message: 'This session has ended. Log in again.' })
+    await lockActor(tx, actor, decision.approved ? decision.companyId : null)
     const login = checkFound(await queries.lockDeviceLogin(tx, hashCode(readUserCode(userCode))), actor, at)
     if (login.status !== 'pending') {
       throw new AppError('OBJECT_CONFLICT', { message: 'This login is decided already. Run the login again.' })
@@ -141,7 +139,7 @@ export async function decideDeviceLogin(
       ...{ status: decision.approved ? 'approved' : 'denied', companyId, decidedBy: actor.id, scopes },
       keyExpiresAt: decision.approved ? new Date(at + decision.days * DAY) : null,
     })
-    if (decision.approved) await mailApproval(tx, { mailer }, { user, login })
+    if (decision.approved) await mailApproval(tx, { mailer }, { userId: actor.id, login })
     await context.remember(tx, null)
     const action = decision.approved ? 'device-login.approve' : 'device-login.deny'
     const detail = { client: login.clientName, from: login.ip, scopes }
@@ -152,8 +150,10 @@ export async function decideDeviceLogin(
 async function mailApproval(
   tx: Tx,
   { mailer }: Pick<DeviceLoginDeps, 'mailer'>,
-  { user, login }: { user: User; login: queries.DeviceLogin },
+  { userId, login }: { userId: string; login: queries.DeviceLogin },
 ): Promise<void> {
+  const user = await findUserById(tx, userId)
+  if (!user) return
   const data = { name: user.firstName, computer: login.clientName, address: login.ip }
   await mailer.send(tx, { to: user.email, lang: user.lang, kind: 'deviceLogin', data })
 }

@@ -8,7 +8,7 @@ import { AppError } from '../../kernel/errors.ts'
 import { newId } from '../../kernel/ids.ts'
 import type { Vault } from '../../kernel/vault.ts'
 import type { Mailer } from '../../mail/mail.ts'
-import type { User } from '../../users/user.ts'
+import { companyIdOf, type User } from '../../users/user.ts'
 import { CHALLENGE_MS } from '../cookies.ts'
 import type { SessionKind } from '../session-queries.ts'
 import { hashToken } from '../session-service.ts'
@@ -184,7 +184,7 @@ export function openChallenges(deps: ChallengeDeps): Challenges {
       if (proof === null) await countWrong(tx, challenge, user, known)
       else await queries.updateChallengeEnded(tx, challenge.id, new Date(clock()))
       if (proof === null) {
-        const companyId = user.company?.id ?? null
+        const companyId = companyIdOf(user)
         const entry = {
           action: 'session.second-factor',
           result: 'refused',

@@ -7,6 +7,7 @@ import type {
   RegistrationResponseJSON,
 } from '@simplewebauthn/server'
 import type { Audit } from '../../audit/audit.ts'
+import { lockActor } from '../../companies/company-scope.ts'
 import { brokenConstraint, type Db, type Tx } from '../../db/db.ts'
 import type { RequestContext } from '../../http/request-context.ts'
 import { type Clock, MINUTE } from '../../kernel/clock.ts'
@@ -59,6 +60,7 @@ function relyingParty(officeUrl: string): { id: string; origin: string } {
 export function openPasskeys({ db, clock, mailer, audit, config }: PasskeyDeps): Passkeys {
   const userOf = async (tx: Tx, context: RequestContext): Promise<User> => {
     const user = await lockUserById(tx, context.actor.id)
+    await lockActor(tx, context.actor, null)
     if (!user) throw new AppError('UNAUTHORIZED')
     return user
   }

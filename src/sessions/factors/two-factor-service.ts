@@ -1,4 +1,5 @@
 import type { Audit } from '../../audit/audit.ts'
+import { lockActor } from '../../companies/company-scope.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Actor } from '../../http/actor.ts'
 import { hasFreshFactor } from '../../http/permissions.ts'
@@ -7,7 +8,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
 import type { Vault } from '../../kernel/vault.ts'
 import type { Mailer } from '../../mail/mail.ts'
-import { TWO_FACTOR_ROLES, type User } from '../../users/user.ts'
+import { companyIdOf, TWO_FACTOR_ROLES, type User } from '../../users/user.ts'
 import { findUserById, lockUserById } from '../../users/user-queries.ts'
 import type { Sessions } from '../session-service.ts'
 import * as queries from './factor-queries.ts'
@@ -52,6 +53,7 @@ export function openTwoFactor(deps: TwoFactorDeps): TwoFactor {
   const codeHash = openCodeHash(vault)
   const userOf = async (tx: Tx, actor: Actor): Promise<User> => {
     const user = await lockUserById(tx, actor.id)
+    await lockActor(tx, actor, null)
     if (!user) throw new AppError('UNAUTHORIZED')
     return user
   }
@@ -72,7 +74,7 @@ export function openTwoFactor(deps: TwoFactorDeps): TwoFactor {
     await queries.deleteRecoveryCodes(tx, user.id)
     const data = { name: user.firstName }
     await mailer.send(tx, { to: user.email, lang: user.lang, kind: 'authenticatorRemoved', data })
-    const facts = { companyId: user.company?.id ?? null, object: `user:${user.id}` }
+    const facts = { companyId: companyIdOf(user), object: `user:${user.id}` }
     await audit.write(tx, context, { action: 'two-factor.remove', ...facts })
   }
   return {

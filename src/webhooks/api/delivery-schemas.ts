@@ -116,6 +116,17 @@ export const AddressSchema = Type.Object({
   ]),
 })
 
+export const ActivateBody = Type.Object({
+  endsWith: Type.Optional(
+    Type.String({
+      minLength: 8,
+      maxLength: 50,
+      description: 'The last characters of the secret that you prepared: 409 if another one is prepared by now.',
+      examples: ['b0YhLq3kZ5M='],
+    }),
+  ),
+})
+
 export const TestBody = Type.Object({
   url: Type.String({ maxLength: 2048, description: 'The receiver; checked like a webhookUrl.' }),
   companyId: CompanyId,

@@ -3,7 +3,14 @@ import { actorOf } from '../../http/actor.ts'
 import { Envelope, ok } from '../../http/envelope.ts'
 import { contextOf } from '../../http/request-context.ts'
 import { Type } from '../../kernel/schema.ts'
-import { AccountQuery, SubscriptionsBody, SubscriptionsSchema, TestBody, TestResultSchema } from './delivery-schemas.ts'
+import {
+  AccountQuery,
+  ActivateBody,
+  SubscriptionsBody,
+  SubscriptionsSchema,
+  TestBody,
+  TestResultSchema,
+} from './delivery-schemas.ts'
 import type { WebhookDeps } from './delivery-service.ts'
 import * as service from './subscription-service.ts'
 
@@ -91,10 +98,14 @@ export const webhookRotationRoutes: FastifyPluginAsyncTypebox<service.RotationDe
         summary: 'Activate the prepared secret; the old one stops working at once',
         tags,
         querystring: AccountQuery,
+        body: Type.Optional(ActivateBody),
         response: { 200: Envelope(Type.Null()) },
       },
     },
-    async (request) => ok(await service.activateNextSecret(deps, contextOf(request), request.query.companyId)),
+    async (request) => {
+      const input = { companyId: request.query.companyId, endsWith: request.body?.endsWith }
+      return ok(await service.activateNextSecret(deps, contextOf(request), input))
+    },
   )
 }
 

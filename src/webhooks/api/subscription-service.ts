@@ -91,6 +91,12 @@ const nothingPrepared = () =>
     message: 'No next secret is prepared. Prepare one first: POST …/webhook-secret/next.',
   })
 
+const otherPrepared = () =>
+  new AppError('OBJECT_CONFLICT', {
+    message:
+      'Someone prepared another secret after yours. Agree on one, then prepare it again: POST …/webhook-secret/next.',
+  })
+
 export type TestResult = { delivered: boolean; statusCode: number | null; errorCode: string | null; durationMs: number }
 
 /** Sends one webhook of the event `webhook.test`, signed with the prepared secret, and returns the outcome. */
@@ -111,16 +117,22 @@ export async function testNextSecret(
   return { delivered: failure === null, statusCode, errorCode: failure, durationMs }
 }
 
-/** Activates the prepared secret. When this returns, the old one is no longer used, as with `regenerateSecret`. */
+/**
+ * Activates the prepared secret. When this returns, the old one is no longer used, as with `regenerateSecret`.
+ * @throws OBJECT_CONFLICT if none is prepared, or one with another end
+ */
 export async function activateNextSecret(
   deps: WebhookDeps,
   context: RequestContext,
-  companyId: string | undefined,
+  { companyId, endsWith = '' }: { companyId: string | undefined; endsWith: string | undefined },
 ): Promise<null> {
   const { actor } = context
   const account = await findAccount(deps, accountOf(actor, companyId))
+  const { nextWebhookSecretSealed: sealed } = account
+  if (sealed === null) throw nothingPrepared()
+  if (!deps.vault.open(sealed, secretContext(account.id)).endsWith(endsWith)) throw otherPrepared()
   await deps.db.tx(async (tx) => {
-    if ((await queries.activateNextWebhookSecret(tx, account.id)) === 0) throw nothingPrepared()
+    if ((await queries.activateNextWebhookSecret(tx, account.id, sealed)) === 0) throw otherPrepared()
     await deps.audit.write(tx, context, { companyId: account.id, action: 'webhook.activate-secret' })
   })
   await delay(SECRET_AGE_MS)

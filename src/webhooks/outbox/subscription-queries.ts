@@ -23,12 +23,12 @@ export const updateWebhookSecret = (tx: Tx, companyId: string, sealed: string): 
 export const updateNextWebhookSecret = (tx: Tx, companyId: string, sealed: string): Promise<number> =>
   tx.run(sql`update companies set next_webhook_secret_sealed = ${sealed}, updated_at = now() where id = ${companyId}`)
 
-/** Activates the prepared secret. @returns 0 when none is prepared */
-export const activateNextWebhookSecret = (tx: Tx, companyId: string): Promise<number> =>
+/** Activates the prepared secret. @returns 0 when it is no longer the prepared one */
+export const activateNextWebhookSecret = (tx: Tx, companyId: string, sealed: string): Promise<number> =>
   tx.run(sql`
     update companies set webhook_secret_sealed = next_webhook_secret_sealed, next_webhook_secret_sealed = null,
       updated_at = now()
-    where id = ${companyId} and next_webhook_secret_sealed is not null`)
+    where id = ${companyId} and next_webhook_secret_sealed = ${sealed}`)
 
 /** Also increments the company's version, which invalidates every cached copy. */
 export const updateOptionalEvents = (tx: Tx, companyId: string, events: readonly string[]): Promise<number> =>
