@@ -350,6 +350,8 @@ test('a payment whose account was removed is shown to no one; once the account i
   for (const { code } of [chosenAgain, left]) assert.equal((await shop.accept(code)).status, 200)
   assert.equal((await shop.remove()).status, 200)
   const [first] = await market.paymentsOf(chosenAgain._id)
+  const page = await (await fetch(`${market.host.baseUrl}/pay?code=${left.code}`)).text()
+  assert.match(page, /name="paymentChannel" value="gatepay"/, 'the page lets the payer choose again')
   const again = await shop.accept(chosenAgain.code)
   assert.equal(again.status, 200, again.text)
   assert.notEqual(again.data.providerReference, first?.reference)
