@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { openDailyAlarm } from '../src/assembly/upkeep/daily-alarm.ts'
 import { diskCheck, outsideChecks } from '../src/checks/installation-checks.ts'
 import { loadConfig } from '../src/config/config.ts'
 import { backupNameAt } from '../src/db/backup/store.ts'
@@ -114,6 +115,17 @@ test('dumps that another program makes are watched: doctor, the metric, the log 
     sql`insert into installation (mode, key_mark, created_at) values ('live', 'x', now() - interval '2 hours')`,
   )
   assert.match((await doctor())?.message ?? '', /newest backup: none yet\. One is due/)
+  let now = Date.now() + 2 * DAY
+  let mails = 0
+  const alarm = async (): Promise<void> => {
+    mails += 1
+  }
+  const mailDaily = openDailyAlarm({ db: service.db, clock: () => now, alarm }, 'The backup failed')
+  for (const _ of [1, 2]) await mailDaily([])
+  assert.equal(mails, 1)
+  now -= 2 * DAY
+  await mailDaily([])
+  assert.equal(mails, 2, 'a clock that was ahead silences no later alarm')
 })
 
 test('doctor says when the disk of the embedded database is almost full, by a tenth of a small one', async () => {

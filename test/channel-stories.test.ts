@@ -6,8 +6,8 @@ import { partitionedTables } from '../src/db/partitioned-tables.ts'
 import { keepPartitions } from '../src/db/partitions.ts'
 import { DAY } from '../src/kernel/clock.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
-import { type Client, logInSuperAdmin, readMails } from './harness/accounts.ts'
-import { type Market, openMarket } from './harness/market.ts'
+import { type Client, logIn, logInSuperAdmin, readMails, registerManager } from './harness/accounts.ts'
+import { type Market, type MarketInstructions, openMarket } from './harness/market.ts'
 import { listRefundsOf, type RefundData } from './harness/refunds.ts'
 import { eventually } from './harness/service.ts'
 import { FINAL_AFTER, type OrderData } from './harness/shop.ts'
@@ -294,4 +294,78 @@ test('what was said to a provider can be read by the merchant, without a secret 
 
 test('after all of this the books are right', async () => {
   assert.equal((await verifyLedger(market.host.db)).difference, null)
+})
+
+/** A shop with its own account at Gate; the operator has one there too. */
+async function openOwnGate() {
+  const person = await registerManager(market.host.baseUrl)
+  const client = await logIn(market.host.baseUrl, person.email)
+  const { data } = await client.get<{ collectors: { identifier: string }[] }>('collectors/list')
+  const { CHANNEL_GATEPAY_CLIENT_ID: CLIENT_ID, CHANNEL_GATEPAY_SECRET: SECRET } = market.providers.credentials
+  const save = () => client.call('PUT', 'channel-accounts/gatepay', { settings: { CLIENT_ID, SECRET } })
+  assert.equal((await save()).status, 200)
+  return {
+    save,
+    remove: () => client.call('DELETE', 'channel-accounts/gatepay'),
+    async order(): Promise<OrderData> {
+      const body = { amount: 50, fromAsset: 'EUR', merchantIdentifier: data.collectors[0]?.identifier }
+      return (await client.post<{ order: OrderData }>('confirm_conversion/request', body)).data.order
+    },
+    accept: (code: string) =>
+      client.post<MarketInstructions>(`confirm_conversion/accept/${code}`, { paymentChannel: 'gatepay' }),
+    expire: (code: string) => client.post(`confirm_conversion/expire/${code}`),
+  }
+}
+
+type AttemptRow = { own: boolean; status: string; words: string | null; waitsMinutes: boolean }
+
+const attemptsOf = (orderId: string): Promise<AttemptRow[]> =>
+  market.host.db.many<AttemptRow>(sql`
+    select own_account as own, status, last_words as words,
+      coalesce(next_check_at > now() + interval '2 minutes', false) as waits_minutes
+    from payments where order_id = ${orderId} order by number`)
+
+test('an unanswered attempt is not continued with another account: once its own is removed, the payer gets a new one', async () => {
+  const shop = await openOwnGate()
+  const { _id, code } = await shop.order()
+  await market.tell('outage', { provider: 'gatepay', seconds: 1 })
+  assert.equal((await shop.accept(code)).status, 502)
+  assert.equal((await shop.remove()).status, 200)
+  await eventually(
+    () => shop.accept(code),
+    ({ status }) => status === 200,
+    20_000,
+  )
+  const [old, current] = await attemptsOf(_id)
+  assert.deepEqual([old?.own, old?.status, current?.own, current?.status], [true, 'closing', false, 'awaiting'])
+  const [payment] = await market.paymentsOf(_id)
+  await market.act(payment?.reference ?? '', 'pay')
+  await market.reaches(code, 'PAID')
+  assert.equal((await attemptsOf(_id))[1]?.status, 'paid')
+})
+
+test('a payment whose account was removed is shown to no one; once the account is put back, what was paid there counts', async () => {
+  const shop = await openOwnGate()
+  const [chosenAgain, left] = [await shop.order(), await shop.order()]
+  for (const { code } of [chosenAgain, left]) assert.equal((await shop.accept(code)).status, 200)
+  assert.equal((await shop.remove()).status, 200)
+  const [first] = await market.paymentsOf(chosenAgain._id)
+  const page = await (await fetch(`${market.host.baseUrl}/pay?code=${left.code}`)).text()
+  assert.match(page, /name="paymentChannel" value="gatepay"/, 'the page lets the payer choose again')
+  const again = await shop.accept(chosenAgain.code)
+  assert.equal(again.status, 200, again.text)
+  assert.notEqual(again.data.providerReference, first?.reference)
+  const [second] = await market.paymentsOf(left._id)
+  for (const payment of [first, second]) await market.act(payment?.reference ?? '', 'pay')
+  const removed = { own: true, status: 'closing', words: 'its account was removed', waitsMinutes: true }
+  for (const { code, _id } of [chosenAgain, left]) {
+    assert.equal((await shop.expire(code)).status, 200)
+    const attempts = await eventually(
+      () => attemptsOf(_id),
+      ([attempt]) => attempt?.waitsMinutes === true,
+    )
+    assert.deepEqual(attempts[0], removed)
+  }
+  assert.equal((await shop.save()).status, 200)
+  for (const { code } of [chosenAgain, left]) await market.reaches(code, 'PAID')
 })

@@ -383,6 +383,9 @@ test('a quote is kept for its time, renewed in the background from half of it, a
   assert.equal(await world.rate(), '1.080000000000', 'nobody waits for the renewal')
   while ((await world.rate()) !== '1.090000000000') await new Promise((resolve) => setTimeout(resolve, 5))
   assert.equal(asked.length, 2)
+  replies = coinbase('1.10')
+  world.wait(-4 * MINUTE)
+  assert.equal(await world.rate(), '1.100000000000', 'the clock was set back: the age of the other one is unknown')
   replies = {}
   world.wait(61 * SECOND)
   await assert.rejects(world.quote(), NO_RATE)

@@ -165,14 +165,32 @@ test('an amount without decimals stays without, and a link without limits takes 
   const open = await makeLink()
   assert.equal((await visit(open, '100000')).status, 303)
   assert.equal((await visit(open, '100000.01')).status, 422)
+})
+
+test('after the company’s maximum was lowered, a link offers no more than that, and one that asks for more is closed', async () => {
+  const strict = await host.createMerchant()
+  const move = async (link: Link): Promise<Link> => {
+    await host.db.run(sql`
+      update static_links set company_id = ${strict.companyId}, collector_id = ${strict.collectorId}
+      where id = ${link._id}`)
+    return link
+  }
+  const typed = await move(await makeLink({ minAmount: '1.00', maxAmount: '500.00' }))
+  const fixed = await move(await makeLink({ amount: '50.00' }))
+  const { faults, between } = TEXTS.en.order.link
+  const { nonce = '', text } = await open(typed)
+  assert.ok(text.includes(between('€1.00', '€500.00')))
+  assert.equal((await open(fixed)).status, 200)
   await host.db.run(
-    sql`update companies set max_order_amount = '10.00', version = version + 1 where id = ${shop.companyId}`,
+    sql`update companies set max_order_amount = 20, version = version + 1 where id = ${strict.companyId}`,
   )
-  const { status } = await visit(open, '10.01')
-  assert.ok(status === 422 || status === 400, 'also when the page was rendered before the limit changed')
-  await host.db.run(
-    sql`update companies set max_order_amount = '100000', version = version + 1 where id = ${shop.companyId}`,
-  )
+  const above = await submit(typed, { nonce, amount: '300' })
+  assert.equal(above.status, 422, 'also when the page was rendered before the limit changed')
+  assert.ok(above.text.includes(faults.high('€20.00')), above.text)
+  assert.ok((await open(typed)).text.includes(between('€1.00', '€20.00')))
+  assert.equal((await visit(typed, '20')).status, 303)
+  assert.equal((await open(fixed)).status, 410)
+  assert.equal((await submit(fixed, { nonce })).status, 410)
 })
 
 test('only our own page makes orders, and only so many a minute for an address and for a link', async () => {

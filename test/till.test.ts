@@ -298,6 +298,27 @@ test('a shift counts what this person sold since the sign-in; the customer’s s
   assert.equal(foreign.error.code, 'CROSS_SITE_REQUEST')
 })
 
+test('a shift counts the paid part of a price that a manager accepted, and nothing above a price', async () => {
+  const { device } = await enrol()
+  await signIn(device, cashier)
+  for (const [came, above] of [
+    [0.5, 0],
+    [1.5, 0.5],
+  ]) {
+    const { code } = (await sell(device, { amount: '50.00' })).data
+    await host.db.run(sql`
+      update orders set status = 'PAID', paid_at = now(), payment_id = id, paid_units = to_units * ${came}::numeric
+      where code = ${code}`)
+    await host.db.run(sql`
+      insert into mispayments (company_id, id, order_id, payment_id, kind, asset, units, source_reference, created_at,
+        updated_at)
+      select company_id, id, id, id, 'over', 'USDC', to_units * ${above}::numeric, id, now(), now()
+      from orders where code = ${code} and ${above}::numeric > 0`)
+  }
+  const { data } = await device.get<{ sums: unknown[] }>('till/shift')
+  assert.deepEqual(data.sums, [{ asset: 'EUR', paid: 2, amount: '75.00', received: '81.000000' }])
+})
+
 test('the customer’s screen shows what a cashier sells there, not what a stranger orders by the till’s printed code', async () => {
   const { device } = await enrol()
   await signIn(device, cashier)

@@ -1769,7 +1769,7 @@ export interface Operations {
     }
     data: null
   }
-  /** Back to the operator’s account. Deletes the company’s credentials. New payments go through the operator’s account. */
+  /** Back to the operator’s account. Deletes the company’s credentials. New payments go through the operator’s account, and payers whose payment is open choose again. Money that they had paid already is found when the account is put back within 30 days. */
   removeChannelAccount: {
     params: {
       /** For operators: the company. */

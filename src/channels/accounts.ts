@@ -1,7 +1,7 @@
 import { ConfigError } from '../config/config.ts'
 import type { Db, Queryable } from '../db/db.ts'
 import { withoutHolding } from '../db/held.ts'
-import { type Clock, SECOND } from '../kernel/clock.ts'
+import { type Clock, isYounger, SECOND } from '../kernel/clock.ts'
 import type { Vault } from '../kernel/vault.ts'
 import {
   type ChannelAccount,
@@ -119,7 +119,7 @@ export async function resealAccounts({ db, vault }: Pick<AccountDeps, 'db' | 'va
   return rows.length
 }
 
-type Cached = { mark: string; ruleMark: string; until: number; opened: Opened[]; set: ChannelSet }
+type Cached = { mark: string; ruleMark: string; readAt: number; opened: Opened[]; set: ChannelSet }
 
 const markOf = (rows: readonly { channel: ChannelId; updatedAt: Date }[]): string =>
   rows.map(({ channel, updatedAt }) => `${channel}@${updatedAt.getTime()}`).join()
@@ -150,6 +150,7 @@ export function openChannelAccounts(deps: AccountDeps): Channels & { close(): Pr
   const operator = channelSet(operators)
   const cache = new Map<string, Cached>()
   const plain = new Map<string, Cached>()
+  const isFresh = ({ readAt }: Cached): boolean => isYounger(readAt, CACHE_MS, clock())
   const find = (companyId: string): Cached | undefined => cache.get(companyId) ?? plain.get(companyId)
   const keep = (companyId: string, isPlain: boolean, next: Cached): void => {
     if (isPlain) cache.delete(companyId)
@@ -166,7 +167,7 @@ export function openChannelAccounts(deps: AccountDeps): Channels & { close(): Pr
   /** Unchanged accounts keep their circuits when the table is read again. */
   async function load(companyId: string, q: Queryable = db): Promise<Cached> {
     const known = find(companyId)
-    if (known && known.until > clock()) return known
+    if (known && isFresh(known)) return known
     const accounts = await listChannelAccounts(q, companyId)
     const rules = await listChannelRules(q, companyId)
     const [mark, ruleMark] = [markOf(accounts), markOf(rules)]
@@ -175,7 +176,7 @@ export function openChannelAccounts(deps: AccountDeps): Channels & { close(): Pr
     const isPlain = opened.length === 0 && rules.length === 0
     const fresh = (): ChannelSet => (isPlain ? operator : channelSet(withOwn(operators, opened), rules))
     const set = isSame && known.ruleMark === ruleMark ? known.set : fresh()
-    const next = { mark, ruleMark, until: clock() + CACHE_MS, opened, set }
+    const next = { mark, ruleMark, readAt: clock(), opened, set }
     if (known && !isSame) for (const { close } of known.opened) setTimeout(() => void close(), 60_000).unref()
     keep(companyId, isPlain, next)
     return next
@@ -188,7 +189,7 @@ export function openChannelAccounts(deps: AccountDeps): Channels & { close(): Pr
       if (!ownAccount) return operator.find(channel) ?? readerOf(channel)
       // answers from the cache and refreshes it in the background
       const known = find(companyId)
-      if (known && known.until <= clock()) void withoutHolding(() => load(companyId)).catch(() => {})
+      if (known && !isFresh(known)) void withoutHolding(() => load(companyId)).catch(() => {})
       const { set } = known ?? (await load(companyId, q))
       if (set.isOwn(channel)) return set.find(channel)
       return channel === ownWallet.id ? deps.ownWallets?.reader : readerOf(channel)

@@ -1,5 +1,5 @@
 import type { Db } from '../db/db.ts'
-import type { Clock } from '../kernel/clock.ts'
+import { type Clock, isYounger } from '../kernel/clock.ts'
 import { hasButtonOrigin } from './button-queries.ts'
 
 const MAX_AGE_MS = 15_000
@@ -12,7 +12,7 @@ export function openButtonOrigins(db: Db, clock: Clock): (origin: string) => Pro
     // the longest host name has 253 characters
     if (origin.length > 270) return false
     const entry = known.get(origin)
-    if (entry && clock() - entry.at < MAX_AGE_MS) return entry.found
+    if (entry && isYounger(entry.at, MAX_AGE_MS, clock())) return entry.found
     const found = await hasButtonOrigin(db, origin)
     if (known.size >= MAX_ENTRIES) known.clear()
     known.set(origin, { found, at: clock() })

@@ -1,5 +1,5 @@
 import type { Db, Queryable } from '../db/db.ts'
-import type { Clock } from '../kernel/clock.ts'
+import { type Clock, isYounger } from '../kernel/clock.ts'
 import { findSaleCollector, findSaleCompany, type SaleCollector, type SaleCompany } from './sale-queries.ts'
 
 const MAX_AGE_MS = 30_000
@@ -26,7 +26,7 @@ export function openSaleCache(db: Db, clock: Clock): SaleCache {
     load: () => Promise<Value | undefined>,
   ): Promise<Value | undefined> => {
     const known = map.get(key)
-    if (known?.value !== undefined && clock() - known.at < MAX_AGE_MS) return known.value
+    if (known?.value !== undefined && isYounger(known.at, MAX_AGE_MS, clock())) return known.value
     const value = await load()
     if (map.size > MAX_ENTRIES) map.clear()
     map.set(key, { value, at: clock() })

@@ -1,12 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { toIsoText } from './clock.ts'
+import { isYounger, toIsoText } from './clock.ts'
 
 test('a time is written as Date.prototype.toISOString writes it, in every year that has one', () => {
   fc.assert(fc.property(fc.date({ noInvalidDate: true }), (at) => toIsoText(at) === at.toISOString()))
   for (const text of ['1969-12-31T23:59:59.999Z', '2026-11-26T23:59:59.999Z', '2026-11-27T00:00:00.000Z'])
     assert.equal(toIsoText(new Date(text)), text)
+})
+
+test('what is read is young for its time only, and not once the clock was set back behind it', () => {
+  assert.deepEqual(
+    [999, 1000, 1099, 1100].map((nowMs) => isYounger(1000, 100, nowMs)),
+    [false, true, true, false],
+  )
 })
 
 test('an invalid date is refused', () => {

@@ -8,6 +8,13 @@ export const MINUTE = 60 * SECOND
 export const HOUR = 60 * MINUTE
 export const DAY = 24 * HOUR
 
+/**
+ * Whether what was read or done at `atMs` is younger than `maxAgeMs`. If the clock was set back behind it, its age is
+ * unknown, and it is not: it would otherwise count as young for as long as the clock was set back.
+ */
+export const isYounger = (atMs: number, maxAgeMs: number, nowMs: number): boolean =>
+  nowMs >= atMs && nowMs - atMs < maxAgeMs
+
 /** One calendar month later in UTC; the 31st becomes the last day of a shorter month. */
 export function addCalendarMonth(atMs: number): number {
   const start = new Date(atMs)

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Db, Tx } from '../db/db.ts'
 import { withoutHolding } from '../db/held.ts'
-import { type Clock, MINUTE, SECOND } from '../kernel/clock.ts'
+import { type Clock, isYounger, MINUTE, SECOND } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
 import type { Vault } from '../kernel/vault.ts'
@@ -78,7 +78,7 @@ export function openServerKeys({ db, vault, clock }: { db: Db; vault: Vault; clo
   /** Answers from a stale copy and reloads in the background: the request may hold the last connection. */
   const list = async (): Promise<Opened[]> => {
     if (known === undefined) return load()
-    if (clock() - loadedAt > MAX_AGE_MS) void withoutHolding(load).catch(() => {})
+    if (!isYounger(loadedAt, MAX_AGE_MS, clock())) void withoutHolding(load).catch(() => {})
     return known
   }
   const make = async (tx: Tx, purpose: KeyPurpose): Promise<ServerKey> => {
@@ -90,7 +90,7 @@ export function openServerKeys({ db, vault, clock }: { db: Db; vault: Vault; clo
   }
   const signs = (purpose: KeyPurpose) => (key: Opened) => key.purpose === purpose && key.retiredAt === null
   const current = async (purpose: KeyPurpose, tx?: Tx): Promise<ServerKey> => {
-    const isOld = !KEPT.includes(purpose) && clock() - loadedAt > MAX_AGE_MS
+    const isOld = !KEPT.includes(purpose) && !isYounger(loadedAt, MAX_AGE_MS, clock())
     const keys = tx && known === undefined ? (await listServerKeys(tx, new Date(clock()))).map(open) : undefined
     const key = (keys ?? (isOld ? await load() : await list())).find(signs(purpose))
     if (key) return key
@@ -117,7 +117,7 @@ export function openServerKeys({ db, vault, clock }: { db: Db; vault: Vault; clo
         key.id === id &&
         (key.retiredAt === null || KEPT.includes(purpose) || clock() - key.retiredAt < KEY_OVERLAP_MS)
       const key = (await list()).find(fits)
-      if (key || clock() - loadedAt < SECOND) return key
+      if (key || isYounger(loadedAt, SECOND, clock())) return key
       return (await load()).find(fits)
     },
     list: async (purpose) => (await load()).filter((key) => key.purpose === purpose),

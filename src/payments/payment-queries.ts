@@ -260,8 +260,19 @@ export async function wakePaymentOfOrder(
     where company_id = ${order.companyId} and id = ${order.paymentId} and next_check_at is not null`)
 }
 
-/** Reschedules the payment's next poll. */
-export async function updatePaymentNextCheck(q: Queryable, payment: Payment, nextCheckAt: Date): Promise<void> {
+/** A company's account was saved: its payments without a final answer are polled with it at once. */
+export async function wakePaymentsOfAccount(
+  q: Queryable,
+  { companyId, channel }: { companyId: string; channel: ChannelId },
+  now: Date,
+): Promise<void> {
+  await q.run(sql`
+    update payments set next_check_at = ${now}, checks = 0, poll_again = lease_until is not null
+    where company_id = ${companyId} and channel = ${channel} and own_account and next_check_at is not null`)
+}
+
+/** Reschedules the payment's next poll; null: it is not polled any more. */
+export async function updatePaymentNextCheck(q: Queryable, payment: Payment, nextCheckAt: Date | null): Promise<void> {
   await q.run(sql`
     update payments set next_check_at = ${nextCheckAt} where company_id = ${payment.companyId} and id = ${payment.id}`)
 }

@@ -60,7 +60,7 @@ export function nextCheckDelayMs(
   return isQuiet ? Math.round(pollGapMs('deposit', checks) * spreadOf(id)) : pollGapMs('payment', checks)
 }
 
-/** An attempt that is over is not polled any more once it is this old. */
+/** An attempt that is over, or whose account was removed, is not polled any more once it is this old. */
 const LAST_LOOK_MS = 30 * DAY
 
 /**
@@ -78,4 +78,15 @@ export function nextMoneyCheck(
   if (isOver && (seen === 0n || nowMs - payment.openedAt.getTime() > LAST_LOOK_MS)) return null
   const isWaiting = isOver && seen === final
   return new Date(nowMs + (isWaiting ? pollGapMs('ended', payment.checks) : nextCheckDelayMs(payment, status)))
+}
+
+/** Provider status of an attempt whose account was removed. */
+export const ACCOUNT_REMOVED = 'its account was removed'
+
+/** Next poll of an attempt that its order stopped waiting for after its account was removed; null: it is given up. */
+export function nextAccountCheck(
+  { checks, openedAt }: Pick<Payment, 'checks' | 'openedAt'>,
+  nowMs: number,
+): Date | null {
+  return nowMs - openedAt.getTime() > LAST_LOOK_MS ? null : new Date(nowMs + pollGapMs('ended', checks))
 }

@@ -6,7 +6,7 @@ import { HOUR } from '../kernel/clock.ts'
 import { crashPoint } from '../kernel/crash-point.ts'
 import { AppError } from '../kernel/errors.ts'
 import type { Order } from '../orders/order.ts'
-import { findOrderById } from '../orders/order-queries.ts'
+import { findOrderById, lockOrderById } from '../orders/order-queries.ts'
 import { findReachableOrder } from '../orders/order-service.ts'
 import { isOpen } from '../orders/order-states.ts'
 import { resumePayment } from './accept/create-at-provider.ts'
@@ -14,11 +14,15 @@ import { type AcceptDeps, keyOf } from './accept/start-payment.ts'
 import {
   findPayment,
   listPaymentsOfOrder,
+  lockPayment,
   type Payment,
+  updatePayment,
   updatePaymentClosed,
+  updatePaymentNextCheck,
   updatePaymentReference,
 } from './payment-queries.ts'
 import { applyReport, type ReportDeps } from './payment-report.ts'
+import { ACCOUNT_REMOVED, nextAccountCheck } from './payment-rules.ts'
 
 export type PaymentDeps = AcceptDeps &
   ReportDeps & {
@@ -48,7 +52,7 @@ async function askAndApply(deps: PaymentDeps, payment: Payment, requestId: strin
     deps.channels.forPayment(payment),
     findOrderById(deps.db, payment.companyId, payment.orderId),
   ])
-  if (!channel || providerReference === null || !order) return { order: undefined, report: undefined }
+  if (!channel || providerReference === null || !order) return { order, report: undefined }
   const report = await askProvider(channel.fetchPayment({ ...keyOf(order, payment), providerReference }))
   const also = async (tx: Tx, after: Order): Promise<void> => {
     if (report.outcome === 'seen' && report.refunded !== undefined) await deps.onRefunded(tx, payment, report.refunded)
@@ -106,20 +110,40 @@ export async function askAboutOrder(deps: PaymentDeps, context: RequestContext, 
 
 /** Polls one payment: fetches it, resumes an unanswered creation, or closes an abandoned one. */
 export async function pollPayment(deps: PaymentDeps, payment: Payment): Promise<void> {
+  const channel = await deps.channels.forPayment(payment)
+  if (!channel) return waitForAccount(deps, payment)
   if (payment.status === 'creating') {
     const order = await findOrderById(deps.db, payment.companyId, payment.orderId)
     const wanted = order?.status === 'PENDING' && order.paymentId === payment.id
-    if (!wanted) return endPayment(deps, payment)
+    if (!wanted) return endPayment(deps, channel, payment)
     // a callback named a payment whose creation was never answered: money may have arrived
     if (payment.providerReference !== null) await askAndApply(deps, payment, null)
     return resumePayment(deps, payment)
   }
-  if (payment.status === 'closing') return endPayment(deps, payment)
+  if (payment.status === 'closing') return endPayment(deps, channel, payment)
   const { order } = await askAndApply(deps, payment, null)
-  const over = payment.status === 'closed' || payment.status === 'paid' || payment.status === 'failed'
-  if (over || !order || isOpen(order.status)) return
+  if (isOver(payment) || !order || isOpen(order.status)) return
   // another payment paid this order: it must not be paid twice
-  if (order.paidAt === null || order.paymentId !== payment.id) await endPayment(deps, payment)
+  if (order.paidAt === null || order.paymentId !== payment.id) await endPayment(deps, channel, payment)
+}
+
+const isOver = ({ status }: Payment): boolean => status === 'closed' || status === 'paid' || status === 'failed'
+
+/**
+ * The account that the payment was opened with was removed. Only that account knows whether it was paid: once the order
+ * stops waiting for it, the payment stays closing, so that it is asked there if the account comes back.
+ */
+async function waitForAccount(deps: PaymentDeps, { companyId, id, orderId }: Payment): Promise<void> {
+  await deps.db.tx(async (tx) => {
+    const order = await lockOrderById(tx, companyId, orderId)
+    const payment = await lockPayment(tx, companyId, id)
+    if (!order || !payment || (isOpen(order.status) && order.paymentId === id)) return
+    const now = new Date(deps.clock())
+    const nextCheckAt = nextAccountCheck(payment, now.getTime())
+    if (isOver(payment)) return updatePaymentNextCheck(tx, payment, nextCheckAt)
+    const status = nextCheckAt === null ? 'closed' : 'closing'
+    await updatePayment(tx, payment, { status, providerStatus: ACCOUNT_REMOVED, nextCheckAt }, now)
+  })
 }
 
 const OVER: ReadonlySet<PaymentReport['outcome']> = new Set(['expired', 'cancelled', 'failed', 'blocked'])
@@ -145,20 +169,19 @@ async function findLostReference(deps: PaymentDeps, channel: Channel, payment: P
  * Closes an abandoned payment at its provider and checks whether the payer paid first. Only the provider's answer
  * closes it.
  */
-async function endPayment(deps: PaymentDeps, payment: Payment): Promise<void> {
+async function endPayment(deps: PaymentDeps, channel: Channel, payment: Payment): Promise<void> {
   const now = new Date(deps.clock())
-  const channel = await deps.channels.forPayment(payment)
   const order = await findOrderById(deps.db, payment.companyId, payment.orderId)
   // an address stays payable: read what arrived before closing
-  if (channel?.onChain && payment.status === 'closing') await askAndApply(deps, payment, null)
-  const asks = channel && !channel.onChain && order
+  if (channel.onChain && payment.status === 'closing') await askAndApply(deps, payment, null)
+  const asks = !channel.onChain && order
   const providerReference = asks ? await findLostReference(deps, channel, payment) : null
   if (!asks || providerReference === null) return updatePaymentClosed(deps.db, payment, now)
   const [close] = await Promise.allSettled([channel.closePayment?.({ ...keyOf(order, payment), providerReference })])
   // a payment that cannot be closed is often being paid or already paid, so poll it
   const { report } = await askAndApply(deps, { ...payment, providerReference }, null)
-  const isOver = report !== undefined && OVER.has(report.outcome)
-  if (isOver || now.getTime() - payment.openedAt.getTime() > GIVE_UP_MS)
+  const hasEnded = report !== undefined && OVER.has(report.outcome)
+  if (hasEnded || now.getTime() - payment.openedAt.getTime() > GIVE_UP_MS)
     return updatePaymentClosed(deps.db, payment, now)
   if (close.status === 'rejected' && report?.outcome !== 'seen') throw close.reason
 }

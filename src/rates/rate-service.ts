@@ -3,7 +3,7 @@ import type { Registry } from 'prom-client'
 import type { Config } from '../config/config.ts'
 import type { Db } from '../db/db.ts'
 import { toStorableText } from '../db/storable.ts'
-import { type Clock, DAY, MINUTE } from '../kernel/clock.ts'
+import { type Clock, DAY, isYounger, MINUTE, SECOND } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
 import type { Fiat } from '../kernel/money.ts'
@@ -119,18 +119,21 @@ export function openRates(deps: {
     running.set(from, started)
     return started
   }
-  const ageMsOf = (from: Fiat): number => clock() - (cache.get(from)?.at.getTime() ?? Number.NEGATIVE_INFINITY)
+  const maxAgeMs = config.maxAgeSeconds * SECOND
+  const findYounger = (from: Fiat, ageMs: number): Quote | undefined => {
+    const cached = cache.get(from)
+    return cached && isYounger(cached.at.getTime(), ageMs, clock()) ? cached : undefined
+  }
   return {
     async readAgain() {
       if (!sources.some(({ moves }) => moves)) return
       const priced = await findPricedCurrencies(db, fiatAssets, new Date(clock() - QUIET_AFTER_MS))
-      for (const from of priced) if (ageMsOf(from) > READ_EVERY_MS / 2) await renew(from).catch(() => {})
+      for (const from of priced) if (!findYounger(from, READ_EVERY_MS / 2)) await renew(from).catch(() => {})
     },
     async quote(from) {
-      const cached = cache.get(from)
-      const ageSeconds = cached ? (clock() - cached.at.getTime()) / 1000 : Number.POSITIVE_INFINITY
-      if (!cached || ageSeconds > config.maxAgeSeconds) return renew(from)
-      if (ageSeconds > config.maxAgeSeconds / 2) renew(from).catch(() => {})
+      const cached = findYounger(from, maxAgeMs)
+      if (!cached) return renew(from)
+      if (!findYounger(from, maxAgeMs / 2)) renew(from).catch(() => {})
       return cached
     },
     async store(quote) {

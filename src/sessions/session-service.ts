@@ -3,7 +3,7 @@ import type { Audit } from '../audit/audit.ts'
 import type { Db, Tx } from '../db/db.ts'
 import type { Actor, UserRole } from '../http/actor.ts'
 import type { AnyContext } from '../http/request-context.ts'
-import { type Clock, DAY, HOUR, SECOND } from '../kernel/clock.ts'
+import { type Clock, DAY, HOUR, isYounger, SECOND } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
 import { openHmac, type Vault } from '../kernel/vault.ts'
@@ -285,7 +285,7 @@ function openStates({ db, clock }: SessionDeps): {
   return {
     async find(sid) {
       const known = copies.get(sid)
-      if (known && clock() - known.at < STATE_MAX_AGE_MS) return known.state
+      if (known && isYounger(known.at, STATE_MAX_AGE_MS, clock())) return known.state
       const running = loading.get(sid)
       if (running) return running
       const started = load(sid).finally(() => loading.delete(sid))

@@ -5,15 +5,25 @@ export type ShiftCounts = { created: number; open: number; ended: number }
 
 type Shift = { companyId: string; userId: string; collectorIds: readonly string[]; since: Date; firstId: string }
 
-/** One person's sales at these tills since then, by currency. `firstId` limits the scan, because ids sort by time. */
+/**
+ * One person's sales at these tills since then, by currency. Money above a price counts for nothing; an accepted
+ * underpayment counts as its share of the price, as in the summary. `firstId` limits the scan: ids sort by time.
+ */
 export async function listShiftSums(q: Queryable, shift: Shift): Promise<ShiftRow[]> {
   return q.many<ShiftRow>(sql`
-    select from_asset as asset, count(*)::int as paid, sum(from_units)::bigint as amount_units,
-      sum(paid_units)::bigint as settled_units
-    from orders
-    where company_id = ${shift.companyId} and id >= ${shift.firstId} and created_at >= ${shift.since}
-      and created_by = ${shift.userId} and collector_id = any(${shift.collectorIds}) and paid_at is not null
-    group by 1 order by 1`)
+    with above as (
+      select company_id, payment_id, sum(units) as units from mispayments
+      where company_id = ${shift.companyId} and kind = 'over' and status <> 'resolved' group by 1, 2
+    ), sales as (
+      select from_asset, from_units, to_units, paid_units - coalesce(above.units, 0) as sold_units
+      from orders left join above using (company_id, payment_id)
+      where company_id = ${shift.companyId} and id >= ${shift.firstId} and created_at >= ${shift.since}
+        and created_by = ${shift.userId} and collector_id = any(${shift.collectorIds}) and paid_at is not null
+    )
+    select from_asset as asset, count(*)::int as paid, sum(sold_units)::bigint as settled_units,
+      sum(case when sold_units < to_units then round(from_units * sold_units / to_units) else from_units end)::bigint
+        as amount_units
+    from sales group by 1 order by 1`)
 }
 
 export async function countShift(q: Queryable, shift: Shift): Promise<ShiftCounts> {

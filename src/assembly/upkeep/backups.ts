@@ -5,7 +5,7 @@ import { openStore } from '../../db/backup/places.ts'
 import { BackupFault } from '../../db/backup/sealed.ts'
 import { listBackups, pruneBackups, takeBackup } from '../../db/backup/take-backup.ts'
 import { listMigrations } from '../../db/migrate.ts'
-import { MINUTE, SECOND } from '../../kernel/clock.ts'
+import { isYounger, MINUTE, SECOND } from '../../kernel/clock.ts'
 import { startTicker } from '../../kernel/ticker.ts'
 import type { RaiseAlarm } from '../../mail/operator-alarm.ts'
 import type { ServiceBase } from '../service-base.ts'
@@ -82,7 +82,7 @@ export function startBackups(deps: BackupDeps): { stop(): Promise<void> } {
   const work = isOurs ? backUpWhenDue(deps, backups.place) : refuseOverdue(deps, backups)
   let failedAtMs = 0
   return startTicker('backup', MINUTE, log, async () => {
-    if (clock() - failedAtMs < AGAIN_MS) return
+    if (isYounger(failedAtMs, AGAIN_MS, clock())) return
     try {
       await work()
     } catch (error) {

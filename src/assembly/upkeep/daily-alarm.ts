@@ -1,5 +1,5 @@
 import { OFFICE_PATHS } from '../../config/office-paths.ts'
-import { DAY } from '../../kernel/clock.ts'
+import { DAY, isYounger } from '../../kernel/clock.ts'
 import type { RaiseAlarm } from '../../mail/operator-alarm.ts'
 import type { ServiceBase } from '../service-base.ts'
 
@@ -9,7 +9,7 @@ type AlarmDeps = Pick<ServiceBase, 'db' | 'clock'> & { alarm: RaiseAlarm }
 export function openDailyAlarm({ db, clock, alarm }: AlarmDeps, subject: string) {
   let mailedAtMs = 0
   return async (paragraphs: string[]): Promise<void> => {
-    if (clock() - mailedAtMs < DAY) return
+    if (isYounger(mailedAtMs, DAY, clock())) return
     await db.tx((tx) => alarm(tx, { subject, paragraphs, path: OFFICE_PATHS.system }))
     mailedAtMs = clock()
   }

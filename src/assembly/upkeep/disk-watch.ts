@@ -1,6 +1,6 @@
 import { Gauge } from 'prom-client'
 import { describeRoom, isShortOfRoom, readDiskRoom } from '../../db/embedded/disk-room.ts'
-import { MINUTE } from '../../kernel/clock.ts'
+import { isYounger, MINUTE } from '../../kernel/clock.ts'
 import { startTicker } from '../../kernel/ticker.ts'
 import type { RaiseAlarm } from '../../mail/operator-alarm.ts'
 import type { ServiceBase } from '../service-base.ts'
@@ -26,7 +26,7 @@ export function startDiskWatch(deps: ServiceBase & { alarm: RaiseAlarm }): { sto
   let saidAtMs = 0
   return startTicker('disk', MINUTE, log, async () => {
     const room = await readDiskRoom(dataDir)
-    if (!isShortOfRoom(room) || clock() - saidAtMs < AGAIN_MS) return
+    if (!isShortOfRoom(room) || isYounger(saidAtMs, AGAIN_MS, clock())) return
     saidAtMs = clock()
     log.error({ dataDir, ...room }, 'ALARM: the disk of the database is almost full')
     await mail([

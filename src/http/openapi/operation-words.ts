@@ -109,7 +109,9 @@ const PAYMENTS: Record<string, OperationWords> = {
     refuses: ['OBJECT_CONFLICT'],
   },
   removeChannelAccount: {
-    does: 'Deletes the company’s credentials. New payments go through the operator’s account.',
+    does:
+      'Deletes the company’s credentials. New payments go through the operator’s account, and payers whose payment is ' +
+      'open choose again. Money that they had paid already is found when the account is put back within 30 days.',
     refuses: CHANGED,
   },
   saveChannelAccount: { refuses: ['CHANNEL_NOT_AVAILABLE', 'OBJECT_CONFLICT'] },

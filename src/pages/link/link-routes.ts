@@ -79,6 +79,20 @@ function faultOf(page: LinkPage, units: bigint | undefined): string | null {
   return units > page.most.units ? order.link.faults.high(show(page.most)) : null
 }
 
+type Sent = { status: number; html: Html; policy?: string }
+
+const NOTHING: TypedAmount = { given: '', fault: null }
+const closed = (page: LinkPage): Sent => ({ status: 410, html: renderClosedLink(page) })
+
+/** What to charge, or the page that says why not. */
+function readUnits(page: LinkPage, given: string): bigint | Sent {
+  if (!page.isOpen) return closed(page)
+  const units = page.price?.units ?? readTyped(given, page.link.currency as Fiat)
+  const fault = page.price === null ? faultOf(page, units) : null
+  if (fault === null && units !== undefined) return units
+  return { status: 422, html: renderLink(page, { given, fault }, null) }
+}
+
 /** One order per rendering of a link's form: a second tap leads to the same order. */
 const claimOf = (link: StaticLink, nonce: string, amount: string): Claim => ({
   companyId: link.companyId,
@@ -110,15 +124,17 @@ export const linkRoutes: FastifyPluginAsyncTypebox<LinkPageDeps> = async (app, d
     const money = (text: string | null): Money | null =>
       text === null ? null : { asset, units: parseDecimal(text, EXPONENTS[asset]) ?? 0n }
     const largest = ((parseDecimal(company.maxOrderAmount, 2) ?? 0n) * 10n ** BigInt(EXPONENTS[asset])) / 100n
+    const [price, maximum] = [money(link.amount), money(link.maxAmount)]
+    const least = money(link.minAmount) ?? leastOf(asset)
     return {
-      ...{ link, price: money(link.amount), least: money(link.minAmount) ?? leastOf(asset) },
-      most: money(link.maxAmount) ?? { asset, units: largest },
+      ...{ link, price, least, isOpen: link.active && (price ?? least).units <= largest },
+      // the company's maximum may have been lowered since
+      most: maximum !== null && maximum.units < largest ? maximum : { asset, units: largest },
       language: languageOf(request),
       shop: await readShop(deps.db, link.companyId),
       ...{ path: `${basePath}/link/${link.code}`, basePath, nonce: newNonce() },
     }
   }
-  type Sent = { status: number; html: Html; policy?: string }
   const send = async (request: FastifyRequest, reply: FastifyReply, page: LinkPage, sent: Sent) => {
     void reply.code(sent.status).headers({
       'content-type': 'text/html; charset=utf-8',
@@ -130,9 +146,6 @@ export const linkRoutes: FastifyPluginAsyncTypebox<LinkPageDeps> = async (app, d
     })
     return reply.send(await compressPage(request, reply, sent.html.text))
   }
-  const NOTHING: TypedAmount = { given: '', fault: null }
-  const show = (page: LinkPage, typed = NOTHING, problem: string | null = null): Html =>
-    renderLink(page, typed, problem)
 
   app.setErrorHandler((thrown, request, reply) => {
     const error = toAppError(thrown)
@@ -143,8 +156,7 @@ export const linkRoutes: FastifyPluginAsyncTypebox<LinkPageDeps> = async (app, d
 
   app.get('/link/:code', { config: OPEN, schema: { hide: true, params: Params } }, async (request, reply) => {
     const page = await find(request)
-    const { active } = page.link
-    const sent = active ? { status: 200, html: show(page) } : { status: 410, html: renderClosedLink(page) }
+    const sent = page.isOpen ? { status: 200, html: renderLink(page, NOTHING, null) } : closed(page)
     return send(request, reply, page, sent)
   })
 
@@ -177,11 +189,10 @@ export const linkRoutes: FastifyPluginAsyncTypebox<LinkPageDeps> = async (app, d
   /** Faults on the shop's side are not shown as the payer's. */
   const refuse = (request: FastifyRequest, reply: FastifyReply, page: LinkPage, error: AppError) => {
     const { pay, button } = TEXTS[page.language]
-    if (error.code === 'UNKNOWN_MERCHANT_IDENTIFIER')
-      return send(request, reply, page, { status: 410, html: renderClosedLink(page) })
+    if (error.code === 'UNKNOWN_MERCHANT_IDENTIFIER') return send(request, reply, page, closed(page))
     if (error.code === 'TOO_MANY_REQUESTS' || error.code === 'INTERNAL_ERROR') throw error
     const problem = error.code === 'CROSS_SITE_REQUEST' ? pay.problems.CROSS_SITE_REQUEST : button.later
-    return send(request, reply, page, { status: error.status, html: show(page, NOTHING, problem) })
+    return send(request, reply, page, { status: error.status, html: renderLink(page, NOTHING, problem) })
   }
 
   app.post(
@@ -189,20 +200,21 @@ export const linkRoutes: FastifyPluginAsyncTypebox<LinkPageDeps> = async (app, d
     { config: OPEN, schema: { hide: true, params: Params, body: Form } },
     async (request, reply) => {
       const page = await find(request)
-      const { link, price } = page
-      if (!link.active) return send(request, reply, page, { status: 410, html: renderClosedLink(page) })
       const { nonce, amount: given = '' } = request.body
-      const units = price?.units ?? readTyped(given, link.currency as Fiat)
-      const fault = price === null ? faultOf(page, units) : null
-      if (fault !== null || units === undefined)
-        return send(request, reply, page, { status: 422, html: show(page, { given, fault }) })
+      const units = readUnits(page, given)
+      if (typeof units !== 'bigint') return send(request, reply, page, units)
       try {
         checkSameOrigin(request, config.payUrl)
-        await limits.checkLink(request, reply, link.id)
+        await limits.checkLink(request, reply, page.link.id)
         const code = await makeOrder(request, page, nonce, units)
         return reply.redirect(`${basePath}/pay?${new URLSearchParams({ code, lang: page.language })}`, 303)
-      } catch (error) {
-        return refuse(request, reply, page, toAppError(error))
+      } catch (thrown) {
+        const error = toAppError(thrown)
+        // the company's maximum was lowered after it was cached; the order read it again
+        const fresh = error.code === 'ILLEGAL_AMOUNT' ? await find(request) : page
+        const refusal = readUnits(fresh, given)
+        if (typeof refusal !== 'bigint') return send(request, reply, fresh, refusal)
+        return refuse(request, reply, fresh, error)
       }
     },
   )

@@ -16,6 +16,8 @@ export type LinkPage = {
   price: Money | null
   least: Money
   most: Money
+  /** Not switched off, and it asks for no more than the shop takes now. */
+  isOpen: boolean
   /** Path of this page, and path prefix of the pages. */
   path: string
   basePath: string
@@ -62,7 +64,7 @@ export function renderLink(page: LinkPage, typed: TypedAmount, problem: string |
   return shell({ language, title: `${title} · ${link.name}`, head, body })
 }
 
-/** A link that was switched off, or whose till was closed. */
+/** A link that was switched off, that asks for more than the shop takes now, or whose till was closed. */
 export function renderClosedLink(page: LinkPage): Html {
   const { language, shop, basePath } = page
   const { closedTitle, closed } = TEXTS[language].order.link

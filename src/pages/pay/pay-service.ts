@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { ChannelId, Instructions } from '../../channels/channel.ts'
+import type { Channel, ChannelId, Instructions } from '../../channels/channel.ts'
 import type { ChannelRule } from '../../channels/channel-rules.ts'
 import type { Channels } from '../../channels/channel-set.ts'
 import type { Db } from '../../db/db.ts'
@@ -153,12 +153,12 @@ async function listChoices({ channels, networkName, payers }: PayViewDeps, order
  * own tables; others would call their provider for every page view.
  */
 async function readProgress(
-  { channels, dustUnits }: PayViewDeps,
+  { dustUnits }: PayViewDeps,
+  channel: Channel | undefined,
   order: Order,
   payment: Payment,
 ): Promise<ChainProgress | null> {
   const { providerReference } = payment
-  const channel = await channels.forPayment(payment)
   if (!channel?.onChain || providerReference === null) return null
   const report = await channel.fetchPayment({ ...keyOf(order, payment), providerReference })
   if (report.outcome !== 'seen') return null
@@ -229,9 +229,15 @@ function viewRefund(
 }
 
 /** All attempts to pay the order, oldest first. */
-async function readAttempts(deps: PayViewDeps, order: Order): Promise<Omit<Attempt, 'arrived'>[]> {
+async function readAttempts(deps: PayViewDeps, order: Order) {
   const payments = await listPaymentsOfOrder(deps.db, order.companyId, order.id)
-  return Promise.all(payments.map(async (payment) => ({ payment, progress: await readProgress(deps, order, payment) })))
+  return Promise.all(
+    payments.map(async (payment) => {
+      const channel = await deps.channels.forPayment(payment)
+      const accountRemoved = payment.ownAccount && !channel
+      return { payment, accountRemoved, progress: await readProgress(deps, channel, order, payment) }
+    }),
+  )
 }
 
 /** Everything that decides what the page says. */
@@ -252,10 +258,12 @@ async function readFacts(deps: PayViewDeps, order: Order) {
     const own = records.filter((record) => record.paymentId === payment.id)
     return { payment, progress, arrived: arrivedUnits(payment, order.paidAt === null ? progress : null, own) }
   })
-  const { payment, progress = null } = attempts.find((one) => one.payment.id === order.paymentId) ?? {}
+  const current = attempts.find((one) => one.payment.id === order.paymentId)
+  const { payment, progress = null, accountRemoved = false } = current ?? {}
   const arrived = counted.find((one) => isCurrent(order, one.payment))?.arrived ?? 0n
   const others = counted.filter((one) => !isCurrent(order, one.payment))
-  const facts = { order, payment, progress, arrived, others, records, refunds, offered: choices.length, nowMs }
+  const attempt = { payment, accountRemoved, progress, arrived, others }
+  const facts = { order, ...attempt, records, refunds, offered: choices.length, nowMs }
   const isUntouched = arrived + besideUnits(facts) === 0n
   return { facts, choices, requote: requote && isUntouched && !openRefund(refunds), chainBehind }
 }

@@ -30,6 +30,8 @@ export type Attempt = { payment: Payment; progress: ChainProgress | null; arrive
 export type OrderFacts = {
   order: Order
   payment: Payment | undefined
+  /** The company’s account of its current payment was removed: what is paid there would not be seen. */
+  accountRemoved: boolean
   progress: ChainProgress | null
   /** USDC units that arrived and count towards the price shown. */
   arrived: bigint
@@ -102,7 +104,8 @@ function whileOpen(facts: OrderFacts): Situation {
   const whole = others.find((other) => other.arrived >= priceUnitsOf(order, other.payment))
   if (whole) return isHeldOf(records, whole.payment) ? 'hold' : 'seen'
   // the closed attempt is over at its provider, but the order is open: another channel may be chosen
-  if (order.status === 'INITIAL' || !payment || isOver(payment))
+  const isLost = facts.accountRemoved && payment?.status !== 'confirming'
+  if (order.status === 'INITIAL' || !payment || isOver(payment) || isLost)
     return offered === 0 ? onceEnded(facts, 'unavailable') : 'choose'
   if (payment.instructions === null) {
     const isUntouched = besideUnits(facts) === 0n && !foreignToken(records)

@@ -11,6 +11,7 @@ import { readPayerAddress } from '../../payers/payer-address.ts'
 import { checkIdentity, findEuroRate, notePayerEmail, writePayerAudit } from '../../payers/payer-service.ts'
 import { writerOf } from '../../payers/payer-word.ts'
 import { findPayment, lockPayment, type Payment, updatePayment } from '../payment-queries.ts'
+import { ACCOUNT_REMOVED } from '../payment-rules.ts'
 import type { AcceptBody } from '../payment-schemas.ts'
 import { type Accepted, createAtProvider } from './create-at-provider.ts'
 import { checkOffer, findNetworkFault, findRuleFault, notAvailable, unavailableNow } from './offers.ts'
@@ -37,36 +38,41 @@ function readNetwork(channel: Channel, network: number | undefined): number | nu
   return network
 }
 
-/** The open attempt that a repeated accept refers to: same channel, same network, not closed. */
+/**
+ * The open attempt that a repeated accept refers to: same channel, same network, not closed, and its account still
+ * exists. It is never continued with another account, where its money would not be found.
+ */
 async function findSamePayment(
+  { channels }: AcceptDeps,
   tx: Tx,
   order: Order,
-  channel: ChannelId,
-  network: number | null,
-): Promise<Payment | undefined> {
+  { channel: { id }, network }: Choice,
+): Promise<{ payment: Payment; channel: Channel } | undefined> {
   if (order.paymentId === null || (order.status !== 'PENDING' && order.status !== 'AWAITING')) return undefined
   const payment = await findPayment(tx, order.companyId, order.paymentId)
   const open = payment?.status === 'creating' || payment?.status === 'awaiting' || payment?.status === 'confirming'
-  return open && payment.channel === channel && payment.network === network ? payment : undefined
+  if (!open || payment.channel !== id || payment.network !== network) return undefined
+  const channel = await channels.forPayment(payment, tx)
+  return channel && { payment, channel }
 }
 
 /** Abandons the previous attempt: a job closes it at its provider. Money that still arrives there is noticed. */
-async function abandonPayment(tx: Tx, order: Order, now: Date): Promise<void> {
+async function abandonPayment({ channels }: AcceptDeps, tx: Tx, order: Order, now: Date): Promise<void> {
   if (order.paymentId === null) return
   const payment = await lockPayment(tx, order.companyId, order.paymentId)
   if (!payment || payment.status === 'closed' || payment.status === 'failed') return
+  const isReachable = (await channels.forPayment(payment, tx)) !== undefined
   // with only dust, or money that is already decided about, the order is AWAITING
   if (payment.status === 'confirming') {
+    const rest = isReachable
+      ? 'Pay the rest the same way.'
+      : 'The shop’s account there was removed: do not pay the rest; ask the shop.'
     throw new AppError('ORDER_STATE_CONFLICT', {
-      message: `Money has arrived through ${payment.channel} already; the channel cannot be changed. Pay the rest the same way.`,
+      message: `Money has arrived through ${payment.channel} already; the channel cannot be changed. ${rest}`,
     })
   }
-  await updatePayment(
-    tx,
-    payment,
-    { status: 'closing', providerStatus: 'another channel was chosen', nextCheckAt: now },
-    now,
-  )
+  const providerStatus = isReachable ? 'another channel was chosen' : ACCOUNT_REMOVED
+  await updatePayment(tx, payment, { status: 'closing', providerStatus, nextCheckAt: now }, now)
 }
 
 type Choice = {
@@ -93,7 +99,7 @@ async function readChoice(deps: AcceptDeps, request: AcceptRequest): Promise<Cho
   return { channel, own: set.isOwn(id), network, networkFault, ruleFault, fresh }
 }
 
-type OpenedPayment = { order: Order; payment: Payment; fresh: boolean } | { refused: AppError }
+type OpenedPayment = { order: Order; payment: Payment; channel: Channel; fresh: boolean } | { refused: AppError }
 
 /** Stores the choice before the provider is called. */
 async function openPayment(deps: AcceptDeps, request: AcceptRequest, choice: Choice): Promise<OpenedPayment> {
@@ -109,7 +115,7 @@ async function openPayment(deps: AcceptDeps, request: AcceptRequest, choice: Cho
     const now = new Date(deps.clock())
     const by = { actor: nameOf(context), requestId: context.requestId }
     const { order, trigger, change } = await repriceOrder(deps, tx, found, { fresh: choice.fresh, by })
-    const same = found === order ? await findSamePayment(tx, order, channel.id, network) : undefined
+    const same = found === order ? await findSamePayment(deps, tx, order, choice) : undefined
     const email = body.payerEmail ?? null
     const noteEmail = async (): Promise<void> => {
       if (email !== null) await notePayerEmail(deps.payers, tx, { order, actor: context.actor, euroRate }, email)
@@ -123,7 +129,7 @@ async function openPayment(deps: AcceptDeps, request: AcceptRequest, choice: Cho
       await noteEmail()
       const refused = await deps.gate.admit(tx, order, { email, euroRate, again: true, by: context })
       await noteWriter()
-      return refused ? { refused } : { order, payment: same, fresh: false }
+      return refused ? { refused } : { order, ...same, fresh: false }
     }
     if (choice.ruleFault !== null) throw notAvailable(channel.id, choice.ruleFault)
     if (choice.networkFault !== null) throw unavailableNow(channel.id, choice.networkFault)
@@ -138,14 +144,14 @@ async function openPayment(deps: AcceptDeps, request: AcceptRequest, choice: Cho
       await noteWriter()
       return { refused }
     }
-    await abandonPayment(tx, order, now)
+    await abandonPayment(deps, tx, order, now)
     const pastOrders = body.pastOrders ?? null
     const userAddressBy = userAddress === null ? null : writerOf(context.actor)
     const place = { channel: channel.id, own, network, pastOrders, cancelUrl, returnUrl, userAddress, userAddressBy }
     const move = { ...by, trigger, change }
     const started = await startPayment(deps, tx, order, { choice: place, move })
     await noteWriter()
-    return { ...started, fresh: true }
+    return { ...started, channel, fresh: true }
   })
 }
 
@@ -160,9 +166,8 @@ export async function acceptOrder(deps: AcceptDeps, request: AcceptRequest): Pro
     throw explainReopening(error)
   })
   if ('refused' in attempt) throw attempt.refused
-  const { order, payment, fresh } = attempt
+  const { order, payment, channel, fresh } = attempt
   crashPoint('accept:after-choice')
-  const channel = fresh ? choice.channel : ((await deps.channels.forPayment(payment)) ?? choice.channel)
   const payer = { email: request.body.payerEmail ?? null, ip: request.payerIp ?? null }
   const accepted = await createAtProvider(deps, { channel, order, payment, payer, context: request.context }, fresh)
   crashPoint('accept:after-forward')

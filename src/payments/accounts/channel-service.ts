@@ -14,7 +14,7 @@ import type { RequestContext } from '../../http/request-context.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
 import { findReachableOrder } from '../../orders/order-service.ts'
 import { callbackUrlOf } from '../accept/create-at-provider.ts'
-import { listPaymentsOfOrder } from '../payment-queries.ts'
+import { listPaymentsOfOrder, wakePaymentsOfAccount } from '../payment-queries.ts'
 import type { PaymentDeps } from '../payment-service.ts'
 
 export type ChannelSettingsDeps = PaymentDeps & {
@@ -105,6 +105,7 @@ export async function saveAccount(
     const at = new Date(deps.clock())
     if (kind.id === ownWallet.id) await deps.ownWallets?.claim(tx, { companyId, values: reading.values, by, at })
     await upsertChannelAccount(tx, { companyId, channel: kind.id, sealed, hints, by, at })
+    await wakePaymentsOfAccount(tx, { companyId, channel: kind.id }, at)
     await context.remember(tx, null)
     const action = 'channel.account_saved'
     await deps.audit.write(tx, context, { companyId, action, detail: { channel: kind.id } })
@@ -113,8 +114,8 @@ export async function saveAccount(
 }
 
 /**
- * Switches back to the operator's account. Payments opened with the company's own account can no longer be polled,
- * except those to one of our deposit addresses.
+ * Switches back to the operator's account. Payments opened with the company's own account can no longer be polled until
+ * it is put back, except those to one of our deposit addresses.
  */
 export async function removeAccount(
   deps: ChannelSettingsDeps,

@@ -1,7 +1,7 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { Db } from '../../db/db.ts'
 import type { Actor } from '../../http/actor.ts'
-import type { Clock } from '../../kernel/clock.ts'
+import { type Clock, isYounger } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { type ApiKeyRow, findApiKeyBySecretHash, updateApiKeyLastUsed } from './api-key-queries.ts'
 
@@ -29,7 +29,7 @@ export function openApiKeys({ db, clock }: { db: Db; clock: Clock }): ApiKeys {
   let generation = 0
   const find = async (secretHash: string): Promise<ApiKeyRow | undefined> => {
     const known = cache.get(secretHash)
-    if (known && clock() - known.at < MAX_AGE_MS) return known.row
+    if (known && isYounger(known.at, MAX_AGE_MS, clock())) return known.row
     const [at, startedIn] = [clock(), generation]
     const row = await findApiKeyBySecretHash(db, secretHash)
     if (startedIn !== generation) return find(secretHash)
@@ -39,7 +39,7 @@ export function openApiKeys({ db, clock }: { db: Db; clock: Clock }): ApiKeys {
   }
   const noteUse = (id: string): void => {
     const now = clock()
-    if (now - (used.get(id) ?? 0) < USED_EVERY_MS) return
+    if (isYounger(used.get(id) ?? 0, USED_EVERY_MS, now)) return
     used.set(id, now)
     updateApiKeyLastUsed(db, [id], new Date(now)).catch(() => used.delete(id))
   }
