@@ -35,6 +35,17 @@ export async function followClaimed<Verdict>(
   }
 }
 
+/** Whether a check refuses the named transaction: it pays something else, or nothing, or no node knows it any more. */
+export async function isRefused(check: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await check()
+    return false
+  } catch (error) {
+    if (error instanceof AppError && error.details?.some(({ path }) => path === 'txHash')) return true
+    throw error
+  }
+}
+
 /**
  * Repeats the check later. The transaction may be gone: the sender's wallet replaced it, or its block left the chain.
  * That says nothing about the payout, but whoever named the transaction must learn of it.

@@ -10,7 +10,7 @@ import type { ScreeningGate, Standing } from '../../screening/screening-gate.ts'
 import { isOperator, listCommonMakers } from '../../users/maker-queries.ts'
 import type { Books } from '../books.ts'
 import { releaseTransaction } from '../claim-queries.ts'
-import { followClaimed } from '../claims.ts'
+import { followClaimed, isRefused } from '../claims.ts'
 import { bookSettlement, bookSettlementCancelled, bookSettlementPaid } from '../ledger-service.ts'
 import { findPayableWith, findReserve, findSettleable, settleableOf } from '../payable-queries.ts'
 import {
@@ -368,12 +368,7 @@ async function findVanished(deps: SettlementDeps, settlement: Settlement): Promi
   if (!byHand || txHash === null) return null
   const chain = deps.chains.find(({ network }) => network === settlement.network)
   if (!chain) throw conflict(UNDER_WAY)
-  try {
-    await chain.check(requestOf(settlement), txHash)
-  } catch (error) {
-    if (error instanceof AppError && error.details?.some(({ path }) => path === 'txHash')) return txHash
-    throw error
-  }
+  if (await isRefused(() => chain.check(requestOf(settlement), txHash))) return txHash
   throw conflict(UNDER_WAY)
 }
 
