@@ -269,12 +269,19 @@ test('a node that takes short ranges, a chain that is down and an explained tran
   await takeFrom(wallet, 3_000_000n)
   const [second = ''] = await eventually(stolen, ({ length }) => length > 0)
   assert.equal((await explain(second)).status, 200)
-  // a person sends a refund from this wallet and names the transaction
-  const txHash = await takeFrom(wallet, 1_000_000n)
-  const { id } = await db.one<{ id: string }>(sql`
-    select id from refunds where units = 1000000 and status = 'settled' limit 1`)
-  await db.run(sql`update refunds set by_hand = true, tx_hash = ${txHash} where id = ${id}`)
-  await db.run(sql`insert into claimed_transactions (network, tx_hash, cause_id) values (31337, ${txHash}, ${id})`)
+  // a person sends two refunds from this wallet in one transaction, and names it for one after the other
+  const sent = await db.many<{ id: string; units: string }>(sql`
+    select id, units::text from refunds where status = 'settled' order by units limit 2`)
+  const txHash = await takeFrom(
+    wallet,
+    sent.reduce((sum, { units }) => sum + BigInt(units), 0n),
+  )
+  for (const { id } of sent) {
+    await eventually(stolen, ({ length }) => length === 1)
+    await db.run(sql`update refunds set by_hand = true, tx_hash = ${txHash} where id = ${id}`)
+    await db.run(sql`insert into claimed_transfers values (31337, ${txHash}, ${newAddress().toLowerCase()}, ${id})`)
+  }
+  assert.equal(sent.length, 2)
   assert.deepEqual(await stolen(), [])
   await db.run(sql`delete from chain_heads where chain_id = 8453`)
   await Promise.all([rpc.close(), nowhere.close(), proxy.stop()])

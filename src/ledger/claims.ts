@@ -4,13 +4,13 @@ import { claimTransaction, releaseTransaction, type TransactionClaim } from './c
 
 async function claim(tx: Tx, wanted: TransactionClaim): Promise<boolean> {
   const result = await claimTransaction(tx, wanted)
-  if (result === 'taken') throw invalid('txHash', 'has paid another refund or settlement already')
+  if (result === 'taken') throw invalid('txHash', 'has paid another refund or settlement to this address already')
   return result === 'made'
 }
 
 /**
- * Checks a transaction that a person names while it is reserved for one refund or settlement, so that it can settle no
- * other; then that one may `follow` it.
+ * Checks a transaction that a person names while what it brings to an address is reserved for one refund or settlement,
+ * so that it can settle no other; then that one may `follow` it.
  * @throws VALIDATION_FAILED at `txHash` when it is reserved for another one; whatever `check` and `follow` throw, after
  * releasing it, unless it was reserved before or is followed by now
  */

@@ -211,9 +211,9 @@ export async function reportTransaction(
   context: RequestContext,
 ): Promise<void> {
   const channel = await channelOfRefund(deps, refund)
-  const { companyId, network, id: causeId } = refund
+  const { companyId, network, address: toAddress, id: causeId } = refund
   const payable = refund.status === 'ready' || refund.status === 'submitted'
-  if (!channel?.checkRefundTransaction || network === null || !payable) {
+  if (!channel?.checkRefundTransaction || network === null || toAddress === null || !payable) {
     throw new AppError('OBJECT_CONFLICT', {
       message: `A ${refund.status} refund through ${refund.channel} cannot be settled by a transaction.`,
     })
@@ -232,7 +232,7 @@ export async function reportTransaction(
       await updateRefund(tx, current, { status: 'submitted', txHash, byHand: true, nextCheckAt: now }, now)
     await writeRefundAudit(deps, tx, context, { refund: current, action: 'refund.transaction', more: { txHash } })
   }
-  const claim = { companyId, network, txHash, causeId }
+  const claim = { companyId, network, txHash, causeId, toAddress }
   const check = () => checkRefundTransaction(request, txHash)
   const report = await followClaimed(deps.db, claim, { check, follow })
   await applyRefundReport(deps, { ...refund, txHash, byHand: true }, report)

@@ -338,7 +338,8 @@ export async function reportSettlementPaid(
   const chain = deps.chains.find(({ network }) => network === key.network)
   if (key.status !== 'approved') throw conflict(`The settlement is ${key.status}; only an approved one can be paid.`)
   if (!chain) throw conflict(`The chain ${key.network} is not set up here, so the transaction cannot be checked.`)
-  const claim = { companyId: key.companyId, network: key.network, txHash, causeId: key.id }
+  const { companyId, network, address: toAddress } = key
+  const claim = { companyId, network, txHash, causeId: id, toAddress }
   const check = () => chain.check(requestOf(key), txHash)
   const follow = async (tx: Tx, { providerStatus }: SettlementReport): Promise<void> => {
     const settlement = await lockIn(tx, key, ['approved'])
