@@ -252,7 +252,7 @@ test('a node that takes short ranges, a chain that is down and an explained tran
   const [rpc, nowhere] = [createRpc({ url: proxy.url }), createRpc({ url: 'http://127.0.0.1:1' })]
   await db.run(sql`insert into chain_heads (chain_id, number, hash) values (8453, 1, '0x1')`)
   const log = pino({ level: 'silent' })
-  const books = openBooks({ db, clock: Date.now, log, alarm: async () => {}, tokens: [] })
+  const books = openBooks({ db, clock: Date.now, log, alarm: async () => {} })
   const chains = [
     { network: other, endpoints: openEndpoints(other, [nowhere]) },
     { network, endpoints: openEndpoints(network, [rpc]) },
@@ -284,12 +284,19 @@ test('a node that takes short ranges, a chain that is down and an explained tran
   await takeFrom(wallet, 3_000_000n)
   const [second = ''] = await eventually(stolen, ({ length }) => length > 0)
   assert.equal((await explain(second)).status, 200)
-  // a person sends a refund from this wallet and names the transaction
-  const txHash = await takeFrom(wallet, 1_000_000n)
-  const { id } = await db.one<{ id: string }>(sql`
-    select id from refunds where units = 1000000 and status = 'settled' limit 1`)
-  await db.run(sql`update refunds set by_hand = true, tx_hash = ${txHash} where id = ${id}`)
-  await db.run(sql`insert into claimed_transactions (network, tx_hash, cause_id) values (31337, ${txHash}, ${id})`)
+  // a person sends two refunds from this wallet in one transaction, and names it for one after the other
+  const sent = await db.many<{ id: string; units: string }>(sql`
+    select id, units::text from refunds where status = 'settled' order by units limit 2`)
+  const txHash = await takeFrom(
+    wallet,
+    sent.reduce((sum, { units }) => sum + BigInt(units), 0n),
+  )
+  for (const { id } of sent) {
+    await eventually(stolen, ({ length }) => length === 1)
+    await db.run(sql`update refunds set by_hand = true, tx_hash = ${txHash} where id = ${id}`)
+    await db.run(sql`insert into claimed_transfers values (31337, ${txHash}, ${newAddress().toLowerCase()}, ${id})`)
+  }
+  assert.equal(sent.length, 2)
   assert.deepEqual(await stolen(), [])
   await db.run(sql`delete from chain_heads where chain_id = 8453`)
   await Promise.all([rpc.close(), nowhere.close(), proxy.stop()])

@@ -4,8 +4,8 @@ import { sql } from '../src/db/db.ts'
 import { logIn, registerManager, waitForMail } from './harness/accounts.ts'
 import { type Listed, type MoneyDesk, openMoneyDesk } from './harness/money.ts'
 import { createPaid, newAddress, payoutEnv, refundReaches, revert } from './harness/refunds.ts'
-import { eventually } from './harness/service.ts'
-import { openShop, type Payable, type Shop } from './harness/shop.ts'
+import { eventually, startTestService, type TestService } from './harness/service.ts'
+import { chainEnv, openShop, type Payable, type Shop, TEST_XPUB } from './harness/shop.ts'
 
 /*
  * Money that leaves the chain after it counted: booked as a loss, nothing of it is paid out, the operator is told, a
@@ -248,3 +248,48 @@ test('a reorganisation of 600 blocks, deeper than what is remembered, is a loss 
   await resolved(order)
   await desk.checkBooks()
 })
+
+/** Anyone with the link: "I have paid", with a reference that is no transaction. The channel is asked again. */
+async function sayPaid({ baseUrl }: TestService, { code }: Payable): Promise<void> {
+  const page = await (await fetch(`${baseUrl}/pay?code=${code}`)).text()
+  const token = /name="token" value="([^"]+)"/.exec(page)?.[1] ?? ''
+  const answer = await fetch(`${baseUrl}/pay/transaction`, {
+    method: 'POST',
+    redirect: 'manual',
+    headers: { origin: baseUrl, 'content-type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams({ code, token, reference: 'PAY-123' }),
+  })
+  assert.equal(answer.status, 303)
+}
+
+for (const [change, settings] of Object.entries({
+  'its chain is taken out of the settings': async () => ({
+    CHAIN_8453_RPC_URL: 'http://127.0.0.1:1',
+    CHAIN_8453_XPUB: TEST_XPUB,
+  }),
+  'CHAIN_<id>_USDC names another contract': async () => ({
+    ...chainEnv(shop.chain),
+    CHAIN_31337_USDC: await shop.chain.deployOtherToken(),
+  }),
+}))
+  test(`money that was recorded stays what it is when ${change}`, async () => {
+    const { connectionString } = shop.host
+    const paid = await createPaid(shop)
+    const short = await shop.createAwaiting()
+    await desk.payFinally(short, 10_000_000n)
+    await desk.openRecord(short, 'under', 10_000_000n)
+    await shop.host.call('POST', `expire/${short.code}`, { as: shop.merchant })
+    await desk.until(short, ({ payments }) => payments[0]?.status === 'closed')
+    const before = [await shop.story(paid.orderId), await shop.story(short.orderId)]
+    const other = await startTestService({ connectionString, env: await settings() })
+    try {
+      await sayPaid(other, short)
+      assert.deepEqual([await shop.story(paid.orderId), await shop.story(short.orderId)], before)
+      // refused for the amount alone: the books are right
+      const body = { amount: '1000', address: newAddress() }
+      const refused = await other.call('POST', `revert/${paid.code}`, { as: shop.merchant, body })
+      assert.deepEqual([refused.status, refused.error.code], [400, 'REFUND_TOO_LARGE'], refused.text)
+    } finally {
+      await other.stop()
+    }
+  })

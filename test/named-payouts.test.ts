@@ -50,7 +50,8 @@ async function startRefund() {
   const { merchant, orderId, code } = await createPaid()
   const context = contextFor(actorOf(merchant))
   const { refundId } = await revertOrder(world.refunds, context, code, {})
-  await world.host.db.run(sql`update refunds set network = ${CHAIN} where id = ${refundId}`)
+  const address = `0x${'c'.repeat(40)}`
+  await world.host.db.run(sql`update refunds set network = ${CHAIN}, address = ${address} where id = ${refundId}`)
   return { context, orderId, key: { companyId: merchant.companyId, id: refundId } }
 }
 

@@ -34,7 +34,7 @@ async function startRefund(to: string): Promise<RefundData> {
 
 const ownersOf = async (txHash: string): Promise<string[]> => {
   const rows = await shop.host.db.many<{ causeId: string }>(
-    sql`select cause_id from claimed_transactions where tx_hash = ${txHash}`,
+    sql`select cause_id from claimed_transfers where tx_hash = ${txHash}`,
   )
   return rows.map(({ causeId }) => causeId)
 }
@@ -92,4 +92,32 @@ test('a transaction that could not be checked is free again, so that it can sett
   assert.deepEqual(await ownersOf(txHash), [])
   assert.equal((await name(second, txHash)).status, 200)
   assert.deepEqual(await ownersOf(txHash), [second._id])
+})
+
+test('one transaction settles a refund at each address that it pays; an earlier version’s node claims none of it', async () => {
+  const { chain, host } = shop
+  const [a, b, c] = [newAddress(), newAddress(), newAddress()]
+  const [first, second, third] = [await startRefund(a), await startRefund(b), await startRefund(c)]
+  const txHash = await chain.payMany([a, b].map((to) => ({ to, units: 54_000_000n })))
+  await chain.mine(3)
+  const older = async (): Promise<string[]> => {
+    const rows = await host.db.many<{ causeId: string }>(
+      sql`select cause_id from claimed_transactions where tx_hash = ${txHash}`,
+    )
+    return rows.map(({ causeId }) => causeId)
+  }
+  // it pays this one nothing; another one is claimed while it is asked
+  node.faults.hangs = true
+  const wrong = name(third, txHash)
+  await eventually(older, (owners) => owners.length === 1)
+  node.heal()
+  assert.equal((await name(first, txHash)).data.status, 'settled')
+  assert.notEqual((await wrong).status, 200)
+  assert.deepEqual([await ownersOf(txHash), await older()], [[first._id], [first._id]])
+  assert.equal((await name(second, txHash)).data.status, 'settled')
+  // claimed by an earlier version, which claims all of it
+  const other = await chain.payMany([{ to: c, units: 54_000_000n }])
+  await host.db.run(sql`insert into claimed_transactions values (31337, ${other}, ${second._id})`)
+  assert.equal((await name(third, other)).status, 422)
+  assert.deepEqual(await ownersOf(other), [])
 })

@@ -2,12 +2,13 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { PNG } from 'pngjs'
+import { DEPLOYER } from '../sandbox/chain/throwaway-keys.ts'
 import { sql, type Tx } from '../src/db/db.ts'
 import { listMigrations } from '../src/db/migrate.ts'
 import { eraseProofsOlderThan } from '../src/refunds/refund-jobs.ts'
 import { findRefund } from '../src/refunds/refund-queries.ts'
 import { settleRefundIn } from '../src/refunds/refund-settle.ts'
-import { type Client, logIn, type Person, register, registerManager } from './harness/accounts.ts'
+import { type Client, logIn, logInSuperAdmin, type Person, register, registerManager } from './harness/accounts.ts'
 import { createPaid, newAddress, type RefundData, refundReaches, revert } from './harness/refunds.ts'
 import type { Answer } from './harness/service.ts'
 import { openShop, type Shop } from './harness/shop.ts'
@@ -66,6 +67,36 @@ test('a transaction that pays something else is refused and says why; one pays o
   assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 422])
   const refused = answers.find(({ status }) => status === 422)
   assert.match(JSON.stringify(refused?.error.details), /another refund or settlement/)
+})
+
+test('in no block yet, only a plain transfer of the refund is believed; once it vanished, the refund can be rejected', async () => {
+  const { chain, host } = shop
+  const to = newAddress()
+  const refund = await startRefund(to)
+  const elsewhere = await name(refund, await chain.send({ to: newAddress(), units: 1n }))
+  assert.deepEqual([elsewhere.status, elsewhere.error.details?.[0]?.path], [422, 'txHash'])
+  const call = { from: DEPLOYER, to: newAddress(), value: '0x0' }
+  const unread = await name(refund, await chain.call<string>('eth_sendTransaction', call))
+  assert.deepEqual([unread.status, unread.error.code], [409, 'OBJECT_CONFLICT'])
+  assert.match(unread.error.message, /is not in a block yet.* Name it again once it is\./)
+  // the service may still pay it
+  const { id, ...left } = await host.db.one<{ id: string; status: string; payouts: bigint; claims: bigint }>(sql`
+    select id, status, (select count(*) from chain_payouts p where p.id = r.id) as payouts,
+      (select count(*) from claimed_transactions c where c.cause_id = r.id) as claims
+    from refunds r where id = ${refund._id}`)
+  assert.deepEqual(left, { status: 'ready', payouts: 0n, claims: 0n })
+  const txHash = await chain.send({ to, units: 54_000_000n })
+  assert.equal((await name(refund, txHash)).data.status, 'submitted')
+  const admin = await logInSuperAdmin(host)
+  const reject = () => admin.post<RefundData>(`refunds/${id}/reject`, { reason: 'it was never sent' })
+  assert.equal((await reject()).error.code, 'OBJECT_CONFLICT')
+  await chain.call('anvil_dropAllTransactions')
+  const rejected = await reject()
+  assert.deepEqual([rejected.data?.status, rejected.data?.txHash], ['rejected', null], rejected.text)
+  const { code } = await host.db.one<{ code: string }>(sql`select code from orders where id = ${refund.orderId}`)
+  assert.equal((await revert(shop, code, { address: to })).status, 200)
+  const next = await refundReaches(shop, refund.orderId, 'ready', false)
+  assert.match(JSON.stringify((await name(next, txHash)).error.details), /is not known on/)
 })
 
 type Kept = RefundData & {

@@ -96,7 +96,7 @@ export function openCommerce(ground: ServiceBase, accounts: Accounts) {
   const kyc = openCompliance(ground, accounts, payers, wake)
   const links = openRefundLinks({ vault, payUrl: config.payUrl })
   const networkName = nameNetworks(chains)
-  const { alarm, books } = openWatch(ground, accounts, chains)
+  const { alarm, books } = openWatch(ground, accounts)
   const screening = openScreening(ground, { accounts, chains, alarm, rounds })
   const askForAddress = openAskForAddress({ mailer, links, networkName })
   const refunds: MispaymentRefundDeps = {

@@ -3,14 +3,12 @@ import { openBooks } from '../ledger/books.ts'
 import { openMoneyMetrics } from '../ledger/money-metrics.ts'
 import { openOperatorAlarm } from '../mail/operator-alarm.ts'
 import type { Accounts } from './accounts.ts'
-import type { Chains } from './chains.ts'
 import type { ServiceBase } from './service-base.ts'
 
 /** Alarms about missing money, and the books that stop payouts while they differ. */
-export function openWatch({ config, db, clock, log, metrics }: ServiceBase, { mailer }: Accounts, chains: Chains) {
+export function openWatch({ config, db, clock, log, metrics }: ServiceBase, { mailer }: Accounts) {
   const alarm = openOperatorAlarm({ mailer, config })
-  const tokens = chains.map(({ network }) => ({ chainId: network.chainId, token: network.usdcAddress }))
   openMoneyMetrics(metrics, db)
   openWalletMetrics(metrics, db)
-  return { alarm, books: openBooks({ db, clock, log, alarm, tokens }) }
+  return { alarm, books: openBooks({ db, clock, log, alarm }) }
 }

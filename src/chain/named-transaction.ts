@@ -5,11 +5,10 @@ import { readTokenNames } from './deposits/token-name.ts'
 import type { Endpoint } from './endpoints/endpoint.ts'
 import type { Rpc } from './endpoints/rpc.ts'
 import { confirmationsNeeded, confirmationsOf, isFinal } from './finality.ts'
-import { isUsdc } from './networks.ts'
 import { confirm } from './opinions.ts'
 import type { Receipt } from './payout/receipt.ts'
 import { type ChainReader, panelOf, provenEndpoints, recordMissed } from './rescan.ts'
-import type { Transfer } from './transfer.ts'
+import { isTransferOfUsdc, type Transfer } from './transfer.ts'
 import {
   type Block,
   blockCall,
@@ -43,7 +42,7 @@ const waits = (reason: string): TransactionVerdict => ({ ...verdict(true, false,
 
 /** The finality status of a transaction's recorded transfers. */
 async function describe({ db, network }: ChainReader, transfers: readonly Transfer[]): Promise<TransactionVerdict> {
-  const usdc = transfers.filter(({ token, status }) => isUsdc(network, token) && status === 'seen')
+  const usdc = transfers.filter((transfer) => isTransferOfUsdc(transfer) && transfer.status === 'seen')
   const addresses = [...new Set(transfers.map(({ toAddress }) => toAddress))]
   const [first] = usdc
   if (!first) {

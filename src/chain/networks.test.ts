@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { isAddress } from 'viem/utils'
 import { paymentUri } from './eip681.ts'
-import { isUsdc, KNOWN_NETWORKS, networkFor } from './networks.ts'
+import { KNOWN_NETWORKS, networkFor } from './networks.ts'
+import { tokensOf } from './transfer-logs.ts'
 
 describe('the known networks', () => {
   it('have tokens whose checksums are right, none of them twice', () => {
@@ -28,10 +29,12 @@ describe('the known networks', () => {
     assert.throws(() => networkFor({ chainId: 1, usdcAddress: wrongChecksum }), /checksum/)
   })
 
-  it('tell USDC by its contract in any spelling', () => {
-    const base = networkFor({ chainId: 8453 })
-    assert.ok(isUsdc(base, base.usdcAddress.toLowerCase()))
-    assert.ok(!isUsdc(base, base.otherTokens[0]?.address ?? base.usdcAddress))
+  it('call USDC what the operator says is USDC, also where it is known by another name', () => {
+    const [bridged] = networkFor({ chainId: 137 }).otherTokens
+    assert.equal(bridged?.symbol, 'USDC.e')
+    const tokens = tokensOf(networkFor({ chainId: 137, usdcAddress: bridged.address }))
+    assert.equal(tokens.get(bridged.address.toLowerCase()), 'USDC')
+    assert.equal([...tokens.values()].filter((symbol) => symbol === 'USDC').length, 1)
   })
 })
 

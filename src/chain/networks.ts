@@ -247,7 +247,3 @@ function toChecksum(address: string, chainId: number): string {
   if (isAddress(address)) return getAddress(address)
   throw new Error(`CHAIN_${chainId}_USDC: "${address}" is not an address, or its checksum (EIP-55) is wrong.`)
 }
-
-/** Whether a contract (any spelling) is this network's USDC; symbols prove nothing. */
-export const isUsdc = (network: Pick<Network, 'usdcAddress'>, token: string): boolean =>
-  token.toLowerCase() === network.usdcAddress.toLowerCase()

@@ -70,8 +70,8 @@ export async function readLogFilter(
 /** USDC, and the tokens that payers confuse with it: symbol by contract, in lower case. */
 export const tokensOf = ({ usdcAddress, otherTokens }: Pick<Network, 'usdcAddress' | 'otherTokens'>) =>
   new Map([
-    [usdcAddress.toLowerCase(), 'USDC'],
     ...otherTokens.map(({ symbol, address }): [string, string] => [address.toLowerCase(), symbol]),
+    [usdcAddress.toLowerCase(), 'USDC'],
   ])
 
 /** An address as a topic of a log. */

@@ -10,8 +10,9 @@ export type Transfer = {
   blockHash: string
   /** Timestamp of the block. */
   blockAt: Date
-  /** The token's contract: compare this, never the symbol. */
+  /** The token's contract. */
   token: string
+  /** `USDC` only if the contract was the network's USDC when the transfer was recorded. */
   symbol: string
   fromAddress: string
   toAddress: string
@@ -25,6 +26,9 @@ export type Transfer = {
   /** Grows with every change; the cursor of `listChangedTransfers`. */
   change: bigint
 }
+
+/** By the settings of the time when it was recorded: `CHAIN_<id>_USDC` may name another contract since. */
+export const isTransferOfUsdc = ({ symbol }: Pick<Transfer, 'symbol'>): boolean => symbol === 'USDC'
 
 /** How far the scanner has read a chain. */
 export type Head = {

@@ -21,15 +21,13 @@ import {
 } from './difference-queries.ts'
 import { describeDifference } from './ledger-verify.ts'
 import { type Difference, listDifferences, setSnapshot } from './ledger-verify-queries.ts'
-import { type ChainToken, listTransferDifferences } from './transfer-verify-queries.ts'
+import { listTransferDifferences } from './transfer-verify-queries.ts'
 
 export type BooksDeps = {
   db: Db
   clock: Clock
   log: FastifyBaseLogger
   alarm: RaiseAlarm
-  /** USDC on each chain that is set up. */
-  tokens: readonly ChainToken[]
   /** Companies with at most this many payments are verified every time; default 2000. */
   smallBooks?: number
 }
@@ -119,7 +117,7 @@ export function openBooks(deps: BooksDeps): Books {
   const note: Books['note'] = (...found) => db.tx((tx) => noteIn(tx, ...found))
 
   const readTransfers = (companyId: string): Promise<Difference[]> =>
-    deps.tokens.length === 0 ? Promise.resolve([]) : listTransferDifferences(db, companyId, deps.tokens, MAX_OF_A_CHECK)
+    listTransferDifferences(db, companyId, MAX_OF_A_CHECK)
 
   /** @returns how long the database was busy */
   const verify = async (companyId: string): Promise<number> => {

@@ -6,39 +6,62 @@ export type TransactionClaim = {
   txHash: string
   /** Id of the refund or settlement. */
   causeId: string
+  /** Where it pays to; one transaction may pay several, each to an address of its own. */
+  toAddress: string
 }
 
 /**
- * Reserves a named transaction for one refund or settlement, and locks the claim until the transaction ends.
- * @returns `made`: by this call; `kept`: this refund or settlement had it before; `taken`: another one has it
+ * Reserves what a named transaction brings to an address for one refund or settlement, and locks the claim until the
+ * database transaction ends.
+ * @returns `made`: by this call; `kept`: this refund or settlement had it before; `taken`: another one has it, and this
+ * database transaction must not commit
  */
 export async function claimTransaction(
   tx: Tx,
-  { network, txHash, causeId }: TransactionClaim,
+  { network, txHash, causeId, toAddress }: TransactionClaim,
 ): Promise<'made' | 'kept' | 'taken'> {
   // in PostgreSQL a row that was just inserted has no xmax, an existing one does
   const row = await tx.one<{ causeId: string; made: boolean }>(sql`
-    insert into claimed_transactions as c (network, tx_hash, cause_id) values (${network}, ${txHash}, ${causeId})
-    on conflict (network, tx_hash) do update set cause_id = c.cause_id
+    insert into claimed_transfers as c (network, tx_hash, to_address, cause_id)
+    values (${network}, ${txHash}, ${toAddress.toLowerCase()}, ${causeId})
+    on conflict (network, tx_hash, to_address) do update set cause_id = c.cause_id
     returning cause_id, xmax = 0 as made`)
-  if (row.causeId !== causeId) return 'taken'
+  if (row.causeId !== causeId || (await isClaimedOlder(tx, { network, txHash, causeId }))) return 'taken'
   return row.made ? 'made' : 'kept'
+}
+
+/** Whether a node of an earlier version claimed all of it; if none did, keeps those nodes from claiming it. */
+async function isClaimedOlder(
+  tx: Tx,
+  { network, txHash, causeId }: Omit<TransactionClaim, 'companyId' | 'toAddress'>,
+): Promise<boolean> {
+  await tx.run(sql`
+    insert into claimed_transactions (network, tx_hash, cause_id) values (${network}, ${txHash}, ${causeId})
+    on conflict do nothing`)
+  const older = await tx.maybe(sql`
+    select 1 from claimed_transactions c
+    where c.network = ${network} and c.tx_hash = ${txHash} and not exists (select 1 from claimed_transfers t
+      where t.network = c.network and t.tx_hash = c.tx_hash and t.cause_id = c.cause_id)`)
+  return older !== undefined
 }
 
 /**
  * Releases a wrong transaction, so that it can prove something else; never one that its refund or settlement follows.
  */
-export async function releaseTransaction(tx: Tx, claim: TransactionClaim): Promise<void> {
+export async function releaseTransaction(tx: Tx, claim: Omit<TransactionClaim, 'toAddress'>): Promise<void> {
   const { companyId, network, txHash, causeId } = claim
   // lock first: the next statement then sees what earlier lock holders wrote
-  await tx.run(sql`select 1 from claimed_transactions where network = ${network} and tx_hash = ${txHash} for update`)
+  await tx.run(sql`select 1 from claimed_transfers where network = ${network} and tx_hash = ${txHash} for update`)
   const { followed } = await tx.one<{ followed: boolean }>(sql`
     select exists (select 1 from refunds where company_id = ${companyId} and id = ${causeId} and tx_hash = ${txHash})
       or exists (select 1 from settlements where company_id = ${companyId} and id = ${causeId} and tx_hash = ${txHash})
       as followed`)
   if (followed) return
-  await tx.run(sql`
-    delete from claimed_transactions where network = ${network} and tx_hash = ${txHash} and cause_id = ${causeId}`)
+  const mine = sql`network = ${network} and tx_hash = ${txHash} and cause_id = ${causeId}`
+  await tx.run(sql`delete from claimed_transfers where ${mine}`)
+  const heir = sql`(select min(t.cause_id) from claimed_transfers t where t.network = ${network} and t.tx_hash = ${txHash})`
+  await tx.run(sql`update claimed_transactions set cause_id = ${heir} where ${mine} and ${heir} is not null`)
+  await tx.run(sql`delete from claimed_transactions where ${mine}`)
 }
 
 /** Whether a person has named, or is naming, a transaction that paid this refund or settlement. */
@@ -47,21 +70,28 @@ export async function isTransactionNamed(
   { network, causeId }: { network: number; causeId: string },
 ): Promise<boolean> {
   const { named } = await tx.one<{ named: boolean }>(sql`
-    select exists (select 1 from claimed_transactions where network = ${network} and cause_id = ${causeId}) as named`)
+    select exists (select 1 from claimed_transfers where network = ${network} and cause_id = ${causeId})
+      or exists (select 1 from claimed_transactions where network = ${network} and cause_id = ${causeId}) as named`)
   return named
 }
 
-/** Whether a person named this transaction as the refund or settlement of this amount, and the check passed. */
+/**
+ * Whether a person named this transaction as refunds and settlements that are this amount together, and the checks
+ * passed.
+ */
 export async function isTransactionFollowed(
   q: Queryable,
   { network, txHash, units }: { network: number; txHash: string; units: string },
 ): Promise<boolean> {
   const { followed } = await q.one<{ followed: boolean }>(sql`
-    select exists (select 1 from claimed_transactions c join refunds r on r.id = c.cause_id and r.tx_hash = c.tx_hash
-        where c.network = ${network} and c.tx_hash = ${txHash} and r.by_hand
-          and r.units = ${units}::numeric)
-      or exists (select 1 from claimed_transactions c join settlements s on s.id = c.cause_id and s.tx_hash = c.tx_hash
-        where c.network = ${network} and c.tx_hash = ${txHash} and s.by_hand
-          and s.units = ${units}::numeric) as followed`)
+    with causes as (
+      select cause_id from claimed_transfers where network = ${network} and tx_hash = ${txHash}
+      union select cause_id from claimed_transactions where network = ${network} and tx_hash = ${txHash}
+    ), paid as (
+      select r.units from causes c join refunds r on r.id = c.cause_id and r.tx_hash = ${txHash} where r.by_hand
+      union all
+      select s.units from causes c join settlements s on s.id = c.cause_id and s.tx_hash = ${txHash} where s.by_hand
+    )
+    select coalesce(sum(units), 0) = ${units}::numeric as followed from paid`)
   return followed
 }

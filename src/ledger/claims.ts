@@ -4,13 +4,13 @@ import { claimTransaction, releaseTransaction, type TransactionClaim } from './c
 
 async function claim(tx: Tx, wanted: TransactionClaim): Promise<boolean> {
   const result = await claimTransaction(tx, wanted)
-  if (result === 'taken') throw invalid('txHash', 'has paid another refund or settlement already')
+  if (result === 'taken') throw invalid('txHash', 'has paid another refund or settlement to this address already')
   return result === 'made'
 }
 
 /**
- * Checks a transaction that a person names while it is reserved for one refund or settlement, so that it can settle no
- * other; then that one may `follow` it.
+ * Checks a transaction that a person names while what it brings to an address is reserved for one refund or settlement,
+ * so that it can settle no other; then that one may `follow` it.
  * @throws VALIDATION_FAILED at `txHash` when it is reserved for another one; whatever `check` and `follow` throw, after
  * releasing it, unless it was reserved before or is followed by now
  */
@@ -31,6 +31,17 @@ export async function followClaimed<Verdict>(
   } catch (error) {
     // if it was reserved before, an earlier request may already follow it or be about to
     if (made) await db.tx((tx) => releaseTransaction(tx, wanted))
+    throw error
+  }
+}
+
+/** Whether a check refuses the named transaction: it pays something else, or nothing, or no node knows it any more. */
+export async function isRefused(check: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await check()
+    return false
+  } catch (error) {
+    if (error instanceof AppError && error.details?.some(({ path }) => path === 'txHash')) return true
     throw error
   }
 }

@@ -1,9 +1,6 @@
 import { IS_SHARED, SHARED_TRANSFERS } from '../chain/deposits/reservation-queries.ts'
-import { json, type Queryable, sql } from '../db/db.ts'
+import { type Queryable, sql } from '../db/db.ts'
 import type { Difference } from './ledger-verify-queries.ts'
-
-/** USDC on a chain that is set up. */
-export type ChainToken = { chainId: number; token: string }
 
 /**
  * Payments at deposit addresses whose books do not match the transfers that the chain's scanner recorded: what counts
@@ -11,17 +8,9 @@ export type ChainToken = { chainId: number; token: string }
  * their payments yet are left out. At an address shared by several payments, each payment is compared with its own
  * transfers.
  */
-export const listTransferDifferences = (
-  q: Queryable,
-  companyId: string,
-  tokens: readonly ChainToken[],
-  limit: number,
-): Promise<Difference[]> =>
+export const listTransferDifferences = (q: Queryable, companyId: string, limit: number): Promise<Difference[]> =>
   q.many(sql`
-    with tokens as (
-      select "chainId" as chain_id, lower(token) as token
-      from jsonb_to_recordset(${json(tokens)}::jsonb) as t ("chainId" integer, token text)
-    ), counted as (
+    with counted as (
       select p.company_id, p.id, p.order_id, p.deposit_address, p.own_account, p.merchant_reference,
         ${IS_SHARED} as is_shared, p.received_units - coalesce((select sum(m.units)
         from mispayments m where m.company_id = p.company_id and m.payment_id = p.id and m.kind = 'orphaned'
@@ -34,12 +23,11 @@ export const listTransferDifferences = (
       select p.id, t.* from counted p cross join lateral (${SHARED_TRANSFERS}) as t where p.is_shared
     ), compared as (
       select c.company_id, c.order_id, c.deposit_address, c.units,
-        coalesce(sum(t.units) filter (where t.status = 'seen' and k.token is not null), 0) as seen,
-        coalesce(sum(t.units) filter (where t.final_at is not null and k.token is not null), 0) as settled,
+        coalesce(sum(t.units) filter (where t.status = 'seen' and t.symbol = 'USDC'), 0) as seen,
+        coalesce(sum(t.units) filter (where t.final_at is not null and t.symbol = 'USDC'), 0) as settled,
         coalesce(bool_or(t.change > coalesce(f.after_change, 0)), false) as has_news
       from counted c
       left join arrived t on t.payment_id = c.id
-      left join tokens k on k.chain_id = t.chain_id and k.token = t.token
       left join payment_chain_cursors f on f.chain_id = t.chain_id
       where c.units > 0 or t.id is not null
       group by c.company_id, c.id, c.order_id, c.deposit_address, c.units

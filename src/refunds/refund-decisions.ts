@@ -1,14 +1,14 @@
 import type { Tx } from '../db/db.ts'
 import { nameOf, type RequestContext } from '../http/request-context.ts'
 import { AppError } from '../kernel/errors.ts'
-import { isTransactionNamed } from '../ledger/claim-queries.ts'
+import { isTransactionNamed, releaseTransaction } from '../ledger/claim-queries.ts'
 import { bookRefundDropped } from '../ledger/ledger-service.ts'
 import { findPayerContact } from '../payers/payer-service.ts'
 import { findPayment } from '../payments/payment-queries.ts'
 import { noticeToldRefunds } from './foreign-refund.ts'
 import { writeRefundAudit } from './refund-audit.ts'
 import type { RefundDeps } from './refund-deps.ts'
-import { type Refund, updateRefund } from './refund-queries.ts'
+import { type Refund, updateRefund, updateRefundUnnamed } from './refund-queries.ts'
 import { reopenRecords } from './refund-records.ts'
 import { bookingOf, lockRefundWithOrder } from './refund-settle.ts'
 
@@ -39,15 +39,23 @@ async function stopPayout(deps: RefundDeps, tx: Tx, { id, network, address: to, 
   })
 }
 
+/** Should it return, it can be named for another refund. */
+async function releaseVanished(tx: Tx, refund: Refund, txHash: string): Promise<void> {
+  const { companyId, id: causeId, network } = refund
+  await updateRefundUnnamed(tx, refund)
+  if (network !== null) await releaseTransaction(tx, { companyId, network, txHash, causeId })
+}
+
 /**
  * Drops a refund that a person rejected or the provider refused, and evaluates what the provider reported meanwhile.
+ * @param news `vanished`: the transaction that a person named and that cannot pay it any more
  * @throws OBJECT_CONFLICT
  */
 export async function dropRefund(
   deps: RefundDeps,
   key: Refund,
   news: { providerStatus: string } & (
-    | { status: 'rejected'; by: RequestContext }
+    | { status: 'rejected'; by: RequestContext; vanished: string | null }
     | { status: 'refused'; channel: string }
   ),
 ): Promise<void> {
@@ -56,13 +64,16 @@ export async function dropRefund(
     const { order, refund } = await lockRefundWithOrder(tx, key)
     const open = news.status === 'rejected' ? ['needs_approval', 'needs_address', 'ready'] : ['ready', 'submitted']
     const isStillLost = neverSent && refund.status === 'submitted' && refund.providerReference === null
-    if (!open.includes(refund.status) && !isStillLost) {
+    const named = refund.status === 'submitted' && refund.byHand ? refund.txHash : null
+    const hasVanished = news.status === 'rejected' && named !== null && named === news.vanished
+    if (!open.includes(refund.status) && !isStillLost && !hasVanished) {
       throw new AppError('OBJECT_CONFLICT', {
         message: `The refund is ${refund.status}; it can no longer be ${news.status}.`,
       })
     }
     if (news.status === 'refused' && (await isPaidByHand(tx, key, refund))) return
     if (news.status === 'rejected') await stopPayout(deps, tx, refund)
+    if (hasVanished) await releaseVanished(tx, refund, named)
     const now = new Date(deps.clock())
     const { status, providerStatus } = news
     const decidedBy = news.status === 'rejected' ? nameOf(news.by) : news.channel

@@ -7,7 +7,7 @@ import { DAY } from '../kernel/clock.ts'
 import { crashPoint } from '../kernel/crash-point.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { pollGapMs } from '../kernel/poll-gaps.ts'
-import { checkNamedAgain, followClaimed } from '../ledger/claims.ts'
+import { checkNamedAgain, followClaimed, isRefused } from '../ledger/claims.ts'
 import { findOrderById } from '../orders/order-queries.ts'
 import { findPayment } from '../payments/payment-queries.ts'
 import { noticeForeignRefund, noticeToldRefunds } from './foreign-refund.ts'
@@ -211,9 +211,9 @@ export async function reportTransaction(
   context: RequestContext,
 ): Promise<void> {
   const channel = await channelOfRefund(deps, refund)
-  const { companyId, network, id: causeId } = refund
+  const { companyId, network, address: toAddress, id: causeId } = refund
   const payable = refund.status === 'ready' || refund.status === 'submitted'
-  if (!channel?.checkRefundTransaction || network === null || !payable) {
+  if (!channel?.checkRefundTransaction || network === null || toAddress === null || !payable) {
     throw new AppError('OBJECT_CONFLICT', {
       message: `A ${refund.status} refund through ${refund.channel} cannot be settled by a transaction.`,
     })
@@ -232,10 +232,35 @@ export async function reportTransaction(
       await updateRefund(tx, current, { status: 'submitted', txHash, byHand: true, nextCheckAt: now }, now)
     await writeRefundAudit(deps, tx, context, { refund: current, action: 'refund.transaction', more: { txHash } })
   }
-  const claim = { companyId, network, txHash, causeId }
+  const claim = { companyId, network, txHash, causeId, toAddress }
   const check = () => checkRefundTransaction(request, txHash)
   const report = await followClaimed(deps.db, claim, { check, follow })
   await applyRefundReport(deps, { ...refund, txHash, byHand: true }, report)
+}
+
+/** The named transaction that cannot pay it any more; null: none was named, or it may still pay. */
+async function findVanished(deps: RefundDeps, refund: Refund): Promise<string | null> {
+  const { status, byHand, txHash } = refund
+  if (status !== 'submitted' || !byHand || txHash === null) return null
+  const channel = await channelOfRefund(deps, refund)
+  if (!channel?.checkRefundTransaction) return null
+  const { checkRefundTransaction } = channel
+  const request = await refundRequestOf(deps, refund)
+  return (await isRefused(() => checkRefundTransaction(request, txHash))) ? txHash : null
+}
+
+/**
+ * A person rejects a refund.
+ * @throws OBJECT_CONFLICT, CHANNEL_UNAVAILABLE if the chain cannot be asked about the named transaction
+ */
+export async function rejectRefund(
+  deps: RefundDeps,
+  refund: Refund,
+  reason: string,
+  by: RequestContext,
+): Promise<void> {
+  const vanished = await findVanished(deps, refund)
+  await dropRefund(deps, refund, { status: 'rejected', by, vanished, providerStatus: reason })
 }
 
 /**

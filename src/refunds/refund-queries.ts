@@ -216,6 +216,10 @@ export async function updateRefund(tx: Tx, refund: Refund, change: RefundChange,
     where company_id = ${refund.companyId} and id = ${refund.id}`)
 }
 
+/** Forgets the transaction that a person named. */
+export const updateRefundUnnamed = (tx: Tx, { companyId, id }: Refund): Promise<number> =>
+  tx.run(sql`update refunds set tx_hash = null, by_hand = false where company_id = ${companyId} and id = ${id}`)
+
 /** Only sets the next poll; null: none. */
 export const updateRefundNextCheck = (tx: Tx, refund: Refund, nextCheckAt: Date | null): Promise<number> =>
   tx.run(sql`

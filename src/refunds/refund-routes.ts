@@ -14,9 +14,9 @@ import { type MispaymentRefundDeps, refundMispayment } from './mispayment-refund
 import { proofApi } from './proof/proof-api.ts'
 import { PROOF_BODY_BYTES, ProofText, readProof } from './proof/proof-file.ts'
 import { findProof, listProofs, type ProofFacts } from './proof/proof-queries.ts'
-import { approveRefund, dropRefund } from './refund-decisions.ts'
+import { approveRefund } from './refund-decisions.ts'
 import type { RefundDeps } from './refund-deps.ts'
-import { readTxHash, reportTransaction } from './refund-jobs.ts'
+import { readTxHash, rejectRefund, reportTransaction } from './refund-jobs.ts'
 import { countRefundsListed, findRefund, listRefunds, type Refund } from './refund-queries.ts'
 import {
   AddressMessageQuery,
@@ -243,11 +243,7 @@ export const refundRoutes: FastifyPluginAsyncTypebox<MispaymentRefundDeps> = asy
     },
     async (request) => {
       const refund = await findReachableRefund(deps, actorOf(request), request.params.id)
-      await dropRefund(deps, refund, {
-        status: 'rejected',
-        by: contextOf(request),
-        providerStatus: request.body.reason,
-      })
+      await rejectRefund(deps, refund, request.body.reason, contextOf(request))
       return answer(refund)
     },
   )

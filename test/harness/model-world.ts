@@ -93,7 +93,7 @@ export async function startModelWorld(own: Partial<Channel> = {}): Promise<Model
     findAddressFault: openAddressFaults([]),
   }
   const channels = openChannels([{ ...provider, ...own }])
-  const books = openBooks({ db, clock, log, alarm: async () => {}, tokens: [] })
+  const books = openBooks({ db, clock, log, alarm: async () => {} })
   const withdrawPayout = openWithdrawPayout(clock)
   const nothing = async (): Promise<void> => {}
   const screening = openScreeningGate({ clock, screens: false, wake: () => {}, alarm: nothing })

@@ -69,6 +69,10 @@ export async function checkManualTransfer(
     })
   })
   if (verdict === 'wrong') throw invalid('txHash', providerStatus)
+  if (verdict === 'unread')
+    throw new AppError('OBJECT_CONFLICT', {
+      message: `The ${providerStatus}, and shows what it pays only there. Name it again once it is.`,
+    })
   await keepFromSending(deps, request)
   return { outcome: verdict === 'final' ? 'settled' : 'pending', txHash, providerStatus }
 }

@@ -1,4 +1,4 @@
-import { decodeFunctionResult, encodeFunctionData, parseAbi } from 'viem/utils'
+import { decodeFunctionData, decodeFunctionResult, encodeFunctionData, parseAbi } from 'viem/utils'
 import { readDomain } from '../endpoints/network-check.ts'
 import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
@@ -161,6 +161,20 @@ export async function findAuthorizationUse(
   const topics = [ends, topicOf(from), nonce]
   const [log] = await rpc.call<RpcLog[]>('eth_getLogs', { address, topics, fromBlock, toBlock: 'latest' })
   return log?.transactionHash
+}
+
+/** What a transaction that calls the token's `transfer` moves; undefined for any other call. */
+export function readTransferCall(
+  { usdcAddress }: Network,
+  { to, input = '0x' }: { to?: string | null; input?: Hex },
+): { to: string; units: bigint } | undefined {
+  if (to?.toLowerCase() !== usdcAddress.toLowerCase()) return undefined
+  try {
+    const { functionName, args } = decodeFunctionData({ abi: ABI, data: input })
+    return functionName === 'transfer' ? { to: args[0].toLowerCase(), units: args[1] } : undefined
+  } catch {
+    return undefined // a function that we do not call
+  }
 }
 
 /** USDC units that the logs of one transaction transfer to an address. */

@@ -7,12 +7,12 @@ import { findReservation, listReservedTransfers } from '../../chain/deposits/res
 import { paymentUri } from '../../chain/eip681.ts'
 import type { Rpc } from '../../chain/endpoints/rpc.ts'
 import { confirmationsNeeded, confirmationsOf, isFinal } from '../../chain/finality.ts'
-import { isUsdc, type Network } from '../../chain/networks.ts'
+import type { Network } from '../../chain/networks.ts'
 import type { Agree } from '../../chain/payout/agreement.ts'
 import { checkManualTransfer } from '../../chain/payout/manual-transfer.ts'
 import type { Payouts, WatchPayout } from '../../chain/payout/payout.ts'
-import type { Head, Transfer } from '../../chain/transfer.ts'
-import { listPlacedById, listPlacedTransfers } from '../../chain/transfer-queries.ts'
+import { type Head, isTransferOfUsdc, type Transfer } from '../../chain/transfer.ts'
+import { listPlacedById, listPlacedTransfers, type PlacedTransfer } from '../../chain/transfer-queries.ts'
 import type { Db, Queryable, Tx } from '../../db/db.ts'
 import { type Clock, DAY } from '../../kernel/clock.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
@@ -21,6 +21,7 @@ import { parseXpub } from '../../kernel/xpub.ts'
 import {
   type Channel,
   NO_INSTRUCTIONS,
+  type PaymentReport,
   type PaymentRequest,
   type RefundRequest,
   type SeenReport,
@@ -59,6 +60,8 @@ export type WalletDeps = {
   db: Db
   clock: Clock
   payable: readonly PayableNetwork[]
+  /** Ids of the chains that are set up; absent: those of `payable`, which a company may limit. */
+  setUp?: ReadonlySet<number>
   health?: ChainHealth
   /** Live mode: no address of a key is assigned before the operator compared the first ones with the wallet. */
   mustConfirm?: boolean
@@ -93,15 +96,13 @@ function toSeen(placed: Placed, final: boolean): SeenTransfer {
   }
 }
 
-type Snapshot = { transfer: Transfer; head: Head }[]
-
 /** Sums what the chains show for one address; finality is judged by the whole amount at stake. */
-function reportOf(address: string, snapshot: Snapshot, networks: readonly Network[]): SeenReport {
+function reportOf(address: string, snapshot: readonly PlacedTransfer[], networks: readonly Network[]): SeenReport {
   const placed = snapshot.flatMap(({ transfer, head }): Placed[] => {
     const network = networks.find(({ chainId }) => chainId === transfer.chainId)
     return network && transfer.status === 'seen' ? [{ transfer, network, head }] : []
   })
-  const usdc = placed.filter(({ transfer, network }) => isUsdc(network, transfer.token))
+  const usdc = placed.filter(({ transfer }) => isTransferOfUsdc(transfer))
   const total = usdc.reduce((sum, { transfer }) => sum + transfer.units, 0n)
   const seen = usdc.map((item) => {
     const { network, transfer, head } = item
@@ -116,7 +117,7 @@ function reportOf(address: string, snapshot: Snapshot, networks: readonly Networ
     payerAddresses: [...new Set(usdc.map(({ transfer }) => transfer.fromAddress))],
     transfers: seen,
     unmatched: placed
-      .filter(({ transfer, network }) => !isUsdc(network, transfer.token))
+      .filter(({ transfer }) => !isTransferOfUsdc(transfer))
       .map(({ transfer }) => ({
         asset: transfer.symbol,
         units: transfer.units,
@@ -124,6 +125,27 @@ function reportOf(address: string, snapshot: Snapshot, networks: readonly Networ
       })),
     providerStatus: `${usdc.length} transfers`,
   }
+}
+
+/**
+ * Nobody reads a chain that is no longer set up. What it brought is neither gone nor judged anew, so the payment stays
+ * as it is. Undefined: every chain that brought money is set up.
+ */
+function findUnread(
+  address: string,
+  snapshot: readonly PlacedTransfer[],
+  setUp: ReadonlySet<number>,
+): PaymentReport | undefined {
+  const unread = snapshot.find(
+    ({ transfer }) => transfer.status === 'seen' && isTransferOfUsdc(transfer) && !setUp.has(transfer.chainId),
+  )
+  return (
+    unread && {
+      outcome: 'unknown',
+      providerReference: address,
+      providerStatus: `money came on chain ${unread.transfer.chainId}, which is not set up here any more`,
+    }
+  )
 }
 
 /** Native coin is not USDC: it is listed with the other tokens sent by mistake. */
@@ -157,6 +179,7 @@ export function openCryptoChannel(deps: WalletDeps): Channel {
     return payable.filter((one) => !confirmed.has(keyOf(one)))
   }
   const networks = payable.map(({ network }) => network)
+  const { setUp = new Set(networks.map(({ chainId }) => chainId)) } = deps
   return {
     id: 'crypto',
     onChain: true,
@@ -198,12 +221,13 @@ export function openCryptoChannel(deps: WalletDeps): Channel {
     async fetchPayment({ companyId, merchantReference: reference, providerReference }) {
       const native = await listNativeDeposits(db, providerReference)
       const reserved = assign && (await findReservation(db, { companyId, reference }))
-      if (reserved) {
-        const mine = await listPlacedById(db, await listReservedTransfers(db, reserved))
-        return reportOf(providerReference, mine, networks)
-      }
-      const placed = await listPlacedTransfers(db, [providerReference])
-      return withNative(reportOf(providerReference, placed, networks), native, networks)
+      const placed = reserved
+        ? await listPlacedById(db, await listReservedTransfers(db, reserved))
+        : await listPlacedTransfers(db, [providerReference])
+      const unread = findUnread(providerReference, placed, setUp)
+      if (unread) return unread
+      const report = reportOf(providerReference, placed, networks)
+      return reserved ? report : withNative(report, native, networks)
     },
     refundsToAddress: true,
     async refundPayment(refund) {

@@ -120,6 +120,7 @@ export function openOwnWallets(deps: WalletDeps): OwnWallets {
   const nowhere: Assign = async () => {
     throw new AppError('CHANNEL_NOT_AVAILABLE')
   }
+  const setUp = new Set(deps.payable.map(({ network }) => network.chainId))
   return {
     open(values) {
       const own = readOwnWallet(values)
@@ -134,7 +135,7 @@ export function openOwnWallets(deps: WalletDeps): OwnWallets {
         const { address } = await assignDepositAddress(tx, asked)
         return { address, units: due.units }
       }
-      return openCryptoChannel({ ...deps, payable: payable.map(withoutPayouts), mustConfirm: false, assign })
+      return openCryptoChannel({ ...deps, payable: payable.map(withoutPayouts), setUp, mustConfirm: false, assign })
     },
     reader: openCryptoChannel({ ...deps, payable: deps.payable.map(withoutPayouts), assign: nowhere }),
     async claim(tx, claim) {

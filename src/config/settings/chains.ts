@@ -7,6 +7,7 @@ type Token = { symbol: string; address: string }
 
 const readToken = (entry: string): Token => {
   const [, symbol, address] = /^([\w.]{1,20}):(0x[0-9a-fA-F]{40})$/.exec(entry.trim()) ?? []
+  if (symbol === 'USDC') throw new SettingFault('names another token USDC; give it a symbol of its own, as USDC.e')
   if (symbol !== undefined && address !== undefined) return { symbol, address }
   throw new SettingFault(`"${entry}" is not of the form SYMBOL:0x<40 hex digits>`)
 }

@@ -86,7 +86,10 @@ const PAYMENTS: Record<string, OperationWords> = {
   getRefund: { does: 'One refund with everything that was decided about it.' },
   getRefundAddressMessage: { refuses: ['ORDER_NOT_FOUND', 'ORDER_STATE_CONFLICT', 'OBJECT_NOT_FOUND'] },
   approveRefund: { does: 'The operator approves a refund that waits for it.', refuses: MONEY },
-  rejectRefund: { does: 'The operator refuses a refund. The order returns to the state before it.', refuses: MONEY },
+  rejectRefund: {
+    does: 'The operator refuses a refund, also one whose named transaction vanished. The order returns to the state before it.',
+    refuses: [...MONEY, 'CHANNEL_UNAVAILABLE'],
+  },
   setRefundAddress: { refuses: MONEY },
   settleRefund: { refuses: [...MONEY, 'BODY_TOO_LARGE'] },
   addRefundProof: { refuses: ['OBJECT_CONFLICT', 'BODY_TOO_LARGE'] },

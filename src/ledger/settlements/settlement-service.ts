@@ -10,7 +10,7 @@ import type { ScreeningGate, Standing } from '../../screening/screening-gate.ts'
 import { isOperator, listCommonMakers } from '../../users/maker-queries.ts'
 import type { Books } from '../books.ts'
 import { releaseTransaction } from '../claim-queries.ts'
-import { followClaimed } from '../claims.ts'
+import { followClaimed, isRefused } from '../claims.ts'
 import { bookSettlement, bookSettlementCancelled, bookSettlementPaid } from '../ledger-service.ts'
 import { findPayableWith, findReserve, findSettleable, settleableOf } from '../payable-queries.ts'
 import {
@@ -338,7 +338,8 @@ export async function reportSettlementPaid(
   const chain = deps.chains.find(({ network }) => network === key.network)
   if (key.status !== 'approved') throw conflict(`The settlement is ${key.status}; only an approved one can be paid.`)
   if (!chain) throw conflict(`The chain ${key.network} is not set up here, so the transaction cannot be checked.`)
-  const claim = { companyId: key.companyId, network: key.network, txHash, causeId: key.id }
+  const { companyId, network, address: toAddress } = key
+  const claim = { companyId, network, txHash, causeId: id, toAddress }
   const check = () => chain.check(requestOf(key), txHash)
   const follow = async (tx: Tx, { providerStatus }: SettlementReport): Promise<void> => {
     const settlement = await lockIn(tx, key, ['approved'])
@@ -368,12 +369,7 @@ async function findVanished(deps: SettlementDeps, settlement: Settlement): Promi
   if (!byHand || txHash === null) return null
   const chain = deps.chains.find(({ network }) => network === settlement.network)
   if (!chain) throw conflict(UNDER_WAY)
-  try {
-    await chain.check(requestOf(settlement), txHash)
-  } catch (error) {
-    if (error instanceof AppError && error.details?.some(({ path }) => path === 'txHash')) return txHash
-    throw error
-  }
+  if (await isRefused(() => chain.check(requestOf(settlement), txHash))) return txHash
   throw conflict(UNDER_WAY)
 }
 
