@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import pino from 'pino'
+import { keccak256, stringToHex } from 'viem/utils'
 import { word } from '../sandbox/chain/rpc.ts'
 import { DEPLOYER } from '../sandbox/chain/throwaway-keys.ts'
 import { mint } from '../sandbox/chain/token.ts'
@@ -88,16 +89,25 @@ async function withTwo(
   }
 }
 
-/** Shows a transaction as mined five blocks ago, with the transfer that is asked about. */
-async function showsPaid({ to, units }: PayoutRequest): Promise<RpcProxy['faults']['alter']> {
+/** Shows a transaction as mined five blocks ago, with the authorization and the transfer that is asked about. */
+async function showsPaid({ id, to, units }: PayoutRequest): Promise<RpcProxy['faults']['alter']> {
   await chain.mine(6)
   const [block] = await rpc.batch<{ hash: string; number: string }>([blockCall((await chain.blockNumber()) - 5n)])
-  const topics = [TRANSFER_TOPIC, toTopic(refundSigner.address), toTopic(to)]
-  const log = { address: chain.usdcAddress, topics, data: `0x${word(units)}`, logIndex: '0x0' }
+  const from = toTopic(refundSigner.address)
+  const used = [keccak256(stringToHex('AuthorizationUsed(address,bytes32)')), from, keccak256(stringToHex(id))]
+  const logs = [
+    { address: chain.usdcAddress, topics: used, data: '0x', logIndex: '0x0' },
+    {
+      address: chain.usdcAddress,
+      topics: [TRANSFER_TOPIC, from, toTopic(to)],
+      data: `0x${word(units)}`,
+      logIndex: '0x1',
+    },
+  ]
   return ({ method, params }, result) => {
     if (method !== 'eth_getTransactionReceipt') return result
     const place = { transactionHash: params[0], blockHash: block?.hash, blockNumber: block?.number }
-    return { ...place, status: '0x1', logs: [{ ...log, ...place }] }
+    return { ...place, status: '0x1', logs: logs.map((log) => ({ ...log, ...place })) }
   }
 }
 

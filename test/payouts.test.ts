@@ -160,17 +160,6 @@ test('a node that took the transaction and did not answer is asked, not sent ano
   }
 })
 
-test('a database restored from before the payout cannot pay it again', async () => {
-  const asked = request()
-  await payouts.send(asked)
-  const settled = await settle(asked)
-  await db.run(sql`delete from chain_payout_transactions where payout_id = ${asked.id}`)
-  await db.run(sql`delete from chain_payouts where id = ${asked.id}`)
-  const again = await payouts.send(asked)
-  assert.deepEqual([again.outcome, again.txHash], ['settled', settled.txHash])
-  assert.equal(await chain.balanceOf(asked.to), asked.units)
-})
-
 test('a transaction that waits is sent again with both fees an eighth higher, and every hash is kept', async () => {
   const asked = request()
   const hasty = open({ stuckBlocks: 2n })
@@ -481,19 +470,4 @@ test('without the keys a payout is followed until it is final, or until no one c
   await payouts.send(started)
   await chain.mine(4)
   assert.equal((await other.send(started)).outcome, 'settled', 'also with another key')
-})
-
-test('what had left with another amount before a restored backup is said, and cannot be taken back', async () => {
-  const asked = request()
-  assert.equal((await payouts.send(asked).then(() => settle(asked))).outcome, 'settled')
-  await db.run(sql`delete from chain_payout_transactions where payout_id = ${asked.id}`)
-  await db.run(sql`delete from chain_payouts where id = ${asked.id}`)
-  const grown = { ...asked, units: asked.units + 5_000_000n }
-  assert.match(
-    (await payouts.send(grown)).providerStatus,
-    /^Transaction 0x[0-9a-f]{64} has used its authorization, and brought /,
-  )
-  assert.equal(await withdraw(grown), false)
-  assert.equal(await chain.balanceOf(asked.to), asked.units)
-  assert.equal(await withdraw(grown, true), true, 'a person who found the transaction can name it')
 })

@@ -9,15 +9,23 @@ import { broadcast, isAuthorizationOver, isOverForAll, resend } from './payout-s
 import type { ChainView } from './payout-view.ts'
 import { isReceiptFinal, type Receipt, readReceipts } from './receipt.ts'
 import { checkTransfer } from './transfer-check.ts'
-import { findAuthorizationUse, isAuthorizationUsed, unitsTo } from './usdc-token.ts'
+import { findAuthorizationUse, isAuthorizationUsed, transferOfAuthorization } from './usdc-token.ts'
 
 const authorizationKeyOf = ({ fromAddress, authorizationNonce }: Payout) => ({
   from: fromAddress,
   nonce: authorizationNonce,
 })
 
-const paid = ({ network }: PayoutDeps, payout: Payout, receipt: Receipt | null | undefined): receipt is Receipt =>
-  receipt?.status === '0x1' && unitsTo(receipt.logs, network, payout.toAddress) >= payout.units
+/** What its authorization moved in this transaction; undefined if it was not used there. */
+const leftBy = ({ network }: PayoutDeps, payout: Payout, { logs }: Receipt) =>
+  transferOfAuthorization(logs, network, authorizationKeyOf(payout))
+
+/** Exactly this payout: before a restored backup, its authorization may have moved another amount. */
+function paid(deps: PayoutDeps, payout: Payout, receipt: Receipt | null | undefined): receipt is Receipt {
+  if (receipt?.status !== '0x1') return false
+  const left = leftBy(deps, payout, receipt)
+  return left?.to === payout.toAddress && left.units === payout.units
+}
 
 const RECENT_BLOCKS = 1000n
 
@@ -36,9 +44,11 @@ async function findForeignReceipt(deps: PayoutDeps, payout: Payout, view: ChainV
 }
 
 /** Why one node's claim that a receipt is final is not trusted; null if the others agree. */
-async function findDoubt(deps: PayoutDeps, { toAddress: to, units }: Payout, txHash: string): Promise<string | null> {
+async function findDoubt(deps: PayoutDeps, payout: Payout, txHash: string): Promise<string | null> {
+  const { toAddress: to, units } = payout
   try {
-    const { verdict, providerStatus } = await checkTransfer(deps, { txHash, to, units, orMore: true })
+    const asked = { txHash, to, units, authorization: authorizationKeyOf(payout) }
+    const { verdict, providerStatus } = await checkTransfer(deps, asked)
     return verdict === 'final' ? null : providerStatus
   } catch (error) {
     if (error instanceof ChainDoubt) return doubtWords(error)
@@ -75,13 +85,18 @@ async function isSpentElsewhere(
 }
 
 /** The database was restored: before that, the same id was paid with another amount, or to another address. */
-function usedWords({ network }: PayoutDeps, { toAddress: to, units }: Payout, receipt: Receipt | null): string {
-  if (!receipt)
+function usedWords(deps: PayoutDeps, payout: Payout, receipt: Receipt | null): string {
+  const left = receipt && leftBy(deps, payout, receipt)
+  if (!left)
     return 'The token says that this was paid or cancelled, but the node does not find the transaction. Look it up.'
-  const arrived = unitsTo(receipt.logs, network, to)
+  const { toAddress, units } = payout
+  const done =
+    left.to === null
+      ? 'has cancelled its authorization'
+      : `has used its authorization, and brought ${formatDecimal(left.units, 6)} USDC to ${left.to}`
   return (
-    `Transaction ${receipt.transactionHash} has used its authorization, and brought ${formatDecimal(arrived, 6)} USDC to ` +
-    `${to} instead of ${formatDecimal(units, 6)}. It is not sent again (docs/backup.md).`
+    `Transaction ${receipt.transactionHash} ${done} instead of ${formatDecimal(units, 6)} USDC to ${toAddress}. It is ` +
+    'not sent again (docs/backup.md).'
   )
 }
 

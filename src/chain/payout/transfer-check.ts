@@ -2,20 +2,27 @@ import type { Rpc } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
 import type { Agree } from './agreement.ts'
 import { readChainView } from './payout-view.ts'
-import { isReceiptFinal, readReceipts } from './receipt.ts'
-import { unitsTo } from './usdc-token.ts'
+import { isReceiptFinal, type Receipt, readReceipts } from './receipt.ts'
+import { type AuthorizationKey, transferOfAuthorization, unitsTo } from './usdc-token.ts'
 
 /** `wrong`: this transaction is not the requested transfer, with the reason. */
 export type TransferVerdict = { verdict: 'final' | 'pending' | 'wrong'; providerStatus: string }
 
 type Seen = TransferVerdict & { blockHash: string | null }
-/** `orMore`: the transaction may bring more than these units. */
-type Asked = { txHash: string; to: string; units: bigint; orMore?: boolean }
+/** `authorization`: only the transfer that it allowed counts. */
+type Asked = { txHash: string; to: string; units: bigint; authorization?: AuthorizationKey }
 
 const wrong = (providerStatus: string): Seen => ({ verdict: 'wrong', providerStatus, blockHash: null })
 
+function arrivedIn({ logs }: Receipt, network: Network, { to, authorization }: Asked): bigint {
+  if (!authorization) return unitsTo(logs, network, to)
+  const left = transferOfAuthorization(logs, network, authorization)
+  return left?.to === to.toLowerCase() ? left.units : 0n
+}
+
 /** What one node reports about a transfer. @throws RpcError */
-async function lookAt(rpc: Rpc, network: Network, { txHash, to, units, orMore = false }: Asked): Promise<Seen> {
+async function lookAt(rpc: Rpc, network: Network, asked: Asked): Promise<Seen> {
+  const { txHash, to, units } = asked
   const view = await readChainView(rpc, network)
   const [receipt] = await readReceipts(rpc, [txHash])
   if (!receipt) {
@@ -25,9 +32,8 @@ async function lookAt(rpc: Rpc, network: Network, { txHash, to, units, orMore = 
   }
   const { blockHash } = receipt
   if (receipt.status !== '0x1') return { ...wrong('was refused by the chain; it moved nothing'), blockHash }
-  const arrived = unitsTo(receipt.logs, network, to)
-  if (arrived !== units && !(orMore && arrived > units))
-    return { ...wrong(`brings ${arrived} units of USDC to ${to}, not ${units}`), blockHash }
+  const arrived = arrivedIn(receipt, network, asked)
+  if (arrived !== units) return { ...wrong(`brings ${arrived} units of USDC to ${to}, not ${units}`), blockHash }
   const verdict = (await isReceiptFinal(rpc, network, { receipt, view, units })) ? 'final' : 'pending'
   const providerStatus = `transaction ${txHash} is ${verdict === 'final' ? 'final' : 'not final yet'}`
   return { verdict, providerStatus, blockHash }
