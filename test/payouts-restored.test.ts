@@ -6,9 +6,13 @@ import { networkFor } from '../src/chain/networks.ts'
 import { openPayouts, type PayoutRequest, type Payouts, withdrawPayout } from '../src/chain/payout/payout.ts'
 import { localSigner } from '../src/chain/payout/signer.ts'
 import { type Db, openDb, sql } from '../src/db/db.ts'
-import { newId } from '../src/kernel/ids.ts'
+import { markRestored, updateReconciledRestore } from '../src/db/restored-queries.ts'
+import { idFrom, newId } from '../src/kernel/ids.ts'
+import { verifyLedger } from '../src/ledger/ledger-verify.ts'
+import { type Client, logInSuperAdmin } from './harness/accounts.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
-import { newAddress, payoutEnv } from './harness/refunds.ts'
+import { createPaid, newAddress, payoutEnv, refundReaches, revert } from './harness/refunds.ts'
+import { eventually } from './harness/service.ts'
 import { openShop, type Shop } from './harness/shop.ts'
 
 /*
@@ -16,7 +20,10 @@ import { openShop, type Shop } from './harness/shop.ts'
  * twice.
  */
 
+type Settlement = { _id: string; status: string; amount: string; txHash: string | null; message: string | null }
+
 let shop: Shop
+let admin: Client
 let lostDatabase: TestDatabase
 let lostDb: Db
 let rpc: Rpc
@@ -35,6 +42,11 @@ before(async () => {
       return keys
     },
   })
+  admin = await logInSuperAdmin(shop.host)
+  const { db } = shop.host
+  await db.run(sql`insert into installation (mode, key_mark) values ('sandbox', 'x')`)
+  await db.tx((tx) => markRestored(tx, { backupMadeAt: new Date(), restoredAt: new Date() }))
+  await updateReconciledRestore(db, new Date())
   rpc = createRpc({ url: shop.chain.rpcUrl })
   const open = (db: Db): Payouts =>
     openPayouts({
@@ -98,4 +110,77 @@ test('what had left with another amount, or to another address, is said, and can
     assert.equal(await withdraw(other, true), true, 'a person who found the transaction can name it')
     await db.run(sql`delete from chain_payouts where id = ${asked.id}`)
   }
+})
+
+/** Owed is what an order brought; its payout goes to a new address. @returns that address */
+async function owe(): Promise<string> {
+  const to = newAddress()
+  await createPaid(shop)
+  await shop.host.db.run(sql`
+    update companies set settlement_address = ${to}, settlement_network = 31337 where id = ${shop.merchant.companyId}`)
+  return to
+}
+
+let settled = 0
+
+/** The request that the company's nth settlement from now will make. */
+const settlementIn = (nth: number, to: string, units: bigint): PayoutRequest => ({
+  ...{ to, units },
+  id: idFrom('settlement', shop.merchant.companyId, settled + nth),
+})
+
+async function settle(): Promise<Settlement> {
+  const { data } = await admin.post<Settlement>('settlements', { companyId: shop.merchant.companyId })
+  settled += 1
+  await admin.post(`settlements/${data._id}/approve`)
+  return data
+}
+
+const settlementReaches = (id: string, isRight: (settlement: Settlement) => boolean): Promise<Settlement> =>
+  eventually(async () => {
+    await shop.chain.mine()
+    return (await admin.get<Settlement>(`settlements/${id}`)).data
+  }, isRight)
+
+const isPaid = ({ status }: Settlement): boolean => status === 'paid'
+
+async function booksAreRight(): Promise<void> {
+  assert.equal((await verifyLedger(shop.host.db)).difference, null)
+}
+
+test('a refund whose number was shifted by one that was rejected before the restore waits, and is not paid twice', async () => {
+  const order = await createPaid(shop)
+  const payer = newAddress()
+  const id = idFrom('refund', shop.merchant.companyId, order.orderId, 2)
+  const txHash = await leave({ id, to: payer, units: 10_000_000n })
+  await revert(shop, order.code, { amount: '10', address: payer })
+  const shifted = await refundReaches(shop, order.orderId, 'ready')
+  const { message } = await eventually(
+    () => refundReaches(shop, order.orderId, 'ready'),
+    (seen) => /before the database was restored/.test(seen.message ?? ''),
+  )
+  assert.ok(message?.includes(`transaction ${txHash} brought 10.000000 USDC to ${payer.toLowerCase()}`), message ?? '')
+  assert.equal((await admin.post(`refunds/${shifted._id}/reject`, { reason: 'it left under the next' })).status, 200)
+  await revert(shop, order.code, { amount: '10', address: payer })
+  const found = await refundReaches(shop, order.orderId, 'settled')
+  assert.deepEqual([found.txHash, await shop.chain.balanceOf(payer)], [txHash, 10_000_000n])
+  await booksAreRight()
+})
+
+test('a settlement whose number was shifted by one that was cancelled before the restore waits, and is not paid twice', async () => {
+  const to = await owe()
+  const { data: sum } = await admin.post<Settlement>('settlements', { companyId: shop.merchant.companyId })
+  settled += 1
+  const units = BigInt(sum.amount.replace('.', ''))
+  const txHash = await leave(settlementIn(1, to, units))
+  await admin.post(`settlements/${sum._id}/approve`)
+  const shifted = await settlementReaches(sum._id, ({ message }) =>
+    /before the database was restored/.test(message ?? ''),
+  )
+  assert.match(shifted.message ?? '', new RegExp(`^waits: a later one left .* ${txHash} `))
+  assert.equal((await admin.post<Settlement>(`settlements/${sum._id}/cancel`)).data.status, 'cancelled')
+  const again = await settle()
+  const found = await settlementReaches(again._id, isPaid)
+  assert.deepEqual([found.txHash, await shop.chain.balanceOf(to)], [txHash, units])
+  await booksAreRight()
 })

@@ -84,6 +84,14 @@ export const openWithdrawPayout =
   (tx, { network: chainId, ...request }, providerStatus) =>
     withdrawPayout(tx, { ...request, chainId }, { isPaid: false, providerStatus }, new Date(clock()))
 
+/** Only a wallet whose key is set up pays by authorizations, which the token remembers. */
+export const openFindLaterPayout =
+  (chains: Chains): SettlementDeps['findLaterPayout'] =>
+  async (network, id, later) => {
+    const chain = chains.find((one) => one.network.chainId === network)
+    return chain?.payouts?.findLater(id, later) ?? null
+  }
+
 type Ground = { db: Db; clock: Clock }
 
 /** How settlements are paid on each chain. */

@@ -9,9 +9,14 @@ import { broadcast, isAuthorizationOver, isOverForAll, resend } from './payout-s
 import type { ChainView } from './payout-view.ts'
 import { isReceiptFinal, type Receipt, readReceipts } from './receipt.ts'
 import { checkTransfer } from './transfer-check.ts'
-import { findAuthorizationUse, isAuthorizationUsed, transferOfAuthorization } from './usdc-token.ts'
+import {
+  type AuthorizationKey,
+  findAuthorizationUse,
+  isAuthorizationUsed,
+  transferOfAuthorization,
+} from './usdc-token.ts'
 
-const authorizationKeyOf = ({ fromAddress, authorizationNonce }: Payout) => ({
+export const authorizationKeyOf = ({ fromAddress, authorizationNonce }: Payout) => ({
   from: fromAddress,
   nonce: authorizationNonce,
 })
@@ -30,12 +35,16 @@ function paid(deps: PayoutDeps, payout: Payout, receipt: Receipt | null | undefi
 const RECENT_BLOCKS = 1000n
 
 /** The authorization was used, whoever submitted it: finds its transaction, newest blocks first. */
-async function findForeignReceipt(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Receipt | null> {
+export async function findForeignReceipt(
+  { rpc, network }: Pick<PayoutDeps, 'rpc' | 'network'>,
+  key: AuthorizationKey,
+  view: ChainView,
+): Promise<Receipt | null> {
   const start = view.number > RECENT_BLOCKS ? view.number - RECENT_BLOCKS : 0n
   for (const fromBlock of new Set<Hex>([toHex(start), '0x0'])) {
     try {
-      const txHash = await findAuthorizationUse(deps.rpc, deps.network, authorizationKeyOf(payout), fromBlock)
-      if (txHash !== undefined) return (await readReceipts(deps.rpc, [txHash]))[0] ?? null
+      const txHash = await findAuthorizationUse(rpc, network, key, fromBlock)
+      if (txHash !== undefined) return (await readReceipts(rpc, [txHash]))[0] ?? null
     } catch (error) {
       if (!(error instanceof RpcError) || error.kind !== 'definite') throw error // the node refuses such a long range
     }
@@ -106,7 +115,7 @@ export async function followUsed(deps: PayoutDeps, payout: Payout, view: ChainVi
     if (payout.usedAt !== null) await change(deps, payout, { used: false })
     return null
   }
-  const receipt = await findForeignReceipt(deps, payout, view)
+  const receipt = await findForeignReceipt(deps, authorizationKeyOf(payout), view)
   if (paid(deps, payout, receipt)) return follow(deps, payout, view, receipt)
   if (await isSpentElsewhere(deps, payout, view, receipt))
     return change(deps, payout, { status: 'failed', providerStatus: 'the payer cancelled it or used it otherwise' })

@@ -91,6 +91,12 @@ export async function findPayout(q: Queryable, id: string): Promise<Payout | und
   return row && toPayout(row)
 }
 
+/** Those of these ids that have a payout. */
+export async function listKnownPayouts(q: Queryable, ids: readonly string[]): Promise<Set<string>> {
+  const rows = await q.many<{ id: string }>(sql`select id from chain_payouts where id = any(${[...ids]}::text[])`)
+  return new Set(rows.map(({ id }) => id))
+}
+
 type Wallet = { chainId: number; from: Hex }
 
 /** Payouts of a wallet that became final in this period. */

@@ -61,6 +61,8 @@ export type SettlementDeps = {
   chains: readonly SettlementChain[]
   /** Keeps it from being sent by any node. @returns false when a transfer is in progress */
   withdrawPayout(tx: Tx, request: SettlementRequest & { network: number }, providerStatus: string): Promise<boolean>
+  /** After a restore: whether one with a later id had left, and this one had not. @returns why it waits */
+  findLaterPayout(network: number, id: string, later: readonly string[]): Promise<string | null>
   /** Whether something was signed that can pay it, or did. */
   isPayoutSigned(q: Queryable, id: string, sinceMs?: number): Promise<boolean>
   /** The operator's limits on payouts. */
@@ -158,7 +160,7 @@ export async function createSettlement(
     const settlement: NewSettlement = {
       companyId,
       // deterministic, so the same after a restored backup: the token refuses to pay it twice
-      id: idFrom('settlement', companyId, number),
+      id: idOf(companyId, number),
       units,
       basis: { ...payable, kept },
       covers: { before, last: journals },
@@ -240,6 +242,21 @@ async function findLimit({ limits, clock }: SettlementDeps, tx: Tx, settlement: 
 
 const NOT_ALLOWED = 'the address is not on the list of those that may be paid (SETTLEMENT_ALLOW_LIST)'
 
+/** How many later numbers are asked about: as many could have been cancelled in a row before a restore. */
+const LATER = 16
+
+const idOf = (companyId: string, number: number): string => idFrom('settlement', companyId, number)
+
+/** Why it waits: a later settlement had left before the database was restored. */
+async function findLater(
+  { db, findLaterPayout }: SettlementDeps,
+  { companyId, id, network }: Settlement,
+): Promise<string | null> {
+  const count = await countSettlements(db, companyId)
+  const later = Array.from({ length: LATER }, (_, index) => idOf(companyId, count + 1 + index))
+  return findLaterPayout(network, id, later)
+}
+
 /**
  * The check before an approved settlement is sent, repeated for as long as nothing is signed that can pay it.
  * @returns why it waits; null: it may be sent
@@ -248,7 +265,10 @@ export async function releaseSettlement(deps: SettlementDeps, settlement: Settle
   if (await deps.isPayoutSigned(deps.db, settlement.id, deps.clock() - HOUR)) return null
   const standing = await screenTarget(deps, settlement)
   if (standing !== 'clear') return standing === 'blocked' ? BLOCKED : 'the screening of the settlement address'
-  const reason = (await deps.books.findHold(settlement.companyId)) ?? (await findShortfall(deps.db, settlement))
+  const reason =
+    (await deps.books.findHold(settlement.companyId)) ??
+    (await findShortfall(deps.db, settlement)) ??
+    (await findLater(deps, settlement))
   if (reason !== null) return reason
   return deps.db.tx(async (tx) => {
     const limit = await findLimit(deps, tx, settlement)
