@@ -61,6 +61,7 @@ async function refundRequestOf(deps: RefundDeps, refund: Refund): Promise<Refund
     fiat: { asset: order.from.asset, units: refund.fiatUnits },
     paidUnits: payment.receivedUnits,
     paidFiat: order.from,
+    openedAt: payment.openedAt,
     earlierUnits: sumOf(earlier, 'units'),
     earlierFiat: { asset: order.from.asset, units: sumOf(earlier, 'fiatUnits') },
     ...(lastReference ? { lastReference } : {}),

@@ -46,12 +46,13 @@ async function followOwn({ watchPayout }: ManualTransferDeps, { id }: PayoutRequ
 /**
  * Accepts a transaction that a person entered, if it sends exactly these USDC units to the address. Afterwards we never
  * pay it ourselves. Our own transaction counts once it is final.
+ * @param notBefore an older transfer is refused
  * @param txHash 0x and 64 hexadecimal digits in lower case
  * @throws VALIDATION_FAILED at `txHash`, OBJECT_CONFLICT, CHANNEL_UNAVAILABLE
  */
 export async function checkManualTransfer(
   deps: ManualTransferDeps,
-  request: PayoutRequest,
+  { notBefore, ...request }: PayoutRequest & { notBefore?: Date },
   txHash: string,
 ): Promise<ManualTransfer> {
   const { to, units } = request
@@ -59,7 +60,7 @@ export async function checkManualTransfer(
   if (owner === request.id) return followOwn(deps, request)
   if (owner !== undefined) throw invalid('txHash', 'is a payout that this service made')
   const { network, agree = agreeAlone(deps.rpc) } = deps
-  const asked = { txHash, to, units }
+  const asked = { txHash, to, units, notBefore }
   const { verdict, providerStatus } = await checkTransfer({ agree, network }, asked).catch((error: unknown) => {
     if (!(error instanceof RpcError) && !(error instanceof ChainDoubt)) throw error
     const why = error instanceof RpcError ? 'does not answer now' : 'has nodes that do not agree about it'

@@ -1,4 +1,5 @@
-import type { Rpc } from '../endpoints/rpc.ts'
+import { MINUTE, SECOND } from '../../kernel/clock.ts'
+import type { Hex, Rpc } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
 import type { Agree } from './agreement.ts'
 import { readChainView } from './payout-view.ts'
@@ -9,8 +10,18 @@ import { type AuthorizationKey, transferOfAuthorization, unitsTo } from './usdc-
 export type TransferVerdict = { verdict: 'final' | 'pending' | 'wrong'; providerStatus: string }
 
 type Seen = TransferVerdict & { blockHash: string | null }
-/** `authorization`: only the transfer that it allowed counts. */
-type Asked = { txHash: string; to: string; units: bigint; authorization?: AuthorizationKey }
+type Asked = {
+  txHash: string
+  to: string
+  units: bigint
+  /** Only the transfer that it allowed counts. */
+  authorization?: AuthorizationKey
+  /** An older transfer paid something else. */
+  notBefore?: Date | undefined
+}
+
+/** A block's time may be this much earlier than ours: the chain sets it when the block begins. */
+const CLOCK_MARGIN_MS = MINUTE
 
 const wrong = (providerStatus: string): Seen => ({ verdict: 'wrong', providerStatus, blockHash: null })
 
@@ -20,9 +31,17 @@ function arrivedIn({ logs }: Receipt, network: Network, { to, authorization }: A
   return left?.to === to.toLowerCase() ? left.units : 0n
 }
 
+/** The receipt's block, if it is older than what it should pay. @throws RpcError */
+async function findOlder(rpc: Rpc, { blockHash }: Receipt, notBefore: Date): Promise<Date | null> {
+  const block = await rpc.call<{ timestamp: Hex } | null>('eth_getBlockByHash', blockHash, false)
+  if (block === null) return null
+  const at = new Date(Number(BigInt(block.timestamp)) * SECOND)
+  return at.getTime() + CLOCK_MARGIN_MS < notBefore.getTime() ? at : null
+}
+
 /** What one node reports about a transfer. @throws RpcError */
 async function lookAt(rpc: Rpc, network: Network, asked: Asked): Promise<Seen> {
-  const { txHash, to, units } = asked
+  const { txHash, to, units, notBefore } = asked
   const view = await readChainView(rpc, network)
   const [receipt] = await readReceipts(rpc, [txHash])
   if (!receipt) {
@@ -34,6 +53,9 @@ async function lookAt(rpc: Rpc, network: Network, asked: Asked): Promise<Seen> {
   if (receipt.status !== '0x1') return { ...wrong('was refused by the chain; it moved nothing'), blockHash }
   const arrived = arrivedIn(receipt, network, asked)
   if (arrived !== units) return { ...wrong(`brings ${arrived} units of USDC to ${to}, not ${units}`), blockHash }
+  const older = notBefore ? await findOlder(rpc, receipt, notBefore) : null
+  if (older)
+    return { ...wrong(`is of ${older.toISOString()}, which is before the payment that it should return`), blockHash }
   const verdict = (await isReceiptFinal(rpc, network, { receipt, view, units })) ? 'final' : 'pending'
   const providerStatus = `transaction ${txHash} is ${verdict === 'final' ? 'final' : 'not final yet'}`
   return { verdict, providerStatus, blockHash }
