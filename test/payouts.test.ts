@@ -22,6 +22,7 @@ import { type Db, openDb, sql } from '../src/db/db.ts'
 import { newId } from '../src/kernel/ids.ts'
 import { startTestChain, type TestChain } from './harness/chain.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
+import { eventually } from './harness/service.ts'
 
 let chain: TestChain
 let database: TestDatabase
@@ -293,6 +294,27 @@ test('an account nonce that was used elsewhere, and one that nobody uses, hold n
   await payouts.send(waiting)
   await chain.mine()
   assert.equal((await settle(waiting)).outcome, 'settled')
+})
+
+test('a payout that a former relayer started goes on with the new one, which sends nothing else', async () => {
+  const takesGas = (address: string) => chain.call('anvil_setBalance', address, '0x0')
+  const losesAnEarlierOne = (address: string) => chain.call('anvil_setNonce', address, '0x27')
+  for (const happens of [takesGas, losesAnEarlierOne]) {
+    const [former, current] = [localSigner(newKey()), localSigner(newKey())]
+    for (const { address } of [former, current]) await chain.call('anvil_setBalance', address, ETHER)
+    await chain.call('anvil_setNonce', former.address, '0x28')
+    const asked = request()
+    await open({ relayerSigner: former }).send(asked)
+    await chain.call('anvil_dropAllTransactions')
+    await happens(former.address)
+    const mine = open({ relayerSigner: current, stuckBlocks: 2n })
+    await eventually(
+      () => settle(asked, mine),
+      ({ outcome }) => outcome === 'settled',
+    )
+    const count = await chain.call<string>('eth_getTransactionCount', current.address, 'latest')
+    assert.deepEqual([await chain.balanceOf(asked.to), BigInt(count)], [asked.units, 1n], happens.name)
+  }
 })
 
 test('a payout whose block left the chain is sent again, once', async () => {

@@ -1,7 +1,7 @@
 import { formatDecimal } from '../../kernel/money.ts'
 import { type Hex, RpcError } from '../endpoints/rpc.ts'
 import { ChainDoubt, toHex } from '../transfer-logs.ts'
-import { fillGap } from './account-nonces.ts'
+import { fillGap, isOfFormerRelayer } from './account-nonces.ts'
 import { doubtWords } from './agreement.ts'
 import { change, type PayoutDeps } from './payout-deps.ts'
 import { listPayoutTransactions, type Payout, type PayoutTransaction } from './payout-queries.ts'
@@ -125,7 +125,8 @@ export async function followUsed(deps: PayoutDeps, payout: Payout, view: ChainVi
 /** None of our transactions is mined. */
 async function waitFor(deps: PayoutDeps, payout: Payout, view: ChainView, newest: PayoutTransaction): Promise<Payout> {
   const { rpc, relayerSigner } = deps
-  const count = BigInt(await rpc.call<Hex>('eth_getTransactionCount', relayerSigner.address, 'latest'))
+  const relayer = payout.relayerAddress ?? relayerSigner.address
+  const count = BigInt(await rpc.call<Hex>('eth_getTransactionCount', relayer, 'latest'))
   if (count > newest.relayerNonce)
     return change(deps, payout, {
       status: 'reserved',
@@ -139,7 +140,8 @@ async function waitFor(deps: PayoutDeps, payout: Payout, view: ChainView, newest
   if (count < newest.relayerNonce) await fillGap(deps, payout, view, count)
   // even if no node has it: another program's transaction may occupy its nonce
   const waited = view.number - (newest.sentBlock ?? view.number)
-  if (count === newest.relayerNonce && waited >= deps.stuckBlocks) return resend(deps, payout, view)
+  const isNext = count === newest.relayerNonce || isOfFormerRelayer(deps, payout)
+  if (isNext && waited >= deps.stuckBlocks) return resend(deps, payout, view)
   const known = await rpc.call<object | null>('eth_getTransactionByHash', newest.txHash)
   if (known === null) return broadcast(deps, payout, view)
   return payout.status === 'sent'
