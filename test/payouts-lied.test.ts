@@ -135,6 +135,34 @@ test('one of two endpoints that shows a payment which never was settles neither 
     assert.equal(await chain.balanceOf(asked.to), asked.units)
   }))
 
+test('one of two endpoints that shows more than had left before a restore is not believed; the chain says it', () =>
+  withTwo(async ({ liar, options }) => {
+    const network = networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress })
+    const asked = request()
+    const payouts = open(options)
+    await payouts.send(asked)
+    const { txHash } = await settle(asked, payouts)
+    await db.run(sql`delete from chain_payout_transactions where payout_id = ${asked.id}`)
+    await db.run(sql`delete from chain_payouts where id = ${asked.id}`)
+    const grown = { ...asked, units: 9_000_000n, accepts: async () => {} }
+    await payouts.send(grown)
+    liar.faults.alter = ({ method }, result) => {
+      if (method !== 'eth_getTransactionReceipt') return result
+      const { logs, ...receipt } = result as { logs: { topics: string[] }[] }
+      const shown = logs.map((log) => (log.topics[0] === TRANSFER_TOPIC ? { ...log, data: `0x${word(8n)}` } : log))
+      return { ...receipt, logs: shown }
+    }
+    const check = () =>
+      checkManualTransfer(
+        { db, clock: Date.now, network, watchPayout: async () => null, ...options },
+        grown,
+        txHash ?? '',
+      )
+    await assert.rejects(check(), /has nodes that do not agree about it/)
+    liar.heal()
+    for (const time of ['first', 'after a crash']) assert.equal((await check()).left?.units, asked.units, time)
+  }))
+
 test('one of two endpoints whose clock runs ahead drops no refund that was signed and can still be paid', () =>
   withTwo(async ({ liar, options }) => {
     const asked = request()

@@ -20,7 +20,14 @@ import { openShop, type Shop } from './harness/shop.ts'
  * twice.
  */
 
-type Settlement = { _id: string; status: string; amount: string; txHash: string | null; message: string | null }
+type Settlement = {
+  _id: string
+  status: string
+  amount: string
+  paidAmount: string | null
+  txHash: string | null
+  message: string | null
+}
 
 let shop: Shop
 let admin: Client
@@ -108,6 +115,7 @@ test('what had left with another amount, or to another address, is said, and can
     assert.equal(await withdraw(other, false), false)
     assert.equal(await shop.chain.balanceOf(asked.to), asked.units)
     assert.equal(await withdraw(other, true), true, 'a person who found the transaction can name it')
+    assert.equal(await withdraw(other, false), false, 'nor after that')
     await db.run(sql`delete from chain_payouts where id = ${asked.id}`)
   }
 })
@@ -123,18 +131,21 @@ async function owe(): Promise<string> {
 
 let settled = 0
 
-/** The request that the company's nth settlement from now will make. */
+/** What the company’s newest settlement asks for, or the nth after it. */
 const settlementIn = (nth: number, to: string, units: bigint): PayoutRequest => ({
   ...{ to, units },
   id: idFrom('settlement', shop.merchant.companyId, settled + nth),
 })
 
-async function settle(): Promise<Settlement> {
+async function create(): Promise<Settlement & { units: bigint }> {
   const { data } = await admin.post<Settlement>('settlements', { companyId: shop.merchant.companyId })
   settled += 1
-  await admin.post(`settlements/${data._id}/approve`)
-  return data
+  return { ...data, units: BigInt(data.amount.replace('.', '')) }
 }
+
+const approve = ({ _id }: Settlement) => admin.post(`settlements/${_id}/approve`)
+const name = ({ _id }: Settlement, txHash: string | null) =>
+  admin.post<Settlement>(`settlements/${_id}/paid`, { txHash })
 
 const settlementReaches = (id: string, isRight: (settlement: Settlement) => boolean): Promise<Settlement> =>
   eventually(async () => {
@@ -169,18 +180,68 @@ test('a refund whose number was shifted by one that was rejected before the rest
 
 test('a settlement whose number was shifted by one that was cancelled before the restore waits, and is not paid twice', async () => {
   const to = await owe()
-  const { data: sum } = await admin.post<Settlement>('settlements', { companyId: shop.merchant.companyId })
-  settled += 1
-  const units = BigInt(sum.amount.replace('.', ''))
+  const first = await create()
+  const { units } = first
   const txHash = await leave(settlementIn(1, to, units))
-  await admin.post(`settlements/${sum._id}/approve`)
-  const shifted = await settlementReaches(sum._id, ({ message }) =>
+  await approve(first)
+  const shifted = await settlementReaches(first._id, ({ message }) =>
     /before the database was restored/.test(message ?? ''),
   )
   assert.match(shifted.message ?? '', new RegExp(`^waits: a later one left .* ${txHash} `))
-  assert.equal((await admin.post<Settlement>(`settlements/${sum._id}/cancel`)).data.status, 'cancelled')
-  const again = await settle()
+  assert.equal((await admin.post<Settlement>(`settlements/${first._id}/cancel`)).data.status, 'cancelled')
+  const again = await create()
+  await approve(again)
   const found = await settlementReaches(again._id, isPaid)
   assert.deepEqual([found.txHash, await shop.chain.balanceOf(to)], [txHash, units])
+  await booksAreRight()
+})
+
+const isHeld = ({ message }: Settlement): boolean => /has used its authorization, and brought /.test(message ?? '')
+
+test('a settlement that had left with less is paid with what left, and the rest is owed again, also where it left next', async () => {
+  const to = await owe()
+  const made = await create()
+  const rest = made.units - 5_000_000n
+  const [own, next] = [await leave(settlementIn(0, to, 5_000_000n)), await leave(settlementIn(1, to, rest))]
+  await approve(made)
+  await settlementReaches(made._id, isHeld)
+  assert.equal((await admin.post(`settlements/${made._id}/cancel`)).error.code, 'OBJECT_CONFLICT')
+  assert.equal((await name(made, next)).status, 422, 'its own authorization moved something else')
+  const { data: paid } = await name(made, own)
+  assert.deepEqual([paid.status, paid.amount, paid.paidAmount], ['paid', made.amount, '5.000000'])
+  await booksAreRight()
+  const second = await create()
+  assert.equal(second.units, rest)
+  const { data: statement } = await admin.get<{ summary: { carriedOver: string; owed: string } }>(
+    `settlements/${second._id}/statement`,
+  )
+  assert.deepEqual([statement.summary.carriedOver, statement.summary.owed], [second.amount, second.amount])
+  await approve(second)
+  const found = await settlementReaches(second._id, isPaid)
+  assert.deepEqual([found.txHash, found.paidAmount, await shop.chain.balanceOf(to)], [next, second.amount, made.units])
+  await booksAreRight()
+})
+
+test('a settlement that had left with more, and to another address, takes the surplus from the next', async () => {
+  const to = await owe()
+  const elsewhere = newAddress()
+  const made = await create()
+  const txHash = await leave(settlementIn(0, elsewhere, made.units + 7_000_000n))
+  await approve(made)
+  await settlementReaches(made._id, isHeld)
+  const { data: paid } = await name(made, txHash)
+  assert.deepEqual([paid.status, paid.txHash], ['paid', txHash])
+  assert.equal(BigInt(paid.paidAmount?.replace('.', '') ?? 0), made.units + 7_000_000n)
+  const [audited] = await shop.host.db.many<{ detail: string }>(sql`
+    select detail from audit_log where object = ${`settlement:${made._id}`} and action = 'settlement.paid'`)
+  const { asked, left, leftTo } = JSON.parse(audited?.detail ?? '{}')
+  assert.deepEqual([asked, left, leftTo], [made.amount, paid.paidAmount, elsewhere.toLowerCase()])
+  const { releasedAt } = await shop.host.db.one<{ releasedAt: Date | null }>(
+    sql`select released_at from settlements where id = ${made._id}`,
+  )
+  assert.deepEqual([releasedAt, await shop.chain.balanceOf(to)], [null, 0n])
+  await booksAreRight()
+  await owe()
+  assert.equal((await create()).amount, '47.000000')
   await booksAreRight()
 })

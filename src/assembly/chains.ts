@@ -106,6 +106,6 @@ function settleOn({ db, clock }: Ground, chain: OpenChain): SettlementChain {
     network: network.chainId,
     pay: payouts ? (request) => payouts.send(request) : null,
     watch,
-    check: (request, txHash) => checkManualTransfer({ db, clock, ...chain }, request, txHash),
+    check: (request, txHash, accepts) => checkManualTransfer({ db, clock, ...chain }, { ...request, accepts }, txHash),
   }
 }

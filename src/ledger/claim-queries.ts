@@ -62,6 +62,6 @@ export async function isTransactionFollowed(
           and r.units = ${units}::numeric)
       or exists (select 1 from claimed_transactions c join settlements s on s.id = c.cause_id and s.tx_hash = c.tx_hash
         where c.network = ${network} and c.tx_hash = ${txHash} and s.by_hand
-          and s.units = ${units}::numeric) as followed`)
+          and coalesce(s.left_units, s.units) = ${units}::numeric) as followed`)
   return followed
 }

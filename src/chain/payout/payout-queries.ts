@@ -172,7 +172,7 @@ export async function updatePayoutWithdrawn(
   const done = await q.run(sql`
     update chain_payouts set status = 'failed', words = ${providerStatus}, updated_at = ${now}, lease_epoch = lease_epoch + 1
     where id = ${id} and ((status = 'reserved' and valid_before is null and (used_at is null or ${isPaid}) and (lease_until is null or lease_until <= ${now}))
-      or status = 'failed')`)
+      or (status = 'failed' and (used_at is null or ${isPaid})))`)
   return done > 0
 }
 

@@ -4,7 +4,13 @@ import type { Network } from '../networks.ts'
 import type { Agree } from './agreement.ts'
 import { readChainView } from './payout-view.ts'
 import { isReceiptFinal, type Receipt, readReceipts } from './receipt.ts'
-import { type AuthorizationKey, transferOfAuthorization, unitsTo } from './usdc-token.ts'
+import {
+  type AuthorizationKey,
+  type AuthorizedTransfer,
+  isAuthorizationUsed,
+  transferOfAuthorization,
+  unitsTo,
+} from './usdc-token.ts'
 
 /** `wrong`: this transaction is not the requested transfer, with the reason. */
 export type TransferVerdict = { verdict: 'final' | 'pending' | 'wrong'; providerStatus: string }
@@ -88,3 +94,41 @@ export async function checkTransfer(
   })
   return { verdict, providerStatus }
 }
+
+/** How a transaction used an authorization. */
+export type AuthorizationUse = AuthorizedTransfer & { isFinal: boolean; blockHash: string }
+type AskedUse = { txHash: string; authorization: AuthorizationKey }
+
+async function lookAtUse(
+  rpc: Rpc,
+  network: Network,
+  { txHash, authorization }: AskedUse,
+): Promise<AuthorizationUse | null> {
+  const view = await readChainView(rpc, network)
+  const [receipt] = await readReceipts(rpc, [txHash])
+  if (receipt?.status !== '0x1') return null
+  const left = transferOfAuthorization(receipt.logs, network, authorization)
+  if (!left || !(await isAuthorizationUsed(rpc, network, authorization))) return null
+  const isFinal = await isReceiptFinal(rpc, network, { receipt, view, units: left.units })
+  return { ...left, isFinal, blockHash: receipt.blockHash }
+}
+
+/**
+ * What a transaction moved under an authorization, whatever was asked; null if it did not use it. The nodes agree on
+ * all of it.
+ * @throws RpcError when the node does not answer; ChainDoubt while the nodes do not agree
+ */
+export const checkUsed = (
+  { agree, network }: { agree: Agree; network: Network },
+  asked: AskedUse,
+): Promise<AuthorizationUse | null> =>
+  agree<AuthorizationUse | null>({
+    own: (rpc) => lookAtUse(rpc, network, asked),
+    async other(rpc, own) {
+      const theirs = await lookAtUse(rpc, network, asked)
+      const isBehind = own?.isFinal && (theirs ? !theirs.isFinal : await lacks(rpc, own.blockHash))
+      return isBehind ? undefined : theirs
+    },
+    keyOf: (use) => JSON.stringify(use && [use.to, String(use.units), use.blockHash]),
+    subject: `transaction ${asked.txHash}`,
+  })
