@@ -3,12 +3,13 @@ import { after, before, test } from 'node:test'
 import { type Channel, NO_INSTRUCTIONS, paidReport, type RefundReport } from '../src/channels/channel.ts'
 import { sql } from '../src/db/db.ts'
 import { invalid } from '../src/kernel/errors.ts'
+import { reportSettlementPaid } from '../src/ledger/settlements/settlement-end.ts'
 import { settlementPolls } from '../src/ledger/settlements/settlement-jobs.ts'
 import { findSettlement } from '../src/ledger/settlements/settlement-queries.ts'
 import {
   approveSettlement,
   createSettlement,
-  reportSettlementPaid,
+  type SettlementChain,
   type SettlementReport,
 } from '../src/ledger/settlements/settlement-service.ts'
 import { acceptOrder } from '../src/payments/accept/accept-order.ts'
@@ -174,4 +175,32 @@ test('a settlement that a person sent and named is polled on, whatever a poll th
   const after = await findSettlement(db, _id)
   assert.match(after?.providerStatus ?? '', /is not known on Base. If another one paid this, name that one\./)
   assert.deepEqual([after?.status, after?.txHash], ['approved', txHash])
+})
+
+test('what had gone to another address before a restore is named by a second person, where two approve', async () => {
+  const { merchant } = await createPaid()
+  const { db } = world.host
+  await db.run(sql`
+    update companies set settlement_address = ${`0x${'b'.repeat(40)}`}, settlement_network = ${CHAIN}
+    where id = ${merchant.companyId}`)
+  const approver = contextFor({ ...actorOf(merchant), role: 'SuperAdmin' })
+  const other = contextFor({ ...actorOf(merchant), role: 'SuperAdmin', id: 'a'.repeat(24) })
+  const txHash = `0x${'b7'.repeat(32)}`
+  const left = { to: `0x${'c'.repeat(40)}`, units: DUE / 4n }
+  const chain: SettlementChain = {
+    ...{ network: CHAIN, pay: null, watch: async () => null },
+    async check(_, named, accepts) {
+      await accepts(left)
+      return { outcome: 'settled', txHash: named, providerStatus: 'left', left }
+    },
+  }
+  const deps = { ...world.settlements, chains: [chain] }
+  const { _id } = await createSettlement(deps, approver, { companyId: merchant.companyId })
+  await approveSettlement(deps, approver, _id)
+  const two = { ...deps, limits: { ...deps.limits, twoPersonsFromUnits: 1n } }
+  await assert.rejects(reportSettlementPaid(two, approver, _id, txHash), /A second person has to name it/)
+  assert.equal((await findSettlement(db, _id))?.status, 'approved')
+  await reportSettlementPaid(two, other, _id, txHash)
+  const { status, leftUnits, leftTo } = (await findSettlement(db, _id)) ?? {}
+  assert.deepEqual([status, leftUnits, leftTo], ['paid', left.units, left.to])
 })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import pino from 'pino'
+import { keccak256, stringToHex } from 'viem/utils'
 import { word } from '../sandbox/chain/rpc.ts'
 import { DEPLOYER } from '../sandbox/chain/throwaway-keys.ts'
 import { mint } from '../sandbox/chain/token.ts'
@@ -88,16 +89,25 @@ async function withTwo(
   }
 }
 
-/** Shows a transaction as mined five blocks ago, with the transfer that is asked about. */
-async function showsPaid({ to, units }: PayoutRequest): Promise<RpcProxy['faults']['alter']> {
+/** Shows a transaction as mined five blocks ago, with the authorization and the transfer that is asked about. */
+async function showsPaid({ id, to, units }: PayoutRequest): Promise<RpcProxy['faults']['alter']> {
   await chain.mine(6)
   const [block] = await rpc.batch<{ hash: string; number: string }>([blockCall((await chain.blockNumber()) - 5n)])
-  const topics = [TRANSFER_TOPIC, toTopic(refundSigner.address), toTopic(to)]
-  const log = { address: chain.usdcAddress, topics, data: `0x${word(units)}`, logIndex: '0x0' }
+  const from = toTopic(refundSigner.address)
+  const used = [keccak256(stringToHex('AuthorizationUsed(address,bytes32)')), from, keccak256(stringToHex(id))]
+  const logs = [
+    { address: chain.usdcAddress, topics: used, data: '0x', logIndex: '0x0' },
+    {
+      address: chain.usdcAddress,
+      topics: [TRANSFER_TOPIC, from, toTopic(to)],
+      data: `0x${word(units)}`,
+      logIndex: '0x1',
+    },
+  ]
   return ({ method, params }, result) => {
     if (method !== 'eth_getTransactionReceipt') return result
     const place = { transactionHash: params[0], blockHash: block?.hash, blockNumber: block?.number }
-    return { ...place, status: '0x1', logs: [{ ...log, ...place }] }
+    return { ...place, status: '0x1', logs: logs.map((log) => ({ ...log, ...place })) }
   }
 }
 
@@ -123,6 +133,34 @@ test('one of two endpoints that shows a payment which never was settles neither 
     await assert.rejects(check(), { code: 'VALIDATION_FAILED' })
     assert.equal((await settle(asked, lied)).outcome, 'settled')
     assert.equal(await chain.balanceOf(asked.to), asked.units)
+  }))
+
+test('one of two endpoints that shows more than had left before a restore is not believed; the chain says it', () =>
+  withTwo(async ({ liar, options }) => {
+    const network = networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress })
+    const asked = request()
+    const payouts = open(options)
+    await payouts.send(asked)
+    const { txHash } = await settle(asked, payouts)
+    await db.run(sql`delete from chain_payout_transactions where payout_id = ${asked.id}`)
+    await db.run(sql`delete from chain_payouts where id = ${asked.id}`)
+    const grown = { ...asked, units: 9_000_000n, accepts: async () => {} }
+    await payouts.send(grown)
+    liar.faults.alter = ({ method }, result) => {
+      if (method !== 'eth_getTransactionReceipt') return result
+      const { logs, ...receipt } = result as { logs: { topics: string[] }[] }
+      const shown = logs.map((log) => (log.topics[0] === TRANSFER_TOPIC ? { ...log, data: `0x${word(8n)}` } : log))
+      return { ...receipt, logs: shown }
+    }
+    const check = () =>
+      checkManualTransfer(
+        { db, clock: Date.now, network, watchPayout: async () => null, ...options },
+        grown,
+        txHash ?? '',
+      )
+    await assert.rejects(check(), /has nodes that do not agree about it/)
+    liar.heal()
+    for (const time of ['first', 'after a crash']) assert.equal((await check()).left?.units, asked.units, time)
   }))
 
 test('one of two endpoints whose clock runs ahead drops no refund that was signed and can still be paid', () =>

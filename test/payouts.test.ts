@@ -22,6 +22,7 @@ import { type Db, openDb, sql } from '../src/db/db.ts'
 import { newId } from '../src/kernel/ids.ts'
 import { startTestChain, type TestChain } from './harness/chain.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
+import { eventually } from './harness/service.ts'
 
 let chain: TestChain
 let database: TestDatabase
@@ -160,17 +161,6 @@ test('a node that took the transaction and did not answer is asked, not sent ano
   }
 })
 
-test('a database restored from before the payout cannot pay it again', async () => {
-  const asked = request()
-  await payouts.send(asked)
-  const settled = await settle(asked)
-  await db.run(sql`delete from chain_payout_transactions where payout_id = ${asked.id}`)
-  await db.run(sql`delete from chain_payouts where id = ${asked.id}`)
-  const again = await payouts.send(asked)
-  assert.deepEqual([again.outcome, again.txHash], ['settled', settled.txHash])
-  assert.equal(await chain.balanceOf(asked.to), asked.units)
-})
-
 test('a transaction that waits is sent again with both fees an eighth higher, and every hash is kept', async () => {
   const asked = request()
   const hasty = open({ stuckBlocks: 2n })
@@ -304,6 +294,27 @@ test('an account nonce that was used elsewhere, and one that nobody uses, hold n
   await payouts.send(waiting)
   await chain.mine()
   assert.equal((await settle(waiting)).outcome, 'settled')
+})
+
+test('a payout that a former relayer started goes on with the new one, which sends nothing else', async () => {
+  const takesGas = (address: string) => chain.call('anvil_setBalance', address, '0x0')
+  const losesAnEarlierOne = (address: string) => chain.call('anvil_setNonce', address, '0x27')
+  for (const happens of [takesGas, losesAnEarlierOne]) {
+    const [former, current] = [localSigner(newKey()), localSigner(newKey())]
+    for (const { address } of [former, current]) await chain.call('anvil_setBalance', address, ETHER)
+    await chain.call('anvil_setNonce', former.address, '0x28')
+    const asked = request()
+    await open({ relayerSigner: former }).send(asked)
+    await chain.call('anvil_dropAllTransactions')
+    await happens(former.address)
+    const mine = open({ relayerSigner: current, stuckBlocks: 2n })
+    await eventually(
+      () => settle(asked, mine),
+      ({ outcome }) => outcome === 'settled',
+    )
+    const count = await chain.call<string>('eth_getTransactionCount', current.address, 'latest')
+    assert.deepEqual([await chain.balanceOf(asked.to), BigInt(count)], [asked.units, 1n], happens.name)
+  }
 })
 
 test('a payout whose block left the chain is sent again, once', async () => {
@@ -481,19 +492,4 @@ test('without the keys a payout is followed until it is final, or until no one c
   await payouts.send(started)
   await chain.mine(4)
   assert.equal((await other.send(started)).outcome, 'settled', 'also with another key')
-})
-
-test('what had left with another amount before a restored backup is said, and cannot be taken back', async () => {
-  const asked = request()
-  assert.equal((await payouts.send(asked).then(() => settle(asked))).outcome, 'settled')
-  await db.run(sql`delete from chain_payout_transactions where payout_id = ${asked.id}`)
-  await db.run(sql`delete from chain_payouts where id = ${asked.id}`)
-  const grown = { ...asked, units: asked.units + 5_000_000n }
-  assert.match(
-    (await payouts.send(grown)).providerStatus,
-    /^Transaction 0x[0-9a-f]{64} has used its authorization, and brought /,
-  )
-  assert.equal(await withdraw(grown), false)
-  assert.equal(await chain.balanceOf(asked.to), asked.units)
-  assert.equal(await withdraw(grown, true), true, 'a person who found the transaction can name it')
 })

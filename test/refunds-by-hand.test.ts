@@ -49,6 +49,19 @@ test('a refund that a person sent is settled by its transaction when that is fin
   assert.equal(JSON.parse(entries[1]?.detail ?? '{}').txHash, txHash)
 })
 
+test('a transfer that is older than the payment returns nothing of it', async () => {
+  const to = newAddress()
+  const txHash = await shop.chain.pay({ to, units: 54_000_000n })
+  await shop.chain.mine(3)
+  const refund = await startRefund(to)
+  await shop.host.db.run(
+    sql`update payments set opened_at = now() + interval '1 day' where order_id = ${refund.orderId}`,
+  )
+  const { status, error } = await name(refund, txHash)
+  assert.deepEqual([status, error.code], [422, 'VALIDATION_FAILED'])
+  assert.match(error.details?.[0]?.message ?? '', /^is of .*, which is before the payment that it should return$/)
+})
+
 test('a transaction that pays something else is refused and says why; one pays one refund', async () => {
   const to = newAddress()
   const [first, second] = [await startRefund(to), await startRefund(to)]

@@ -3270,6 +3270,8 @@ export interface Operations {
       status: "open" | "approved" | "paid" | "cancelled"
       /** USDC, 6 digits. */
       amount: string
+      /** What left, in USDC: another amount only where it left before a restore. Null: not paid. */
+      paidAmount: string | null
       /** Wallet address. */
       address: string
       /** Chain id. */
@@ -3309,6 +3311,8 @@ export interface Operations {
       status: "open" | "approved" | "paid" | "cancelled"
       /** USDC, 6 digits. */
       amount: string
+      /** What left, in USDC: another amount only where it left before a restore. Null: not paid. */
+      paidAmount: string | null
       /** Wallet address. */
       address: string
       /** Chain id. */
@@ -3346,6 +3350,8 @@ export interface Operations {
       status: "open" | "approved" | "paid" | "cancelled"
       /** USDC, 6 digits. */
       amount: string
+      /** What left, in USDC: another amount only where it left before a restore. Null: not paid. */
+      paidAmount: string | null
       /** Wallet address. */
       address: string
       /** Chain id. */
@@ -3391,6 +3397,8 @@ export interface Operations {
         status: "open" | "approved" | "paid" | "cancelled"
         /** USDC, 6 digits. */
         amount: string
+        /** What left, in USDC: another amount only where it left before a restore. Null: not paid. */
+        paidAmount: string | null
         /** Wallet address. */
         address: string
         /** Chain id. */
@@ -3416,7 +3424,7 @@ export interface Operations {
       since: string | null
       /** How the amount came about. */
       summary: {
-        /** What the settlement before left: the reserve, for example. In USDC; negative where it lessens the amount. */
+        /** What the settlement before left: the reserve, or what it paid less than its amount. In USDC; negative where it lessens the amount. */
         carriedOver: string
         /** What was paid. */
         payments: {
@@ -3502,6 +3510,8 @@ export interface Operations {
       status: "open" | "approved" | "paid" | "cancelled"
       /** USDC, 6 digits. */
       amount: string
+      /** What left, in USDC: another amount only where it left before a restore. Null: not paid. */
+      paidAmount: string | null
       /** Wallet address. */
       address: string
       /** Chain id. */
@@ -3524,7 +3534,7 @@ export interface Operations {
       paidAt: string | null
     }
   }
-  /** A settlement that was sent by hand. The transaction is checked on its chain: USDC, amount, address; paid when it is final. */
+  /** A settlement that was sent by hand. The transaction is checked on its chain: USDC, amount, address; paid when it is final. If its message says that it left with another amount before a restore, name the transaction that the message names: it is paid with what left, and the difference is owed again. */
   reportSettlementPaid: {
     params: {
       /** Identifier: 24 hex characters. */
@@ -3543,6 +3553,8 @@ export interface Operations {
       status: "open" | "approved" | "paid" | "cancelled"
       /** USDC, 6 digits. */
       amount: string
+      /** What left, in USDC: another amount only where it left before a restore. Null: not paid. */
+      paidAmount: string | null
       /** Wallet address. */
       address: string
       /** Chain id. */
@@ -3580,6 +3592,8 @@ export interface Operations {
       status: "open" | "approved" | "paid" | "cancelled"
       /** USDC, 6 digits. */
       amount: string
+      /** What left, in USDC: another amount only where it left before a restore. Null: not paid. */
+      paidAmount: string | null
       /** Wallet address. */
       address: string
       /** Chain id. */

@@ -84,6 +84,14 @@ export const openWithdrawPayout =
   (tx, { network: chainId, ...request }, providerStatus) =>
     withdrawPayout(tx, { ...request, chainId }, { isPaid: false, providerStatus }, new Date(clock()))
 
+/** Only a wallet whose key is set up pays by authorizations, which the token remembers. */
+export const openFindLaterPayout =
+  (chains: Chains): SettlementDeps['findLaterPayout'] =>
+  async (network, id, later) => {
+    const chain = chains.find((one) => one.network.chainId === network)
+    return chain?.payouts?.findLater(id, later) ?? null
+  }
+
 type Ground = { db: Db; clock: Clock }
 
 /** How settlements are paid on each chain. */
@@ -98,6 +106,6 @@ function settleOn({ db, clock }: Ground, chain: OpenChain): SettlementChain {
     network: network.chainId,
     pay: payouts ? (request) => payouts.send(request) : null,
     watch,
-    check: (request, txHash) => checkManualTransfer({ db, clock, ...chain }, request, txHash),
+    check: (request, txHash, accepts) => checkManualTransfer({ db, clock, ...chain }, { ...request, accepts }, txHash),
   }
 }

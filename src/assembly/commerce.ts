@@ -25,6 +25,7 @@ import {
   nameNetworks,
   openAddressFaults,
   openExplorer,
+  openFindLaterPayout,
   openLossyAddresses,
   openWithdrawPayout,
   settleOnAll,
@@ -101,7 +102,8 @@ export function openCommerce(ground: ServiceBase, accounts: Accounts) {
   const askForAddress = openAskForAddress({ mailer, links, networkName })
   const refunds: MispaymentRefundDeps = {
     ...{ db, clock, channels, transition, payers, links, askForAddress, books, audit },
-    ...{ withdrawPayout: openWithdrawPayout(clock), screening: screening.gate },
+    ...{ withdrawPayout: openWithdrawPayout(clock), findLaterPayout: openFindLaterPayout(chains) },
+    screening: screening.gate,
   }
   const paid = openPayments(ground, { refunds, rounds, kyc, alarm, chains, ownWallets: channels.ownWallets })
   const settlements: SettlementDeps = { ...refunds, limits: config.settlements, ...settleOnAll(ground, chains) }

@@ -186,6 +186,8 @@ export type RefundRequest = {
   /** The whole payment: the amount that arrived, in USDC units, and its price in fiat. */
   paidUnits: bigint
   paidFiat: Money
+  /** When the payment began: an older transfer does not return it. */
+  openedAt?: Date
   /** Sum of earlier refunds of the same payment through the provider, in both. */
   earlierUnits: bigint
   earlierFiat: Money

@@ -90,7 +90,8 @@ export async function isTransactionFollowed(
     ), paid as (
       select r.units from causes c join refunds r on r.id = c.cause_id and r.tx_hash = ${txHash} where r.by_hand
       union all
-      select s.units from causes c join settlements s on s.id = c.cause_id and s.tx_hash = ${txHash} where s.by_hand
+      select coalesce(s.left_units, s.units) from causes c
+      join settlements s on s.id = c.cause_id and s.tx_hash = ${txHash} where s.by_hand
     )
     select coalesce(sum(units), 0) = ${units}::numeric as followed from paid`)
   return followed

@@ -82,8 +82,13 @@ export const bookRefundDropped = (tx: Tx, booking: Booking, { units, excess }: R
 export const bookSettlement = (tx: Tx, booking: Booking, units: bigint): Promise<boolean> =>
   book(tx, 'settlement', booking, [leg('company_payable', units), leg('settlement_transit', -units)])
 
-export const bookSettlementPaid = (tx: Tx, booking: Booking, units: bigint): Promise<boolean> =>
-  book(tx, 'settlement_paid', booking, [leg('settlement_transit', units), leg('wallet', -units)])
+/** @param left what left, if it was another amount: the difference is owed again, or was paid in advance */
+export const bookSettlementPaid = (tx: Tx, booking: Booking, units: bigint, left = units): Promise<boolean> =>
+  book(tx, 'settlement_paid', booking, [
+    leg('settlement_transit', units),
+    leg('wallet', -left),
+    leg('company_payable', left - units),
+  ])
 
 export const bookSettlementCancelled = (tx: Tx, booking: Booking, units: bigint): Promise<boolean> =>
   book(tx, 'settlement_cancelled', booking, [leg('settlement_transit', units), leg('company_payable', -units)])

@@ -190,7 +190,8 @@ const legs: Check = (within) => sql`
     cross join lateral (values
       ('settlement', 'company_payable', s.units, true), ('settlement', 'settlement_transit', -s.units, true),
       ('settlement_paid', 'settlement_transit', s.units, s.status = 'paid'),
-      ('settlement_paid', 'payer_clearing', -s.units, s.status = 'paid'),
+      ('settlement_paid', 'payer_clearing', -coalesce(s.left_units, s.units), s.status = 'paid'),
+      ('settlement_paid', 'company_payable', coalesce(s.left_units, s.units) - s.units, s.status = 'paid'),
       ('settlement_cancelled', 'settlement_transit', s.units, s.status = 'cancelled'),
       ('settlement_cancelled', 'company_payable', -s.units, s.status = 'cancelled')) as l (kind, account, units, booked)
     where l.booked and ${within(sql`s`)}
@@ -278,7 +279,7 @@ const payable: Check = (within) => sql`
       union all
       select company_id, -units from mispayments m where ${within(sql`m`)} and status = 'borne' and borne_by = 'company'
       union all
-      select company_id, -units from settlements s where ${within(sql`s`)} and status <> 'cancelled'
+      select company_id, -coalesce(left_units, units) from settlements s where ${within(sql`s`)} and status <> 'cancelled'
     ) as parts group by company_id
   )
   select c.company_id, 'company ' || c.name as subject, 'what is owed to it' as what,

@@ -5,6 +5,10 @@ import type { Payment } from '../payments/payment-queries.ts'
 import type { Destination } from './destination/refund-destination.ts'
 import type { RefundApproval, RefundStatus } from './refund-queries.ts'
 
+/** Deterministic, so the same after a restored backup: the token refuses to pay it twice. */
+export const refundIdOf = (companyId: string, orderId: string, number: number): string =>
+  idFrom('refund', companyId, orderId, number)
+
 /** The fields that every refund has, whatever it is for. */
 export function newRefund(parts: {
   order: Order
@@ -20,7 +24,7 @@ export function newRefund(parts: {
   const status: RefundStatus = approval === null ? destination.status : 'needs_approval'
   return {
     companyId: order.companyId,
-    id: idFrom('refund', order.companyId, order.id, number),
+    id: refundIdOf(order.companyId, order.id, number),
     orderId: order.id,
     number,
     paymentId: payment.id,

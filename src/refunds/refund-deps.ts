@@ -26,6 +26,10 @@ export type RefundDeps = {
     request: { id: string; network: number; to: string; units: bigint },
     providerStatus: string,
   ): Promise<boolean>
+  /**
+   * After a restore: whether a refund with one of the later ids had left, and this one had not. @returns why it waits
+   */
+  findLaterPayout(network: number, id: string, later: readonly string[]): Promise<string | null>
   /** Asks the payer for an address. Runs in the refund’s transaction, so it only writes a job. */
   askForAddress(tx: Tx, order: Order, refund: NewRefund, email: string | null): Promise<void>
 }

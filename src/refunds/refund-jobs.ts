@@ -11,6 +11,7 @@ import { checkNamedAgain, followClaimed, isRefused } from '../ledger/claims.ts'
 import { findOrderById } from '../orders/order-queries.ts'
 import { findPayment } from '../payments/payment-queries.ts'
 import { noticeForeignRefund, noticeToldRefunds } from './foreign-refund.ts'
+import { refundIdOf } from './new-refund.ts'
 import { eraseOldProofs } from './proof/proof-queries.ts'
 import { writeRefundAudit } from './refund-audit.ts'
 import { findLossOf } from './refund-cover.ts'
@@ -60,6 +61,7 @@ async function refundRequestOf(deps: RefundDeps, refund: Refund): Promise<Refund
     fiat: { asset: order.from.asset, units: refund.fiatUnits },
     paidUnits: payment.receivedUnits,
     paidFiat: order.from,
+    openedAt: payment.openedAt,
     earlierUnits: sumOf(earlier, 'units'),
     earlierFiat: { asset: order.from.asset, units: sumOf(earlier, 'fiatUnits') },
     ...(lastReference ? { lastReference } : {}),
@@ -91,12 +93,25 @@ async function findScreeningHold(deps: RefundDeps, tx: Tx, refund: Refund): Prom
   return standing === 'waiting' ? 'the screening of its destination' : null
 }
 
+/** How many later numbers are asked about: as many could have been rejected in a row before a restore. */
+const LATER = 16
+
+/** Why it waits: a later refund of its order had left before the database was restored. */
+async function findLater({ db, findLaterPayout }: RefundDeps, refund: Refund): Promise<string | null> {
+  const { companyId, orderId, id, network } = refund
+  if (network === null) return null
+  const { length } = await listRefundsOfOrder(db, companyId, orderId)
+  const later = Array.from({ length: LATER }, (_, index) => refundIdOf(companyId, orderId, length + 1 + index))
+  return findLaterPayout(network, id, later)
+}
+
 /**
  * Marks the refund as submitted before it is sent, so that it can no longer be rejected. @returns whether it may be
  * sent
  */
 async function beginSending(deps: RefundDeps, refund: Refund): Promise<boolean> {
-  const hold = refund.status === 'ready' ? await deps.books.findHold(refund.companyId) : null
+  const isReady = refund.status === 'ready'
+  const hold = isReady ? ((await deps.books.findHold(refund.companyId)) ?? (await findLater(deps, refund))) : null
   return deps.db.tx(async (tx) => {
     const { refund: current } = await lockRefundWithOrder(tx, refund)
     if (isNamedSince(refund, current)) return false

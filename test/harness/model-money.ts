@@ -4,13 +4,9 @@ import { sql } from '../../src/db/db.ts'
 import { AppError } from '../../src/kernel/errors.ts'
 import { describeDifference } from '../../src/ledger/ledger-verify.ts'
 import { listDifferences } from '../../src/ledger/ledger-verify-queries.ts'
+import { cancelSettlement, settlePaid } from '../../src/ledger/settlements/settlement-end.ts'
 import { findSettlement, listSettlements } from '../../src/ledger/settlements/settlement-queries.ts'
-import {
-  approveSettlement,
-  cancelSettlement,
-  createSettlement,
-  settlePaid,
-} from '../../src/ledger/settlements/settlement-service.ts'
+import { approveSettlement, createSettlement } from '../../src/ledger/settlements/settlement-service.ts'
 import { readSettlementStatement } from '../../src/ledger/settlements/settlement-statement.ts'
 import type { Order } from '../../src/orders/order.ts'
 import { expireOrders } from '../../src/orders/order-jobs.ts'

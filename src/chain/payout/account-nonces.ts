@@ -40,6 +40,10 @@ async function readAccountNonce({ db, rpc, agree, network, relayerSigner }: Payo
   }
 }
 
+/** Another key's account has its nonce: that count says nothing about ours, and ours cannot fill its gaps. */
+export const isOfFormerRelayer = ({ relayerSigner }: PayoutDeps, { relayerAddress }: Payout): boolean =>
+  relayerAddress !== null && relayerAddress !== relayerSigner.address.toLowerCase()
+
 /** Gives a payout the relayer's next nonce, unless it already keeps one. @throws PayoutTaken, RpcError */
 export async function keepNonce(deps: PayoutDeps, payout: Payout): Promise<Payout> {
   if (payout.relayerNonce !== null) return payout
@@ -53,7 +57,7 @@ export async function keepNonce(deps: PayoutDeps, payout: Payout): Promise<Payou
 
 /** Transactions wait for an account nonce that no payout keeps any longer. */
 export async function fillGap(deps: PayoutDeps, payout: Payout, view: ChainView, count: bigint): Promise<void> {
-  if (payout.relayerAddress === null) return
+  if (payout.relayerAddress === null || isOfFormerRelayer(deps, payout)) return
   const place = { chainId: payout.chainId, address: payout.relayerAddress, nonce: count }
   if (!(await isRelayerNonceKept(deps.db, place))) await fillNonce(deps, view, count)
 }

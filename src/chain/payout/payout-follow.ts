@@ -1,7 +1,7 @@
 import { formatDecimal } from '../../kernel/money.ts'
 import { type Hex, RpcError } from '../endpoints/rpc.ts'
 import { ChainDoubt, toHex } from '../transfer-logs.ts'
-import { fillGap } from './account-nonces.ts'
+import { fillGap, isOfFormerRelayer } from './account-nonces.ts'
 import { doubtWords } from './agreement.ts'
 import { change, type PayoutDeps } from './payout-deps.ts'
 import { listPayoutTransactions, type Payout, type PayoutTransaction } from './payout-queries.ts'
@@ -9,25 +9,42 @@ import { broadcast, isAuthorizationOver, isOverForAll, resend } from './payout-s
 import type { ChainView } from './payout-view.ts'
 import { isReceiptFinal, type Receipt, readReceipts } from './receipt.ts'
 import { checkTransfer } from './transfer-check.ts'
-import { findAuthorizationUse, isAuthorizationUsed, unitsTo } from './usdc-token.ts'
+import {
+  type AuthorizationKey,
+  findAuthorizationUse,
+  isAuthorizationUsed,
+  transferOfAuthorization,
+} from './usdc-token.ts'
 
-const authorizationKeyOf = ({ fromAddress, authorizationNonce }: Payout) => ({
+export const authorizationKeyOf = ({ fromAddress, authorizationNonce }: Payout) => ({
   from: fromAddress,
   nonce: authorizationNonce,
 })
 
-const paid = ({ network }: PayoutDeps, payout: Payout, receipt: Receipt | null | undefined): receipt is Receipt =>
-  receipt?.status === '0x1' && unitsTo(receipt.logs, network, payout.toAddress) >= payout.units
+/** What its authorization moved in this transaction; undefined if it was not used there. */
+const leftBy = ({ network }: PayoutDeps, payout: Payout, { logs }: Receipt) =>
+  transferOfAuthorization(logs, network, authorizationKeyOf(payout))
+
+/** Exactly this payout: before a restored backup, its authorization may have moved another amount. */
+function paid(deps: PayoutDeps, payout: Payout, receipt: Receipt | null | undefined): receipt is Receipt {
+  if (receipt?.status !== '0x1') return false
+  const left = leftBy(deps, payout, receipt)
+  return left?.to === payout.toAddress && left.units === payout.units
+}
 
 const RECENT_BLOCKS = 1000n
 
 /** The authorization was used, whoever submitted it: finds its transaction, newest blocks first. */
-async function findForeignReceipt(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Receipt | null> {
+export async function findForeignReceipt(
+  { rpc, network }: Pick<PayoutDeps, 'rpc' | 'network'>,
+  key: AuthorizationKey,
+  view: ChainView,
+): Promise<Receipt | null> {
   const start = view.number > RECENT_BLOCKS ? view.number - RECENT_BLOCKS : 0n
   for (const fromBlock of new Set<Hex>([toHex(start), '0x0'])) {
     try {
-      const txHash = await findAuthorizationUse(deps.rpc, deps.network, authorizationKeyOf(payout), fromBlock)
-      if (txHash !== undefined) return (await readReceipts(deps.rpc, [txHash]))[0] ?? null
+      const txHash = await findAuthorizationUse(rpc, network, key, fromBlock)
+      if (txHash !== undefined) return (await readReceipts(rpc, [txHash]))[0] ?? null
     } catch (error) {
       if (!(error instanceof RpcError) || error.kind !== 'definite') throw error // the node refuses such a long range
     }
@@ -36,9 +53,11 @@ async function findForeignReceipt(deps: PayoutDeps, payout: Payout, view: ChainV
 }
 
 /** Why one node's claim that a receipt is final is not trusted; null if the others agree. */
-async function findDoubt(deps: PayoutDeps, { toAddress: to, units }: Payout, txHash: string): Promise<string | null> {
+async function findDoubt(deps: PayoutDeps, payout: Payout, txHash: string): Promise<string | null> {
+  const { toAddress: to, units } = payout
   try {
-    const { verdict, providerStatus } = await checkTransfer(deps, { txHash, to, units, orMore: true })
+    const asked = { txHash, to, units, authorization: authorizationKeyOf(payout) }
+    const { verdict, providerStatus } = await checkTransfer(deps, asked)
     return verdict === 'final' ? null : providerStatus
   } catch (error) {
     if (error instanceof ChainDoubt) return doubtWords(error)
@@ -75,13 +94,18 @@ async function isSpentElsewhere(
 }
 
 /** The database was restored: before that, the same id was paid with another amount, or to another address. */
-function usedWords({ network }: PayoutDeps, { toAddress: to, units }: Payout, receipt: Receipt | null): string {
-  if (!receipt)
+function usedWords(deps: PayoutDeps, payout: Payout, receipt: Receipt | null): string {
+  const left = receipt && leftBy(deps, payout, receipt)
+  if (!left)
     return 'The token says that this was paid or cancelled, but the node does not find the transaction. Look it up.'
-  const arrived = unitsTo(receipt.logs, network, to)
+  const { toAddress, units } = payout
+  const done =
+    left.to === null
+      ? 'has cancelled its authorization'
+      : `has used its authorization, and brought ${formatDecimal(left.units, 6)} USDC to ${left.to}`
   return (
-    `Transaction ${receipt.transactionHash} has used its authorization, and brought ${formatDecimal(arrived, 6)} USDC to ` +
-    `${to} instead of ${formatDecimal(units, 6)}. It is not sent again (docs/backup.md).`
+    `Transaction ${receipt.transactionHash} ${done} instead of ${formatDecimal(units, 6)} USDC to ${toAddress}. It is ` +
+    'not sent again (docs/backup.md).'
   )
 }
 
@@ -91,7 +115,7 @@ export async function followUsed(deps: PayoutDeps, payout: Payout, view: ChainVi
     if (payout.usedAt !== null) await change(deps, payout, { used: false })
     return null
   }
-  const receipt = await findForeignReceipt(deps, payout, view)
+  const receipt = await findForeignReceipt(deps, authorizationKeyOf(payout), view)
   if (paid(deps, payout, receipt)) return follow(deps, payout, view, receipt)
   if (await isSpentElsewhere(deps, payout, view, receipt))
     return change(deps, payout, { status: 'failed', providerStatus: 'the payer cancelled it or used it otherwise' })
@@ -101,7 +125,8 @@ export async function followUsed(deps: PayoutDeps, payout: Payout, view: ChainVi
 /** None of our transactions is mined. */
 async function waitFor(deps: PayoutDeps, payout: Payout, view: ChainView, newest: PayoutTransaction): Promise<Payout> {
   const { rpc, relayerSigner } = deps
-  const count = BigInt(await rpc.call<Hex>('eth_getTransactionCount', relayerSigner.address, 'latest'))
+  const relayer = payout.relayerAddress ?? relayerSigner.address
+  const count = BigInt(await rpc.call<Hex>('eth_getTransactionCount', relayer, 'latest'))
   if (count > newest.relayerNonce)
     return change(deps, payout, {
       status: 'reserved',
@@ -115,7 +140,8 @@ async function waitFor(deps: PayoutDeps, payout: Payout, view: ChainView, newest
   if (count < newest.relayerNonce) await fillGap(deps, payout, view, count)
   // even if no node has it: another program's transaction may occupy its nonce
   const waited = view.number - (newest.sentBlock ?? view.number)
-  if (count === newest.relayerNonce && waited >= deps.stuckBlocks) return resend(deps, payout, view)
+  const isNext = count === newest.relayerNonce || isOfFormerRelayer(deps, payout)
+  if (isNext && waited >= deps.stuckBlocks) return resend(deps, payout, view)
   const known = await rpc.call<object | null>('eth_getTransactionByHash', newest.txHash)
   if (known === null) return broadcast(deps, payout, view)
   return payout.status === 'sent'

@@ -91,6 +91,12 @@ export async function findPayout(q: Queryable, id: string): Promise<Payout | und
   return row && toPayout(row)
 }
 
+/** Those of these ids that have a payout. */
+export async function listKnownPayouts(q: Queryable, ids: readonly string[]): Promise<Set<string>> {
+  const rows = await q.many<{ id: string }>(sql`select id from chain_payouts where id = any(${[...ids]}::text[])`)
+  return new Set(rows.map(({ id }) => id))
+}
+
 type Wallet = { chainId: number; from: Hex }
 
 /** Payouts of a wallet that became final in this period. */
@@ -166,7 +172,7 @@ export async function updatePayoutWithdrawn(
   const done = await q.run(sql`
     update chain_payouts set status = 'failed', words = ${providerStatus}, updated_at = ${now}, lease_epoch = lease_epoch + 1
     where id = ${id} and ((status = 'reserved' and valid_before is null and (used_at is null or ${isPaid}) and (lease_until is null or lease_until <= ${now}))
-      or status = 'failed')`)
+      or (status = 'failed' and (used_at is null or ${isPaid})))`)
   return done > 0
 }
 

@@ -4,7 +4,7 @@ import { formatDecimal } from '../../kernel/money.ts'
 import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
 import { ChainDoubt, toHex } from '../transfer-logs.ts'
-import { fillNonce, HAS_ANOTHER, HAS_IT, keepNonce } from './account-nonces.ts'
+import { fillNonce, HAS_ANOTHER, HAS_IT, isOfFormerRelayer, keepNonce } from './account-nonces.ts'
 import { change, type PayoutDeps, PayoutTaken } from './payout-deps.ts'
 import {
   insertPayoutTransaction,
@@ -146,7 +146,10 @@ async function hold(
  * The first step, repeated after a failed try: check, sign the authorization, keep a nonce, sign the transaction,
  * store.
  */
-export async function prepare(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout> {
+export async function prepare(deps: PayoutDeps, given: Payout, view: ChainView): Promise<Payout> {
+  // the token takes one of the two transactions
+  const isFormer = isOfFormerRelayer(deps, given)
+  const payout = isFormer ? await change(deps, given, { status: 'reserved', relayer: null }) : given
   const canAuthorize = deps.refundSigner !== null || isSigned(payout, view)
   const obstacle = canAuthorize ? await findObstacle(deps, payout) : RAN_OUT
   if (obstacle) return hold(deps, payout, view, obstacle)

@@ -18,7 +18,7 @@ import {
   releasePayout,
   updatePayoutWithdrawn,
 } from './payout-queries.ts'
-import { listReopened, reopenUnpaid } from './payout-recheck.ts'
+import { findLaterPayout, listReopened, type PayoutKey, reopenUnpaid } from './payout-recheck.ts'
 import { broadcast, lookAtChain, prepare } from './payout-steps.ts'
 import { NOBODY, type Signer } from './signer.ts'
 
@@ -45,6 +45,12 @@ export type Payouts = {
    * concurrently.
    */
   send(request: PayoutRequest): Promise<PayoutResult>
+  /**
+   * After a restore: whether a payout with a later number had left, and this one had not.
+   * @param later ids of the next numbers
+   * @returns why this one waits, or null
+   */
+  findLater(id: string, later: readonly string[]): Promise<string | null>
   /** Sends payouts again that a reorganisation undid after they were settled. @throws RpcError */
   recheck(): Promise<void>
   /** Continues reopened payouts, which no refund or settlement polls. @throws RpcError */
@@ -207,6 +213,8 @@ export function openPayouts(options: {
     return payout
   }
 
+  const keyOf = (id: string): PayoutKey => ({ id, from, nonce: nonceOf(id) })
+
   const work = (payout: Payout): Promise<PayoutResult> =>
     workOn(payout.fromAddress === from ? deps : { ...deps, ...KEYLESS }, payout)
 
@@ -227,6 +235,7 @@ export function openPayouts(options: {
       const claimed = await claimPayout(db, request.id, new Date(now), new Date(now + PAYOUT_LEASE_MS))
       return claimed ? work(claimed) : viewPayout(known)
     },
+    findLater: (id, later) => findLaterPayout(deps, keyOf(id), later.map(keyOf)),
     recheck: async () => workOnAll(await reopenUnpaid(deps, from)),
     followReopened: async () => workOnAll(await listReopened(deps, from)),
   }

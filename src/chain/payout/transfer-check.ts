@@ -1,9 +1,17 @@
+import { MINUTE, SECOND } from '../../kernel/clock.ts'
 import type { Hex, Rpc } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
 import type { Agree } from './agreement.ts'
 import { readChainView } from './payout-view.ts'
-import { isReceiptFinal, readReceipts } from './receipt.ts'
-import { readTransferCall, unitsTo } from './usdc-token.ts'
+import { isReceiptFinal, type Receipt, readReceipts } from './receipt.ts'
+import {
+  type AuthorizationKey,
+  type AuthorizedTransfer,
+  isAuthorizationUsed,
+  readTransferCall,
+  transferOfAuthorization,
+  unitsTo,
+} from './usdc-token.ts'
 
 /**
  * `wrong`: this transaction is not the requested transfer, with the reason. `unread`: it is in no block yet, and as the
@@ -12,8 +20,18 @@ import { readTransferCall, unitsTo } from './usdc-token.ts'
 export type TransferVerdict = { verdict: 'final' | 'pending' | 'unread' | 'wrong'; providerStatus: string }
 
 type Seen = TransferVerdict & { blockHash: string | null }
-/** `orMore`: the transaction may bring more than these units. */
-type Asked = { txHash: string; to: string; units: bigint; orMore?: boolean }
+type Asked = {
+  txHash: string
+  to: string
+  units: bigint
+  /** Only the transfer that it allowed counts. */
+  authorization?: AuthorizationKey
+  /** An older transfer paid something else. */
+  notBefore?: Date | undefined
+}
+
+/** A block's time may be this much earlier than ours: the chain sets it when the block begins. */
+const CLOCK_MARGIN_MS = MINUTE
 
 const wrong = (providerStatus: string): Seen => ({ verdict: 'wrong', providerStatus, blockHash: null })
 
@@ -30,9 +48,23 @@ function lookAtWaiting(
   return { verdict: call ? 'pending' : 'unread', providerStatus, blockHash: null }
 }
 
+function arrivedIn({ logs }: Receipt, network: Network, { to, authorization }: Asked): bigint {
+  if (!authorization) return unitsTo(logs, network, to)
+  const left = transferOfAuthorization(logs, network, authorization)
+  return left?.to === to.toLowerCase() ? left.units : 0n
+}
+
+/** The receipt's block, if it is older than what it should pay. @throws RpcError */
+async function findOlder(rpc: Rpc, { blockHash }: Receipt, notBefore: Date): Promise<Date | null> {
+  const block = await rpc.call<{ timestamp: Hex } | null>('eth_getBlockByHash', blockHash, false)
+  if (block === null) return null
+  const at = new Date(Number(BigInt(block.timestamp)) * SECOND)
+  return at.getTime() + CLOCK_MARGIN_MS < notBefore.getTime() ? at : null
+}
+
 /** What one node reports about a transfer. @throws RpcError */
 async function lookAt(rpc: Rpc, network: Network, asked: Asked): Promise<Seen> {
-  const { txHash, to, units, orMore = false } = asked
+  const { txHash, to, units, notBefore } = asked
   const view = await readChainView(rpc, network)
   const [receipt] = await readReceipts(rpc, [txHash])
   if (!receipt) {
@@ -42,9 +74,11 @@ async function lookAt(rpc: Rpc, network: Network, asked: Asked): Promise<Seen> {
   }
   const { blockHash } = receipt
   if (receipt.status !== '0x1') return { ...wrong('was refused by the chain; it moved nothing'), blockHash }
-  const arrived = unitsTo(receipt.logs, network, to)
-  if (arrived !== units && !(orMore && arrived > units))
-    return { ...wrong(`brings ${arrived} units of USDC to ${to}, not ${units}`), blockHash }
+  const arrived = arrivedIn(receipt, network, asked)
+  if (arrived !== units) return { ...wrong(`brings ${arrived} units of USDC to ${to}, not ${units}`), blockHash }
+  const older = notBefore ? await findOlder(rpc, receipt, notBefore) : null
+  if (older)
+    return { ...wrong(`is of ${older.toISOString()}, which is before the payment that it should return`), blockHash }
   const verdict = (await isReceiptFinal(rpc, network, { receipt, view, units })) ? 'final' : 'pending'
   const providerStatus = `transaction ${txHash} is ${verdict === 'final' ? 'final' : 'not final yet'}`
   return { verdict, providerStatus, blockHash }
@@ -79,3 +113,41 @@ export async function checkTransfer(
   })
   return { verdict, providerStatus }
 }
+
+/** How a transaction used an authorization. */
+export type AuthorizationUse = AuthorizedTransfer & { isFinal: boolean; blockHash: string }
+type AskedUse = { txHash: string; authorization: AuthorizationKey }
+
+async function lookAtUse(
+  rpc: Rpc,
+  network: Network,
+  { txHash, authorization }: AskedUse,
+): Promise<AuthorizationUse | null> {
+  const view = await readChainView(rpc, network)
+  const [receipt] = await readReceipts(rpc, [txHash])
+  if (receipt?.status !== '0x1') return null
+  const left = transferOfAuthorization(receipt.logs, network, authorization)
+  if (!left || !(await isAuthorizationUsed(rpc, network, authorization))) return null
+  const isFinal = await isReceiptFinal(rpc, network, { receipt, view, units: left.units })
+  return { ...left, isFinal, blockHash: receipt.blockHash }
+}
+
+/**
+ * What a transaction moved under an authorization, whatever was asked; null if it did not use it. The nodes agree on
+ * all of it.
+ * @throws RpcError when the node does not answer; ChainDoubt while the nodes do not agree
+ */
+export const checkUsed = (
+  { agree, network }: { agree: Agree; network: Network },
+  asked: AskedUse,
+): Promise<AuthorizationUse | null> =>
+  agree<AuthorizationUse | null>({
+    own: (rpc) => lookAtUse(rpc, network, asked),
+    async other(rpc, own) {
+      const theirs = await lookAtUse(rpc, network, asked)
+      const isBehind = own?.isFinal && (theirs ? !theirs.isFinal : await lacks(rpc, own.blockHash))
+      return isBehind ? undefined : theirs
+    },
+    keyOf: (use) => JSON.stringify(use && [use.to, String(use.units), use.blockHash]),
+    subject: `transaction ${asked.txHash}`,
+  })

@@ -2,12 +2,13 @@ import { decodeFunctionData, decodeFunctionResult, encodeFunctionData, parseAbi 
 import { readDomain } from '../endpoints/network-check.ts'
 import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
-import { type RpcLog, TRANSFER_TOPIC } from '../transfer-logs.ts'
+import { type RpcLog, TRANSFER_TOPIC, toTopic } from '../transfer-logs.ts'
 
 /** keccak256("AuthorizationUsed(address,bytes32)"), EIP-3009 */
 const AUTHORIZATION_USED_TOPIC = '0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5'
 /** keccak256("AuthorizationCanceled(address,bytes32)"), EIP-3009 */
 const AUTHORIZATION_CANCELED_TOPIC = '0x1cdd46ff242716cdaa72d159d339a485b3438398348d68f09d7c8c0a59353d81'
+const END_TOPICS = [AUTHORIZATION_USED_TOPIC, AUTHORIZATION_CANCELED_TOPIC]
 
 /**
  * The functions of USDC that we call (github.com/circlefin/stablecoin-evm, FiatTokenV2_2), including EIP-3009's signed
@@ -116,7 +117,7 @@ export const isBlacklisted = (rpc: Rpc, { usdcAddress: to }: Network, account: s
 export const isPaused = (rpc: Rpc, { usdcAddress: to }: Network): Promise<boolean> =>
   askFlag(rpc, { to, data: encodeFunctionData({ abi: ABI, functionName: 'paused' }) }, 'paused')
 
-type AuthorizationKey = Pick<Authorization, 'from' | 'nonce'>
+export type AuthorizationKey = Pick<Authorization, 'from' | 'nonce'>
 
 export const authorizationStateCall = ({ usdcAddress: to }: Network, { from, nonce }: AuthorizationKey) => ({
   to,
@@ -148,8 +149,6 @@ export async function tryAuthorization(
   await ask(rpc, { from: sender, to, data: authorizedTransferData(request, request.signature) })
 }
 
-const topicOf = (address: string): string => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`
-
 /** The transaction that used or cancelled an authorization, searched from block `fromBlock` on. */
 export async function findAuthorizationUse(
   rpc: Rpc,
@@ -157,8 +156,7 @@ export async function findAuthorizationUse(
   { from, nonce }: AuthorizationKey,
   fromBlock: Hex,
 ): Promise<string | undefined> {
-  const ends = [AUTHORIZATION_USED_TOPIC, AUTHORIZATION_CANCELED_TOPIC]
-  const topics = [ends, topicOf(from), nonce]
+  const topics = [END_TOPICS, toTopic(from), nonce]
   const [log] = await rpc.call<RpcLog[]>('eth_getLogs', { address, topics, fromBlock, toBlock: 'latest' })
   return log?.transactionHash
 }
@@ -177,6 +175,33 @@ export function readTransferCall(
   }
 }
 
+/** What an authorization moved, the address in lower case; null: it was cancelled, and nothing moved. */
+export type AuthorizedTransfer = { to: string | null; units: bigint }
+
+/**
+ * What one transaction did with an authorization: the token logs first its use, then its transfer. Undefined if the
+ * transaction did not use it.
+ */
+export function transferOfAuthorization(
+  logs: readonly RpcLog[],
+  { usdcAddress }: Network,
+  { from, nonce }: AuthorizationKey,
+): AuthorizedTransfer | undefined {
+  const own = logs.filter(
+    ({ address, topics }) =>
+      address.toLowerCase() === usdcAddress.toLowerCase() && topics[1]?.toLowerCase() === toTopic(from),
+  )
+  const end = own.find(
+    ({ topics: [event = '', , used] }) => END_TOPICS.includes(event) && used?.toLowerCase() === nonce.toLowerCase(),
+  )
+  if (!end) return undefined
+  if (end.topics[0] === AUTHORIZATION_CANCELED_TOPIC) return { to: null, units: 0n }
+  const transfer = own.find(
+    ({ topics, logIndex }) => topics[0] === TRANSFER_TOPIC && BigInt(logIndex) > BigInt(end.logIndex),
+  )
+  return transfer && { to: `0x${transfer.topics[2]?.slice(26)}`.toLowerCase(), units: BigInt(transfer.data) }
+}
+
 /** USDC units that the logs of one transaction transfer to an address. */
 export const unitsTo = (logs: readonly RpcLog[], { usdcAddress }: Network, to: string): bigint =>
   logs
@@ -184,6 +209,6 @@ export const unitsTo = (logs: readonly RpcLog[], { usdcAddress }: Network, to: s
       ({ address, topics }) =>
         address.toLowerCase() === usdcAddress.toLowerCase() &&
         topics[0] === TRANSFER_TOPIC &&
-        topics[2]?.toLowerCase() === topicOf(to),
+        topics[2]?.toLowerCase() === toTopic(to),
     )
     .reduce((sum, { data }) => sum + BigInt(data), 0n)

@@ -239,7 +239,8 @@ export function openCryptoChannel(deps: WalletDeps): Channel {
     },
     async checkRefundTransaction(refund, txHash) {
       const { chain, payout } = readPlace(payable, refund)
-      return { reference: null, ...(await checkManualTransfer({ db, clock, ...chain }, payout, txHash)) }
+      const asked = { ...payout, ...(refund.openedAt && { notBefore: refund.openedAt }) }
+      return { reference: null, ...(await checkManualTransfer({ db, clock, ...chain }, asked, txHash)) }
     },
   }
 }

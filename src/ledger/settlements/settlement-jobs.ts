@@ -1,6 +1,7 @@
 import type { PollSpec } from '../../db/polling.ts'
 import { pollGapMs } from '../../kernel/poll-gaps.ts'
 import { checkNamedAgain } from '../claims.ts'
+import { acceptAny, settlePaid } from './settlement-end.ts'
 import {
   findSettlement,
   lockSettlement,
@@ -15,7 +16,6 @@ import {
   type SettlementChain,
   type SettlementDeps,
   type SettlementReport,
-  settlePaid,
 } from './settlement-service.ts'
 
 /** `isHandedOver`: a person is asked to send it. */
@@ -42,7 +42,8 @@ async function askChain(deps: SettlementDeps, settlement: Settlement): Promise<A
   const chain = deps.chains.find(({ network }) => network === settlement.network)
   if (!chain) return waits(`the chain ${settlement.network} is not set up; give it back, or cancel the settlement`)
   const { id, byHand, txHash, handedOverAt } = settlement
-  if (byHand && txHash !== null) return checkNamedAgain(txHash, () => chain.check(requestOf(settlement), txHash))
+  if (byHand && txHash !== null)
+    return checkNamedAgain(txHash, () => chain.check(requestOf(settlement), txHash, acceptAny))
   if (chain.pay && handedOverAt === null) return send(deps, chain.pay, settlement)
   return (await chain.watch(id)) ?? { ...waits(BY_HAND), isHandedOver: true }
 }

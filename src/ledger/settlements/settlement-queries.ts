@@ -30,9 +30,13 @@ export type Settlement = {
   createdAt: Date
   updatedAt: Date
   paidAt: Date | null
+  /** What left before a restore, where it is another amount than `units`. */
+  leftUnits: bigint | null
+  /** And where it went, if not to `address`. */
+  leftTo: string | null
 }
 
-type Row = Omit<Settlement, 'units'> & { units: string }
+type Row = Omit<Settlement, 'units' | 'leftUnits'> & { units: string; leftUnits: string | null }
 
 /** One lane per chain, because the chain's signer pays. */
 export const SETTLEMENT_POLLS: PollTopic = {
@@ -41,9 +45,13 @@ export const SETTLEMENT_POLLS: PollTopic = {
 }
 
 const COLUMNS = sql`company_id, id, status, units, address, network, tx_hash, by_hand, last_words as provider_status, checks, next_check_at,
-  released_at, handed_over_at, created_by, approved_by, first_approved_by, created_at, updated_at, paid_at`
+  released_at, handed_over_at, created_by, approved_by, first_approved_by, created_at, updated_at, paid_at, left_units, left_to`
 
-const toSettlement = (row: Row): Settlement => ({ ...row, units: BigInt(row.units) })
+const toSettlement = (row: Row): Settlement => ({
+  ...row,
+  units: BigInt(row.units),
+  leftUnits: row.leftUnits === null ? null : BigInt(row.leftUnits),
+})
 
 export type SettlementTarget = { settlementAddress: string | null; settlementNetwork: number | null }
 
@@ -137,6 +145,16 @@ export async function updateSettlement(
       paid_at = case when ${change.status} = 'paid' then ${now}::timestamptz else paid_at end
     where company_id = ${settlement.companyId} and id = ${settlement.id}`)
 }
+
+/** Something else left, before the database was restored: it takes nothing of today's limit. */
+export const updateSettlementLeft = (
+  tx: Tx,
+  { companyId, id }: Settlement,
+  left: { units: bigint | null; to: string | null },
+): Promise<number> =>
+  tx.run(sql`
+    update settlements set left_units = ${left.units}, left_to = ${left.to}, released_at = null
+    where company_id = ${companyId} and id = ${id}`)
 
 /** Forgets the transaction that a person named. */
 export const updateSettlementUnnamed = (tx: Tx, { companyId, id }: Settlement): Promise<number> =>

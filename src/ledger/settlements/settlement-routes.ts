@@ -5,6 +5,7 @@ import { sendCsv } from '../../http/csv.ts'
 import { Envelope, ok } from '../../http/envelope.ts'
 import { contextOf } from '../../http/request-context.ts'
 import { Type } from '../../kernel/schema.ts'
+import { cancelSettlement, reportSettlementPaid } from './settlement-end.ts'
 import { listSettlements } from './settlement-queries.ts'
 import {
   CreateSettlementBody,
@@ -16,11 +17,9 @@ import {
 } from './settlement-schemas.ts'
 import {
   approveSettlement,
-  cancelSettlement,
   companyFor,
   createSettlement,
   findReachableSettlement,
-  reportSettlementPaid,
   type SettlementDeps,
   viewSettlement,
 } from './settlement-service.ts'
@@ -135,7 +134,10 @@ export const settlementRoutes: FastifyPluginAsyncTypebox<SettlementDeps> = async
       schema: {
         operationId: 'reportSettlementPaid',
         summary: 'A settlement that was sent by hand',
-        description: 'The transaction is checked on its chain: USDC, amount, address; paid when it is final.',
+        description:
+          'The transaction is checked on its chain: USDC, amount, address; paid when it is final. If its message says ' +
+          'that it left with another amount before a restore, name the transaction that the message names: it is paid ' +
+          'with what left, and the difference is owed again.',
         tags,
         params: IdParams,
         body: SettlementPaidBody,

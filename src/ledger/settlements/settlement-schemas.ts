@@ -12,6 +12,12 @@ export const SettlementSchema = Type.Object({
   companyId: Type.String(),
   status: Type.String({ enum: [...SETTLEMENT_STATUSES] }),
   amount: Type.String({ description: 'USDC, 6 digits.' }),
+  paidAmount: Nullable(
+    Type.String({
+      description: 'What left, in USDC: another amount only where it left before a restore. Null: not paid.',
+      examples: ['54.000000'],
+    }),
+  ),
   address: Type.String(),
   network: Type.Integer({ description: 'Chain id.' }),
   txHash: Nullable(Type.String()),
@@ -45,7 +51,10 @@ const Signed = (description: string, example: string) =>
 
 const SummarySchema = Type.Object(
   {
-    carriedOver: Signed('What the settlement before left: the reserve, for example.', '20.000000'),
+    carriedOver: Signed(
+      'What the settlement before left: the reserve, or what it paid less than its amount.',
+      '20.000000',
+    ),
     payments: Type.Object(
       {
         count: Type.Integer({ description: 'How many.', examples: [412] }),

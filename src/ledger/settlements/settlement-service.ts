@@ -3,15 +3,13 @@ import type { Db, Queryable, Tx } from '../../db/db.ts'
 import { type Actor, companyOf, sees } from '../../http/actor.ts'
 import type { RequestContext } from '../../http/request-context.ts'
 import { type Clock, DAY, HOUR, MINUTE } from '../../kernel/clock.ts'
-import { AppError, invalid } from '../../kernel/errors.ts'
+import { AppError } from '../../kernel/errors.ts'
 import { firstIdAt, idFrom } from '../../kernel/ids.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import type { ScreeningGate, Standing } from '../../screening/screening-gate.ts'
 import { isOperator, listCommonMakers } from '../../users/maker-queries.ts'
 import type { Books } from '../books.ts'
-import { releaseTransaction } from '../claim-queries.ts'
-import { followClaimed, isRefused } from '../claims.ts'
-import { bookSettlement, bookSettlementCancelled, bookSettlementPaid } from '../ledger-service.ts'
+import { bookSettlement } from '../ledger-service.ts'
 import { findPayableWith, findReserve, findSettleable, settleableOf } from '../payable-queries.ts'
 import {
   countSettlements,
@@ -27,7 +25,6 @@ import {
   updateSettlement,
   updateSettlementFirstApproved,
   updateSettlementReleased,
-  updateSettlementUnnamed,
 } from './settlement-queries.ts'
 
 export type SettlementRequest = { id: string; to: string; units: bigint }
@@ -35,7 +32,10 @@ export type SettlementReport = {
   outcome: 'settled' | 'pending' | 'refused' | 'unknown'
   txHash: string | null
   providerStatus: string
+  /** What left under its own authorization before a restore. Null destination: it was cancelled, and nothing left. */
+  left?: Left
 }
+export type Left = { to: string | null; units: bigint }
 
 /** What a settlement needs from the chain that it is paid on. */
 export type SettlementChain = {
@@ -44,8 +44,11 @@ export type SettlementChain = {
   pay: ((request: SettlementRequest) => Promise<SettlementReport>) | null
   /** Follows a transfer that a node with the keys began; null: there is none, and a person sends. */
   watch(id: string): Promise<SettlementReport | null>
-  /** Checks a transaction that a person names. @throws VALIDATION_FAILED at `txHash` */
-  check(request: SettlementRequest, txHash: string): Promise<SettlementReport>
+  /**
+   * Checks a transaction that a person names. @throws VALIDATION_FAILED at `txHash`
+   * @param accepts may refuse, by throwing, that something else left than was asked
+   */
+  check(request: SettlementRequest, txHash: string, accepts: (left: Left) => Promise<void>): Promise<SettlementReport>
 }
 
 export type SettlementLimits = {
@@ -61,6 +64,8 @@ export type SettlementDeps = {
   chains: readonly SettlementChain[]
   /** Keeps it from being sent by any node. @returns false when a transfer is in progress */
   withdrawPayout(tx: Tx, request: SettlementRequest & { network: number }, providerStatus: string): Promise<boolean>
+  /** After a restore: whether one with a later id had left, and this one had not. @returns why it waits */
+  findLaterPayout(network: number, id: string, later: readonly string[]): Promise<string | null>
   /** Whether something was signed that can pay it, or did. */
   isPayoutSigned(q: Queryable, id: string, sinceMs?: number): Promise<boolean>
   /** The operator's limits on payouts. */
@@ -76,6 +81,7 @@ export const viewSettlement = (settlement: Settlement) => ({
   companyId: settlement.companyId,
   status: settlement.status,
   amount: formatDecimal(settlement.units, 6),
+  paidAmount: settlement.status === 'paid' ? formatDecimal(settlement.leftUnits ?? settlement.units, 6) : null,
   address: settlement.address,
   network: settlement.network,
   txHash: settlement.txHash,
@@ -91,14 +97,14 @@ export type SettlementView = ReturnType<typeof viewSettlement>
 
 export const requestOf = ({ id, address, units }: Settlement): SettlementRequest => ({ id, to: address, units })
 
-const bookingOf = ({ companyId, id }: Pick<Settlement, 'companyId' | 'id'>, at: Date) => ({
+export const bookingOf = ({ companyId, id }: Pick<Settlement, 'companyId' | 'id'>, at: Date) => ({
   companyId,
   causeId: id,
   orderId: null,
   at,
 })
 
-const conflict = (message: string): AppError => new AppError('OBJECT_CONFLICT', { message })
+export const conflict = (message: string): AppError => new AppError('OBJECT_CONFLICT', { message })
 const text = (units: bigint): string => `${formatDecimal(units, 6)} USDC`
 
 /** The company of a request: the one it names, or the actor's own. @throws OBJECT_NOT_FOUND, FORBIDDEN */
@@ -158,7 +164,7 @@ export async function createSettlement(
     const settlement: NewSettlement = {
       companyId,
       // deterministic, so the same after a restored backup: the token refuses to pay it twice
-      id: idFrom('settlement', companyId, number),
+      id: idOf(companyId, number),
       units,
       basis: { ...payable, kept },
       covers: { before, last: journals },
@@ -173,7 +179,7 @@ export async function createSettlement(
 }
 
 /** Stores the response for repeated requests and records who decided. */
-async function finish(
+export async function finish(
   deps: SettlementDeps,
   tx: Tx,
   context: RequestContext,
@@ -195,7 +201,7 @@ export async function findReachableSettlement({ db }: SettlementDeps, actor: Act
   return settlement
 }
 
-async function lockIn(tx: Tx, key: Settlement, statuses: readonly Settlement['status'][]): Promise<Settlement> {
+export async function lockIn(tx: Tx, key: Settlement, statuses: readonly Settlement['status'][]): Promise<Settlement> {
   const settlement = await lockSettlement(tx, key.companyId, key.id)
   if (!settlement) throw new AppError('OBJECT_NOT_FOUND')
   if (statuses.includes(settlement.status)) return settlement
@@ -240,6 +246,21 @@ async function findLimit({ limits, clock }: SettlementDeps, tx: Tx, settlement: 
 
 const NOT_ALLOWED = 'the address is not on the list of those that may be paid (SETTLEMENT_ALLOW_LIST)'
 
+/** How many later numbers are asked about: as many could have been cancelled in a row before a restore. */
+const LATER = 16
+
+const idOf = (companyId: string, number: number): string => idFrom('settlement', companyId, number)
+
+/** Why it waits: a later settlement had left before the database was restored. */
+async function findLater(
+  { db, findLaterPayout }: SettlementDeps,
+  { companyId, id, network }: Settlement,
+): Promise<string | null> {
+  const count = await countSettlements(db, companyId)
+  const later = Array.from({ length: LATER }, (_, index) => idOf(companyId, count + 1 + index))
+  return findLaterPayout(network, id, later)
+}
+
 /**
  * The check before an approved settlement is sent, repeated for as long as nothing is signed that can pay it.
  * @returns why it waits; null: it may be sent
@@ -248,7 +269,10 @@ export async function releaseSettlement(deps: SettlementDeps, settlement: Settle
   if (await deps.isPayoutSigned(deps.db, settlement.id, deps.clock() - HOUR)) return null
   const standing = await screenTarget(deps, settlement)
   if (standing !== 'clear') return standing === 'blocked' ? BLOCKED : 'the screening of the settlement address'
-  const reason = (await deps.books.findHold(settlement.companyId)) ?? (await findShortfall(deps.db, settlement))
+  const reason =
+    (await deps.books.findHold(settlement.companyId)) ??
+    (await findShortfall(deps.db, settlement)) ??
+    (await findLater(deps, settlement))
   if (reason !== null) return reason
   return deps.db.tx(async (tx) => {
     const limit = await findLimit(deps, tx, settlement)
@@ -257,7 +281,7 @@ export async function releaseSettlement(deps: SettlementDeps, settlement: Settle
   })
 }
 
-const ONE_MAKER =
+export const ONE_MAKER =
   'One of the two accounts made the other, or one person made both, so they count as one person. The second approval ' +
   'comes from an account that was made on the machine: comptoir admin create.'
 
@@ -302,107 +326,5 @@ export async function approveSettlement(
     await updateSettlement(tx, settlement, { status: 'approved', approvedBy, nextCheckAt: now }, now)
     if (isSentByHand) await updateSettlementReleased(tx, settlement, now)
     return finish(deps, tx, context, { settlement, action: 'settlement.approve' })
-  })
-}
-
-/** Marks a settlement as paid. */
-export async function settlePaid(
-  deps: SettlementDeps,
-  key: Settlement,
-  news: { txHash: string | null; providerStatus: string },
-): Promise<void> {
-  await deps.db.tx(async (tx) => {
-    const settlement = await lockSettlement(tx, key.companyId, key.id)
-    if (settlement?.status !== 'approved') return
-    const now = new Date(deps.clock())
-    await updateSettlement(tx, settlement, { status: 'paid', ...news, nextCheckAt: null }, now)
-    await bookSettlementPaid(tx, bookingOf(settlement, now), settlement.units)
-  })
-}
-
-/**
- * A person sent an approved settlement and names the transaction, which must send exactly its USDC units to its
- * address. It is paid once the transaction is final.
- * @throws OBJECT_CONFLICT, VALIDATION_FAILED at `txHash`, CHANNEL_UNAVAILABLE
- */
-export async function reportSettlementPaid(
-  deps: SettlementDeps,
-  context: RequestContext,
-  id: string,
-  txHash: string,
-): Promise<void> {
-  const { actor } = context
-  if (!/^0x[0-9a-f]{64}$/.test(txHash))
-    throw invalid('txHash', 'must be a transaction hash: 0x and 64 hexadecimal digits')
-  const key = await findReachableSettlement(deps, actor, id)
-  const chain = deps.chains.find(({ network }) => network === key.network)
-  if (key.status !== 'approved') throw conflict(`The settlement is ${key.status}; only an approved one can be paid.`)
-  if (!chain) throw conflict(`The chain ${key.network} is not set up here, so the transaction cannot be checked.`)
-  const { companyId, network, address: toAddress } = key
-  const claim = { companyId, network, txHash, causeId: id, toAddress }
-  const check = () => chain.check(requestOf(key), txHash)
-  const follow = async (tx: Tx, { providerStatus }: SettlementReport): Promise<void> => {
-    const settlement = await lockIn(tx, key, ['approved'])
-    const now = new Date(deps.clock())
-    await updateSettlement(
-      tx,
-      settlement,
-      { status: 'approved', txHash, byHand: true, providerStatus, nextCheckAt: now },
-      now,
-    )
-    if (settlement.releasedAt === null) await updateSettlementReleased(tx, settlement, now)
-    const detail = { settlementId: id, txHash }
-    await deps.audit.write(tx, context, {
-      ...{ companyId: key.companyId, action: 'settlement.paid', object: `settlement:${id}`, detail },
-    })
-  }
-  const report = await followClaimed(deps.db, claim, { check, follow })
-  if (report.outcome === 'settled') await settlePaid(deps, key, { txHash, providerStatus: report.providerStatus })
-}
-
-/**
- * The named transaction that cannot pay it any more: it was refused, or it left the chain and no node knows it. Null if
- * none was named. @throws OBJECT_CONFLICT while the named one may pay it
- */
-async function findVanished(deps: SettlementDeps, settlement: Settlement): Promise<string | null> {
-  const { byHand, txHash } = settlement
-  if (!byHand || txHash === null) return null
-  const chain = deps.chains.find(({ network }) => network === settlement.network)
-  if (!chain) throw conflict(UNDER_WAY)
-  if (await isRefused(() => chain.check(requestOf(settlement), txHash))) return txHash
-  throw conflict(UNDER_WAY)
-}
-
-const UNDER_WAY = 'The settlement is already being paid and cannot be cancelled.'
-
-/**
- * Cancels a settlement; its amount is owed to the company again.
- * @throws OBJECT_CONFLICT when a transfer is in progress, CHANNEL_UNAVAILABLE if the chain cannot be asked about one
- */
-export async function cancelSettlement(
-  deps: SettlementDeps,
-  context: RequestContext,
-  id: string,
-): Promise<SettlementView> {
-  const { actor } = context
-  const key = await findReachableSettlement(deps, actor, id)
-  if (key.status === 'approved' && actor.role !== 'SuperAdmin')
-    throw new AppError('FORBIDDEN', { message: 'An approved settlement can only be cancelled by a SuperAdmin.' })
-  const vanished = await findVanished(deps, key)
-  return deps.db.tx(async (tx) => {
-    const settlement = await lockIn(tx, key, [key.status === 'approved' ? 'approved' : 'open'])
-    const { companyId, network } = settlement
-    const isNamed = settlement.byHand && settlement.txHash !== vanished
-    const isStopped = !isNamed && (await deps.withdrawPayout(tx, { ...requestOf(settlement), network }, 'cancelled'))
-    if (!isStopped) throw conflict(UNDER_WAY)
-    if (vanished !== null) {
-      await updateSettlementUnnamed(tx, settlement)
-      // should it return, it can be named for the next settlement
-      await releaseTransaction(tx, { companyId, network, txHash: vanished, causeId: id })
-    }
-    const now = new Date(deps.clock())
-    await updateSettlement(tx, settlement, { status: 'cancelled', providerStatus: 'cancelled', nextCheckAt: null }, now)
-    await bookSettlementCancelled(tx, bookingOf(settlement, now), settlement.units)
-    return finish(deps, tx, context, { settlement, action: 'settlement.cancel' })
   })
 }

@@ -20,14 +20,14 @@ export type Span = {
 
 type Ends = {
   id: string
-  units: string
+  leftUnits: string
   createdAt: Date
   coversBefore: string
   coversLast: string[]
 } & Record<'owed' | 'own' | 'undecided' | 'kept', string | null>
 
 /** Settlements from before migration 0467 cover what was booked until their own booking. */
-const ENDS = sql`s.id, s.units, s.created_at, coalesce(s.covers_last, '{}') as covers_last,
+const ENDS = sql`s.id, coalesce(s.left_units, s.units) as left_units, s.created_at, coalesce(s.covers_last, '{}') as covers_last,
   coalesce(s.covers_before, (select j.id from ledger_journals j
     where j.company_id = s.company_id and j.kind = 'settlement' and j.cause_id = s.id), '') as covers_before,
   s.owed_units as owed, s.own_units as own, s.undecided_units as undecided, s.kept_units as kept`
@@ -59,7 +59,7 @@ export async function findSpan(q: Queryable, companyId: string, id: string): Pro
   const span = { companyId, to: coverageOf(own), basis: basisOf(own) }
   if (!last) return { ...span, from: { before: '', last: [] }, since: null, carriedUnits: 0n }
   const owed = basisOf(last)?.owed ?? (await sumOwedBefore(q, companyId, last.coversBefore))
-  return { ...span, from: coverageOf(last), since: last.createdAt, carriedUnits: owed - BigInt(last.units) }
+  return { ...span, from: coverageOf(last), since: last.createdAt, carriedUnits: owed - BigInt(last.leftUnits) }
 }
 
 const LINES = ({ companyId, from, to }: Span): Sql => sql`

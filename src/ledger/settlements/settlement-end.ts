@@ -1,0 +1,168 @@
+import type { Tx } from '../../db/db.ts'
+import type { RequestContext } from '../../http/request-context.ts'
+import { AppError, invalid } from '../../kernel/errors.ts'
+import { formatDecimal } from '../../kernel/money.ts'
+import { listCommonMakers } from '../../users/maker-queries.ts'
+import { releaseTransaction } from '../claim-queries.ts'
+import { followClaimed, isRefused } from '../claims.ts'
+import { bookSettlementCancelled, bookSettlementPaid } from '../ledger-service.ts'
+import {
+  lockSettlement,
+  type Settlement,
+  updateSettlement,
+  updateSettlementLeft,
+  updateSettlementReleased,
+  updateSettlementUnnamed,
+} from './settlement-queries.ts'
+import {
+  bookingOf,
+  conflict,
+  findReachableSettlement,
+  finish,
+  type Left,
+  lockIn,
+  ONE_MAKER,
+  requestOf,
+  type SettlementDeps,
+  type SettlementReport,
+  type SettlementView,
+} from './settlement-service.ts'
+
+/* How a settlement ends: paid, or cancelled. */
+
+const isElsewhere = ({ address }: Settlement, { to }: Left): boolean =>
+  to !== null && to.toLowerCase() !== address.toLowerCase()
+
+const isOther = (settlement: Settlement, left: Left): boolean =>
+  left.units !== settlement.units || isElsewhere(settlement, left)
+
+/** Marks a settlement as paid. `left`: with what left before a restore; the difference is owed again. */
+export async function settlePaid(
+  deps: SettlementDeps,
+  key: Settlement,
+  { left, ...news }: Pick<SettlementReport, 'txHash' | 'providerStatus' | 'left'>,
+): Promise<void> {
+  await deps.db.tx(async (tx) => {
+    const settlement = await lockSettlement(tx, key.companyId, key.id)
+    if (settlement?.status !== 'approved') return
+    const now = new Date(deps.clock())
+    await updateSettlement(tx, settlement, { status: 'paid', ...news, nextCheckAt: null }, now)
+    if (left && isOther(settlement, left)) {
+      const units = left.units === settlement.units ? null : left.units
+      await updateSettlementLeft(tx, settlement, { units, to: isElsewhere(settlement, left) ? left.to : null })
+    }
+    await bookSettlementPaid(tx, bookingOf(settlement, now), settlement.units, left?.units)
+  })
+}
+
+/** From the amount on that two persons approve, two also stand for an address that was not asked. */
+async function checkElsewhere(
+  { db, limits }: SettlementDeps,
+  settlement: Settlement,
+  { left, by }: { left: Left; by: string },
+): Promise<void> {
+  const { twoPersonsFromUnits } = limits
+  const { approvedBy } = settlement
+  if (twoPersonsFromUnits === null || !isElsewhere(settlement, left)) return
+  if (left.units < twoPersonsFromUnits && settlement.units < twoPersonsFromUnits) return
+  if (approvedBy === by)
+    throw conflict(`It went to ${left.to}, which was not asked, and you approved it. A second person has to name it.`)
+  if (approvedBy !== null && (await listCommonMakers(db, approvedBy, by)).length > 0) throw conflict(ONE_MAKER)
+}
+
+/**
+ * A person sent an approved settlement and names the transaction, which must send exactly its USDC units to its
+ * address. It is paid once the transaction is final. Or it had left with another amount or to another address before a
+ * restore: then it is paid with what its own authorization moved.
+ * @throws OBJECT_CONFLICT, VALIDATION_FAILED at `txHash`, CHANNEL_UNAVAILABLE
+ */
+export async function reportSettlementPaid(
+  deps: SettlementDeps,
+  context: RequestContext,
+  id: string,
+  txHash: string,
+): Promise<void> {
+  const { actor } = context
+  if (!/^0x[0-9a-f]{64}$/.test(txHash))
+    throw invalid('txHash', 'must be a transaction hash: 0x and 64 hexadecimal digits')
+  const key = await findReachableSettlement(deps, actor, id)
+  const chain = deps.chains.find(({ network }) => network === key.network)
+  if (key.status !== 'approved') throw conflict(`The settlement is ${key.status}; only an approved one can be paid.`)
+  if (!chain) throw conflict(`The chain ${key.network} is not set up here, so the transaction cannot be checked.`)
+  const { companyId, network, address: toAddress } = key
+  const claim = { companyId, network, txHash, causeId: id, toAddress }
+  const by = `${actor.kind}:${actor.id}`
+  const check = () => chain.check(requestOf(key), txHash, (left) => checkElsewhere(deps, key, { left, by }))
+  const follow = async (tx: Tx, { providerStatus, left }: SettlementReport): Promise<void> => {
+    const settlement = await lockIn(tx, key, ['approved'])
+    const now = new Date(deps.clock())
+    await updateSettlement(
+      tx,
+      settlement,
+      { status: 'approved', txHash, byHand: true, providerStatus, nextCheckAt: now },
+      now,
+    )
+    if (settlement.releasedAt === null) await updateSettlementReleased(tx, settlement, now)
+    const other = left && {
+      asked: formatDecimal(settlement.units, 6),
+      left: formatDecimal(left.units, 6),
+      ...{ address: settlement.address, leftTo: left.to },
+    }
+    const detail = { settlementId: id, txHash, ...other }
+    await deps.audit.write(tx, context, {
+      ...{ companyId: key.companyId, action: 'settlement.paid', object: `settlement:${id}`, detail },
+    })
+  }
+  const report = await followClaimed(deps.db, claim, { check, follow })
+  if (report.outcome === 'settled') await settlePaid(deps, key, { ...report, txHash })
+}
+
+/** It was accepted when it was named. */
+export const acceptAny = async (): Promise<void> => {}
+
+/**
+ * The named transaction that cannot pay it any more: it was refused, or it left the chain and no node knows it. Null if
+ * none was named. @throws OBJECT_CONFLICT while the named one may pay it
+ */
+async function findVanished(deps: SettlementDeps, settlement: Settlement): Promise<string | null> {
+  const { byHand, txHash } = settlement
+  if (!byHand || txHash === null) return null
+  const chain = deps.chains.find(({ network }) => network === settlement.network)
+  if (!chain) throw conflict(UNDER_WAY)
+  if (await isRefused(() => chain.check(requestOf(settlement), txHash, acceptAny))) return txHash
+  throw conflict(UNDER_WAY)
+}
+
+const UNDER_WAY = 'The settlement is already being paid and cannot be cancelled.'
+
+/**
+ * Cancels a settlement; its amount is owed to the company again.
+ * @throws OBJECT_CONFLICT when a transfer is in progress, CHANNEL_UNAVAILABLE if the chain cannot be asked about one
+ */
+export async function cancelSettlement(
+  deps: SettlementDeps,
+  context: RequestContext,
+  id: string,
+): Promise<SettlementView> {
+  const { actor } = context
+  const key = await findReachableSettlement(deps, actor, id)
+  if (key.status === 'approved' && actor.role !== 'SuperAdmin')
+    throw new AppError('FORBIDDEN', { message: 'An approved settlement can only be cancelled by a SuperAdmin.' })
+  const vanished = await findVanished(deps, key)
+  return deps.db.tx(async (tx) => {
+    const settlement = await lockIn(tx, key, [key.status === 'approved' ? 'approved' : 'open'])
+    const { companyId, network } = settlement
+    const isNamed = settlement.byHand && settlement.txHash !== vanished
+    const isStopped = !isNamed && (await deps.withdrawPayout(tx, { ...requestOf(settlement), network }, 'cancelled'))
+    if (!isStopped) throw conflict(UNDER_WAY)
+    if (vanished !== null) {
+      await updateSettlementUnnamed(tx, settlement)
+      // should it return, it can be named for the next settlement
+      await releaseTransaction(tx, { companyId, network, txHash: vanished, causeId: id })
+    }
+    const now = new Date(deps.clock())
+    await updateSettlement(tx, settlement, { status: 'cancelled', providerStatus: 'cancelled', nextCheckAt: null }, now)
+    await bookSettlementCancelled(tx, bookingOf(settlement, now), settlement.units)
+    return finish(deps, tx, context, { settlement, action: 'settlement.cancel' })
+  })
+}

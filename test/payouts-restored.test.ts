@@ -1,0 +1,247 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import pino from 'pino'
+import { createRpc, type Rpc } from '../src/chain/endpoints/rpc.ts'
+import { networkFor } from '../src/chain/networks.ts'
+import { openPayouts, type PayoutRequest, type Payouts, withdrawPayout } from '../src/chain/payout/payout.ts'
+import { localSigner } from '../src/chain/payout/signer.ts'
+import { type Db, openDb, sql } from '../src/db/db.ts'
+import { markRestored, updateReconciledRestore } from '../src/db/restored-queries.ts'
+import { idFrom, newId } from '../src/kernel/ids.ts'
+import { verifyLedger } from '../src/ledger/ledger-verify.ts'
+import { type Client, logInSuperAdmin } from './harness/accounts.ts'
+import { createTestDatabase, type TestDatabase } from './harness/database.ts'
+import { createPaid, newAddress, payoutEnv, refundReaches, revert } from './harness/refunds.ts'
+import { eventually } from './harness/service.ts'
+import { openShop, type Shop } from './harness/shop.ts'
+
+/*
+ * What left the wallet before a restore, and only the lost database knows. The token remembers it: nothing is paid
+ * twice.
+ */
+
+type Settlement = {
+  _id: string
+  status: string
+  amount: string
+  paidAmount: string | null
+  txHash: string | null
+  message: string | null
+}
+
+let shop: Shop
+let admin: Client
+let lostDatabase: TestDatabase
+let lostDb: Db
+let rpc: Rpc
+/** The service before it lost its database. */
+let lost: Payouts
+/** The service after that. */
+let restored: Payouts
+
+before(async () => {
+  let keys: Record<string, string> = {}
+  lostDatabase = await createTestDatabase()
+  lostDb = openDb({ connectionString: lostDatabase.connectionString })
+  shop = await openShop({
+    env: async (chain) => {
+      keys = await payoutEnv(chain)
+      return keys
+    },
+  })
+  admin = await logInSuperAdmin(shop.host)
+  const { db } = shop.host
+  await db.run(sql`insert into installation (mode, key_mark) values ('sandbox', 'x')`)
+  await db.tx((tx) => markRestored(tx, { backupMadeAt: new Date(), restoredAt: new Date() }))
+  await updateReconciledRestore(db, new Date())
+  rpc = createRpc({ url: shop.chain.rpcUrl })
+  const open = (db: Db): Payouts =>
+    openPayouts({
+      ...{ db, rpc, clock: Date.now, log: pino({ level: 'silent' }) },
+      network: networkFor({ chainId: shop.chain.chainId, usdcAddress: shop.chain.usdcAddress }),
+      refundSigner: localSigner(keys.CHAIN_31337_REFUND_KEY ?? ''),
+      relayerSigner: localSigner(keys.CHAIN_31337_RELAYER_KEY ?? ''),
+    })
+  lost = open(lostDb)
+  restored = open(shop.host.db)
+})
+after(async () => {
+  await rpc?.close()
+  await lostDb?.close()
+  await lostDatabase?.drop()
+  await shop?.stop()
+})
+
+/** It left before the restore. @returns its transaction */
+async function leave(asked: PayoutRequest): Promise<string | null> {
+  await lost.send(asked)
+  await shop.chain.mine(4)
+  const { outcome, txHash } = await lost.send(asked)
+  assert.equal(outcome, 'settled')
+  return txHash
+}
+
+const withdraw = (asked: PayoutRequest, isPaid: boolean): Promise<boolean> =>
+  withdrawPayout(
+    shop.host.db,
+    { ...asked, chainId: shop.chain.chainId },
+    { isPaid, providerStatus: 'withdrawn' },
+    new Date(),
+  )
+
+test('a database restored from before the payout cannot pay it again', async () => {
+  const asked = { id: newId(), to: newAddress(), units: 1_500_000n }
+  const txHash = await leave(asked)
+  const again = await restored.send(asked)
+  assert.deepEqual([again.outcome, again.txHash], ['settled', txHash])
+  assert.equal(await shop.chain.balanceOf(asked.to), asked.units)
+})
+
+test('what had left with another amount, or to another address, is said, and cannot be taken back', async () => {
+  const { db } = shop.host
+  const asked = { id: newId(), to: newAddress(), units: 1_500_000n }
+  const txHash = await leave(asked)
+  const others = [
+    { ...asked, units: asked.units + 5_000_000n },
+    { ...asked, units: asked.units - 500_000n },
+    { ...asked, to: newAddress() },
+  ]
+  for (const other of others) {
+    const { outcome, providerStatus } = await restored.send(other)
+    assert.equal(outcome, 'pending')
+    const to = asked.to.toLowerCase()
+    const done = `Transaction ${txHash} has used its authorization, and brought 1.500000 USDC to ${to} instead of `
+    assert.equal(providerStatus.slice(0, done.length), done)
+    assert.equal(await withdraw(other, false), false)
+    assert.equal(await shop.chain.balanceOf(asked.to), asked.units)
+    assert.equal(await withdraw(other, true), true, 'a person who found the transaction can name it')
+    assert.equal(await withdraw(other, false), false, 'nor after that')
+    await db.run(sql`delete from chain_payouts where id = ${asked.id}`)
+  }
+})
+
+/** Owed is what an order brought; its payout goes to a new address. @returns that address */
+async function owe(): Promise<string> {
+  const to = newAddress()
+  await createPaid(shop)
+  await shop.host.db.run(sql`
+    update companies set settlement_address = ${to}, settlement_network = 31337 where id = ${shop.merchant.companyId}`)
+  return to
+}
+
+let settled = 0
+
+/** What the company’s newest settlement asks for, or the nth after it. */
+const settlementIn = (nth: number, to: string, units: bigint): PayoutRequest => ({
+  ...{ to, units },
+  id: idFrom('settlement', shop.merchant.companyId, settled + nth),
+})
+
+async function create(): Promise<Settlement & { units: bigint }> {
+  const { data } = await admin.post<Settlement>('settlements', { companyId: shop.merchant.companyId })
+  settled += 1
+  return { ...data, units: BigInt(data.amount.replace('.', '')) }
+}
+
+const approve = ({ _id }: Settlement) => admin.post(`settlements/${_id}/approve`)
+const name = ({ _id }: Settlement, txHash: string | null) =>
+  admin.post<Settlement>(`settlements/${_id}/paid`, { txHash })
+
+const settlementReaches = (id: string, isRight: (settlement: Settlement) => boolean): Promise<Settlement> =>
+  eventually(async () => {
+    await shop.chain.mine()
+    return (await admin.get<Settlement>(`settlements/${id}`)).data
+  }, isRight)
+
+const isPaid = ({ status }: Settlement): boolean => status === 'paid'
+
+async function booksAreRight(): Promise<void> {
+  assert.equal((await verifyLedger(shop.host.db)).difference, null)
+}
+
+test('a refund whose number was shifted by one that was rejected before the restore waits, and is not paid twice', async () => {
+  const order = await createPaid(shop)
+  const payer = newAddress()
+  const id = idFrom('refund', shop.merchant.companyId, order.orderId, 2)
+  const txHash = await leave({ id, to: payer, units: 10_000_000n })
+  await revert(shop, order.code, { amount: '10', address: payer })
+  const shifted = await refundReaches(shop, order.orderId, 'ready')
+  const { message } = await eventually(
+    () => refundReaches(shop, order.orderId, 'ready'),
+    (seen) => /before the database was restored/.test(seen.message ?? ''),
+  )
+  assert.ok(message?.includes(`transaction ${txHash} brought 10.000000 USDC to ${payer.toLowerCase()}`), message ?? '')
+  assert.equal((await admin.post(`refunds/${shifted._id}/reject`, { reason: 'it left under the next' })).status, 200)
+  await revert(shop, order.code, { amount: '10', address: payer })
+  const found = await refundReaches(shop, order.orderId, 'settled')
+  assert.deepEqual([found.txHash, await shop.chain.balanceOf(payer)], [txHash, 10_000_000n])
+  await booksAreRight()
+})
+
+test('a settlement whose number was shifted by one that was cancelled before the restore waits, and is not paid twice', async () => {
+  const to = await owe()
+  const first = await create()
+  const { units } = first
+  const txHash = await leave(settlementIn(1, to, units))
+  await approve(first)
+  const shifted = await settlementReaches(first._id, ({ message }) =>
+    /before the database was restored/.test(message ?? ''),
+  )
+  assert.match(shifted.message ?? '', new RegExp(`^waits: a later one left .* ${txHash} `))
+  assert.equal((await admin.post<Settlement>(`settlements/${first._id}/cancel`)).data.status, 'cancelled')
+  const again = await create()
+  await approve(again)
+  const found = await settlementReaches(again._id, isPaid)
+  assert.deepEqual([found.txHash, await shop.chain.balanceOf(to)], [txHash, units])
+  await booksAreRight()
+})
+
+const isHeld = ({ message }: Settlement): boolean => /has used its authorization, and brought /.test(message ?? '')
+
+test('a settlement that had left with less is paid with what left, and the rest is owed again, also where it left next', async () => {
+  const to = await owe()
+  const made = await create()
+  const rest = made.units - 5_000_000n
+  const [own, next] = [await leave(settlementIn(0, to, 5_000_000n)), await leave(settlementIn(1, to, rest))]
+  await approve(made)
+  await settlementReaches(made._id, isHeld)
+  assert.equal((await admin.post(`settlements/${made._id}/cancel`)).error.code, 'OBJECT_CONFLICT')
+  assert.equal((await name(made, next)).status, 422, 'its own authorization moved something else')
+  const { data: paid } = await name(made, own)
+  assert.deepEqual([paid.status, paid.amount, paid.paidAmount], ['paid', made.amount, '5.000000'])
+  await booksAreRight()
+  const second = await create()
+  assert.equal(second.units, rest)
+  const { data: statement } = await admin.get<{ summary: { carriedOver: string; owed: string } }>(
+    `settlements/${second._id}/statement`,
+  )
+  assert.deepEqual([statement.summary.carriedOver, statement.summary.owed], [second.amount, second.amount])
+  await approve(second)
+  const found = await settlementReaches(second._id, isPaid)
+  assert.deepEqual([found.txHash, found.paidAmount, await shop.chain.balanceOf(to)], [next, second.amount, made.units])
+  await booksAreRight()
+})
+
+test('a settlement that had left with more, and to another address, takes the surplus from the next', async () => {
+  const to = await owe()
+  const elsewhere = newAddress()
+  const made = await create()
+  const txHash = await leave(settlementIn(0, elsewhere, made.units + 7_000_000n))
+  await approve(made)
+  await settlementReaches(made._id, isHeld)
+  const { data: paid } = await name(made, txHash)
+  assert.deepEqual([paid.status, paid.txHash], ['paid', txHash])
+  assert.equal(BigInt(paid.paidAmount?.replace('.', '') ?? 0), made.units + 7_000_000n)
+  const [audited] = await shop.host.db.many<{ detail: string }>(sql`
+    select detail from audit_log where object = ${`settlement:${made._id}`} and action = 'settlement.paid'`)
+  const { asked, left, leftTo } = JSON.parse(audited?.detail ?? '{}')
+  assert.deepEqual([asked, left, leftTo], [made.amount, paid.paidAmount, elsewhere.toLowerCase()])
+  const { releasedAt } = await shop.host.db.one<{ releasedAt: Date | null }>(
+    sql`select released_at from settlements where id = ${made._id}`,
+  )
+  assert.deepEqual([releasedAt, await shop.chain.balanceOf(to)], [null, 0n])
+  await booksAreRight()
+  await owe()
+  assert.equal((await create()).amount, '47.000000')
+  await booksAreRight()
+})
