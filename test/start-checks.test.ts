@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { tmpdir, uptime } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -11,7 +13,7 @@ import { openAnchor, readAnchors } from '../src/audit/anchor.ts'
 import { claimOf, runDatabaseChecks } from '../src/checks/installation-checks.ts'
 import { openDb, sql } from '../src/db/db.ts'
 import { readInstallation, writeInstallation } from '../src/db/installation.ts'
-import { DAY } from '../src/kernel/clock.ts'
+import { DAY, SECOND } from '../src/kernel/clock.ts'
 import { logInSuperAdmin, registerManager } from './harness/accounts.ts'
 import { bareEnv } from './harness/bare-env.ts'
 import { makeCertificate } from './harness/certificates.ts'
@@ -353,6 +355,76 @@ test('a worker whose clock is a year ahead ends no order and deletes nothing, an
   assert.equal((await host.call('GET', `status/${sold.data.code}`)).data.status, 'INITIAL')
   assert.equal((await host.call<{ code: string }>('POST', 'request', sale)).data.code, sold.data.code)
   assert.deepEqual(await partitions(), before)
+})
+
+const quiet = { error: () => {}, info: () => {} }
+
+/** The tests' database over a wire that does this with the question for its clock; undefined: passes it on. */
+async function relayDatabase(onQuestion: () => 'break' | 'swallow' | undefined) {
+  const url = new URL(host.connectionString)
+  const path = join(url.searchParams.get('host') ?? '', `.s.PGSQL.${url.port}`)
+  const open = new Set<Socket>()
+  const server = createServer((client) => {
+    const target = connect(path).on('error', () => {})
+    open.add(client.on('error', () => {}).once('close', () => target.destroy()))
+    target.once('close', () => client.destroy()).pipe(client)
+    client.on('data', (chunk) => {
+      const fate = chunk.includes('clock_timestamp') ? onQuestion() : undefined
+      if (fate === 'break') client.resetAndDestroy()
+      else if (fate === undefined) target.write(chunk)
+    })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    db: { ...host.db, connectionString: `postgres://${url.username}@127.0.0.1:${port}${url.pathname}` },
+    stop: () => {
+      for (const socket of open) socket.destroy()
+      server.close()
+    },
+  }
+}
+
+test('a question for the clock that the database breaks off or never answers rejects, and the next one is asked', async () => {
+  for (const fate of ['break', 'swallow'] as const) {
+    let asked = 0
+    const relayed = await relayDatabase(() => {
+      asked += 1
+      return asked === 1 ? fate : undefined
+    })
+    const isSound = openClockGuard({
+      ...{ config: { ...host.config, databaseUrl: 'x' }, db: relayed.db, alarm: async () => {} },
+      ...{ log: quiet, clock: Date.now },
+    })
+    await assert.rejects(isSound(), /Connection terminated|ECONNRESET|timeout/)
+    assert.deepEqual([await isSound(), asked], [true, 2])
+    relayed.stop()
+  }
+})
+
+test('an answer that took a minute proves no wrong clock: the question is asked again', async () => {
+  for (const [isSlowEachTime, expected] of [
+    [false, [true, 2]],
+    [true, ['The database answers too slowly to compare its clock with ours.', 3]],
+  ] as const) {
+    let sinceMs = 64 * SECOND
+    let asked = 0
+    const relayed = await relayDatabase(() => {
+      asked += 1
+      sinceMs = 0
+      return undefined
+    })
+    const isSound = openClockGuard({
+      ...{ config: { ...host.config, databaseUrl: 'x' }, db: relayed.db, alarm: async () => {}, log: quiet },
+      clock() {
+        const at = Date.now() - sinceMs
+        if (isSlowEachTime) sinceMs = 64 * SECOND
+        return at
+      },
+    })
+    assert.deepEqual([await isSound().catch((error: Error) => error.message), asked], expected)
+    relayed.stop()
+  }
 })
 
 test('the embedded database has the same wrong clock: a leap of more than a day is not believed', async () => {
