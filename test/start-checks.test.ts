@@ -13,7 +13,7 @@ import { openAnchor, readAnchors } from '../src/audit/anchor.ts'
 import { claimOf, runDatabaseChecks } from '../src/checks/installation-checks.ts'
 import { openDb, sql } from '../src/db/db.ts'
 import { readInstallation, writeInstallation } from '../src/db/installation.ts'
-import { DAY, SECOND } from '../src/kernel/clock.ts'
+import { DAY, HOUR, MINUTE, SECOND } from '../src/kernel/clock.ts'
 import { logInSuperAdmin, registerManager } from './harness/accounts.ts'
 import { bareEnv } from './harness/bare-env.ts'
 import { makeCertificate } from './harness/certificates.ts'
@@ -425,6 +425,31 @@ test('an answer that took a minute proves no wrong clock: the question is asked 
     assert.deepEqual([await isSound().catch((error: Error) => error.message), asked], expected)
     relayed.stop()
   }
+})
+
+test('the mail about a wrong clock is written as soon as it can be, and once a day', async () => {
+  let aheadMs = HOUR
+  let mails = 0
+  let fails = true
+  const isSound = openClockGuard({
+    ...{ config: { ...host.config, databaseUrl: 'x' }, db: host.db, log: quiet },
+    async alarm() {
+      if (fails) throw new Error('the mail cannot be written')
+      mails += 1
+    },
+    // each leap of the clock has it compared anew
+    clock: () => Date.now() + aheadMs,
+  })
+  await assert.rejects(isSound(), /the mail cannot be written/)
+  fails = false
+  for (const minutes of [1, 2, 3]) {
+    aheadMs = HOUR + minutes * MINUTE
+    assert.equal(await isSound(), false)
+  }
+  assert.equal(mails, 1)
+  aheadMs += DAY
+  assert.equal(await isSound(), false)
+  assert.equal(mails, 2)
 })
 
 test('the embedded database has the same wrong clock: a leap of more than a day is not believed', async () => {

@@ -60,13 +60,13 @@ export function openClockGuard(deps: GuardDeps): () => Promise<boolean> {
     const wasSound = isSound
     ;[isSound, checked] = [fault === undefined, at]
     if (isSound && !wasSound) log.info('the clock is right again; deleting and expiring go on')
-    if (fault !== undefined && wasSound) {
-      log.error(`ALARM: nothing is deleted and no order expires: ${fault}`)
-      await mail([
-        fault,
-        'Until the clocks agree, this node deletes nothing and lets no order expire. Run a time service on both machines.',
-      ])
-    }
+    if (fault === undefined) return isSound
+    if (wasSound) log.error(`ALARM: nothing is deleted and no order expires: ${fault}`)
+    // each time: a mail that could not be written is still due
+    await mail([
+      fault,
+      'Until the clocks agree, this node deletes nothing and lets no order expire. Run a time service on both machines.',
+    ])
     return isSound
   }
   return () => {
