@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { tmpdir, uptime } from 'node:os'
 import { join } from 'node:path'
@@ -511,8 +511,26 @@ test('a tail of the audit log that was cut or rewritten by the database’s owne
   await registerManager(host.baseUrl)
   await anchor.note()
   assert.equal(readAnchors(file).length, 2, 'the next one starts on a line of its own')
+  const restart = async (): Promise<void> => {
+    const again = openAnchor({ db, clock: Date.now, log, metrics: new Registry(), file })
+    await again.note()
+  }
+  const truncate = (): void => truncateSync(file, statSync(file).size - 20)
+  await restart()
+  truncate()
+  assert.equal(readAnchors(file).length, 2)
+  await restart()
+  assert.equal(readAnchors(file).length, 3, 'a restart with nothing new in the log after a truncated one')
+  truncate()
+  await restart()
+  truncate()
+  assert.equal(readAnchors(file).length, 2, 'two in a row')
+  await restart()
+  assert.equal(readAnchors(file).length, 3)
   writeFileSync(join(folder, 'other.log'), `${second}\n${second.slice(0, -20)}\n${first}\n`)
   assert.throws(() => readAnchors(join(folder, 'other.log')), /line 2: expected "time seq hash"/)
+  writeFileSync(join(folder, 'other.log'), `${second}\ncut\n${second.replace(/[0-9a-f]{64}/, 'a'.repeat(64))}\n`)
+  assert.throws(() => readAnchors(join(folder, 'other.log')), /line 2: expected/, 'the same entry with another hash')
   const { count } = await db.one<{ count: number }>(sql`select count(*)::int as count from audit_log`)
   assert.match(await metrics.metrics(), new RegExp(`comptoir_audit_entries ${count}\\n`))
   const env = { DATABASE_URL: db.connectionString, MASTER_KEY: TEST_MASTER_KEY.toString('base64') }
