@@ -83,7 +83,8 @@ function databaseChecks(connectionString: string, claimed: Claimed): Check[] {
       name: 'database',
       async run() {
         try {
-          await assertDurable(connectionString)
+          const advice = await assertDurable(connectionString)
+          return good(['The database answers, and its commits are durable.', ...(advice ? [advice] : [])].join(' '))
         } catch (error) {
           const { code, message } = error as { code?: string; message: string }
           const refused = explainDatabaseFault(error)
@@ -92,7 +93,6 @@ function databaseChecks(connectionString: string, claimed: Claimed): Check[] {
           const words = /^E[A-Z]+$/.test(code) ? `does not answer (${code})` : `refuses us: ${message}`
           return bad(`The database ${words}.`, UNREACHED_FIX)
         }
-        return good('The database answers, and its commits are durable.')
       },
     },
     fits('mode', () => `The database belongs to this ${claimed.mode} installation.`),
