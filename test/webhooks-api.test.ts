@@ -459,8 +459,14 @@ test('of two prepared secrets the one that is named comes into use, or none', as
   assert.deepEqual([(await activate(mine)).status, (await activate(mine)).code], [409, 'OBJECT_CONFLICT'])
   const read = async () => ((await call('GET', path, owner)).data as Secret).webhookSigningSecret
   assert.equal(await read(), company.secret)
+  assert.equal((await call('POST', `${path}/next/activate`, owner, { endsWith: '' })).status, 422)
+  assert.equal(await read(), company.secret)
   assert.equal((await activate(theirs)).status, 200)
   assert.equal(await read(), theirs)
+  const last = await prepare()
+  const headers = { 'x-actor': JSON.stringify(owner), 'content-type': 'application/json' }
+  const bare = await app.inject({ method: 'POST', url: `${path}/next/activate`, headers, payload: 'null' })
+  assert.deepEqual([bare.statusCode, await read()], [200, last])
 })
 
 test('100 concurrent regenerations leave exactly one good secret', async () => {
