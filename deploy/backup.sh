@@ -5,6 +5,8 @@
 set -euo pipefail
 umask 077
 backups=${BACKUPS:-/backups}
+# names are compared as text with those that find prints
+backups=${backups%/}
 PGPASSWORD=$(cat "${PGPASSWORD_FILE:-/run/secrets/postgres_password}")
 export PGPASSWORD
 

@@ -10,6 +10,7 @@ import {
   inParallel,
   insertSuperAdmin,
   logIn,
+  logInFormerSuperAdmin,
   newEmail,
   PASSWORD,
   readCode,
@@ -177,6 +178,11 @@ test('who lost the rights a moment ago makes nothing that lasts, though a node s
     approved: await client.post(`users/${applicant.userId}/approve`),
     till: await client.post('till-devices', { name: 'Counter', collector }),
     login: await client.post(`auth/device/${device.data.userCode}/approve`, {}),
+    pin: await client.call('PUT', 'users/me/till-pin', { pin: '739251' }),
+    secret: await client.get('/api/users/webhook-secret'),
+    activated: await client.post('/api/users/webhook-secret/next/activate', {}),
+    prepared: await client.post('/api/users/webhook-secret/next'),
+    regenerated: await client.post('/api/users/webhook-secret/regenerate'),
     authenticator: await client.post('auth/2fa/setup'),
     payout: await client.call('PUT', `companies/${boss.companyId}`, { settlementAddress: null }),
     account: await client.call('PUT', 'channel-accounts/binance', {
@@ -184,6 +190,15 @@ test('who lost the rights a moment ago makes nothing that lasts, though a node s
     }),
   })
   const { userId } = boss
+  const logInAfresh = async (): Promise<Client> => {
+    const client = await logIn(service.baseUrl, boss.email)
+    const at = new Date(clock())
+    await service.db.run(sql`update sessions set second_factor_at = ${at} where user_id = ${userId}`)
+    return client
+  }
+  assert.equal((await (await logInAfresh()).post('/api/users/webhook-secret/next')).status, 200)
+  const former = await logInFormerSuperAdmin(service)
+  assert.equal((await former.post(`companies/${boss.companyId}/approve`)).status, 401)
   const losses: Record<string, Sql> = {
     disabled: sql`update users set disabled_at = now() where id = ${userId}`,
     'another role': sql`update users set role = 'Observer' where id = ${userId}`,
@@ -191,7 +206,7 @@ test('who lost the rights a moment ago makes nothing that lasts, though a node s
   }
   for (const [name, loss] of Object.entries(losses)) {
     await service.db.run(sql`update users set disabled_at = null, role = 'Manager' where id = ${userId}`)
-    const client = await logIn(service.baseUrl, boss.email)
+    const client = await logInAfresh()
     // the session is read; the loss goes round this node, as one that another node commits
     assert.equal((await client.get('users/me')).status, 200)
     await service.db.run(loss)
@@ -199,7 +214,7 @@ test('who lost the rights a moment ago makes nothing that lasts, though a node s
       assert.equal(status, 401, `${name}: ${what} ${text}`)
   }
   await service.db.run(sql`update users set disabled_at = null, role = 'Manager' where id = ${userId}`)
-  for (const [what, { status, text }] of Object.entries(await makeAll(await logIn(service.baseUrl, boss.email))))
+  for (const [what, { status, text }] of Object.entries(await makeAll(await logInAfresh())))
     assert.equal(status, 200, `${what} ${text}`)
 })
 

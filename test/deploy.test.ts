@@ -201,13 +201,13 @@ test('the compose file parses, names settings that exist, and keeps the service 
 })
 
 /** Programs of the dumps' container, each a few lines of shell, and a run of its script. */
-function openDumps(name: string, programs: Record<string, string>) {
+function openDumps(name: string, programs: Record<string, string>, slash = '') {
   const [bin, backups] = [join(place.path, `${name}-bin`), join(place.path, name)]
   for (const folder of [bin, backups]) mkdirSync(folder)
   for (const [program, text] of Object.entries(programs))
     writeFileSync(join(bin, program), `#!/bin/sh\n${text.replaceAll('BIN', bin)}\n`, { mode: 0o755 })
   writeFileSync(join(bin, 'password'), 'secret')
-  const env = { PATH: `${bin}:${process.env.PATH}`, BACKUPS: backups, PGPASSWORD_FILE: join(bin, 'password') }
+  const env = { PATH: `${bin}:${process.env.PATH}`, BACKUPS: backups + slash, PGPASSWORD_FILE: join(bin, 'password') }
   const run = (...args: string[]) =>
     spawnSync('bash', [join(ROOT, 'deploy/backup.sh'), ...args], {
       env: { ...env, KEEP: '2', EVERY_MINUTES: '360' },
@@ -231,16 +231,18 @@ test('a dump that cannot be read back to its end is not kept, and does not end t
   assert.match(dumps.kept().join(), /^comptoir-\w+\.dump$/, 'what a stop broke off is gone')
 })
 
-test('a restart makes no dump before it is due; `now` makes one at once and keeps the newest', () => {
-  const dumps = openDumps('due', { pg_dump: DUMP, pg_restore: 'exit 0', sleep: 'echo "$1" >&2; exit 9' })
-  for (const name of ['20200101T000000Z', '20200102T000000Z']) dumps.put(`comptoir-${name}.dump`)
-  const { status, stdout, stderr } = dumps.run()
-  assert.deepEqual([status, stdout], [9, ''])
-  const left = Number(stderr)
-  assert.ok(left > 6 * 3600 - 600 && left <= 6 * 3600, `sleeps until one is due, not ${stderr}`)
-  assert.equal(dumps.run('now').status, 0)
-  assert.deepEqual([dumps.kept().length, dumps.kept().includes('comptoir-20200101T000000Z.dump')], [2, false])
-})
+for (const slash of ['', '/'])
+  test(`a restart makes no dump before it is due; now makes one at once and keeps the newest; BACKUPS=…${slash}`, () => {
+    const programs = { pg_dump: DUMP, pg_restore: 'exit 0', sleep: 'echo "$1" >&2; exit 9' }
+    const dumps = openDumps(`due${slash.length}`, programs, slash)
+    for (const name of ['20200101T000000Z', '20200102T000000Z']) dumps.put(`comptoir-${name}.dump`)
+    const { status, stdout, stderr } = dumps.run()
+    assert.deepEqual([status, stdout], [9, ''])
+    const left = Number(stderr)
+    assert.ok(left > 6 * 3600 - 600 && left <= 6 * 3600, `sleeps until one is due, not ${stderr}`)
+    assert.equal(dumps.run('now').status, 0)
+    assert.deepEqual([dumps.kept().length, dumps.kept().includes('comptoir-20200101T000000Z.dump')], [2, false])
+  })
 
 test('a dump whose name lies in the future pushes none of the others out, and makes none early', () => {
   const dumps = openDumps('future', { pg_dump: DUMP, pg_restore: 'exit 0', sleep: 'echo "$1" >&2; exit 9' })

@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { eraseKycsOlderThan } from '../src/compliance/payer-erasure.ts'
 import { sql } from '../src/db/db.ts'
-import { waitForMail } from './harness/accounts.ts'
+import { logInFormerSuperAdmin, waitForMail } from './harness/accounts.ts'
 import { type KycWorld, newPayer, openKycWorld, readPage } from './harness/kyc-world.ts'
 import { startTestService } from './harness/service.ts'
 
@@ -37,6 +37,8 @@ test('without a provider a manager decides: asked by the API, shown to the payer
   assert.equal((await world.boss.client.post(`kyc/${kycId}/refuse`, { reason: 'no document' })).status, 200)
   assert.equal((await world.told(code, 'kyc.refused')).status, 'refused')
   assert.equal((await world.accept(code)).error.code, 'KYC_REQUIRED')
+  const former = await logInFormerSuperAdmin(world.host)
+  assert.equal((await former.post(`kyc/${kycId}/approve`, { reason: 'document came' })).status, 401)
   assert.equal((await world.boss.client.post(`kyc/${kycId}/approve`, { reason: 'document came' })).status, 200)
   assert.equal((await world.boss.client.post(`kyc/${kycId}/approve`, {})).status, 200)
   assert.equal((await world.told(code, 'kyc.approved')).status, 'approved')

@@ -13,7 +13,7 @@ import { makeBatch, planSweep } from '../src/chain/sweep/sweep-plan.ts'
 import { type SweepDeps, storeBatch } from '../src/chain/sweep/sweep-send.ts'
 import { sql } from '../src/db/db.ts'
 import { describeVerdict, verifyLedger } from '../src/ledger/ledger-verify.ts'
-import { type Client, logInSuperAdmin } from './harness/accounts.ts'
+import { type Client, logInFormerSuperAdmin, logInSuperAdmin } from './harness/accounts.ts'
 import { createPaid, listRefunds, newAddress, payoutEnv, revert } from './harness/refunds.ts'
 import { type RpcProxy, startRpcProxy } from './harness/rpc-proxy.ts'
 import { eventually, startTestService, type TestService } from './harness/service.ts'
@@ -89,6 +89,8 @@ async function begin(): Promise<Moved> {
   const homeBefore = await chain.balanceOf(home)
   await revert(shop, order.code, { amount: '4', address: payer })
   const { data: settlement } = await admin.post<{ _id: string }>('settlements', { companyId: merchant.companyId })
+  const former = await logInFormerSuperAdmin(host)
+  assert.equal((await former.post(`settlements/${settlement._id}/approve`)).status, 401)
   await admin.post(`settlements/${settlement._id}/approve`)
   const network = networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress })
   const own = { network, rpc, agree: agreeAlone(rpc), relayerSigner: null, maxFeeWei: null }

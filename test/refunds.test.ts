@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import { localSigner } from '../src/chain/payout/signer.ts'
 import { sql } from '../src/db/db.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
-import { type Client, logInSuperAdmin, newEmail, waitForMail } from './harness/accounts.ts'
+import { type Client, logInFormerSuperAdmin, logInSuperAdmin, newEmail, waitForMail } from './harness/accounts.ts'
 import {
   blacklist,
   createPaid,
@@ -153,6 +153,8 @@ test('with approval on nothing is sent before a SuperAdmin says so; a rejected r
   assert.equal((await admin.post(`refunds/${other._id}/reject`, { reason: 'not returned' })).status, 200)
   assert.equal((await orderOf(rejected.code)).status, 'PAID')
   assert.equal(await shop.chain.balanceOf(to), 0n)
+  const former = await logInFormerSuperAdmin(shop.host)
+  assert.equal((await former.post(`refunds/${refund._id}/approve`)).status, 401)
   assert.equal((await admin.post(`refunds/${refund._id}/approve`)).status, 200)
   await refundReaches(shop, approved.orderId, 'settled')
   assert.equal(await shop.chain.balanceOf(to), approved.units)

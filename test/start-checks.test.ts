@@ -1,24 +1,22 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir, uptime } from 'node:os'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
-import { openClockGuard } from '../src/assembly/upkeep/clock-guard.ts'
 import { openAnchor, readAnchors } from '../src/audit/anchor.ts'
 import { claimOf, runDatabaseChecks } from '../src/checks/installation-checks.ts'
 import { openDb, sql } from '../src/db/db.ts'
 import { readInstallation, writeInstallation } from '../src/db/installation.ts'
-import { DAY } from '../src/kernel/clock.ts'
 import { logInSuperAdmin, registerManager } from './harness/accounts.ts'
 import { bareEnv } from './harness/bare-env.ts'
 import { makeCertificate } from './harness/certificates.ts'
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { freePort } from './harness/free-port.ts'
 import { MAIN } from './harness/programs.ts'
-import { eventually, startTestService, TEST_MASTER_KEY, type TestService } from './harness/service.ts'
+import { startTestService, TEST_MASTER_KEY, type TestService } from './harness/service.ts'
 import { startTlsDatabase } from './harness/tls-database.ts'
 
 let host: TestService
@@ -329,52 +327,6 @@ test('/readyz names its checks to anyone, and what to do to the operator; /metri
   assert.deepEqual([behind.status, behind.data.checks.find(({ name }) => name === 'schema')?.ok], [503, false])
 })
 
-test('a worker whose clock is a year ahead ends no order and deletes nothing, and says so once', async () => {
-  const as = await host.createMerchant()
-  const sale = {
-    as,
-    body: { amount: '5', fromAsset: 'EUR', merchantIdentifier: as.merchantIdentifier },
-    headers: { 'idempotency-key': 'clock' },
-  }
-  const sold = await host.call<{ code: string }>('POST', 'request', sale)
-  const partitions = () => host.db.many(sql`select inhrelid::regclass::text as name from pg_inherits order by 1`)
-  const before = await partitions()
-  const { connectionString, vault } = host
-  const clock = (): number => Date.now() + 400 * DAY
-  const ahead = await startTestService({ connectionString, vault, clock, workers: true, guardsClock: true })
-  const warnings = (): string[] => ahead.logLines.filter((line) => /ALARM: nothing is deleted/.test(line))
-  await eventually(
-    async () => warnings(),
-    (lines) => lines.length > 0,
-  )
-  await ahead.stop()
-  assert.match(warnings().join(), /The database’s clock is -34560000 s ahead/)
-  assert.equal(warnings().length, 1)
-  assert.equal((await host.call('GET', `status/${sold.data.code}`)).data.status, 'INITIAL')
-  assert.equal((await host.call<{ code: string }>('POST', 'request', sale)).data.code, sold.data.code)
-  assert.deepEqual(await partitions(), before)
-})
-
-test('the embedded database has the same wrong clock: a leap of more than a day is not believed', async () => {
-  const said: string[] = []
-  const note = (line: unknown) => void said.push(String(line))
-  let leapMs = 0
-  const isSound = openClockGuard({
-    ...{ config: { ...host.config, databaseUrl: null }, db: host.db, alarm: async () => {} },
-    ...{ log: { error: note, info: note }, clock: Date.now },
-    // the database’s own clock cannot be moved: what the machine counts is moved the other way
-    uptimeMs: () => uptime() * 1000 - leapMs,
-  })
-  const answers: boolean[] = []
-  for (const days of [0, 0.9, 2, 2, 0]) {
-    leapMs = days * DAY
-    answers.push(await isSound())
-  }
-  assert.deepEqual(answers, [true, true, false, false, true])
-  assert.equal(said.length, 2)
-  assert.match(said[0] ?? '', /This machine’s clock leapt by 2 days\. If it is right now, restart the service\./)
-})
-
 test('with METRICS_PORT the metrics are there, and not where everyone reaches the API', async () => {
   const { startMetricsServer } = await import('../src/http/health/metrics-server.ts')
   const apart = await startTestService({ env: { METRICS_PORT: String(await freePort()) } })
@@ -414,8 +366,26 @@ test('a tail of the audit log that was cut or rewritten by the database’s owne
   await registerManager(host.baseUrl)
   await anchor.note()
   assert.equal(readAnchors(file).length, 2, 'the next one starts on a line of its own')
+  const restart = async (): Promise<void> => {
+    const again = openAnchor({ db, clock: Date.now, log, metrics: new Registry(), file })
+    await again.note()
+  }
+  const truncate = (): void => truncateSync(file, statSync(file).size - 20)
+  await restart()
+  truncate()
+  assert.equal(readAnchors(file).length, 2)
+  await restart()
+  assert.equal(readAnchors(file).length, 3, 'a restart with nothing new in the log after a truncated one')
+  truncate()
+  await restart()
+  truncate()
+  assert.equal(readAnchors(file).length, 2, 'two in a row')
+  await restart()
+  assert.equal(readAnchors(file).length, 3)
   writeFileSync(join(folder, 'other.log'), `${second}\n${second.slice(0, -20)}\n${first}\n`)
   assert.throws(() => readAnchors(join(folder, 'other.log')), /line 2: expected "time seq hash"/)
+  writeFileSync(join(folder, 'other.log'), `${second}\ncut\n${second.replace(/[0-9a-f]{64}/, 'a'.repeat(64))}\n`)
+  assert.throws(() => readAnchors(join(folder, 'other.log')), /line 2: expected/, 'the same entry with another hash')
   const { count } = await db.one<{ count: number }>(sql`select count(*)::int as count from audit_log`)
   assert.match(await metrics.metrics(), new RegExp(`comptoir_audit_entries ${count}\\n`))
   const env = { DATABASE_URL: db.connectionString, MASTER_KEY: TEST_MASTER_KEY.toString('base64') }

@@ -60,9 +60,17 @@ const MAY_IMPORT: Record<string, string[]> = {
   keys: HTTP,
   // asks over HTTP as channels do
   screening: [...HTTP, 'audit', 'channels/provider-errors', 'channels/provider-http', 'companies', 'mail'],
-  // who decided about money stands in the audit log; whose a transfer is, the chain's reservations say; two accounts of
-  // one making are one person
-  ledger: [...HTTP, 'audit', 'chain/deposits/reservation-queries', 'mail', 'screening', 'users/maker-queries'],
+  // who decided about money stands in the audit log, and still had the rights; whose a transfer is, the chain's
+  // reservations say; two accounts of one making are one person
+  ledger: [
+    ...HTTP,
+    'audit',
+    'chain/deposits/reservation-queries',
+    'companies/company-scope',
+    'mail',
+    'screening',
+    'users/maker-queries',
+  ],
   // mails and pages share the words of a language
   mail: [...HTTP, 'texts'],
   texts: ['channels'],
@@ -100,7 +108,18 @@ const MAY_IMPORT: Record<string, string[]> = {
     'rates',
     'screening',
   ],
-  refunds: [...HTTP, 'audit', 'channels', 'ledger', 'orders', 'payers', 'payments', 'screening', 'users/maker-queries'],
+  refunds: [
+    ...HTTP,
+    'audit',
+    'channels',
+    'companies/company-scope',
+    'ledger',
+    'orders',
+    'payers',
+    'payments',
+    'screening',
+    'users/maker-queries',
+  ],
   'request-log': [...HTTP, 'companies'],
   users: [...HTTP, 'audit', 'companies', 'keys', 'mail'],
   sessions: [...HTTP, 'audit', 'companies', 'keys', 'mail', 'users'],

@@ -150,10 +150,27 @@ test('a database that is not in UTF-8, or takes no changes, is refused before an
   const words = /encoded in LATIN1, and Comptoir needs UTF8\..*create database .* encoding 'UTF8'/
   await assert.rejects(assertDurable(latin.connectionString), words)
   await assert.rejects(migrate(latin.connectionString), words)
-  await assertDurable(database.connectionString)
+  assert.equal(await assertDurable(database.connectionString), null)
   await client.query(`do $$ begin execute format('alter database %I set default_transaction_read_only = on',
     current_database()); end $$`)
   await assert.rejects(assertDurable(database.connectionString), /takes no changes.* Let DATABASE_URL name the primary/)
+})
+
+test('an installation that began in SQL_ASCII goes on, with advice; a new one is refused', async (t) => {
+  const database = await createEmptyDatabase("template template0 encoding 'SQL_ASCII' locale 'C'")
+  const client = new pg.Client({ connectionString: database.connectionString })
+  t.after(async () => {
+    await client.end()
+    await database.drop()
+  })
+  await client.connect()
+  await assert.rejects(migrate(database.connectionString), /encoded in SQL_ASCII, and Comptoir needs UTF8/)
+  await applyBefore(client, '0474')
+  assert.match(
+    (await assertDurable(database.connectionString)) ?? '',
+    /SQL_ASCII.*pg_dump .*encoding 'UTF8'.*pg_restore/,
+  )
+  assert.ok((await migrate(database.connectionString)).length > 0)
 })
 
 test('a migration gives way to those who use its tables, and does not fail for them nor by the limits of its role', async (t) => {

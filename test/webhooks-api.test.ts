@@ -55,6 +55,18 @@ const actorAs = (role: UserRole, companyId: string | null): Actor => ({
   secondFactorAt: Date.now(),
 })
 
+/** Has an account: what this person makes outlives a session, so that the session is looked at once more. */
+async function managerOf(companyId: string): Promise<Actor> {
+  const [id, sessionId] = [newId(), newId()]
+  await world.db.run(sql`
+    insert into users (id, email, email_key, password_hash, first_name, last_name, role, company_id)
+    values (${id}, ${`${id}@shop.example`}, ${id}, '!', 'A', 'B', 'Manager', ${companyId})`)
+  await world.db.run(sql`
+    insert into sessions (id, user_id, kind, idle_ms, created_at, last_used_at, idle_expires_at, expires_at)
+    values (${sessionId}, ${id}, 'dashboard', 1, now(), now(), now(), now())`)
+  return { ...actorAs('Manager', companyId), id, sessionId }
+}
+
 type Answer = { status: number; headers: Record<string, unknown>; text: string; data: never; code: string | undefined }
 
 async function call(method: 'GET' | 'POST' | 'PUT', url: string, actor: Actor | null, body?: object): Promise<Answer> {
@@ -387,7 +399,7 @@ test('a regenerated secret signs every attempt that starts after the answer, als
   await world.insert([world.newDelivery(company.id, `${receiver.url}/rotate`)])
   sender.wake()
   await waitFor('attempt 1', () => receiver.at('/rotate').length === 1)
-  const owner = actorAs('Manager', company.id)
+  const owner = await managerOf(company.id)
   const answer = await call('POST', '/api/users/webhook-secret/regenerate', owner)
   const { webhookSigningSecret: secret } = answer.data as { webhookSigningSecret: string }
   assert.equal(answer.headers['cache-control'], 'no-store')
@@ -406,7 +418,7 @@ test('a regenerated secret signs every attempt that starts after the answer, als
 
 test('a prepared secret signs only tests until it is put into use, and then everything', async () => {
   const company = await world.newCompany()
-  const owner = actorAs('Manager', company.id)
+  const owner = await managerOf(company.id)
   const path = '/api/users/webhook-secret/next'
   const url = `${receiver.url}/prepared`
   assert.equal((await call('POST', `${path}/test`, owner, { url })).code, 'OBJECT_CONFLICT')
@@ -438,7 +450,7 @@ test('a prepared secret signs only tests until it is put into use, and then ever
 
 test('of two prepared secrets the one that is named comes into use, or none', async () => {
   const company = await world.newCompany()
-  const owner = actorAs('Manager', company.id)
+  const owner = await managerOf(company.id)
   const path = '/api/users/webhook-secret'
   type Secret = { webhookSigningSecret: string }
   const prepare = async () => ((await call('POST', `${path}/next`, owner)).data as Secret).webhookSigningSecret
@@ -447,13 +459,19 @@ test('of two prepared secrets the one that is named comes into use, or none', as
   assert.deepEqual([(await activate(mine)).status, (await activate(mine)).code], [409, 'OBJECT_CONFLICT'])
   const read = async () => ((await call('GET', path, owner)).data as Secret).webhookSigningSecret
   assert.equal(await read(), company.secret)
+  assert.equal((await call('POST', `${path}/next/activate`, owner, { endsWith: '' })).status, 422)
+  assert.equal(await read(), company.secret)
   assert.equal((await activate(theirs)).status, 200)
   assert.equal(await read(), theirs)
+  const last = await prepare()
+  const headers = { 'x-actor': JSON.stringify(owner), 'content-type': 'application/json' }
+  const bare = await app.inject({ method: 'POST', url: `${path}/next/activate`, headers, payload: 'null' })
+  assert.deepEqual([bare.statusCode, await read()], [200, last])
 })
 
 test('100 concurrent regenerations leave exactly one good secret', async () => {
   const company = await world.newCompany()
-  const owner = actorAs('Manager', company.id)
+  const owner = await managerOf(company.id)
   const answers = await Promise.all(
     Array.from({ length: 100 }, () => call('POST', '/api/users/webhook-secret/regenerate', owner)),
   )

@@ -15,22 +15,29 @@ function readLine(line: string): AuditHead | undefined {
   return seq !== undefined && hash !== undefined ? { seq: BigInt(seq), hash } : undefined
 }
 
+const continues = (next: AuditHead, last: AuditHead): boolean =>
+  next.seq > last.seq || (next.seq === last.seq && next.hash === last.hash)
+
 /**
- * Reads an anchor file: one `time seq hash` per line, oldest first. A line that a crash truncated is left out: the last
- * one, or one whose successor continues the chain.
+ * Reads an anchor file: one `time seq hash` per line, oldest first. Lines that crashes truncated are left out: the last
+ * ones, or those after which the chain goes on. A restart notes the same head again.
  * @throws Error when the file cannot be read, is empty, or holds another kind of line
  */
 export function readAnchors(file: string): AuditHead[] {
   const lines = readFileSync(file, 'utf8').split('\n')
   const heads: AuditHead[] = []
+  let truncated: number | undefined
   for (const [index, line] of lines.entries()) {
     const head = readLine(line)
-    if (head) heads.push(head)
-    else if (index < lines.length - 1) {
-      const next = readLine(lines[index + 1] ?? '')
-      if (!next || next.seq <= (heads.at(-1)?.seq ?? 0n))
-        throw new Error(`${file}, line ${index + 1}: expected "time seq hash"`)
+    if (!head) {
+      truncated ??= index
+      continue
     }
+    const last = heads.at(-1)
+    if (truncated !== undefined && last && !continues(head, last))
+      throw new Error(`${file}, line ${truncated + 1}: expected "time seq hash"`)
+    truncated = undefined
+    heads.push(head)
   }
   if (heads.length === 0) throw new Error(`${file} holds no anchor`)
   return heads

@@ -83,7 +83,8 @@ function databaseChecks(connectionString: string, claimed: Claimed): Check[] {
       name: 'database',
       async run() {
         try {
-          await assertDurable(connectionString)
+          const advice = await assertDurable(connectionString)
+          return good(['The database answers, and its commits are durable.', ...(advice ? [advice] : [])].join(' '))
         } catch (error) {
           const { code, message } = error as { code?: string; message: string }
           const refused = explainDatabaseFault(error)
@@ -92,7 +93,6 @@ function databaseChecks(connectionString: string, claimed: Claimed): Check[] {
           const words = /^E[A-Z]+$/.test(code) ? `does not answer (${code})` : `refuses us: ${message}`
           return bad(`The database ${words}.`, UNREACHED_FIX)
         }
-        return good('The database answers, and its commits are durable.')
       },
     },
     fits('mode', () => `The database belongs to this ${claimed.mode} installation.`),
@@ -100,9 +100,9 @@ function databaseChecks(connectionString: string, claimed: Claimed): Check[] {
     {
       name: 'clock',
       async run() {
-        const skew = await readClockSkew(connectionString)
-        if (Math.abs(skew) <= MAX_SKEW_SECONDS) return good('Our clock and the database’s agree.')
-        const message = `The database’s clock is ${Math.round(skew)} s ahead of ours.`
+        const { seconds, doubtSeconds } = await readClockSkew(connectionString)
+        if (Math.abs(seconds) <= MAX_SKEW_SECONDS + doubtSeconds) return good('Our clock and the database’s agree.')
+        const message = `The database’s clock is ${Math.round(seconds)} s ahead of ours.`
         return bad(message, 'Run a time service (chrony, systemd-timesyncd) on both machines.')
       },
     },

@@ -277,6 +277,7 @@ export async function approveCompany(deps: CompanyDeps, context: RequestContext,
   const { db, clock, audit, cache, mailer } = deps
   return db.tx(async (tx) => {
     const company = await lockSeen(tx, actor, id)
+    await lockActor(tx, actor, id)
     if (company.approved) return company
     const approved = { ...company, approved: true, updatedAt: new Date(clock()) }
     await queries.updateCompany(tx, approved, approved.updatedAt)

@@ -1,3 +1,4 @@
+import { lockActor } from '../companies/company-scope.ts'
 import type { Tx } from '../db/db.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
@@ -15,6 +16,7 @@ type Work = (tx: Tx, kyc: Kyc) => Promise<Change | null>
 async function decide(deps: KycDeps, { context, id, reason }: Deciding, work: Work): Promise<Kyc> {
   return deps.db.tx(async (tx) => {
     const kyc = await lockSeenKyc(tx, context.actor, id)
+    await lockActor(tx, context.actor, kyc.companyId)
     const change = await work(tx, kyc)
     if (!change) {
       await context.remember(tx, viewKyc(kyc))

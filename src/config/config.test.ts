@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { fastify } from 'fastify'
 import { findUnknownVariables } from './all-settings.ts'
 import { ConfigError, loadConfig } from './config.ts'
 
@@ -46,10 +47,18 @@ test('mails come from the service’s own domain where nothing else is said', ()
 
 test('a proxy is an address or a range, and never everyone', () => {
   const good = ['127.0.0.1', ' 127.0.0.1 , ::1', '10.0.0.0/8', '10.0.0.0/255.0.0.0', 'fd00::/8', 'loopback,10.77.0.2']
-  for (const given of good) assert.deepEqual(faultsOf({ TRUST_PROXY: given }), [], given)
-  for (const given of ['nginx', 'true', '*', '300.1.1.1', '10.0.0.0/33', '10.0.0.0/', '10.0.0.0/8/8', '1'])
+  const wide = ['uniquelocal', 'fc00::/7', 'fe80::%eth0/10', '::ffff:10.0.0.1', '::ffff:10.0.0.0/104', '10.0.0.0/08']
+  for (const given of [...good, ...wide]) {
+    assert.deepEqual(faultsOf({ TRUST_PROXY: given }), [], given)
+    // Fastify reads them the same way
+    fastify({ trustProxy: loadConfig({ TRUST_PROXY: given }).trustProxy })
+  }
+  const holes = ['10.0.0.0/255.0.255.0', '10.0.0.0/0.255.255.255', 'fd00::/255.0.0.0']
+  for (const given of ['nginx', 'true', '*', '300.1.1.1', '10.0.0.0/33', '10.0.0.0/', '10.0.0.0/8/8', '1', ...holes])
     assert.match(faultsOf({ TRUST_PROXY: given }).join(), /^TRUST_PROXY: ".+" is no address or range\. Give/, given)
-  for (const given of ['0.0.0.0/0', '::/0', '127.0.0.1,0.0.0.0/0.0.0.0'])
+  const halves = ['0.0.0.0/1,128.0.0.0/1', '128.0.0.0/128.0.0.0', '::/1', '2000::/3']
+  const mapped = ['::ffff:0:0/96', '::ffff:0.0.0.0/97', '0:0:0:0:0:ffff:0:0/96']
+  for (const given of ['0.0.0.0/0', '::/0', '127.0.0.1,0.0.0.0/0.0.0.0', ...halves, ...mapped])
     assert.match(faultsOf({ TRUST_PROXY: given }).join(), /^TRUST_PROXY: ".+" trusts everyone/, given)
 })
 

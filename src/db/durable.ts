@@ -8,10 +8,22 @@ const SETTINGS = ['fsync', 'full_page_writes', 'synchronous_commit']
 export const READ_ONLY = 'The database takes no changes: it is a replica, or was made read-only.'
 export const READ_ONLY_FIX = 'Let DATABASE_URL name the primary.'
 
-/** @throws Error if payers' names and merchants' texts cannot be stored: some migrations cannot either */
-export async function refuseOtherEncoding(client: pg.Client): Promise<void> {
+/** Checks nothing and keeps the bytes, so that an installation that began in it works; it sorts and counts by bytes. */
+const UNCHECKED = 'SQL_ASCII'
+
+const UNCHECKED_ADVICE =
+  `The database is encoded in ${UNCHECKED}, which checks no text and counts bytes for characters. It works; move it ` +
+  'to UTF8 when you can: stop Comptoir, pg_dump --format=custom --encoding=UTF8, create a database with ' +
+  "template template0 encoding 'UTF8' locale 'C.UTF-8', pg_restore."
+
+/**
+ * @returns advice for an installation that works all the same; null without
+ * @throws Error if payers' names and merchants' texts cannot be stored: some migrations cannot either
+ */
+export async function refuseOtherEncoding(client: pg.Client): Promise<string | null> {
   const encoding = await readSetting(client, 'server_encoding')
-  if (encoding === 'UTF8') return
+  if (encoding === 'UTF8') return null
+  if (encoding === UNCHECKED && (await hasSchema(client))) return UNCHECKED_ADVICE
   throw new Error(
     `The database is encoded in ${encoding}, and Comptoir needs UTF8. Nothing was written. Make one that is: ` +
       `create database comptoir owner comptoir template template0 encoding 'UTF8' locale 'C.UTF-8'`,
@@ -22,8 +34,9 @@ export async function refuseOtherEncoding(client: pg.Client): Promise<void> {
  * Ensures that an acknowledged commit survives a crash of the database's machine, complete.
  * @throws Error if a setting prevents that, if the server is older than PostgreSQL 14, read-only or not in UTF-8, or if
  * Citus distributed our tables
+ * @returns advice about its encoding; null without
  */
-export async function assertDurable(connectionString: string): Promise<void> {
+export async function assertDurable(connectionString: string): Promise<string | null> {
   const client = new pg.Client({ connectionString, application_name: 'comptoir-check', connectionTimeoutMillis: 5000 })
   await client.connect()
   try {
@@ -34,7 +47,7 @@ export async function assertDurable(connectionString: string): Promise<void> {
       )
     }
     if ((await readSetting(client, 'transaction_read_only')) === 'on') throw new Error(`${READ_ONLY} ${READ_ONLY_FIX}`)
-    await refuseOtherEncoding(client)
+    const advice = await refuseOtherEncoding(client)
     const off: string[] = []
     for (const name of SETTINGS) if ((await readSetting(client, name)) === 'off') off.push(name)
     if (off.length > 0) {
@@ -43,6 +56,7 @@ export async function assertDurable(connectionString: string): Promise<void> {
       )
     }
     await refuseDivided(client)
+    return advice
   } finally {
     await client.end()
   }
@@ -67,6 +81,11 @@ async function refuseDivided(client: pg.Client): Promise<void> {
   throw new Error(
     `Citus ${rows[0].version} spreads tables of this database over machines (${which}). Comptoir does not work there: statements fail, the event feed could leave out events, and a crash could keep half of a payment. Set DATABASE_URL to a database whose tables Citus does not spread (docs/scaling.md).`,
   )
+}
+
+async function hasSchema(client: pg.Client): Promise<boolean> {
+  const { rows } = await client.query<{ found: boolean }>("select to_regclass('migrations') is not null as found")
+  return rows[0]?.found === true
 }
 
 async function readSetting(client: pg.Client, name: string): Promise<string> {

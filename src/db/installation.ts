@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { type Clock, systemClock } from '../kernel/clock.ts'
+import { type Clock, SECOND, systemClock } from '../kernel/clock.ts'
 
 export type Mode = 'sandbox' | 'live'
 
@@ -17,8 +17,15 @@ export type Claimed = { mode: Mode; keyMark: string; previousMarks: readonly str
 
 export type InstallationFault = { check: 'mode' | 'master-key'; message: string; fix: string }
 
-async function withClient<Result>(connectionString: string, work: (client: pg.Client) => Promise<Result>) {
-  const client = new pg.Client({ connectionString, application_name: 'comptoir-check', connectionTimeoutMillis: 5000 })
+async function withClient<Result>(
+  connectionString: string,
+  work: (client: pg.Client) => Promise<Result>,
+  limits: Pick<pg.ClientConfig, 'query_timeout'> = {},
+): Promise<Result> {
+  const options = { connectionString, application_name: 'comptoir-check', connectionTimeoutMillis: 5000 }
+  const client = new pg.Client({ ...options, ...limits })
+  // a lost connection also rejects what is being asked
+  client.on('error', () => {})
   await client.connect()
   try {
     return await work(client)
@@ -110,15 +117,26 @@ export const writeInstallation = (connectionString: string, { mode, keyMark }: C
     )
   })
 
-/** How far the database's clock is ahead of ours, in seconds. */
-export const readClockSkew = (connectionString: string, clock: Clock = systemClock): Promise<number> =>
-  withClient(connectionString, async (client) => {
-    const before = clock()
-    const { rows } = await client.query<{ at: number }>(
-      'select extract(epoch from clock_timestamp())::float8 * 1000 as at',
-    )
-    return ((rows[0]?.at ?? 0) - (before + clock()) / 2) / 1000
-  })
+/** How far the database's clock is ahead of ours, and by how much that may be wrong: half the round trip. */
+export type ClockSkew = { seconds: number; doubtSeconds: number }
+
+/** @throws Error without an answer within 5 s */
+export const readClockSkew = (connectionString: string, clock: Clock = systemClock): Promise<ClockSkew> =>
+  withClient(
+    connectionString,
+    async (client) => {
+      const before = clock()
+      const { rows } = await client.query<{ at: number }>(
+        'select extract(epoch from clock_timestamp())::float8 * 1000 as at',
+      )
+      const after = clock()
+      return {
+        seconds: ((rows[0]?.at ?? 0) - (before + after) / 2) / SECOND,
+        doubtSeconds: Math.abs(after - before) / 2 / SECOND,
+      }
+    },
+    { query_timeout: 5 * SECOND },
+  )
 
 /** The latest applied migration; undefined on a database without our schema. */
 export const readNewestMigration = (connectionString: string): Promise<string | undefined> =>

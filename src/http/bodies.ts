@@ -66,8 +66,8 @@ export function registerBodies(app: FastifyInstance): void {
     else void parse(request, body as string, done)
   })
   app.addHook('preValidation', (request, _reply, done) => {
-    // a missing body counts as empty, so that validation names the required fields
-    if (request.body === undefined && request.routeOptions.schema?.body !== undefined) request.body = {}
+    // a missing body counts as empty, so that validation names the required fields; so does null
+    if ((request.body ?? null) === null && request.routeOptions.schema?.body !== undefined) request.body = {}
     // raw bodies (callbacks) are left to their readers
     const body = Buffer.isBuffer(request.body) ? undefined : request.body
     for (const part of [body, request.query, request.params]) {

@@ -1,6 +1,9 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
-import { type Clock, SECOND } from '../kernel/clock.ts'
+import { type Clock, isYounger, MINUTE, SECOND } from '../kernel/clock.ts'
 import type { Fiat } from '../kernel/money.ts'
+
+/** A rate that was wanted in vain, and then by no one for this long, is no longer missing. Above READ_EVERY_MS. */
+const WANTED_MS = 5 * MINUTE
 
 export type RateMetrics = {
   /** @param at time of its price */
@@ -41,13 +44,20 @@ export function openRateMetrics(registry: Registry, clock: Clock): RateMetrics {
       for (const [from, at] of ratedAt) this.set({ from }, (clock() - at) / SECOND)
     },
   })
+  const wanted = new Map<Fiat, { firstMs: number; lastMs: number }>()
   const missing = new Gauge({
     name: 'comptoir_rate_missing_seconds',
-    help: 'From the first to the last time that a rate was wanted in vain; 0 once there is one.',
+    help: 'From the first to the last time that a rate was wanted in vain; 0 once there is one, gone once no one asks.',
     labelNames: ['from'],
     registers: [registry],
+    collect() {
+      for (const [from, { lastMs }] of wanted) {
+        if (isYounger(lastMs, WANTED_MS, clock())) continue
+        wanted.delete(from)
+        this.remove({ from })
+      }
+    },
   })
-  const missingSince = new Map<Fiat, number>()
   const frozen = new Gauge({
     name: 'comptoir_rate_source_frozen',
     help: '1 while the price of a source has not changed for longer than its market allows.',
@@ -59,13 +69,15 @@ export function openRateMetrics(registry: Registry, clock: Clock): RateMetrics {
     noteFrozen: (source, from, isFrozen) => frozen.set({ source, from }, isFrozen ? 1 : 0),
     noteRate(from, at) {
       ratedAt.set(from, at)
-      missingSince.delete(from)
+      wanted.delete(from)
       missing.set({ from }, 0)
     },
     noteMissing(from) {
-      const since = missingSince.get(from) ?? clock()
-      missingSince.set(from, since)
-      missing.set({ from }, (clock() - since) / SECOND)
+      const lastMs = clock()
+      const before = wanted.get(from)
+      const firstMs = before && isYounger(before.lastMs, WANTED_MS, lastMs) ? before.firstMs : lastMs
+      wanted.set(from, { firstMs, lastMs })
+      missing.set({ from }, (lastMs - firstMs) / SECOND)
     },
     noteFailure: (source) => failures.inc({ source }),
   }

@@ -1,3 +1,4 @@
+import { lockActor } from '../companies/company-scope.ts'
 import type { Tx } from '../db/db.ts'
 import { nameOf, type RequestContext } from '../http/request-context.ts'
 import { AppError } from '../kernel/errors.ts'
@@ -90,9 +91,10 @@ export async function dropRefund(
   })
 }
 
-/** Approves a refund. @throws OBJECT_CONFLICT */
+/** Approves a refund. @throws OBJECT_CONFLICT, UNAUTHORIZED */
 export async function approveRefund(deps: RefundDeps, key: Refund, context: RequestContext): Promise<void> {
   await deps.db.tx(async (tx) => {
+    await lockActor(tx, context.actor, key.companyId)
     const { order, refund } = await lockRefundWithOrder(tx, key)
     if (refund.status !== 'needs_approval') {
       throw new AppError('OBJECT_CONFLICT', { message: `The refund is ${refund.status}; there is nothing to approve.` })

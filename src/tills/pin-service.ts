@@ -1,3 +1,4 @@
+import { lockActor } from '../companies/company-scope.ts'
 import type { Queryable } from '../db/db.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
@@ -25,13 +26,17 @@ const STEPS = ['01234567890', '09876543210']
 /** Six equal digits, or six in sequence. */
 const isSimple = (pin: string): boolean => /^(\d)\1{5}$/.test(pin) || STEPS.some((row) => row.includes(pin))
 
-/** Changes the caller's own PIN. Ends no session; unlocks the caller on every device. @throws VALIDATION_FAILED */
+/**
+ * Changes the caller's own PIN. Ends no session; unlocks the caller on every device.
+ * @throws VALIDATION_FAILED, UNAUTHORIZED if the caller's session has ended
+ */
 export async function changePin(deps: PinDeps, context: RequestContext, pin: string): Promise<void> {
   const { db, clock, audit, vault, passwords } = deps
   const { actor } = context
   if (isSimple(pin)) throw invalid('pin', 'must not be six equal digits or six in a row')
   const pinHash = await passwords.hash(hmacOf(vault).of(textOf(actor.id, pin)))
   await db.tx(async (tx) => {
+    await lockActor(tx, actor, null)
     await queries.updatePin(tx, actor.id, { pinHash, at: new Date(clock()) })
     const facts = { companyId: actor.companyId, object: `user:${actor.id}` }
     await audit.write(tx, context, { action: 'user.till-pin', ...facts })

@@ -150,6 +150,14 @@ export async function logInSuperAdmin({ db, baseUrl }: Pick<TestService, 'db' | 
   return logIn(baseUrl, email, 'auth/login')
 }
 
+/** A SuperAdmin whose session has just ended on another node: this one still holds it for some seconds. */
+export async function logInFormerSuperAdmin(service: Pick<TestService, 'db' | 'baseUrl'>): Promise<Client> {
+  const client = await logInSuperAdmin(service)
+  const { data } = await client.get<{ _id: string }>('users/me')
+  await service.db.run(sql`update sessions set revoked_at = now() where user_id = ${data._id}`)
+  return client
+}
+
 /** Good, too: what passwords are changed to. */
 export const OTHER_PASSWORD = 'Another-Fine-Secret-8'
 

@@ -72,17 +72,31 @@ const processes: Setting<number | 'auto'> = {
 
 /** Ranges that Fastify knows by name (npmjs.com/package/@fastify/proxy-addr). */
 const NAMED_RANGES = ['loopback', 'linklocal', 'uniquelocal']
+/** The widest private networks are 10.0.0.0/8 and fc00::/7 (RFC 1918, RFC 4193); no proxy's own is wider. */
+const WIDEST = { 4: 8, 6: 7 }
+/** An IPv4 address as IPv6, as a URL writes it. A range of these holds IPv4 addresses from the 96th bit on. */
+const MAPPED = /^\[::ffff:[^:]+:[^:]+\]$/
+
+/** The length of a prefix, also given as a netmask such as 255.255.0.0. Undefined: it is none. */
+function readPrefix(text: string, isNetmask: boolean): number | undefined {
+  if (/^\d+$/.test(text)) return Number(text)
+  if (!isNetmask) return undefined
+  const bits = text.split('.').map((part) => Number(part).toString(2).padStart(8, '0'))
+  return /^(1*)0*$/.exec(bits.join(''))?.[1]?.length
+}
 
 /** Fastify refuses what is no address only after the migrations, and without the setting's name. */
 function refuseProxy(written: string): void {
   if (NAMED_RANGES.includes(written)) return
   const [address = '', prefix, ...more] = written.split('/')
-  const bits = { 0: 0, 4: 32, 6: 128 }[isIP(address)] ?? 0
-  const isPrefix = (text: string): boolean => /^\d+$/.test(text) && Number(text) <= bits
-  const isRange = prefix === undefined || isPrefix(prefix) || (bits === 32 && isIPv4(prefix))
-  if (bits === 0 || !isRange || more.length > 0)
+  const family = isIP(address)
+  const bits = family === 6 ? 128 : 32
+  const length = prefix === undefined ? bits : readPrefix(prefix, family === 4 && isIPv4(prefix))
+  if (family === 0 || length === undefined || length > bits || more.length > 0)
     throw new SettingFault(`"${written}" is no address or range. Give the proxy's, such as 127.0.0.1 or 10.0.0.0/8`)
-  if (prefix !== undefined && /^0+(\.0+)*$/.test(prefix))
+  const isMapped = family === 6 && MAPPED.test(new URL(`http://[${address.split('%')[0]}]`).hostname)
+  const widest = isMapped ? 96 + WIDEST[4] : WIDEST[family === 6 ? 6 : 4]
+  if (length < widest)
     throw new SettingFault(
       `"${written}" trusts everyone, so that any caller could claim any address. Name the proxy's own`,
     )

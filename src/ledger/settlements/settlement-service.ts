@@ -1,4 +1,5 @@
 import type { Audit } from '../../audit/audit.ts'
+import { lockActor } from '../../companies/company-scope.ts'
 import type { Db, Queryable, Tx } from '../../db/db.ts'
 import { type Actor, companyOf, sees } from '../../http/actor.ts'
 import type { RequestContext } from '../../http/request-context.ts'
@@ -301,6 +302,7 @@ export async function approveSettlement(
   await deps.books.check(key.companyId)
   if (key.status === 'open') await checkTarget(deps, key)
   return deps.db.tx(async (tx) => {
+    await lockActor(tx, actor, key.companyId)
     const settlement = await lockIn(tx, key, ['open'])
     const shortfall = await findShortfall(tx, settlement)
     if (shortfall !== null)

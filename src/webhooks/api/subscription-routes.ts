@@ -92,7 +92,8 @@ export const webhookRotationRoutes: FastifyPluginAsyncTypebox<service.RotationDe
   app.post(
     '/webhook-secret/next/activate',
     {
-      config: { permission: 'webhooks.regenerate' },
+      // a program that lost the end would activate any other secret
+      config: { permission: 'webhooks.regenerate', keepNulls: true },
       schema: {
         operationId: 'activateWebhookSecret',
         summary: 'Activate the prepared secret; the old one stops working at once',

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
+import { lockActor } from '../../companies/company-scope.ts'
 import { type Actor, companyOf, sees } from '../../http/actor.ts'
 import type { RequestContext } from '../../http/request-context.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
@@ -39,7 +40,10 @@ export async function readSecret(
 ): Promise<SecretView> {
   const { actor } = context
   const account = await findAccount(deps, accountOf(actor, companyId))
-  await deps.db.tx((tx) => deps.audit.write(tx, context, { companyId: account.id, action: 'webhook.read-secret' }))
+  await deps.db.tx(async (tx) => {
+    await lockActor(tx, actor, account.id)
+    await deps.audit.write(tx, context, { companyId: account.id, action: 'webhook.read-secret' })
+  })
   return { webhookSigningSecret: deps.vault.open(account.webhookSecretSealed, secretContext(account.id)) }
 }
 
@@ -56,6 +60,7 @@ export async function regenerateSecret(
   const account = await findAccount(deps, accountOf(actor, companyId))
   const webhookSigningSecret = newWebhookSecret()
   await deps.db.tx(async (tx) => {
+    await lockActor(tx, actor, account.id)
     await queries.updateWebhookSecret(tx, account.id, deps.vault.seal(webhookSigningSecret, secretContext(account.id)))
     await deps.audit.write(tx, context, { companyId: account.id, action: 'webhook.regenerate-secret' })
   })
@@ -76,6 +81,7 @@ export async function prepareNextSecret(
   const account = await findAccount(deps, accountOf(actor, companyId))
   const webhookSigningSecret = newWebhookSecret()
   await deps.db.tx(async (tx) => {
+    await lockActor(tx, actor, account.id)
     const sealed = deps.vault.seal(webhookSigningSecret, secretContext(account.id))
     await queries.updateNextWebhookSecret(tx, account.id, sealed)
     await deps.audit.write(tx, context, { companyId: account.id, action: 'webhook.prepare-secret' })
@@ -132,6 +138,7 @@ export async function activateNextSecret(
   if (sealed === null) throw nothingPrepared()
   if (!deps.vault.open(sealed, secretContext(account.id)).endsWith(endsWith)) throw otherPrepared()
   await deps.db.tx(async (tx) => {
+    await lockActor(tx, actor, account.id)
     if ((await queries.activateNextWebhookSecret(tx, account.id, sealed)) === 0) throw otherPrepared()
     await deps.audit.write(tx, context, { companyId: account.id, action: 'webhook.activate-secret' })
   })

@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { uptime } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { openClockGuard } from '../src/assembly/upkeep/clock-guard.ts'
+import { sql } from '../src/db/db.ts'
+import { DAY, HOUR, MINUTE, SECOND } from '../src/kernel/clock.ts'
+import { eventually, startTestService, type TestService } from './harness/service.ts'
+
+let host: TestService
+
+before(async () => {
+  host = await startTestService({ workers: true })
+})
+after(() => host?.stop())
+
+test('a worker whose clock is a year ahead ends no order and deletes nothing, and says so once', async () => {
+  const as = await host.createMerchant()
+  const sale = {
+    as,
+    body: { amount: '5', fromAsset: 'EUR', merchantIdentifier: as.merchantIdentifier },
+    headers: { 'idempotency-key': 'clock' },
+  }
+  const sold = await host.call<{ code: string }>('POST', 'request', sale)
+  const partitions = () => host.db.many(sql`select inhrelid::regclass::text as name from pg_inherits order by 1`)
+  const before = await partitions()
+  const { connectionString, vault } = host
+  const clock = (): number => Date.now() + 400 * DAY
+  const ahead = await startTestService({ connectionString, vault, clock, workers: true, guardsClock: true })
+  const warnings = (): string[] => ahead.logLines.filter((line) => /ALARM: nothing is deleted/.test(line))
+  await eventually(
+    async () => warnings(),
+    (lines) => lines.length > 0,
+  )
+  await ahead.stop()
+  assert.match(warnings().join(), /The database’s clock is -34560000 s ahead/)
+  assert.equal(warnings().length, 1)
+  assert.equal((await host.call('GET', `status/${sold.data.code}`)).data.status, 'INITIAL')
+  assert.equal((await host.call<{ code: string }>('POST', 'request', sale)).data.code, sold.data.code)
+  assert.deepEqual(await partitions(), before)
+})
+
+const quiet = { error: () => {}, info: () => {} }
+
+/** The tests' database over a wire that does this with the question for its clock; undefined: passes it on. */
+async function relayDatabase(onQuestion: () => 'break' | 'swallow' | undefined) {
+  const url = new URL(host.connectionString)
+  const path = join(url.searchParams.get('host') ?? '', `.s.PGSQL.${url.port}`)
+  const open = new Set<Socket>()
+  const server = createServer((client) => {
+    const target = connect(path).on('error', () => {})
+    open.add(client.on('error', () => {}).once('close', () => target.destroy()))
+    target.once('close', () => client.destroy()).pipe(client)
+    client.on('data', (chunk) => {
+      const fate = chunk.includes('clock_timestamp') ? onQuestion() : undefined
+      if (fate === 'break') client.resetAndDestroy()
+      else if (fate === undefined) target.write(chunk)
+    })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    db: { ...host.db, connectionString: `postgres://${url.username}@127.0.0.1:${port}${url.pathname}` },
+    stop: () => {
+      for (const socket of open) socket.destroy()
+      server.close()
+    },
+  }
+}
+
+test('a question for the clock that the database breaks off or never answers rejects, and the next one is asked', async () => {
+  for (const fate of ['break', 'swallow'] as const) {
+    let asked = 0
+    const relayed = await relayDatabase(() => {
+      asked += 1
+      return asked === 1 ? fate : undefined
+    })
+    const isSound = openClockGuard({
+      ...{ config: { ...host.config, databaseUrl: 'x' }, db: relayed.db, alarm: async () => {} },
+      ...{ log: quiet, clock: Date.now },
+    })
+    await assert.rejects(isSound(), /Connection terminated|ECONNRESET|timeout/)
+    assert.deepEqual([await isSound(), asked], [true, 2])
+    relayed.stop()
+  }
+})
+
+test('an answer that took a minute proves no wrong clock: the question is asked again', async () => {
+  for (const [isSlowEachTime, expected] of [
+    [false, [true, 2]],
+    [true, ['The database answers too slowly to compare its clock with ours.', 3]],
+  ] as const) {
+    let sinceMs = 64 * SECOND
+    let asked = 0
+    const relayed = await relayDatabase(() => {
+      asked += 1
+      sinceMs = 0
+      return undefined
+    })
+    const isSound = openClockGuard({
+      ...{ config: { ...host.config, databaseUrl: 'x' }, db: relayed.db, alarm: async () => {}, log: quiet },
+      clock() {
+        const at = Date.now() - sinceMs
+        if (isSlowEachTime) sinceMs = 64 * SECOND
+        return at
+      },
+    })
+    assert.deepEqual([await isSound().catch((error: Error) => error.message), asked], expected)
+    relayed.stop()
+  }
+})
+
+test('the mail about a wrong clock is written as soon as it can be, and once a day', async () => {
+  let aheadMs = HOUR
+  let mails = 0
+  let fails = true
+  const isSound = openClockGuard({
+    ...{ config: { ...host.config, databaseUrl: 'x' }, db: host.db, log: quiet },
+    async alarm() {
+      if (fails) throw new Error('the mail cannot be written')
+      mails += 1
+    },
+    // each leap of the clock has it compared anew
+    clock: () => Date.now() + aheadMs,
+  })
+  await assert.rejects(isSound(), /the mail cannot be written/)
+  fails = false
+  for (const minutes of [1, 2, 3]) {
+    aheadMs = HOUR + minutes * MINUTE
+    assert.equal(await isSound(), false)
+  }
+  assert.equal(mails, 1)
+  aheadMs += DAY
+  assert.equal(await isSound(), false)
+  assert.equal(mails, 2)
+})
+
+test('the embedded database has the same wrong clock: a leap of more than a day is not believed', async () => {
+  const said: string[] = []
+  const note = (line: unknown) => void said.push(String(line))
+  let leapMs = 0
+  const isSound = openClockGuard({
+    ...{ config: { ...host.config, databaseUrl: null }, db: host.db, alarm: async () => {} },
+    ...{ log: { error: note, info: note }, clock: Date.now },
+    // the database’s own clock cannot be moved: what the machine counts is moved the other way
+    uptimeMs: () => uptime() * 1000 - leapMs,
+  })
+  const answers: boolean[] = []
+  for (const days of [0, 0.9, 2, 2, 0]) {
+    leapMs = days * DAY
+    answers.push(await isSound())
+  }
+  assert.deepEqual(answers, [true, true, false, false, true])
+  assert.equal(said.length, 2)
+  assert.match(said[0] ?? '', /This machine’s clock leapt by 2 days\. If it is right now, restart the service\./)
+})
