@@ -62,7 +62,15 @@ const MAY_IMPORT: Record<string, string[]> = {
   screening: [...HTTP, 'audit', 'channels/provider-errors', 'channels/provider-http', 'companies', 'mail'],
   // who decided about money stands in the audit log; whose a transfer is, the chain's reservations say; two accounts of
   // one making are one person
-  ledger: [...HTTP, 'audit', 'chain/deposits/reservation-queries', 'mail', 'screening', 'users/maker-queries'],
+  ledger: [
+    ...HTTP,
+    'audit',
+    'chain/deposits/reservation-queries',
+    'chain/transfer-queries',
+    'mail',
+    'screening',
+    'users/maker-queries',
+  ],
   // mails and pages share the words of a language
   mail: [...HTTP, 'texts'],
   texts: ['channels'],
