@@ -21,6 +21,7 @@ import { startRpcProxy } from './harness/rpc-proxy.ts'
 const XPUB = newTestXpub()
 const COMPANY = 'a'.repeat(24)
 const FAR = new Date('2100-01-01')
+const NOT_ASKED = { network: null, tokenAddress: null, usdc: {} }
 const log = pino({ level: 'silent' })
 
 let database: TestDatabase
@@ -226,7 +227,7 @@ describe('reorganisations', () => {
     const contradictions: string[] = []
     const watch = async (): Promise<void> => {
       while (running) {
-        for (const { transfer, head } of await listPlacedTransfers(db, [address])) {
+        for (const { transfer, head } of await listPlacedTransfers(db, [address], NOT_ASKED)) {
           const count = confirmationsOf(transfer, head)
           if (transfer.status === 'seen' && (count < 1n || count > 2n)) contradictions.push(`${count}`)
         }
@@ -243,7 +244,7 @@ describe('reorganisations', () => {
     running = false
     await watching
     assert.deepEqual(contradictions, [])
-    const placed = await listPlacedTransfers(db, [address.toLowerCase()])
+    const placed = await listPlacedTransfers(db, [address.toLowerCase()], NOT_ASKED)
     assert.deepEqual(
       placed.map(({ head }) => head),
       [await findHead(db, chain.chainId)],

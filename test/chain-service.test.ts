@@ -300,7 +300,7 @@ class Story {
   async checkBooks(): Promise<void> {
     const verdict = await verifyLedger(world.db)
     assert.equal(verdict.difference, null, describeVerdict(verdict))
-    assert.deepEqual(await listTransferDifferences(world.db, world.merchant.companyId, 10), [])
+    assert.deepEqual(await listTransferDifferences(world.db, world.merchant.companyId, 10, {}), [])
   }
 
   /** Each webhook arrived, with one id, and PAID ones say PAID. */

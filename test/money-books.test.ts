@@ -252,7 +252,7 @@ test('a node that takes short ranges, a chain that is down and an explained tran
   const [rpc, nowhere] = [createRpc({ url: proxy.url }), createRpc({ url: 'http://127.0.0.1:1' })]
   await db.run(sql`insert into chain_heads (chain_id, number, hash) values (8453, 1, '0x1')`)
   const log = pino({ level: 'silent' })
-  const books = openBooks({ db, clock: Date.now, log, alarm: async () => {} })
+  const books = openBooks({ db, clock: Date.now, log, alarm: async () => {}, usdc: {} })
   const chains = [
     { network: other, endpoints: openEndpoints(other, [nowhere]) },
     { network, endpoints: openEndpoints(network, [rpc]) },

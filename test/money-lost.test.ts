@@ -249,6 +249,61 @@ test('a reorganisation of 600 blocks, deeper than what is remembered, is a loss 
   await desk.checkBooks()
 })
 
+const OTHER_TOKEN = `0x${'d'.repeat(40)}`
+const depositOf = async ({ orderId }: Payable): Promise<string> =>
+  (await shop.host.db.one<{ at: string }>(sql`select deposit_address as at from payments where order_id = ${orderId}`))
+    .at
+
+/** One more unit, final: the payment is judged anew. */
+async function sendUnit(order: Payable): Promise<void> {
+  await desk.payFinally({ ...order, toAddress: await depositOf(order) }, 1n)
+}
+
+/** As an earlier version or other settings recorded it. */
+const insertTransfer = async (
+  order: Payable,
+  one: { chainId: number; token: string; units: bigint },
+): Promise<void> => {
+  await shop.host.db.run(sql`
+    insert into chain_transfers (id, chain_id, tx_hash, nth, log_index, block_number, block_hash, block_at, token,
+      symbol, from_address, to_address, units, status, change)
+    values (${order.orderId}, ${one.chainId}, ${order.orderId}, 0, 0, 1000000, 'x', now(), ${one.token},
+      'USDC', ${OTHER_TOKEN}, ${await depositOf(order)}, ${one.units}, 'seen', 0)`)
+}
+
+const recordsOf = async ({ orderId }: Payable): Promise<string[]> =>
+  (await shop.story(orderId)).mispayments.map(({ kind, units }) => `${kind} ${units}`)
+
+test('a chain that is not set up any more holds up no order, and hides no money on another chain', async () => {
+  const { db } = shop.host
+  await db.run(sql`insert into chain_heads (chain_id, number, hash) values (8453, 1000000, '0x1')`)
+  const [paid, other, open] = [await createPaid(shop), await createPaid(shop), await shop.createAwaiting()]
+  await db.run(sql`update payments set network = 8453 where order_id = ${paid.orderId}`)
+  await db.run(sql`update chain_transfers set chain_id = 8453, change = 0 where to_address = ${await depositOf(paid)}`)
+  await insertTransfer(open, { chainId: 8453, token: OTHER_TOKEN, units: 1n })
+  await desk.payFinally(open, PRICE)
+  await shop.reaches(open.code, 'PAID')
+  await sendUnit(paid)
+  await desk.toldOf(paid, PRICE + 1n)
+  assert.deepEqual(await recordsOf(paid), ['over 1'])
+  assert.equal((await revert(shop, other.code, { address: newAddress() })).status, 200)
+})
+
+test('what an earlier version recorded is USDC by its contract, whatever its name', async () => {
+  const [paid, other, open] = [await createPaid(shop), await createPaid(shop), await shop.createAwaiting()]
+  await shop.host.db.run(sql`
+    update chain_transfers set symbol = 'USDC.e', is_usdc = null where to_address = ${await depositOf(paid)}`)
+  await sendUnit(paid)
+  await desk.toldOf(paid, PRICE + 1n)
+  assert.deepEqual(await recordsOf(paid), ['over 1'])
+  await insertTransfer(open, { chainId: 31337, token: OTHER_TOKEN, units: PRICE })
+  await sendUnit(open)
+  await desk.until(open, ({ mispayments }) => mispayments.length > 1)
+  assert.deepEqual((await recordsOf(open)).sort(), ['under 1', `wrong_token ${PRICE}`])
+  assert.equal((await shop.story(open.orderId)).status, 'AWAITING')
+  assert.equal((await revert(shop, other.code, { address: newAddress() })).status, 200)
+})
+
 /** Anyone with the link: "I have paid", with a reference that is no transaction. The channel is asked again. */
 async function sayPaid({ baseUrl }: TestService, { code }: Payable): Promise<void> {
   const page = await (await fetch(`${baseUrl}/pay?code=${code}`)).text()
@@ -275,16 +330,21 @@ for (const [change, settings] of Object.entries({
   test(`money that was recorded stays what it is when ${change}`, async () => {
     const { connectionString } = shop.host
     const paid = await createPaid(shop)
-    const short = await shop.createAwaiting()
-    await desk.payFinally(short, 10_000_000n)
-    await desk.openRecord(short, 'under', 10_000_000n)
-    await shop.host.call('POST', `expire/${short.code}`, { as: shop.merchant })
-    await desk.until(short, ({ payments }) => payments[0]?.status === 'closed')
-    const before = [await shop.story(paid.orderId), await shop.story(short.orderId)]
+    const [short, elsewhere] = [await shop.createAwaiting(), await shop.createAwaiting()]
+    for (const order of [short, elsewhere]) {
+      await desk.payFinally(order, 10_000_000n)
+      await desk.openRecord(order, 'under', 10_000_000n)
+      await shop.host.call('POST', `expire/${order.code}`, { as: shop.merchant })
+      await desk.until(order, ({ payments }) => payments[0]?.status === 'closed')
+    }
+    await shop.host.db.run(sql`
+      update payments set network = 1, token_address = ${OTHER_TOKEN} where order_id = ${elsewhere.orderId}`)
+    const read = () => Promise.all([paid, short, elsewhere].map(({ orderId }) => shop.story(orderId)))
+    const before = await read()
     const other = await startTestService({ connectionString, env: await settings() })
     try {
-      await sayPaid(other, short)
-      assert.deepEqual([await shop.story(paid.orderId), await shop.story(short.orderId)], before)
+      for (const order of [short, elsewhere]) await sayPaid(other, order)
+      assert.deepEqual(await read(), before)
       // refused for the amount alone: the books are right
       const body = { amount: '1000', address: newAddress() }
       const refused = await other.call('POST', `revert/${paid.code}`, { as: shop.merchant, body })

@@ -87,7 +87,7 @@ const heldBy = async (orderId: string): Promise<Record<string, string>> => {
   return Object.fromEntries(rows.map((row) => [row.account, row.units]))
 }
 
-const listWrong = () => listTransferDifferences(shop.host.db, companyId, 10)
+const listWrong = () => listTransferDifferences(shop.host.db, companyId, 10, {})
 
 const xpub = newTestXpub()
 
@@ -154,6 +154,28 @@ test('the address of the wallet where a company is paid out is given to no order
     where id = ${shop.merchant.companyId}`)
   const after = await shop.accept((await shop.create()).code)
   assert.equal(after.data.toAddress, deriveAddress(TEST_XPUB, Number(next) + 1))
+})
+
+/** Of the payment, as the books have it. */
+const receives = (orderId: string, units: bigint) =>
+  eventually(
+    async () => (await shop.story(orderId)).payments[0]?.receivedUnits,
+    (received) => received === String(units),
+  )
+
+test('a contract wallet exists on named networks only: what somebody gets elsewhere at its address pays no order', async () => {
+  await shop.host.db.run(sql`insert into chain_heads (chain_id, number, hash) values (8453, 1000, '0x1')`)
+  assert.equal((await save({ MODE: 'pool', ADDRESSES: newAddress(), NETWORKS: '31337' })).status, 200)
+  const order = await place()
+  await shop.host.db.run(sql`
+    insert into chain_transfers (id, chain_id, tx_hash, nth, log_index, block_number, block_hash, block_at, token,
+      symbol, from_address, to_address, units, status, final_at, change, is_usdc)
+    values ('elsewhere', 8453, 'x', 0, 0, 1, 'x', now(), 'x', 'USDC', 'x', ${order.toAddress.toLowerCase()},
+      ${order.units}, 'seen', now(), 0, true)`)
+  await pay(order, 1n)
+  await receives(order.orderId, 1n)
+  assert.equal(await statusOf(order.code), 'AWAITING')
+  assert.deepEqual(await listWrong(), [])
 })
 
 test('an order paid to a company’s own xpub is its own money: never swept, never settled, refunded by its people', async () => {

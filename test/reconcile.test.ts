@@ -153,7 +153,7 @@ function openSlowBooks(options: { smallBooks?: number } = {}) {
   }
   const slow = Object.assign(Object.create(db) as Db, { tx })
   const { log } = world.host.service.app
-  return openBooks({ db: slow, clock: () => world.clock.nowMs, log, alarm: async () => {}, ...options })
+  return openBooks({ db: slow, clock: () => world.clock.nowMs, log, alarm: async () => {}, usdc: {}, ...options })
 }
 
 test('books that take long to verify, and were right a moment ago, hide no word of a provider that came since', async () => {

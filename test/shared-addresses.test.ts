@@ -133,6 +133,6 @@ test('the books of payments of one amount at one address are compared each with 
       return []
     },
   }
-  await listTransferDifferences(counting, companyId, 20)
+  await listTransferDifferences(counting, companyId, 20, {})
   assert.ok(read >= 2 * EQUAL && read < 20 * EQUAL, `${read} transfers are read for ${2 * EQUAL} payments`)
 })

@@ -66,6 +66,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     ...HTTP,
     'audit',
     'chain/deposits/reservation-queries',
+    'chain/transfer-queries',
     'companies/company-scope',
     'mail',
     'screening',

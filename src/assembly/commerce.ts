@@ -1,4 +1,5 @@
 import { openChainHealth } from '../chain/chain-health.ts'
+import { usdcOf } from '../chain/networks.ts'
 import { openChains } from '../chain/open-chains.ts'
 import type { PayableNetwork } from '../channels/crypto/adapter.ts'
 import { openDepositChecks } from '../channels/crypto/deposit-checks.ts'
@@ -97,7 +98,7 @@ export function openCommerce(ground: ServiceBase, accounts: Accounts) {
   const kyc = openCompliance(ground, accounts, payers, wake)
   const links = openRefundLinks({ vault, payUrl: config.payUrl })
   const networkName = nameNetworks(chains)
-  const { alarm, books } = openWatch(ground, accounts)
+  const { alarm, books } = openWatch(ground, accounts, usdcOf(payable.map(({ network }) => network)))
   const screening = openScreening(ground, { accounts, chains, alarm, rounds })
   const askForAddress = openAskForAddress({ mailer, links, networkName })
   const refunds: MispaymentRefundDeps = {

@@ -5,10 +5,11 @@ import { readTokenNames } from './deposits/token-name.ts'
 import type { Endpoint } from './endpoints/endpoint.ts'
 import type { Rpc } from './endpoints/rpc.ts'
 import { confirmationsNeeded, confirmationsOf, isFinal } from './finality.ts'
+import { usdcOf } from './networks.ts'
 import { confirm } from './opinions.ts'
 import type { Receipt } from './payout/receipt.ts'
 import { type ChainReader, panelOf, provenEndpoints, recordMissed } from './rescan.ts'
-import { isTransferOfUsdc, type Transfer } from './transfer.ts'
+import type { Transfer } from './transfer.ts'
 import {
   type Block,
   blockCall,
@@ -21,7 +22,7 @@ import {
   tokensOf,
   toTopic,
 } from './transfer-logs.ts'
-import { type FoundTransfer, listTransfersTo } from './transfer-queries.ts'
+import { type FoundTransfer, listTransfersTo, listUsdcAmong } from './transfer-queries.ts'
 
 export type TransactionVerdict = {
   found: boolean
@@ -42,7 +43,9 @@ const waits = (reason: string): TransactionVerdict => ({ ...verdict(true, false,
 
 /** The finality status of a transaction's recorded transfers. */
 async function describe({ db, network }: ChainReader, transfers: readonly Transfer[]): Promise<TransactionVerdict> {
-  const usdc = transfers.filter((transfer) => isTransferOfUsdc(transfer) && transfer.status === 'seen')
+  const ids = transfers.map(({ id }) => id)
+  const counted = await listUsdcAmong(db, ids, usdcOf([network]))
+  const usdc = transfers.filter(({ id, status }) => counted.has(id) && status === 'seen')
   const addresses = [...new Set(transfers.map(({ toAddress }) => toAddress))]
   const [first] = usdc
   if (!first) {

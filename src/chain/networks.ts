@@ -243,6 +243,10 @@ export function networkFor(options: {
   }
 }
 
+/** USDC's contract on each chain, in lower case. */
+export const usdcOf = (networks: readonly Pick<Network, 'chainId' | 'usdcAddress'>[]): Record<number, string> =>
+  Object.fromEntries(networks.map(({ chainId, usdcAddress }) => [chainId, usdcAddress.toLowerCase()]))
+
 function toChecksum(address: string, chainId: number): string {
   if (isAddress(address)) return getAddress(address)
   throw new Error(`CHAIN_${chainId}_USDC: "${address}" is not an address, or its checksum (EIP-55) is wrong.`)

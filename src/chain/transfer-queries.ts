@@ -1,4 +1,4 @@
-import { type Queryable, type Sql, sql, type Tx } from '../db/db.ts'
+import { json, type Queryable, type Sql, sql, type Tx } from '../db/db.ts'
 import { newId } from '../kernel/ids.ts'
 import type { Head, Transfer } from './transfer.ts'
 
@@ -23,8 +23,8 @@ export function upsertTransfers(tx: Tx, transfers: readonly FoundTransfer[]): Pr
   const column = (pick: (transfer: FoundTransfer) => unknown): string[] => transfers.map((row) => String(pick(row)))
   return tx.run(sql`
     insert into chain_transfers as known (id, chain_id, tx_hash, nth, log_index, block_number, block_hash, block_at,
-      token, symbol, from_address, to_address, units, status, change)
-    select *, 'seen', nextval('chain_changes') from unnest(
+      token, symbol, from_address, to_address, units, status, change, is_usdc)
+    select *, 'seen', nextval('chain_changes'), found.symbol = 'USDC' from unnest(
       ${transfers.map(() => newId())}::text[], ${column((row) => row.chainId)}::integer[],
       ${column((row) => row.txHash)}::text[], ${column((row) => row.nth)}::integer[],
       ${column((row) => row.logIndex)}::integer[], ${column((row) => row.blockNumber)}::bigint[],
@@ -32,6 +32,8 @@ export function upsertTransfers(tx: Tx, transfers: readonly FoundTransfer[]): Pr
       ${column((row) => row.token)}::text[], ${column((row) => row.symbol)}::text[],
       ${column((row) => row.fromAddress)}::text[], ${column((row) => row.toAddress)}::text[],
       ${column((row) => row.units)}::numeric[])
+      as found (id, chain_id, tx_hash, nth, log_index, block_number, block_hash, block_at, token, symbol, from_address,
+        to_address, units)
     on conflict (chain_id, tx_hash, token, to_address, nth) do update set
       log_index = excluded.log_index, block_number = excluded.block_number, block_hash = excluded.block_hash,
       block_at = excluded.block_at, from_address = excluded.from_address, units = excluded.units,
@@ -126,30 +128,51 @@ export const listTransfersTo = (q: Queryable, addresses: readonly string[]): Pro
       order by first_seen_at, chain_id, block_number, log_index`,
   )
 
+/** USDC's contract on each chain, in lower case. */
+export type UsdcContracts = Readonly<Record<number, string>>
+
+/**
+ * Whether transfer `t` is USDC to payment `p`: of the contract that the payment was asked with, or of the one that was
+ * USDC on its chain when it was recorded. Neither changes with the settings. If an earlier version recorded it: of the
+ * contract that is USDC now, and its name decides only where the chain is not set up.
+ */
+export const isUsdcOf = (usdc: UsdcContracts): Sql => sql`(
+  coalesce(t.is_usdc, t.token = ${json(usdc)}::jsonb ->> t.chain_id::text, t.symbol = 'USDC')
+  or coalesce(t.chain_id = p.network and t.token = p.token_address, false))`
+
+/** What the payer was asked for, and USDC on the chains that are set up. */
+export type Asked = { network: number | null; tokenAddress: string | null; usdc: UsdcContracts }
+
 /**
  * Transfers to these addresses (any spelling), each with the head of its chain, from one snapshot. Judge finality on
  * these pairs: with two separate reads, a reorganisation in between could make a lost transfer look final.
  */
-export const listPlacedTransfers = (q: Queryable, addresses: readonly string[]): Promise<PlacedTransfer[]> =>
-  listPlaced(q, sql`to_address = any(${addresses.map((address) => address.toLowerCase())}::text[])`)
+export const listPlacedTransfers = (
+  q: Queryable,
+  addresses: readonly string[],
+  asked: Asked,
+): Promise<PlacedTransfer[]> =>
+  listPlaced(q, sql`t.to_address = any(${addresses.map((address) => address.toLowerCase())}::text[])`, asked)
 
 /** The same for transfers by id. */
-export const listPlacedById = (q: Queryable, ids: readonly string[]): Promise<PlacedTransfer[]> =>
-  listPlaced(q, sql`id = any(${[...ids]}::text[])`)
+export const listPlacedById = (q: Queryable, ids: readonly string[], asked: Asked): Promise<PlacedTransfer[]> =>
+  listPlaced(q, sql`t.id = any(${[...ids]}::text[])`, asked)
 
-export type PlacedTransfer = { transfer: Transfer; head: Head }
+export type PlacedTransfer = { transfer: Transfer; head: Head; isUsdc: boolean }
 
-async function listPlaced(q: Queryable, which: Sql): Promise<PlacedTransfer[]> {
-  type HeadColumns = { headNumber: bigint; headHash: string; headScannedAt: Date }
-  type Row = TransferRow & HeadColumns & Pick<Head, 'safeNumber' | 'finalizedNumber'>
+async function listPlaced(q: Queryable, which: Sql, { network, tokenAddress, usdc }: Asked): Promise<PlacedTransfer[]> {
+  type More = { headNumber: bigint; headHash: string; headScannedAt: Date; countsAsUsdc: boolean }
+  type Row = TransferRow & More & Pick<Head, 'safeNumber' | 'finalizedNumber'>
   const rows = await q.many<Row>(sql`
     select t.*, h.number as head_number, h.hash as head_hash, h.safe_number, h.finalized_number,
       coalesce(h.scanned_at, 'epoch') as head_scanned_at
-    from (select ${COLUMNS} from chain_transfers where ${which}) as t
+    from (select ${COLUMNS}, ${isUsdcOf(usdc)} as counts_as_usdc from chain_transfers t
+      cross join (select ${network}::integer as network, ${tokenAddress}::text as token_address) as p
+      where ${which}) as t
     join chain_heads as h on h.chain_id = t.chain_id and h.number is not null
     order by t.first_seen_at, t.chain_id, t.block_number, t.log_index`)
-  return rows.map(({ headNumber, headHash, headScannedAt, safeNumber, finalizedNumber, units, ...row }) => ({
-    transfer: { ...row, units: BigInt(units) },
+  return rows.map(({ headNumber, headHash, headScannedAt, safeNumber, finalizedNumber, countsAsUsdc, ...row }) => ({
+    transfer: { ...row, units: BigInt(row.units) },
     head: {
       chainId: row.chainId,
       number: headNumber,
@@ -158,5 +181,14 @@ async function listPlaced(q: Queryable, which: Sql): Promise<PlacedTransfer[]> {
       safeNumber,
       finalizedNumber,
     },
+    isUsdc: countsAsUsdc,
   }))
+}
+
+/** Those of the transfers that are USDC to a payment at their address. */
+export async function listUsdcAmong(q: Queryable, ids: readonly string[], usdc: UsdcContracts): Promise<Set<string>> {
+  const rows = await q.many<{ id: string }>(sql`
+    select t.id from chain_transfers t left join payments p on p.deposit_address = t.to_address
+    where t.id = any(${[...ids]}::text[]) and ${isUsdcOf(usdc)}`)
+  return new Set(rows.map(({ id }) => id))
 }

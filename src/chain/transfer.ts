@@ -10,9 +10,9 @@ export type Transfer = {
   blockHash: string
   /** Timestamp of the block. */
   blockAt: Date
-  /** The token's contract. */
+  /** The token's contract: compare this, never the symbol. */
   token: string
-  /** `USDC` only if the contract was the network's USDC when the transfer was recorded. */
+  /** Of what is found now, `USDC` names the network's USDC alone; earlier versions recorded other tokens by it. */
   symbol: string
   fromAddress: string
   toAddress: string
@@ -26,9 +26,6 @@ export type Transfer = {
   /** Grows with every change; the cursor of `listChangedTransfers`. */
   change: bigint
 }
-
-/** By the settings of the time when it was recorded: `CHAIN_<id>_USDC` may name another contract since. */
-export const isTransferOfUsdc = ({ symbol }: Pick<Transfer, 'symbol'>): boolean => symbol === 'USDC'
 
 /** How far the scanner has read a chain. */
 export type Head = {

@@ -51,6 +51,8 @@ export type PaymentKey = {
   /** The provider's id; null while unknown. */
   providerReference: string | null
   network: number | null
+  /** The contract of the token that the payer was asked for, in lower case; absent while there is none. */
+  tokenAddress?: string | null
   /** What the payer owes, in USDC. */
   due: Money
   /** The order's price in fiat. */

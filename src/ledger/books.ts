@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
+import type { UsdcContracts } from '../chain/transfer-queries.ts'
 import { OFFICE_PATHS, officePathsOf } from '../config/office-paths.ts'
 import type { Db, Tx } from '../db/db.ts'
 import { findUnreconciled } from '../db/restored-queries.ts'
@@ -28,6 +29,8 @@ export type BooksDeps = {
   clock: Clock
   log: FastifyBaseLogger
   alarm: RaiseAlarm
+  /** On the chains that are set up. */
+  usdc: UsdcContracts
   /** Companies with at most this many payments are verified every time; default 2000. */
   smallBooks?: number
 }
@@ -117,7 +120,7 @@ export function openBooks(deps: BooksDeps): Books {
   const note: Books['note'] = (...found) => db.tx((tx) => noteIn(tx, ...found))
 
   const readTransfers = (companyId: string): Promise<Difference[]> =>
-    listTransferDifferences(db, companyId, MAX_OF_A_CHECK)
+    listTransferDifferences(db, companyId, MAX_OF_A_CHECK, deps.usdc)
 
   /** @returns how long the database was busy */
   const verify = async (companyId: string): Promise<number> => {

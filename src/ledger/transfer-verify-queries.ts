@@ -1,4 +1,5 @@
 import { IS_SHARED, SHARED_TRANSFERS } from '../chain/deposits/reservation-queries.ts'
+import { isUsdcOf, type UsdcContracts } from '../chain/transfer-queries.ts'
 import { type Queryable, sql } from '../db/db.ts'
 import type { Difference } from './ledger-verify-queries.ts'
 
@@ -6,25 +7,34 @@ import type { Difference } from './ledger-verify-queries.ts'
  * Payments at deposit addresses whose books do not match the transfers that the chain's scanner recorded: what counts
  * as final must have been seen, and what can no longer change must count. Addresses with changes that have not reached
  * their payments yet are left out. At an address shared by several payments, each payment is compared with its own
- * transfers.
+ * transfers, and what came on another chain than its own may count or not: the company says on which ones it has the
+ * address.
+ * @param usdc on the chains that are set up
  */
-export const listTransferDifferences = (q: Queryable, companyId: string, limit: number): Promise<Difference[]> =>
+export const listTransferDifferences = (
+  q: Queryable,
+  companyId: string,
+  limit: number,
+  usdc: UsdcContracts,
+): Promise<Difference[]> =>
   q.many(sql`
     with counted as (
       select p.company_id, p.id, p.order_id, p.deposit_address, p.own_account, p.merchant_reference,
+        p.network, p.token_address,
         ${IS_SHARED} as is_shared, p.received_units - coalesce((select sum(m.units)
         from mispayments m where m.company_id = p.company_id and m.payment_id = p.id and m.kind = 'orphaned'
           and m.status in ('open', 'borne')), 0) as units
       from payments p where p.company_id = ${companyId} and p.deposit_address is not null
     ), arrived as (
-      select p.id as payment_id, t.* from counted p join chain_transfers t on t.to_address = p.deposit_address
+      select p.id as payment_id, t.*, ${isUsdcOf(usdc)} as counts from counted p join chain_transfers t on t.to_address = p.deposit_address
       where not p.is_shared
       union all
-      select p.id, t.* from counted p cross join lateral (${SHARED_TRANSFERS}) as t where p.is_shared
+      select p.id, t.*, ${isUsdcOf(usdc)} from counted p cross join lateral (${SHARED_TRANSFERS}) as t where p.is_shared
     ), compared as (
       select c.company_id, c.order_id, c.deposit_address, c.units,
-        coalesce(sum(t.units) filter (where t.status = 'seen' and t.symbol = 'USDC'), 0) as seen,
-        coalesce(sum(t.units) filter (where t.final_at is not null and t.symbol = 'USDC'), 0) as settled,
+        coalesce(sum(t.units) filter (where t.status = 'seen' and t.counts), 0) as seen,
+        coalesce(sum(t.units) filter (where t.final_at is not null and t.counts
+          and (not c.is_shared or t.chain_id = c.network)), 0) as settled,
         coalesce(bool_or(t.change > coalesce(f.after_change, 0)), false) as has_news
       from counted c
       left join arrived t on t.payment_id = c.id

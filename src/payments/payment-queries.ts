@@ -19,6 +19,8 @@ export type Payment = {
   providerReference: string | null
   instructions: Instructions | null
   network: number | null
+  /** Of the instructions, in lower case. */
+  tokenAddress: string | null
   dueUnits: bigint
   /** Final units that arrived. */
   receivedUnits: bigint
@@ -52,8 +54,8 @@ export const PAYMENT_POLLS: PollTopic = {
 }
 
 const COLUMNS = sql`company_id, id, order_id, number, channel, own_account, status, merchant_reference, provider_reference, instructions,
-  network, due_units, received_units, price_units, fee_bps, user_address, user_address_by, cancel_url, return_url, checks,
-  next_check_at, opened_at`
+  network, token_address, due_units, received_units, price_units, fee_bps, user_address, user_address_by, cancel_url,
+  return_url, checks, next_check_at, opened_at`
 
 const toPayment = (row: Row): Payment => ({
   ...row,

@@ -93,7 +93,7 @@ export async function startModelWorld(own: Partial<Channel> = {}): Promise<Model
     findAddressFault: openAddressFaults([]),
   }
   const channels = openChannels([{ ...provider, ...own }])
-  const books = openBooks({ db, clock, log, alarm: async () => {} })
+  const books = openBooks({ db, clock, log, alarm: async () => {}, usdc: {} })
   const withdrawPayout = openWithdrawPayout(clock)
   const findLaterPayout = async () => null
   const nothing = async (): Promise<void> => {}

@@ -7,11 +7,10 @@ import { findReservation, listReservedTransfers } from '../../chain/deposits/res
 import { paymentUri } from '../../chain/eip681.ts'
 import type { Rpc } from '../../chain/endpoints/rpc.ts'
 import { confirmationsNeeded, confirmationsOf, isFinal } from '../../chain/finality.ts'
-import type { Network } from '../../chain/networks.ts'
+import { type Network, usdcOf } from '../../chain/networks.ts'
 import type { Agree } from '../../chain/payout/agreement.ts'
 import { checkManualTransfer } from '../../chain/payout/manual-transfer.ts'
 import type { Payouts, WatchPayout } from '../../chain/payout/payout.ts'
-import { type Head, isTransferOfUsdc, type Transfer } from '../../chain/transfer.ts'
 import { listPlacedById, listPlacedTransfers, type PlacedTransfer } from '../../chain/transfer-queries.ts'
 import type { Db, Queryable, Tx } from '../../db/db.ts'
 import { type Clock, DAY } from '../../kernel/clock.ts'
@@ -21,7 +20,6 @@ import { parseXpub } from '../../kernel/xpub.ts'
 import {
   type Channel,
   NO_INSTRUCTIONS,
-  type PaymentReport,
   type PaymentRequest,
   type RefundRequest,
   type SeenReport,
@@ -59,9 +57,10 @@ export type Assign = (
 export type WalletDeps = {
   db: Db
   clock: Clock
+  /** The chains that are set up. */
   payable: readonly PayableNetwork[]
-  /** Ids of the chains that are set up; absent: those of `payable`, which a company may limit. */
-  setUp?: ReadonlySet<number>
+  /** A company's choice of them, as ids; absent: all. */
+  offered?: readonly number[]
   health?: ChainHealth
   /** Live mode: no address of a key is assigned before the operator compared the first ones with the wallet. */
   mustConfirm?: boolean
@@ -80,34 +79,35 @@ export type WalletDeps = {
 const UNCONFIRMED =
   'The operator has not compared the deposit addresses with the wallet yet: comptoir admin confirm-addresses.'
 
-type Placed = { transfer: Transfer; network: Network; head: Head }
+/** Without its network if that is not set up any more. */
+type Placed = PlacedTransfer & { network: Network | undefined }
+
+/** Nobody reads a chain that is not set up any more: what it brought stays as it was recorded. */
+const isFinalOf = ({ transfer, head, network }: Placed, units: bigint): boolean =>
+  network ? isFinal(network, { units, transfer, head }) : transfer.finalAt !== null
 
 function toSeen(placed: Placed, final: boolean): SeenTransfer {
-  const { transfer, network } = placed
+  const { transfer, head, network } = placed
   return {
-    network: network.chainId,
+    network: transfer.chainId,
     txHash: transfer.txHash,
     from: transfer.fromAddress,
     units: transfer.units,
     at: transfer.blockAt,
     final,
-    confirmations: Number(confirmationsOf(transfer, placed.head)),
-    needed: confirmationsNeeded(network, transfer.units),
+    confirmations: Number(confirmationsOf(transfer, head)),
+    needed: network ? confirmationsNeeded(network, transfer.units) : null,
   }
 }
 
 /** Sums what the chains show for one address; finality is judged by the whole amount at stake. */
 function reportOf(address: string, snapshot: readonly PlacedTransfer[], networks: readonly Network[]): SeenReport {
-  const placed = snapshot.flatMap(({ transfer, head }): Placed[] => {
-    const network = networks.find(({ chainId }) => chainId === transfer.chainId)
-    return network && transfer.status === 'seen' ? [{ transfer, network, head }] : []
-  })
-  const usdc = placed.filter(({ transfer }) => isTransferOfUsdc(transfer))
+  const placed = snapshot
+    .filter(({ transfer }) => transfer.status === 'seen')
+    .map((one): Placed => ({ ...one, network: networks.find(({ chainId }) => chainId === one.transfer.chainId) }))
+  const usdc = placed.filter(({ isUsdc }) => isUsdc)
   const total = usdc.reduce((sum, { transfer }) => sum + transfer.units, 0n)
-  const seen = usdc.map((item) => {
-    const { network, transfer, head } = item
-    return toSeen(item, isFinal(network, { units: total, transfer, head }))
-  })
+  const seen = usdc.map((one) => toSeen(one, isFinalOf(one, total)))
   const final = seen.reduce((sum, { units, final: done }) => (done ? sum + units : sum), 0n)
   return {
     outcome: 'seen',
@@ -117,7 +117,7 @@ function reportOf(address: string, snapshot: readonly PlacedTransfer[], networks
     payerAddresses: [...new Set(usdc.map(({ transfer }) => transfer.fromAddress))],
     transfers: seen,
     unmatched: placed
-      .filter(({ transfer }) => !isTransferOfUsdc(transfer))
+      .filter(({ isUsdc }) => !isUsdc)
       .map(({ transfer }) => ({
         asset: transfer.symbol,
         units: transfer.units,
@@ -125,27 +125,6 @@ function reportOf(address: string, snapshot: readonly PlacedTransfer[], networks
       })),
     providerStatus: `${usdc.length} transfers`,
   }
-}
-
-/**
- * Nobody reads a chain that is no longer set up. What it brought is neither gone nor judged anew, so the payment stays
- * as it is. Undefined: every chain that brought money is set up.
- */
-function findUnread(
-  address: string,
-  snapshot: readonly PlacedTransfer[],
-  setUp: ReadonlySet<number>,
-): PaymentReport | undefined {
-  const unread = snapshot.find(
-    ({ transfer }) => transfer.status === 'seen' && isTransferOfUsdc(transfer) && !setUp.has(transfer.chainId),
-  )
-  return (
-    unread && {
-      outcome: 'unknown',
-      providerReference: address,
-      providerStatus: `money came on chain ${unread.transfer.chainId}, which is not set up here any more`,
-    }
-  )
 }
 
 /** Native coin is not USDC: it is listed with the other tokens sent by mistake. */
@@ -171,19 +150,21 @@ function readPlace(payable: readonly PayableNetwork[], refund: RefundRequest) {
  */
 export function openCryptoChannel(deps: WalletDeps): Channel {
   const { db, clock, payable, health, mustConfirm = false, assign, wallets } = deps
+  const isOffered = (chainId: number): boolean => deps.offered?.includes(chainId) ?? true
+  const choices = payable.filter(({ network }) => isOffered(network.chainId))
   const ours = wallets && { wallets }
   const keyOf = ({ xpub }: PayableNetwork): string => parseXpub(xpub).id
   const listUnconfirmed = async (): Promise<PayableNetwork[]> => {
     if (!mustConfirm) return []
-    const confirmed = await listConfirmedKeys(db, payable.map(keyOf))
-    return payable.filter((one) => !confirmed.has(keyOf(one)))
+    const confirmed = await listConfirmedKeys(db, choices.map(keyOf))
+    return choices.filter((one) => !confirmed.has(keyOf(one)))
   }
   const networks = payable.map(({ network }) => network)
-  const { setUp = new Set(networks.map(({ chainId }) => chainId)) } = deps
+  const usdc = usdcOf(networks)
   return {
     id: 'crypto',
     onChain: true,
-    networks: networks.map(({ chainId }) => chainId),
+    networks: choices.map(({ network }) => network.chainId),
     async findNetworkFaults() {
       const checks = (await health?.list()) ?? []
       const faults = checks.flatMap(({ chainId, ok, message }) => (ok ? [] : [{ network: chainId, reason: message }]))
@@ -191,7 +172,7 @@ export function openCryptoChannel(deps: WalletDeps): Channel {
       return [...faults, ...unconfirmed.map(({ network }) => ({ network: network.chainId, reason: UNCONFIRMED }))]
     },
     async createPayment(request: PaymentRequest) {
-      const chosen = payable.find(({ network }) => network.chainId === request.network)
+      const chosen = choices.find(({ network }) => network.chainId === request.network)
       if (!chosen) throw new AppError('CHANNEL_NOT_AVAILABLE')
       if ((await listUnconfirmed()).includes(chosen))
         throw new AppError('CHANNEL_NOT_AVAILABLE', { message: UNCONFIRMED })
@@ -218,16 +199,18 @@ export function openCryptoChannel(deps: WalletDeps): Channel {
         providerReference: address,
       }
     },
-    async fetchPayment({ companyId, merchantReference: reference, providerReference }) {
+    async fetchPayment({ companyId, merchantReference: reference, providerReference, network, tokenAddress = null }) {
+      const asked = { network, tokenAddress, usdc }
       const native = await listNativeDeposits(db, providerReference)
       const reserved = assign && (await findReservation(db, { companyId, reference }))
-      const placed = reserved
-        ? await listPlacedById(db, await listReservedTransfers(db, reserved))
-        : await listPlacedTransfers(db, [providerReference])
-      const unread = findUnread(providerReference, placed, setUp)
-      if (unread) return unread
-      const report = reportOf(providerReference, placed, networks)
-      return reserved ? report : withNative(report, native, networks)
+      if (reserved) {
+        const mine = await listPlacedById(db, await listReservedTransfers(db, reserved), asked)
+        // a Safe exists only where it was deployed: elsewhere, its address may be anyone's
+        const within = mine.filter(({ transfer: { chainId } }) => chainId === network || isOffered(chainId))
+        return reportOf(providerReference, within, networks)
+      }
+      const placed = await listPlacedTransfers(db, [providerReference], asked)
+      return withNative(reportOf(providerReference, placed, networks), native, networks)
     },
     refundsToAddress: true,
     async refundPayment(refund) {

@@ -120,13 +120,10 @@ export function openOwnWallets(deps: WalletDeps): OwnWallets {
   const nowhere: Assign = async () => {
     throw new AppError('CHANNEL_NOT_AVAILABLE')
   }
-  const setUp = new Set(deps.payable.map(({ network }) => network.chainId))
   return {
     open(values) {
       const own = readOwnWallet(values)
-      const payable = deps.payable.filter(
-        ({ network }) => own.networks.length === 0 || own.networks.includes(network.chainId),
-      )
+      const offered = own.networks.length === 0 ? {} : { offered: own.networks }
       const assign: Assign = async (tx, wanted) => {
         if (own.mode !== 'xpub') return assignShared(tx, wanted, own, deps.countVisit)
         const { companyId, reference, watchedUntil, due } = wanted
@@ -135,7 +132,13 @@ export function openOwnWallets(deps: WalletDeps): OwnWallets {
         const { address } = await assignDepositAddress(tx, asked)
         return { address, units: due.units }
       }
-      return openCryptoChannel({ ...deps, payable: payable.map(withoutPayouts), setUp, mustConfirm: false, assign })
+      return openCryptoChannel({
+        ...deps,
+        ...offered,
+        payable: deps.payable.map(withoutPayouts),
+        mustConfirm: false,
+        assign,
+      })
     },
     reader: openCryptoChannel({ ...deps, payable: deps.payable.map(withoutPayouts), assign: nowhere }),
     async claim(tx, claim) {

@@ -86,6 +86,7 @@ export const keyOf = (order: Order, payment: Payment): PaymentKey => ({
   merchantReference: payment.merchantReference.replace(/-.*$/s, ''),
   providerReference: payment.providerReference,
   network: payment.network,
+  tokenAddress: payment.tokenAddress,
   due: { asset: 'USDC', units: payment.dueUnits },
   fiat: order.from,
   expiresAt: order.expiresAt,
