@@ -302,7 +302,8 @@ async function openOwnGate() {
   const client = await logIn(market.host.baseUrl, person.email)
   const { data } = await client.get<{ collectors: { identifier: string }[] }>('collectors/list')
   const { CHANNEL_GATEPAY_CLIENT_ID: CLIENT_ID, CHANNEL_GATEPAY_SECRET: SECRET } = market.providers.credentials
-  const save = () => client.call('PUT', 'channel-accounts/gatepay', { settings: { CLIENT_ID, SECRET } })
+  const save = (other = {}) =>
+    client.call('PUT', 'channel-accounts/gatepay', { settings: { CLIENT_ID, SECRET, ...other } })
   assert.equal((await save()).status, 200)
   return {
     save,
@@ -368,4 +369,32 @@ test('a payment whose account was removed is shown to no one; once the account i
   }
   assert.equal((await shop.save()).status, 200)
   for (const { code } of [chosenAgain, left]) await market.reaches(code, 'PAID')
+})
+
+test('an account that another one replaces: its payments are shown to no one, and asked about only with their own', async () => {
+  const shop = await openOwnGate()
+  const { _id, code } = await shop.order()
+  assert.equal((await shop.accept(code)).status, 200)
+  assert.equal((await shop.save({ SECRET: 'rotated-0123456789-0123456789' })).status, 200)
+  const shown = async () => (await fetch(`${market.host.baseUrl}/pay?code=${code}`)).text()
+  const offersChoice = /name="paymentChannel" value="gatepay"/
+  assert.doesNotMatch(await shown(), offersChoice, 'another secret is no other account')
+  assert.equal((await shop.save({ CLIENT_ID: 'another-account' })).status, 200)
+  assert.match(await shown(), offersChoice)
+  const [payment] = await market.paymentsOf(_id)
+  await market.act(payment?.reference ?? '', 'pay')
+  // so old that a provider which does not know it would end it
+  await market.host.db.run(sql`update payments set opened_at = opened_at - interval '25 hours' where order_id = ${_id}`)
+  assert.equal((await shop.expire(code)).status, 200)
+  const waits = () =>
+    eventually(
+      () => attemptsOf(_id),
+      ([attempt]) => attempt?.waitsMinutes === true,
+    )
+  const removed = { own: true, status: 'closing', words: 'its account was removed', waitsMinutes: true }
+  assert.deepEqual(await waits(), [removed])
+  assert.equal((await shop.save({ CLIENT_ID: 'another-account' })).status, 200)
+  assert.deepEqual(await attemptsOf(_id), [removed], 'saving the other account does not wake it')
+  assert.equal((await shop.save()).status, 200)
+  await market.reaches(code, 'PAID')
 })
