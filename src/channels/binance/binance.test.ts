@@ -357,6 +357,15 @@ describe('certificates', () => {
     assert.equal(state.asked, 2)
   })
 
+  test('asked for again when the clock was set back', async () => {
+    const { state, keys } = openKeys()
+    state.now = hour
+    await keys.find(SERIAL)
+    state.now = 0
+    await keys.find(SERIAL)
+    assert.equal(state.asked, 2)
+  })
+
   test('an unknown serial is asked for once, and not again at once', async () => {
     const { state, keys } = openKeys()
     await keys.find(SERIAL)
