@@ -59,8 +59,7 @@ export async function releaseTransaction(tx: Tx, claim: Omit<TransactionClaim, '
   if (followed) return
   const mine = sql`network = ${network} and tx_hash = ${txHash} and cause_id = ${causeId}`
   await tx.run(sql`delete from claimed_transfers where ${mine}`)
-  const heir = sql`(select min(t.cause_id) from claimed_transfers t where t.network = ${network} and t.tx_hash = ${txHash})`
-  await tx.run(sql`update claimed_transactions set cause_id = ${heir} where ${mine} and ${heir} is not null`)
+  // a trigger gives it to another one that has a part of it
   await tx.run(sql`delete from claimed_transactions where ${mine}`)
 }
 
