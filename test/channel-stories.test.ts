@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { listChannelAccounts, upsertChannelAccount } from '../src/channels/account-queries.ts'
 import { loadConfig } from '../src/config/config.ts'
 import { sql } from '../src/db/db.ts'
 import { partitionedTables } from '../src/db/partitioned-tables.ts'
 import { keepPartitions } from '../src/db/partitions.ts'
 import { DAY } from '../src/kernel/clock.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
+import { wakePaymentsOfAccount } from '../src/payments/payment-queries.ts'
 import { type Client, logIn, logInSuperAdmin, readMails, registerManager } from './harness/accounts.ts'
 import { type Market, type MarketInstructions, openMarket } from './harness/market.ts'
 import { listRefundsOf, type RefundData } from './harness/refunds.ts'
@@ -396,5 +398,31 @@ test('an account that another one replaces: its payments are shown to no one, an
   assert.equal((await shop.save({ CLIENT_ID: 'another-account' })).status, 200)
   assert.deepEqual(await attemptsOf(_id), [removed], 'saving the other account does not wake it')
   assert.equal((await shop.save()).status, 200)
+  await market.reaches(code, 'PAID')
+})
+
+test('an account that another node puts back is asked at once, although this node still has no copy of it', async () => {
+  const shop = await openOwnGate()
+  const { _id, code } = await shop.order()
+  assert.equal((await shop.accept(code)).status, 200)
+  const [payment] = await market.paymentsOf(_id)
+  const { db } = market.host
+  const { companyId, accountMark } = await db.one<{ companyId: string; accountMark: string }>(
+    sql`select company_id, account_mark from payments where order_id = ${_id}`,
+  )
+  const [account] = await listChannelAccounts(db, companyId)
+  assert.ok(account)
+  assert.equal((await shop.remove()).status, 200)
+  await market.act(payment?.reference ?? '', 'pay')
+  assert.equal((await shop.expire(code)).status, 200)
+  await eventually(
+    () => attemptsOf(_id),
+    ([attempt]) => attempt?.waitsMinutes === true,
+  )
+  const saved = { ...account, companyId, by: 'user:1', at: new Date() }
+  await db.tx(async (tx) => {
+    await upsertChannelAccount(tx, saved)
+    await wakePaymentsOfAccount(tx, { companyId, channel: 'gatepay', accountMark }, saved.at)
+  })
   await market.reaches(code, 'PAID')
 })

@@ -10,7 +10,7 @@ import {
   updateSealedAccount,
 } from './account-queries.ts'
 import type { Channel, ChannelId } from './channel.ts'
-import { type ChannelSet, type Channels, channelSet } from './channel-set.ts'
+import { type ChannelSet, type Channels, channelSet, type PaymentAccount } from './channel-set.ts'
 import { ownWallet } from './crypto/own-wallet.ts'
 import type { OwnWallets } from './crypto/own-wallets.ts'
 import { accountMarkOf, type ChannelContext, type ChannelKind, readSettings, settingsOfEnv } from './kind.ts'
@@ -169,10 +169,14 @@ export function openChannelAccounts(deps: AccountDeps): Channels & { close(): Pr
   const delivered = wallet && readOnly(wallet)
   const readerOf = (channel: ChannelId): Channel | undefined => (NEEDS_WALLET.includes(channel) ? delivered : undefined)
 
-  /** Unchanged accounts keep their circuits when the table is read again. */
   async function load(companyId: string, q: Queryable = db): Promise<Cached> {
     const known = find(companyId)
-    if (known && isFresh(known)) return known
+    return known && isFresh(known) ? known : reload(companyId, q)
+  }
+
+  /** Unchanged accounts keep their circuits when the table is read again. */
+  async function reload(companyId: string, q: Queryable = db): Promise<Cached> {
+    const known = find(companyId)
     const accounts = await listChannelAccounts(q, companyId)
     const rules = await listChannelRules(q, companyId)
     const [mark, ruleMark] = [markOf(accounts), markOf(rules)]
@@ -187,18 +191,28 @@ export function openChannelAccounts(deps: AccountDeps): Channels & { close(): Pr
     return next
   }
 
+  const ofOperator = (channel: ChannelId): Channel | undefined => operator.find(channel) ?? readerOf(channel)
+  const ofCompany = (set: ChannelSet, { channel, accountMark }: PaymentAccount): Channel | undefined => {
+    const isSame = accountMark === null || accountMark === set.accountMark(channel)
+    if (set.isOwn(channel) && isSame) return set.find(channel)
+    return channel === ownWallet.id ? deps.ownWallets?.reader : readerOf(channel)
+  }
+
   return {
     operator,
     of: async (companyId, q) => (await load(companyId, q)).set,
-    async forPayment({ companyId, channel, ownAccount, accountMark }, q) {
-      if (!ownAccount) return operator.find(channel) ?? readerOf(channel)
+    async forPayment(payment, q) {
+      const { companyId, channel, ownAccount } = payment
+      if (!ownAccount) return ofOperator(channel)
       // answers from the cache and refreshes it in the background
       const known = find(companyId)
       if (known && !isFresh(known)) void withoutHolding(() => load(companyId)).catch(() => {})
       const { set } = known ?? (await load(companyId, q))
-      const isSame = accountMark === null || accountMark === set.accountMark(channel)
-      if (set.isOwn(channel) && isSame) return set.find(channel)
-      return channel === ownWallet.id ? deps.ownWallets?.reader : readerOf(channel)
+      return ofCompany(set, payment)
+    },
+    async forPaymentNow(payment) {
+      const { companyId, channel, ownAccount } = payment
+      return ownAccount ? ofCompany((await reload(companyId)).set, payment) : ofOperator(channel)
     },
     healths() {
       const companies = [...cache.values()].flatMap(({ opened }) => opened)

@@ -38,6 +38,8 @@ export type Channels = {
    * @param q the transaction, if the caller holds one
    */
   forPayment(payment: PaymentAccount, q?: Queryable): Promise<Channel | undefined>
+  /** As `forPayment`, but reads the accounts again: another node may have saved one in the last seconds. */
+  forPaymentNow(payment: PaymentAccount): Promise<Channel | undefined>
   /** The health of every account that this node has opened, for the operator's metrics. */
   healths(): readonly { channel: ChannelId; account: 'operator' | 'company'; health: Health }[]
   /** Call it when a company's accounts or rules have changed. */

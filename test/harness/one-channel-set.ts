@@ -11,6 +11,7 @@ export function openChannels(channels: readonly Channel[]): Channels {
     operator,
     of: async () => operator,
     forPayment: async ({ channel }) => operator.find(channel),
+    forPaymentNow: async ({ channel }) => operator.find(channel),
     healths: () => [],
     forget: () => {},
   }
