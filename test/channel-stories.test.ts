@@ -11,8 +11,8 @@ import { wakePaymentsOfAccount } from '../src/payments/payment-queries.ts'
 import { type Client, logIn, logInSuperAdmin, readMails, registerManager } from './harness/accounts.ts'
 import { type Market, type MarketInstructions, openMarket } from './harness/market.ts'
 import { listRefundsOf, type RefundData } from './harness/refunds.ts'
-import { eventually } from './harness/service.ts'
-import { FINAL_AFTER, type OrderData } from './harness/shop.ts'
+import { eventually, startTestService } from './harness/service.ts'
+import { chainEnv, FINAL_AFTER, type OrderData } from './harness/shop.ts'
 
 /* What can happen at some provider, and what becomes of the order: one story each. */
 const OPERATOR = 'operator@comptoir.example'
@@ -425,4 +425,26 @@ test('an account that another node puts back is asked at once, although this nod
     await wakePaymentsOfAccount(tx, { companyId, channel: 'gatepay', accountMark }, saved.at)
   })
   await market.reaches(code, 'PAID')
+})
+
+test('a channel that the operator switches off shows no instructions; its payments are asked about once it is back', async () => {
+  const [off, waiting] = [await market.createAwaiting('kucoinpay'), await market.createAwaiting('gatepay')]
+  await market.host.db.run(sql`
+    update payments set status = 'closing', last_words = 'its account was removed',
+      next_check_at = now() + interval '1 day' where order_id = ${waiting.order._id}`)
+  const settings = Object.entries(market.providers.credentials).filter(([name]) => !name.includes('KUCOINPAY'))
+  const env = { ...chainEnv(market.chain), ...Object.fromEntries(settings) }
+  const { connectionString } = market.host
+  const other = await startTestService({ connectionString, env, workers: true })
+  try {
+    const page = await (await fetch(`${other.baseUrl}/pay?code=${off.order.code}&lang=en`)).text()
+    assert.match(page, /Choose how to pay/)
+    assert.doesNotMatch(page, /Continue at KuCoin Pay/)
+    await eventually(
+      () => attemptsOf(waiting.order._id),
+      ([attempt]) => attempt?.status === 'closed',
+    )
+  } finally {
+    await other.stop()
+  }
 })

@@ -276,6 +276,18 @@ export async function wakePaymentsOfAccount(
       and (account_mark is null or account_mark = ${accountMark})`)
 }
 
+/** The operator uses these channels again: the payments that waited for them are polled at once. */
+export async function wakePaymentsOfOperator(
+  q: Queryable,
+  { channels, providerStatus }: { channels: readonly ChannelId[]; providerStatus: string },
+  now: Date,
+): Promise<void> {
+  await q.run(sql`
+    update payments set next_check_at = ${now}, checks = 0, poll_again = lease_until is not null
+    where status = 'closing' and not own_account and next_check_at is not null and channel = any(${[...channels]})
+      and last_words = ${providerStatus}`)
+}
+
 /** Reschedules the payment's next poll; null: it is not polled any more. */
 export async function updatePaymentNextCheck(q: Queryable, payment: Payment, nextCheckAt: Date | null): Promise<void> {
   await q.run(sql`
