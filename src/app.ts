@@ -30,7 +30,6 @@ import { MAIL_JOB } from './mail/mail.ts'
 import { openMailJob } from './mail/mail-jobs.ts'
 import { orderSchemas } from './orders/order-routes.ts'
 import { sendErrorPage } from './pages/shared/error-page.ts'
-import { wakeWaitingPayments } from './payments/payment-jobs.ts'
 import { type RequestLog, registerRequestLog } from './request-log/request-log.ts'
 import { NO_MAIL_JOB } from './sessions/reset-service.ts'
 import { DeviceSchema } from './tills/till-schemas.ts'
@@ -88,9 +87,6 @@ async function startWorkers(
   const runner = openJobRunner({ db, clock, log, handlers })
   const { refunds, settlements, chains, dailyMails, kyc, screening } = trade
   const payments = { ...trade.payments, deposits: trade.deposits }
-  await wakeWaitingPayments(payments).catch((error: unknown) =>
-    log.warn({ err: error }, 'payments that wait for a channel were not woken; each is polled within a day'),
-  )
   const jobs = startJobs({
     db,
     clock,
