@@ -427,6 +427,18 @@ test('an account that another node puts back is asked at once, although this nod
   await market.reaches(code, 'PAID')
 })
 
+test('partly paid through an account that is gone: the page asks for no more money', async () => {
+  const shop = await openOwnGate()
+  const order = await shop.order()
+  assert.equal((await shop.accept(order.code)).status, 200)
+  await market.host.db.run(sql`
+    update payments set status = 'confirming', received_units = 20000000 where order_id = ${order._id}`)
+  assert.equal((await shop.remove()).status, 200)
+  const page = await pageOf(order)
+  assert.match(page, /Please do not pay the rest here .*quote order/)
+  assert.doesNotMatch(page, /Please send|Still to pay|Continue at Gate Pay/)
+})
+
 test('a channel that the operator switches off shows no instructions; its payments are asked about once it is back', async () => {
   const [off, waiting] = [await market.createAwaiting('kucoinpay'), await market.createAwaiting('gatepay')]
   await market.host.db.run(sql`
