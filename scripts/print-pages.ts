@@ -11,6 +11,7 @@ const WHEN: Record<Situation, string> = {
   waiting: 'the payer has everything needed to pay',
   partly: 'less than the price has arrived',
   onItsWay: 'the provider sees less than the price coming, and does not say how much',
+  accountGone: 'money came through an account at a provider that is not used any more',
   wrongToken: 'another token came to the address',
   seen: 'the full amount is on its way to being final',
   hold: 'the full amount is final and waits for the screening',

@@ -27,7 +27,7 @@ import { trimFeed } from './orders/feed/event-feed-service.ts'
 import { type ExpiryChecks, expireOrders, keepTotals } from './orders/order-jobs.ts'
 import { erasePayersOlderThan } from './payers/payer-service.ts'
 import { auditEndedDeposits, checkBeforeEnd, type DepositCheckDeps } from './payments/deposit-checks.ts'
-import { paymentPolls } from './payments/payment-jobs.ts'
+import { paymentPolls, wakeWaitingPayments } from './payments/payment-jobs.ts'
 import type { RefundDeps } from './refunds/refund-deps.ts'
 import { eraseProofsOlderThan, refundPolls } from './refunds/refund-jobs.ts'
 import type { RequestLog } from './request-log/request-log.ts'
@@ -86,6 +86,9 @@ export function startJobs(deps: JobDeps): Stoppable {
   deps.rounds.pollRefunds = () => polls.refunds.wake()
   deps.rounds.pollScreenings = () => polls.screenings.wake()
   deps.kyc.signals.look = () => polls.kycs.wake()
+  void wakeWaitingPayments(payments).catch((error: unknown) =>
+    log.warn({ err: error }, 'payments that wait for a channel were not woken; each is polled within a day'),
+  )
   const expiry: ExpiryChecks = {
     chains: deps.chains.map(({ network }) => network.chainId),
     beforeEnd: (orders) => checkBeforeEnd(payments, orders),

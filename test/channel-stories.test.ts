@@ -1,16 +1,18 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { listChannelAccounts, upsertChannelAccount } from '../src/channels/account-queries.ts'
 import { loadConfig } from '../src/config/config.ts'
 import { sql } from '../src/db/db.ts'
 import { partitionedTables } from '../src/db/partitioned-tables.ts'
 import { keepPartitions } from '../src/db/partitions.ts'
 import { DAY } from '../src/kernel/clock.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
+import { wakePaymentsOfAccount } from '../src/payments/payment-queries.ts'
 import { type Client, logIn, logInSuperAdmin, readMails, registerManager } from './harness/accounts.ts'
 import { type Market, type MarketInstructions, openMarket } from './harness/market.ts'
 import { listRefundsOf, type RefundData } from './harness/refunds.ts'
-import { eventually } from './harness/service.ts'
-import { FINAL_AFTER, type OrderData } from './harness/shop.ts'
+import { eventually, startTestService } from './harness/service.ts'
+import { chainEnv, FINAL_AFTER, type OrderData } from './harness/shop.ts'
 
 /* What can happen at some provider, and what becomes of the order: one story each. */
 const OPERATOR = 'operator@comptoir.example'
@@ -302,7 +304,8 @@ async function openOwnGate() {
   const client = await logIn(market.host.baseUrl, person.email)
   const { data } = await client.get<{ collectors: { identifier: string }[] }>('collectors/list')
   const { CHANNEL_GATEPAY_CLIENT_ID: CLIENT_ID, CHANNEL_GATEPAY_SECRET: SECRET } = market.providers.credentials
-  const save = () => client.call('PUT', 'channel-accounts/gatepay', { settings: { CLIENT_ID, SECRET } })
+  const save = (other = {}) =>
+    client.call('PUT', 'channel-accounts/gatepay', { settings: { CLIENT_ID, SECRET, ...other } })
   assert.equal((await save()).status, 200)
   return {
     save,
@@ -368,4 +371,92 @@ test('a payment whose account was removed is shown to no one; once the account i
   }
   assert.equal((await shop.save()).status, 200)
   for (const { code } of [chosenAgain, left]) await market.reaches(code, 'PAID')
+})
+
+test('an account that another one replaces: its payments are shown to no one, and asked about only with their own', async () => {
+  const shop = await openOwnGate()
+  const { _id, code } = await shop.order()
+  assert.equal((await shop.accept(code)).status, 200)
+  assert.equal((await shop.save({ SECRET: 'rotated-0123456789-0123456789' })).status, 200)
+  const shown = async () => (await fetch(`${market.host.baseUrl}/pay?code=${code}`)).text()
+  const offersChoice = /name="paymentChannel" value="gatepay"/
+  assert.doesNotMatch(await shown(), offersChoice, 'another secret is no other account')
+  assert.equal((await shop.save({ CLIENT_ID: 'another-account' })).status, 200)
+  assert.match(await shown(), offersChoice)
+  const [payment] = await market.paymentsOf(_id)
+  await market.act(payment?.reference ?? '', 'pay')
+  // so old that a provider which does not know it would end it
+  await market.host.db.run(sql`update payments set opened_at = opened_at - interval '25 hours' where order_id = ${_id}`)
+  assert.equal((await shop.expire(code)).status, 200)
+  const waits = () =>
+    eventually(
+      () => attemptsOf(_id),
+      ([attempt]) => attempt?.waitsMinutes === true,
+    )
+  const removed = { own: true, status: 'closing', words: 'its account was removed', waitsMinutes: true }
+  assert.deepEqual(await waits(), [removed])
+  assert.equal((await shop.save({ CLIENT_ID: 'another-account' })).status, 200)
+  assert.deepEqual(await attemptsOf(_id), [removed], 'saving the other account does not wake it')
+  assert.equal((await shop.save()).status, 200)
+  await market.reaches(code, 'PAID')
+})
+
+test('an account that another node puts back is asked at once, although this node still has no copy of it', async () => {
+  const shop = await openOwnGate()
+  const { _id, code } = await shop.order()
+  assert.equal((await shop.accept(code)).status, 200)
+  const [payment] = await market.paymentsOf(_id)
+  const { db } = market.host
+  const { companyId, accountMark } = await db.one<{ companyId: string; accountMark: string }>(
+    sql`select company_id, account_mark from payments where order_id = ${_id}`,
+  )
+  const [account] = await listChannelAccounts(db, companyId)
+  assert.ok(account)
+  assert.equal((await shop.remove()).status, 200)
+  await market.act(payment?.reference ?? '', 'pay')
+  assert.equal((await shop.expire(code)).status, 200)
+  await eventually(
+    () => attemptsOf(_id),
+    ([attempt]) => attempt?.waitsMinutes === true,
+  )
+  const saved = { ...account, companyId, by: 'user:1', at: new Date() }
+  await db.tx(async (tx) => {
+    await upsertChannelAccount(tx, saved)
+    await wakePaymentsOfAccount(tx, { companyId, channel: 'gatepay', accountMark }, saved.at)
+  })
+  await market.reaches(code, 'PAID')
+})
+
+test('partly paid through an account that is gone: the page asks for no more money', async () => {
+  const shop = await openOwnGate()
+  const order = await shop.order()
+  assert.equal((await shop.accept(order.code)).status, 200)
+  await market.host.db.run(sql`
+    update payments set status = 'confirming', received_units = 20000000 where order_id = ${order._id}`)
+  assert.equal((await shop.remove()).status, 200)
+  const page = await pageOf(order)
+  assert.match(page, /Please do not pay the rest here .*quote order/)
+  assert.doesNotMatch(page, /Please send|Still to pay|Continue at Gate Pay/)
+})
+
+test('a channel that the operator switches off shows no instructions; its payments are asked about once it is back', async () => {
+  const [off, waiting] = [await market.createAwaiting('kucoinpay'), await market.createAwaiting('gatepay')]
+  await market.host.db.run(sql`
+    update payments set status = 'closing', last_words = 'its account was removed',
+      next_check_at = now() + interval '1 day' where order_id = ${waiting.order._id}`)
+  const settings = Object.entries(market.providers.credentials).filter(([name]) => !name.includes('KUCOINPAY'))
+  const env = { ...chainEnv(market.chain), ...Object.fromEntries(settings) }
+  const { connectionString } = market.host
+  const other = await startTestService({ connectionString, env, workers: true })
+  try {
+    const page = await (await fetch(`${other.baseUrl}/pay?code=${off.order.code}&lang=en`)).text()
+    assert.match(page, /Choose how to pay/)
+    assert.doesNotMatch(page, /Continue at KuCoin Pay/)
+    await eventually(
+      () => attemptsOf(waiting.order._id),
+      ([attempt]) => attempt?.status === 'closed',
+    )
+  } finally {
+    await other.stop()
+  }
 })

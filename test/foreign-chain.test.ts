@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { openChainHealth } from '../src/chain/chain-health.ts'
 import { sql } from '../src/db/db.ts'
+import { HOUR } from '../src/kernel/clock.ts'
 import { startTestChain, type TestChain } from './harness/chain.ts'
 import { startRpcProxy } from './harness/rpc-proxy.ts'
 import { eventually, startTestService, type TestService } from './harness/service.ts'
@@ -46,6 +48,17 @@ test('an endpoint that serves another chain does not stop the start: only its ch
   assert.deepEqual([refused.status, refused.error.code], [502, 'CHANNEL_UNAVAILABLE'], refused.text)
   const accepted = await accept(31337)
   assert.equal(accepted.status, 200, accepted.text)
+})
+
+test('the state of the chains is read again once the clock was set back', async () => {
+  assert.ok(host)
+  let now = HOUR
+  const health = openChainHealth({ db: host.db, clock: () => now, networks: [], maxLagSeconds: 60 })
+  const first = health.list()
+  assert.equal(health.list(), first, 'kept for a second')
+  now = 0
+  assert.notEqual(health.list(), first)
+  await Promise.all([first, health.list()])
 })
 
 test('an endpoint that was down at the start proves its token before it is believed', async (t) => {

@@ -300,7 +300,7 @@ test('live mode has no test wallet', async () => {
   const text = await answer.text()
   assert.doesNotMatch(text, /\/wallet\/pay|Sandbox: /)
   assert.match(answer.headers.get('content-security-policy') ?? '', /form-action 'self';/)
-  assert.match(text, /action="\/shop\/pay\/cancel"/)
+  assert.match(text, /data-events="\/shop\/pay\/events/)
   await node.stop()
 })
 

@@ -98,7 +98,12 @@ test('in no block yet, only a plain transfer of the refund is believed; once it 
       (select count(*) from claimed_transactions c where c.cause_id = r.id) as claims
     from refunds r where id = ${refund._id}`)
   assert.deepEqual(left, { status: 'ready', payouts: 0n, claims: 0n })
+  const earlier = await chain.send({ to, units: 54_000_000n })
+  const raw = await chain.rawTransaction(earlier)
+  assert.equal((await name(refund, earlier)).data.status, 'submitted')
+  await chain.call('anvil_dropAllTransactions')
   const txHash = await chain.send({ to, units: 54_000_000n })
+  assert.notEqual(txHash, earlier)
   assert.equal((await name(refund, txHash)).data.status, 'submitted')
   const admin = await logInSuperAdmin(host)
   const reject = () => admin.post<RefundData>(`refunds/${id}/reject`, { reason: 'it was never sent' })
@@ -110,6 +115,11 @@ test('in no block yet, only a plain transfer of the refund is believed; once it 
   assert.equal((await revert(shop, code, { address: to })).status, 200)
   const next = await refundReaches(shop, refund.orderId, 'ready', false)
   assert.match(JSON.stringify((await name(next, txHash)).error.details), /is not known on/)
+  // its nonce follows that of another dropped one
+  await chain.send({ to: newAddress(), units: 1n })
+  await chain.resend(raw)
+  const returned = await name(next, earlier)
+  assert.equal(returned.data?.status, 'submitted', returned.text)
 })
 
 type Kept = RefundData & {

@@ -1753,7 +1753,7 @@ export interface Operations {
       updatedAt: string | null
     }>
   }
-  /** Use the company’s own account at a provider. All settings at once; they win over the operator’s for new payments. Stored encrypted. */
+  /** Use the company’s own account at a provider. All settings at once; they win over the operator’s for new payments. Stored encrypted. If they name another account than before, payers whose payment is open choose again, as after a removal. */
   saveChannelAccount: {
     params: {
       /** For operators: the company. */

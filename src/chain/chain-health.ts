@@ -1,5 +1,5 @@
 import type { Db } from '../db/db.ts'
-import { type Clock, SECOND } from '../kernel/clock.ts'
+import { type Clock, isYounger, SECOND } from '../kernel/clock.ts'
 import { type ChainStanding, listStandings } from './chain-queries.ts'
 import type { Network } from './networks.ts'
 
@@ -48,7 +48,7 @@ export function openChainHealth(deps: {
   const { db, clock, networks, maxLagSeconds } = deps
   const startedAt = clock()
   const ids = networks.map(({ chainId }) => chainId)
-  let known: { checks: Promise<ChainCheck[]>; until: number } | undefined
+  let known: { checks: Promise<ChainCheck[]>; readAt: number } | undefined
   const read = async (): Promise<ChainCheck[]> => {
     const standings = await listStandings(db, ids)
     return networks.map((network) => {
@@ -58,9 +58,9 @@ export function openChainHealth(deps: {
   }
   return {
     list() {
-      if (known && known.until > clock()) return known.checks
+      if (known && isYounger(known.readAt, CACHE_MS, clock())) return known.checks
       const checks = read()
-      known = { checks, until: clock() + CACHE_MS }
+      known = { checks, readAt: clock() }
       checks.catch(() => {
         known = undefined
       })

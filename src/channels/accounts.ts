@@ -10,10 +10,10 @@ import {
   updateSealedAccount,
 } from './account-queries.ts'
 import type { Channel, ChannelId } from './channel.ts'
-import { type ChannelSet, type Channels, channelSet } from './channel-set.ts'
+import { type ChannelSet, type Channels, channelSet, type PaymentAccount } from './channel-set.ts'
 import { ownWallet } from './crypto/own-wallet.ts'
 import type { OwnWallets } from './crypto/own-wallets.ts'
-import { type ChannelContext, type ChannelKind, readSettings, settingsOfEnv } from './kind.ts'
+import { accountMarkOf, type ChannelContext, type ChannelKind, readSettings, settingsOfEnv } from './kind.ts'
 import { CHANNEL_KINDS } from './kinds.ts'
 import { ProviderRefusal } from './provider-errors.ts'
 import { openProviderHttp } from './provider-http.ts'
@@ -49,7 +49,13 @@ const CACHE_MS = 5 * SECOND
 export const accountContext = (companyId: string, channel: ChannelId): string =>
   `company:${companyId}:channel:${channel}`
 
-type Opened = { supervised: Supervised; own: boolean; close(): Promise<void> }
+type Opened = { supervised: Supervised; own: boolean; accountMark: string | null; close(): Promise<void> }
+
+/** The wallet's channel, which no provider can disturb. */
+const openedWallet = (channel: Channel, own: boolean): Opened => ({
+  ...{ supervised: { channel, health: () => HEALTHY }, own, accountMark: null },
+  close: async () => {},
+})
 
 /** Channels that use the wallet's deposit addresses need a chain; without one they are not offered. */
 const NEEDS_WALLET: readonly ChannelId[] = ['coinbase']
@@ -64,7 +70,8 @@ function openKind(
   const { http, clockAheadMs, close } = openProviderHttp({ ...account, clock })
   const context: ChannelContext = { http, clock, live, ...(wallet && { wallet }) }
   const channel = kind.open(account.values, context)
-  return [{ supervised: supervise(channel, deps.supervision, clockAheadMs), own: account.own, close }]
+  const accountMark = account.own ? accountMarkOf(kind, account.values) : null
+  return [{ supervised: supervise(channel, deps.supervision, clockAheadMs), own: account.own, accountMark, close }]
 }
 
 /** @throws ConfigError with one line per wrong or missing variable */
@@ -101,7 +108,7 @@ function openAccount(deps: AccountDeps, companyId: string, { channel, sealed }: 
     if (reading.outcome !== 'set') return []
     if (provider) return openKind(deps, provider, { ...reading, own: true })
     const wallet = deps.ownWallets?.open(reading.values)
-    return wallet ? [{ supervised: { channel: wallet, health: () => HEALTHY }, own: true, close: async () => {} }] : []
+    return wallet ? [openedWallet(wallet, true)] : []
   } catch (error) {
     // an account that cannot be opened must not disable the other channels
     deps.onFault(companyId, channel, error)
@@ -143,9 +150,7 @@ const readOnly = (channel: Channel): Channel => ({
 /** All channels: the payer's wallet, the operator's accounts at providers, and the companies' own. */
 export function openChannelAccounts(deps: AccountDeps): Channels & { close(): Promise<void> } {
   const { clock, db, wallet, mostPlain = MOST_PLAIN } = deps
-  const base: Opened[] = wallet
-    ? [{ supervised: { channel: wallet, health: () => HEALTHY }, own: false, close: async () => {} }]
-    : []
+  const base = wallet ? [openedWallet(wallet, false)] : []
   const operators = [...base, ...openOperator(deps)]
   const operator = channelSet(operators)
   const cache = new Map<string, Cached>()
@@ -164,10 +169,14 @@ export function openChannelAccounts(deps: AccountDeps): Channels & { close(): Pr
   const delivered = wallet && readOnly(wallet)
   const readerOf = (channel: ChannelId): Channel | undefined => (NEEDS_WALLET.includes(channel) ? delivered : undefined)
 
-  /** Unchanged accounts keep their circuits when the table is read again. */
   async function load(companyId: string, q: Queryable = db): Promise<Cached> {
     const known = find(companyId)
-    if (known && isFresh(known)) return known
+    return known && isFresh(known) ? known : reload(companyId, q)
+  }
+
+  /** Unchanged accounts keep their circuits when the table is read again. */
+  async function reload(companyId: string, q: Queryable = db): Promise<Cached> {
+    const known = find(companyId)
     const accounts = await listChannelAccounts(q, companyId)
     const rules = await listChannelRules(q, companyId)
     const [mark, ruleMark] = [markOf(accounts), markOf(rules)]
@@ -182,17 +191,28 @@ export function openChannelAccounts(deps: AccountDeps): Channels & { close(): Pr
     return next
   }
 
+  const ofOperator = (channel: ChannelId): Channel | undefined => operator.find(channel) ?? readerOf(channel)
+  const ofCompany = (set: ChannelSet, { channel, accountMark }: PaymentAccount): Channel | undefined => {
+    const isSame = accountMark === null || accountMark === set.accountMark(channel)
+    if (set.isOwn(channel) && isSame) return set.find(channel)
+    return channel === ownWallet.id ? deps.ownWallets?.reader : readerOf(channel)
+  }
+
   return {
     operator,
     of: async (companyId, q) => (await load(companyId, q)).set,
-    async forPayment({ companyId, channel, ownAccount }, q) {
-      if (!ownAccount) return operator.find(channel) ?? readerOf(channel)
+    async forPayment(payment, q) {
+      const { companyId, channel, ownAccount } = payment
+      if (!ownAccount) return ofOperator(channel)
       // answers from the cache and refreshes it in the background
       const known = find(companyId)
       if (known && !isFresh(known)) void withoutHolding(() => load(companyId)).catch(() => {})
       const { set } = known ?? (await load(companyId, q))
-      if (set.isOwn(channel)) return set.find(channel)
-      return channel === ownWallet.id ? deps.ownWallets?.reader : readerOf(channel)
+      return ofCompany(set, payment)
+    },
+    async forPaymentNow(payment) {
+      const { companyId, channel, ownAccount } = payment
+      return ownAccount ? ofCompany((await reload(companyId)).set, payment) : ofOperator(channel)
     },
     healths() {
       const companies = [...cache.values()].flatMap(({ opened }) => opened)

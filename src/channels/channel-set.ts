@@ -13,12 +13,20 @@ export type ChannelSet = {
   health(id: ChannelId): Health
   /** Whether the company's own account at the provider is used instead of the operator's. */
   isOwn(id: ChannelId): boolean
+  /** Mark of the company's own account; null for the operator's, and if nothing but secrets names the account. */
+  accountMark(id: ChannelId): string | null
   /** The prices for which the company offers it, and its texts. */
   rule(id: ChannelId): ChannelRule
 }
 
 /** The account that a payment was opened with. */
-export type PaymentAccount = { companyId: string; channel: ChannelId; ownAccount: boolean }
+export type PaymentAccount = {
+  companyId: string
+  channel: ChannelId
+  ownAccount: boolean
+  /** Null: unknown, any account of the company at the provider is taken for it. */
+  accountMark: string | null
+}
 
 export type Channels = {
   /** The operator's channels. */
@@ -26,10 +34,12 @@ export type Channels = {
   /** A company's channels: its own accounts take precedence over the operator's. */
   of(companyId: string, q?: Queryable): Promise<ChannelSet>
   /**
-   * The channel with exactly the account that the payment was opened with; undefined when that is gone.
+   * The channel with exactly the account that the payment was opened with; undefined when that was removed or replaced.
    * @param q the transaction, if the caller holds one
    */
   forPayment(payment: PaymentAccount, q?: Queryable): Promise<Channel | undefined>
+  /** As `forPayment`, but reads the accounts again: another node may have saved one in the last seconds. */
+  forPaymentNow(payment: PaymentAccount): Promise<Channel | undefined>
   /** The health of every account that this node has opened, for the operator's metrics. */
   healths(): readonly { channel: ChannelId; account: 'operator' | 'company'; health: Health }[]
   /** Call it when a company's accounts or rules have changed. */
@@ -37,7 +47,7 @@ export type Channels = {
 }
 
 export function channelSet(
-  channels: readonly { supervised: Supervised; own: boolean }[],
+  channels: readonly { supervised: Supervised; own: boolean; accountMark: string | null }[],
   rules: readonly ChannelRule[] = [],
 ): ChannelSet {
   const sorted = sortByRules(channels, rules, ({ supervised }) => supervised.channel.id)
@@ -56,6 +66,7 @@ export function channelSet(
     },
     health: (id) => byId.get(id)?.supervised.health() ?? HEALTHY,
     isOwn: (id) => byId.get(id)?.own === true,
+    accountMark: (id) => byId.get(id)?.accountMark ?? null,
     rule: (id) => rules.find(({ channel }) => channel === id) ?? plainRule(id),
   }
 }

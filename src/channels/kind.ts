@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Clock } from '../kernel/clock.ts'
 import type { Channel, ChannelId, PaymentKey } from './channel.ts'
 import type { ProviderHttp } from './provider-http.ts'
@@ -35,6 +36,11 @@ export type ChannelKind = {
   findFaults?(values: Readonly<Record<string, string>>): { name: string; message: string }[]
   /** Whether it is offered with these values; absent: always. */
   isOffered?(values: Readonly<Record<string, string>>): boolean
+  /**
+   * Names the account at the provider, and stays when its secrets are rotated; absent: nothing but secrets would name
+   * it.
+   */
+  accountOf?(values: Readonly<Record<string, string>>): string
   open(values: Readonly<Record<string, string>>, context: ChannelContext): Channel
   /** Queries a payment that does not exist; set if the opened channel needs more than its provider to answer that. */
   probe?(values: Readonly<Record<string, string>>, context: ChannelContext, payment: PaymentKey): Promise<unknown>
@@ -46,6 +52,7 @@ export function defineChannel<Name extends string>(kind: {
   env: string
   settings: Readonly<Record<Name, Setting>>
   isOffered?(values: Readonly<Record<Name, string>>): boolean
+  accountOf?(values: Readonly<Record<NoInfer<Name>, string>>): string
   open(values: Readonly<Record<Name, string>>, context: ChannelContext): Channel
   probe?(values: Readonly<Record<Name, string>>, context: ChannelContext, payment: PaymentKey): Promise<unknown>
 }): ChannelKind {
@@ -76,6 +83,14 @@ export type SettingsReading =
   /** No value is set: the channel is not offered. */
   | { outcome: 'absent' }
   | { outcome: 'faulty'; faults: readonly { name: string; message: string }[] }
+
+/** Tells a company's accounts at one provider apart; null if the provider's settings do not name the account. */
+export function accountMarkOf(
+  { accountOf }: Pick<ChannelKind, 'accountOf'>,
+  values: Readonly<Record<string, string>>,
+): string | null {
+  return accountOf ? createHash('sha256').update(accountOf(values)).digest('hex').slice(0, 16) : null
+}
 
 /**
  * Reads the values of one kind. A partly set group is a mistake, not a choice.

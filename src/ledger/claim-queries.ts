@@ -59,9 +59,20 @@ export async function releaseTransaction(tx: Tx, claim: Omit<TransactionClaim, '
   if (followed) return
   const mine = sql`network = ${network} and tx_hash = ${txHash} and cause_id = ${causeId}`
   await tx.run(sql`delete from claimed_transfers where ${mine}`)
-  const heir = sql`(select min(t.cause_id) from claimed_transfers t where t.network = ${network} and t.tx_hash = ${txHash})`
-  await tx.run(sql`update claimed_transactions set cause_id = ${heir} where ${mine} and ${heir} is not null`)
+  // a trigger gives it to another one that has a part of it
   await tx.run(sql`delete from claimed_transactions where ${mine}`)
+}
+
+/**
+ * Releases every transaction that was named for a refund or settlement which will not be paid: earlier ones too, in
+ * whose place another was named. Should one return, it can be named for another.
+ */
+export async function releaseClaims(tx: Tx, claims: Pick<TransactionClaim, 'companyId' | 'network' | 'causeId'>) {
+  const mine = sql`network = ${claims.network} and cause_id = ${claims.causeId}`
+  const named = await tx.many<{ txHash: string }>(sql`
+    select tx_hash from claimed_transfers where ${mine} union select tx_hash from claimed_transactions where ${mine}
+    order by tx_hash`)
+  for (const { txHash } of named) await releaseTransaction(tx, { ...claims, txHash })
 }
 
 /** Whether a person has named, or is naming, a transaction that paid this refund or settlement. */

@@ -6,8 +6,18 @@ import {
   listPaymentsByTransfers,
   PAYMENT_POLLS,
   type Payment,
+  wakePaymentsOfOperator,
 } from './payment-queries.ts'
+import { ACCOUNT_REMOVED } from './payment-rules.ts'
 import { type PaymentDeps, pollPayment } from './payment-service.ts'
+
+/** For the start of a node: the operator may have switched on channels again that payments wait for. */
+export const wakeWaitingPayments = ({ db, clock, channels }: PaymentDeps): Promise<void> =>
+  wakePaymentsOfOperator(
+    db,
+    { channels: channels.operator.available, providerStatus: ACCOUNT_REMOVED },
+    new Date(clock()),
+  )
 
 /** Payments without a final answer, for the polling engine. */
 export const paymentPolls = (deps: PaymentDeps): PollSpec => ({

@@ -1,5 +1,6 @@
 import { listTakers } from '../chain/deposits/reservation-queries.ts'
 import type { ChannelId, Instructions } from '../channels/channel.ts'
+import type { PaymentAccount } from '../channels/channel-set.ts'
 import { json, type Queryable, sql, type Tx } from '../db/db.ts'
 import type { PollTopic } from '../db/polling.ts'
 import { parseDecimal } from '../kernel/money.ts'
@@ -14,6 +15,8 @@ export type Payment = {
   channel: ChannelId
   /** Opened with the company's own account at the provider, not the operator's. */
   ownAccount: boolean
+  /** Tells that account from others of the company; null: unknown. */
+  accountMark: string | null
   status: PaymentStatus
   merchantReference: string
   providerReference: string | null
@@ -53,9 +56,9 @@ export const PAYMENT_POLLS: PollTopic = {
   },
 }
 
-const COLUMNS = sql`company_id, id, order_id, number, channel, own_account, status, merchant_reference, provider_reference, instructions,
-  network, token_address, due_units, received_units, price_units, fee_bps, user_address, user_address_by, cancel_url,
-  return_url, checks, next_check_at, opened_at`
+const COLUMNS = sql`company_id, id, order_id, number, channel, own_account, account_mark, status, merchant_reference,
+  provider_reference, instructions, network, token_address, due_units, received_units, price_units, fee_bps, user_address,
+  user_address_by, cancel_url, return_url, checks, next_check_at, opened_at`
 
 const toPayment = (row: Row): Payment => ({
   ...row,
@@ -97,6 +100,7 @@ export type NewPayment = {
   number: number
   channel: ChannelId
   ownAccount: boolean
+  accountMark: string | null
   merchantReference: string
   network: number | null
   dueUnits: bigint
@@ -111,10 +115,10 @@ export type NewPayment = {
 
 export async function insertPayment(tx: Tx, payment: NewPayment): Promise<void> {
   await tx.run(sql`
-    insert into payments (company_id, id, order_id, number, channel, own_account, status, merchant_reference, network, due_asset, due_units,
-      user_address, user_address_by, past_orders, cancel_url, return_url, next_check_at, opened_at, updated_at)
-    values (${payment.companyId}, ${payment.id}, ${payment.orderId}, ${payment.number}, ${payment.channel}, ${payment.ownAccount}, 'creating',
-      ${payment.merchantReference}, ${payment.network}, 'USDC', ${payment.dueUnits}, ${payment.userAddress},
+    insert into payments (company_id, id, order_id, number, channel, own_account, account_mark, status, merchant_reference, network,
+      due_asset, due_units, user_address, user_address_by, past_orders, cancel_url, return_url, next_check_at, opened_at, updated_at)
+    values (${payment.companyId}, ${payment.id}, ${payment.orderId}, ${payment.number}, ${payment.channel}, ${payment.ownAccount},
+      ${payment.accountMark}, 'creating', ${payment.merchantReference}, ${payment.network}, 'USDC', ${payment.dueUnits}, ${payment.userAddress},
       ${payment.userAddressBy},
       ${json(payment.pastOrders)}, ${payment.cancelUrl}, ${payment.returnUrl},
       ${payment.nextCheckAt}, ${payment.at}, ${payment.at})`)
@@ -262,15 +266,28 @@ export async function wakePaymentOfOrder(
     where company_id = ${order.companyId} and id = ${order.paymentId} and next_check_at is not null`)
 }
 
-/** A company's account was saved: its payments without a final answer are polled with it at once. */
+/** A company's account was saved: payments opened with it that have no final answer are polled at once. */
 export async function wakePaymentsOfAccount(
   q: Queryable,
-  { companyId, channel }: { companyId: string; channel: ChannelId },
+  { companyId, channel, accountMark }: Omit<PaymentAccount, 'ownAccount'>,
   now: Date,
 ): Promise<void> {
   await q.run(sql`
     update payments set next_check_at = ${now}, checks = 0, poll_again = lease_until is not null
-    where company_id = ${companyId} and channel = ${channel} and own_account and next_check_at is not null`)
+    where company_id = ${companyId} and channel = ${channel} and own_account and next_check_at is not null
+      and (account_mark is null or account_mark = ${accountMark})`)
+}
+
+/** The operator uses these channels again: the payments that waited for them are polled at once. */
+export async function wakePaymentsOfOperator(
+  q: Queryable,
+  { channels, providerStatus }: { channels: readonly ChannelId[]; providerStatus: string },
+  now: Date,
+): Promise<void> {
+  await q.run(sql`
+    update payments set next_check_at = ${now}, checks = 0, poll_again = lease_until is not null
+    where status = 'closing' and not own_account and next_check_at is not null and channel = any(${[...channels]})
+      and last_words = ${providerStatus}`)
 }
 
 /** Reschedules the payment's next poll; null: it is not polled any more. */

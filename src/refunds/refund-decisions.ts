@@ -2,7 +2,7 @@ import { lockActor } from '../companies/company-scope.ts'
 import type { Tx } from '../db/db.ts'
 import { nameOf, type RequestContext } from '../http/request-context.ts'
 import { AppError } from '../kernel/errors.ts'
-import { isTransactionNamed, releaseTransaction } from '../ledger/claim-queries.ts'
+import { isTransactionNamed, releaseClaims } from '../ledger/claim-queries.ts'
 import { bookRefundDropped } from '../ledger/ledger-service.ts'
 import { findPayerContact } from '../payers/payer-service.ts'
 import { findPayment } from '../payments/payment-queries.ts'
@@ -40,11 +40,10 @@ async function stopPayout(deps: RefundDeps, tx: Tx, { id, network, address: to, 
   })
 }
 
-/** Should it return, it can be named for another refund. */
-async function releaseVanished(tx: Tx, refund: Refund, txHash: string): Promise<void> {
+async function releaseVanished(tx: Tx, refund: Refund): Promise<void> {
   const { companyId, id: causeId, network } = refund
   await updateRefundUnnamed(tx, refund)
-  if (network !== null) await releaseTransaction(tx, { companyId, network, txHash, causeId })
+  if (network !== null) await releaseClaims(tx, { companyId, network, causeId })
 }
 
 /**
@@ -74,7 +73,7 @@ export async function dropRefund(
     }
     if (news.status === 'refused' && (await isPaidByHand(tx, key, refund))) return
     if (news.status === 'rejected') await stopPayout(deps, tx, refund)
-    if (hasVanished) await releaseVanished(tx, refund, named)
+    if (hasVanished) await releaseVanished(tx, refund)
     const now = new Date(deps.clock())
     const { status, providerStatus } = news
     const decidedBy = news.status === 'rejected' ? nameOf(news.by) : news.channel

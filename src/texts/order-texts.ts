@@ -7,6 +7,7 @@ export const SITUATIONS = [
   'waiting',
   'partly',
   'onItsWay',
+  'accountGone',
   'wrongToken',
   'seen',
   'hold',

@@ -5,12 +5,13 @@ import { HEALTHY } from '../../src/channels/supervised.ts'
 /** Every company sees the same channels, unsupervised. */
 export function openChannels(channels: readonly Channel[]): Channels {
   const operator = channelSet(
-    channels.map((channel) => ({ supervised: { channel, health: () => HEALTHY }, own: false })),
+    channels.map((channel) => ({ supervised: { channel, health: () => HEALTHY }, own: false, accountMark: null })),
   )
   return {
     operator,
     of: async () => operator,
     forPayment: async ({ channel }) => operator.find(channel),
+    forPaymentNow: async ({ channel }) => operator.find(channel),
     healths: () => [],
     forget: () => {},
   }

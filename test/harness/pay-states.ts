@@ -47,10 +47,10 @@ export async function wrongToken({ host }: PayWorld, code: string): Promise<stri
   return code
 }
 
-/** Gate Pay sees a part coming and tells no amount. */
-async function onItsWay({ host }: PayWorld, code: string): Promise<string> {
+/** A provider sees a part coming and tells no amount; `gatepay` is not set up here any more. */
+async function onItsWay({ host }: PayWorld, code: string, channel: 'coinbase' | 'gatepay'): Promise<string> {
   await host.db.run(sql`
-    update payments set status = 'confirming', channel = 'gatepay', network = null, next_check_at = null,
+    update payments set status = 'confirming', channel = ${channel}, network = null, next_check_at = null,
       instructions = instructions || '{"toAddress": null, "tokenAmount": null, "paymentUri": null, "qrData": null,
         "checkoutUrl": "https://pay.gate.example/1"}'
     where id = (select payment_id from orders where code = ${code})`)
@@ -109,7 +109,8 @@ export async function makePayStates(world: PayWorld): Promise<Record<Situation, 
       units: 8_320_000n,
     }),
     refunded: await refund(world, await moved('pay', 'revert', 'refundAll'), { status: 'settled' }),
-    onItsWay: await onItsWay(world, await accepted()),
+    onItsWay: await onItsWay(world, await accepted(), 'coinbase'),
+    accountGone: await onItsWay(world, await accepted(), 'gatepay'),
     wrongToken: await wrongToken(world, await accepted()),
     overpaid: await paying(DUE + 2_000_000n, 4),
     late: await late(),

@@ -1,5 +1,5 @@
 import { createPublicKey, type KeyObject } from 'node:crypto'
-import { type Clock, HOUR, SECOND } from '../../kernel/clock.ts'
+import { type Clock, HOUR, isYounger, SECOND } from '../../kernel/clock.ts'
 import { textAt } from '../../kernel/json.ts'
 import { ProviderTrouble } from '../provider-errors.ts'
 import { type BinanceClient, PATHS } from './client.ts'
@@ -47,7 +47,7 @@ export function openCertificates(client: BinanceClient, clock: Clock): Certifica
   }
 
   const refresh = async (): Promise<Kept> => {
-    if (failed && clock() - failed.at < PAUSE_MS) throw failed.error
+    if (failed && isYounger(failed.at, PAUSE_MS, clock())) throw failed.error
     fetching ??= fetchKeys().finally(() => {
       fetching = null
     })
@@ -61,9 +61,9 @@ export function openCertificates(client: BinanceClient, clock: Clock): Certifica
 
   async function current(): Promise<Kept> {
     const old = kept
-    if (old && clock() - old.fetchedAt < REFRESH_MS) return old
+    if (old && isYounger(old.fetchedAt, REFRESH_MS, clock())) return old
     return refresh().catch((error: unknown) => {
-      if (old && clock() - old.fetchedAt < HARD_EXPIRY_MS) return old
+      if (old && isYounger(old.fetchedAt, HARD_EXPIRY_MS, clock())) return old
       throw error
     })
   }
@@ -72,7 +72,7 @@ export function openCertificates(client: BinanceClient, clock: Clock): Certifica
     async find(serial) {
       const { keys, fetchedAt } = await current()
       const known = keys.get(serial)
-      if (known || clock() - fetchedAt < PAUSE_MS) return known
+      if (known || isYounger(fetchedAt, PAUSE_MS, clock())) return known
       return (await refresh()).keys.get(serial)
     },
   }

@@ -149,4 +149,10 @@ function openGatePay(values: Readonly<Record<keyof typeof settings, string>>, co
 }
 
 /** Gate Pay, hosted cashier, priced in USDC. Sources: docs/channels/gatepay.md */
-export const gatepay = defineChannel({ id: 'gatepay', env: 'GATEPAY', settings, open: openGatePay })
+export const gatepay = defineChannel({
+  id: 'gatepay',
+  env: 'GATEPAY',
+  settings,
+  accountOf: ({ CLIENT_ID, ON_BEHALF_OF }) => `${CLIENT_ID} ${ON_BEHALF_OF}`,
+  open: openGatePay,
+})

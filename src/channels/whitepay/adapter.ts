@@ -32,5 +32,6 @@ export const whitepay = defineChannel({
   id: 'whitepay',
   env: 'WHITEPAY',
   settings,
+  accountOf: ({ SLUG }) => SLUG,
   open: (values, context) => openHosted(values, context, { id: 'whitepay', slug: values.SLUG }).channel,
 })

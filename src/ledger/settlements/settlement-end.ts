@@ -3,7 +3,7 @@ import type { RequestContext } from '../../http/request-context.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import { listCommonMakers } from '../../users/maker-queries.ts'
-import { releaseTransaction } from '../claim-queries.ts'
+import { releaseClaims } from '../claim-queries.ts'
 import { followClaimed, isRefused } from '../claims.ts'
 import { bookSettlementCancelled, bookSettlementPaid } from '../ledger-service.ts'
 import {
@@ -157,8 +157,7 @@ export async function cancelSettlement(
     if (!isStopped) throw conflict(UNDER_WAY)
     if (vanished !== null) {
       await updateSettlementUnnamed(tx, settlement)
-      // should it return, it can be named for the next settlement
-      await releaseTransaction(tx, { companyId, network, txHash: vanished, causeId: id })
+      await releaseClaims(tx, { companyId, network, causeId: id })
     }
     const now = new Date(deps.clock())
     await updateSettlement(tx, settlement, { status: 'cancelled', providerStatus: 'cancelled', nextCheckAt: null }, now)

@@ -234,8 +234,7 @@ async function readAttempts(deps: PayViewDeps, order: Order) {
   return Promise.all(
     payments.map(async (payment) => {
       const channel = await deps.channels.forPayment(payment)
-      const accountRemoved = payment.ownAccount && !channel
-      return { payment, accountRemoved, progress: await readProgress(deps, channel, order, payment) }
+      return { payment, accountRemoved: !channel, progress: await readProgress(deps, channel, order, payment) }
     }),
   )
 }

@@ -30,7 +30,7 @@ export type Attempt = { payment: Payment; progress: ChainProgress | null; arrive
 export type OrderFacts = {
   order: Order
   payment: Payment | undefined
-  /** The company’s account of its current payment was removed: what is paid there would not be seen. */
+  /** The account of its current payment was removed or replaced: what is paid there would not be seen. */
   accountRemoved: boolean
   progress: ChainProgress | null
   /** USDC units that arrived and count towards the price shown. */
@@ -112,6 +112,7 @@ function whileOpen(facts: OrderFacts): Situation {
     return isUntouched && nowMs - payment.openedAt.getTime() > SILENT_MS ? 'providerDown' : 'preparing'
   }
   if (arrived >= payment.dueUnits) return 'seen'
+  if (facts.accountRemoved) return 'accountGone'
   if (arrived > 0n) return 'partly'
   // the provider told of less than the price, and nothing of it is final
   if (payment.status === 'confirming' && payment.channel !== 'crypto') return 'onItsWay'

@@ -66,7 +66,7 @@ async function abandonPayment({ channels }: AcceptDeps, tx: Tx, order: Order, no
   if (payment.status === 'confirming') {
     const rest = isReachable
       ? 'Pay the rest the same way.'
-      : 'The shop’s account there was removed: do not pay the rest; ask the shop.'
+      : 'The shop no longer uses its account there: do not pay the rest; ask the shop.'
     throw new AppError('ORDER_STATE_CONFLICT', {
       message: `Money has arrived through ${payment.channel} already; the channel cannot be changed. ${rest}`,
     })
@@ -78,6 +78,7 @@ async function abandonPayment({ channels }: AcceptDeps, tx: Tx, order: Order, no
 type Choice = {
   channel: Channel
   own: boolean
+  accountMark: string | null
   network: number | null
   networkFault: string | null
   ruleFault: string | null
@@ -96,7 +97,8 @@ async function readChoice(deps: AcceptDeps, request: AcceptRequest): Promise<Cho
   const fresh = await findFreshQuote(deps, order, request.body.requote ?? false)
   const networkFault = await findNetworkFault(channel, network)
   const ruleFault = await findRuleFault(set.rule(id), price)
-  return { channel, own: set.isOwn(id), network, networkFault, ruleFault, fresh }
+  const account = { own: set.isOwn(id), accountMark: set.accountMark(id) }
+  return { channel, ...account, network, networkFault, ruleFault, fresh }
 }
 
 type OpenedPayment = { order: Order; payment: Payment; channel: Channel; fresh: boolean } | { refused: AppError }
@@ -104,7 +106,7 @@ type OpenedPayment = { order: Order; payment: Payment; channel: Channel; fresh: 
 /** Stores the choice before the provider is called. */
 async function openPayment(deps: AcceptDeps, request: AcceptRequest, choice: Choice): Promise<OpenedPayment> {
   const { body, context } = request
-  const { channel, own, network } = choice
+  const { channel, own, accountMark, network } = choice
   const given = body.userAddress
   const userAddress = given === undefined ? null : await readPayerAddress(deps.payers, deps.db, 'userAddress', given)
   const cancelUrl = readPageUrl('cancelUrl', body.cancelUrl)
@@ -147,7 +149,8 @@ async function openPayment(deps: AcceptDeps, request: AcceptRequest, choice: Cho
     await abandonPayment(deps, tx, order, now)
     const pastOrders = body.pastOrders ?? null
     const userAddressBy = userAddress === null ? null : writerOf(context.actor)
-    const place = { channel: channel.id, own, network, pastOrders, cancelUrl, returnUrl, userAddress, userAddressBy }
+    const account = { channel: channel.id, own, accountMark, network }
+    const place = { ...account, pastOrders, cancelUrl, returnUrl, userAddress, userAddressBy }
     const move = { ...by, trigger, change }
     const started = await startPayment(deps, tx, order, { choice: place, move })
     await noteWriter()

@@ -67,8 +67,10 @@ function requestOf(deps: AcceptDeps, order: Order, payment: Payment, payer: Paye
 }
 
 /** The callback address of a payment’s provider. */
-export const callbackUrlOf = (baseUrl: string, { channel, companyId, ownAccount }: PaymentAccount): string =>
-  `${baseUrl}/api/next/channels/${channel}/callback${ownAccount ? `/${companyId}` : ''}`
+export const callbackUrlOf = (
+  baseUrl: string,
+  { channel, companyId, ownAccount }: Omit<PaymentAccount, 'accountMark'>,
+): string => `${baseUrl}/api/next/channels/${channel}/callback${ownAccount ? `/${companyId}` : ''}`
 
 /** The provider refused: the payment failed, and the order may be paid another way. */
 async function recordProviderRefusal(deps: AcceptDeps, payment: Payment, providerStatus: string): Promise<void> {
@@ -119,8 +121,8 @@ async function replacePayment(deps: AcceptDeps, creation: Creation, lost: string
     const providerStatus = 'its links could not be had again'
     await updatePayment(tx, current, { status: 'closing', providerStatus, nextCheckAt: now }, now)
     if (order.paymentId !== old.id || !allows(order.status, 'accept')) return undefined
-    const { network, userAddress, userAddressBy, cancelUrl, returnUrl, ownAccount: own } = current
-    const place = { channel: channel.id, own, network, cancelUrl, returnUrl }
+    const { network, userAddress, userAddressBy, cancelUrl, returnUrl, ownAccount: own, accountMark } = current
+    const place = { channel: channel.id, own, accountMark, network, cancelUrl, returnUrl }
     const choice = { ...place, userAddress, userAddressBy, pastOrders: null }
     return startPayment(deps, tx, order, {
       choice,

@@ -32,7 +32,7 @@ const FIRST_CHECK_MS = 15 * SECOND
 type NewAttempt = {
   choice: { own: boolean } & Pick<
     NewPayment,
-    'channel' | 'network' | 'userAddress' | 'userAddressBy' | 'pastOrders' | 'cancelUrl' | 'returnUrl'
+    'channel' | 'accountMark' | 'network' | 'userAddress' | 'userAddressBy' | 'pastOrders' | 'cancelUrl' | 'returnUrl'
   >
   move: {
     actor: string

@@ -120,7 +120,9 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelSettingsDeps> = asy
       schema: {
         operationId: 'saveChannelAccount',
         summary: 'Use the company’s own account at a provider',
-        description: 'All settings at once; they win over the operator’s for new payments. Stored encrypted.',
+        description:
+          'All settings at once; they win over the operator’s for new payments. Stored encrypted. If they name another ' +
+          'account than before, payers whose payment is open choose again, as after a removal.',
         tags,
         params: ChannelParams,
         querystring: ChoiceOnly,

@@ -5,7 +5,7 @@ import { accountContext, settingsOfAccount } from '../../channels/accounts.ts'
 import type { ChannelId } from '../../channels/channel.ts'
 import { ownWallet } from '../../channels/crypto/own-wallet.ts'
 import type { OwnWallets } from '../../channels/crypto/own-wallets.ts'
-import { type ChannelKind, readSettings } from '../../channels/kind.ts'
+import { accountMarkOf, type ChannelKind, readSettings } from '../../channels/kind.ts'
 import { CHANNEL_KINDS } from '../../channels/kinds.ts'
 import { listProviderCalls, type StoredProviderCall } from '../../channels/provider-call-queries.ts'
 import { lockActor } from '../../companies/company-scope.ts'
@@ -105,7 +105,8 @@ export async function saveAccount(
     const at = new Date(deps.clock())
     if (kind.id === ownWallet.id) await deps.ownWallets?.claim(tx, { companyId, values: reading.values, by, at })
     await upsertChannelAccount(tx, { companyId, channel: kind.id, sealed, hints, by, at })
-    await wakePaymentsOfAccount(tx, { companyId, channel: kind.id }, at)
+    const accountMark = accountMarkOf(kind, reading.values)
+    await wakePaymentsOfAccount(tx, { companyId, channel: kind.id, accountMark }, at)
     await context.remember(tx, null)
     const action = 'channel.account_saved'
     await deps.audit.write(tx, context, { companyId, action, detail: { channel: kind.id } })

@@ -65,9 +65,10 @@ export function adoptSecondPayment(deps: SecondDeps, payment: Payment, providerR
       throw refuse(deps, payment, providerReference, `its company has had ${MOST_OF_COMPANY_AN_HOUR} within an hour`)
     const id = newId(now.getTime())
     const number = (await countPayments(tx, companyId, orderId)) + 1
-    const { network, dueUnits, userAddress, userAddressBy } = payment
+    const { accountMark, network, dueUnits, userAddress, userAddressBy } = payment
     await insertPayment(tx, {
-      ...{ companyId, id, orderId, number, channel, ownAccount, network, dueUnits, userAddress, userAddressBy },
+      ...{ companyId, id, orderId, number, channel, ownAccount, accountMark },
+      ...{ network, dueUnits, userAddress, userAddressBy },
       merchantReference: `${payment.merchantReference}-${providerReference}`,
       pastOrders: null,
       cancelUrl: null,

@@ -38,6 +38,13 @@ export const de: OrderTexts = {
       text: ({ channel, due }) => `${channel} sieht eine Zahlung kommen, aber noch nicht die ganzen ${due}.`,
       next: () => 'Haben Sie alles gesendet, müssen Sie nichts weiter tun. Wenn nicht, senden Sie dort bitte den Rest.',
     },
+    accountGone: {
+      title: 'Bitte zahlen Sie den Rest nicht hier',
+      text: ({ channel, merchant }) =>
+        `Geld ist bei ${channel} eingegangen oder dorthin unterwegs, aber ${merchant} nimmt darüber keine Zahlungen mehr an.`,
+      next: ({ merchant, code }) =>
+        `Bevor Sie weiter zahlen, wenden Sie sich mit der Bestellnummer ${code} an ${merchant}.`,
+    },
     wrongToken: {
       title: 'Ein anderer Token ist eingegangen',
       text: ({ token, merchant }) =>

@@ -37,6 +37,12 @@ export const en: OrderTexts = {
       text: ({ channel, due }) => `${channel} sees a payment coming, but not yet the whole ${due}.`,
       next: () => 'If you have sent it all, there is nothing more to do. If not, please send the rest there.',
     },
+    accountGone: {
+      title: 'Please do not pay the rest here',
+      text: ({ channel, merchant }) =>
+        `Money has reached ${channel} or is on its way there, but ${merchant} no longer takes payments through it.`,
+      next: ({ merchant, code }) => `Before you pay any more, contact ${merchant} and quote order ${code}.`,
+    },
     wrongToken: {
       title: 'Another token has arrived',
       text: ({ token, merchant }) =>

@@ -38,6 +38,12 @@ export const es: OrderTexts = {
       text: ({ channel, due }) => `${channel} ve llegar un pago, pero todavía no los ${due} completos.`,
       next: () => 'Si ya lo ha enviado todo, no tiene que hacer nada más. Si no, envíe allí el resto.',
     },
+    accountGone: {
+      title: 'No pague aquí el resto',
+      text: ({ channel, merchant }) =>
+        `Ha llegado dinero a ${channel} o está en camino, pero ${merchant} ya no acepta pagos por esa vía.`,
+      next: ({ merchant, code }) => `Antes de pagar nada más, contacte con ${merchant} e indique el pedido ${code}.`,
+    },
     wrongToken: {
       title: 'Ha llegado otro token',
       text: ({ token, merchant }) =>

@@ -38,6 +38,12 @@ export const fr: OrderTexts = {
       text: ({ channel, due }) => `${channel} voit arriver un paiement, mais pas encore la totalité des ${due}.`,
       next: () => 'Si vous avez tout envoyé, vous n’avez plus rien à faire. Sinon, envoyez-y le reste.',
     },
+    accountGone: {
+      title: 'Ne payez pas le reste ici',
+      text: ({ channel, merchant }) =>
+        `De l’argent est arrivé chez ${channel} ou est en route, mais ${merchant} n’y accepte plus de paiements.`,
+      next: ({ merchant, code }) => `Avant de payer davantage, contactez ${merchant} en citant la commande ${code}.`,
+    },
     wrongToken: {
       title: 'Un autre jeton est arrivé',
       text: ({ token, merchant }) =>

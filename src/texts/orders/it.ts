@@ -38,6 +38,12 @@ export const it: OrderTexts = {
       text: ({ channel, due }) => `${channel} vede arrivare un pagamento, ma non ancora tutti i ${due}.`,
       next: () => 'Se ha inviato tutto, non deve fare altro. Altrimenti invii lì il resto.',
     },
+    accountGone: {
+      title: 'Non paghi qui il resto',
+      text: ({ channel, merchant }) =>
+        `Del denaro è arrivato a ${channel} o è in arrivo, ma ${merchant} non accetta più pagamenti per quella via.`,
+      next: ({ merchant, code }) => `Prima di pagare altro contatti ${merchant} indicando l’ordine ${code}.`,
+    },
     wrongToken: {
       title: 'È arrivato un altro token',
       text: ({ token, merchant }) =>
