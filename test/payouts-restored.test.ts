@@ -25,6 +25,7 @@ type Settlement = {
   status: string
   amount: string
   paidAmount: string | null
+  paidTo: string | null
   txHash: string | null
   message: string | null
 }
@@ -230,7 +231,7 @@ test('a settlement that had left with more, and to another address, takes the su
   await approve(made)
   await settlementReaches(made._id, isHeld)
   const { data: paid } = await name(made, txHash)
-  assert.deepEqual([paid.status, paid.txHash], ['paid', txHash])
+  assert.deepEqual([paid.status, paid.txHash, paid.paidTo], ['paid', txHash, elsewhere.toLowerCase()])
   assert.equal(BigInt(paid.paidAmount?.replace('.', '') ?? 0), made.units + 7_000_000n)
   const [audited] = await shop.host.db.many<{ detail: string }>(sql`
     select detail from audit_log where object = ${`settlement:${made._id}`} and action = 'settlement.paid'`)

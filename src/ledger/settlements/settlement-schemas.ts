@@ -18,6 +18,13 @@ export const SettlementSchema = Type.Object({
       examples: ['54.000000'],
     }),
   ),
+  paidTo: Nullable(
+    Type.String({
+      description:
+        'Where it went: another address than `address` only where it left before a restore. Null: not paid, or ' +
+        'nothing left.',
+    }),
+  ),
   address: Type.String(),
   network: Type.Integer({ description: 'Chain id.' }),
   txHash: Nullable(Type.String()),

@@ -76,12 +76,17 @@ export type SettlementDeps = {
   screening: ScreeningGate
 }
 
+/** Null: it is not paid, or nothing left. */
+const paidTo = ({ status, leftUnits, leftTo, address }: Settlement): string | null =>
+  status === 'paid' && leftUnits !== 0n ? (leftTo ?? address) : null
+
 export const viewSettlement = (settlement: Settlement) => ({
   _id: settlement.id,
   companyId: settlement.companyId,
   status: settlement.status,
   amount: formatDecimal(settlement.units, 6),
   paidAmount: settlement.status === 'paid' ? formatDecimal(settlement.leftUnits ?? settlement.units, 6) : null,
+  paidTo: paidTo(settlement),
   address: settlement.address,
   network: settlement.network,
   txHash: settlement.txHash,
