@@ -23,6 +23,7 @@ export const SettlementSchema = Type.Object({
       description:
         'Where it went: another address than `address` only where it left before a restore. Null: not paid, or ' +
         'nothing left.',
+      examples: ['0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'],
     }),
   ),
   address: Type.String(),
