@@ -11,7 +11,7 @@ import { idFrom, newId } from '../src/kernel/ids.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { type Client, logInSuperAdmin } from './harness/accounts.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
-import { createPaid, newAddress, payoutEnv, refundReaches, revert } from './harness/refunds.ts'
+import { createPaid, listRefunds, newAddress, payoutEnv, refundReaches, revert } from './harness/refunds.ts'
 import { eventually } from './harness/service.ts'
 import { openShop, type Shop } from './harness/shop.ts'
 
@@ -25,6 +25,7 @@ type Settlement = {
   status: string
   amount: string
   paidAmount: string | null
+  paidTo: string | null
   txHash: string | null
   message: string | null
 }
@@ -153,6 +154,17 @@ const settlementReaches = (id: string, isRight: (settlement: Settlement) => bool
     return (await admin.get<Settlement>(`settlements/${id}`)).data
   }, isRight)
 
+/** A person says which transaction paid a refund. */
+const nameRefund = ({ _id }: { _id: string }, txHash: string | null) =>
+  shop.host.call<null>('POST', `/api/next/refunds/${_id}/transaction`, { as: shop.merchant, body: { txHash } })
+
+/** The order's newest refund, once it waits because of what left before the restore. */
+const refundWaits = (orderId: string, isRight: RegExp = / before the database was restored/) =>
+  eventually(
+    () => refundReaches(shop, orderId, 'ready'),
+    ({ message }) => isRight.test(message ?? ''),
+  )
+
 const isPaid = ({ status }: Settlement): boolean => status === 'paid'
 
 async function booksAreRight(): Promise<void> {
@@ -166,11 +178,13 @@ test('a refund whose number was shifted by one that was rejected before the rest
   const txHash = await leave({ id, to: payer, units: 10_000_000n })
   await revert(shop, order.code, { amount: '10', address: payer })
   const shifted = await refundReaches(shop, order.orderId, 'ready')
-  const { message } = await eventually(
-    () => refundReaches(shop, order.orderId, 'ready'),
-    (seen) => /before the database was restored/.test(seen.message ?? ''),
-  )
+  const { message } = await refundWaits(order.orderId)
   assert.ok(message?.includes(`transaction ${txHash} brought 10.000000 USDC to ${payer.toLowerCase()}`), message ?? '')
+  const named = await nameRefund(shifted, txHash)
+  assert.match(
+    JSON.stringify(named.error),
+    /is the payout of another refund .* Reject or cancel this one, and ask again/,
+  )
   assert.equal((await admin.post(`refunds/${shifted._id}/reject`, { reason: 'it left under the next' })).status, 200)
   await revert(shop, order.code, { amount: '10', address: payer })
   const found = await refundReaches(shop, order.orderId, 'settled')
@@ -188,6 +202,7 @@ test('a settlement whose number was shifted by one that was cancelled before the
     /before the database was restored/.test(message ?? ''),
   )
   assert.match(shifted.message ?? '', new RegExp(`^waits: a later one left .* ${txHash} `))
+  assert.match(JSON.stringify((await name(first, txHash)).error), /is the payout of another refund or settlement/)
   assert.equal((await admin.post<Settlement>(`settlements/${first._id}/cancel`)).data.status, 'cancelled')
   const again = await create()
   await approve(again)
@@ -206,7 +221,11 @@ test('a settlement that had left with less is paid with what left, and the rest 
   await approve(made)
   await settlementReaches(made._id, isHeld)
   assert.equal((await admin.post(`settlements/${made._id}/cancel`)).error.code, 'OBJECT_CONFLICT')
-  assert.equal((await name(made, next)).status, 422, 'its own authorization moved something else')
+  const foreign = await shop.chain.pay({ to, units: made.units })
+  await shop.chain.mine(4)
+  assert.match(JSON.stringify((await name(made, next)).error), /is the payout of another refund or settlement/)
+  const { error } = await name(made, foreign)
+  assert.ok(JSON.stringify(error).includes(`left in transaction ${own}. Name that one`), 'it moved something else')
   const { data: paid } = await name(made, own)
   assert.deepEqual([paid.status, paid.amount, paid.paidAmount], ['paid', made.amount, '5.000000'])
   await booksAreRight()
@@ -218,7 +237,10 @@ test('a settlement that had left with less is paid with what left, and the rest 
   assert.deepEqual([statement.summary.carriedOver, statement.summary.owed], [second.amount, second.amount])
   await approve(second)
   const found = await settlementReaches(second._id, isPaid)
-  assert.deepEqual([found.txHash, found.paidAmount, await shop.chain.balanceOf(to)], [next, second.amount, made.units])
+  assert.deepEqual(
+    [found.txHash, found.paidAmount, await shop.chain.balanceOf(to)],
+    [next, second.amount, made.units * 2n],
+  )
   await booksAreRight()
 })
 
@@ -230,7 +252,7 @@ test('a settlement that had left with more, and to another address, takes the su
   await approve(made)
   await settlementReaches(made._id, isHeld)
   const { data: paid } = await name(made, txHash)
-  assert.deepEqual([paid.status, paid.txHash], ['paid', txHash])
+  assert.deepEqual([paid.status, paid.txHash, paid.paidTo], ['paid', txHash, elsewhere.toLowerCase()])
   assert.equal(BigInt(paid.paidAmount?.replace('.', '') ?? 0), made.units + 7_000_000n)
   const [audited] = await shop.host.db.many<{ detail: string }>(sql`
     select detail from audit_log where object = ${`settlement:${made._id}`} and action = 'settlement.paid'`)
@@ -242,6 +264,120 @@ test('a settlement that had left with more, and to another address, takes the su
   assert.deepEqual([releasedAt, await shop.chain.balanceOf(to)], [null, 0n])
   await booksAreRight()
   await owe()
-  assert.equal((await create()).amount, '47.000000')
+  const next = await create()
+  assert.equal(next.amount, '47.000000')
+  await booksAreRight()
+  await admin.post(`settlements/${next._id}/cancel`)
+})
+
+test('a refund that was rejected before its first poll had left: the next one waits, and is settled with what left', async () => {
+  const order = await createPaid(shop)
+  const payer = newAddress()
+  const id = idFrom('refund', shop.merchant.companyId, order.orderId, 1)
+  const txHash = await leave({ id, to: payer, units: 10_000_000n })
+  await revert(shop, order.code, { amount: '10' })
+  const first = await refundReaches(shop, order.orderId, 'needs_address')
+  await admin.post(`refunds/${first._id}/reject`, { reason: 'asked again with the address' })
+  await revert(shop, order.code, { amount: '10', address: payer })
+  const { message, _id } = await refundWaits(order.orderId)
+  assert.match(
+    message ?? '',
+    new RegExp(`which was then rejected or cancelled here, left .* ${txHash} brought 10.000000`),
+  )
+  assert.equal((await nameRefund({ _id }, txHash)).status, 200)
+  assert.equal((await refundReaches(shop, order.orderId, 'settled')).txHash, txHash)
+  assert.equal(await shop.chain.balanceOf(payer), 10_000_000n)
+  await revert(shop, order.code, { amount: '5', address: payer })
+  await eventually(
+    () => refundReaches(shop, order.orderId, 'settled'),
+    ({ amount }) => amount === '5.000000',
+  )
+  assert.equal(await shop.chain.balanceOf(payer), 15_000_000n, 'what left is accounted for')
+  await booksAreRight()
+})
+
+test('a refund waits for the later one that left, also once another refund has taken its number', async () => {
+  const order = await createPaid(shop)
+  const payer = newAddress()
+  await leave({
+    ...{ id: idFrom('refund', shop.merchant.companyId, order.orderId, 2), to: payer, units: 10_000_000n },
+  })
+  await revert(shop, order.code, { amount: '10', address: payer })
+  const waiting = await refundWaits(order.orderId)
+  const { db } = shop.host
+  await shop.chain.pay({ to: order.toAddress, units: 5_000_000n })
+  await shop.makeFinal()
+  const [excess] = await eventually(
+    () => db.many<{ id: string }>(sql`select id from mispayments where order_id = ${order.orderId}`),
+    (rows) => rows.length > 0,
+  )
+  await admin.post(`mispayments/${excess?.id}/refund`, { address: newAddress(), reason: 'excess' })
+  await refundReaches(shop, order.orderId, 'needs_address')
+  await db.run(sql`update refunds set next_check_at = now() where id = ${waiting._id}`)
+  await eventually(
+    () => db.one<{ words: string }>(sql`select last_words as words from refunds where id = ${waiting._id}`),
+    ({ words }) => /another one, which is not finished here, left before the database was restored/.test(words),
+  )
+  assert.equal(await shop.chain.balanceOf(payer), 10_000_000n)
+})
+
+test('a settlement that was cancelled before its first poll had left: the next one waits, and is paid with what left', async () => {
+  const to = await owe()
+  const first = await create()
+  const txHash = await leave(settlementIn(0, to, first.units - 1_000_000n))
+  assert.equal((await admin.post<Settlement>(`settlements/${first._id}/cancel`)).data.status, 'cancelled')
+  const again = await create()
+  await approve(again)
+  const { message } = await settlementReaches(again._id, ({ message }) => /was restored/.test(message ?? ''))
+  assert.match(message ?? '', new RegExp(`which was then rejected or cancelled here, left .* ${txHash} `))
+  const { data: paid } = await name(again, txHash)
+  assert.deepEqual([paid.status, paid.txHash, paid.paidTo?.toLowerCase()], ['paid', txHash, to.toLowerCase()])
+  assert.equal(await shop.chain.balanceOf(to), first.units - 1_000_000n)
+  await booksAreRight()
+  const rest = await create()
+  await approve(rest)
+  assert.equal((await settlementReaches(rest._id, isPaid)).amount, '1.000000', 'what left is accounted for')
+  assert.equal(await shop.chain.balanceOf(to), first.units)
+})
+
+test('what left to another address pays nothing else, is named again after a crash, and the settlement says where it went', async () => {
+  const { db } = shop.host
+  const order = await createPaid(shop)
+  await owe()
+  const elsewhere = newAddress()
+  const made = await create()
+  const txHash = await leave(settlementIn(0, elsewhere, 10_000_000n))
+  await approve(made)
+  await settlementReaches(made._id, isHeld)
+  await revert(shop, order.code, { amount: '10', address: elsewhere })
+  const [refund] = await listRefunds(shop, order.orderId)
+  assert.equal((await nameRefund({ _id: refund?._id ?? '' }, txHash)).status, 422)
+  await db.run(sql`alter table settlements add constraint crash check (not by_hand) not valid`)
+  assert.equal((await name(made, txHash)).status, 500)
+  const { message } = await settlementReaches(made._id, (seen) => !isHeld(seen))
+  assert.equal(message, `left in transaction ${txHash}`)
+  await db.run(sql`alter table settlements drop constraint crash`)
+  const { data: paid } = await name(made, txHash)
+  assert.deepEqual([paid.status, paid.paidAmount, paid.paidTo], ['paid', '10.000000', elsewhere.toLowerCase()])
+  assert.equal(paid.message, `left in transaction ${txHash}: 10.000000 USDC to ${elsewhere.toLowerCase()}`)
+  const claims = await db.many<{ to: string }>(
+    sql`select to_address as to from claimed_transfers where tx_hash = ${txHash}`,
+  )
+  assert.ok(claims.some(({ to }) => to === elsewhere.toLowerCase()))
+  await booksAreRight()
+})
+
+test('a payout whose transaction was named for another settlement does not settle by it as well', async () => {
+  const { db } = shop.host
+  const to = await owe()
+  const made = await create()
+  const txHash = await leave(settlementIn(0, to, made.units))
+  await db.run(sql`insert into claimed_transfers values (31337, ${txHash}, ${to.toLowerCase()}, 'another')`)
+  await approve(made)
+  const words = /^Transaction 0x[0-9a-f]+ paid this, but it was named for another refund or settlement/
+  const { status } = await settlementReaches(made._id, ({ message }) => words.test(message ?? ''))
+  assert.equal(status, 'approved')
+  await db.run(sql`delete from claimed_transfers where cause_id = 'another'`)
+  await settlementReaches(made._id, isPaid)
   await booksAreRight()
 })

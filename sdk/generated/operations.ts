@@ -3272,6 +3272,8 @@ export interface Operations {
       amount: string
       /** What left, in USDC: another amount only where it left before a restore. Null: not paid. */
       paidAmount: string | null
+      /** Where it went: another address than `address` only where it left before a restore. Null: not paid, or nothing left. */
+      paidTo: string | null
       /** Wallet address. */
       address: string
       /** Chain id. */
@@ -3313,6 +3315,8 @@ export interface Operations {
       amount: string
       /** What left, in USDC: another amount only where it left before a restore. Null: not paid. */
       paidAmount: string | null
+      /** Where it went: another address than `address` only where it left before a restore. Null: not paid, or nothing left. */
+      paidTo: string | null
       /** Wallet address. */
       address: string
       /** Chain id. */
@@ -3352,6 +3356,8 @@ export interface Operations {
       amount: string
       /** What left, in USDC: another amount only where it left before a restore. Null: not paid. */
       paidAmount: string | null
+      /** Where it went: another address than `address` only where it left before a restore. Null: not paid, or nothing left. */
+      paidTo: string | null
       /** Wallet address. */
       address: string
       /** Chain id. */
@@ -3399,6 +3405,8 @@ export interface Operations {
         amount: string
         /** What left, in USDC: another amount only where it left before a restore. Null: not paid. */
         paidAmount: string | null
+        /** Where it went: another address than `address` only where it left before a restore. Null: not paid, or nothing left. */
+        paidTo: string | null
         /** Wallet address. */
         address: string
         /** Chain id. */
@@ -3512,6 +3520,8 @@ export interface Operations {
       amount: string
       /** What left, in USDC: another amount only where it left before a restore. Null: not paid. */
       paidAmount: string | null
+      /** Where it went: another address than `address` only where it left before a restore. Null: not paid, or nothing left. */
+      paidTo: string | null
       /** Wallet address. */
       address: string
       /** Chain id. */
@@ -3555,6 +3565,8 @@ export interface Operations {
       amount: string
       /** What left, in USDC: another amount only where it left before a restore. Null: not paid. */
       paidAmount: string | null
+      /** Where it went: another address than `address` only where it left before a restore. Null: not paid, or nothing left. */
+      paidTo: string | null
       /** Wallet address. */
       address: string
       /** Chain id. */
@@ -3594,6 +3606,8 @@ export interface Operations {
       amount: string
       /** What left, in USDC: another amount only where it left before a restore. Null: not paid. */
       paidAmount: string | null
+      /** Where it went: another address than `address` only where it left before a restore. Null: not paid, or nothing left. */
+      paidTo: string | null
       /** Wallet address. */
       address: string
       /** Chain id. */

@@ -85,11 +85,11 @@ export const openWithdrawPayout =
     withdrawPayout(tx, { ...request, chainId }, { isPaid: false, providerStatus }, new Date(clock()))
 
 /** Only a wallet whose key is set up pays by authorizations, which the token remembers. */
-export const openFindLaterPayout =
-  (chains: Chains): SettlementDeps['findLaterPayout'] =>
-  async (network, id, later) => {
+export const openFindOtherPayout =
+  (chains: Chains): SettlementDeps['findOtherPayout'] =>
+  async (network, id, others) => {
     const chain = chains.find((one) => one.network.chainId === network)
-    return chain?.payouts?.findLater(id, later) ?? null
+    return chain?.payouts?.findOther(id, others) ?? null
   }
 
 type Ground = { db: Db; clock: Clock }

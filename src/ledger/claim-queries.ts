@@ -75,6 +75,21 @@ export async function releaseClaims(tx: Tx, claims: Pick<TransactionClaim, 'comp
   for (const { txHash } of named) await releaseTransaction(tx, { ...claims, txHash })
 }
 
+/** Whether a person named what this transaction brings to the address for another refund or settlement. */
+export async function isClaimedByOther(
+  q: Queryable,
+  { network, txHash, causeId, toAddress }: Omit<TransactionClaim, 'companyId'>,
+): Promise<boolean> {
+  const row = await q.maybe(sql`
+    select 1 from claimed_transfers where network = ${network} and tx_hash = ${txHash}
+      and to_address = ${toAddress.toLowerCase()} and cause_id <> ${causeId}
+    union all
+    select 1 from claimed_transactions c where c.network = ${network} and c.tx_hash = ${txHash} and c.cause_id <> ${causeId}
+      and not exists (select 1 from claimed_transfers t
+        where t.network = c.network and t.tx_hash = c.tx_hash and t.cause_id = c.cause_id) limit 1`)
+  return row !== undefined
+}
+
 /** Whether a person has named, or is naming, a transaction that paid this refund or settlement. */
 export async function isTransactionNamed(
   tx: Tx,

@@ -2,7 +2,8 @@ import type { Db, Tx } from '../db/db.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { claimTransaction, releaseTransaction, type TransactionClaim } from './claim-queries.ts'
 
-async function claim(tx: Tx, wanted: TransactionClaim): Promise<boolean> {
+/** @returns whether it is new @throws VALIDATION_FAILED at `txHash` when it is reserved for another one */
+export async function claim(tx: Tx, wanted: TransactionClaim): Promise<boolean> {
   const result = await claimTransaction(tx, wanted)
   if (result === 'taken') throw invalid('txHash', 'has paid another refund or settlement to this address already')
   return result === 'made'
@@ -34,6 +35,11 @@ export async function followClaimed<Verdict>(
     throw error
   }
 }
+
+/** Why a payout of ours does not settle its refund or settlement: a person named its transaction for another one. */
+export const claimedWords = (txHash: string): string =>
+  `Transaction ${txHash} paid this, but it was named for another refund or settlement, which is settled with it. Look up ` +
+  'what paid that one (docs/backup.md).'
 
 /** Whether a check refuses the named transaction: it pays something else, or nothing, or no node knows it any more. */
 export async function isRefused(check: () => Promise<unknown>): Promise<boolean> {

@@ -33,7 +33,7 @@ async function isPaidByHand(tx: Tx, asked: Refund, current: Refund): Promise<boo
 
 /** Its transfer may be in progress although it is ready to be sent by hand. @throws OBJECT_CONFLICT */
 async function stopPayout(deps: RefundDeps, tx: Tx, { id, network, address: to, units }: Refund): Promise<void> {
-  if (network === null || to === null) return
+  if (network === null) return
   if (await deps.withdrawPayout(tx, { id, network, to, units }, 'rejected')) return
   throw new AppError('OBJECT_CONFLICT', {
     message: 'The refund is already being paid and cannot be rejected. Wait until its transfer is final.',

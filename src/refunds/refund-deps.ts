@@ -23,13 +23,19 @@ export type RefundDeps = {
   /** Keeps it from being sent by any node. @returns false when its transfer on the chain is in progress */
   withdrawPayout(
     tx: Tx,
-    request: { id: string; network: number; to: string; units: bigint },
+    request: { id: string; network: number; to: string | null; units: bigint },
     providerStatus: string,
   ): Promise<boolean>
   /**
-   * After a restore: whether a refund with one of the later ids had left, and this one had not. @returns why it waits
+   * After a restore: whether another refund of its order had left that nothing here accounts for, and this one had not.
+   * @param others ids of those that are known, and of the next numbers
+   * @returns why it waits
    */
-  findLaterPayout(network: number, id: string, later: readonly string[]): Promise<string | null>
+  findOtherPayout(
+    network: number,
+    id: string,
+    others: { known: readonly string[]; next: readonly string[] },
+  ): Promise<string | null>
   /** Asks the payer for an address. Runs in the refund’s transaction, so it only writes a job. */
   askForAddress(tx: Tx, order: Order, refund: NewRefund, email: string | null): Promise<void>
 }

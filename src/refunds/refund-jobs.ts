@@ -7,7 +7,8 @@ import { DAY } from '../kernel/clock.ts'
 import { crashPoint } from '../kernel/crash-point.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { pollGapMs } from '../kernel/poll-gaps.ts'
-import { checkNamedAgain, followClaimed, isRefused } from '../ledger/claims.ts'
+import { isClaimedByOther } from '../ledger/claim-queries.ts'
+import { checkNamedAgain, claimedWords, followClaimed, isRefused } from '../ledger/claims.ts'
 import { findOrderById } from '../orders/order-queries.ts'
 import { findPayment } from '../payments/payment-queries.ts'
 import { noticeForeignRefund, noticeToldRefunds } from './foreign-refund.ts'
@@ -93,17 +94,26 @@ async function findScreeningHold(deps: RefundDeps, tx: Tx, refund: Refund): Prom
   return standing === 'waiting' ? 'the screening of its destination' : null
 }
 
-/** How many later numbers are asked about: as many could have been rejected in a row before a restore. */
-const LATER = 16
+/** How many of the next numbers are asked about: as many could have been rejected in a row before a restore. */
+const NEXT = 16
 
-/** Why it waits: a later refund of its order had left before the database was restored. */
-async function findLater({ db, findLaterPayout }: RefundDeps, refund: Refund): Promise<string | null> {
+/** Why it waits: another refund of its order had left before the database was restored. */
+async function findOther({ db, findOtherPayout }: RefundDeps, refund: Refund): Promise<string | null> {
   const { companyId, orderId, id, network } = refund
   if (network === null) return null
-  const { length } = await listRefundsOfOrder(db, companyId, orderId)
-  const later = Array.from({ length: LATER }, (_, index) => refundIdOf(companyId, orderId, length + 1 + index))
-  return findLaterPayout(network, id, later)
+  const all = await listRefundsOfOrder(db, companyId, orderId)
+  const next = Array.from({ length: NEXT }, (_, index) => refundIdOf(companyId, orderId, all.length + 1 + index))
+  return findOtherPayout(network, id, { known: all.map((one) => one.id), next })
 }
+
+const findLocalHold = async (deps: RefundDeps, tx: Tx, refund: Refund): Promise<string | null> =>
+  (await findLossOf(tx, refund)) ?? (await findScreeningHold(deps, tx, refund))
+
+/** Why it waits; the chain is asked only once nothing else is in the way. */
+const findHold = async (deps: RefundDeps, refund: Refund): Promise<string | null> =>
+  (await deps.books.findHold(refund.companyId)) ??
+  (await deps.db.tx((tx) => findLocalHold(deps, tx, refund))) ??
+  (await findOther(deps, refund))
 
 /**
  * Marks the refund as submitted before it is sent, so that it can no longer be rejected. @returns whether it may be
@@ -111,7 +121,7 @@ async function findLater({ db, findLaterPayout }: RefundDeps, refund: Refund): P
  */
 async function beginSending(deps: RefundDeps, refund: Refund): Promise<boolean> {
   const isReady = refund.status === 'ready'
-  const hold = isReady ? ((await deps.books.findHold(refund.companyId)) ?? (await findLater(deps, refund))) : null
+  const hold = isReady ? await findHold(deps, refund) : null
   return deps.db.tx(async (tx) => {
     const { refund: current } = await lockRefundWithOrder(tx, refund)
     if (isNamedSince(refund, current)) return false
@@ -121,7 +131,7 @@ async function beginSending(deps: RefundDeps, refund: Refund): Promise<boolean> 
       await updateRefundNextCheck(tx, current, null)
       return false
     }
-    const reason = hold ?? (await findLossOf(tx, current)) ?? (await findScreeningHold(deps, tx, current))
+    const reason = hold ?? (await findLocalHold(deps, tx, current))
     if (reason !== null) {
       const nextCheckAt = new Date(now.getTime() + HOLD_MS)
       await updateRefund(tx, current, { status: 'ready', providerStatus: `waits: ${reason}`, nextCheckAt }, now)
@@ -174,12 +184,31 @@ async function pollRefund(deps: RefundDeps, refund: Refund): Promise<void> {
   crashPoint('refund:after-settle')
 }
 
+/** What a person named was claimed for it; what our wallet paid may have been named for another one. */
+const isClaimed = async (
+  tx: Tx,
+  { byHand, id: causeId, network, address: toAddress }: Refund,
+  txHash: string | null,
+): Promise<boolean> =>
+  !byHand && txHash !== null && network !== null && toAddress !== null
+    ? isClaimedByOther(tx, { network, txHash, causeId, toAddress })
+    : false
+
+async function holdClaimed(deps: RefundDeps, tx: Tx, refund: Refund, txHash: string): Promise<void> {
+  const { refund: current } = await lockRefundWithOrder(tx, refund)
+  if (current.status !== 'submitted') return
+  const now = new Date(deps.clock())
+  const nextCheckAt = new Date(now.getTime() + HOLD_MS)
+  await updateRefund(tx, current, { status: 'submitted', providerStatus: claimedWords(txHash), nextCheckAt }, now)
+}
+
 export async function applyRefundReport(deps: RefundDeps, refund: Refund, report: RefundReport): Promise<void> {
   const { reference, txHash, providerStatus } = report
   const actor = `channel:${refund.channel}`
   if (report.outcome === 'settled') {
     const { refundedUnits } = report
     return deps.db.tx(async (tx) => {
+      if (await isClaimed(tx, refund, txHash)) return holdClaimed(deps, tx, refund, txHash ?? '')
       await settleRefundIn(deps, tx, refund, { actor, reference, txHash, providerStatus })
       // refunds other than ours: a settled refund is not polled again, so this must not wait for a later step
       const payment = await findPayment(tx, refund.companyId, refund.paymentId)

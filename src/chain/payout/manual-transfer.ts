@@ -1,14 +1,24 @@
 import type { Db } from '../../db/db.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
-import { type Rpc, RpcError } from '../endpoints/rpc.ts'
+import { formatDecimal } from '../../kernel/money.ts'
+import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
 import { ChainDoubt } from '../transfer-logs.ts'
 import { type Agree, agreeAlone } from './agreement.ts'
-import { type PayoutRequest, type WatchPayout, withdrawPayout } from './payout.ts'
-import { findPayout, findPayoutOfTransaction, type Payout } from './payout-queries.ts'
-import { checkTransfer, checkUsed } from './transfer-check.ts'
-import type { AuthorizedTransfer } from './usdc-token.ts'
+import { nonceOf, type PayoutRequest, type Payouts, type WatchPayout, withdrawPayout } from './payout.ts'
+import { findForeignReceipt } from './payout-follow.ts'
+import {
+  findPayout,
+  findPayoutOfTransaction,
+  isPayoutDropped,
+  isPayoutWallet,
+  type Payout,
+  type Withdrawal,
+} from './payout-queries.ts'
+import { readChainView } from './payout-view.ts'
+import { checkAuthorizationUsed, checkTransfer, checkUsed, readAuthorizations } from './transfer-check.ts'
+import type { AuthorizationKey, AuthorizedTransfer } from './usdc-token.ts'
 
 /** `agree` is absent where `rpc` is the only node. */
 export type ManualTransferDeps = {
@@ -17,15 +27,22 @@ export type ManualTransferDeps = {
   rpc: Rpc
   agree?: Agree
   network: Network
+  /** Null, or absent: the keys are not set up here. */
+  payouts?: Pick<Payouts, 'address'> | null
   watchPayout: WatchPayout
 }
 
 const BY_HAND = { isPaid: true, providerStatus: 'paid by hand' }
+const leftIn = (txHash: string) => ({ isPaid: true, providerStatus: `left in transaction ${txHash}`, txHash })
 
 /** Blocks our own payout. @throws OBJECT_CONFLICT if it is in progress */
-async function keepFromSending({ db, clock, network }: ManualTransferDeps, request: PayoutRequest): Promise<void> {
+async function keepFromSending(
+  { db, clock, network }: ManualTransferDeps,
+  request: PayoutRequest,
+  why: Withdrawal,
+): Promise<void> {
   const { chainId } = network
-  if (await withdrawPayout(db, { ...request, chainId }, BY_HAND, new Date(clock()))) return
+  if (await withdrawPayout(db, { ...request, chainId }, why, new Date(clock()))) return
   const payout = await findPayout(db, request.id)
   const state = payout?.txHash ? `in transaction ${payout.txHash}` : `(${payout?.providerStatus})`
   throw new AppError('OBJECT_CONFLICT', { message: `The service is already paying this ${state}. Wait for it.` })
@@ -40,39 +57,95 @@ type ManualTransfer = {
 }
 
 /** A node that does not answer, or nodes that do not agree. @throws CHANNEL_UNAVAILABLE, or the error itself */
-function refuseUnchecked({ network }: ManualTransferDeps, error: unknown): never {
-  if (!(error instanceof RpcError) && !(error instanceof ChainDoubt)) throw error
-  const why = error instanceof RpcError ? 'does not answer now' : 'has nodes that do not agree about it'
-  throw new AppError('CHANNEL_UNAVAILABLE', {
-    message: `${network.name} ${why}, so the transaction cannot be checked. Try again in a moment.`,
-    cause: error,
-  })
+async function ask<Answer>({ network }: ManualTransferDeps, answer: Promise<Answer>): Promise<Answer> {
+  try {
+    return await answer
+  } catch (error) {
+    if (!(error instanceof RpcError) && !(error instanceof ChainDoubt)) throw error
+    const why = error instanceof RpcError ? 'does not answer now' : 'has nodes that do not agree about it'
+    throw new AppError('CHANNEL_UNAVAILABLE', {
+      message: `${network.name} ${why}, so the transaction cannot be checked. Try again in a moment.`,
+      cause: error,
+    })
+  }
 }
 
 /** Accepts, by not throwing, that something else left than was asked. */
 export type AcceptLeft = (left: AuthorizedTransfer) => Promise<void>
 
-/** Nothing was signed for it here, and the token says that its authorization was used. */
-const isHeld = ({ kind, status, usedAt, validBefore }: Payout): boolean =>
-  kind === 'payout' && (status === 'reserved' || status === 'failed') && usedAt !== null && validBefore === null
+/** Nothing is signed for it here. */
+const isUnsigned = ({ status, validBefore }: Payout): boolean =>
+  (status === 'reserved' || status === 'failed') && validBefore === null
 
-/** The chain proves what left under this payout's own authorization: nobody states an amount. */
+const OF_ANOTHER =
+  'is the payout of another refund or settlement, which finds it by itself. Reject or cancel this one, and ask again: ' +
+  'the next one has the next number.'
+
+/**
+ * The authorization of our own wallet that this transaction used: its own, or one whose refund or settlement was
+ * dropped here before anything was signed, and which therefore settles nothing else. Null: none moved anything.
+ * @throws VALIDATION_FAILED at `txHash` if it is another one's
+ */
+async function findUsed(
+  deps: ManualTransferDeps,
+  { id, to }: PayoutRequest,
+  txHash: string,
+): Promise<AuthorizationKey | null> {
+  const { db, network, payouts } = deps
+  const { chainId } = network
+  const reader = { agree: deps.agree ?? agreeAlone(deps.rpc), network }
+  const ours: AuthorizationKey[] = []
+  // anyone may use our nonces, as nonces of a wallet of their own
+  for (const key of await ask(deps, readAuthorizations(reader, txHash)))
+    if (key.from === payouts?.address.toLowerCase() || (await isPayoutWallet(db, chainId, key.from))) ours.push(key)
+  const own = ours.find(({ nonce }) => nonce === nonceOf(id))
+  if (own) return own
+  for (const key of ours) {
+    const use = await ask(deps, checkUsed(reader, { txHash, authorization: key }))
+    if (!use || use.to === null) continue
+    if (use.to === to.toLowerCase() && (await isPayoutDropped(db, chainId, key))) return key
+    throw invalid('txHash', OF_ANOTHER)
+  }
+  return null
+}
+
+/**
+ * Where its own authorization moved something, no other transaction counts.
+ * @throws VALIDATION_FAILED at `txHash`
+ */
+async function checkNothingLeft(deps: ManualTransferDeps, id: string, payout: Payout | undefined): Promise<void> {
+  if (payout && !isUnsigned(payout)) return
+  const { rpc, network, payouts } = deps
+  const from = payout?.kind === 'payout' ? payout.fromAddress : (payouts?.address.toLowerCase() as Hex | undefined)
+  if (from === undefined) return
+  const key = { from, nonce: nonceOf(id) }
+  const reader = { agree: deps.agree ?? agreeAlone(rpc), network }
+  const find = async () => {
+    if (!(await checkAuthorizationUsed(reader, key))) return null
+    const receipt = await findForeignReceipt(deps, key, await readChainView(rpc, network))
+    const txHash = receipt?.transactionHash
+    const use = txHash === undefined ? null : await checkUsed(reader, { txHash, authorization: key })
+    return use?.to === null ? null : txHash === undefined ? 'one that the node does not find' : `transaction ${txHash}`
+  }
+  const other = await ask(deps, find())
+  if (other !== null) throw invalid('txHash', `is not what paid this: that left in ${other}. Name that one.`)
+}
+
+/** The chain proves what left under an authorization of ours: nobody states an amount. */
 async function followUse(
   deps: ManualTransferDeps,
   request: PayoutRequest,
-  { txHash, accepts }: { txHash: string; accepts: AcceptLeft },
-): Promise<ManualTransfer | null> {
-  const { db, network, agree = agreeAlone(deps.rpc) } = deps
-  const payout = await findPayout(db, request.id)
-  if (!payout || !isHeld(payout)) return null
-  const asked = { txHash, authorization: { from: payout.fromAddress, nonce: payout.authorizationNonce } }
-  const use = await checkUsed({ agree, network }, asked).catch((error: unknown) => refuseUnchecked(deps, error))
-  if (!use) return null
-  if (!use.isFinal) throw invalid('txHash', 'is not final yet. Wait for it.')
+  { txHash, authorization, accepts }: { txHash: string; authorization: AuthorizationKey; accepts: AcceptLeft },
+): Promise<ManualTransfer> {
+  const { network, agree = agreeAlone(deps.rpc) } = deps
+  const use = await ask(deps, checkUsed({ agree, network }, { txHash, authorization }))
+  if (!use?.isFinal) throw invalid('txHash', 'is not final yet. Wait for it.')
   const left = { to: use.to, units: use.units }
   await accepts(left)
-  await keepFromSending(deps, request)
-  return { outcome: 'settled', txHash, providerStatus: `left in transaction ${txHash}`, left }
+  const why = leftIn(txHash)
+  await keepFromSending(deps, request, why)
+  const what = left.to === null ? 'nothing: it was cancelled' : `${formatDecimal(left.units, 6)} USDC to ${left.to}`
+  return { outcome: 'settled', txHash, providerStatus: `${why.providerStatus}: ${what}`, left }
 }
 
 /** The person names our own transaction, which counts only once it is final: until then another may replace it. */
@@ -100,21 +173,21 @@ export async function checkManualTransfer(
   txHash: string,
 ): Promise<ManualTransfer> {
   const { to, units } = request
+  const payout = await findPayout(deps.db, request.id)
   const owner = await findPayoutOfTransaction(deps.db, deps.network.chainId, txHash)
-  if (owner === request.id) return followOwn(deps, request)
-  if (owner !== undefined) throw invalid('txHash', 'is a payout that this service made')
-  const used = accepts ? await followUse(deps, request, { txHash, accepts }) : null
-  if (used) return used
+  if (owner === request.id && payout && !isUnsigned(payout)) return followOwn(deps, request)
+  if (owner !== undefined && owner !== request.id) throw invalid('txHash', 'is a payout that this service made')
+  const authorization = await findUsed(deps, request, txHash)
+  if (authorization && accepts) return followUse(deps, request, { txHash, authorization, accepts })
+  if (!authorization) await checkNothingLeft(deps, request.id, payout)
   const { network, agree = agreeAlone(deps.rpc) } = deps
-  const asked = { txHash, to, units, notBefore }
-  const { verdict, providerStatus } = await checkTransfer({ agree, network }, asked).catch((error: unknown) =>
-    refuseUnchecked(deps, error),
-  )
+  const asked = { txHash, to, units, notBefore, ...(authorization && { authorization }) }
+  const { verdict, providerStatus } = await ask(deps, checkTransfer({ agree, network }, asked))
   if (verdict === 'wrong') throw invalid('txHash', providerStatus)
   if (verdict === 'unread')
     throw new AppError('OBJECT_CONFLICT', {
       message: `The ${providerStatus}, and shows what it pays only there. Name it again once it is.`,
     })
-  await keepFromSending(deps, request)
+  await keepFromSending(deps, request, authorization ? leftIn(txHash) : BY_HAND)
   return { outcome: verdict === 'final' ? 'settled' : 'pending', txHash, providerStatus }
 }

@@ -1,5 +1,6 @@
 import { type Queryable, sql, type Tx } from '../../db/db.ts'
 import type { Hex } from '../endpoints/rpc.ts'
+import type { AuthorizationKey } from './usdc-token.ts'
 
 /**
  * `reserved`: stored, nothing signed that could be mined. `signed`: the signed bytes are stored. `sent`: a node
@@ -37,6 +38,8 @@ type Row = Omit<Payout, 'units'> & { units: string }
 
 const COLUMNS = sql`id, kind, chain_id, from_address, to_address, units, authorization_nonce, status, signature, valid_after, valid_before,
   relayer_address, relayer_nonce, tx_hash, words as provider_status, refusals, used_at, lease_epoch`
+
+const NO_WALLET = '0x0000000000000000000000000000000000000000'
 
 const toPayout = (row: Row): Payout => ({ ...row, units: BigInt(row.units) })
 
@@ -91,10 +94,41 @@ export async function findPayout(q: Queryable, id: string): Promise<Payout | und
   return row && toPayout(row)
 }
 
-/** Those of these ids that have a payout. */
-export async function listKnownPayouts(q: Queryable, ids: readonly string[]): Promise<Set<string>> {
-  const rows = await q.many<{ id: string }>(sql`select id from chain_payouts where id = any(${[...ids]}::text[])`)
+/**
+ * Those of these ids whose payout is final, signed here, or known by the transaction in which it left: no other of them
+ * can have left unknown.
+ */
+export async function listAccountedPayouts(q: Queryable, ids: readonly string[]): Promise<Set<string>> {
+  const rows = await q.many<{ id: string }>(sql`
+    select id from chain_payouts where id = any(${[...ids]}::text[])
+      and (status = 'final' or valid_before is not null or (status = 'failed' and tx_hash is not null))`)
   return new Set(rows.map(({ id }) => id))
+}
+
+/** Whether a payout ended by this transaction. */
+export async function isPayoutTransaction(q: Queryable, chainId: number, txHash: string): Promise<boolean> {
+  const row = await q.maybe(sql`
+    select 1 from chain_payouts where chain_id = ${chainId} and tx_hash = ${txHash} and status in ('final', 'failed')`)
+  return row !== undefined
+}
+
+/** Whether a wallet pays our payouts, or did. */
+export async function isPayoutWallet(q: Queryable, chainId: number, address: string): Promise<boolean> {
+  const row = await q.maybe(sql`
+    select 1 from chain_payouts where chain_id = ${chainId} and from_address = ${address} and kind = 'payout' limit 1`)
+  return row !== undefined
+}
+
+/** Whether the payout of this authorization was dropped before anything was signed for it here. */
+export async function isPayoutDropped(
+  q: Queryable,
+  chainId: number,
+  { from, nonce }: AuthorizationKey,
+): Promise<boolean> {
+  const row = await q.maybe(sql`
+    select 1 from chain_payouts where chain_id = ${chainId} and from_address in (${from}, ${NO_WALLET})
+      and authorization_nonce = ${nonce} and status = 'failed' and valid_before is null and tx_hash is null`)
+  return row !== undefined
 }
 
 type Wallet = { chainId: number; from: Hex }
@@ -141,9 +175,8 @@ export async function claimPayout(q: Queryable, id: string, now: Date, until: Da
 export const releasePayout = (q: Queryable, { id, leaseEpoch }: Payout): Promise<number> =>
   q.run(sql`update chain_payouts set lease_until = null where id = ${id} and lease_epoch = ${leaseEpoch}`)
 
-export type WithdrawnPayout = Pick<Payout, 'id' | 'chainId' | 'units' | 'authorizationNonce'> & { to: string }
-
-const NO_WALLET = '0x0000000000000000000000000000000000000000'
+/** Without a destination where none was known yet. */
+export type WithdrawnPayout = Pick<Payout, 'id' | 'chainId' | 'units' | 'authorizationNonce'> & { to: string | null }
 
 /** Keeps a payout from being started. @returns 1 when it is new, 0 when the id is known */
 export const insertWithdrawn = (
@@ -155,22 +188,25 @@ export const insertWithdrawn = (
   q.run(sql`
     insert into chain_payouts (id, kind, chain_id, from_address, to_address, units, authorization_nonce, status, words,
       created_at, updated_at)
-    values (${id}, 'withdrawn', ${chainId}, ${NO_WALLET}, ${to.toLowerCase()}, ${units}, ${authorizationNonce}, 'failed',
+    values (${id}, 'withdrawn', ${chainId}, ${NO_WALLET}, ${(to ?? NO_WALLET).toLowerCase()}, ${units}, ${authorizationNonce}, 'failed',
       ${providerStatus}, ${now}, ${now})
     on conflict do nothing`)
 
+export type Withdrawal = { isPaid: boolean; providerStatus: string; txHash?: string | null }
+
 /**
- * Ends an unclaimed payout for which nothing was ever signed. `isPaid`: by a transaction that a person found, which may
- * be the one that used its authorization. @returns whether it will never be paid
+ * Ends an unclaimed payout for which nothing was ever signed. `isPaid`: by a transaction that a person found; `txHash`:
+ * by one of our own wallet, which left before a restore. @returns whether it will never be paid
  */
 export async function updatePayoutWithdrawn(
   q: Queryable,
   id: string,
-  { isPaid, providerStatus }: { isPaid: boolean; providerStatus: string },
+  { isPaid, providerStatus, txHash = null }: Withdrawal,
   now: Date,
 ): Promise<boolean> {
   const done = await q.run(sql`
-    update chain_payouts set status = 'failed', words = ${providerStatus}, updated_at = ${now}, lease_epoch = lease_epoch + 1
+    update chain_payouts set status = 'failed', words = ${providerStatus}, tx_hash = ${txHash}, updated_at = ${now},
+      lease_epoch = lease_epoch + 1
     where id = ${id} and ((status = 'reserved' and valid_before is null and (used_at is null or ${isPaid}) and (lease_until is null or lease_until <= ${now}))
       or (status = 'failed' and (used_at is null or ${isPaid})))`)
   return done > 0

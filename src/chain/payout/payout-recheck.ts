@@ -7,9 +7,17 @@ import { ChainDoubt } from '../transfer-logs.ts'
 import { doubtWords } from './agreement.ts'
 import type { PayoutDeps } from './payout-deps.ts'
 import { authorizationKeyOf, findForeignReceipt } from './payout-follow.ts'
-import { listFinalPayouts, listIdlePayouts, listKnownPayouts, updatePayoutReopened } from './payout-queries.ts'
+import {
+  isPayoutDropped,
+  isPayoutTransaction,
+  listAccountedPayouts,
+  listFinalPayouts,
+  listIdlePayouts,
+  updatePayoutReopened,
+} from './payout-queries.ts'
 import { readChainView } from './payout-view.ts'
-import { type AuthorizationKey, authorizationStateCall, transferOfAuthorization } from './usdc-token.ts'
+import { checkUsed } from './transfer-check.ts'
+import { type AuthorizationKey, authorizationStateCall } from './usdc-token.ts'
 
 /** How long final payouts are rechecked, and how soon at the earliest: by then every node has their block. */
 const AGAIN_MS = { longest: 2 * DAY, shortest: 5 * MINUTE }
@@ -67,48 +75,70 @@ export const listReopened = ({ db, clock, network: { chainId } }: PayoutDeps, fr
   listIdlePayouts(db, { chainId, from }, new Date(clock() - IDLE_MS))
 
 export type PayoutKey = AuthorizationKey & { id: string }
-type LaterDeps = Pick<PayoutDeps, 'db' | 'rpc' | 'agree' | 'network'>
+/** Numbers of the same order or company: those that are in the database, and the next ones, which are not. */
+export type OtherNumbers<Number = string> = { known: readonly Number[]; next: readonly Number[] }
+type OtherDeps = Pick<PayoutDeps, 'db' | 'rpc' | 'agree' | 'network'>
 
-/** @returns the first of these that the token knows, on whose word the nodes agree @throws RpcError, ChainDoubt */
-function findUsed({ agree, network }: LaterDeps, keys: readonly PayoutKey[]): Promise<PayoutKey | undefined> {
+/** @returns those of these that the token knows, on whose word the nodes agree @throws RpcError, ChainDoubt */
+function listUsed({ agree, network }: OtherDeps, keys: readonly PayoutKey[]): Promise<PayoutKey[]> {
   const look = async (rpc: Rpc) => {
     const unused = new Set(await listUnused(rpc, network, keys, (key) => key))
-    return keys.find((key) => !unused.has(key))
+    return keys.filter((key) => !unused.has(key))
   }
-  return agree({ own: look, other: look, keyOf: (found) => found?.id ?? '', subject: `payouts from ${keys[0]?.id} on` })
+  const keyOf = (used: PayoutKey[]) => used.map(({ id }) => id).join()
+  return agree({ own: look, other: look, keyOf, subject: `payouts from ${keys[0]?.id} on` })
 }
 
-async function laterWords(deps: LaterDeps, key: PayoutKey): Promise<string> {
-  const receipt = await findForeignReceipt(deps, key, await readChainView(deps.rpc, deps.network))
-  const left = receipt && transferOfAuthorization(receipt.logs, deps.network, key)
-  const done = left
-    ? `transaction ${receipt.transactionHash} brought ${formatDecimal(left.units, 6)} USDC to ${left.to}`
-    : 'the node does not find its transaction'
-  return (
-    `a later one left before the database was restored: ${done}. Reject or cancel this one, and ask for exactly that ` +
-    'one (docs/backup.md)'
-  )
+/** What left under an authorization and nothing here accounts for; null: nothing. @throws RpcError, ChainDoubt */
+async function findLeft(deps: OtherDeps, key: PayoutKey): Promise<string | null> {
+  const { db, rpc, network } = deps
+  const receipt = await findForeignReceipt(deps, key, await readChainView(rpc, network))
+  const txHash = receipt?.transactionHash
+  if (txHash === undefined) return 'the node does not find its transaction'
+  if (await isPayoutTransaction(db, network.chainId, txHash)) return null
+  const use = await checkUsed(deps, { txHash, authorization: key })
+  if (use?.to === null) return null // it was cancelled
+  return `transaction ${txHash} brought ${use ? `${formatDecimal(use.units, 6)} USDC to ${use.to}` : 'something'}`
+}
+
+async function otherWords(deps: OtherDeps, key: PayoutKey, isNext: boolean): Promise<string | null> {
+  const left = await findLeft(deps, key)
+  if (left === null) return null
+  const before = `left before the database was restored: ${left}.`
+  if (isNext) return `a later one ${before} Reject or cancel this one, and ask for exactly that one (docs/backup.md)`
+  if (await isPayoutDropped(deps.db, deps.network.chainId, key))
+    return (
+      `another one, which was then rejected or cancelled here, ${before} Name that transaction for this one if it paid ` +
+      'the same; otherwise reject or cancel this one, and ask for exactly that one (docs/backup.md)'
+    )
+  return `another one, which is not finished here, ${before} Finish or reject that one first (docs/backup.md)`
 }
 
 /**
- * A restored database numbers refunds and settlements from where the backup ends. Where one was dropped before the
- * loss, what left has a later number, and asking for it again under this one would pay it twice.
- * @param later the numbers after this one
- * @returns why this one waits; null: none left later, or this one left itself
+ * A restored database numbers refunds and settlements from where the backup ends. What left may have a later number,
+ * because one was dropped before the loss, or an earlier one, which was dropped here before it was sent: asking for it
+ * again under this number would pay it twice.
+ * @returns why this one waits; null: no other left unaccounted for, or this one left itself
  */
-export async function findLaterPayout(
-  deps: LaterDeps,
+export async function findOtherPayout(
+  deps: OtherDeps,
   own: PayoutKey,
-  later: readonly PayoutKey[],
+  { known, next }: OtherNumbers<PayoutKey>,
 ): Promise<string | null> {
   if (!(await findRestored(deps.db))) return null
   try {
-    const known = await listKnownPayouts(
+    const others = [...known, ...next].filter(({ id }) => id !== own.id)
+    const accounted = await listAccountedPayouts(
       deps.db,
-      later.map(({ id }) => id),
+      others.map(({ id }) => id),
     )
-    const used = await findUsed(deps, [own, ...later.filter(({ id }) => !known.has(id))])
-    return used === undefined || used === own ? null : await laterWords(deps, used)
+    const used = await listUsed(deps, [own, ...others.filter(({ id }) => !accounted.has(id))])
+    if (used.includes(own)) return null
+    for (const key of used) {
+      const words = await otherWords(deps, key, next.includes(key))
+      if (words !== null) return words
+    }
+    return null
   } catch (error) {
     if (error instanceof ChainDoubt) return doubtWords(error)
     if (error instanceof RpcError) return error.message

@@ -17,8 +17,9 @@ import {
   type PayoutStatus,
   releasePayout,
   updatePayoutWithdrawn,
+  type Withdrawal,
 } from './payout-queries.ts'
-import { findLaterPayout, listReopened, type PayoutKey, reopenUnpaid } from './payout-recheck.ts'
+import { findOtherPayout, listReopened, type OtherNumbers, type PayoutKey, reopenUnpaid } from './payout-recheck.ts'
 import { broadcast, lookAtChain, prepare } from './payout-steps.ts'
 import { NOBODY, type Signer } from './signer.ts'
 
@@ -46,11 +47,10 @@ export type Payouts = {
    */
   send(request: PayoutRequest): Promise<PayoutResult>
   /**
-   * After a restore: whether a payout with a later number had left, and this one had not.
-   * @param later ids of the next numbers
+   * After a restore: whether one with another number had left that nothing here accounts for, and this one had not.
    * @returns why this one waits, or null
    */
-  findLater(id: string, later: readonly string[]): Promise<string | null>
+  findOther(id: string, others: OtherNumbers): Promise<string | null>
   /** Sends payouts again that a reorganisation undid after they were settled. @throws RpcError */
   recheck(): Promise<void>
   /** Continues reopened payouts, which no refund or settlement polls. @throws RpcError */
@@ -78,7 +78,7 @@ export const viewPayout = ({ status, txHash, providerStatus }: Payout): PayoutRe
   providerStatus,
 })
 
-const nonceOf = (id: string): Hex => keccak256(stringToHex(id))
+export const nonceOf = (id: string): Hex => keccak256(stringToHex(id))
 
 /**
  * It is paid some other way (`isPaid`) or not at all, so no node may ever send it. Whether it is in progress is read
@@ -87,8 +87,8 @@ const nonceOf = (id: string): Hex => keccak256(stringToHex(id))
  */
 export async function withdrawPayout(
   q: Queryable,
-  { chainId, ...request }: PayoutRequest & { chainId: number },
-  why: { isPaid: boolean; providerStatus: string },
+  { chainId, ...request }: Omit<PayoutRequest, 'to'> & { to: string | null; chainId: number },
+  why: Withdrawal,
   now: Date,
 ): Promise<boolean> {
   const { id } = request
@@ -235,7 +235,8 @@ export function openPayouts(options: {
       const claimed = await claimPayout(db, request.id, new Date(now), new Date(now + PAYOUT_LEASE_MS))
       return claimed ? work(claimed) : viewPayout(known)
     },
-    findLater: (id, later) => findLaterPayout(deps, keyOf(id), later.map(keyOf)),
+    findOther: (id, { known, next }) =>
+      findOtherPayout(deps, keyOf(id), { known: known.map(keyOf), next: next.map(keyOf) }),
     recheck: async () => workOnAll(await reopenUnpaid(deps, from)),
     followReopened: async () => workOnAll(await listReopened(deps, from)),
   }

@@ -8,6 +8,7 @@ import {
   type AuthorizationKey,
   type AuthorizedTransfer,
   isAuthorizationUsed,
+  listAuthorizations,
   readTransferCall,
   transferOfAuthorization,
   unitsTo,
@@ -151,3 +152,35 @@ export const checkUsed = (
     keyOf: (use) => JSON.stringify(use && [use.to, String(use.units), use.blockHash]),
     subject: `transaction ${asked.txHash}`,
   })
+
+type Uses = { keys: AuthorizationKey[]; blockHash: string | null }
+
+/**
+ * The authorizations that a transaction used or cancelled; none while it is in no block. The nodes agree on them.
+ * @throws RpcError when the node does not answer; ChainDoubt while the nodes do not agree
+ */
+export async function readAuthorizations(
+  { agree, network }: { agree: Agree; network: Network },
+  txHash: string,
+): Promise<AuthorizationKey[]> {
+  const look = async (rpc: Rpc): Promise<Uses> => {
+    const [receipt] = await readReceipts(rpc, [txHash])
+    return { keys: receipt ? listAuthorizations(receipt.logs, network) : [], blockHash: receipt?.blockHash ?? null }
+  }
+  const { keys } = await agree<Uses>({
+    own: look,
+    other: async (rpc, own) => (own.blockHash === null || (await lacks(rpc, own.blockHash)) ? own : look(rpc)),
+    keyOf: (uses) => JSON.stringify(uses.keys),
+    subject: `transaction ${txHash}`,
+  })
+  return keys
+}
+
+/** Whether the token knows an authorization. The nodes agree on it. @throws RpcError, ChainDoubt */
+export function checkAuthorizationUsed(
+  { agree, network }: { agree: Agree; network: Network },
+  key: AuthorizationKey,
+): Promise<boolean> {
+  const look = (rpc: Rpc) => isAuthorizationUsed(rpc, network, key)
+  return agree({ own: look, other: look, keyOf: String, subject: `authorization ${key.nonce}` })
+}

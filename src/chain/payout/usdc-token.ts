@@ -178,6 +178,14 @@ export function readTransferCall(
 /** What an authorization moved, the address in lower case; null: it was cancelled, and nothing moved. */
 export type AuthorizedTransfer = { to: string | null; units: bigint }
 
+/** Authorizations that one transaction used or cancelled, whoever gave them; in lower case. */
+export const listAuthorizations = (logs: readonly RpcLog[], { usdcAddress }: Network): AuthorizationKey[] =>
+  logs.flatMap(({ address, topics: [event = '', from, nonce] }) =>
+    address.toLowerCase() === usdcAddress.toLowerCase() && END_TOPICS.includes(event) && from && nonce
+      ? [{ from: `0x${from.slice(26).toLowerCase()}`, nonce: nonce.toLowerCase() as Hex }]
+      : [],
+  )
+
 /**
  * What one transaction did with an authorization: the token logs first its use, then its transfer. Undefined if the
  * transaction did not use it.

@@ -2,9 +2,10 @@ import type { Tx } from '../../db/db.ts'
 import type { RequestContext } from '../../http/request-context.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
 import { formatDecimal } from '../../kernel/money.ts'
+import { pollGapMs } from '../../kernel/poll-gaps.ts'
 import { listCommonMakers } from '../../users/maker-queries.ts'
-import { releaseClaims } from '../claim-queries.ts'
-import { followClaimed, isRefused } from '../claims.ts'
+import { isClaimedByOther, releaseClaims } from '../claim-queries.ts'
+import { claim, claimedWords, followClaimed, isRefused } from '../claims.ts'
 import { bookSettlementCancelled, bookSettlementPaid } from '../ledger-service.ts'
 import {
   lockSettlement,
@@ -36,6 +37,14 @@ const isElsewhere = ({ address }: Settlement, { to }: Left): boolean =>
 const isOther = (settlement: Settlement, left: Left): boolean =>
   left.units !== settlement.units || isElsewhere(settlement, left)
 
+/** What a person named was claimed for it; what our wallet paid may have been named for another one. */
+const isClaimed = async (
+  tx: Tx,
+  { byHand, id: causeId, network, address: toAddress }: Settlement,
+  txHash: string | null,
+): Promise<boolean> =>
+  !byHand && txHash !== null && (await isClaimedByOther(tx, { network, txHash, causeId, toAddress }))
+
 /** Marks a settlement as paid. `left`: with what left before a restore; the difference is owed again. */
 export async function settlePaid(
   deps: SettlementDeps,
@@ -46,6 +55,11 @@ export async function settlePaid(
     const settlement = await lockSettlement(tx, key.companyId, key.id)
     if (settlement?.status !== 'approved') return
     const now = new Date(deps.clock())
+    if (await isClaimed(tx, settlement, news.txHash)) {
+      const nextCheckAt = new Date(now.getTime() + pollGapMs('settlement', settlement.checks))
+      const providerStatus = claimedWords(news.txHash ?? '')
+      return updateSettlement(tx, settlement, { status: 'approved', providerStatus, nextCheckAt }, now)
+    }
     await updateSettlement(tx, settlement, { status: 'paid', ...news, nextCheckAt: null }, now)
     if (left && isOther(settlement, left)) {
       const units = left.units === settlement.units ? null : left.units
@@ -90,11 +104,12 @@ export async function reportSettlementPaid(
   if (key.status !== 'approved') throw conflict(`The settlement is ${key.status}; only an approved one can be paid.`)
   if (!chain) throw conflict(`The chain ${key.network} is not set up here, so the transaction cannot be checked.`)
   const { companyId, network, address: toAddress } = key
-  const claim = { companyId, network, txHash, causeId: id, toAddress }
+  const wanted = { companyId, network, txHash, causeId: id, toAddress }
   const by = `${actor.kind}:${actor.id}`
   const check = () => chain.check(requestOf(key), txHash, (left) => checkElsewhere(deps, key, { left, by }))
   const follow = async (tx: Tx, { providerStatus, left }: SettlementReport): Promise<void> => {
     const settlement = await lockIn(tx, key, ['approved'])
+    if (left?.to && isElsewhere(settlement, left)) await claim(tx, { ...wanted, toAddress: left.to })
     const now = new Date(deps.clock())
     await updateSettlement(
       tx,
@@ -113,7 +128,7 @@ export async function reportSettlementPaid(
       ...{ companyId: key.companyId, action: 'settlement.paid', object: `settlement:${id}`, detail },
     })
   }
-  const report = await followClaimed(deps.db, claim, { check, follow })
+  const report = await followClaimed(deps.db, wanted, { check, follow })
   if (report.outcome === 'settled') await settlePaid(deps, key, { ...report, txHash })
 }
 

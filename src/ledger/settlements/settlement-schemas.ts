@@ -18,6 +18,14 @@ export const SettlementSchema = Type.Object({
       examples: ['54.000000'],
     }),
   ),
+  paidTo: Nullable(
+    Type.String({
+      description:
+        'Where it went: another address than `address` only where it left before a restore. Null: not paid, or ' +
+        'nothing left.',
+      examples: ['0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'],
+    }),
+  ),
   address: Type.String(),
   network: Type.Integer({ description: 'Chain id.' }),
   txHash: Nullable(Type.String()),

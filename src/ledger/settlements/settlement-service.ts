@@ -64,9 +64,21 @@ export type SettlementDeps = {
   audit: Audit
   chains: readonly SettlementChain[]
   /** Keeps it from being sent by any node. @returns false when a transfer is in progress */
-  withdrawPayout(tx: Tx, request: SettlementRequest & { network: number }, providerStatus: string): Promise<boolean>
-  /** After a restore: whether one with a later id had left, and this one had not. @returns why it waits */
-  findLaterPayout(network: number, id: string, later: readonly string[]): Promise<string | null>
+  withdrawPayout(
+    tx: Tx,
+    request: { id: string; to: string | null; units: bigint; network: number },
+    providerStatus: string,
+  ): Promise<boolean>
+  /**
+   * After a restore: whether another one of the company had left that nothing here accounts for, and this one had not.
+   * @param others ids of those that are known, and of the next numbers
+   * @returns why it waits
+   */
+  findOtherPayout(
+    network: number,
+    id: string,
+    others: { known: readonly string[]; next: readonly string[] },
+  ): Promise<string | null>
   /** Whether something was signed that can pay it, or did. */
   isPayoutSigned(q: Queryable, id: string, sinceMs?: number): Promise<boolean>
   /** The operator's limits on payouts. */
@@ -77,12 +89,17 @@ export type SettlementDeps = {
   screening: ScreeningGate
 }
 
+/** Null: it is not paid, or nothing left. */
+const paidTo = ({ status, leftUnits, leftTo, address }: Settlement): string | null =>
+  status === 'paid' && leftUnits !== 0n ? (leftTo ?? address) : null
+
 export const viewSettlement = (settlement: Settlement) => ({
   _id: settlement.id,
   companyId: settlement.companyId,
   status: settlement.status,
   amount: formatDecimal(settlement.units, 6),
   paidAmount: settlement.status === 'paid' ? formatDecimal(settlement.leftUnits ?? settlement.units, 6) : null,
+  paidTo: paidTo(settlement),
   address: settlement.address,
   network: settlement.network,
   txHash: settlement.txHash,
@@ -247,19 +264,19 @@ async function findLimit({ limits, clock }: SettlementDeps, tx: Tx, settlement: 
 
 const NOT_ALLOWED = 'the address is not on the list of those that may be paid (SETTLEMENT_ALLOW_LIST)'
 
-/** How many later numbers are asked about: as many could have been cancelled in a row before a restore. */
-const LATER = 16
+/** How many of the next numbers are asked about: as many could have been cancelled in a row before a restore. */
+const NEXT = 16
 
 const idOf = (companyId: string, number: number): string => idFrom('settlement', companyId, number)
 
-/** Why it waits: a later settlement had left before the database was restored. */
-async function findLater(
-  { db, findLaterPayout }: SettlementDeps,
+/** Why it waits: another settlement of its company had left before the database was restored. */
+async function findOther(
+  { db, findOtherPayout }: SettlementDeps,
   { companyId, id, network }: Settlement,
 ): Promise<string | null> {
   const count = await countSettlements(db, companyId)
-  const later = Array.from({ length: LATER }, (_, index) => idOf(companyId, count + 1 + index))
-  return findLaterPayout(network, id, later)
+  const ids = Array.from({ length: count + NEXT }, (_, index) => idOf(companyId, index + 1))
+  return findOtherPayout(network, id, { known: ids.slice(0, count), next: ids.slice(count) })
 }
 
 /**
@@ -273,7 +290,8 @@ export async function releaseSettlement(deps: SettlementDeps, settlement: Settle
   const reason =
     (await deps.books.findHold(settlement.companyId)) ??
     (await findShortfall(deps.db, settlement)) ??
-    (await findLater(deps, settlement))
+    (await deps.db.tx((tx) => findLimit(deps, tx, settlement))) ??
+    (await findOther(deps, settlement))
   if (reason !== null) return reason
   return deps.db.tx(async (tx) => {
     const limit = await findLimit(deps, tx, settlement)

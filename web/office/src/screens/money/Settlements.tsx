@@ -99,7 +99,7 @@ function Row({ settlement }: { settlement: Settlement }) {
     done: t.approved,
   })
   const cancel = useAction({ run: () => call('POST /api/next/settlements/{id}/cancel', { path }), done: t.cancelled })
-  const { status, amount, paidAmount, createdAt, address, network, txHash, message } = settlement
+  const { status, amount, paidAmount, paidTo, createdAt, address, network, txHash, message } = settlement
   const isOpen = status === 'open'
   return (
     <>
@@ -118,6 +118,9 @@ function Row({ settlement }: { settlement: Settlement }) {
           [t.network, networkName(network)],
           ...(paidAmount !== null && paidAmount !== amount
             ? ([[t.left, <Money key="left" amount={paidAmount} asset="USDC" />]] as [string, React.ReactNode][])
+            : []),
+          ...(paidTo !== null && paidTo.toLowerCase() !== address.toLowerCase()
+            ? ([[t.leftTo, <Code key="leftTo" text={paidTo} whole />]] as [string, React.ReactNode][])
             : []),
           ...(txHash ? ([[t.hash, <Code key="tx" text={txHash} />]] as [string, React.ReactNode][]) : []),
         ]}
