@@ -83,8 +83,10 @@ for (const [name, race] of [
     for (let round = 0; round < 6; round += 1) {
       const order = await shop.createAwaiting()
       const cancels = await race(order, round)
-      const isSettled = ({ status, mispayments }: OrderStory): boolean =>
-        status === 'PAID' || (status === 'CANCELLED' && mispayments.length > 0)
+      // a poll that read the chain a moment earlier, and reports later, resolves the record until the next one
+      const waiting = ({ mispayments }: OrderStory) => mispayments.filter(({ status }) => status === 'open')
+      const isSettled = (told: OrderStory): boolean =>
+        told.status === 'PAID' || (told.status === 'CANCELLED' && waiting(told).length > 0)
       const story = await eventually(() => shop.story(order.orderId), isSettled)
       const [refused, accepted] = [
         cancels.filter(({ status }) => status === 409),
@@ -105,7 +107,7 @@ for (const [name, race] of [
       if (wasCancelled) {
         assert.equal(refused.length, 0)
         assert.deepEqual(
-          story.mispayments.map(({ kind, units }) => [kind, units]),
+          waiting(story).map(({ kind, units }) => [kind, units]),
           [['late', String(order.units)]],
         )
       } else assert.equal(story.paidUnits, String(order.units))
