@@ -9,6 +9,7 @@ import type { CompanyDeps } from '../companies/company-service.ts'
 import type { Config } from '../config/config.ts'
 import type { Db } from '../db/db.ts'
 import type { Clock } from '../kernel/clock.ts'
+import type { PayoutPorts } from '../ledger/payout-ports.ts'
 import type { SettlementChain, SettlementDeps } from '../ledger/settlements/settlement-service.ts'
 import type { WalletNetwork } from '../pages/wallet/wallet-panel.ts'
 import type { PayerAddressDeps } from '../payers/payer-address.ts'
@@ -80,13 +81,13 @@ export const listWalletNetworks = (
 
 /** Withdraws the payout of a refund or a settlement, also on a chain that is no longer set up. */
 export const openWithdrawPayout =
-  (clock: Clock): SettlementDeps['withdrawPayout'] =>
+  (clock: Clock): PayoutPorts['withdrawPayout'] =>
   (tx, { network: chainId, ...request }, providerStatus) =>
     withdrawPayout(tx, { ...request, chainId }, { isPaid: false, providerStatus }, new Date(clock()))
 
 /** Only a wallet whose key is set up pays by authorizations, which the token remembers. */
 export const openFindOtherPayout =
-  (chains: Chains): SettlementDeps['findOtherPayout'] =>
+  (chains: Chains): PayoutPorts['findOtherPayout'] =>
   async (network, id, others) => {
     const chain = chains.find((one) => one.network.chainId === network)
     return chain?.payouts?.findOther(id, others) ?? null

@@ -3,13 +3,14 @@ import type { Channels } from '../channels/channel-set.ts'
 import type { Db, Tx } from '../db/db.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Books } from '../ledger/books.ts'
+import type { PayoutPorts } from '../ledger/payout-ports.ts'
 import type { Order } from '../orders/order.ts'
 import type { TransitionOrder } from '../orders/order-transition.ts'
 import type { PayerDeps } from '../payers/payer-service.ts'
 import type { ScreeningGate } from '../screening/screening-gate.ts'
 import type { NewRefund } from './refund-queries.ts'
 
-export type RefundDeps = {
+export type RefundDeps = PayoutPorts & {
   db: Db
   clock: Clock
   channels: Channels
@@ -20,22 +21,6 @@ export type RefundDeps = {
   books: Books
   /** Screens the destination of a refund before it is sent. */
   screening: ScreeningGate
-  /** Keeps it from being sent by any node. @returns false when its transfer on the chain is in progress */
-  withdrawPayout(
-    tx: Tx,
-    request: { id: string; network: number; to: string | null; units: bigint },
-    providerStatus: string,
-  ): Promise<boolean>
-  /**
-   * After a restore: whether another refund of its order had left that nothing here accounts for, and this one had not.
-   * @param others ids of those that are known, and of the next numbers
-   * @returns why it waits
-   */
-  findOtherPayout(
-    network: number,
-    id: string,
-    others: { known: readonly string[]; next: readonly string[] },
-  ): Promise<string | null>
   /** Asks the payer for an address. Runs in the refund’s transaction, so it only writes a job. */
   askForAddress(tx: Tx, order: Order, refund: NewRefund, email: string | null): Promise<void>
 }

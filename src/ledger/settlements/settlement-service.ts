@@ -12,6 +12,7 @@ import { isOperator, listCommonMakers } from '../../users/maker-queries.ts'
 import type { Books } from '../books.ts'
 import { bookSettlement } from '../ledger-service.ts'
 import { findPayableWith, findReserve, findSettleable, settleableOf } from '../payable-queries.ts'
+import type { PayoutPorts } from '../payout-ports.ts'
 import {
   countSettlements,
   existsCompany,
@@ -58,27 +59,11 @@ export type SettlementLimits = {
   allowList: readonly string[]
 }
 
-export type SettlementDeps = {
+export type SettlementDeps = PayoutPorts & {
   db: Db
   clock: Clock
   audit: Audit
   chains: readonly SettlementChain[]
-  /** Keeps it from being sent by any node. @returns false when a transfer is in progress */
-  withdrawPayout(
-    tx: Tx,
-    request: { id: string; to: string | null; units: bigint; network: number },
-    providerStatus: string,
-  ): Promise<boolean>
-  /**
-   * After a restore: whether another one of the company had left that nothing here accounts for, and this one had not.
-   * @param others ids of those that are known, and of the next numbers
-   * @returns why it waits
-   */
-  findOtherPayout(
-    network: number,
-    id: string,
-    others: { known: readonly string[]; next: readonly string[] },
-  ): Promise<string | null>
   /** Whether something was signed that can pay it, or did. */
   isPayoutSigned(q: Queryable, id: string, sinceMs?: number): Promise<boolean>
   /** The operator's limits on payouts. */

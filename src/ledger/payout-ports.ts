@@ -1,0 +1,22 @@
+import type { Tx } from '../db/db.ts'
+
+/** What refunds and settlements ask of the payouts that may already be on their way. */
+export type PayoutPorts = {
+  /** Keeps it from being sent by any node. @returns false when its transfer is in progress */
+  withdrawPayout(
+    tx: Tx,
+    request: { id: string; network: number; to: string | null; units: bigint },
+    providerStatus: string,
+  ): Promise<boolean>
+  /**
+   * After a restore: whether another refund of the order, or another settlement of the company, had left that nothing
+   * here accounts for, and this one had not.
+   * @param others ids of those that are known, and of the next numbers
+   * @returns why it waits
+   */
+  findOtherPayout(
+    network: number,
+    id: string,
+    others: { known: readonly string[]; next: readonly string[] },
+  ): Promise<string | null>
+}
