@@ -1,4 +1,5 @@
 import type { Channel } from '../channels/channel.ts'
+import { lockActor } from '../companies/company-scope.ts'
 import type { Tx } from '../db/db.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { AppError } from '../kernel/errors.ts'
@@ -68,6 +69,7 @@ export async function settleByHand(
   const by = `${actor.kind}:${actor.id}`
   const { reference, statement, file } = proof
   await deps.db.tx(async (tx) => {
+    await lockActor(tx, actor, refund.companyId)
     const { refund: current } = await lockRefundWithOrder(tx, refund)
     await checkIsForPerson(deps, tx, { channel, current, reference })
     await lockRefundReference(tx, current, reference)

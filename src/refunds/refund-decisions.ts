@@ -61,6 +61,7 @@ export async function dropRefund(
 ): Promise<void> {
   const neverSent = news.status === 'rejected' && (await isLost(deps, key))
   await deps.db.tx(async (tx) => {
+    if (news.status === 'rejected') await lockActor(tx, news.by.actor, key.companyId)
     const { order, refund } = await lockRefundWithOrder(tx, key)
     const open = news.status === 'rejected' ? ['needs_approval', 'needs_address', 'ready'] : ['ready', 'submitted']
     const isStillLost = neverSent && refund.status === 'submitted' && refund.providerReference === null

@@ -1,3 +1,4 @@
+import { lockActor } from '../../companies/company-scope.ts'
 import type { Tx } from '../../db/db.ts'
 import type { RequestContext } from '../../http/request-context.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
@@ -108,6 +109,7 @@ export async function reportSettlementPaid(
   const by = `${actor.kind}:${actor.id}`
   const check = () => chain.check(requestOf(key), txHash, (left) => checkElsewhere(deps, key, { left, by }))
   const follow = async (tx: Tx, { providerStatus, left }: SettlementReport): Promise<void> => {
+    await lockActor(tx, actor, companyId)
     const settlement = await lockIn(tx, key, ['approved'])
     if (left?.to && isElsewhere(settlement, left)) await claim(tx, { ...wanted, toAddress: left.to })
     const now = new Date(deps.clock())
