@@ -122,7 +122,7 @@ test('the mail about a wrong clock is written as soon as it can be, and once a d
       if (fails) throw new Error('the mail cannot be written')
       mails += 1
     },
-    // each leap of the clock has it compared anew
+    // each leap of the clock causes another comparison
     clock: () => Date.now() + aheadMs,
   })
   await assert.rejects(isSound(), /the mail cannot be written/)

@@ -51,7 +51,7 @@ export type PaymentKey = {
   /** The provider's id; null while unknown. */
   providerReference: string | null
   network: number | null
-  /** The contract of the token that the payer was asked for, in lower case; absent while there is none. */
+  /** Contract of the token that the payer was asked to send, in lower case; absent if no token was named. */
   tokenAddress?: string | null
   /** What the payer owes, in USDC. */
   due: Money

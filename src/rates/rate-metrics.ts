@@ -12,7 +12,7 @@ export type RateMetrics = {
   noteFrozen(source: string, from: Fiat, isFrozen: boolean): void
   /** @param at time of the oldest price in the rate */
   noteRate(from: Fiat, at: number): void
-  /** A rate was wanted, and there is none. */
+  /** A rate was needed, and none was available. */
   noteMissing(from: Fiat): void
 }
 

@@ -131,7 +131,7 @@ async function checkNothingLeft(deps: ManualTransferDeps, id: string, payout: Pa
   if (other !== null) throw invalid('txHash', `is not what paid this: that left in ${other}. Name that one.`)
 }
 
-/** The chain proves what left under an authorization of ours: nobody states an amount. */
+/** The chain proves what left under our authorization; no person enters an amount. */
 async function followUse(
   deps: ManualTransferDeps,
   request: PayoutRequest,

@@ -82,7 +82,7 @@ const UNCONFIRMED =
 /** Without its network if that is not set up any more. */
 type Placed = PlacedTransfer & { network: Network | undefined }
 
-/** Nobody reads a chain that is not set up any more: what it brought stays as it was recorded. */
+/** A chain that is no longer set up is not read: what arrived on it stays as it was recorded. */
 const isFinalOf = ({ transfer, head, network }: Placed, units: bigint): boolean =>
   network ? isFinal(network, { units, transfer, head }) : transfer.finalAt !== null
 

@@ -77,7 +77,7 @@ const WIDEST = { 4: 8, 6: 7 }
 /** An IPv4 address as IPv6, as a URL writes it. A range of these holds IPv4 addresses from the 96th bit on. */
 const MAPPED = /^\[::ffff:[^:]+:[^:]+\]$/
 
-/** The length of a prefix, also given as a netmask such as 255.255.0.0. Undefined: it is none. */
+/** Reads a prefix length, or a netmask such as 255.255.0.0. Undefined if it is neither. */
 function readPrefix(text: string, isNetmask: boolean): number | undefined {
   if (/^\d+$/.test(text)) return Number(text)
   if (!isNetmask) return undefined
