@@ -10,7 +10,7 @@ import { findRefund } from '../src/refunds/refund-queries.ts'
 import { settleRefundIn } from '../src/refunds/refund-settle.ts'
 import { type Client, logIn, logInSuperAdmin, type Person, register, registerManager } from './harness/accounts.ts'
 import { createPaid, newAddress, type RefundData, refundReaches, revert } from './harness/refunds.ts'
-import type { Answer } from './harness/service.ts'
+import { type Answer, eventually } from './harness/service.ts'
 import { openShop, type Shop } from './harness/shop.ts'
 
 /** No keys are set: a person sends the money and names the transaction. */
@@ -93,10 +93,13 @@ test('in no block yet, only a plain transfer of the refund is believed; once it 
   assert.deepEqual([unread.status, unread.error.code], [409, 'OBJECT_CONFLICT'])
   assert.match(unread.error.message, /is not in a block yet.* Name it again once it is\./)
   // the service may still pay it
-  const { id, ...left } = await host.db.one<{ id: string; status: string; payouts: bigint; claims: bigint }>(sql`
-    select id, status, (select count(*) from chain_payouts p where p.id = r.id) as payouts,
-      (select count(*) from claimed_transactions c where c.cause_id = r.id) as claims
-    from refunds r where id = ${refund._id}`)
+  const read = () =>
+    host.db.one<{ id: string; status: string; payouts: bigint; claims: bigint }>(sql`
+      select id, status, (select count(*) from chain_payouts p where p.id = r.id) as payouts,
+        (select count(*) from claimed_transactions c where c.cause_id = r.id) as claims
+      from refunds r where id = ${refund._id}`)
+  // while a poll tries to send it, it is submitted for a moment
+  const { id, ...left } = await eventually(read, ({ status }) => status === 'ready')
   assert.deepEqual(left, { status: 'ready', payouts: 0n, claims: 0n })
   const earlier = await chain.send({ to, units: 54_000_000n })
   const raw = await chain.rawTransaction(earlier)
