@@ -204,15 +204,13 @@ export function openChannelAccounts(deps: AccountDeps): Channels & { close(): Pr
     async forPayment(payment, q) {
       const { companyId, channel, ownAccount } = payment
       if (!ownAccount) return ofOperator(channel)
-      // answers from the cache and refreshes it in the background
       const known = find(companyId)
-      if (known && !isFresh(known)) void withoutHolding(() => load(companyId)).catch(() => {})
-      const { set } = known ?? (await load(companyId, q))
-      return ofCompany(set, payment)
-    },
-    async forPaymentNow(payment) {
-      const { companyId, channel, ownAccount } = payment
-      return ownAccount ? ofCompany((await reload(companyId)).set, payment) : ofOperator(channel)
+      const found = known && ofCompany(known.set, payment)
+      // another node may have saved it in the last seconds
+      if (!found) return ofCompany((await reload(companyId, q)).set, payment)
+      // answers from the cache and refreshes it in the background
+      if (!isFresh(known)) void withoutHolding(() => load(companyId)).catch(() => {})
+      return found
     },
     healths() {
       const companies = [...cache.values()].flatMap(({ opened }) => opened)
