@@ -3,12 +3,14 @@ import { type AccountVerdict, probeAccount } from '../../channels/account-probe.
 import { deleteChannelAccount, listChannelAccounts, upsertChannelAccount } from '../../channels/account-queries.ts'
 import { accountContext, settingsOfAccount } from '../../channels/accounts.ts'
 import type { ChannelId } from '../../channels/channel.ts'
+import type { PaymentAccount } from '../../channels/channel-set.ts'
 import { ownWallet } from '../../channels/crypto/own-wallet.ts'
 import type { OwnWallets } from '../../channels/crypto/own-wallets.ts'
 import { accountMarkOf, type ChannelKind, readSettings } from '../../channels/kind.ts'
 import { CHANNEL_KINDS } from '../../channels/kinds.ts'
 import { listProviderCalls, type StoredProviderCall } from '../../channels/provider-call-queries.ts'
 import { lockActor } from '../../companies/company-scope.ts'
+import type { Tx } from '../../db/db.ts'
 import type { Actor } from '../../http/actor.ts'
 import type { RequestContext } from '../../http/request-context.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
@@ -22,6 +24,8 @@ export type ChannelSettingsDeps = PaymentDeps & {
   /** `CHANNEL_…` of the environment. */
   provider: Readonly<Record<string, string>>
   live: boolean
+  /** A company's account was saved: refunds through it that have no final answer are polled at once. */
+  wakeRefunds(tx: Tx, account: Omit<PaymentAccount, 'ownAccount'>, now: Date): Promise<unknown>
   /** Undefined if no chain is set up. */
   ownWallets?: OwnWallets | undefined
 }
@@ -107,6 +111,7 @@ export async function saveAccount(
     await upsertChannelAccount(tx, { companyId, channel: kind.id, sealed, hints, by, at })
     const accountMark = accountMarkOf(kind, reading.values)
     await wakePaymentsOfAccount(tx, { companyId, channel: kind.id, accountMark }, at)
+    await deps.wakeRefunds(tx, { companyId, channel: kind.id, accountMark }, at)
     await context.remember(tx, null)
     const action = 'channel.account_saved'
     await deps.audit.write(tx, context, { companyId, action, detail: { channel: kind.id } })
