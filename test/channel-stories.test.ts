@@ -316,10 +316,26 @@ test('an unanswered attempt is not continued with another account: once its own 
   assert.equal((await attemptsOf(market, _id))[1]?.status, 'paid')
 })
 
+/** What the stream of an order's page says until that is in it. */
+async function readUntil({ code }: OrderData, wanted: RegExp): Promise<string> {
+  const signal = AbortSignal.timeout(30_000)
+  const stream = await fetch(`${market.host.baseUrl}/pay/events?code=${code}&lang=en`, { signal })
+  assert.ok(stream.body)
+  let text = ''
+  for await (const chunk of stream.body.pipeThrough(new TextDecoderStream())) {
+    text += chunk
+    if (wanted.test(text)) return text
+  }
+  return text
+}
+
+let openPage: Promise<string> | undefined
+
 test('a payment whose account was removed is shown to no one; once the account is put back, what was paid there counts', async () => {
   const shop = await openOwnGate(market)
-  const [chosenAgain, left] = [await shop.order(), await shop.order()]
-  for (const { code } of [chosenAgain, left]) assert.equal((await shop.accept(code)).status, 200)
+  const [chosenAgain, left, open] = [await shop.order(), await shop.order(), await shop.order()]
+  for (const { code } of [chosenAgain, left, open]) assert.equal((await shop.accept(code)).status, 200)
+  openPage = readUntil(open, /name="paymentChannel" value="gatepay"/)
   assert.equal((await shop.remove()).status, 200)
   const [first] = await market.paymentsOf(chosenAgain._id)
   const page = await (await fetch(`${market.host.baseUrl}/pay?code=${left.code}`)).text()
@@ -408,6 +424,25 @@ test('a payment whose account another node has just put back is shown at once, a
   assert.notEqual(abandoned?.words, 'its account was removed')
 })
 
+test('a node that has not read a company’s accounts for long shows none that another one has replaced', async () => {
+  const shop = await openOwnGate(market)
+  const { code } = await shop.order()
+  assert.equal((await shop.accept(code)).status, 200)
+  let ahead = 0
+  const env = { ...chainEnv(market.chain), ...market.providers.credentials }
+  const { connectionString } = market.host
+  const other = await startTestService({ connectionString, env, clock: () => Date.now() + ahead })
+  try {
+    const shown = async () => (await fetch(`${other.baseUrl}/pay?code=${code}&lang=en`)).text()
+    assert.match(await shown(), /Continue at Gate Pay/)
+    assert.equal((await shop.save({ CLIENT_ID: 'another-account' })).status, 200)
+    ahead = 10_000
+    assert.match(await shown(), /Choose how to pay/)
+  } finally {
+    await other.stop()
+  }
+})
+
 test('partly paid through an account that is gone: the page asks for no more money', async () => {
   const shop = await openOwnGate(market)
   const order = await shop.order()
@@ -440,4 +475,8 @@ test('a channel that the operator switches off shows no instructions; its paymen
   } finally {
     await other.stop()
   }
+})
+
+test('a page that was open when its account was removed lets the payer choose again', async () => {
+  assert.match((await openPage) ?? '', /Continue at Gate Pay.*name="paymentChannel" value="gatepay"/s)
 })
