@@ -362,12 +362,19 @@ test('an account that another one replaces: its payments are shown to no one, an
   const shop = await openOwnGate(market)
   const { _id, code } = await shop.order()
   assert.equal((await shop.accept(code)).status, 200)
+  const older = await shop.order()
+  assert.equal((await shop.accept(older.code)).status, 200)
+  const { db } = market.host
+  const markOf = ({ _id }: OrderData) => db.one(sql`select account_mark as mark from payments where order_id = ${_id}`)
+  const mark = await markOf(older)
+  await db.run(sql`update payments set account_mark = null where order_id = ${older._id}`)
   assert.equal((await shop.save({ SECRET: 'rotated-0123456789-0123456789' })).status, 200)
   const shown = async () => (await fetch(`${market.host.baseUrl}/pay?code=${code}`)).text()
   const offersChoice = /name="paymentChannel" value="gatepay"/
   assert.doesNotMatch(await shown(), offersChoice, 'another secret is no other account')
   assert.equal((await shop.save({ CLIENT_ID: 'another-account' })).status, 200)
   assert.match(await shown(), offersChoice)
+  assert.deepEqual(await markOf(older), mark, 'a payment of an earlier version, too')
   const [payment] = await market.paymentsOf(_id)
   await market.act(payment?.reference ?? '', 'pay')
   // so old that a provider which does not know it would end it
