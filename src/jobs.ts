@@ -29,7 +29,7 @@ import { erasePayersOlderThan } from './payers/payer-service.ts'
 import { auditEndedDeposits, checkBeforeEnd, type DepositCheckDeps } from './payments/deposit-checks.ts'
 import { paymentPolls, wakeWaitingPayments } from './payments/payment-jobs.ts'
 import type { RefundDeps } from './refunds/refund-deps.ts'
-import { eraseProofsOlderThan, refundPolls } from './refunds/refund-jobs.ts'
+import { eraseProofsOlderThan, refundPolls, wakeWaitingRefunds } from './refunds/refund-jobs.ts'
 import type { RequestLog } from './request-log/request-log.ts'
 import { type ScreeningDeps, screeningPolls } from './screening/screening-polls.ts'
 import { deleteEndedSessions } from './sessions/session-queries.ts'
@@ -88,6 +88,9 @@ export function startJobs(deps: JobDeps): Stoppable {
   deps.kyc.signals.look = () => polls.kycs.wake()
   void wakeWaitingPayments(payments).catch((error: unknown) =>
     log.warn({ err: error }, 'payments that wait for a channel were not woken; each is polled within a day'),
+  )
+  void wakeWaitingRefunds(deps.refunds).catch((error: unknown) =>
+    log.warn({ err: error }, 'refunds that wait for a channel were not woken; each is polled within five minutes'),
   )
   const expiry: ExpiryChecks = {
     chains: deps.chains.map(({ network }) => network.chainId),

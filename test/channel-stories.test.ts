@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { listChannelAccounts, upsertChannelAccount } from '../src/channels/account-queries.ts'
 import { loadConfig } from '../src/config/config.ts'
 import { sql } from '../src/db/db.ts'
 import { partitionedTables } from '../src/db/partitioned-tables.ts'
 import { keepPartitions } from '../src/db/partitions.ts'
 import { DAY } from '../src/kernel/clock.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
-import { wakePaymentsOfAccount } from '../src/payments/payment-queries.ts'
-import { type Client, logIn, logInSuperAdmin, readMails, registerManager } from './harness/accounts.ts'
-import { type Market, type MarketInstructions, openMarket } from './harness/market.ts'
+import { type Client, logInSuperAdmin, readMails } from './harness/accounts.ts'
+import { type Market, openMarket } from './harness/market.ts'
+import { accountOf, attemptsOf, openOwnGate, saveElsewhere } from './harness/own-gate.ts'
 import { listRefundsOf, type RefundData } from './harness/refunds.ts'
 import { eventually, startTestService } from './harness/service.ts'
 import { chainEnv, FINAL_AFTER, type OrderData } from './harness/shop.ts'
@@ -298,38 +297,8 @@ test('after all of this the books are right', async () => {
   assert.equal((await verifyLedger(market.host.db)).difference, null)
 })
 
-/** A shop with its own account at Gate; the operator has one there too. */
-async function openOwnGate() {
-  const person = await registerManager(market.host.baseUrl)
-  const client = await logIn(market.host.baseUrl, person.email)
-  const { data } = await client.get<{ collectors: { identifier: string }[] }>('collectors/list')
-  const { CHANNEL_GATEPAY_CLIENT_ID: CLIENT_ID, CHANNEL_GATEPAY_SECRET: SECRET } = market.providers.credentials
-  const save = (other = {}) =>
-    client.call('PUT', 'channel-accounts/gatepay', { settings: { CLIENT_ID, SECRET, ...other } })
-  assert.equal((await save()).status, 200)
-  return {
-    save,
-    remove: () => client.call('DELETE', 'channel-accounts/gatepay'),
-    async order(): Promise<OrderData> {
-      const body = { amount: 50, fromAsset: 'EUR', merchantIdentifier: data.collectors[0]?.identifier }
-      return (await client.post<{ order: OrderData }>('confirm_conversion/request', body)).data.order
-    },
-    accept: (code: string) =>
-      client.post<MarketInstructions>(`confirm_conversion/accept/${code}`, { paymentChannel: 'gatepay' }),
-    expire: (code: string) => client.post(`confirm_conversion/expire/${code}`),
-  }
-}
-
-type AttemptRow = { own: boolean; status: string; words: string | null; waitsMinutes: boolean }
-
-const attemptsOf = (orderId: string): Promise<AttemptRow[]> =>
-  market.host.db.many<AttemptRow>(sql`
-    select own_account as own, status, last_words as words,
-      coalesce(next_check_at > now() + interval '2 minutes', false) as waits_minutes
-    from payments where order_id = ${orderId} order by number`)
-
 test('an unanswered attempt is not continued with another account: once its own is removed, the payer gets a new one', async () => {
-  const shop = await openOwnGate()
+  const shop = await openOwnGate(market)
   const { _id, code } = await shop.order()
   await market.tell('outage', { provider: 'gatepay', seconds: 1 })
   assert.equal((await shop.accept(code)).status, 502)
@@ -339,18 +308,34 @@ test('an unanswered attempt is not continued with another account: once its own 
     ({ status }) => status === 200,
     20_000,
   )
-  const [old, current] = await attemptsOf(_id)
+  const [old, current] = await attemptsOf(market, _id)
   assert.deepEqual([old?.own, old?.status, current?.own, current?.status], [true, 'closing', false, 'awaiting'])
   const [payment] = await market.paymentsOf(_id)
   await market.act(payment?.reference ?? '', 'pay')
   await market.reaches(code, 'PAID')
-  assert.equal((await attemptsOf(_id))[1]?.status, 'paid')
+  assert.equal((await attemptsOf(market, _id))[1]?.status, 'paid')
 })
 
+/** What the stream of an order's page says until that is in it. */
+async function readUntil({ code }: OrderData, wanted: RegExp): Promise<string> {
+  const signal = AbortSignal.timeout(30_000)
+  const stream = await fetch(`${market.host.baseUrl}/pay/events?code=${code}&lang=en`, { signal })
+  assert.ok(stream.body)
+  let text = ''
+  for await (const chunk of stream.body.pipeThrough(new TextDecoderStream())) {
+    text += chunk
+    if (wanted.test(text)) return text
+  }
+  return text
+}
+
+let openPage: Promise<string> | undefined
+
 test('a payment whose account was removed is shown to no one; once the account is put back, what was paid there counts', async () => {
-  const shop = await openOwnGate()
-  const [chosenAgain, left] = [await shop.order(), await shop.order()]
-  for (const { code } of [chosenAgain, left]) assert.equal((await shop.accept(code)).status, 200)
+  const shop = await openOwnGate(market)
+  const [chosenAgain, left, open] = [await shop.order(), await shop.order(), await shop.order()]
+  for (const { code } of [chosenAgain, left, open]) assert.equal((await shop.accept(code)).status, 200)
+  openPage = readUntil(open, /name="paymentChannel" value="gatepay"/)
   assert.equal((await shop.remove()).status, 200)
   const [first] = await market.paymentsOf(chosenAgain._id)
   const page = await (await fetch(`${market.host.baseUrl}/pay?code=${left.code}`)).text()
@@ -364,7 +349,7 @@ test('a payment whose account was removed is shown to no one; once the account i
   for (const { code, _id } of [chosenAgain, left]) {
     assert.equal((await shop.expire(code)).status, 200)
     const attempts = await eventually(
-      () => attemptsOf(_id),
+      () => attemptsOf(market, _id),
       ([attempt]) => attempt?.waitsMinutes === true,
     )
     assert.deepEqual(attempts[0], removed)
@@ -374,15 +359,22 @@ test('a payment whose account was removed is shown to no one; once the account i
 })
 
 test('an account that another one replaces: its payments are shown to no one, and asked about only with their own', async () => {
-  const shop = await openOwnGate()
+  const shop = await openOwnGate(market)
   const { _id, code } = await shop.order()
   assert.equal((await shop.accept(code)).status, 200)
+  const older = await shop.order()
+  assert.equal((await shop.accept(older.code)).status, 200)
+  const { db } = market.host
+  const markOf = ({ _id }: OrderData) => db.one(sql`select account_mark as mark from payments where order_id = ${_id}`)
+  const mark = await markOf(older)
+  await db.run(sql`update payments set account_mark = null where order_id = ${older._id}`)
   assert.equal((await shop.save({ SECRET: 'rotated-0123456789-0123456789' })).status, 200)
   const shown = async () => (await fetch(`${market.host.baseUrl}/pay?code=${code}`)).text()
   const offersChoice = /name="paymentChannel" value="gatepay"/
   assert.doesNotMatch(await shown(), offersChoice, 'another secret is no other account')
   assert.equal((await shop.save({ CLIENT_ID: 'another-account' })).status, 200)
   assert.match(await shown(), offersChoice)
+  assert.deepEqual(await markOf(older), mark, 'a payment of an earlier version, too')
   const [payment] = await market.paymentsOf(_id)
   await market.act(payment?.reference ?? '', 'pay')
   // so old that a provider which does not know it would end it
@@ -390,45 +382,76 @@ test('an account that another one replaces: its payments are shown to no one, an
   assert.equal((await shop.expire(code)).status, 200)
   const waits = () =>
     eventually(
-      () => attemptsOf(_id),
+      () => attemptsOf(market, _id),
       ([attempt]) => attempt?.waitsMinutes === true,
     )
   const removed = { own: true, status: 'closing', words: 'its account was removed', waitsMinutes: true }
   assert.deepEqual(await waits(), [removed])
   assert.equal((await shop.save({ CLIENT_ID: 'another-account' })).status, 200)
-  assert.deepEqual(await attemptsOf(_id), [removed], 'saving the other account does not wake it')
+  assert.deepEqual(await attemptsOf(market, _id), [removed], 'saving the other account does not wake it')
   assert.equal((await shop.save()).status, 200)
   await market.reaches(code, 'PAID')
 })
 
 test('an account that another node puts back is asked at once, although this node still has no copy of it', async () => {
-  const shop = await openOwnGate()
+  const shop = await openOwnGate(market)
   const { _id, code } = await shop.order()
   assert.equal((await shop.accept(code)).status, 200)
   const [payment] = await market.paymentsOf(_id)
-  const { db } = market.host
-  const { companyId, accountMark } = await db.one<{ companyId: string; accountMark: string }>(
-    sql`select company_id, account_mark from payments where order_id = ${_id}`,
-  )
-  const [account] = await listChannelAccounts(db, companyId)
-  assert.ok(account)
+  const account = await accountOf(market, _id)
   assert.equal((await shop.remove()).status, 200)
   await market.act(payment?.reference ?? '', 'pay')
   assert.equal((await shop.expire(code)).status, 200)
   await eventually(
-    () => attemptsOf(_id),
+    () => attemptsOf(market, _id),
     ([attempt]) => attempt?.waitsMinutes === true,
   )
-  const saved = { ...account, companyId, by: 'user:1', at: new Date() }
-  await db.tx(async (tx) => {
-    await upsertChannelAccount(tx, saved)
-    await wakePaymentsOfAccount(tx, { companyId, channel: 'gatepay', accountMark }, saved.at)
-  })
+  await saveElsewhere(market, account)
   await market.reaches(code, 'PAID')
 })
 
+test('a payment whose account another node has just put back is shown at once, and abandoned as a good one', async () => {
+  const shop = await openOwnGate(market)
+  const { _id, code } = await shop.order()
+  const first = await shop.accept(code)
+  const account = await accountOf(market, _id)
+  const shown = async () => (await fetch(`${market.host.baseUrl}/pay?code=${code}&lang=en`)).text()
+  const putBack = async () => {
+    assert.equal((await shop.save({ CLIENT_ID: 'another-account' })).status, 200)
+    assert.match(await shown(), /Choose how to pay/)
+    await saveElsewhere(market, account)
+  }
+  await putBack()
+  assert.match(await shown(), /Continue at Gate Pay/)
+  await putBack()
+  assert.equal((await shop.accept(code)).data.providerReference, first.data.providerReference)
+  await putBack()
+  assert.equal((await shop.accept(code, 'kucoinpay')).status, 200)
+  const [abandoned] = await attemptsOf(market, _id)
+  assert.notEqual(abandoned?.words, 'its account was removed')
+})
+
+test('a node that has not read a company’s accounts for long shows none that another one has replaced', async () => {
+  const shop = await openOwnGate(market)
+  const { code } = await shop.order()
+  assert.equal((await shop.accept(code)).status, 200)
+  let ahead = 0
+  const env = { ...chainEnv(market.chain), ...market.providers.credentials }
+  const { connectionString } = market.host
+  const other = await startTestService({ connectionString, env, clock: () => Date.now() + ahead })
+  try {
+    const shown = async () => (await fetch(`${other.baseUrl}/pay?code=${code}&lang=en`)).text()
+    assert.match(await shown(), /Continue at Gate Pay/)
+    assert.equal((await shop.save({ CLIENT_ID: 'another-account' })).status, 200)
+    ahead = 10_000
+    assert.match(await shown(), /Choose how to pay/)
+  } finally {
+    await other.stop()
+  }
+})
+
 test('partly paid through an account that is gone: the page asks for no more money', async () => {
-  const shop = await openOwnGate()
+  const shop = await openOwnGate(market)
   const order = await shop.order()
   assert.equal((await shop.accept(order.code)).status, 200)
   await market.host.db.run(sql`
@@ -453,10 +476,14 @@ test('a channel that the operator switches off shows no instructions; its paymen
     assert.match(page, /Choose how to pay/)
     assert.doesNotMatch(page, /Continue at KuCoin Pay/)
     await eventually(
-      () => attemptsOf(waiting.order._id),
+      () => attemptsOf(market, waiting.order._id),
       ([attempt]) => attempt?.status === 'closed',
     )
   } finally {
     await other.stop()
   }
+})
+
+test('a page that was open when its account was removed lets the payer choose again', async () => {
+  assert.match((await openPage) ?? '', /Continue at Gate Pay.*name="paymentChannel" value="gatepay"/s)
 })

@@ -92,9 +92,9 @@ async function restore(): Promise<void> {
   host = await startTestService({ env, workers: true, connectionString })
 }
 
-async function reconcile() {
+async function reconcile(settings = operator()) {
   const mining = setInterval(() => void chain.mine().catch(() => {}), 300)
-  const { code, out, err } = await runOperator(['reconcile', '--json'], operator())
+  const { code, out, err } = await runOperator(['reconcile', '--json'], settings)
   clearInterval(mining)
   assert.notEqual(out, '', err)
   const { faults, released } = JSON.parse(out) as { faults: string[]; released: boolean }
@@ -112,6 +112,12 @@ test('after a restore nothing leaves before each provider was asked: one that is
     released: false,
   })
   assert.equal((await refundOne(code)).error.code, 'BOOKS_DIFFER')
+  const withoutBinance = Object.fromEntries(Object.entries(operator()).filter(([name]) => !name.includes('BINANCE')))
+  assert.deepEqual(await reconcile(withoutBinance as ReturnType<typeof operator>), {
+    code: 1,
+    faults: ['binance: asked in vain about 1 paid payments; the operator has no account there: set CHANNEL_BINANCE_…'],
+    released: false,
+  })
   await tell('/stories/outage', { provider: 'binance', seconds: 0.001 })
   assert.deepEqual(await reconcile(), { code: 0, faults: [], released: true })
 })

@@ -4,8 +4,10 @@ import { sql } from '../src/db/db.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { type Client, logInSuperAdmin } from './harness/accounts.ts'
 import { type Market, openMarket } from './harness/market.ts'
+import { openOwnGate } from './harness/own-gate.ts'
 import { listRefundsOf, type RefundData } from './harness/refunds.ts'
-import { eventually } from './harness/service.ts'
+import { eventually, startTestService } from './harness/service.ts'
+import { chainEnv, type OrderData } from './harness/shop.ts'
 
 // Crypto.com Pay: callbacks alone tell of refunds. A person who settles one by hand must not pay what it pays, too
 
@@ -13,7 +15,7 @@ let market: Market
 let admin: Client
 
 before(async () => {
-  market = await openMarket()
+  market = await openMarket({ env: { CHANNEL_GATEPAY_REFUND_WAIT_SECONDS: '0' } })
   admin = await logInSuperAdmin(market.host)
 })
 after(async () => {
@@ -117,4 +119,90 @@ test('one proof settles one refund, also when two people enter it at once', asyn
     const answers = await Promise.all(pair.map(({ refund }) => settle(refund, `bank-both-${round}`)))
     assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 409], `round ${round}`)
   }
+})
+
+/** A shop's own account at Gate received a payment. */
+async function payOwnGate() {
+  const shop = await openOwnGate(market)
+  const order = await shop.order()
+  const { data } = await shop.accept(order.code)
+  await market.act(data.providerReference, 'pay')
+  await market.reaches(order.code, 'PAID')
+  return { shop, order, reference: data.providerReference }
+}
+
+/** Of any company. */
+const refundOf = async ({ code }: OrderData): Promise<RefundData | undefined> =>
+  (await admin.get<{ refunds: RefundData[] }>(`refunds?code=${code}`)).data.refunds[0]
+
+const wake = ({ _id }: RefundData) =>
+  market.host.db.run(sql`update refunds set next_check_at = now() where id = ${_id} and next_check_at is not null`)
+
+test('a refund that the provider has waits for its account: it is not handed over, rejected or paid otherwise', async () => {
+  const { shop, order, reference } = await payOwnGate()
+  await market.tell('refund-pending', { provider: 'gatepay' })
+  assert.equal((await shop.revert(order.code, '10')).status, 200)
+  const facts = async () =>
+    market.host.db.one<{ taken: string | null }>(
+      sql`select provider_reference as taken from refunds where order_id = ${order._id}`,
+    )
+  const { taken } = await eventually(facts, (one) => one.taken !== null)
+  assert.equal((await shop.save({ CLIENT_ID: 'another-account' })).status, 200)
+  const refund = await refundOf(order)
+  assert.ok(refund)
+  await wake(refund)
+  const waiting = await eventually(
+    () => refundOf(order),
+    (one) => /removed or replaced\. Save that account again/.test(one?.message ?? ''),
+  )
+  assert.equal(waiting?.status, 'submitted')
+  assert.match((await settle(refund, 'bank-gate')).error.message, new RegExp(`settle it with ${taken}`))
+  // as an older node hands it over
+  const handedOver = sql`update refunds set status = 'ready', next_check_at = null where id = ${refund._id}`
+  await market.host.db.run(handedOver)
+  const rejected = await admin.post(`refunds/${refund._id}/reject`, { reason: 'it was never sent' })
+  assert.deepEqual([rejected.status, rejected.error.code], [409, 'OBJECT_CONFLICT'], rejected.text)
+  assert.equal((await settle(refund, 'bank-gate')).status, 409)
+  assert.equal((await shop.save()).status, 200)
+  await market.act(reference, 'refund-settle')
+  await market.reaches(order.code, 'REFUNDED')
+  assert.equal((await market.paymentsOf(order._id))[0]?.refunds.length, 1)
+})
+
+test('a refund that was never sent, and whose account is gone, is sent by a person', async () => {
+  const { shop, order } = await payOwnGate()
+  assert.equal((await shop.remove()).status, 200)
+  assert.equal((await shop.revert(order.code, '10')).status, 200)
+  const refund = await eventually(
+    () => refundOf(order),
+    (one) => one?.message === 'to be sent by hand',
+  )
+  assert.ok(refund)
+  assert.equal((await settle(refund, 'bank-gone')).data.status, 'settled')
+})
+
+test('a node without the channel leaves its refunds to the others, and says what is missing', async () => {
+  const made = await market.createAwaiting('kucoinpay')
+  await market.act(made.reference, 'pay')
+  await market.reaches(made.order.code, 'PAID')
+  const settings = Object.entries(market.providers.credentials).filter(([name]) => !name.includes('KUCOINPAY'))
+  const env = { ...chainEnv(market.chain), ...Object.fromEntries(settings) }
+  await market.host.service.stopWorkers()
+  const { connectionString } = market.host
+  const other = await startTestService({ connectionString, env, workers: true })
+  try {
+    assert.equal((await revert(made.order.code)).status, 200)
+    const refund = await eventually(
+      () => newest(made.order._id),
+      (one) => /its channel is not set up/.test(one?.message ?? ''),
+    )
+    assert.equal(refund?.status, 'ready')
+  } finally {
+    await other.stop()
+  }
+  await market.host.db.run(sql`
+    update refunds set next_check_at = now() + interval '1 hour' where order_id = ${made.order._id}`)
+  const whole = { ...env, ...market.providers.credentials }
+  const next = await startTestService({ connectionString, env: whole, workers: true })
+  await market.reaches(made.order.code, 'FULL_REFUNDED').finally(() => next.stop())
 })

@@ -16,7 +16,7 @@ import type { UnmatchedDeps } from '../payments/unmatched/unmatched-service.ts'
 import { noticeForeignRefund } from '../refunds/foreign-refund.ts'
 import type { MispaymentRefundDeps } from '../refunds/mispayment-refund.ts'
 import { takeRefundNews } from '../refunds/refund-news.ts'
-import { wakeRefundsOfPayment } from '../refunds/refund-queries.ts'
+import { wakeRefundsOfAccount, wakeRefundsOfPayment } from '../refunds/refund-queries.ts'
 import { refundRoutes } from '../refunds/refund-routes.ts'
 import { type Chains, openExplorer } from './chains.ts'
 import type { PollWakes, ServiceBase } from './service-base.ts'
@@ -73,6 +73,7 @@ export function openPayments(
     audit,
     provider: config.provider,
     live: config.mode === 'live',
+    wakeRefunds: wakeRefundsOfAccount,
     ownWallets,
   }
   const unmatched: UnmatchedDeps = { ...payments, audit, explorerUrl: openExplorer(chains) }

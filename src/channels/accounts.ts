@@ -13,7 +13,14 @@ import type { Channel, ChannelId } from './channel.ts'
 import { type ChannelSet, type Channels, channelSet, type PaymentAccount } from './channel-set.ts'
 import { ownWallet } from './crypto/own-wallet.ts'
 import type { OwnWallets } from './crypto/own-wallets.ts'
-import { accountMarkOf, type ChannelContext, type ChannelKind, readSettings, settingsOfEnv } from './kind.ts'
+import {
+  accountMarkOf,
+  type ChannelContext,
+  type ChannelKind,
+  readSettings,
+  type SettingsReading,
+  settingsOfEnv,
+} from './kind.ts'
 import { CHANNEL_KINDS } from './kinds.ts'
 import { ProviderRefusal } from './provider-errors.ts'
 import { openProviderHttp } from './provider-http.ts'
@@ -98,13 +105,22 @@ export function settingsOfAccount(
   return Object.fromEntries(names.map((name) => [name, kind.settings[name]?.operatorOnly ? operator[name] : own[name]]))
 }
 
+/** Opens what a company saved. @throws Error if it was sealed with an unknown master key */
+export function readAccount(
+  { vault, provider }: Pick<AccountDeps, 'vault' | 'provider'>,
+  companyId: string,
+  { kind, sealed }: { kind: Omit<ChannelKind, 'open'>; sealed: string },
+): SettingsReading {
+  const own = JSON.parse(vault.open(sealed, accountContext(companyId, kind.id))) as Record<string, string>
+  return readSettings(kind, settingsOfAccount(kind, own, provider))
+}
+
 function openAccount(deps: AccountDeps, companyId: string, { channel, sealed }: ChannelAccount): Opened[] {
   const provider = CHANNEL_KINDS.find(({ id }) => id === channel)
   const kind = channel === ownWallet.id ? ownWallet : provider
   if (!kind) return []
   try {
-    const own = JSON.parse(deps.vault.open(sealed, accountContext(companyId, channel))) as Record<string, string>
-    const reading = readSettings(kind, settingsOfAccount(kind, own, deps.provider))
+    const reading = readAccount(deps, companyId, { kind, sealed })
     if (reading.outcome !== 'set') return []
     if (provider) return openKind(deps, provider, { ...reading, own: true })
     const wallet = deps.ownWallets?.open(reading.values)
@@ -204,15 +220,13 @@ export function openChannelAccounts(deps: AccountDeps): Channels & { close(): Pr
     async forPayment(payment, q) {
       const { companyId, channel, ownAccount } = payment
       if (!ownAccount) return ofOperator(channel)
-      // answers from the cache and refreshes it in the background
       const known = find(companyId)
-      if (known && !isFresh(known)) void withoutHolding(() => load(companyId)).catch(() => {})
-      const { set } = known ?? (await load(companyId, q))
-      return ofCompany(set, payment)
-    },
-    async forPaymentNow(payment) {
-      const { companyId, channel, ownAccount } = payment
-      return ownAccount ? ofCompany((await reload(companyId)).set, payment) : ofOperator(channel)
+      const found = known && ofCompany(known.set, payment)
+      // another node may have saved it in the last seconds
+      if (!found) return ofCompany((await reload(companyId, q)).set, payment)
+      // answers from the cache and refreshes it in the background
+      if (!isFresh(known)) void withoutHolding(() => load(companyId)).catch(() => {})
+      return found
     },
     healths() {
       const companies = [...cache.values()].flatMap(({ opened }) => opened)

@@ -34,12 +34,11 @@ export type Channels = {
   /** A company's channels: its own accounts take precedence over the operator's. */
   of(companyId: string, q?: Queryable): Promise<ChannelSet>
   /**
-   * The channel with exactly the account that the payment was opened with; undefined when that was removed or replaced.
+   * The channel with exactly the account that the payment was opened with; undefined when that was removed or replaced,
+   * by a fresh read of the accounts, or is not set up on this node.
    * @param q the transaction, if the caller holds one
    */
   forPayment(payment: PaymentAccount, q?: Queryable): Promise<Channel | undefined>
-  /** As `forPayment`, but reads the accounts again: another node may have saved one in the last seconds. */
-  forPaymentNow(payment: PaymentAccount): Promise<Channel | undefined>
   /** The health of every account that this node has opened, for the operator's metrics. */
   healths(): readonly { channel: ChannelId; account: 'operator' | 'company'; health: Health }[]
   /** Call it when a company's accounts or rules have changed. */

@@ -278,6 +278,15 @@ export async function wakePaymentsOfAccount(
       and (account_mark is null or account_mark = ${accountMark})`)
 }
 
+/** Payments of earlier versions that do not say which of the company's accounts opened them. */
+export const markPaymentsOfAccount = (
+  tx: Tx,
+  { companyId, channel, accountMark }: Omit<PaymentAccount, 'ownAccount'>,
+): Promise<number> =>
+  tx.run(sql`
+    update payments set account_mark = ${accountMark}
+    where company_id = ${companyId} and channel = ${channel} and own_account and account_mark is null`)
+
 /** The operator uses these channels again: the payments that waited for them are polled at once. */
 export async function wakePaymentsOfOperator(
   q: Queryable,

@@ -110,8 +110,7 @@ export async function askAboutOrder(deps: PaymentDeps, context: RequestContext, 
 
 /** Polls one payment: fetches it, resumes an unanswered creation, or closes an abandoned one. */
 export async function pollPayment(deps: PaymentDeps, payment: Payment): Promise<void> {
-  const { channels } = deps
-  const channel = (await channels.forPayment(payment)) ?? (await channels.forPaymentNow(payment))
+  const channel = await deps.channels.forPayment(payment)
   if (!channel) return waitForAccount(deps, payment)
   if (payment.status === 'creating') {
     const order = await findOrderById(deps.db, payment.companyId, payment.orderId)

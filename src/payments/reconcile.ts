@@ -28,14 +28,16 @@ export function noteWord(books: Books, tx: Tx, order: Order, payment: Payment, r
   return books.noteIn(tx, companyId, 'providers', takesBack(report) ? [difference] : [], { subjects: [subject] })
 }
 
-async function reconcile(deps: PaymentDeps, books: Books, payment: Payment): Promise<void> {
-  const { companyId, orderId, providerReference } = payment
+/** @returns false if the operator's account that knows about it is not set up here; a company's is its own affair */
+async function reconcile(deps: PaymentDeps, books: Books, payment: Payment): Promise<boolean> {
+  const { companyId, orderId, providerReference, ownAccount } = payment
   const order = await findOrderById(deps.db, companyId, orderId)
   const channel = await deps.channels.forPayment(payment)
-  if (!order || !channel || providerReference === null) return
+  if (!channel) return ownAccount
+  if (!order || providerReference === null) return true
   const report = await channel.fetchPayment({ ...keyOf(order, payment), providerReference })
   // an answer that says neither leaves an earlier difference open
-  if (!takesBack(report) && report.outcome !== 'seen') return
+  if (!takesBack(report) && report.outcome !== 'seen') return true
   // a partial reversal is a loss and is booked like any other
   if (report.outcome === 'seen') {
     const { refunded } = report
@@ -44,6 +46,7 @@ async function reconcile(deps: PaymentDeps, books: Books, payment: Payment): Pro
     await applyReport(deps, payment, report, { also })
   }
   await deps.db.tx((tx) => noteWord(books, tx, order, payment, report))
+  return true
 }
 
 /**
@@ -78,10 +81,7 @@ export async function reconcileEveryPayment(deps: PaymentDeps, books: Books): Pr
     for (const key of page) {
       const payment = await findPayment(deps.db, key.companyId, key.id)
       if (!payment) continue
-      const isAnswered = await reconcile(deps, books, payment).then(
-        () => true,
-        () => false,
-      )
+      const isAnswered = await reconcile(deps, books, payment).catch(() => false)
       if (isAnswered) await updateReconciled(deps.db, payment, new Date(now))
       else unanswered.set(payment.channel, (unanswered.get(payment.channel) ?? 0) + 1)
     }

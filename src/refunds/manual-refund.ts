@@ -15,8 +15,8 @@ import { lockRefundWithOrder, settleRefundIn } from './refund-settle.ts'
 const conflict = (message: string): AppError => new AppError('OBJECT_CONFLICT', { message })
 
 /**
- * Why a refund that only callbacks report may not be settled with this reference: the provider accepted it or is being
- * asked to, and would pay it a second time.
+ * Why a refund that only callbacks report, or whose account is gone, may not be settled with this reference: the
+ * provider accepted it or is being asked to, and would pay it a second time.
  */
 async function findTaken(deps: RefundDeps, tx: Tx, current: Refund, reference: string): Promise<string | null> {
   const { channel, providerReference } = current
@@ -45,8 +45,8 @@ async function checkIsForPerson(
     throw conflict('This refund is proved by its transaction: POST /refunds/{id}/transaction.')
   if (status !== 'ready' && status !== 'submitted')
     throw conflict(`The refund is ${status}; it cannot be settled by hand.`)
-  if (!channel?.refundPayment || (status === 'ready' && nextCheckAt === null)) return
-  if (channel.refundsByCallback !== true || status !== 'submitted')
+  if (channel && (!channel.refundPayment || (status === 'ready' && nextCheckAt === null))) return
+  if (channel && (channel.refundsByCallback !== true || status !== 'submitted'))
     throw conflict(`${current.channel} sends its own refunds; no proof is needed.`)
   const taken = await findTaken(deps, tx, current, reference)
   if (taken !== null) throw conflict(taken)

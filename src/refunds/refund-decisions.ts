@@ -72,6 +72,13 @@ export async function dropRefund(
         message: `The refund is ${refund.status}; it can no longer be ${news.status}.`,
       })
     }
+    if (news.status === 'rejected' && refund.providerReference !== null) {
+      throw new AppError('OBJECT_CONFLICT', {
+        message:
+          `${refund.channel} has taken this refund as ${refund.providerReference} and may pay it. ` +
+          'Wait for its answer; if the account there was removed, save it again.',
+      })
+    }
     if (news.status === 'refused' && (await isPaidByHand(tx, key, refund))) return
     if (news.status === 'rejected') await stopPayout(deps, tx, refund)
     if (hasVanished) await releaseVanished(tx, refund)

@@ -1,3 +1,4 @@
+import { listChannelAccounts } from '../channels/account-queries.ts'
 import type { Channel, RefundReport, RefundRequest } from '../channels/channel.ts'
 import { ProviderRefusal, ProviderTrouble } from '../channels/provider-errors.ts'
 import type { Tx } from '../db/db.ts'
@@ -10,7 +11,7 @@ import { pollGapMs } from '../kernel/poll-gaps.ts'
 import { isClaimedByOther } from '../ledger/claim-queries.ts'
 import { checkNamedAgain, claimedWords, followClaimed, isRefused } from '../ledger/claims.ts'
 import { findOrderById } from '../orders/order-queries.ts'
-import { findPayment } from '../payments/payment-queries.ts'
+import { findPayment, type Payment } from '../payments/payment-queries.ts'
 import { noticeForeignRefund, noticeToldRefunds } from './foreign-refund.ts'
 import { refundIdOf } from './new-refund.ts'
 import { eraseOldProofs } from './proof/proof-queries.ts'
@@ -25,6 +26,7 @@ import {
   type Refund,
   updateRefund,
   updateRefundNextCheck,
+  wakeRefundsOfOperator,
 } from './refund-queries.ts'
 import { lockRefundWithOrder, settleRefundIn } from './refund-settle.ts'
 
@@ -34,19 +36,23 @@ const HOLD_MS = 30_000
 const sumOf = (refunds: readonly Refund[], field: 'units' | 'fiatUnits'): bigint =>
   refunds.reduce((sum, refund) => sum + refund[field], 0n)
 
-/** The channel, with the account that received the refund's payment. */
-async function channelOfRefund(deps: RefundDeps, refund: Refund): Promise<Channel | undefined> {
-  const payment = await findPayment(deps.db, refund.companyId, refund.paymentId)
-  return payment && deps.channels.forPayment(payment)
+async function findPaymentOf({ db }: RefundDeps, { id, companyId, paymentId }: Refund): Promise<Payment> {
+  const payment = await findPayment(db, companyId, paymentId)
+  if (!payment) throw new Error(`refund ${id} without its payment`)
+  return payment
 }
+
+/** The channel, with the account that received the refund's payment. */
+const channelOfRefund = async (deps: RefundDeps, refund: Refund): Promise<Channel | undefined> =>
+  deps.channels.forPayment(await findPaymentOf(deps, refund))
 
 /** What a channel needs for a refund. */
 async function refundRequestOf(deps: RefundDeps, refund: Refund): Promise<RefundRequest> {
   const [order, payment] = await Promise.all([
     findOrderById(deps.db, refund.companyId, refund.orderId),
-    findPayment(deps.db, refund.companyId, refund.paymentId),
+    findPaymentOf(deps, refund),
   ])
-  if (!order || !payment) throw new Error(`refund ${refund.id} without its order or payment`)
+  if (!order) throw new Error(`refund ${refund.id} without its order`)
   const all = await listRefundsOfOrder(deps.db, refund.companyId, refund.orderId)
   const others = all.filter(
     ({ id, paymentId, paidElsewhere }) => id !== refund.id && paymentId === payment.id && !paidElsewhere,
@@ -160,8 +166,8 @@ async function takeBack(deps: RefundDeps, refund: Refund): Promise<void> {
   })
 }
 
-async function askChannel(deps: RefundDeps, refund: Refund): Promise<RefundReport> {
-  const [channel, request] = await Promise.all([channelOfRefund(deps, refund), refundRequestOf(deps, refund)])
+async function askChannel(deps: RefundDeps, refund: Refund, channel: Channel | undefined): Promise<RefundReport> {
+  const request = await refundRequestOf(deps, refund)
   const { byHand, txHash } = refund
   if (byHand && txHash !== null && channel?.checkRefundTransaction) {
     const { checkRefundTransaction } = channel
@@ -171,11 +177,43 @@ async function askChannel(deps: RefundDeps, refund: Refund): Promise<RefundRepor
   return { outcome: 'manual', reference: null, txHash: null, providerStatus: 'to be sent by hand' }
 }
 
+const OWN_ACCOUNT_GONE =
+  'waits: its account at the provider was removed or replaced. Save that account again, or settle the refund by hand'
+const OPERATOR_ACCOUNT_GONE =
+  'waits: its channel is not set up on the server. The operator sets it up again, or a person settles the refund by hand'
+
+/** Whether the company removed or replaced the account, so that no node has it. */
+async function isAccountGone({ db, channels }: RefundDeps, { companyId, channel, ownAccount }: Payment) {
+  if (!ownAccount) return false
+  const accounts = await listChannelAccounts(db, companyId)
+  return !accounts.some((one) => one.channel === channel) || (await channels.of(companyId)).isOwn(channel)
+}
+
+/** The provider may have a refund that was attempted; any other node may send one through the operator's account. */
+const isForPerson = async (deps: RefundDeps, refund: Refund, payment: Payment): Promise<boolean> =>
+  refund.status === 'ready' && refund.providerReference === null && (await isAccountGone(deps, payment))
+
+/** Leaves the refund as it is, to other nodes or until its account is back. */
+async function waitForAccount(deps: RefundDeps, refund: Refund, { ownAccount }: Payment): Promise<void> {
+  await deps.db.tx(async (tx) => {
+    const { refund: current } = await lockRefundWithOrder(tx, refund)
+    const { status, checks } = current
+    if (status !== 'ready' && status !== 'submitted') return updateRefundNextCheck(tx, current, null)
+    const now = new Date(deps.clock())
+    const nextCheckAt = new Date(now.getTime() + pollGapMs('refund', checks))
+    const providerStatus = ownAccount ? OWN_ACCOUNT_GONE : OPERATOR_ACCOUNT_GONE
+    return updateRefund(tx, current, { status, providerStatus, nextCheckAt }, now)
+  })
+}
+
 /** Polls one refund: sends it, or fetches its state. The channel makes sending idempotent. */
 async function pollRefund(deps: RefundDeps, refund: Refund): Promise<void> {
+  const payment = await findPaymentOf(deps, refund)
+  const channel = await deps.channels.forPayment(payment)
+  if (!channel && !(await isForPerson(deps, refund, payment))) return waitForAccount(deps, refund, payment)
   if (!(await beginSending(deps, refund))) return
   crashPoint('refund:before-send')
-  const report = await askChannel(deps, refund).catch(async (error: unknown) => {
+  const report = await askChannel(deps, refund, channel).catch(async (error: unknown) => {
     if (refund.status === 'ready' && isNotDone(error)) await takeBack(deps, refund)
     throw error
   })
@@ -306,6 +344,14 @@ export async function rejectRefund(
   const vanished = await findVanished(deps, refund)
   await dropRefund(deps, refund, { status: 'rejected', by, vanished, providerStatus: reason })
 }
+
+/** For the start of a node: the operator may have set up channels again that refunds wait for. */
+export const wakeWaitingRefunds = ({ db, clock, channels }: RefundDeps): Promise<number> =>
+  wakeRefundsOfOperator(
+    db,
+    { channels: channels.operator.available, providerStatus: OPERATOR_ACCOUNT_GONE },
+    new Date(clock()),
+  )
 
 /**
  * Refunds that are ready to send or have no final answer, for the polling engine. Every try uses the same id, so each

@@ -1,4 +1,5 @@
 import type { ChannelId } from '../channels/channel.ts'
+import type { PaymentAccount } from '../channels/channel-set.ts'
 import { joinSql, json, type Queryable, type Sql, sql, type Tx, unnamed } from '../db/db.ts'
 import type { PollTopic } from '../db/polling.ts'
 import type { Lang } from '../kernel/lang.ts'
@@ -261,6 +262,33 @@ export const wakeRefundsOfPayment = (q: Queryable, companyId: string, paymentId:
   q.run(sql`
     update refunds set next_check_at = least(next_check_at, ${now}), poll_again = lease_until is not null
     where company_id = ${companyId} and payment_id = ${paymentId} and next_check_at is not null`)
+
+/**
+ * A company's account was saved: refunds through it that have no final answer are polled at once, also those that
+ * an older node handed to a person although the provider has them.
+ */
+export const wakeRefundsOfAccount = (
+  tx: Tx,
+  { companyId, channel, accountMark }: Omit<PaymentAccount, 'ownAccount'>,
+  now: Date,
+): Promise<number> =>
+  tx.run(sql`
+    update refunds r set next_check_at = ${now}, checks = 0, poll_again = r.lease_until is not null
+    from payments p where p.company_id = ${companyId} and p.id = r.payment_id and p.own_account
+      and (p.account_mark is null or p.account_mark = ${accountMark})
+      and r.company_id = ${companyId} and r.channel = ${channel} and r.status in ('ready', 'submitted')
+      and (r.next_check_at is not null or r.provider_reference is not null)`)
+
+/** The operator uses these channels again: the refunds that waited for them are polled at once. */
+export const wakeRefundsOfOperator = (
+  q: Queryable,
+  { channels, providerStatus }: { channels: readonly ChannelId[]; providerStatus: string },
+  now: Date,
+): Promise<number> =>
+  q.run(sql`
+    update refunds set next_check_at = ${now}, checks = 0, poll_again = lease_until is not null
+    where status in ('ready', 'submitted') and next_check_at is not null and channel = any(${[...channels]})
+      and last_words = ${providerStatus}`)
 
 /** The user who created an API key; null if none did. */
 export async function findKeyMaker(q: Queryable, keyId: string): Promise<string | null> {

@@ -11,7 +11,6 @@ export function openChannels(channels: readonly Channel[]): Channels {
     operator,
     of: async () => operator,
     forPayment: async ({ channel }) => operator.find(channel),
-    forPaymentNow: async ({ channel }) => operator.find(channel),
     healths: () => [],
     forget: () => {},
   }

@@ -5,6 +5,7 @@ import { Registry } from 'prom-client'
 import { openAccounts } from '../../assembly/accounts.ts'
 import { type Commerce, openCommerce } from '../../assembly/commerce.ts'
 import type { ServiceBase } from '../../assembly/service-base.ts'
+import { CHANNEL_KINDS } from '../../channels/kinds.ts'
 import type { Config } from '../../config/config.ts'
 import { findMasterKey } from '../../config/master-key.ts'
 import { openDb } from '../../db/db.ts'
@@ -56,8 +57,13 @@ async function finishRefunds({ db, clock }: ServiceBase): Promise<number> {
 
 /** Asks every provider about each payment that it had called paid. @returns the payments without an answer */
 async function askProviders(trade: Commerce): Promise<string[]> {
-  const unanswered = await reconcileEveryPayment(trade.payments, trade.settlements.books)
-  return [...unanswered].map(([channel, count]) => `${channel}: asked in vain about ${count} paid payments`)
+  const { payments, settlements } = trade
+  const unanswered = await reconcileEveryPayment(payments, settlements.books)
+  return [...unanswered].map(([channel, count]) => {
+    const env = CHANNEL_KINDS.find(({ id }) => id === channel && !payments.channels.operator.find(id))?.env
+    const missing = env === undefined ? '' : `; the operator has no account there: set CHANNEL_${env}_…`
+    return `${channel}: asked in vain about ${count} paid payments${missing}`
+  })
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

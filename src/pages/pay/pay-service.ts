@@ -231,6 +231,8 @@ function viewRefund(
 /** All attempts to pay the order, oldest first. */
 async function readAttempts(deps: PayViewDeps, order: Order) {
   const payments = await listPaymentsOfOrder(deps.db, order.companyId, order.id)
+  // no copy that is older than the cache allows: it would show an account that was removed
+  if (payments.some(({ ownAccount }) => ownAccount)) await deps.channels.of(order.companyId)
   return Promise.all(
     payments.map(async (payment) => {
       const channel = await deps.channels.forPayment(payment)

@@ -31,7 +31,7 @@ export type PayStreamDeps = {
 }
 
 const HEARTBEAT_MS = 15_000
-/** Number of feed polls between two checks of which channels are available. */
+/** Number of feed polls between two checks of which channels and accounts are available. */
 const CHOICE_POLLS = 8
 
 /** Server-sent event (HTML standard, section 9.2): each line of the data with its own field name. */
@@ -71,9 +71,9 @@ class Room {
     const { situation, status, payment, final, open, expiresAt } = this.#view
     if (situation === 'preparing' || (payment?.progress != null && !final)) return true
     if (open && expiresAt.getTime() <= this.#deps.clock()) return true
-    // an open order whose page offers nothing waits for a channel
-    const isChoosing = situation === 'choose' || (isOpen(status) && !open)
-    return isChoosing && this.#polls % CHOICE_POLLS === 0
+    // an open order whose page offers nothing waits for a channel; a provider's account may be removed or replaced
+    const dependsOnChannels = situation === 'choose' || (isOpen(status) && (!open || payment?.channel !== 'crypto'))
+    return dependsOnChannels && this.#polls % CHOICE_POLLS === 0
   }
 
   /** Loads the order once for all viewers; a change during the load triggers one more. */

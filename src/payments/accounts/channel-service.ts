@@ -1,20 +1,22 @@
 import type { Audit } from '../../audit/audit.ts'
 import { type AccountVerdict, probeAccount } from '../../channels/account-probe.ts'
 import { deleteChannelAccount, listChannelAccounts, upsertChannelAccount } from '../../channels/account-queries.ts'
-import { accountContext, settingsOfAccount } from '../../channels/accounts.ts'
+import { accountContext, readAccount, settingsOfAccount } from '../../channels/accounts.ts'
 import type { ChannelId } from '../../channels/channel.ts'
+import type { PaymentAccount } from '../../channels/channel-set.ts'
 import { ownWallet } from '../../channels/crypto/own-wallet.ts'
 import type { OwnWallets } from '../../channels/crypto/own-wallets.ts'
-import { accountMarkOf, type ChannelKind, readSettings } from '../../channels/kind.ts'
+import { accountMarkOf, type ChannelKind, readSettings, type SettingsReading } from '../../channels/kind.ts'
 import { CHANNEL_KINDS } from '../../channels/kinds.ts'
 import { listProviderCalls, type StoredProviderCall } from '../../channels/provider-call-queries.ts'
 import { lockActor } from '../../companies/company-scope.ts'
+import type { Tx } from '../../db/db.ts'
 import type { Actor } from '../../http/actor.ts'
 import type { RequestContext } from '../../http/request-context.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
 import { findReachableOrder } from '../../orders/order-service.ts'
 import { callbackUrlOf } from '../accept/create-at-provider.ts'
-import { listPaymentsOfOrder, wakePaymentsOfAccount } from '../payment-queries.ts'
+import { listPaymentsOfOrder, markPaymentsOfAccount, wakePaymentsOfAccount } from '../payment-queries.ts'
 import type { PaymentDeps } from '../payment-service.ts'
 
 export type ChannelSettingsDeps = PaymentDeps & {
@@ -22,6 +24,8 @@ export type ChannelSettingsDeps = PaymentDeps & {
   /** `CHANNEL_…` of the environment. */
   provider: Readonly<Record<string, string>>
   live: boolean
+  /** A company's account was saved: refunds through it that have no final answer are polled at once. */
+  wakeRefunds(tx: Tx, account: Omit<PaymentAccount, 'ownAccount'>, now: Date): Promise<unknown>
   /** Undefined if no chain is set up. */
   ownWallets?: OwnWallets | undefined
 }
@@ -75,6 +79,23 @@ export async function listAccounts(deps: ChannelSettingsDeps, companyId: string)
   })
 }
 
+/** Before the account changes: payments of earlier versions were opened with the one that is saved now. */
+async function markPayments(deps: ChannelSettingsDeps, tx: Tx, companyId: string, kind: Kind): Promise<void> {
+  const account = (await listChannelAccounts(tx, companyId)).find(({ channel }) => channel === kind.id)
+  const reading = account && readIfPossible(deps, companyId, { kind, sealed: account.sealed })
+  const accountMark = reading?.outcome === 'set' ? accountMarkOf(kind, reading.values) : null
+  if (accountMark !== null) await markPaymentsOfAccount(tx, { companyId, channel: kind.id, accountMark })
+}
+
+/** What cannot be opened must not keep a company from replacing it. */
+function readIfPossible(...args: Parameters<typeof readAccount>): SettingsReading | undefined {
+  try {
+    return readAccount(...args)
+  } catch {
+    return undefined
+  }
+}
+
 /** Stores a company's own credentials, encrypted. @throws VALIDATION_FAILED naming each setting that is wrong */
 export async function saveAccount(
   deps: ChannelSettingsDeps,
@@ -104,9 +125,11 @@ export async function saveAccount(
     const hints = Object.fromEntries(shown) as Record<string, string>
     const at = new Date(deps.clock())
     if (kind.id === ownWallet.id) await deps.ownWallets?.claim(tx, { companyId, values: reading.values, by, at })
+    await markPayments(deps, tx, companyId, kind)
     await upsertChannelAccount(tx, { companyId, channel: kind.id, sealed, hints, by, at })
     const accountMark = accountMarkOf(kind, reading.values)
     await wakePaymentsOfAccount(tx, { companyId, channel: kind.id, accountMark }, at)
+    await deps.wakeRefunds(tx, { companyId, channel: kind.id, accountMark }, at)
     await context.remember(tx, null)
     const action = 'channel.account_saved'
     await deps.audit.write(tx, context, { companyId, action, detail: { channel: kind.id } })
@@ -126,6 +149,7 @@ export async function removeAccount(
   const kind = kindOf(deps, channel)
   await deps.db.tx(async (tx) => {
     await lockActor(tx, context.actor, companyId)
+    await markPayments(deps, tx, companyId, kind)
     if (!(await deleteChannelAccount(tx, companyId, kind.id))) throw new AppError('OBJECT_NOT_FOUND')
     const action = 'channel.account_removed'
     await deps.audit.write(tx, context, { companyId, action, detail: { channel: kind.id } })
@@ -142,8 +166,7 @@ export async function checkAccount(
   const account = (await listChannelAccounts(deps.db, companyId)).find((one) => one.channel === channel)
   if (!kind || !account)
     throw new AppError('OBJECT_NOT_FOUND', { message: `There are no credentials of your own for ${channel}.` })
-  const own = JSON.parse(deps.vault.open(account.sealed, accountContext(companyId, kind.id))) as Record<string, string>
-  const reading = readSettings(kind, settingsOfAccount(kind, own, deps.provider))
+  const reading = readAccount(deps, companyId, { kind, sealed: account.sealed })
   if (reading.outcome !== 'set') return { outcome: 'refused', reason: 'The settings are not complete any more.' }
   return probeAccount(kind, reading.values, deps)
 }

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import { type ChannelAccount, listChannelAccounts, upsertChannelAccount } from '../../src/channels/account-queries.ts'
+import { sql } from '../../src/db/db.ts'
+import { wakePaymentsOfAccount } from '../../src/payments/payment-queries.ts'
+import { logIn, registerManager } from './accounts.ts'
+import type { Market, MarketInstructions } from './market.ts'
+import type { OrderData } from './shop.ts'
+
+/** A shop with its own account at Gate; the operator has one there too. */
+export async function openOwnGate(market: Market) {
+  const person = await registerManager(market.host.baseUrl)
+  const client = await logIn(market.host.baseUrl, person.email)
+  const { data } = await client.get<{ collectors: { identifier: string }[] }>('collectors/list')
+  const { CHANNEL_GATEPAY_CLIENT_ID: CLIENT_ID, CHANNEL_GATEPAY_SECRET: SECRET } = market.providers.credentials
+  const save = (other = {}) =>
+    client.call('PUT', 'channel-accounts/gatepay', { settings: { CLIENT_ID, SECRET, ...other } })
+  assert.equal((await save()).status, 200)
+  return {
+    save,
+    remove: () => client.call('DELETE', 'channel-accounts/gatepay'),
+    async order(): Promise<OrderData> {
+      const body = { amount: 50, fromAsset: 'EUR', merchantIdentifier: data.collectors[0]?.identifier }
+      return (await client.post<{ order: OrderData }>('confirm_conversion/request', body)).data.order
+    },
+    accept: (code: string, paymentChannel = 'gatepay') =>
+      client.post<MarketInstructions>(`confirm_conversion/accept/${code}`, { paymentChannel }),
+    expire: (code: string) => client.post(`confirm_conversion/expire/${code}`),
+    revert: (code: string, amount: string) => client.post(`confirm_conversion/revert/${code}`, { amount }),
+  }
+}
+
+type AttemptRow = { own: boolean; status: string; words: string | null; waitsMinutes: boolean }
+
+/** All payments of an order, oldest first. */
+export const attemptsOf = (market: Market, orderId: string): Promise<AttemptRow[]> =>
+  market.host.db.many<AttemptRow>(sql`
+    select own_account as own, status, last_words as words,
+      coalesce(next_check_at > now() + interval '2 minutes', false) as waits_minutes
+    from payments where order_id = ${orderId} order by number`)
+
+type Saved = ChannelAccount & { companyId: string; accountMark: string }
+
+/** The account that an order's payment was opened with. */
+export async function accountOf({ host: { db } }: Market, orderId: string): Promise<Saved> {
+  const payment = await db.one<Pick<Saved, 'companyId' | 'accountMark'>>(
+    sql`select company_id, account_mark from payments where order_id = ${orderId}`,
+  )
+  const [account] = await listChannelAccounts(db, payment.companyId)
+  assert.ok(account)
+  return { ...account, ...payment }
+}
+
+/** As another node saves it: the market's own still has its copy of the account before. */
+export const saveElsewhere = (market: Market, account: Saved): Promise<void> =>
+  market.host.db.tx(async (tx) => {
+    const at = new Date()
+    await upsertChannelAccount(tx, { ...account, by: 'user:1', at })
+    await wakePaymentsOfAccount(tx, account, at)
+  })
