@@ -11,6 +11,7 @@ import { deriveAddress } from '../src/kernel/xpub.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { listTransferDifferences } from '../src/ledger/transfer-verify-queries.ts'
 import { listPaymentsByTransfers } from '../src/payments/payment-queries.ts'
+import { insertUnmatched } from '../src/payments/unmatched/unmatched-queries.ts'
 import { type Client, logIn, registerManager } from './harness/accounts.ts'
 import { newTestXpub } from './harness/chain.ts'
 import { payoutEnv } from './harness/refunds.ts'
@@ -163,19 +164,50 @@ const receives = (orderId: string, units: bigint) =>
     (received) => received === String(units),
   )
 
-test('a contract wallet exists on named networks only: what somebody gets elsewhere at its address pays no order', async () => {
-  await shop.host.db.run(sql`insert into chain_heads (chain_id, number, hash) values (8453, 1000, '0x1')`)
-  assert.equal((await save({ MODE: 'pool', ADDRESSES: newAddress(), NETWORKS: '31337' })).status, 200)
-  const order = await place()
+/** Records a transfer on Base, which the service of this file does not read. */
+async function payOnBase({ toAddress }: Placed, units: bigint): Promise<string> {
+  const id = randomBytes(12).toString('hex')
+  await shop.host.db.run(sql`
+    insert into chain_heads (chain_id, number, hash) values (8453, 1000, '0x1') on conflict do nothing`)
   await shop.host.db.run(sql`
     insert into chain_transfers (id, chain_id, tx_hash, nth, log_index, block_number, block_hash, block_at, token,
       symbol, from_address, to_address, units, status, final_at, change, is_usdc)
-    values ('elsewhere', 8453, 'x', 0, 0, 1, 'x', now(), 'x', 'USDC', 'x', ${order.toAddress.toLowerCase()},
-      ${order.units}, 'seen', now(), 0, true)`)
+    values (${id}, 8453, ${id}, 0, 0, 1, 'x', now(), 'x', 'USDC', 'x', ${toAddress.toLowerCase()}, ${units}, 'seen',
+      now(), 0, true)`)
+  return id
+}
+
+test('a contract wallet exists on named networks only: what somebody gets elsewhere at its address never pays an order', async () => {
+  const safe = newAddress()
+  assert.equal((await save({ MODE: 'pool', ADDRESSES: safe, NETWORKS: '31337' })).status, 200)
+  const order = await place()
+  const id = await payOnBase(order, order.units)
   await pay(order, 1n)
   await receives(order.orderId, 1n)
+  // the company names every network, for another address and for this one, and then takes its wallet away
+  for (const ADDRESSES of [newAddress(), safe]) assert.equal((await save({ MODE: 'static', ADDRESSES })).status, 200)
+  await pay(order, 1n)
+  await receives(order.orderId, 2n)
+  assert.equal((await manager.call('DELETE', 'channel-accounts/crypto')).status, 200)
+  await pay(order, 1n)
+  await receives(order.orderId, 3n)
   assert.equal(await statusOf(order.code), 'AWAITING')
   assert.deepEqual(await listWrong(), [])
+  assert.equal(await insertUnmatched(shop.host.db, [id], 0n), 1, 'a person decides about it')
+})
+
+test('what came on a network that the company named counts on when it names fewer', async () => {
+  const ADDRESSES = newAddress()
+  assert.equal((await save({ MODE: 'pool', ADDRESSES })).status, 200)
+  const order = await place()
+  const id = await payOnBase(order, 20_000_000n)
+  await pay(order, 1n)
+  await receives(order.orderId, 20_000_001n)
+  assert.equal((await save({ MODE: 'pool', ADDRESSES, NETWORKS: '31337' })).status, 200)
+  await pay(order, 1n)
+  await receives(order.orderId, 20_000_002n)
+  assert.deepEqual(await listWrong(), [])
+  assert.equal(await insertUnmatched(shop.host.db, [id], 0n), 0, 'it has its order')
 })
 
 test('an order paid to a company’s own xpub is its own money: never swept, never settled, refunded by its people', async () => {
