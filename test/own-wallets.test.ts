@@ -193,7 +193,15 @@ test('a contract wallet exists on named networks only: what somebody gets elsewh
   await receives(order.orderId, 3n)
   assert.equal(await statusOf(order.code), 'AWAITING')
   assert.deepEqual(await listWrong(), [])
-  assert.equal(await insertUnmatched(shop.host.db, [id], 0n), 1, 'a person decides about it')
+  assert.equal(await insertUnmatched(shop.host.db, [id], 0n), 1)
+  // only the company knows whether the address is its own there
+  const found = await unmatchedOf(id)
+  assert.match(found.next, /no money on this network, where the address may not be yours\. If your wallet shows/)
+  assert.deepEqual([found.isNetworkAccepted, found.candidates.map(({ code }) => code)], [false, [order.code]])
+  assert.equal((await save({ MODE: 'pool', ADDRESSES: safe, NETWORKS: '31337' })).status, 200)
+  assert.equal((await manager.post(`unmatched-transfers/${id}/match`, { code: order.code })).status, 200)
+  await becomes(order.code, 'PAID')
+  assert.deepEqual(await listWrong(), [])
 })
 
 test('what came on a network that the company named counts on when it names fewer', async () => {
@@ -342,6 +350,7 @@ type Unmatched = {
   amount: string
   isFinal: boolean
   onChain: boolean
+  isNetworkAccepted: boolean
   next: string
   shortCode: string | null
   candidates: { code: string; tokenAmount: string }[]
@@ -364,6 +373,7 @@ test('money that matches no order is listed, pays the order that a person names,
   const found = await unmatchedOf(short)
   assert.deepEqual([found.status, found.amount], ['open', '54.000003'])
   assert.match(found.next, /in your wallet and counts for no order/)
+  assert.equal(found.isNetworkAccepted, true)
   assert.deepEqual(
     found.candidates.map(({ code }) => code),
     [order.code, other.code],

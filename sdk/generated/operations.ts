@@ -1507,6 +1507,8 @@ export interface Operations {
         isFinal: boolean
         /** False: its block left the chain. */
         onChain: boolean
+        /** False: orders at this address take no money on this network (`NETWORKS` of the wallet). The address may not be the company’s there, so look into the wallet before you match the transfer. */
+        isNetworkAccepted: boolean
         /** What happens next, in English. */
         next: string
         /** Up to three orders, the closest amount first. */

@@ -161,6 +161,10 @@ export const IS_RESERVED = sql`(
   or exists (select 1 from deposit_reservations r where r.address = t.to_address and ${SERVES_ALONE})
   or exists (select 1 from ${LAST_NAMED} r where ${IS_SENT}))`
 
+/** Whether the newest payment at its shared address takes money on the chain of transfer `t`. */
+export const IS_NETWORK_ACCEPTED = sql`coalesce((select ${IS_WHERE_NAMED} from deposit_reservations r
+  where r.address = t.to_address and r.from_at <= t.block_at + ${SINCE} order by r.from_at desc limit 1), true)`
+
 const RESERVATIONS = sql`deposit_reservations`
 
 const joined = (from: Sql): Sql => sql`${from} r join chain_transfers t on t.to_address = r.address`

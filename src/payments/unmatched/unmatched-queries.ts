@@ -1,4 +1,4 @@
-import { IS_RESERVED } from '../../chain/deposits/reservation-queries.ts'
+import { IS_NETWORK_ACCEPTED, IS_RESERVED } from '../../chain/deposits/reservation-queries.ts'
 import { joinSql, type Queryable, type Sql, sql, type Tx, unnamed } from '../../db/db.ts'
 
 export const UNMATCHED_STATUSES = ['open', 'matched', 'ignored', 'gone'] as const
@@ -24,6 +24,8 @@ export type UnmatchedTransfer = {
   isFinal: boolean
   /** False: its block left the chain. */
   onChain: boolean
+  /** False: orders at this address take no money on its chain, where the address may not be the company's. */
+  isNetworkAccepted: boolean
   orderCode: string | null
   orderShortCode: string | null
   orderStatus: string | null
@@ -37,7 +39,7 @@ const COLUMNS = sql`u.company_id, u.transfer_id, u.decided_by, u.reason, u.notic
   case when u.status = 'open' and t.status = 'orphaned' then 'gone' else u.status end as status,
   t.chain_id, t.tx_hash, t.from_address, t.to_address, t.symbol, t.units::text, t.block_at,
   t.final_at is not null as is_final, t.status = 'seen' as on_chain,
-  o.code as order_code, o.short_code as order_short_code, o.status as order_status`
+  ${IS_NETWORK_ACCEPTED} as is_network_accepted, o.code as order_code, o.short_code as order_short_code, o.status as order_status`
 
 const TABLES = sql`unmatched_transfers u join chain_transfers t on t.id = u.transfer_id
   left join orders o on o.company_id = u.company_id and o.id = u.order_id`

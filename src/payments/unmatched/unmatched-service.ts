@@ -32,7 +32,10 @@ export type UnmatchedDeps = PaymentDeps & {
 const USDC_DIGITS = 6
 const amountOf = (units: bigint): string => formatDecimal(units, USDC_DIGITS)
 
-function nextOf({ companyId, status, symbol, isFinal, onChain, orderShortCode }: UnmatchedTransfer): string {
+const UNACCEPTED = 'Your orders take no money on this network, where the address may not be yours.'
+
+function nextOf(transfer: UnmatchedTransfer): string {
+  const { companyId, status, symbol, isFinal, onChain, isNetworkAccepted, orderShortCode } = transfer
   if (status === 'gone') return 'It left the chain, so there is nothing to decide. If it comes back, it is open again.'
   if (status === 'ignored') return 'It was set aside and counts for no order. It can still be matched to one.'
   if (status === 'matched') {
@@ -41,9 +44,13 @@ function nextOf({ companyId, status, symbol, isFinal, onChain, orderShortCode }:
   }
   if (companyId === '')
     return 'It is in the operator’s wallet, at an address that no payer was shown. Return it by hand, then set it aside.'
-  if (symbol !== 'USDC')
-    return 'It is in your wallet. It is no USDC and pays nothing: return it by hand, then set it aside.'
+  if (symbol !== 'USDC') {
+    const place = isNetworkAccepted ? 'It is in your wallet.' : UNACCEPTED
+    return `${place} It is no USDC and pays nothing: return it by hand, then set it aside.`
+  }
   const wait = isFinal ? '' : ' It is not final yet.'
+  if (!isNetworkAccepted)
+    return `${UNACCEPTED} If your wallet shows this money, match it to its order; otherwise set it aside.${wait}`
   return `It is in your wallet and counts for no order. Match it to its order, or set it aside.${wait}`
 }
 
@@ -73,6 +80,7 @@ const viewUnmatched = (
   arrivedAt: row.blockAt.toISOString(),
   isFinal: row.isFinal,
   onChain: row.onChain,
+  isNetworkAccepted: row.isNetworkAccepted,
   next: nextOf(row),
   candidates: candidates.filter(({ transferId }) => transferId === row.transferId).map(viewCandidate),
   code: row.orderCode,
