@@ -1,5 +1,5 @@
--- The chains on which money at the address counts for the payment: those that its company named when the payment got the
--- address; empty: all of them.
+-- The chains on which money at the address counts for the payment: those that its company named when the payment got
+-- the address; empty: all of them.
 alter table deposit_reservations add column networks integer[];
 
 -- Earlier payments: the chain that they asked for, and others only where money that came on them has been counted.

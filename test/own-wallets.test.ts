@@ -193,7 +193,7 @@ test('a contract wallet exists on named networks only: what somebody gets elsewh
   await receives(order.orderId, 3n)
   assert.equal(await statusOf(order.code), 'AWAITING')
   assert.deepEqual(await listWrong(), [])
-  assert.equal(await insertUnmatched(shop.host.db, [id], 0n), 1)
+  assert.equal(await insertUnmatched(shop.host.db, [id], { dustUnits: 0n, usdc: {} }), 1)
   // only the company knows whether the address is its own there
   const found = await unmatchedOf(id)
   assert.match(found.next, /no money on this network, where the address may not be yours\. If your wallet shows/)
@@ -215,7 +215,7 @@ test('what came on a network that the company named counts on when it names fewe
   await pay(order, 1n)
   await receives(order.orderId, 20_000_002n)
   assert.deepEqual(await listWrong(), [])
-  assert.equal(await insertUnmatched(shop.host.db, [id], 0n), 0, 'it has its order')
+  assert.equal(await insertUnmatched(shop.host.db, [id], { dustUnits: 0n, usdc: {} }), 0, 'it has its order')
 })
 
 test('an order paid to a company’s own xpub is its own money: never swept, never settled, refunded by its people', async () => {
@@ -407,6 +407,26 @@ test('money that matches no order is listed, pays the order that a person names,
   const confirmed = await manager.post(`confirm_conversion/confirm/${next.code}`)
   assert.equal(confirmed.error.code, 'PAYMENT_NOT_RECEIVED')
   assert.equal((await verifyLedger(shop.host.db)).difference, null)
+})
+
+test('what matches no order is USDC, too, if an order at its address asked for its contract, whatever it is called now', async () => {
+  await save({ MODE: 'static', ADDRESSES: newAddress() })
+  const order = await place()
+  const txHash = await pay(order, order.units + 3n)
+  const { _id } = await unmatchedOf(txHash)
+  const { db } = shop.host
+  await db.run(sql`update chain_transfers set symbol = 'USDC.e', is_usdc = false where id = ${_id}`)
+  await db.run(sql`delete from unmatched_transfers where transfer_id = ${_id}`)
+  assert.equal(await insertUnmatched(db, [_id], { dustUnits: 2n * order.units, usdc: {} }), 1)
+  assert.ok(
+    (await listUnmatched()).every((one) => one._id !== _id),
+    'dust',
+  )
+  const found = await unmatchedOf(txHash)
+  assert.match(found.next, /counts for no order\. Match it to its order/)
+  assert.deepEqual([found.amount, found.candidates.map(({ code }) => code)], ['54.000003', [order.code]])
+  assert.equal((await manager.post(`unmatched-transfers/${_id}/match`, { code: order.code })).status, 200)
+  await becomes(order.code, 'PAID')
 })
 
 test('set aside, matched after all, and then gone from the chain: a loss of its order; what was undecided is gone', async () => {

@@ -83,7 +83,7 @@ test('each transfer to a shared address counts for one payment, or is listed as 
         select p.merchant_reference as reference from payments p cross join lateral (${TRANSFERS}) t
         where p.deposit_address = ${address} and t.id = ${id}`)
       assert.deepEqual(refer(counting), takers, `those that are told of it are those that count it: ${what}`)
-      const listed = await insertUnmatched(db, [id], 0n)
+      const listed = await insertUnmatched(db, [id], { dustUnits: 0n, usdc: {} })
       assert.equal(takers.length + listed, 1, `${takers.length} payments take it, ${listed} times listed: ${what}`)
       const abroad = await db.many(sql`
         select 1 from deposit_reservations r join chain_transfers t on t.id = ${id}

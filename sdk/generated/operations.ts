@@ -1499,7 +1499,7 @@ export interface Operations {
         asset: string
         /** Smallest units of the asset. */
         units: string
-        /** Decimal text; null for tokens whose decimals are not known. */
+        /** Decimal text; null for tokens that are not USDC. */
         amount: string | null
         /** When its block was made. */
         arrivedAt: string

@@ -36,7 +36,7 @@ const UnmatchedSchema = Type.Object(
     ),
     asset: Type.String(),
     units: Type.String({ description: 'Smallest units of the asset.' }),
-    amount: Nullable(Type.String({ description: 'Decimal text; null for tokens whose decimals are not known.' })),
+    amount: Nullable(Type.String({ description: 'Decimal text; null for tokens that are not USDC.' })),
     arrivedAt: Type.String({ format: 'date-time', description: 'When its block was made.' }),
     isFinal: Type.Boolean({ description: 'Deep enough in the chain to stay.' }),
     onChain: Type.Boolean({ description: 'False: its block left the chain.' }),

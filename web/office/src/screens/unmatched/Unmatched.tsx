@@ -55,10 +55,10 @@ export function Unmatched() {
 
 type Meaning = 'wrongToken' | 'otherNetwork' | 'operators' | Transfer['status']
 
-function meaningOf({ status, asset, companyId, isNetworkAccepted }: Transfer): Meaning {
+function meaningOf({ status, amount, companyId, isNetworkAccepted }: Transfer): Meaning {
   if (status !== 'open') return status
   if (companyId === null) return 'operators'
-  if (asset !== ASSET) return 'wrongToken'
+  if (amount === null) return 'wrongToken'
   return isNetworkAccepted ? 'open' : 'otherNetwork'
 }
 
