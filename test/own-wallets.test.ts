@@ -11,6 +11,7 @@ import { deriveAddress } from '../src/kernel/xpub.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { listTransferDifferences } from '../src/ledger/transfer-verify-queries.ts'
 import { listPaymentsByTransfers } from '../src/payments/payment-queries.ts'
+import { insertUnmatched } from '../src/payments/unmatched/unmatched-queries.ts'
 import { type Client, logIn, registerManager } from './harness/accounts.ts'
 import { newTestXpub } from './harness/chain.ts'
 import { payoutEnv } from './harness/refunds.ts'
@@ -163,19 +164,58 @@ const receives = (orderId: string, units: bigint) =>
     (received) => received === String(units),
   )
 
-test('a contract wallet exists on named networks only: what somebody gets elsewhere at its address pays no order', async () => {
-  await shop.host.db.run(sql`insert into chain_heads (chain_id, number, hash) values (8453, 1000, '0x1')`)
-  assert.equal((await save({ MODE: 'pool', ADDRESSES: newAddress(), NETWORKS: '31337' })).status, 200)
-  const order = await place()
+/** Records a transfer on Base, which the service of this file does not read. */
+async function payOnBase({ toAddress }: Placed, units: bigint): Promise<string> {
+  const id = randomBytes(12).toString('hex')
+  await shop.host.db.run(sql`
+    insert into chain_heads (chain_id, number, hash) values (8453, 1000, '0x1') on conflict do nothing`)
   await shop.host.db.run(sql`
     insert into chain_transfers (id, chain_id, tx_hash, nth, log_index, block_number, block_hash, block_at, token,
       symbol, from_address, to_address, units, status, final_at, change, is_usdc)
-    values ('elsewhere', 8453, 'x', 0, 0, 1, 'x', now(), 'x', 'USDC', 'x', ${order.toAddress.toLowerCase()},
-      ${order.units}, 'seen', now(), 0, true)`)
+    values (${id}, 8453, ${id}, 0, 0, 1, 'x', now(), 'x', 'USDC', 'x', ${toAddress.toLowerCase()}, ${units}, 'seen',
+      now(), 0, true)`)
+  return id
+}
+
+test('a contract wallet exists on named networks only: what somebody gets elsewhere at its address never pays an order', async () => {
+  const safe = newAddress()
+  assert.equal((await save({ MODE: 'pool', ADDRESSES: safe, NETWORKS: '31337' })).status, 200)
+  const order = await place()
+  const id = await payOnBase(order, order.units)
   await pay(order, 1n)
   await receives(order.orderId, 1n)
+  // the company names every network, for another address and for this one, and then takes its wallet away
+  for (const ADDRESSES of [newAddress(), safe]) assert.equal((await save({ MODE: 'static', ADDRESSES })).status, 200)
+  await pay(order, 1n)
+  await receives(order.orderId, 2n)
+  assert.equal((await manager.call('DELETE', 'channel-accounts/crypto')).status, 200)
+  await pay(order, 1n)
+  await receives(order.orderId, 3n)
   assert.equal(await statusOf(order.code), 'AWAITING')
   assert.deepEqual(await listWrong(), [])
+  assert.equal(await insertUnmatched(shop.host.db, [id], { dustUnits: 0n, usdc: {} }), 1)
+  // only the company knows whether the address is its own there
+  const found = await unmatchedOf(id)
+  assert.match(found.next, /no money on this network, where the address may not be yours\. If your wallet shows/)
+  assert.deepEqual([found.isNetworkAccepted, found.candidates.map(({ code }) => code)], [false, [order.code]])
+  assert.equal((await save({ MODE: 'pool', ADDRESSES: safe, NETWORKS: '31337' })).status, 200)
+  assert.equal((await manager.post(`unmatched-transfers/${id}/match`, { code: order.code })).status, 200)
+  await becomes(order.code, 'PAID')
+  assert.deepEqual(await listWrong(), [])
+})
+
+test('what came on a network that the company named counts on when it names fewer', async () => {
+  const ADDRESSES = newAddress()
+  assert.equal((await save({ MODE: 'pool', ADDRESSES })).status, 200)
+  const order = await place()
+  const id = await payOnBase(order, 20_000_000n)
+  await pay(order, 1n)
+  await receives(order.orderId, 20_000_001n)
+  assert.equal((await save({ MODE: 'pool', ADDRESSES, NETWORKS: '31337' })).status, 200)
+  await pay(order, 1n)
+  await receives(order.orderId, 20_000_002n)
+  assert.deepEqual(await listWrong(), [])
+  assert.equal(await insertUnmatched(shop.host.db, [id], { dustUnits: 0n, usdc: {} }), 0, 'it has its order')
 })
 
 test('an order paid to a company’s own xpub is its own money: never swept, never settled, refunded by its people', async () => {
@@ -310,6 +350,7 @@ type Unmatched = {
   amount: string
   isFinal: boolean
   onChain: boolean
+  isNetworkAccepted: boolean
   next: string
   shortCode: string | null
   candidates: { code: string; tokenAmount: string }[]
@@ -332,6 +373,7 @@ test('money that matches no order is listed, pays the order that a person names,
   const found = await unmatchedOf(short)
   assert.deepEqual([found.status, found.amount], ['open', '54.000003'])
   assert.match(found.next, /in your wallet and counts for no order/)
+  assert.equal(found.isNetworkAccepted, true)
   assert.deepEqual(
     found.candidates.map(({ code }) => code),
     [order.code, other.code],
@@ -365,6 +407,26 @@ test('money that matches no order is listed, pays the order that a person names,
   const confirmed = await manager.post(`confirm_conversion/confirm/${next.code}`)
   assert.equal(confirmed.error.code, 'PAYMENT_NOT_RECEIVED')
   assert.equal((await verifyLedger(shop.host.db)).difference, null)
+})
+
+test('what matches no order is USDC, too, if an order at its address asked for its contract, whatever it is called now', async () => {
+  await save({ MODE: 'static', ADDRESSES: newAddress() })
+  const order = await place()
+  const txHash = await pay(order, order.units + 3n)
+  const { _id } = await unmatchedOf(txHash)
+  const { db } = shop.host
+  await db.run(sql`update chain_transfers set symbol = 'USDC.e', is_usdc = false where id = ${_id}`)
+  await db.run(sql`delete from unmatched_transfers where transfer_id = ${_id}`)
+  assert.equal(await insertUnmatched(db, [_id], { dustUnits: 2n * order.units, usdc: {} }), 1)
+  assert.ok(
+    (await listUnmatched()).every((one) => one._id !== _id),
+    'dust',
+  )
+  const found = await unmatchedOf(txHash)
+  assert.match(found.next, /counts for no order\. Match it to its order/)
+  assert.deepEqual([found.amount, found.candidates.map(({ code }) => code)], ['54.000003', [order.code]])
+  assert.equal((await manager.post(`unmatched-transfers/${_id}/match`, { code: order.code })).status, 200)
+  await becomes(order.code, 'PAID')
 })
 
 test('set aside, matched after all, and then gone from the chain: a loss of its order; what was undecided is gone', async () => {

@@ -15,6 +15,7 @@ import { startTestService, type TestService } from './harness/service.ts'
 const SEED = Number(process.env.SEED ?? randomInt(1_000_000_000))
 const ADDRESSES = Number(process.env.ADDRESSES ?? 40)
 const TRANSFERS_EACH = 6
+const CHAINS = [31337, 8453]
 const SECONDS = 900
 
 let host: TestService
@@ -37,26 +38,30 @@ async function reserve(address: string, reference: string, from: number): Promis
   const units = pick([null, asked, asked])
   const sender = pick([null, addressOf(1), addressOf(2)])
   const until = from + 60 + below(SECONDS)
+  const networks = pick([[], [CHAINS[0]], CHAINS])
   const { db } = host
   await db.run(sql`
-    insert into deposit_reservations (company_id, reference, address, units, asked_units, sender, from_at, until_at)
-    values (${companyId}, ${reference}, ${address}, ${units}::numeric, ${asked}::numeric, ${sender}, ${at(from)}, ${at(until)})`)
+    insert into deposit_reservations (company_id, reference, address, units, asked_units, sender, networks, from_at, until_at)
+    values (${companyId}, ${reference}, ${address}, ${units}::numeric, ${asked}::numeric, ${sender},
+      ${networks}::integer[], ${at(from)}, ${at(until)})`)
   await db.run(sql`
     insert into payments (company_id, id, order_id, number, channel, own_account, status, merchant_reference, due_asset,
       due_units, deposit_address, opened_at, updated_at)
     values (${companyId}, ${reference}, ${reference}, 1, 'crypto', true, 'awaiting', ${reference}, 'USDC',
       ${asked}::numeric, ${address}, now(), now())`)
-  return `${reference} ${units === null ? 'alone' : 'by amount'}, asks ${asked}, sender ${sender}, ${from} to ${until} s`
+  const kind = units === null ? 'alone' : 'by amount'
+  return `${reference} ${kind}, asks ${asked}, sender ${sender}, on ${networks.join('+')}, ${from} to ${until} s`
 }
 
 async function send(address: string, id: string): Promise<string> {
   const [units, from, second] = [pick(['54', '55', '56', '30']), addressOf(1 + below(3)), below(SECONDS)]
+  const chainId = pick([...CHAINS, 1])
   await host.db.run(sql`
     insert into chain_transfers (id, chain_id, tx_hash, nth, log_index, block_number, block_hash, block_at, token,
       symbol, from_address, to_address, units, status, change)
-    values (${id}, 31337, ${id}, 0, 0, 1, '0x', ${at(second)}, ${addressOf(9)}, 'USDC', ${from}, ${address},
+    values (${id}, ${chainId}, ${id}, 0, 0, 1, '0x', ${at(second)}, ${addressOf(9)}, 'USDC', ${from}, ${address},
       ${units}::numeric, 'seen', nextval('chain_changes'))`)
-  return `${units} from ${from} at ${second} s`
+  return `${units} from ${from} on ${chainId} at ${second} s`
 }
 
 const refer = (rows: readonly { reference: string }[]): string[] => rows.map(({ reference }) => reference).toSorted()
@@ -78,8 +83,12 @@ test('each transfer to a shared address counts for one payment, or is listed as 
         select p.merchant_reference as reference from payments p cross join lateral (${TRANSFERS}) t
         where p.deposit_address = ${address} and t.id = ${id}`)
       assert.deepEqual(refer(counting), takers, `those that are told of it are those that count it: ${what}`)
-      const listed = await insertUnmatched(db, [id], 0n)
+      const listed = await insertUnmatched(db, [id], { dustUnits: 0n, usdc: {} })
       assert.equal(takers.length + listed, 1, `${takers.length} payments take it, ${listed} times listed: ${what}`)
+      const abroad = await db.many(sql`
+        select 1 from deposit_reservations r join chain_transfers t on t.id = ${id}
+        where r.reference = any(${takers}::text[]) and r.networks <> '{}' and t.chain_id <> all(r.networks)`)
+      assert.equal(abroad.length, 0, `on a network where the address may be anyone's: ${what}`)
     }
   }
 })

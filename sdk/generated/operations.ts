@@ -1499,7 +1499,7 @@ export interface Operations {
         asset: string
         /** Smallest units of the asset. */
         units: string
-        /** Decimal text; null for tokens whose decimals are not known. */
+        /** Decimal text; null for tokens that are not USDC. */
         amount: string | null
         /** When its block was made. */
         arrivedAt: string
@@ -1507,6 +1507,8 @@ export interface Operations {
         isFinal: boolean
         /** False: its block left the chain. */
         onChain: boolean
+        /** False: orders at this address take no money on this network (`NETWORKS` of the wallet). The address may not be the company’s there, so look into the wallet before you match the transfer. */
+        isNetworkAccepted: boolean
         /** What happens next, in English. */
         next: string
         /** Up to three orders, the closest amount first. */

@@ -1,6 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { auditNextPage } from '../chain/deposits/deposit-audit.ts'
 import { listenForHeads } from '../chain/endpoints/heads.ts'
+import { usdcOf } from '../chain/networks.ts'
 import type { OpenChain } from '../chain/open-chains.ts'
 import { startScanner } from '../chain/scanner.ts'
 import type { Db } from '../db/db.ts'
@@ -27,13 +28,14 @@ export type ChainJobDeps = {
  * The scanner of a chain, and the job that passes its news to the payments: at once, or after a second at the latest.
  */
 export function startChain(
-  { db, clock, log, payments, chainPollMs: pollMs }: ChainJobDeps,
+  { db, clock, log, payments, chains, chainPollMs: pollMs }: ChainJobDeps,
   { network, endpoints, relay, headUrls }: ChainJobDeps['chains'][number],
 ): Stoppable[] {
   const { chainId } = network
+  const usdc = usdcOf(chains.map((one) => one.network))
   const follower = startTicker(`payments.follow.${chainId}`, 1000, log, async () => {
     const more = await followChain(payments, chainId)
-    return (await followUnmatched(payments, chainId)) || more
+    return (await followUnmatched({ ...payments, usdc }, chainId)) || more
   })
   const onChange = (): void => follower.wake()
   const scanner = startScanner({ db, network, endpoints, log, clock, onChange, pollMs })

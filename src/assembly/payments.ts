@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { usdcOf } from '../chain/networks.ts'
 import type { OwnWallets } from '../channels/crypto/own-wallets.ts'
 import type { KycDeps } from '../compliance/kyc-service.ts'
 import { openPayerGate } from '../compliance/payer-gate.ts'
@@ -76,7 +77,10 @@ export function openPayments(
     wakeRefunds: wakeRefundsOfAccount,
     ownWallets,
   }
-  const unmatched: UnmatchedDeps = { ...payments, audit, explorerUrl: openExplorer(chains) }
+  const unmatched: UnmatchedDeps = {
+    ...{ ...payments, audit, explorerUrl: openExplorer(chains) },
+    usdc: usdcOf(chains.map(({ network }) => network)),
+  }
   return { payments, callbacks, channelDesk, unmatched }
 }
 

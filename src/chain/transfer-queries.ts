@@ -140,6 +140,10 @@ export const isUsdcOf = (usdc: UsdcContracts): Sql => sql`(
   coalesce(t.is_usdc, t.token = ${json(usdc)}::jsonb ->> t.chain_id::text, t.symbol = 'USDC')
   or coalesce(t.chain_id = p.network and t.token = p.token_address, false))`
 
+/** Whether transfer `t` is USDC to any payment at its address. */
+export const isUsdcThere = (usdc: UsdcContracts): Sql => sql`exists (
+  select 1 from (select) one left join payments p on p.deposit_address = t.to_address where ${isUsdcOf(usdc)})`
+
 /** What the payer was asked for, and USDC on the chains that are set up. */
 export type Asked = { network: number | null; tokenAddress: string | null; usdc: UsdcContracts }
 
@@ -185,10 +189,9 @@ async function listPlaced(q: Queryable, which: Sql, { network, tokenAddress, usd
   }))
 }
 
-/** Those of the transfers that are USDC to a payment at their address. */
+/** Those of the transfers that are USDC to any payment at their address. */
 export async function listUsdcAmong(q: Queryable, ids: readonly string[], usdc: UsdcContracts): Promise<Set<string>> {
   const rows = await q.many<{ id: string }>(sql`
-    select t.id from chain_transfers t left join payments p on p.deposit_address = t.to_address
-    where t.id = any(${[...ids]}::text[]) and ${isUsdcOf(usdc)}`)
+    select t.id from chain_transfers t where t.id = any(${[...ids]}::text[]) and ${isUsdcThere(usdc)}`)
   return new Set(rows.map(({ id }) => id))
 }

@@ -50,7 +50,8 @@ export async function nameTransaction(
 }
 
 const NOT_THIS_ORDER =
-  'It paid an address that several orders share, but not the exact amount of this one. The shop sees it and decides.'
+  'It paid an address that several orders share, but not the exact amount of this one, or on a network on which the ' +
+  'shop does not take it. The shop sees it and decides.'
 
 /** At an address shared by several orders, only transfers that the channel assigns to this order are its money. */
 async function isOfOrder(deps: PaymentDeps, order: Order, txHash: string): Promise<boolean> {

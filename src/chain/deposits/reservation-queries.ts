@@ -24,16 +24,19 @@ export async function findReservation(
   return row && toReservation(row)
 }
 
-/** @param until how long its payment can still receive money */
+/**
+ * @param networks where the company has the address, as chain ids; empty: everywhere
+ * @param until how long its payment can still receive money
+ */
 export const insertReservation = (
   tx: Tx,
   { units, ...row }: Reservation,
-  { askedUnits, until }: { askedUnits: bigint; until: Date },
+  { askedUnits, networks, until }: { askedUnits: bigint; networks: readonly number[]; until: Date },
 ): Promise<number> =>
   tx.run(sql`
-    insert into deposit_reservations (company_id, reference, address, units, asked_units, sender, until_at)
+    insert into deposit_reservations (company_id, reference, address, units, asked_units, sender, networks, until_at)
     values (${row.companyId}, ${row.reference}, ${row.address}, ${units === null ? null : String(units)}::numeric,
-      ${String(askedUnits)}::numeric, ${row.sender}, ${until})`)
+      ${String(askedUnits)}::numeric, ${row.sender}, ${[...networks]}::integer[], ${until})`)
 
 /** Stores an address that is derived from no key; it is watched forever. @returns 0 when it is known already */
 export const insertSharedAddress = (tx: Tx, companyId: string, address: string): Promise<number> =>
@@ -100,9 +103,12 @@ export async function findFreeUnits(
 /** A block's time may be 15 seconds earlier than our clock. */
 const SINCE = sql`interval '15 seconds'`
 
+/** A Safe exists only where it was deployed; on other chains its address may be anyone's. */
+const IS_WHERE_NAMED = sql`(r.networks = '{}' or t.chain_id = any(r.networks))`
+
 // `offset 0`: evaluated per row, by index; for these conditions as joins of whole tables the planner's estimates are
 // far off
-const IN_TIME = sql`t.block_at >= r.from_at - ${SINCE} and t.block_at <= r.until_at
+const IS_OPEN_TO = sql`t.block_at >= r.from_at - ${SINCE} and t.block_at <= r.until_at and ${IS_WHERE_NAMED}
   and not exists (select 1 from unmatched_transfers u
     where u.company_id = r.company_id and u.transfer_id = t.id and u.status <> 'open' offset 0)`
 
@@ -115,14 +121,14 @@ const IS_HANDED_OVER = sql`exists (select 1 from deposit_reservations n
  * Reservation `r` takes a transfer `t` of exactly its amount, until the next reservation of this amount, or until the
  * address serves one payment at a time. A transfer that a person decided about is excluded.
  */
-const SERVES_AMOUNT = sql`r.asked_units = t.units and ${IN_TIME}
+const SERVES_AMOUNT = sql`r.asked_units = t.units and ${IS_OPEN_TO}
   and not exists (select 1 from deposit_reservations n
     where n.address = r.address and n.asked_units = r.asked_units and n.from_at > r.from_at
       and n.from_at <= t.block_at + ${SINCE} offset 0)
   and not ${IS_HANDED_OVER}`
 
 /** At an address that serves one payment at a time: transfers from the start of the reservation until the next one. */
-const SERVES_ALONE = sql`r.units is null and ${IN_TIME} and not exists (select 1 from deposit_reservations n
+const SERVES_ALONE = sql`r.units is null and ${IS_OPEN_TO} and not exists (select 1 from deposit_reservations n
   where n.address = r.address and n.from_at > r.from_at
       and n.from_at <= t.block_at + ${SINCE} offset 0)`
 
@@ -134,7 +140,7 @@ const IS_OTHER = sql`o.address = r.address and o.reference <> r.reference
  * Of another amount: transfers from the named sender, unless the amount is another payment's, a later payment named the
  * same sender, or the address has since come to serve one payment at a time.
  */
-const IS_SENT = sql`r.units is not null and r.units <> t.units and t.from_address = r.sender and ${IN_TIME}
+const IS_SENT = sql`r.units is not null and r.units <> t.units and t.from_address = r.sender and ${IS_OPEN_TO}
   and not exists (select 1 from deposit_reservations o where ${IS_OTHER} and o.asked_units = t.units offset 0)
   and not exists (select 1 from deposit_reservations o
     where ${IS_OTHER} and o.sender = r.sender and (o.from_at, o.reference) > (r.from_at, r.reference) offset 0)
@@ -154,6 +160,10 @@ export const IS_RESERVED = sql`(
   exists (select 1 from deposit_reservations r where r.address = t.to_address and ${SERVES_AMOUNT})
   or exists (select 1 from deposit_reservations r where r.address = t.to_address and ${SERVES_ALONE})
   or exists (select 1 from ${LAST_NAMED} r where ${IS_SENT}))`
+
+/** Whether the newest payment at its shared address takes money on the chain of transfer `t`. */
+export const IS_NETWORK_ACCEPTED = sql`coalesce((select ${IS_WHERE_NAMED} from deposit_reservations r
+  where r.address = t.to_address and r.from_at <= t.block_at + ${SINCE} order by r.from_at desc limit 1), true)`
 
 const RESERVATIONS = sql`deposit_reservations`
 

@@ -150,8 +150,7 @@ function readPlace(payable: readonly PayableNetwork[], refund: RefundRequest) {
  */
 export function openCryptoChannel(deps: WalletDeps): Channel {
   const { db, clock, payable, health, mustConfirm = false, assign, wallets } = deps
-  const isOffered = (chainId: number): boolean => deps.offered?.includes(chainId) ?? true
-  const choices = payable.filter(({ network }) => isOffered(network.chainId))
+  const choices = payable.filter(({ network }) => deps.offered?.includes(network.chainId) ?? true)
   const ours = wallets && { wallets }
   const keyOf = ({ xpub }: PayableNetwork): string => parseXpub(xpub).id
   const listUnconfirmed = async (): Promise<PayableNetwork[]> => {
@@ -205,9 +204,7 @@ export function openCryptoChannel(deps: WalletDeps): Channel {
       const reserved = assign && (await findReservation(db, { companyId, reference }))
       if (reserved) {
         const mine = await listPlacedById(db, await listReservedTransfers(db, reserved), asked)
-        // a Safe exists only where it was deployed: elsewhere, its address may be anyone's
-        const within = mine.filter(({ transfer: { chainId } }) => chainId === network || isOffered(chainId))
-        return reportOf(providerReference, within, networks)
+        return reportOf(providerReference, mine, networks)
       }
       const placed = await listPlacedTransfers(db, [providerReference], asked)
       return withNative(reportOf(providerReference, placed, networks), native, networks)

@@ -69,7 +69,7 @@ async function assignShared(
   countVisit: WalletDeps['countVisit'],
 ): Promise<AssignedPlace> {
   const { companyId, reference, due, sender, watchedUntil } = wanted
-  const { mode, addresses } = own
+  const { mode, addresses, networks } = own
   const key = { companyId, reference }
   const placeOf = ({ address, units }: Reservation): AssignedPlace => ({ address, units: units ?? due.units })
   const earlier = await findReservation(tx, key)
@@ -87,7 +87,7 @@ async function assignShared(
   if (address === undefined)
     throw new ProviderRefusal('state', `all ${addresses.length} addresses of the shop serve open orders`)
   const reservation = { ...key, address, units, sender: sender?.toLowerCase() ?? null }
-  await insertReservation(tx, reservation, { askedUnits: units ?? due.units, until: watchedUntil })
+  await insertReservation(tx, reservation, { askedUnits: units ?? due.units, networks, until: watchedUntil })
   return placeOf(reservation)
 }
 

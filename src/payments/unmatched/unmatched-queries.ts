@@ -1,4 +1,5 @@
-import { IS_RESERVED } from '../../chain/deposits/reservation-queries.ts'
+import { IS_NETWORK_ACCEPTED, IS_RESERVED } from '../../chain/deposits/reservation-queries.ts'
+import { isUsdcOf, isUsdcThere, type UsdcContracts } from '../../chain/transfer-queries.ts'
 import { joinSql, type Queryable, type Sql, sql, type Tx, unnamed } from '../../db/db.ts'
 
 export const UNMATCHED_STATUSES = ['open', 'matched', 'ignored', 'gone'] as const
@@ -19,11 +20,14 @@ export type UnmatchedTransfer = {
   fromAddress: string
   toAddress: string
   symbol: string
+  isUsdc: boolean
   units: bigint
   blockAt: Date
   isFinal: boolean
   /** False: its block left the chain. */
   onChain: boolean
+  /** False: orders at this address take no money on its chain, where the address may not be the company's. */
+  isNetworkAccepted: boolean
   orderCode: string | null
   orderShortCode: string | null
   orderStatus: string | null
@@ -33,10 +37,11 @@ type Row = Omit<UnmatchedTransfer, 'units'> & { units: string }
 
 const toUnmatched = (row: Row): UnmatchedTransfer => ({ ...row, units: BigInt(row.units) })
 
-const COLUMNS = sql`u.company_id, u.transfer_id, u.decided_by, u.reason, u.noticed_at,
+const columns = (usdc: UsdcContracts): Sql => sql`u.company_id, u.transfer_id, u.decided_by, u.reason, u.noticed_at,
   case when u.status = 'open' and t.status = 'orphaned' then 'gone' else u.status end as status,
   t.chain_id, t.tx_hash, t.from_address, t.to_address, t.symbol, t.units::text, t.block_at,
-  t.final_at is not null as is_final, t.status = 'seen' as on_chain,
+  ${isUsdcThere(usdc)} as is_usdc, t.final_at is not null as is_final, t.status = 'seen' as on_chain,
+  ${IS_NETWORK_ACCEPTED} as is_network_accepted,
   o.code as order_code, o.short_code as order_short_code, o.status as order_status`
 
 const TABLES = sql`unmatched_transfers u join chain_transfers t on t.id = u.transfer_id
@@ -72,11 +77,11 @@ function filterSql({ companyIds, status, dust }: UnmatchedFilter): Sql {
 export async function listUnmatched(
   q: Queryable,
   filter: UnmatchedFilter,
-  page: { limit: number; offset: number },
+  { limit, offset, usdc }: { limit: number; offset: number; usdc: UsdcContracts },
 ): Promise<UnmatchedTransfer[]> {
   const rows = await q.many<Row>(
     unnamed(sql`
-      select ${COLUMNS} ${filterSql(filter)} order by u.transfer_id desc limit ${page.limit} offset ${page.offset}`),
+      select ${columns(usdc)} ${filterSql(filter)} order by u.transfer_id desc limit ${limit} offset ${offset}`),
   )
   return rows.map(toUnmatched)
 }
@@ -87,9 +92,13 @@ export async function countUnmatched(q: Queryable, filter: UnmatchedFilter): Pro
 }
 
 /** Locks the record until the transaction ends; also undefined if an order took it meanwhile. */
-export async function lockUnmatched(tx: Tx, transferId: string): Promise<UnmatchedTransfer | undefined> {
+export async function lockUnmatched(
+  tx: Tx,
+  transferId: string,
+  usdc: UsdcContracts,
+): Promise<UnmatchedTransfer | undefined> {
   const row = await tx.maybe<Row>(sql`
-    select ${COLUMNS} from ${TABLES} where u.transfer_id = ${transferId} and ${STANDS} for update of u`)
+    select ${columns(usdc)} from ${TABLES} where u.transfer_id = ${transferId} and ${STANDS} for update of u`)
   return row && toUnmatched(row)
 }
 
@@ -103,7 +112,11 @@ export const lockAddressOf = (tx: Tx, transferId: string): Promise<unknown> =>
 export type Candidate = { transferId: string; code: string; shortCode: string; status: string; dueUnits: bigint }
 
 /** For each transfer, up to three unpaid orders that showed its address before it, closest amount first. */
-export async function listCandidates(q: Queryable, transferIds: readonly string[]): Promise<Candidate[]> {
+export async function listCandidates(
+  q: Queryable,
+  transferIds: readonly string[],
+  usdc: UsdcContracts,
+): Promise<Candidate[]> {
   const rows = await q.many<Omit<Candidate, 'dueUnits'> & { dueUnits: string }>(sql`
     select t.id as transfer_id, near.* from chain_transfers t cross join lateral (
       select o.code, o.short_code, o.status, coalesce(r.units, p.due_units)::text as due_units
@@ -112,9 +125,9 @@ export async function listCandidates(q: Queryable, transferIds: readonly string[
         and p.merchant_reference = r.reference
       join orders o on o.company_id = p.company_id and o.id = p.order_id and o.paid_at is null
       where r.address = t.to_address and r.from_at <= t.block_at + interval '15 seconds' and r.until_at >= t.block_at
-        and (r.units is null or r.units between t.units * 0.8 and t.units * 1.25)
+        and (r.units is null or r.units between t.units * 0.8 and t.units * 1.25) and ${isUsdcOf(usdc)}
       order by abs(coalesce(r.units, p.due_units) - t.units), r.from_at desc limit 3) as near
-    where t.id = any(${[...transferIds]}::text[]) and t.symbol = 'USDC'`)
+    where t.id = any(${[...transferIds]}::text[])`)
   return rows.map((row) => ({ ...row, dueUnits: BigInt(row.dueUnits) }))
 }
 
@@ -156,11 +169,15 @@ export const updateUnmatchedDecided = (
  * Records the transfers that no payment takes: at a shared address as its reservations say, at any other because no
  * payment shows it.
  */
-export const insertUnmatched = (q: Queryable, transferIds: readonly string[], dustUnits: bigint): Promise<number> =>
+export const insertUnmatched = (
+  q: Queryable,
+  transferIds: readonly string[],
+  { dustUnits, usdc }: { dustUnits: bigint; usdc: UsdcContracts },
+): Promise<number> =>
   q.run(sql`
     insert into unmatched_transfers (company_id, transfer_id, is_dust)
     select case when d.key_id is null then d.company_id else coalesce(k.company_id, '') end, t.id,
-      t.symbol = 'USDC' and t.units < ${String(dustUnits)}::numeric
+      ${isUsdcThere(usdc)} and t.units < ${String(dustUnits)}::numeric
     from chain_transfers t
     join deposit_addresses d on d.address = t.to_address
     left join deposit_keys k on k.id = d.key_id

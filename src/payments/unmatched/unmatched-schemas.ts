@@ -36,10 +36,15 @@ const UnmatchedSchema = Type.Object(
     ),
     asset: Type.String(),
     units: Type.String({ description: 'Smallest units of the asset.' }),
-    amount: Nullable(Type.String({ description: 'Decimal text; null for tokens whose decimals are not known.' })),
+    amount: Nullable(Type.String({ description: 'Decimal text; null for tokens that are not USDC.' })),
     arrivedAt: Type.String({ format: 'date-time', description: 'When its block was made.' }),
     isFinal: Type.Boolean({ description: 'Deep enough in the chain to stay.' }),
     onChain: Type.Boolean({ description: 'False: its block left the chain.' }),
+    isNetworkAccepted: Type.Boolean({
+      description:
+        'False: orders at this address take no money on this network (`NETWORKS` of the wallet). The address may not ' +
+        'be the company’s there, so look into the wallet before you match the transfer.',
+    }),
     next: Type.String({ description: 'What happens next, in English.', examples: ['It counts for order 7K3QZ9MD.'] }),
     candidates: Type.Array(CandidateSchema, { description: 'Up to three orders, the closest amount first.' }),
     code: Nullable(Type.String({ description: 'The order that it was matched to.' })),

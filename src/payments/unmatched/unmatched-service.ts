@@ -1,4 +1,5 @@
 import type { Audit } from '../../audit/audit.ts'
+import type { UsdcContracts } from '../../chain/transfer-queries.ts'
 import type { Tx } from '../../db/db.ts'
 import { renewItem } from '../../db/poll-queries.ts'
 import { pollNow } from '../../db/polling.ts'
@@ -25,6 +26,8 @@ import type { UnmatchedListQuery } from './unmatched-schemas.ts'
 
 export type UnmatchedDeps = PaymentDeps & {
   audit: Audit
+  /** On the chains that are set up. */
+  usdc: UsdcContracts
   /** URL of a transaction on the network's block explorer. */
   explorerUrl(chainId: number, txHash: string): string | null
 }
@@ -32,7 +35,10 @@ export type UnmatchedDeps = PaymentDeps & {
 const USDC_DIGITS = 6
 const amountOf = (units: bigint): string => formatDecimal(units, USDC_DIGITS)
 
-function nextOf({ companyId, status, symbol, isFinal, onChain, orderShortCode }: UnmatchedTransfer): string {
+const UNACCEPTED = 'Your orders take no money on this network, where the address may not be yours.'
+
+function nextOf(transfer: UnmatchedTransfer): string {
+  const { companyId, status, isUsdc, isFinal, onChain, isNetworkAccepted, orderShortCode } = transfer
   if (status === 'gone') return 'It left the chain, so there is nothing to decide. If it comes back, it is open again.'
   if (status === 'ignored') return 'It was set aside and counts for no order. It can still be matched to one.'
   if (status === 'matched') {
@@ -41,9 +47,13 @@ function nextOf({ companyId, status, symbol, isFinal, onChain, orderShortCode }:
   }
   if (companyId === '')
     return 'It is in the operator’s wallet, at an address that no payer was shown. Return it by hand, then set it aside.'
-  if (symbol !== 'USDC')
-    return 'It is in your wallet. It is no USDC and pays nothing: return it by hand, then set it aside.'
+  if (!isUsdc) {
+    const place = isNetworkAccepted ? 'It is in your wallet.' : UNACCEPTED
+    return `${place} It is no USDC and pays nothing: return it by hand, then set it aside.`
+  }
   const wait = isFinal ? '' : ' It is not final yet.'
+  if (!isNetworkAccepted)
+    return `${UNACCEPTED} If your wallet shows this money, match it to its order; otherwise set it aside.${wait}`
   return `It is in your wallet and counts for no order. Match it to its order, or set it aside.${wait}`
 }
 
@@ -69,10 +79,11 @@ const viewUnmatched = (
   explorerUrl: explorerUrl(row.chainId, row.txHash),
   asset: row.symbol,
   units: row.units.toString(),
-  amount: row.symbol === 'USDC' ? amountOf(row.units) : null,
+  amount: row.isUsdc ? amountOf(row.units) : null,
   arrivedAt: row.blockAt.toISOString(),
   isFinal: row.isFinal,
   onChain: row.onChain,
+  isNetworkAccepted: row.isNetworkAccepted,
   next: nextOf(row),
   candidates: candidates.filter(({ transferId }) => transferId === row.transferId).map(viewCandidate),
   code: row.orderCode,
@@ -87,13 +98,14 @@ export async function listVisibleUnmatched(deps: UnmatchedDeps, actor: Actor, qu
   const status = UNMATCHED_STATUSES.find((one) => one === query.status) ?? null
   const filter = { companyIds: companiesSeen(actor, companyId), status, dust }
   const [rows, total] = await Promise.all([
-    listUnmatched(deps.db, filter, { limit, offset: (page - 1) * limit }),
+    listUnmatched(deps.db, filter, { limit, offset: (page - 1) * limit, usdc: deps.usdc }),
     countUnmatched(deps.db, filter),
   ])
   const open = rows.filter((row) => row.status === 'open')
   const candidates = await listCandidates(
     deps.db,
     open.map(({ transferId }) => transferId),
+    deps.usdc,
   )
   return { transfers: rows.map((row) => viewUnmatched(deps, row, candidates)), total, page, limit }
 }
@@ -102,9 +114,13 @@ export async function listVisibleUnmatched(deps: UnmatchedDeps, actor: Actor, qu
  * Locks the address, so that no order takes the transfer meanwhile, then the record.
  * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT when it counts for an order or left the chain
  */
-async function lockDecidable(tx: Tx, actor: Actor, id: string): Promise<UnmatchedTransfer> {
+async function lockDecidable(
+  { usdc }: UnmatchedDeps,
+  tx: Tx,
+  { actor, id }: { actor: Actor; id: string },
+): Promise<UnmatchedTransfer> {
   await lockAddressOf(tx, id)
-  const row = await lockUnmatched(tx, id)
+  const row = await lockUnmatched(tx, id, usdc)
   if (!row || !sees(actor, row.companyId)) throw new AppError('OBJECT_NOT_FOUND')
   if (row.status === 'matched') {
     const message = `This transfer counts for order ${row.orderShortCode} already. To send it back, refund that order.`
@@ -154,7 +170,7 @@ export async function matchTransfer(
 ): Promise<void> {
   const { actor } = context
   const matched = await deps.db.tx(async (tx) => {
-    const row = await lockDecidable(tx, actor, id)
+    const row = await lockDecidable(deps, tx, { actor, id })
     const there = await findOrderThere(tx, { ...row, code: body.code })
     if (!there) throw new AppError('ORDER_NOT_FOUND')
     const { orderId, reference, paymentId } = there
@@ -186,7 +202,7 @@ export const ignoreTransfer = (
   { reason }: { reason: string },
 ): Promise<void> =>
   deps.db.tx(async (tx) => {
-    const row = await lockDecidable(tx, context.actor, id)
+    const row = await lockDecidable(deps, tx, { actor: context.actor, id })
     const decidedBy = `${context.actor.kind}:${context.actor.id}`
     const decision = { status: 'ignored', orderId: null, reference: null, decidedBy, reason } as const
     await keepDecision(deps, tx, context, { row, decision })

@@ -1,4 +1,4 @@
-import { listChangedTransfers } from '../../chain/transfer-queries.ts'
+import { listChangedTransfers, type UsdcContracts } from '../../chain/transfer-queries.ts'
 import type { Db } from '../../db/db.ts'
 import { findUnmatchedCursor, insertUnmatched, updateUnmatchedCursor } from './unmatched-queries.ts'
 
@@ -10,7 +10,7 @@ const BATCH = 500
  * @returns whether there may be more
  */
 export async function followUnmatched(
-  { db, dustUnits }: { db: Db; dustUnits: bigint },
+  { db, ...rules }: { db: Db; dustUnits: bigint; usdc: UsdcContracts },
   chainId: number,
 ): Promise<boolean> {
   const afterChange = await findUnmatchedCursor(db, chainId)
@@ -20,7 +20,7 @@ export async function followUnmatched(
   await insertUnmatched(
     db,
     changed.map(({ id }) => id),
-    dustUnits,
+    rules,
   )
   await updateUnmatchedCursor(db, chainId, last.change)
   return changed.length === BATCH

@@ -53,10 +53,13 @@ export function Unmatched() {
   )
 }
 
-function meaningOf({ status, asset, companyId }: Transfer): 'wrongToken' | 'operators' | Transfer['status'] {
+type Meaning = 'wrongToken' | 'otherNetwork' | 'operators' | Transfer['status']
+
+function meaningOf({ status, amount, companyId, isNetworkAccepted }: Transfer): Meaning {
   if (status !== 'open') return status
   if (companyId === null) return 'operators'
-  return asset === ASSET ? 'open' : 'wrongToken'
+  if (amount === null) return 'wrongToken'
+  return isNetworkAccepted ? 'open' : 'otherNetwork'
 }
 
 function Card({ transfer }: { transfer: Transfer }) {

@@ -3,13 +3,15 @@ import { defineTexts } from '../../texts/lang.ts'
 export const texts = defineTexts(
   {
     title: 'Without an order',
-    lead: 'Money that came to your own address and fits no order. It is in your wallet; you say what it was for.',
+    lead: 'Money that came to your own address and fits no order. You say what it was for.',
     status: { '': 'All', open: 'To decide', matched: 'Matched', ignored: 'Set aside', gone: 'Gone' } as Record<
       string,
       string
     >,
     means: {
       open: 'No order asked for this amount. Match it to the order it was meant for, or set it aside.',
+      otherNetwork:
+        'Your orders take no money on this network, where the address may not be yours. If your wallet shows this money, match it to its order; otherwise set it aside.',
       wrongToken: 'This token is not USDC and pays for nothing. Send it back from your wallet, then set it aside.',
       operators: 'It came to an address that no payer was shown. Send it back by hand, then set it aside.',
       matched: 'It counts for this order, like any payment.',
@@ -36,10 +38,12 @@ export const texts = defineTexts(
   {
     fr: {
       title: 'Sans commande',
-      lead: 'De l’argent arrivé à votre propre adresse sans correspondre à une commande. Il est dans votre portefeuille ; dites à quoi il était destiné.',
+      lead: 'De l’argent arrivé à votre propre adresse sans correspondre à une commande. Dites à quoi il était destiné.',
       status: { '': 'Tous', open: 'À décider', matched: 'Attribués', ignored: 'Mis de côté', gone: 'Disparus' },
       means: {
         open: 'Aucune commande ne demandait ce montant. Attribuez-le à sa commande, ou mettez-le de côté.',
+        otherNetwork:
+          'Vos commandes n’acceptent pas d’argent sur ce réseau, où cette adresse n’est peut-être pas à vous. Si votre portefeuille montre cet argent, attribuez-le à sa commande ; sinon, mettez-le de côté.',
         wrongToken:
           'Ce jeton n’est pas de l’USDC et ne paie rien. Renvoyez-le depuis votre portefeuille, puis mettez-le de côté.',
         operators:
@@ -68,7 +72,7 @@ export const texts = defineTexts(
     },
     de: {
       title: 'Ohne Bestellung',
-      lead: 'Geld, das auf Ihrer eigenen Adresse einging und zu keiner Bestellung passt. Es liegt in Ihrer Wallet; Sie sagen, wofür es war.',
+      lead: 'Geld, das auf Ihrer eigenen Adresse einging und zu keiner Bestellung passt. Sie sagen, wofür es war.',
       status: {
         '': 'Alle',
         open: 'Zu entscheiden',
@@ -78,6 +82,8 @@ export const texts = defineTexts(
       },
       means: {
         open: 'Keine Bestellung hat diesen Betrag verlangt. Ordnen Sie ihn seiner Bestellung zu, oder legen Sie ihn beiseite.',
+        otherNetwork:
+          'Ihre Bestellungen nehmen in diesem Netzwerk kein Geld an; die Adresse gehört dort vielleicht nicht Ihnen. Zeigt Ihre Wallet dieses Geld, ordnen Sie es seiner Bestellung zu; sonst legen Sie es beiseite.',
         wrongToken:
           'Dieser Token ist kein USDC und bezahlt nichts. Senden Sie ihn aus Ihrer Wallet zurück und legen Sie ihn dann beiseite.',
         operators:
@@ -107,10 +113,12 @@ export const texts = defineTexts(
     },
     es: {
       title: 'Sin pedido',
-      lead: 'Dinero que llegó a su propia dirección y no corresponde a ningún pedido. Está en su monedero; usted dice para qué era.',
+      lead: 'Dinero que llegó a su propia dirección y no corresponde a ningún pedido. Usted dice para qué era.',
       status: { '': 'Todas', open: 'Por decidir', matched: 'Asignadas', ignored: 'Apartadas', gone: 'Desaparecidas' },
       means: {
         open: 'Ningún pedido pedía este importe. Asígnelo a su pedido o apártelo.',
+        otherNetwork:
+          'Sus pedidos no aceptan dinero en esta red, donde la dirección quizá no sea suya. Si su monedero muestra este dinero, asígnelo a su pedido; si no, apártelo.',
         wrongToken: 'Este token no es USDC y no paga nada. Devuélvalo desde su monedero y después apártelo.',
         operators: 'Llegó a una dirección que no se mostró a ningún pagador. Devuélvalo a mano y después apártelo.',
         matched: 'Cuenta para este pedido, como cualquier pago.',
@@ -136,10 +144,12 @@ export const texts = defineTexts(
     },
     it: {
       title: 'Senza ordine',
-      lead: 'Denaro arrivato al suo indirizzo che non corrisponde a nessun ordine. È nel suo portafoglio; dica lei a che cosa serviva.',
+      lead: 'Denaro arrivato al suo indirizzo che non corrisponde a nessun ordine. Dica lei a che cosa serviva.',
       status: { '': 'Tutti', open: 'Da decidere', matched: 'Abbinati', ignored: 'Accantonati', gone: 'Spariti' },
       means: {
         open: 'Nessun ordine chiedeva questo importo. Lo abbini al suo ordine, oppure lo accantoni.',
+        otherNetwork:
+          'I suoi ordini non accettano denaro su questa rete, dove l’indirizzo potrebbe non essere suo. Se il suo portafoglio mostra questo denaro, lo abbini al suo ordine; altrimenti lo accantoni.',
         wrongToken: 'Questo token non è USDC e non paga nulla. Lo rimandi dal suo portafoglio, poi lo accantoni.',
         operators: 'È arrivato a un indirizzo mai mostrato a un pagante. Lo rimandi a mano, poi lo accantoni.',
         matched: 'Vale per questo ordine, come ogni pagamento.',
