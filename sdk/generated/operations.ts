@@ -458,7 +458,7 @@ export interface Operations {
       /** Fiat currency. */
       fromAsset: string
       /** Settlement asset. */
-      toAsset?: string
+      toAsset: string
     }
     data: {
       /** Units of `toAsset` for one unit of `fromAsset`. */
