@@ -195,6 +195,11 @@ test('the identity form counts only with the token of its order and from our own
   }
   const saved = async () => (await world.boss.client.get(`confirm_conversion/payer-information/${code}`)).data
   const token = await tokenOf(code)
+  const names = { firstName: ' Ada ', lastName: '\u00a0' }
+  await world.boss.client.post('confirm_conversion/payer-information', { code: other, payerInformation: names })
+  assert.deepEqual((await world.boss.client.get(`confirm_conversion/payer-information/${other}`)).data, {
+    firstName: 'Ada',
+  })
   for (const [form, headers] of [
     [{ token: 'x' }, {}],
     [{ token: await tokenOf(other) }, {}],
@@ -205,6 +210,14 @@ test('the identity form counts only with the token of its order and from our own
     assert.deepEqual([status, /problem=CROSS_SITE_REQUEST/.test(location)], [303, true])
   }
   assert.deepEqual(await saved(), {})
+  for (const form of [
+    ...['jean,dupont@c.fr', 'a@b.fr,c', 'a"b@c.fr', '<x@y.fr>'].map((email) => ({ email })),
+    ...['\u00a0', '\u200b', '-'].map((firstName) => ({ firstName })),
+  ]) {
+    const { status, location } = await post({ token, ...form })
+    assert.deepEqual([status, /typed=/.test(location)], [303, true], JSON.stringify(form))
+    assert.deepEqual(await saved(), {}, JSON.stringify(form))
+  }
   await world.boss.client.post(`confirm_conversion/email/${code}`, { email: 'known@example.org' })
   assert.equal((await post({ token })).status, 303)
   assert.deepEqual(await saved(), { firstName: 'Ada', lastName: 'L', email: 'known@example.org' })
