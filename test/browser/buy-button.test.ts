@@ -109,6 +109,14 @@ test('a modal: opens under a strict policy, pays, tells the shop’s page, and c
     told.some(([name, state]) => name === 'paid' && state === 'paid'),
     JSON.stringify(told),
   )
+  // the states of a refund
+  await frame.evaluate(`for (const state of ['refunding', 'refunded'])
+    parent.postMessage({ type: 'comptoir:state', state }, '*')`)
+  const after = (await eventually(
+    () => page.evaluate('window.told'),
+    (list) => (list as typeof told).some(([, state]) => state === 'refunded'),
+  )) as typeof told
+  assert.equal(after.filter(([name]) => name === 'paid').length, 1, JSON.stringify(after))
   await page.getByRole('button', { name: 'Close' }).click()
   assert.equal(await page.locator('dialog').count(), 0)
   assert.deepEqual(

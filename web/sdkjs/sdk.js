@@ -276,9 +276,10 @@
 
     #setState(state) {
       if (this.#state === state) return
+      const wasDone = isDone(this.#state)
       this.#state = state
       this.#tell('state')
-      if (isDone(state)) this.#tell('paid')
+      if (isDone(state) && !wasDone) this.#tell('paid')
       // the next click begins a new order
       if (isOver(state)) this.#forget()
     }
