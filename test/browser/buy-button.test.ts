@@ -152,6 +152,27 @@ test('closing before a way to pay is chosen frees the reference; a reload in the
   await context.close()
 })
 
+test('without a reference a closed dialog opens the same order again; once it has shown “paid”, another one', async () => {
+  const four = await addButton(shop.origin)
+  shop.show(`${script()}<button data-comptoir="${four}">Pay</button>`)
+  const { page, context } = await visit(browser, shop.origin)
+  const codeAfterClick = async (): Promise<string> => {
+    await page.evaluate('window.heard.length = 0')
+    await page.getByRole('button', { name: 'Pay' }).click()
+    return codeIn(page)
+  }
+  const code = await codeAfterClick()
+  await (await payFrame(page)).locator('[data-state=waiting]').waitFor()
+  await page.getByRole('button', { name: 'Close' }).click()
+  assert.equal(await codeAfterClick(), code)
+  const frame = await payFrame(page)
+  await payIn(frame, code)
+  await frame.locator('[data-state=paid]').waitFor()
+  await page.getByRole('button', { name: 'Close' }).click()
+  assert.notEqual(await codeAfterClick(), code)
+  await context.close()
+})
+
 test('Escape closes the dialog, from its first moment on and out of the page inside', async () => {
   const three = await addButton(shop.origin)
   shop.show(`${script()}<button data-comptoir="${three}" data-comptoir-order-ref="ESCAPE-1">Pay</button>`)
