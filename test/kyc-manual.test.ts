@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { eraseKycsOlderThan } from '../src/compliance/payer-erasure.ts'
-import { sql } from '../src/db/db.ts'
+import { type Sql, sql } from '../src/db/sql.ts'
+import { LANGS, type Lang } from '../src/kernel/lang.ts'
+import { TEXTS } from '../src/texts/languages.ts'
 import { logInFormerSuperAdmin, waitForMail } from './harness/accounts.ts'
 import { type KycWorld, newPayer, openKycWorld, readPage } from './harness/kyc-world.ts'
 import { startTestService } from './harness/service.ts'
@@ -59,6 +61,58 @@ test('without a provider a manager decides: asked by the API, shown to the payer
     log.data.entries.map(({ action }) => action),
     ['kyc.approve', 'kyc.refuse', 'kyc.ask'],
   )
+})
+
+test('a payer whose money has arrived is not told on the page or in the mail of the check that he was not charged', async () => {
+  const payer = newPayer()
+  const code = await world.createOrder('20')
+  await world.boss.client.post(`confirm_conversion/email/${code}`, { email: payer })
+  assert.equal((await world.accept(code)).status, 200)
+  const { data } = await world.boss.client.post<{ kycId: string; url: string }>('kyc', { code })
+  const page = async (lang: Lang) => (await readPage(`${data.url}&lang=${lang}`)).text
+  const setOrder = (values: Sql) => world.host.db.run(sql`update orders set ${values} where code = ${code}`)
+  const arrived = (units: number) =>
+    world.host.db.run(sql`
+    update payments p set received_units = ${units} from orders o
+    where o.id = p.order_id and o.company_id = p.company_id and o.code = ${code}`)
+  const decide = async (word: 'approve' | 'refuse') =>
+    assert.equal((await world.boss.client.post(`kyc/${data.kycId}/${word}`, { reason: 'seen' })).status, 200)
+  const stages = {
+    open: () => setOrder(sql`status = 'AWAITING'`),
+    ended: () => setOrder(sql`status = 'EXPIRED'`),
+    partly: async () => {
+      await setOrder(sql`status = 'AWAITING'`)
+      await arrived(1)
+    },
+    confirming: async () => {
+      await arrived(0)
+      await setOrder(sql`status = 'WAITING_CHAIN_CONFIRMATION'`)
+    },
+    paid: () => setOrder(sql`status = 'PAID', paid_at = now()`),
+  }
+  for (const decision of [null, 'refuse', 'approve'] as const) {
+    if (decision !== null) await decide(decision)
+    await setOrder(sql`paid_at = null`)
+    for (const [stage, set] of Object.entries(stages)) {
+      await set()
+      for (const lang of LANGS) {
+        const { kyc } = TEXTS[lang]
+        const text = await page(lang)
+        const isPaid = stage !== 'open' && stage !== 'ended'
+        const unpaid = [kyc.notCharged, kyc.cannotPay, kyc.startAgain('|').split('|')[1] ?? '']
+        const said = unpaid.filter((sentence) => text.includes(sentence)).length
+        assert.deepEqual([text.includes(kyc.paid), text.includes(kyc.toPaid)], [isPaid, isPaid], `${decision} ${stage}`)
+        assert.equal(
+          said,
+          isPaid || (decision === 'approve' && stage === 'open') ? 0 : 1,
+          `${decision} ${stage} ${lang}`,
+        )
+      }
+    }
+    await arrived(0)
+  }
+  const mail = await waitForMail(world.host.baseUrl, payer, /check your identity/)
+  assert.doesNotMatch(mail.text, /charged|Before you can pay/)
 })
 
 test('who may not pay is asked for nothing where no threshold is set; settings are the operator’s', async () => {
