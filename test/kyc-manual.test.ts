@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { after, before, test } from 'node:test'
+import { openKycNews } from '../cli/kyc-news.ts'
+import { Comptoir } from '../sdk/index.ts'
 import { eraseKycsOlderThan } from '../src/compliance/payer-erasure.ts'
 import { type Sql, sql } from '../src/db/sql.ts'
 import { LANGS, type Lang } from '../src/kernel/lang.ts'
@@ -205,6 +207,31 @@ test('every order that waits for a check is told the decision, however many ther
     select count(*) as n from delivery_states d join kyc_orders k on k.order_id = d.order_id
     where d.event = 'kyc.approved' and k.kyc_id = ${id}`)
   assert.equal(told.n, 251n)
+})
+
+test('the command line hears of a decision about the oldest of many checks', async () => {
+  const { host } = world
+  const merchant = await host.createMerchant()
+  const post = async <Data>(path: string, body: unknown) =>
+    (await host.call<Data>('POST', `/api/next/${path}`, { as: merchant, body })).data
+  const sale = { amount: '20', fromAsset: 'EUR', merchantIdentifier: merchant.merchantIdentifier }
+  const { code } = await post<{ code: string }>('confirm_conversion/request', sale)
+  await post(`confirm_conversion/email/${code}`, { email: newPayer() })
+  const { kycId } = await post<{ kycId: string }>('kyc', { code })
+  await host.db.run(sql`
+    insert into kyc_records (company_id, id, payer_key, provider, status, created_at, updated_at)
+    select ${merchant.companyId}, 'f' || lpad(to_hex(n), 23, '0'), lpad(to_hex(n), 64, '0'), 'manual', 'pending',
+      now(), now() from generate_series(1, 120) n`)
+  const { 'x-api-key': apiKey = '', 'x-api-secret': apiSecret = '' } = merchant.headers
+  const read = await openKycNews(new Comptoir({ baseUrl: host.baseUrl, apiKey, apiSecret }))
+  assert.deepEqual(await read(), [])
+  const { status } = await world.admin.call('POST', `kyc/${kycId}/approve`, {})
+  assert.equal(status, 200)
+  assert.deepEqual(
+    (await read()).map((news) => [news.event, news.kycId, news.code]),
+    [['kyc.approved', kycId, code]],
+  )
+  assert.deepEqual(await read(), [])
 })
 
 test('an order that moves to the check of another payer leaves no e-mail behind, unless another order needs it', async () => {
