@@ -37,9 +37,16 @@ async function newsOf(client: Comptoir, detail: Detail, since: number): Promise<
   )
 }
 
+/** The most that the API returns at once. */
+const LIMIT = 100
+
 /** News about identity checks, which the feed of orders does not contain: read from their history, each once. */
 export async function openKycNews(client: Comptoir): Promise<() => Promise<KycNews[]>> {
-  const read = async () => (await client.api.listKyc({ limit: 50 })).checks
+  // the list is ordered by age, and an old check may change
+  const read = async (page = 1): Promise<Data<'listKyc'>['checks']> => {
+    const { checks } = await client.api.listKyc({ limit: LIMIT, page })
+    return checks.length < LIMIT ? checks : [...checks, ...(await read(page + 1))]
+  }
   const seen = new Map((await read()).map(({ _id, updatedAt }) => [_id, updatedAt]))
   return async () => {
     const changed = (await read()).filter(({ _id, updatedAt }) => seen.get(_id) !== updatedAt)

@@ -182,6 +182,7 @@ for (const [command, file] of LANGUAGES.filter(([command]) => spawnSync(command,
     const old = await signTestWebhook(PAYLOAD, SECRET, { atSeconds: 1_700_000_000 })
     assert.equal(run(old.body, old.headers['service-signature'] ?? ''), 'refused')
     assert.equal(run(body, ''), 'refused')
+    assert.equal(run(body, 't=1,v1=é'), 'refused', 'a header that is not ASCII')
     const at = Math.floor(Date.now() / 1000)
     for (const secret of ['', 'whsec_']) {
       const forged = createHmac('sha256', secret).update(`${at}.${body}`).digest('hex')

@@ -130,6 +130,7 @@ test('each level has --help with exit code 0, wrong use is 2, and what fails is 
     ['orders', 'list', '--limit', 'many'],
     ['trigger', 'order.eaten'],
     ['listen'],
+    ['listen', '--forward-to', 'notaurl'],
     ['listen', '--forward-to', 'http://127.0.0.1:1', '--events', 'order.eaten'],
     ['completion', 'tcsh'],
   ]

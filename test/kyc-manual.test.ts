@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { after, before, test } from 'node:test'
+import { openKycNews } from '../cli/kyc-news.ts'
+import { Comptoir } from '../sdk/index.ts'
 import { eraseKycsOlderThan } from '../src/compliance/payer-erasure.ts'
-import { sql } from '../src/db/db.ts'
+import { type Sql, sql } from '../src/db/sql.ts'
+import { LANGS, type Lang } from '../src/kernel/lang.ts'
+import { TEXTS } from '../src/texts/languages.ts'
 import { logInFormerSuperAdmin, waitForMail } from './harness/accounts.ts'
 import { type KycWorld, newPayer, openKycWorld, readPage } from './harness/kyc-world.ts'
 import { startTestService } from './harness/service.ts'
@@ -59,6 +63,58 @@ test('without a provider a manager decides: asked by the API, shown to the payer
     log.data.entries.map(({ action }) => action),
     ['kyc.approve', 'kyc.refuse', 'kyc.ask'],
   )
+})
+
+test('a payer whose money has arrived is not told on the page or in the mail of the check that he was not charged', async () => {
+  const payer = newPayer()
+  const code = await world.createOrder('20')
+  await world.boss.client.post(`confirm_conversion/email/${code}`, { email: payer })
+  assert.equal((await world.accept(code)).status, 200)
+  const { data } = await world.boss.client.post<{ kycId: string; url: string }>('kyc', { code })
+  const page = async (lang: Lang) => (await readPage(`${data.url}&lang=${lang}`)).text
+  const setOrder = (values: Sql) => world.host.db.run(sql`update orders set ${values} where code = ${code}`)
+  const arrived = (units: number) =>
+    world.host.db.run(sql`
+    update payments p set received_units = ${units} from orders o
+    where o.id = p.order_id and o.company_id = p.company_id and o.code = ${code}`)
+  const decide = async (word: 'approve' | 'refuse') =>
+    assert.equal((await world.boss.client.post(`kyc/${data.kycId}/${word}`, { reason: 'seen' })).status, 200)
+  const stages = {
+    open: () => setOrder(sql`status = 'AWAITING'`),
+    ended: () => setOrder(sql`status = 'EXPIRED'`),
+    partly: async () => {
+      await setOrder(sql`status = 'AWAITING'`)
+      await arrived(1)
+    },
+    confirming: async () => {
+      await arrived(0)
+      await setOrder(sql`status = 'WAITING_CHAIN_CONFIRMATION'`)
+    },
+    paid: () => setOrder(sql`status = 'PAID', paid_at = now()`),
+  }
+  for (const decision of [null, 'refuse', 'approve'] as const) {
+    if (decision !== null) await decide(decision)
+    await setOrder(sql`paid_at = null`)
+    for (const [stage, set] of Object.entries(stages)) {
+      await set()
+      for (const lang of LANGS) {
+        const { kyc } = TEXTS[lang]
+        const text = await page(lang)
+        const isPaid = stage !== 'open' && stage !== 'ended'
+        const unpaid = [kyc.notCharged, kyc.cannotPay, kyc.startAgain('|').split('|')[1] ?? '']
+        const said = unpaid.filter((sentence) => text.includes(sentence)).length
+        assert.deepEqual([text.includes(kyc.paid), text.includes(kyc.toPaid)], [isPaid, isPaid], `${decision} ${stage}`)
+        assert.equal(
+          said,
+          isPaid || (decision === 'approve' && stage === 'open') ? 0 : 1,
+          `${decision} ${stage} ${lang}`,
+        )
+      }
+    }
+    await arrived(0)
+  }
+  const mail = await waitForMail(world.host.baseUrl, payer, /check your identity/)
+  assert.doesNotMatch(mail.text, /charged|Before you can pay/)
 })
 
 test('who may not pay is asked for nothing where no threshold is set; settings are the operator’s', async () => {
@@ -153,6 +209,31 @@ test('every order that waits for a check is told the decision, however many ther
   assert.equal(told.n, 251n)
 })
 
+test('the command line hears of a decision about the oldest of many checks', async () => {
+  const { host } = world
+  const merchant = await host.createMerchant()
+  const post = async <Data>(path: string, body: unknown) =>
+    (await host.call<Data>('POST', `/api/next/${path}`, { as: merchant, body })).data
+  const sale = { amount: '20', fromAsset: 'EUR', merchantIdentifier: merchant.merchantIdentifier }
+  const { code } = await post<{ code: string }>('confirm_conversion/request', sale)
+  await post(`confirm_conversion/email/${code}`, { email: newPayer() })
+  const { kycId } = await post<{ kycId: string }>('kyc', { code })
+  await host.db.run(sql`
+    insert into kyc_records (company_id, id, payer_key, provider, status, created_at, updated_at)
+    select ${merchant.companyId}, 'f' || lpad(to_hex(n), 23, '0'), lpad(to_hex(n), 64, '0'), 'manual', 'pending',
+      now(), now() from generate_series(1, 120) n`)
+  const { 'x-api-key': apiKey = '', 'x-api-secret': apiSecret = '' } = merchant.headers
+  const read = await openKycNews(new Comptoir({ baseUrl: host.baseUrl, apiKey, apiSecret }))
+  assert.deepEqual(await read(), [])
+  const { status } = await world.admin.call('POST', `kyc/${kycId}/approve`, {})
+  assert.equal(status, 200)
+  assert.deepEqual(
+    (await read()).map((news) => [news.event, news.kycId, news.code]),
+    [['kyc.approved', kycId, code]],
+  )
+  assert.deepEqual(await read(), [])
+})
+
 test('an order that moves to the check of another payer leaves no e-mail behind, unless another order needs it', async () => {
   const [wrong, shared, right] = [newPayer(), newPayer(), newPayer()]
   const code = await world.createOrder('1500')
@@ -195,6 +276,11 @@ test('the identity form counts only with the token of its order and from our own
   }
   const saved = async () => (await world.boss.client.get(`confirm_conversion/payer-information/${code}`)).data
   const token = await tokenOf(code)
+  const names = { firstName: ' Ada ', lastName: '\u00a0' }
+  await world.boss.client.post('confirm_conversion/payer-information', { code: other, payerInformation: names })
+  assert.deepEqual((await world.boss.client.get(`confirm_conversion/payer-information/${other}`)).data, {
+    firstName: 'Ada',
+  })
   for (const [form, headers] of [
     [{ token: 'x' }, {}],
     [{ token: await tokenOf(other) }, {}],
@@ -205,6 +291,14 @@ test('the identity form counts only with the token of its order and from our own
     assert.deepEqual([status, /problem=CROSS_SITE_REQUEST/.test(location)], [303, true])
   }
   assert.deepEqual(await saved(), {})
+  for (const form of [
+    ...['jean,dupont@c.fr', 'a@b.fr,c', 'a"b@c.fr', '<x@y.fr>'].map((email) => ({ email })),
+    ...['\u00a0', '\u200b', '-'].map((firstName) => ({ firstName })),
+  ]) {
+    const { status, location } = await post({ token, ...form })
+    assert.deepEqual([status, /typed=/.test(location)], [303, true], JSON.stringify(form))
+    assert.deepEqual(await saved(), {}, JSON.stringify(form))
+  }
   await world.boss.client.post(`confirm_conversion/email/${code}`, { email: 'known@example.org' })
   assert.equal((await post({ token })).status, 303)
   assert.deepEqual(await saved(), { firstName: 'Ada', lastName: 'L', email: 'known@example.org' })

@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
 import { ORDER_STATUSES } from '../src/orders/order-states.ts'
 import { registerManager } from './harness/accounts.ts'
+import { eventually } from './harness/service.ts'
 import { openShop, type Shop } from './harness/shop.ts'
 
 /* Conversations of clients that were written against the older service, as they were recorded. */
@@ -219,6 +220,63 @@ test('closing the modal ends the session with the token that the frame posted, a
   assert.equal(done.headers.get('access-control-allow-origin'), 'https://close.example')
   assert.equal(await ended(), true)
   assert.equal((await end(said.vendorToken)).status, 200, 'once more does no harm')
+})
+
+test('a page without a reference is led back by the code to the order of its button, until that order ends', async () => {
+  const [{ id }, other] = [await makeButton(), await makeButton()]
+  const land = async (code?: string, button = id): Promise<Record<string, string>> =>
+    (await openFrame(`/buy-button/landing?id=${button}${code === undefined ? '' : `&code=${code}`}`)).said
+  const first = await land()
+  const code = first.conversionCode ?? ''
+  assert.deepEqual(await land(code), first)
+  assert.notEqual((await land()).conversionCode, code, 'another browser')
+  assert.notEqual((await land(code, other.id)).conversionCode, code, 'another button')
+  const put = (status: string) =>
+    shop.host.db.run(sql`
+    update orders set status = ${status}, paid_at = case when ${status} = 'PAID' then now() end where code = ${code}`)
+  for (const status of ['AWAITING', 'WAITING_CHAIN_CONFIRMATION', 'PAID']) {
+    await put(status)
+    assert.equal((await land(code)).conversionCode, code, status)
+  }
+  await put('EXPIRED')
+  const next = (await land(code)).conversionCode
+  assert.notEqual(next, code)
+  assert.equal((await land(next)).conversionCode, next)
+})
+
+test('a cart that changed is paid at its new price: the order of the old one is cancelled, unless money has come', async () => {
+  const { id, client } = await makeButton({ pagePrice: true })
+  const land = async (query: Record<string, string>): Promise<string> => {
+    const named = new URLSearchParams({ id, orderRef: 'CART-0042', currency: 'EUR', ...query })
+    return (await openFrame(`/buy-button/landing?${named}`)).said.conversionCode ?? ''
+  }
+  const read = async (code: string): Promise<unknown[]> => {
+    const { data } = await shop.host.call<Record<string, string>>('GET', `status/${code}`)
+    return [data.status, data.fromAmount, data.fromAsset]
+  }
+  const ten = await land({ price: '10.00' })
+  assert.equal(await land({ price: '10', code: ten }), ten)
+  const fifty = await land({ price: '50.00', code: ten })
+  assert.deepEqual(
+    [await read(ten), await read(fifty)],
+    [
+      ['CANCELLED', '10.00', 'EUR'],
+      ['INITIAL', '50.00', 'EUR'],
+    ],
+  )
+  const francs = await land({ price: '50.00', currency: 'CHF', code: fifty })
+  assert.deepEqual(await read(francs), ['INITIAL', '50.00', 'CHF'])
+  const { data } = await client.post<{ toAddress: string }>(`confirm_conversion/accept/${francs}`, {
+    paymentChannel: 'crypto',
+  })
+  await shop.chain.pay({ to: data.toAddress, units: 1_000_000n })
+  await shop.makeFinal()
+  await eventually(
+    async () => (await fetch(`${shop.host.baseUrl}/pay?code=${francs}`)).text(),
+    (text) => text.includes('data-state="partly"'),
+  )
+  assert.equal(await land({ price: '60.00', currency: 'CHF', code: francs }), francs)
+  assert.deepEqual(await read(francs), ['AWAITING', '50.00', 'CHF'])
 })
 
 test('a page cannot name its own price, its own receiver or a stranger’s order', async () => {

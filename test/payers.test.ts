@@ -108,6 +108,13 @@ test('from the threshold on an order needs to know who pays, unless it is anonym
   assert.equal((await accept(code)).error.code, 'PAYER_IDENTITY_REQUIRED')
   assert.equal((await accept(await create({ amount: 1000 }), { anonymous: true })).status, 200)
   assert.equal((await accept(await create({ amount: 1000, anonymous: true }))).status, 200)
+  for (const blank of [' ', '\u00a0', '\u200b', '--']) {
+    const names = { firstName: blank, lastName: blank, companyName: blank, email: 'ada@example.org' }
+    const nameless = await create({ amount: 1000 })
+    assert.equal((await save(nameless, names)).status, 200)
+    assert.equal((await accept(nameless)).error.code, 'PAYER_IDENTITY_REQUIRED', JSON.stringify(blank))
+  }
+  assert.equal((await save(code, { isCompany: true, companyName: ' ' })).status, 422)
   await save(code, { firstName: 'Ada', lastName: 'L' })
   assert.equal((await accept(code)).error.code, 'PAYER_IDENTITY_REQUIRED')
   assert.equal(

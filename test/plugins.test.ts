@@ -216,6 +216,9 @@ withPhp('a part of the price is the same part of the USDC, exact and rounded dow
   assert.equal(await part('10.000000', '1.00', '3.00'), '3.333333')
   assert.equal(await part('108000.000000', '33333.33', '100000.00'), '35999.996400')
   assert.equal(await part('9050.000000', '999999', '1000000'), '9049.990950')
+  assert.equal(await part('125000.000000', '5000000', '15000000'), '41666.666666')
+  const largest = await part('999999999.999999', '999999999.98', '999999999.99')
+  assert.equal(largest, '999999999.989998', 'no intermediate value exceeds 64 bits')
 })
 
 /* ---- PrestaShop ---- */

@@ -487,12 +487,13 @@ test('the service starts while no source answers: it is ready, refuses sales wit
   }
 })
 
-test('exchangeInfo says price, sources and time; unknown pairs are 422', async () => {
+test('exchangeInfo says price, sources and time; an unknown pair or a missing asset is 422', async () => {
   const { status, data } = await host.call('GET', 'exchangeInfo?fromAsset=eur&toAsset=USDC')
   assert.equal(status, 200)
   assert.deepEqual([data.price, data.fromAsset, data.toAsset, data.source], [1.08, 'EUR', 'USDC', 'fixed'])
   assert.ok(Math.abs(Date.parse(String(data.updatedAt)) - Date.now()) < MINUTE)
-  for (const query of ['fromAsset=JPY', 'fromAsset=EUR&toAsset=BTC', 'fromAsset=USDC', '']) {
-    assert.equal((await host.call('GET', `exchangeInfo?${query}`)).status, 422)
+  const refused = ['fromAsset=JPY&toAsset=USDC', 'fromAsset=EUR&toAsset=BTC', 'fromAsset=USDC&toAsset=USDC', '']
+  for (const query of [...refused, 'fromAsset=EUR', 'fromAsset=EUR&toAsset=', 'toAsset=USDC']) {
+    assert.equal((await host.call('GET', `exchangeInfo?${query}`)).status, 422, query)
   }
 })

@@ -158,6 +158,27 @@ test('the payer types the amount within the limits, as people type it, and reads
   }
 })
 
+test('the example of an amount that cannot be read is accepted as it stands, and so is the currency’s own sign', async () => {
+  const links = await Promise.all([
+    makeLink(),
+    makeLink({ minAmount: '2000.00', maxAmount: '3000.00' }),
+    makeLink({ maxAmount: '5.00' }),
+    makeLink({ currency: 'XPF', minAmount: '1000', maxAmount: '5000' }),
+    makeLink({ currency: 'USD' }),
+  ])
+  for (const link of links)
+    for (const lang of LANGS) {
+      const inLang = { ...link, url: `${link.url}?lang=${lang}` }
+      const { text } = await visit(inLang, 'abc')
+      const fault = /id="fault" role="alert">([^<]*)</.exec(text)?.[1] ?? ''
+      const [before = '', after = ''] = TEXTS[lang].order.link.faults.wrong('|').split('|')
+      const example = fault.slice(before.length, fault.length - after.length)
+      assert.match(example, /\d/, fault)
+      const again = await visit(inLang, example)
+      assert.equal(again.status, 303, `${lang} ${example} ${again.text}`)
+    }
+})
+
 test('an amount without decimals stays without, and a link without limits takes what the company takes', async () => {
   const francs = await makeLink({ currency: 'XPF' })
   assert.equal((await orderOf((await visit(francs, '1500')).code)).fromAmount, '1500')

@@ -89,6 +89,7 @@ export const listen: Command = {
     const { client, sandbox } = connect(flags)
     const url = textOf(flags, 'forward-to')
     if (url === undefined) throw new UsageError('--forward-to is required.')
+    if (!URL.canParse(url)) throw new UsageError(`"${url}" is not a URL.`)
     const wanted = readEvents(flags)
     const made = `whsec_${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64')}`
     const secret = textOf(flags, 'secret') ?? sandbox?.webhookSigningSecret ?? made

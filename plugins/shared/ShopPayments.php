@@ -155,15 +155,17 @@ final class ShopPayments
         if ($all <= 0 || $share <= 0 || $share > $all) {
             throw new InvalidArgumentException('The amount of the refund is not a part of the order.');
         }
-        // at most 10^9 × 10^9: within 64 bits
-        $result = intdiv($units, $all) * $share + intdiv(($units % $all) * $share, $all);
+        // 10^11 × 10^11 would not fit in 64 bits: the share is multiplied in two halves
+        [$rest, $high, $low] = [$units % $all, intdiv($share, 1_000_000), $share % 1_000_000];
+        $result = intdiv($units, $all) * $share + intdiv($rest * $high, $all) * 1_000_000
+            + intdiv($rest * $high % $all * 1_000_000 + $rest * $low, $all);
         return sprintf('%d.%06d', intdiv($result, 1_000_000), $result % 1_000_000);
     }
 
     /** Decimal text as a whole number of its smallest units. */
     private static function units(string $text, int $digits): int
     {
-        if (preg_match('/^(\d{1,7})(?:\.(\d{1,6}))?$/', $text, $found) !== 1 || strlen($found[2] ?? '') > $digits) {
+        if (preg_match('/^(\d{1,9})(?:\.(\d{1,6}))?$/', $text, $found) !== 1 || strlen($found[2] ?? '') > $digits) {
             throw new InvalidArgumentException("\"$text\" is not an amount.");
         }
         return (int) ($found[1] . str_pad($found[2] ?? '', $digits, '0'));

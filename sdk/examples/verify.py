@@ -14,7 +14,7 @@ def verify_webhook(raw_body: bytes, header: str, secret: str, tolerance_seconds:
     if not times or not secret.startswith("whsec_") or len(secret) < 30:
         return False
     expected = hmac.new(secret.encode(), times[0].encode() + b"." + raw_body, hashlib.sha256).hexdigest()
-    is_signed = any(hmac.compare_digest(expected, signature) for signature in signatures)
+    is_signed = any(hmac.compare_digest(expected.encode(), signature.encode()) for signature in signatures)
     return is_signed and abs(time.time() - int(times[0])) <= tolerance_seconds
 
 

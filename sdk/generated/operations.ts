@@ -28,7 +28,7 @@ export interface Operations {
         cancelUrl?: string
         /** Where the payer goes after paying. */
         returnUrl?: string
-        /** Makes the order a payment link, valid for one month. */
+        /** Makes the order a payment link, valid for one month. Any text except "." and "..". */
         alias?: string
         /** The payer’s identity is not required. */
         anonymous?: boolean
@@ -458,7 +458,7 @@ export interface Operations {
       /** Fiat currency. */
       fromAsset: string
       /** Settlement asset. */
-      toAsset?: string
+      toAsset: string
     }
     data: {
       /** Units of `toAsset` for one unit of `fromAsset`. */

@@ -43,8 +43,9 @@ export async function registerPages(
   await app.register(x402Routes, { ...trade.payments, ...shown, config, relays, limits })
   await app.register(refundPageRoutes, { ...trade.refunds, payUrl: config.payUrl, networkName })
   await app.register(kycPageRoutes, { ...trade.kyc, payUrl: config.payUrl, limits })
-  await app.register(landingRoutes, { ...trade.companies, config, vault, limits, createOrder: trade.createOrder })
-  await app.register(linkRoutes, { ...trade.companies, config, limits, createOrder: trade.createOrder })
+  const { companies, createOrder } = trade
+  await app.register(landingRoutes, { ...companies, config, vault, limits, createOrder, pay: payDeps })
+  await app.register(linkRoutes, { ...companies, config, limits, createOrder })
   await app.register(sdkRoutes, { config })
   if (config.mode === 'sandbox') await app.register(demoShopRoutes, { db, config, vault })
   await app.register(docsRoutes)

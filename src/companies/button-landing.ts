@@ -17,10 +17,16 @@ export type PageWish = {
   code?: string
 }
 
+type Price = { price: string; currency: string }
+
 /** Where a purchase continues: an existing order, or a session that an order will be created for. */
 export type Landing = { session: Pick<ButtonSession, 'id'>; button: BuyButton } & (
-  | { code: string }
-  | { code: null; price: string; currency: string }
+  | {
+      code: string
+      /** It is open at another price than the page's present one: cancel it, unless it has money, and land again. */
+      isOutdated: boolean
+    }
+  | ({ code: null } & Price)
 )
 
 const OPEN = ['INITIAL', 'PENDING', 'AWAITING']
@@ -37,7 +43,7 @@ export async function findLandingButton({ db }: Pick<ButtonDeps, 'db'>, id: stri
  * The price of the button, or the page's own where the button allows that.
  * @throws ILLEGAL_AMOUNT, VALIDATION_FAILED
  */
-function readPagePrice(deps: ButtonDeps, button: BuyButton, wish: PageWish): { price: string; currency: string } {
+function readPagePrice(deps: ButtonDeps, button: BuyButton, wish: PageWish): Price {
   const { price, currency } = wish
   const own = { price: button.price, currency: button.currency }
   if (price === undefined && (currency === undefined || currency.toUpperCase() === button.currency)) return own
@@ -68,7 +74,8 @@ function readReference(orderRef: string | undefined): string {
 
 /**
  * A buyer arrives through a button. The order with the same reference is shown only to those who know its code, because
- * references can be guessed. For others an unpaid one is replaced, so that a second try is no dead end.
+ * references can be guessed. For others an unpaid one is replaced, so that a second try is no dead end. A page that
+ * gives no reference names its order by the code alone.
  * @throws ILLEGAL_AMOUNT, VALIDATION_FAILED; ORDER_STATE_CONFLICT when the reference is being paid, or is paid
  */
 export async function openLanding(deps: ButtonDeps, button: BuyButton, wish: PageWish): Promise<Landing> {
@@ -87,8 +94,11 @@ export async function openLanding(deps: ButtonDeps, button: BuyButton, wish: Pag
   return deps.db.tx(async (tx) => {
     // one at a time: two windows of one buyer do not make two sessions of one reference
     await queries.lockButton(tx, button.id)
-    const live = await queries.lockLiveSession(tx, session)
-    const kept = live && (await keepOrEnd(tx, live, { button, wish, at }))
+    const isNamed = wish.orderRef !== undefined || wish.code === undefined
+    const live = await (isNamed
+      ? queries.lockLiveSession(tx, session)
+      : queries.lockSessionOfOrder(tx, button, wish.code ?? ''))
+    const kept = live && (await keepOrEnd(tx, live, { button, wish, at, price: session }))
     if (kept) return kept
     await queries.insertButtonSession(tx, session)
     return { session, button, code: null, price: session.price, currency: session.currency }
@@ -98,11 +108,15 @@ export async function openLanding(deps: ButtonDeps, button: BuyButton, wish: Pag
 async function keepOrEnd(
   tx: Tx,
   live: queries.LiveSession,
-  { button, wish, at }: { button: BuyButton; wish: PageWish; at: Date },
+  { button, wish, at, price }: { button: BuyButton; wish: PageWish; at: Date; price: Price },
 ): Promise<Landing | undefined> {
   const order = await queries.findSessionOrder(tx, live)
   const isOver = !order || ENDED.includes(order.status)
-  if (!isOver && order.code === wish.code) return { session: live, button, code: order.code }
+  if (!isOver && order.code === wish.code) {
+    const isOther = live.price !== price.price || live.currency !== price.currency
+    const isOutdated = button.pagePrice && isOther && OPEN.includes(order.status)
+    return { session: live, button, code: order.code, isOutdated }
+  }
   if (!isOver && !OPEN.includes(order.status)) throw new AppError('ORDER_STATE_CONFLICT')
   await queries.updateButtonSessionEnded(tx, live.id, at)
   return undefined
@@ -114,7 +128,7 @@ export async function openServerSession({ db }: ButtonDeps, code: string): Promi
   const button = session && (await queries.findButton(db, session.buttonId))
   if (!session || !button || session.endedAt) throw new AppError('UNKNOWN_SESSION')
   const order = await queries.findSessionOrder(db, session)
-  if (order && !ENDED.includes(order.status)) return { session, button, code: order.code }
+  if (order && !ENDED.includes(order.status)) return { session, button, code: order.code, isOutdated: false }
   return { session, button, code: null, price: session.price, currency: session.currency }
 }
 

@@ -129,7 +129,7 @@ export async function updateButtonSessionEnded(tx: Tx, id: string, at: Date): Pr
   await tx.run(sql`update button_sessions set ended_at = coalesce(ended_at, ${at}) where id = ${id}`)
 }
 
-export type LiveSession = Pick<ButtonSession, 'id' | 'companyId' | 'buttonId'>
+export type LiveSession = Pick<ButtonSession, 'id' | 'companyId' | 'buttonId' | 'price' | 'currency'>
 
 /** The live session of a reference, locked until the transaction ends. */
 export async function lockLiveSession(
@@ -137,8 +137,21 @@ export async function lockLiveSession(
   { companyId, orderRef }: { companyId: string; orderRef: string },
 ): Promise<LiveSession | undefined> {
   return tx.maybe<LiveSession>(sql`
-    select id, company_id, button_id from button_sessions
+    select id, company_id, button_id, price, currency from button_sessions
     where company_id = ${companyId} and order_ref = ${orderRef} and ended_at is null for update`)
+}
+
+/** The live session of a button that an order was made for, locked until the transaction ends. */
+export async function lockSessionOfOrder(
+  tx: Tx,
+  { companyId, id }: Pick<BuyButton, 'companyId' | 'id'>,
+  code: string,
+): Promise<LiveSession | undefined> {
+  return tx.maybe<LiveSession>(sql`
+    select s.id, s.company_id, s.button_id, s.price, s.currency
+    from orders o join button_sessions s on s.company_id = o.company_id and s.id = o.button_session_id
+    where o.company_id = ${companyId} and o.code = ${code} and s.button_id = ${id} and s.ended_at is null
+    for update of s`)
 }
 
 /** `live`: open or paid, so that the session sells nothing more. */

@@ -14,7 +14,7 @@ const formats = ['date', 'email', 'uri', 'uuid'] as const
 const DATE_TIME = addFormats.default.get('date-time') as { validate: (text: string) => boolean }
 const EMAIL = addFormats.default.get('email') as RegExp
 /** The domain may have umlauts (IDNA), as on the pages of payers. */
-const isEmail = (text: string): boolean => EMAIL.test(withAsciiDomain(text))
+export const isEmail = (text: string): boolean => EMAIL.test(withAsciiDomain(text))
 /** A date-time of RFC 3339, which allows leap seconds; ours excludes them, because no clock of ours has one. */
 const isDateTime = (text: string): boolean => DATE_TIME.validate(text) && !Number.isNaN(Date.parse(text))
 

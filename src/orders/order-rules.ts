@@ -87,6 +87,10 @@ export function checkPlace(body: CreateOrderBody): void {
   if (body.websiteUrl !== undefined && body.sessionId === undefined) {
     throw invalid('sessionId', 'is required with websiteUrl: the id of the buy-button session')
   }
+  // browsers and HTTP clients resolve such a path segment, even a percent-encoded one
+  if (body.alias === '.' || body.alias === '..') {
+    throw invalid('alias', 'may not be "." or "..": no URL can name such a reference')
+  }
   if (body.expiryMinutes !== undefined && body.alias === undefined) {
     throw invalid('expiryMinutes', 'is only possible for payment links; send an alias with it')
   }

@@ -92,7 +92,10 @@ export const CreateOrderBody = Type.Object({
   cancelUrl: Type.Optional(Type.String({ maxLength: 2048 })),
   returnUrl: Type.Optional(Type.String({ maxLength: 2048 })),
   alias: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 100, description: 'Makes the order a payment link, valid for one month.' }),
+    Type.String({
+      ...{ minLength: 1, maxLength: 100 },
+      description: 'Makes the order a payment link, valid for one month. Any text except "." and "..".',
+    }),
   ),
   anonymous: Type.Optional(Type.Boolean({ description: 'The payer’s identity is not required.' })),
   expiryMinutes: Type.Optional(Type.Integer({ minimum: 10, maximum: 44_640, description: 'Only with alias.' })),

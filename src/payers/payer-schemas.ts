@@ -1,5 +1,8 @@
 import { type Static, Type } from '../kernel/schema.ts'
 
+/** Spaces, zero-width characters and dashes alone name nobody. */
+export const hasText = (text: string): boolean => /[\p{L}\p{N}]/u.test(text)
+
 const Text = (description: string) => Type.Optional(Type.String({ maxLength: 256, description }))
 
 export const PayerInformation = Type.Object(

@@ -1,6 +1,7 @@
 import type { Audit } from '../audit/audit.ts'
 import type { Db, Queryable, Tx } from '../db/db.ts'
 import type { Actor } from '../http/actor.ts'
+import { isEmail } from '../http/bodies.ts'
 import { hasFreshFactor } from '../http/permissions.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { isCountry, isSiret } from '../kernel/addresses.ts'
@@ -14,7 +15,7 @@ import { findReachableOrder, lockReachableOrder } from '../orders/order-service.
 import type { Rates } from '../rates/rate-service.ts'
 import { type PayerAddressDeps, readPayerAddress } from './payer-address.ts'
 import * as queries from './payer-queries.ts'
-import type { PayerInformation, SavePayerBody } from './payer-schemas.ts'
+import { hasText, type PayerInformation, type SavePayerBody } from './payer-schemas.ts'
 import { isBeforePaid, noteOf, type Written } from './payer-word.ts'
 
 /** The e-mail of the payer's identity check, and files that prove refunds. */
@@ -36,12 +37,19 @@ export type PayerDeps = PayerAddressDeps & {
 
 const contextOf = (orderId: string): string => `order:${orderId}:payer`
 
+/** The given fields, trimmed; one without text counts as absent. */
+function trimPayer(given: PayerInformation): PayerInformation {
+  const fields = Object.entries(given).map(([name, value]) => [name, typeof value === 'string' ? value.trim() : value])
+  return Object.fromEntries(fields.filter(([, value]) => typeof value !== 'string' || hasText(value)))
+}
+
 /** Every field is optional; a given one must be valid. @throws VALIDATION_FAILED */
 async function checkPayer(deps: PayerDeps, payer: PayerInformation, path: string): Promise<void> {
   const at = (name: string): string => (path === '' ? name : `${path}.${name}`)
   if (payer.country !== undefined && !isCountry(payer.country)) {
     throw invalid(at('country'), 'must be an ISO 3166-1 country code: two capital letters, such as FR')
   }
+  if (payer.email !== undefined && !isEmail(payer.email)) throw invalid(at('email'), 'must be an e-mail address')
   if (payer.userAddress !== undefined) await readPayerAddress(deps, deps.db, at('userAddress'), payer.userAddress)
   if (payer.companySiret !== undefined && !isSiret(payer.companySiret)) {
     throw invalid(
@@ -158,7 +166,7 @@ export function writePayerAudit(
 /** Adds to an order's payer information; a repeated field replaces the earlier value. */
 export async function savePayer(deps: PayerDeps, context: RequestContext, body: SavePayerBody): Promise<void> {
   const { actor } = context
-  const { payerInformation: given } = body
+  const given = trimPayer(body.payerInformation)
   await checkPayer(deps, given, 'payerInformation')
   const euroRate = given.email === undefined ? null : await findEuroRate(deps)
   await deps.db.tx(async (tx) => {

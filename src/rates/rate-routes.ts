@@ -27,14 +27,14 @@ export const rateRoutes: FastifyPluginAsyncTypebox<{ rates: Rates; fiatAssets: r
         tags: ['rates'],
         querystring: Type.Object({
           fromAsset: Type.String({ examples: ['EUR'] }),
-          toAsset: Type.Optional(Type.String({ examples: ['USDC'] })),
+          toAsset: Type.String({ examples: ['USDC'] }),
         }),
         response: { 200: Envelope(ExchangeInfo) },
       },
     },
     async ({ query }) => {
       const from = query.fromAsset.toUpperCase()
-      const to = (query.toAsset ?? 'USDC').toUpperCase()
+      const to = query.toAsset.toUpperCase()
       if (!isAsset(from) || from === 'USDC' || !fiatAssets.includes(from)) {
         throw invalid('fromAsset', `must be one of: ${fiatAssets.join(', ')}`)
       }

@@ -168,10 +168,9 @@ export const de: Texts = {
       approved: 'Ihre Identität ist bestätigt',
       refused: 'Ihre Identität konnte nicht bestätigt werden',
     },
-    why: (merchant) =>
-      `Das Gesetz verpflichtet ${merchant} zu wissen, wer diesen Betrag bezahlt. Es wurde nichts abgebucht.`,
-    closerWhy: (merchant) =>
-      `Für größere Käufe muss ${merchant} genauer prüfen, wer bezahlt. Es wurde nichts abgebucht.`,
+    why: (merchant) => `Das Gesetz verpflichtet ${merchant} zu wissen, wer diesen Betrag bezahlt.`,
+    closerWhy: (merchant) => `Für größere Käufe muss ${merchant} genauer prüfen, wer bezahlt.`,
+    notCharged: 'Es wurde nichts abgebucht.',
     byHand: (merchant) =>
       `${merchant} prüft sie und fragt Sie per E-Mail nach dem, was nötig ist, meist der Kopie eines Ausweises.`,
     prepare: 'Halten Sie einen Ausweis und eine Kamera bereit. Es dauert wenige Minuten.',
@@ -187,8 +186,11 @@ export const de: Texts = {
     toPayment: 'Weiter zur Zahlung',
     startAgain: (merchant) =>
       `Die Zeit für diese Bestellung ist um. Beginnen Sie bei ${merchant} neu; mit derselben E-Mail werden Sie nicht noch einmal geprüft.`,
-    refused: (merchant, shortCode) =>
-      `Diese Bestellung kann nicht bezahlt werden. Falls das ein Irrtum ist, wenden Sie sich an ${merchant} und nennen Sie die Bestellung ${shortCode}.`,
+    paid: 'Für diese Bestellung ist eine Zahlung eingegangen oder unterwegs. Auf ihrer Seite sehen Sie den Stand.',
+    toPaid: 'Zahlung ansehen',
+    cannotPay: 'Diese Bestellung kann nicht bezahlt werden.',
+    mistaken: (merchant, shortCode) =>
+      `Falls das ein Irrtum ist, wenden Sie sich an ${merchant} und nennen Sie die Bestellung ${shortCode}.`,
     unknownTitle: 'Dieser Link funktioniert nicht',
     unknown: 'Öffnen Sie den Link aus der E-Mail noch einmal, oder bitten Sie das Geschäft um einen neuen.',
   },

@@ -162,9 +162,9 @@ export const en: Texts = {
       approved: 'Your identity is confirmed',
       refused: 'We could not confirm your identity',
     },
-    why: (merchant) => `The law requires ${merchant} to know who pays this amount. You have not been charged.`,
-    closerWhy: (merchant) =>
-      `For larger purchases ${merchant} has to run a further check on who pays. You have not been charged.`,
+    why: (merchant) => `The law requires ${merchant} to know who pays this amount.`,
+    closerWhy: (merchant) => `For larger purchases ${merchant} has to run a further check on who pays.`,
+    notCharged: 'You have not been charged.',
     byHand: (merchant) =>
       `${merchant} checks it and asks you by email for what is needed, usually a copy of an identity document.`,
     prepare: 'Have an identity document and a camera ready. It takes a few minutes.',
@@ -180,8 +180,11 @@ export const en: Texts = {
     toPayment: 'Continue to the payment',
     startAgain: (merchant) =>
       `The time to pay for this order has run out. Start again at ${merchant}; with the same email you are not checked twice.`,
-    refused: (merchant, shortCode) =>
-      `This order cannot be paid. If you think this is a mistake, contact ${merchant} and quote order ${shortCode}.`,
+    paid: 'A payment for this order has arrived or is on its way. Its page shows how it stands.',
+    toPaid: 'See the payment',
+    cannotPay: 'This order cannot be paid.',
+    mistaken: (merchant, shortCode) =>
+      `If you think this is a mistake, contact ${merchant} and quote order ${shortCode}.`,
     unknownTitle: 'This link does not work',
     unknown: 'Open the link in the email again, or ask the shop for a new one.',
   },

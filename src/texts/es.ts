@@ -163,9 +163,9 @@ export const es: Texts = {
       approved: 'Su identidad está confirmada',
       refused: 'No se ha podido confirmar su identidad',
     },
-    why: (merchant) => `La ley obliga a ${merchant} a saber quién paga este importe. No se ha cobrado nada.`,
-    closerWhy: (merchant) =>
-      `Para compras mayores, ${merchant} debe comprobar con más detalle quién paga. No se ha cobrado nada.`,
+    why: (merchant) => `La ley obliga a ${merchant} a saber quién paga este importe.`,
+    closerWhy: (merchant) => `Para compras mayores, ${merchant} debe comprobar con más detalle quién paga.`,
+    notCharged: 'No se ha cobrado nada.',
     byHand: (merchant) =>
       `${merchant} se encarga y le pedirá por correo lo que haga falta, normalmente la copia de un documento de identidad.`,
     prepare: 'Tenga a mano un documento de identidad y una cámara. Son unos minutos.',
@@ -179,8 +179,11 @@ export const es: Texts = {
     toPayment: 'Continuar con el pago',
     startAgain: (merchant) =>
       `Se acabó el tiempo para pagar este pedido. Empiece de nuevo en ${merchant}; con el mismo correo no se le comprueba otra vez.`,
-    refused: (merchant, shortCode) =>
-      `Este pedido no se puede pagar. Si cree que es un error, contacte con ${merchant} e indique el pedido ${shortCode}.`,
+    paid: 'Ha llegado un pago de este pedido, o está en camino. En su página verá cómo va.',
+    toPaid: 'Ver el pago',
+    cannotPay: 'Este pedido no se puede pagar.',
+    mistaken: (merchant, shortCode) =>
+      `Si cree que es un error, contacte con ${merchant} e indique el pedido ${shortCode}.`,
     unknownTitle: 'Este enlace no funciona',
     unknown: 'Abra de nuevo el enlace del correo, o pida uno nuevo al comercio.',
   },

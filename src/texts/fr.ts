@@ -166,9 +166,9 @@ export const fr: Texts = {
       approved: 'Votre identité est confirmée',
       refused: 'Votre identité n’a pas pu être confirmée',
     },
-    why: (merchant) => `La loi oblige ${merchant} à savoir qui paie ce montant. Rien n’a été débité.`,
-    closerWhy: (merchant) =>
-      `Pour des achats plus importants, ${merchant} doit vérifier de plus près qui paie. Rien n’a été débité.`,
+    why: (merchant) => `La loi oblige ${merchant} à savoir qui paie ce montant.`,
+    closerWhy: (merchant) => `Pour des achats plus importants, ${merchant} doit vérifier de plus près qui paie.`,
+    notCharged: 'Rien n’a été débité.',
     byHand: (merchant) =>
       `${merchant} s’en charge et vous demandera par e-mail ce qu’il faut, en général la copie d’une pièce d’identité.`,
     prepare: 'Préparez une pièce d’identité et une caméra. Cela prend quelques minutes.',
@@ -183,8 +183,11 @@ export const fr: Texts = {
     toPayment: 'Continuer vers le paiement',
     startAgain: (merchant) =>
       `Le temps pour payer cette commande est écoulé. Recommencez chez ${merchant} ; avec le même e-mail, pas de nouvelle vérification.`,
-    refused: (merchant, shortCode) =>
-      `Cette commande ne peut pas être payée. Si vous pensez à une erreur, contactez ${merchant} en citant la commande ${shortCode}.`,
+    paid: 'Un paiement pour cette commande est arrivé ou en route. Sa page indique où il en est.',
+    toPaid: 'Voir le paiement',
+    cannotPay: 'Cette commande ne peut pas être payée.',
+    mistaken: (merchant, shortCode) =>
+      `Si vous pensez à une erreur, contactez ${merchant} en citant la commande ${shortCode}.`,
     unknownTitle: 'Ce lien ne fonctionne pas',
     unknown: 'Rouvrez le lien reçu par e-mail, ou demandez-en un nouveau au commerce.',
   },

@@ -164,9 +164,9 @@ export const it: Texts = {
       approved: 'La sua identità è confermata',
       refused: 'Non è stato possibile confermare la sua identità',
     },
-    why: (merchant) => `La legge obbliga ${merchant} a sapere chi paga questo importo. Non è stato addebitato nulla.`,
-    closerWhy: (merchant) =>
-      `Per acquisti più grandi ${merchant} deve verificare più a fondo chi paga. Non è stato addebitato nulla.`,
+    why: (merchant) => `La legge obbliga ${merchant} a sapere chi paga questo importo.`,
+    closerWhy: (merchant) => `Per acquisti più grandi ${merchant} deve verificare più a fondo chi paga.`,
+    notCharged: 'Non è stato addebitato nulla.',
     byHand: (merchant) =>
       `${merchant} se ne occupa e le chiederà per e-mail ciò che serve, di solito la copia di un documento d’identità.`,
     prepare: 'Tenga pronti un documento d’identità e una fotocamera. Bastano pochi minuti.',
@@ -180,8 +180,11 @@ export const it: Texts = {
     toPayment: 'Continuare con il pagamento',
     startAgain: (merchant) =>
       `Il tempo per pagare questo ordine è scaduto. Ricominci da ${merchant}; con la stessa e-mail non sarà verificato di nuovo.`,
-    refused: (merchant, shortCode) =>
-      `Questo ordine non può essere pagato. Se pensa a un errore, si rivolga a ${merchant} e indichi l’ordine ${shortCode}.`,
+    paid: 'Un pagamento per questo ordine è arrivato o è in arrivo. La sua pagina mostra a che punto è.',
+    toPaid: 'Vedere il pagamento',
+    cannotPay: 'Questo ordine non può essere pagato.',
+    mistaken: (merchant, shortCode) =>
+      `Se pensa a un errore, si rivolga a ${merchant} e indichi l’ordine ${shortCode}.`,
     unknownTitle: 'Questo link non funziona',
     unknown: 'Riapra il link dell’e-mail, o ne chieda uno nuovo al negozio.',
   },

@@ -143,6 +143,7 @@ export type KycTexts = {
   states: { pending: string; closer: string; approved: string; refused: string }
   why: (merchant: string) => string
   closerWhy: (merchant: string) => string
+  notCharged: string
   byHand: (merchant: string) => string
   prepare: string
   again: string
@@ -154,7 +155,11 @@ export type KycTexts = {
   approved: string
   toPayment: string
   startAgain: (merchant: string) => string
-  refused: (merchant: string, shortCode: string) => string
+  /** Some or all of the price has arrived, or is on its way. */
+  paid: string
+  toPaid: string
+  cannotPay: string
+  mistaken: (merchant: string, shortCode: string) => string
   unknownTitle: string
   unknown: string
 }

@@ -109,6 +109,14 @@ test('a modal: opens under a strict policy, pays, tells the shop’s page, and c
     told.some(([name, state]) => name === 'paid' && state === 'paid'),
     JSON.stringify(told),
   )
+  // the states of a refund
+  await frame.evaluate(`for (const state of ['refunding', 'refunded'])
+    parent.postMessage({ type: 'comptoir:state', state }, '*')`)
+  const after = (await eventually(
+    () => page.evaluate('window.told'),
+    (list) => (list as typeof told).some(([, state]) => state === 'refunded'),
+  )) as typeof told
+  assert.equal(after.filter(([name]) => name === 'paid').length, 1, JSON.stringify(after))
   await page.getByRole('button', { name: 'Close' }).click()
   assert.equal(await page.locator('dialog').count(), 0)
   assert.deepEqual(
@@ -141,6 +149,27 @@ test('closing before a way to pay is chosen frees the reference; a reload in the
   await other.page.getByRole('button', { name: 'Pay' }).click()
   assert.notEqual(await codeIn(other.page), code)
   await other.context.close()
+  await context.close()
+})
+
+test('without a reference a closed dialog opens the same order again; once it has shown “paid”, another one', async () => {
+  const four = await addButton(shop.origin)
+  shop.show(`${script()}<button data-comptoir="${four}">Pay</button>`)
+  const { page, context } = await visit(browser, shop.origin)
+  const codeAfterClick = async (): Promise<string> => {
+    await page.evaluate('window.heard.length = 0')
+    await page.getByRole('button', { name: 'Pay' }).click()
+    return codeIn(page)
+  }
+  const code = await codeAfterClick()
+  await (await payFrame(page)).locator('[data-state=waiting]').waitFor()
+  await page.getByRole('button', { name: 'Close' }).click()
+  assert.equal(await codeAfterClick(), code)
+  const frame = await payFrame(page)
+  await payIn(frame, code)
+  await frame.locator('[data-state=paid]').waitFor()
+  await page.getByRole('button', { name: 'Close' }).click()
+  assert.notEqual(await codeAfterClick(), code)
   await context.close()
 })
 

@@ -65,15 +65,17 @@ test('a login that is begun in another tab does not take the code of an action i
 })
 
 test('a code asked again within a minute is not said to be sent: the newest one is to be used', async () => {
+  const { email } = world.people.Manager
   const { page, context } = await enter('/webhooks')
   await askForSecret(page)
+  const codes = await countCodes(base(), email)
   await page.getByRole('button', { name: 'Send me a code by email' }).click()
-  const said = page.getByText(`Use the newest code we sent to ${world.people.Manager.email}.`)
+  const said = page.getByText(`Use the newest code we sent to ${email}.`)
   await said.first().waitFor()
-  const before = await countCodes(base(), world.people.Manager.email)
+  await nextCode(base(), email, codes)
   await page.getByRole('button', { name: 'Send a new code' }).click()
   await said.nth(1).waitFor()
-  assert.equal(await countCodes(base(), world.people.Manager.email), before, 'nothing was sent')
+  assert.equal(await countCodes(base(), email), codes + 1, 'nothing more was sent')
   assert.equal(await page.getByText('We sent a code').count(), 0)
   await context.close()
 })

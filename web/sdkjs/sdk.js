@@ -117,7 +117,9 @@
       if (session) return `${base}?${queryOf({ session, ...more })}`
       const values = { id: buttonId, orderRef, price, currency, callbackUrl }
       for (const name of ['goodsName', 'goodsType', 'goodsCategory']) values[`goods[${name}]`] = goods?.[name]
-      const known = this.#code ? { code: this.#code } : {}
+      // without a reference, a click after the buyer has seen "paid" is another purchase
+      const isBought = !orderRef && isDone(this.#state)
+      const known = this.#code && !isBought ? { code: this.#code } : {}
       return `${base}?${queryOf({ ...values, buttonName, ...known, ...more })}`
     }
 
@@ -276,9 +278,10 @@
 
     #setState(state) {
       if (this.#state === state) return
+      const wasDone = isDone(this.#state)
       this.#state = state
       this.#tell('state')
-      if (isDone(state)) this.#tell('paid')
+      if (isDone(state) && !wasDone) this.#tell('paid')
       // the next click begins a new order
       if (isOver(state)) this.#forget()
     }

@@ -19,18 +19,23 @@ import { type Static, Type } from '../../kernel/schema.ts'
 import type { Vault } from '../../kernel/vault.ts'
 import type { CreateOrder } from '../../orders/order-create.ts'
 import { type CreateOrderBody, GoodsSchema } from '../../orders/order-schemas.ts'
+import type { OrderDeps } from '../../orders/order-service.ts'
 import { TEXTS } from '../../texts/languages.ts'
+import { cancelUnpaid } from '../pay/cancel-unpaid.ts'
+import type { PayViewDeps } from '../pay/pay-service.ts'
 import { compressPage } from '../shared/compress.ts'
 import { sendErrorPage } from '../shared/error-page.ts'
 import { allowFrame } from '../shared/framing.ts'
 import { languageOf, rememberLanguage } from '../shared/language.ts'
-import { checkSameOrigin, payerOf } from '../shared/payer.ts'
+import { checkSameOrigin, openPayerTokens, payerOf } from '../shared/payer.ts'
 import { ANYONE, landingPolicy, renderElsewhere, renderHandOver, renderLanding, renderRefusal } from './landing-view.ts'
 
 export type LandingDeps = ButtonDeps & {
   config: Pick<Config, 'payUrl' | 'baseUrl'>
   vault: Vault
   createOrder: CreateOrder
+  /** What the pay page reads and does. */
+  pay: Omit<PayViewDeps, 'payerTokens'> & OrderDeps
   limits: Pick<RateLimits, 'checkVisitor' | 'checkLink'>
 }
 
@@ -104,6 +109,7 @@ function refusalOf(error: AppError, request: FastifyRequest) {
 export const landingRoutes: FastifyPluginAsyncTypebox<LandingDeps> = async (app, deps) => {
   const { config, createOrder } = deps
   const sessionTokens = openSessionTokens(deps.vault)
+  const payerTokens = openPayerTokens(deps.vault)
   const basePath = new URL(config.payUrl).pathname.replace(/\/+$/, '')
   const ours = new Set([config.payUrl, config.baseUrl].map((url) => new URL(url).origin))
   await app.register(formbody)
@@ -172,7 +178,13 @@ export const landingRoutes: FastifyPluginAsyncTypebox<LandingDeps> = async (app,
     }
     const button = await findLandingButton(deps, query.id ?? '')
     await deps.limits.checkLink(request, reply, button.id)
-    return openLanding(deps, button, query)
+    const landing = await openLanding(deps, button, query)
+    if (landing.code === null || !landing.isOutdated) return landing
+    const isKept = await cancelUnpaid({ ...deps.pay, payerTokens }, request, landing.code).then(
+      () => false,
+      (error: unknown) => toAppError(error).code === 'ORDER_STATE_CONFLICT' || Promise.reject(error),
+    )
+    return isKept ? landing : openLanding(deps, button, query)
   }
 
   const begin = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {

@@ -13,13 +13,15 @@ import type { Html } from '../../kernel/html.ts'
 import { Type } from '../../kernel/schema.ts'
 import type { Order } from '../../orders/order.ts'
 import { findOrderByCode } from '../../orders/order-queries.ts'
+import { isOpen } from '../../orders/order-states.ts'
 import { TEXTS } from '../../texts/languages.ts'
 import { isGeneral, sendErrorPage } from '../shared/error-page.ts'
 import { languageOf, rememberLanguage } from '../shared/language.ts'
 import { NOTICE_POLICY, renderNotice } from '../shared/notice.ts'
 import { checkSameOrigin } from '../shared/payer.ts'
+import { hasReceived } from '../shared/payer-page-queries.ts'
 import { readShop } from '../shared/shop.ts'
-import { kycPolicy, renderKyc } from './kyc-view.ts'
+import { type KycPage, kycPolicy, renderKyc } from './kyc-view.ts'
 
 export type KycPageDeps = KycDeps & { payUrl: string; limits: Pick<RateLimits, 'checkPayer'> }
 
@@ -27,9 +29,6 @@ const OPEN = { open: true, page: true } as const
 const Link = Type.Object({ code: Type.String({ maxLength: 64 }), token: Type.String({ maxLength: 100 }) })
 type PageParams = { code: string; token: string }
 type Answer = { page: Html; lang: string; policy: string }
-
-const isOpenOrder = ({ status, expiresAt }: Order, nowMs: number): boolean =>
-  ['INITIAL', 'PENDING', 'AWAITING'].includes(status) && expiresAt.getTime() > nowMs
 
 /** The page behind the mailed link: the state of the check, and, if the provider has one, the check itself. */
 const textsFor = (request: FastifyRequest) => {
@@ -61,6 +60,12 @@ export const kycPageRoutes: FastifyPluginAsyncTypebox<KycPageDeps> = async (app,
     if (!order || !kyc || !deps.links.fits(order.code, kyc.id, token)) throw new AppError('OBJECT_NOT_FOUND')
     return { order, kyc }
   }
+  const stageOf = async (order: Order): Promise<KycPage['order']['stage']> => {
+    const { status, paidAt, expiresAt } = order
+    const isPaid = paidAt !== null || status === 'WAITING_CHAIN_CONFIRMATION'
+    if (isPaid || (await hasReceived(deps.db, order))) return 'paid'
+    return isOpen(status) && expiresAt.getTime() > deps.clock() ? 'open' : 'ended'
+  }
   const embeddingFor = (kyc: Kyc) => {
     const { provider } = deps
     return provider.id !== 'manual' && provider.id === kyc.provider && askedLevel(kyc) !== null
@@ -85,7 +90,7 @@ export const kycPageRoutes: FastifyPluginAsyncTypebox<KycPageDeps> = async (app,
     const shop = await readShop(deps.db, order.companyId)
     const page = renderKyc({
       ...{ lang, texts, shop, kyc, basePath, embedding },
-      order: { code, shortCode, isOpen: isOpenOrder(order, deps.clock()) },
+      order: { code, shortCode, stage: await stageOf(order) },
       token: request.query.token,
     })
     return send(reply, 200, { page, lang, policy: kycPolicy(shop, embedding) })

@@ -27,7 +27,7 @@ export type KycPage = {
   lang: Lang
   texts: KycTexts
   shop: Shop
-  order: { code: string; shortCode: string; isOpen: boolean }
+  order: { code: string; shortCode: string; stage: 'open' | 'paid' | 'ended' }
   kyc: Kyc
   token: string
   /** Path prefix of the pages, without a trailing slash. */
@@ -53,34 +53,45 @@ function asked(page: KycPage): Html {
   const isCloser = askedLevel(kyc) === 'enhanced'
   return html`<div class="state busy"><span class="dot"></span>
       <h2>${isCloser ? texts.states.closer : texts.states.pending}</h2></div>
-    <p class="soft">${isCloser ? texts.closerWhy(merchant) : texts.why(merchant)}</p>
+    <p class="soft">${isCloser ? texts.closerWhy(merchant) : texts.why(merchant)}
+      ${page.order.stage === 'paid' ? texts.paid : texts.notCharged}</p>
     ${kyc.payerMessage && html`<div class="note"><b>${texts.again}</b><p>${kyc.payerMessage}</p></div>`}
     ${embedding === null ? html`<p>${texts.byHand(merchant)}</p>` : embedded(page)}
     <p class="hint">${texts.comeBack}</p>`
 }
 
-function approved({ texts, shop, order, basePath }: KycPage): Html {
-  const next = html`<a class="button main" href="${basePath}/pay?code=${order.code}">${texts.toPayment}</a>`
+function approved({ texts, shop, order: { stage } }: KycPage): Html {
+  const next = { open: texts.approved, paid: texts.paid, ended: texts.startAgain(shop.name) }[stage]
   return html`<div class="state big">${mark('done')}<h2>${texts.states.approved}</h2>
-      <p class="soft">${order.isOpen ? texts.approved : texts.startAgain(shop.name)}</p></div>${order.isOpen && next}`
+      <p class="soft">${next}</p></div>`
 }
 
 function refused({ texts, shop, order }: KycPage): Html {
   return html`<div class="state big quiet">${mark('stop')}<h2>${texts.states.refused}</h2>
-    <p class="soft">${texts.refused(shop.name, order.shortCode)}</p></div>`
+    <p class="soft">${order.stage === 'paid' ? texts.paid : texts.cannotPay}
+      ${texts.mistaken(shop.name, order.shortCode)}</p></div>`
+}
+
+/** To the payment; null: there is none, and none can begin now. */
+function payLink({ texts, order, kyc, basePath }: KycPage): Html | null {
+  const canBegin = order.stage === 'open' && kyc.status === 'approved' && askedLevel(kyc) === null
+  if (order.stage !== 'paid' && !canBegin) return null
+  const text = canBegin ? texts.toPayment : texts.toPaid
+  return html`<a class="button main" href="${basePath}/pay?code=${order.code}">${text}</a>`
 }
 
 /** Changes with everything visible. */
-const markOf = ({ version, payerMessage }: Kyc): string => `${version}.${payerMessage?.length ?? 0}`
+const markOf = ({ kyc: { version, payerMessage }, order }: KycPage): string =>
+  `${version}.${payerMessage?.length ?? 0}.${order.stage}`
 
 export function renderKyc(page: KycPage): Html {
   const { lang, texts, shop, order, kyc, token, basePath, embedding } = page
   const isOpen = isOpenCheck(kyc)
   const state = askedLevel(kyc) !== null ? asked(page) : kyc.status === 'approved' ? approved(page) : refused(page)
   const path = `${basePath}/kyc`
-  const body = html`<main id="kyc" data-mark="${markOf(kyc)}" data-code="${order.code}" data-token="${token}"
+  const body = html`<main id="kyc" data-mark="${markOf(page)}" data-code="${order.code}" data-token="${token}"
       data-path="${path}"${isOpen && html` data-open="1"`}>
-      <h1>${shopLogo(shop, basePath)}${texts.from(shop.name)}</h1>${state}</main>
+      <h1>${shopLogo(shop, basePath)}${texts.from(shop.name)}</h1>${state}${payLink(page)}</main>
     <footer>${texts.order} ${order.shortCode}${shopImprint(shop, TEXTS[lang].order.receipt.terms)}
       ${languageSwitch(lang, path, { code: order.code, token })}</footer>
     ${embedding !== null && html`<script src="${embedding.scriptUrl}"></script>`}

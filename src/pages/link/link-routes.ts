@@ -21,7 +21,7 @@ import type { CreateOrder } from '../../orders/order-create.ts'
 import { TEXTS } from '../../texts/languages.ts'
 import { compressPage } from '../shared/compress.ts'
 import { isGeneral, sendErrorPage } from '../shared/error-page.ts'
-import { showFiat } from '../shared/format.ts'
+import { currencySigns, showFiat, showTypedFiat } from '../shared/format.ts'
 import { languageOf, rememberLanguage } from '../shared/language.ts'
 import { pagePolicy } from '../shared/page-policy.ts'
 import { checkSameOrigin, payerOf } from '../shared/payer.ts'
@@ -54,29 +54,32 @@ const visitorOf = (link: StaticLink): Actor => ({
   scopes: [],
 })
 
-const SIGNS: Readonly<Partial<Record<Fiat, string>>> = { EUR: '€', USD: '$', GBP: '£' }
-
 /**
  * "12,50" or "12.50", as people type it: spaces and the sign or code of the link's currency are accepted, those of
  * another one are not, nor are thousands separators.
  */
-function readTyped(text: string, asset: Fiat): bigint | undefined {
+function readTyped(text: string, asset: Fiat, locale: string): bigint | undefined {
   const typed = text.replace(/[\s\u00a0\u202f\u2019]/gu, '').toUpperCase()
-  const bare = typed
-    .replace(SIGNS[asset] ?? '', '')
-    .replace(asset, '')
-    .replace(',', '.')
+  const signs = [...currencySigns(asset, locale), asset]
+  const bare = signs.reduce((left, sign) => left.replace(sign.toUpperCase(), ''), typed).replace(',', '.')
   // many people read three digits after a separator as thousands: none of our currencies has three decimals
   return /^\d{1,12}(\.\d{1,2})?$/.test(bare) ? parseDecimal(bare, EXPONENTS[asset]) : undefined
+}
+
+/** 12.50, or the limit that excludes it. */
+function exampleOf({ least, most }: LinkPage): Money {
+  const example = { asset: least.asset, units: leastOf(least.asset as Fiat).units * 125n }
+  return example.units < least.units ? least : example.units > most.units ? most : example
 }
 
 /** What is wrong with the payer's input, in the payer's language; null: nothing. */
 function faultOf(page: LinkPage, units: bigint | undefined): string | null {
   const { locale, order } = TEXTS[page.language]
+  const { least, most } = page
   const show = (money: Money): string => showFiat(money, locale)
-  if (units === undefined) return order.link.faults.wrong(show({ ...page.least, units: page.least.units * 125n }))
-  if (units < page.least.units) return order.link.faults.low(show(page.least))
-  return units > page.most.units ? order.link.faults.high(show(page.most)) : null
+  if (units === undefined) return order.link.faults.wrong(showTypedFiat(exampleOf(page), locale))
+  if (units < least.units) return order.link.faults.low(show(least))
+  return units > most.units ? order.link.faults.high(show(most)) : null
 }
 
 type Sent = { status: number; html: Html; policy?: string }
@@ -87,7 +90,7 @@ const closed = (page: LinkPage): Sent => ({ status: 410, html: renderClosedLink(
 /** What to charge, or the page that says why not. */
 function readUnits(page: LinkPage, given: string): bigint | Sent {
   if (!page.isOpen) return closed(page)
-  const units = page.price?.units ?? readTyped(given, page.link.currency as Fiat)
+  const units = page.price?.units ?? readTyped(given, page.link.currency as Fiat, TEXTS[page.language].locale)
   const fault = page.price === null ? faultOf(page, units) : null
   if (fault === null && units !== undefined) return units
   return { status: 422, html: renderLink(page, { given, fault }, null) }

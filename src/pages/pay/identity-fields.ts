@@ -1,6 +1,8 @@
 import { needsEmail } from '../../compliance/payer-gate.ts'
 import type { Db } from '../../db/db.ts'
+import { isEmail } from '../../http/bodies.ts'
 import type { Order } from '../../orders/order.ts'
+import { hasText } from '../../payers/payer-schemas.ts'
 import { findEuroRate, findMissingIdentity, type MissingIdentity, type PayerDeps } from '../../payers/payer-service.ts'
 import type { IdentityTexts } from '../../texts/page-texts.ts'
 
@@ -26,8 +28,6 @@ export async function readIdentityForm(
   return (await needsEmail(payers, db, order, euroRate)) ? { email: true, name: false, given: {}, faults: {} } : null
 }
 
-const isEmail = (text: string): boolean => text.length <= 320 && /^[^\s@]+@[^\s@.]+(\.[^\s@.]+)+$/.test(text)
-
 /** The fault of each field, if any. */
 export function findFaults({ email, name }: MissingIdentity, given: IdentityGiven): Faults {
   const faults: Faults = {}
@@ -40,10 +40,10 @@ export function findFaults({ email, name }: MissingIdentity, given: IdentityGive
   return faults
 }
 
-/** The entered fields, trimmed; an empty field counts as missing. */
+/** The entered fields, trimmed; a field without text counts as missing. */
 export function readGiven(fields: IdentityGiven): IdentityGiven {
   const typed = IDENTITY_FIELDS.map((field) => [field, (fields[field] ?? '').trim().slice(0, 320)] as const)
-  return Object.fromEntries(typed.filter(([, text]) => text !== ''))
+  return Object.fromEntries(typed.filter(([, text]) => hasText(text)))
 }
 
 /** Keeps only the requested fields; otherwise anyone with the link could overwrite what the shop sent. */

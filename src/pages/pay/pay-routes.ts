@@ -10,7 +10,6 @@ import { AppError } from '../../kernel/errors.ts'
 import { type Static, Type } from '../../kernel/schema.ts'
 import { upsertPayerLanguage } from '../../mail/payer-language-queries.ts'
 import { findOrderByCode } from '../../orders/order-queries.ts'
-import { endOrder } from '../../orders/order-service.ts'
 import { savePayer } from '../../payers/payer-service.ts'
 import { acceptOrder } from '../../payments/accept/accept-order.ts'
 import { type DepositCheckDeps, nameTransaction } from '../../payments/deposit-checks.ts'
@@ -29,6 +28,7 @@ import { checkSameOrigin, openPayerTokens, type PayerTokens, payerOf } from '../
 import { findOriginOfOrder } from '../shared/payer-page-queries.ts'
 import { posterPolicy, renderPoster } from '../shared/poster.ts'
 import type { WalletNetwork } from '../wallet/wallet-panel.ts'
+import { cancelUnpaid } from './cancel-unpaid.ts'
 import { findFaults, type IdentityGiven, readGiven, readPayerInformation } from './identity-fields.ts'
 import type { OrderFeed } from './live-updates.ts'
 import { openPayPages, type PayPages, type Said } from './pay-pages.ts'
@@ -289,9 +289,8 @@ export const payRoutes: FastifyPluginAsyncTypebox<PayPageDeps> = async (app, dep
   app.post('/pay/transaction', { config: OPEN, schema: { hide: true, body: SearchForm } }, search)
 
   const cancel = openForm(deps, payerTokens, pages, async (request, { code }) => {
-    // the page offers no cancel then, but a page from before the money does
-    if ((await readPayView(viewDeps, code)).hasMoney) throw new AppError('ORDER_STATE_CONFLICT')
-    await endOrder(deps, contextAs(request, payerOf(code)), code, 'cancel')
+    // with money the page offers no cancel, but a page from before the money does
+    await cancelUnpaid({ ...deps, payerTokens }, request, code)
     return undefined
   })
   app.post('/pay/cancel', { config: OPEN, schema: { hide: true, body: FormBody } }, cancel)

@@ -1,4 +1,4 @@
-import { formatDecimal, formatMoney, type Money, RATE_EXPONENT } from '../../kernel/money.ts'
+import { type Fiat, formatDecimal, formatMoney, type Money, RATE_EXPONENT } from '../../kernel/money.ts'
 import { formatRate } from '../../orders/order.ts'
 
 const numbers = new Map<string, Intl.NumberFormat>()
@@ -18,6 +18,18 @@ const format = (locale: string, decimal: string, options: Intl.NumberFormatOptio
 /** "€54.00": fiat as people of this locale write it. */
 export const showFiat = (money: Money, locale: string): string =>
   format(locale, formatMoney(money), { style: 'currency', currency: money.asset })
+
+/** An example for an amount field, "€1000.00": not grouped, because a typed separator of thousands is ambiguous. */
+export const showTypedFiat = (money: Money, locale: string): string =>
+  format(locale, formatMoney(money), { style: 'currency', currency: money.asset, useGrouping: false })
+
+/** How this locale writes a currency, "US$" and "$", the longer one first. */
+export const currencySigns = (currency: Fiat, locale: string): string[] =>
+  (['symbol', 'narrowSymbol'] as const).flatMap((currencyDisplay) =>
+    numberFormat(locale, { style: 'currency', currency, currencyDisplay })
+      .formatToParts(0)
+      .flatMap(({ type, value }) => (type === 'currency' ? [value] : [])),
+  )
 
 /** "58.32": at least two digits after the point, and as many as there are. */
 export const showToken = (money: Money, locale: string): string =>

@@ -30,6 +30,17 @@ export const findShop = (q: Queryable, companyId: string): Promise<ShopRow | und
     select c.name, c.display_name, c.legal_name, c.siret, c.vat_number, c.brand_color, c.support_email, c.support_phone, c.terms_url, l.hash as logo
     from companies c left join company_logos l on l.company_id = c.id where c.id = ${companyId}`)
 
+/** Whether money was booked for any payment of the order. */
+export async function hasReceived(
+  q: Queryable,
+  { companyId, id }: { companyId: string; id: string },
+): Promise<boolean> {
+  const { found } = await q.one<{ found: boolean }>(sql`
+    select exists (select 1 from payments
+      where company_id = ${companyId} and order_id = ${id} and received_units > 0) as found`)
+  return found
+}
+
 /** One text per order that changes whenever anything visible to its payer changes. */
 export async function listOrderMarks(
   q: Queryable,

@@ -116,8 +116,8 @@ export const de: MailTexts = {
     paragraphs: ({ merchant, shortCode, closer }) => [
       closer
         ? `Für größere Käufe muss ${merchant} genauer prüfen, wer bezahlt (Bestellung ${shortCode}).`
-        : `Bevor Ihre Bestellung ${shortCode} bezahlt werden kann, muss ${merchant} von Gesetzes wegen Ihre Identität prüfen.`,
-      'Die Seite hinter diesem Link zeigt, was gebraucht wird und wie weit die Prüfung ist. Es wurde nichts abgebucht.',
+        : `Für Ihre Bestellung ${shortCode} muss ${merchant} von Gesetzes wegen Ihre Identität prüfen.`,
+      'Die Seite hinter diesem Link zeigt, was gebraucht wird und wie weit die Prüfung ist.',
     ],
     button: 'Prüfung öffnen',
   },

@@ -106,8 +106,8 @@ export const en: MailTexts = {
     paragraphs: ({ merchant, shortCode, closer }) => [
       closer
         ? `For larger purchases ${merchant} has to run a further check on who pays (order ${shortCode}).`
-        : `Before you can pay for your order ${shortCode}, the law requires ${merchant} to check your identity.`,
-      'The link opens a page that says what is needed and how the check stands. You have not been charged.',
+        : `For your order ${shortCode}, the law requires ${merchant} to check your identity.`,
+      'The link opens a page that says what is needed and how the check stands.',
     ],
     button: 'Open the check',
   },

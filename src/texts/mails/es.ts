@@ -110,8 +110,8 @@ export const es: MailTexts = {
     paragraphs: ({ merchant, shortCode, closer }) => [
       closer
         ? `Para compras mayores, ${merchant} debe comprobar con más detalle quién paga (pedido ${shortCode}).`
-        : `Antes de pagar su pedido ${shortCode}, ${merchant} está obligado por ley a comprobar su identidad.`,
-      'La página de este enlace dice qué hace falta y cómo va la comprobación. No se ha cobrado nada.',
+        : `Para su pedido ${shortCode}, ${merchant} está obligado por ley a comprobar su identidad.`,
+      'La página de este enlace dice qué hace falta y cómo va la comprobación.',
     ],
     button: 'Abrir la comprobación',
   },

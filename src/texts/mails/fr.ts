@@ -114,8 +114,8 @@ export const fr: MailTexts = {
     paragraphs: ({ merchant, shortCode, closer }) => [
       closer
         ? `Pour des achats plus importants, ${merchant} doit vérifier de plus près qui paie (commande ${shortCode}).`
-        : `Avant le paiement de votre commande ${shortCode}, la loi oblige ${merchant} à vérifier votre identité.`,
-      'Ce lien ouvre une page qui indique ce qu’il faut fournir et où en est la vérification. Rien n’a été débité.',
+        : `Pour votre commande ${shortCode}, la loi oblige ${merchant} à vérifier votre identité.`,
+      'Ce lien ouvre une page qui indique ce qu’il faut fournir et où en est la vérification.',
     ],
     button: 'Ouvrir la vérification',
   },

@@ -110,8 +110,8 @@ export const it: MailTexts = {
     paragraphs: ({ merchant, shortCode, closer }) => [
       closer
         ? `Per acquisti più grandi ${merchant} deve verificare più a fondo chi paga (ordine ${shortCode}).`
-        : `Prima del pagamento del suo ordine ${shortCode}, ${merchant} è tenuto per legge a verificare la sua identità.`,
-      'La pagina di questo link dice che cosa serve e a che punto è la verifica. Non è stato addebitato nulla.',
+        : `Per il suo ordine ${shortCode}, ${merchant} è tenuto per legge a verificare la sua identità.`,
+      'La pagina di questo link dice che cosa serve e a che punto è la verifica.',
     ],
     button: 'Apri la verifica',
   },
