@@ -279,6 +279,16 @@ test('a cart that changed is paid at its new price: the order of the old one is 
   assert.deepEqual(await read(francs), ['AWAITING', '50.00', 'CHF'])
 })
 
+test('a currency without a price changes no price: a script that sends EUR opens a button in francs', async () => {
+  for (const pagePrice of [false, true]) {
+    const { id } = await makeButton({ currency: 'CHF', pagePrice })
+    const { answer, said, text } = await openFrame(`/buy-button/landing?id=${id}&price=&currency=EUR`)
+    assert.equal(answer.status, 200, text)
+    const { data } = await shop.host.call<Record<string, string>>('GET', `status/${said.conversionCode}`)
+    assert.deepEqual([data.fromAmount, data.fromAsset], ['5.00', 'CHF'])
+  }
+})
+
 test('a page cannot name its own price, its own receiver or a stranger’s order', async () => {
   const { id } = await makeButton()
   const cheap = await openFrame(recorded(id, '0.10', 'CHEAP-0001'))

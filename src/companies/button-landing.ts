@@ -46,10 +46,11 @@ export async function findLandingButton({ db }: Pick<ButtonDeps, 'db'>, id: stri
 function readPagePrice(deps: ButtonDeps, button: BuyButton, wish: PageWish): Price {
   const { price, currency } = wish
   const own = { price: button.price, currency: button.currency }
-  if (price === undefined && (currency === undefined || currency.toUpperCase() === button.currency)) return own
+  // a currency alone is no price: the older script, for one, always sends EUR
+  if (price === undefined) return own
   // pages print numbers with as many digits as their language produces, such as 30.299999999999997
-  const isLong = /^\d+\.\d{7,}$/.test(price ?? '')
-  const wanted = readPrice(deps, isLong ? Number(price) : (price ?? button.price), currency ?? button.currency)
+  const isLong = /^\d+\.\d{7,}$/.test(price)
+  const wanted = readPrice(deps, isLong ? Number(price) : price, currency ?? button.currency)
   const isSame = wanted.price === own.price && wanted.currency === own.currency
   if (isSame || button.pagePrice) return wanted
   throw new AppError('ILLEGAL_AMOUNT', {

@@ -77,7 +77,8 @@
       const { goods } = options
       if (goods && !(goods.goodsName && goods.goodsType && goods.goodsCategory))
         throw new Error('Comptoir: goods need goodsName, goodsType and goodsCategory.')
-      this.options = { currency: 'EUR', display: 'modal', ...options }
+      // without a price, the button's own price and currency apply
+      this.options = { ...(options.price === undefined ? {} : { currency: 'EUR' }), display: 'modal', ...options }
       // a file, or a sandboxed frame: no website could be allowed to show the payment in it
       if (self.origin === 'null') {
         this.options.display = 'page'
