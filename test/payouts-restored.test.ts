@@ -1,19 +1,17 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import pino from 'pino'
 import { createRpc, type Rpc } from '../src/chain/endpoints/rpc.ts'
-import { networkFor } from '../src/chain/networks.ts'
-import { openPayouts, type PayoutRequest, type Payouts, withdrawPayout } from '../src/chain/payout/payout.ts'
-import { localSigner } from '../src/chain/payout/signer.ts'
+import { type PayoutRequest, type Payouts, withdrawPayout } from '../src/chain/payout/payout.ts'
 import { type Db, openDb, sql } from '../src/db/db.ts'
-import { markRestored, updateReconciledRestore } from '../src/db/restored-queries.ts'
 import { idFrom, newId } from '../src/kernel/ids.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { type Client, logInSuperAdmin } from './harness/accounts.ts'
+import { startTestChain, type TestChain } from './harness/chain.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { createPaid, listRefunds, newAddress, payoutEnv, refundReaches, revert } from './harness/refunds.ts'
+import { openPayoutsWith, restore } from './harness/restored.ts'
 import { eventually } from './harness/service.ts'
-import { openShop, type Shop } from './harness/shop.ts'
+import { chainEnv, openShop, type Shop } from './harness/shop.ts'
 
 /*
  * What left the wallet before a restore, and only the lost database knows. The token remembers it: nothing is paid
@@ -31,6 +29,8 @@ type Settlement = {
 }
 
 let shop: Shop
+/** Another chain, 31338, with the same keys. */
+let otherChain: TestChain
 let admin: Client
 let lostDatabase: TestDatabase
 let lostDb: Db
@@ -47,37 +47,38 @@ before(async () => {
   shop = await openShop({
     env: async (chain) => {
       keys = await payoutEnv(chain)
-      return keys
+      otherChain = await startTestChain()
+      await otherChain.call('anvil_setChainId', 31338)
+      const there = { ...chainEnv(otherChain), ...keys }
+      return {
+        ...keys,
+        ...Object.fromEntries(Object.entries(there).map(([key, value]) => [toOtherChain(key), value])),
+      }
     },
   })
   admin = await logInSuperAdmin(shop.host)
   const { db } = shop.host
-  await db.run(sql`insert into installation (mode, key_mark) values ('sandbox', 'x')`)
-  await db.tx((tx) => markRestored(tx, { backupMadeAt: new Date(), restoredAt: new Date() }))
-  await updateReconciledRestore(db, new Date())
+  await restore(db)
   rpc = createRpc({ url: shop.chain.rpcUrl })
-  const open = (db: Db): Payouts =>
-    openPayouts({
-      ...{ db, rpc, clock: Date.now, log: pino({ level: 'silent' }) },
-      network: networkFor({ chainId: shop.chain.chainId, usdcAddress: shop.chain.usdcAddress }),
-      refundSigner: localSigner(keys.CHAIN_31337_REFUND_KEY ?? ''),
-      relayerSigner: localSigner(keys.CHAIN_31337_RELAYER_KEY ?? ''),
-    })
-  lost = open(lostDb)
-  restored = open(shop.host.db)
+  const ground = { chain: shop.chain, rpc, keys }
+  lost = openPayoutsWith(ground, lostDb)
+  restored = openPayoutsWith(ground, db)
 })
 after(async () => {
   await rpc?.close()
   await lostDb?.close()
   await lostDatabase?.drop()
   await shop?.stop()
+  await otherChain?.stop()
 })
 
+const toOtherChain = (setting: string): string => setting.replace('31337', '31338')
+
 /** It left before the restore. @returns its transaction */
-async function leave(asked: PayoutRequest): Promise<string | null> {
-  await lost.send(asked)
+async function leave(asked: PayoutRequest, payouts = lost): Promise<string | null> {
+  await payouts.send(asked)
   await shop.chain.mine(4)
-  const { outcome, txHash } = await lost.send(asked)
+  const { outcome, txHash } = await payouts.send(asked)
   assert.equal(outcome, 'settled')
   return txHash
 }
@@ -380,4 +381,65 @@ test('a payout whose transaction was named for another settlement does not settl
   await db.run(sql`delete from claimed_transfers where cause_id = 'another'`)
   await settlementReaches(made._id, isPaid)
   await booksAreRight()
+})
+
+const payTo = (network: number) =>
+  shop.host.db.run(sql`update companies set settlement_network = ${network} where id = ${shop.merchant.companyId}`)
+
+test('a settlement that had left on another chain is not paid a second time, and is found there', async () => {
+  const to = await owe()
+  await payTo(31338)
+  const made = await create()
+  const txHash = await leave(settlementIn(0, to, made.units))
+  await approve(made)
+  const waits = async (settlement: Settlement, words: RegExp) => {
+    const { message } = await settlementReaches(settlement._id, ({ message }) => /was restored/.test(message ?? ''))
+    assert.match(message ?? '', words)
+  }
+  await waits(made, new RegExp(`^waits: this one left on .* ${txHash} .* Reject or cancel this one, ask for one on `))
+  await admin.post(`settlements/${made._id}/cancel`)
+  const again = await create()
+  await approve(again)
+  await waits(again, new RegExp(`^waits: another one, which was then .* left on .* ${txHash} `))
+  await admin.post(`settlements/${again._id}/cancel`)
+  await payTo(31337)
+  const found = await create()
+  await approve(found)
+  await waits(found, new RegExp(`^waits: another one, which was then .*, left before .* ${txHash} `))
+  assert.equal((await name(found, txHash)).data.status, 'paid')
+  assert.equal(await shop.chain.balanceOf(to), made.units)
+  await booksAreRight()
+})
+
+test('while a chain on which payouts left is not set up, nothing is sent', async () => {
+  const { db } = shop.host
+  await db.run(sql`insert into paying_wallets values (31339, ${newAddress().toLowerCase()})`)
+  const order = await createPaid(shop)
+  await revert(shop, order.code, { amount: '10', address: newAddress() })
+  const { message, _id } = await refundWaits(order.orderId, /was restored/)
+  assert.match(message ?? '', /the chain 31339, which is not set up: .* Set CHAIN_31339_RPC_URL; it needs no keys/)
+  await db.run(sql`delete from paying_wallets where chain_id = 31339`)
+  await db.run(sql`update refunds set next_check_at = now() where id = ${_id}`)
+  await refundReaches(shop, order.orderId, 'settled')
+})
+
+test('what an earlier wallet had paid is not paid again after a change of keys', async () => {
+  const { db } = shop.host
+  const present = await db.many<{ address: string }>(sql`select address from paying_wallets where chain_id = 31337`)
+  assert.deepEqual(present, [{ address: restored.address.toLowerCase() }], 'the service remembers its own')
+  const earlier = openPayoutsWith({ chain: shop.chain, rpc, keys: await payoutEnv(shop.chain) }, lostDb)
+  await db.run(sql`insert into paying_wallets values (31337, ${earlier.address.toLowerCase()})`)
+  const order = await createPaid(shop)
+  const payer = newAddress()
+  const id = idFrom('refund', shop.merchant.companyId, order.orderId, 1)
+  const txHash = await leave({ id, to: payer, units: 10_000_000n }, earlier)
+  await revert(shop, order.code, { amount: '10', address: payer })
+  const { _id, message } = await refundWaits(order.orderId)
+  assert.match(message ?? '', new RegExp(`^waits: this one left .* ${txHash} .* Name that transaction`))
+  const foreign = await shop.chain.pay({ to: payer, units: 10_000_000n })
+  await shop.chain.mine(4)
+  assert.ok(JSON.stringify((await nameRefund({ _id }, foreign)).error).includes(`left in transaction ${txHash}`))
+  assert.equal((await nameRefund({ _id }, txHash)).status, 200)
+  await refundReaches(shop, order.orderId, 'settled')
+  assert.equal(await shop.chain.balanceOf(payer), 20_000_000n, 'and by the person')
 })

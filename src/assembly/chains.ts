@@ -3,6 +3,7 @@ import { SANDBOX_CHAIN_ID } from '../chain/networks.ts'
 import type { OpenChain } from '../chain/open-chains.ts'
 import { checkManualTransfer } from '../chain/payout/manual-transfer.ts'
 import { isPayoutSigned, withdrawPayout } from '../chain/payout/payout.ts'
+import { findOtherPayout } from '../chain/payout/payout-recheck.ts'
 import type { WalletDeps } from '../channels/crypto/adapter.ts'
 import { isSettlementAddressOfOther } from '../companies/company-queries.ts'
 import type { CompanyDeps } from '../companies/company-service.ts'
@@ -85,13 +86,10 @@ export const openWithdrawPayout =
   (tx, { network: chainId, ...request }, providerStatus) =>
     withdrawPayout(tx, { ...request, chainId }, { isPaid: false, providerStatus }, new Date(clock()))
 
-/** Only a wallet whose key is set up pays by authorizations, which the token remembers. */
 export const openFindOtherPayout =
-  (chains: Chains): PayoutPorts['findOtherPayout'] =>
-  async (network, id, others) => {
-    const chain = chains.find((one) => one.network.chainId === network)
-    return chain?.payouts?.findOther(id, others) ?? null
-  }
+  (db: Db, chains: Chains): PayoutPorts['findOtherPayout'] =>
+  (payout, listOthers) =>
+    findOtherPayout({ db, chains }, payout, listOthers)
 
 type Ground = { db: Db; clock: Clock }
 

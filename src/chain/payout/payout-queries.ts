@@ -1,6 +1,5 @@
 import { type Queryable, sql, type Tx } from '../../db/db.ts'
 import type { Hex } from '../endpoints/rpc.ts'
-import type { AuthorizationKey } from './usdc-token.ts'
 
 /**
  * `reserved`: stored, nothing signed that could be mined. `signed`: the signed bytes are stored. `sent`: a node
@@ -95,12 +94,16 @@ export async function findPayout(q: Queryable, id: string): Promise<Payout | und
 }
 
 /**
- * Those of these ids whose payout is final, signed here, or known by the transaction in which it left: no other of them
- * can have left unknown.
+ * Those of these ids whose payout on this chain is final, signed here, or known by the transaction in which it left:
+ * none of them can have left there unknown.
  */
-export async function listAccountedPayouts(q: Queryable, ids: readonly string[]): Promise<Set<string>> {
+export async function listAccountedPayouts(
+  q: Queryable,
+  chainId: number,
+  ids: readonly string[],
+): Promise<Set<string>> {
   const rows = await q.many<{ id: string }>(sql`
-    select id from chain_payouts where id = any(${[...ids]}::text[])
+    select id from chain_payouts where id = any(${[...ids]}::text[]) and chain_id = ${chainId}
       and (status = 'final' or valid_before is not null or (status = 'failed' and tx_hash is not null))`)
   return new Set(rows.map(({ id }) => id))
 }
@@ -112,22 +115,15 @@ export async function isPayoutTransaction(q: Queryable, chainId: number, txHash:
   return row !== undefined
 }
 
-/** Whether a wallet pays our payouts, or did. */
-export async function isPayoutWallet(q: Queryable, chainId: number, address: string): Promise<boolean> {
+/**
+ * Whether the refund or settlement of this nonce cannot be settled by what left on a chain: it was dropped before
+ * anything was signed for it here, or it was paid on another chain.
+ */
+export async function isPayoutDropped(q: Queryable, chainId: number, nonce: Hex): Promise<boolean> {
   const row = await q.maybe(sql`
-    select 1 from chain_payouts where chain_id = ${chainId} and from_address = ${address} and kind = 'payout' limit 1`)
-  return row !== undefined
-}
-
-/** Whether the payout of this authorization was dropped before anything was signed for it here. */
-export async function isPayoutDropped(
-  q: Queryable,
-  chainId: number,
-  { from, nonce }: AuthorizationKey,
-): Promise<boolean> {
-  const row = await q.maybe(sql`
-    select 1 from chain_payouts where chain_id = ${chainId} and from_address in (${from}, ${NO_WALLET})
-      and authorization_nonce = ${nonce} and status = 'failed' and valid_before is null and tx_hash is null`)
+    select 1 from chain_payouts where authorization_nonce = ${nonce} and kind in ('payout', 'withdrawn')
+      and (status = 'failed' and valid_before is null and tx_hash is null
+        or status in ('final', 'failed') and tx_hash is not null and chain_id <> ${chainId})`)
   return row !== undefined
 }
 
