@@ -10,7 +10,7 @@ import { startTestChain, type TestChain } from './harness/chain.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { createPaid, listRefunds, newAddress, payoutEnv, refundReaches, revert } from './harness/refunds.ts'
 import { openPayoutsWith, restore } from './harness/restored.ts'
-import { eventually } from './harness/service.ts'
+import { eventually, startTestService } from './harness/service.ts'
 import { chainEnv, openShop, type Shop } from './harness/shop.ts'
 
 /*
@@ -442,4 +442,32 @@ test('what an earlier wallet had paid is not paid again after a change of keys',
   assert.equal((await nameRefund({ _id }, txHash)).status, 200)
   await refundReaches(shop, order.orderId, 'settled')
   assert.equal(await shop.chain.balanceOf(payer), 20_000_000n, 'and by the person')
+})
+
+test('what left is named on a node without the keys; an earlier version wrote it down nowhere else', async (t) => {
+  const { db } = shop.host
+  const { connectionString } = shop.host
+  const web = await startTestService({ env: chainEnv(shop.chain), connectionString })
+  t.after(() => web.stop())
+  const order = await createPaid(shop)
+  const payer = newAddress()
+  const id = idFrom('refund', shop.merchant.companyId, order.orderId, 1)
+  const txHash = await leave({ id, to: payer, units: 10_000_000n })
+  await revert(shop, order.code, { amount: '10' })
+  const first = await refundReaches(shop, order.orderId, 'needs_address')
+  await admin.post(`refunds/${first._id}/reject`, { reason: 'asked again with the address' })
+  await revert(shop, order.code, { amount: '10', address: payer })
+  const { _id } = await refundWaits(order.orderId)
+  const path = `/api/next/refunds/${_id}/transaction`
+  assert.equal((await web.call<null>('POST', path, { as: shop.merchant, body: { txHash } })).status, 200)
+  await refundReaches(shop, order.orderId, 'settled')
+  const noted = await db.many<{ txHash: string | null }>(sql`select tx_hash from chain_payouts where id = ${_id}`)
+  assert.deepEqual(noted, [{ txHash }])
+  await db.run(sql`update chain_payouts set tx_hash = null where id = ${_id}`)
+  await revert(shop, order.code, { amount: '5', address: payer })
+  await eventually(
+    () => refundReaches(shop, order.orderId, 'settled'),
+    ({ amount }) => amount === '5.000000',
+  )
+  assert.equal(await shop.chain.balanceOf(payer), 15_000_000n)
 })

@@ -10,6 +10,7 @@ import type { CompanyDeps } from '../companies/company-service.ts'
 import type { Config } from '../config/config.ts'
 import type { Db } from '../db/db.ts'
 import type { Clock } from '../kernel/clock.ts'
+import { isTransactionFollowed } from '../ledger/claim-queries.ts'
 import type { PayoutPorts } from '../ledger/payout-ports.ts'
 import type { SettlementChain, SettlementDeps } from '../ledger/settlements/settlement-service.ts'
 import type { WalletNetwork } from '../pages/wallet/wallet-panel.ts'
@@ -89,7 +90,7 @@ export const openWithdrawPayout =
 export const openFindOtherPayout =
   (db: Db, chains: Chains): PayoutPorts['findOtherPayout'] =>
   (payout, listOthers) =>
-    findOtherPayout({ db, chains }, payout, listOthers)
+    findOtherPayout({ db, chains, isFollowed: isTransactionFollowed }, payout, listOthers)
 
 type Ground = { db: Db; clock: Clock }
 

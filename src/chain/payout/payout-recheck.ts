@@ -1,4 +1,4 @@
-import type { Db } from '../../db/db.ts'
+import type { Db, Queryable } from '../../db/db.ts'
 import { findRestored } from '../../db/restored-queries.ts'
 import { DAY, MINUTE } from '../../kernel/clock.ts'
 import { formatDecimal } from '../../kernel/money.ts'
@@ -84,6 +84,8 @@ type OtherChain = Pick<PayoutDeps, 'rpc' | 'agree' | 'network'> & { payouts: { r
 export type OtherDeps = {
   db: Db
   chains: readonly OtherChain[]
+  /** Whether a person named this transaction as refunds and settlements that are this amount together. */
+  isFollowed(q: Queryable, transfer: { network: number; txHash: string; units: string }): Promise<boolean>
 }
 type NumberKey = AuthorizationKey & { id: string }
 /** A number under one of the wallets of a chain. */
@@ -101,7 +103,7 @@ async function listUsed({ agree, network }: OtherChain, keys: readonly NumberKey
 }
 
 /** What left under an authorization and nothing here accounts for; null: nothing. @throws RpcError, ChainDoubt */
-async function findLeft({ db }: OtherDeps, chain: OtherChain, key: NumberKey): Promise<string | null> {
+async function findLeft({ db, isFollowed }: OtherDeps, chain: OtherChain, key: NumberKey): Promise<string | null> {
   const { rpc, network } = chain
   const receipt = await findForeignReceipt(chain, key, await readChainView(rpc, network))
   const txHash = receipt?.transactionHash
@@ -109,6 +111,7 @@ async function findLeft({ db }: OtherDeps, chain: OtherChain, key: NumberKey): P
   if (await isPayoutTransaction(db, network.chainId, txHash)) return null
   const use = await checkUsed(chain, { txHash, authorization: key })
   if (use?.to === null) return null // it was cancelled
+  if (use && (await isFollowed(db, { network: network.chainId, txHash, units: String(use.units) }))) return null
   return `transaction ${txHash} brought ${use ? `${formatDecimal(use.units, 6)} USDC to ${use.to}` : 'something'}`
 }
 
