@@ -10,6 +10,7 @@ import { startTestChain, type TestChain } from './harness/chain.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { createPaid, listRefunds, newAddress, payoutEnv, refundReaches, revert } from './harness/refunds.ts'
 import { openPayoutsWith, restore } from './harness/restored.ts'
+import { type RpcProxy, startRpcProxy } from './harness/rpc-proxy.ts'
 import { eventually, startTestService } from './harness/service.ts'
 import { chainEnv, openShop, type Shop } from './harness/shop.ts'
 
@@ -29,6 +30,7 @@ type Settlement = {
 }
 
 let shop: Shop
+let node: RpcProxy
 /** Another chain, 31338, with the same keys. */
 let otherChain: TestChain
 let admin: Client
@@ -47,11 +49,13 @@ before(async () => {
   shop = await openShop({
     env: async (chain) => {
       keys = await payoutEnv(chain)
+      node = await startRpcProxy(chain.rpcUrl)
       otherChain = await startTestChain()
       await otherChain.call('anvil_setChainId', 31338)
       const there = { ...chainEnv(otherChain), ...keys }
       return {
         ...keys,
+        CHAIN_31337_RPC_URL: node.url,
         ...Object.fromEntries(Object.entries(there).map(([key, value]) => [toOtherChain(key), value])),
       }
     },
@@ -70,6 +74,7 @@ after(async () => {
   await lostDatabase?.drop()
   await shop?.stop()
   await otherChain?.stop()
+  await node?.stop()
 })
 
 const toOtherChain = (setting: string): string => setting.replace('31337', '31338')
@@ -322,7 +327,7 @@ test('a refund waits for the later one that left, also once another refund has t
   assert.equal(await shop.chain.balanceOf(payer), 10_000_000n)
 })
 
-test('a settlement that was cancelled before its first poll had left: the next one waits, and is paid with what left', async () => {
+test('a settlement that was cancelled before its first poll had left: the next one waits, and is paid with what left', async (t) => {
   const to = await owe()
   const first = await create()
   const txHash = await leave(settlementIn(0, to, first.units - 1_000_000n))
@@ -336,6 +341,8 @@ test('a settlement that was cancelled before its first poll had left: the next o
   assert.equal(await shop.chain.balanceOf(to), first.units - 1_000_000n)
   await booksAreRight()
   const rest = await create()
+  t.after(() => node.heal())
+  node.faults.refuses = ({ method }) => method === 'eth_getLogs'
   await approve(rest)
   assert.equal((await settlementReaches(rest._id, isPaid)).amount, '1.000000', 'what left is accounted for')
   assert.equal(await shop.chain.balanceOf(to), first.units)

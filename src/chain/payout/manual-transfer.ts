@@ -28,7 +28,9 @@ export type ManualTransferDeps = {
 }
 
 const BY_HAND = { isPaid: true, providerStatus: 'paid by hand' }
-const leftIn = (txHash: string) => ({ isPaid: true, providerStatus: `left in transaction ${txHash}`, txHash })
+const leftIn = (txHash: string, { nonce: leftNonce }: AuthorizationKey) => ({
+  ...{ isPaid: true, providerStatus: `left in transaction ${txHash}`, txHash, leftNonce },
+})
 
 /** Blocks our own payout. @throws OBJECT_CONFLICT if it is in progress */
 async function keepFromSending(
@@ -137,7 +139,7 @@ async function followUse(
   if (!use?.isFinal) throw invalid('txHash', 'is not final yet. Wait for it.')
   const left = { to: use.to, units: use.units }
   await accepts(left)
-  const why = leftIn(txHash)
+  const why = leftIn(txHash, authorization)
   await keepFromSending(deps, request, why)
   const what = left.to === null ? 'nothing: it was cancelled' : `${formatDecimal(left.units, 6)} USDC to ${left.to}`
   return { outcome: 'settled', txHash, providerStatus: `${why.providerStatus}: ${what}`, left }
@@ -183,6 +185,6 @@ export async function checkManualTransfer(
     throw new AppError('OBJECT_CONFLICT', {
       message: `The ${providerStatus}, and shows what it pays only there. Name it again once it is.`,
     })
-  await keepFromSending(deps, request, authorization ? leftIn(txHash) : BY_HAND)
+  await keepFromSending(deps, request, authorization ? leftIn(txHash, authorization) : BY_HAND)
   return { outcome: verdict === 'final' ? 'settled' : 'pending', txHash, providerStatus }
 }

@@ -95,7 +95,7 @@ export async function findPayout(q: Queryable, id: string): Promise<Payout | und
 
 /**
  * Those of these ids whose payout on this chain is final, signed here, or known by the transaction in which it left:
- * none of them can have left there unknown.
+ * none of them can have left there unknown. What left under a dropped one is known by the one that it was named for.
  */
 export async function listAccountedPayouts(
   q: Queryable,
@@ -104,7 +104,12 @@ export async function listAccountedPayouts(
 ): Promise<Set<string>> {
   const rows = await q.many<{ id: string }>(sql`
     select id from chain_payouts where id = any(${[...ids]}::text[]) and chain_id = ${chainId}
-      and (status = 'final' or valid_before is not null or (status = 'failed' and tx_hash is not null))`)
+      and (status = 'final' or valid_before is not null or (status = 'failed' and tx_hash is not null))
+    union all
+    select dropped.id from chain_payouts dropped
+    join chain_payouts named on named.left_nonce = dropped.authorization_nonce
+    where dropped.id = any(${[...ids]}::text[]) and named.chain_id = ${chainId} and named.status = 'failed'
+      and named.tx_hash is not null`)
   return new Set(rows.map(({ id }) => id))
 }
 
@@ -188,21 +193,22 @@ export const insertWithdrawn = (
       ${providerStatus}, ${now}, ${now})
     on conflict do nothing`)
 
-export type Withdrawal = { isPaid: boolean; providerStatus: string; txHash?: string | null }
+export type Withdrawal = { isPaid: boolean; providerStatus: string; txHash?: string; leftNonce?: Hex }
 
 /**
  * Ends an unclaimed payout for which nothing was ever signed. `isPaid`: by a transaction that a person found; `txHash`:
- * by one of our own wallet, which left before a restore. @returns whether it will never be paid
+ * by one of our own wallet, which left before a restore, under the authorization `leftNonce`. @returns whether it will
+ * never be paid
  */
 export async function updatePayoutWithdrawn(
   q: Queryable,
   id: string,
-  { isPaid, providerStatus, txHash = null }: Withdrawal,
+  { isPaid, providerStatus, txHash, leftNonce }: Withdrawal,
   now: Date,
 ): Promise<boolean> {
   const done = await q.run(sql`
-    update chain_payouts set status = 'failed', words = ${providerStatus}, tx_hash = ${txHash}, updated_at = ${now},
-      lease_epoch = lease_epoch + 1
+    update chain_payouts set status = 'failed', words = ${providerStatus}, tx_hash = ${txHash ?? null},
+      left_nonce = ${leftNonce ?? null}, updated_at = ${now}, lease_epoch = lease_epoch + 1
     where id = ${id} and ((status = 'reserved' and valid_before is null and (used_at is null or ${isPaid}) and (lease_until is null or lease_until <= ${now}))
       or (status = 'failed' and (used_at is null or ${isPaid})))`)
   return done > 0
