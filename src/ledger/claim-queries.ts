@@ -64,8 +64,8 @@ export async function releaseTransaction(tx: Tx, claim: Omit<TransactionClaim, '
 }
 
 /**
- * Releases every transaction that was named for a refund or settlement which will not be paid: earlier ones too, in
- * whose place another was named. Should one return, it can be named for another.
+ * Releases every transaction that was named for a refund or settlement, except the one that it follows, so that each
+ * can be named for another.
  */
 export async function releaseClaims(tx: Tx, claims: Pick<TransactionClaim, 'companyId' | 'network' | 'causeId'>) {
   const mine = sql`network = ${claims.network} and cause_id = ${claims.causeId}`

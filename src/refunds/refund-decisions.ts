@@ -40,9 +40,7 @@ async function stopPayout(deps: RefundDeps, tx: Tx, { id, network, address: to, 
   })
 }
 
-async function releaseVanished(tx: Tx, refund: Refund): Promise<void> {
-  const { companyId, id: causeId, network } = refund
-  await updateRefundUnnamed(tx, refund)
+async function releaseNamed(tx: Tx, { companyId, id: causeId, network }: Refund): Promise<void> {
   if (network !== null) await releaseClaims(tx, { companyId, network, causeId })
 }
 
@@ -74,7 +72,8 @@ export async function dropRefund(
     }
     if (news.status === 'refused' && (await isPaidByHand(tx, key, refund))) return
     if (news.status === 'rejected') await stopPayout(deps, tx, refund)
-    if (hasVanished) await releaseVanished(tx, refund)
+    if (hasVanished) await updateRefundUnnamed(tx, refund)
+    if (news.status === 'rejected') await releaseNamed(tx, refund)
     const now = new Date(deps.clock())
     const { status, providerStatus } = news
     const decidedBy = news.status === 'rejected' ? nameOf(news.by) : news.channel
