@@ -154,7 +154,7 @@ test('one of two endpoints that shows more than had left before a restore is not
     }
     const check = () =>
       checkManualTransfer(
-        { db, clock: Date.now, network, watchPayout: async () => null, ...options },
+        { db, clock: Date.now, network, payouts, watchPayout: async () => null, ...options },
         grown,
         txHash ?? '',
       )

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import pino from 'pino'
 import { createRpc, type Rpc } from '../src/chain/endpoints/rpc.ts'
-import { networkFor } from '../src/chain/networks.ts'
-import { openPayouts, type PayoutRequest, type Payouts, withdrawPayout } from '../src/chain/payout/payout.ts'
-import { localSigner } from '../src/chain/payout/signer.ts'
+import { type PayoutRequest, type Payouts, withdrawPayout } from '../src/chain/payout/payout.ts'
 import { type Db, openDb, sql } from '../src/db/db.ts'
-import { markRestored, updateReconciledRestore } from '../src/db/restored-queries.ts'
 import { idFrom, newId } from '../src/kernel/ids.ts'
+import { claimTransaction } from '../src/ledger/claim-queries.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { type Client, logInSuperAdmin } from './harness/accounts.ts'
+import { startTestChain, type TestChain } from './harness/chain.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { createPaid, listRefunds, newAddress, payoutEnv, refundReaches, revert } from './harness/refunds.ts'
-import { eventually } from './harness/service.ts'
-import { openShop, type Shop } from './harness/shop.ts'
+import { openPayoutsWith, restore } from './harness/restored.ts'
+import { type RpcProxy, startRpcProxy } from './harness/rpc-proxy.ts'
+import { eventually, startTestService } from './harness/service.ts'
+import { chainEnv, openShop, type Shop } from './harness/shop.ts'
 
 /*
  * What left the wallet before a restore, and only the lost database knows. The token remembers it: nothing is paid
@@ -31,6 +31,9 @@ type Settlement = {
 }
 
 let shop: Shop
+let node: RpcProxy
+/** Another chain, 31338, with the same keys. */
+let otherChain: TestChain
 let admin: Client
 let lostDatabase: TestDatabase
 let lostDb: Db
@@ -47,37 +50,41 @@ before(async () => {
   shop = await openShop({
     env: async (chain) => {
       keys = await payoutEnv(chain)
-      return keys
+      node = await startRpcProxy(chain.rpcUrl)
+      otherChain = await startTestChain()
+      await otherChain.call('anvil_setChainId', 31338)
+      const there = { ...chainEnv(otherChain), ...keys }
+      return {
+        ...keys,
+        CHAIN_31337_RPC_URL: node.url,
+        ...Object.fromEntries(Object.entries(there).map(([key, value]) => [toOtherChain(key), value])),
+      }
     },
   })
   admin = await logInSuperAdmin(shop.host)
   const { db } = shop.host
-  await db.run(sql`insert into installation (mode, key_mark) values ('sandbox', 'x')`)
-  await db.tx((tx) => markRestored(tx, { backupMadeAt: new Date(), restoredAt: new Date() }))
-  await updateReconciledRestore(db, new Date())
+  await restore(db)
   rpc = createRpc({ url: shop.chain.rpcUrl })
-  const open = (db: Db): Payouts =>
-    openPayouts({
-      ...{ db, rpc, clock: Date.now, log: pino({ level: 'silent' }) },
-      network: networkFor({ chainId: shop.chain.chainId, usdcAddress: shop.chain.usdcAddress }),
-      refundSigner: localSigner(keys.CHAIN_31337_REFUND_KEY ?? ''),
-      relayerSigner: localSigner(keys.CHAIN_31337_RELAYER_KEY ?? ''),
-    })
-  lost = open(lostDb)
-  restored = open(shop.host.db)
+  const ground = { chain: shop.chain, rpc, keys }
+  lost = openPayoutsWith(ground, lostDb)
+  restored = openPayoutsWith(ground, db)
 })
 after(async () => {
   await rpc?.close()
   await lostDb?.close()
   await lostDatabase?.drop()
   await shop?.stop()
+  await otherChain?.stop()
+  await node?.stop()
 })
 
+const toOtherChain = (setting: string): string => setting.replace('31337', '31338')
+
 /** It left before the restore. @returns its transaction */
-async function leave(asked: PayoutRequest): Promise<string | null> {
-  await lost.send(asked)
+async function leave(asked: PayoutRequest, payouts = lost): Promise<string | null> {
+  await payouts.send(asked)
   await shop.chain.mine(4)
-  const { outcome, txHash } = await lost.send(asked)
+  const { outcome, txHash } = await payouts.send(asked)
   assert.equal(outcome, 'settled')
   return txHash
 }
@@ -321,7 +328,7 @@ test('a refund waits for the later one that left, also once another refund has t
   assert.equal(await shop.chain.balanceOf(payer), 10_000_000n)
 })
 
-test('a settlement that was cancelled before its first poll had left: the next one waits, and is paid with what left', async () => {
+test('a settlement that was cancelled before its first poll had left: the next one waits, and is paid with what left', async (t) => {
   const to = await owe()
   const first = await create()
   const txHash = await leave(settlementIn(0, to, first.units - 1_000_000n))
@@ -335,6 +342,8 @@ test('a settlement that was cancelled before its first poll had left: the next o
   assert.equal(await shop.chain.balanceOf(to), first.units - 1_000_000n)
   await booksAreRight()
   const rest = await create()
+  t.after(() => node.heal())
+  node.faults.refuses = ({ method }) => method === 'eth_getLogs'
   await approve(rest)
   assert.equal((await settlementReaches(rest._id, isPaid)).amount, '1.000000', 'what left is accounted for')
   assert.equal(await shop.chain.balanceOf(to), first.units)
@@ -380,4 +389,111 @@ test('a payout whose transaction was named for another settlement does not settl
   await db.run(sql`delete from claimed_transfers where cause_id = 'another'`)
   await settlementReaches(made._id, isPaid)
   await booksAreRight()
+})
+
+const payTo = (network: number) =>
+  shop.host.db.run(sql`update companies set settlement_network = ${network} where id = ${shop.merchant.companyId}`)
+
+test('a settlement that had left on another chain is not paid a second time, and is found there', async () => {
+  const to = await owe()
+  await payTo(31338)
+  const made = await create()
+  const txHash = await leave(settlementIn(0, to, made.units))
+  await approve(made)
+  const waits = async (settlement: Settlement, words: RegExp) => {
+    const { message } = await settlementReaches(settlement._id, ({ message }) => /was restored/.test(message ?? ''))
+    assert.match(message ?? '', words)
+  }
+  await waits(made, new RegExp(`^waits: this one left on .* ${txHash} .* Reject or cancel this one, ask for one on `))
+  await admin.post(`settlements/${made._id}/cancel`)
+  const again = await create()
+  await approve(again)
+  await waits(again, new RegExp(`^waits: another one, which was then .* left on .* ${txHash} `))
+  await admin.post(`settlements/${again._id}/cancel`)
+  await payTo(31337)
+  const found = await create()
+  await approve(found)
+  await waits(found, new RegExp(`^waits: another one, which was then .*, left before .* ${txHash} `))
+  assert.equal((await name(found, txHash)).data.status, 'paid')
+  assert.equal(await shop.chain.balanceOf(to), made.units)
+  await booksAreRight()
+})
+
+test('while a chain on which payouts left is not set up, nothing is sent', async () => {
+  const { db } = shop.host
+  await db.run(sql`insert into paying_wallets values (31339, ${newAddress().toLowerCase()})`)
+  const order = await createPaid(shop)
+  await revert(shop, order.code, { amount: '10', address: newAddress() })
+  const { message, _id } = await refundWaits(order.orderId, /was restored/)
+  assert.match(message ?? '', /the chain 31339, which is not set up: .* Set CHAIN_31339_RPC_URL; it needs no keys/)
+  await db.run(sql`delete from paying_wallets where chain_id = 31339`)
+  await db.run(sql`update refunds set next_check_at = now() where id = ${_id}`)
+  await refundReaches(shop, order.orderId, 'settled')
+})
+
+test('what an earlier wallet had paid is not paid again after a change of keys', async () => {
+  const { db } = shop.host
+  const present = await db.many<{ address: string }>(sql`select address from paying_wallets where chain_id = 31337`)
+  assert.deepEqual(present, [{ address: restored.address.toLowerCase() }], 'the service remembers its own')
+  const earlier = openPayoutsWith({ chain: shop.chain, rpc, keys: await payoutEnv(shop.chain) }, lostDb)
+  await db.run(sql`insert into paying_wallets values (31337, ${earlier.address.toLowerCase()})`)
+  const order = await createPaid(shop)
+  const payer = newAddress()
+  const id = idFrom('refund', shop.merchant.companyId, order.orderId, 1)
+  const txHash = await leave({ id, to: payer, units: 10_000_000n }, earlier)
+  await revert(shop, order.code, { amount: '10', address: payer })
+  const { _id, message } = await refundWaits(order.orderId)
+  assert.match(message ?? '', new RegExp(`^waits: this one left .* ${txHash} .* Name that transaction`))
+  const foreign = await shop.chain.pay({ to: payer, units: 10_000_000n })
+  await shop.chain.mine(4)
+  assert.ok(JSON.stringify((await nameRefund({ _id }, foreign)).error).includes(`left in transaction ${txHash}`))
+  assert.equal((await nameRefund({ _id }, txHash)).status, 200)
+  await refundReaches(shop, order.orderId, 'settled')
+  assert.equal(await shop.chain.balanceOf(payer), 20_000_000n, 'and by the person')
+})
+
+test('what left is named on a node without the keys; an earlier version wrote it down nowhere else', async (t) => {
+  const { db } = shop.host
+  const { connectionString } = shop.host
+  const web = await startTestService({ env: chainEnv(shop.chain), connectionString })
+  t.after(() => web.stop())
+  const order = await createPaid(shop)
+  const payer = newAddress()
+  const id = idFrom('refund', shop.merchant.companyId, order.orderId, 1)
+  const txHash = await leave({ id, to: payer, units: 10_000_000n })
+  await revert(shop, order.code, { amount: '10' })
+  const first = await refundReaches(shop, order.orderId, 'needs_address')
+  await admin.post(`refunds/${first._id}/reject`, { reason: 'asked again with the address' })
+  await revert(shop, order.code, { amount: '10', address: payer })
+  const { _id } = await refundWaits(order.orderId)
+  const path = `/api/next/refunds/${_id}/transaction`
+  assert.equal((await web.call<null>('POST', path, { as: shop.merchant, body: { txHash } })).status, 200)
+  await refundReaches(shop, order.orderId, 'settled')
+  const noted = await db.many<{ txHash: string | null }>(sql`select tx_hash from chain_payouts where id = ${_id}`)
+  assert.deepEqual(noted, [{ txHash }])
+  await db.run(sql`update chain_payouts set tx_hash = null where id = ${_id}`)
+  await revert(shop, order.code, { amount: '5', address: payer })
+  await eventually(
+    () => refundReaches(shop, order.orderId, 'settled'),
+    ({ amount }) => amount === '5.000000',
+  )
+  assert.equal(await shop.chain.balanceOf(payer), 15_000_000n)
+})
+
+test('a refund whose transaction was named, and then the process ended, says that it is named again', async () => {
+  const { db } = shop.host
+  const order = await createPaid(shop)
+  const payer = newAddress()
+  const asked = { id: idFrom('refund', shop.merchant.companyId, order.orderId, 1), to: payer, units: 10_000_000n }
+  const txHash = await leave(asked)
+  const claimed = { network: 31337, txHash: txHash ?? '', causeId: asked.id, toAddress: payer }
+  await db.tx((tx) => claimTransaction(tx, { companyId: shop.merchant.companyId, ...claimed }))
+  assert.ok(await withdraw(asked, true))
+  await revert(shop, order.code, { amount: '10', address: payer })
+  const { _id } = await eventually(
+    () => refundReaches(shop, order.orderId, 'submitted'),
+    ({ message }) => message?.startsWith(`Transaction ${txHash} was named for this`) === true,
+  )
+  assert.equal((await nameRefund({ _id }, txHash)).status, 200)
+  await refundReaches(shop, order.orderId, 'settled')
 })

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
+import { claimTransaction } from '../src/ledger/claim-queries.ts'
+import { logInSuperAdmin } from './harness/accounts.ts'
 import { createPaid, newAddress, type RefundData, refundReaches, revert } from './harness/refunds.ts'
 import { type RpcProxy, startRpcProxy } from './harness/rpc-proxy.ts'
 import { type Answer, eventually } from './harness/service.ts'
@@ -123,4 +125,54 @@ test('one transaction settles a refund at each address that it pays; an earlier 
   await host.db.run(sql`insert into claimed_transactions values (31337, ${other}, ${second._id})`)
   assert.equal((await name(third, other)).status, 422)
   assert.deepEqual(await ownersOf(other), [])
+})
+
+/** What naming a transaction commits first; then the process ends. */
+const beginNaming = ({ _id: causeId }: { _id: string }, txHash: string, toAddress: string) =>
+  shop.host.db.tx(async (tx) => {
+    await claimTransaction(tx, { companyId: shop.merchant.companyId, network: 31337, txHash, causeId, toAddress })
+  })
+
+test('a transaction whose naming was cut short settles the next refund, once the first is rejected', async () => {
+  const to = newAddress()
+  const refund = await startRefund(to)
+  const txHash = await shop.chain.pay({ to, units: 54_000_000n })
+  await shop.chain.mine(4)
+  await beginNaming(refund, txHash, to)
+  const admin = await logInSuperAdmin(shop.host)
+  assert.equal((await admin.post(`refunds/${refund._id}/reject`, { reason: 'asked again' })).status, 200)
+  const { code } = await shop.host.db.one<{ code: string }>(sql`select code from orders where id = ${refund.orderId}`)
+  await revert(shop, code, { address: to })
+  const next = await refundReaches(shop, refund.orderId, 'ready', false)
+  assert.equal((await name(next, txHash)).data.status, 'settled')
+})
+
+test('naming another transaction releases the one whose naming was cut short', async () => {
+  const { first, second, txHash } = await startPair()
+  const { address } = first
+  const right = await shop.chain.pay({ to: address ?? '', units: 54_000_000n })
+  await shop.chain.mine(4)
+  await beginNaming(first, txHash, address ?? '')
+  assert.equal((await name(first, right)).data.status, 'settled')
+  assert.deepEqual([await ownersOf(right), await ownersOf(txHash)], [[first._id], []])
+  assert.equal((await name(second, txHash)).data.status, 'settled')
+})
+
+test('a transaction whose naming was cut short settles the next settlement, once the first is cancelled', async () => {
+  const to = newAddress()
+  await createPaid(shop)
+  const { companyId } = shop.merchant
+  await shop.host.db.run(sql`
+    update companies set settlement_address = ${to}, settlement_network = 31337 where id = ${companyId}`)
+  const admin = await logInSuperAdmin(shop.host)
+  const create = async () =>
+    (await admin.post<{ _id: string; amount: string; status: string }>('settlements', { companyId })).data
+  const first = await create()
+  const txHash = await shop.chain.pay({ to, units: BigInt(first.amount.replace('.', '')) })
+  await shop.chain.mine(4)
+  await beginNaming(first, txHash, to)
+  await admin.post(`settlements/${first._id}/cancel`)
+  const { _id } = await create()
+  await admin.post(`settlements/${_id}/approve`)
+  assert.equal((await admin.post<{ status: string }>(`settlements/${_id}/paid`, { txHash })).data.status, 'paid')
 })

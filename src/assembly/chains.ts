@@ -3,12 +3,14 @@ import { SANDBOX_CHAIN_ID } from '../chain/networks.ts'
 import type { OpenChain } from '../chain/open-chains.ts'
 import { checkManualTransfer } from '../chain/payout/manual-transfer.ts'
 import { isPayoutSigned, withdrawPayout } from '../chain/payout/payout.ts'
+import { findOtherPayout } from '../chain/payout/payout-recheck.ts'
 import type { WalletDeps } from '../channels/crypto/adapter.ts'
 import { isSettlementAddressOfOther } from '../companies/company-queries.ts'
 import type { CompanyDeps } from '../companies/company-service.ts'
 import type { Config } from '../config/config.ts'
 import type { Db } from '../db/db.ts'
 import type { Clock } from '../kernel/clock.ts'
+import { isTransactionFollowed } from '../ledger/claim-queries.ts'
 import type { PayoutPorts } from '../ledger/payout-ports.ts'
 import type { SettlementChain, SettlementDeps } from '../ledger/settlements/settlement-service.ts'
 import type { WalletNetwork } from '../pages/wallet/wallet-panel.ts'
@@ -85,13 +87,10 @@ export const openWithdrawPayout =
   (tx, { network: chainId, ...request }, providerStatus) =>
     withdrawPayout(tx, { ...request, chainId }, { isPaid: false, providerStatus }, new Date(clock()))
 
-/** Only a wallet whose key is set up pays by authorizations, which the token remembers. */
 export const openFindOtherPayout =
-  (chains: Chains): PayoutPorts['findOtherPayout'] =>
-  async (network, id, others) => {
-    const chain = chains.find((one) => one.network.chainId === network)
-    return chain?.payouts?.findOther(id, others) ?? null
-  }
+  (db: Db, chains: Chains): PayoutPorts['findOtherPayout'] =>
+  (payout, listOthers) =>
+    findOtherPayout({ db, chains, isFollowed: isTransactionFollowed }, payout, listOthers)
 
 type Ground = { db: Db; clock: Clock }
 

@@ -103,7 +103,7 @@ export function openCommerce(ground: ServiceBase, accounts: Accounts) {
   const askForAddress = openAskForAddress({ mailer, links, networkName })
   const refunds: MispaymentRefundDeps = {
     ...{ db, clock, channels, transition, payers, links, askForAddress, books, audit },
-    ...{ withdrawPayout: openWithdrawPayout(clock), findOtherPayout: openFindOtherPayout(chains) },
+    ...{ withdrawPayout: openWithdrawPayout(clock), findOtherPayout: openFindOtherPayout(db, chains) },
     screening: screening.gate,
   }
   const paid = openPayments(ground, { refunds, rounds, kyc, alarm, chains, ownWallets: channels.ownWallets })

@@ -64,8 +64,8 @@ export async function releaseTransaction(tx: Tx, claim: Omit<TransactionClaim, '
 }
 
 /**
- * Releases every transaction that was named for a refund or settlement which will not be paid: earlier ones too, in
- * whose place another was named. Should one return, it can be named for another.
+ * Releases every transaction that was named for a refund or settlement, except the one that it follows, so that each
+ * can be named for another.
  */
 export async function releaseClaims(tx: Tx, claims: Pick<TransactionClaim, 'companyId' | 'network' | 'causeId'>) {
   const mine = sql`network = ${claims.network} and cause_id = ${claims.causeId}`
@@ -90,15 +90,16 @@ export async function isClaimedByOther(
   return row !== undefined
 }
 
-/** Whether a person has named, or is naming, a transaction that paid this refund or settlement. */
-export async function isTransactionNamed(
+/** The transaction that a person has named, or is naming, as the one that paid this refund or settlement. */
+export async function findNamedTransaction(
   tx: Tx,
   { network, causeId }: { network: number; causeId: string },
-): Promise<boolean> {
-  const { named } = await tx.one<{ named: boolean }>(sql`
-    select exists (select 1 from claimed_transfers where network = ${network} and cause_id = ${causeId})
-      or exists (select 1 from claimed_transactions where network = ${network} and cause_id = ${causeId}) as named`)
-  return named
+): Promise<string | undefined> {
+  const row = await tx.maybe<{ txHash: string }>(sql`
+    select tx_hash from claimed_transfers where network = ${network} and cause_id = ${causeId}
+    union select tx_hash from claimed_transactions where network = ${network} and cause_id = ${causeId}
+    order by tx_hash limit 1`)
+  return row?.txHash
 }
 
 /**

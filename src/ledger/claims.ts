@@ -1,6 +1,6 @@
 import type { Db, Tx } from '../db/db.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
-import { claimTransaction, releaseTransaction, type TransactionClaim } from './claim-queries.ts'
+import { claimTransaction, releaseClaims, releaseTransaction, type TransactionClaim } from './claim-queries.ts'
 
 /** @returns whether it is new @throws VALIDATION_FAILED at `txHash` when it is reserved for another one */
 export async function claim(tx: Tx, wanted: TransactionClaim): Promise<boolean> {
@@ -11,7 +11,7 @@ export async function claim(tx: Tx, wanted: TransactionClaim): Promise<boolean> 
 
 /**
  * Checks a transaction that a person names while what it brings to an address is reserved for one refund or settlement,
- * so that it can settle no other; then that one may `follow` it.
+ * so that it can settle no other; then that one may `follow` it, and one that was named for it before is released.
  * @throws VALIDATION_FAILED at `txHash` when it is reserved for another one; whatever `check` and `follow` throw, after
  * releasing it, unless it was reserved before or is followed by now
  */
@@ -27,6 +27,8 @@ export async function followClaimed<Verdict>(
       // a concurrent request of the same person may have released it
       await claim(tx, wanted)
       await follow(tx, verdict)
+      const { companyId, network, causeId } = wanted
+      await releaseClaims(tx, { companyId, network, causeId })
     })
     return verdict
   } catch (error) {

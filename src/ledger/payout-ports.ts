@@ -10,13 +10,12 @@ export type PayoutPorts = {
   ): Promise<boolean>
   /**
    * After a restore: whether another refund of the order, or another settlement of the company, had left that nothing
-   * here accounts for, and this one had not.
-   * @param others ids of those that are known, and of the next numbers
+   * here accounts for, on any chain, and this one had not.
+   * @param listOthers ids of those that are known, and of the next numbers; asked only after a restore
    * @returns why it waits
    */
   findOtherPayout(
-    network: number,
-    id: string,
-    others: { known: readonly string[]; next: readonly string[] },
+    payout: { network: number; id: string },
+    listOthers: () => Promise<{ known: readonly string[]; next: readonly string[] }>,
   ): Promise<string | null>
 }

@@ -2,7 +2,8 @@ import { lockActor } from '../companies/company-scope.ts'
 import type { Tx } from '../db/db.ts'
 import { nameOf, type RequestContext } from '../http/request-context.ts'
 import { AppError } from '../kernel/errors.ts'
-import { isTransactionNamed, releaseClaims } from '../ledger/claim-queries.ts'
+import { pollGapMs } from '../kernel/poll-gaps.ts'
+import { findNamedTransaction, releaseClaims } from '../ledger/claim-queries.ts'
 import { bookRefundDropped } from '../ledger/ledger-service.ts'
 import { findPayerContact } from '../payers/payer-service.ts'
 import { findPayment } from '../payments/payment-queries.ts'
@@ -24,12 +25,25 @@ async function isLost(deps: RefundDeps, { companyId, paymentId, status, provider
 export const isNamedSince = (asked: Refund, current: Refund): boolean =>
   current.byHand && (!asked.byHand || asked.txHash !== current.txHash)
 
-/** A refusal of our own payout is expected once a person names what they sent: naming it withdraws ours. */
-async function isPaidByHand(tx: Tx, asked: Refund, current: Refund): Promise<boolean> {
+/**
+ * A refusal of our own payout is expected once a person names what they sent: naming it withdraws ours. If naming was
+ * cut short after that, the refund says what to do.
+ */
+async function isPaidByHand(deps: RefundDeps, tx: Tx, asked: Refund, current: Refund): Promise<boolean> {
   if (isNamedSince(asked, current)) return true
-  const { network, id: causeId } = current
-  return !asked.byHand && network !== null && (await isTransactionNamed(tx, { network, causeId }))
+  const { network, id: causeId, status, checks } = current
+  if (asked.byHand || network === null) return false
+  const txHash = await findNamedTransaction(tx, { network, causeId })
+  if (txHash === undefined) return false
+  const now = new Date(deps.clock())
+  const nextCheckAt = new Date(now.getTime() + pollGapMs('refund', checks))
+  await updateRefund(tx, current, { status, providerStatus: namedWords(txHash), nextCheckAt }, now)
+  return true
 }
+
+const namedWords = (txHash: string): string =>
+  `Transaction ${txHash} was named for this, so the service does not send it any more. If it is not settled in a minute, ` +
+  'name that transaction again.'
 
 /** Its transfer may be in progress although it is ready to be sent by hand. @throws OBJECT_CONFLICT */
 async function stopPayout(deps: RefundDeps, tx: Tx, { id, network, address: to, units }: Refund): Promise<void> {
@@ -40,9 +54,7 @@ async function stopPayout(deps: RefundDeps, tx: Tx, { id, network, address: to, 
   })
 }
 
-async function releaseVanished(tx: Tx, refund: Refund): Promise<void> {
-  const { companyId, id: causeId, network } = refund
-  await updateRefundUnnamed(tx, refund)
+async function releaseNamed(tx: Tx, { companyId, id: causeId, network }: Refund): Promise<void> {
   if (network !== null) await releaseClaims(tx, { companyId, network, causeId })
 }
 
@@ -79,9 +91,10 @@ export async function dropRefund(
           'Wait for its answer; if the account there was removed, save it again.',
       })
     }
-    if (news.status === 'refused' && (await isPaidByHand(tx, key, refund))) return
+    if (news.status === 'refused' && (await isPaidByHand(deps, tx, key, refund))) return
     if (news.status === 'rejected') await stopPayout(deps, tx, refund)
-    if (hasVanished) await releaseVanished(tx, refund)
+    if (hasVanished) await updateRefundUnnamed(tx, refund)
+    if (news.status === 'rejected') await releaseNamed(tx, refund)
     const now = new Date(deps.clock())
     const { status, providerStatus } = news
     const decidedBy = news.status === 'rejected' ? nameOf(news.by) : news.channel

@@ -107,9 +107,11 @@ const NEXT = 16
 async function findOther({ db, findOtherPayout }: RefundDeps, refund: Refund): Promise<string | null> {
   const { companyId, orderId, id, network } = refund
   if (network === null) return null
-  const all = await listRefundsOfOrder(db, companyId, orderId)
-  const next = Array.from({ length: NEXT }, (_, index) => refundIdOf(companyId, orderId, all.length + 1 + index))
-  return findOtherPayout(network, id, { known: all.map((one) => one.id), next })
+  return findOtherPayout({ network, id }, async () => {
+    const all = await listRefundsOfOrder(db, companyId, orderId)
+    const next = Array.from({ length: NEXT }, (_, index) => refundIdOf(companyId, orderId, all.length + 1 + index))
+    return { known: all.map((one) => one.id), next }
+  })
 }
 
 const findLocalHold = async (deps: RefundDeps, tx: Tx, refund: Refund): Promise<string | null> =>

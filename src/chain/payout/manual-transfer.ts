@@ -6,19 +6,14 @@ import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
 import { ChainDoubt } from '../transfer-logs.ts'
 import { type Agree, agreeAlone } from './agreement.ts'
-import { nonceOf, type PayoutRequest, type Payouts, type WatchPayout, withdrawPayout } from './payout.ts'
+import { type PayoutRequest, type Payouts, type WatchPayout, withdrawPayout } from './payout.ts'
+import { nonceOf } from './payout-deps.ts'
 import { findForeignReceipt } from './payout-follow.ts'
-import {
-  findPayout,
-  findPayoutOfTransaction,
-  isPayoutDropped,
-  isPayoutWallet,
-  type Payout,
-  type Withdrawal,
-} from './payout-queries.ts'
+import { findPayout, findPayoutOfTransaction, isPayoutDropped, type Payout, type Withdrawal } from './payout-queries.ts'
 import { readChainView } from './payout-view.ts'
 import { checkAuthorizationUsed, checkTransfer, checkUsed, readAuthorizations } from './transfer-check.ts'
 import type { AuthorizationKey, AuthorizedTransfer } from './usdc-token.ts'
+import { listPayingWallets } from './wallet-queries.ts'
 
 /** `agree` is absent where `rpc` is the only node. */
 export type ManualTransferDeps = {
@@ -33,7 +28,9 @@ export type ManualTransferDeps = {
 }
 
 const BY_HAND = { isPaid: true, providerStatus: 'paid by hand' }
-const leftIn = (txHash: string) => ({ isPaid: true, providerStatus: `left in transaction ${txHash}`, txHash })
+const leftIn = (txHash: string, { nonce: leftNonce }: AuthorizationKey) => ({
+  ...{ isPaid: true, providerStatus: `left in transaction ${txHash}`, txHash, leftNonce },
+})
 
 /** Blocks our own payout. @throws OBJECT_CONFLICT if it is in progress */
 async function keepFromSending(
@@ -96,14 +93,14 @@ async function findUsed(
   const reader = { agree: deps.agree ?? agreeAlone(deps.rpc), network }
   const ours: AuthorizationKey[] = []
   // anyone may use our nonces, as nonces of a wallet of their own
-  for (const key of await ask(deps, readAuthorizations(reader, txHash)))
-    if (key.from === payouts?.address.toLowerCase() || (await isPayoutWallet(db, chainId, key.from))) ours.push(key)
+  const wallets = await listPayingWallets(db, chainId, payouts?.address)
+  for (const key of await ask(deps, readAuthorizations(reader, txHash))) if (wallets.includes(key.from)) ours.push(key)
   const own = ours.find(({ nonce }) => nonce === nonceOf(id))
   if (own) return own
   for (const key of ours) {
     const use = await ask(deps, checkUsed(reader, { txHash, authorization: key }))
     if (!use || use.to === null) continue
-    if (use.to === to.toLowerCase() && (await isPayoutDropped(db, chainId, key))) return key
+    if (use.to === to.toLowerCase() && (await isPayoutDropped(db, chainId, key.nonce))) return key
     throw invalid('txHash', OF_ANOTHER)
   }
   return null
@@ -115,20 +112,20 @@ async function findUsed(
  */
 async function checkNothingLeft(deps: ManualTransferDeps, id: string, payout: Payout | undefined): Promise<void> {
   if (payout && !isUnsigned(payout)) return
-  const { rpc, network, payouts } = deps
-  const from = payout?.kind === 'payout' ? payout.fromAddress : (payouts?.address.toLowerCase() as Hex | undefined)
-  if (from === undefined) return
-  const key = { from, nonce: nonceOf(id) }
+  const { db, rpc, network, payouts } = deps
   const reader = { agree: deps.agree ?? agreeAlone(rpc), network }
-  const find = async () => {
+  const find = async (from: Hex) => {
+    const key = { from, nonce: nonceOf(id) }
     if (!(await checkAuthorizationUsed(reader, key))) return null
     const receipt = await findForeignReceipt(deps, key, await readChainView(rpc, network))
     const txHash = receipt?.transactionHash
     const use = txHash === undefined ? null : await checkUsed(reader, { txHash, authorization: key })
     return use?.to === null ? null : txHash === undefined ? 'one that the node does not find' : `transaction ${txHash}`
   }
-  const other = await ask(deps, find())
-  if (other !== null) throw invalid('txHash', `is not what paid this: that left in ${other}. Name that one.`)
+  for (const from of await listPayingWallets(db, network.chainId, payouts?.address)) {
+    const other = await ask(deps, find(from))
+    if (other !== null) throw invalid('txHash', `is not what paid this: that left in ${other}. Name that one.`)
+  }
 }
 
 /** The chain proves what left under our authorization; no person enters an amount. */
@@ -142,7 +139,7 @@ async function followUse(
   if (!use?.isFinal) throw invalid('txHash', 'is not final yet. Wait for it.')
   const left = { to: use.to, units: use.units }
   await accepts(left)
-  const why = leftIn(txHash)
+  const why = leftIn(txHash, authorization)
   await keepFromSending(deps, request, why)
   const what = left.to === null ? 'nothing: it was cancelled' : `${formatDecimal(left.units, 6)} USDC to ${left.to}`
   return { outcome: 'settled', txHash, providerStatus: `${why.providerStatus}: ${what}`, left }
@@ -188,6 +185,6 @@ export async function checkManualTransfer(
     throw new AppError('OBJECT_CONFLICT', {
       message: `The ${providerStatus}, and shows what it pays only there. Name it again once it is.`,
     })
-  await keepFromSending(deps, request, authorization ? leftIn(txHash) : BY_HAND)
+  await keepFromSending(deps, request, authorization ? leftIn(txHash, authorization) : BY_HAND)
   return { outcome: verdict === 'final' ? 'settled' : 'pending', txHash, providerStatus }
 }

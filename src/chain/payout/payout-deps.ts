@@ -1,7 +1,8 @@
 import type { FastifyBaseLogger } from 'fastify'
+import { keccak256, stringToHex } from 'viem/utils'
 import type { Db } from '../../db/db.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import type { Rpc } from '../endpoints/rpc.ts'
+import type { Hex, Rpc } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
 import type { Agree } from './agreement.ts'
 import { type Payout, type PayoutChange, updatePayout } from './payout-queries.ts'
@@ -27,6 +28,9 @@ export type PayoutDeps = {
   /** A transaction that has been pending for this many blocks is sent again with higher fees. */
   stuckBlocks: bigint
 }
+
+/** The token's own nonce of a payout: it pays once. */
+export const nonceOf = (id: string): Hex => keccak256(stringToHex(id))
 
 /** Another worker has taken over the payout; nothing was written. */
 export class PayoutTaken extends Error {

@@ -1,6 +1,5 @@
 import { type Queryable, sql, type Tx } from '../../db/db.ts'
 import type { Hex } from '../endpoints/rpc.ts'
-import type { AuthorizationKey } from './usdc-token.ts'
 
 /**
  * `reserved`: stored, nothing signed that could be mined. `signed`: the signed bytes are stored. `sent`: a node
@@ -95,13 +94,22 @@ export async function findPayout(q: Queryable, id: string): Promise<Payout | und
 }
 
 /**
- * Those of these ids whose payout is final, signed here, or known by the transaction in which it left: no other of them
- * can have left unknown.
+ * Those of these ids whose payout on this chain is final, signed here, or known by the transaction in which it left:
+ * none of them can have left there unknown. What left under a dropped one is known by the one that it was named for.
  */
-export async function listAccountedPayouts(q: Queryable, ids: readonly string[]): Promise<Set<string>> {
+export async function listAccountedPayouts(
+  q: Queryable,
+  chainId: number,
+  ids: readonly string[],
+): Promise<Set<string>> {
   const rows = await q.many<{ id: string }>(sql`
-    select id from chain_payouts where id = any(${[...ids]}::text[])
-      and (status = 'final' or valid_before is not null or (status = 'failed' and tx_hash is not null))`)
+    select id from chain_payouts where id = any(${[...ids]}::text[]) and chain_id = ${chainId}
+      and (status = 'final' or valid_before is not null or (status = 'failed' and tx_hash is not null))
+    union all
+    select dropped.id from chain_payouts dropped
+    join chain_payouts named on named.left_nonce = dropped.authorization_nonce
+    where dropped.id = any(${[...ids]}::text[]) and named.chain_id = ${chainId} and named.status = 'failed'
+      and named.tx_hash is not null`)
   return new Set(rows.map(({ id }) => id))
 }
 
@@ -112,22 +120,15 @@ export async function isPayoutTransaction(q: Queryable, chainId: number, txHash:
   return row !== undefined
 }
 
-/** Whether a wallet pays our payouts, or did. */
-export async function isPayoutWallet(q: Queryable, chainId: number, address: string): Promise<boolean> {
+/**
+ * Whether the refund or settlement of this nonce cannot be settled by what left on a chain: it was dropped before
+ * anything was signed for it here, or it was paid on another chain.
+ */
+export async function isPayoutDropped(q: Queryable, chainId: number, nonce: Hex): Promise<boolean> {
   const row = await q.maybe(sql`
-    select 1 from chain_payouts where chain_id = ${chainId} and from_address = ${address} and kind = 'payout' limit 1`)
-  return row !== undefined
-}
-
-/** Whether the payout of this authorization was dropped before anything was signed for it here. */
-export async function isPayoutDropped(
-  q: Queryable,
-  chainId: number,
-  { from, nonce }: AuthorizationKey,
-): Promise<boolean> {
-  const row = await q.maybe(sql`
-    select 1 from chain_payouts where chain_id = ${chainId} and from_address in (${from}, ${NO_WALLET})
-      and authorization_nonce = ${nonce} and status = 'failed' and valid_before is null and tx_hash is null`)
+    select 1 from chain_payouts where authorization_nonce = ${nonce} and kind in ('payout', 'withdrawn')
+      and (status = 'failed' and valid_before is null and tx_hash is null
+        or status in ('final', 'failed') and tx_hash is not null and chain_id <> ${chainId})`)
   return row !== undefined
 }
 
@@ -192,21 +193,22 @@ export const insertWithdrawn = (
       ${providerStatus}, ${now}, ${now})
     on conflict do nothing`)
 
-export type Withdrawal = { isPaid: boolean; providerStatus: string; txHash?: string | null }
+export type Withdrawal = { isPaid: boolean; providerStatus: string; txHash?: string; leftNonce?: Hex }
 
 /**
  * Ends an unclaimed payout for which nothing was ever signed. `isPaid`: by a transaction that a person found; `txHash`:
- * by one of our own wallet, which left before a restore. @returns whether it will never be paid
+ * by one of our own wallet, which left before a restore, under the authorization `leftNonce`. @returns whether it will
+ * never be paid
  */
 export async function updatePayoutWithdrawn(
   q: Queryable,
   id: string,
-  { isPaid, providerStatus, txHash = null }: Withdrawal,
+  { isPaid, providerStatus, txHash, leftNonce }: Withdrawal,
   now: Date,
 ): Promise<boolean> {
   const done = await q.run(sql`
-    update chain_payouts set status = 'failed', words = ${providerStatus}, tx_hash = ${txHash}, updated_at = ${now},
-      lease_epoch = lease_epoch + 1
+    update chain_payouts set status = 'failed', words = ${providerStatus}, tx_hash = ${txHash ?? null},
+      left_nonce = ${leftNonce ?? null}, updated_at = ${now}, lease_epoch = lease_epoch + 1
     where id = ${id} and ((status = 'reserved' and valid_before is null and (used_at is null or ${isPaid}) and (lease_until is null or lease_until <= ${now}))
       or (status = 'failed' and (used_at is null or ${isPaid})))`)
   return done > 0

@@ -1,3 +1,4 @@
+import type { Db, Queryable } from '../../db/db.ts'
 import { findRestored } from '../../db/restored-queries.ts'
 import { DAY, MINUTE } from '../../kernel/clock.ts'
 import { formatDecimal } from '../../kernel/money.ts'
@@ -5,9 +6,10 @@ import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
 import { ChainDoubt } from '../transfer-logs.ts'
 import { doubtWords } from './agreement.ts'
-import type { PayoutDeps } from './payout-deps.ts'
+import { nonceOf, type PayoutDeps } from './payout-deps.ts'
 import { authorizationKeyOf, findForeignReceipt } from './payout-follow.ts'
 import {
+  findPayout,
   isPayoutDropped,
   isPayoutTransaction,
   listAccountedPayouts,
@@ -18,6 +20,7 @@ import {
 import { readChainView } from './payout-view.ts'
 import { checkUsed } from './transfer-check.ts'
 import { type AuthorizationKey, authorizationStateCall } from './usdc-token.ts'
+import { listPayingChains, listPayingWallets } from './wallet-queries.ts'
 
 /** How long final payouts are rechecked, and how soon at the earliest: by then every node has their block. */
 const AGAIN_MS = { longest: 2 * DAY, shortest: 5 * MINUTE }
@@ -74,74 +77,132 @@ export async function reopenUnpaid(deps: PayoutDeps, from: Hex): Promise<string[
 export const listReopened = ({ db, clock, network: { chainId } }: PayoutDeps, from: Hex): Promise<string[]> =>
   listIdlePayouts(db, { chainId, from }, new Date(clock() - IDLE_MS))
 
-export type PayoutKey = AuthorizationKey & { id: string }
 /** Numbers of the same order or company: those that are in the database, and the next ones, which are not. */
-export type OtherNumbers<Number = string> = { known: readonly Number[]; next: readonly Number[] }
-type OtherDeps = Pick<PayoutDeps, 'db' | 'rpc' | 'agree' | 'network'>
+export type OtherNumbers = { known: readonly string[]; next: readonly string[] }
+/** `payouts`: null where its keys are not set up. */
+type OtherChain = Pick<PayoutDeps, 'rpc' | 'agree' | 'network'> & { payouts: { readonly address: string } | null }
+export type OtherDeps = {
+  db: Db
+  chains: readonly OtherChain[]
+  /** Whether a person named this transaction as refunds and settlements that are this amount together. */
+  isFollowed(q: Queryable, transfer: { network: number; txHash: string; units: string }): Promise<boolean>
+}
+type NumberKey = AuthorizationKey & { id: string }
+/** A number under one of the wallets of a chain. */
+type Asked = { id: string; network: number; others: OtherNumbers }
 
 /** @returns those of these that the token knows, on whose word the nodes agree @throws RpcError, ChainDoubt */
-function listUsed({ agree, network }: OtherDeps, keys: readonly PayoutKey[]): Promise<PayoutKey[]> {
+async function listUsed({ agree, network }: OtherChain, keys: readonly NumberKey[]): Promise<NumberKey[]> {
+  if (keys.length === 0) return []
   const look = async (rpc: Rpc) => {
     const unused = new Set(await listUnused(rpc, network, keys, (key) => key))
     return keys.filter((key) => !unused.has(key))
   }
-  const keyOf = (used: PayoutKey[]) => used.map(({ id }) => id).join()
+  const keyOf = (used: NumberKey[]) => used.map(({ id, from }) => `${id} ${from}`).join()
   return agree({ own: look, other: look, keyOf, subject: `payouts from ${keys[0]?.id} on` })
 }
 
 /** What left under an authorization and nothing here accounts for; null: nothing. @throws RpcError, ChainDoubt */
-async function findLeft(deps: OtherDeps, key: PayoutKey): Promise<string | null> {
-  const { db, rpc, network } = deps
-  const receipt = await findForeignReceipt(deps, key, await readChainView(rpc, network))
+async function findLeft({ db, isFollowed }: OtherDeps, chain: OtherChain, key: NumberKey): Promise<string | null> {
+  const { rpc, network } = chain
+  const receipt = await findForeignReceipt(chain, key, await readChainView(rpc, network))
   const txHash = receipt?.transactionHash
   if (txHash === undefined) return 'the node does not find its transaction'
   if (await isPayoutTransaction(db, network.chainId, txHash)) return null
-  const use = await checkUsed(deps, { txHash, authorization: key })
+  const use = await checkUsed(chain, { txHash, authorization: key })
   if (use?.to === null) return null // it was cancelled
+  if (use && (await isFollowed(db, { network: network.chainId, txHash, units: String(use.units) }))) return null
   return `transaction ${txHash} brought ${use ? `${formatDecimal(use.units, 6)} USDC to ${use.to}` : 'something'}`
 }
 
-async function otherWords(deps: OtherDeps, key: PayoutKey, isNext: boolean): Promise<string | null> {
-  const left = await findLeft(deps, key)
+async function otherWords(deps: OtherDeps, chain: OtherChain, key: NumberKey, asked: Asked): Promise<string | null> {
+  const left = await findLeft(deps, chain, key)
   if (left === null) return null
-  const before = `left before the database was restored: ${left}.`
-  if (isNext) return `a later one ${before} Reject or cancel this one, and ask for exactly that one (docs/backup.md)`
-  if (await isPayoutDropped(deps.db, deps.network.chainId, key))
-    return (
-      `another one, which was then rejected or cancelled here, ${before} Name that transaction for this one if it paid ` +
-      'the same; otherwise reject or cancel this one, and ask for exactly that one (docs/backup.md)'
-    )
+  const { chainId, name } = chain.network
+  const isHere = chainId === asked.network
+  const before = `left${isHere ? '' : ` on ${name}`} before the database was restored: ${left}.`
+  const there = `Reject or cancel this one, ask for one on ${name}, and name that transaction there (docs/backup.md)`
+  if (key.id === asked.id)
+    return `this one ${before} ${isHere ? `It left the wallet ${key.from}. Name that transaction (docs/backup.md)` : there}`
+  if (asked.others.next.includes(key.id))
+    return `a later one ${before} Reject or cancel this one, and ask for exactly that one (docs/backup.md)`
+  if (await isPayoutDropped(deps.db, chainId, key.nonce)) {
+    const here =
+      'Name that transaction for this one if it paid the same; otherwise reject or cancel this one, and ask for exactly ' +
+      'that one (docs/backup.md)'
+    return `another one, which was then rejected or cancelled here, ${before} ${isHere ? here : there}`
+  }
   return `another one, which is not finished here, ${before} Finish or reject that one first (docs/backup.md)`
+}
+
+/** The wallet that this one is paid from; undefined: the key is not set up here. */
+async function findOwnWallet({ db }: OtherDeps, { payouts }: OtherChain, { id, network }: Asked) {
+  const payout = await findPayout(db, id)
+  return payout?.kind === 'payout' && payout.chainId === network ? payout.fromAddress : payouts?.address.toLowerCase()
+}
+
+/**
+ * Why this one waits because of one chain. `isOwn`: it left itself, which its payout finds.
+ * @throws RpcError, ChainDoubt
+ */
+async function lookOn(
+  deps: OtherDeps,
+  chain: OtherChain,
+  asked: Asked,
+): Promise<{ isOwn: boolean; words: string | null }> {
+  const { db } = deps
+  const { id, network, others } = asked
+  const { chainId } = chain.network
+  const accounted = await listAccountedPayouts(db, chainId, others.known)
+  const numbers = [id, ...others.known, ...others.next].filter((one, index) => index === 0 || !accounted.has(one))
+  const nonces = [...new Set(numbers)].map((one) => ({ id: one, nonce: nonceOf(one) }))
+  const wallets = await listPayingWallets(db, chainId, chain.payouts?.address)
+  const used = await listUsed(
+    chain,
+    wallets.flatMap((from) => nonces.map((one) => ({ ...one, from }))),
+  )
+  const ownWallet = chainId === network ? await findOwnWallet(deps, chain, asked) : undefined
+  if (used.some((key) => key.id === id && key.from === ownWallet)) return { isOwn: true, words: null }
+  for (const key of used) {
+    const words = await otherWords(deps, chain, key, asked)
+    if (words !== null) return { isOwn: false, words }
+  }
+  return { isOwn: false, words: null }
 }
 
 /**
  * A restored database numbers refunds and settlements from where the backup ends. What left may have a later number,
  * because one was dropped before the loss, or an earlier one, which was dropped here before it was sent: asking for it
- * again under this number would pay it twice.
+ * again under this number would pay it twice. It may have left on another chain or from an earlier wallet, where the
+ * token knows it under another key.
  * @returns why this one waits; null: no other left unaccounted for, or this one left itself
  */
 export async function findOtherPayout(
   deps: OtherDeps,
-  own: PayoutKey,
-  { known, next }: OtherNumbers<PayoutKey>,
+  { network, id }: { network: number; id: string },
+  listOthers: () => Promise<OtherNumbers>,
 ): Promise<string | null> {
-  if (!(await findRestored(deps.db))) return null
+  const { db, chains } = deps
+  if (!(await findRestored(db))) return null
+  const asked = { id, network, others: await listOthers() }
+  const isHere = (chainId: number) => chains.some((chain) => chain.network.chainId === chainId)
+  const ownFirst = chains.toSorted(
+    (a, b) => Number(b.network.chainId === network) - Number(a.network.chainId === network),
+  )
   try {
-    const others = [...known, ...next].filter(({ id }) => id !== own.id)
-    const accounted = await listAccountedPayouts(
-      deps.db,
-      others.map(({ id }) => id),
-    )
-    const used = await listUsed(deps, [own, ...others.filter(({ id }) => !accounted.has(id))])
-    if (used.includes(own)) return null
-    for (const key of used) {
-      const words = await otherWords(deps, key, next.includes(key))
-      if (words !== null) return words
+    for (const chain of ownFirst) {
+      const { isOwn, words } = await lookOn(deps, chain, asked)
+      if (isOwn || words !== null) return words
     }
-    return null
   } catch (error) {
     if (error instanceof ChainDoubt) return doubtWords(error)
     if (error instanceof RpcError) return error.message
     throw error
   }
+  const missing = (await listPayingChains(db)).find((chainId) => !isHere(chainId))
+  return missing === undefined ? null : missingWords(missing)
 }
+
+const missingWords = (chainId: number): string =>
+  `the database was restored, and payouts left on the chain ${chainId}, which is not set up: what left there cannot be ` +
+  `looked up. Set CHAIN_${chainId}_RPC_URL; it needs no keys (docs/backup.md)`

@@ -1,11 +1,10 @@
 import type { FastifyBaseLogger } from 'fastify'
-import { keccak256, stringToHex } from 'viem/utils'
 import type { Db, Queryable } from '../../db/db.ts'
 import { type Clock, SECOND } from '../../kernel/clock.ts'
 import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
 import { type Agree, agreeAlone } from './agreement.ts'
-import { type PayoutDeps, PayoutTaken } from './payout-deps.ts'
+import { nonceOf, type PayoutDeps, PayoutTaken } from './payout-deps.ts'
 import { followSent, followUsed, watch } from './payout-follow.ts'
 import {
   claimPayout,
@@ -19,7 +18,7 @@ import {
   updatePayoutWithdrawn,
   type Withdrawal,
 } from './payout-queries.ts'
-import { findOtherPayout, listReopened, type OtherNumbers, type PayoutKey, reopenUnpaid } from './payout-recheck.ts'
+import { listReopened, reopenUnpaid } from './payout-recheck.ts'
 import { broadcast, lookAtChain, prepare } from './payout-steps.ts'
 import { NOBODY, type Signer } from './signer.ts'
 
@@ -46,11 +45,6 @@ export type Payouts = {
    * concurrently.
    */
   send(request: PayoutRequest): Promise<PayoutResult>
-  /**
-   * After a restore: whether one with another number had left that nothing here accounts for, and this one had not.
-   * @returns why this one waits, or null
-   */
-  findOther(id: string, others: OtherNumbers): Promise<string | null>
   /** Sends payouts again that a reorganisation undid after they were settled. @throws RpcError */
   recheck(): Promise<void>
   /** Continues reopened payouts, which no refund or settlement polls. @throws RpcError */
@@ -77,8 +71,6 @@ export const viewPayout = ({ status, txHash, providerStatus }: Payout): PayoutRe
   txHash,
   providerStatus,
 })
-
-export const nonceOf = (id: string): Hex => keccak256(stringToHex(id))
 
 /**
  * It is paid some other way (`isPaid`) or not at all, so no node may ever send it. Whether it is in progress is read
@@ -213,8 +205,6 @@ export function openPayouts(options: {
     return payout
   }
 
-  const keyOf = (id: string): PayoutKey => ({ id, from, nonce: nonceOf(id) })
-
   const work = (payout: Payout): Promise<PayoutResult> =>
     workOn(payout.fromAddress === from ? deps : { ...deps, ...KEYLESS }, payout)
 
@@ -235,8 +225,6 @@ export function openPayouts(options: {
       const claimed = await claimPayout(db, request.id, new Date(now), new Date(now + PAYOUT_LEASE_MS))
       return claimed ? work(claimed) : viewPayout(known)
     },
-    findOther: (id, { known, next }) =>
-      findOtherPayout(deps, keyOf(id), { known: known.map(keyOf), next: next.map(keyOf) }),
     recheck: async () => workOnAll(await reopenUnpaid(deps, from)),
     followReopened: async () => workOnAll(await listReopened(deps, from)),
   }

@@ -1,4 +1,5 @@
 import { type Queryable, sql, type Tx } from '../../db/db.ts'
+import type { Hex } from '../endpoints/rpc.ts'
 
 /** `payout` holds USDC, in units; `relayer` native coin, in wei. */
 export type WalletName = 'payout' | 'relayer'
@@ -37,6 +38,25 @@ export const upsertWalletLevel = (tx: Tx, level: WalletLevel, now: Date): Promis
     values (${level.chainId}, ${level.wallet}, ${level.address}, ${level.units}, ${level.dailyUnits}, ${level.low}, ${now})
     on conflict (chain_id, wallet) do update set address = excluded.address, units = excluded.units,
       daily_units = excluded.daily_units, low = excluded.low, checked_at = excluded.checked_at`)
+
+/** Remembers a wallet that pays refunds and settlements; a later one does not replace it. */
+export const insertPayingWallet = (q: Queryable, chainId: number, address: string): Promise<number> =>
+  q.run(sql`
+    insert into paying_wallets (chain_id, address) values (${chainId}, ${address.toLowerCase()}) on conflict do nothing`)
+
+/** The wallets that pay on a chain, or did, in lower case. @param present the one whose key is set up here */
+export async function listPayingWallets(q: Queryable, chainId: number, present: string | undefined): Promise<Hex[]> {
+  const rows = await q.many<{ address: Hex }>(sql`
+    select address from paying_wallets where chain_id = ${chainId} order by address`)
+  const now = present === undefined ? [] : [present.toLowerCase() as Hex]
+  return [...new Set([...now, ...rows.map(({ address }) => address)])]
+}
+
+/** The chains on which a wallet pays, or did. */
+export async function listPayingChains(q: Queryable): Promise<number[]> {
+  const rows = await q.many<{ chainId: number }>(sql`select distinct chain_id from paying_wallets order by chain_id`)
+  return rows.map(({ chainId }) => chainId)
+}
 
 /** Outflow of a wallet since then: USDC units of payouts, and the number of transactions that its relayer paid for. */
 export async function sumPayouts(

@@ -8,7 +8,14 @@ import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
 import { readChainView } from './payout-view.ts'
 import { readBalance } from './usdc-token.ts'
-import { listWalletLevels, lockWalletLow, sumPayouts, upsertWalletLevel, type WalletLevel } from './wallet-queries.ts'
+import {
+  insertPayingWallet,
+  listWalletLevels,
+  lockWalletLow,
+  sumPayouts,
+  upsertWalletLevel,
+  type WalletLevel,
+} from './wallet-queries.ts'
 
 export type WatchedChain = {
   network: Network
@@ -77,9 +84,13 @@ function words({ name }: Network, { wallet, address, units, dailyUnits }: Wallet
   }
 }
 
-/** Reads the wallet balances of each chain; warns once when one runs low, and again after it recovered. */
+/**
+ * Remembers the paying wallet of each chain and reads the wallets’ balances; warns once when one runs low, and again
+ * after it recovered.
+ */
 export async function watchWallets(deps: WalletWatchDeps): Promise<undefined> {
   for (const chain of deps.chains) {
+    if (chain.payouts) await insertPayingWallet(deps.db, chain.network.chainId, chain.payouts.address)
     try {
       for (const level of await readLevels(deps, chain))
         await deps.db.tx(async (tx) => {

@@ -172,10 +172,8 @@ export async function cancelSettlement(
     const isNamed = settlement.byHand && settlement.txHash !== vanished
     const isStopped = !isNamed && (await deps.withdrawPayout(tx, { ...requestOf(settlement), network }, 'cancelled'))
     if (!isStopped) throw conflict(UNDER_WAY)
-    if (vanished !== null) {
-      await updateSettlementUnnamed(tx, settlement)
-      await releaseClaims(tx, { companyId, network, causeId: id })
-    }
+    if (vanished !== null) await updateSettlementUnnamed(tx, settlement)
+    await releaseClaims(tx, { companyId, network, causeId: id })
     const now = new Date(deps.clock())
     await updateSettlement(tx, settlement, { status: 'cancelled', providerStatus: 'cancelled', nextCheckAt: null }, now)
     await bookSettlementCancelled(tx, bookingOf(settlement, now), settlement.units)

@@ -255,14 +255,13 @@ const NEXT = 16
 const idOf = (companyId: string, number: number): string => idFrom('settlement', companyId, number)
 
 /** Why it waits: another settlement of its company had left before the database was restored. */
-async function findOther(
-  { db, findOtherPayout }: SettlementDeps,
-  { companyId, id, network }: Settlement,
-): Promise<string | null> {
-  const count = await countSettlements(db, companyId)
-  const ids = Array.from({ length: count + NEXT }, (_, index) => idOf(companyId, index + 1))
-  return findOtherPayout(network, id, { known: ids.slice(0, count), next: ids.slice(count) })
-}
+const findOther = ({ db, findOtherPayout }: SettlementDeps, settlement: Settlement): Promise<string | null> =>
+  findOtherPayout(settlement, async () => {
+    const { companyId } = settlement
+    const count = await countSettlements(db, companyId)
+    const ids = Array.from({ length: count + NEXT }, (_, index) => idOf(companyId, index + 1))
+    return { known: ids.slice(0, count), next: ids.slice(count) }
+  })
 
 /**
  * The check before an approved settlement is sent, repeated for as long as nothing is signed that can pay it.
