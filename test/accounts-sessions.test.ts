@@ -19,7 +19,7 @@ import {
   registerManager,
   waitForMail,
 } from './harness/accounts.ts'
-import { startTestService, type TestService } from './harness/service.ts'
+import { eventually, startTestService, type TestService } from './harness/service.ts'
 
 let service: TestService
 let offsetMs = 0
@@ -216,6 +216,30 @@ test('who lost the rights a moment ago makes nothing that lasts, though a node s
   await service.db.run(sql`update users set disabled_at = null, role = 'Manager' where id = ${userId}`)
   for (const [what, { status, text }] of Object.entries(await makeAll(await logInAfresh())))
     assert.equal(status, 200, `${what} ${text}`)
+})
+
+test('a request that waits for its person holds neither the session nor the company', async () => {
+  const { client, userId, companyId } = await registerManager(service.baseUrl)
+  const session = sql`select 1 from sessions where user_id = ${userId} for share nowait`
+  const company = sql`select 1 from companies where id = ${companyId} for update nowait`
+  const waits = sql`select 1 from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))`
+  const requests: [() => Promise<{ status: number }>, Sql, number][] = [
+    [() => client.post('auth/otp?stepUp=true', { emailOtp: '000000' }), session, 400],
+    [() => client.call('PUT', `companies/${companyId}`, { displayName: 'Renamed' }), company, 200],
+  ]
+  for (const [send, isFree, status] of requests) {
+    const { sent } = await service.db.tx(async (tx) => {
+      await tx.run(sql`select 1 from users where id = ${userId} for update`)
+      const answer = send()
+      await eventually(
+        () => tx.maybe(waits),
+        (waiting) => waiting !== undefined,
+      )
+      await tx.run(isFree)
+      return { sent: answer }
+    })
+    assert.equal((await sent).status, status)
+  }
 })
 
 test('a token that is not exactly ours is refused', async () => {

@@ -131,8 +131,8 @@ async function resetTwoFactor(work: Work): Promise<undefined> {
   await askBefore(work.options, `The authenticator and the recovery codes of ${user.email} will be forgotten.`)
   const { auth, sessions } = work.accounts
   await work.db.tx(async (tx) => {
-    await sessions.endAll(tx, user.id, 'second factor reset by the operator')
     await auth.twoFactor.remove(tx, user, OPERATOR)
+    await sessions.endAll(tx, user.id, 'second factor reset by the operator')
   })
   report(work, `Codes for ${user.email} come by e-mail again; all logins have ended.`, { email: user.email })
 }
