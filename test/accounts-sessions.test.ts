@@ -59,6 +59,29 @@ test('refresh: the same successor within ten seconds, reuse later ends the sessi
   assert.equal((await refresh(next)).status, 401)
 })
 
+test('a clock that was set back keeps neither a second factor fresh nor an old refresh token good', async () => {
+  const { email, userId } = await registerManager(service.baseUrl)
+  const [client, other] = [await logIn(service.baseUrl, email), await logIn(service.baseUrl, email)]
+  const renew = (by: Client) => by.post<{ token: string }>('auth/refresh-token')
+  const prove = (at: number) =>
+    service.db.run(sql`update sessions set second_factor_at = ${new Date(at)} where user_id = ${userId}`)
+  const prepare = () => client.post('/api/users/webhook-secret/next')
+  // by a node whose clock is a little ahead
+  await prove(clock() + 20 * SECOND)
+  assert.equal((await prepare()).status, 200)
+  const old = new Map(other.cookies)
+  assert.equal((await renew(other)).status, 200)
+  offsetMs -= 10 * MINUTE
+  try {
+    client.token = (await renew(client)).data.token
+    assert.equal((await prepare()).error?.code, 'STEP_UP_REQUIRED')
+    for (const [name, cookie] of old) other.cookies.set(name, cookie)
+    assert.equal((await renew(other)).status, 401)
+  } finally {
+    offsetMs += 10 * MINUTE
+  }
+})
+
 test('sessions end when idle and absolutely, by role and client', async () => {
   const { email } = await registerManager(service.baseUrl)
   const dashboard = await logIn(service.baseUrl, email)
