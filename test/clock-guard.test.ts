@@ -7,6 +7,8 @@ import { after, before, test } from 'node:test'
 import { Registry } from 'prom-client'
 import { openClockGuard } from '../src/assembly/upkeep/clock-guard.ts'
 import { sql } from '../src/db/db.ts'
+import { assertDurable } from '../src/db/durable.ts'
+import { migrate } from '../src/db/migrate.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../src/kernel/clock.ts'
 import { eventually, startTestService, type TestService } from './harness/service.ts'
 
@@ -52,7 +54,10 @@ const quiet = { error: () => {}, info: () => {} }
  * The tests' database over a wire that does this with the question for its clock; undefined: passes it on.
  * @param options.isDeaf whether it swallows the goodbye
  */
-async function relayDatabase(onQuestion: () => 'break' | 'swallow' | undefined, { isDeaf = false } = {}) {
+async function relayDatabase(
+  onQuestion: () => 'break' | 'swallow' | undefined,
+  { isDeaf = false, question = 'clock_timestamp' } = {},
+) {
   const url = new URL(host.connectionString)
   const path = join(url.searchParams.get('host') ?? '', `.s.PGSQL.${url.port}`)
   const open = new Set<Socket>()
@@ -61,7 +66,7 @@ async function relayDatabase(onQuestion: () => 'break' | 'swallow' | undefined, 
     open.add(client.on('error', () => {}).once('close', () => target.destroy()))
     target.once('close', () => client.destroy()).pipe(client)
     client.on('data', (chunk) => {
-      const fate = chunk.includes('clock_timestamp') ? onQuestion() : undefined
+      const fate = chunk.includes(question) ? onQuestion() : undefined
       if (fate === 'break') client.resetAndDestroy()
       else if (fate === undefined && !(isDeaf && chunk[0] === TERMINATE)) target.write(chunk)
     })
@@ -91,6 +96,17 @@ test('a question for the clock that the database breaks off or never answers rej
     })
     await assert.rejects(isSound(), /Connection terminated|ECONNRESET|timeout/)
     assert.deepEqual([await isSound(), asked], [true, 2])
+    relayed.stop()
+  }
+})
+
+test('a connection that is lost during the checks of the start, or a migration, is an error like any other', async () => {
+  for (const [question, work] of [
+    ['current_setting', assertDurable],
+    ['pg_try_advisory_lock', migrate],
+  ] as const) {
+    const relayed = await relayDatabase(() => 'break', { question })
+    await assert.rejects(work(relayed.db.connectionString), /Connection terminated|ECONNRESET/)
     relayed.stop()
   }
 })
