@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { type Sql, sql } from '../src/db/db.ts'
+import { type Sql, sql, type Tx } from '../src/db/db.ts'
 import { HOUR, MINUTE, SECOND } from '../src/kernel/clock.ts'
 import { openPasswords } from '../src/users/password.ts'
 import {
@@ -241,11 +241,36 @@ test('who lost the rights a moment ago makes nothing that lasts, though a node s
     assert.equal(status, 200, `${what} ${text}`)
 })
 
+/** Sends a request that has to wait for what this transaction holds. */
+async function sendHeld(
+  tx: Tx,
+  send: () => Promise<{ status: number }>,
+): Promise<{ sent: Promise<{ status: number }> }> {
+  const sent = send()
+  await eventually(
+    () => tx.maybe(sql`select 1 from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))`),
+    (waiting) => waiting !== undefined,
+  )
+  return { sent }
+}
+
+test('a code that comes while its person is being disabled opens no session', async () => {
+  const { db, baseUrl } = service
+  const email = await insertSuperAdmin(db, await openPasswords().hash(PASSWORD))
+  const client = new Client(baseUrl)
+  assert.equal((await client.post('auth/login', { email, password: PASSWORD })).status, 200)
+  const emailOtp = await readCode(baseUrl, email)
+  const { sent } = await db.tx(async (tx) => {
+    await tx.run(sql`update users set disabled_at = now() where email = ${email}`)
+    return sendHeld(tx, () => client.post('auth/otp', { emailOtp }))
+  })
+  assert.equal((await sent).status, 401)
+})
+
 test('a request that waits for its person holds neither the session nor the company', async () => {
   const { client, userId, companyId } = await registerManager(service.baseUrl)
   const session = sql`select 1 from sessions where user_id = ${userId} for share nowait`
   const company = sql`select 1 from companies where id = ${companyId} for update nowait`
-  const waits = sql`select 1 from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))`
   const requests: [() => Promise<{ status: number }>, Sql, number][] = [
     [() => client.post('auth/otp?stepUp=true', { emailOtp: '000000' }), session, 400],
     [() => client.call('PUT', `companies/${companyId}`, { displayName: 'Renamed' }), company, 200],
@@ -253,13 +278,9 @@ test('a request that waits for its person holds neither the session nor the comp
   for (const [send, isFree, status] of requests) {
     const { sent } = await service.db.tx(async (tx) => {
       await tx.run(sql`select 1 from users where id = ${userId} for update`)
-      const answer = send()
-      await eventually(
-        () => tx.maybe(waits),
-        (waiting) => waiting !== undefined,
-      )
+      const held = await sendHeld(tx, send)
       await tx.run(isFree)
-      return { sent: answer }
+      return held
     })
     assert.equal((await sent).status, status)
   }

@@ -14,6 +14,7 @@ import { verifyEmail } from '../users/verification-service.ts'
 import * as schemas from './auth-schemas.ts'
 import { type AuthDeps, noStore } from './auth-service.ts'
 import { userOfActor } from './factors/two-factor-service.ts'
+import { updateResetsVoid } from './reset-queries.ts'
 import { endedKeysOf } from './session-service.ts'
 
 const TAGS = ['authentication']
@@ -101,6 +102,7 @@ export const passwordRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, d
         if (now?.passwordHash !== user.passwordHash) throw new AppError('OBJECT_CONFLICT')
         await lockActor(tx, actor, null)
         await updateUserPassword(tx, user.id, { passwordHash, at })
+        await updateResetsVoid(tx, user.id, at)
         const ended = await sessions.endAll(tx, user.id, 'password changed', actor.sessionId)
         await deps.lockOuts.clear(tx, user.emailKey)
         const data = { name: user.firstName }
