@@ -6,7 +6,7 @@ set -euo pipefail
 umask 077
 backups=${BACKUPS:-/backups}
 # names are compared as text with those that find prints
-backups=${backups%/}
+while [[ $backups == ?*/ ]]; do backups=${backups%/}; done
 PGPASSWORD=$(cat "${PGPASSWORD_FILE:-/run/secrets/postgres_password}")
 export PGPASSWORD
 

@@ -91,6 +91,7 @@ async function startWorkers(
     db,
     clock,
     log,
+    metrics,
     payments,
     refunds,
     settlements,

@@ -59,6 +59,7 @@ export type JobDeps = ChainJobDeps & {
   anchor: Anchor
   payerRetentionDays: number
   config: Pick<ServiceBase['config'], 'databaseUrl'>
+  metrics: ServiceBase['metrics']
   /** Jobs delete and expire only while the clock agrees with the database's. */
   guardsClock: boolean
 }

@@ -249,6 +249,18 @@ test('ten wrong passwords lock for half an hour, known address or not; the reset
   offsetMs += 31 * MINUTE
 })
 
+test('a link to reset the password is void once its owner changed the password', async () => {
+  const { email } = await registerManager(service.baseUrl)
+  const client = await logIn(service.baseUrl, email)
+  await client.post('auth/reset-password/send', { email })
+  const { text } = await waitForMail(service.baseUrl, email, /Choose a new password/)
+  const token = /reset-password\?token=(\S+)/.exec(text)?.[1]
+  const changed = await client.post('auth/password', { password: PASSWORD, newPassword: OTHER_PASSWORD })
+  assert.equal(changed.status, 200, changed.text)
+  const { error } = await client.post('auth/reset-password/change', { token, newPassword: `${PASSWORD}!` })
+  assert.equal(error.code, 'INVALID_RESET_TOKEN')
+})
+
 test('a stranger’s wrong passwords lock no one out of a browser in which they logged in before; its own do', async () => {
   const email = await insertSuperAdmin(service.db, await openPasswords().hash(PASSWORD))
   const owner = await logIn(service.baseUrl, email, 'auth/login')

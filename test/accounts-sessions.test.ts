@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { type Sql, sql } from '../src/db/db.ts'
+import { type Sql, sql, type Tx } from '../src/db/db.ts'
 import { HOUR, MINUTE, SECOND } from '../src/kernel/clock.ts'
 import { openPasswords } from '../src/users/password.ts'
 import {
@@ -19,7 +19,7 @@ import {
   registerManager,
   waitForMail,
 } from './harness/accounts.ts'
-import { startTestService, type TestService } from './harness/service.ts'
+import { eventually, startTestService, type TestService } from './harness/service.ts'
 
 let service: TestService
 let offsetMs = 0
@@ -57,6 +57,29 @@ test('refresh: the same successor within ten seconds, reuse later ends the sessi
   offsetMs += 11 * SECOND
   assert.equal((await refresh(token)).status, 401)
   assert.equal((await refresh(next)).status, 401)
+})
+
+test('a clock that was set back keeps neither a second factor fresh nor an old refresh token good', async () => {
+  const { email, userId } = await registerManager(service.baseUrl)
+  const [client, other] = [await logIn(service.baseUrl, email), await logIn(service.baseUrl, email)]
+  const renew = (by: Client) => by.post<{ token: string }>('auth/refresh-token')
+  const prove = (at: number) =>
+    service.db.run(sql`update sessions set second_factor_at = ${new Date(at)} where user_id = ${userId}`)
+  const prepare = () => client.post('/api/users/webhook-secret/next')
+  // by a node whose clock is a little ahead
+  await prove(clock() + 20 * SECOND)
+  assert.equal((await prepare()).status, 200)
+  const old = new Map(other.cookies)
+  assert.equal((await renew(other)).status, 200)
+  offsetMs -= 10 * MINUTE
+  try {
+    client.token = (await renew(client)).data.token
+    assert.equal((await prepare()).error?.code, 'STEP_UP_REQUIRED')
+    for (const [name, cookie] of old) other.cookies.set(name, cookie)
+    assert.equal((await renew(other)).status, 401)
+  } finally {
+    offsetMs += 10 * MINUTE
+  }
 })
 
 test('sessions end when idle and absolutely, by role and client', async () => {
@@ -216,6 +239,51 @@ test('who lost the rights a moment ago makes nothing that lasts, though a node s
   await service.db.run(sql`update users set disabled_at = null, role = 'Manager' where id = ${userId}`)
   for (const [what, { status, text }] of Object.entries(await makeAll(await logInAfresh())))
     assert.equal(status, 200, `${what} ${text}`)
+})
+
+/** Sends a request that has to wait for what this transaction holds. */
+async function sendHeld(
+  tx: Tx,
+  send: () => Promise<{ status: number }>,
+): Promise<{ sent: Promise<{ status: number }> }> {
+  const sent = send()
+  await eventually(
+    () => tx.maybe(sql`select 1 from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))`),
+    (waiting) => waiting !== undefined,
+  )
+  return { sent }
+}
+
+test('a code that comes while its person is being disabled opens no session', async () => {
+  const { db, baseUrl } = service
+  const email = await insertSuperAdmin(db, await openPasswords().hash(PASSWORD))
+  const client = new Client(baseUrl)
+  assert.equal((await client.post('auth/login', { email, password: PASSWORD })).status, 200)
+  const emailOtp = await readCode(baseUrl, email)
+  const { sent } = await db.tx(async (tx) => {
+    await tx.run(sql`update users set disabled_at = now() where email = ${email}`)
+    return sendHeld(tx, () => client.post('auth/otp', { emailOtp }))
+  })
+  assert.equal((await sent).status, 401)
+})
+
+test('a request that waits for its person holds neither the session nor the company', async () => {
+  const { client, userId, companyId } = await registerManager(service.baseUrl)
+  const session = sql`select 1 from sessions where user_id = ${userId} for share nowait`
+  const company = sql`select 1 from companies where id = ${companyId} for update nowait`
+  const requests: [() => Promise<{ status: number }>, Sql, number][] = [
+    [() => client.post('auth/otp?stepUp=true', { emailOtp: '000000' }), session, 400],
+    [() => client.call('PUT', `companies/${companyId}`, { displayName: 'Renamed' }), company, 200],
+  ]
+  for (const [send, isFree, status] of requests) {
+    const { sent } = await service.db.tx(async (tx) => {
+      await tx.run(sql`select 1 from users where id = ${userId} for update`)
+      const held = await sendHeld(tx, send)
+      await tx.run(isFree)
+      return held
+    })
+    assert.equal((await sent).status, status)
+  }
 })
 
 test('a token that is not exactly ours is refused', async () => {

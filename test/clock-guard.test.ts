@@ -4,8 +4,12 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { uptime } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Registry } from 'prom-client'
 import { openClockGuard } from '../src/assembly/upkeep/clock-guard.ts'
 import { sql } from '../src/db/db.ts'
+import { assertDurable } from '../src/db/durable.ts'
+import { migrate } from '../src/db/migrate.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../src/kernel/clock.ts'
 import { eventually, startTestService, type TestService } from './harness/service.ts'
 
@@ -42,21 +46,30 @@ test('a worker whose clock is a year ahead ends no order and deletes nothing, an
   assert.deepEqual(await partitions(), before)
 })
 
+/** Source: PostgreSQL, 53.7, Terminate. */
+const TERMINATE = 'X'.charCodeAt(0)
+
 const quiet = { error: () => {}, info: () => {} }
 
-/** The tests' database over a wire that does this with the question for its clock; undefined: passes it on. */
-async function relayDatabase(onQuestion: () => 'break' | 'swallow' | undefined) {
+/**
+ * The tests' database over a wire that does this with the question for its clock; undefined: passes it on.
+ * @param options.isDeaf whether it swallows the goodbye and never hangs up
+ */
+async function relayDatabase(
+  onQuestion: () => 'break' | 'swallow' | undefined,
+  { isDeaf = false, question = 'clock_timestamp' } = {},
+) {
   const url = new URL(host.connectionString)
   const path = join(url.searchParams.get('host') ?? '', `.s.PGSQL.${url.port}`)
   const open = new Set<Socket>()
-  const server = createServer((client) => {
+  const server = createServer({ allowHalfOpen: isDeaf }, (client) => {
     const target = connect(path).on('error', () => {})
     open.add(client.on('error', () => {}).once('close', () => target.destroy()))
     target.once('close', () => client.destroy()).pipe(client)
     client.on('data', (chunk) => {
-      const fate = chunk.includes('clock_timestamp') ? onQuestion() : undefined
+      const fate = chunk.includes(question) ? onQuestion() : undefined
       if (fate === 'break') client.resetAndDestroy()
-      else if (fate === undefined) target.write(chunk)
+      else if (fate === undefined && !(isDeaf && chunk[0] === TERMINATE)) target.write(chunk)
     })
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -78,6 +91,7 @@ test('a question for the clock that the database breaks off or never answers rej
       return asked === 1 ? fate : undefined
     })
     const isSound = openClockGuard({
+      metrics: new Registry(),
       ...{ config: { ...host.config, databaseUrl: 'x' }, db: relayed.db, alarm: async () => {} },
       ...{ log: quiet, clock: Date.now },
     })
@@ -85,6 +99,58 @@ test('a question for the clock that the database breaks off or never answers rej
     assert.deepEqual([await isSound(), asked], [true, 2])
     relayed.stop()
   }
+})
+
+test('a connection that is lost during the checks of the start, or a migration, is an error like any other', async () => {
+  for (const [question, work] of [
+    ['current_setting', assertDurable],
+    ['pg_try_advisory_lock', migrate],
+  ] as const) {
+    const relayed = await relayDatabase(() => 'break', { question })
+    await assert.rejects(work(relayed.db.connectionString), /Connection terminated|ECONNRESET/)
+    relayed.stop()
+  }
+})
+
+test('a database that is gone after its answer holds up no comparison', async () => {
+  const relayed = await relayDatabase(() => undefined, { isDeaf: true })
+  const isSound = openClockGuard({
+    metrics: new Registry(),
+    ...{ config: { ...host.config, databaseUrl: 'x' }, db: relayed.db, alarm: async () => {} },
+    ...{ log: quiet, clock: Date.now },
+  })
+  const answer = isSound()
+  const inTime = sleep(8 * SECOND, 'no answer', { ref: false })
+  assert.equal(await Promise.race([answer, inTime]), true)
+  relayed.stop()
+})
+
+test('a clock that is wrong or not compared for minutes shows in a metric; the log says once that none is', async () => {
+  const [metrics, said] = [new Registry(), [] as string[]]
+  const note = (...words: unknown[]) => void said.push(String(words.at(-1)))
+  const unsure = async () => Number(/^comptoir_clock_unsure_seconds (\d+)/m.exec(await metrics.metrics())?.[1])
+  let fate: 'break' | undefined
+  let [passedMs, aheadMs] = [0, 0]
+  const relayed = await relayDatabase(() => fate)
+  const isSound = openClockGuard({
+    ...{ metrics, config: { ...host.config, databaseUrl: 'x' }, db: relayed.db, alarm: async () => {} },
+    ...{ log: { error: note, info: () => {} }, clock: () => Date.now() + aheadMs, uptimeMs: () => passedMs },
+  })
+  assert.equal(await isSound(), true)
+  fate = 'break'
+  for (const minutes of [2, 4, 6]) {
+    passedMs = minutes * MINUTE
+    await assert.rejects(isSound())
+    assert.equal(await unsure(), minutes * 60)
+  }
+  assert.deepEqual(said, ['ALARM: nothing is deleted and no order expires: the clocks cannot be compared'])
+  fate = undefined
+  assert.deepEqual([await isSound(), await unsure()], [true, 0])
+  aheadMs = HOUR
+  assert.equal(await isSound(), false)
+  passedMs += 4 * MINUTE
+  assert.deepEqual([await isSound(), await unsure()], [false, 240])
+  relayed.stop()
 })
 
 test('an answer that took a minute proves no wrong clock: the question is asked again', async () => {
@@ -100,6 +166,7 @@ test('an answer that took a minute proves no wrong clock: the question is asked 
       return undefined
     })
     const isSound = openClockGuard({
+      metrics: new Registry(),
       ...{ config: { ...host.config, databaseUrl: 'x' }, db: relayed.db, alarm: async () => {}, log: quiet },
       clock() {
         const at = Date.now() - sinceMs
@@ -117,6 +184,7 @@ test('the mail about a wrong clock is written as soon as it can be, and once a d
   let mails = 0
   let fails = true
   const isSound = openClockGuard({
+    metrics: new Registry(),
     ...{ config: { ...host.config, databaseUrl: 'x' }, db: host.db, log: quiet },
     async alarm() {
       if (fails) throw new Error('the mail cannot be written')
@@ -142,6 +210,7 @@ test('the embedded database has the same wrong clock: a leap of more than a day 
   const note = (line: unknown) => void said.push(String(line))
   let leapMs = 0
   const isSound = openClockGuard({
+    metrics: new Registry(),
     ...{ config: { ...host.config, databaseUrl: null }, db: host.db, alarm: async () => {} },
     ...{ log: { error: note, info: note }, clock: Date.now },
     // the database’s own clock cannot be moved: what the machine counts is moved the other way

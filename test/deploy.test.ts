@@ -231,7 +231,7 @@ test('a dump that cannot be read back to its end is not kept, and does not end t
   assert.match(dumps.kept().join(), /^comptoir-\w+\.dump$/, 'what a stop broke off is gone')
 })
 
-for (const slash of ['', '/'])
+for (const slash of ['', '/', '//'])
   test(`a restart makes no dump before it is due; now makes one at once and keeps the newest; BACKUPS=…${slash}`, () => {
     const programs = { pg_dump: DUMP, pg_restore: 'exit 0', sleep: 'echo "$1" >&2; exit 9' }
     const dumps = openDumps(`due${slash.length}`, programs, slash)

@@ -90,7 +90,7 @@ test('a refund of money that was settled already says that it lacks cover, one b
   await tell(sale, 'before', 1000n)
   await world.host.db.run(sql`
     update companies set settlement_address = ${`0x${'12'.repeat(20)}`}, settlement_network = 31337 where id = ${companyId}`)
-  const operator = contextFor({ ...actorOf(sale), kind: 'user', role: 'SuperAdmin' })
+  const operator = contextFor(world.operator)
   await createSettlement(world.settlements, operator, { companyId })
   await tell(sale, 'after', 1000n)
   const refunds = await world.host.db.many<{ reference: string; withoutCover: boolean }>(sql`
@@ -123,7 +123,7 @@ test('money above the price that was ignored hides no refund of the price', asyn
   const { id } = await world.host.db.one<{ id: string }>(
     sql`select id from mispayments where order_id = ${sale.orderId} and kind = 'over'`,
   )
-  const admin = contextFor({ ...actorOf(sale), kind: 'user', role: 'SuperAdmin' })
+  const admin = contextFor(world.operator)
   await ignoreMispayment(world.mispayments, admin, id, { reason: 'the payer gave it' })
   for (let turn = 0; turn < 2; turn += 1) await notice(sale.payment, 10_000_000n)
   assert.deepEqual(

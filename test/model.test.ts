@@ -20,7 +20,14 @@ import { applyRefundReport } from '../src/refunds/refund-jobs.ts'
 import { listRefundsOfOrder } from '../src/refunds/refund-queries.ts'
 import { revertOrder } from '../src/refunds/refund-service.ts'
 import { FOUND, type MoneyStep, moneySteps, walk } from './harness/model-money.ts'
-import { contextFor, DUE, type ModelWorld, actorOf as serverOf, startModelWorld } from './harness/model-world.ts'
+import {
+  contextFor,
+  DUE,
+  type ModelWorld,
+  personFor,
+  actorOf as serverOf,
+  startModelWorld,
+} from './harness/model-world.ts'
 import type { Merchant } from './harness/service.ts'
 
 /*
@@ -352,7 +359,7 @@ test('a refund above the company’s limit needs a person with a fresh second fa
   await host.db.run(sql`update companies set refund_limit_units = ${DUE - 1n} where id = ${order.companyId}`)
   const revert = (actor: Partial<Actor>) => revertOrder(refunds, contextOf(actor), order.code, {})
   await assert.rejects(revert({}), { code: 'FORBIDDEN' })
-  const person = { kind: 'user', role: 'Manager' } as const
+  const person = await personFor(host.db, { role: 'Manager', companyId: order.companyId })
   await assert.rejects(revert(person), { code: 'STEP_UP_REQUIRED' })
   await assert.rejects(revert({ ...person, secondFactorAt: world.clock.nowMs - 301_000 }), { code: 'STEP_UP_REQUIRED' })
   await revert({ ...person, secondFactorAt: world.clock.nowMs - 10_000 })

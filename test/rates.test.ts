@@ -6,7 +6,7 @@ import { after, afterEach, before, test } from 'node:test'
 import { Registry } from 'prom-client'
 import type { Config } from '../src/config/config.ts'
 import { sql } from '../src/db/db.ts'
-import { DAY, MINUTE, SECOND } from '../src/kernel/clock.ts'
+import { DAY, HOUR, MINUTE, SECOND } from '../src/kernel/clock.ts'
 import { newId } from '../src/kernel/ids.ts'
 import { type Fiat, formatDecimal, RATE_EXPONENT } from '../src/kernel/money.ts'
 import { READ_EVERY_MS } from '../src/rates/rate-freshness.ts'
@@ -314,8 +314,8 @@ test('while a shop is quiet its currencies are read again: a feed that does not 
 test('what wakes the operator is a rate that is wanted in vain for two minutes, not one that no one wants', async () => {
   await host.db.run(sql`delete from rate_quotes`)
   const world = openWorld('coinbase')
-  const missing = async (): Promise<number> =>
-    Number(/comptoir_rate_missing_seconds\{from="EUR"\} (\S+)/.exec(await world.metrics.metrics())?.[1])
+  const missing = async (from = 'EUR'): Promise<number> =>
+    Number(new RegExp(`rate_missing_seconds\\{from="${from}"\\} (\\S+)`).exec(await world.metrics.metrics())?.[1])
   replies = coinbase('1.08')
   await world.rates.store(await world.quote())
   const quiet: number[] = []
@@ -333,14 +333,15 @@ test('what wakes the operator is a rate that is wanted in vain for two minutes, 
     down.push(await missing())
   }
   assert.deepEqual(down, [0, 60, 120, 180])
-  world.wait(5 * MINUTE)
+  world.wait(HOUR)
   assert.ok(Number.isNaN(await missing()), 'no one asks any more')
-  await assert.rejects(world.quote(), NO_RATE)
-  assert.equal(await missing(), 0, 'the next time it is missing begins now')
-  world.wait(MINUTE)
-  replies = coinbase('1.09')
-  await world.quote()
-  assert.equal(await missing(), 0)
+  await assert.rejects(world.quote('CHF'), NO_RATE)
+  for (const seconds of [240, 480, 0]) {
+    if (seconds === 0) replies = coinbase('1.09')
+    world.wait(READ_EVERY_MS)
+    await world.rates.readAgain()
+    assert.equal(await missing('CHF'), seconds, 'one order was refused: it is read until it is back')
+  }
 })
 
 test('a source that fails while nobody buys stops no reading of the others, and no later one', async () => {

@@ -77,9 +77,7 @@ async function nextDay(): Promise<void> {
 }
 
 const settle = ({ merchant }: Sale) =>
-  createSettlement(world.settlements, contextFor({ ...actorOf(merchant), kind: 'user', role: 'SuperAdmin' }), {
-    companyId: merchant.companyId,
-  })
+  createSettlement(world.settlements, contextFor(world.operator), { companyId: merchant.companyId })
 const refund = ({ merchant, order }: Sale) =>
   revertOrder(world.refunds, contextFor(actorOf(merchant)), order.code, { amount: '1' })
 const isStopped = (error: unknown): boolean => error instanceof AppError && error.code === 'BOOKS_DIFFER'

@@ -231,9 +231,7 @@ test('a key that is revoked while a request reads it is refused from then on', a
 
 test('names are no place for links: of people at most 60 characters, of companies at most 120', async () => {
   const boss = await registerManager(service.baseUrl)
-  await service.db.run(
-    sql`update sessions set second_factor_at = now() + interval '1 hour' where user_id = ${boss.userId}`,
-  )
+  await service.db.run(sql`update sessions set second_factor_at = now() where user_id = ${boss.userId}`)
   const names = [
     'https://evil.example',
     'Ann www.evil.example',

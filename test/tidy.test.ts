@@ -90,7 +90,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     'rates',
     'webhooks',
   ],
-  payers: [...HTTP, 'audit', 'orders', 'rates'],
+  payers: [...HTTP, 'audit', 'companies/company-scope', 'orders', 'rates'],
   compliance: [...HTTP, 'audit', 'companies', 'mail', 'orders', 'payers', 'rates', 'webhooks'],
   'compliance/sumsub': ['compliance/identity-provider'],
   // of the chain only what its scanner wrote down, and whose a transfer is

@@ -20,6 +20,7 @@ import {
 import { AttemptSender } from '../src/webhooks/sender/attempt.ts'
 import { createWebhookAgent } from '../src/webhooks/sender/connector.ts'
 import type { Sender } from '../src/webhooks/sender/sender.ts'
+import { insertPerson } from './harness/accounts.ts'
 import { type Receiver, startReceiver, waitFor } from './harness/receiver.ts'
 import { openWebhookWorld, SANDBOX_RULES, type WebhookWorld } from './harness/webhook-world.ts'
 
@@ -57,14 +58,8 @@ const actorAs = (role: UserRole, companyId: string | null): Actor => ({
 
 /** Has an account: what this person makes outlives a session, so that the session is looked at once more. */
 async function managerOf(companyId: string): Promise<Actor> {
-  const [id, sessionId] = [newId(), newId()]
-  await world.db.run(sql`
-    insert into users (id, email, email_key, password_hash, first_name, last_name, role, company_id)
-    values (${id}, ${`${id}@shop.example`}, ${id}, '!', 'A', 'B', 'Manager', ${companyId})`)
-  await world.db.run(sql`
-    insert into sessions (id, user_id, kind, idle_ms, created_at, last_used_at, idle_expires_at, expires_at)
-    values (${sessionId}, ${id}, 'dashboard', 1, now(), now(), now(), now())`)
-  return { ...actorAs('Manager', companyId), id, sessionId }
+  const manager = actorAs('Manager', companyId)
+  return { ...manager, ...(await insertPerson(world.db, manager)) }
 }
 
 type Answer = { status: number; headers: Record<string, unknown>; text: string; data: never; code: string | undefined }

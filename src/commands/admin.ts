@@ -10,6 +10,7 @@ import { systemClock } from '../kernel/clock.ts'
 import { emailKeyOf } from '../kernel/people/emails.ts'
 import type { Vault } from '../kernel/vault.ts'
 import { describeVerdict, verifyLedger } from '../ledger/ledger-verify.ts'
+import { updateResetsVoid } from '../sessions/reset-queries.ts'
 import { endedKeysOf } from '../sessions/session-service.ts'
 import { checkPassword } from '../users/password-rules.ts'
 import { makeSuperAdmin } from '../users/super-admin.ts'
@@ -131,8 +132,8 @@ async function resetTwoFactor(work: Work): Promise<undefined> {
   await askBefore(work.options, `The authenticator and the recovery codes of ${user.email} will be forgotten.`)
   const { auth, sessions } = work.accounts
   await work.db.tx(async (tx) => {
-    await sessions.endAll(tx, user.id, 'second factor reset by the operator')
     await auth.twoFactor.remove(tx, user, OPERATOR)
+    await sessions.endAll(tx, user.id, 'second factor reset by the operator')
   })
   report(work, `Codes for ${user.email} come by e-mail again; all logins have ended.`, { email: user.email })
 }
@@ -150,7 +151,9 @@ async function setPassword(work: Work): Promise<undefined> {
   })
   const passwordHash = await passwords.hash(password)
   await db.tx(async (tx) => {
-    await updateUserPassword(tx, user.id, { passwordHash, at: new Date(systemClock()) })
+    const at = new Date(systemClock())
+    await updateUserPassword(tx, user.id, { passwordHash, at })
+    await updateResetsVoid(tx, user.id, at)
     await accounts.auth.lockOuts.clear(tx, user.emailKey)
     await accounts.sessions.endAll(tx, user.id, 'password set by the operator')
     const entry = { action: 'user.set-password', object: `user:${user.id}` }

@@ -154,8 +154,11 @@ export async function readCompany({ db }: CompanyDeps, actor: Actor, id: string)
   return company
 }
 
+/** @throws OBJECT_NOT_FOUND, UNAUTHORIZED */
 async function lockSeen(tx: Tx, actor: Actor, id: string): Promise<Company> {
-  const company = sees(actor, id) ? await queries.lockCompany(tx, id) : undefined
+  if (!sees(actor, id)) throw new AppError('OBJECT_NOT_FOUND')
+  await lockActor(tx, actor, id)
+  const company = await queries.lockCompany(tx, id)
   if (!company) throw new AppError('OBJECT_NOT_FOUND')
   return company
 }
@@ -219,7 +222,6 @@ export async function changeCompany(
   const read = readVat(change)
   return db.tx(async (tx) => {
     const company = await lockSeen(tx, actor, id)
-    await lockActor(tx, actor, id)
     const { refundLimits: wanted, ...others } = read
     const rest = others.brandColor ? { ...others, brandColor: others.brandColor.toLowerCase() } : others
     const refundLimits = wanted ? changeRefundLimits(actor, company.refundLimits, wanted) : company.refundLimits
@@ -277,7 +279,6 @@ export async function approveCompany(deps: CompanyDeps, context: RequestContext,
   const { db, clock, audit, cache, mailer } = deps
   return db.tx(async (tx) => {
     const company = await lockSeen(tx, actor, id)
-    await lockActor(tx, actor, id)
     if (company.approved) return company
     const approved = { ...company, approved: true, updatedAt: new Date(clock()) }
     await queries.updateCompany(tx, approved, approved.updatedAt)

@@ -38,6 +38,8 @@ export async function refuseOtherEncoding(client: pg.Client): Promise<string | n
  */
 export async function assertDurable(connectionString: string): Promise<string | null> {
   const client = new pg.Client({ connectionString, application_name: 'comptoir-check', connectionTimeoutMillis: 5000 })
+  // a lost connection also rejects what is being asked
+  client.on('error', () => {})
   await client.connect()
   try {
     const version = await readSetting(client, 'server_version_num')

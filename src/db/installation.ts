@@ -1,3 +1,4 @@
+import { Socket } from 'node:net'
 import pg from 'pg'
 import { type Clock, SECOND, systemClock } from '../kernel/clock.ts'
 
@@ -17,20 +18,27 @@ export type Claimed = { mode: Mode; keyMark: string; previousMarks: readonly str
 
 export type InstallationFault = { check: 'mode' | 'master-key'; message: string; fix: string }
 
+/** For the server to close the connection, before we do. */
+const GOODBYE_MS = 2 * SECOND
+
 async function withClient<Result>(
   connectionString: string,
   work: (client: pg.Client) => Promise<Result>,
   limits: Pick<pg.ClientConfig, 'query_timeout'> = {},
 ): Promise<Result> {
   const options = { connectionString, application_name: 'comptoir-check', connectionTimeoutMillis: 5000 }
-  const client = new pg.Client({ ...options, ...limits })
+  const socket = new Socket()
+  const client = new pg.Client({ ...options, ...limits, stream: () => socket })
   // a lost connection also rejects what is being asked
   client.on('error', () => {})
   await client.connect()
   try {
     return await work(client)
   } finally {
+    // the other end may be gone without a word
+    const late = setTimeout(() => socket.destroy(), GOODBYE_MS)
     await client.end()
+    clearTimeout(late)
   }
 }
 

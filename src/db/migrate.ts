@@ -55,6 +55,8 @@ export async function migrate(
 ): Promise<string[]> {
   const migrations = listMigrations()
   const client = new pg.Client({ connectionString, application_name: 'comptoir-migrate' })
+  // a lost connection also rejects what is being asked
+  client.on('error', () => {})
   await client.connect()
   try {
     await client.query(NO_LIMITS)

@@ -1,3 +1,4 @@
+import { isRecent, MINUTE } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import { type Actor, type ApiScope, USER_ROLES, type UserRole } from './actor.ts'
 
@@ -179,11 +180,11 @@ export function listPermissions({ role, valid, tillDeviceId }: Actor): Permissio
   })
 }
 
-const STEP_UP_MS = 5 * 60_000
+const STEP_UP_MS = 5 * MINUTE
 
 /** Whether this session proved a second factor within the last five minutes. */
 export const hasFreshFactor = (actor: Actor, nowMs: number): boolean =>
-  actor.secondFactorAt !== null && nowMs - actor.secondFactorAt <= STEP_UP_MS
+  actor.secondFactorAt !== null && isRecent(actor.secondFactorAt, STEP_UP_MS, nowMs)
 
 /** @throws UNAUTHORIZED without a credential, FORBIDDEN or STEP_UP_REQUIRED with an insufficient one */
 export function checkPermission(name: PermissionName, actor: Actor | null, nowMs: number): void {

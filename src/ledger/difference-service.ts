@@ -1,4 +1,5 @@
 import type { Audit } from '../audit/audit.ts'
+import { lockActor } from '../companies/company-scope.ts'
 import type { Db } from '../db/db.ts'
 import { type Actor, companiesSeen, sees } from '../http/actor.ts'
 import type { RequestContext } from '../http/request-context.ts'
@@ -45,7 +46,7 @@ export async function listVisibleDifferences(
 
 /**
  * Records a person’s explanation. The difference stops blocking until its figures change.
- * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT
+ * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT, UNAUTHORIZED
  */
 export async function explainDifference(
   deps: DifferenceDeps,
@@ -55,6 +56,7 @@ export async function explainDifference(
 ): Promise<void> {
   const { actor } = context
   await deps.db.tx(async (tx) => {
+    await lockActor(tx, actor, null)
     const difference = await lockDifference(tx, id)
     if (!difference || !sees(actor, difference.companyId)) throw new AppError('OBJECT_NOT_FOUND')
     if (difference.status !== 'open')

@@ -1,4 +1,5 @@
 import type { Audit } from '../audit/audit.ts'
+import { lockActor } from '../companies/company-scope.ts'
 import type { Db, Queryable, Tx } from '../db/db.ts'
 import type { Actor } from '../http/actor.ts'
 import { isEmail } from '../http/bodies.ts'
@@ -226,13 +227,16 @@ export async function findPayerContact(
  * the proof of refunds that were sent by hand.
  */
 export async function erasePayer(deps: PayerDeps, context: RequestContext, code: string): Promise<{ erased: boolean }> {
+  const { actor } = context
+  const { companyId } = await findReachableOrder(deps.db, actor, code)
   return deps.db.tx(async (tx) => {
-    const order = await lockReachableOrder(tx, context.actor, code)
+    await lockActor(tx, actor, companyId)
+    const order = await lockReachableOrder(tx, actor, code)
     const { email } = (await open(deps, tx, order)).payer
     const { check, files } = (await deps.forget?.(tx, order, email ?? null)) ?? { check: false, files: false }
     const payer = await queries.deletePayer(tx, order.companyId, order.id)
     const erased = payer || check || files
-    const { companyId, id, status } = order
+    const { id, status } = order
     const entry = { action: 'payer.erase', companyId, object: `order:${id}`, detail: { payer, check, files, status } }
     if (erased) await deps.audit.write(tx, context, entry)
     return { erased }

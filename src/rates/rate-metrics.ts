@@ -1,9 +1,9 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
-import { type Clock, isYounger, MINUTE, SECOND } from '../kernel/clock.ts'
+import { type Clock, HOUR, isYounger, SECOND } from '../kernel/clock.ts'
 import type { Fiat } from '../kernel/money.ts'
 
-/** A rate that was wanted in vain, and then by no one for this long, is no longer missing. Above READ_EVERY_MS. */
-const WANTED_MS = 5 * MINUTE
+/** A rate that was wanted in vain, and then by no one for this long, is no longer missing. */
+const WANTED_MS = HOUR
 
 export type RateMetrics = {
   /** @param at time of its price */
@@ -13,7 +13,11 @@ export type RateMetrics = {
   /** @param at time of the oldest price in the rate */
   noteRate(from: Fiat, at: number): void
   /** A rate was needed, and none was available. */
+  noteWanted(from: Fiat): void
+  /** The sources gave none, whoever asked. */
   noteMissing(from: Fiat): void
+  /** Currencies whose rate is missing: to be read until there is one. */
+  listWanted(): Fiat[]
 }
 
 /** Metrics of the price sources: age of the last answer, and failures. */
@@ -47,17 +51,23 @@ export function openRateMetrics(registry: Registry, clock: Clock): RateMetrics {
   const wanted = new Map<Fiat, { firstMs: number; lastMs: number }>()
   const missing = new Gauge({
     name: 'comptoir_rate_missing_seconds',
-    help: 'From the first to the last time that a rate was wanted in vain; 0 once there is one, gone once no one asks.',
+    help: 'From the first time that a rate was wanted in vain to the last reading; 0 once there is one, gone once no one asks.',
     labelNames: ['from'],
     registers: [registry],
-    collect() {
-      for (const [from, { lastMs }] of wanted) {
-        if (isYounger(lastMs, WANTED_MS, clock())) continue
-        wanted.delete(from)
-        this.remove({ from })
-      }
-    },
+    collect: () => void listWanted(),
   })
+  const listWanted = (): Fiat[] => {
+    for (const [from, { lastMs }] of wanted) {
+      if (isYounger(lastMs, WANTED_MS, clock())) continue
+      wanted.delete(from)
+      missing.remove({ from })
+    }
+    return [...wanted.keys()]
+  }
+  const noteMissing: RateMetrics['noteMissing'] = (from) => {
+    const known = wanted.get(from)
+    if (known) missing.set({ from }, (clock() - known.firstMs) / SECOND)
+  }
   const frozen = new Gauge({
     name: 'comptoir_rate_source_frozen',
     help: '1 while the price of a source has not changed for longer than its market allows.',
@@ -72,13 +82,15 @@ export function openRateMetrics(registry: Registry, clock: Clock): RateMetrics {
       wanted.delete(from)
       missing.set({ from }, 0)
     },
-    noteMissing(from) {
+    noteWanted(from) {
       const lastMs = clock()
       const before = wanted.get(from)
       const firstMs = before && isYounger(before.lastMs, WANTED_MS, lastMs) ? before.firstMs : lastMs
       wanted.set(from, { firstMs, lastMs })
-      missing.set({ from }, (lastMs - firstMs) / SECOND)
+      noteMissing(from)
     },
+    noteMissing,
+    listWanted,
     noteFailure: (source) => failures.inc({ source }),
   }
 }

@@ -33,7 +33,7 @@ export type Rates = {
   /**
    * Reads the prices of the currencies sold in during the last week, unless a caller just did. Without it, a process
    * that prices orders only now and then would trust a source that stopped moving: between its rare reads the price may
-   * have moved.
+   * have moved. Also those whose rate was wanted in vain, so that it is known when it is back.
    */
   readAgain(): Promise<void>
 }
@@ -126,13 +126,19 @@ export function openRates(deps: {
   }
   return {
     async readAgain() {
-      if (!sources.some(({ moves }) => moves)) return
-      const priced = await findPricedCurrencies(db, fiatAssets, new Date(clock() - QUIET_AFTER_MS))
-      for (const from of priced) if (!findYounger(from, READ_EVERY_MS / 2)) await renew(from).catch(() => {})
+      const since = new Date(clock() - QUIET_AFTER_MS)
+      const isMoving = sources.some(({ moves }) => moves)
+      const priced = isMoving ? await findPricedCurrencies(db, fiatAssets, since) : []
+      const all = new Set([...priced, ...(metrics?.listWanted() ?? [])])
+      for (const from of all) if (!findYounger(from, READ_EVERY_MS / 2)) await renew(from).catch(() => {})
     },
     async quote(from) {
       const cached = findYounger(from, maxAgeMs)
-      if (!cached) return renew(from)
+      if (!cached)
+        return renew(from).catch((error: unknown) => {
+          metrics?.noteWanted(from)
+          throw error
+        })
       if (!findYounger(from, maxAgeMs / 2)) renew(from).catch(() => {})
       return cached
     },

@@ -1,12 +1,11 @@
 import type { Tx } from '../db/db.ts'
 import type { Actor } from '../http/actor.ts'
-import { DAY, MINUTE } from '../kernel/clock.ts'
+import { hasFreshFactor } from '../http/permissions.ts'
+import { DAY } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import { formatDecimal, parseMoney } from '../kernel/money.ts'
 import type { RefundApproval } from './refund-queries.ts'
 import { findRefundPolicy, lockRefundDay, type RoleLimit, sumRefundsOfDay } from './refund-queries.ts'
-
-const FRESH_MS = 5 * MINUTE
 
 const text = (units: bigint): string => `${formatDecimal(units, 6)} USDC`
 const read = (limit: string | null | undefined): bigint | null =>
@@ -25,7 +24,7 @@ function checkStepUp(actor: Actor, units: bigint, limitUnits: bigint, nowMs: num
 
 /** @throws STEP_UP_REQUIRED */
 export function checkFreshFactor(actor: Actor, nowMs: number): void {
-  if (actor.secondFactorAt === null || nowMs - actor.secondFactorAt > FRESH_MS) throw new AppError('STEP_UP_REQUIRED')
+  if (!hasFreshFactor(actor, nowMs)) throw new AppError('STEP_UP_REQUIRED')
 }
 
 /** A Manager and an Association have the same rights, and the people of either kind create the API keys. */

@@ -1,3 +1,4 @@
+import { lockActor } from '../companies/company-scope.ts'
 import type { Actor } from '../http/actor.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { crashPoint } from '../kernel/crash-point.ts'
@@ -35,8 +36,10 @@ export async function revertOrder(
 ): Promise<{ refundId: string }> {
   const { actor } = context
   const wanted = readWanted(body)
-  await deps.books.check((await findReachableOrder(deps.db, actor, code)).companyId)
+  const { companyId } = await findReachableOrder(deps.db, actor, code)
+  await deps.books.check(companyId)
   const refundId = await deps.db.tx(async (tx) => {
+    await lockActor(tx, actor, companyId)
     const order = await lockReachableOrder(tx, actor, code)
     nextStatus(order.status, 'revert')
     const payment = await findPaymentOf(tx, order)

@@ -1,4 +1,5 @@
 import type { Audit } from '../audit/audit.ts'
+import { lockActor } from '../companies/company-scope.ts'
 import type { Db } from '../db/db.ts'
 import { isLeased } from '../db/poll-queries.ts'
 import { type Actor, sees } from '../http/actor.ts'
@@ -42,7 +43,7 @@ function checkDecidable({ status, purpose }: Screening, decision: Decision, isAs
 
 /**
  * A person decides about an address that is not cleared.
- * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT, FORBIDDEN
+ * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT, FORBIDDEN, UNAUTHORIZED
  */
 export async function decideScreening(
   deps: DecisionDeps,
@@ -55,6 +56,7 @@ export async function decideScreening(
   if (['settlement', 'sweep'].includes(found.purpose) && actor.role !== 'SuperAdmin')
     throw new AppError('FORBIDDEN', { message: `Only a SuperAdmin can decide about a ${found.purpose}.` })
   await deps.db.tx(async (tx) => {
+    await lockActor(tx, actor, found.companyId)
     const now = new Date(deps.clock())
     await deps.wakeSubject(tx, found, now)
     const screening = await lockScreening(tx, found)

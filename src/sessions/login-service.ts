@@ -14,7 +14,7 @@ import {
   updateUserLastConnection,
   updateUserPassword,
 } from '../users/user-queries.ts'
-import { lockChallengeByToken } from './factors/challenge-queries.ts'
+import { findChallengeByToken, lockChallengeByToken } from './factors/challenge-queries.ts'
 import type { Challenges, Codes, Proof } from './factors/challenge-service.ts'
 import type { LockOuts } from './lock-outs.ts'
 import type { SessionKind } from './session-queries.ts'
@@ -155,8 +155,10 @@ export async function answerLogin(
   const { token, codes, context } = answer
   const { db, challenges, sessions, audit, clock } = deps
   const outcome = await db.tx(async (tx): Promise<'ended' | 'wrong' | { user: User; started: Started }> => {
+    const pending = await findChallengeByToken(tx, hashToken(token))
+    // the person first, so that whatever ends all sessions ends the new one too
+    const user = pending && (await lockUserById(tx, pending.userId))
     const challenge = await lockChallengeByToken(tx, hashToken(token))
-    const user = challenge && (await findUserById(tx, challenge.userId))
     if (!user || user.disabledAt !== null || !challenges.isLive(challenge)) return 'ended'
     const proof = await challenges.answer(tx, challenge, user, { codes, context })
     if (proof === null) return 'wrong'

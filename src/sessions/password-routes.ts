@@ -1,4 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { lockActor } from '../companies/company-scope.ts'
 import { actorOf } from '../http/actor.ts'
 import { Envelope, ok } from '../http/envelope.ts'
 import { contextOf, visitorContextOf } from '../http/request-context.ts'
@@ -13,6 +14,7 @@ import { verifyEmail } from '../users/verification-service.ts'
 import * as schemas from './auth-schemas.ts'
 import { type AuthDeps, noStore } from './auth-service.ts'
 import { userOfActor } from './factors/two-factor-service.ts'
+import { updateResetsVoid } from './reset-queries.ts'
 import { endedKeysOf } from './session-service.ts'
 
 const TAGS = ['authentication']
@@ -98,7 +100,9 @@ export const passwordRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, d
       await db.tx(async (tx) => {
         const now = await lockUserById(tx, user.id)
         if (now?.passwordHash !== user.passwordHash) throw new AppError('OBJECT_CONFLICT')
+        await lockActor(tx, actor, null)
         await updateUserPassword(tx, user.id, { passwordHash, at })
+        await updateResetsVoid(tx, user.id, at)
         const ended = await sessions.endAll(tx, user.id, 'password changed', actor.sessionId)
         await deps.lockOuts.clear(tx, user.emailKey)
         const data = { name: user.firstName }
@@ -191,13 +195,7 @@ export const passwordRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, d
       },
     },
     async (request) => {
-      const context = contextOf(request)
-      const { actor } = context
-      const user = await userOfActor(db, actor)
-      await db.tx(async (tx) => {
-        await context.remember(tx, null)
-        await twoFactor.remove(tx, user, context)
-      })
+      await twoFactor.disable(contextOf(request))
       return ok(null)
     },
   )

@@ -15,7 +15,7 @@ export type Reset = {
   usedAt: Date | null
 }
 
-/** Voids a user's open resets and invitations, once one of them was used. */
+/** Voids a user's open resets and invitations, once the password was changed. */
 export async function updateResetsVoid(tx: Tx, userId: string, at: Date): Promise<void> {
   await tx.run(sql`update password_resets set expires_at = ${at} where user_id = ${userId} and expires_at > ${at}`)
 }

@@ -14,7 +14,7 @@ import type { Mailer } from '../mail/mail.ts'
 import type { Passwords } from '../users/password.ts'
 import { checkPassword } from '../users/password-rules.ts'
 import { companyIdOf, type User } from '../users/user.ts'
-import { findUserByEmailKey, findUserById, updateUserPassword, updateUserVerified } from '../users/user-queries.ts'
+import { findUserByEmailKey, lockUserById, updateUserPassword, updateUserVerified } from '../users/user-queries.ts'
 import { updateChallengesEnded } from './factors/challenge-queries.ts'
 import { hasUnprovenFactor } from './factors/factor-queries.ts'
 import { openCodeHash } from './factors/totp.ts'
@@ -215,12 +215,14 @@ export function openResets(deps: ResetDeps): Resets {
       const check = { path: 'newPassword', extra: deps.refusedPasswords }
       checkPassword(request.newPassword, { ...check, own: [] })
       // a hash costs too much for a token that anyone can make up
-      if (!isLive(await queries.findReset(db, hashToken(request.token)))) throw invalidToken()
+      const known = await queries.findReset(db, hashToken(request.token))
+      if (!isLive(known)) throw invalidToken()
       const passwordHash = await deps.passwords.hash(request.newPassword)
       const outcome = await db.tx(async (tx) => {
+        // the person first, as where a changed password voids the resets
+        const found = await lockUserById(tx, known.userId ?? '')
         const reset = await queries.lockReset(tx, hashToken(request.token))
         if (!isLive(reset)) return 'missing'
-        const found = await findUserById(tx, reset.userId ?? '')
         const user = found?.disabledAt === null ? found : undefined
         const proof = await checkProof(tx, reset, user, request)
         if (proof !== 'good') return proof

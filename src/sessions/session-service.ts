@@ -3,7 +3,7 @@ import type { Audit } from '../audit/audit.ts'
 import type { Db, Tx } from '../db/db.ts'
 import type { Actor, UserRole } from '../http/actor.ts'
 import type { AnyContext } from '../http/request-context.ts'
-import { type Clock, DAY, HOUR, isYounger, SECOND } from '../kernel/clock.ts'
+import { type Clock, DAY, HOUR, isRecent, isYounger, SECOND } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
 import { openHmac, type Vault } from '../kernel/vault.ts'
@@ -112,7 +112,7 @@ export function openSessions(deps: SessionDeps): Sessions {
   }
   /** The same successor for a repeated request; undefined for a reuse. */
   const repeat = async (tx: Tx, token: string, replacedAt: Date): Promise<string | undefined> => {
-    if (clock() - replacedAt.getTime() > GRACE_MS) return undefined
+    if (!isRecent(replacedAt.getTime(), GRACE_MS, clock())) return undefined
     // the first request may have reached a node with another master key
     for (const next of successors.all(token)) {
       const successor = await queries.findRefreshToken(tx, hashToken(next))

@@ -105,6 +105,7 @@ export async function changeMe(deps: UserDeps, context: RequestContext, change: 
   const me = await readMe(deps, actor)
   return deps.db.tx(async (tx) => {
     const user = (await queries.lockUserById(tx, me.id)) ?? me
+    await lockActor(tx, actor, null)
     const { role, disabledAt, twoFactorEnabled } = user
     const changes = { ...changeOf(user), ...change, role, disabledAt, twoFactorEnabled }
     await queries.updateUser(tx, user.id, changes, new Date(deps.clock()))

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { Secret, TOTP } from 'otpauth'
 import { type Db, sql } from '../../src/db/db.ts'
+import type { Actor } from '../../src/http/actor.ts'
+import { newId } from '../../src/kernel/ids.ts'
 import { openPasswords } from '../../src/users/password.ts'
 import { type Answer, callService, eventually, type TestService } from './service.ts'
 
@@ -131,6 +133,21 @@ export async function logIn(baseUrl: string, email: string, path = 'auth/login/m
   if (answer.status !== 200) throw new Error(`otp: ${answer.text}`)
   client.token = answer.data.token
   return client
+}
+
+/** A person with a session, who never logs in: for the parts that lock both. */
+export async function insertPerson(
+  db: Db,
+  { role, companyId }: Pick<Actor, 'role' | 'companyId'>,
+): Promise<Pick<Actor, 'id' | 'sessionId'>> {
+  const [id, sessionId] = [newId(), newId()]
+  await db.run(sql`
+    insert into users (id, email, email_key, password_hash, first_name, last_name, role, company_id)
+    values (${id}, ${`${id}@shop.example`}, ${id}, '!', 'A', 'B', ${role}, ${companyId})`)
+  await db.run(sql`
+    insert into sessions (id, user_id, kind, idle_ms, created_at, last_used_at, idle_expires_at, expires_at)
+    values (${sessionId}, ${id}, 'dashboard', 1, now(), now(), now(), now())`)
+  return { id, sessionId }
 }
 
 /** A SuperAdmin, made as the demo data make theirs. */

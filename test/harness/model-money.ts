@@ -194,7 +194,7 @@ async function decide(walk: Walk, step: MoneyStep): Promise<void> {
   const isBear = step.kind === 'bearOperator' || step.kind === 'bearCompany'
   const record = open.find(({ kind }) => (kind === 'orphaned') === isBear)
   if (!record) return
-  const admin = contextFor({ ...actorOf(walk.merchant), kind: 'user', role: 'SuperAdmin' })
+  const admin = contextFor(walk.world.operator)
   const { id } = record
   const reason = 'the model says so'
   if (isBear) {

@@ -3,7 +3,7 @@ import { openAddressFaults, openWithdrawPayout } from '../../src/assembly/chains
 import type { Audit } from '../../src/audit/audit.ts'
 import { isPayoutSigned } from '../../src/chain/payout/payout.ts'
 import { type Channel, NO_INSTRUCTIONS } from '../../src/channels/channel.ts'
-import { sql } from '../../src/db/db.ts'
+import { type Db, sql } from '../../src/db/db.ts'
 import type { Actor } from '../../src/http/actor.ts'
 import type { RequestContext } from '../../src/http/request-context.ts'
 import { newId } from '../../src/kernel/ids.ts'
@@ -19,6 +19,7 @@ import { openRates } from '../../src/rates/rate-service.ts'
 import type { MispaymentRefundDeps } from '../../src/refunds/mispayment-refund.ts'
 import { openRefundLinks } from '../../src/refunds/refund-link.ts'
 import { openScreeningGate } from '../../src/screening/screening-gate.ts'
+import { insertPerson } from './accounts.ts'
 import { openChannels } from './one-channel-set.ts'
 import { type Merchant, startTestService, type TestService } from './service.ts'
 
@@ -34,6 +35,8 @@ export type ModelWorld = {
   mispayments: MispaymentDeps
   settlements: SettlementDeps
   books: Books
+  /** A SuperAdmin. */
+  operator: Actor
   makeOrder(merchant: Merchant): Promise<Order>
   stop(): Promise<void>
 }
@@ -58,6 +61,11 @@ export const actorOf = ({ companyId }: Pick<Merchant, 'companyId'>): Actor => ({
   sessionId: null,
   secondFactorAt: null,
 })
+
+/** A person of that role, with a session. */
+export async function personFor(db: Db, is: Pick<Actor, 'role' | 'companyId'>): Promise<Actor> {
+  return { ...actorOf({ companyId: '' }), kind: 'user', ...is, ...(await insertPerson(db, is)) }
+}
 
 /** A provider that answers at once; what it says of a payment is what the test reports. */
 const provider: Channel = {
@@ -103,6 +111,7 @@ export async function startModelWorld(own: Partial<Channel> = {}): Promise<Model
   const links = openRefundLinks({ vault, payUrl: config.payUrl })
   return {
     ...{ host, clock: time, books },
+    operator: await personFor(db, { role: 'SuperAdmin', companyId: null }),
     payments: {
       ...{ db, clock, vault, config, channels, transition, payers, dustUnits: 10_000n },
       ...{ screening, onRefunded: nothing, gate, onLoss: nothing },

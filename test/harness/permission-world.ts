@@ -73,11 +73,11 @@ const must = <Data>(answer: { status: number; text: string; data: Data }): Data 
   return answer.data
 }
 
-/** A second factor that stays fresh, or one that is five minutes and a second old. */
+/** A second factor that is fresh, or one that is five minutes and a second old. */
 export const setFactor = async (world: Pick<World, 'shop'>, userId: string, fresh: boolean): Promise<void> =>
   void (await world.shop.host.db.run(
     fresh
-      ? sql`update sessions set second_factor_at = now() + interval '1 hour' where user_id = ${userId}`
+      ? sql`update sessions set second_factor_at = now() where user_id = ${userId}`
       : sql`update sessions set second_factor_at = now() - interval '301 seconds' where user_id = ${userId}`,
   ))
 

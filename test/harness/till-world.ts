@@ -39,7 +39,7 @@ export async function openTillWorld(): Promise<TillWorld> {
   const boss = await registerManager(baseUrl)
   const cashier = await register(baseUrl, { role: 'Cashier', companyName: boss.companyId })
   await boss.client.post(`users/${cashier.userId}/approve`)
-  await db.run(sql`update sessions set second_factor_at = now() + interval '1 hour'`)
+  await db.run(sql`update sessions set second_factor_at = now()`)
   await cashier.client.call('PUT', 'users/me/till-pin', { pin: PIN })
   const tills = await boss.client.get<{ collectors: { _id: string }[] }>('collectors/list')
   const collector = tills.data.collectors[0]?._id ?? ''

@@ -1,5 +1,6 @@
 import { uptime } from 'node:os'
 import type { FastifyBaseLogger } from 'fastify'
+import { Gauge } from 'prom-client'
 import type { Config } from '../../config/config.ts'
 import { readClockSkew } from '../../db/installation.ts'
 import { DAY, MINUTE, SECOND } from '../../kernel/clock.ts'
@@ -16,8 +17,10 @@ const MAX_LEAP_MS = DAY
 /** A comparison holds for a minute, unless the clock leaps. */
 const HOLDS_MS = MINUTE
 const LEAP_MS = 5 * SECOND
+/** As in the alert ComptoirClockOff: for so long, a database that does not answer is nothing to wake someone for. */
+const MAX_UNSURE_MS = 3 * MINUTE
 
-type GuardDeps = Pick<ServiceBase, 'db' | 'clock'> & {
+type GuardDeps = Pick<ServiceBase, 'db' | 'clock' | 'metrics'> & {
   config: Pick<Config, 'databaseUrl'>
   log: Pick<FastifyBaseLogger, 'error' | 'info'>
   alarm: RaiseAlarm
@@ -38,6 +41,16 @@ export function openClockGuard(deps: GuardDeps): () => Promise<boolean> {
   let isSound = true
   let checked = { atMs: Number.NEGATIVE_INFINITY, offsetMs: firstOffsetMs }
   let checking: Promise<boolean> | undefined
+  let soundAtMs = uptimeMs()
+  let isUnsureSaid = false
+  new Gauge({
+    name: 'comptoir_clock_unsure_seconds',
+    help: 'Since this worker’s clock was last known to be right: from minutes on it deletes and expires nothing.',
+    registers: [deps.metrics],
+    collect() {
+      this.set((uptimeMs() - soundAtMs) / SECOND)
+    },
+  })
 
   const readSkew = async (): Promise<number> => {
     for (let slow = 0; slow < MAX_SLOW; slow += 1) {
@@ -54,9 +67,18 @@ export function openClockGuard(deps: GuardDeps): () => Promise<boolean> {
     if (config.databaseUrl !== null || Math.abs(leapMs) <= MAX_LEAP_MS) return undefined
     return `This machine’s clock leapt by ${Math.round(leapMs / DAY)} days. If it is right now, restart the service.`
   }
+  const sayUnsure = (error: unknown): never => {
+    const isLong = uptimeMs() - soundAtMs > MAX_UNSURE_MS
+    if (isLong && !isUnsureSaid)
+      log.error({ err: error }, 'ALARM: nothing is deleted and no order expires: the clocks cannot be compared')
+    isUnsureSaid ||= isLong
+    throw error
+  }
   const check = async (): Promise<boolean> => {
     const at = { atMs: uptimeMs(), offsetMs: offsetMs() }
-    const fault = await findFault()
+    const fault = await findFault().catch(sayUnsure)
+    isUnsureSaid = false
+    if (fault === undefined) soundAtMs = at.atMs
     const wasSound = isSound
     ;[isSound, checked] = [fault === undefined, at]
     if (isSound && !wasSound) log.info('the clock is right again; deleting and expiring go on')

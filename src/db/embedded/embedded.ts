@@ -79,6 +79,8 @@ function preparePlace(dataDir: string): ClusterPaths {
 
 async function makeDatabase(place: ClusterPaths): Promise<void> {
   const client = new pg.Client({ connectionString: connectionStringFor(place, 'postgres') })
+  // a lost connection also rejects what is being asked
+  client.on('error', () => {})
   await client.connect()
   try {
     const { rowCount } = await client.query('select 1 from pg_database where datname = $1', [NAME])

@@ -167,6 +167,7 @@ export async function cancelSettlement(
     throw new AppError('FORBIDDEN', { message: 'An approved settlement can only be cancelled by a SuperAdmin.' })
   const vanished = await findVanished(deps, key)
   return deps.db.tx(async (tx) => {
+    await lockActor(tx, actor, key.companyId)
     const settlement = await lockIn(tx, key, [key.status === 'approved' ? 'approved' : 'open'])
     const { companyId, network } = settlement
     const isNamed = settlement.byHand && settlement.txHash !== vanished

@@ -153,6 +153,7 @@ export async function createSettlement(
   const companyId = await companyFor(deps, actor, body.companyId)
   await deps.books.check(companyId)
   return deps.db.tx(async (tx) => {
+    await lockActor(tx, actor, companyId)
     const target = await readTarget(deps, tx, companyId)
     const other = await findUnfinishedSettlement(tx, companyId)
     if (other) throw conflict(`The settlement ${other.id} of ${text(other.units)} is ${other.status}; finish it first.`)

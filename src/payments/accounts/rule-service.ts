@@ -3,7 +3,9 @@ import type { ChannelRule, ChannelTexts } from '../../channels/channel-rules.ts'
 import type { ChannelSet } from '../../channels/channel-set.ts'
 import { listChannelRules, updateChannelOrder, upsertChannelRule } from '../../channels/rule-queries.ts'
 import { lockCompany } from '../../companies/company-queries.ts'
+import { lockActor } from '../../companies/company-scope.ts'
 import type { Tx } from '../../db/db.ts'
+import type { Actor } from '../../http/actor.ts'
 import type { RequestContext } from '../../http/request-context.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
 import { isLang } from '../../kernel/lang.ts'
@@ -21,8 +23,9 @@ const viewAll = (set: ChannelSet): RuleView[] => set.available.map((id) => view(
 export const listRules = async (deps: ChannelSettingsDeps, companyId: string): Promise<RuleView[]> =>
   viewAll(await deps.channels.of(companyId))
 
-/** Reads the rules after any concurrent change has committed. */
-async function lockRules(tx: Tx, companyId: string): Promise<ChannelRule[]> {
+/** Reads the rules after any concurrent change has committed. @throws UNAUTHORIZED, OBJECT_NOT_FOUND */
+async function lockRules(tx: Tx, actor: Actor, companyId: string): Promise<ChannelRule[]> {
+  await lockActor(tx, actor, companyId)
   if (!(await lockCompany(tx, companyId))) throw new AppError('OBJECT_NOT_FOUND')
   return listChannelRules(tx, companyId)
 }
@@ -80,7 +83,7 @@ export async function saveRule(
   const id = set.available.find((one) => one === channel)
   if (!id) throw new AppError('OBJECT_NOT_FOUND', { message: `The channel ${channel} is not set up here.` })
   return deps.db.tx(async (tx) => {
-    const rules = await lockRules(tx, companyId)
+    const rules = await lockRules(tx, context.actor, companyId)
     const before = rules.find((rule) => rule.channel === id) ?? set.rule(id)
     const after = changeRule(before, change)
     await upsertChannelRule(tx, companyId, after, new Date(deps.clock()))
@@ -101,7 +104,7 @@ export async function saveOrder(
   const set = await deps.channels.of(companyId)
   const ids = order.map((text, index) => channelOf(set, `order.${index}`, text))
   await deps.db.tx(async (tx) => {
-    await lockRules(tx, companyId)
+    await lockRules(tx, context.actor, companyId)
     await updateChannelOrder(tx, companyId, ids, new Date(deps.clock()))
     tx.afterCommit(() => deps.channels.forget(companyId))
     const detail = { before: set.available, after: ids }

@@ -1,4 +1,5 @@
 import type { Audit } from '../../audit/audit.ts'
+import { lockActor } from '../../companies/company-scope.ts'
 import type { PayerGate } from '../../compliance/payer-gate.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import { type Actor, companiesSeen, sees } from '../../http/actor.ts'
@@ -92,12 +93,13 @@ export async function listVisibleMispayments({ db }: MispaymentDeps, actor: Acto
 export type MispaymentCase = { order: Order; payment: Payment; record: Mispayment }
 
 /**
- * Locks order, payment and record, always in this order.
- * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT if it is already decided
+ * Locks the person who decides, then order, payment and record, always in this order.
+ * @throws OBJECT_NOT_FOUND, UNAUTHORIZED, OBJECT_CONFLICT if it is already decided
  */
 export async function lockUndecided(tx: Tx, actor: Actor, id: string): Promise<MispaymentCase> {
   const found = await findMispayment(tx, id)
   if (!found || !sees(actor, found.companyId)) throw new AppError('OBJECT_NOT_FOUND')
+  await lockActor(tx, actor, found.companyId)
   const order = await lockOrderById(tx, found.companyId, found.orderId)
   const payment = await lockPayment(tx, found.companyId, found.paymentId)
   const record = await lockMispayment(tx, found.companyId, id)

@@ -1,5 +1,6 @@
 import type { Audit } from '../../audit/audit.ts'
 import type { UsdcContracts } from '../../chain/transfer-queries.ts'
+import { lockActor } from '../../companies/company-scope.ts'
 import type { Tx } from '../../db/db.ts'
 import { renewItem } from '../../db/poll-queries.ts'
 import { pollNow } from '../../db/polling.ts'
@@ -112,7 +113,7 @@ export async function listVisibleUnmatched(deps: UnmatchedDeps, actor: Actor, qu
 
 /**
  * Locks the address, so that no order takes the transfer meanwhile, then the record.
- * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT when it counts for an order or left the chain
+ * @throws OBJECT_NOT_FOUND, UNAUTHORIZED, OBJECT_CONFLICT when it counts for an order or left the chain
  */
 async function lockDecidable(
   { usdc }: UnmatchedDeps,
@@ -122,6 +123,7 @@ async function lockDecidable(
   await lockAddressOf(tx, id)
   const row = await lockUnmatched(tx, id, usdc)
   if (!row || !sees(actor, row.companyId)) throw new AppError('OBJECT_NOT_FOUND')
+  await lockActor(tx, actor, row.companyId)
   if (row.status === 'matched') {
     const message = `This transfer counts for order ${row.orderShortCode} already. To send it back, refund that order.`
     throw new AppError('OBJECT_CONFLICT', { message })

@@ -1,3 +1,4 @@
+import { lockActor } from '../../companies/company-scope.ts'
 import type { Tx } from '../../db/db.ts'
 import type { Actor } from '../../http/actor.ts'
 import type { RequestContext } from '../../http/request-context.ts'
@@ -27,7 +28,7 @@ async function lockWaiting(tx: Tx, key: Refund): Promise<{ order: Order; refund:
 /**
  * Sets the destination while the payer is being asked. Without proof that the payer chose it, it is a proposal for the
  * payer to confirm.
- * @throws OBJECT_CONFLICT, VALIDATION_FAILED, FORBIDDEN, STEP_UP_REQUIRED
+ * @throws OBJECT_CONFLICT, VALIDATION_FAILED, FORBIDDEN, STEP_UP_REQUIRED, UNAUTHORIZED
  */
 export async function setRefundAddress(
   deps: RefundDeps,
@@ -38,6 +39,7 @@ export async function setRefundAddress(
   const { actor } = context
   const given = readWanted(wanted)
   await deps.db.tx(async (tx) => {
+    await lockActor(tx, actor, key.companyId)
     const { order, refund } = await lockWaiting(tx, key)
     const payment = await findPayment(tx, refund.companyId, refund.paymentId)
     if (!payment) throw new Error(`refund ${refund.id} without its payment`)

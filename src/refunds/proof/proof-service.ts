@@ -1,3 +1,4 @@
+import { lockActor } from '../../companies/company-scope.ts'
 import type { Tx } from '../../db/db.ts'
 import type { RequestContext } from '../../http/request-context.ts'
 import { AppError } from '../../kernel/errors.ts'
@@ -24,6 +25,7 @@ export async function addProof(deps: ProofDeps, context: RequestContext, refund:
   const { companyId, id } = refund
   const { actor } = context
   await deps.db.tx(async (tx) => {
+    await lockActor(tx, actor, companyId)
     const current = await lockRefund(tx, companyId, id)
     if (!current?.settledByHand)
       throw new AppError('OBJECT_CONFLICT', { message: 'Only a refund that was settled by hand takes a proof.' })

@@ -40,11 +40,9 @@ export async function findChallengeByToken(q: Queryable, tokenHash: string): Pro
 }
 
 /** A session's newest step-up challenge. */
-export async function lockChallengeBySession(tx: Tx, sessionId: string): Promise<Challenge | undefined> {
-  await tx.run(sql`select 1 from sessions where id = ${sessionId} for update`)
-  return tx.maybe<Challenge>(sql`
+export const lockChallengeBySession = (tx: Tx, sessionId: string): Promise<Challenge | undefined> =>
+  tx.maybe<Challenge>(sql`
     select ${COLUMNS} from otp_challenges where session_id = ${sessionId} order by id desc limit 1 for update`)
-}
 
 /** The newest login or confirmation of this person that still waits for a code. */
 export const lockWaitingChallenge = (tx: Tx, userId: string, now: Date): Promise<Challenge | undefined> =>

@@ -155,6 +155,8 @@ export function openChallenges(deps: ChallengeDeps): Challenges {
       return token
     },
     async openForSession(tx, { userId, sessionId }) {
+      // so that concurrent requests open one challenge; before the session, as lockActor says
+      await factors.lockFactors(tx, userId)
       const known = await queries.lockChallengeBySession(tx, sessionId)
       if (
         known &&

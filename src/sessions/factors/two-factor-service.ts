@@ -22,6 +22,8 @@ export type TwoFactor = {
   enable(context: RequestContext, otp: string): Promise<{ recoveryCodes: string[] }>
   /** Ten new recovery codes; the old ones stop working. */
   renewCodes(context: RequestContext): Promise<{ recoveryCodes: string[] }>
+  /** The person's own: removes the authenticator. */
+  disable(context: RequestContext): Promise<void>
   /** Falls back to codes by e-mail; roles for which a second factor is optional lose it. */
   remove(tx: Tx, user: User, context: AnyContext): Promise<void>
   /** The same, and no passkey is left: the owner lost them, or a stranger enrolled them. */
@@ -117,6 +119,12 @@ export function openTwoFactor(deps: TwoFactorDeps): TwoFactor {
         const recoveryCodes = await storeCodes(tx, user.id)
         await audit.write(tx, context, entryOf(actor, 'two-factor.renew-codes'))
         return { recoveryCodes }
+      }),
+    disable: (context) =>
+      db.tx(async (tx) => {
+        const user = await userOf(tx, context.actor)
+        await context.remember(tx, null)
+        await remove(tx, user, context)
       }),
     remove,
     async removeAll(tx, user, context) {

@@ -173,6 +173,7 @@ export async function changeSubscriptions(
   const account = await findAccount(deps, accountOf(actor, input.companyId))
   const events = OPTIONAL_EVENTS.filter((event) => input.events.includes(event))
   await deps.db.tx(async (tx) => {
+    await lockActor(tx, actor, account.id)
     await queries.updateOptionalEvents(tx, account.id, events)
     const detail = { before: account.optionalEvents, after: events }
     await deps.audit.write(tx, context, { companyId: account.id, action: 'webhook.change-subscriptions', detail })
