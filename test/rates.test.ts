@@ -494,7 +494,6 @@ test('exchangeInfo says price, sources and time; an unknown pair or a missing as
   assert.deepEqual([data.price, data.fromAsset, data.toAsset, data.source], [1.08, 'EUR', 'USDC', 'fixed'])
   assert.ok(Math.abs(Date.parse(String(data.updatedAt)) - Date.now()) < MINUTE)
   const refused = ['fromAsset=JPY&toAsset=USDC', 'fromAsset=EUR&toAsset=BTC', 'fromAsset=USDC&toAsset=USDC', '']
-  for (const query of [...refused, 'fromAsset=EUR', 'fromAsset=EUR&toAsset=', 'toAsset=USDC']) {
+  for (const query of [...refused, 'fromAsset=EUR', 'fromAsset=EUR&toAsset=', 'toAsset=USDC'])
     assert.equal((await host.call('GET', `exchangeInfo?${query}`)).status, 422, query)
-  }
 })
