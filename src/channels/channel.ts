@@ -90,6 +90,9 @@ export type SeenTransfer = {
   needed: number | null
 }
 
+/** Money of a payment that does not count towards it. A person decides about it. */
+export type UnmatchedMoney = { asset: string; units: bigint; reference: string }
+
 /** Money was seen. `final` cannot disappear any more, `pending` still can. In smallest units of the due asset. */
 export type SeenReport = {
   outcome: 'seen'
@@ -99,7 +102,7 @@ export type SeenReport = {
   payerAddresses: string[]
   transfers: SeenTransfer[]
   /** Other tokens that arrived at the same place: recorded, never counted. */
-  unmatched: { asset: string; units: bigint; reference: string }[]
+  unmatched: UnmatchedMoney[]
   /** The provider says that more is missing: this never completes a payment, however little is missing. */
   isPart?: true
   /** The refunded total according to the provider, whether by us or from its console; absent if it does not say. */
@@ -169,6 +172,8 @@ export type CallbackNews = {
    * Decides about our refund only if `refundsByCallback` is set; a refund from the console is reported by nothing else.
    */
   refund?: RefundNews
+  /** Money at the provider that the query does not show: recorded from the callback. */
+  unmatched?: UnmatchedMoney[]
   /** For the log: event and status words. */
   providerStatus: string
 }

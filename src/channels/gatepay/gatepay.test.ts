@@ -116,6 +116,47 @@ test('the documented callback about a refund names its payment, and its applicat
   refuses(() => read(callbackOf(REFUND_NOTICE), { clientId: 'another' }), /application/)
 })
 
+// docs.gate.com, api-reference/version/100/en/endpoint/fundrecords/unresolvedPayNotify: the example message
+const UNRESOLVED_NOTICE = {
+  bizType: 'PAY_UNRESOLVED',
+  bizId: '100916',
+  bizStatus: 'UNRESOLVED_PENDING',
+  data: {
+    exceptionId: '123',
+    orderType: 'acquiring_type',
+    errorType: 'address_risk_address',
+    originalOrderId: '355450733498011648',
+    expectedAmount: '10.0',
+    expectedChainCurrency: [{ chain: 'TRX', currencies: ['USDT'] }],
+    actualAmount: '1.0',
+    actualCurrency: 'USDT',
+    actualChain: 'TRX',
+    customerName: '',
+    toAddress: 'TExampleAddressxxxxxxxxxxxxxxxxxx',
+    fromAddress: 'TFromAddressxxxxxxxxxxxxxxxxxxxx',
+    hash: '0xabc',
+    updateTime: 1740000000000,
+  },
+}
+const readUnresolved = (change: object) =>
+  read(callbackOf(JSON.stringify({ ...UNRESOLVED_NOTICE, data: { ...UNRESOLVED_NOTICE.data, ...change } })))
+
+test('the documented callback about risky money is a block of its order', () => {
+  const news = readUnresolved({})
+  assert.deepEqual([news.merchantReference, news.providerReference], [null, '355450733498011648'])
+  assert.deepEqual([news.report?.outcome, news.unmatched], ['blocked', undefined])
+})
+
+test('money in another coin or on another chain is reported once per exception, in its own coin', () => {
+  for (const errorType of ['address_error_currency', 'address_error_chain']) {
+    const news = readUnresolved({ errorType })
+    assert.deepEqual([news.providerReference, news.report], ['355450733498011648', null])
+    assert.deepEqual(news.unmatched, [{ asset: 'USDT', units: 10n ** 18n, reference: 'gatepay:unresolved:123' }])
+  }
+  const usdc = readUnresolved({ errorType: 'address_error_chain', actualCurrency: 'USDC', exceptionId: '' })
+  assert.deepEqual(usdc.unmatched, [{ asset: 'USDC', units: 1_000_000n, reference: 'gatepay:unresolved:0xabc' }])
+})
+
 test('a callback about a refund says nothing of the payment, one about transfers names nothing', () => {
   const refund = read(
     callbackOf('{"bizType":"PAY_REFUND","bizId":"7","bizStatus":"REFUND_SUCCESS","data":{"merchantTradeNo":"a1b2c3"}}'),

@@ -1,3 +1,4 @@
+import type { UnmatchedMoney } from '../../channels/channel.ts'
 import type { Tx } from '../../db/db.ts'
 import { newId } from '../../kernel/ids.ts'
 import {
@@ -162,10 +163,10 @@ const MOST_UNITS = 10n ** 38n - 1n
 /** A token on no list is shown with its contract: `USDC (0x1234…abcd)`. */
 const isLookAlike = ({ asset }: { asset: string }): boolean => asset.includes('…')
 
-/** Other tokens arrived at the address. They are not USDC, so they are recorded but not booked. */
+/** Money that does not count, such as other tokens at the address: recorded but not booked. */
 export async function recordUnmatchedTransfers(
   { tx, order: { companyId, id: orderId }, payment: { id: paymentId }, now: createdAt }: MispaymentContext,
-  transfers: readonly { asset: string; units: bigint; reference: string }[],
+  transfers: readonly UnmatchedMoney[],
 ): Promise<void> {
   if (transfers.length === 0) return
   const records = await lockMispayments(tx, companyId, paymentId)

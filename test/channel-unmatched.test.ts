@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after, before, test } from 'node:test'
+import { signatureOf } from '../src/channels/gatepay/signature.ts'
+import { type Client, logInSuperAdmin } from './harness/accounts.ts'
+import { type Market, openMarket } from './harness/market.ts'
+import type { OrderData } from './harness/shop.ts'
+
+/* Money that a provider keeps apart from its payment: recorded with the order, once. */
+
+let market: Market
+let admin: Client
+
+before(async () => {
+  market = await openMarket()
+  admin = await logInSuperAdmin(market.host)
+})
+after(() => market?.stop())
+
+type Recorded = { _id: string; kind: string; asset: string; amount: string | null; status: string; reference: string }
+const recordsOf = async ({ code }: OrderData): Promise<Recorded[]> =>
+  (await admin.get<{ mispayments: Recorded[] }>(`mispayments?code=${code}`)).data.mispayments.toReversed()
+
+/** A callback of the documented form, signed with Gate's secret. @see docs.gate.com, fundrecords/unresolvedPayNotify */
+async function sendUnresolved(originalOrderId: string, data: Record<string, string>): Promise<string> {
+  const details = { exceptionId: '123', orderType: 'acquiring_type', originalOrderId, expectedAmount: '54.0', ...data }
+  const body = JSON.stringify({
+    ...{ bizType: 'PAY_UNRESOLVED', bizId: '100916', bizStatus: 'UNRESOLVED_PENDING' },
+    data: { ...details, actualChain: 'TRX', customerName: '', hash: '0xabc', updateTime: Date.now() },
+  })
+  const stamp = { timestamp: String(Date.now()), nonce: randomBytes(8).toString('hex') }
+  const headers = {
+    'content-type': 'application/json',
+    'X-GatePay-Timestamp': stamp.timestamp,
+    'X-GatePay-Nonce': stamp.nonce,
+    'X-GatePay-Signature': signatureOf(market.providers.credentials.CHANNEL_GATEPAY_SECRET ?? '', { ...stamp, body }),
+  }
+  const url = `${market.host.baseUrl}/api/next/channels/gatepay/callback`
+  return (await fetch(url, { method: 'POST', headers, body })).text()
+}
+
+test('money in another coin that Gate Pay cannot credit is recorded once, also after a person decided', async () => {
+  const { order, reference } = await market.createAwaiting('gatepay')
+  const wrong = { errorType: 'address_error_currency', actualAmount: '54.0', actualCurrency: 'USDT' }
+  assert.equal(await sendUnresolved(reference, wrong), '{"returnCode":"SUCCESS","returnMessage":""}')
+  await sendUnresolved(reference, wrong)
+  const [record, ...others] = await recordsOf(order)
+  assert.deepEqual(
+    [record?.kind, record?.asset, record?.amount, record?.reference, others.length],
+    ['wrong_token', 'USDT', '54.000000000000000000', 'gatepay:unresolved:123', 0],
+  )
+  assert.equal((await admin.post(`mispayments/${record?._id}/ignore`, { reason: 'sent back' })).status, 200)
+  await sendUnresolved(reference, wrong)
+  await sendUnresolved(reference, { ...wrong, exceptionId: '124', actualAmount: '1' })
+  assert.deepEqual(
+    (await recordsOf(order)).map(({ amount, status }) => `${amount} ${status}`),
+    ['54.000000000000000000 ignored', '1.000000000000000000 open'],
+  )
+  assert.equal((await market.order(order.code)).status, 'AWAITING')
+})
+
+test('money that Gate Pay froze for its sender is KYT_FAILED', async () => {
+  const { order, reference } = await market.createAwaiting('gatepay')
+  const risky = { errorType: 'address_risk_address', actualAmount: '54.0', actualCurrency: 'USDC' }
+  await sendUnresolved(reference, risky)
+  assert.equal((await market.order(order.code)).status, 'KYT_FAILED')
+  assert.deepEqual(await recordsOf(order), [])
+})
