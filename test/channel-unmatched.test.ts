@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test'
 import { signatureOf } from '../src/channels/gatepay/signature.ts'
 import { type Client, logInSuperAdmin } from './harness/accounts.ts'
 import { type Market, openMarket } from './harness/market.ts'
+import { eventually } from './harness/service.ts'
 import type { OrderData } from './harness/shop.ts'
 
 /* Money that a provider keeps apart from its payment: recorded with the order, once. */
@@ -57,6 +58,28 @@ test('money in another coin that Gate Pay cannot credit is recorded once, also a
     ['54.000000000000000000 ignored', '1.000000000000000000 open'],
   )
   assert.equal((await market.order(order.code)).status, 'AWAITING')
+})
+
+test('what reaches an ended order at Gate Pay later is recorded by its growth, whatever was decided about the first part', async () => {
+  const { order, reference } = await market.createAwaiting('gatepay')
+  const becomes = (...records: string[]) =>
+    eventually(
+      () => recordsOf(order),
+      (all) => all.map(({ amount, status }) => `${amount} ${status}`).join() === records.join(),
+    )
+  await market.act(reference, 'pay-half')
+  await market.act(reference, 'expire')
+  const [first] = await becomes('27.000000 open')
+  assert.equal((await admin.post(`mispayments/${first?._id}/ignore`, { reason: 'paid back' })).status, 200)
+  await market.act(reference, 'pay')
+  await becomes('27.000000 ignored', '27.000000 open')
+  await market.act(reference, 'pay', { amount: '60' })
+  const all = await becomes('27.000000 ignored', '27.000000 open', '6.000000 open')
+  const late = `gatepay:${reference}:late`
+  assert.deepEqual(
+    all.map((record) => record.reference),
+    [late, `${late}.1`, `${late}.2`],
+  )
 })
 
 test('money that Gate Pay froze for its sender is KYT_FAILED', async () => {

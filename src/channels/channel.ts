@@ -91,7 +91,12 @@ export type SeenTransfer = {
 }
 
 /** Money of a payment that does not count towards it. A person decides about it. */
-export type UnmatchedMoney = { asset: string; units: bigint; reference: string }
+export type UnmatchedMoney = {
+  asset: string
+  /** All that arrived under the reference. Each growth is recorded on its own. */
+  units: bigint
+  reference: string
+}
 
 /** Money was seen. `final` cannot disappear any more, `pending` still can. In smallest units of the due asset. */
 export type SeenReport = {

@@ -57,8 +57,9 @@ function received(data: unknown, price: bigint): bigint | undefined {
 }
 
 /**
- * What arrived above the price; 0 until the query says what arrived. Whether Gate credits or returns it is not
- * documented, so it is recorded but not counted.
+ * What arrived above the price, up to now; 0 until the query says what arrived. "After order completion, new payments
+ * to the order address are confirmed and credited to the merchant payment account" (docs.gate.com,
+ * addresspayment/callback): it is recorded, and never counted.
  */
 function overpaid(data: unknown, price: bigint): bigint {
   const came = coins(filledAt(data, 'transaction_info', 'done_amount'))
@@ -66,7 +67,7 @@ function overpaid(data: unknown, price: bigint): bigint {
   return asked > 0n && came > asked ? proportion(price, came, asked) - price : 0n
 }
 
-/** Money at Gate that will no longer pay this order: a person must see it, and it is never counted. */
+/** Money at Gate that will no longer pay this order, up to now: a person must see it, and it is never counted. */
 const unmatchedReport = (providerReference: string, units: bigint, providerStatus: string): SeenReport => ({
   ...paidReport(providerReference, { final: 0n, providerStatus }),
   unmatched: [{ asset: 'USDC', units, reference: `gatepay:${providerReference}:late` }],
