@@ -71,15 +71,32 @@ test('what reaches an ended order at Gate Pay later is recorded by its growth, w
   await market.act(reference, 'expire')
   const [first] = await becomes('27.000000 open')
   assert.equal((await admin.post(`mispayments/${first?._id}/ignore`, { reason: 'paid back' })).status, 200)
-  await market.act(reference, 'pay')
-  await becomes('27.000000 ignored', '27.000000 open')
-  await market.act(reference, 'pay', { amount: '60' })
-  const all = await becomes('27.000000 ignored', '27.000000 open', '6.000000 open')
+  await market.act(reference, 'pay', { amount: '10' })
+  await becomes('27.000000 ignored', '10.000000 open')
+  await market.act(reference, 'pay', { amount: '23' })
+  const all = await becomes('27.000000 ignored', '10.000000 open', '23.000000 open')
   const late = `gatepay:${reference}:late`
   assert.deepEqual(
     all.map((record) => record.reference),
     [late, `${late}.1`, `${late}.2`],
   )
+})
+
+test('an attempt that expired at Gate Pay with a part of the price is over: accepting again makes a new link', async () => {
+  const { order, reference } = await market.createAwaiting('gatepay')
+  await market.act(reference, 'pay-half')
+  await market.act(reference, 'expire')
+  const [payment] = await eventually(
+    async () => (await market.story(order._id)).payments,
+    ([first]) => first?.status === 'closed',
+  )
+  assert.equal(payment?.receivedUnits, '0')
+  assert.equal((await recordsOf(order)).length, 1)
+  const again = await market.accept(order.code, 'gatepay')
+  assert.equal(again.data.status, 'AWAITING')
+  assert.notEqual(again.data.providerReference, reference)
+  await market.act(again.data.providerReference, 'pay')
+  await market.reaches(order.code, 'PAID')
 })
 
 test('money that Gate Pay froze for its sender is KYT_FAILED', async () => {

@@ -125,6 +125,8 @@ export type PaymentReport =
   | {
       outcome: 'waiting' | 'expired' | 'cancelled' | 'failed' | 'blocked' | 'unknown'
       providerReference: string
+      /** Money that arrived all the same and will not count. */
+      unmatched?: UnmatchedMoney[]
       /** The provider's own words, for support. */
       providerStatus: string
     }

@@ -128,6 +128,7 @@ type Ending = (typeof ENDINGS)[keyof typeof ENDINGS]
 async function applyTo(scene: ReportCase, report: PaymentReport): Promise<Order> {
   const { tx, order, payment, now } = scene
   if (report.outcome === 'seen') return applyMoney(scene, report)
+  if (report.unmatched) await recordUnmatchedTransfers(scene, report.unmatched)
   if (report.outcome === 'waiting' && isGone(payment)) return applyMoney(scene, nothingOf(report))
   const { outcome, providerStatus } = report
   const asked = outcome === 'waiting' || outcome === 'unknown'

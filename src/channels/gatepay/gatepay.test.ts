@@ -237,7 +237,7 @@ test('more than was asked for is shown to a person and not counted', () => {
   assert.deepEqual((report('PAID', exact) as SeenReport).unmatched, [])
 })
 
-test('the words that Gate may use after a close end the attempt, and money is still seen', () => {
+test('the words that Gate may use after a close end the attempt, and late money is still reported', () => {
   const values = readSettings(gatepay, { CLIENT_ID: 'a', SECRET: 'b' })
   assert.ok(values.outcome === 'set')
   const closedStatuses = (values.values.CLOSED_WORDS ?? '').split(',')
@@ -245,6 +245,7 @@ test('the words that Gate may use after a close end the attempt, and money is st
   for (const word of ['CANCELLED', 'CLOSED', 'EXPIRED']) {
     assert.equal(told(word, ORDER).outcome, 'expired', word)
     const late = { ...ORDER, transaction_info: { done_amount: '12.34', confirming_list: [] } }
+    assert.equal(told(word, late).outcome, 'expired', word)
     assert.equal((told(word, late) as SeenReport).unmatched.length, 1, word)
   }
   assert.equal(told('CLOSING', ORDER).outcome, 'unknown')
@@ -259,9 +260,12 @@ test('money at the address before the order is paid is pending, as a share of th
 test('money that came to an ended order is shown to a person and never counted', () => {
   const transaction_info = { done_amount: '12.34', confirming_list: [] }
   for (const word of ['EXPIRED', 'TRANSFERRED_ADDRESS_DELAY']) {
-    const seen = report(word, { ...ORDER, pay_amount: '12.34', transaction_info }) as SeenReport
-    assert.deepEqual([seen.outcome, seen.final, seen.pending], ['seen', 0n, 0n])
-    assert.deepEqual(seen.unmatched, [{ asset: 'USDC', units: 12_340_000n, reference: 'gatepay:5:late' }])
+    assert.deepEqual(report(word, { ...ORDER, pay_amount: '12.34', transaction_info }), {
+      outcome: 'expired',
+      providerReference: '5',
+      unmatched: [{ asset: 'USDC', units: 12_340_000n, reference: 'gatepay:5:late' }],
+      providerStatus: word,
+    })
   }
 })
 

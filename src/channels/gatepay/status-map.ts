@@ -1,6 +1,6 @@
 import { ownAt, textAt } from '../../kernel/json.ts'
 import { EXPONENTS, parseDecimal, proportion } from '../../kernel/money.ts'
-import { type PaymentReport, paidReport, type SeenReport } from '../channel.ts'
+import { type PaymentReport, paidReport, type UnmatchedMoney } from '../channel.ts'
 import { filledAt } from './api.ts'
 
 type Meaning = 'waiting' | 'confirming' | 'paid' | 'expired' | 'late' | 'failed' | 'blocked'
@@ -68,10 +68,8 @@ function overpaid(data: unknown, price: bigint): bigint {
 }
 
 /** Money at Gate that will no longer pay this order, up to now: a person must see it, and it is never counted. */
-const unmatchedReport = (providerReference: string, units: bigint, providerStatus: string): SeenReport => ({
-  ...paidReport(providerReference, { final: 0n, providerStatus }),
-  unmatched: [{ asset: 'USDC', units, reference: `gatepay:${providerReference}:late` }],
-})
+const lateMoney = (providerReference: string, units: bigint): UnmatchedMoney[] =>
+  units === 0n ? [] : [{ asset: 'USDC', units, reference: `gatepay:${providerReference}:late` }]
 
 /**
  * Gate's report about one order. Only PAID counts as final: money at an address before that is not the merchant's.
@@ -108,7 +106,10 @@ export function reportOf(
   if (meaning === 'waiting' && came > 0n)
     return paidReport(providerReference, { final: 0n, pending: came, providerStatus: `${word}, money arrives` })
   if (meaning === 'waiting') return { outcome: 'waiting', providerReference, providerStatus: word }
-  return came > 0n
-    ? unmatchedReport(providerReference, came, word)
-    : { outcome: 'expired', providerReference, providerStatus: word }
+  return {
+    outcome: 'expired',
+    providerReference,
+    unmatched: lateMoney(providerReference, came),
+    providerStatus: word,
+  }
 }
