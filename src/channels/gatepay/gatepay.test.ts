@@ -269,6 +269,17 @@ test('money that came to an ended order is shown to a person and never counted',
   }
 })
 
+// docs.gate.com, checkout/orderQuery: an expired order has "pay_currency": "", "pay_amount": "0"
+test('an order without a chosen coin shows what arrived as a share of its own amount', () => {
+  const unchosen = { ...ORDER, pay_currency: '', pay_amount: '0', transaction_info: { done_amount: '5' } }
+  assert.deepEqual((report('EXPIRED', unchosen) as SeenReport).unmatched, [
+    { asset: 'USDC', units: 5_000_000n, reference: 'gatepay:5:late' },
+  ])
+  assert.equal((report('PENDING', unchosen) as SeenReport).pending, 5_000_000n)
+  const over = { ...unchosen, transaction_info: { done_amount: '13' } }
+  assert.equal((report('PAID', over) as SeenReport).unmatched[0]?.units, 660_000n)
+})
+
 test('data is read as an object, as JSON text and under bizData, and large numbers keep their digits', () => {
   const inner = { prepayId: '50559474385305600' }
   for (const data of [inner, JSON.stringify(inner), { bizData: inner }, { bizData: JSON.stringify(inner) }])

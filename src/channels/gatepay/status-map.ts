@@ -36,12 +36,21 @@ const confirming = (data: unknown): bigint => {
 }
 
 /**
+ * The price in the coin that the payer chose. Without a choice it is the order's own amount: an expired order says
+ * `"pay_currency": "", "pay_amount": "0"` (docs.gate.com, checkout/orderQuery).
+ */
+function askedOf(data: unknown): bigint {
+  const amounts = ['pay_amount', 'payAmount', 'orderAmount'].map((name) => coins(filledAt(data, name)))
+  return amounts.find((amount) => amount > 0n) ?? 0n
+}
+
+/**
  * What has arrived at the order's address, final or not, as a share of the price, because the payer may send another
  * coin.
  */
 function arrived(data: unknown, price: bigint): bigint {
   const came = coins(filledAt(data, 'transaction_info', 'done_amount')) + confirming(data)
-  const asked = coins(filledAt(data, 'pay_amount') ?? filledAt(data, 'payAmount') ?? filledAt(data, 'orderAmount'))
+  const asked = askedOf(data)
   return asked === 0n ? 0n : proportion(price, came, asked)
 }
 
@@ -63,7 +72,7 @@ function received(data: unknown, price: bigint): bigint | undefined {
  */
 function overpaid(data: unknown, price: bigint): bigint {
   const came = coins(filledAt(data, 'transaction_info', 'done_amount'))
-  const asked = coins(filledAt(data, 'pay_amount') ?? filledAt(data, 'payAmount') ?? filledAt(data, 'orderAmount'))
+  const asked = askedOf(data)
   return asked > 0n && came > asked ? proportion(price, came, asked) - price : 0n
 }
 
