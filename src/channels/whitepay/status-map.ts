@@ -99,12 +99,19 @@ const isGone = ({ status }: Deposit): boolean => /declin|cancel|reject|fail|roll
 const SIGNS: Readonly<Record<string, bigint>> = { ROLLBACK_TO_CLIENT: -1n, ROLLBACK_TO_MERCHANT: 0n, WITHDRAWAL: 0n }
 const signOf = ({ type }: Deposit): bigint => ownAt(SIGNS, type ?? '') ?? 1n
 
+/** A transaction that will not change any more (docs.whitepay.com, webhooks/events). */
+const isComplete = ({ status }: Deposit): boolean => status === 'COMPLETE'
+
 /**
  * The deposits as a share of the due amount: their sum over the expected deposit, both in one coin, minus what went
  * back. Undefined: something arrived, but it is unknown how much.
  */
-function depositedUnits(order: WhitepayOrder, due: Money): bigint | undefined {
-  const deposits = order.deposits.filter((deposit) => !isGone(deposit) && signOf(deposit) !== 0n)
+function depositedUnits(
+  order: WhitepayOrder,
+  due: Money,
+  counts: (deposit: Deposit) => boolean = () => true,
+): bigint | undefined {
+  const deposits = order.deposits.filter((one) => !isGone(one) && signOf(one) !== 0n && counts(one))
   if (deposits.length === 0) return 0n
   const expected = exact(order.expected)
   if (!expected || order.depositedCurrency === undefined) return undefined
@@ -148,8 +155,10 @@ export function reportOf(order: WhitepayOrder, payment: PaymentKey, nowMs: numbe
       providerStatus: `${providerStatus}: a part came, it does not say how much`,
     }
   if (units > 0n) {
-    const money = meaning === 'open' ? { final: 0n, pending: units } : { final: units }
-    return { ...paidReport(providerReference, { ...money, providerStatus }), isPart: true }
+    // a return counts as soon as it is announced
+    const settled = depositedUnits(order, payment.due, (one) => isComplete(one) || signOf(one) < 0n) ?? 0n
+    const final = meaning === 'open' ? 0n : settled
+    return { ...paidReport(providerReference, { final, pending: units - final, providerStatus }), isPart: true }
   }
   if (meaning === 'open') return { outcome: 'waiting', providerReference, providerStatus }
   return { outcome: nowMs >= payment.expiresAt.getTime() ? 'expired' : 'cancelled', providerReference, providerStatus }
