@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { signatureOf } from '../src/channels/gatepay/signature.ts'
+import { sign } from '../src/channels/whitepay/signature.ts'
 import { type Client, logInSuperAdmin } from './harness/accounts.ts'
 import { type Market, openMarket } from './harness/market.ts'
 import { eventually } from './harness/service.ts'
@@ -105,4 +106,37 @@ test('money that Gate Pay froze for its sender is KYT_FAILED', async () => {
   await sendUnresolved(reference, risky)
   assert.equal((await market.order(order.code)).status, 'KYT_FAILED')
   assert.deepEqual(await recordsOf(order), [])
+})
+
+/** The documented event, signed with the general token. @see docs.whitepay.com, webhooks/events */
+async function sendRollback(orderId: string, change: { id: string; value: string }): Promise<number> {
+  const body = JSON.stringify({
+    transaction: {
+      ...{ order_id: orderId, external_order_id: null, stock_orders: [], currency: 'USDT', is_internal: false },
+      ...{ type: 'ROLLBACK_TO_MERCHANT', status: 'COMPLETE', hash: null, ...change },
+    },
+    event_type: 'rollback::to_merchant',
+  })
+  const signature = sign(market.providers.credentials.CHANNEL_WHITEPAY_MERCHANT_WEBHOOK_TOKEN ?? '', body)
+  const url = `${market.host.baseUrl}/api/next/channels/whitepay/callback`
+  const headers = { 'content-type': 'application/json', signature }
+  return (await fetch(url, { method: 'POST', headers, body })).status
+}
+
+test('an overpayment that Whitepay moves to our account is recorded once, and the next one beside it', async () => {
+  const { order, reference } = await market.createAwaiting('whitepay')
+  await market.act(reference, 'pay')
+  await market.reaches(order.code, 'PAID')
+  const first = { id: '313b3e1b-3d3f-4359-9e30-a726aeed7a60', value: '2' }
+  assert.equal(await sendRollback(reference, first), 200)
+  const [record] = await recordsOf(order)
+  assert.deepEqual([record?.asset, record?.amount], ['USDT', '2.000000000000000000'])
+  assert.equal((await admin.post(`mispayments/${record?._id}/ignore`, { reason: 'a tip' })).status, 200)
+  await sendRollback(reference, first)
+  await sendRollback(reference, { id: '4176141e-bd97-4f13-a71a-6547a230cf4a', value: '3' })
+  assert.deepEqual(
+    (await recordsOf(order)).map(({ amount, status }) => `${amount} ${status}`),
+    ['2.000000000000000000 ignored', '3.000000000000000000 open'],
+  )
+  assert.equal((await market.order(order.code)).status, 'PAID')
 })

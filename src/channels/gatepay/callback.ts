@@ -1,11 +1,11 @@
 import { type Callback, CallbackRefused } from '../../kernel/callback.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { textAt } from '../../kernel/json.ts'
-import { EXPONENTS } from '../../kernel/money.ts'
 import type { CallbackNews, UnmatchedMoney } from '../channel.ts'
+import { coinUnits } from '../usdc-text.ts'
 import { filledAt, tryParse, unwrap } from './api.ts'
 import { isSigned } from './signature.ts'
-import { COIN_EXPONENT, coins, reportOf } from './status-map.ts'
+import { reportOf } from './status-map.ts'
 
 /** Kinds that concern an order; the others are about transfers that we do not use. */
 const OF_ORDERS = ['PAY', 'PAY_ADDRESS', 'TRANSFER_ADDRESS']
@@ -33,8 +33,7 @@ function verify({ headers, rawBody }: Callback, { secret, maxAgeMs }: CallbackRu
  */
 function unresolvedMoney(body: unknown, data: unknown): UnmatchedMoney {
   const asset = filledAt(data, 'actualCurrency') ?? 'unknown'
-  const amount = coins(filledAt(data, 'actualAmount'))
-  const units = asset === 'USDC' ? amount / 10n ** BigInt(COIN_EXPONENT - EXPONENTS.USDC) : amount
+  const units = coinUnits(asset, filledAt(data, 'actualAmount') ?? '')
   // "Some fields may be empty"
   const id = filledAt(data, 'exceptionId') ?? filledAt(data, 'hash') ?? filledAt(body, 'bizId')
   return { asset, units, reference: `gatepay:unresolved:${id}` }

@@ -23,10 +23,10 @@ export const MEANINGS: Readonly<Record<string, Meaning>> = {
 }
 
 /** The payer's amount may have this many decimals, whatever the coin. */
-export const COIN_EXPONENT = 18
+const COIN_EXPONENT = 18
 
 const usdc = (text: string | null): bigint | undefined => (text === null ? undefined : parseDecimal(text, 6))
-export const coins = (text: string | null): bigint => (text === null ? 0n : (parseDecimal(text, COIN_EXPONENT) ?? 0n))
+const coins = (text: string | null): bigint => (text === null ? 0n : (parseDecimal(text, COIN_EXPONENT) ?? 0n))
 
 const confirming = (data: unknown): bigint => {
   let sum = 0n

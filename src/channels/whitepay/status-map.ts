@@ -1,6 +1,7 @@
 import { ownAt, textAt } from '../../kernel/json.ts'
 import { EXPONENTS, type Money, parseDecimal } from '../../kernel/money.ts'
-import { type PaymentKey, type PaymentReport, paidReport } from '../channel.ts'
+import { type PaymentKey, type PaymentReport, paidReport, type UnmatchedMoney } from '../channel.ts'
+import { coinUnits } from '../usdc-text.ts'
 
 type Meaning = 'open' | 'part' | 'done' | 'gone'
 
@@ -18,6 +19,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
 
 /** One deposit, or a return of money; decimals as Whitepay wrote them. */
 type Deposit = {
+  id: string | undefined
   currency: string | undefined
   value: string | undefined
   status: string | undefined
@@ -45,14 +47,17 @@ export type WhitepayOrder = {
   raw: unknown
 }
 
+const readDeposit = (row: unknown): Deposit => ({
+  id: textAt(row, 'id'),
+  currency: textAt(row, 'currency'),
+  value: textAt(row, 'value'),
+  status: textAt(row, 'status'),
+  type: textAt(row, 'type'),
+})
+
 function readDeposits(raw: unknown): Deposit[] {
   const rows = (raw as { transactions?: unknown } | null)?.transactions
-  return (Array.isArray(rows) ? rows : []).map((row) => ({
-    currency: textAt(row, 'currency'),
-    value: textAt(row, 'value'),
-    status: textAt(row, 'status'),
-    type: textAt(row, 'type'),
-  }))
+  return (Array.isArray(rows) ? rows : []).map(readDeposit)
 }
 
 /** An order object, alone or under `order`; undefined when it has no id or no status. */
@@ -125,6 +130,23 @@ function depositedUnits(
   return sum < expected ? (due.units * sum) / expected : due.units
 }
 
+/**
+ * "Rollback to account – overpayment amount was transferred to the account" (docs.whitepay.com, webhooks/events): money
+ * above the price that stays with the merchant. It comes with an event of its own, and possibly in the order.
+ */
+const keptOf = (deposits: readonly Deposit[], orderId: string): UnmatchedMoney[] =>
+  deposits
+    .filter((deposit) => deposit.type === 'ROLLBACK_TO_MERCHANT' && isComplete(deposit))
+    .map(({ id, currency = 'unknown', value = '' }) => ({
+      asset: currency,
+      units: coinUnits(currency, value),
+      reference: `whitepay:${id ?? orderId}`,
+    }))
+
+/** The same from the event's transaction. */
+export const keptOfEvent = (transaction: unknown): UnmatchedMoney[] =>
+  keptOf([readDeposit(transaction)], textAt(transaction, 'order_id') ?? '')
+
 const WALLETS = { true: 'inside WhiteBIT', false: 'from an outside wallet' } as const
 
 const statusText = ({ status, isInternal }: WhitepayOrder): string =>
@@ -147,7 +169,11 @@ export function reportOf(order: WhitepayOrder, payment: PaymentKey, nowMs: numbe
   const allWentBack = units === 0n && order.deposits.some((deposit) => !isGone(deposit) && signOf(deposit) < 0n)
   if (meaning === 'done' && allWentBack)
     return { outcome: 'unknown', providerReference, providerStatus: `${providerStatus}, but all of it went back` }
-  if (meaning === 'done') return paidReport(providerReference, { final: units || payment.due.units, providerStatus })
+  if (meaning === 'done')
+    return {
+      ...paidReport(providerReference, { final: units || payment.due.units, providerStatus }),
+      unmatched: keptOf(order.deposits, order.id),
+    }
   if (units === undefined || (meaning === 'part' && units === 0n))
     return {
       outcome: 'unknown',

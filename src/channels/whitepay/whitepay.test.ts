@@ -210,6 +210,28 @@ describe('whitepay: amounts', () => {
     assert.equal(report({ ...moved('10', back('10')), status: 'COMPLETE' }).outcome, 'unknown')
   })
 
+  // docs.whitepay.com, webhooks/events, "Rollback to account"
+  it('an overpayment that went to our account is reported beside the price, by its order and by its event', () => {
+    const kept = { id: 't2', currency: 'USDT', value: '5', status: 'COMPLETE', type: 'ROLLBACK_TO_MERCHANT' }
+    const told = (change: object) => {
+      const fields = deposits('USDT', '10', '15')
+      const order = { ...fields, transactions: [...fields.transactions, { ...kept, ...change }], status: 'COMPLETE' }
+      return seen(order)
+    }
+    const unmatched = [{ asset: 'USDT', units: 5n * 10n ** 18n, reference: 'whitepay:t2' }]
+    assert.deepEqual([told({}).final, told({}).unmatched], [DUE, unmatched])
+    assert.deepEqual(told({ status: 'OPEN' }).unmatched, [])
+    assert.deepEqual(told({ type: 'ROLLBACK_TO_CLIENT' }).unmatched, [])
+    const event = (change: object) => {
+      const transaction = { ...kept, order_id: 'w1', external_order_id: null, stock_orders: [], ...change }
+      const body = JSON.stringify({ transaction, event_type: 'rollback::to_merchant' })
+      return read(body, sign(MERCHANT_TOKEN, body))
+    }
+    assert.deepEqual([event({}).providerReference, event({}).unmatched], ['w1', unmatched])
+    assert.deepEqual(event({ currency: 'USDC' }).unmatched?.[0]?.units, 5_000_000n)
+    assert.equal(event({ type: 'ROLLBACK_TO_CLIENT' }).unmatched, undefined)
+  })
+
   it('a part is the deposits over what was to be deposited, and never completes the order', () => {
     const told = seen({
       ...deposits('BTC', '0.0004', '0.0001', '0.0002'),
