@@ -33,11 +33,12 @@ describe('whitepay: host to host', () => {
   const currency = { id: 'c1', ticker: 'USDC' }
   const offers = { currencies: [{ id: 'c1', ticker: 'USDC', networks: { BASE: { min_amount: '1' } } }] }
 
-  const openWith = (order: unknown) => {
+  const openWith = (order: unknown, hosted?: unknown) => {
     const answers: Record<string, unknown> = {
       '/acquiring/shop/currencies': offers,
       '/acquiring/shop/pay': { order: { id: 'w1' } },
       '/acquiring/shop/order/w1': order,
+      '/private-api/crypto-orders/shop/w1': hosted,
     }
     const http = async ({ url }: ProviderCall): Promise<ProviderAnswer> => ({
       status: 200,
@@ -78,9 +79,23 @@ describe('whitepay: host to host', () => {
     await assert.rejects(create({ order: { ...withoutPage, wallet: { ...wallet, memo: '77' } } }), ProviderRefusal)
   })
 
-  it('understands the currency as an object when the order is paid', async () => {
-    const paid = { ...kept, currency, wallet, status: 'COMPLETE', received_total: '12.73', received_currency: 'USDT' }
-    const told = await openWith({ order: paid }).fetchPayment({ ...payment, providerReference: 'w1' })
+  // docs.whitepay.com, http-api/static-wallets, "Receive order details": these fields and no others
+  it('reads a payment where its reference and its price are documented', async () => {
+    const documented = {
+      ...{ id: 'w1', min_deposit_amount: '5', amount: null, expected_amount: '13.33', network_fee: '1' },
+      ...{ status: 'OPEN', order_type: 'CRYPTO_DONATION', exchange_rate: null, received_total: '0' },
+      ...{ invoice_reminder: '0', payment_url: null, successful_link: null, failure_link: null },
+      ...{ fixated_at: '2024-07-17 13:07:07', wallet: { ...wallet, memo: null }, currency },
+    }
+    assert.equal((await create({ order: documented })).toAddress, '0xabc')
+    const hosted = { ...kept, currency: 'USDC', acquiring_url: kept.payment_url, transactions: [] }
+    const ask = (status: string) =>
+      openWith({ order: { ...documented, status } }, { order: { ...hosted, status } }).fetchPayment({
+        ...payment,
+        providerReference: 'w1',
+      })
+    assert.equal((await ask('OPEN')).outcome, 'waiting')
+    const told = await ask('COMPLETE')
     assert.ok(told.outcome === 'seen', told.providerStatus)
     assert.equal(told.final, payment.due.units)
   })
