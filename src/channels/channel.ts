@@ -90,6 +90,14 @@ export type SeenTransfer = {
   needed: number | null
 }
 
+/** Money of a payment that does not count towards it. A person decides about it. */
+export type UnmatchedMoney = {
+  asset: string
+  /** All that arrived under the reference. Each growth is recorded on its own. */
+  units: bigint
+  reference: string
+}
+
 /** Money was seen. `final` cannot disappear any more, `pending` still can. In smallest units of the due asset. */
 export type SeenReport = {
   outcome: 'seen'
@@ -99,7 +107,7 @@ export type SeenReport = {
   payerAddresses: string[]
   transfers: SeenTransfer[]
   /** Other tokens that arrived at the same place: recorded, never counted. */
-  unmatched: { asset: string; units: bigint; reference: string }[]
+  unmatched: UnmatchedMoney[]
   /** The provider says that more is missing: this never completes a payment, however little is missing. */
   isPart?: true
   /** The refunded total according to the provider, whether by us or from its console; absent if it does not say. */
@@ -117,6 +125,8 @@ export type PaymentReport =
   | {
       outcome: 'waiting' | 'expired' | 'cancelled' | 'failed' | 'blocked' | 'unknown'
       providerReference: string
+      /** Money that arrived all the same and will not count. */
+      unmatched?: UnmatchedMoney[]
       /** The provider's own words, for support. */
       providerStatus: string
     }
@@ -169,6 +179,8 @@ export type CallbackNews = {
    * Decides about our refund only if `refundsByCallback` is set; a refund from the console is reported by nothing else.
    */
   refund?: RefundNews
+  /** Money at the provider that the query does not show: recorded from the callback. */
+  unmatched?: UnmatchedMoney[]
   /** For the log: event and status words. */
   providerStatus: string
 }

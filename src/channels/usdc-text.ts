@@ -15,3 +15,7 @@ export function usdcUnits(text: string | undefined): bigint | undefined {
   const units = text === undefined ? undefined : parseDecimal(text, PROVIDER_DIGITS)
   return units === undefined ? undefined : units / 10n ** BigInt(PROVIDER_DIGITS - EXPONENTS.USDC)
 }
+
+/** A provider's amount in any coin: USDC in its own units, every other coin with 18 digits; 0 if it cannot be read. */
+export const coinUnits = (asset: string, text: string): bigint =>
+  (asset === 'USDC' ? usdcUnits(text) : parseDecimal(text, PROVIDER_DIGITS)) ?? 0n

@@ -1,4 +1,4 @@
-import { type PaymentReport, paidReport, type SeenReport } from '../channels/channel.ts'
+import { type PaymentReport, paidReport, type SeenReport, type UnmatchedMoney } from '../channels/channel.ts'
 import type { PayerGate } from '../compliance/payer-gate.ts'
 import type { Db, Tx } from '../db/db.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -57,6 +57,21 @@ type ReportCase = {
   deps: ReportDeps
 }
 
+type PaymentPlace = { companyId: string; id: string }
+
+/** Orders are always locked before their payments, so that two transactions never deadlock. */
+async function lockCase(
+  deps: ReportDeps,
+  tx: Tx,
+  key: PaymentPlace,
+): Promise<Omit<ReportCase, 'policy' | 'requestId'> | undefined> {
+  const found = await findPayment(tx, key.companyId, key.id)
+  if (!found) return undefined
+  const order = await lockOrderById(tx, key.companyId, found.orderId)
+  const payment = await lockPayment(tx, key.companyId, key.id)
+  return order && payment && { tx, order, payment, now: new Date(deps.clock()), deps }
+}
+
 /**
  * The only way that a provider's or a chain's report changes an order. Repeated and late reports are harmless: a paid
  * order never moves back, and an old payment never touches an order that another one paid.
@@ -65,23 +80,30 @@ type ReportCase = {
  */
 export async function applyReport(
   deps: ReportDeps,
-  key: { companyId: string; id: string },
+  key: PaymentPlace,
   report: PaymentReport,
   { requestId = null, also }: { requestId?: string | null; also?: (tx: Tx, order: Order) => Promise<void> } = {},
 ): Promise<Order | undefined> {
   return deps.db.tx(async (tx) => {
-    // orders are always locked before their payments, so that two transactions never deadlock
-    const found = await findPayment(tx, key.companyId, key.id)
-    if (!found) return undefined
-    const order = await lockOrderById(tx, key.companyId, found.orderId)
-    const payment = await lockPayment(tx, key.companyId, key.id)
-    if (!order || !payment) return undefined
+    const locked = await lockCase(deps, tx, key)
+    if (!locked) return undefined
     const policy = await findPaymentPolicy(tx, key.companyId)
-    const after = await applyTo({ tx, order, payment, policy, now: new Date(deps.clock()), requestId, deps }, report)
+    const after = await applyTo({ ...locked, policy, requestId }, report)
     await also?.(tx, after)
     return after
   })
 }
+
+/** Records money that only a callback reports. Nothing else changes. */
+export const recordUnmatched = (
+  deps: ReportDeps,
+  key: PaymentPlace,
+  unmatched: readonly UnmatchedMoney[],
+): Promise<void> =>
+  deps.db.tx(async (tx) => {
+    const locked = await lockCase(deps, tx, key)
+    if (locked) await recordUnmatchedTransfers(locked, unmatched)
+  })
 
 /**
  * Its money was on the way but never final. If the provider waits for money again, it returned that money or never had
@@ -106,6 +128,7 @@ type Ending = (typeof ENDINGS)[keyof typeof ENDINGS]
 async function applyTo(scene: ReportCase, report: PaymentReport): Promise<Order> {
   const { tx, order, payment, now } = scene
   if (report.outcome === 'seen') return applyMoney(scene, report)
+  if (report.unmatched) await recordUnmatchedTransfers(scene, report.unmatched)
   if (report.outcome === 'waiting' && isGone(payment)) return applyMoney(scene, nothingOf(report))
   const { outcome, providerStatus } = report
   const asked = outcome === 'waiting' || outcome === 'unknown'

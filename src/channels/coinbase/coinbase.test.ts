@@ -298,7 +298,10 @@ describe('coinbase: sessions', () => {
     }
   })
 
-  it('francs are no preset currency: the payer chooses on the page', async () => {
-    for (const asset of ['CHF', 'XPF'] as const) assert.ok(!('paymentCurrency' in (await sent(asset))), asset)
+  it('francs are no currency of a preset amount: the payer pays euros', async () => {
+    for (const asset of ['CHF', 'XPF'] as const) {
+      const body = await sent(asset)
+      assert.deepEqual([body.purchaseAmount, body.paymentCurrency], ['54.000000', 'EUR'], asset)
+    }
   })
 })

@@ -10,9 +10,7 @@ import { publicAddress } from './public-address.ts'
 import { type CoinbaseValues, V1, V2 } from './settings.ts'
 import { type Hint, hintOf } from './transactions.ts'
 
-/**
- * Preset prices are accepted in these currencies only; for another one the payer enters the amount on Coinbase's page.
- */
+/** Our currencies that a preset amount can be paid in. For an order in another one the payer pays euros. */
 const PAYMENT_CURRENCIES: readonly string[] = ['USD', 'GBP', 'EUR']
 
 const HINT_MS = 15 * SECOND
@@ -33,8 +31,8 @@ export function openOnramp(api: CoinbaseApi, values: CoinbaseValues, { live }: C
       const session = {
         purchaseCurrency: due.asset,
         purchaseAmount: formatMoney(due),
-        // openapi.yaml of the CDP SDK: required together with a preset amount
-        ...(PAYMENT_CURRENCIES.includes(fiat.asset) ? { paymentCurrency: fiat.asset } : {}),
+        // docs.cdp.coinbase.com, onramp/create-an-onramp-session: required together with a preset amount
+        paymentCurrency: PAYMENT_CURRENCIES.includes(fiat.asset) ? fiat.asset : 'EUR',
         destinationNetwork: place.networkName,
         destinationAddress: place.address,
         partnerUserRef: referenceOf(request),

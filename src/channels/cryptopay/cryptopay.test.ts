@@ -143,6 +143,16 @@ test('money on its way is pending: all of it, a part of it, and none where the c
   assert.equal(told.providerStatus, 'pending, wrong coin')
 })
 
+test('money that was seen in time is pending after the window, and nothing else is', () => {
+  const late = (fund: object | null) => report({ status: 'pending', expired: true, current_inbound_fund: fund })
+  const onItsWay = late({ currency: 'CRO', amount: '123.4', confirmed: false, mismatched_reason: null })
+  assert.ok(onItsWay.outcome === 'seen', onItsWay.providerStatus)
+  assert.deepEqual([onItsWay.final, onItsWay.pending], [0n, 13_370_001n])
+  assert.equal(late(null).outcome, 'expired')
+  assert.equal(late({ currency: 'CRO', amount: '61.7', mismatched_reason: 'underpaid' }).outcome, 'expired')
+  assert.equal(report({ status: 'cancelled', current_inbound_fund: { confirmed: false } }).outcome, 'cancelled')
+})
+
 test('amounts beyond 2^53 keep every digit', () => {
   const payment = tryParse('{"amount":100000000000000000001}')
   assert.equal(minorUnits(payment, 'amount'), 100_000_000_000_000_000_001n)

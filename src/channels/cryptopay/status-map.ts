@@ -38,6 +38,12 @@ function pendingOf(payment: unknown, { due }: Price): bigint {
   return textAt(fund, 'mismatched_reason') ? 0n : due.units
 }
 
+/**
+ * Money that fits and was seen in time, which may still wait for its chain. A payment is late when the customer sent
+ * the coins after the session time (help.crypto.com, articles/4383072), not when they are confirmed after it.
+ */
+const arrivesInTime = (fund: unknown): boolean => Boolean(fund) && !textAt(fund, 'mismatched_reason')
+
 /** Whether its payment window is over, according to the provider or to our clock. */
 const isOver = (payment: unknown, nowMs: number): boolean =>
   flagAt(payment, 'expired') === true || Number(textAt(payment, 'expired_at') ?? 'NaN') * 1000 <= nowMs
@@ -67,7 +73,8 @@ export function reportOf(payment: unknown, price: Price | null, { clock, weCance
   if (meaning === undefined) return told('unknown')
   if (meaning === 'cancelled')
     return told(weCancel || isOver(payment, clock()) ? 'expired' : 'cancelled', providerStatus)
-  if (meaning === 'waiting' && flagAt(payment, 'expired') === true) return told('expired', providerStatus)
+  if (meaning === 'waiting' && flagAt(payment, 'expired') === true && !arrivesInTime(fund))
+    return told('expired', providerStatus)
   if (meaning === 'waiting' && (fund === undefined || fund === null)) return told('waiting')
   if (price === null) return told('unknown', providerStatus)
   const received = minorUnits(payment, 'amount')

@@ -1,13 +1,15 @@
 import { type Callback, CallbackRefused } from '../../kernel/callback.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { textAt } from '../../kernel/json.ts'
-import type { CallbackNews } from '../channel.ts'
+import type { CallbackNews, UnmatchedMoney } from '../channel.ts'
+import { coinUnits } from '../usdc-text.ts'
 import { filledAt, tryParse, unwrap } from './api.ts'
 import { isSigned } from './signature.ts'
 import { reportOf } from './status-map.ts'
 
 /** Kinds that concern an order; the others are about transfers that we do not use. */
 const OF_ORDERS = ['PAY', 'PAY_ADDRESS', 'TRANSFER_ADDRESS']
+const UNRESOLVED = 'PAY_UNRESOLVED'
 
 export type CallbackRules = {
   clientId: string
@@ -25,6 +27,35 @@ function verify({ headers, rawBody }: Callback, { secret, maxAgeMs }: CallbackRu
   if (Math.abs(nowMs - Number(timestamp)) > maxAgeMs) throw new CallbackRefused(`sent at ${timestamp}: too old`)
 }
 
+/**
+ * Money that reached an order's address and is not credited to the order: another coin or chain
+ * (docs.gate.com, fundrecords/unresolvedPayNotify).
+ */
+function unresolvedMoney(body: unknown, data: unknown): UnmatchedMoney {
+  const asset = filledAt(data, 'actualCurrency') ?? 'unknown'
+  const units = coinUnits(asset, filledAt(data, 'actualAmount') ?? '')
+  // "Some fields may be empty"
+  const id = filledAt(data, 'exceptionId') ?? filledAt(data, 'hash') ?? filledAt(body, 'bizId')
+  return { asset, units, reference: `gatepay:unresolved:${id}` }
+}
+
+/**
+ * One event of PAY_UNRESOLVED. Of risky money, "Risk funds will not be credited" and are frozen
+ * (gate.com/help/gatepay/merchant_integration_guide/49197).
+ */
+function readUnresolved(body: unknown, data: unknown, bizStatus: string): CallbackNews {
+  const errorType = filledAt(data, 'errorType') ?? 'without errorType'
+  const providerReference = filledAt(data, 'originalOrderId')
+  const providerStatus = `${UNRESOLVED} ${bizStatus} ${errorType}`
+  const named = { merchantReference: null, providerReference, providerStatus }
+  if (errorType.endsWith('_risk_address'))
+    return {
+      ...named,
+      report: { outcome: 'blocked', providerReference: providerReference ?? '', providerStatus: errorType },
+    }
+  return { ...named, report: null, unmatched: [unresolvedMoney(body, data)] }
+}
+
 /** The callback URL belongs to the application, not to an order: the body names the order. */
 export function readCallback(callback: Callback, rules: CallbackRules, clock: Clock): CallbackNews {
   verify(callback, rules, clock())
@@ -36,6 +67,7 @@ export function readCallback(callback: Callback, rules: CallbackRules, clock: Cl
   const clientId = filledAt(body, 'client_id') ?? filledAt(body, 'clientId')
   if (clientId !== null && clientId !== rules.clientId) throw new CallbackRefused(`for the application ${clientId}`)
   const data = unwrap((body as { data?: unknown }).data)
+  if (bizType === UNRESOLVED) return readUnresolved(body, data, bizStatus)
   const merchantReference = filledAt(data, 'merchantTradeNo')
   const aboutOrder = OF_ORDERS.includes(bizType)
   const bizId = aboutOrder ? filledAt(body, 'bizId') : filledAt(data, 'refundInfo', 'prepayId')

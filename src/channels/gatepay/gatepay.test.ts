@@ -116,6 +116,47 @@ test('the documented callback about a refund names its payment, and its applicat
   refuses(() => read(callbackOf(REFUND_NOTICE), { clientId: 'another' }), /application/)
 })
 
+// docs.gate.com, api-reference/version/100/en/endpoint/fundrecords/unresolvedPayNotify: the example message
+const UNRESOLVED_NOTICE = {
+  bizType: 'PAY_UNRESOLVED',
+  bizId: '100916',
+  bizStatus: 'UNRESOLVED_PENDING',
+  data: {
+    exceptionId: '123',
+    orderType: 'acquiring_type',
+    errorType: 'address_risk_address',
+    originalOrderId: '355450733498011648',
+    expectedAmount: '10.0',
+    expectedChainCurrency: [{ chain: 'TRX', currencies: ['USDT'] }],
+    actualAmount: '1.0',
+    actualCurrency: 'USDT',
+    actualChain: 'TRX',
+    customerName: '',
+    toAddress: 'TExampleAddressxxxxxxxxxxxxxxxxxx',
+    fromAddress: 'TFromAddressxxxxxxxxxxxxxxxxxxxx',
+    hash: '0xabc',
+    updateTime: 1740000000000,
+  },
+}
+const readUnresolved = (change: object) =>
+  read(callbackOf(JSON.stringify({ ...UNRESOLVED_NOTICE, data: { ...UNRESOLVED_NOTICE.data, ...change } })))
+
+test('the documented callback about risky money is a block of its order', () => {
+  const news = readUnresolved({})
+  assert.deepEqual([news.merchantReference, news.providerReference], [null, '355450733498011648'])
+  assert.deepEqual([news.report?.outcome, news.unmatched], ['blocked', undefined])
+})
+
+test('money in another coin or on another chain is reported once per exception, in its own coin', () => {
+  for (const errorType of ['address_error_currency', 'address_error_chain']) {
+    const news = readUnresolved({ errorType })
+    assert.deepEqual([news.providerReference, news.report], ['355450733498011648', null])
+    assert.deepEqual(news.unmatched, [{ asset: 'USDT', units: 10n ** 18n, reference: 'gatepay:unresolved:123' }])
+  }
+  const usdc = readUnresolved({ errorType: 'address_error_chain', actualCurrency: 'USDC', exceptionId: '' })
+  assert.deepEqual(usdc.unmatched, [{ asset: 'USDC', units: 1_000_000n, reference: 'gatepay:unresolved:0xabc' }])
+})
+
 test('a callback about a refund says nothing of the payment, one about transfers names nothing', () => {
   const refund = read(
     callbackOf('{"bizType":"PAY_REFUND","bizId":"7","bizStatus":"REFUND_SUCCESS","data":{"merchantTradeNo":"a1b2c3"}}'),
@@ -196,7 +237,7 @@ test('more than was asked for is shown to a person and not counted', () => {
   assert.deepEqual((report('PAID', exact) as SeenReport).unmatched, [])
 })
 
-test('the words that Gate may use after a close end the attempt, and money is still seen', () => {
+test('the words that Gate may use after a close end the attempt, and late money is still reported', () => {
   const values = readSettings(gatepay, { CLIENT_ID: 'a', SECRET: 'b' })
   assert.ok(values.outcome === 'set')
   const closedStatuses = (values.values.CLOSED_WORDS ?? '').split(',')
@@ -204,6 +245,7 @@ test('the words that Gate may use after a close end the attempt, and money is st
   for (const word of ['CANCELLED', 'CLOSED', 'EXPIRED']) {
     assert.equal(told(word, ORDER).outcome, 'expired', word)
     const late = { ...ORDER, transaction_info: { done_amount: '12.34', confirming_list: [] } }
+    assert.equal(told(word, late).outcome, 'expired', word)
     assert.equal((told(word, late) as SeenReport).unmatched.length, 1, word)
   }
   assert.equal(told('CLOSING', ORDER).outcome, 'unknown')
@@ -218,10 +260,24 @@ test('money at the address before the order is paid is pending, as a share of th
 test('money that came to an ended order is shown to a person and never counted', () => {
   const transaction_info = { done_amount: '12.34', confirming_list: [] }
   for (const word of ['EXPIRED', 'TRANSFERRED_ADDRESS_DELAY']) {
-    const seen = report(word, { ...ORDER, pay_amount: '12.34', transaction_info }) as SeenReport
-    assert.deepEqual([seen.outcome, seen.final, seen.pending], ['seen', 0n, 0n])
-    assert.deepEqual(seen.unmatched, [{ asset: 'USDC', units: 12_340_000n, reference: 'gatepay:5:late' }])
+    assert.deepEqual(report(word, { ...ORDER, pay_amount: '12.34', transaction_info }), {
+      outcome: 'expired',
+      providerReference: '5',
+      unmatched: [{ asset: 'USDC', units: 12_340_000n, reference: 'gatepay:5:late' }],
+      providerStatus: word,
+    })
   }
+})
+
+// docs.gate.com, checkout/orderQuery: an expired order has "pay_currency": "", "pay_amount": "0"
+test('an order without a chosen coin shows what arrived as a share of its own amount', () => {
+  const unchosen = { ...ORDER, pay_currency: '', pay_amount: '0', transaction_info: { done_amount: '5' } }
+  assert.deepEqual((report('EXPIRED', unchosen) as SeenReport).unmatched, [
+    { asset: 'USDC', units: 5_000_000n, reference: 'gatepay:5:late' },
+  ])
+  assert.equal((report('PENDING', unchosen) as SeenReport).pending, 5_000_000n)
+  const over = { ...unchosen, transaction_info: { done_amount: '13' } }
+  assert.equal((report('PAID', over) as SeenReport).unmatched[0]?.units, 660_000n)
 })
 
 test('data is read as an object, as JSON text and under bizData, and large numbers keep their digits', () => {

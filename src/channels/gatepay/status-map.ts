@@ -1,6 +1,6 @@
 import { ownAt, textAt } from '../../kernel/json.ts'
 import { EXPONENTS, parseDecimal, proportion } from '../../kernel/money.ts'
-import { type PaymentReport, paidReport, type SeenReport } from '../channel.ts'
+import { type PaymentReport, paidReport, type UnmatchedMoney } from '../channel.ts'
 import { filledAt } from './api.ts'
 
 type Meaning = 'waiting' | 'confirming' | 'paid' | 'expired' | 'late' | 'failed' | 'blocked'
@@ -36,12 +36,21 @@ const confirming = (data: unknown): bigint => {
 }
 
 /**
+ * The price in the coin that the payer chose. Without a choice it is the order's own amount: an expired order says
+ * `"pay_currency": "", "pay_amount": "0"` (docs.gate.com, checkout/orderQuery).
+ */
+function askedOf(data: unknown): bigint {
+  const amounts = ['pay_amount', 'payAmount', 'orderAmount'].map((name) => coins(filledAt(data, name)))
+  return amounts.find((amount) => amount > 0n) ?? 0n
+}
+
+/**
  * What has arrived at the order's address, final or not, as a share of the price, because the payer may send another
  * coin.
  */
 function arrived(data: unknown, price: bigint): bigint {
   const came = coins(filledAt(data, 'transaction_info', 'done_amount')) + confirming(data)
-  const asked = coins(filledAt(data, 'pay_amount') ?? filledAt(data, 'payAmount') ?? filledAt(data, 'orderAmount'))
+  const asked = askedOf(data)
   return asked === 0n ? 0n : proportion(price, came, asked)
 }
 
@@ -57,20 +66,19 @@ function received(data: unknown, price: bigint): bigint | undefined {
 }
 
 /**
- * What arrived above the price; 0 until the query says what arrived. Whether Gate credits or returns it is not
- * documented, so it is recorded but not counted.
+ * What arrived above the price, up to now; 0 until the query says what arrived. "After order completion, new payments
+ * to the order address are confirmed and credited to the merchant payment account" (docs.gate.com,
+ * addresspayment/callback): it is recorded, and never counted.
  */
 function overpaid(data: unknown, price: bigint): bigint {
   const came = coins(filledAt(data, 'transaction_info', 'done_amount'))
-  const asked = coins(filledAt(data, 'pay_amount') ?? filledAt(data, 'payAmount') ?? filledAt(data, 'orderAmount'))
+  const asked = askedOf(data)
   return asked > 0n && came > asked ? proportion(price, came, asked) - price : 0n
 }
 
-/** Money at Gate that will no longer pay this order: a person must see it, and it is never counted. */
-const unmatchedReport = (providerReference: string, units: bigint, providerStatus: string): SeenReport => ({
-  ...paidReport(providerReference, { final: 0n, providerStatus }),
-  unmatched: [{ asset: 'USDC', units, reference: `gatepay:${providerReference}:late` }],
-})
+/** Money at Gate that will no longer pay this order, up to now: a person must see it, and it is never counted. */
+const lateMoney = (providerReference: string, units: bigint): UnmatchedMoney[] =>
+  units === 0n ? [] : [{ asset: 'USDC', units, reference: `gatepay:${providerReference}:late` }]
 
 /**
  * Gate's report about one order. Only PAID counts as final: money at an address before that is not the merchant's.
@@ -107,7 +115,10 @@ export function reportOf(
   if (meaning === 'waiting' && came > 0n)
     return paidReport(providerReference, { final: 0n, pending: came, providerStatus: `${word}, money arrives` })
   if (meaning === 'waiting') return { outcome: 'waiting', providerReference, providerStatus: word }
-  return came > 0n
-    ? unmatchedReport(providerReference, came, word)
-    : { outcome: 'expired', providerReference, providerStatus: word }
+  return {
+    outcome: 'expired',
+    providerReference,
+    unmatched: lateMoney(providerReference, came),
+    providerStatus: word,
+  }
 }

@@ -4,7 +4,7 @@ import { EXPONENTS, formatMoney, type Money, parseDecimal } from '../../kernel/m
 import { type Channel, type Instructions, NO_INSTRUCTIONS } from '../channel.ts'
 import { ProviderRefusal, ProviderTrouble } from '../provider-errors.ts'
 import type { WhitepayApi } from '../whitepay/api.ts'
-import { expectOrder, type HostedOrders, readReport } from '../whitepay/orders.ts'
+import { expectOrder, type HostedOrders } from '../whitepay/orders.ts'
 import { assertWithin, cacheList, choosePrice, type Price } from '../whitepay/prices.ts'
 import { isOver, type WhitepayOrder } from '../whitepay/status-map.ts'
 
@@ -75,7 +75,8 @@ function instructionsOf(body: unknown, due: Money): Instructions & { providerRef
 
 /**
  * The host-to-host family: Whitepay creates a deposit address, our page shows it. Documented, but public code of 2024
- * says that it is not available to everyone, so it is off by default.
+ * says that it is not available to everyone, so it is off by default. Its own answer about an order has neither our
+ * reference nor the price (docs.whitepay.com, http-api/static-wallets), so payments are read like hosted orders.
  */
 export function openWalletOrders({ api, orders, clock, slug, network }: Options) {
   const root = `/acquiring/${encodeURIComponent(slug)}`
@@ -109,6 +110,5 @@ export function openWalletOrders({ api, orders, clock, slug, network }: Options)
       if (isOver(order)) return { outcome: 'lost', providerReference: order.id }
       return { outcome: 'found', instructions: instructionsOf(await read(order.id), due) }
     },
-    fetchPayment: (payment) => readReport(() => read(payment.providerReference), payment, clock),
-  } satisfies Pick<Channel, 'findLimits' | 'createPayment' | 'recoverPayment' | 'fetchPayment'>
+  } satisfies Pick<Channel, 'findLimits' | 'createPayment' | 'recoverPayment'>
 }

@@ -3,7 +3,7 @@ import { ownAt, parseJsonExact, textAt } from '../../kernel/json.ts'
 import type { CallbackNews } from '../channel.ts'
 import type { WhitepayValues } from './settings.ts'
 import { findSignedForm, type SignedForm } from './signature.ts'
-import { claimOf, readOrder } from './status-map.ts'
+import { claimOf, keptOfEvent, readOrder } from './status-map.ts'
 
 type Signer = 'page' | 'merchant'
 
@@ -51,10 +51,12 @@ function newsOf(body: unknown, providerStatus: string): CallbackNews {
     const said = `${providerStatus}: ${report.providerStatus}`
     return { merchantReference: order.reference ?? null, providerReference: order.id, report, providerStatus: said }
   }
+  const unmatched = keptOfEvent((body as { transaction?: unknown } | null)?.transaction)
   return {
     merchantReference: textAt(body, 'transaction', 'external_order_id') ?? null,
     providerReference: textAt(body, 'transaction', 'order_id') ?? null,
     report: null,
+    ...(unmatched.length === 0 ? {} : { unmatched }),
     providerStatus: `${providerStatus}: ${textAt(body, 'transaction', 'status') ?? textAt(body, 'withdrawal', 'status') ?? 'no order'}`,
   }
 }

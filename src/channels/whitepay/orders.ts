@@ -43,7 +43,7 @@ export function expectOrder(body: unknown): WhitepayOrder {
 }
 
 /** An order that cannot be found changes nothing: the slug may have been changed. */
-export async function readReport(
+async function readReport(
   read: () => Promise<unknown>,
   payment: PaymentKey & { providerReference: string },
   clock: Clock,

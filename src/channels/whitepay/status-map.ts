@@ -1,6 +1,7 @@
 import { ownAt, textAt } from '../../kernel/json.ts'
 import { EXPONENTS, type Money, parseDecimal } from '../../kernel/money.ts'
-import { type PaymentKey, type PaymentReport, paidReport } from '../channel.ts'
+import { type PaymentKey, type PaymentReport, paidReport, type UnmatchedMoney } from '../channel.ts'
+import { coinUnits } from '../usdc-text.ts'
 
 type Meaning = 'open' | 'part' | 'done' | 'gone'
 
@@ -18,6 +19,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
 
 /** One deposit, or a return of money; decimals as Whitepay wrote them. */
 type Deposit = {
+  id: string | undefined
   currency: string | undefined
   value: string | undefined
   status: string | undefined
@@ -45,14 +47,17 @@ export type WhitepayOrder = {
   raw: unknown
 }
 
+const readDeposit = (row: unknown): Deposit => ({
+  id: textAt(row, 'id'),
+  currency: textAt(row, 'currency'),
+  value: textAt(row, 'value'),
+  status: textAt(row, 'status'),
+  type: textAt(row, 'type'),
+})
+
 function readDeposits(raw: unknown): Deposit[] {
   const rows = (raw as { transactions?: unknown } | null)?.transactions
-  return (Array.isArray(rows) ? rows : []).map((row) => ({
-    currency: textAt(row, 'currency'),
-    value: textAt(row, 'value'),
-    status: textAt(row, 'status'),
-    type: textAt(row, 'type'),
-  }))
+  return (Array.isArray(rows) ? rows : []).map(readDeposit)
 }
 
 /** An order object, alone or under `order`; undefined when it has no id or no status. */
@@ -99,12 +104,19 @@ const isGone = ({ status }: Deposit): boolean => /declin|cancel|reject|fail|roll
 const SIGNS: Readonly<Record<string, bigint>> = { ROLLBACK_TO_CLIENT: -1n, ROLLBACK_TO_MERCHANT: 0n, WITHDRAWAL: 0n }
 const signOf = ({ type }: Deposit): bigint => ownAt(SIGNS, type ?? '') ?? 1n
 
+/** A transaction that will not change any more (docs.whitepay.com, webhooks/events). */
+const isComplete = ({ status }: Deposit): boolean => status === 'COMPLETE'
+
 /**
  * The deposits as a share of the due amount: their sum over the expected deposit, both in one coin, minus what went
  * back. Undefined: something arrived, but it is unknown how much.
  */
-function depositedUnits(order: WhitepayOrder, due: Money): bigint | undefined {
-  const deposits = order.deposits.filter((deposit) => !isGone(deposit) && signOf(deposit) !== 0n)
+function depositedUnits(
+  order: WhitepayOrder,
+  due: Money,
+  counts: (deposit: Deposit) => boolean = () => true,
+): bigint | undefined {
+  const deposits = order.deposits.filter((one) => !isGone(one) && signOf(one) !== 0n && counts(one))
   if (deposits.length === 0) return 0n
   const expected = exact(order.expected)
   if (!expected || order.depositedCurrency === undefined) return undefined
@@ -117,6 +129,23 @@ function depositedUnits(order: WhitepayOrder, due: Money): bigint | undefined {
   if (sum <= 0n) return 0n
   return sum < expected ? (due.units * sum) / expected : due.units
 }
+
+/**
+ * "Rollback to account – overpayment amount was transferred to the account" (docs.whitepay.com, webhooks/events): money
+ * above the price that stays with the merchant. It comes with an event of its own, and possibly in the order.
+ */
+const keptOf = (deposits: readonly Deposit[], orderId: string): UnmatchedMoney[] =>
+  deposits
+    .filter((deposit) => deposit.type === 'ROLLBACK_TO_MERCHANT' && isComplete(deposit))
+    .map(({ id, currency = 'unknown', value = '' }) => ({
+      asset: currency,
+      units: coinUnits(currency, value),
+      reference: `whitepay:${id ?? orderId}`,
+    }))
+
+/** The same from the event's transaction. */
+export const keptOfEvent = (transaction: unknown): UnmatchedMoney[] =>
+  keptOf([readDeposit(transaction)], textAt(transaction, 'order_id') ?? '')
 
 const WALLETS = { true: 'inside WhiteBIT', false: 'from an outside wallet' } as const
 
@@ -140,7 +169,11 @@ export function reportOf(order: WhitepayOrder, payment: PaymentKey, nowMs: numbe
   const allWentBack = units === 0n && order.deposits.some((deposit) => !isGone(deposit) && signOf(deposit) < 0n)
   if (meaning === 'done' && allWentBack)
     return { outcome: 'unknown', providerReference, providerStatus: `${providerStatus}, but all of it went back` }
-  if (meaning === 'done') return paidReport(providerReference, { final: units || payment.due.units, providerStatus })
+  if (meaning === 'done')
+    return {
+      ...paidReport(providerReference, { final: units || payment.due.units, providerStatus }),
+      unmatched: keptOf(order.deposits, order.id),
+    }
   if (units === undefined || (meaning === 'part' && units === 0n))
     return {
       outcome: 'unknown',
@@ -148,8 +181,10 @@ export function reportOf(order: WhitepayOrder, payment: PaymentKey, nowMs: numbe
       providerStatus: `${providerStatus}: a part came, it does not say how much`,
     }
   if (units > 0n) {
-    const money = meaning === 'open' ? { final: 0n, pending: units } : { final: units }
-    return { ...paidReport(providerReference, { ...money, providerStatus }), isPart: true }
+    // a return counts as soon as it is announced
+    const settled = depositedUnits(order, payment.due, (one) => isComplete(one) || signOf(one) < 0n) ?? 0n
+    const final = meaning === 'open' ? 0n : settled
+    return { ...paidReport(providerReference, { final, pending: units - final, providerStatus }), isPart: true }
   }
   if (meaning === 'open') return { outcome: 'waiting', providerReference, providerStatus }
   return { outcome: nowMs >= payment.expiresAt.getTime() ? 'expired' : 'cancelled', providerReference, providerStatus }

@@ -2,11 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { CallbackRefused } from '../../kernel/callback.ts'
 import type { PaymentKey, PaymentRequest } from '../channel.ts'
-import { readSettings } from '../kind.ts'
 import { ProviderRefusal, ProviderTrouble } from '../provider-errors.ts'
 import type { ProviderAnswer, ProviderCall } from '../provider-http.ts'
-import { whitepayNonCustody } from '../whitepay-non-custody/adapter.ts'
-import { whitepay } from './adapter.ts'
 import { openWhitepayApi, type WhitepayApi } from './api.ts'
 import { readWhitepayCallback } from './callback.ts'
 import { openHostedOrders } from './orders.ts'
@@ -213,6 +210,28 @@ describe('whitepay: amounts', () => {
     assert.equal(report({ ...moved('10', back('10')), status: 'COMPLETE' }).outcome, 'unknown')
   })
 
+  // docs.whitepay.com, webhooks/events, "Rollback to account"
+  it('an overpayment that went to our account is reported beside the price, by its order and by its event', () => {
+    const kept = { id: 't2', currency: 'USDT', value: '5', status: 'COMPLETE', type: 'ROLLBACK_TO_MERCHANT' }
+    const told = (change: object) => {
+      const fields = deposits('USDT', '10', '15')
+      const order = { ...fields, transactions: [...fields.transactions, { ...kept, ...change }], status: 'COMPLETE' }
+      return seen(order)
+    }
+    const unmatched = [{ asset: 'USDT', units: 5n * 10n ** 18n, reference: 'whitepay:t2' }]
+    assert.deepEqual([told({}).final, told({}).unmatched], [DUE, unmatched])
+    assert.deepEqual(told({ status: 'OPEN' }).unmatched, [])
+    assert.deepEqual(told({ type: 'ROLLBACK_TO_CLIENT' }).unmatched, [])
+    const event = (change: object) => {
+      const transaction = { ...kept, order_id: 'w1', external_order_id: null, stock_orders: [], ...change }
+      const body = JSON.stringify({ transaction, event_type: 'rollback::to_merchant' })
+      return read(body, sign(MERCHANT_TOKEN, body))
+    }
+    assert.deepEqual([event({}).providerReference, event({}).unmatched], ['w1', unmatched])
+    assert.deepEqual(event({ currency: 'USDC' }).unmatched?.[0]?.units, 5_000_000n)
+    assert.equal(event({ type: 'ROLLBACK_TO_CLIENT' }).unmatched, undefined)
+  })
+
   it('a part is the deposits over what was to be deposited, and never completes the order', () => {
     const told = seen({
       ...deposits('BTC', '0.0004', '0.0001', '0.0002'),
@@ -249,6 +268,19 @@ describe('whitepay: amounts', () => {
     assert.deepEqual([told.final, told.pending], [0n, DUE])
     const declined = { transactions: [{ currency: 'USDT', value: '13.35', status: 'DECLINED' }] }
     assert.equal(report({ ...deposits('USDT', '13.35'), ...declined }).outcome, 'waiting')
+  })
+
+  // docs.whitepay.com, webhooks/events: only a COMPLETE transaction is final
+  it('a deposit that is not complete is pending, whatever the status of its order', () => {
+    const fields = deposits('USDT', '10', '2')
+    const transactions = [...fields.transactions, { currency: 'USDT', value: '3', status: 'OPEN', type: 'DEPOSIT' }]
+    for (const status of ['PARTIALLY_FULFILLED', 'DECLINED']) {
+      const told = seen({ ...fields, transactions, status })
+      assert.deepEqual([told.final, told.pending, told.isPart], [DUE / 5n, (DUE * 3n) / 10n, true], status)
+    }
+    const back = { currency: 'USDT', value: '1', status: 'OPEN', type: 'ROLLBACK_TO_CLIENT' }
+    const less = seen({ ...fields, transactions: [...fields.transactions, back], status: 'DECLINED' })
+    assert.deepEqual([less.final, less.pending], [DUE / 10n, 0n], 'what goes back is no money of ours')
   })
 
   it('money of a declined order is a part of it', () => {
@@ -288,72 +320,6 @@ describe('whitepay: status map', () => {
 
   it('says where the payer paid from', () => {
     assert.match(report({ status: 'COMPLETE', is_internal: false }).providerStatus, /outside wallet/)
-  })
-})
-
-// docs.whitepay.com, "host to host": order.wallet{address, network, memo}, order.currency{id, ticker}
-describe('whitepay: host to host', () => {
-  const kept = {
-    id: 'w1',
-    status: 'OPEN',
-    value: '13.33',
-    expected_amount: '13.3300001',
-    deposited_currency: 'USDC',
-    external_order_id: payment.merchantReference,
-    payment_url: 'https://page.example/w1',
-  }
-  const wallet = { address: '0xabc', network: 'BASE' }
-  const currency = { id: 'c1', ticker: 'USDC' }
-  const offers = { currencies: [{ id: 'c1', ticker: 'USDC', networks: { BASE: { min_amount: '1' } } }] }
-
-  const openWith = (order: unknown) => {
-    const answers: Record<string, unknown> = {
-      '/acquiring/shop/currencies': offers,
-      '/acquiring/shop/pay': { order: { id: 'w1' } },
-      '/acquiring/shop/order/w1': order,
-    }
-    const http = async ({ url }: ProviderCall): Promise<ProviderAnswer> => ({
-      status: 200,
-      headers: {},
-      text: JSON.stringify(answers[new URL(url).pathname]),
-    })
-    const given = { ...values, NON_CUSTODY: 'true', HOST_TO_HOST: 'true', HOST_TO_HOST_NETWORK: 'BASE' }
-    return whitepayNonCustody.open(given, { http, clock: () => NOW, live: false })
-  }
-  const create = (order: unknown) => openWith(order).createPayment({ ...payment, returnUrl: null } as PaymentRequest)
-
-  it('reads the address from the documented nesting, and from both older ones', async () => {
-    for (const answer of [
-      { order: { ...kept, currency, wallet } },
-      { order: { ...kept, currency: 'USDC', ...wallet } },
-      { order: { ...kept, currency: 'USDC' }, ...wallet },
-    ]) {
-      const told = await create(answer)
-      assert.deepEqual([told.toAddress, told.network], ['0xabc', 8453])
-      assert.equal(told.tokenAmount, '13.330001', 'what is to be deposited, rounded up')
-    }
-  })
-
-  it('shows no address without its memo, wherever the memo stands', async () => {
-    const page = kept.payment_url
-    for (const answer of [
-      { order: { ...kept, currency, wallet: { ...wallet, memo: '77' } } },
-      { order: { ...kept, ...wallet, memo: '77' } },
-      { order: kept, ...wallet, memo: '77' },
-      { order: { ...kept, wallet }, memo: '77' },
-    ]) {
-      const told = await create(answer)
-      assert.deepEqual([told.toAddress, told.qrData, told.checkoutUrl], [null, page, page])
-    }
-    const { payment_url: _, ...withoutPage } = kept
-    await assert.rejects(create({ order: { ...withoutPage, wallet: { ...wallet, memo: '77' } } }), ProviderRefusal)
-  })
-
-  it('understands the currency as an object when the order is paid', async () => {
-    const paid = { ...kept, currency, wallet, status: 'COMPLETE', received_total: '12.73', received_currency: 'USDT' }
-    const told = await openWith({ order: paid }).fetchPayment({ ...payment, providerReference: 'w1' })
-    assert.ok(told.outcome === 'seen', told.providerStatus)
-    assert.equal(told.final, payment.due.units)
   })
 })
 
@@ -481,17 +447,5 @@ describe('whitepay: recovery and lists', () => {
     await orders.price(payment)
     assert.equal(asked.length, 2)
     await assert.rejects(openWith({ [path]: {} }).orders.price(payment), ProviderTrouble)
-  })
-})
-
-describe('whitepay: settings', () => {
-  const given = { TOKEN: 't', SLUG: 's', WEBHOOK_TOKEN: 'w' }
-
-  it('offers the second channel only when it is switched on', () => {
-    assert.equal(readSettings(whitepay, given).outcome, 'set')
-    assert.equal(readSettings(whitepayNonCustody, given).outcome, 'absent')
-    assert.equal(readSettings(whitepayNonCustody, { ...given, NON_CUSTODY: 'true' }).outcome, 'set')
-    assert.equal(readSettings(whitepayNonCustody, { ...given, NON_CUSTODY: 'yes' }).outcome, 'faulty')
-    assert.equal(readSettings(whitepay, {}).outcome, 'absent')
   })
 })

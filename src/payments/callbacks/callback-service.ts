@@ -15,7 +15,7 @@ import { pollNow } from '../../db/polling.ts'
 import { type Callback, CallbackRefused } from '../../kernel/callback.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { findPaymentByReference, PAYMENT_POLLS, type Payment, updatePaymentReference } from '../payment-queries.ts'
-import { applyReport } from '../payment-report.ts'
+import { applyReport, recordUnmatched } from '../payment-report.ts'
 import { type PaymentDeps, pollPayment } from '../payment-service.ts'
 import { adoptSecondPayment, LONGEST_REFERENCE, namedBy } from './second-payments.ts'
 
@@ -79,7 +79,7 @@ async function pollSoon(deps: CallbackDeps, payment: Payment): Promise<void> {
 }
 
 /**
- * The one thing that a verified callback decides on its own: the provider's screening holds the money. Some providers
+ * The one state that a verified callback decides on its own: the provider's screening holds the money. Some providers
  * report it in no other way, and holding is safe.
  */
 async function holdBlocked(deps: CallbackDeps, payment: Payment, report: PaymentReport | null): Promise<void> {
@@ -123,6 +123,7 @@ export async function takeCallback(
   }
   await pollSoon(deps, payment)
   await holdBlocked(deps, payment, news.report)
+  if (news.unmatched) await recordUnmatched(deps, payment, news.unmatched)
   // some providers report a refund from their console only here; its amount is signed like the rest
   const refunded = news.report?.outcome === 'seen' ? news.report.refunded : undefined
   if (refunded !== undefined) await deps.db.tx((tx) => deps.onRefunded(tx, payment, refunded))

@@ -1,3 +1,4 @@
+import type { UnmatchedMoney } from '../../channels/channel.ts'
 import type { Tx } from '../../db/db.ts'
 import { newId } from '../../kernel/ids.ts'
 import {
@@ -162,21 +163,26 @@ const MOST_UNITS = 10n ** 38n - 1n
 /** A token on no list is shown with its contract: `USDC (0x1234…abcd)`. */
 const isLookAlike = ({ asset }: { asset: string }): boolean => asset.includes('…')
 
-/** Other tokens arrived at the address. They are not USDC, so they are recorded but not booked. */
+/**
+ * Money that does not count, such as other tokens at the address: recorded but not booked. A record never changes: more
+ * money under its reference becomes a record of its own, whatever a person decided about the first one.
+ */
 export async function recordUnmatchedTransfers(
   { tx, order: { companyId, id: orderId }, payment: { id: paymentId }, now: createdAt }: MispaymentContext,
-  transfers: readonly { asset: string; units: bigint; reference: string }[],
+  transfers: readonly UnmatchedMoney[],
 ): Promise<void> {
   if (transfers.length === 0) return
   const records = await lockMispayments(tx, companyId, paymentId)
   const wrong = records.filter(({ kind }) => kind === 'wrong_token')
-  const known = new Set(wrong.map(({ sourceReference }) => sourceReference))
   let room = MOST_LOOK_ALIKES - wrong.filter(isLookAlike).length
   for (const transfer of transfers) {
-    if (known.has(transfer.reference)) continue
+    const { asset, reference } = transfer
+    const earlier = wrong.filter(({ sourceReference: one }) => one === reference || one.startsWith(`${reference}.`))
+    const total = transfer.units < MOST_UNITS ? transfer.units : MOST_UNITS
+    const units = earlier.reduce((rest, record) => rest - record.units, total)
+    if (earlier.length > 0 && units <= 0n) continue
     if (isLookAlike(transfer) && room-- <= 0) continue
-    const { asset, reference: sourceReference } = transfer
-    const units = transfer.units < MOST_UNITS ? transfer.units : MOST_UNITS
+    const sourceReference = earlier.length === 0 ? reference : `${reference}.${earlier.length}`
     const record = { companyId, id: newId(createdAt.getTime()), orderId, paymentId, kind: 'wrong_token' } as const
     await insertMispayment(tx, { ...record, asset, units, sourceReference, createdAt })
   }

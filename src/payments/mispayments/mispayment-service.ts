@@ -53,10 +53,13 @@ export type MispaymentDeps = {
 
 const BEAR_IT = 'This money left the chain. Decide who bears the loss: POST /mispayments/{id}/bear.'
 
-/** Amount in USDC or in a native coin, which has 18 decimals; other tokens are recorded in their smallest units. */
+/**
+ * Amount in USDC, in a native coin or in a coin at a provider, both recorded with 18 decimals; other tokens are
+ * recorded in their smallest units.
+ */
 function amountOf({ asset, units, sourceReference }: Pick<Mispayment, 'asset' | 'units' | 'sourceReference'>) {
   if (asset === 'USDC') return formatDecimal(units, 6)
-  return sourceReference.startsWith('native:') ? formatDecimal(units, 18) : null
+  return /^(native|gatepay|whitepay):/.test(sourceReference) ? formatDecimal(units, 18) : null
 }
 
 const viewMispayment = (record: ListedMispayment) => ({

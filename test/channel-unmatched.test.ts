@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after, before, test } from 'node:test'
+import { signatureOf } from '../src/channels/gatepay/signature.ts'
+import { sign } from '../src/channels/whitepay/signature.ts'
+import { type Client, logInSuperAdmin } from './harness/accounts.ts'
+import { type Market, openMarket } from './harness/market.ts'
+import { eventually } from './harness/service.ts'
+import type { OrderData } from './harness/shop.ts'
+
+/* Money that a provider keeps apart from its payment: recorded with the order, once. */
+
+let market: Market
+let admin: Client
+
+before(async () => {
+  market = await openMarket()
+  admin = await logInSuperAdmin(market.host)
+})
+after(() => market?.stop())
+
+type Recorded = { _id: string; kind: string; asset: string; amount: string | null; status: string; reference: string }
+const recordsOf = async ({ code }: OrderData): Promise<Recorded[]> =>
+  (await admin.get<{ mispayments: Recorded[] }>(`mispayments?code=${code}`)).data.mispayments.toReversed()
+
+/** A callback of the documented form, signed with Gate's secret. @see docs.gate.com, fundrecords/unresolvedPayNotify */
+async function sendUnresolved(originalOrderId: string, data: Record<string, string>): Promise<string> {
+  const details = { exceptionId: '123', orderType: 'acquiring_type', originalOrderId, expectedAmount: '54.0', ...data }
+  const body = JSON.stringify({
+    ...{ bizType: 'PAY_UNRESOLVED', bizId: '100916', bizStatus: 'UNRESOLVED_PENDING' },
+    data: { ...details, actualChain: 'TRX', customerName: '', hash: '0xabc', updateTime: Date.now() },
+  })
+  const stamp = { timestamp: String(Date.now()), nonce: randomBytes(8).toString('hex') }
+  const headers = {
+    'content-type': 'application/json',
+    'X-GatePay-Timestamp': stamp.timestamp,
+    'X-GatePay-Nonce': stamp.nonce,
+    'X-GatePay-Signature': signatureOf(market.providers.credentials.CHANNEL_GATEPAY_SECRET ?? '', { ...stamp, body }),
+  }
+  const url = `${market.host.baseUrl}/api/next/channels/gatepay/callback`
+  return (await fetch(url, { method: 'POST', headers, body })).text()
+}
+
+test('money in another coin that Gate Pay cannot credit is recorded once, also after a person decided', async () => {
+  const { order, reference } = await market.createAwaiting('gatepay')
+  const wrong = { errorType: 'address_error_currency', actualAmount: '54.0', actualCurrency: 'USDT' }
+  assert.equal(await sendUnresolved(reference, wrong), '{"returnCode":"SUCCESS","returnMessage":""}')
+  await sendUnresolved(reference, wrong)
+  const [record, ...others] = await recordsOf(order)
+  assert.deepEqual(
+    [record?.kind, record?.asset, record?.amount, record?.reference, others.length],
+    ['wrong_token', 'USDT', '54.000000000000000000', 'gatepay:unresolved:123', 0],
+  )
+  assert.equal((await admin.post(`mispayments/${record?._id}/ignore`, { reason: 'sent back' })).status, 200)
+  await sendUnresolved(reference, wrong)
+  await sendUnresolved(reference, { ...wrong, exceptionId: '124', actualAmount: '1' })
+  assert.deepEqual(
+    (await recordsOf(order)).map(({ amount, status }) => `${amount} ${status}`),
+    ['54.000000000000000000 ignored', '1.000000000000000000 open'],
+  )
+  assert.equal((await market.order(order.code)).status, 'AWAITING')
+})
+
+test('what reaches an ended order at Gate Pay later is recorded by its growth, whatever was decided about the first part', async () => {
+  const { order, reference } = await market.createAwaiting('gatepay')
+  const becomes = (...records: string[]) =>
+    eventually(
+      () => recordsOf(order),
+      (all) => all.map(({ amount, status }) => `${amount} ${status}`).join() === records.join(),
+    )
+  await market.act(reference, 'pay-half')
+  await market.act(reference, 'expire')
+  const [first] = await becomes('27.000000 open')
+  assert.equal((await admin.post(`mispayments/${first?._id}/ignore`, { reason: 'paid back' })).status, 200)
+  await market.act(reference, 'pay', { amount: '10' })
+  await becomes('27.000000 ignored', '10.000000 open')
+  await market.act(reference, 'pay', { amount: '23' })
+  const all = await becomes('27.000000 ignored', '10.000000 open', '23.000000 open')
+  const late = `gatepay:${reference}:late`
+  assert.deepEqual(
+    all.map((record) => record.reference),
+    [late, `${late}.1`, `${late}.2`],
+  )
+})
+
+test('an attempt that expired at Gate Pay with a part of the price is over: accepting again makes a new link', async () => {
+  const { order, reference } = await market.createAwaiting('gatepay')
+  await market.act(reference, 'pay-half')
+  await market.act(reference, 'expire')
+  const [payment] = await eventually(
+    async () => (await market.story(order._id)).payments,
+    ([first]) => first?.status === 'closed',
+  )
+  assert.equal(payment?.receivedUnits, '0')
+  assert.equal((await recordsOf(order)).length, 1)
+  const again = await market.accept(order.code, 'gatepay')
+  assert.equal(again.data.status, 'AWAITING')
+  assert.notEqual(again.data.providerReference, reference)
+  await market.act(again.data.providerReference, 'pay')
+  await market.reaches(order.code, 'PAID')
+})
+
+test('money that Gate Pay froze for its sender is KYT_FAILED', async () => {
+  const { order, reference } = await market.createAwaiting('gatepay')
+  const risky = { errorType: 'address_risk_address', actualAmount: '54.0', actualCurrency: 'USDC' }
+  await sendUnresolved(reference, risky)
+  assert.equal((await market.order(order.code)).status, 'KYT_FAILED')
+  assert.deepEqual(await recordsOf(order), [])
+})
+
+/** The documented event, signed with the general token. @see docs.whitepay.com, webhooks/events */
+async function sendRollback(orderId: string, change: { id: string; value: string }): Promise<number> {
+  const body = JSON.stringify({
+    transaction: {
+      ...{ order_id: orderId, external_order_id: null, stock_orders: [], currency: 'USDT', is_internal: false },
+      ...{ type: 'ROLLBACK_TO_MERCHANT', status: 'COMPLETE', hash: null, ...change },
+    },
+    event_type: 'rollback::to_merchant',
+  })
+  const signature = sign(market.providers.credentials.CHANNEL_WHITEPAY_MERCHANT_WEBHOOK_TOKEN ?? '', body)
+  const url = `${market.host.baseUrl}/api/next/channels/whitepay/callback`
+  const headers = { 'content-type': 'application/json', signature }
+  return (await fetch(url, { method: 'POST', headers, body })).status
+}
+
+test('an overpayment that Whitepay moves to our account is recorded once, and the next one beside it', async () => {
+  const { order, reference } = await market.createAwaiting('whitepay')
+  await market.act(reference, 'pay')
+  await market.reaches(order.code, 'PAID')
+  const first = { id: '313b3e1b-3d3f-4359-9e30-a726aeed7a60', value: '2' }
+  assert.equal(await sendRollback(reference, first), 200)
+  const [record] = await recordsOf(order)
+  assert.deepEqual([record?.asset, record?.amount], ['USDT', '2.000000000000000000'])
+  assert.equal((await admin.post(`mispayments/${record?._id}/ignore`, { reason: 'a tip' })).status, 200)
+  await sendRollback(reference, first)
+  await sendRollback(reference, { id: '4176141e-bd97-4f13-a71a-6547a230cf4a', value: '3' })
+  assert.deepEqual(
+    (await recordsOf(order)).map(({ amount, status }) => `${amount} ${status}`),
+    ['2.000000000000000000 ignored', '3.000000000000000000 open'],
+  )
+  assert.equal((await market.order(order.code)).status, 'PAID')
+})
