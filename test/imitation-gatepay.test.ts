@@ -116,6 +116,33 @@ test('money after the window is EXPIRED with a delay notice; blocked money is to
   assert.deepEqual(await noticesOf(blocked, 1), ['PAY_BLOCK'])
 })
 
+test('a wrong coin, a wrong chain, a risk address: PAY_UNRESOLVED names the order by its id, which waits', async () => {
+  const prepayId = await create()
+  await world.act(prepayId, 'pay-wrong-coin')
+  await world.act(prepayId, 'pay-wrong-coin', { amount: '0.5', currency: 'ETH' })
+  await world.act(prepayId, 'pay-wrong-chain')
+  await world.act(prepayId, 'pay-risk-address', { amount: '20' })
+  const bodies = (await world.callbacks('gatepay', prepayId, 4)).map(({ body }) => JSON.parse(body))
+  for (const { bizType, bizId, bizStatus, data } of bodies) {
+    assert.deepEqual([bizType, bizStatus], ['PAY_UNRESOLVED', 'UNRESOLVED_PENDING'])
+    assert.deepEqual([data.originalOrderId, data.expectedAmount, data.merchantTradeNo], [prepayId, '50', undefined])
+    assert.notEqual(bizId, prepayId)
+  }
+  assert.deepEqual(
+    bodies.map(({ data }) => [data.errorType, data.actualAmount, data.actualCurrency, data.actualChain]).sort(),
+    [
+      ['address_error_chain', '50', 'USDC', 'BSC'],
+      ['address_error_currency', '0.5', 'ETH', 'ETH'],
+      ['address_error_currency', '50', 'USDT', 'ETH'],
+      ['address_risk_address', '20', 'USDC', 'ETH'],
+    ],
+  )
+  assert.equal(new Set(bodies.map(({ data }) => data.exceptionId)).size, 4)
+  const order = await read(prepayId)
+  assert.deepEqual([order.status, order.transaction_info.done_amount], ['PENDING', '0'])
+  assert.equal((await world.post(`/payments/${prepayId}/pay-wrong-coin`, { currency: 'USDC' })).status, 409)
+})
+
 test('a refund whose answer is lost was taken: asking for it by its id finds it', async () => {
   const prepayId = await create()
   await world.act(prepayId, 'pay')

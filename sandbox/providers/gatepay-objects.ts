@@ -1,5 +1,6 @@
+import { randomBytes, randomInt } from 'node:crypto'
 import { subtract } from './decimal.ts'
-import type { PaymentEvent, ProviderPayment, ProviderRefund } from './imitation.ts'
+import type { Deposit, PaymentEvent, ProviderPayment, ProviderRefund, Unresolved } from './imitation.ts'
 
 /**
  * Order statuses of the query: PENDING, PROCESS, PAID, EXPIRED (official Java SDK, address query). PAY_ERROR is
@@ -134,4 +135,41 @@ export function callbacksOf(
   }
   const data = JSON.stringify({ ...order, refundInfo, channelId: '' })
   return JSON.stringify({ bizType, bizId: reference, bizStatus, clientId, data })
+}
+
+/** Those of an address that belongs to one order (help centre, "Gate Pay callback interpretation"). */
+const ERROR_TYPES: Record<Unresolved, string> = {
+  'wrong-coin': 'address_error_currency',
+  'wrong-chain': 'address_error_chain',
+  'risk-address': 'address_risk_address',
+}
+const address = (): string => `0x${randomBytes(20).toString('hex')}`
+
+/**
+ * The callback about money that Gate holds and does not credit (fundrecords/unresolvedPayNotify, "example"; help
+ * centre, "payment handling guide"). `data` is an object, and only `originalOrderId` names the order.
+ */
+export function unresolvedBody(payment: ProviderPayment, reason: Unresolved, deposit: Deposit, now: number): string {
+  const { reference, amount, currency } = payment
+  const { currency: coin = currency === 'USDT' ? 'USDC' : 'USDT' } = deposit
+  if (reason === 'wrong-coin' && coin === currency) throw new Error(`${currency} is the coin of this payment`)
+  const data = {
+    exceptionId: String(randomInt(1e12)),
+    orderType: 'acquiring_type',
+    errorType: ERROR_TYPES[reason],
+    originalOrderId: reference,
+    expectedAmount: amount,
+    expectedChainCurrency: [{ chain: 'ETH', currencies: [currency] }],
+    actualAmount: deposit.amount ?? amount,
+    actualCurrency: reason === 'wrong-coin' ? coin : currency,
+    actualChain: reason === 'wrong-chain' ? 'BSC' : 'ETH',
+    customerName: '',
+    toAddress: address(),
+    fromAddress: address(),
+    hash: `0x${randomBytes(32).toString('hex')}`,
+    updateTime: now,
+  }
+  // "identifier linked to the exception; actual payload may vary": one example differs from exceptionId
+  const bizId = String(randomInt(1e6))
+  return JSON.stringify({ bizType: 'PAY_UNRESOLVED', bizId, bizStatus: 'UNRESOLVED_PENDING', data })
 }

@@ -8,6 +8,7 @@ import {
   isLate,
   orderFields,
   refundFields,
+  unresolvedBody,
 } from './gatepay-objects.ts'
 import type { Imitation, ProviderPayment, SignedCallback } from './imitation.ts'
 import type { ImitationOptions } from './imitation-options.ts'
@@ -228,6 +229,10 @@ export const openGatepay = (options: ImitationOptions): Imitation => {
     callbacks(payment, event, kept) {
       const body = callbacksOf(payment, event, kept, clientId)
       return body === undefined ? [] : [signed(body)]
+    },
+    unresolved(payment, reason, deposit) {
+      const body = unresolvedBody(payment, reason, deposit, now())
+      return () => signed(body)
     },
     forge: (callback) => ({
       ...callback,

@@ -58,6 +58,9 @@ export type SignedCallback = { url: string; headers: Record<string, string>; bod
 /** What the payer sends. Without `amount`, what is missing; without `currency`, the payment's own. */
 export type Deposit = { amount?: string; currency?: string }
 
+/** Why a provider holds money that arrived instead of crediting it. */
+export type Unresolved = 'wrong-coin' | 'wrong-chain' | 'risk-address'
+
 /** One provider, as strict as the original, under `/<prefix>` of the sandbox's port. */
 export type Imitation = {
   prefix: string
@@ -84,6 +87,13 @@ export type Imitation = {
    * @throws Error with a sentence when the payer cannot pay that way
    */
   receive?(payment: ProviderPayment, deposit: Deposit): Promise<string>
+  /**
+   * Holds money that it cannot credit; the payment still waits. The actions `pay-wrong-coin`, `pay-wrong-chain` and
+   * `pay-risk-address` exist.
+   * @returns signs the callback about it, again for each attempt
+   * @throws Error with a sentence when the payer cannot pay that way
+   */
+  unresolved?(payment: ProviderPayment, reason: Unresolved, deposit: Deposit): () => SignedCallback
   /** What a merchant would put into the service's configuration: variable name to value. */
   credentials(): Record<string, string>
 }

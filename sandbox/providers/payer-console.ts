@@ -2,7 +2,15 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import type { FastifyRequest } from 'fastify'
 import { CallbackDispatcher } from './callback-dispatcher.ts'
 import { add, half, isAtLeast, subtract, sum } from './decimal.ts'
-import type { Deposit, Imitation, PaymentEvent, ProviderPayment, ProviderRefund, SignedCallback } from './imitation.ts'
+import type {
+  Deposit,
+  Imitation,
+  PaymentEvent,
+  ProviderPayment,
+  ProviderRefund,
+  SignedCallback,
+  Unresolved,
+} from './imitation.ts'
 import { isRefusedRefund, magicOf, Stories, type Story } from './stories.ts'
 
 export type NewPayment = Pick<
@@ -130,6 +138,13 @@ export class PayerConsole {
     const isWhole = isAtLeast(payment.received, payment.amount)
     this.#move(payment, !isWhole ? 'part' : confirmed ? 'paid' : 'confirming')
     if (isWhole && this.#startsStory('partial-refund', payment)) this.#refundFromConsole(payment)
+  }
+
+  /** The payer's money arrives, and the provider holds it. @throws Error when this provider reports no such thing */
+  payUnresolved(payment: ProviderPayment, reason: Unresolved, deposit: Deposit): void {
+    const imitation = this.#imitations.get(payment.provider)
+    if (!imitation?.unresolved) throw new Error(`${imitation?.name} reports no unresolved payments`)
+    void this.dispatcher.deliver(imitation, imitation.unresolved(payment, reason, deposit))
   }
 
   /** The chain confirms what `pay` left unconfirmed. */
