@@ -116,6 +116,38 @@ test('money after the window is EXPIRED with a delay notice; blocked money is to
   assert.deepEqual(await noticesOf(blocked, 1), ['PAY_BLOCK'])
 })
 
+test('each payment after the order’s end adds to done_amount and is told as a delay', async () => {
+  const expired = await create()
+  await world.act(expired, 'pay', { amount: '10' })
+  await world.act(expired, 'expire')
+  await world.act(expired, 'pay', { amount: '15' })
+  assert.deepEqual(
+    [(await read(expired)).status, (await read(expired)).transaction_info.done_amount],
+    ['EXPIRED', '25'],
+  )
+  await world.act(expired, 'pay')
+  await world.act(expired, 'pay', { amount: '5' })
+  assert.deepEqual(
+    [(await read(expired)).status, (await read(expired)).transaction_info.done_amount],
+    ['EXPIRED', '55'],
+  )
+  const delay = 'TRANSFERRED_ADDRESS_DELAY'
+  assert.deepEqual((await noticesOf(expired, 5)).sort(), [
+    'PAY_CLOSE',
+    delay,
+    delay,
+    delay,
+    'TRANSFERRED_ADDRESS_IN_TERM',
+  ])
+  const paid = await create()
+  await world.act(paid, 'pay')
+  await world.act(paid, 'pay', { amount: '1' })
+  await world.act(paid, 'pay', { amount: '20' })
+  assert.deepEqual([(await read(paid)).status, (await read(paid)).transaction_info.done_amount], ['PAID', '71'])
+  assert.deepEqual((await noticesOf(paid, 3)).sort(), ['PAY_SUCCESS', delay, delay])
+  assert.equal((await world.post(`/payments/${paid}/pay`)).status, 409, 'nothing is missing')
+})
+
 test('a wrong coin, a wrong chain, a risk address: PAY_UNRESOLVED names the order by its id, which waits', async () => {
   const prepayId = await create()
   await world.act(prepayId, 'pay-wrong-coin')

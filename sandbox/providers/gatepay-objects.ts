@@ -36,7 +36,10 @@ const statusOf = (payment: ProviderPayment, closed: ClosedStatus): string => {
   return isLate(payment) ? 'EXPIRED' : STATUS[payment.state]
 }
 
-/** A deposit waits in `confirming_list` until the chain confirms it. */
+/**
+ * A deposit waits in `confirming_list` until the chain confirms it. `done_amount` grows with each deposit, before the
+ * order's end and after it: all of them are credited (addresspayment/callback, "notes").
+ */
 function transactionInfo({ state, received }: ProviderPayment): Record<string, unknown> {
   if (state === 'confirming') return { done_amount: '0', confirming_list: [{ amount: received, confirm: 1 }] }
   return { done_amount: received, confirming_list: [] }
@@ -91,8 +94,11 @@ type Notice = readonly [bizType: string, bizStatus: string]
 
 function noticeOf(payment: ProviderPayment, event: PaymentEvent, refund?: ProviderRefund): Notice | undefined {
   if (refund) return ['PAY_REFUND', REFUND_STATUS[refund.state]]
-  if (event === 'part' || event === 'confirming') return ['PAY_ADDRESS', 'TRANSFERRED_ADDRESS_IN_TERM']
-  if (event === 'paid') return isLate(payment) ? ['PAY_ADDRESS', 'TRANSFERRED_ADDRESS_DELAY'] : ['PAY', 'PAY_SUCCESS']
+  // TRANSFER_ADDRESS: funds that arrive, each payment by itself (help centre, "Gate Pay callback interpretation")
+  const isDelayed = isLate(payment) || payment.facts.surplus === true
+  const arrival = ['TRANSFER_ADDRESS', `TRANSFERRED_ADDRESS_${isDelayed ? 'DELAY' : 'IN_TERM'}`] as const
+  if (event === 'part' || event === 'confirming') return arrival
+  if (event === 'paid') return isDelayed ? arrival : ['PAY', 'PAY_SUCCESS']
   if (event === 'failed') return ['PAY', payment.facts.blocked === true ? 'PAY_BLOCK' : 'PAY_ERROR']
   return event === 'expired' || event === 'closed' ? ['PAY', 'PAY_CLOSE'] : undefined
 }

@@ -219,11 +219,13 @@ export const openGatepay = (options: ImitationOptions): Imitation => {
       )
     },
     reportsConfirmations: true,
-    /** Money after the window does not count; it is reported as a delay. */
+    creditsSurplus: true,
+    /** Money after the order's end does not count; it is reported as a delay. */
     async receive(payment, { amount = subtract(payment.amount, payment.received) }) {
       payment.facts.transactTime = now()
       if (payment.state === 'expired' || payment.state === 'closed') payment.facts.late = true
       if (payment.state === 'closed') payment.facts.closedBefore = true
+      if (payment.state === 'paid') payment.facts.surplus = !isLate(payment)
       return amount
     },
     callbacks(payment, event, kept) {

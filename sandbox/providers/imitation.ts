@@ -81,6 +81,8 @@ export type Imitation = {
   coins?: readonly string[]
   /** It reports money on the chain before it counts: the actions `pay-unconfirmed` and `confirm` exist. */
   reportsConfirmations?: boolean
+  /** It credits money that arrives after the payment is paid: `pay` with an amount works then, too. */
+  creditsSurplus?: boolean
   /**
    * Takes a deposit instead of the console: converts a coin, sends USDC. Runs before the state changes.
    * @returns by how much `received` grows, in the payment's currency

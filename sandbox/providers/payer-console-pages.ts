@@ -54,8 +54,10 @@ function actions(payerConsole: PayerConsole, payment: ProviderPayment): string {
 
 /** Any amount, in any coin that the provider accepts. */
 function payForm(payerConsole: PayerConsole, payment: ProviderPayment): string {
-  if (['paid', 'confirming', 'failed'].includes(payment.state)) return ''
-  const coins = [...new Set([payment.currency, ...(payerConsole.imitationOf(payment)?.coins ?? [])])]
+  const imitation = payerConsole.imitationOf(payment)
+  const surplus = payment.state === 'paid' && imitation?.creditsSurplus
+  if (!surplus && ['paid', 'confirming', 'failed'].includes(payment.state)) return ''
+  const coins = [...new Set([payment.currency, ...(imitation?.coins ?? [])])]
   const options = coins.map((coin) => `<option>${text(coin)}</option>`).join('')
   return `<form method="post" action="${pathOf(payment)}/pay"><p><label>Amount
 <input name="amount" inputmode="decimal" required></label> <label>in <select name="currency">${options}</select></label>

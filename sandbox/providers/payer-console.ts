@@ -129,7 +129,9 @@ export class PayerConsole {
 
   /** The payer pays, by default what is missing; late payments too. @throws Error when there is nothing to pay */
   async pay(payment: ProviderPayment, deposit: Deposit = {}, confirmed = true): Promise<void> {
-    if (payment.state === 'paid' || payment.state === 'failed' || payment.state === 'confirming')
+    const surplus =
+      payment.state === 'paid' && deposit.amount !== undefined && this.imitationOf(payment)?.creditsSurplus
+    if (!surplus && ['paid', 'failed', 'confirming'].includes(payment.state))
       throw new Error(`the payment is ${payment.state} already`)
     if (this.stories.take('kyt-blocked', payment.provider)) return this.block(payment)
     payment.received = add(payment.received, await this.#receive(payment, deposit))
