@@ -14,6 +14,8 @@ type Order = {
   status: string
   actualAmount: string
   underpaidAmount: string
+  pay_currency: string
+  pay_amount: string
   transaction_info: { done_amount: string; confirming_list: { amount: string; confirm: number }[] }
 }
 
@@ -146,6 +148,22 @@ test('each payment after the order’s end adds to done_amount and is told as a 
   assert.deepEqual([(await read(paid)).status, (await read(paid)).transaction_info.done_amount], ['PAID', '71'])
   assert.deepEqual((await noticesOf(paid, 3)).sort(), ['PAY_SUCCESS', delay, delay])
   assert.equal((await world.post(`/payments/${paid}/pay`)).status, 409, 'nothing is missing')
+})
+
+test('pay_amount is "0" while nothing has arrived; a switch says the same of an expired order with money', async () => {
+  const prepayId = await create()
+  const asked = async () => {
+    const { pay_currency, pay_amount, transaction_info } = await read(prepayId)
+    return [pay_currency, pay_amount, transaction_info.done_amount]
+  }
+  assert.deepEqual(await asked(), ['', '0', '0'])
+  await world.act(prepayId, 'expire')
+  assert.deepEqual(await asked(), ['', '0', '0'])
+  await world.act(prepayId, 'pay', { amount: '20' })
+  assert.deepEqual(await asked(), ['USDC', '50', '20'])
+  await world.post('/gatepay/console', { zeroPayAmount: true })
+  assert.deepEqual(await asked(), ['', '0', '20'])
+  await world.post('/gatepay/console', { zeroPayAmount: false })
 })
 
 test('a wrong coin, a wrong chain, a risk address: PAY_UNRESOLVED names the order by its id, which waits', async () => {

@@ -48,8 +48,21 @@ function transactionInfo({ state, received }: ProviderPayment): Record<string, u
 const underpaid = ({ state, amount, received }: ProviderPayment): string =>
   state === 'part' ? subtract(amount, received) : ''
 
+/** Switches for the sandbox's staff, where the documents leave a choice. */
+export type Quirks = { closedStatus: ClosedStatus; zeroPayAmount: boolean }
+
+/**
+ * Empty and "0" while nothing has arrived (callpayment/query and webpayment/orderQuery, examples of EXPIRED). No
+ * document shows an expired order with money: a switch has the same words there.
+ */
+function payFields(payment: ProviderPayment, { closedStatus, zeroPayAmount }: Quirks): Record<string, unknown> {
+  const { received, currency, amount } = payment
+  const isEmpty = received === '0' || (zeroPayAmount && statusOf(payment, closedStatus) === 'EXPIRED')
+  return { pay_currency: isEmpty ? '' : currency, pay_amount: isEmpty ? '0' : amount }
+}
+
 /** The query's answer; it mixes camel and snake case as the original does (official Go SDK). */
-export const orderFields = (payment: ProviderPayment, closed: ClosedStatus): Record<string, unknown> => ({
+export const orderFields = (payment: ProviderPayment, quirks: Quirks): Record<string, unknown> => ({
   prepayId: payment.reference,
   merchantId: 10_000_001,
   merchantTradeNo: payment.merchantReference,
@@ -57,12 +70,11 @@ export const orderFields = (payment: ProviderPayment, closed: ClosedStatus): Rec
   goodsName: payment.facts.goodsName ?? '',
   currency: payment.currency,
   orderAmount: payment.amount,
-  status: statusOf(payment, closed),
+  status: statusOf(payment, quirks.closedStatus),
   createTime: payment.createdAt,
   expireTime: payment.expiresAt,
   transactTime: payment.facts.transactTime ?? 0,
-  pay_currency: payment.currency,
-  pay_amount: payment.amount,
+  ...payFields(payment, quirks),
   actualCurrency: payment.received === '0' ? '' : payment.currency,
   actualAmount: payment.received === '0' ? '' : payment.received,
   toleranceAmount: payment.facts.tolerance ?? '0',

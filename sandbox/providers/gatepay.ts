@@ -3,10 +3,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { isAtLeast, subtract, unitsOf } from './decimal.ts'
 import {
   CLOSED_STATUSES,
-  type ClosedStatus,
   callbacksOf,
   isLate,
   orderFields,
+  type Quirks,
   refundFields,
   unresolvedBody,
 } from './gatepay-objects.ts'
@@ -48,7 +48,7 @@ export const openGatepay = (options: ImitationOptions): Imitation => {
   const clientId = `gate-${createHash('sha256').update(secretOf('gatepay client')).digest('hex').slice(0, 20)}`
   const secret = secretOf('gatepay secret')
   const nonces = new Set<string>()
-  const quirks: { closedStatus: ClosedStatus } = { closedStatus: 'EXPIRED' }
+  const quirks: Quirks = { closedStatus: 'EXPIRED', zeroPayAmount: false }
 
   const sign = (timestamp: string, nonce: string, body: string | Buffer): string => {
     const head = Buffer.from(`${timestamp}\n${nonce}\n`)
@@ -185,7 +185,7 @@ export const openGatepay = (options: ImitationOptions): Imitation => {
         answer(reply, request, () => {
           const payment = find(request.query)
           const fields = {
-            ...orderFields(payment, quirks.closedStatus),
+            ...orderFields(payment, quirks),
             location: linkOf(payment),
             qrcode: linkOf(payment),
           }
@@ -210,8 +210,9 @@ export const openGatepay = (options: ImitationOptions): Imitation => {
         }),
       )
       app.post('/console', async (request) => {
-        const { closedStatus } = JSON.parse(String(request.body)) as { closedStatus?: unknown }
+        const { closedStatus, zeroPayAmount } = JSON.parse(String(request.body)) as Fields
         quirks.closedStatus = CLOSED_STATUSES.find((word) => word === closedStatus) ?? quirks.closedStatus
+        if (typeof zeroPayAmount === 'boolean') quirks.zeroPayAmount = zeroPayAmount
         return quirks
       })
       app.get<{ Querystring: Fields }>('/v2/pay/refund/details', (request, reply) =>
