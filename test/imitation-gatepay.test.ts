@@ -105,6 +105,17 @@ test('enough, and not confirmed yet: PROCESS, the money stands in confirming_lis
   assert.deepEqual(await noticesOf(prepayId, 2), ['TRANSFERRED_ADDRESS_IN_TERM', 'PAY_SUCCESS'])
 })
 
+test('enough in time, not confirmed at the end: PROCESS, told as PAY_EXPIRED_IN_PROCESS, then PAID', async () => {
+  const prepayId = await create()
+  await world.act(prepayId, 'pay-unconfirmed')
+  await world.act(prepayId, 'expire')
+  assert.equal((await read(prepayId)).status, 'PROCESS')
+  await world.act(prepayId, 'confirm')
+  assert.equal((await read(prepayId)).status, 'PAID')
+  const notices = ['PAY_EXPIRED_IN_PROCESS', 'PAY_SUCCESS', 'TRANSFERRED_ADDRESS_IN_TERM']
+  assert.deepEqual((await noticesOf(prepayId, 3)).sort(), notices)
+})
+
 test('money after the window is EXPIRED with a delay notice; blocked money is told by callback only', async () => {
   const late = await create()
   await world.act(late, 'expire')

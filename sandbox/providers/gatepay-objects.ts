@@ -112,6 +112,8 @@ function noticeOf(payment: ProviderPayment, event: PaymentEvent, refund?: Provid
   if (event === 'part' || event === 'confirming') return arrival
   if (event === 'paid') return isDelayed ? arrival : ['PAY', 'PAY_SUCCESS']
   if (event === 'failed') return ['PAY', payment.facts.blocked === true ? 'PAY_BLOCK' : 'PAY_ERROR']
+  // enough money in time, and not confirmed at the end (addresspayment/callback, "notes")
+  if (event === 'expired' && payment.state === 'confirming') return ['PAY_ADDRESS', 'PAY_EXPIRED_IN_PROCESS']
   return event === 'expired' || event === 'closed' ? ['PAY', 'PAY_CLOSE'] : undefined
 }
 

@@ -172,8 +172,11 @@ export class PayerConsole {
     this.fail(payment)
   }
 
+  /** The time is over. Money that the chain still confirms was in time: its payment stays `confirming`. */
   expire(payment: ProviderPayment): void {
-    if (isUnpaid(payment)) this.#move(payment, 'expired')
+    if (!isUnpaid(payment)) return
+    payment.expiresAt = Math.min(payment.expiresAt, this.now())
+    this.#move(payment, payment.state === 'confirming' ? 'confirming' : 'expired', 'expired')
   }
 
   /** The merchant closes it. @returns whether it is closed now */
@@ -240,10 +243,10 @@ export class PayerConsole {
     return magicOf(amount) === story || this.stories.take(story, provider)
   }
 
-  #move(payment: ProviderPayment, state: Exclude<ProviderPayment['state'], 'open'>): void {
+  #move(payment: ProviderPayment, state: Exclude<ProviderPayment['state'], 'open'>, event = state): void {
     payment.state = state
     this.save()
-    void this.#announce(payment, state)
+    void this.#announce(payment, event)
   }
 
   #beginStory(payment: ProviderPayment): void {
