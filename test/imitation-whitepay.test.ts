@@ -12,7 +12,14 @@ after(() => world?.stop())
 
 const ORDERS = '/private-api/crypto-orders/sandbox-shop'
 
-type Transaction = { currency: string; value: string; is_internal: boolean; stock_orders: { pair: string }[] }
+type Transaction = {
+  id: string
+  type: string
+  currency: string
+  value: string
+  is_internal: boolean
+  stock_orders: { pair: string }[]
+}
 type Order = Record<string, unknown> & { id: string; transactions: Transaction[] }
 
 async function call<Answer>(path: string, body?: unknown): Promise<Answer> {
@@ -102,6 +109,26 @@ test('too much: COMPLETE, and Whitepay announces what it sends back', async () =
   assert.deepEqual(amounts(order), ['COMPLETE', '54.1', 'USDT', '57.3', 'USDT'])
   const events = (await world.callbacks('whitepay', id, 3)).map(({ body }) => JSON.parse(body).event_type)
   assert.deepEqual(events, ['transaction::complete', 'order::completed', 'rollback::to_client'])
+})
+
+test('too much goes back to the client or to our account: a transaction of its own, never a deposit', async () => {
+  for (const overpaymentTo of ['merchant', 'client']) {
+    await world.post('/whitepay/console', { overpaymentTo })
+    const { id } = await create()
+    await world.act(id, 'pay', { amount: '60', currency: 'USDT' })
+    const [deposit, rollback] = (await read(id)).transactions
+    assert.deepEqual([deposit?.type, deposit?.value], ['DEPOSIT', '60'])
+    const type = `ROLLBACK_TO_${overpaymentTo.toUpperCase()}`
+    assert.deepEqual([rollback?.type, rollback?.value, rollback?.currency], [type, '5.9', 'USDT'])
+    assert.notEqual(rollback?.id, deposit?.id)
+    const callback = (await world.callbacks('whitepay', id, 3)).find(({ body }) => body.includes('rollback::'))
+    const { transaction, event_type } = JSON.parse(callback?.body ?? '')
+    assert.equal(event_type, `rollback::to_${overpaymentTo}`)
+    assert.deepEqual(transaction, { ...rollback, order_id: id, external_order_id: null })
+    const token = world.credential('CHANNEL_WHITEPAY_MERCHANT_WEBHOOK_TOKEN')
+    const signature = createHmac('sha256', token).update(callback?.body ?? '')
+    assert.equal(callback?.headers.signature, signature.digest('hex'))
+  }
 })
 
 test('an order in USDC paid in USDC is sold for USDT as well', async () => {

@@ -98,8 +98,8 @@ export function receiveCoin(payment: ProviderPayment, deposit: Deposit, at: numb
 }
 
 /**
- * How much more than expected arrived, in the deposited coin; null: nothing. Whitepay returns it automatically (events
- * page, `rollback::to_client`).
+ * How much more than expected arrived, in the deposited coin; null: nothing. Whitepay sends it back to the client or
+ * moves it to the merchant's account (webhooks/events, "rollback to client/account").
  */
 export function overpaidOf(payment: ProviderPayment): string | null {
   const over = unit(depositedOf(payment)) - unit(expectedOf(payment) ?? '0')

@@ -4,6 +4,7 @@ import {
   coinOf,
   depositsOf,
   expectedOf,
+  overpaidOf,
   rateOf,
   receivedTotalOf,
   SETTLEMENT_ASSET,
@@ -115,7 +116,10 @@ export function orderJson(payment: ProviderPayment, url: string, status = status
     acquiring_url: `${url}/payments/${reference}`,
     successful_link: payment.returnUrl,
     failure_link: payment.cancelUrl,
-    transactions: deposits.map((deposit, index) => transactionJson(payment, deposit, index)),
+    transactions: [
+      ...deposits.map((deposit, index) => transactionJson(payment, deposit, index)),
+      ...rollbacksOf(payment),
+    ],
   }
 }
 
@@ -145,6 +149,23 @@ export function transactionJson({ reference, facts }: ProviderPayment, deposit: 
     completed_at: dateText(at),
     stock_orders: currency === SETTLEMENT_ASSET ? [] : [stockOrder(deposit)],
   }
+}
+
+/** Where an overpayment goes; no document says who decides. */
+export const OVERPAYMENT_TARGETS = ['client', 'merchant'] as const
+export type OverpaymentTarget = (typeof OVERPAYMENT_TARGETS)[number]
+
+/** The excess as a transaction of the order, with an id of its own (webhooks/events, "rollback to client/account"). */
+export function rollbacksOf(payment: ProviderPayment) {
+  const value = overpaidOf(payment)
+  const deposits = depositsOf(payment)
+  const last = deposits.at(-1)
+  if (value === null || last === undefined || payment.state !== 'paid') return []
+  const made = transactionJson(payment, { ...last, value }, deposits.length)
+  const target: OverpaymentTarget = payment.facts.overpaymentTo === 'merchant' ? 'merchant' : 'client'
+  // the example of ROLLBACK_TO_MERCHANT has neither, although it is COMPLETE
+  const credited = target === 'merchant' ? { hash: null, completed_at: null } : {}
+  return [{ ...made, ...credited, stock_orders: [], type: `ROLLBACK_TO_${target.toUpperCase()}` }]
 }
 
 /** Where the acquiring family puts the deposit address: as documented, or as older answers do. */

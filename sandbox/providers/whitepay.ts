@@ -10,6 +10,8 @@ import {
   acquiringOrder,
   CURRENCIES,
   MEMO_NETWORKS,
+  OVERPAYMENT_TARGETS,
+  type OverpaymentTarget,
   orderJson,
   WALLET_CURRENCIES,
 } from './whitepay-objects.ts'
@@ -108,8 +110,13 @@ export const openWhitepay = (options: ImitationOptions): Imitation => {
     page: { [SLUGS[0]]: secretOf('whitepay-page'), [SLUGS[1]]: secretOf('whitepay-wallet-page') },
     merchant: secretOf('whitepay-merchant'),
   }
-  /** Switches for the provider's staff: JSON escaped before it is signed, older shapes, events of a conversion. */
-  const quirks = { escapedSlashes: false, announcesConversion: false, acquiringShape: 'documented' as AcquiringShape }
+  /** Switches for the provider's staff. */
+  const quirks = {
+    escapedSlashes: false,
+    announcesConversion: false,
+    overpaymentTo: 'client' as OverpaymentTarget,
+    acquiringShape: 'documented' as AcquiringShape,
+  }
   const target = `${options.callbackBase}/api/next/channels/whitepay/callback`
 
   const guard = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
@@ -131,7 +138,7 @@ export const openWhitepay = (options: ImitationOptions): Imitation => {
       expiresAt: now() + LIFE_MS,
       returnUrl: text(fields.successful_link),
       cancelUrl: text(fields.failure_link),
-      facts: { ...facts, announcesConversion: quirks.announcesConversion },
+      facts: { ...facts, announcesConversion: quirks.announcesConversion, overpaymentTo: quirks.overpaymentTo },
     })
   }
   const ofPage = (slug: string): ProviderPayment[] =>
@@ -145,9 +152,10 @@ export const openWhitepay = (options: ImitationOptions): Imitation => {
   const register = (app: FastifyInstance): void => {
     app.get('/currencies/crypto-order-target-currencies', async () => ({ currencies: CURRENCIES }))
     app.post('/console', async (request) => {
-      const { escapedSlashes, announcesConversion, acquiringShape } = fieldsOf(request) ?? {}
+      const { escapedSlashes, announcesConversion, overpaymentTo, acquiringShape } = fieldsOf(request) ?? {}
       if (typeof escapedSlashes === 'boolean') quirks.escapedSlashes = escapedSlashes
       if (typeof announcesConversion === 'boolean') quirks.announcesConversion = announcesConversion
+      quirks.overpaymentTo = OVERPAYMENT_TARGETS.find((target) => target === overpaymentTo) ?? quirks.overpaymentTo
       if (isShape(acquiringShape)) quirks.acquiringShape = acquiringShape
       return quirks
     })
