@@ -17,6 +17,8 @@ type Transaction = {
   type: string
   currency: string
   value: string
+  status: string
+  completed_at: string | null
   is_internal: boolean
   stock_orders: { pair: string }[]
 }
@@ -129,6 +131,46 @@ test('too much goes back to the client or to our account: a transaction of its o
     const signature = createHmac('sha256', token).update(callback?.body ?? '')
     assert.equal(callback?.headers.signature, signature.digest('hex'))
   }
+})
+
+test('a transaction is OPEN until the chain confirms it, and until then fulfils nothing', async () => {
+  const shown = async (id: string) => {
+    const { status, received_total, transactions } = await read(id)
+    return [status, received_total, ...transactions.map((one) => [one.value, one.status, one.completed_at !== null])]
+  }
+  const { id } = await create()
+  await world.act(id, 'pay-unconfirmed', { amount: '10', currency: 'USDT' })
+  assert.deepEqual(await shown(id), ['OPEN', '0', ['10', 'OPEN', false]])
+  await world.act(id, 'confirm')
+  assert.deepEqual(await shown(id), ['PARTIALLY_FULFILLED', '9.55', ['10', 'COMPLETE', true]])
+  await world.act(id, 'pay-unconfirmed', { amount: '20', currency: 'USDT' })
+  const both = [
+    ['10', 'COMPLETE', true],
+    ['20', 'OPEN', false],
+  ]
+  assert.deepEqual(await shown(id), ['PARTIALLY_FULFILLED', '9.55', ...both])
+  await world.act(id, 'expire')
+  assert.deepEqual(await shown(id), ['DECLINED', '9.55', ...both])
+  await world.act(id, 'confirm')
+  assert.deepEqual(await shown(id), ['DECLINED', '28.65', ['10', 'COMPLETE', true], ['20', 'COMPLETE', true]])
+  const events = (await world.callbacks('whitepay', id, 2)).map(({ body }) => JSON.parse(body).event_type)
+  assert.deepEqual(events, ['order::partially_fulfilled', 'order::declined'])
+})
+
+test('the whole price, not confirmed yet: OPEN, then COMPLETE', async () => {
+  const parts = await create()
+  await world.act(parts.id, 'pay', { amount: '20', currency: 'USDT' })
+  await world.act(parts.id, 'pay-unconfirmed')
+  assert.equal((await read(parts.id)).status, 'PARTIALLY_FULFILLED')
+  const { id } = await create()
+  await world.act(id, 'pay-unconfirmed', { currency: 'BTC' })
+  const open = await read(id)
+  assert.deepEqual([open.status, open.transactions[0]?.status], ['OPEN', 'OPEN'])
+  assert.deepEqual(open.transactions[0]?.stock_orders, [])
+  await world.act(id, 'confirm')
+  const complete = await read(id)
+  assert.deepEqual([complete.status, complete.transactions[0]?.status], ['COMPLETE', 'COMPLETE'])
+  assert.equal(complete.transactions[0]?.stock_orders.length, 1)
 })
 
 test('an order in USDC paid in USDC is sold for USDT as well', async () => {

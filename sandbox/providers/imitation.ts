@@ -84,11 +84,14 @@ export type Imitation = {
   /** It credits money that arrives after the payment is paid: `pay` with an amount works then, too. */
   creditsSurplus?: boolean
   /**
-   * Takes a deposit instead of the console: converts a coin, sends USDC. Runs before the state changes.
+   * Takes a deposit instead of the console: converts a coin, sends USDC. Runs before the state changes. `confirmed` is
+   * false for `pay-unconfirmed`.
    * @returns by how much `received` grows, in the payment's currency
    * @throws Error with a sentence when the payer cannot pay that way
    */
-  receive?(payment: ProviderPayment, deposit: Deposit): Promise<string>
+  receive?(payment: ProviderPayment, deposit: Deposit, confirmed: boolean): Promise<string>
+  /** For a provider with a record of each deposit: finishes those that `receive` left open. @returns whether any was */
+  confirmDeposits?(payment: ProviderPayment): boolean
   /**
    * Holds money that it cannot credit; the payment still waits. The actions `pay-wrong-coin`, `pay-wrong-chain` and
    * `pay-risk-address` exist.

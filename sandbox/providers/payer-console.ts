@@ -134,7 +134,7 @@ export class PayerConsole {
     if (!surplus && ['paid', 'failed', 'confirming'].includes(payment.state))
       throw new Error(`the payment is ${payment.state} already`)
     if (this.stories.take('kyt-blocked', payment.provider)) return this.block(payment)
-    payment.received = add(payment.received, await this.#receive(payment, deposit))
+    payment.received = add(payment.received, await this.#receive(payment, deposit, confirmed))
     payment.unknownStatus = false
     if (this.#startsStory('reordered-callbacks', payment)) return this.#reorder(payment)
     const isWhole = isAtLeast(payment.received, payment.amount)
@@ -151,15 +151,18 @@ export class PayerConsole {
 
   /** The chain confirms what `pay` left unconfirmed. */
   confirm(payment: ProviderPayment): void {
-    if (payment.state === 'confirming') this.#move(payment, 'paid')
+    const isPart = this.#imitations.get(payment.provider)?.confirmDeposits?.(payment) && payment.state === 'part'
+    if (isPart) this.#move(payment, 'part')
+    else if (payment.state === 'confirming') this.#move(payment, 'paid')
+    else this.save()
   }
 
-  async #receive(payment: ProviderPayment, deposit: Deposit): Promise<string> {
+  async #receive(payment: ProviderPayment, deposit: Deposit, confirmed: boolean): Promise<string> {
     const imitation = this.#imitations.get(payment.provider)
     if (deposit.currency !== undefined && deposit.currency !== payment.currency && !imitation?.coins)
       throw new Error(`${imitation?.name ?? payment.provider} takes this payment in ${payment.currency} only`)
     const amount = deposit.amount ?? subtract(payment.amount, payment.received)
-    return (await imitation?.receive?.(payment, deposit)) ?? amount
+    return (await imitation?.receive?.(payment, deposit, confirmed)) ?? amount
   }
 
   fail(payment: ProviderPayment): void {

@@ -2,6 +2,7 @@ import type { ProviderPayment } from './imitation.ts'
 import {
   type CoinDeposit,
   coinOf,
+  completeOf,
   depositsOf,
   expectedOf,
   overpaidOf,
@@ -87,6 +88,9 @@ const dateText = (at: number): string => new Date(at).toISOString().slice(0, 19)
 export function statusOf(payment: ProviderPayment): string {
   if (payment.unknownStatus) return 'UNDER_REVIEW'
   if (payment.facts.completed === true) return 'COMPLETE'
+  // no document says that an unfinished transaction fulfils anything
+  if (payment.state === 'part' || payment.state === 'confirming')
+    return completeOf(payment).length > 0 ? 'PARTIALLY_FULFILLED' : 'OPEN'
   // a coin is chosen and nothing has arrived yet
   return payment.state === 'open' && coinOf(payment) === null ? 'INIT' : STATUS[payment.state]
 }
@@ -135,19 +139,20 @@ const stockOrder = ({ value, currency, at }: CoinDeposit) => ({
 })
 
 export function transactionJson({ reference, facts }: ProviderPayment, deposit: CoinDeposit, index: number) {
-  const { value, currency, at } = deposit
+  const { value, currency, at, unconfirmed = false } = deposit
   const hash = Buffer.from(`${reference}${index}`.replaceAll('-', '').slice(0, 32)).toString('hex').padEnd(64, '0')
   return {
     id: `t${index}-${reference}`,
     currency,
     value,
-    status: 'COMPLETE',
+    // one has a status and a completed_at of its own (webhooks/events); of the order's words, OPEN fits before COMPLETE
+    status: unconfirmed ? 'OPEN' : 'COMPLETE',
     hash: facts.isInternal === true ? null : `0x${hash}`,
     is_internal: facts.isInternal,
     type: 'DEPOSIT',
     created_at: dateText(at),
-    completed_at: dateText(at),
-    stock_orders: currency === SETTLEMENT_ASSET ? [] : [stockOrder(deposit)],
+    completed_at: unconfirmed ? null : dateText(at),
+    stock_orders: currency === SETTLEMENT_ASSET || unconfirmed ? [] : [stockOrder(deposit)],
   }
 }
 

@@ -47,7 +47,7 @@ function transactionEvent(payment: ProviderPayment, event: string, { target, tok
 export function callbacksOf(payment: ProviderPayment, event: PaymentEvent, sender: Sender): SignedCallback[] {
   const order = (name: string, status?: string): SignedCallback => orderEvent(payment, `order::${name}`, sender, status)
   if (event === 'created') return payment.received === '0' ? [] : [order('partially_fulfilled', 'PARTIALLY_FULFILLED')]
-  if (event === 'part') return [order('partially_fulfilled')]
+  if (event === 'part') return depositsOf(payment).at(-1)?.unconfirmed ? [] : [order('partially_fulfilled')]
   if (event === 'failed' || event === 'expired' || event === 'closed') return [order('declined')]
   if (event !== 'paid') return []
   const sold = coinOf(payment) !== null && coinOf(payment) !== SETTLEMENT_ASSET

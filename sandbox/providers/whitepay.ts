@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { isAtLeast } from './decimal.ts'
 import type { Imitation, ProviderPayment } from './imitation.ts'
 import type { ImitationOptions } from './imitation-options.ts'
-import { COINS, chooseCoin, receiveCoin } from './whitepay-coins.ts'
+import { COINS, chooseCoin, confirmDeposits, receiveCoin } from './whitepay-coins.ts'
 import {
   ACQUIRING_SHAPES,
   type AcquiringShape,
@@ -239,7 +239,9 @@ export const openWhitepay = (options: ImitationOptions): Imitation => {
     credentialHeader: 'authorization',
     register,
     coins: Object.keys(COINS),
-    receive: async (payment, deposit) => receiveCoin(payment, deposit, now()),
+    reportsConfirmations: true,
+    receive: async (payment, deposit, confirmed) => receiveCoin(payment, deposit, now(), confirmed),
+    confirmDeposits,
     callbacks: (payment, event) => callbacksOf(payment, event, { url, target, tokens, ...quirks }),
     forge,
     isAcknowledged: (status) => status === 200,
