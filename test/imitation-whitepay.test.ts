@@ -228,7 +228,9 @@ test('DECLINED, and COMPLETE afterwards', async () => {
 })
 
 type Wallet = { address?: string; network?: string; memo?: string }
-type HostToHost = Wallet & { order: Wallet & { wallet?: Wallet; currency: unknown; expected_amount: string } }
+type HostToHost = Wallet & {
+  order: Wallet & { id: string; wallet?: Wallet; currency: unknown; expected_amount: string }
+}
 
 async function hostToHost(network: string): Promise<HostToHost> {
   const listed = await call<Record<string, { id: string; ticker: string }[]>>('/acquiring/sandbox-wallets/currencies')
@@ -257,5 +259,24 @@ test('host to host, older shapes: the address under the order, or at the root', 
   await world.post('/whitepay/console', { acquiringShape: 'at-root' })
   const root = await hostToHost('XLM')
   assert.ok(root.address && root.memo && !root.order.address && !root.order.wallet)
+  await world.post('/whitepay/console', { acquiringShape: 'extended' })
+})
+
+test('host to host, as documented: no reference, price, coin or transactions; the order itself has them', async () => {
   await world.post('/whitepay/console', { acquiringShape: 'documented' })
+  const { order } = await hostToHost('BASE')
+  await world.act(order.id, 'pay', { amount: '20' })
+  const path = `/acquiring/sandbox-wallets/order/${order.id}`
+  const { wallet, currency, fixated_at, ...rest } = (await call<{ order: Order & { wallet: Wallet } }>(path)).order
+  await world.post('/whitepay/console', { acquiringShape: 'extended' })
+  assert.deepEqual(rest, {
+    ...{ id: order.id, status: 'PARTIALLY_FULFILLED', order_type: 'CRYPTO_DONATION' },
+    ...{ amount: null, expected_amount: '50', received_total: '19.0809', invoice_reminder: '30' },
+    ...{ min_deposit_amount: '0.10', network_fee: '0', exchange_rate: null },
+    ...{ payment_url: null, successful_link: null, failure_link: null },
+  })
+  assert.deepEqual([wallet.network, wallet.memo, typeof fixated_at], ['BASE', null, 'string'])
+  assert.deepEqual(currency, { id: 'b1f0a1f2-0000-4000-8000-000000000001', ticker: 'USDC' })
+  const whole = await call<{ order: Order }>(`/private-api/crypto-orders/sandbox-wallets/${order.id}`)
+  assert.deepEqual([whole.order.external_order_id, whole.order.value], [`wallet-${made}`, '50.00'])
 })

@@ -1,8 +1,10 @@
+import { subtract } from './decimal.ts'
 import type { ProviderPayment } from './imitation.ts'
 import {
   type CoinDeposit,
   coinOf,
   completeOf,
+  depositedOf,
   depositsOf,
   expectedOf,
   overpaidOf,
@@ -173,12 +175,40 @@ export function rollbacksOf(payment: ProviderPayment) {
   return [{ ...made, ...credited, stock_orders: [], type: `ROLLBACK_TO_${target.toUpperCase()}` }]
 }
 
-/** Where the acquiring family puts the deposit address: as documented, or as older answers do. */
-export const ACQUIRING_SHAPES = ['documented', 'under-order', 'at-root'] as const
+/** What host-to-host answers contain: exactly what is documented, the order's other fields too, or older answers. */
+export const ACQUIRING_SHAPES = ['documented', 'extended', 'under-order', 'at-root'] as const
 export type AcquiringShape = (typeof ACQUIRING_SHAPES)[number]
+
+/**
+ * An order as the acquiring family shows it (http-api/static-wallets, "receive order details"): neither the merchant's
+ * reference nor the price, the coin or the transactions.
+ */
+function staticWalletOrder(payment: ProviderPayment): Record<string, unknown> {
+  const { address, network: chain, memo = null, currencyId } = payment.facts
+  const expected = expectedOf(payment) ?? '0'
+  return {
+    id: payment.reference,
+    min_deposit_amount: '0.10',
+    amount: null,
+    expected_amount: expected,
+    network_fee: '0',
+    status: statusOf(payment),
+    order_type: 'CRYPTO_DONATION',
+    exchange_rate: null,
+    received_total: receivedTotalOf(payment),
+    invoice_reminder: overpaidOf(payment) === null ? subtract(expected, depositedOf(payment)) : '0',
+    payment_url: null,
+    successful_link: null,
+    failure_link: null,
+    fixated_at: dateText(payment.createdAt),
+    wallet: { address, network: chain, memo },
+    currency: { id: currencyId, ticker: payment.currency },
+  }
+}
 
 /** Read an order (host-to-host): `order.wallet{address,network,memo}`, `order.currency{id,ticker}` as an object. */
 export function acquiringOrder(payment: ProviderPayment, url: string, shape: AcquiringShape): Record<string, unknown> {
+  if (shape === 'documented') return { order: staticWalletOrder(payment) }
   const { acquiring_url: paymentUrl, ...order } = orderJson(payment, url)
   const { address, network: chain, memo } = payment.facts
   const wallet = { address, network: chain, ...(memo === undefined ? {} : { memo }) }

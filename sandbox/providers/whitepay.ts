@@ -115,7 +115,7 @@ export const openWhitepay = (options: ImitationOptions): Imitation => {
     escapedSlashes: false,
     announcesConversion: false,
     overpaymentTo: 'client' as OverpaymentTarget,
-    acquiringShape: 'documented' as AcquiringShape,
+    acquiringShape: 'extended' as AcquiringShape,
   }
   const target = `${options.callbackBase}/api/next/channels/whitepay/callback`
 
@@ -206,7 +206,7 @@ export const openWhitepay = (options: ImitationOptions): Imitation => {
 
   const acquiringRoutes = (app: FastifyInstance): void => {
     app.get('/acquiring/:slug/currencies', async () =>
-      quirks.acquiringShape === 'documented'
+      ['documented', 'extended'].includes(quirks.acquiringShape)
         ? { currencies: WALLET_CURRENCIES }
         : { crypto_currency: WALLET_CURRENCIES },
     )
