@@ -333,6 +333,7 @@ function token(uri: string, { header = {}, claims = {} }: { header?: Claims; cla
 const good = {
   purchaseCurrency: 'USDC',
   purchaseAmount: '10.00',
+  paymentCurrency: 'EUR',
   destinationNetwork: 'base',
   destinationAddress: `0x${'7'.repeat(40)}`,
   partnerUserRef: 'sandbox-raw',

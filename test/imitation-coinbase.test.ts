@@ -58,11 +58,8 @@ test('a preset amount with its paymentCurrency is taken and kept; other currenci
     assert.deepEqual((await open({ paymentCurrency })).slice(0, 1), [400], paymentCurrency)
 })
 
-test('without paymentCurrency a session is taken, unless the account asks for one-click sessions', async () => {
-  assert.equal((await open())[0], 201)
-  await world.post('/coinbase/console', { requiresPaymentCurrency: true })
+test('a preset amount without paymentCurrency is refused', async () => {
   const [status, { errorMessage }] = await open()
-  await world.post('/coinbase/console', { requiresPaymentCurrency: false })
   assert.deepEqual([status, errorMessage], [400, 'paymentCurrency is required with a preset amount'])
 })
 

@@ -10,7 +10,14 @@ before(async () => {
 })
 after(() => world?.stop())
 
-type Payment = { id: string; status: string; amount_refunded: number; refunded: boolean; current_inbound_fund: unknown }
+type Payment = {
+  id: string
+  status: string
+  expired: boolean
+  amount_refunded: number
+  refunded: boolean
+  current_inbound_fund: { status: string; confirmed: boolean; mismatched_reason: string | null } | null
+}
 type Refund = { id: string; payment_id: string; amount: number; status: string; description: string; reason: string }
 
 async function send(path: string, fields?: Record<string, string>): Promise<Response> {
@@ -32,6 +39,11 @@ async function createPaid(): Promise<string> {
   return id
 }
 const read = (id: string): Promise<Payment> => call<Payment>(`/payments/${id}`)
+/** The payment's status, whether its time is over, and its inbound fund. */
+async function shown(id: string): Promise<unknown[]> {
+  const { status, expired, current_inbound_fund: fund } = await read(id)
+  return [status, expired, fund?.status, fund?.confirmed, fund?.mismatched_reason]
+}
 const refund = (id: string, amount: string, description = 'r1'): Promise<Refund> =>
   call<Refund>('/refunds', { payment_id: id, amount, currency: 'EUR', reason: 'returned', description })
 const isRefund = (type: string) => (one: { body: string }) => one.body.includes(`"type":"payment.${type}"`)
@@ -111,13 +123,24 @@ test('money that the chain has not confirmed shows as an inbound fund of a pendi
   const { id } = await call<Payment>('/payments', { amount: '5000', currency: 'EUR' })
   assert.equal((await read(id)).current_inbound_fund, null)
   await world.act(id, 'pay-unconfirmed')
-  const fund = async () => (await read(id)).current_inbound_fund as { confirmed: boolean; mismatched_reason: unknown }
-  assert.deepEqual(
-    [(await read(id)).status, (await fund()).confirmed, (await fund()).mismatched_reason],
-    ['pending', false, null],
-  )
+  assert.deepEqual(await shown(id), ['pending', false, 'pending', false, null])
   await world.act(id, 'confirm')
-  assert.deepEqual([(await read(id)).status, (await fund()).confirmed], ['succeeded', true])
+  assert.deepEqual(await shown(id), ['succeeded', false, 'captured', true, null])
+})
+
+test('when the time ends, a payment is expired beside its fund, which is captured later or stays too little', async () => {
+  const create = async () => (await call<Payment>('/payments', { amount: '5000', currency: 'EUR' })).id
+  const inTime = await create()
+  await world.act(inTime, 'pay-unconfirmed')
+  await world.act(inTime, 'expire')
+  assert.deepEqual(await shown(inTime), ['pending', true, 'pending', false, null])
+  await world.act(inTime, 'confirm')
+  assert.deepEqual(await shown(inTime), ['succeeded', false, 'captured', true, null])
+  const [part, unpaid] = [await create(), await create()]
+  await world.act(part, 'pay-half')
+  for (const id of [part, unpaid]) await world.act(id, 'expire')
+  assert.deepEqual(await shown(part), ['cancelled', true, 'pending', false, 'underpaid'])
+  assert.deepEqual(await shown(unpaid), ['cancelled', true, undefined, undefined, undefined])
 })
 
 test('the signature covers time and raw body; an unknown scheme stands first, a former secret beside ours', async () => {

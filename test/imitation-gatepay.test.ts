@@ -14,6 +14,8 @@ type Order = {
   status: string
   actualAmount: string
   underpaidAmount: string
+  pay_currency: string
+  pay_amount: string
   transaction_info: { done_amount: string; confirming_list: { amount: string; confirm: number }[] }
 }
 
@@ -103,6 +105,17 @@ test('enough, and not confirmed yet: PROCESS, the money stands in confirming_lis
   assert.deepEqual(await noticesOf(prepayId, 2), ['TRANSFERRED_ADDRESS_IN_TERM', 'PAY_SUCCESS'])
 })
 
+test('enough in time, not confirmed at the end: PROCESS, told as PAY_EXPIRED_IN_PROCESS, then PAID', async () => {
+  const prepayId = await create()
+  await world.act(prepayId, 'pay-unconfirmed')
+  await world.act(prepayId, 'expire')
+  assert.equal((await read(prepayId)).status, 'PROCESS')
+  await world.act(prepayId, 'confirm')
+  assert.equal((await read(prepayId)).status, 'PAID')
+  const notices = ['PAY_EXPIRED_IN_PROCESS', 'PAY_SUCCESS', 'TRANSFERRED_ADDRESS_IN_TERM']
+  assert.deepEqual((await noticesOf(prepayId, 3)).sort(), notices)
+})
+
 test('money after the window is EXPIRED with a delay notice; blocked money is told by callback only', async () => {
   const late = await create()
   await world.act(late, 'expire')
@@ -114,6 +127,81 @@ test('money after the window is EXPIRED with a delay notice; blocked money is to
   await world.act(blocked, 'pay')
   assert.equal((await read(blocked)).status, 'PENDING')
   assert.deepEqual(await noticesOf(blocked, 1), ['PAY_BLOCK'])
+})
+
+test('each payment after the order’s end adds to done_amount and is told as a delay', async () => {
+  const expired = await create()
+  await world.act(expired, 'pay', { amount: '10' })
+  await world.act(expired, 'expire')
+  await world.act(expired, 'pay', { amount: '15' })
+  assert.deepEqual(
+    [(await read(expired)).status, (await read(expired)).transaction_info.done_amount],
+    ['EXPIRED', '25'],
+  )
+  await world.act(expired, 'pay')
+  await world.act(expired, 'pay', { amount: '5' })
+  assert.deepEqual(
+    [(await read(expired)).status, (await read(expired)).transaction_info.done_amount],
+    ['EXPIRED', '55'],
+  )
+  const delay = 'TRANSFERRED_ADDRESS_DELAY'
+  assert.deepEqual((await noticesOf(expired, 5)).sort(), [
+    'PAY_CLOSE',
+    delay,
+    delay,
+    delay,
+    'TRANSFERRED_ADDRESS_IN_TERM',
+  ])
+  const paid = await create()
+  await world.act(paid, 'pay')
+  await world.act(paid, 'pay', { amount: '1' })
+  await world.act(paid, 'pay', { amount: '20' })
+  assert.deepEqual([(await read(paid)).status, (await read(paid)).transaction_info.done_amount], ['PAID', '71'])
+  assert.deepEqual((await noticesOf(paid, 3)).sort(), ['PAY_SUCCESS', delay, delay])
+  assert.equal((await world.post(`/payments/${paid}/pay`)).status, 409, 'nothing is missing')
+})
+
+test('pay_amount is "0" while nothing has arrived; a switch says the same of an expired order with money', async () => {
+  const prepayId = await create()
+  const asked = async () => {
+    const { pay_currency, pay_amount, transaction_info } = await read(prepayId)
+    return [pay_currency, pay_amount, transaction_info.done_amount]
+  }
+  assert.deepEqual(await asked(), ['', '0', '0'])
+  await world.act(prepayId, 'expire')
+  assert.deepEqual(await asked(), ['', '0', '0'])
+  await world.act(prepayId, 'pay', { amount: '20' })
+  assert.deepEqual(await asked(), ['USDC', '50', '20'])
+  await world.post('/gatepay/console', { zeroPayAmount: true })
+  assert.deepEqual(await asked(), ['', '0', '20'])
+  await world.post('/gatepay/console', { zeroPayAmount: false })
+})
+
+test('a wrong coin, a wrong chain, a risk address: PAY_UNRESOLVED names the order by its id, which waits', async () => {
+  const prepayId = await create()
+  await world.act(prepayId, 'pay-wrong-coin')
+  await world.act(prepayId, 'pay-wrong-coin', { amount: '0.5', currency: 'ETH' })
+  await world.act(prepayId, 'pay-wrong-chain')
+  await world.act(prepayId, 'pay-risk-address', { amount: '20' })
+  const bodies = (await world.callbacks('gatepay', prepayId, 4)).map(({ body }) => JSON.parse(body))
+  for (const { bizType, bizId, bizStatus, data } of bodies) {
+    assert.deepEqual([bizType, bizStatus], ['PAY_UNRESOLVED', 'UNRESOLVED_PENDING'])
+    assert.deepEqual([data.originalOrderId, data.expectedAmount, data.merchantTradeNo], [prepayId, '50', undefined])
+    assert.notEqual(bizId, prepayId)
+  }
+  assert.deepEqual(
+    bodies.map(({ data }) => [data.errorType, data.actualAmount, data.actualCurrency, data.actualChain]).sort(),
+    [
+      ['address_error_chain', '50', 'USDC', 'BSC'],
+      ['address_error_currency', '0.5', 'ETH', 'ETH'],
+      ['address_error_currency', '50', 'USDT', 'ETH'],
+      ['address_risk_address', '20', 'USDC', 'ETH'],
+    ],
+  )
+  assert.equal(new Set(bodies.map(({ data }) => data.exceptionId)).size, 4)
+  const order = await read(prepayId)
+  assert.deepEqual([order.status, order.transaction_info.done_amount], ['PENDING', '0'])
+  assert.equal((await world.post(`/payments/${prepayId}/pay-wrong-coin`, { currency: 'USDC' })).status, 409)
 })
 
 test('a refund whose answer is lost was taken: asking for it by its id finds it', async () => {

@@ -12,7 +12,16 @@ after(() => world?.stop())
 
 const ORDERS = '/private-api/crypto-orders/sandbox-shop'
 
-type Transaction = { currency: string; value: string; is_internal: boolean; stock_orders: { pair: string }[] }
+type Transaction = {
+  id: string
+  type: string
+  currency: string
+  value: string
+  status: string
+  completed_at: string | null
+  is_internal: boolean
+  stock_orders: { pair: string }[]
+}
 type Order = Record<string, unknown> & { id: string; transactions: Transaction[] }
 
 async function call<Answer>(path: string, body?: unknown): Promise<Answer> {
@@ -104,6 +113,66 @@ test('too much: COMPLETE, and Whitepay announces what it sends back', async () =
   assert.deepEqual(events, ['transaction::complete', 'order::completed', 'rollback::to_client'])
 })
 
+test('too much goes back to the client or to our account: a transaction of its own, never a deposit', async () => {
+  for (const overpaymentTo of ['merchant', 'client']) {
+    await world.post('/whitepay/console', { overpaymentTo })
+    const { id } = await create()
+    await world.act(id, 'pay', { amount: '60', currency: 'USDT' })
+    const [deposit, rollback] = (await read(id)).transactions
+    assert.deepEqual([deposit?.type, deposit?.value], ['DEPOSIT', '60'])
+    const type = `ROLLBACK_TO_${overpaymentTo.toUpperCase()}`
+    assert.deepEqual([rollback?.type, rollback?.value, rollback?.currency], [type, '5.9', 'USDT'])
+    assert.notEqual(rollback?.id, deposit?.id)
+    const callback = (await world.callbacks('whitepay', id, 3)).find(({ body }) => body.includes('rollback::'))
+    const { transaction, event_type } = JSON.parse(callback?.body ?? '')
+    assert.equal(event_type, `rollback::to_${overpaymentTo}`)
+    assert.deepEqual(transaction, { ...rollback, order_id: id, external_order_id: null })
+    const token = world.credential('CHANNEL_WHITEPAY_MERCHANT_WEBHOOK_TOKEN')
+    const signature = createHmac('sha256', token).update(callback?.body ?? '')
+    assert.equal(callback?.headers.signature, signature.digest('hex'))
+  }
+})
+
+test('a transaction is OPEN until the chain confirms it, and until then fulfils nothing', async () => {
+  const shown = async (id: string) => {
+    const { status, received_total, transactions } = await read(id)
+    return [status, received_total, ...transactions.map((one) => [one.value, one.status, one.completed_at !== null])]
+  }
+  const { id } = await create()
+  await world.act(id, 'pay-unconfirmed', { amount: '10', currency: 'USDT' })
+  assert.deepEqual(await shown(id), ['OPEN', '0', ['10', 'OPEN', false]])
+  await world.act(id, 'confirm')
+  assert.deepEqual(await shown(id), ['PARTIALLY_FULFILLED', '9.55', ['10', 'COMPLETE', true]])
+  await world.act(id, 'pay-unconfirmed', { amount: '20', currency: 'USDT' })
+  const both = [
+    ['10', 'COMPLETE', true],
+    ['20', 'OPEN', false],
+  ]
+  assert.deepEqual(await shown(id), ['PARTIALLY_FULFILLED', '9.55', ...both])
+  await world.act(id, 'expire')
+  assert.deepEqual(await shown(id), ['DECLINED', '9.55', ...both])
+  await world.act(id, 'confirm')
+  assert.deepEqual(await shown(id), ['DECLINED', '28.65', ['10', 'COMPLETE', true], ['20', 'COMPLETE', true]])
+  const events = (await world.callbacks('whitepay', id, 2)).map(({ body }) => JSON.parse(body).event_type)
+  assert.deepEqual(events, ['order::partially_fulfilled', 'order::declined'])
+})
+
+test('the whole price, not confirmed yet: OPEN, then COMPLETE', async () => {
+  const parts = await create()
+  await world.act(parts.id, 'pay', { amount: '20', currency: 'USDT' })
+  await world.act(parts.id, 'pay-unconfirmed')
+  assert.equal((await read(parts.id)).status, 'PARTIALLY_FULFILLED')
+  const { id } = await create()
+  await world.act(id, 'pay-unconfirmed', { currency: 'BTC' })
+  const open = await read(id)
+  assert.deepEqual([open.status, open.transactions[0]?.status], ['OPEN', 'OPEN'])
+  assert.deepEqual(open.transactions[0]?.stock_orders, [])
+  await world.act(id, 'confirm')
+  const complete = await read(id)
+  assert.deepEqual([complete.status, complete.transactions[0]?.status], ['COMPLETE', 'COMPLETE'])
+  assert.equal(complete.transactions[0]?.stock_orders.length, 1)
+})
+
 test('an order in USDC paid in USDC is sold for USDT as well', async () => {
   const { id } = await create('10.00', 'USDC')
   await world.act(id, 'pay')
@@ -159,7 +228,9 @@ test('DECLINED, and COMPLETE afterwards', async () => {
 })
 
 type Wallet = { address?: string; network?: string; memo?: string }
-type HostToHost = Wallet & { order: Wallet & { wallet?: Wallet; currency: unknown; expected_amount: string } }
+type HostToHost = Wallet & {
+  order: Wallet & { id: string; wallet?: Wallet; currency: unknown; expected_amount: string }
+}
 
 async function hostToHost(network: string): Promise<HostToHost> {
   const listed = await call<Record<string, { id: string; ticker: string }[]>>('/acquiring/sandbox-wallets/currencies')
@@ -188,5 +259,24 @@ test('host to host, older shapes: the address under the order, or at the root', 
   await world.post('/whitepay/console', { acquiringShape: 'at-root' })
   const root = await hostToHost('XLM')
   assert.ok(root.address && root.memo && !root.order.address && !root.order.wallet)
+  await world.post('/whitepay/console', { acquiringShape: 'extended' })
+})
+
+test('host to host, as documented: no reference, price, coin or transactions; the order itself has them', async () => {
   await world.post('/whitepay/console', { acquiringShape: 'documented' })
+  const { order } = await hostToHost('BASE')
+  await world.act(order.id, 'pay', { amount: '20' })
+  const path = `/acquiring/sandbox-wallets/order/${order.id}`
+  const { wallet, currency, fixated_at, ...rest } = (await call<{ order: Order & { wallet: Wallet } }>(path)).order
+  await world.post('/whitepay/console', { acquiringShape: 'extended' })
+  assert.deepEqual(rest, {
+    ...{ id: order.id, status: 'PARTIALLY_FULFILLED', order_type: 'CRYPTO_DONATION' },
+    ...{ amount: null, expected_amount: '50', received_total: '19.0809', invoice_reminder: '30' },
+    ...{ min_deposit_amount: '0.10', network_fee: '0', exchange_rate: null },
+    ...{ payment_url: null, successful_link: null, failure_link: null },
+  })
+  assert.deepEqual([wallet.network, wallet.memo, typeof fixated_at], ['BASE', null, 'string'])
+  assert.deepEqual(currency, { id: 'b1f0a1f2-0000-4000-8000-000000000001', ticker: 'USDC' })
+  const whole = await call<{ order: Order }>(`/private-api/crypto-orders/sandbox-wallets/${order.id}`)
+  assert.deepEqual([whole.order.external_order_id, whole.order.value], [`wallet-${made}`, '50.00'])
 })

@@ -29,16 +29,14 @@ function redirectFault(url: unknown): string | null {
   return new URL(url).hostname.endsWith('.invalid') ? 'redirectUrl: the domain is not allow-listed' : null
 }
 
-function currencyFault(currency: unknown, required: boolean): string | null {
-  if (currency === undefined) return required ? 'paymentCurrency is required with a preset amount' : null
+/** "paymentAmount OR purchaseAmount, paymentCurrency": required together (create-an-onramp-session, "one-click"). */
+function currencyFault(currency: unknown): string | null {
+  if (currency === undefined) return 'paymentCurrency is required with a preset amount'
   return FIAT.includes(String(currency)) ? null : 'paymentCurrency is not supported'
 }
 
 /** The first fault of an OnrampSessionRequest (openapi.yaml), or null. */
-export function sessionFault(
-  fields: Record<string, unknown>,
-  { requiresPaymentCurrency }: { requiresPaymentCurrency: boolean },
-): string | null {
+export function sessionFault(fields: Record<string, unknown>): string | null {
   const { purchaseAmount, paymentAmount, partnerUserRef, clientIp } = fields
   if (fields.purchaseCurrency !== 'USDC') return 'purchaseCurrency must be USDC here'
   if (!isAddress(fields.destinationAddress)) return 'destinationAddress is not a valid address'
@@ -52,7 +50,7 @@ export function sessionFault(
     return 'clientIp must be a public address'
   if (fields.paymentMethod !== undefined && !METHODS.includes(String(fields.paymentMethod)))
     return 'paymentMethod is not supported'
-  return currencyFault(fields.paymentCurrency, requiresPaymentCurrency) ?? redirectFault(fields.redirectUrl)
+  return currencyFault(fields.paymentCurrency) ?? redirectFault(fields.redirectUrl)
 }
 
 export const readSession = (fields: Record<string, unknown>): Session => ({

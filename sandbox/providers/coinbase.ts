@@ -44,8 +44,6 @@ export const openCoinbase = (options: ImitationOptions): Imitation => {
   )
   const target = `${options.callbackBase}/api/next/channels/coinbase/callback`
   const sender = { target, secret: webhookSecret, now }
-  /** openapi.yaml requires `paymentCurrency` together with a preset amount; orders in CHF or XPF cannot send one. */
-  const quirks = { requiresPaymentCurrency: false }
 
   const guard = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const path = request.raw.url?.split('?')[0] ?? ''
@@ -100,7 +98,7 @@ export const openCoinbase = (options: ImitationOptions): Imitation => {
 
   const createSession = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const fields = fieldsOf(request)
-    const fault = fields === null ? 'the body is no JSON object' : sessionFault(fields, quirks)
+    const fault = fields === null ? 'the body is no JSON object' : sessionFault(fields)
     if (fields === null || fault !== null) return refuse(reply, 400, 'invalid_request', fault ?? '')
     const payment = keep(readSession(fields))
     const token = randomBytes(24).toString('base64url')
@@ -130,11 +128,6 @@ export const openCoinbase = (options: ImitationOptions): Imitation => {
     credentialHeader: 'authorization',
     register(app: FastifyInstance) {
       app.get('/buy/select-asset', openPage)
-      app.post('/console', async (request) => {
-        const { requiresPaymentCurrency: wanted } = fieldsOf(request) ?? {}
-        if (typeof wanted === 'boolean') quirks.requiresPaymentCurrency = wanted
-        return quirks
-      })
       app.post('/platform/v2/onramp/sessions', { preHandler: guard }, createSession)
       app.get('/onramp/v1/buy/user/:partnerUserRef/transactions', { preHandler: guard }, listTransactions)
     },

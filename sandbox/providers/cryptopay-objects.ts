@@ -1,4 +1,4 @@
-import { sum, unitsOf } from './decimal.ts'
+import { isAtLeast, sum, unitsOf } from './decimal.ts'
 import type { ProviderPayment, ProviderRefund } from './imitation.ts'
 
 /**
@@ -62,14 +62,15 @@ const refundedOf = ({ refunds }: ProviderPayment, counting: RefundCounting): str
 
 const qrCode = (id: string): string => Buffer.from(JSON.stringify({ type: 'payment', id })).toString('base64')
 
+/** Status words: "captured" in the official SDK's example; others have not been seen. */
 const inboundFund = (payment: ProviderPayment) => ({
   id: `fund-${payment.reference}`,
   txn_id: '',
   currency: COIN,
   amount: asCoins(payment.received),
-  status: 'pending',
-  confirmed: payment.state !== 'part' && payment.state !== 'confirming',
-  mismatched_reason: payment.state === 'part' ? 'underpaid' : null,
+  status: payment.state === 'paid' ? 'captured' : 'pending',
+  confirmed: payment.state === 'paid',
+  mismatched_reason: isAtLeast(payment.received, payment.amount) ? null : 'underpaid',
   from_address: '',
 })
 
@@ -92,7 +93,8 @@ export function paymentObject(payment: ProviderPayment, { url, nowMs, counting }
     status: payment.unknownStatus ? 'on_hold' : STATUS[state],
     captured: state === 'paid',
     refunded: state === 'paid' && refunded === minor,
-    expired: state === 'expired',
+    // beside any status: the fund of a payment whose time is over may still wait for its confirmations
+    expired: state !== 'paid' && payment.expiresAt <= nowMs,
     time_window: unixSeconds(payment.expiresAt - payment.createdAt),
     remaining_time: `${Math.floor(leftSeconds / 60)}:${String(leftSeconds % 60).padStart(2, '0')}`,
     payment_url: `${url}/payments/${reference}`,

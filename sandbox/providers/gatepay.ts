@@ -3,11 +3,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { isAtLeast, subtract, unitsOf } from './decimal.ts'
 import {
   CLOSED_STATUSES,
-  type ClosedStatus,
   callbacksOf,
   isLate,
   orderFields,
+  type Quirks,
   refundFields,
+  unresolvedBody,
 } from './gatepay-objects.ts'
 import type { Imitation, ProviderPayment, SignedCallback } from './imitation.ts'
 import type { ImitationOptions } from './imitation-options.ts'
@@ -47,7 +48,7 @@ export const openGatepay = (options: ImitationOptions): Imitation => {
   const clientId = `gate-${createHash('sha256').update(secretOf('gatepay client')).digest('hex').slice(0, 20)}`
   const secret = secretOf('gatepay secret')
   const nonces = new Set<string>()
-  const quirks: { closedStatus: ClosedStatus } = { closedStatus: 'EXPIRED' }
+  const quirks: Quirks = { closedStatus: 'EXPIRED', zeroPayAmount: false }
 
   const sign = (timestamp: string, nonce: string, body: string | Buffer): string => {
     const head = Buffer.from(`${timestamp}\n${nonce}\n`)
@@ -184,7 +185,7 @@ export const openGatepay = (options: ImitationOptions): Imitation => {
         answer(reply, request, () => {
           const payment = find(request.query)
           const fields = {
-            ...orderFields(payment, quirks.closedStatus),
+            ...orderFields(payment, quirks),
             location: linkOf(payment),
             qrcode: linkOf(payment),
           }
@@ -209,8 +210,9 @@ export const openGatepay = (options: ImitationOptions): Imitation => {
         }),
       )
       app.post('/console', async (request) => {
-        const { closedStatus } = JSON.parse(String(request.body)) as { closedStatus?: unknown }
+        const { closedStatus, zeroPayAmount } = JSON.parse(String(request.body)) as Fields
         quirks.closedStatus = CLOSED_STATUSES.find((word) => word === closedStatus) ?? quirks.closedStatus
+        if (typeof zeroPayAmount === 'boolean') quirks.zeroPayAmount = zeroPayAmount
         return quirks
       })
       app.get<{ Querystring: Fields }>('/v2/pay/refund/details', (request, reply) =>
@@ -218,16 +220,22 @@ export const openGatepay = (options: ImitationOptions): Imitation => {
       )
     },
     reportsConfirmations: true,
-    /** Money after the window does not count; it is reported as a delay. */
+    creditsSurplus: true,
+    /** Money after the order's end does not count; it is reported as a delay. */
     async receive(payment, { amount = subtract(payment.amount, payment.received) }) {
       payment.facts.transactTime = now()
       if (payment.state === 'expired' || payment.state === 'closed') payment.facts.late = true
       if (payment.state === 'closed') payment.facts.closedBefore = true
+      if (payment.state === 'paid') payment.facts.surplus = !isLate(payment)
       return amount
     },
     callbacks(payment, event, kept) {
       const body = callbacksOf(payment, event, kept, clientId)
       return body === undefined ? [] : [signed(body)]
+    },
+    unresolved(payment, reason, deposit) {
+      const body = unresolvedBody(payment, reason, deposit, now())
+      return () => signed(body)
     },
     forge: (callback) => ({
       ...callback,

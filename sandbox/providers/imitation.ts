@@ -58,6 +58,9 @@ export type SignedCallback = { url: string; headers: Record<string, string>; bod
 /** What the payer sends. Without `amount`, what is missing; without `currency`, the payment's own. */
 export type Deposit = { amount?: string; currency?: string }
 
+/** Why a provider holds money that arrived instead of crediting it. */
+export type Unresolved = 'wrong-coin' | 'wrong-chain' | 'risk-address'
+
 /** One provider, as strict as the original, under `/<prefix>` of the sandbox's port. */
 export type Imitation = {
   prefix: string
@@ -78,12 +81,24 @@ export type Imitation = {
   coins?: readonly string[]
   /** It reports money on the chain before it counts: the actions `pay-unconfirmed` and `confirm` exist. */
   reportsConfirmations?: boolean
+  /** It credits money that arrives after the payment is paid: `pay` with an amount works then, too. */
+  creditsSurplus?: boolean
   /**
-   * Takes a deposit instead of the console: converts a coin, sends USDC. Runs before the state changes.
+   * Takes a deposit instead of the console: converts a coin, sends USDC. Runs before the state changes. `confirmed` is
+   * false for `pay-unconfirmed`.
    * @returns by how much `received` grows, in the payment's currency
    * @throws Error with a sentence when the payer cannot pay that way
    */
-  receive?(payment: ProviderPayment, deposit: Deposit): Promise<string>
+  receive?(payment: ProviderPayment, deposit: Deposit, confirmed: boolean): Promise<string>
+  /** For a provider with a record of each deposit: finishes those that `receive` left open. @returns whether any was */
+  confirmDeposits?(payment: ProviderPayment): boolean
+  /**
+   * Holds money that it cannot credit; the payment still waits. The actions `pay-wrong-coin`, `pay-wrong-chain` and
+   * `pay-risk-address` exist.
+   * @returns signs the callback about it, again for each attempt
+   * @throws Error with a sentence when the payer cannot pay that way
+   */
+  unresolved?(payment: ProviderPayment, reason: Unresolved, deposit: Deposit): () => SignedCallback
   /** What a merchant would put into the service's configuration: variable name to value. */
   credentials(): Record<string, string>
 }

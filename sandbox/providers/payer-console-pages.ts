@@ -30,12 +30,18 @@ function actions(payerConsole: PayerConsole, payment: ProviderPayment): string {
   const open = state === 'open' || state === 'part'
   const late = state === 'expired' || state === 'closed'
   const waits = payment.refunds.some((refund) => refund.state === 'pending')
-  const confirms = payerConsole.imitationOf(payment)?.reportsConfirmations === true
+  const imitation = payerConsole.imitationOf(payment)
+  const confirms = imitation?.reportsConfirmations === true
   return [
     open ? button(`${path}/pay`, 'Approve', true) : '',
     state === 'open' ? button(`${path}/pay-half`, 'Pay half') : '',
     open && confirms ? button(`${path}/pay-unconfirmed`, 'Pay, unconfirmed') : '',
     state === 'confirming' ? button(`${path}/confirm`, 'Confirm', true) : '',
+    open && imitation?.unresolved
+      ? button(`${path}/pay-wrong-coin`, 'Pay the wrong coin') +
+        button(`${path}/pay-wrong-chain`, 'Pay on the wrong chain') +
+        button(`${path}/pay-risk-address`, 'Pay from a risk address')
+      : '',
     open || state === 'confirming'
       ? button(`${path}/fail`, 'Decline') +
         button(`${path}/block`, 'Block by screening') +
@@ -48,8 +54,10 @@ function actions(payerConsole: PayerConsole, payment: ProviderPayment): string {
 
 /** Any amount, in any coin that the provider accepts. */
 function payForm(payerConsole: PayerConsole, payment: ProviderPayment): string {
-  if (['paid', 'confirming', 'failed'].includes(payment.state)) return ''
-  const coins = [...new Set([payment.currency, ...(payerConsole.imitationOf(payment)?.coins ?? [])])]
+  const imitation = payerConsole.imitationOf(payment)
+  const surplus = payment.state === 'paid' && imitation?.creditsSurplus
+  if (!surplus && ['paid', 'confirming', 'failed'].includes(payment.state)) return ''
+  const coins = [...new Set([payment.currency, ...(imitation?.coins ?? [])])]
   const options = coins.map((coin) => `<option>${text(coin)}</option>`).join('')
   return `<form method="post" action="${pathOf(payment)}/pay"><p><label>Amount
 <input name="amount" inputmode="decimal" required></label> <label>in <select name="currency">${options}</select></label>

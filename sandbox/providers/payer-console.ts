@@ -2,7 +2,15 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import type { FastifyRequest } from 'fastify'
 import { CallbackDispatcher } from './callback-dispatcher.ts'
 import { add, half, isAtLeast, subtract, sum } from './decimal.ts'
-import type { Deposit, Imitation, PaymentEvent, ProviderPayment, ProviderRefund, SignedCallback } from './imitation.ts'
+import type {
+  Deposit,
+  Imitation,
+  PaymentEvent,
+  ProviderPayment,
+  ProviderRefund,
+  SignedCallback,
+  Unresolved,
+} from './imitation.ts'
 import { isRefusedRefund, magicOf, Stories, type Story } from './stories.ts'
 
 export type NewPayment = Pick<
@@ -121,10 +129,12 @@ export class PayerConsole {
 
   /** The payer pays, by default what is missing; late payments too. @throws Error when there is nothing to pay */
   async pay(payment: ProviderPayment, deposit: Deposit = {}, confirmed = true): Promise<void> {
-    if (payment.state === 'paid' || payment.state === 'failed' || payment.state === 'confirming')
+    const surplus =
+      payment.state === 'paid' && deposit.amount !== undefined && this.imitationOf(payment)?.creditsSurplus
+    if (!surplus && ['paid', 'failed', 'confirming'].includes(payment.state))
       throw new Error(`the payment is ${payment.state} already`)
     if (this.stories.take('kyt-blocked', payment.provider)) return this.block(payment)
-    payment.received = add(payment.received, await this.#receive(payment, deposit))
+    payment.received = add(payment.received, await this.#receive(payment, deposit, confirmed))
     payment.unknownStatus = false
     if (this.#startsStory('reordered-callbacks', payment)) return this.#reorder(payment)
     const isWhole = isAtLeast(payment.received, payment.amount)
@@ -132,17 +142,27 @@ export class PayerConsole {
     if (isWhole && this.#startsStory('partial-refund', payment)) this.#refundFromConsole(payment)
   }
 
-  /** The chain confirms what `pay` left unconfirmed. */
-  confirm(payment: ProviderPayment): void {
-    if (payment.state === 'confirming') this.#move(payment, 'paid')
+  /** The payer's money arrives, and the provider holds it. @throws Error when this provider reports no such thing */
+  payUnresolved(payment: ProviderPayment, reason: Unresolved, deposit: Deposit): void {
+    const imitation = this.#imitations.get(payment.provider)
+    if (!imitation?.unresolved) throw new Error(`${imitation?.name} reports no unresolved payments`)
+    void this.dispatcher.deliver(imitation, imitation.unresolved(payment, reason, deposit))
   }
 
-  async #receive(payment: ProviderPayment, deposit: Deposit): Promise<string> {
+  /** The chain confirms what `pay` left unconfirmed. */
+  confirm(payment: ProviderPayment): void {
+    const isPart = this.#imitations.get(payment.provider)?.confirmDeposits?.(payment) && payment.state === 'part'
+    if (isPart) this.#move(payment, 'part')
+    else if (payment.state === 'confirming') this.#move(payment, 'paid')
+    else this.save()
+  }
+
+  async #receive(payment: ProviderPayment, deposit: Deposit, confirmed: boolean): Promise<string> {
     const imitation = this.#imitations.get(payment.provider)
     if (deposit.currency !== undefined && deposit.currency !== payment.currency && !imitation?.coins)
       throw new Error(`${imitation?.name ?? payment.provider} takes this payment in ${payment.currency} only`)
     const amount = deposit.amount ?? subtract(payment.amount, payment.received)
-    return (await imitation?.receive?.(payment, deposit)) ?? amount
+    return (await imitation?.receive?.(payment, deposit, confirmed)) ?? amount
   }
 
   fail(payment: ProviderPayment): void {
@@ -155,8 +175,11 @@ export class PayerConsole {
     this.fail(payment)
   }
 
+  /** The time is over. Money that the chain still confirms was in time: its payment stays `confirming`. */
   expire(payment: ProviderPayment): void {
-    if (isUnpaid(payment)) this.#move(payment, 'expired')
+    if (!isUnpaid(payment)) return
+    payment.expiresAt = Math.min(payment.expiresAt, this.now())
+    this.#move(payment, payment.state === 'confirming' ? 'confirming' : 'expired', 'expired')
   }
 
   /** The merchant closes it. @returns whether it is closed now */
@@ -223,10 +246,10 @@ export class PayerConsole {
     return magicOf(amount) === story || this.stories.take(story, provider)
   }
 
-  #move(payment: ProviderPayment, state: Exclude<ProviderPayment['state'], 'open'>): void {
+  #move(payment: ProviderPayment, state: Exclude<ProviderPayment['state'], 'open'>, event = state): void {
     payment.state = state
     this.save()
-    void this.#announce(payment, state)
+    void this.#announce(payment, event)
   }
 
   #beginStory(payment: ProviderPayment): void {

@@ -32,6 +32,8 @@ export type CoinDeposit = {
   /** What it adds to the merchant's balance, in the settlement asset. */
   received: string
   at: number
+  /** The chain has not confirmed it yet. */
+  unconfirmed?: boolean
 }
 
 const SCALE = 10n ** 18n
@@ -53,6 +55,16 @@ function convert(amount: string, from: string, to: string, up = false): string {
 export const rateOf = (from: string, to: string): string => textOf((priceOf(from) * SCALE) / priceOf(to))
 
 export const depositsOf = ({ facts }: ProviderPayment): CoinDeposit[] => (facts.deposits as CoinDeposit[]) ?? []
+export const completeOf = (payment: ProviderPayment): CoinDeposit[] =>
+  depositsOf(payment).filter(({ unconfirmed }) => !unconfirmed)
+
+/** @returns whether there was one to confirm */
+export function confirmDeposits(payment: ProviderPayment): boolean {
+  const waiting = depositsOf(payment).filter(({ unconfirmed }) => unconfirmed)
+  for (const deposit of waiting) deposit.unconfirmed = false
+  return waiting.length > 0
+}
+
 export const coinOf = ({ facts }: ProviderPayment): string | null => (facts.coin as string | undefined) ?? null
 export const expectedOf = ({ facts }: ProviderPayment): string | null => (facts.expected as string | undefined) ?? null
 
@@ -61,7 +73,7 @@ const total = (amounts: string[]): bigint => amounts.reduce((sum, amount) => sum
 export const depositedOf = (payment: ProviderPayment): string =>
   textOf(total(depositsOf(payment).map(({ value }) => value)))
 export const receivedTotalOf = (payment: ProviderPayment): string =>
-  textOf(total(depositsOf(payment).map(({ received }) => received)))
+  textOf(total(completeOf(payment).map(({ received }) => received)))
 
 /** The payer chooses a coin; from now on the order shows how much of it must arrive. */
 export function chooseCoin(payment: ProviderPayment, coin: string): void {
@@ -80,7 +92,7 @@ function coinValueOf(payment: ProviderPayment, coin: string, { amount, currency 
 }
 
 /** @returns how much of the requested amount the deposit pays, in the requested currency */
-export function receiveCoin(payment: ProviderPayment, deposit: Deposit, at: number): string {
+export function receiveCoin(payment: ProviderPayment, deposit: Deposit, at: number, confirmed: boolean): string {
   const { currency = '' } = deposit
   const isCoin = currency !== payment.currency && currency !== ''
   if (isCoin && !(currency in COINS)) throw new Error(`Whitepay takes ${Object.keys(COINS).join(', ')}`)
@@ -89,17 +101,19 @@ export function receiveCoin(payment: ProviderPayment, deposit: Deposit, at: numb
   if (chosen !== null && isCoin && chosen !== wanted) throw new Error(`this order waits for ${chosen}`)
   const coin = chosen ?? wanted
   if (chosen === null) chooseCoin(payment, coin)
+  // a chain confirms in order
+  if (confirmed) confirmDeposits(payment)
   const value = coinValueOf(payment, coin, isCoin ? deposit : { ...deposit, currency: payment.currency })
   const gross = unit(convert(value, coin, SETTLEMENT_ASSET))
   const received = roundTo(COINS[SETTLEMENT_ASSET] ?? 6, (gross * (1000n - FEE_PER_MILLE)) / 1000n, false)
-  payment.facts.deposits = [...depositsOf(payment), { value, currency: coin, received, at }]
+  payment.facts.deposits = [...depositsOf(payment), { value, currency: coin, received, at, unconfirmed: !confirmed }]
   const share = (unit(payment.amount) * unit(depositedOf(payment))) / unit(expectedOf(payment) ?? '1')
   return textOf(share - unit(payment.received))
 }
 
 /**
- * How much more than expected arrived, in the deposited coin; null: nothing. Whitepay returns it automatically (events
- * page, `rollback::to_client`).
+ * How much more than expected arrived, in the deposited coin; null: nothing. Whitepay sends it back to the client or
+ * moves it to the merchant's account (webhooks/events, "rollback to client/account").
  */
 export function overpaidOf(payment: ProviderPayment): string | null {
   const over = unit(depositedOf(payment)) - unit(expectedOf(payment) ?? '0')

@@ -1,9 +1,13 @@
+import { subtract } from './decimal.ts'
 import type { ProviderPayment } from './imitation.ts'
 import {
   type CoinDeposit,
   coinOf,
+  completeOf,
+  depositedOf,
   depositsOf,
   expectedOf,
+  overpaidOf,
   rateOf,
   receivedTotalOf,
   SETTLEMENT_ASSET,
@@ -86,6 +90,9 @@ const dateText = (at: number): string => new Date(at).toISOString().slice(0, 19)
 export function statusOf(payment: ProviderPayment): string {
   if (payment.unknownStatus) return 'UNDER_REVIEW'
   if (payment.facts.completed === true) return 'COMPLETE'
+  // no document says that an unfinished transaction fulfils anything
+  if (payment.state === 'part' || payment.state === 'confirming')
+    return completeOf(payment).length > 0 ? 'PARTIALLY_FULFILLED' : 'OPEN'
   // a coin is chosen and nothing has arrived yet
   return payment.state === 'open' && coinOf(payment) === null ? 'INIT' : STATUS[payment.state]
 }
@@ -115,7 +122,10 @@ export function orderJson(payment: ProviderPayment, url: string, status = status
     acquiring_url: `${url}/payments/${reference}`,
     successful_link: payment.returnUrl,
     failure_link: payment.cancelUrl,
-    transactions: deposits.map((deposit, index) => transactionJson(payment, deposit, index)),
+    transactions: [
+      ...deposits.map((deposit, index) => transactionJson(payment, deposit, index)),
+      ...rollbacksOf(payment),
+    ],
   }
 }
 
@@ -131,28 +141,74 @@ const stockOrder = ({ value, currency, at }: CoinDeposit) => ({
 })
 
 export function transactionJson({ reference, facts }: ProviderPayment, deposit: CoinDeposit, index: number) {
-  const { value, currency, at } = deposit
+  const { value, currency, at, unconfirmed = false } = deposit
   const hash = Buffer.from(`${reference}${index}`.replaceAll('-', '').slice(0, 32)).toString('hex').padEnd(64, '0')
   return {
     id: `t${index}-${reference}`,
     currency,
     value,
-    status: 'COMPLETE',
+    // one has a status and a completed_at of its own (webhooks/events); of the order's words, OPEN fits before COMPLETE
+    status: unconfirmed ? 'OPEN' : 'COMPLETE',
     hash: facts.isInternal === true ? null : `0x${hash}`,
     is_internal: facts.isInternal,
     type: 'DEPOSIT',
     created_at: dateText(at),
-    completed_at: dateText(at),
-    stock_orders: currency === SETTLEMENT_ASSET ? [] : [stockOrder(deposit)],
+    completed_at: unconfirmed ? null : dateText(at),
+    stock_orders: currency === SETTLEMENT_ASSET || unconfirmed ? [] : [stockOrder(deposit)],
   }
 }
 
-/** Where the acquiring family puts the deposit address: as documented, or as older answers do. */
-export const ACQUIRING_SHAPES = ['documented', 'under-order', 'at-root'] as const
+/** Where an overpayment goes; no document says who decides. */
+export const OVERPAYMENT_TARGETS = ['client', 'merchant'] as const
+export type OverpaymentTarget = (typeof OVERPAYMENT_TARGETS)[number]
+
+/** The excess as a transaction of the order, with an id of its own (webhooks/events, "rollback to client/account"). */
+export function rollbacksOf(payment: ProviderPayment) {
+  const value = overpaidOf(payment)
+  const deposits = depositsOf(payment)
+  const last = deposits.at(-1)
+  if (value === null || last === undefined || payment.state !== 'paid') return []
+  const made = transactionJson(payment, { ...last, value }, deposits.length)
+  const target: OverpaymentTarget = payment.facts.overpaymentTo === 'merchant' ? 'merchant' : 'client'
+  // the example of ROLLBACK_TO_MERCHANT has neither, although it is COMPLETE
+  const credited = target === 'merchant' ? { hash: null, completed_at: null } : {}
+  return [{ ...made, ...credited, stock_orders: [], type: `ROLLBACK_TO_${target.toUpperCase()}` }]
+}
+
+/** What host-to-host answers contain: exactly what is documented, the order's other fields too, or older answers. */
+export const ACQUIRING_SHAPES = ['documented', 'extended', 'under-order', 'at-root'] as const
 export type AcquiringShape = (typeof ACQUIRING_SHAPES)[number]
+
+/**
+ * An order as the acquiring family shows it (http-api/static-wallets, "receive order details"): neither the merchant's
+ * reference nor the price, the coin or the transactions.
+ */
+function staticWalletOrder(payment: ProviderPayment): Record<string, unknown> {
+  const { address, network: chain, memo = null, currencyId } = payment.facts
+  const expected = expectedOf(payment) ?? '0'
+  return {
+    id: payment.reference,
+    min_deposit_amount: '0.10',
+    amount: null,
+    expected_amount: expected,
+    network_fee: '0',
+    status: statusOf(payment),
+    order_type: 'CRYPTO_DONATION',
+    exchange_rate: null,
+    received_total: receivedTotalOf(payment),
+    invoice_reminder: overpaidOf(payment) === null ? subtract(expected, depositedOf(payment)) : '0',
+    payment_url: null,
+    successful_link: null,
+    failure_link: null,
+    fixated_at: dateText(payment.createdAt),
+    wallet: { address, network: chain, memo },
+    currency: { id: currencyId, ticker: payment.currency },
+  }
+}
 
 /** Read an order (host-to-host): `order.wallet{address,network,memo}`, `order.currency{id,ticker}` as an object. */
 export function acquiringOrder(payment: ProviderPayment, url: string, shape: AcquiringShape): Record<string, unknown> {
+  if (shape === 'documented') return { order: staticWalletOrder(payment) }
   const { acquiring_url: paymentUrl, ...order } = orderJson(payment, url)
   const { address, network: chain, memo } = payment.facts
   const wallet = { address, network: chain, ...(memo === undefined ? {} : { memo }) }

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { PaymentEvent, ProviderPayment, SignedCallback } from './imitation.ts'
-import { coinOf, depositsOf, overpaidOf, SETTLEMENT_ASSET } from './whitepay-coins.ts'
-import { orderJson, transactionJson } from './whitepay-objects.ts'
+import { coinOf, depositsOf, SETTLEMENT_ASSET } from './whitepay-coins.ts'
+import { orderJson, rollbacksOf, transactionJson } from './whitepay-objects.ts'
 
 /** One token per payment page, by its slug, and the merchant's general token. */
 export type Tokens = { page: Record<string, string>; merchant: string }
@@ -47,7 +47,7 @@ function transactionEvent(payment: ProviderPayment, event: string, { target, tok
 export function callbacksOf(payment: ProviderPayment, event: PaymentEvent, sender: Sender): SignedCallback[] {
   const order = (name: string, status?: string): SignedCallback => orderEvent(payment, `order::${name}`, sender, status)
   if (event === 'created') return payment.received === '0' ? [] : [order('partially_fulfilled', 'PARTIALLY_FULFILLED')]
-  if (event === 'part') return [order('partially_fulfilled')]
+  if (event === 'part') return depositsOf(payment).at(-1)?.unconfirmed ? [] : [order('partially_fulfilled')]
   if (event === 'failed' || event === 'expired' || event === 'closed') return [order('declined')]
   if (event !== 'paid') return []
   const sold = coinOf(payment) !== null && coinOf(payment) !== SETTLEMENT_ASSET
@@ -59,16 +59,13 @@ export function callbacksOf(payment: ProviderPayment, event: PaymentEvent, sende
   ]
 }
 
-/** The excess is returned ("rollback to client/account"): a transaction without our reference. */
-function rollbackEvents(payment: ProviderPayment, { target, tokens }: Sender): SignedCallback[] {
-  const value = overpaidOf(payment)
-  const last = depositsOf(payment).at(-1)
-  if (value === null || last === undefined) return []
-  const made = transactionJson(payment, { ...last, value }, depositsOf(payment).length)
-  const place = { order_id: payment.reference, external_order_id: null, stock_orders: [], type: 'ROLLBACK_TO_CLIENT' }
-  const body = JSON.stringify({ transaction: { ...made, ...place }, event_type: 'rollback::to_client' })
-  return [signed(target, tokens.merchant, body)]
-}
+/** The excess is returned or credited ("rollback to client/account"): a transaction without our reference. */
+const rollbackEvents = (payment: ProviderPayment, { target, tokens }: Sender): SignedCallback[] =>
+  rollbacksOf(payment).map((made) => {
+    const transaction = { ...made, order_id: payment.reference, external_order_id: null }
+    const event = made.type.toLowerCase().replace('_', '::')
+    return signed(target, tokens.merchant, JSON.stringify({ transaction, event_type: event }))
+  })
 
 /** Money has arrived and is being sold. The order's status meanwhile is not documented. */
 const conversionEvents = (payment: ProviderPayment, sender: Sender): SignedCallback[] => [

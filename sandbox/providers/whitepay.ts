@@ -3,13 +3,15 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { isAtLeast } from './decimal.ts'
 import type { Imitation, ProviderPayment } from './imitation.ts'
 import type { ImitationOptions } from './imitation-options.ts'
-import { COINS, chooseCoin, receiveCoin } from './whitepay-coins.ts'
+import { COINS, chooseCoin, confirmDeposits, receiveCoin } from './whitepay-coins.ts'
 import {
   ACQUIRING_SHAPES,
   type AcquiringShape,
   acquiringOrder,
   CURRENCIES,
   MEMO_NETWORKS,
+  OVERPAYMENT_TARGETS,
+  type OverpaymentTarget,
   orderJson,
   WALLET_CURRENCIES,
 } from './whitepay-objects.ts'
@@ -108,8 +110,13 @@ export const openWhitepay = (options: ImitationOptions): Imitation => {
     page: { [SLUGS[0]]: secretOf('whitepay-page'), [SLUGS[1]]: secretOf('whitepay-wallet-page') },
     merchant: secretOf('whitepay-merchant'),
   }
-  /** Switches for the provider's staff: JSON escaped before it is signed, older shapes, events of a conversion. */
-  const quirks = { escapedSlashes: false, announcesConversion: false, acquiringShape: 'documented' as AcquiringShape }
+  /** Switches for the provider's staff. */
+  const quirks = {
+    escapedSlashes: false,
+    announcesConversion: false,
+    overpaymentTo: 'client' as OverpaymentTarget,
+    acquiringShape: 'extended' as AcquiringShape,
+  }
   const target = `${options.callbackBase}/api/next/channels/whitepay/callback`
 
   const guard = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
@@ -131,7 +138,7 @@ export const openWhitepay = (options: ImitationOptions): Imitation => {
       expiresAt: now() + LIFE_MS,
       returnUrl: text(fields.successful_link),
       cancelUrl: text(fields.failure_link),
-      facts: { ...facts, announcesConversion: quirks.announcesConversion },
+      facts: { ...facts, announcesConversion: quirks.announcesConversion, overpaymentTo: quirks.overpaymentTo },
     })
   }
   const ofPage = (slug: string): ProviderPayment[] =>
@@ -145,9 +152,10 @@ export const openWhitepay = (options: ImitationOptions): Imitation => {
   const register = (app: FastifyInstance): void => {
     app.get('/currencies/crypto-order-target-currencies', async () => ({ currencies: CURRENCIES }))
     app.post('/console', async (request) => {
-      const { escapedSlashes, announcesConversion, acquiringShape } = fieldsOf(request) ?? {}
+      const { escapedSlashes, announcesConversion, overpaymentTo, acquiringShape } = fieldsOf(request) ?? {}
       if (typeof escapedSlashes === 'boolean') quirks.escapedSlashes = escapedSlashes
       if (typeof announcesConversion === 'boolean') quirks.announcesConversion = announcesConversion
+      quirks.overpaymentTo = OVERPAYMENT_TARGETS.find((target) => target === overpaymentTo) ?? quirks.overpaymentTo
       if (isShape(acquiringShape)) quirks.acquiringShape = acquiringShape
       return quirks
     })
@@ -198,7 +206,7 @@ export const openWhitepay = (options: ImitationOptions): Imitation => {
 
   const acquiringRoutes = (app: FastifyInstance): void => {
     app.get('/acquiring/:slug/currencies', async () =>
-      quirks.acquiringShape === 'documented'
+      ['documented', 'extended'].includes(quirks.acquiringShape)
         ? { currencies: WALLET_CURRENCIES }
         : { crypto_currency: WALLET_CURRENCIES },
     )
@@ -231,7 +239,9 @@ export const openWhitepay = (options: ImitationOptions): Imitation => {
     credentialHeader: 'authorization',
     register,
     coins: Object.keys(COINS),
-    receive: async (payment, deposit) => receiveCoin(payment, deposit, now()),
+    reportsConfirmations: true,
+    receive: async (payment, deposit, confirmed) => receiveCoin(payment, deposit, now(), confirmed),
+    confirmDeposits,
     callbacks: (payment, event) => callbacksOf(payment, event, { url, target, tokens, ...quirks }),
     forge,
     isAcknowledged: (status) => status === 200,
