@@ -243,6 +243,7 @@ async function hostToHost(network: string): Promise<HostToHost> {
 }
 
 test('host to host: the address stands in order.wallet, the currency is an object, and a memo comes with it', async () => {
+  await world.post('/whitepay/console', { acquiringShape: 'extended' })
   const { order } = await hostToHost('XLM')
   assert.deepEqual(order.currency, { id: 'b1f0a1f2-0000-4000-8000-000000000001', ticker: 'USDC' })
   assert.deepEqual([order.wallet?.network, order.expected_amount], ['XLM', '50'])
@@ -259,16 +260,14 @@ test('host to host, older shapes: the address under the order, or at the root', 
   await world.post('/whitepay/console', { acquiringShape: 'at-root' })
   const root = await hostToHost('XLM')
   assert.ok(root.address && root.memo && !root.order.address && !root.order.wallet)
-  await world.post('/whitepay/console', { acquiringShape: 'extended' })
+  await world.post('/whitepay/console', { acquiringShape: 'documented' })
 })
 
 test('host to host, as documented: no reference, price, coin or transactions; the order itself has them', async () => {
-  await world.post('/whitepay/console', { acquiringShape: 'documented' })
   const { order } = await hostToHost('BASE')
   await world.act(order.id, 'pay', { amount: '20' })
   const path = `/acquiring/sandbox-wallets/order/${order.id}`
   const { wallet, currency, fixated_at, ...rest } = (await call<{ order: Order & { wallet: Wallet } }>(path)).order
-  await world.post('/whitepay/console', { acquiringShape: 'extended' })
   assert.deepEqual(rest, {
     ...{ id: order.id, status: 'PARTIALLY_FULFILLED', order_type: 'CRYPTO_DONATION' },
     ...{ amount: null, expected_amount: '50', received_total: '19.0809', invoice_reminder: '30' },

@@ -115,7 +115,7 @@ export const openWhitepay = (options: ImitationOptions): Imitation => {
     escapedSlashes: false,
     announcesConversion: false,
     overpaymentTo: 'client' as OverpaymentTarget,
-    acquiringShape: 'extended' as AcquiringShape,
+    acquiringShape: 'documented' as AcquiringShape,
   }
   const target = `${options.callbackBase}/api/next/channels/whitepay/callback`
 

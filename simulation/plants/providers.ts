@@ -97,8 +97,8 @@ export const PROVIDERS: readonly Plant[] = [
     fault: 'Coinbase: a preset amount is sent without the payer’s currency, and refused',
     edits: one(
       'src/channels/coinbase/onramp.ts',
-      'PAYMENT_CURRENCIES.includes(fiat.asset) ?',
-      'PAYMENT_CURRENCIES.length === 0 ?',
+      "paymentCurrency: PAYMENT_CURRENCIES.includes(fiat.asset) ? fiat.asset : 'EUR',",
+      '',
     ),
   },
   {
@@ -118,7 +118,7 @@ export const PROVIDERS: readonly Plant[] = [
   {
     ...{ name: 'late-at-gate', number: 9, story: 'paidAfterClose' },
     fault: 'Gate Pay: money that comes after we closed an order is recorded nowhere',
-    edits: one('src/channels/gatepay/status-map.ts', 'return came > 0n', 'return came < 0n'),
+    edits: one('src/channels/gatepay/status-map.ts', 'units === 0n ? []', 'units >= 0n ? []'),
   },
   {
     ...{ name: 'version-of-example', number: 9, story: 'shopAtKucoin' },

@@ -8,7 +8,6 @@ const PAID = ['PAID']
 /** 9: Coinbase requires the payer's currency together with a preset amount, as its specification says. */
 export const paymentCurrency: Journey = async (story) => {
   const { world } = story
-  await world.staff('coinbase', { requiresPaymentCurrency: true })
   const payment = paymentAt(story, await accepted(story, 'coinbase'))
   must(payment.facts.paymentCurrency === 'EUR', `Coinbase is asked for a price in ${payment.facts.paymentCurrency}`)
   await sleep(pauseMs(story, 60 * SECOND))

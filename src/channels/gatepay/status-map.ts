@@ -81,7 +81,8 @@ const lateMoney = (providerReference: string, units: bigint): UnmatchedMoney[] =
   units === 0n ? [] : [{ asset: 'USDC', units, reference: `gatepay:${providerReference}:late` }]
 
 /**
- * Gate's report about one order. Only PAID counts as final: money at an address before that is not the merchant's.
+ * Gate's report about one order. Only PAID counts as final; parts of the price that Gate credits before are recorded
+ * once the order has ended.
  * @param closedWords undocumented status words for an order that we closed
  */
 export function reportOf(
