@@ -219,6 +219,28 @@ test('a SuperManager works for the companies attached to it, by companyId or chi
   assert.equal((await points(`?childManager=${other.userId}`)).status, 404)
 })
 
+test('a SuperManager’s till device belongs to the company that the request names, never to another with such a till', async () => {
+  const [first, second] = [await registerManager(service.baseUrl), await registerManager(service.baseUrl)]
+  const { client, userId } = await register(service.baseUrl, { role: 'SuperManager' }, admin)
+  await service.db.run(sql`
+    update sessions set second_factor_at = now() + interval '1 hour' where user_id = ${userId}`)
+  await admin.call('PUT', `users/${userId}/companies`, { companies: [first.companyId, second.companyId] })
+  const make = (query: string, collector = 'TILL-1') =>
+    client.post<{ collector: string }>(`till-devices${query}`, { name: 'Counter', collector })
+  const countOf = async ({ companyId }: Person) =>
+    (await client.get<{ total: number }>(`till-devices?companyId=${companyId}`)).data.total
+  const unnamed = await make('')
+  assert.equal(unnamed.error?.code, 'UNKNOWN_MERCHANT_IDENTIFIER', unnamed.text)
+  const named = await make(`?companyId=${second.companyId}`)
+  assert.equal(named.status, 200, named.text)
+  assert.equal((await make(`?childManager=${second.userId}`)).status, 200)
+  assert.equal((await make('', named.data.collector)).status, 200, 'a till’s id names its company')
+  assert.deepEqual([await countOf(first), await countOf(second)], [0, 3])
+  assert.equal((await make(`?companyId=${manager.companyId}`)).status, 404)
+  const foreign = (await boss.get<{ collectors: Object_[] }>('collectors/list')).data.collectors[0]?._id
+  assert.equal((await make('', foreign)).error?.code, 'UNKNOWN_MERCHANT_IDENTIFIER')
+})
+
 test('API keys: made after a fresh second factor, scoped, shown once, revoked at once', async () => {
   const fresh = await register(service.baseUrl, { role: 'Manager', companyName: 'No factor yet' })
   const refused = await fresh.client.post('api-keys', { name: 'k', scopes: ['orders:read'] })

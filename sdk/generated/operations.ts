@@ -4425,10 +4425,14 @@ export interface Operations {
   /** Make a code that enrols a tablet or phone as a till. Makes a code that enrols one tablet or phone as a till. Type it at `/till` within ten minutes. Needs a fresh second factor. */
   createTillDevice: {
     params: {
+      /** For operators: the company. */
+      companyId?: string
+      /** For operators: the company, by the id or e-mail of one of its managers. */
+      childManager?: string
       body: {
         /** For people. */
         name: string
-        /** The till: its id or its identifier. */
+        /** The till: its id, or its identifier in your company; operators name the company with an identifier. */
         collector: string
       }
     }
@@ -5086,7 +5090,7 @@ export const OPERATIONS = {
   getCollector: { method: 'GET', path: '/api/next/collectors/{id}', query: [], keyed: false, json: true },
   changeCollector: { method: 'PUT', path: '/api/next/collectors/{id}', query: [], keyed: false, json: true },
   addCollector: { method: 'POST', path: '/api/next/collectors/add', query: [], keyed: true, json: true },
-  createTillDevice: { method: 'POST', path: '/api/next/till-devices', query: [], keyed: true, json: true },
+  createTillDevice: { method: 'POST', path: '/api/next/till-devices', query: ['companyId', 'childManager'], keyed: true, json: true },
   listTillDevices: { method: 'GET', path: '/api/next/till-devices', query: ['companyId', 'childManager', 'page', 'limit'], keyed: false, json: true },
   revokeTillDevice: { method: 'DELETE', path: '/api/next/till-devices/{id}', query: [], keyed: false, json: true },
   getTillPin: { method: 'GET', path: '/api/next/users/me/till-pin', query: [], keyed: false, json: true },
