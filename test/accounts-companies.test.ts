@@ -265,6 +265,23 @@ test('API keys: made after a fresh second factor, scoped, shown once, revoked at
   assert.equal((await call('')).status, 401)
 })
 
+test('a webhook secret asked for again with its Idempotency-Key is the same one, and is kept sealed', async () => {
+  const headers = { 'idempotency-key': 'secret-1' }
+  for (const path of ['regenerate', 'next']) {
+    const ask = () => boss.post<{ webhookSigningSecret: string }>(`/api/users/webhook-secret/${path}`, {}, headers)
+    const [first, again] = [await ask(), await ask()]
+    assert.match(first.data.webhookSigningSecret, /^whsec_/)
+    assert.deepEqual([again.headers.get('idempotency-replayed'), again.text], ['true', first.text])
+    assert.equal(again.headers.get('cache-control'), 'no-store')
+  }
+  const rows = await service.db.many<{ response: string }>(sql`
+    select response from idempotency_keys where company_id = ${manager.companyId} and key = 'secret-1'`)
+  assert.deepEqual(
+    rows.map(({ response }) => /whsec_/.test(response)),
+    [false, false],
+  )
+})
+
 test('expired keys and those of command lines hide no server’s key, in the list and in the profile', async () => {
   const { email, companyId, userId } = await registerManager(service.baseUrl)
   const owner = await logIn(service.baseUrl, email)
