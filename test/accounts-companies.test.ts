@@ -305,6 +305,11 @@ test('expired keys and those of command lines hide no server’s key, in the lis
     'those that work first, the newest first',
   )
   assert.equal((await owner.get<{ apiKey: string }>('users/me')).data.apiKey, made.data.apiKey)
+  await insert(500, { expiresAt: new Date(Date.now() + HOUR), ofLogin: false })
+  await service.db.run(sql`
+    update api_keys set last_used_at = now() + interval '1 minute' where public_id = ${made.data.apiKey}`)
+  const [first] = (await owner.get<{ _id: string }[]>('api-keys')).data
+  assert.equal(first?._id, made.data._id, 'nor do 500 newer ones hide the one in use')
 })
 
 test('people are found by their address as it is shown, also with an umlaut in the domain', async () => {

@@ -3068,7 +3068,7 @@ export interface Operations {
     }
     data: null
   }
-  /** List API keys that are not revoked. API keys of your company that are not revoked. Secrets are never shown again. */
+  /** List API keys that are not revoked. API keys of your company that are not revoked, the 500 that were used or made last. Secrets are never shown again. */
   listApiKeys: {
     params: {
       /** For operators: the company. */
