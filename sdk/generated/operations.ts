@@ -157,7 +157,7 @@ export interface Operations {
     }
     data: Array<Order>
   }
-  /** Everything that happened to an order. Every state, payment, call to a provider, transfer, refund, webhook with its attempts, booking, identity check and screening, oldest first, and the proof of the rate. `comptoir explain` and the back office turn it into words. What lies behind the counter (webhooks, provider calls, bookings, identity) is shown to those who may see deliveries. */
+  /** Everything that happened to an order. Every state, payment, call to a provider, transfer, refund, webhook with its attempts, booking, identity check and screening, oldest first, and the proof of the rate. Of each kind the newest 1000 are shown; `omitted` says how many older ones there are. `comptoir explain` and the back office turn it into words. What lies behind the counter (webhooks, provider calls, bookings, identity) is shown to those who may see deliveries. */
   getOrderStory: {
     params: {
       /** Order code: unguessable, used in paths. */
@@ -175,6 +175,8 @@ export interface Operations {
         /** What is known of it, by kind. Amounts are in the smallest units of their asset. */
         facts: Record<string, string | number | null>
       }>
+      /** How many older entries are not shown. */
+      omitted: number
       /** The rate of the order and its proof; null once the proof is no longer kept. */
       rate: {
         /** USDC for one unit of the order’s currency. */
