@@ -8,6 +8,11 @@ const checked = (status: string, eddStatus = 'none'): Entry =>
   ({ at: '2026-11-22T11:41:24.000Z', kind: 'identity', facts: { status, eddStatus } }) as unknown as Entry
 const FIRST = /has to pass the identity check first/
 
+test('says how many entries the service left out', () => {
+  assert.match(explain(ORDER, [checked('pending')], 7).join('\n'), /^7 older entries, .* are left out\.$/m)
+  assert.doesNotMatch(explain(ORDER, [checked('pending')]).join('\n'), /left out/)
+})
+
 test('what to do next follows the last word on the payer’s identity', () => {
   const next = (...entries: Entry[]): string => explain(ORDER, entries).join('\n')
   assert.match(next(checked('pending')), FIRST)

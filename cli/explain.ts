@@ -261,14 +261,18 @@ function linesOf(entries: readonly Entry[]): string[] {
   return all.map(({ at, line }) => `${clock(at)}  ${line}`)
 }
 
-/** One order's whole history in sentences, ending with what to do next. */
-export function explain(order: Order, entries: readonly Entry[]): string[] {
+/**
+ * One order's whole history in sentences, ending with what to do next.
+ * @param omitted how many older entries the service left out; older services do not say
+ */
+export function explain(order: Order, entries: readonly Entry[], omitted = 0): string[] {
   const what = order.alias ? `Payment link “${order.alias}”` : 'Order'
   const place = order.merchantIdentifier ? ` at till ${order.merchantIdentifier}` : ''
   const price = `${order.fromAmount} ${order.fromAsset} (${order.toAmount} ${order.toAsset} at ${order.rate})`
   return [
     `${what} ${order.code} over ${price}${place} is ${order.status}.`,
     '',
+    ...(omitted > 0 ? [`${omitted} older entries, mostly repeated calls to a provider, are left out.`] : []),
     ...linesOf(entries),
     '',
     'What to do next:',

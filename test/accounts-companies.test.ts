@@ -219,6 +219,28 @@ test('a SuperManager works for the companies attached to it, by companyId or chi
   assert.equal((await points(`?childManager=${other.userId}`)).status, 404)
 })
 
+test('a SuperManager’s till device belongs to the company that the request names, never to another with such a till', async () => {
+  const [first, second] = [await registerManager(service.baseUrl), await registerManager(service.baseUrl)]
+  const { client, userId } = await register(service.baseUrl, { role: 'SuperManager' }, admin)
+  await service.db.run(sql`
+    update sessions set second_factor_at = now() + interval '1 hour' where user_id = ${userId}`)
+  await admin.call('PUT', `users/${userId}/companies`, { companies: [first.companyId, second.companyId] })
+  const make = (query: string, collector = 'TILL-1') =>
+    client.post<{ collector: string }>(`till-devices${query}`, { name: 'Counter', collector })
+  const countOf = async ({ companyId }: Person) =>
+    (await client.get<{ total: number }>(`till-devices?companyId=${companyId}`)).data.total
+  const unnamed = await make('')
+  assert.equal(unnamed.error?.code, 'UNKNOWN_MERCHANT_IDENTIFIER', unnamed.text)
+  const named = await make(`?companyId=${second.companyId}`)
+  assert.equal(named.status, 200, named.text)
+  assert.equal((await make(`?childManager=${second.userId}`)).status, 200)
+  assert.equal((await make('', named.data.collector)).status, 200, 'a till’s id names its company')
+  assert.deepEqual([await countOf(first), await countOf(second)], [0, 3])
+  assert.equal((await make(`?companyId=${manager.companyId}`)).status, 404)
+  const foreign = (await boss.get<{ collectors: Object_[] }>('collectors/list')).data.collectors[0]?._id
+  assert.equal((await make('', foreign)).error?.code, 'UNKNOWN_MERCHANT_IDENTIFIER')
+})
+
 test('API keys: made after a fresh second factor, scoped, shown once, revoked at once', async () => {
   const fresh = await register(service.baseUrl, { role: 'Manager', companyName: 'No factor yet' })
   const refused = await fresh.client.post('api-keys', { name: 'k', scopes: ['orders:read'] })
@@ -241,6 +263,23 @@ test('API keys: made after a fresh second factor, scoped, shown once, revoked at
   assert.doesNotMatch(list.text, /sk_/)
   assert.equal((await boss.call('DELETE', `api-keys/${made.data._id}`)).status, 200)
   assert.equal((await call('')).status, 401)
+})
+
+test('a webhook secret asked for again with its Idempotency-Key is the same one, and is kept sealed', async () => {
+  const headers = { 'idempotency-key': 'secret-1' }
+  for (const path of ['regenerate', 'next']) {
+    const ask = () => boss.post<{ webhookSigningSecret: string }>(`/api/users/webhook-secret/${path}`, {}, headers)
+    const [first, again] = [await ask(), await ask()]
+    assert.match(first.data.webhookSigningSecret, /^whsec_/)
+    assert.deepEqual([again.headers.get('idempotency-replayed'), again.text], ['true', first.text])
+    assert.equal(again.headers.get('cache-control'), 'no-store')
+  }
+  const rows = await service.db.many<{ response: string }>(sql`
+    select response from idempotency_keys where company_id = ${manager.companyId} and key = 'secret-1'`)
+  assert.deepEqual(
+    rows.map(({ response }) => /whsec_/.test(response)),
+    [false, false],
+  )
 })
 
 test('expired keys and those of command lines hide no server’s key, in the list and in the profile', async () => {
@@ -266,6 +305,11 @@ test('expired keys and those of command lines hide no server’s key, in the lis
     'those that work first, the newest first',
   )
   assert.equal((await owner.get<{ apiKey: string }>('users/me')).data.apiKey, made.data.apiKey)
+  await insert(500, { expiresAt: new Date(Date.now() + HOUR), ofLogin: false })
+  await service.db.run(sql`
+    update api_keys set last_used_at = now() + interval '1 minute' where public_id = ${made.data.apiKey}`)
+  const [first] = (await owner.get<{ _id: string }[]>('api-keys')).data
+  assert.equal(first?._id, made.data._id, 'nor do 500 newer ones hide the one in use')
 })
 
 test('people are found by their address as it is shown, also with an umlaut in the domain', async () => {

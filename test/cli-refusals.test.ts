@@ -139,6 +139,51 @@ test('orders export says why a file cannot be written, and leaves no part of one
   )
 })
 
+/** Breaks off in the third order of three, is then busy as often as told, and then answers with what is left. */
+async function openBreakingExport(busy: number) {
+  const rows = ['a', 'b', 'c'].map((letter) => `${letter.repeat(24)},${letter}\r\n`)
+  const asked: (string | null)[] = []
+  const server = createServer((request, response) => {
+    const after = new URL(request.url ?? '', 'http://x').searchParams.get('after')
+    asked.push(after)
+    const headers = { 'content-type': 'text/csv', 'x-total-count': '3' }
+    if (asked.length === 1) {
+      response
+        .writeHead(200, headers)
+        .write(`_id,name\r\n${rows[0]}${rows[1]}ccc`, () => setTimeout(() => response.destroy(), 100))
+    } else if (asked.length <= 1 + busy) {
+      response.writeHead(503, { 'retry-after': '0' }).end('{"error":{"code":"BUSY","message":"Try again later."}}')
+    } else {
+      response.writeHead(200, headers).end(rows.slice(after === 'b'.repeat(24) ? 2 : 0).join(''))
+    }
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return { asked, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close: () => server.close(), rows }
+}
+
+test('orders export bears a busy service, and keeps what came from one that stays busy, to be continued', async () => {
+  const short = await openBreakingExport(2)
+  const done = await comptoir('orders', 'export', 'busy.csv', '--url', short.url)
+  short.close()
+  assert.equal(done.code, 0, done.err)
+  assert.match(done.err, /BUSY: Try again later\. Trying again/)
+  const whole = `_id,name\r\n${short.rows.join('')}`
+  assert.equal(readFileSync(join(folder, 'busy.csv'), 'utf8'), whole)
+
+  const long = await openBreakingExport(6)
+  const failed = await comptoir('orders', 'export', 'left.csv', '--url', long.url)
+  assert.deepEqual([failed.code, existsSync(join(folder, 'left.csv'))], [1, false])
+  assert.match(failed.err, /BUSY: .*\n2 orders are in left\.csv\.part\. For the rest, repeat .* --continue/)
+  const continued = await comptoir('orders', 'export', 'left.csv', '--continue', '--url', long.url)
+  long.close()
+  assert.deepEqual([continued.code, continued.out], [0, '3 orders are in left.csv.\n'], continued.err)
+  assert.equal(readFileSync(join(folder, 'left.csv'), 'utf8'), whole)
+  assert.deepEqual(long.asked.slice(1), Array(long.asked.length - 1).fill('b'.repeat(24)))
+
+  for (const file of ['none.csv', 'none.xlsx'])
+    assert.equal((await comptoir('orders', 'export', file, '--continue', '--url', long.url)).code, 2, file)
+})
+
 test('a state that does not exist is refused at once, with those that do', async () => {
   const { code } = await shop.create()
   for (const command of [['wait', code], ['list']]) {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
+import { newId } from '../src/kernel/ids.ts'
 import { logInSuperAdmin } from './harness/accounts.ts'
 import { openShop, type Shop } from './harness/shop.ts'
 
@@ -74,6 +75,21 @@ test('a filter that was left empty, or holds only spaces, hides nothing', async 
       assert.ok(data.total > 0, `${path}?search=${empty}`)
     }
     assert.equal((await get(`confirm_conversion?managerEmail=${empty}`)).status, 200, 'it asks for nothing forbidden')
+  }
+})
+
+test('managerEmail finds a manager by the address as it is written, in the list and in the download', async () => {
+  const admin = await logInSuperAdmin(shop.host)
+  const [written, key] = ['Eva@Bücher.example', 'eva@xn--bcher-kva.example']
+  await shop.host.db.run(sql`
+    insert into users (id, email, email_key, password_hash, first_name, last_name, role, company_id)
+    values (${newId()}, ${written}, ${key}, '-', 'Eva', 'Buch', 'Manager', ${shop.merchant.companyId})`)
+  for (const email of [written, written.toUpperCase(), key, 'other@bücher.example']) {
+    const filter = `managerEmail=${encodeURIComponent(email)}`
+    const expected = email.startsWith('other') ? 0 : 1
+    assert.equal((await admin.get<{ total: number }>(`confirm_conversion?${filter}`)).data.total, expected, email)
+    const { text } = await admin.get(`confirm_conversion/download?${filter}`)
+    assert.equal(text.trim().split('\r\n').length - 1, expected, email)
   }
 })
 

@@ -19,7 +19,7 @@ import { HOSTILE, newMerchantOf, type OfficeWorld, openOffice } from './harness/
 import { createPaid, newAddress, refundReaches, revert } from './harness/refunds.ts'
 
 type Entry = { at: string; kind: string; facts: Record<string, string | number | null> }
-type Story = { entries: Entry[]; rate: { rate: string; evidence: unknown } | null }
+type Story = { entries: Entry[]; omitted: number; rate: { rate: string; evidence: unknown } | null }
 type Sales = { asset: string; amount: string }[]
 type Summary = {
   days: { day: string; created: number; paid: number; paidAmount: string; sales: Sales; refundedAmount: string }[]
@@ -58,6 +58,29 @@ test('the story tells states with names, payments, transfers, webhooks and the p
   assert.ok(data.rate?.evidence, 'the quote is kept with every answer that made it')
   const times = data.entries.map(({ at }) => at)
   assert.deepEqual(times, [...times].sort(), 'oldest first')
+})
+
+test('a payment that was polled for days loses no state, transfer, webhook or booking in the story', async () => {
+  const { db } = world.shop.host
+  const before = (await storyOf(manager, world.orders.paid)).data
+  const calls = ofKind(before, 'provider').length
+  await db.run(sql`
+    insert into channel_exchanges (company_id, id, channel, merchant_reference, step, method, url, request, status,
+      answer, duration_ms, at)
+    select p.company_id, 'ffffffff' || lpad(to_hex(n), 16, '0'), 'gatepay', p.merchant_reference, 'read', 'GET', '', '',
+      200 + n / 1004, '', 1, o.created_at - interval '1 minute' + n * interval '1 millisecond'
+    from payments p join orders o on o.company_id = p.company_id and o.id = p.order_id, generate_series(1, 1004) n
+    where o.code = ${world.orders.paid}`)
+  const { data } = await storyOf(manager, world.orders.paid)
+  const besides = (story: Story) => story.entries.filter(({ kind }) => kind !== 'provider')
+  assert.deepEqual(besides(data), besides(before))
+  assert.deepEqual([ofKind(data, 'provider').length, data.omitted, before.omitted], [1000, calls + 4, 0])
+  assert.ok(
+    ofKind(data, 'provider').some(({ facts }) => facts.status === 201),
+    'the newest is kept',
+  )
+  assert.equal((await storyOf(cashier, world.orders.paid)).data.omitted, 0, 'who sees none of them misses none')
+  await db.run(sql`delete from channel_exchanges where channel = 'gatepay' and url = ''`)
 })
 
 test('the story belongs to those who may see the order; what lies behind the counter to those who see deliveries', async () => {

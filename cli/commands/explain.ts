@@ -12,7 +12,7 @@ export const explain: Command = {
     const { client } = connect(flags)
     const code = await orderCodeOf(client, args[0] ?? '')
     const order = await client.orders.get(code)
-    const { entries } = await client.api.getOrderStory({ code })
-    show({ order, entries }, tell(order, entries))
+    const { entries, omitted } = await client.api.getOrderStory({ code })
+    show({ order, entries, omitted }, tell(order, entries, omitted))
   },
 }

@@ -1,13 +1,15 @@
-import { closeSync, existsSync, openSync, renameSync, rmSync, truncateSync } from 'node:fs'
+import { closeSync, createReadStream, existsSync, openSync, renameSync, rmSync, truncateSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Command, textOf, UsageError } from '../command.ts'
 import { connect } from '../connection.ts'
 
 const SAY_EVERY_MS = 1000
-/** Disconnections in a row without a new row. */
+/** Disconnections and passing refusals in a row without a new row. */
 const MAX_BREAKS = 5
 const BREAK_MS = 1000
+/** A service that asks for more time is not waited for. */
+const MAX_WAIT_MS = 60_000
 
 const [QUOTE, NEW_LINE] = [0x22, 0x0a]
 const ID_BYTES = 24
@@ -64,15 +66,24 @@ const fileError = ({ code = '', message }: NodeJS.ErrnoException, file: string):
 const isFromSystem = (error: unknown): error is NodeJS.ErrnoException =>
   error instanceof Error && 'syscall' in error && 'errno' in error
 
-/** @returns false: the connection broke */
-async function writeAll(body: AsyncIterable<Uint8Array>, part: string, note: (chunk: Uint8Array) => void) {
+/** Why a request did not bring the whole rest, and when to ask again. */
+type Break = { why: string; waitMs: number }
+
+const BROKEN: Break = { why: 'The connection broke.', waitMs: BREAK_MS }
+
+/** @returns null: everything came */
+async function writeAll(
+  body: AsyncIterable<Uint8Array>,
+  part: string,
+  note: (chunk: Uint8Array) => void,
+): Promise<Break | null> {
   const out = await open(part, 'a')
   const chunks = body[Symbol.asyncIterator]()
   try {
     for (;;) {
       const next = await chunks.next().catch(() => null)
-      if (next === null) return false
-      if (next.done) return true
+      if (next === null) return BROKEN
+      if (next.done) return null
       await out.writeFile(next.value)
       note(next.value)
     }
@@ -83,13 +94,18 @@ async function writeAll(body: AsyncIterable<Uint8Array>, part: string, note: (ch
 }
 
 async function refusalOf(answer: Response): Promise<string> {
-  const text = await answer.text()
+  const text = await answer.text().catch(() => '')
   try {
     const { error } = JSON.parse(text) as { error: { code: string; message: string } }
     return `${error.code}: ${error.message}`
   } catch {
     return `HTTP ${answer.status}`
   }
+}
+
+function waitMsOf(answer: Response): number {
+  const seconds = answer.headers.get('retry-after') ?? ''
+  return /^\d+$/.test(seconds) ? Number(seconds) * 1000 : BREAK_MS
 }
 
 /** How far the file is, and where to continue after a disconnection. */
@@ -120,8 +136,12 @@ class Progress {
   }
 }
 
-/** Makes one request and appends it to the file. @returns false: the connection broke @throws Error for a refusal */
-async function receive({ url, headers, part, say }: Download, progress: Progress): Promise<boolean> {
+/**
+ * Makes one request and appends it to the file.
+ * @returns null: everything came
+ * @throws Error for a refusal that asking again does not change
+ */
+async function receive({ url, headers, part, say }: Download, progress: Progress): Promise<Break | null> {
   const { rows } = progress
   if (rows && rows.wholeBytes > 0) {
     truncateSync(part, rows.wholeBytes)
@@ -135,8 +155,12 @@ async function receive({ url, headers, part, say }: Download, progress: Progress
     rows?.restart()
   }
   const answer = await fetch(url, { headers }).catch(() => null)
-  if (answer === null) return false
-  if (!answer.ok || !answer.body) throw new Error(await refusalOf(answer))
+  if (answer === null) return BROKEN
+  if (!answer.ok || !answer.body) {
+    const why = await refusalOf(answer)
+    if (answer.status !== 429 && answer.status < 500) throw new Error(why)
+    return { why, waitMs: waitMsOf(answer) }
+  }
   progress.begin(Number(answer.headers.get('x-total-count')))
   const note = (chunk: Uint8Array): void => progress.note(chunk, say)
   return writeAll(answer.body, part, note)
@@ -144,14 +168,35 @@ async function receive({ url, headers, part, say }: Download, progress: Progress
 
 /** An interrupted CSV continues after its last complete row; a spreadsheet starts over. */
 async function download(wanted: Download, progress: Progress): Promise<void> {
-  for (let breaks = 0, rowsBefore = 0; !(await receive(wanted, progress)); breaks += 1) {
+  for (let breaks = 0, rowsBefore = 0; ; breaks += 1) {
+    const broken = await receive(wanted, progress)
+    if (broken === null) return
     const rows = progress.rows?.count ?? 0
     if (rows > rowsBefore) breaks = 0
-    if (breaks >= MAX_BREAKS) throw new Error('The connection broke too often. Check it and export again.')
+    const { why, waitMs } = broken
+    if (breaks >= MAX_BREAKS || waitMs > MAX_WAIT_MS) throw new Error(`${why} Gave up for now: try later.`)
     rowsBefore = rows
-    wanted.say('The connection broke. Trying again.')
-    await sleep(BREAK_MS)
+    wanted.say(`${why} Trying again${waitMs > BREAK_MS ? ` in ${waitMs / 1000} s` : ''}.`)
+    await sleep(waitMs)
   }
+}
+
+/** Reads what an earlier run left. @throws UsageError without a complete row */
+async function readPart(part: string, rows: Rows | null): Promise<void> {
+  if (rows === null) throw new UsageError('A spreadsheet cannot be continued. Export it again without --continue.')
+  if (existsSync(part)) for await (const chunk of createReadStream(part)) rows.read(chunk)
+  if (rows.lastId === '') throw new UsageError(`There is nothing in ${part} to continue. Export without --continue.`)
+}
+
+/** Keeps the rows that came, unless the disk refused them, and says how to get the others. */
+function failureOf(error: unknown, { file, part, rows }: { file: string; part: string; rows: Rows | null }): unknown {
+  const fromSystem = isFromSystem(error)
+  if (rows && rows.count > 0 && !fromSystem) {
+    const how = 'For the rest, repeat the command with --continue and the same filters.'
+    return new Error(`${(error as Error).message}\n${rows.count} orders are in ${part}. ${how}`)
+  }
+  rmSync(part, { force: true })
+  return fromSystem ? fileError(error, file) : error
 }
 
 export const exportOrders: Command = {
@@ -166,6 +211,7 @@ export const exportOrders: Command = {
     to: { type: 'string', value: 'TIME', description: 'created at this time or before' },
     headers: { type: 'string', value: 'en', description: 'titles in en, fr, de, es or it; default: the API’s names' },
     force: { type: 'boolean', description: 'replace the file if there is one' },
+    continue: { type: 'boolean', description: 'go on with FILE.part, which a failed export of a CSV left' },
   },
   examples: ['comptoir orders export orders.csv', 'comptoir orders export 2026.xlsx --from 2026-01-01T00:00:00Z'],
   async run({ args, flags, say, show }) {
@@ -183,12 +229,12 @@ export const exportOrders: Command = {
     if (till !== undefined) url.searchParams.set('merchantIdentifier', till)
     const part = `${file}.part`
     const progress = new Progress(format === 'csv')
+    if (flags.continue === true) await readPart(part, progress.rows)
     try {
       await download({ url, headers, part, say }, progress)
       renameSync(part, file)
     } catch (error) {
-      rmSync(part, { force: true })
-      throw isFromSystem(error) ? fileError(error, file) : error
+      throw failureOf(error, { file, part, rows: progress.rows })
     }
     const orders = progress.rows?.count ?? progress.total
     show({ file, orders }, `${orders} orders are in ${file}.`)

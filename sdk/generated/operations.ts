@@ -157,7 +157,7 @@ export interface Operations {
     }
     data: Array<Order>
   }
-  /** Everything that happened to an order. Every state, payment, call to a provider, transfer, refund, webhook with its attempts, booking, identity check and screening, oldest first, and the proof of the rate. `comptoir explain` and the back office turn it into words. What lies behind the counter (webhooks, provider calls, bookings, identity) is shown to those who may see deliveries. */
+  /** Everything that happened to an order. Every state, payment, call to a provider, transfer, refund, webhook with its attempts, booking, identity check and screening, oldest first, and the proof of the rate. Of each kind the newest 1000 are shown; `omitted` says how many older ones there are. `comptoir explain` and the back office turn it into words. What lies behind the counter (webhooks, provider calls, bookings, identity) is shown to those who may see deliveries. */
   getOrderStory: {
     params: {
       /** Order code: unguessable, used in paths. */
@@ -175,6 +175,8 @@ export interface Operations {
         /** What is known of it, by kind. Amounts are in the smallest units of their asset. */
         facts: Record<string, string | number | null>
       }>
+      /** How many older entries are not shown. */
+      omitted: number
       /** The rate of the order and its proof; null once the proof is no longer kept. */
       rate: {
         /** USDC for one unit of the order’s currency. */
@@ -3068,7 +3070,7 @@ export interface Operations {
     }
     data: null
   }
-  /** List API keys that are not revoked. API keys of your company that are not revoked. Secrets are never shown again. */
+  /** List API keys that are not revoked. API keys of your company that are not revoked, the 500 that were used or made last. Secrets are never shown again. */
   listApiKeys: {
     params: {
       /** For operators: the company. */
@@ -4425,10 +4427,14 @@ export interface Operations {
   /** Make a code that enrols a tablet or phone as a till. Makes a code that enrols one tablet or phone as a till. Type it at `/till` within ten minutes. Needs a fresh second factor. */
   createTillDevice: {
     params: {
+      /** For operators: the company. */
+      companyId?: string
+      /** For operators: the company, by the id or e-mail of one of its managers. */
+      childManager?: string
       body: {
         /** For people. */
         name: string
-        /** The till: its id or its identifier. */
+        /** The till: its id, or its identifier in your company; operators name the company with an identifier. */
         collector: string
       }
     }
@@ -5086,7 +5092,7 @@ export const OPERATIONS = {
   getCollector: { method: 'GET', path: '/api/next/collectors/{id}', query: [], keyed: false, json: true },
   changeCollector: { method: 'PUT', path: '/api/next/collectors/{id}', query: [], keyed: false, json: true },
   addCollector: { method: 'POST', path: '/api/next/collectors/add', query: [], keyed: true, json: true },
-  createTillDevice: { method: 'POST', path: '/api/next/till-devices', query: [], keyed: true, json: true },
+  createTillDevice: { method: 'POST', path: '/api/next/till-devices', query: ['companyId', 'childManager'], keyed: true, json: true },
   listTillDevices: { method: 'GET', path: '/api/next/till-devices', query: ['companyId', 'childManager', 'page', 'limit'], keyed: false, json: true },
   revokeTillDevice: { method: 'DELETE', path: '/api/next/till-devices/{id}', query: [], keyed: false, json: true },
   getTillPin: { method: 'GET', path: '/api/next/users/me/till-pin', query: [], keyed: false, json: true },

@@ -19,11 +19,18 @@ async function chosen(db: Db, actor: Actor, { companyId, childManager }: Company
 }
 
 /**
+ * The company that the request names, otherwise the actor's own; null: an operator names none.
+ * @throws OBJECT_NOT_FOUND for a foreign choice
+ */
+export const companyNamedBy = async (db: Db, actor: Actor, choice: CompanyChoice): Promise<string | null> =>
+  (await chosen(db, actor, choice)) ?? actor.companyId
+
+/**
  * The company in which an object is created.
  * @throws OBJECT_NOT_FOUND for another company, VALIDATION_FAILED when an operator names none
  */
 export async function companyFor(db: Db, actor: Actor, choice: CompanyChoice): Promise<string> {
-  const id = (await chosen(db, actor, choice)) ?? actor.companyId
+  const id = await companyNamedBy(db, actor, choice)
   if (id !== null) return id
   throw invalid('companyId', 'is required for your role, or childManager instead: a manager of the company')
 }

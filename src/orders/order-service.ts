@@ -6,6 +6,7 @@ import type { StaleReads } from '../db/stale-reads.ts'
 import { type Actor, companyOf, sees } from '../http/actor.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
+import { emailKeyOf } from '../kernel/people/emails.ts'
 import { filterText } from '../kernel/schema.ts'
 import {
   type Order,
@@ -157,7 +158,7 @@ export function filterOf(actor: Actor, query: FilterInput, linksOnly = false): l
   return {
     statuses,
     search: search === null ? null : openSearch(search),
-    managerEmail: managerEmail?.toLowerCase() ?? null,
+    managerEmail: managerEmail === null ? null : emailKeyOf(managerEmail),
     companyId: query.companyId ?? null,
     from: query.from === undefined ? null : new Date(query.from),
     to: query.to === undefined ? null : new Date(query.to),

@@ -35,6 +35,8 @@ export type TillTexts = {
   online: string
   waitingSale: string
   discard: string
+  /** A sale of that time whose answer was lost so long ago that it is not sent again. */
+  doubtful: (time: string) => string
   failed: string
   wrongPin: (left: string) => string
   /** The part of the price, in USDC, that is still missing. */

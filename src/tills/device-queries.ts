@@ -20,19 +20,6 @@ const DEVICE = sql`
     d.enrolment_expires_at, d.enrolled_at, d.last_seen_at, d.revoked_at
   from till_devices d join collectors k on k.id = d.collector_id`
 
-/** The till for a new device, by its id or its identifier, in one of these companies; null: in any. */
-export async function findDeviceCollector(
-  q: Queryable,
-  companyIds: readonly string[] | null,
-  idOrIdentifier: string,
-): Promise<{ id: string; companyId: string; identifier: string } | undefined> {
-  return q.maybe(sql`
-    select id, company_id, identifier from collectors
-    where (id = ${idOrIdentifier} or (identifier = ${idOrIdentifier} and ${companyIds}::text[] is not null))
-      and (${companyIds}::text[] is null or company_id = any(${companyIds})) and active
-    order by id limit 1`)
-}
-
 export async function insertDevice(
   tx: Tx,
   device: Pick<TillDevice, 'id' | 'companyId' | 'collectorId' | 'name' | 'createdAt'> & {

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { ChoiceQuery, IdParams, PageQuery, pageOf } from '../companies/company-schemas.ts'
+import { ChoiceOnly, ChoiceQuery, IdParams, PageQuery, pageOf } from '../companies/company-schemas.ts'
 import { actorOf } from '../http/actor.ts'
 import { Envelope, ok, refTo } from '../http/envelope.ts'
 import { contextOf } from '../http/request-context.ts'
@@ -20,11 +20,12 @@ export const tillDeviceRoutes: FastifyPluginAsyncTypebox<PinDeps> = async (app, 
         operationId: 'createTillDevice',
         summary: 'Make a code that enrols a tablet or phone as a till',
         tags,
+        querystring: ChoiceOnly,
         body: schemas.DeviceBody,
         response: { 200: Envelope(schemas.NewDeviceSchema) },
       },
     },
-    async (request) => ok(await createDevice(deps, contextOf(request), request.body)),
+    async (request) => ok(await createDevice(deps, contextOf(request), request.query, request.body)),
   )
   app.get(
     '/till-devices',

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Audit } from '../audit/audit.ts'
-import { type CompanyChoice, companiesFor, lockActor } from '../companies/company-scope.ts'
+import { type CompanyChoice, companiesFor, companyNamedBy, lockActor } from '../companies/company-scope.ts'
+import { findSaleCollector } from '../companies/sale-queries.ts'
 import type { Db } from '../db/db.ts'
 import { type Actor, sees } from '../http/actor.ts'
 import type { AnyContext, RequestContext } from '../http/request-context.ts'
@@ -39,9 +40,6 @@ export const viewDevice = (device: TillDevice): Static<typeof DeviceSchema> => (
   revokedAt: device.revokedAt?.toISOString() ?? null,
 })
 
-const companiesOf = (actor: Actor): string[] | null =>
-  actor.role === 'SuperAdmin' ? null : [...(actor.companyId === null ? [] : [actor.companyId]), ...actor.companyIds]
-
 export type NewDevice = {
   _id: string
   name: string
@@ -50,14 +48,19 @@ export type NewDevice = {
   enrolmentExpiresAt: string
 }
 
-/** @throws UNKNOWN_MERCHANT_IDENTIFIER for a till that is closed or outside the actor's scope */
+/**
+ * @param choice the company whose till is meant; operators who name none use the till's id
+ * @throws UNKNOWN_MERCHANT_IDENTIFIER for a till that is closed or outside the actor's scope
+ */
 export async function createDevice(
   { db, clock, audit }: DeviceDeps,
   context: RequestContext,
+  choice: CompanyChoice,
   fields: { name: string; collector: string },
 ): Promise<NewDevice> {
-  const collector = await queries.findDeviceCollector(db, companiesOf(context.actor), fields.collector)
-  if (!collector) throw new AppError('UNKNOWN_MERCHANT_IDENTIFIER')
+  const { actor } = context
+  const collector = await findSaleCollector(db, await companyNamedBy(db, actor, choice), fields.collector)
+  if (!collector || !sees(actor, collector.companyId)) throw new AppError('UNKNOWN_MERCHANT_IDENTIFIER')
   const at = new Date(clock())
   const code = newShortCode()
   const enrolmentExpiresAt = new Date(at.getTime() + ENROLMENT_MS)
@@ -69,7 +72,7 @@ export async function createDevice(
   }
   const { companyId } = collector
   await db.tx(async (tx) => {
-    await lockActor(tx, context.actor, companyId)
+    await lockActor(tx, actor, companyId)
     const device = { id, companyId, collectorId: collector.id, name: fields.name, createdAt: at }
     await queries.insertDevice(tx, { ...device, enrolmentHash: hashSecret(code), enrolmentExpiresAt })
     await context.remember(tx, made)

@@ -12,7 +12,10 @@ const Collector = Type.Object(
 export const DeviceBody = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 60, description: 'For people.', examples: ['Counter left'] }),
   collector: Type.String({
-    ...{ minLength: 1, maxLength: 100, description: 'The till: its id or its identifier.', examples: ['TILL-1'] },
+    minLength: 1,
+    maxLength: 100,
+    description: 'The till: its id, or its identifier in your company; operators name the company with an identifier.',
+    examples: ['TILL-1'],
   }),
 })
 

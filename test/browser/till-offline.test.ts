@@ -71,6 +71,43 @@ test('a sale that waits for the connection shows nothing of the sale before, als
   await context.close()
 })
 
+test('a sale without an answer for hours is not sent again: the till shows it, and the cashier decides', async () => {
+  const { page, context } = await world.openTill()
+  await page.route('**/confirm_conversion/request', async (route) => {
+    await route.fetch()
+    await route.abort('connectionreset')
+  })
+  await typeOn(page, 'keys', '337')
+  await page.locator('#charge').click()
+  await eventually(
+    () => world.countOrders(337),
+    (count) => count === 1,
+  )
+  // over the weekend the service forgets the key
+  await page.goto('about:blank')
+  await world.shop.host.db.run(sql`delete from idempotency_keys`)
+  await page.unroute('**/confirm_conversion/request')
+  await page.addInitScript(`if (localStorage.getItem('till.sales') && !sessionStorage.getItem('aged')) {
+    sessionStorage.setItem('aged', 'yes')
+    const sales = JSON.parse(localStorage.getItem('till.sales'))
+    localStorage.setItem('till.sales', JSON.stringify(sales.map((sale) => ({ ...sale, at: sale.at - 49 * 3600000 }))))
+  }`)
+  await page.goto(`${world.shop.host.baseUrl}/till`)
+  await page.getByText(/may have arrived, and is not sent again/).waitFor()
+  assert.match(await page.locator('#pay').innerText(), /3\.37/)
+  // the next sale is not held up by it
+  await page.locator('#again').click()
+  await chargeOn(page, '338')
+  await page.reload()
+  await page.getByText(/may have arrived, and is not sent again/).waitFor()
+  await page.locator('#stop').click()
+  await page.locator('#sale').waitFor()
+  await page.reload()
+  await page.locator('#sale').waitFor()
+  assert.deepEqual([await world.countOrders(337), await world.countOrders(338)], [1, 1])
+  await context.close()
+})
+
 test('the till opens without a connection, and keeps no answer of the API', async () => {
   const { page, context } = await world.openTill({ serviceWorkers: 'allow' })
   await page.evaluate('navigator.serviceWorker.ready')

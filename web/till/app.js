@@ -1,5 +1,5 @@
 import { ask, call, hasConnection, Offline, on, Refused, session } from './api.js'
-import { discard, flush, follow, listWaiting, sell } from './sales.js'
+import { Doubtful, discard, flush, follow, listWaiting, sell } from './sales.js'
 import { stateOf, watch } from './watch.js'
 
 const words = JSON.parse(document.getElementById('words').textContent)
@@ -160,10 +160,14 @@ async function typePin(key) {
 function enter() {
   byId('who').textContent = session.user?.name ?? ''
   show('sale')
-  // a sale that was under way before a reload or a sign-in goes on
+  showWaiting()
+  void flush()
+}
+
+/** A sale that was under way before a reload or a sign-in goes on. */
+function showWaiting() {
   const [sale] = listWaiting()
   if (sale) showSending(sale.key, follow(sale.key), sale.body)
-  void flush()
 }
 
 /* ---- the sale ---- */
@@ -229,9 +233,17 @@ function showSending(key, order, body) {
     })
     .catch((error) => {
       if (shown.key !== key) return
+      if (error instanceof Doubtful) return showDoubtful(error)
       show('sale')
       say(wordsOf(error), true)
     })
+}
+
+/** Says of the sale on the screen what the cashier has to look up. */
+function showDoubtful({ at }) {
+  shown.doubtful = true
+  // tills of earlier versions kept no time
+  setState('doubtful', words.doubtful.replace('%', at === undefined ? '?' : timeOf(new Date(at))))
 }
 
 function showOrder(order) {
@@ -290,10 +302,11 @@ function leavePay() {
 }
 
 async function stopSale() {
-  const { key, code, missing } = shown
+  const { key, code, missing, doubtful } = shown
   if (key) {
     discard(key)
     show('sale')
+    if (doubtful) showWaiting()
     return
   }
   // what was paid is a mispayment afterwards, and a manager has to send it back
@@ -455,7 +468,7 @@ byId('enrol-form').addEventListener('submit', async (event) => {
 on('online', (isOnline) => {
   byId('lost').hidden = isOnline
   document.body.dataset.online = isOnline ? 'yes' : 'no'
-  if (shown.key) setState('sending', isOnline ? '' : words.waitingSale)
+  if (shown.key && !shown.doubtful) setState('sending', isOnline ? '' : words.waitingSale)
   if (isOnline) say(words.online)
 })
 on('signedOut', async () => {

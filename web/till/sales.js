@@ -5,10 +5,24 @@
 import { call, hasConnection, on, Refused } from './api.js'
 
 const KEPT = 'till.sales'
+/**
+ * Within the time for which the service keeps a key. An older sale is not sent: it would be a second order, or one for
+ * a customer who has left.
+ */
+const SENT_WITHIN_MS = 4 * 3_600_000
 const read = () => JSON.parse(localStorage.getItem(KEPT) ?? '[]')
 const write = (sales) => localStorage.setItem(KEPT, JSON.stringify(sales))
 const change = (key, changed) => write(read().map((sale) => (sale.key === key ? { ...sale, ...changed } : sale)))
 const drop = (key) => write(read().filter((sale) => sale.key !== key))
+
+/** The answer never came, and now it is too late to ask for it: whether there is an order is for the cashier to see. */
+export class Doubtful extends Error {
+  constructor({ at }) {
+    super('no answer for hours')
+    this.at = at
+  }
+}
+const isOld = ({ at }) => !(Date.now() - at < SENT_WITHIN_MS)
 
 const waiting = new Map()
 let running = false
@@ -21,7 +35,7 @@ export const listWaiting = () => read().filter(({ discarded }) => !discarded)
 /** @returns the order, as soon as there is a connection. @throws Refused when the service does not want the sale */
 export function sell(body) {
   const key = crypto.randomUUID()
-  write([...read(), { key, body, tries: 0, discarded: false }])
+  write([...read(), { key, body, at: Date.now(), tries: 0, discarded: false }])
   return { key, order: follow(key) }
 }
 
@@ -32,12 +46,15 @@ export function follow(key) {
   return order
 }
 
-/** The cashier gave up. A sale that may have arrived is looked up and cancelled; one that never left is forgotten. */
+/**
+ * The cashier gave up. A sale that may have arrived is looked up and cancelled; one that never left, or is so old that
+ * its order has ended, is forgotten.
+ */
 export function discard(key) {
   const sale = read().find((one) => one.key === key)
   waiting.delete(key)
   if (!sale) return
-  if (sale.tries === 0) drop(key)
+  if (sale.tries === 0 || isOld(sale)) drop(key)
   else change(key, { discarded: true })
   void flush()
 }
@@ -58,13 +75,24 @@ function ignoreFinal(error) {
   if (!(error instanceof Refused) || error.isPassing || error.status === 401) throw error
 }
 
+function settleOld() {
+  for (const sale of read().filter(isOld)) {
+    if (sale.discarded) drop(sale.key)
+    waiting.get(sale.key)?.reject(new Doubtful(sale))
+    waiting.delete(sale.key)
+  }
+}
+
+const findNext = () => read().find((sale) => !isOld(sale))
+
 /** One after the other; what has no answer is sent again with the same key. */
 export async function flush() {
   if (running) return
   running = true
   clearTimeout(again)
+  settleOld()
   try {
-    for (let sale = read()[0]; sale; sale = read()[0]) {
+    for (let sale = findNext(); sale; sale = findNext()) {
       try {
         await handOver(sale)
         waitMs = 150

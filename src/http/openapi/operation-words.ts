@@ -254,7 +254,9 @@ const ACCOUNTS: Record<string, OperationWords> = {
     does: 'Removes the authenticator of a user. The next login sends a code by e-mail.',
     refuses: CHANGED,
   },
-  listApiKeys: { does: 'API keys of your company that are not revoked. Secrets are never shown again.' },
+  listApiKeys: {
+    does: 'API keys of your company that are not revoked, the 500 that were used or made last. Secrets are never shown again.',
+  },
   startDeviceLogin: {
     does: 'For programs that cannot show a login page (RFC 8628). Show `userCode` and `verificationUri` to the person, then ask POST /auth/device/token until a person has decided.',
   },

@@ -1,11 +1,22 @@
 import { TRANSFERS } from '../../chain/deposits/reservation-queries.ts'
 import { type Queryable, sql } from '../../db/db.ts'
+import type { Sql } from '../../db/sql.ts'
 
-export type StoryRow = { at: Date; kind: string; facts: Record<string, string | number | null> }
+export type StoryRow = { at: Date; kind: string; facts: Record<string, string | number | null>; ofKind: number }
+
+/**
+ * The newest of each kind, and how many there are of that kind: a payment that waits for days is polled so often that
+ * its calls alone would fill any list.
+ */
+const newestOfEachKind = (rows: Sql, limit: number): Sql => sql`
+  select at, kind, facts, of_kind from (
+    select n.*, count(*) over (partition by kind)::integer as of_kind,
+      row_number() over (partition by kind order by at desc, number desc) as place
+    from (select r.*, row_number() over () as number from (${rows}) as r) as n
+  ) as ranked where place <= ${limit} order by number`
 
 /** Events of the order itself, its payments, refunds and mispayments, and the bookings. */
-const listOwn = (q: Queryable, companyId: string, orderId: string, limit: number): Promise<StoryRow[]> =>
-  q.many<StoryRow>(sql`
+const ownRows = (companyId: string, orderId: string): Sql => sql`
     select s.at, 'state' as kind, jsonb_build_object('trigger', s.trigger, 'from', s.from_status, 'to', s.to_status,
         'event', s.event, 'actor', s.actor, 'requestId', s.request_id, 'name',
         case when person.id is not null then person.first_name || ' ' || person.last_name else key.name end) as facts
@@ -35,23 +46,20 @@ const listOwn = (q: Queryable, companyId: string, orderId: string, limit: number
     select h.at, 'identity', jsonb_build_object('kycId', h.kyc_id, 'trigger', h.trigger, 'status', h.status, 'eddStatus',
         h.edd_status, 'eddOutcome', h.edd_outcome)
       from kyc_orders o join kyc_history h on h.company_id = o.company_id and h.kyc_id = o.kyc_id
-      where o.company_id = ${companyId} and o.order_id = ${orderId}
-    order by 1 limit ${limit}`)
+      where o.company_id = ${companyId} and o.order_id = ${orderId}`
 
 /** Which addresses were screened, and the latest answer of each source. */
-const listScreened = (q: Queryable, companyId: string, orderId: string, limit: number): Promise<StoryRow[]> =>
-  q.many<StoryRow>(sql`
+const screenedRows = (companyId: string, orderId: string): Sql => sql`
     select s.opened_at as at, 'screening' as kind, jsonb_build_object('purpose', s.purpose, 'address', s.address,
         'network', s.network, 'status', s.status, 'decidedBy', s.decided_by, 'reason', s.reason,
         'said', (select string_agg(a.source || ': ' || a.verdict
             || case when a.reasons = '{}' then '' else ' (' || array_to_string(a.reasons, ', ') || ')' end, '; ' order by a.source)
           from (select distinct on (source) source, verdict, reasons from screening_answers
             where company_id = s.company_id and screening_id = s.id order by source, id desc) a)) as facts
-      from screenings s where s.company_id = ${companyId} and s.order_id = ${orderId} limit ${limit}`)
+      from screenings s where s.company_id = ${companyId} and s.order_id = ${orderId}`
 
 /** What we sent to others, and what we saw on the chain. */
-const listAround = (q: Queryable, companyId: string, orderId: string, limit: number): Promise<StoryRow[]> =>
-  q.many<StoryRow>(sql`
+const aroundRows = (companyId: string, orderId: string): Sql => sql`
     select x.at, 'provider' as kind, jsonb_build_object('channel', x.channel, 'step', x.step, 'status', x.status,
         'durationMs', x.duration_ms) as facts
       from payments p join channel_exchanges x
@@ -69,8 +77,7 @@ const listAround = (q: Queryable, companyId: string, orderId: string, limit: num
     select a.started_at, 'attempt', jsonb_build_object('delivery', d.id, 'event', d.event, 'number', a.number, 'series', a.series, 'statusCode',
         a.status_code, 'errorCode', a.error_code, 'durationMs', a.duration_ms)
       from deliveries d join delivery_attempts a on a.company_id = d.company_id and a.delivery_id = d.id
-      where d.company_id = ${companyId} and d.order_id = ${orderId} and a.started_at >= d.created_at
-    order by 1 limit ${limit}`)
+      where d.company_id = ${companyId} and d.order_id = ${orderId} and a.started_at >= d.created_at`
 
 export type QuoteRow = { rate: string; evidence: unknown; createdAt: Date }
 
@@ -78,10 +85,10 @@ export type QuoteRow = { rate: string; evidence: unknown; createdAt: Date }
 export const findQuote = (q: Queryable, id: string): Promise<QuoteRow | undefined> =>
   q.maybe(sql`select rate, evidence, created_at from rate_quotes where id = ${id}`)
 
-/** Everything known about an order, oldest first. */
+/** Everything known about an order, oldest first; of each kind the newest. */
 export async function listStory(q: Queryable, companyId: string, orderId: string, limit: number): Promise<StoryRow[]> {
-  const own = await listOwn(q, companyId, orderId, limit)
-  const around = await listAround(q, companyId, orderId, limit)
-  const screened = await listScreened(q, companyId, orderId, limit)
-  return [...own, ...around, ...screened].sort((left, right) => left.at.getTime() - right.at.getTime())
+  const found: StoryRow[] = []
+  for (const rows of [ownRows, aroundRows, screenedRows])
+    found.push(...(await q.many<StoryRow>(newestOfEachKind(rows(companyId, orderId), limit))))
+  return found.sort((left, right) => left.at.getTime() - right.at.getTime())
 }

@@ -11,8 +11,15 @@ const KINDS = [
   ...['state', 'payment', 'provider', 'transfer', 'mispayment'],
   ...['refund', 'webhook', 'attempt', 'booking', 'identity', 'screening'],
 ]
-/** More than any real order has. */
+/** Of each kind. */
 const MOST = 1000
+
+/** How many entries of the kinds that are shown are older than those. */
+const countOmitted = (rows: readonly StoryRow[]): number =>
+  [...new Map(rows.map(({ kind, ofKind }) => [kind, Math.max(ofKind - MOST, 0)])).values()].reduce(
+    (sum, omitted) => sum + omitted,
+    0,
+  )
 
 const Entry = Type.Object({
   at: Type.String({ format: 'date-time', description: 'When it began. UTC, with milliseconds.' }),
@@ -34,6 +41,13 @@ const Rate = Type.Union(
   ],
   { description: 'The rate of the order and its proof; null once the proof is no longer kept.' },
 )
+
+const Story = Type.Object({
+  code: Type.String(),
+  entries: Type.Array(Entry),
+  omitted: Type.Integer({ description: 'How many older entries are not shown.', examples: [0] }),
+  rate: Rate,
+})
 
 /** Internals that a cashier or a buyer does not see: they see what happened to the order, not how it was done. */
 const BEHIND = ['provider', 'webhook', 'attempt', 'booking', 'identity']
@@ -60,10 +74,10 @@ export const storyRoutes: FastifyPluginAsyncTypebox<Pick<OrderDeps, 'db'>> = asy
         operationId: 'getOrderStory',
         summary: 'Everything that happened to an order',
         description:
-          'Every state, payment, call to a provider, transfer, refund, webhook with its attempts, booking, identity check and screening, oldest first, and the proof of the rate. `comptoir explain` and the back office turn it into words. What lies behind the counter (webhooks, provider calls, bookings, identity) is shown to those who may see deliveries.',
+          'Every state, payment, call to a provider, transfer, refund, webhook with its attempts, booking, identity check and screening, oldest first, and the proof of the rate. Of each kind the newest 1000 are shown; `omitted` says how many older ones there are. `comptoir explain` and the back office turn it into words. What lies behind the counter (webhooks, provider calls, bookings, identity) is shown to those who may see deliveries.',
         tags: ['orders'],
         params: CodeParams,
-        response: { 200: Envelope(Type.Object({ code: Type.String(), entries: Type.Array(Entry), rate: Rate })) },
+        response: { 200: Envelope(Story) },
       },
     },
     async (request) => {
@@ -73,6 +87,7 @@ export const storyRoutes: FastifyPluginAsyncTypebox<Pick<OrderDeps, 'db'>> = asy
       return ok({
         code: order.code,
         entries: rows.map(({ at, kind, facts }) => ({ at: at.toISOString(), kind, facts })),
+        omitted: countOmitted(rows),
         rate: quote ? { rate: quote.rate, at: quote.createdAt.toISOString(), evidence: quote.evidence } : null,
       })
     },

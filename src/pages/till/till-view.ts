@@ -19,9 +19,9 @@ export const TILL_POLICY = [
 
 /** Data for the script: none of it runs. */
 function wordsOf(texts: TillTexts): Html {
-  const { pinOf, wrongPin, partly, least, most } = texts
+  const { pinOf, wrongPin, doubtful, partly, least, most } = texts
   const patterns = {
-    ...{ pinOf: pinOf('%'), wrongPin: wrongPin('%'), partly: partly('%') },
+    ...{ pinOf: pinOf('%'), wrongPin: wrongPin('%'), doubtful: doubtful('%'), partly: partly('%') },
     ...{ least: least('%'), most: most('%') },
   }
   const json = JSON.stringify({ ...texts, ...patterns }).replaceAll('<', '\\u003c')

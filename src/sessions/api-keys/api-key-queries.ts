@@ -52,12 +52,15 @@ export async function insertApiKey(
 
 const COLUMNS = sql`id, company_id, name, public_id, scopes, expires_at, revoked_at, last_used_at, created_at`
 
-/** Keys that are not revoked, newest first; those that have expired come last, so that they hide none that works. */
+/**
+ * Keys that are not revoked, those used or made last first: the limit hides none in use. Those that have expired come
+ * last.
+ */
 export async function listApiKeys(q: Queryable, companyIds: readonly string[] | null, now: Date): Promise<ApiKey[]> {
   return q.many<ApiKey>(sql`
     select ${COLUMNS} from api_keys
     where (${companyIds}::text[] is null or company_id = any(${companyIds})) and revoked_at is null
-    order by coalesce(expires_at <= ${now}, false), created_at desc, id desc limit 500`)
+    order by coalesce(expires_at <= ${now}, false), greatest(created_at, last_used_at) desc, id desc limit 500`)
 }
 
 export async function lockApiKey(tx: Tx, id: string): Promise<ApiKey | undefined> {

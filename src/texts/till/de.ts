@@ -37,6 +37,10 @@ export const de: TillTexts = {
   online: 'Die Verbindung ist wieder da.',
   waitingSale: 'Warten auf die Verbindung …',
   discard: 'Verkauf verwerfen',
+  doubtful: (time) =>
+    `Dieser Verkauf (${time}) ist vielleicht angekommen und wird nicht noch einmal gesendet. Sehen Sie ` +
+    'unter „Letzte Verkäufe“ nach und verwerfen Sie ihn dann hier. Fehlt er dort und wartet der ' +
+    'Kunde noch, kassieren Sie neu.',
   failed: 'Das hat nicht geklappt.',
   wrongPin: (left) => `Die PIN ist falsch. Verbleibende Versuche: ${left}.`,
   partly: (missing) => `Ein Teil ist bezahlt. Es fehlen ${missing}.`,

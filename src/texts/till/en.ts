@@ -36,6 +36,9 @@ export const en: TillTexts = {
   online: 'The connection is back.',
   waitingSale: 'Waiting for the connection…',
   discard: 'Discard the sale',
+  doubtful: (time) =>
+    `This sale of ${time} may have arrived, and is not sent again. Look for it under Recent sales, then ` +
+    'discard it here. If it is missing there and the customer is still waiting, charge it again.',
   failed: 'That did not work.',
   wrongPin: (left) => `The PIN is wrong. Tries left: ${left}.`,
   partly: (missing) => `A part is paid. ${missing} is missing.`,

@@ -38,6 +38,9 @@ export const es: TillTexts = {
   online: 'La conexión ha vuelto.',
   waitingSale: 'Esperando la conexión…',
   discard: 'Descartar la venta',
+  doubtful: (time) =>
+    `Puede que esta venta (${time}) haya llegado; no se enviará otra vez. Búsquela en «Últimas ` +
+    'ventas» y descártela aquí. Si no está y el cliente sigue esperando, cóbrela de nuevo.',
   failed: 'No ha funcionado.',
   wrongPin: (left) => `El PIN es incorrecto. Intentos restantes: ${left}.`,
   partly: (missing) => `Hay una parte pagada. Faltan ${missing}.`,

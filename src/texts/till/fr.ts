@@ -38,6 +38,10 @@ export const fr: TillTexts = {
   online: 'La connexion est revenue.',
   waitingSale: 'En attente de la connexion…',
   discard: 'Abandonner la vente',
+  doubtful: (time) =>
+    `Cette vente (${time}) est peut-être arrivée et ne sera pas renvoyée. Cherchez-la dans les ` +
+    'dernières ventes, puis abandonnez-la ici. Si elle n’y est pas et que le client attend encore, ' +
+    'encaissez de nouveau.',
   failed: 'Cela n’a pas fonctionné.',
   wrongPin: (left) => `Le code PIN est faux. Essais restants : ${left}.`,
   partly: (missing) => `Une partie est payée. Il manque ${missing}.`,

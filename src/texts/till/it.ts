@@ -36,6 +36,10 @@ export const it: TillTexts = {
   online: 'La connessione è tornata.',
   waitingSale: 'In attesa della connessione…',
   discard: 'Scarta la vendita',
+  doubtful: (time) =>
+    `Questa vendita (${time}) potrebbe essere arrivata e non viene inviata di nuovo. La cerchi in ` +
+    '«Ultime vendite», poi la scarti qui. Se lì non c’è e il cliente aspetta ancora, incassi di ' +
+    'nuovo.',
   failed: 'Non ha funzionato.',
   wrongPin: (left) => `Il PIN è errato. Tentativi rimasti: ${left}.`,
   partly: (missing) => `Una parte è pagata. Mancano ${missing}.`,

@@ -39,8 +39,7 @@ export const webhookSecretRoutes: FastifyPluginAsyncTypebox<WebhookDeps> = async
   app.post(
     '/webhook-secret/regenerate',
     {
-      // storing the response would store the secret in plain text, and a repetition only creates another secret
-      config: { permission: 'webhooks.regenerate', ownIdempotency: true },
+      config: { permission: 'webhooks.regenerate', sealAnswer: true },
       schema: {
         operationId: 'regenerateWebhookSecret',
         summary: 'Replace the signing secret; the old one stops working at once, also for retries',
@@ -61,7 +60,7 @@ export const webhookRotationRoutes: FastifyPluginAsyncTypebox<service.RotationDe
   app.post(
     '/webhook-secret/next',
     {
-      config: { permission: 'webhooks.regenerate', ownIdempotency: true },
+      config: { permission: 'webhooks.regenerate', sealAnswer: true },
       schema: {
         operationId: 'prepareWebhookSecret',
         summary: 'Prepare the next signing secret without using it',

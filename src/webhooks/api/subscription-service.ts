@@ -58,14 +58,19 @@ export async function regenerateSecret(
 ): Promise<SecretView> {
   const { actor } = context
   const account = await findAccount(deps, accountOf(actor, companyId))
-  const webhookSigningSecret = newWebhookSecret()
+  const secret = { webhookSigningSecret: newWebhookSecret() }
   await deps.db.tx(async (tx) => {
     await lockActor(tx, actor, account.id)
-    await queries.updateWebhookSecret(tx, account.id, deps.vault.seal(webhookSigningSecret, secretContext(account.id)))
+    await queries.updateWebhookSecret(
+      tx,
+      account.id,
+      deps.vault.seal(secret.webhookSigningSecret, secretContext(account.id)),
+    )
     await deps.audit.write(tx, context, { companyId: account.id, action: 'webhook.regenerate-secret' })
+    await context.remember(tx, secret)
   })
   await delay(SECRET_AGE_MS)
-  return { webhookSigningSecret }
+  return secret
 }
 
 /**
@@ -79,14 +84,15 @@ export async function prepareNextSecret(
 ): Promise<SecretView> {
   const { actor } = context
   const account = await findAccount(deps, accountOf(actor, companyId))
-  const webhookSigningSecret = newWebhookSecret()
+  const secret = { webhookSigningSecret: newWebhookSecret() }
   await deps.db.tx(async (tx) => {
     await lockActor(tx, actor, account.id)
-    const sealed = deps.vault.seal(webhookSigningSecret, secretContext(account.id))
+    const sealed = deps.vault.seal(secret.webhookSigningSecret, secretContext(account.id))
     await queries.updateNextWebhookSecret(tx, account.id, sealed)
     await deps.audit.write(tx, context, { companyId: account.id, action: 'webhook.prepare-secret' })
+    await context.remember(tx, secret)
   })
-  return { webhookSigningSecret }
+  return secret
 }
 
 /** Test webhooks are sent at once, outside the sender's queue. */

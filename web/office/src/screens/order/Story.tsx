@@ -160,6 +160,11 @@ export function Story({ story, order }: { story: StoryData; order: Order }) {
           {sources > 0 && <Soft>{s.sources(sources)}</Soft>}
         </Step>
       )}
+      {story.omitted > 0 && (
+        <li className="mb-4 pl-5 text-sm">
+          <Soft>{s.omitted(story.omitted)}</Soft>
+        </li>
+      )}
       {groupEntries(story.entries).map((group) => {
         const [title, more] = own[group.kind]?.(group.facts) ?? other[group.kind]?.(group) ?? [group.kind]
         return (
