@@ -389,6 +389,30 @@ test('a manager is told once a day by mail what waits for a decision, in each la
   }
 })
 
+test('a day without a node is told about afterwards, at most a week later and once', async () => {
+  const { db } = world.shop.host
+  const mails: WaitingMail[] = []
+  const deps = { db, send: async (_tx: Tx, mail: WaitingMail) => void mails.push(mail) }
+  const now = Date.now()
+  const dayIn = (days: number): string => new Date(now + days * DAY).toISOString().slice(0, 10)
+  const arrivesIn = (days: number) =>
+    db.run(sql`
+      insert into mispayments (company_id, id, order_id, payment_id, kind, asset, units, source_reference, status,
+        created_at, updated_at)
+      select company_id, ${newId()}, order_id, ${newId()}, 'late', asset, 1, 'another', 'open',
+        ${new Date(now + days * DAY)}, now() from mispayments limit 1`)
+  const told = async (days: number): Promise<(string | undefined)[]> => {
+    mails.length = 0
+    await mailWaiting(deps, now + days * DAY)
+    return mails.filter(({ to }) => to === world.people.Manager.email).map(({ facts }) => facts.day)
+  }
+  for (const days of [30, 31, 33, 36]) await arrivesIn(days)
+  assert.deepEqual(await told(31), [dayIn(30)])
+  assert.deepEqual(await told(34), [dayIn(31), dayIn(33)], 'no node ran on the two days between')
+  assert.deepEqual(await told(34), [])
+  assert.deepEqual(await told(44), [], 'more than a week ago')
+})
+
 test('money is told of when it begins to wait: its link has ended, or more has come', async () => {
   const { shop } = world
   const { db, call } = shop.host

@@ -1,4 +1,4 @@
-import { type Db, sql, type Tx } from '../db/db.ts'
+import { type Db, type Queryable, sql } from '../db/db.ts'
 
 export type Manager = { companyId: string; companyName: string; email: string; firstName: string; lang: string }
 
@@ -11,5 +11,11 @@ export const listManagers = (db: Db, companyIds: readonly string[]): Promise<Man
       and u.verified_at is not null and u.disabled_at is null`)
 
 /** @returns false when this was already sent */
-export const insertNotice = async (tx: Tx, key: string, now: Date): Promise<boolean> =>
-  (await tx.run(sql`insert into notices_sent (key, sent_at) values (${key}, ${now}) on conflict do nothing`)) === 1
+export const insertNotice = async (q: Queryable, key: string, now: Date): Promise<boolean> =>
+  (await q.run(sql`insert into notices_sent (key, sent_at) values (${key}, ${now}) on conflict do nothing`)) === 1
+
+/** Which of these were sent. */
+export const listNotices = async (db: Db, keys: readonly string[]): Promise<string[]> =>
+  (await db.many<{ key: string }>(sql`select key from notices_sent where key = any(${[...keys]}::text[])`)).map(
+    ({ key }) => key,
+  )
