@@ -114,6 +114,20 @@ test('a cashier registers, can do nothing until the manager approves, then sells
   )
 })
 
+test('a disabled applicant is not among those who wait, and is approved only after being enabled', async () => {
+  const company = (await boss.get<{ company: { name: string } }>('users/me')).data.company.name
+  const { userId, email } = await register(service.baseUrl, { role: 'Observer', companyName: company })
+  const isPending = async (): Promise<boolean> =>
+    (await boss.get<{ users: Object_[] }>('users?pending=true')).data.users.some(({ _id }) => _id === userId)
+  assert.equal(await isPending(), true)
+  assert.equal((await boss.call('PUT', `users/${userId}`, { disabled: true })).status, 200)
+  assert.equal(await isPending(), false)
+  assert.equal((await boss.post(`users/${userId}/approve`)).error?.code, 'OBJECT_CONFLICT')
+  assert.equal((await boss.call('PUT', `users/${userId}`, { disabled: false })).status, 200)
+  assert.equal((await boss.post(`users/${userId}/approve`)).status, 200)
+  await waitForMail(service.baseUrl, email, /approved/, 1)
+})
+
 test('an invited person chooses a password with the mailed token, also on a page without JavaScript', async () => {
   const email = newEmail('invited')
   const invitation = await boss.post('users', {

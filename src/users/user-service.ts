@@ -237,12 +237,14 @@ function checkFreshForManager(actor: Actor, role: UserRole, nowMs: number): void
   throw new AppError('STEP_UP_REQUIRED')
 }
 
-/** A manager approves a Cashier or an Observer. Idempotent. */
+/** A manager approves a Cashier or an Observer. Idempotent. @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT if disabled */
 export async function approveUser(deps: UserDeps, context: RequestContext, id: string): Promise<User> {
   const { actor } = context
   return deps.db.tx(async (tx) => {
     const user = await lockManaged(tx, actor, id)
     if (user.approvedAt !== null || !APPROVED_ROLES.includes(user.role)) return user
+    if (user.disabledAt !== null)
+      throw new AppError('OBJECT_CONFLICT', { message: 'This account is disabled. Enable it, then approve it.' })
     await queries.updateUserApproved(tx, id, new Date(deps.clock()))
     await updateUserMaker(tx, id, actor.id)
     tx.afterCommit(() => deps.hooks.forgetSessions())
