@@ -1,3 +1,4 @@
+import { VISIBLE_PATTERN } from '../kernel/names.ts'
 import { type Static, type TSchema, Type } from '../kernel/schema.ts'
 import { ORDER_STATUSES, type OrderStatus } from './order-states.ts'
 
@@ -92,7 +93,12 @@ export const CreateOrderBody = Type.Object({
   cancelUrl: Type.Optional(Type.String({ maxLength: 2048 })),
   returnUrl: Type.Optional(Type.String({ maxLength: 2048 })),
   alias: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 100, description: 'Makes the order a payment link, valid for one month.' }),
+    Type.String({
+      minLength: 1,
+      maxLength: 100,
+      pattern: VISIBLE_PATTERN,
+      description: 'Makes the order a payment link, valid for one month.',
+    }),
   ),
   anonymous: Type.Optional(Type.Boolean({ description: 'The payer’s identity is not required.' })),
   expiryMinutes: Type.Optional(Type.Integer({ minimum: 10, maximum: 44_640, description: 'Only with alias.' })),
