@@ -14,8 +14,10 @@ export const listManagers = (db: Db, companyIds: readonly string[]): Promise<Man
 export const insertNotice = async (q: Queryable, key: string, now: Date): Promise<boolean> =>
   (await q.run(sql`insert into notices_sent (key, sent_at) values (${key}, ${now}) on conflict do nothing`)) === 1
 
-/** Which of these were sent. */
-export const listNotices = async (db: Db, keys: readonly string[]): Promise<string[]> =>
-  (await db.many<{ key: string }>(sql`select key from notices_sent where key = any(${[...keys]}::text[])`)).map(
-    ({ key }) => key,
-  )
+/** The key of the latest day among those that consist of this prefix and a day. */
+export async function findLastNotice(db: Db, prefix: string): Promise<string | null> {
+  const { key } = await db.one<{ key: string | null }>(sql`
+    select max(key) as key from notices_sent
+    where key between ${`${prefix}0`} and ${`${prefix}9999`} and starts_with(key, ${prefix})`)
+  return key
+}

@@ -1,6 +1,6 @@
 import type { Db, Tx } from '../db/db.ts'
 import { DAY } from '../kernel/clock.ts'
-import { insertNotice, listManagers, listNotices } from './daily-mail-queries.ts'
+import { findLastNotice, insertNotice, listManagers } from './daily-mail-queries.ts'
 
 /** A mail to one manager about a day of a company. */
 export type DailyMail<Facts> = {
@@ -25,18 +25,14 @@ type Topic<Facts> = {
 const MOST_DAYS = 7
 
 const nameOf = (dayMs: number): string => new Date(dayMs).toISOString().slice(0, 10)
-const doneKey = (topic: string, dayMs: number): string => `${topic}:done:${nameOf(dayMs)}`
+const doneKey = (topic: string, day: string): string => `${topic}:done:${day}`
 
 /** Starts of the days after the last one done, oldest first; always yesterday, whose managers may have changed. */
 async function listDue(db: Db, topic: string, nowMs: number): Promise<number[]> {
-  const todayMs = Math.floor(nowMs / DAY) * DAY
-  const days = Array.from({ length: MOST_DAYS }, (_, index) => todayMs - (index + 1) * DAY)
-  const done = await listNotices(
-    db,
-    days.map((dayMs) => doneKey(topic, dayMs)),
-  )
-  const last = days.findIndex((dayMs) => done.includes(doneKey(topic, dayMs)))
-  return days.slice(0, last === -1 ? MOST_DAYS : Math.max(last, 1)).reverse()
+  const last = await findLastNotice(db, doneKey(topic, ''))
+  const yesterdayMs = (Math.floor(nowMs / DAY) - 1) * DAY
+  const days = Array.from({ length: MOST_DAYS }, (_, index) => yesterdayMs - index * DAY)
+  return days.filter((dayMs, index) => index === 0 || (last !== null && doneKey(topic, nameOf(dayMs)) > last)).reverse()
 }
 
 /** @returns number of mails queued now */
@@ -76,7 +72,7 @@ export async function mailDaily<Facts>(
   let asked = 0
   for (const dayMs of await listDue(deps.db, topic.name, nowMs)) {
     asked += await mailDay(deps, topic, { dayMs, now })
-    await insertNotice(deps.db, doneKey(topic.name, dayMs), now)
+    await insertNotice(deps.db, doneKey(topic.name, nameOf(dayMs)), now)
   }
   return asked
 }
