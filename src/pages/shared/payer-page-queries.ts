@@ -30,6 +30,14 @@ export const findShop = (q: Queryable, companyId: string): Promise<ShopRow | und
     select c.name, c.display_name, c.legal_name, c.siret, c.vat_number, c.brand_color, c.support_email, c.support_phone, c.terms_url, l.hash as logo
     from companies c left join company_logos l on l.company_id = c.id where c.id = ${companyId}`)
 
+export type Seller = Pick<ShopRow, 'name' | 'legalName' | 'siret' | 'vatNumber'>
+
+/** A company as its payers saw it at a time; undefined while that has not changed since. */
+export const findSellerAt = (q: Queryable, companyId: string, at: Date): Promise<Seller | undefined> =>
+  q.maybe(sql`
+    select coalesce(display_name, name) as name, legal_name, siret, vat_number
+    from company_history where company_id = ${companyId} and until_at > ${at} order by until_at limit 1`)
+
 /** One text per order that changes whenever anything visible to its payer changes. */
 export async function listOrderMarks(
   q: Queryable,
