@@ -396,7 +396,7 @@ export interface Operations {
       companyVatNumber?: string
     }
   }
-  /** Erase payer information. For an erasure request (GDPR). The files that prove refunds sent by hand go as well; the order, its payments and the books stay. This cannot be undone. */
+  /** Erase payer information. For an erasure request (GDPR). The files that prove refunds sent by hand go as well, and the wallet given at accept, unless money of the order may go back to it; the order, its payments and the books stay. This cannot be undone. */
   erasePayerInformation: {
     params: {
       /** Order code: unguessable, used in paths. */
