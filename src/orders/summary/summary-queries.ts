@@ -124,7 +124,7 @@ export const countNeeds = (q: Queryable, companyIds: readonly string[] | null, n
 
 /** Number of items that wait for a manager's decision. */
 export type Waiting = { mispayments: number; unmatched: number; refunds: number }
-/** When a mispayment began to wait: it was made or grew, or its order stopped waiting for the rest of a part payment. */
+/** When a mispayment began to wait: it was made or grew, or its order stopped waiting for the rest. */
 const waitsSince = sql`greatest(m.created_at, m.grown_at,
   case when m.kind = 'under' then (
     select max(e.at) from order_events e where e.company_id = m.company_id and e.order_id = m.order_id
