@@ -70,7 +70,8 @@ ${SITUATIONS.map(printSituation).join('\n')}
 ## Beside the pay page
 
 - \`/receipt/{token}\`: the receipt of a paid order, by a link of its own that does not lead to the order. It prints on A4 and on
-  the 80 mm paper of a till, names the shop’s SIRET and VAT number where it has them, is mailed to a payer whose e-mail is known, and stands signed at \`/receipt/{token}.json\`:
+  the 80 mm paper of a till, names the shop as it was when the order was paid (\`company_history\`), with SIRET
+  and VAT number where it had them, is mailed to a payer whose e-mail is known, and stands signed at \`/receipt/{token}.json\`:
   \`{receipt, jws}\`, a compact JWS by EdDSA. \`comptoir verify-receipt FILE\` checks it with \`/.well-known/jwks.json\`,
   and so does \`/receipt/verify\`: one file without a server, which also works saved on a disk and without a connection. Receipt
   and keys are pasted, or the keys are fetched from the service that the receipt names.

@@ -27,7 +27,7 @@ import { trimFeed } from './orders/feed/event-feed-service.ts'
 import { type ExpiryChecks, expireOrders, keepTotals } from './orders/order-jobs.ts'
 import { erasePayersOlderThan } from './payers/payer-service.ts'
 import { auditEndedDeposits, checkBeforeEnd, type DepositCheckDeps } from './payments/deposit-checks.ts'
-import { paymentPolls, wakeWaitingPayments } from './payments/payment-jobs.ts'
+import { eraseUserAddressesOlderThan, paymentPolls, wakeWaitingPayments } from './payments/payment-jobs.ts'
 import type { RefundDeps } from './refunds/refund-deps.ts'
 import { eraseProofsOlderThan, refundPolls, wakeWaitingRefunds } from './refunds/refund-jobs.ts'
 import type { RequestLog } from './request-log/request-log.ts'
@@ -116,6 +116,9 @@ export function startJobs(deps: JobDeps): Stoppable {
     }),
     byClock('proofs.retention', HOUR, async () => {
       return (await eraseProofsOlderThan(deps.refunds, deps.payerRetentionDays)) > 0
+    }),
+    byClock('wallets.retention', HOUR, async () => {
+      return (await eraseUserAddressesOlderThan(payments, deps.payerRetentionDays)) > 0
     }),
     ...startResealing(deps),
     byClock('kyc.retention', HOUR, async () => (await eraseKycsOlderThan(deps.kyc, deps.payerRetentionDays)) > 0),

@@ -114,6 +114,20 @@ test('a cashier registers, can do nothing until the manager approves, then sells
   )
 })
 
+test('a disabled applicant is not among those who wait, and is approved only after being enabled', async () => {
+  const company = (await boss.get<{ company: { name: string } }>('users/me')).data.company.name
+  const { userId, email } = await register(service.baseUrl, { role: 'Observer', companyName: company })
+  const isPending = async (): Promise<boolean> =>
+    (await boss.get<{ users: Object_[] }>('users?pending=true')).data.users.some(({ _id }) => _id === userId)
+  assert.equal(await isPending(), true)
+  assert.equal((await boss.call('PUT', `users/${userId}`, { disabled: true })).status, 200)
+  assert.equal(await isPending(), false)
+  assert.equal((await boss.post(`users/${userId}/approve`)).error?.code, 'OBJECT_CONFLICT')
+  assert.equal((await boss.call('PUT', `users/${userId}`, { disabled: false })).status, 200)
+  assert.equal((await boss.post(`users/${userId}/approve`)).status, 200)
+  await waitForMail(service.baseUrl, email, /approved/, 1)
+})
+
 test('an invited person chooses a password with the mailed token, also on a page without JavaScript', async () => {
   const email = newEmail('invited')
   const invitation = await boss.post('users', {
@@ -149,11 +163,15 @@ test('an invitation that was lost or is over is sent again, with a link of its o
   const choose = (token: string) => admin.post('auth/reset-password/change', { token, newPassword: PASSWORD })
   const fresh = await tokenOf(2)
   assert.equal((await choose(lost)).error.code, 'INVALID_RESET_TOKEN')
-  const other = await boss.post('users', { ...body, role: 'Observer' })
-  assert.equal(other.error.code, 'EMAIL_ALREADY_REGISTERED')
-  for (const _ of [3, 4, 5]) assert.equal((await boss.post('users', body)).status, 200)
+  const corrected = { ...body, firstName: 'Ada', lastName: 'Alt', role: 'Observer', lang: 'fr' }
+  const other = await boss.post<Object_>('users', corrected)
+  const { firstName, lastName, role, lang } = other.data
+  assert.deepEqual({ email, firstName, lastName, role, lang }, corrected, 'a wrong invitation is corrected')
+  assert.match((await waitForMail(service.baseUrl, email, /vous invite/)).text, /Ada/)
+  for (const _ of [4, 5]) assert.equal((await boss.post('users', body)).status, 200)
   assert.equal((await boss.post('users', body)).error.code, 'TOO_MANY_REQUESTS')
-  const last = await tokenOf(5)
+  const last =
+    /invitation\?token=(\S+)/.exec((await waitForMail(service.baseUrl, email, /vous invite/, 3)).text)?.[1] ?? ''
   assert.notEqual(last, fresh)
   assert.equal((await choose(last)).status, 200)
   assert.equal((await boss.get<Object_>(`users/${first.data._id}`)).data.invited, false)

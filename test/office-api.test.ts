@@ -11,12 +11,13 @@ import { LANGS } from '../src/kernel/lang.ts'
 import { bookPayment } from '../src/ledger/ledger-service.ts'
 import { listMonths } from '../src/ledger/overview/fee-queries.ts'
 import { waitingNotice } from '../src/mail/notices.ts'
-import { listSales } from '../src/orders/summary/summary-queries.ts'
+import { listSales, listWaiting } from '../src/orders/summary/summary-queries.ts'
 import { sumDays } from '../src/orders/summary/summary-sums.ts'
 import { mailWaiting, type WaitingMail } from '../src/orders/summary/waiting-mails.ts'
 import { type Client, logIn } from './harness/accounts.ts'
 import { HOSTILE, newMerchantOf, type OfficeWorld, openOffice } from './harness/office-world.ts'
 import { createPaid, newAddress, refundReaches, revert } from './harness/refunds.ts'
+import { eventually } from './harness/service.ts'
 
 type Entry = { at: string; kind: string; facts: Record<string, string | number | null> }
 type Story = { entries: Entry[]; omitted: number; rate: { rate: string; evidence: unknown } | null }
@@ -409,6 +410,65 @@ test('a manager is told once a day by mail what waits for a decision, in each la
     assert.match(paragraphs[2] ?? '', /^2 [^;]+; 1 [^;]+\.$/, lang)
     assert.equal(button?.url, 'https://office.example/')
   }
+})
+
+test('a day without a node is told about afterwards, at most a week later and once', async () => {
+  const { db } = world.shop.host
+  const mails: WaitingMail[] = []
+  const deps = { db, send: async (_tx: Tx, mail: WaitingMail) => void mails.push(mail) }
+  const now = Date.now()
+  const dayIn = (days: number): string => new Date(now + days * DAY).toISOString().slice(0, 10)
+  const arrivesIn = (days: number) =>
+    db.run(sql`
+      insert into mispayments (company_id, id, order_id, payment_id, kind, asset, units, source_reference, status,
+        created_at, updated_at)
+      select company_id, ${newId()}, order_id, ${newId()}, 'late', asset, 1, 'another', 'open',
+        ${new Date(now + days * DAY)}, now() from mispayments limit 1`)
+  const told = async (days: number): Promise<(string | undefined)[]> => {
+    mails.length = 0
+    await mailWaiting(deps, now + days * DAY)
+    return mails.filter(({ to }) => to === world.people.Manager.email).map(({ facts }) => facts.day)
+  }
+  for (const days of [30, 31, 33, 36]) await arrivesIn(days)
+  assert.deepEqual(await told(31), [dayIn(30)])
+  assert.deepEqual(await told(34), [dayIn(31), dayIn(33)], 'no node ran on the two days between')
+  assert.deepEqual(await told(34), [])
+  assert.deepEqual(await told(44), [], 'more than a week ago')
+})
+
+test('money is told of when it begins to wait: its link has ended, or more has come', async () => {
+  const { shop } = world
+  const { db, call } = shop.host
+  const waiting = async (): Promise<number> => {
+    const found = await listWaiting(db, new Date(Date.now() - DAY / 2), new Date(Date.now() + DAY / 2))
+    return found.find(({ companyId }) => companyId === shop.merchant.companyId)?.mispayments ?? 0
+  }
+  const unitsOf = async (orderId: string): Promise<bigint> =>
+    BigInt((await shop.story(orderId)).mispayments[0]?.units ?? 0)
+  const backdate = (orderId: string) =>
+    db.run(sql`update mispayments set created_at = created_at - interval '20 days' where order_id = ${orderId}`)
+  const link = await shop.createAwaiting({ amount: '80.00', alias: 'half paid' })
+  await shop.chain.pay({ to: link.toAddress, units: link.units / 2n })
+  const sale = await shop.createAwaiting({ amount: '5.00' })
+  await shop.chain.pay({ to: sale.toAddress, units: sale.units + 1_000_000n })
+  await shop.makeFinal()
+  for (const { orderId } of [link, sale]) {
+    await eventually(
+      () => unitsOf(orderId),
+      (units) => units > 0n,
+    )
+    await backdate(orderId)
+  }
+  const before = await waiting()
+  assert.equal((await call('POST', `expire/${link.code}`, { as: shop.merchant })).status, 200)
+  assert.equal(await waiting(), before + 1)
+  await shop.chain.pay({ to: sale.toAddress, units: 40_000_000n })
+  await shop.makeFinal()
+  await eventually(
+    () => unitsOf(sale.orderId),
+    (units) => units === 41_000_000n,
+  )
+  assert.equal(await waiting(), before + 2)
 })
 
 test('what was sold is told in the currencies of the orders; of a part that was accepted, its share', async () => {

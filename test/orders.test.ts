@@ -92,8 +92,9 @@ test('bad input is refused with the field that is wrong, and nothing is created'
     [{ alias: 'x', expiryMinutes: 9 }, 422, 'VALIDATION_FAILED', 'expiryMinutes'],
     [{ goods: { goodsType: '03' } }, 422, 'VALIDATION_FAILED', 'goods.goodsType'],
     [{ alias: 'x'.repeat(101) }, 422, 'VALIDATION_FAILED', 'alias'],
-    [{ alias: '.' }, 422, 'VALIDATION_FAILED', 'alias'],
-    [{ alias: '..' }, 422, 'VALIDATION_FAILED', 'alias'],
+    ...['.', '..', ' ', '\u3000', '\u200b', '\n', '\u2800\u200d'].map(
+      (alias): [Record<string, unknown>, number, string, string] => [{ alias }, 422, 'VALIDATION_FAILED', 'alias'],
+    ),
     [{ websiteUrl: 'https://shop.example' }, 422, 'VALIDATION_FAILED', 'sessionId'],
     [{ websiteUrl: 'https://shop.example', sessionId: 'nope' }, 400, 'UNKNOWN_SESSION'],
   ]

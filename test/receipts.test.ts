@@ -90,14 +90,14 @@ test('an order that is not paid has no receipt', async () => {
   assert.doesNotMatch(await (await fetch(`${shop.host.baseUrl}/pay?code=${code}`)).text(), /\/receipt\//)
 })
 
-test('a receipt names the shop’s SIRET and VAT number, where the shop has them', async () => {
+test('a receipt names the shop’s SIRET and VAT number as they were when the order was paid', async () => {
+  const earlier = await createPaid()
+  const change = async (body: Record<string, string | null>) =>
+    assert.equal((await admin.call('PUT', `companies/${shop.merchant.companyId}`, body)).status, 200)
+  await change({ siret: '73282932000074', vatNumber: 'DE123456789' })
+  assert.doesNotMatch(await (await fetch(earlier.link)).text(), /VAT number|SIRET/)
   const { link } = await createPaid()
-  assert.doesNotMatch(await (await fetch(link)).text(), /VAT number|SIRET/)
-  const setNumbers = (siret: string | null, vatNumber: string | null) =>
-    shop.host.db.run(
-      sql`update companies set vat_number = ${vatNumber}, siret = ${siret} where id = ${shop.merchant.companyId}`,
-    )
-  await setNumbers('73282932000074', 'DE123456789')
+  await change({ siret: null, vatNumber: null, displayName: 'Other Owner' })
   const page = await (await fetch(`${link}?lang=de`)).text()
   assert.match(page, /USt-IdNr\.\/MWST-Nr\. des Shops<\/dt>\s*<dd[^>]*>DE123456789/)
   assert.match(page, /SIRET<\/dt>\s*<dd[^>]*>73282932000074/)
@@ -108,7 +108,9 @@ test('a receipt names the shop’s SIRET and VAT number, where the shop has them
     siret: '73282932000074',
     vatNumber: 'DE123456789',
   })
-  await setNumbers(null, null)
+  assert.match(page, /Test &amp; Söhne/)
+  assert.doesNotMatch(page, /Other Owner/)
+  await change({ displayName: null })
 })
 
 test('the signed form verifies with the public keys alone, and not after a change', async () => {

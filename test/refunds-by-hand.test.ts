@@ -5,6 +5,8 @@ import { PNG } from 'pngjs'
 import { DEPLOYER } from '../sandbox/chain/throwaway-keys.ts'
 import { sql, type Tx } from '../src/db/db.ts'
 import { listMigrations } from '../src/db/migrate.ts'
+import { DAY } from '../src/kernel/clock.ts'
+import { eraseUserAddressesOlderThan } from '../src/payments/payment-jobs.ts'
 import { eraseProofsOlderThan } from '../src/refunds/refund-jobs.ts'
 import { findRefund } from '../src/refunds/refund-queries.ts'
 import { settleRefundIn } from '../src/refunds/refund-settle.ts'
@@ -269,6 +271,35 @@ test('a proof added later is read by its bytes: a name or type proves nothing, 1
     .update(kept ?? '')
     .digest('hex')
   assert.equal(list.data.refunds.find(({ _id }) => _id === id)?.proof?.sha256, sha256)
+})
+
+test('the wallet given at accept goes with its payer once nothing can be refunded to it, and after the retention', async () => {
+  const boss = await joinShop('Manager')
+  const accepted = async () => {
+    const { code, _id: id } = await shop.create({})
+    const body = { paymentChannel: 'crypto', network: shop.chain.chainId, userAddress: newAddress() }
+    assert.equal((await shop.host.call('POST', `accept/${code}`, { as: shop.merchant, body })).status, 200)
+    return { code, id }
+  }
+  const walletOf = async ({ id }: { id: string }) =>
+    (
+      await shop.host.db.one<{ wallet: string | null }>(
+        sql`select user_address as wallet from payments where order_id = ${id}`,
+      )
+    ).wallet
+  const erase = async ({ code }: { code: string }) =>
+    (await boss.client.call<{ erased: boolean }>('DELETE', `confirm_conversion/payer-information/${code}`)).data.erased
+  const [order, old] = [await accepted(), await accepted()]
+  assert.equal(await erase(order), false)
+  assert.ok(await walletOf(order), 'money may yet come, and go back')
+  assert.equal((await shop.host.call('POST', `cancel/${order.code}`, { as: shop.merchant })).status, 200)
+  assert.equal(await erase(order), true)
+  assert.equal(await walletOf(order), null)
+  const later = (days: number) => ({ db: shop.host.db, clock: () => Date.now() + days * DAY })
+  await eraseUserAddressesOlderThan(later(29), 30)
+  assert.ok(await walletOf(old))
+  await eraseUserAddressesOlderThan(later(31), 30)
+  assert.equal(await walletOf(old), null)
 })
 
 test('a proof goes with its payer, on request and after the retention period; its hash and the booking stay', async () => {

@@ -317,6 +317,7 @@ test('a link that cannot work is refused with the field and what to do', async (
     [{ returnUrl: 'javascript:alert(1)' }, 'returnUrl'],
     [{ webhookUrl: 'http://169.254.169.254/' }, 'webhookUrl'],
     [{ name: '' }, 'name'],
+    [{ name: '\u00a0' }, 'name'],
   ] as const) {
     const { status, error } = await send(body)
     assert.deepEqual([status, error?.details?.[0]?.path], [422, path], JSON.stringify(body))
@@ -343,6 +344,7 @@ test('a link that a later rule forbids can be turned off and renamed, but not ch
   // the office sends what its form holds
   const renamed = await put({ name: 'Old', amount: '50.00', minAmount: null, maxAmount: null, webhookUrl })
   assert.deepEqual([renamed.status, renamed.data?.name, renamed.data?.active], [200, 'Old', false], renamed.text)
+  assert.equal(await faultOf({ name: ' ' }), 'name')
   assert.equal(await faultOf({ active: true }), 'amount', 'it could not work')
 })
 

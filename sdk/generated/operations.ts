@@ -398,7 +398,7 @@ export interface Operations {
       companyVatNumber?: string
     }
   }
-  /** Erase payer information. For an erasure request (GDPR). The files that prove refunds sent by hand go as well; the order, its payments and the books stay. This cannot be undone. */
+  /** Erase payer information. For an erasure request (GDPR). The files that prove refunds sent by hand go as well, and the wallet given at accept, unless money of the order may go back to it; the order, its payments and the books stay. This cannot be undone. */
   erasePayerInformation: {
     params: {
       /** Order code: unguessable, used in paths. */
@@ -2176,7 +2176,7 @@ export interface Operations {
     }
     data: null
   }
-  /** Catch-up feed of all events. Every event of the company, subscribed or not, exactly once and in a fixed order, with the order as it was then; kept 90 days. Store `nextCursor` with your own changes and send it as `after` next time. After the operator restores a backup some events may repeat: drop duplicates by order, event and `updatedAt`. */
+  /** Catch-up feed of all events of orders. Every `order.*` event of the company, subscribed or not, exactly once and in a fixed order, with the order as it was then; kept 90 days. Store `nextCursor` with your own changes and send it as `after` next time. Identity checks are read with `GET /kyc`. After the operator restores a backup some events may repeat: drop duplicates by order, event and `updatedAt`. */
   listEvents: {
     params: {
       /** `nextCursor`, or the `cursor` of an event; `latest` to begin behind the newest event. */
@@ -2982,7 +2982,7 @@ export interface Operations {
       limit: number
     }
   }
-  /** Invite a user to your company. The user gets a link to choose a password. Inviting again, with the same role, sends a new link while none was used. Inviting a Manager needs a fresh second factor. */
+  /** Invite a user to your company. The user gets a link to choose a password. Inviting again while no link was used sends a new one, and replaces names, language and role. Inviting a Manager needs a fresh second factor. */
   inviteUser: {
     params: {
       body: {

@@ -15,6 +15,7 @@ import { openAnnounce, openTransition } from '../orders/order-transition.ts'
 import { openOrderFeed } from '../pages/pay/live-updates.ts'
 import type { PayerDeps } from '../payers/payer-service.ts'
 import type { MispaymentDeps } from '../payments/mispayments/mispayment-service.ts'
+import { eraseUserAddress } from '../payments/payment-queries.ts'
 import { openRates } from '../rates/rate-service.ts'
 import type { MispaymentRefundDeps } from '../refunds/mispayment-refund.ts'
 import { eraseProofsOfOrder } from '../refunds/proof/proof-queries.ts'
@@ -57,12 +58,13 @@ function openCompanies({ config, db, clock }: ServiceBase, { accounts, cache, ch
   }
 }
 
-/** Erased together with the payer of an order: the e-mail of the identity check, and files that may show the payer. */
+/** Erased with the payer of an order: the identity check's e-mail, the wallet, and files that may show the payer. */
 function openForget({ vault, clock }: ServiceBase): NonNullable<PayerDeps['forget']> {
   const forgetPayer = openForgetPayer({ vault })
   return async (tx, order, email) => {
     const check = await forgetPayer(tx, order, email)
-    return { check, files: (await eraseProofsOfOrder(tx, order, new Date(clock()))) > 0 }
+    const wallet = (await eraseUserAddress(tx, order)) > 0
+    return { check, wallet, files: (await eraseProofsOfOrder(tx, order, new Date(clock()))) > 0 }
   }
 }
 

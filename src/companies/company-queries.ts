@@ -99,9 +99,18 @@ export async function countCompanies(q: Queryable, filter: CompanyFilter): Promi
   return count
 }
 
-/** Writes every field and raises the version, so that no order is created from an old copy. */
+/**
+ * Writes every field and raises the version, so that no order is created from an old copy. What receipts say about the
+ * company is kept as it was.
+ */
 export async function updateCompany(tx: Tx, company: Company, at: Date): Promise<void> {
   await tx.run(sql`
+    with kept as (
+      insert into company_history (company_id, until_at, name, display_name, legal_name, siret, vat_number)
+      select id, ${at}, name, display_name, legal_name, siret, vat_number from companies
+      where id = ${company.id} and (name, display_name, legal_name, siret, vat_number) is distinct from
+        (${company.name}, ${company.displayName}, ${company.legalName}, ${company.siret}, ${company.vatNumber})
+      on conflict do nothing)
     update companies set name = ${company.name}, country = ${company.country}, siret = ${company.siret},
       vat_number = ${company.vatNumber}, approved = ${company.approved}, settlement_address = ${company.settlementAddress},
       settlement_network = ${company.settlementNetwork}, max_order_amount = ${company.maxOrderAmount},

@@ -1,5 +1,5 @@
 import { LANGS, type Lang } from '../kernel/lang.ts'
-import { MAX_COMPANY_NAME, NAME_PATTERN } from '../kernel/names.ts'
+import { MAX_COMPANY_NAME, NAME_PATTERN, VISIBLE_PATTERN } from '../kernel/names.ts'
 import { type TInteger, type TSchema, Type } from '../kernel/schema.ts'
 import { LIMITED_ROLES } from './company-refund-limits.ts'
 
@@ -163,9 +163,12 @@ const salesPointFields = {
   lat: Type.Optional(Nullable(Type.Number({ minimum: -90, maximum: 90 }))),
   lng: Type.Optional(Nullable(Type.Number({ minimum: -180, maximum: 180 }))),
 }
-export const SalesPointBody = Type.Object({ name: Type.String({ minLength: 1, maxLength: 200 }), ...salesPointFields })
+export const SalesPointBody = Type.Object({
+  name: Type.String({ minLength: 1, maxLength: 200, pattern: VISIBLE_PATTERN }),
+  ...salesPointFields,
+})
 export const SalesPointChange = Type.Object({
-  name: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+  name: Type.Optional(Type.String({ minLength: 1, maxLength: 200, pattern: VISIBLE_PATTERN })),
   ...salesPointFields,
 })
 export const SalesPointSchema = Type.Object(
@@ -235,7 +238,7 @@ export const CollectorSchema = Type.Object(
 const Price = Type.Union([Type.Number(), Type.String({ maxLength: 32 })], { description: 'A number or decimal text.' })
 const Url = Type.String({ maxLength: 2048 })
 export const ButtonBody = Type.Object({
-  name: Type.String({ minLength: 1, maxLength: 200 }),
+  name: Type.String({ minLength: 1, maxLength: 200, pattern: VISIBLE_PATTERN }),
   websiteUrl: Url,
   price: Price,
   currency: Type.String({ maxLength: 8, examples: ['EUR'] }),
@@ -263,7 +266,12 @@ export const ButtonSchema = Type.Object(
 
 export const SessionBody = Type.Object({
   button: Id,
-  orderRef: Type.String({ minLength: 6, maxLength: 100, description: 'Your reference; unique among live sessions.' }),
+  orderRef: Type.String({
+    minLength: 6,
+    maxLength: 100,
+    pattern: VISIBLE_PATTERN,
+    description: 'Your reference; unique among live sessions.',
+  }),
   price: Type.Optional(Price),
   currency: Type.Optional(Type.String({ maxLength: 8 })),
   buttonName: Type.Optional(Type.String({ maxLength: 200 })),

@@ -1,6 +1,6 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError, type ErrorDetail } from '../kernel/errors.ts'
-import { NAME_PATTERN, NAME_RULE } from '../kernel/names.ts'
+import { NAME_PATTERN, NAME_RULE, VISIBLE_PATTERN, VISIBLE_RULE } from '../kernel/names.ts'
 import { answerPreflight, isPreflight } from './cors.ts'
 import { failure } from './envelope.ts'
 import { openRouteTable } from './route-table.ts'
@@ -24,6 +24,8 @@ const FORMATS: Record<string, string> = {
   uri: 'must be a whole URL such as https://shop.example/thanks',
 }
 
+const RULES: Record<string, string> = { [NAME_PATTERN]: NAME_RULE, [VISIBLE_PATTERN]: VISIBLE_RULE }
+
 function detailOf(fault: AjvFault): ErrorDetail {
   const base = fault.instancePath.slice(1).replaceAll('/', '.')
   const missing = typeof fault.params.missingProperty === 'string' ? fault.params.missingProperty : undefined
@@ -32,9 +34,9 @@ function detailOf(fault: AjvFault): ErrorDetail {
   if (fault.keyword === 'enum') {
     return { path, message: `must be one of: ${(fault.params.allowedValues as unknown[]).join(', ')}` }
   }
-  if (fault.keyword === 'pattern' && fault.params.pattern === NAME_PATTERN) return { path, message: NAME_RULE }
+  const rule = fault.keyword === 'pattern' ? RULES[String(fault.params.pattern)] : undefined
   const format = fault.keyword === 'format' ? FORMATS[String(fault.params.format)] : undefined
-  return { path, message: format ?? fault.message ?? 'is not valid' }
+  return { path, message: rule ?? format ?? fault.message ?? 'is not valid' }
 }
 
 /** Ajv reports every branch of a failed union; people need one line per field. */

@@ -1,4 +1,4 @@
-import { type Db, sql, type Tx } from '../db/db.ts'
+import { type Db, type Queryable, sql } from '../db/db.ts'
 
 export type Manager = { companyId: string; companyName: string; email: string; firstName: string; lang: string }
 
@@ -11,5 +11,13 @@ export const listManagers = (db: Db, companyIds: readonly string[]): Promise<Man
       and u.verified_at is not null and u.disabled_at is null`)
 
 /** @returns false when this was already sent */
-export const insertNotice = async (tx: Tx, key: string, now: Date): Promise<boolean> =>
-  (await tx.run(sql`insert into notices_sent (key, sent_at) values (${key}, ${now}) on conflict do nothing`)) === 1
+export const insertNotice = async (q: Queryable, key: string, now: Date): Promise<boolean> =>
+  (await q.run(sql`insert into notices_sent (key, sent_at) values (${key}, ${now}) on conflict do nothing`)) === 1
+
+/** The key of the latest day among those that consist of this prefix and a day. */
+export async function findLastNotice(db: Db, prefix: string): Promise<string | null> {
+  const { key } = await db.one<{ key: string | null }>(sql`
+    select max(key) as key from notices_sent
+    where key between ${`${prefix}0`} and ${`${prefix}9999`} and starts_with(key, ${prefix})`)
+  return key
+}

@@ -1,3 +1,4 @@
+import { VISIBLE_PATTERN } from '../kernel/names.ts'
 import { type Static, type TSchema, Type } from '../kernel/schema.ts'
 import { ORDER_STATUSES, type OrderStatus } from './order-states.ts'
 
@@ -93,7 +94,7 @@ export const CreateOrderBody = Type.Object({
   returnUrl: Type.Optional(Type.String({ maxLength: 2048 })),
   alias: Type.Optional(
     Type.String({
-      ...{ minLength: 1, maxLength: 100 },
+      ...{ minLength: 1, maxLength: 100, pattern: VISIBLE_PATTERN },
       description: 'Makes the order a payment link, valid for one month. Any text except "." and "..".',
     }),
   ),

@@ -69,7 +69,7 @@ export const payerRoutes: FastifyPluginAsyncTypebox<PayerDeps> = async (app, dep
         operationId: 'erasePayerInformation',
         summary: 'Erase payer information',
         description:
-          'For an erasure request (GDPR). The files that prove refunds sent by hand go as well; the order, its payments ' +
+          'For an erasure request (GDPR). The files that prove refunds sent by hand go as well, and the wallet given at accept, unless money of the order may go back to it; the order, its payments ' +
           'and the books stay. This cannot be undone.',
         tags: ['orders'],
         params: CodeParams,

@@ -19,8 +19,10 @@ import * as queries from './payer-queries.ts'
 import { hasText, type PayerInformation, type SavePayerBody } from './payer-schemas.ts'
 import { isBeforePaid, noteOf, type Written } from './payer-word.ts'
 
-/** The e-mail of the payer's identity check, and files that prove refunds. */
-export type ErasedElsewhere = { check: boolean; files: boolean }
+/** The e-mail of the payer's identity check, the wallet given at accept, and files that prove refunds. */
+export type ErasedElsewhere = { check: boolean; wallet: boolean; files: boolean }
+
+const NOTHING: ErasedElsewhere = { check: false, wallet: false, files: false }
 
 export type PayerDeps = PayerAddressDeps & {
   db: Db
@@ -233,11 +235,12 @@ export async function erasePayer(deps: PayerDeps, context: RequestContext, code:
     await lockActor(tx, actor, companyId)
     const order = await lockReachableOrder(tx, actor, code)
     const { email } = (await open(deps, tx, order)).payer
-    const { check, files } = (await deps.forget?.(tx, order, email ?? null)) ?? { check: false, files: false }
+    const elsewhere = (await deps.forget?.(tx, order, email ?? null)) ?? NOTHING
     const payer = await queries.deletePayer(tx, order.companyId, order.id)
-    const erased = payer || check || files
+    const erased = payer || Object.values(elsewhere).includes(true)
     const { id, status } = order
-    const entry = { action: 'payer.erase', companyId, object: `order:${id}`, detail: { payer, check, files, status } }
+    const detail = { payer, ...elsewhere, status }
+    const entry = { action: 'payer.erase', companyId, object: `order:${id}`, detail }
     if (erased) await deps.audit.write(tx, context, entry)
     return { erased }
   })

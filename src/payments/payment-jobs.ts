@@ -1,6 +1,9 @@
+import type { Db } from '../db/db.ts'
 import { renewItem } from '../db/poll-queries.ts'
 import { type PollSpec, pollNow } from '../db/polling.ts'
+import { type Clock, DAY } from '../kernel/clock.ts'
 import {
+  eraseOldUserAddresses,
   findPayment,
   listPaymentsByDepositAddress,
   listPaymentsByTransfers,
@@ -45,3 +48,9 @@ async function pollAll(deps: PaymentDeps, payments: readonly Payment[]): Promise
     await pollNow(deps, PAYMENT_POLLS, payment, (db) => pollPayment({ ...deps, db }, payment)).catch(() => undefined)
   }
 }
+
+const RETENTION_BATCH = 500
+
+/** Erases wallets given at accept that many days ago. @returns how many were erased */
+export const eraseUserAddressesOlderThan = ({ db, clock }: { db: Db; clock: Clock }, days: number): Promise<number> =>
+  eraseOldUserAddresses(db, new Date(clock() - days * DAY), RETENTION_BATCH)

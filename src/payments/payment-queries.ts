@@ -4,6 +4,7 @@ import type { PaymentAccount } from '../channels/channel-set.ts'
 import { json, type Queryable, sql, type Tx } from '../db/db.ts'
 import type { PollTopic } from '../db/polling.ts'
 import { parseDecimal } from '../kernel/money.ts'
+import type { Order } from '../orders/order.ts'
 
 export type PaymentStatus = 'creating' | 'awaiting' | 'confirming' | 'paid' | 'failed' | 'closing' | 'closed'
 
@@ -197,6 +198,24 @@ export async function findToldRefunds(q: Queryable, companyId: string, id: strin
     select refunds_told_units as told from payments where company_id = ${companyId} and id = ${id}`)
   return told === null ? null : BigInt(told)
 }
+
+/** Of these orders no money that came is left, unless a mispayment holds it. */
+const WITHOUT_MONEY = ['EXPIRED', 'CANCELLED', 'ERROR', 'KYT_FAILED', 'FULL_REFUNDED']
+
+/** Erases the wallet given at accept, unless money of the order may still go back to it. @returns how many */
+export const eraseUserAddress = async (tx: Tx, { companyId, id, status }: Order): Promise<number> =>
+  WITHOUT_MONEY.includes(status)
+    ? tx.run(sql`
+        update payments set user_address = null, user_address_by = null
+        where company_id = ${companyId} and order_id = ${id} and user_address is not null and not exists (
+          select from mispayments m where m.company_id = ${companyId} and m.order_id = ${id} and m.status = 'open')`)
+    : 0
+
+/** Erases wallets given at accept before that time, of every company. @returns how many */
+export const eraseOldUserAddresses = (q: Queryable, before: Date, limit: number): Promise<number> =>
+  q.run(sql`
+    update payments set user_address = null, user_address_by = null where (company_id, id) in
+      (select company_id, id from payments where user_address is not null and opened_at < ${before} limit ${limit})`)
 
 /** A person decided about part of its money: it is polled again at once, and another channel may be chosen. */
 export async function reconsiderPayment(tx: Tx, payment: Payment, now: Date): Promise<void> {

@@ -1,4 +1,5 @@
 import { Nullable } from '../companies/company-schemas.ts'
+import { VISIBLE_PATTERN } from '../kernel/names.ts'
 import { Type } from '../kernel/schema.ts'
 
 const DateTime = (description: string) =>
@@ -10,7 +11,13 @@ const Collector = Type.Object(
 )
 
 export const DeviceBody = Type.Object({
-  name: Type.String({ minLength: 1, maxLength: 60, description: 'For people.', examples: ['Counter left'] }),
+  name: Type.String({
+    minLength: 1,
+    maxLength: 60,
+    pattern: VISIBLE_PATTERN,
+    description: 'For people.',
+    examples: ['Counter left'],
+  }),
   collector: Type.String({
     minLength: 1,
     maxLength: 100,

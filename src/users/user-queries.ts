@@ -144,7 +144,8 @@ function conditionOf({ companyIds, role, search, pendingOnly }: UserFilter): Sql
     and (${role}::text is null or u.role = ${role})
     and (${pattern}::text is null or u.email_key like ${email}
       or lower(u.first_name || ' ' || u.last_name) like ${pattern})
-    and (not ${pendingOnly}::boolean or (u.approved_at is null and u.role in ('Cashier', 'Observer')))`
+    and (not ${pendingOnly}::boolean
+      or (u.approved_at is null and u.disabled_at is null and u.role in ('Cashier', 'Observer')))`
 }
 
 export async function listUsers(

@@ -120,7 +120,7 @@ export const userRoutes: FastifyPluginAsyncTypebox<service.UserDeps> = async (ap
         operationId: 'inviteUser',
         summary: 'Invite a user to your company',
         description:
-          'The user gets a link to choose a password. Inviting again, with the same role, sends a new link while none was used. Inviting a Manager needs a fresh second factor.',
+          'The user gets a link to choose a password. Inviting again while no link was used sends a new one, and replaces names, language and role. Inviting a Manager needs a fresh second factor.',
         tags,
         body: InvitationBody,
         response: { 200: Envelope(UserRef) },

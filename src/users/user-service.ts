@@ -166,16 +166,19 @@ async function findInvitingCompany({ db }: UserDeps, actor: Actor, companyId: st
   return company
 }
 
-/** Invited into the same company and role, and the link was never used: it may be lost or expired. */
+/**
+ * Invited into the same company, and the link was never used: it may be lost or expired, or the invitation was wrong.
+ * Between a company's roles the actor may choose again.
+ */
 const isInvitedAs = (user: User, role: UserRole, companyId: string | null): boolean =>
   user.passwordHash === NO_PASSWORD &&
   user.disabledAt === null &&
-  user.role === role &&
+  (user.role === role || (COMPANY_ROLES.includes(user.role) && COMPANY_ROLES.includes(role))) &&
   (user.company?.id ?? null) === companyId
 
 /**
  * Creates an approved account without a password. The mailed link lets its owner choose one and verifies the address.
- * Who has not used the link yet gets a new one.
+ * Who has not used the link yet gets a new one, and what this invitation says about the person replaces the earlier.
  * @throws EMAIL_ALREADY_REGISTERED, FORBIDDEN for a role that the actor cannot assign, TOO_MANY_REQUESTS, UNAUTHORIZED
  */
 export async function inviteUser(deps: UserDeps, context: RequestContext, body: Invitation): Promise<User> {
@@ -193,12 +196,17 @@ export async function inviteUser(deps: UserDeps, context: RequestContext, body: 
   const inviter = (await readMe(deps, actor)).firstName
   const by = { inviter, company: company?.name ?? 'Comptoir' }
   return db.tx(async (tx) => {
+    const found = await queries.findUserByEmailKey(tx, emailKeyOf(body.email))
+    const locked = await queries.lockUsersById(tx, [actor.id, ...(found ? [found.id] : [])])
     await lockActor(tx, actor, company?.id ?? null)
-    const known = await queries.findUserByEmailKey(tx, emailKeyOf(body.email))
+    const known = locked.find(({ id }) => id === found?.id)
     if (known && isInvitedAs(known, body.role, company?.id ?? null)) {
-      await hooks.sendInvitation(tx, known, by)
-      await deps.audit.write(tx, context, { ...entryOf(known, 'user.invite'), detail: { role: known.role } })
-      return known
+      const { firstName, lastName, role, lang = known.lang } = body
+      await applyChange(tx, actor, known, { ...changeOf(known), firstName, lastName, role, lang }, at)
+      const corrected = await readAgain(tx, known.id)
+      await hooks.sendInvitation(tx, corrected, by)
+      await deps.audit.write(tx, context, { ...entryOf(corrected, 'user.invite'), detail: { role } })
+      return corrected
     }
     const id = newId(at.getTime())
     await queries
@@ -238,12 +246,31 @@ function checkFreshForManager(actor: Actor, role: UserRole, nowMs: number): void
   throw new AppError('STEP_UP_REQUIRED')
 }
 
-/** A manager approves a Cashier or an Observer. Idempotent. */
+/** Writes the change, and what follows from a new role. */
+async function applyChange(tx: Tx, actor: Actor, user: User, change: queries.UserChange, at: Date): Promise<void> {
+  const { id } = user
+  const { role } = change
+  const twoFactorEnabled = user.twoFactorEnabled || TWO_FACTOR_ROLES.includes(role)
+  await queries.updateUser(tx, id, { ...change, twoFactorEnabled }, at)
+  if (role === user.role) return
+  // a SuperManager loses the companies together with the role, a Cashier the tills; neither comes back with it
+  await queries.deleteSuperManagerCompanies(tx, id)
+  await queries.deleteTills(tx, id)
+  // whoever grants an account its say about money counts as its creator from then on
+  // and whoever lets an applicant in, as with an approval
+  const isLetIn = user.approvedAt === null
+  if (isLetIn || decidesAboutMoney(role)) await updateUserMaker(tx, id, actor.id)
+  if (isLetIn) await queries.updateUserApproved(tx, id, at)
+}
+
+/** A manager approves a Cashier or an Observer. Idempotent. @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT if disabled */
 export async function approveUser(deps: UserDeps, context: RequestContext, id: string): Promise<User> {
   const { actor } = context
   return deps.db.tx(async (tx) => {
     const user = await lockManaged(tx, actor, id)
     if (user.approvedAt !== null || !APPROVED_ROLES.includes(user.role)) return user
+    if (user.disabledAt !== null)
+      throw new AppError('OBJECT_CONFLICT', { message: 'This account is disabled. Enable it, then approve it.' })
     await queries.updateUserApproved(tx, id, new Date(deps.clock()))
     await updateUserMaker(tx, id, actor.id)
     tx.afterCommit(() => deps.hooks.forgetSessions())
@@ -292,29 +319,8 @@ export async function changeUser(
     const at = new Date(clock())
     const disabledAt =
       change.disabled === undefined ? user.disabledAt : change.disabled ? (user.disabledAt ?? at) : null
-    await queries.updateUser(
-      tx,
-      id,
-      {
-        ...changeOf(user),
-        firstName: change.firstName ?? user.firstName,
-        lastName: change.lastName ?? user.lastName,
-        role,
-        disabledAt,
-        twoFactorEnabled: user.twoFactorEnabled || TWO_FACTOR_ROLES.includes(role),
-      },
-      at,
-    )
-    // a SuperManager loses the companies together with the role, a Cashier the tills; neither comes back with it
-    if (role !== user.role) {
-      await queries.deleteSuperManagerCompanies(tx, id)
-      await queries.deleteTills(tx, id)
-    }
-    // whoever grants an account its say about money counts as its creator from then on
-    // and whoever lets an applicant in, as with an approval
-    const isLetIn = role !== user.role && user.approvedAt === null
-    if (isLetIn || (role !== user.role && decidesAboutMoney(role))) await updateUserMaker(tx, id, actor.id)
-    if (isLetIn) await queries.updateUserApproved(tx, id, at)
+    const { firstName = user.firstName, lastName = user.lastName } = change
+    await applyChange(tx, actor, user, { ...changeOf(user), firstName, lastName, role, disabledAt }, at)
     const endedKeys = touchesAccess ? await hooks.endSessions(tx, id, 'role or access changed') : []
     const changed = await readAgain(tx, id)
     const detail = { role, disabled: disabledAt !== null, ...(endedKeys.length > 0 && { endedKeys }) }

@@ -1,9 +1,15 @@
+import { VISIBLE_PATTERN } from '../../kernel/names.ts'
 import { type Static, Type } from '../../kernel/schema.ts'
 import { Nullable } from '../company-schemas.ts'
 
 const Amount = Type.String({ maxLength: 32, pattern: '^[0-9]{1,16}(\\.[0-9]{1,2})?$', examples: ['12.50'] })
 const Url = Type.String({ maxLength: 2048 })
-const Name = Type.String({ minLength: 1, maxLength: 120, description: 'What the payer reads: “Table 4”, “Donation”.' })
+const Name = Type.String({
+  minLength: 1,
+  maxLength: 120,
+  pattern: VISIBLE_PATTERN,
+  description: 'What the payer reads: “Table 4”, “Donation”.',
+})
 const Till = Type.String({
   minLength: 1,
   maxLength: 100,

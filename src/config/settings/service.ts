@@ -197,7 +197,7 @@ const daysOrEver = (name: string, description: string): Setting<number> => ({
 export const RETENTION = {
   payerRetentionDays: integer(
     'PAYER_RETENTION_DAYS',
-    'Days until payer information without a change and proof files of refunds are erased.',
+    'Days until payer information without a change, wallets given at accept and proof files of refunds are erased.',
     {
       ...{ fallback: '1825', min: 1, max: 36_500 },
     },

@@ -24,9 +24,9 @@ export const orderFeedRoutes: FastifyPluginAsyncTypebox<FeedDeps> = async (app, 
       config: { permission: 'orders.events' },
       schema: {
         operationId: 'listEvents',
-        summary: 'Catch-up feed of all events',
+        summary: 'Catch-up feed of all events of orders',
         description:
-          'Every event of the company, subscribed or not, exactly once and in a fixed order, with the order as it was then; kept 90 days. Store `nextCursor` with your own changes and send it as `after` next time. After the operator restores a backup some events may repeat: drop duplicates by order, event and `updatedAt`.',
+          'Every `order.*` event of the company, subscribed or not, exactly once and in a fixed order, with the order as it was then; kept 90 days. Store `nextCursor` with your own changes and send it as `after` next time. Identity checks are read with `GET /kyc`. After the operator restores a backup some events may repeat: drop duplicates by order, event and `updatedAt`.',
         tags: ['webhooks'],
         querystring: Type.Object({
           after: Type.Optional(

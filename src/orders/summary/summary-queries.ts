@@ -124,8 +124,16 @@ export const countNeeds = (q: Queryable, companyIds: readonly string[] | null, n
 
 /** Number of items that wait for a manager's decision. */
 export type Waiting = { mispayments: number; unmatched: number; refunds: number }
+/** When a mispayment began to wait: it was made or grew, or its order stopped waiting for the rest. */
+const waitsSince = sql`greatest(m.created_at, m.grown_at,
+  case when m.kind = 'under' then (
+    select max(e.at) from order_events e where e.company_id = m.company_id and e.order_id = m.order_id
+      and e.from_status in ('AWAITING', 'WAITING_CHAIN_CONFIRMATION')
+      and e.to_status not in ('AWAITING', 'WAITING_CHAIN_CONFIRMATION')) end)`
+
 /**
- * Per company, items that arrived within a period and still wait. A part payment of an open order may yet be completed.
+ * Per company, items that began to wait within a period and still do. A part payment of an open order may yet be
+ * completed.
  */
 export const listWaiting = (q: Queryable, from: Date, to: Date): Promise<(Waiting & { companyId: string })[]> =>
   q.many(sql`
@@ -134,7 +142,7 @@ export const listWaiting = (q: Queryable, from: Date, to: Date): Promise<(Waitin
     from (
       select m.company_id, 1 as mispayments, 0 as unmatched, 0 as refunds
       from mispayments m join orders o on o.company_id = m.company_id and o.id = m.order_id
-      where m.status = 'open' and m.created_at >= ${from} and m.created_at < ${to}
+      where m.status = 'open' and ${waitsSince} >= ${from} and ${waitsSince} < ${to}
         and not (m.kind = 'under' and o.status in ('AWAITING', 'WAITING_CHAIN_CONFIRMATION'))
       union all
       select u.company_id, 0, 1, 0 from unmatched_transfers u join chain_transfers t on t.id = u.transfer_id

@@ -13,6 +13,7 @@ import { compressPage } from '../shared/compress.ts'
 import { sendErrorPage } from '../shared/error-page.ts'
 import { languageOf, rememberLanguage } from '../shared/language.ts'
 import { NOTICE_POLICY, renderNotice } from '../shared/notice.ts'
+import { findSellerAt } from '../shared/payer-page-queries.ts'
 import { receiptOf } from './receipt.ts'
 import { isReceiptToken, orderOfToken } from './receipt-link.ts'
 import { listReceiptKeys, signReceipt } from './receipt-sign.ts'
@@ -43,7 +44,8 @@ export const receiptRoutes: FastifyPluginAsyncTypebox<ReceiptPageDeps> = async (
     if (!order || !isReceiptToken(order, token) || order.paidAt === null) throw new AppError('OBJECT_NOT_FOUND')
     // the pay page's forms are not rendered here, so no key is needed to sign them
     const view = await readPayView({ ...deps, payerTokens: { of: () => '' } }, order.code)
-    return { order, view }
+    const seller = await findSellerAt(deps.db, order.companyId, order.paidAt)
+    return { order, view: { ...view, shop: { ...view.shop, ...seller } } }
   }
 
   app.setErrorHandler((thrown, request, reply) => {

@@ -41,6 +41,14 @@ export async function hasReceived(
   return found
 }
 
+export type Seller = Pick<ShopRow, 'name' | 'legalName' | 'siret' | 'vatNumber'>
+
+/** A company as its payers saw it at a time; undefined while that has not changed since. */
+export const findSellerAt = (q: Queryable, companyId: string, at: Date): Promise<Seller | undefined> =>
+  q.maybe(sql`
+    select coalesce(display_name, name) as name, legal_name, siret, vat_number
+    from company_history where company_id = ${companyId} and until_at > ${at} order by until_at limit 1`)
+
 /** One text per order that changes whenever anything visible to its payer changes. */
 export async function listOrderMarks(
   q: Queryable,

@@ -143,6 +143,7 @@ export async function updateMispayment(
     update mispayments set units = coalesce(${change.units?.toString() ?? null}::numeric, units),
       status = coalesce(${change.status ?? null}, status), decided_by = coalesce(${change.decidedBy ?? null}, decided_by),
       reason = coalesce(${change.reason ?? null}, reason), borne_by = coalesce(${change.borneBy ?? null}, borne_by),
+      grown_at = case when ${change.units?.toString() ?? null}::numeric > units then ${now} else grown_at end,
       updated_at = ${now}
     where company_id = ${companyId} and id = ${id}`)
 }
