@@ -279,6 +279,23 @@ test('a cart that changed is paid at its new price: the order of the old one is 
   assert.deepEqual(await read(francs), ['AWAITING', '50.00', 'CHF'])
 })
 
+test('two clicks at once make one order of a changed cart, and an order each for buyers without its code', async () => {
+  const { id } = await makeButton({ pagePrice: true })
+  const land = async (price: string, code = ''): Promise<string> => {
+    const named = new URLSearchParams({ id, orderRef: 'TWICE-0001', price, currency: 'EUR', code })
+    const { answer, said, text } = await openFrame(`/buy-button/landing?${named}`)
+    assert.equal(answer.status, 200, text)
+    return said.conversionCode ?? ''
+  }
+  const fresh = await Promise.all([land('10.00'), land('10.00')])
+  assert.notEqual(fresh[0], fresh[1])
+  const ten = await land('10.00')
+  const [fifty, again] = await Promise.all([land('50.00', ten), land('50.00', ten)])
+  assert.equal(again, fifty)
+  assert.equal(await land('50.00', ten), fifty, 'a tab that knows only the earlier order')
+  assert.notEqual(await land('50.00'), fifty, 'another browser')
+})
+
 test('a currency without a price changes no price: a script that sends EUR opens a button in francs', async () => {
   for (const pagePrice of [false, true]) {
     const { id } = await makeButton({ currency: 'CHF', pagePrice })
