@@ -296,6 +296,28 @@ test('two clicks at once make one order of a changed cart, and an order each for
   assert.notEqual(await land('50.00'), fifty, 'another browser')
 })
 
+test('a session of the shop’s server keeps its price and its reference, whatever a page says', async () => {
+  const { id, client } = await makeButton({ pagePrice: true })
+  const fields = { button: id, orderRef: 'SERVER-001', price: '80' }
+  const session = await client.post<{ _id: string; code: string }>('buy-button/sessions', fields)
+  const named = (code: string) => `/buy-button/landing?id=${id}&orderRef=SERVER-001&price=0.10&currency=EUR${code}`
+  const { said } = await openFrame(`/buy-button/landing?session=${session.data.code}`)
+  const known = `&code=${said.conversionCode}`
+  assert.deepEqual((await openFrame(named(known))).said, said)
+  const stranger = await openFrame(named(''))
+  assert.deepEqual([stranger.answer.status, stranger.said], [409, {}])
+  assert.match(stranger.text, /Open it with data-comptoir-session/)
+  const read = async (code: string | undefined): Promise<unknown[]> => {
+    const { data } = await shop.host.call<Record<string, string>>('GET', `status/${code}`)
+    return [data.status, data.fromAmount]
+  }
+  assert.deepEqual(await read(said.conversionCode), ['INITIAL', '80.00'])
+  await client.post(`confirm_conversion/cancel/${said.conversionCode}`, {})
+  const next = (await openFrame(named(known))).said
+  assert.equal(next.sessionId, session.data._id)
+  assert.deepEqual(await read(next.conversionCode), ['INITIAL', '80.00'])
+})
+
 test('a currency without a price changes no price: a script that sends EUR opens a button in francs', async () => {
   for (const pagePrice of [false, true]) {
     const { id } = await makeButton({ currency: 'CHF', pagePrice })

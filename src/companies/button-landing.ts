@@ -4,7 +4,7 @@ import { newId, newOrderCode } from '../kernel/ids.ts'
 import { openHmac, type Vault } from '../kernel/vault.ts'
 import type { ButtonSession, BuyButton } from './button-queries.ts'
 import * as queries from './button-queries.ts'
-import { type ButtonDeps, readCallback, readPrice } from './button-service.ts'
+import { type ButtonDeps, readCallback, readPrice, SERVER_CODE_PREFIX } from './button-service.ts'
 
 /** What a page requests for one purchase. A page can send anything: nothing here is trusted. */
 export type PageWish = {
@@ -79,7 +79,8 @@ function readReference(orderRef: string | undefined): string {
  * A buyer arrives through a button. The order with the same reference is shown only to those who know its code, or an
  * earlier one of its session, because references can be guessed. For others an unpaid one is replaced, so that a second
  * try is no dead end. A page that gives no reference names its order by the code alone.
- * @throws ILLEGAL_AMOUNT, VALIDATION_FAILED; ORDER_STATE_CONFLICT when the reference is being paid, or is paid
+ * @throws ILLEGAL_AMOUNT, VALIDATION_FAILED; ORDER_STATE_CONFLICT when the reference is being paid, or is paid;
+ *   OBJECT_CONFLICT when the shop's server made a session for it
  */
 export async function openLanding(deps: ButtonDeps, button: BuyButton, wish: PageWish): Promise<Landing> {
   const at = new Date(deps.clock())
@@ -121,12 +122,19 @@ async function keepOrEnd(
   const isOver = !order || ENDED.includes(order.status)
   const isOwn = code !== undefined && (await queries.hasSessionOrder(tx, live, code))
   const isSamePrice = live.price === price && live.currency === currency
+  const isServerMade = live.code.startsWith(SERVER_CODE_PREFIX)
   if (!isOver && isOwn) {
-    const isOutdated = button.pagePrice && !isSamePrice && OPEN.includes(order.status)
+    const isOutdated = button.pagePrice && !isServerMade && !isSamePrice && OPEN.includes(order.status)
     return { session: live, button, code: order.code, isOutdated }
   }
   if (!isOver && !OPEN.includes(order.status)) throw new AppError('ORDER_STATE_CONFLICT')
-  if (live.buttonId === button.id) {
+  const isOfButton = live.buttonId === button.id
+  if (isServerMade) {
+    if (isOwn && isOfButton) return { session: live, button, code: null, price: live.price, currency: live.currency }
+    const message = 'Your server made a session with this orderRef. Open it with data-comptoir-session.'
+    throw new AppError('OBJECT_CONFLICT', { message })
+  }
+  if (isOfButton) {
     // the next order of the same buyer: whoever knows one code of the session is led to it, so two tabs make one
     if (isOwn) await queries.updateButtonSessionWish(tx, live.id, session)
     const isSame = isSamePrice && live.callbackUrl === callbackUrl

@@ -138,7 +138,7 @@ export async function updateButtonSessionWish(tx: Tx, id: string, wish: NewButto
 
 export type LiveSession = Pick<
   ButtonSession,
-  'id' | 'companyId' | 'buttonId' | 'price' | 'currency' | 'callbackUrl' | 'createdAt'
+  'id' | 'companyId' | 'buttonId' | 'code' | 'price' | 'currency' | 'callbackUrl' | 'createdAt'
 >
 
 /** The live session of a reference, locked until the transaction ends. */
@@ -147,7 +147,7 @@ export async function lockLiveSession(
   { companyId, orderRef }: { companyId: string; orderRef: string },
 ): Promise<LiveSession | undefined> {
   return tx.maybe<LiveSession>(sql`
-    select id, company_id, button_id, price, currency, callback_url, created_at from button_sessions
+    select id, company_id, button_id, code, price, currency, callback_url, created_at from button_sessions
     where company_id = ${companyId} and order_ref = ${orderRef} and ended_at is null for update`)
 }
 
@@ -158,7 +158,7 @@ export async function lockSessionOfOrder(
   code: string,
 ): Promise<LiveSession | undefined> {
   return tx.maybe<LiveSession>(sql`
-    select s.id, s.company_id, s.button_id, s.price, s.currency, s.callback_url, s.created_at
+    select s.id, s.company_id, s.button_id, s.code, s.price, s.currency, s.callback_url, s.created_at
     from orders o join button_sessions s on s.company_id = o.company_id and s.id = o.button_session_id
     where o.company_id = ${companyId} and o.code = ${code} and s.button_id = ${id} and s.ended_at is null
     for update of s`)
