@@ -228,6 +228,19 @@ test('a new page: the shop’s page learns the order’s code and its end', asyn
   await context.close()
 })
 
+test('a new page without a reference: every click is another purchase', async () => {
+  shop.show(`${script()}<button data-comptoir="${button}" data-comptoir-display="page">Pay</button>`)
+  const { page, context } = await visit(browser, shop.origin)
+  const codes: string[] = []
+  for (let click = 0; click < 2; click += 1) {
+    await page.evaluate('window.heard.length = 0')
+    await page.getByRole('button', { name: 'Pay' }).click()
+    codes.push(await codeIn(page))
+  }
+  assert.notEqual(codes[0], codes[1])
+  await context.close()
+})
+
 test('a session of the shop’s server has the price that the server gave, whatever the page says', async () => {
   const made = await world.host.call<{ code: string; _id: string }>('POST', '/api/next/buy-button/sessions', {
     as: world.merchant,

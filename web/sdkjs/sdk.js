@@ -111,16 +111,16 @@
 
     /** Address of the page that begins the payment. */
     getButtonUrl() {
-      const { buttonId, orderRef, price, currency, callbackUrl, goods, buttonName, session } = this.options
+      const { buttonId, orderRef, price, currency, callbackUrl, goods, buttonName, session, display } = this.options
       const base = this.options.buttonAppUrl || `${BASE}/buy-button/landing`
       const key = this.options.tokenKey ?? own.tokenKey
       const more = { lang: lang(this.options.lang), ...(key ? { tokenKey: key } : {}) }
       if (session) return `${base}?${queryOf({ session, ...more })}`
       const values = { id: buttonId, orderRef, price, currency, callbackUrl }
       for (const name of ['goodsName', 'goodsType', 'goodsCategory']) values[`goods[${name}]`] = goods?.[name]
-      // without a reference, a click after the buyer has seen "paid" is another purchase
-      const isBought = !orderRef && isDone(this.#state)
-      const known = this.#code && !isBought ? { code: this.#code } : {}
+      // without a reference, a click after the buyer has seen "paid" is another purchase; a page of its own cannot tell
+      const isAnother = !orderRef && (display === 'page' || isDone(this.#state))
+      const known = this.#code && !isAnother ? { code: this.#code } : {}
       return `${base}?${queryOf({ ...values, buttonName, ...known, ...more })}`
     }
 
