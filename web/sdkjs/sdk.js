@@ -184,7 +184,7 @@
       this.#dialog = null
       this.#frame = null
       // nothing is being paid yet: the shop's reference gets free again
-      if (this.#state === undefined || this.#state === 'choose') this.removeSession()
+      if (this.options.orderRef && (this.#state === undefined || this.#state === 'choose')) this.removeSession()
       this.#tell('closed')
     }
 
