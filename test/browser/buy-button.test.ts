@@ -245,6 +245,44 @@ test('a new page without a reference: every click is another purchase', async ()
   await context.close()
 })
 
+test('a cart that changed: the shop’s page hears that its new order is paid, and no error for the replaced one', async () => {
+  const five = await addButton(shop.origin, true)
+  shop.show(script())
+  const { page, context } = await visit(browser, shop.origin)
+  const openAt = async (price: string): Promise<string> => {
+    await page.waitForFunction('window.Comptoir')
+    await page.evaluate(`window.calls = []; Comptoir.init({ buttonId: '${five}', orderRef: 'FOLLOW-01', price: '${price}',
+      autoSubscribeTransaction: true, success: ({ data }) => calls.push(['success', data.code]),
+      error: ({ data }) => calls.push(['error', data.code]) }) && Comptoir.open()`)
+    return codeIn(page)
+  }
+  const ten = await openAt('10.00')
+  await page.reload()
+  // the old order's status is read when it has been cancelled, before the page hears of the new one
+  const { promise: cancelled, resolve: noteCancelled } = Promise.withResolvers<void>()
+  const answered = page.waitForResponse((response) => response.url().endsWith(`/status/${ten}`))
+  await page.route(`**/status/${ten}`, async (route) => {
+    await cancelled
+    await route.continue()
+  })
+  await page.route('**/buy-button/landing?*', async (route) => {
+    if (route.request().method() !== 'POST') return route.continue()
+    const response = await route.fetch()
+    noteCancelled()
+    await (await answered).finished()
+    await route.fulfill({ response })
+  })
+  const fifty = await openAt('50.00')
+  assert.equal(await statusOf(ten), 'CANCELLED')
+  await world.host.db.run(sql`update orders set status = 'PAID', paid_at = now() where code = ${fifty}`)
+  const calls = await eventually(
+    () => page.evaluate('window.calls'),
+    (list) => (list as unknown[]).length > 0,
+  )
+  assert.deepEqual(calls, [['success', fifty]])
+  await context.close()
+})
+
 test('a session of the shop’s server has the price that the server gave, whatever the page says', async () => {
   const made = await world.host.call<{ code: string; _id: string }>('POST', '/api/next/buy-button/sessions', {
     as: world.merchant,

@@ -69,6 +69,9 @@
     #frame = null
     #popup = null
     #dialog = null
+    /** Whether a page has been opened that has not named its order yet. */
+    #isOpening = false
+    #unfollow
     options = null
     element = null
 
@@ -147,6 +150,7 @@
     /** Opens the payment as the button is set: in a dialog, on a new page, or in its place on this page. */
     open() {
       if (this.options.display === 'page') {
+        this.#isOpening = true
         this.#popup = window.open(this.getButtonUrl(), '_blank')
         if (!this.#popup) location.assign(this.getButtonUrl())
       } else if (this.options.display === 'inline') this.#showInline(this.element)
@@ -183,6 +187,7 @@
       this.#dialog.remove()
       this.#dialog = null
       this.#frame = null
+      this.#isOpening = false
       // nothing is being paid yet: the shop's reference gets free again
       if (this.options.orderRef && (this.#state === undefined || this.#state === 'choose')) this.removeSession()
       this.#tell('closed')
@@ -192,6 +197,7 @@
       const frame = make('iframe', { className: 'comptoir-frame', title: WORDS[lang(this.options.lang)][2] })
       if (id) frame.id = id
       frame.allow = 'clipboard-write'
+      this.#isOpening = true
       frame.src = this.getButtonUrl()
       this.#frame = frame
       return frame
@@ -248,8 +254,14 @@
     }
 
     #follow() {
+      this.#unfollow?.()
       const { success, error } = this.options
-      this.subscribeTransaction({ code: this.#code, success, error })
+      this.#unfollow = this.subscribeTransaction({
+        code: this.#code,
+        success,
+        // while a page opens, this order may be cancelled for one at the cart's new price
+        error: (answer) => this.#isOpening || error?.(answer),
+      })
     }
 
     /** A message of one of our own frames or windows. */
@@ -259,7 +271,10 @@
       const key = this.options.tokenKey ?? own.tokenKey ?? 'comptoirToken'
       if (typeof data[key] === 'string') this.#token = data[key]
       if (typeof data.sessionId === 'string') this.#sessionId = data.sessionId
-      if (typeof data.conversionCode === 'string') this.#setCode(data.conversionCode)
+      if (typeof data.conversionCode === 'string') {
+        this.#isOpening = false
+        this.#setCode(data.conversionCode)
+      }
       if (data.type === 'comptoir:escape') return this.close()
       if (data.type !== 'comptoir:state') return
       if (typeof data.height === 'number' && this.#frame?.classList.contains('comptoir-inline'))
@@ -269,12 +284,11 @@
 
     #setCode(code) {
       if (this.#code === code) return
-      const isFirst = this.#code === undefined
       this.#code = code
       this.#state = undefined
       this.#remember()
       this.#tell('order')
-      if (isFirst && this.options.autoSubscribeTransaction) this.#follow()
+      if (this.options.autoSubscribeTransaction) this.#follow()
     }
 
     #setState(state) {
