@@ -279,6 +279,45 @@ test('a cart that changed is paid at its new price: the order of the old one is 
   assert.deepEqual(await read(francs), ['AWAITING', '50.00', 'CHF'])
 })
 
+test('two clicks at once make one order of a changed cart, and an order each for buyers without its code', async () => {
+  const { id } = await makeButton({ pagePrice: true })
+  const land = async (price: string, code = ''): Promise<string> => {
+    const named = new URLSearchParams({ id, orderRef: 'TWICE-0001', price, currency: 'EUR', code })
+    const { answer, said, text } = await openFrame(`/buy-button/landing?${named}`)
+    assert.equal(answer.status, 200, text)
+    return said.conversionCode ?? ''
+  }
+  const fresh = await Promise.all([land('10.00'), land('10.00')])
+  assert.notEqual(fresh[0], fresh[1])
+  const ten = await land('10.00')
+  const [fifty, again] = await Promise.all([land('50.00', ten), land('50.00', ten)])
+  assert.equal(again, fifty)
+  assert.equal(await land('50.00', ten), fifty, 'a tab that knows only the earlier order')
+  assert.notEqual(await land('50.00'), fifty, 'another browser')
+})
+
+test('a session of the shop’s server keeps its price and its reference, whatever a page says', async () => {
+  const { id, client } = await makeButton({ pagePrice: true })
+  const fields = { button: id, orderRef: 'SERVER-001', price: '80' }
+  const session = await client.post<{ _id: string; code: string }>('buy-button/sessions', fields)
+  const named = (code: string) => `/buy-button/landing?id=${id}&orderRef=SERVER-001&price=0.10&currency=EUR${code}`
+  const { said } = await openFrame(`/buy-button/landing?session=${session.data.code}`)
+  const known = `&code=${said.conversionCode}`
+  assert.deepEqual((await openFrame(named(known))).said, said)
+  const stranger = await openFrame(named(''))
+  assert.deepEqual([stranger.answer.status, stranger.said], [409, {}])
+  assert.match(stranger.text, /Open it with data-comptoir-session/)
+  const read = async (code: string | undefined): Promise<unknown[]> => {
+    const { data } = await shop.host.call<Record<string, string>>('GET', `status/${code}`)
+    return [data.status, data.fromAmount]
+  }
+  assert.deepEqual(await read(said.conversionCode), ['INITIAL', '80.00'])
+  await client.post(`confirm_conversion/cancel/${said.conversionCode}`, {})
+  const next = (await openFrame(named(known))).said
+  assert.equal(next.sessionId, session.data._id)
+  assert.deepEqual(await read(next.conversionCode), ['INITIAL', '80.00'])
+})
+
 test('a currency without a price changes no price: a script that sends EUR opens a button in francs', async () => {
   for (const pagePrice of [false, true]) {
     const { id } = await makeButton({ currency: 'CHF', pagePrice })

@@ -4,7 +4,7 @@ import { newId, newOrderCode } from '../kernel/ids.ts'
 import { openHmac, type Vault } from '../kernel/vault.ts'
 import type { ButtonSession, BuyButton } from './button-queries.ts'
 import * as queries from './button-queries.ts'
-import { type ButtonDeps, readCallback, readPrice } from './button-service.ts'
+import { type ButtonDeps, readCallback, readPrice, SERVER_CODE_PREFIX } from './button-service.ts'
 
 /** What a page requests for one purchase. A page can send anything: nothing here is trusted. */
 export type PageWish = {
@@ -31,6 +31,8 @@ export type Landing = { session: Pick<ButtonSession, 'id'>; button: BuyButton } 
 
 const OPEN = ['INITIAL', 'PENDING', 'AWAITING']
 const ENDED = ['EXPIRED', 'CANCELLED', 'ERROR']
+/** How long a session without an order counts as one whose order another request is creating. */
+const CREATING_MS = 10_000
 
 /** @throws OBJECT_NOT_FOUND */
 export async function findLandingButton({ db }: Pick<ButtonDeps, 'db'>, id: string): Promise<BuyButton> {
@@ -74,10 +76,11 @@ function readReference(orderRef: string | undefined): string {
 }
 
 /**
- * A buyer arrives through a button. The order with the same reference is shown only to those who know its code, because
- * references can be guessed. For others an unpaid one is replaced, so that a second try is no dead end. A page that
- * gives no reference names its order by the code alone.
- * @throws ILLEGAL_AMOUNT, VALIDATION_FAILED; ORDER_STATE_CONFLICT when the reference is being paid, or is paid
+ * A buyer arrives through a button. The order with the same reference is shown only to those who know its code, or an
+ * earlier one of its session, because references can be guessed. For others an unpaid one is replaced, so that a second
+ * try is no dead end. A page that gives no reference names its order by the code alone.
+ * @throws ILLEGAL_AMOUNT, VALIDATION_FAILED; ORDER_STATE_CONFLICT when the reference is being paid, or is paid;
+ *   OBJECT_CONFLICT when the shop's server made a session for it
  */
 export async function openLanding(deps: ButtonDeps, button: BuyButton, wish: PageWish): Promise<Landing> {
   const at = new Date(deps.clock())
@@ -92,6 +95,7 @@ export async function openLanding(deps: ButtonDeps, button: BuyButton, wish: Pag
     callbackUrl: readPageCallback(deps, button, wish.callbackUrl),
     ...{ cancelUrl: null, returnUrl: null, createdAt: at },
   }
+  const { price, currency } = session
   return deps.db.tx(async (tx) => {
     // one at a time: two windows of one buyer do not make two sessions of one reference
     await queries.lockButton(tx, button.id)
@@ -99,27 +103,45 @@ export async function openLanding(deps: ButtonDeps, button: BuyButton, wish: Pag
     const live = await (isNamed
       ? queries.lockLiveSession(tx, session)
       : queries.lockSessionOfOrder(tx, button, wish.code ?? ''))
-    const kept = live && (await keepOrEnd(tx, live, { button, wish, at, price: session }))
+    const kept = live && (await keepOrEnd(tx, live, { button, session, code: wish.code }))
     if (kept) return kept
     await queries.insertButtonSession(tx, session)
-    return { session, button, code: null, price: session.price, currency: session.currency }
+    return { session, button, code: null, price, currency }
   })
 }
+
+type Wanted = { button: BuyButton; session: queries.NewButtonSession; code: string | undefined }
 
 async function keepOrEnd(
   tx: Tx,
   live: queries.LiveSession,
-  { button, wish, at, price }: { button: BuyButton; wish: PageWish; at: Date; price: Price },
+  { button, session, code }: Wanted,
 ): Promise<Landing | undefined> {
+  const { price, currency, callbackUrl, createdAt } = session
   const order = await queries.findSessionOrder(tx, live)
   const isOver = !order || ENDED.includes(order.status)
-  if (!isOver && order.code === wish.code) {
-    const isOther = live.price !== price.price || live.currency !== price.currency
-    const isOutdated = button.pagePrice && isOther && OPEN.includes(order.status)
+  const isOwn = code !== undefined && (await queries.hasSessionOrder(tx, live, code))
+  const isSamePrice = live.price === price && live.currency === currency
+  const isServerMade = live.code.startsWith(SERVER_CODE_PREFIX)
+  if (!isOver && isOwn) {
+    const isOutdated = button.pagePrice && !isServerMade && !isSamePrice && OPEN.includes(order.status)
     return { session: live, button, code: order.code, isOutdated }
   }
   if (!isOver && !OPEN.includes(order.status)) throw new AppError('ORDER_STATE_CONFLICT')
-  await queries.updateButtonSessionEnded(tx, live.id, at)
+  const isOfButton = live.buttonId === button.id
+  if (isServerMade) {
+    if (isOwn && isOfButton) return { session: live, button, code: null, price: live.price, currency: live.currency }
+    const message = 'Your server made a session with this orderRef. Open it with data-comptoir-session.'
+    throw new AppError('OBJECT_CONFLICT', { message })
+  }
+  if (isOfButton) {
+    // the next order of the same buyer: whoever knows one code of the session is led to it, so two tabs make one
+    if (isOwn) await queries.updateButtonSessionWish(tx, live.id, session)
+    const isSame = isSamePrice && live.callbackUrl === callbackUrl
+    const isCreating = !order && isSame && createdAt.getTime() - live.createdAt.getTime() < CREATING_MS
+    if (isOwn || isCreating) return { session: live, button, code: null, price, currency }
+  }
+  await queries.updateButtonSessionEnded(tx, live.id, createdAt)
   return undefined
 }
 

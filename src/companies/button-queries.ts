@@ -113,10 +113,9 @@ export async function updatePaidSessionsEnded(
         where o.company_id = s.company_id and o.button_session_id = s.id and o.paid_at is not null)`)
 }
 
-export async function insertButtonSession(
-  tx: Tx,
-  session: Omit<ButtonSession, 'websiteUrl' | 'orderId' | 'endedAt'>,
-): Promise<void> {
+export type NewButtonSession = Omit<ButtonSession, 'websiteUrl' | 'orderId' | 'endedAt'>
+
+export async function insertButtonSession(tx: Tx, session: NewButtonSession): Promise<void> {
   await tx.run(sql`
     insert into button_sessions (id, company_id, button_id, code, order_ref, price, currency, button_name, callback_url,
       cancel_url, return_url, created_at)
@@ -129,7 +128,18 @@ export async function updateButtonSessionEnded(tx: Tx, id: string, at: Date): Pr
   await tx.run(sql`update button_sessions set ended_at = coalesce(ended_at, ${at}) where id = ${id}`)
 }
 
-export type LiveSession = Pick<ButtonSession, 'id' | 'companyId' | 'buttonId' | 'price' | 'currency'>
+/** What the page requests for the session's next order. */
+export async function updateButtonSessionWish(tx: Tx, id: string, wish: NewButtonSession): Promise<void> {
+  await tx.run(sql`
+    update button_sessions set price = ${wish.price}, currency = ${wish.currency}, button_name = ${wish.buttonName},
+      callback_url = ${wish.callbackUrl}
+    where id = ${id}`)
+}
+
+export type LiveSession = Pick<
+  ButtonSession,
+  'id' | 'companyId' | 'buttonId' | 'code' | 'price' | 'currency' | 'callbackUrl' | 'createdAt'
+>
 
 /** The live session of a reference, locked until the transaction ends. */
 export async function lockLiveSession(
@@ -137,7 +147,7 @@ export async function lockLiveSession(
   { companyId, orderRef }: { companyId: string; orderRef: string },
 ): Promise<LiveSession | undefined> {
   return tx.maybe<LiveSession>(sql`
-    select id, company_id, button_id, price, currency from button_sessions
+    select id, company_id, button_id, code, price, currency, callback_url, created_at from button_sessions
     where company_id = ${companyId} and order_ref = ${orderRef} and ended_at is null for update`)
 }
 
@@ -148,7 +158,7 @@ export async function lockSessionOfOrder(
   code: string,
 ): Promise<LiveSession | undefined> {
   return tx.maybe<LiveSession>(sql`
-    select s.id, s.company_id, s.button_id, s.price, s.currency
+    select s.id, s.company_id, s.button_id, s.code, s.price, s.currency, s.callback_url, s.created_at
     from orders o join button_sessions s on s.company_id = o.company_id and s.id = o.button_session_id
     where o.company_id = ${companyId} and o.code = ${code} and s.button_id = ${id} and s.ended_at is null
     for update of s`)
@@ -170,6 +180,18 @@ export async function findSessionOrder(
       'WAITING_CHAIN_CONFIRMATION') as live
     from orders where company_id = ${companyId} and button_session_id = ${id}
     order by paid_at is not null desc, live desc, id desc limit 1`)
+}
+
+/** Whether the session's present order, or an earlier one, has this code. */
+export async function hasSessionOrder(
+  q: Queryable,
+  { companyId, id }: Pick<ButtonSession, 'companyId' | 'id'>,
+  code: string,
+): Promise<boolean> {
+  const { found } = await q.one<{ found: boolean }>(sql`
+    select exists (select 1 from orders
+      where company_id = ${companyId} and code = ${code} and button_session_id = ${id}) as found`)
+  return found
 }
 
 /** Whether any button is registered for this website. */

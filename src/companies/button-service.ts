@@ -194,6 +194,9 @@ export async function deleteButton(deps: ButtonDeps, context: RequestContext, id
   })
 }
 
+/** Begins the codes of sessions that a shop's server made, which pages may neither reprice nor end. */
+export const SERVER_CODE_PREFIX = 'shop_'
+
 export type SessionFields = {
   button: string
   orderRef: string
@@ -225,7 +228,7 @@ export async function createSession(
       id,
       companyId,
       buttonId: button.id,
-      code: newOrderCode(),
+      code: SERVER_CODE_PREFIX + newOrderCode(),
       orderRef: fields.orderRef,
       ...readPrice(deps, fields.price ?? button.price, fields.currency ?? button.currency),
       buttonName: fields.buttonName ?? button.name,

@@ -161,7 +161,11 @@ test('without a reference a closed dialog opens the same order again; once it ha
     await page.getByRole('button', { name: 'Pay' }).click()
     return codeIn(page)
   }
+  // closed before the page inside has told its state
+  await page.evaluate(`addEventListener('comptoir:order', () => document.querySelector('.comptoir-close').click(),
+    { once: true })`)
   const code = await codeAfterClick()
+  assert.equal(await codeAfterClick(), code)
   await (await payFrame(page)).locator('[data-state=waiting]').waitFor()
   await page.getByRole('button', { name: 'Close' }).click()
   assert.equal(await codeAfterClick(), code)
@@ -225,6 +229,57 @@ test('a new page: the shop’s page learns the order’s code and its end', asyn
     data: { state: string }
   }
   assert.match(seen.data.state, /^state:/)
+  await context.close()
+})
+
+test('a new page without a reference: every click is another purchase', async () => {
+  shop.show(`${script()}<button data-comptoir="${button}" data-comptoir-display="page">Pay</button>`)
+  const { page, context } = await visit(browser, shop.origin)
+  const codes: string[] = []
+  for (let click = 0; click < 2; click += 1) {
+    await page.evaluate('window.heard.length = 0')
+    await page.getByRole('button', { name: 'Pay' }).click()
+    codes.push(await codeIn(page))
+  }
+  assert.notEqual(codes[0], codes[1])
+  await context.close()
+})
+
+test('a cart that changed: the shop’s page hears that its new order is paid, and no error for the replaced one', async () => {
+  const five = await addButton(shop.origin, true)
+  shop.show(script())
+  const { page, context } = await visit(browser, shop.origin)
+  const openAt = async (price: string): Promise<string> => {
+    await page.waitForFunction('window.Comptoir')
+    await page.evaluate(`window.calls = []; Comptoir.init({ buttonId: '${five}', orderRef: 'FOLLOW-01', price: '${price}',
+      autoSubscribeTransaction: true, success: ({ data }) => calls.push(['success', data.code]),
+      error: ({ data }) => calls.push(['error', data.code]) }) && Comptoir.open()`)
+    return codeIn(page)
+  }
+  const ten = await openAt('10.00')
+  await page.reload()
+  // the old order's status is read when it has been cancelled, before the page hears of the new one
+  const { promise: cancelled, resolve: noteCancelled } = Promise.withResolvers<void>()
+  const answered = page.waitForResponse((response) => response.url().endsWith(`/status/${ten}`))
+  await page.route(`**/status/${ten}`, async (route) => {
+    await cancelled
+    await route.continue()
+  })
+  await page.route('**/buy-button/landing?*', async (route) => {
+    if (route.request().method() !== 'POST') return route.continue()
+    const response = await route.fetch()
+    noteCancelled()
+    await (await answered).finished()
+    await route.fulfill({ response })
+  })
+  const fifty = await openAt('50.00')
+  assert.equal(await statusOf(ten), 'CANCELLED')
+  await world.host.db.run(sql`update orders set status = 'PAID', paid_at = now() where code = ${fifty}`)
+  const calls = await eventually(
+    () => page.evaluate('window.calls'),
+    (list) => (list as unknown[]).length > 0,
+  )
+  assert.deepEqual(calls, [['success', fifty]])
   await context.close()
 })
 

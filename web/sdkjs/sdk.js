@@ -69,6 +69,9 @@
     #frame = null
     #popup = null
     #dialog = null
+    /** Whether a page has been opened that has not named its order yet. */
+    #isOpening = false
+    #unfollow
     options = null
     element = null
 
@@ -111,16 +114,16 @@
 
     /** Address of the page that begins the payment. */
     getButtonUrl() {
-      const { buttonId, orderRef, price, currency, callbackUrl, goods, buttonName, session } = this.options
+      const { buttonId, orderRef, price, currency, callbackUrl, goods, buttonName, session, display } = this.options
       const base = this.options.buttonAppUrl || `${BASE}/buy-button/landing`
       const key = this.options.tokenKey ?? own.tokenKey
       const more = { lang: lang(this.options.lang), ...(key ? { tokenKey: key } : {}) }
       if (session) return `${base}?${queryOf({ session, ...more })}`
       const values = { id: buttonId, orderRef, price, currency, callbackUrl }
       for (const name of ['goodsName', 'goodsType', 'goodsCategory']) values[`goods[${name}]`] = goods?.[name]
-      // without a reference, a click after the buyer has seen "paid" is another purchase
-      const isBought = !orderRef && isDone(this.#state)
-      const known = this.#code && !isBought ? { code: this.#code } : {}
+      // without a reference, a click after the buyer has seen "paid" is another purchase; a page of its own cannot tell
+      const isAnother = !orderRef && (display === 'page' || isDone(this.#state))
+      const known = this.#code && !isAnother ? { code: this.#code } : {}
       return `${base}?${queryOf({ ...values, buttonName, ...known, ...more })}`
     }
 
@@ -147,6 +150,7 @@
     /** Opens the payment as the button is set: in a dialog, on a new page, or in its place on this page. */
     open() {
       if (this.options.display === 'page') {
+        this.#isOpening = true
         this.#popup = window.open(this.getButtonUrl(), '_blank')
         if (!this.#popup) location.assign(this.getButtonUrl())
       } else if (this.options.display === 'inline') this.#showInline(this.element)
@@ -183,8 +187,9 @@
       this.#dialog.remove()
       this.#dialog = null
       this.#frame = null
+      this.#isOpening = false
       // nothing is being paid yet: the shop's reference gets free again
-      if (this.#state === undefined || this.#state === 'choose') this.removeSession()
+      if (this.options.orderRef && (this.#state === undefined || this.#state === 'choose')) this.removeSession()
       this.#tell('closed')
     }
 
@@ -192,6 +197,7 @@
       const frame = make('iframe', { className: 'comptoir-frame', title: WORDS[lang(this.options.lang)][2] })
       if (id) frame.id = id
       frame.allow = 'clipboard-write'
+      this.#isOpening = true
       frame.src = this.getButtonUrl()
       this.#frame = frame
       return frame
@@ -248,8 +254,14 @@
     }
 
     #follow() {
+      this.#unfollow?.()
       const { success, error } = this.options
-      this.subscribeTransaction({ code: this.#code, success, error })
+      this.#unfollow = this.subscribeTransaction({
+        code: this.#code,
+        success,
+        // while a page opens, this order may be cancelled for one at the cart's new price
+        error: (answer) => this.#isOpening || error?.(answer),
+      })
     }
 
     /** A message of one of our own frames or windows. */
@@ -259,7 +271,10 @@
       const key = this.options.tokenKey ?? own.tokenKey ?? 'comptoirToken'
       if (typeof data[key] === 'string') this.#token = data[key]
       if (typeof data.sessionId === 'string') this.#sessionId = data.sessionId
-      if (typeof data.conversionCode === 'string') this.#setCode(data.conversionCode)
+      if (typeof data.conversionCode === 'string') {
+        this.#isOpening = false
+        this.#setCode(data.conversionCode)
+      }
       if (data.type === 'comptoir:escape') return this.close()
       if (data.type !== 'comptoir:state') return
       if (typeof data.height === 'number' && this.#frame?.classList.contains('comptoir-inline'))
@@ -269,12 +284,11 @@
 
     #setCode(code) {
       if (this.#code === code) return
-      const isFirst = this.#code === undefined
       this.#code = code
       this.#state = undefined
       this.#remember()
       this.#tell('order')
-      if (isFirst && this.options.autoSubscribeTransaction) this.#follow()
+      if (this.options.autoSubscribeTransaction) this.#follow()
     }
 
     #setState(state) {

@@ -170,27 +170,40 @@ export const landingRoutes: FastifyPluginAsyncTypebox<LandingDeps> = async (app,
    * A session created by the shop's server is an order that the shop wants; other visitors of a button are
    * rate-limited.
    */
-  const openNamed = async (request: FastifyRequest, reply: FastifyReply): Promise<Landing> => {
+  const checkLimits = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const { session, id = '' } = request.query as Query
+    if (session !== undefined) return deps.limits.checkVisitor(request, reply)
+    await deps.limits.checkLink(request, reply, (await findLandingButton(deps, id)).id)
+  }
+
+  const openNamed = async (request: FastifyRequest): Promise<Landing> => {
     const query = request.query as Query
-    if (query.session !== undefined) {
-      await deps.limits.checkVisitor(request, reply)
-      return openServerSession(deps, query.session)
-    }
+    if (query.session !== undefined) return openServerSession(deps, query.session)
     const button = await findLandingButton(deps, query.id ?? '')
-    await deps.limits.checkLink(request, reply, button.id)
     const landing = await openLanding(deps, button, query)
     if (landing.code === null || !landing.isOutdated) return landing
-    const isKept = await cancelUnpaid({ ...deps.pay, payerTokens }, request, landing.code).then(
-      () => false,
-      (error: unknown) => toAppError(error).code === 'ORDER_STATE_CONFLICT' || Promise.reject(error),
-    )
-    return isKept ? landing : openLanding(deps, button, query)
+    await cancelUnpaid({ ...deps.pay, payerTokens }, request, landing.code).catch((error: unknown) => {
+      // it has money, and stays; or another click has just cancelled it
+      if (toAppError(error).code !== 'ORDER_STATE_CONFLICT') throw error
+    })
+    return openLanding(deps, button, query)
+  }
+
+  /** A session sells one order at a time: of two clicks that land in it at once, the slower one lands again. */
+  const openOrder = async (request: FastifyRequest, tries = 4): Promise<{ landing: Landing; code: string }> => {
+    const landing = await openNamed(request)
+    try {
+      return { landing, code: await makeOrder(request, landing) }
+    } catch (thrown) {
+      if (tries <= 1 || toAppError(thrown).code !== 'UNKNOWN_SESSION') throw thrown
+      return openOrder(request, tries - 1)
+    }
   }
 
   const begin = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     checkSameOrigin(request, config.payUrl)
-    const landing = await openNamed(request, reply)
-    const code = await makeOrder(request, landing)
+    await checkLimits(request, reply)
+    const { landing, code } = await openOrder(request)
     const { websiteOrigin } = landing.button
     const sessionId = landing.session.id
     const query = request.query as Query
