@@ -142,6 +142,24 @@ test('a refund that a person has named is not sent by a poll that read it before
   await followsTheNamed(key.id, txHash)
 })
 
+test('a transaction does not settle a refund for which a person named another while it was checked', async () => {
+  const { context, key } = await startRefund()
+  const [first, second] = [`0x${'c1'.repeat(32)}`, `0x${'c2'.repeat(32)}`]
+  let isPolled = false
+  const channel = walletOf({
+    async checkRefundTransaction(_, txHash) {
+      if (!isPolled || txHash === second) return pending(txHash)
+      await reportTransaction(deps, await read(key.id), second, context)
+      return { ...pending(txHash), outcome: 'settled' }
+    },
+  })
+  const deps = { ...world.refunds, channels: openChannels([channel]) }
+  await reportTransaction(deps, await read(key.id), first, context)
+  isPolled = true
+  await refundPolls(deps).work(world.host.db, key)
+  await followsTheNamed(key.id, second)
+})
+
 test('a settlement that a person sent and named is polled on, whatever a poll that began before answers', async () => {
   const { merchant } = await createPaid()
   const { db } = world.host

@@ -236,11 +236,10 @@ const isClaimed = async (
     : false
 
 async function holdClaimed(deps: RefundDeps, tx: Tx, refund: Refund, txHash: string): Promise<void> {
-  const { refund: current } = await lockRefundWithOrder(tx, refund)
-  if (current.status !== 'submitted') return
+  if (refund.status !== 'submitted') return
   const now = new Date(deps.clock())
   const nextCheckAt = new Date(now.getTime() + HOLD_MS)
-  await updateRefund(tx, current, { status: 'submitted', providerStatus: claimedWords(txHash), nextCheckAt }, now)
+  await updateRefund(tx, refund, { status: 'submitted', providerStatus: claimedWords(txHash), nextCheckAt }, now)
 }
 
 export async function applyRefundReport(deps: RefundDeps, refund: Refund, report: RefundReport): Promise<void> {
@@ -249,7 +248,9 @@ export async function applyRefundReport(deps: RefundDeps, refund: Refund, report
   if (report.outcome === 'settled') {
     const { refundedUnits } = report
     return deps.db.tx(async (tx) => {
-      if (await isClaimed(tx, refund, txHash)) return holdClaimed(deps, tx, refund, txHash ?? '')
+      const { refund: current } = await lockRefundWithOrder(tx, refund)
+      if (isNamedSince(refund, current) && current.txHash !== txHash) return
+      if (await isClaimed(tx, current, txHash)) return holdClaimed(deps, tx, current, txHash ?? '')
       await settleRefundIn(deps, tx, refund, { actor, reference, txHash, providerStatus })
       // refunds other than ours: a settled refund is not polled again, so this must not wait for a later step
       const payment = await findPayment(tx, refund.companyId, refund.paymentId)
