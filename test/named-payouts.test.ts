@@ -17,7 +17,7 @@ import { applyReport } from '../src/payments/payment-report.ts'
 import { applyRefundReport, refundPolls, reportTransaction } from '../src/refunds/refund-jobs.ts'
 import { findRefund, type Refund } from '../src/refunds/refund-queries.ts'
 import { revertOrder } from '../src/refunds/refund-service.ts'
-import { actorOf, contextFor, DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
+import { actorOf, contextFor, DUE, type ModelWorld, personFor, startModelWorld } from './harness/model-world.ts'
 import { openChannels } from './harness/one-channel-set.ts'
 import type { Merchant } from './harness/service.ts'
 
@@ -140,6 +140,30 @@ test('a refund that a person has named is not sent by a poll that read it before
   await refundPolls({ ...deps, books }).work(world.host.db, key)
   assert.equal(sent, 0)
   await followsTheNamed(key.id, txHash)
+})
+
+test('a refund stays named when the session of the person who names its transaction ends during the check', async () => {
+  const { key } = await startRefund()
+  const { db } = world.host
+  const txHash = `0x${'c3'.repeat(32)}`
+  const context = contextFor(await personFor(db, { role: 'Manager', companyId: key.companyId }))
+  let checks = 0
+  const channel = walletOf({
+    async checkRefundTransaction() {
+      checks += 1
+      await db.run(sql`update sessions set revoked_at = now() where id = ${context.actor.sessionId}`)
+      return pending(txHash)
+    },
+  })
+  const deps = { ...world.refunds, channels: openChannels([channel]) }
+  await assert.rejects(reportTransaction(deps, await read(key.id), txHash, context), { code: 'UNAUTHORIZED' })
+  // naming has withdrawn our payout
+  await applyRefundReport(deps, await read(key.id), REFUSED)
+  const { status, providerStatus } = await read(key.id)
+  assert.equal(status, 'ready')
+  assert.match(providerStatus ?? '', new RegExp(`^Transaction ${txHash} was named for this`))
+  await assert.rejects(reportTransaction(deps, await read(key.id), txHash, context), { code: 'UNAUTHORIZED' })
+  assert.equal(checks, 1, 'nothing is checked, and no payout withdrawn, without a session')
 })
 
 test('a transaction does not settle a refund for which a person named another while it was checked', async () => {
