@@ -219,6 +219,59 @@ test('a settlement that a person sent and named is polled on, whatever a poll th
   assert.deepEqual([after?.status, after?.txHash], ['approved', txHash])
 })
 
+test('a transaction does not pay a settlement for which a person named another while it was checked', async () => {
+  const { merchant } = await createPaid()
+  const { db } = world.host
+  const { companyId } = merchant
+  await db.run(sql`
+    update companies set settlement_address = ${`0x${'d'.repeat(40)}`}, settlement_network = ${CHAIN}
+    where id = ${companyId}`)
+  const context = contextFor({ ...actorOf(merchant), role: 'SuperAdmin' })
+  const [first, second] = [`0x${'d1'.repeat(32)}`, `0x${'d2'.repeat(32)}`]
+  let isPolled = false
+  const chain: SettlementChain = {
+    ...{ network: CHAIN, pay: null, watch: async () => null },
+    async check(_, txHash) {
+      if (!isPolled || txHash === second) return { outcome: 'pending', txHash, providerStatus: 'not final yet' }
+      await reportSettlementPaid(deps, context, _id, second)
+      return { outcome: 'settled', txHash, providerStatus: 'final' }
+    },
+  }
+  const deps = { ...world.settlements, chains: [chain] }
+  const { _id } = await createSettlement(deps, context, { companyId })
+  await approveSettlement(deps, context, _id)
+  await reportSettlementPaid(deps, context, _id, first)
+  isPolled = true
+  await settlementPolls(deps).work(db, { companyId, id: _id })
+  const { status, txHash } = (await findSettlement(db, _id)) ?? {}
+  assert.deepEqual([status, txHash], ['approved', second])
+})
+
+test('a transaction that paid a settlement pays no other one, also where its claim is gone', async () => {
+  const { merchant } = await createPaid()
+  const { db } = world.host
+  const { companyId } = merchant
+  await db.run(sql`
+    update companies set settlement_address = ${`0x${'e'.repeat(40)}`}, settlement_network = ${CHAIN}
+    where id = ${companyId}`)
+  const context = contextFor({ ...actorOf(merchant), role: 'SuperAdmin' })
+  const txHash = `0x${'e1'.repeat(32)}`
+  const left = { to: null, units: DUE / 2n }
+  const chain: SettlementChain = {
+    ...{ network: CHAIN, pay: null, watch: async () => null },
+    check: async () => ({ outcome: 'settled', txHash, providerStatus: 'final', left }),
+  }
+  const deps = { ...world.settlements, chains: [chain] }
+  const start = async (): Promise<string> => {
+    const { _id } = await createSettlement(deps, context, { companyId })
+    await approveSettlement(deps, context, _id)
+    return _id
+  }
+  await reportSettlementPaid(deps, context, await start(), txHash)
+  await db.run(sql`delete from claimed_transactions where tx_hash = ${txHash}`)
+  await assert.rejects(reportSettlementPaid(deps, context, await start(), txHash), { code: 'VALIDATION_FAILED' })
+})
+
 test('what had gone to another address before a restore is named by a second person, where two approve', async () => {
   const { merchant } = await createPaid()
   const { db } = world.host

@@ -2,12 +2,19 @@ import { lockActor } from '../companies/company-scope.ts'
 import type { Db, Tx } from '../db/db.ts'
 import type { Actor } from '../http/actor.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
-import { claimTransaction, releaseClaims, releaseTransaction, type TransactionClaim } from './claim-queries.ts'
+import {
+  claimTransaction,
+  isSettlementTransaction,
+  releaseClaims,
+  releaseTransaction,
+  type TransactionClaim,
+} from './claim-queries.ts'
 
 /** @returns whether it is new @throws VALIDATION_FAILED at `txHash` when it is reserved for another one */
 export async function claim(tx: Tx, wanted: TransactionClaim): Promise<boolean> {
   const result = await claimTransaction(tx, wanted)
-  if (result === 'taken') throw invalid('txHash', 'has paid another refund or settlement to this address already')
+  if (result === 'taken' || (await isSettlementTransaction(tx, wanted)))
+    throw invalid('txHash', 'has paid another refund or settlement to this address already')
   return result === 'made'
 }
 
@@ -53,6 +60,11 @@ export async function followClaimed<Verdict>(
     throw error
   }
 }
+
+/** What was polled before a person named the transaction, which now takes precedence. */
+export const isNamedSince = (asked: Named, current: Named): boolean =>
+  current.byHand && (!asked.byHand || asked.txHash !== current.txHash)
+type Named = { byHand: boolean; txHash: string | null }
 
 /** Why a payout of ours does not settle its refund or settlement: a person named its transaction for another one. */
 export const claimedWords = (txHash: string): string =>

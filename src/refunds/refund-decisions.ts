@@ -4,6 +4,7 @@ import { nameOf, type RequestContext } from '../http/request-context.ts'
 import { AppError } from '../kernel/errors.ts'
 import { pollGapMs } from '../kernel/poll-gaps.ts'
 import { findNamedTransaction, releaseClaims } from '../ledger/claim-queries.ts'
+import { isNamedSince } from '../ledger/claims.ts'
 import { bookRefundDropped } from '../ledger/ledger-service.ts'
 import { findPayerContact } from '../payers/payer-service.ts'
 import { findPayment } from '../payments/payment-queries.ts'
@@ -20,10 +21,6 @@ async function isLost(deps: RefundDeps, { companyId, paymentId, status, provider
   const payment = await findPayment(deps.db, companyId, paymentId)
   return payment !== undefined && (await deps.channels.forPayment(payment))?.refundsByCallback === true
 }
-
-/** `asked` was polled before a person named the transaction, which now takes precedence. */
-export const isNamedSince = (asked: Refund, current: Refund): boolean =>
-  current.byHand && (!asked.byHand || asked.txHash !== current.txHash)
 
 /**
  * A refusal of our own payout is expected once a person names what they sent: naming it withdraws ours. If naming was

@@ -6,7 +6,7 @@ import { formatDecimal } from '../../kernel/money.ts'
 import { pollGapMs } from '../../kernel/poll-gaps.ts'
 import { listCommonMakers } from '../../users/maker-queries.ts'
 import { isClaimedByOther, releaseClaims } from '../claim-queries.ts'
-import { claim, claimedWords, followClaimed, isRefused } from '../claims.ts'
+import { claim, claimedWords, followClaimed, isNamedSince, isRefused } from '../claims.ts'
 import { bookSettlementCancelled, bookSettlementPaid } from '../ledger-service.ts'
 import {
   lockSettlement,
@@ -55,6 +55,7 @@ export async function settlePaid(
   await deps.db.tx(async (tx) => {
     const settlement = await lockSettlement(tx, key.companyId, key.id)
     if (settlement?.status !== 'approved') return
+    if (isNamedSince(key, settlement) && settlement.txHash !== news.txHash) return
     const now = new Date(deps.clock())
     if (await isClaimed(tx, settlement, news.txHash)) {
       const nextCheckAt = new Date(now.getTime() + pollGapMs('settlement', settlement.checks))
