@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test'
 import { type Channel, NO_INSTRUCTIONS, paidReport, type RefundReport } from '../src/channels/channel.ts'
 import { sql } from '../src/db/db.ts'
 import { invalid } from '../src/kernel/errors.ts'
+import { claimTransaction } from '../src/ledger/claim-queries.ts'
 import { reportSettlementPaid } from '../src/ledger/settlements/settlement-end.ts'
 import { settlementPolls } from '../src/ledger/settlements/settlement-jobs.ts'
 import { findSettlement } from '../src/ledger/settlements/settlement-queries.ts'
@@ -270,6 +271,39 @@ test('a transaction that paid a settlement pays no other one, also where its cla
   await reportSettlementPaid(deps, context, await start(), txHash)
   await db.run(sql`delete from claimed_transactions where tx_hash = ${txHash}`)
   await assert.rejects(reportSettlementPaid(deps, context, await start(), txHash), { code: 'VALIDATION_FAILED' })
+})
+
+/** What naming a transaction commits first; then the process ends. */
+const beginNaming = ({ companyId, id: causeId }: { companyId: string; id: string }, txHash: string) =>
+  world.host.db.tx((tx) =>
+    claimTransaction(tx, { companyId, network: CHAIN, txHash, causeId, toAddress: `0x${'c'.repeat(40)}` }),
+  )
+const isNamed = async (txHash: string): Promise<boolean> =>
+  (await world.host.db.maybe(sql`select 1 from claimed_transfers where tx_hash = ${txHash}`)) !== undefined
+
+test('a transaction whose naming was cut short is free again once our own payout has paid', async () => {
+  const { db } = world.host
+  const { key } = await startRefund()
+  const [named, own] = [`0x${'f1'.repeat(32)}`, `0x${'f2'.repeat(32)}`]
+  await beginNaming(key, named)
+  await applyRefundReport(world.refunds, await read(key.id), { ...pending(own), outcome: 'settled' })
+  assert.deepEqual([(await read(key.id)).status, await isNamed(named)], ['settled', false])
+  const { merchant } = await createPaid()
+  const { companyId } = merchant
+  await db.run(sql`
+    update companies set settlement_address = ${`0x${'f'.repeat(40)}`}, settlement_network = ${CHAIN}
+    where id = ${companyId}`)
+  const pay = async (): Promise<SettlementReport> => ({ outcome: 'settled', txHash: own, providerStatus: 'final' })
+  const deps = {
+    ...world.settlements,
+    chains: [{ network: CHAIN, pay, watch: async () => null, check: pay }],
+  }
+  const context = contextFor({ ...actorOf(merchant), role: 'SuperAdmin' })
+  const { _id } = await createSettlement(deps, context, { companyId })
+  await approveSettlement(deps, context, _id)
+  await beginNaming({ companyId, id: _id }, named)
+  await settlementPolls(deps).work(db, { companyId, id: _id })
+  assert.deepEqual([(await findSettlement(db, _id))?.status, await isNamed(named)], ['paid', false])
 })
 
 test('what had gone to another address before a restore is named by a second person, where two approve', async () => {

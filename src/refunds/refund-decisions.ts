@@ -3,7 +3,7 @@ import type { Tx } from '../db/db.ts'
 import { nameOf, type RequestContext } from '../http/request-context.ts'
 import { AppError } from '../kernel/errors.ts'
 import { pollGapMs } from '../kernel/poll-gaps.ts'
-import { findNamedTransaction, releaseClaims } from '../ledger/claim-queries.ts'
+import { findNamedTransaction } from '../ledger/claim-queries.ts'
 import { isNamedSince } from '../ledger/claims.ts'
 import { bookRefundDropped } from '../ledger/ledger-service.ts'
 import { findPayerContact } from '../payers/payer-service.ts'
@@ -13,7 +13,7 @@ import { writeRefundAudit } from './refund-audit.ts'
 import type { RefundDeps } from './refund-deps.ts'
 import { type Refund, updateRefund, updateRefundUnnamed } from './refund-queries.ts'
 import { reopenRecords } from './refund-records.ts'
-import { bookingOf, lockRefundWithOrder } from './refund-settle.ts'
+import { bookingOf, lockRefundWithOrder, releaseNamed } from './refund-settle.ts'
 
 /** Submitted without an answer, and only a callback could report on it: a person checks with the provider. */
 async function isLost(deps: RefundDeps, { companyId, paymentId, status, providerReference }: Refund): Promise<boolean> {
@@ -49,10 +49,6 @@ async function stopPayout(deps: RefundDeps, tx: Tx, { id, network, address: to, 
   throw new AppError('OBJECT_CONFLICT', {
     message: 'The refund is already being paid and cannot be rejected. Wait until its transfer is final.',
   })
-}
-
-async function releaseNamed(tx: Tx, { companyId, id: causeId, network }: Refund): Promise<void> {
-  if (network !== null) await releaseClaims(tx, { companyId, network, causeId })
 }
 
 /**

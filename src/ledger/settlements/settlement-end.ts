@@ -63,6 +63,8 @@ export async function settlePaid(
       return updateSettlement(tx, settlement, { status: 'approved', providerStatus, nextCheckAt }, now)
     }
     await updateSettlement(tx, settlement, { status: 'paid', ...news, nextCheckAt: null }, now)
+    const { companyId, id: causeId, network } = settlement
+    await releaseClaims(tx, { companyId, network, causeId })
     if (left && isOther(settlement, left)) {
       const units = left.units === settlement.units ? null : left.units
       await updateSettlementLeft(tx, settlement, { units, to: isElsewhere(settlement, left) ? left.to : null })
