@@ -43,9 +43,14 @@ const namedWords = (txHash: string): string =>
   'name that transaction again.'
 
 /** Its transfer may be in progress although it is ready to be sent by hand. @throws OBJECT_CONFLICT */
-async function stopPayout(deps: RefundDeps, tx: Tx, { id, network, address: to, units }: Refund): Promise<void> {
+async function stopPayout(
+  deps: RefundDeps,
+  tx: Tx,
+  { id, network, address: to, units }: Refund,
+  hasLeftOtherwise: boolean,
+): Promise<void> {
   if (network === null) return
-  if (await deps.withdrawPayout(tx, { id, network, to, units }, 'rejected')) return
+  if (await deps.withdrawPayout(tx, { id, network, to, units, hasLeftOtherwise }, 'rejected')) return
   throw new AppError('OBJECT_CONFLICT', {
     message: 'The refund is already being paid and cannot be rejected. Wait until its transfer is final.',
   })
@@ -53,14 +58,15 @@ async function stopPayout(deps: RefundDeps, tx: Tx, { id, network, address: to, 
 
 /**
  * Drops a refund that a person rejected or the provider refused, and evaluates what the provider reported meanwhile.
- * @param news `vanished`: the transaction that a person named and that cannot pay it any more
+ * @param news `vanished`: the transaction that a person named and that cannot pay it any more; `hasLeftOtherwise`: before
+ * a restore something else left under its number, and holds the next refund of the order until that one asks for it
  * @throws OBJECT_CONFLICT
  */
 export async function dropRefund(
   deps: RefundDeps,
   key: Refund,
   news: { providerStatus: string } & (
-    | { status: 'rejected'; by: RequestContext; vanished: string | null }
+    | { status: 'rejected'; by: RequestContext; vanished: string | null; hasLeftOtherwise: boolean }
     | { status: 'refused'; channel: string }
   ),
 ): Promise<void> {
@@ -72,7 +78,9 @@ export async function dropRefund(
     const isStillLost = neverSent && refund.status === 'submitted' && refund.providerReference === null
     const named = refund.status === 'submitted' && refund.byHand ? refund.txHash : null
     const hasVanished = news.status === 'rejected' && named !== null && named === news.vanished
-    if (!open.includes(refund.status) && !isStillLost && !hasVanished) {
+    const hasLeft =
+      news.status === 'rejected' && news.hasLeftOtherwise && refund.status === 'submitted' && !refund.byHand
+    if (!open.includes(refund.status) && !isStillLost && !hasVanished && !hasLeft) {
       throw new AppError('OBJECT_CONFLICT', {
         message: `The refund is ${refund.status}; it can no longer be ${news.status}.`,
       })
@@ -85,7 +93,7 @@ export async function dropRefund(
       })
     }
     if (news.status === 'refused' && (await isPaidByHand(deps, tx, key, refund))) return
-    if (news.status === 'rejected') await stopPayout(deps, tx, refund)
+    if (news.status === 'rejected') await stopPayout(deps, tx, refund, hasLeft)
     if (hasVanished) await updateRefundUnnamed(tx, refund)
     if (news.status === 'rejected') await releaseNamed(tx, refund)
     const now = new Date(deps.clock())

@@ -336,7 +336,7 @@ async function findVanished(deps: RefundDeps, refund: Refund): Promise<string | 
 
 /**
  * A person rejects a refund.
- * @throws OBJECT_CONFLICT, CHANNEL_UNAVAILABLE if the chain cannot be asked about the named transaction
+ * @throws OBJECT_CONFLICT, CHANNEL_UNAVAILABLE if the chain cannot be asked about the named transaction, or what left
  */
 export async function rejectRefund(
   deps: RefundDeps,
@@ -345,7 +345,10 @@ export async function rejectRefund(
   by: RequestContext,
 ): Promise<void> {
   const vanished = await findVanished(deps, refund)
-  await dropRefund(deps, refund, { status: 'rejected', by, vanished, providerStatus: reason })
+  const { id, network, status, byHand } = refund
+  const isSent = status === 'submitted' && !byHand && network !== null
+  const hasLeftOtherwise = isSent && (await deps.hasLeftOtherwise({ id, network }))
+  await dropRefund(deps, refund, { status: 'rejected', by, vanished, hasLeftOtherwise, providerStatus: reason })
 }
 
 /** For the start of a node: the operator may have set up channels again that refunds wait for. */

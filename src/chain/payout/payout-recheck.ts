@@ -122,8 +122,7 @@ async function otherWords(deps: OtherDeps, chain: OtherChain, key: NumberKey, as
   const isHere = chainId === asked.network
   const before = `left${isHere ? '' : ` on ${name}`} before the database was restored: ${left}.`
   const there = `Reject or cancel this one, ask for one on ${name}, and name that transaction there (docs/backup.md)`
-  if (key.id === asked.id)
-    return `this one ${before} ${isHere ? `It left the wallet ${key.from}. Name that transaction (docs/backup.md)` : there}`
+  if (key.id === asked.id) return `this one ${before} ${isHere ? `It left the wallet ${key.from}. ${NAME_IT}` : there}`
   if (asked.others.next.includes(key.id))
     return `a later one ${before} Reject or cancel this one, and ask for exactly that one (docs/backup.md)`
   if (await isPayoutDropped(deps.db, chainId, key.nonce)) {
@@ -134,6 +133,10 @@ async function otherWords(deps: OtherDeps, chain: OtherChain, key: NumberKey, as
   }
   return `another one, which is not finished here, ${before} Finish or reject that one first (docs/backup.md)`
 }
+
+const NAME_IT =
+  'Name that transaction; a refund that asks for something else is rejected first, and exactly that one asked for ' +
+  '(docs/backup.md)'
 
 /** The wallet that this one is paid from; undefined: the key is not set up here. */
 async function findOwnWallet({ db }: OtherDeps, { payouts }: OtherChain, { id, network }: Asked) {
