@@ -15,7 +15,7 @@ import {
 } from '../src/ledger/settlements/settlement-service.ts'
 import { acceptOrder } from '../src/payments/accept/accept-order.ts'
 import { applyReport } from '../src/payments/payment-report.ts'
-import { applyRefundReport, refundPolls, reportTransaction } from '../src/refunds/refund-jobs.ts'
+import { applyRefundReport, refundPolls, rejectRefund, reportTransaction } from '../src/refunds/refund-jobs.ts'
 import { findRefund, type Refund } from '../src/refunds/refund-queries.ts'
 import { revertOrder } from '../src/refunds/refund-service.ts'
 import { actorOf, contextFor, DUE, type ModelWorld, personFor, startModelWorld } from './harness/model-world.ts'
@@ -304,6 +304,31 @@ test('a transaction whose naming was cut short is free again once our own payout
   await beginNaming({ companyId, id: _id }, named)
   await settlementPolls(deps).work(db, { companyId, id: _id })
   assert.deepEqual([(await findSettlement(db, _id))?.status, await isNamed(named)], ['paid', false])
+})
+
+test('a refund whose naming was cut short is rejected once its transaction is gone, and not while it may pay', async () => {
+  const { key } = await startRefund()
+  const { db } = world.host
+  const txHash = `0x${'f3'.repeat(32)}`
+  await beginNaming(key, txHash)
+  const deps = { ...world.refunds, channels: openChannels([walletOf({ refundPayment: async () => REFUSED })]) }
+  await refundPolls(deps).work(db, key)
+  const { status, providerStatus } = await read(key.id)
+  assert.deepEqual([status, /was named for this/.test(providerStatus ?? '')], ['submitted', true])
+  const by = contextFor(await personFor(db, { role: 'SuperAdmin', companyId: null }))
+  const reject = async (checkRefundTransaction: NonNullable<Channel['checkRefundTransaction']>): Promise<void> =>
+    rejectRefund(
+      { ...deps, channels: openChannels([walletOf({ checkRefundTransaction })]) },
+      await read(key.id),
+      'gone',
+      by,
+    )
+  await assert.rejects(
+    reject(async () => pending(txHash)),
+    { code: 'OBJECT_CONFLICT' },
+  )
+  await reject(() => Promise.reject(invalid('txHash', 'is not known on Base')))
+  assert.deepEqual([(await read(key.id)).status, await isNamed(txHash)], ['rejected', false])
 })
 
 test('what had gone to another address before a restore is named by a second person, where two approve', async () => {

@@ -103,10 +103,10 @@ export async function isSettlementTransaction(
 
 /** The transaction that a person has named, or is naming, as the one that paid this refund or settlement. */
 export async function findNamedTransaction(
-  tx: Tx,
+  q: Queryable,
   { network, causeId }: { network: number; causeId: string },
 ): Promise<string | undefined> {
-  const row = await tx.maybe<{ txHash: string }>(sql`
+  const row = await q.maybe<{ txHash: string }>(sql`
     select tx_hash from claimed_transfers where network = ${network} and cause_id = ${causeId}
     union select tx_hash from claimed_transactions where network = ${network} and cause_id = ${causeId}
     order by tx_hash limit 1`)

@@ -1,5 +1,5 @@
 import { lockActor } from '../companies/company-scope.ts'
-import type { Tx } from '../db/db.ts'
+import type { Queryable, Tx } from '../db/db.ts'
 import { nameOf, type RequestContext } from '../http/request-context.ts'
 import { AppError } from '../kernel/errors.ts'
 import { pollGapMs } from '../kernel/poll-gaps.ts'
@@ -22,16 +22,24 @@ async function isLost(deps: RefundDeps, { companyId, paymentId, status, provider
   return payment !== undefined && (await deps.channels.forPayment(payment))?.refundsByCallback === true
 }
 
+/** The transaction that a person named for it, also where naming was cut short; null: none. */
+export async function findNamed(
+  q: Queryable,
+  { network, id: causeId, byHand, txHash }: Refund,
+): Promise<string | null> {
+  if (byHand || network === null) return byHand ? txHash : null
+  return (await findNamedTransaction(q, { network, causeId })) ?? null
+}
+
 /**
  * A refusal of our own payout is expected once a person names what they sent: naming it withdraws ours. If naming was
  * cut short after that, the refund says what to do.
  */
 async function isPaidByHand(deps: RefundDeps, tx: Tx, asked: Refund, current: Refund): Promise<boolean> {
   if (isNamedSince(asked, current)) return true
-  const { network, id: causeId, status, checks } = current
-  if (asked.byHand || network === null) return false
-  const txHash = await findNamedTransaction(tx, { network, causeId })
-  if (txHash === undefined) return false
+  const { status, checks } = current
+  const txHash = asked.byHand ? null : await findNamed(tx, current)
+  if (txHash === null) return false
   const now = new Date(deps.clock())
   const nextCheckAt = new Date(now.getTime() + pollGapMs('refund', checks))
   await updateRefund(tx, current, { status, providerStatus: namedWords(txHash), nextCheckAt }, now)
@@ -40,7 +48,7 @@ async function isPaidByHand(deps: RefundDeps, tx: Tx, asked: Refund, current: Re
 
 const namedWords = (txHash: string): string =>
   `Transaction ${txHash} was named for this, so the service does not send it any more. If it is not settled in a minute, ` +
-  'name that transaction again.'
+  'name that transaction again. If it is gone, a SuperAdmin can reject the refund.'
 
 /** Its transfer may be in progress although it is ready to be sent by hand. @throws OBJECT_CONFLICT */
 async function stopPayout(
@@ -76,7 +84,7 @@ export async function dropRefund(
     const { order, refund } = await lockRefundWithOrder(tx, key)
     const open = news.status === 'rejected' ? ['needs_approval', 'needs_address', 'ready'] : ['ready', 'submitted']
     const isStillLost = neverSent && refund.status === 'submitted' && refund.providerReference === null
-    const named = refund.status === 'submitted' && refund.byHand ? refund.txHash : null
+    const named = refund.status === 'submitted' ? await findNamed(tx, refund) : null
     const hasVanished = news.status === 'rejected' && named !== null && named === news.vanished
     const hasLeft =
       news.status === 'rejected' && news.hasLeftOtherwise && refund.status === 'submitted' && !refund.byHand

@@ -17,7 +17,7 @@ import { refundIdOf } from './new-refund.ts'
 import { eraseOldProofs } from './proof/proof-queries.ts'
 import { writeRefundAudit } from './refund-audit.ts'
 import { findLossOf } from './refund-cover.ts'
-import { dropRefund } from './refund-decisions.ts'
+import { dropRefund, findNamed } from './refund-decisions.ts'
 import type { RefundDeps } from './refund-deps.ts'
 import {
   findRefund,
@@ -325,8 +325,8 @@ export async function reportTransaction(
 
 /** The named transaction that cannot pay it any more; null: none was named, or it may still pay. */
 async function findVanished(deps: RefundDeps, refund: Refund): Promise<string | null> {
-  const { status, byHand, txHash } = refund
-  if (status !== 'submitted' || !byHand || txHash === null) return null
+  const txHash = refund.status === 'submitted' ? await findNamed(deps.db, refund) : null
+  if (txHash === null) return null
   const channel = await channelOfRefund(deps, refund)
   if (!channel?.checkRefundTransaction) return null
   const { checkRefundTransaction } = channel
