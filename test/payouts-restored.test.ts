@@ -468,6 +468,30 @@ test('while a chain on which payouts left is not set up, nothing is sent', async
   await refundReaches(shop, order.orderId, 'settled')
 })
 
+test('while a chain does not say what left, what waits names it; what was made since the restore does not wait', async (t) => {
+  const { db } = shop.host
+  const moveRestore = (by: string) => db.run(sql`update installation set restored_at = restored_at + ${by}::interval`)
+  const order = await createPaid(shop)
+  t.after(() => node.heal())
+  // authorizationState
+  node.faults.refuses = ({ params }) => JSON.stringify(params).includes('0xe94a0102')
+  await revert(shop, order.code, { amount: '10', address: newAddress() })
+  const { _id } = await refundWaits(order.orderId, /^waits: Sandbox chain: /)
+  node.heal()
+  await db.run(sql`insert into paying_wallets values (31339, ${newAddress().toLowerCase()})`)
+  await moveRestore('-2 hours')
+  t.after(async () => {
+    await moveRestore('2 hours')
+    await db.run(sql`delete from paying_wallets where chain_id = 31339`)
+  })
+  await db.run(sql`update refunds set next_check_at = now() where id = ${_id}`)
+  await refundReaches(shop, order.orderId, 'settled')
+  await owe()
+  const made = await create()
+  await approve(made)
+  await settlementReaches(made._id, isPaid)
+})
+
 test('what an earlier wallet had paid is not paid again after a change of keys', async () => {
   const { db } = shop.host
   const present = await db.many<{ address: string }>(sql`select address from paying_wallets where chain_id = 31337`)

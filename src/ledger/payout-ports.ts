@@ -19,11 +19,12 @@ export type PayoutPorts = {
   /**
    * After a restore: whether another refund of the order, or another settlement of the company, had left that nothing
    * here accounts for, on any chain, and this one had not.
-   * @param listOthers ids of those that are known, and of the next numbers; asked only after a restore
+   * @param listOthers ids of those that are known, and of the next numbers, and when the order or company was made;
+   * asked only after a restore
    * @returns why it waits
    */
   findOtherPayout(
     payout: { network: number; id: string },
-    listOthers: () => Promise<{ known: readonly string[]; next: readonly string[] }>,
+    listOthers: () => Promise<{ since: Date; known: readonly string[]; next: readonly string[] }>,
   ): Promise<string | null>
 }

@@ -108,9 +108,11 @@ async function findOther({ db, findOtherPayout }: RefundDeps, refund: Refund): P
   const { companyId, orderId, id, network } = refund
   if (network === null) return null
   return findOtherPayout({ network, id }, async () => {
+    const order = await findOrderById(db, companyId, orderId)
+    if (!order) throw new Error(`refund ${id} without its order`)
     const all = await listRefundsOfOrder(db, companyId, orderId)
     const next = Array.from({ length: NEXT }, (_, index) => refundIdOf(companyId, orderId, all.length + 1 + index))
-    return { known: all.map((one) => one.id), next }
+    return { since: order.createdAt, known: all.map((one) => one.id), next }
   })
 }
 
