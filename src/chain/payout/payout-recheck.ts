@@ -220,5 +220,6 @@ export async function findOtherPayout(
 }
 
 const missingWords = (chainId: number): string =>
-  `the database was restored, and payouts left on the chain ${chainId}, which is not set up: what left there cannot be ` +
-  `looked up. Set CHAIN_${chainId}_RPC_URL; it needs no keys (docs/backup.md)`
+  `the database was restored, and a wallet pays or paid on the chain ${chainId}, which is not set up: what left there ` +
+  `cannot be looked up. Set CHAIN_${chainId}_RPC_URL and CHAIN_${chainId}_XPUB; the paying keys are not needed ` +
+  '(docs/backup.md)'
