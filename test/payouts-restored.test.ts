@@ -303,43 +303,6 @@ test('a refund that was rejected before its first poll had left: the next one wa
   await booksAreRight()
 })
 
-test('a refund that had left with another amount is rejected, and only what left settles the next one', async () => {
-  const order = await createPaid(shop)
-  const payer = newAddress()
-  const id = idFrom('refund', shop.merchant.companyId, order.orderId, 1)
-  const txHash = await leave({ id, to: payer, units: 10_000_000n })
-  const reject = (refund: { _id: string }) =>
-    admin.post(`refunds/${refund._id}/reject`, { reason: 'another amount left' })
-  await revert(shop, order.code, { amount: '12', address: payer })
-  const first = await eventually(
-    () => refundReaches(shop, order.orderId, 'submitted'),
-    ({ message }) => /has used its authorization/.test(message ?? ''),
-  )
-  const foreign = await shop.chain.pay({ to: payer, units: 12_000_000n })
-  await shop.chain.mine(4)
-  for (const one of [txHash, foreign]) {
-    const { status, error } = await nameRefund(first, one)
-    assert.equal(status, 422)
-    assert.match(JSON.stringify(error), /reject this one, and ask for exactly that one/)
-  }
-  assert.equal((await reject(first)).status, 200)
-  await revert(shop, order.code, { amount: '12', address: payer })
-  const second = await refundWaits(order.orderId)
-  assert.match(second.message ?? '', new RegExp(`rejected or cancelled here, left .* ${txHash} brought 10.000000`))
-  assert.equal((await nameRefund(second, txHash)).status, 422)
-  assert.equal((await reject(second)).status, 200)
-  await revert(shop, order.code, { amount: '10', address: payer })
-  assert.equal((await nameRefund(await refundWaits(order.orderId), txHash)).status, 200)
-  assert.equal((await refundReaches(shop, order.orderId, 'settled')).txHash, txHash)
-  await revert(shop, order.code, { amount: '5', address: payer })
-  await eventually(
-    () => refundReaches(shop, order.orderId, 'settled'),
-    ({ amount }) => amount === '5.000000',
-  )
-  assert.equal(await shop.chain.balanceOf(payer), 27_000_000n, 'what left, what was sent by hand, and the last one')
-  await booksAreRight()
-})
-
 test('a refund waits for the later one that left, also once another refund has taken its number', async () => {
   const order = await createPaid(shop)
   const payer = newAddress()
@@ -466,30 +429,6 @@ test('while a chain on which payouts left is not set up, nothing is sent', async
   await db.run(sql`delete from paying_wallets where chain_id = 31339`)
   await db.run(sql`update refunds set next_check_at = now() where id = ${_id}`)
   await refundReaches(shop, order.orderId, 'settled')
-})
-
-test('while a chain does not say what left, what waits names it; what was made since the restore does not wait', async (t) => {
-  const { db } = shop.host
-  const moveRestore = (by: string) => db.run(sql`update installation set restored_at = restored_at + ${by}::interval`)
-  const order = await createPaid(shop)
-  t.after(() => node.heal())
-  // authorizationState
-  node.faults.refuses = ({ params }) => JSON.stringify(params).includes('0xe94a0102')
-  await revert(shop, order.code, { amount: '10', address: newAddress() })
-  const { _id } = await refundWaits(order.orderId, /^waits: Sandbox chain: /)
-  node.heal()
-  await db.run(sql`insert into paying_wallets values (31339, ${newAddress().toLowerCase()})`)
-  await moveRestore('-2 hours')
-  t.after(async () => {
-    await moveRestore('2 hours')
-    await db.run(sql`delete from paying_wallets where chain_id = 31339`)
-  })
-  await db.run(sql`update refunds set next_check_at = now() where id = ${_id}`)
-  await refundReaches(shop, order.orderId, 'settled')
-  await owe()
-  const made = await create()
-  await approve(made)
-  await settlementReaches(made._id, isPaid)
 })
 
 test('what an earlier wallet had paid is not paid again after a change of keys', async () => {

@@ -22,9 +22,9 @@ export async function claim(tx: Tx, wanted: TransactionClaim): Promise<boolean> 
  * Checks a transaction that a person names while what it brings to an address is reserved for one refund or settlement,
  * so that it can settle no other; then that one may `follow` it, and one that was named for it before is released.
  * @param actor locked before anything else: its session may end during the check
- * @throws VALIDATION_FAILED at `txHash` when it is reserved for another one, UNAUTHORIZED; whatever `check` throws, after
- * releasing it, unless it was reserved before; whatever `follow` throws: OBJECT_CONFLICT if that one is over, after
- * releasing it
+ * @throws UNAUTHORIZED; VALIDATION_FAILED at `txHash` when it is reserved for another one; whatever `check` throws,
+ * after releasing it, unless it was reserved before; whatever `follow` throws: OBJECT_CONFLICT if that one is over,
+ * after releasing it
  */
 export async function followClaimed<Verdict>(
   db: Db,

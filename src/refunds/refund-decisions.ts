@@ -66,8 +66,8 @@ async function stopPayout(
 
 /**
  * Drops a refund that a person rejected or the provider refused, and evaluates what the provider reported meanwhile.
- * @param news `vanished`: the transaction that a person named and that cannot pay it any more; `hasLeftOtherwise`: before
- * a restore something else left under its number, and holds the next refund of the order until that one asks for it
+ * @param news `vanished`: the transaction that a person named and that cannot pay it any more; `hasLeftOtherwise`:
+ * before a restore something else left under its number, and holds the order's next refund until that asks for it
  * @throws OBJECT_CONFLICT
  */
 export async function dropRefund(

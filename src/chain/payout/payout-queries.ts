@@ -197,8 +197,8 @@ export type Withdrawal = { isPaid: boolean; providerStatus: string; txHash?: str
 
 /**
  * Ends an unclaimed payout for which nothing was ever signed. `isPaid`: by a transaction that a person found, or never,
- * because its authorization has moved something else; `txHash`: by one of our own wallet, which left before a restore, under the authorization `leftNonce`. @returns whether it will
- * never be paid
+ * because its authorization has moved something else; `txHash`: by one of our own wallet, which left before a restore,
+ * under the authorization `leftNonce`. @returns whether it will never be paid
  */
 export async function updatePayoutWithdrawn(
   q: Queryable,
