@@ -289,7 +289,8 @@ test('what the provider said while ours was under way is judged together with it
     const refund = await findRefund(world.host.db, refundId)
     assert.ok(refund)
     const by = contextFor(actorOf(sale))
-    await dropRefund(refunds, refund, { status: 'rejected', by, vanished: null, providerStatus: 'no' })
+    const why = { vanished: null, hasLeftOtherwise: false, providerStatus: 'no' }
+    await dropRefund(refunds, refund, { status: 'rejected', by, ...why })
   }
   const { books } = world.refunds
   const noteIn = () => Promise.reject(new Error('the node dies'))

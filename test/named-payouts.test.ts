@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test'
 import { type Channel, NO_INSTRUCTIONS, paidReport, type RefundReport } from '../src/channels/channel.ts'
 import { sql } from '../src/db/db.ts'
 import { invalid } from '../src/kernel/errors.ts'
+import { claimTransaction } from '../src/ledger/claim-queries.ts'
 import { reportSettlementPaid } from '../src/ledger/settlements/settlement-end.ts'
 import { settlementPolls } from '../src/ledger/settlements/settlement-jobs.ts'
 import { findSettlement } from '../src/ledger/settlements/settlement-queries.ts'
@@ -14,10 +15,10 @@ import {
 } from '../src/ledger/settlements/settlement-service.ts'
 import { acceptOrder } from '../src/payments/accept/accept-order.ts'
 import { applyReport } from '../src/payments/payment-report.ts'
-import { applyRefundReport, refundPolls, reportTransaction } from '../src/refunds/refund-jobs.ts'
+import { applyRefundReport, refundPolls, rejectRefund, reportTransaction } from '../src/refunds/refund-jobs.ts'
 import { findRefund, type Refund } from '../src/refunds/refund-queries.ts'
 import { revertOrder } from '../src/refunds/refund-service.ts'
-import { actorOf, contextFor, DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
+import { actorOf, contextFor, DUE, type ModelWorld, personFor, startModelWorld } from './harness/model-world.ts'
 import { openChannels } from './harness/one-channel-set.ts'
 import type { Merchant } from './harness/service.ts'
 
@@ -142,6 +143,48 @@ test('a refund that a person has named is not sent by a poll that read it before
   await followsTheNamed(key.id, txHash)
 })
 
+test('a refund stays named when the session of the person who names its transaction ends during the check', async () => {
+  const { key } = await startRefund()
+  const { db } = world.host
+  const txHash = `0x${'c3'.repeat(32)}`
+  const context = contextFor(await personFor(db, { role: 'Manager', companyId: key.companyId }))
+  let checks = 0
+  const channel = walletOf({
+    async checkRefundTransaction() {
+      checks += 1
+      await db.run(sql`update sessions set revoked_at = now() where id = ${context.actor.sessionId}`)
+      return pending(txHash)
+    },
+  })
+  const deps = { ...world.refunds, channels: openChannels([channel]) }
+  await assert.rejects(reportTransaction(deps, await read(key.id), txHash, context), { code: 'UNAUTHORIZED' })
+  // naming has withdrawn our payout
+  await applyRefundReport(deps, await read(key.id), REFUSED)
+  const { status, providerStatus } = await read(key.id)
+  assert.equal(status, 'ready')
+  assert.match(providerStatus ?? '', new RegExp(`^Transaction ${txHash} was named for this`))
+  await assert.rejects(reportTransaction(deps, await read(key.id), txHash, context), { code: 'UNAUTHORIZED' })
+  assert.equal(checks, 1, 'nothing is checked, and no payout withdrawn, without a session')
+})
+
+test('a transaction does not settle a refund for which a person named another while it was checked', async () => {
+  const { context, key } = await startRefund()
+  const [first, second] = [`0x${'c1'.repeat(32)}`, `0x${'c2'.repeat(32)}`]
+  let isPolled = false
+  const channel = walletOf({
+    async checkRefundTransaction(_, txHash) {
+      if (!isPolled || txHash === second) return pending(txHash)
+      await reportTransaction(deps, await read(key.id), second, context)
+      return { ...pending(txHash), outcome: 'settled' }
+    },
+  })
+  const deps = { ...world.refunds, channels: openChannels([channel]) }
+  await reportTransaction(deps, await read(key.id), first, context)
+  isPolled = true
+  await refundPolls(deps).work(world.host.db, key)
+  await followsTheNamed(key.id, second)
+})
+
 test('a settlement that a person sent and named is polled on, whatever a poll that began before answers', async () => {
   const { merchant } = await createPaid()
   const { db } = world.host
@@ -175,6 +218,117 @@ test('a settlement that a person sent and named is polled on, whatever a poll th
   const after = await findSettlement(db, _id)
   assert.match(after?.providerStatus ?? '', /is not known on Base. If another one paid this, name that one\./)
   assert.deepEqual([after?.status, after?.txHash], ['approved', txHash])
+})
+
+test('a transaction does not pay a settlement for which a person named another while it was checked', async () => {
+  const { merchant } = await createPaid()
+  const { db } = world.host
+  const { companyId } = merchant
+  await db.run(sql`
+    update companies set settlement_address = ${`0x${'d'.repeat(40)}`}, settlement_network = ${CHAIN}
+    where id = ${companyId}`)
+  const context = contextFor({ ...actorOf(merchant), role: 'SuperAdmin' })
+  const [first, second] = [`0x${'d1'.repeat(32)}`, `0x${'d2'.repeat(32)}`]
+  let isPolled = false
+  const chain: SettlementChain = {
+    ...{ network: CHAIN, pay: null, watch: async () => null },
+    async check(_, txHash) {
+      if (!isPolled || txHash === second) return { outcome: 'pending', txHash, providerStatus: 'not final yet' }
+      await reportSettlementPaid(deps, context, _id, second)
+      return { outcome: 'settled', txHash, providerStatus: 'final' }
+    },
+  }
+  const deps = { ...world.settlements, chains: [chain] }
+  const { _id } = await createSettlement(deps, context, { companyId })
+  await approveSettlement(deps, context, _id)
+  await reportSettlementPaid(deps, context, _id, first)
+  isPolled = true
+  await settlementPolls(deps).work(db, { companyId, id: _id })
+  const { status, txHash } = (await findSettlement(db, _id)) ?? {}
+  assert.deepEqual([status, txHash], ['approved', second])
+})
+
+test('a transaction that paid a settlement pays no other one, also where its claim is gone', async () => {
+  const { merchant } = await createPaid()
+  const { db } = world.host
+  const { companyId } = merchant
+  await db.run(sql`
+    update companies set settlement_address = ${`0x${'e'.repeat(40)}`}, settlement_network = ${CHAIN}
+    where id = ${companyId}`)
+  const context = contextFor({ ...actorOf(merchant), role: 'SuperAdmin' })
+  const txHash = `0x${'e1'.repeat(32)}`
+  const left = { to: null, units: DUE / 2n }
+  const chain: SettlementChain = {
+    ...{ network: CHAIN, pay: null, watch: async () => null },
+    check: async () => ({ outcome: 'settled', txHash, providerStatus: 'final', left }),
+  }
+  const deps = { ...world.settlements, chains: [chain] }
+  const start = async (): Promise<string> => {
+    const { _id } = await createSettlement(deps, context, { companyId })
+    await approveSettlement(deps, context, _id)
+    return _id
+  }
+  await reportSettlementPaid(deps, context, await start(), txHash)
+  await db.run(sql`delete from claimed_transactions where tx_hash = ${txHash}`)
+  await assert.rejects(reportSettlementPaid(deps, context, await start(), txHash), { code: 'VALIDATION_FAILED' })
+})
+
+/** What naming a transaction commits first; then the process ends. */
+const beginNaming = ({ companyId, id: causeId }: { companyId: string; id: string }, txHash: string) =>
+  world.host.db.tx((tx) =>
+    claimTransaction(tx, { companyId, network: CHAIN, txHash, causeId, toAddress: `0x${'c'.repeat(40)}` }),
+  )
+const isNamed = async (txHash: string): Promise<boolean> =>
+  (await world.host.db.maybe(sql`select 1 from claimed_transfers where tx_hash = ${txHash}`)) !== undefined
+
+test('a transaction whose naming was cut short is free again once our own payout has paid', async () => {
+  const { db } = world.host
+  const { key } = await startRefund()
+  const [named, own] = [`0x${'f1'.repeat(32)}`, `0x${'f2'.repeat(32)}`]
+  await beginNaming(key, named)
+  await applyRefundReport(world.refunds, await read(key.id), { ...pending(own), outcome: 'settled' })
+  assert.deepEqual([(await read(key.id)).status, await isNamed(named)], ['settled', false])
+  const { merchant } = await createPaid()
+  const { companyId } = merchant
+  await db.run(sql`
+    update companies set settlement_address = ${`0x${'f'.repeat(40)}`}, settlement_network = ${CHAIN}
+    where id = ${companyId}`)
+  const pay = async (): Promise<SettlementReport> => ({ outcome: 'settled', txHash: own, providerStatus: 'final' })
+  const deps = {
+    ...world.settlements,
+    chains: [{ network: CHAIN, pay, watch: async () => null, check: pay }],
+  }
+  const context = contextFor({ ...actorOf(merchant), role: 'SuperAdmin' })
+  const { _id } = await createSettlement(deps, context, { companyId })
+  await approveSettlement(deps, context, _id)
+  await beginNaming({ companyId, id: _id }, named)
+  await settlementPolls(deps).work(db, { companyId, id: _id })
+  assert.deepEqual([(await findSettlement(db, _id))?.status, await isNamed(named)], ['paid', false])
+})
+
+test('a refund whose naming was cut short is rejected once its transaction is gone, and not while it may pay', async () => {
+  const { key } = await startRefund()
+  const { db } = world.host
+  const txHash = `0x${'f3'.repeat(32)}`
+  await beginNaming(key, txHash)
+  const deps = { ...world.refunds, channels: openChannels([walletOf({ refundPayment: async () => REFUSED })]) }
+  await refundPolls(deps).work(db, key)
+  const { status, providerStatus } = await read(key.id)
+  assert.deepEqual([status, /was named for this/.test(providerStatus ?? '')], ['submitted', true])
+  const by = contextFor(await personFor(db, { role: 'SuperAdmin', companyId: null }))
+  const reject = async (checkRefundTransaction: NonNullable<Channel['checkRefundTransaction']>): Promise<void> =>
+    rejectRefund(
+      { ...deps, channels: openChannels([walletOf({ checkRefundTransaction })]) },
+      await read(key.id),
+      'gone',
+      by,
+    )
+  await assert.rejects(
+    reject(async () => pending(txHash)),
+    { code: 'OBJECT_CONFLICT' },
+  )
+  await reject(() => Promise.reject(invalid('txHash', 'is not known on Base')))
+  assert.deepEqual([(await read(key.id)).status, await isNamed(txHash)], ['rejected', false])
 })
 
 test('what had gone to another address before a restore is named by a second person, where two approve', async () => {

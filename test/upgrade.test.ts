@@ -226,7 +226,13 @@ test('refunds that were settled before it was recorded say whether a person had 
     ['under way', 'submitted', false, 'sent by hand: no'],
   ]
   for (const refund of refunds) await client.query(OLD_REFUND, refund)
+  // naming was cut short
+  const [settled, waiting] = ['by the provider', 'under way'].map((id, nth) => [`0x${String(nth).repeat(64)}`, id])
+  for (const claim of [settled, waiting])
+    await client.query('insert into claimed_transactions (network, tx_hash, cause_id) values (1, $1, $2)', claim)
   await migrate(database.connectionString)
+  const { rows: claims } = await client.query('select cause_id as id from claimed_transactions')
+  assert.deepEqual(claims, [{ id: waiting?.[1] }], 'what a settled one does not follow is free')
   const { rows } = await client.query('select id, settled_by_hand from refunds')
   const byHand = new Map(rows.map((row) => [row.id, row.settled_by_hand]))
   assert.deepEqual(

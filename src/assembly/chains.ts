@@ -1,7 +1,7 @@
 import { KNOWN_ADDRESS_WORDS, openKnownAddresses } from '../chain/known-addresses.ts'
 import { SANDBOX_CHAIN_ID } from '../chain/networks.ts'
 import type { OpenChain } from '../chain/open-chains.ts'
-import { checkManualTransfer } from '../chain/payout/manual-transfer.ts'
+import { checkManualTransfer, hasLeftOtherwise } from '../chain/payout/manual-transfer.ts'
 import { isPayoutSigned, withdrawPayout } from '../chain/payout/payout.ts'
 import { findOtherPayout } from '../chain/payout/payout-recheck.ts'
 import type { WalletDeps } from '../channels/crypto/adapter.ts'
@@ -84,8 +84,15 @@ export const listWalletNetworks = (
 /** Withdraws the payout of a refund or a settlement, also on a chain that is no longer set up. */
 export const openWithdrawPayout =
   (clock: Clock): PayoutPorts['withdrawPayout'] =>
-  (tx, { network: chainId, ...request }, providerStatus) =>
-    withdrawPayout(tx, { ...request, chainId }, { isPaid: false, providerStatus }, new Date(clock()))
+  (tx, { network: chainId, hasLeftOtherwise: isPaid = false, ...request }, providerStatus) =>
+    withdrawPayout(tx, { ...request, chainId }, { isPaid, providerStatus }, new Date(clock()))
+
+export const openHasLeftOtherwise =
+  (ground: Ground, chains: Chains): PayoutPorts['hasLeftOtherwise'] =>
+  async ({ network: chainId, id }) => {
+    const chain = chains.find(({ network }) => network.chainId === chainId)
+    return chain !== undefined && hasLeftOtherwise({ ...ground, ...chain }, id)
+  }
 
 export const openFindOtherPayout =
   (db: Db, chains: Chains): PayoutPorts['findOtherPayout'] =>

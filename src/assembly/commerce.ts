@@ -28,6 +28,7 @@ import {
   openAddressFaults,
   openExplorer,
   openFindOtherPayout,
+  openHasLeftOtherwise,
   openLossyAddresses,
   openWithdrawPayout,
   settleOnAll,
@@ -106,7 +107,7 @@ export function openCommerce(ground: ServiceBase, accounts: Accounts) {
   const refunds: MispaymentRefundDeps = {
     ...{ db, clock, channels, transition, payers, links, askForAddress, books, audit },
     ...{ withdrawPayout: openWithdrawPayout(clock), findOtherPayout: openFindOtherPayout(db, chains) },
-    screening: screening.gate,
+    ...{ hasLeftOtherwise: openHasLeftOtherwise({ db, clock }, chains), screening: screening.gate },
   }
   const paid = openPayments(ground, { refunds, rounds, kyc, alarm, chains, ownWallets: channels.ownWallets })
   const settlements: SettlementDeps = { ...refunds, limits: config.settlements, ...settleOnAll(ground, chains) }

@@ -90,12 +90,23 @@ export async function isClaimedByOther(
   return row !== undefined
 }
 
+/** Whether another settlement to this address has this transaction, although nothing is claimed for it any more. */
+export async function isSettlementTransaction(
+  q: Queryable,
+  { network, txHash, causeId, toAddress }: Omit<TransactionClaim, 'companyId'>,
+): Promise<boolean> {
+  const row = await q.maybe(sql`
+    select 1 from settlements where network = ${network} and tx_hash = ${txHash}
+      and lower(address) = ${toAddress.toLowerCase()} and id <> ${causeId}`)
+  return row !== undefined
+}
+
 /** The transaction that a person has named, or is naming, as the one that paid this refund or settlement. */
 export async function findNamedTransaction(
-  tx: Tx,
+  q: Queryable,
   { network, causeId }: { network: number; causeId: string },
 ): Promise<string | undefined> {
-  const row = await tx.maybe<{ txHash: string }>(sql`
+  const row = await q.maybe<{ txHash: string }>(sql`
     select tx_hash from claimed_transfers where network = ${network} and cause_id = ${causeId}
     union select tx_hash from claimed_transactions where network = ${network} and cause_id = ${causeId}
     order by tx_hash limit 1`)

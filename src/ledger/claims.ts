@@ -1,42 +1,70 @@
+import { lockActor } from '../companies/company-scope.ts'
 import type { Db, Tx } from '../db/db.ts'
+import type { Actor } from '../http/actor.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
-import { claimTransaction, releaseClaims, releaseTransaction, type TransactionClaim } from './claim-queries.ts'
+import {
+  claimTransaction,
+  isSettlementTransaction,
+  releaseClaims,
+  releaseTransaction,
+  type TransactionClaim,
+} from './claim-queries.ts'
 
 /** @returns whether it is new @throws VALIDATION_FAILED at `txHash` when it is reserved for another one */
 export async function claim(tx: Tx, wanted: TransactionClaim): Promise<boolean> {
   const result = await claimTransaction(tx, wanted)
-  if (result === 'taken') throw invalid('txHash', 'has paid another refund or settlement to this address already')
+  if (result === 'taken' || (await isSettlementTransaction(tx, wanted)))
+    throw invalid('txHash', 'has paid another refund or settlement to this address already')
   return result === 'made'
 }
 
 /**
  * Checks a transaction that a person names while what it brings to an address is reserved for one refund or settlement,
  * so that it can settle no other; then that one may `follow` it, and one that was named for it before is released.
- * @throws VALIDATION_FAILED at `txHash` when it is reserved for another one; whatever `check` and `follow` throw, after
- * releasing it, unless it was reserved before or is followed by now
+ * @param actor locked before anything else: its session may end during the check
+ * @throws UNAUTHORIZED; VALIDATION_FAILED at `txHash` when it is reserved for another one; whatever `check` throws,
+ * after releasing it, unless it was reserved before; whatever `follow` throws: OBJECT_CONFLICT if that one is over,
+ * after releasing it
  */
 export async function followClaimed<Verdict>(
   db: Db,
   wanted: TransactionClaim,
-  { check, follow }: { check(): Promise<Verdict>; follow(tx: Tx, verdict: Verdict): Promise<void> },
+  {
+    actor,
+    check,
+    follow,
+  }: { actor: Actor; check(): Promise<Verdict>; follow(tx: Tx, verdict: Verdict): Promise<void> },
 ): Promise<Verdict> {
-  const made = await db.tx((tx) => claim(tx, wanted))
+  const reserve = async (tx: Tx): Promise<boolean> => {
+    await lockActor(tx, actor, wanted.companyId)
+    return claim(tx, wanted)
+  }
+  const made = await db.tx(reserve)
+  let isChecked = false
   try {
     const verdict = await check()
+    isChecked = true
     await db.tx(async (tx) => {
       // a concurrent request of the same person may have released it
-      await claim(tx, wanted)
+      await reserve(tx)
       await follow(tx, verdict)
       const { companyId, network, causeId } = wanted
       await releaseClaims(tx, { companyId, network, causeId })
     })
     return verdict
   } catch (error) {
+    // the check may have withdrawn our payout: what pays it instead stays known while it is open
+    const isWithdrawn = isChecked && !(error instanceof AppError && error.code === 'OBJECT_CONFLICT')
     // if it was reserved before, an earlier request may already follow it or be about to
-    if (made) await db.tx((tx) => releaseTransaction(tx, wanted))
+    if (made && !isWithdrawn) await db.tx((tx) => releaseTransaction(tx, wanted))
     throw error
   }
 }
+
+/** What was polled before a person named the transaction, which now takes precedence. */
+export const isNamedSince = (asked: Named, current: Named): boolean =>
+  current.byHand && (!asked.byHand || asked.txHash !== current.txHash)
+type Named = { byHand: boolean; txHash: string | null }
 
 /** Why a payout of ours does not settle its refund or settlement: a person named its transaction for another one. */
 export const claimedWords = (txHash: string): string =>

@@ -1,9 +1,10 @@
 import { lockActor } from '../companies/company-scope.ts'
-import type { Tx } from '../db/db.ts'
+import type { Queryable, Tx } from '../db/db.ts'
 import { nameOf, type RequestContext } from '../http/request-context.ts'
 import { AppError } from '../kernel/errors.ts'
 import { pollGapMs } from '../kernel/poll-gaps.ts'
-import { findNamedTransaction, releaseClaims } from '../ledger/claim-queries.ts'
+import { findNamedTransaction } from '../ledger/claim-queries.ts'
+import { isNamedSince } from '../ledger/claims.ts'
 import { bookRefundDropped } from '../ledger/ledger-service.ts'
 import { findPayerContact } from '../payers/payer-service.ts'
 import { findPayment } from '../payments/payment-queries.ts'
@@ -12,7 +13,7 @@ import { writeRefundAudit } from './refund-audit.ts'
 import type { RefundDeps } from './refund-deps.ts'
 import { type Refund, updateRefund, updateRefundUnnamed } from './refund-queries.ts'
 import { reopenRecords } from './refund-records.ts'
-import { bookingOf, lockRefundWithOrder } from './refund-settle.ts'
+import { bookingOf, lockRefundWithOrder, releaseNamed } from './refund-settle.ts'
 
 /** Submitted without an answer, and only a callback could report on it: a person checks with the provider. */
 async function isLost(deps: RefundDeps, { companyId, paymentId, status, providerReference }: Refund): Promise<boolean> {
@@ -21,9 +22,14 @@ async function isLost(deps: RefundDeps, { companyId, paymentId, status, provider
   return payment !== undefined && (await deps.channels.forPayment(payment))?.refundsByCallback === true
 }
 
-/** `asked` was polled before a person named the transaction, which now takes precedence. */
-export const isNamedSince = (asked: Refund, current: Refund): boolean =>
-  current.byHand && (!asked.byHand || asked.txHash !== current.txHash)
+/** The transaction that a person named for it, also where naming was cut short; null: none. */
+export async function findNamed(
+  q: Queryable,
+  { network, id: causeId, byHand, txHash }: Refund,
+): Promise<string | null> {
+  if (byHand || network === null) return byHand ? txHash : null
+  return (await findNamedTransaction(q, { network, causeId })) ?? null
+}
 
 /**
  * A refusal of our own payout is expected once a person names what they sent: naming it withdraws ours. If naming was
@@ -31,10 +37,9 @@ export const isNamedSince = (asked: Refund, current: Refund): boolean =>
  */
 async function isPaidByHand(deps: RefundDeps, tx: Tx, asked: Refund, current: Refund): Promise<boolean> {
   if (isNamedSince(asked, current)) return true
-  const { network, id: causeId, status, checks } = current
-  if (asked.byHand || network === null) return false
-  const txHash = await findNamedTransaction(tx, { network, causeId })
-  if (txHash === undefined) return false
+  const { status, checks } = current
+  const txHash = asked.byHand ? null : await findNamed(tx, current)
+  if (txHash === null) return false
   const now = new Date(deps.clock())
   const nextCheckAt = new Date(now.getTime() + pollGapMs('refund', checks))
   await updateRefund(tx, current, { status, providerStatus: namedWords(txHash), nextCheckAt }, now)
@@ -43,31 +48,33 @@ async function isPaidByHand(deps: RefundDeps, tx: Tx, asked: Refund, current: Re
 
 const namedWords = (txHash: string): string =>
   `Transaction ${txHash} was named for this, so the service does not send it any more. If it is not settled in a minute, ` +
-  'name that transaction again.'
+  'name that transaction again. If it is gone, a SuperAdmin can reject the refund.'
 
 /** Its transfer may be in progress although it is ready to be sent by hand. @throws OBJECT_CONFLICT */
-async function stopPayout(deps: RefundDeps, tx: Tx, { id, network, address: to, units }: Refund): Promise<void> {
+async function stopPayout(
+  deps: RefundDeps,
+  tx: Tx,
+  { id, network, address: to, units }: Refund,
+  hasLeftOtherwise: boolean,
+): Promise<void> {
   if (network === null) return
-  if (await deps.withdrawPayout(tx, { id, network, to, units }, 'rejected')) return
+  if (await deps.withdrawPayout(tx, { id, network, to, units, hasLeftOtherwise }, 'rejected')) return
   throw new AppError('OBJECT_CONFLICT', {
     message: 'The refund is already being paid and cannot be rejected. Wait until its transfer is final.',
   })
 }
 
-async function releaseNamed(tx: Tx, { companyId, id: causeId, network }: Refund): Promise<void> {
-  if (network !== null) await releaseClaims(tx, { companyId, network, causeId })
-}
-
 /**
  * Drops a refund that a person rejected or the provider refused, and evaluates what the provider reported meanwhile.
- * @param news `vanished`: the transaction that a person named and that cannot pay it any more
+ * @param news `vanished`: the transaction that a person named and that cannot pay it any more; `hasLeftOtherwise`:
+ * before a restore something else left under its number, and holds the order's next refund until that asks for it
  * @throws OBJECT_CONFLICT
  */
 export async function dropRefund(
   deps: RefundDeps,
   key: Refund,
   news: { providerStatus: string } & (
-    | { status: 'rejected'; by: RequestContext; vanished: string | null }
+    | { status: 'rejected'; by: RequestContext; vanished: string | null; hasLeftOtherwise: boolean }
     | { status: 'refused'; channel: string }
   ),
 ): Promise<void> {
@@ -77,9 +84,11 @@ export async function dropRefund(
     const { order, refund } = await lockRefundWithOrder(tx, key)
     const open = news.status === 'rejected' ? ['needs_approval', 'needs_address', 'ready'] : ['ready', 'submitted']
     const isStillLost = neverSent && refund.status === 'submitted' && refund.providerReference === null
-    const named = refund.status === 'submitted' && refund.byHand ? refund.txHash : null
+    const named = refund.status === 'submitted' ? await findNamed(tx, refund) : null
     const hasVanished = news.status === 'rejected' && named !== null && named === news.vanished
-    if (!open.includes(refund.status) && !isStillLost && !hasVanished) {
+    const hasLeft =
+      news.status === 'rejected' && news.hasLeftOtherwise && refund.status === 'submitted' && !refund.byHand
+    if (!open.includes(refund.status) && !isStillLost && !hasVanished && !hasLeft) {
       throw new AppError('OBJECT_CONFLICT', {
         message: `The refund is ${refund.status}; it can no longer be ${news.status}.`,
       })
@@ -92,7 +101,7 @@ export async function dropRefund(
       })
     }
     if (news.status === 'refused' && (await isPaidByHand(deps, tx, key, refund))) return
-    if (news.status === 'rejected') await stopPayout(deps, tx, refund)
+    if (news.status === 'rejected') await stopPayout(deps, tx, refund, hasLeft)
     if (hasVanished) await updateRefundUnnamed(tx, refund)
     if (news.status === 'rejected') await releaseNamed(tx, refund)
     const now = new Date(deps.clock())

@@ -1,7 +1,6 @@
 import { listChannelAccounts } from '../channels/account-queries.ts'
 import type { Channel, RefundReport, RefundRequest } from '../channels/channel.ts'
 import { ProviderRefusal, ProviderTrouble } from '../channels/provider-errors.ts'
-import { lockActor } from '../companies/company-scope.ts'
 import type { Tx } from '../db/db.ts'
 import type { PollSpec } from '../db/polling.ts'
 import type { RequestContext } from '../http/request-context.ts'
@@ -10,7 +9,7 @@ import { crashPoint } from '../kernel/crash-point.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { pollGapMs } from '../kernel/poll-gaps.ts'
 import { isClaimedByOther } from '../ledger/claim-queries.ts'
-import { checkNamedAgain, claimedWords, followClaimed, isRefused } from '../ledger/claims.ts'
+import { checkNamedAgain, claimedWords, followClaimed, isNamedSince, isRefused } from '../ledger/claims.ts'
 import { findOrderById } from '../orders/order-queries.ts'
 import { findPayment, type Payment } from '../payments/payment-queries.ts'
 import { noticeForeignRefund, noticeToldRefunds } from './foreign-refund.ts'
@@ -18,7 +17,7 @@ import { refundIdOf } from './new-refund.ts'
 import { eraseOldProofs } from './proof/proof-queries.ts'
 import { writeRefundAudit } from './refund-audit.ts'
 import { findLossOf } from './refund-cover.ts'
-import { dropRefund, isNamedSince } from './refund-decisions.ts'
+import { dropRefund, findNamed } from './refund-decisions.ts'
 import type { RefundDeps } from './refund-deps.ts'
 import {
   findRefund,
@@ -109,9 +108,11 @@ async function findOther({ db, findOtherPayout }: RefundDeps, refund: Refund): P
   const { companyId, orderId, id, network } = refund
   if (network === null) return null
   return findOtherPayout({ network, id }, async () => {
+    const order = await findOrderById(db, companyId, orderId)
+    if (!order) throw new Error(`refund ${id} without its order`)
     const all = await listRefundsOfOrder(db, companyId, orderId)
     const next = Array.from({ length: NEXT }, (_, index) => refundIdOf(companyId, orderId, all.length + 1 + index))
-    return { known: all.map((one) => one.id), next }
+    return { since: order.createdAt, known: all.map((one) => one.id), next }
   })
 }
 
@@ -236,11 +237,10 @@ const isClaimed = async (
     : false
 
 async function holdClaimed(deps: RefundDeps, tx: Tx, refund: Refund, txHash: string): Promise<void> {
-  const { refund: current } = await lockRefundWithOrder(tx, refund)
-  if (current.status !== 'submitted') return
+  if (refund.status !== 'submitted') return
   const now = new Date(deps.clock())
   const nextCheckAt = new Date(now.getTime() + HOLD_MS)
-  await updateRefund(tx, current, { status: 'submitted', providerStatus: claimedWords(txHash), nextCheckAt }, now)
+  await updateRefund(tx, refund, { status: 'submitted', providerStatus: claimedWords(txHash), nextCheckAt }, now)
 }
 
 export async function applyRefundReport(deps: RefundDeps, refund: Refund, report: RefundReport): Promise<void> {
@@ -249,7 +249,9 @@ export async function applyRefundReport(deps: RefundDeps, refund: Refund, report
   if (report.outcome === 'settled') {
     const { refundedUnits } = report
     return deps.db.tx(async (tx) => {
-      if (await isClaimed(tx, refund, txHash)) return holdClaimed(deps, tx, refund, txHash ?? '')
+      const { refund: current } = await lockRefundWithOrder(tx, refund)
+      if (isNamedSince(refund, current) && current.txHash !== txHash) return
+      if (await isClaimed(tx, current, txHash)) return holdClaimed(deps, tx, current, txHash ?? '')
       await settleRefundIn(deps, tx, refund, { actor, reference, txHash, providerStatus })
       // refunds other than ours: a settled refund is not polled again, so this must not wait for a later step
       const payment = await findPayment(tx, refund.companyId, refund.paymentId)
@@ -306,7 +308,6 @@ export async function reportTransaction(
   const { checkRefundTransaction } = channel
   const request = await refundRequestOf(deps, refund)
   const follow = async (tx: Tx): Promise<void> => {
-    await lockActor(tx, context.actor, companyId)
     const { refund: current } = await lockRefundWithOrder(tx, refund)
     if (current.status === 'refused' || current.status === 'rejected') {
       throw new AppError('OBJECT_CONFLICT', {
@@ -320,14 +321,14 @@ export async function reportTransaction(
   }
   const claim = { companyId, network, txHash, causeId, toAddress }
   const check = () => checkRefundTransaction(request, txHash)
-  const report = await followClaimed(deps.db, claim, { check, follow })
+  const report = await followClaimed(deps.db, claim, { actor: context.actor, check, follow })
   await applyRefundReport(deps, { ...refund, txHash, byHand: true }, report)
 }
 
 /** The named transaction that cannot pay it any more; null: none was named, or it may still pay. */
 async function findVanished(deps: RefundDeps, refund: Refund): Promise<string | null> {
-  const { status, byHand, txHash } = refund
-  if (status !== 'submitted' || !byHand || txHash === null) return null
+  const txHash = refund.status === 'submitted' ? await findNamed(deps.db, refund) : null
+  if (txHash === null) return null
   const channel = await channelOfRefund(deps, refund)
   if (!channel?.checkRefundTransaction) return null
   const { checkRefundTransaction } = channel
@@ -337,7 +338,7 @@ async function findVanished(deps: RefundDeps, refund: Refund): Promise<string | 
 
 /**
  * A person rejects a refund.
- * @throws OBJECT_CONFLICT, CHANNEL_UNAVAILABLE if the chain cannot be asked about the named transaction
+ * @throws OBJECT_CONFLICT, CHANNEL_UNAVAILABLE if the chain cannot be asked about the named transaction, or what left
  */
 export async function rejectRefund(
   deps: RefundDeps,
@@ -346,7 +347,10 @@ export async function rejectRefund(
   by: RequestContext,
 ): Promise<void> {
   const vanished = await findVanished(deps, refund)
-  await dropRefund(deps, refund, { status: 'rejected', by, vanished, providerStatus: reason })
+  const { id, network, status, byHand } = refund
+  const isSent = status === 'submitted' && !byHand && network !== null
+  const hasLeftOtherwise = isSent && (await deps.hasLeftOtherwise({ id, network }))
+  await dropRefund(deps, refund, { status: 'rejected', by, vanished, hasLeftOtherwise, providerStatus: reason })
 }
 
 /** For the start of a node: the operator may have set up channels again that refunds wait for. */

@@ -1,5 +1,6 @@
 import type { Tx } from '../db/db.ts'
 import { AppError } from '../kernel/errors.ts'
+import { releaseClaims } from '../ledger/claim-queries.ts'
 import { bookRefundSettled, type Holder, holderOf } from '../ledger/ledger-service.ts'
 import type { Order } from '../orders/order.ts'
 import { lockOrderById } from '../orders/order-queries.ts'
@@ -37,6 +38,11 @@ export async function lockRefundWithOrder(
   return { order, refund }
 }
 
+/** Releases what was named for it, except what it follows. */
+export async function releaseNamed(tx: Tx, { companyId, id: causeId, network }: Refund): Promise<void> {
+  if (network !== null) await releaseClaims(tx, { companyId, network, causeId })
+}
+
 type SettledNews = {
   actor: string
   reference: string | null
@@ -62,6 +68,7 @@ export async function settleRefundIn(
   const paidElsewhere = settledByHand && (reference === null || reference !== refund.providerReference)
   const change = { reference, txHash, providerStatus, settledByHand, paidElsewhere, nextCheckAt: null }
   await updateRefund(tx, refund, { status: 'settled', ...change }, now)
+  await releaseNamed(tx, refund)
   const payment = await findPayment(tx, refund.companyId, refund.paymentId)
   if (!payment) throw new Error(`refund ${refund.id} without its payment`)
   await bookRefundSettled(tx, bookingOf(refund, now), refund.units, payerOf(payment))

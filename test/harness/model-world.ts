@@ -103,7 +103,7 @@ export async function startModelWorld(own: Partial<Channel> = {}): Promise<Model
   const channels = openChannels([{ ...provider, ...own }])
   const books = openBooks({ db, clock, log, alarm: async () => {}, usdc: {} })
   const withdrawPayout = openWithdrawPayout(clock)
-  const findOtherPayout = async () => null
+  const payouts = { withdrawPayout, findOtherPayout: async () => null, hasLeftOtherwise: async () => false }
   const nothing = async (): Promise<void> => {}
   const screening = openScreeningGate({ clock, screens: false, wake: () => {}, alarm: nothing })
   const desk = { db, clock, transition, audit: NO_AUDIT, screening }
@@ -117,10 +117,10 @@ export async function startModelWorld(own: Partial<Channel> = {}): Promise<Model
       ...{ screening, onRefunded: nothing, gate, onLoss: nothing },
       onTakenBack: (...word) => noteWord(books, ...word),
     },
-    refunds: { ...desk, channels, payers, books, withdrawPayout, findOtherPayout, askForAddress: nothing, links },
+    refunds: { ...desk, channels, payers, books, ...payouts, askForAddress: nothing, links },
     mispayments: { ...desk, payers, gate, onDecided: () => {} },
     settlements: {
-      ...{ ...desk, books, withdrawPayout, findOtherPayout, isPayoutSigned, chains: [CHAIN] },
+      ...{ ...desk, books, ...payouts, isPayoutSigned, chains: [CHAIN] },
       limits: { dayLimitUnits: null, twoPersonsFromUnits: null, allowList: [] },
     },
     async makeOrder(merchant) {

@@ -1,4 +1,5 @@
 import type { Db } from '../../db/db.ts'
+import { findRestored } from '../../db/restored-queries.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
 import { formatDecimal } from '../../kernel/money.ts'
@@ -8,7 +9,7 @@ import { ChainDoubt } from '../transfer-logs.ts'
 import { type Agree, agreeAlone } from './agreement.ts'
 import { type PayoutRequest, type Payouts, type WatchPayout, withdrawPayout } from './payout.ts'
 import { nonceOf } from './payout-deps.ts'
-import { findForeignReceipt } from './payout-follow.ts'
+import { authorizationKeyOf, findForeignReceipt } from './payout-follow.ts'
 import { findPayout, findPayoutOfTransaction, isPayoutDropped, type Payout, type Withdrawal } from './payout-queries.ts'
 import { readChainView } from './payout-view.ts'
 import { checkAuthorizationUsed, checkTransfer, checkUsed, readAuthorizations } from './transfer-check.ts'
@@ -106,26 +107,57 @@ async function findUsed(
   return null
 }
 
+/** The transaction that used an authorization, and what it moved. @throws RpcError, ChainDoubt */
+async function findUse(deps: ManualTransferDeps, key: AuthorizationKey) {
+  const { rpc, network, agree = agreeAlone(rpc) } = deps
+  const receipt = await findForeignReceipt(deps, key, await readChainView(rpc, network))
+  const txHash = receipt?.transactionHash
+  const use = txHash === undefined ? null : await checkUsed({ agree, network }, { txHash, authorization: key })
+  return { txHash, use }
+}
+
+const isAsked = ({ to, units }: AuthorizedTransfer, asked: { to: string; units: bigint }): boolean =>
+  to === asked.to.toLowerCase() && units === asked.units
+
 /**
  * Where its own authorization moved something, no other transaction counts.
  * @throws VALIDATION_FAILED at `txHash`
  */
-async function checkNothingLeft(deps: ManualTransferDeps, id: string, payout: Payout | undefined): Promise<void> {
+async function checkNothingLeft(
+  deps: ManualTransferDeps,
+  { accepts, ...request }: PayoutRequest & { accepts?: AcceptLeft | undefined },
+  payout: Payout | undefined,
+): Promise<void> {
   if (payout && !isUnsigned(payout)) return
   const { db, rpc, network, payouts } = deps
   const reader = { agree: deps.agree ?? agreeAlone(rpc), network }
   const find = async (from: Hex) => {
-    const key = { from, nonce: nonceOf(id) }
+    const key = { from, nonce: nonceOf(request.id) }
     if (!(await checkAuthorizationUsed(reader, key))) return null
-    const receipt = await findForeignReceipt(deps, key, await readChainView(rpc, network))
-    const txHash = receipt?.transactionHash
-    const use = txHash === undefined ? null : await checkUsed(reader, { txHash, authorization: key })
-    return use?.to === null ? null : txHash === undefined ? 'one that the node does not find' : `transaction ${txHash}`
+    const { txHash, use } = await findUse(deps, key)
+    if (use?.to === null) return null
+    if (txHash === undefined) return 'one that the node does not find'
+    return `transaction ${txHash}. ${accepts || !use || isAsked(use, request) ? 'Name that one.' : ASK_FOR_IT}`
   }
   for (const from of await listPayingWallets(db, network.chainId, payouts?.address)) {
     const other = await ask(deps, find(from))
-    if (other !== null) throw invalid('txHash', `is not what paid this: that left in ${other}. Name that one.`)
+    if (other !== null) throw invalid('txHash', `is not what paid this: that left in ${other}`)
   }
+}
+
+const ASK_FOR_IT = 'It is not what this asks for: reject this one, and ask for exactly that one (docs/backup.md).'
+
+/**
+ * Whether the authorization of a payout for which nothing is signed here has moved something else than it asks, or was
+ * cancelled, which is final: it left before the database was restored. @throws CHANNEL_UNAVAILABLE
+ */
+export async function hasLeftOtherwise(deps: ManualTransferDeps, id: string): Promise<boolean> {
+  const { db, network } = deps
+  const payout = await findPayout(db, id)
+  const isHeld = payout?.kind === 'payout' && payout.chainId === network.chainId && payout.usedAt !== null
+  if (!isHeld || payout.status !== 'reserved' || !isUnsigned(payout) || !(await findRestored(db))) return false
+  const { use } = await ask(deps, findUse(deps, authorizationKeyOf(payout)))
+  return use?.isFinal === true && !isAsked(use, { to: payout.toAddress, units: payout.units })
 }
 
 /** The chain proves what left under our authorization; no person enters an amount. */
@@ -176,11 +208,11 @@ export async function checkManualTransfer(
   if (owner !== undefined && owner !== request.id) throw invalid('txHash', 'is a payout that this service made')
   const authorization = await findUsed(deps, request, txHash)
   if (authorization && accepts) return followUse(deps, request, { txHash, authorization, accepts })
-  if (!authorization) await checkNothingLeft(deps, request.id, payout)
+  if (!authorization) await checkNothingLeft(deps, { ...request, accepts }, payout)
   const { network, agree = agreeAlone(deps.rpc) } = deps
   const asked = { txHash, to, units, notBefore, ...(authorization && { authorization }) }
   const { verdict, providerStatus } = await ask(deps, checkTransfer({ agree, network }, asked))
-  if (verdict === 'wrong') throw invalid('txHash', providerStatus)
+  if (verdict === 'wrong') throw invalid('txHash', authorization ? `${providerStatus}. ${ASK_FOR_IT}` : providerStatus)
   if (verdict === 'unread')
     throw new AppError('OBJECT_CONFLICT', {
       message: `The ${providerStatus}, and shows what it pays only there. Name it again once it is.`,

@@ -196,9 +196,9 @@ export const insertWithdrawn = (
 export type Withdrawal = { isPaid: boolean; providerStatus: string; txHash?: string; leftNonce?: Hex }
 
 /**
- * Ends an unclaimed payout for which nothing was ever signed. `isPaid`: by a transaction that a person found; `txHash`:
- * by one of our own wallet, which left before a restore, under the authorization `leftNonce`. @returns whether it will
- * never be paid
+ * Ends an unclaimed payout for which nothing was ever signed. `isPaid`: by a transaction that a person found, or never,
+ * because its authorization has moved something else; `txHash`: by one of our own wallet, which left before a restore,
+ * under the authorization `leftNonce`. @returns whether it will never be paid
  */
 export async function updatePayoutWithdrawn(
   q: Queryable,

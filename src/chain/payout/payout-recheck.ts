@@ -1,6 +1,6 @@
 import type { Db, Queryable } from '../../db/db.ts'
 import { findRestored } from '../../db/restored-queries.ts'
-import { DAY, MINUTE } from '../../kernel/clock.ts'
+import { DAY, HOUR, MINUTE } from '../../kernel/clock.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
@@ -77,8 +77,11 @@ export async function reopenUnpaid(deps: PayoutDeps, from: Hex): Promise<string[
 export const listReopened = ({ db, clock, network: { chainId } }: PayoutDeps, from: Hex): Promise<string[]> =>
   listIdlePayouts(db, { chainId, from }, new Date(clock() - IDLE_MS))
 
-/** Numbers of the same order or company: those that are in the database, and the next ones, which are not. */
-export type OtherNumbers = { known: readonly string[]; next: readonly string[] }
+/**
+ * Numbers of the same order or company: those that are in the database, and the next ones, which are not. `since`: when
+ * that order or company was made.
+ */
+export type OtherNumbers = { since: Date; known: readonly string[]; next: readonly string[] }
 /** `payouts`: null where its keys are not set up. */
 type OtherChain = Pick<PayoutDeps, 'rpc' | 'agree' | 'network'> & { payouts: { readonly address: string } | null }
 export type OtherDeps = {
@@ -122,8 +125,7 @@ async function otherWords(deps: OtherDeps, chain: OtherChain, key: NumberKey, as
   const isHere = chainId === asked.network
   const before = `left${isHere ? '' : ` on ${name}`} before the database was restored: ${left}.`
   const there = `Reject or cancel this one, ask for one on ${name}, and name that transaction there (docs/backup.md)`
-  if (key.id === asked.id)
-    return `this one ${before} ${isHere ? `It left the wallet ${key.from}. Name that transaction (docs/backup.md)` : there}`
+  if (key.id === asked.id) return `this one ${before} ${isHere ? `It left the wallet ${key.from}. ${NAME_IT}` : there}`
   if (asked.others.next.includes(key.id))
     return `a later one ${before} Reject or cancel this one, and ask for exactly that one (docs/backup.md)`
   if (await isPayoutDropped(deps.db, chainId, key.nonce)) {
@@ -134,6 +136,10 @@ async function otherWords(deps: OtherDeps, chain: OtherChain, key: NumberKey, as
   }
   return `another one, which is not finished here, ${before} Finish or reject that one first (docs/backup.md)`
 }
+
+const NAME_IT =
+  'Name that transaction; a refund that asks for something else is rejected first, and exactly that one asked for ' +
+  '(docs/backup.md)'
 
 /** The wallet that this one is paid from; undefined: the key is not set up here. */
 async function findOwnWallet({ db }: OtherDeps, { payouts }: OtherChain, { id, network }: Asked) {
@@ -170,11 +176,21 @@ async function lookOn(
   return { isOwn: false, words: null }
 }
 
+/** Clocks of two machines differ by less. */
+const CLOCK_MARGIN_MS = HOUR
+
+/** Why nobody knows what left on this chain. */
+function troubleWords({ network: { name } }: OtherChain, error: unknown): string {
+  if (error instanceof ChainDoubt) return `${name}: ${doubtWords(error)}`
+  if (error instanceof RpcError) return `${name}: ${error.message}`
+  throw error
+}
+
 /**
  * A restored database numbers refunds and settlements from where the backup ends. What left may have a later number,
  * because one was dropped before the loss, or an earlier one, which was dropped here before it was sent: asking for it
  * again under this number would pay it twice. It may have left on another chain or from an earlier wallet, where the
- * token knows it under another key.
+ * token knows it under another key. Nothing had left of an order or a company that was made after the restore.
  * @returns why this one waits; null: no other left unaccounted for, or this one left itself
  */
 export async function findOtherPayout(
@@ -183,26 +199,27 @@ export async function findOtherPayout(
   listOthers: () => Promise<OtherNumbers>,
 ): Promise<string | null> {
   const { db, chains } = deps
-  if (!(await findRestored(db))) return null
+  const restored = await findRestored(db)
+  if (!restored) return null
   const asked = { id, network, others: await listOthers() }
+  if (asked.others.since.getTime() > restored.restoredAt.getTime() + CLOCK_MARGIN_MS) return null
   const isHere = (chainId: number) => chains.some((chain) => chain.network.chainId === chainId)
   const ownFirst = chains.toSorted(
     (a, b) => Number(b.network.chainId === network) - Number(a.network.chainId === network),
   )
-  try {
-    for (const chain of ownFirst) {
+  for (const chain of ownFirst) {
+    try {
       const { isOwn, words } = await lookOn(deps, chain, asked)
       if (isOwn || words !== null) return words
+    } catch (error) {
+      return troubleWords(chain, error)
     }
-  } catch (error) {
-    if (error instanceof ChainDoubt) return doubtWords(error)
-    if (error instanceof RpcError) return error.message
-    throw error
   }
   const missing = (await listPayingChains(db)).find((chainId) => !isHere(chainId))
   return missing === undefined ? null : missingWords(missing)
 }
 
 const missingWords = (chainId: number): string =>
-  `the database was restored, and payouts left on the chain ${chainId}, which is not set up: what left there cannot be ` +
-  `looked up. Set CHAIN_${chainId}_RPC_URL; it needs no keys (docs/backup.md)`
+  `the database was restored, and a wallet pays or paid on the chain ${chainId}, which is not set up: what left there ` +
+  `cannot be looked up. Set CHAIN_${chainId}_RPC_URL and CHAIN_${chainId}_XPUB; the paying keys are not needed ` +
+  '(docs/backup.md)'

@@ -87,7 +87,7 @@ const PAYMENTS: Record<string, OperationWords> = {
   getRefundAddressMessage: { refuses: ['ORDER_NOT_FOUND', 'ORDER_STATE_CONFLICT', 'OBJECT_NOT_FOUND'] },
   approveRefund: { does: 'The operator approves a refund that waits for it.', refuses: MONEY },
   rejectRefund: {
-    does: 'The operator refuses a refund, also one whose named transaction vanished. The order returns to the state before it.',
+    does: 'The operator refuses a refund, also one whose named transaction vanished, or that left before a restore with another amount or to another address. The order returns to the state before it.',
     refuses: [...MONEY, 'CHANNEL_UNAVAILABLE'],
   },
   setRefundAddress: { refuses: MONEY },

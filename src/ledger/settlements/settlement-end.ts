@@ -6,7 +6,7 @@ import { formatDecimal } from '../../kernel/money.ts'
 import { pollGapMs } from '../../kernel/poll-gaps.ts'
 import { listCommonMakers } from '../../users/maker-queries.ts'
 import { isClaimedByOther, releaseClaims } from '../claim-queries.ts'
-import { claim, claimedWords, followClaimed, isRefused } from '../claims.ts'
+import { claim, claimedWords, followClaimed, isNamedSince, isRefused } from '../claims.ts'
 import { bookSettlementCancelled, bookSettlementPaid } from '../ledger-service.ts'
 import {
   lockSettlement,
@@ -55,6 +55,7 @@ export async function settlePaid(
   await deps.db.tx(async (tx) => {
     const settlement = await lockSettlement(tx, key.companyId, key.id)
     if (settlement?.status !== 'approved') return
+    if (isNamedSince(key, settlement) && settlement.txHash !== news.txHash) return
     const now = new Date(deps.clock())
     if (await isClaimed(tx, settlement, news.txHash)) {
       const nextCheckAt = new Date(now.getTime() + pollGapMs('settlement', settlement.checks))
@@ -62,6 +63,8 @@ export async function settlePaid(
       return updateSettlement(tx, settlement, { status: 'approved', providerStatus, nextCheckAt }, now)
     }
     await updateSettlement(tx, settlement, { status: 'paid', ...news, nextCheckAt: null }, now)
+    const { companyId, id: causeId, network } = settlement
+    await releaseClaims(tx, { companyId, network, causeId })
     if (left && isOther(settlement, left)) {
       const units = left.units === settlement.units ? null : left.units
       await updateSettlementLeft(tx, settlement, { units, to: isElsewhere(settlement, left) ? left.to : null })
@@ -109,7 +112,6 @@ export async function reportSettlementPaid(
   const by = `${actor.kind}:${actor.id}`
   const check = () => chain.check(requestOf(key), txHash, (left) => checkElsewhere(deps, key, { left, by }))
   const follow = async (tx: Tx, { providerStatus, left }: SettlementReport): Promise<void> => {
-    await lockActor(tx, actor, companyId)
     const settlement = await lockIn(tx, key, ['approved'])
     if (left?.to && isElsewhere(settlement, left)) await claim(tx, { ...wanted, toAddress: left.to })
     const now = new Date(deps.clock())
@@ -130,7 +132,7 @@ export async function reportSettlementPaid(
       ...{ companyId: key.companyId, action: 'settlement.paid', object: `settlement:${id}`, detail },
     })
   }
-  const report = await followClaimed(deps.db, wanted, { check, follow })
+  const report = await followClaimed(deps.db, wanted, { actor, check, follow })
   if (report.outcome === 'settled') await settlePaid(deps, key, { ...report, txHash })
 }
 

@@ -1,6 +1,6 @@
 import type { PollSpec } from '../../db/polling.ts'
 import { pollGapMs } from '../../kernel/poll-gaps.ts'
-import { checkNamedAgain } from '../claims.ts'
+import { checkNamedAgain, isNamedSince } from '../claims.ts'
 import { acceptAny, settlePaid } from './settlement-end.ts'
 import {
   findSettlement,
@@ -54,8 +54,7 @@ async function pollSettlement(deps: SettlementDeps, settlement: Settlement): Pro
   await deps.db.tx(async (tx) => {
     const current = await lockSettlement(tx, settlement.companyId, settlement.id)
     if (current?.status !== 'approved') return
-    // polled before a person named the transaction: that one is checked now
-    if (current.byHand && (!settlement.byHand || settlement.txHash !== current.txHash)) return
+    if (isNamedSince(settlement, current)) return
     const now = new Date(deps.clock())
     const { outcome, txHash, providerStatus, isHandedOver = false } = report
     const isOver = outcome === 'refused'

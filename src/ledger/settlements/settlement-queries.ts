@@ -62,6 +62,11 @@ export const lockSettlementTarget = (tx: Tx, companyId: string): Promise<Settlem
 export const existsCompany = async (q: Queryable, companyId: string): Promise<boolean> =>
   (await q.maybe(sql`select 1 from companies where id = ${companyId}`)) !== undefined
 
+export async function findCompanyCreatedAt(q: Queryable, companyId: string): Promise<Date> {
+  const { createdAt } = await q.one<{ createdAt: Date }>(sql`select created_at from companies where id = ${companyId}`)
+  return createdAt
+}
+
 /** How a settlement's amount was computed: what the books owed, minus what was not paid out. USDC units. */
 export type SettlementBasis = { owed: bigint; own: bigint; undecided: bigint; kept: bigint }
 

@@ -16,6 +16,7 @@ import type { PayoutPorts } from '../payout-ports.ts'
 import {
   countSettlements,
   existsCompany,
+  findCompanyCreatedAt,
   findSettlement,
   findUnfinishedSettlement,
   insertSettlement,
@@ -261,7 +262,8 @@ const findOther = ({ db, findOtherPayout }: SettlementDeps, settlement: Settleme
     const { companyId } = settlement
     const count = await countSettlements(db, companyId)
     const ids = Array.from({ length: count + NEXT }, (_, index) => idOf(companyId, index + 1))
-    return { known: ids.slice(0, count), next: ids.slice(count) }
+    const since = await findCompanyCreatedAt(db, companyId)
+    return { since, known: ids.slice(0, count), next: ids.slice(count) }
   })
 
 /**

@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { createRpc, type Rpc } from '../src/chain/endpoints/rpc.ts'
+import type { PayoutRequest, Payouts } from '../src/chain/payout/payout.ts'
+import { type Db, openDb, sql } from '../src/db/db.ts'
+import { idFrom } from '../src/kernel/ids.ts'
+import { verifyLedger } from '../src/ledger/ledger-verify.ts'
+import { type Client, logInSuperAdmin } from './harness/accounts.ts'
+import { createTestDatabase, type TestDatabase } from './harness/database.ts'
+import { createPaid, newAddress, payoutEnv, refundReaches, revert } from './harness/refunds.ts'
+import { openPayoutsWith, restore } from './harness/restored.ts'
+import { type RpcProxy, startRpcProxy } from './harness/rpc-proxy.ts'
+import { eventually } from './harness/service.ts'
+import { openShop, type Shop } from './harness/shop.ts'
+
+/* How refunds end that left before a restore as something else, and what does not wait for what left. */
+
+let shop: Shop
+let node: RpcProxy
+let admin: Client
+let lostDatabase: TestDatabase
+let lostDb: Db
+let rpc: Rpc
+/** The service before it lost its database. */
+let lost: Payouts
+
+before(async () => {
+  let keys: Record<string, string> = {}
+  lostDatabase = await createTestDatabase()
+  lostDb = openDb({ connectionString: lostDatabase.connectionString })
+  shop = await openShop({
+    env: async (chain) => {
+      keys = await payoutEnv(chain)
+      node = await startRpcProxy(chain.rpcUrl)
+      return { ...keys, CHAIN_31337_RPC_URL: node.url }
+    },
+  })
+  admin = await logInSuperAdmin(shop.host)
+  await restore(shop.host.db)
+  rpc = createRpc({ url: shop.chain.rpcUrl })
+  lost = openPayoutsWith({ chain: shop.chain, rpc, keys }, lostDb)
+})
+after(async () => {
+  await rpc?.close()
+  await lostDb?.close()
+  await lostDatabase?.drop()
+  await shop?.stop()
+  await node?.stop()
+})
+
+/** It left before the restore. @returns its transaction */
+async function leave(asked: PayoutRequest): Promise<string | null> {
+  await lost.send(asked)
+  await shop.chain.mine(4)
+  const { outcome, txHash } = await lost.send(asked)
+  assert.equal(outcome, 'settled')
+  return txHash
+}
+
+/** A person says which transaction paid a refund. */
+const nameRefund = ({ _id }: { _id: string }, txHash: string | null) =>
+  shop.host.call<null>('POST', `/api/next/refunds/${_id}/transaction`, { as: shop.merchant, body: { txHash } })
+
+/** The order's newest refund, once it waits because of what left before the restore. */
+const refundWaits = (orderId: string, isRight: RegExp = / before the database was restored/) =>
+  eventually(
+    () => refundReaches(shop, orderId, 'ready'),
+    ({ message }) => isRight.test(message ?? ''),
+  )
+
+test('a refund that had left with another amount is rejected, and only what left settles the next one', async () => {
+  const order = await createPaid(shop)
+  const payer = newAddress()
+  const id = idFrom('refund', shop.merchant.companyId, order.orderId, 1)
+  const txHash = await leave({ id, to: payer, units: 10_000_000n })
+  const reject = (refund: { _id: string }) =>
+    admin.post(`refunds/${refund._id}/reject`, { reason: 'another amount left' })
+  await revert(shop, order.code, { amount: '12', address: payer })
+  const first = await eventually(
+    () => refundReaches(shop, order.orderId, 'submitted'),
+    ({ message }) => /has used its authorization/.test(message ?? ''),
+  )
+  const foreign = await shop.chain.pay({ to: payer, units: 12_000_000n })
+  await shop.chain.mine(4)
+  for (const one of [txHash, foreign]) {
+    const { status, error } = await nameRefund(first, one)
+    assert.equal(status, 422)
+    assert.match(JSON.stringify(error), /reject this one, and ask for exactly that one/)
+  }
+  assert.equal((await reject(first)).status, 200)
+  await revert(shop, order.code, { amount: '12', address: payer })
+  const second = await refundWaits(order.orderId)
+  assert.match(second.message ?? '', new RegExp(`rejected or cancelled here, left .* ${txHash} brought 10.000000`))
+  assert.equal((await nameRefund(second, txHash)).status, 422)
+  assert.equal((await reject(second)).status, 200)
+  await revert(shop, order.code, { amount: '10', address: payer })
+  assert.equal((await nameRefund(await refundWaits(order.orderId), txHash)).status, 200)
+  assert.equal((await refundReaches(shop, order.orderId, 'settled')).txHash, txHash)
+  await revert(shop, order.code, { amount: '5', address: payer })
+  await eventually(
+    () => refundReaches(shop, order.orderId, 'settled'),
+    ({ amount }) => amount === '5.000000',
+  )
+  assert.equal(await shop.chain.balanceOf(payer), 27_000_000n, 'what left, what was sent by hand, and the last one')
+  assert.equal((await verifyLedger(shop.host.db)).difference, null)
+})
+
+test('while a chain does not say what left, what waits names it; what was made since the restore does not wait', async (t) => {
+  const { db } = shop.host
+  const moveRestore = (by: string) => db.run(sql`update installation set restored_at = restored_at + ${by}::interval`)
+  const order = await createPaid(shop)
+  t.after(() => node.heal())
+  // authorizationState
+  node.faults.refuses = ({ params }) => JSON.stringify(params).includes('0xe94a0102')
+  await revert(shop, order.code, { amount: '10', address: newAddress() })
+  const { _id } = await refundWaits(order.orderId, /^waits: Sandbox chain: /)
+  node.heal()
+  await db.run(sql`insert into paying_wallets values (31339, ${newAddress().toLowerCase()})`)
+  await moveRestore('-2 hours')
+  t.after(async () => {
+    await moveRestore('2 hours')
+    await db.run(sql`delete from paying_wallets where chain_id = 31339`)
+  })
+  await db.run(sql`update refunds set next_check_at = now() where id = ${_id}`)
+  await refundReaches(shop, order.orderId, 'settled')
+  const { companyId } = shop.merchant
+  await createPaid(shop)
+  await db.run(sql`
+    update companies set settlement_address = ${newAddress()}, settlement_network = 31337 where id = ${companyId}`)
+  const { data: made } = await admin.post<{ _id: string }>('settlements', { companyId })
+  await admin.post(`settlements/${made._id}/approve`)
+  await eventually(
+    async () => {
+      await shop.chain.mine()
+      return (await admin.get<{ status: string }>(`settlements/${made._id}`)).data
+    },
+    ({ status }) => status === 'paid',
+  )
+})
