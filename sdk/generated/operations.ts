@@ -806,7 +806,7 @@ export interface Operations {
       settledAt: string | null
     }
   }
-  /** Reject a refund; the order returns to its earlier state. The operator refuses a refund, also one whose named transaction vanished. The order returns to the state before it. */
+  /** Reject a refund; the order returns to its earlier state. The operator refuses a refund, also one whose named transaction vanished, or that left before a restore with another amount or to another address. The order returns to the state before it. */
   rejectRefund: {
     params: {
       /** Identifier: 24 hex characters. */
