@@ -235,6 +235,24 @@ test('refunds that were settled before it was recorded say whether a person had 
   )
 })
 
+test('what came to a company’s address on a network that no order there asked for is announced once more', async (t) => {
+  const { database, client } = await openThree(t)
+  await applyBefore(client, '0640')
+  const address = `0x${'a'.repeat(40)}`
+  await client.query(`insert into payments (company_id, id, order_id, number, channel, own_account, status,
+      merchant_reference, network, due_asset, due_units, deposit_address, opened_at, updated_at)
+    values ('c', 'p', 'o', 1, 'crypto', true, 'closed', 'r', 31337, 'USDC', 54, '${address}', now(), now())`)
+  await client.query(`insert into deposit_reservations (company_id, reference, address, units, asked_units, until_at)
+    values ('c', 'r', '${address}', 54, 54, now() + interval '1 day')`)
+  for (const id of ['asked for', 'not asked for']) await client.query(TRANSFER, [id])
+  await client.query('update chain_transfers set to_address = $1', [address])
+  await client.query("update chain_transfers set chain_id = 31337 where id = 'asked for'")
+  await client.query("select setval('chain_changes', 1)")
+  await migrate(database.connectionString)
+  const { rows } = await client.query('select id from chain_transfers where change > 1')
+  assert.deepEqual(rows, [{ id: 'not asked for' }])
+})
+
 /** The version before, with today's packages; undefined where git does not have it. */
 function unpackBefore(folder: string): string | undefined {
   try {
