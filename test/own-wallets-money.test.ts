@@ -4,8 +4,11 @@ import { listTakers } from '../src/chain/deposits/reservation-queries.ts'
 import { sql } from '../src/db/db.ts'
 import { describeVerdict, verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { findSettleable } from '../src/ledger/payable-queries.ts'
+import { listTransferDifferences } from '../src/ledger/transfer-verify-queries.ts'
+import { insertUnmatched } from '../src/payments/unmatched/unmatched-queries.ts'
 import { logIn, registerManager } from './harness/accounts.ts'
 import { newTestXpub } from './harness/chain.ts'
+import { payOnBase, placeAsBefore } from './harness/earlier-orders.ts'
 import { newAddress, payoutEnv, signAs } from './harness/refunds.ts'
 import { eventually } from './harness/service.ts'
 import { FINAL_AFTER, type Instructions, type OrderData, openShop, type Shop } from './harness/shop.ts'
@@ -200,4 +203,49 @@ test('an open order of a pool shares its address with static ones: each is paid 
     [(await heldBy(first.orderId)).own_account, (await heldBy(second.orderId)).own_account],
     [String(first.units), String(second.units)],
   )
+})
+
+/** Of the payment, as the books have it, and as they must be by the transfers. */
+async function receives({ companyId }: { companyId: string }, orderId: string, units: bigint): Promise<void> {
+  await eventually(
+    async () => (await shop.story(orderId)).payments[0]?.receivedUnits,
+    (received) => received === String(units),
+  )
+  assert.deepEqual(await listTransferDifferences(shop.host.db, companyId, 10, {}), [])
+}
+
+const listAsUnmatched = (ids: readonly string[]) => insertUnmatched(shop.host.db, ids, { dustUnits: 0n, usdc: {} })
+
+test('an order that a node of the version before placed takes money on the networks that its wallet names', async () => {
+  const settings = { MODE: 'pool', ADDRESSES: newAddress() }
+  const company = await openCompany(settings)
+  const order = await company.place()
+  await placeAsBefore(shop.host.db, order)
+  const onBase = await payOnBase(shop.host.db, order, order.units)
+  assert.equal(await listAsUnmatched([onBase]), 0, 'it has its order')
+  await company.pay(order.toAddress, 1n)
+  await shop.reaches(order.code, 'PAID')
+  const narrower = { settings: { ...settings, NETWORKS: '31337' } }
+  assert.equal((await company.manager.call('PUT', 'channel-accounts/crypto', narrower)).status, 200)
+  await company.pay(order.toAddress, 1n)
+  await receives(company, order.orderId, order.units + 2n)
+})
+
+test('a match by hand brings no money of another network into an order that a node of the version before placed', async () => {
+  const { db } = shop.host
+  const company = await openCompany({ MODE: 'static', ADDRESSES: newAddress(), NETWORKS: '31337' })
+  const order = await company.place()
+  const onBase = await payOnBase(db, order, order.units)
+  const matched = await payOnBase(db, order, order.units + 3n)
+  assert.equal(await listAsUnmatched([matched]), 1)
+  const { manager } = company
+  assert.equal((await manager.post(`unmatched-transfers/${matched}/match`, { code: order.code })).status, 200)
+  await shop.reaches(order.code, 'PAID')
+  await placeAsBefore(db, order)
+  await db.run(sql`update payments set next_check_at = now() where order_id = ${order.orderId}`)
+  await eventually(
+    () => listAsUnmatched([onBase]),
+    (count) => count === 1,
+  )
+  await receives(company, order.orderId, order.units + 3n)
 })

@@ -14,6 +14,7 @@ import { listPaymentsByTransfers } from '../src/payments/payment-queries.ts'
 import { insertUnmatched } from '../src/payments/unmatched/unmatched-queries.ts'
 import { type Client, logIn, registerManager } from './harness/accounts.ts'
 import { newTestXpub } from './harness/chain.ts'
+import { payOnBase, placeAsBefore } from './harness/earlier-orders.ts'
 import { payoutEnv } from './harness/refunds.ts'
 import { eventually } from './harness/service.ts'
 import { FINAL_AFTER, type Instructions, type OrderData, openShop, type Shop, TEST_XPUB } from './harness/shop.ts'
@@ -164,24 +165,11 @@ const receives = (orderId: string, units: bigint) =>
     (received) => received === String(units),
   )
 
-/** Records a transfer on Base, which the service of this file does not read. */
-async function payOnBase({ toAddress }: Placed, units: bigint): Promise<string> {
-  const id = randomBytes(12).toString('hex')
-  await shop.host.db.run(sql`
-    insert into chain_heads (chain_id, number, hash) values (8453, 1000, '0x1') on conflict do nothing`)
-  await shop.host.db.run(sql`
-    insert into chain_transfers (id, chain_id, tx_hash, nth, log_index, block_number, block_hash, block_at, token,
-      symbol, from_address, to_address, units, status, final_at, change, is_usdc)
-    values (${id}, 8453, ${id}, 0, 0, 1, 'x', now(), 'x', 'USDC', 'x', ${toAddress.toLowerCase()}, ${units}, 'seen',
-      now(), 0, true)`)
-  return id
-}
-
 test('a contract wallet exists on named networks only: what somebody gets elsewhere at its address never pays an order', async () => {
   const safe = newAddress()
   assert.equal((await save({ MODE: 'pool', ADDRESSES: safe, NETWORKS: '31337' })).status, 200)
   const order = await place()
-  const id = await payOnBase(order, order.units)
+  const id = await payOnBase(shop.host.db, order, order.units)
   await pay(order, 1n)
   await receives(order.orderId, 1n)
   // the company names every network, for another address and for this one, and then takes its wallet away
@@ -208,12 +196,15 @@ test('what came on a network that the company named counts on when it names fewe
   const ADDRESSES = newAddress()
   assert.equal((await save({ MODE: 'pool', ADDRESSES })).status, 200)
   const order = await place()
-  const id = await payOnBase(order, 20_000_000n)
+  const id = await payOnBase(shop.host.db, order, 20_000_000n)
   await pay(order, 1n)
   await receives(order.orderId, 20_000_001n)
   assert.equal((await save({ MODE: 'pool', ADDRESSES, NETWORKS: '31337' })).status, 200)
   await pay(order, 1n)
   await receives(order.orderId, 20_000_002n)
+  await placeAsBefore(shop.host.db, order)
+  await pay(order, 1n)
+  await receives(order.orderId, 20_000_003n)
   assert.deepEqual(await listWrong(), [])
   assert.equal(await insertUnmatched(shop.host.db, [id], { dustUnits: 0n, usdc: {} }), 0, 'it has its order')
 })

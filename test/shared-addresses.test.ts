@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { after, before, test } from 'node:test'
+import pg from 'pg'
 import { listTakers, TRANSFERS } from '../src/chain/deposits/reservation-queries.ts'
-import { type Queryable, type Sql, sql, unnamed } from '../src/db/db.ts'
+import { listUsdcAmong } from '../src/chain/transfer-queries.ts'
+import { openDb, type Queryable, type Sql, sql, unnamed } from '../src/db/db.ts'
 import { listTransferDifferences } from '../src/ledger/transfer-verify-queries.ts'
 import { insertUnmatched } from '../src/payments/unmatched/unmatched-queries.ts'
+import { followUnmatched } from '../src/payments/unmatched/unmatched-watch.ts'
 import { randomBelow } from './harness/random.ts'
 import { startTestService, type TestService } from './harness/service.ts'
 
@@ -96,12 +99,12 @@ test('each transfer to a shared address counts for one payment, or is listed as 
 type PlanNode = Record<string, unknown> & { Plans?: PlanNode[] }
 const nodesOf = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)]
 
-/** How many transfers a statement reads, those that it then drops too. */
-async function countRead(statement: Sql): Promise<number> {
+/** How many rows of a table a statement reads, those that it then drops too. */
+async function countRead(table: string, statement: Sql): Promise<number> {
   const { 'QUERY PLAN': plans } = await host.db.one<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
     unnamed(sql`explain (analyze, format json) ${statement}`),
   )
-  const scans = nodesOf(plans[0].Plan).filter((node) => node['Relation Name'] === 'chain_transfers')
+  const scans = nodesOf(plans[0].Plan).filter((node) => node['Relation Name'] === table)
   const counts = scans.map((node) => {
     const number = (name: string): number => Number(node[name] ?? 0)
     const each = number('Actual Rows') + number('Rows Removed by Filter')
@@ -138,10 +141,82 @@ test('the books of payments of one amount at one address are compared each with 
   const counting: Queryable = {
     ...db,
     async many(statement) {
-      read = await countRead(statement)
+      read = await countRead('chain_transfers', statement)
       return []
     },
   }
   await listTransferDifferences(counting, companyId, 20, {})
   assert.ok(read >= 2 * EQUAL && read < 20 * EQUAL, `${read} transfers are read for ${2 * EQUAL} payments`)
+})
+
+/** Transfers of a token that is not USDC. @returns their ids, oldest change first */
+async function sendSpam(address: string, chainId: number, count: number): Promise<string[]> {
+  const ids = Array.from({ length: count }, (_, nth) => `${address}:spam-${nth}`)
+  await host.db.run(sql`
+    insert into chain_transfers (id, chain_id, tx_hash, nth, log_index, block_number, block_hash, block_at, token,
+      symbol, from_address, to_address, units, status, change, is_usdc)
+    select id, ${chainId}, id, 0, 0, 1, '0x', now(), ${addressOf(8)}, 'FREE', ${addressOf(3)}, ${address}, 1000000, 'seen',
+      nextval('chain_changes'), false from unnest(${ids}::text[]) with ordinality as t (id, nth) order by nth`)
+  return ids
+}
+
+async function shareAddress(address: string): Promise<void> {
+  await host.db.run(sql`
+    insert into deposit_addresses (address, company_id, reference, watched_until)
+    values (${address}, ${companyId}, ${address}, '9999-01-01')`)
+}
+
+test('a token that is not USDC is not compared with every payment at its address', async () => {
+  const { db } = host
+  const address = addressOf(6001)
+  await shareAddress(address)
+  await db.run(sql`
+    insert into payments (company_id, id, order_id, number, channel, own_account, status, merchant_reference, network,
+      token_address, due_asset, due_units, deposit_address, opened_at, updated_at)
+    select ${companyId}, ${address} || g, ${address} || g, 1, 'crypto', true, 'closed', ${address} || g, 31337,
+      ${addressOf(9)}, 'USDC', 54, ${address}, now(), now() from generate_series(1, ${EQUAL}::integer) as g`)
+  const ids = await sendSpam(address, 31337, 10)
+  await db.run(sql`analyze`)
+  let read = 0
+  const run = async (statement: Sql): Promise<number> => {
+    read += await countRead('payments', statement)
+    return 0
+  }
+  const counting: Queryable = {
+    ...db,
+    run,
+    async many(statement) {
+      await run(statement)
+      return []
+    },
+  }
+  await insertUnmatched(counting, ids, { dustUnits: 2_000_000n, usdc: {} })
+  await listUsdcAmong(counting, ids, {})
+  assert.ok(read < EQUAL, `${read} payments are read for ${ids.length} transfers`)
+})
+
+test('transfers that cannot be recorded in time do not hold back those before them', async (t) => {
+  const [address, chainId] = [addressOf(6002), 6002]
+  await shareAddress(address)
+  const ids = await sendSpam(address, chainId, 4)
+  const { connectionString } = host.db
+  const impatient = new URL(connectionString)
+  impatient.searchParams.set('options', '-c lock_timeout=50ms')
+  const hasty = openDb({ connectionString: impatient.href })
+  const holder = new pg.Client({ connectionString })
+  await holder.connect()
+  t.after(() => Promise.all([hasty.close(), holder.end()]))
+  await holder.query('begin')
+  await holder.query('insert into unmatched_transfers (company_id, transfer_id, is_dust) values ($1, $2, false)', [
+    companyId,
+    ids[2],
+  ])
+  const listed = async (): Promise<number> =>
+    (await host.db.many(sql`select 1 from unmatched_transfers where transfer_id = any(${ids}::text[])`)).length
+  const rules = { dustUnits: 0n, usdc: {} }
+  await assert.rejects(followUnmatched({ db: hasty, ...rules }, chainId), { code: 'BUSY' })
+  assert.equal(await listed(), 2)
+  await holder.query('rollback')
+  await followUnmatched({ db: hasty, ...rules }, chainId)
+  assert.equal(await listed(), 4)
 })

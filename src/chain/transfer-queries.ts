@@ -131,18 +131,27 @@ export const listTransfersTo = (q: Queryable, addresses: readonly string[]): Pro
 /** USDC's contract on each chain, in lower case. */
 export type UsdcContracts = Readonly<Record<number, string>>
 
+/** Whether transfer `t` is USDC, whichever payment it is for. */
+const isUsdcItself = (usdc: UsdcContracts): Sql =>
+  sql`coalesce(t.is_usdc, t.token = ${json(usdc)}::jsonb ->> t.chain_id::text, t.symbol = 'USDC')`
+
+const IS_ASKED_TOKEN = sql`t.chain_id = p.network and t.token = p.token_address`
+
 /**
  * Whether transfer `t` is USDC to payment `p`: of the contract that the payment was asked with, or of the one that was
  * USDC on its chain when it was recorded. Neither changes with the settings. If an earlier version recorded it: of the
  * contract that is USDC now, and its name decides only where the chain is not set up.
  */
 export const isUsdcOf = (usdc: UsdcContracts): Sql => sql`(
-  coalesce(t.is_usdc, t.token = ${json(usdc)}::jsonb ->> t.chain_id::text, t.symbol = 'USDC')
-  or coalesce(t.chain_id = p.network and t.token = p.token_address, false))`
+  ${isUsdcItself(usdc)} or coalesce(${IS_ASKED_TOKEN}, false))`
 
-/** Whether transfer `t` is USDC to any payment at its address. */
-export const isUsdcThere = (usdc: UsdcContracts): Sql => sql`exists (
-  select 1 from (select) one left join payments p on p.deposit_address = t.to_address where ${isUsdcOf(usdc)})`
+/**
+ * Whether transfer `t` is USDC to any payment at its address. `offset 0`: other tokens are looked up one by one, by
+ * index, because a static address may have had a hundred thousand payments.
+ */
+export const isUsdcThere = (usdc: UsdcContracts): Sql => sql`(
+  ${isUsdcItself(usdc)}
+  or exists (select 1 from payments p where p.deposit_address = t.to_address and ${IS_ASKED_TOKEN} offset 0))`
 
 /** What the payer was asked for, and USDC on the chains that are set up. */
 export type Asked = { network: number | null; tokenAddress: string | null; usdc: UsdcContracts }

@@ -1,4 +1,5 @@
 import { type Queryable, type Sql, sql, type Tx } from '../../db/db.ts'
+import { isUsdcOf, type UsdcContracts } from '../transfer-queries.ts'
 
 /** Which payment a shared address serves. @see migrations/0280_own_wallets.sql */
 export type Reservation = {
@@ -10,18 +11,18 @@ export type Reservation = {
   sender: string | null
 }
 
-type Row = Omit<Reservation, 'units'> & { units: string | null }
-
-const toReservation = (row: Row): Reservation => ({ ...row, units: row.units === null ? null : BigInt(row.units) })
+/** `networks` is null until it is fixed for an order that a node of an earlier version placed. */
+type Found = Reservation & { networks: readonly number[] | null }
+type Row = Omit<Found, 'units'> & { units: string | null }
 
 export async function findReservation(
   q: Queryable,
   { companyId, reference }: { companyId: string; reference: string },
-): Promise<Reservation | undefined> {
+): Promise<Found | undefined> {
   const row = await q.maybe<Row>(sql`
-    select company_id, reference, address, units::text, sender from deposit_reservations
+    select company_id, reference, address, units::text, sender, networks from deposit_reservations
     where company_id = ${companyId} and reference = ${reference}`)
-  return row && toReservation(row)
+  return row && { ...row, units: row.units === null ? null : BigInt(row.units) }
 }
 
 /**
@@ -104,7 +105,7 @@ export async function findFreeUnits(
 const SINCE = sql`interval '15 seconds'`
 
 /** A Safe exists only where it was deployed; on other chains its address may be anyone's. */
-const IS_WHERE_NAMED = sql`(r.networks = '{}' or t.chain_id = any(r.networks))`
+const IS_WHERE_NAMED = sql`(r.networks is null or r.networks = '{}' or t.chain_id = any(r.networks))`
 
 // `offset 0`: evaluated per row, by index; for these conditions as joins of whole tables the planner's estimates are
 // far off
@@ -223,6 +224,29 @@ export const SHARED_TRANSFERS = sql`
 export const TRANSFERS = sql`
   select t.* from chain_transfers t where t.to_address = p.deposit_address and not ${IS_SHARED}
   union all ${SHARED_TRANSFERS}`
+
+/**
+ * Fixes the networks of an order that a node of an earlier version placed: those that its wallet names now. What has
+ * counted stays counted: if the books hold more than came there, the wallet named others before, and they stay too.
+ * @param named empty: all
+ */
+export const updateNetworks = (
+  q: Queryable,
+  { companyId, reference }: Reservation,
+  { named, usdc }: { named: readonly number[]; usdc: UsdcContracts },
+): Promise<number> =>
+  q.run(sql`
+    update deposit_reservations r set networks = case when ${[...named]}::integer[] = '{}' then '{}'
+      else ${[...named]}::integer[] || case when p.received_units > came.there then came.elsewhere else '{}' end end
+    from payments p cross join lateral (
+      select coalesce(sum(t.units) filter (where t.is_there), 0) as there,
+        coalesce(array_agg(distinct t.chain_id) filter (where not t.is_there), '{}') as elsewhere
+      from (select t.*, t.chain_id = any(${[...named]}::integer[]) or exists (select 1 from unmatched_transfers u
+          where u.company_id = p.company_id and u.transfer_id = t.id and u.status = 'matched') as is_there
+        from (${SHARED_TRANSFERS}) as t where t.status = 'seen' and t.final_at is not null and ${isUsdcOf(usdc)}) as t
+    ) as came
+    where r.company_id = ${companyId} and r.reference = ${reference} and r.networks is null
+      and p.company_id = ${companyId} and p.merchant_reference = ${reference}`)
 
 /** Ids of the transfers of one reservation, by its terms or by a person's decision. */
 export async function listReservedTransfers(q: Queryable, { companyId, reference }: Reservation): Promise<string[]> {

@@ -3,7 +3,7 @@ import type { ChainHealth } from '../../chain/chain-health.ts'
 import { assignDepositAddress } from '../../chain/deposits/deposit-addresses.ts'
 import { listConfirmedKeys } from '../../chain/deposits/deposit-key-queries.ts'
 import { listNativeDeposits, type NativeDeposit } from '../../chain/deposits/native-coin-queries.ts'
-import { findReservation, listReservedTransfers } from '../../chain/deposits/reservation-queries.ts'
+import { findReservation, listReservedTransfers, updateNetworks } from '../../chain/deposits/reservation-queries.ts'
 import { paymentUri } from '../../chain/eip681.ts'
 import type { Rpc } from '../../chain/endpoints/rpc.ts'
 import { confirmationsNeeded, confirmationsOf, isFinal } from '../../chain/finality.ts'
@@ -203,6 +203,8 @@ export function openCryptoChannel(deps: WalletDeps): Channel {
       const native = await listNativeDeposits(db, providerReference)
       const reserved = assign && (await findReservation(db, { companyId, reference }))
       if (reserved) {
+        const named = deps.offered === undefined || network === null ? [] : [...new Set([...deps.offered, network])]
+        if (reserved.networks === null) await updateNetworks(db, reserved, { named, usdc })
         const mine = await listPlacedById(db, await listReservedTransfers(db, reserved), asked)
         return reportOf(providerReference, mine, networks)
       }

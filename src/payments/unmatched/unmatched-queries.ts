@@ -177,7 +177,7 @@ export const insertUnmatched = (
   q.run(sql`
     insert into unmatched_transfers (company_id, transfer_id, is_dust)
     select case when d.key_id is null then d.company_id else coalesce(k.company_id, '') end, t.id,
-      ${isUsdcThere(usdc)} and t.units < ${String(dustUnits)}::numeric
+      t.units < ${String(dustUnits)}::numeric and ${isUsdcThere(usdc)}
     from chain_transfers t
     join deposit_addresses d on d.address = t.to_address
     left join deposit_keys k on k.id = d.key_id

@@ -1,0 +1,28 @@
+import { randomBytes } from 'node:crypto'
+import { type Db, raw, sql } from '../../src/db/db.ts'
+
+/* Orders at addresses of a company's wallet: money on a network that no test reads, and nodes of an earlier version. */
+
+type Placed = { toAddress: string; units: bigint }
+
+/** Records a final transfer on Base. @returns its id */
+export async function payOnBase(db: Db, { toAddress }: Placed, units: bigint): Promise<string> {
+  const id = randomBytes(12).toString('hex')
+  await db.run(sql`
+    insert into chain_heads (chain_id, number, hash) values (8453, 1000, '0x1') on conflict do nothing`)
+  await db.run(sql`
+    insert into chain_transfers (id, chain_id, tx_hash, nth, log_index, block_number, block_hash, block_at, token,
+      symbol, from_address, to_address, units, status, final_at, change, is_usdc)
+    values (${id}, 8453, ${id}, 0, 0, 1, 'x', now(), 'x', 'USDC', 'x', ${toAddress.toLowerCase()}, ${units}, 'seen',
+      now(), 0, true)`)
+  return id
+}
+
+/** As if a node of the version before had placed the order: it does not know the networks of a reservation. */
+export async function placeAsBefore(db: Db, { toAddress, units }: Placed): Promise<void> {
+  const known = 'company_id, reference, address, units, asked_units, sender, from_at, until_at'
+  await db.run(sql`
+    with placed as (delete from deposit_reservations where address = ${toAddress.toLowerCase()}
+      and asked_units = ${String(units)}::numeric returning *)
+    insert into deposit_reservations (${raw(known)}) select ${raw(known)} from placed`)
+}
