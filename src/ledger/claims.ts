@@ -1,4 +1,6 @@
+import { lockActor } from '../companies/company-scope.ts'
 import type { Db, Tx } from '../db/db.ts'
+import type { Actor } from '../http/actor.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { claimTransaction, releaseClaims, releaseTransaction, type TransactionClaim } from './claim-queries.ts'
 
@@ -12,11 +14,12 @@ export async function claim(tx: Tx, wanted: TransactionClaim): Promise<boolean> 
 /**
  * Checks a transaction that a person names while what it brings to an address is reserved for one refund or settlement,
  * so that it can settle no other; then that one may `follow` it, and one that was named for it before is released.
- * @throws VALIDATION_FAILED at `txHash` when it is reserved for another one; whatever `check` and `follow` throw, after
- * releasing it, unless it was reserved before or is followed by now
+ * @throws VALIDATION_FAILED at `txHash` when it is reserved for another one; UNAUTHORIZED, and whatever `check` and
+ * `follow` throw, after releasing it, unless it was reserved before or is followed by now
  */
 export async function followClaimed<Verdict>(
   db: Db,
+  actor: Actor,
   wanted: TransactionClaim,
   { check, follow }: { check(): Promise<Verdict>; follow(tx: Tx, verdict: Verdict): Promise<void> },
 ): Promise<Verdict> {
@@ -24,6 +27,7 @@ export async function followClaimed<Verdict>(
   try {
     const verdict = await check()
     await db.tx(async (tx) => {
+      await lockActor(tx, actor, wanted.companyId)
       // a concurrent request of the same person may have released it
       await claim(tx, wanted)
       await follow(tx, verdict)

@@ -1,7 +1,6 @@
 import { listChannelAccounts } from '../channels/account-queries.ts'
 import type { Channel, RefundReport, RefundRequest } from '../channels/channel.ts'
 import { ProviderRefusal, ProviderTrouble } from '../channels/provider-errors.ts'
-import { lockActor } from '../companies/company-scope.ts'
 import type { Tx } from '../db/db.ts'
 import type { PollSpec } from '../db/polling.ts'
 import type { RequestContext } from '../http/request-context.ts'
@@ -306,7 +305,6 @@ export async function reportTransaction(
   const { checkRefundTransaction } = channel
   const request = await refundRequestOf(deps, refund)
   const follow = async (tx: Tx): Promise<void> => {
-    await lockActor(tx, context.actor, companyId)
     const { refund: current } = await lockRefundWithOrder(tx, refund)
     if (current.status === 'refused' || current.status === 'rejected') {
       throw new AppError('OBJECT_CONFLICT', {
@@ -320,7 +318,7 @@ export async function reportTransaction(
   }
   const claim = { companyId, network, txHash, causeId, toAddress }
   const check = () => checkRefundTransaction(request, txHash)
-  const report = await followClaimed(deps.db, claim, { check, follow })
+  const report = await followClaimed(deps.db, context.actor, claim, { check, follow })
   await applyRefundReport(deps, { ...refund, txHash, byHand: true }, report)
 }
 

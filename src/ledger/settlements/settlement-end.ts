@@ -109,7 +109,6 @@ export async function reportSettlementPaid(
   const by = `${actor.kind}:${actor.id}`
   const check = () => chain.check(requestOf(key), txHash, (left) => checkElsewhere(deps, key, { left, by }))
   const follow = async (tx: Tx, { providerStatus, left }: SettlementReport): Promise<void> => {
-    await lockActor(tx, actor, companyId)
     const settlement = await lockIn(tx, key, ['approved'])
     if (left?.to && isElsewhere(settlement, left)) await claim(tx, { ...wanted, toAddress: left.to })
     const now = new Date(deps.clock())
@@ -130,7 +129,7 @@ export async function reportSettlementPaid(
       ...{ companyId: key.companyId, action: 'settlement.paid', object: `settlement:${id}`, detail },
     })
   }
-  const report = await followClaimed(deps.db, wanted, { check, follow })
+  const report = await followClaimed(deps.db, actor, wanted, { check, follow })
   if (report.outcome === 'settled') await settlePaid(deps, key, { ...report, txHash })
 }
 
