@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { lockStanding } from '../src/companies/company-queries.ts'
 import { type Sql, sql, type Tx } from '../src/db/db.ts'
 import { HOUR, MINUTE, SECOND } from '../src/kernel/clock.ts'
 import { openPasswords } from '../src/users/password.ts'
@@ -11,6 +12,7 @@ import {
   insertSuperAdmin,
   logIn,
   logInFormerSuperAdmin,
+  logInSuperAdmin,
   newEmail,
   PASSWORD,
   readCode,
@@ -284,6 +286,30 @@ test('a request that waits for its person holds neither the session nor the comp
     })
     assert.equal((await sent).status, status)
   }
+})
+
+test('a person who is busy is disabled before the next request, not once there is none', async () => {
+  const { db, baseUrl } = service
+  const admin = await logInSuperAdmin(service)
+  const { client, userId, companyId } = await registerManager(baseUrl)
+  const session = await db.one<{ id: string }>(sql`select id from sessions where user_id = ${userId}`)
+  const { disabled, renamed } = await db.tx(async (tx) => {
+    await lockStanding(tx, userId, session.id)
+    const { sent } = await sendHeld(tx, () => admin.call('PUT', `users/${userId}`, { disabled: true }))
+    let isAnswered = false
+    const next = client.call('PUT', `companies/${companyId}`, { displayName: 'Renamed' }).finally(() => {
+      isAnswered = true
+    })
+    await eventually(
+      () =>
+        tx.many(sql`
+        select 1 from pg_locks l, unnest(pg_blocking_pids(l.pid)) as blocker
+        where not l.granted and pg_backend_pid() = any(pg_blocking_pids(blocker))`),
+      (waiting) => isAnswered || waiting.length > 0,
+    )
+    return { disabled: sent, renamed: next }
+  })
+  assert.deepEqual([(await disabled).status, (await renamed).status], [200, 401])
 })
 
 test('a token that is not exactly ours is refused', async () => {
