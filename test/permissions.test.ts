@@ -153,7 +153,7 @@ const REPEATS = 'asks or sends again what is there already'
 
 /** Rows, and one operation, that a session which has just ended may still use, and why it need not be locked. */
 const UNLOCKED: Record<string, string> = {
-  ...{ 'orders.create': SALE, 'orders.cancel': SALE, 'orders.expire': SALE, 'orders.payer': SALE, 'kyc.start': SALE },
+  ...{ 'orders.create': SALE, 'orders.cancel': SALE, 'orders.expire': SALE, 'kyc.start': SALE },
   ...{ 'payments.accept': SALE, 'payments.confirm': SALE, 'payments.transaction': SALE },
   ...{ 'buttonSessions.write': SALE, 'buttonSessions.end': SALE },
   ...{ 'auth.sessions': TAKES, 'apiKeys.revoke': TAKES, 'tillDevices.revoke': TAKES },

@@ -1,5 +1,6 @@
 import type { Db, Tx } from '../db/db.ts'
-import { type Actor, sees } from '../http/actor.ts'
+import { type Actor, sees, type UserRole } from '../http/actor.ts'
+import { PIN_HOLDERS } from '../http/permissions.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { findCompanyOfManager, isAttached, lockStanding } from './company-queries.ts'
 
@@ -47,7 +48,9 @@ export async function companiesFor(db: Db, actor: Actor, choice: CompanyChoice):
 export async function lockActor(tx: Tx, actor: Actor, companyId: string | null): Promise<void> {
   if (actor.kind !== 'user') return
   const now = await lockStanding(tx, actor.id, actor.sessionId)
-  const isSame = now?.role === actor.role && now.disabledAt === null && now.sessionEndedAt === null
+  // at a till Managers act as Cashiers
+  const roles: readonly UserRole[] = actor.tillDeviceId === undefined ? [actor.role] : PIN_HOLDERS
+  const isSame = now !== undefined && roles.includes(now.role) && now.disabledAt === null && now.sessionEndedAt === null
   const isLost = actor.role === 'SuperManager' && companyId !== null && !(await isAttached(tx, actor.id, companyId))
   if (!isSame || isLost) throw new AppError('UNAUTHORIZED', { message: 'This session has ended. Log in again.' })
 }
