@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test'
 import { lockStanding } from '../src/companies/company-queries.ts'
 import { type Sql, sql, type Tx } from '../src/db/db.ts'
 import { HOUR, MINUTE, SECOND } from '../src/kernel/clock.ts'
+import { updateRegistration } from '../src/sessions/factors/passkey-queries.ts'
 import { openPasswords } from '../src/users/password.ts'
 import {
   beginLogin,
@@ -61,7 +62,7 @@ test('refresh: the same successor within ten seconds, reuse later ends the sessi
   assert.equal((await refresh(next)).status, 401)
 })
 
-test('a clock that was set back keeps neither a second factor fresh nor an old refresh token good', async () => {
+test('a clock that was set back keeps no second factor fresh, no old refresh token good, no registration open', async () => {
   const { email, userId } = await registerManager(service.baseUrl)
   const [client, other] = [await logIn(service.baseUrl, email), await logIn(service.baseUrl, email)]
   const renew = (by: Client) => by.post<{ token: string }>('auth/refresh-token')
@@ -73,12 +74,18 @@ test('a clock that was set back keeps neither a second factor fresh nor an old r
   assert.equal((await prepare()).status, 200)
   const old = new Map(other.cookies)
   assert.equal((await renew(other)).status, 200)
+  await service.db.tx((tx) => updateRegistration(tx, userId, 'asked before', new Date(clock())))
   offsetMs -= 10 * MINUTE
   try {
     client.token = (await renew(client)).data.token
     assert.equal((await prepare()).error?.code, 'STEP_UP_REQUIRED')
     for (const [name, cookie] of old) other.cookies.set(name, cookie)
     assert.equal((await renew(other)).status, 401)
+    await prove(clock())
+    client.token = (await renew(client)).data.token
+    const made = { clientDataJSON: 'AQID', attestationObject: 'AQID' }
+    const response = { id: 'AQID', rawId: 'AQID', type: 'public-key', response: made, clientExtensionResults: {} }
+    assert.match((await client.post('auth/passkeys', { name: 'Key', response })).error?.message ?? '', /^Begin again/)
   } finally {
     offsetMs += 10 * MINUTE
   }
