@@ -163,9 +163,12 @@ const UNLOCKED: Record<string, string> = {
   testWebhookSecret: 'sends one test, signed with what is not in use',
 }
 
+/** Reads of what is of use after the session, too. */
+const HANDS_OUT = ['getWebhookSecret', 'getWebhookDeliveryAsCurl', 'downloadRefundProof']
+
 /** Who tries the operation with a session that has just ended; undefined where that may still work. */
 const formerFor = ({ id, method }: Operation, one: Case): Caller | undefined =>
-  method === 'GET' || rowOf(one).anyone || one.row in UNLOCKED || id in UNLOCKED
+  (method === 'GET' && !HANDS_OUT.includes(id)) || rowOf(one).anyone || one.row in UNLOCKED || id in UNLOCKED
     ? undefined
     : former.find((caller) => isAllowed(caller, rowOf(one)))
 

@@ -38,10 +38,11 @@ export async function companiesFor(db: Db, actor: Actor, choice: CompanyChoice):
 }
 
 /**
- * Call this before writing what outlives a session: a key, a secret, an account, a factor, a destination of money, an
- * approval. A node may have read the session some seconds ago; whoever takes the person's rights away either waits for
- * this transaction or is noticed here. Call it first: rows are locked in the order person, session, company, object. In
- * any other order two requests of one person end in a deadlock, and a wait for a person stops a whole company.
+ * Call this before writing, or handing out, what outlives a session: a key, a secret, an account, a factor, a
+ * destination of money, an approval. A node may have read the session some seconds ago; whoever takes the person's
+ * rights away either waits for this transaction or is noticed here. Call it first: rows are locked in the order person,
+ * session, company, object. In any other order two requests of one person end in a deadlock, and a wait for a person
+ * stops a whole company.
  * @param companyId where the person acts; null when it is about no company
  * @throws UNAUTHORIZED if the session has ended, or the person lost the role or this company
  */
