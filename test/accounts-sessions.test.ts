@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { lockStanding } from '../src/companies/company-queries.ts'
 import { type Sql, sql, type Tx } from '../src/db/db.ts'
 import { HOUR, MINUTE, SECOND } from '../src/kernel/clock.ts'
+import { updateRegistration } from '../src/sessions/factors/passkey-queries.ts'
 import { openPasswords } from '../src/users/password.ts'
 import {
   beginLogin,
@@ -11,6 +13,7 @@ import {
   insertSuperAdmin,
   logIn,
   logInFormerSuperAdmin,
+  logInSuperAdmin,
   newEmail,
   PASSWORD,
   readCode,
@@ -59,7 +62,7 @@ test('refresh: the same successor within ten seconds, reuse later ends the sessi
   assert.equal((await refresh(next)).status, 401)
 })
 
-test('a clock that was set back keeps neither a second factor fresh nor an old refresh token good', async () => {
+test('a clock that was set back keeps no second factor fresh, no old refresh token good, no registration open', async () => {
   const { email, userId } = await registerManager(service.baseUrl)
   const [client, other] = [await logIn(service.baseUrl, email), await logIn(service.baseUrl, email)]
   const renew = (by: Client) => by.post<{ token: string }>('auth/refresh-token')
@@ -71,12 +74,18 @@ test('a clock that was set back keeps neither a second factor fresh nor an old r
   assert.equal((await prepare()).status, 200)
   const old = new Map(other.cookies)
   assert.equal((await renew(other)).status, 200)
+  await service.db.tx((tx) => updateRegistration(tx, userId, 'asked before', new Date(clock())))
   offsetMs -= 10 * MINUTE
   try {
     client.token = (await renew(client)).data.token
     assert.equal((await prepare()).error?.code, 'STEP_UP_REQUIRED')
     for (const [name, cookie] of old) other.cookies.set(name, cookie)
     assert.equal((await renew(other)).status, 401)
+    await prove(clock())
+    client.token = (await renew(client)).data.token
+    const made = { clientDataJSON: 'AQID', attestationObject: 'AQID' }
+    const response = { id: 'AQID', rawId: 'AQID', type: 'public-key', response: made, clientExtensionResults: {} }
+    assert.match((await client.post('auth/passkeys', { name: 'Key', response })).error?.message ?? '', /^Begin again/)
   } finally {
     offsetMs += 10 * MINUTE
   }
@@ -284,6 +293,30 @@ test('a request that waits for its person holds neither the session nor the comp
     })
     assert.equal((await sent).status, status)
   }
+})
+
+test('a person who is busy is disabled before the next request, not once there is none', async () => {
+  const { db, baseUrl } = service
+  const admin = await logInSuperAdmin(service)
+  const { client, userId, companyId } = await registerManager(baseUrl)
+  const session = await db.one<{ id: string }>(sql`select id from sessions where user_id = ${userId}`)
+  const { disabled, renamed } = await db.tx(async (tx) => {
+    await lockStanding(tx, userId, session.id)
+    const { sent } = await sendHeld(tx, () => admin.call('PUT', `users/${userId}`, { disabled: true }))
+    let isAnswered = false
+    const next = client.call('PUT', `companies/${companyId}`, { displayName: 'Renamed' }).finally(() => {
+      isAnswered = true
+    })
+    await eventually(
+      () =>
+        tx.many(sql`
+        select 1 from pg_locks l, unnest(pg_blocking_pids(l.pid)) as blocker
+        where not l.granted and pg_backend_pid() = any(pg_blocking_pids(blocker))`),
+      (waiting) => isAnswered || waiting.length > 0,
+    )
+    return { disabled: sent, renamed: next }
+  })
+  assert.deepEqual([(await disabled).status, (await renamed).status], [200, 401])
 })
 
 test('a token that is not exactly ours is refused', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { sql } from '../src/db/db.ts'
+import { sql, type Tx } from '../src/db/db.ts'
 import { Client, register, registerManager } from './harness/accounts.ts'
 import { CASES, type Case, ELSEWHERE, type Made, type Place } from './harness/permission-cases.ts'
 import {
@@ -153,7 +153,7 @@ const REPEATS = 'asks or sends again what is there already'
 
 /** Rows, and one operation, that a session which has just ended may still use, and why it need not be locked. */
 const UNLOCKED: Record<string, string> = {
-  ...{ 'orders.create': SALE, 'orders.cancel': SALE, 'orders.expire': SALE, 'orders.payer': SALE, 'kyc.start': SALE },
+  ...{ 'orders.create': SALE, 'orders.cancel': SALE, 'orders.expire': SALE, 'kyc.start': SALE },
   ...{ 'payments.accept': SALE, 'payments.confirm': SALE, 'payments.transaction': SALE },
   ...{ 'buttonSessions.write': SALE, 'buttonSessions.end': SALE },
   ...{ 'auth.sessions': TAKES, 'apiKeys.revoke': TAKES, 'tillDevices.revoke': TAKES },
@@ -163,22 +163,47 @@ const UNLOCKED: Record<string, string> = {
   testWebhookSecret: 'sends one test, signed with what is not in use',
 }
 
+/** Reads of what is of use after the session, too. */
+const HANDS_OUT = ['getWebhookSecret', 'getWebhookDeliveryAsCurl', 'downloadRefundProof']
+
 /** Who tries the operation with a session that has just ended; undefined where that may still work. */
 const formerFor = ({ id, method }: Operation, one: Case): Caller | undefined =>
-  method === 'GET' || rowOf(one).anyone || one.row in UNLOCKED || id in UNLOCKED
+  (method === 'GET' && !HANDS_OUT.includes(id)) || rowOf(one).anyone || one.row in UNLOCKED || id in UNLOCKED
     ? undefined
     : former.find((caller) => isAllowed(caller, rowOf(one)))
 
+/** The tables in which a transaction that waits for this one has locked or written rows. */
+async function listHeldTables(tx: Tx): Promise<string[]> {
+  const rows = await tx.many<{ name: string }>(sql`
+    select distinct c.relname as name from pg_locks l join pg_class c on c.oid = l.relation and c.relkind = 'r'
+    where l.mode in ('RowShareLock', 'RowExclusiveLock') and l.pid in (
+      select pid from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid)))`)
+  return rows.map(({ name }) => name)
+}
+
+/** The session ends while the request is waiting for it: the request holds nothing that others wait for meanwhile. */
 async function tryFormer(operation: Operation, caller: Caller, made: Made): Promise<string[]> {
   const { db } = world.shop.host
   await eventually(
     () => caller.client.get('users/me'),
     ({ status }) => status === 200,
   )
-  await db.run(sql`update sessions set revoked_at = now() where user_id = ${caller.userId}`)
-  const { status, text } = await send(operation, caller, made)
+  const { sent, held } = await db.tx(async (tx) => {
+    await tx.run(sql`update sessions set revoked_at = now() where user_id = ${caller.userId}`)
+    let isAnswered = false
+    const sent = send(operation, caller, made).finally(() => {
+      isAnswered = true
+    })
+    const held = await eventually(
+      () => listHeldTables(tx),
+      (tables) => isAnswered || tables.length > 0,
+    )
+    return { sent, held: held.filter((name) => name !== 'users' && name !== 'sessions') }
+  })
+  const { status, text } = await sent
   await db.run(sql`update sessions set revoked_at = null where user_id = ${caller.userId}`)
-  return status === 401 ? [] : [`${caller.name} ${operation.id}: ${status} ${text.slice(0, 200)}`]
+  const wrong = status === 401 ? [] : [`${caller.name} ${operation.id}: ${status} ${text.slice(0, 200)}`]
+  return held.length === 0 ? wrong : [...wrong, `${caller.name} ${operation.id} holds ${held} while it waits`]
 }
 
 async function tryDenied(operation: Operation, one: Case): Promise<string[]> {

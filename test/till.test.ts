@@ -157,9 +157,18 @@ test('a manager signs in as a cashier of this till, not as a manager', async () 
   await boss.client.call('PUT', 'users/me/till-pin', { pin: '735190' })
   const { device } = await enrol()
   assert.equal((await signIn(device, boss, '735190')).status, 200)
-  assert.equal((await sell(device)).status, 200)
+  const sold = await sell(device)
+  assert.equal(sold.status, 200)
   const answer = await device.get('till-devices')
   assert.deepEqual([answer.status, answer.error.code], [403, 'FORBIDDEN'])
+  const name = () =>
+    device.post('/api/next/confirm_conversion/payer-information', {
+      ...{ code: sold.data.code, payerInformation: { lastName: 'Lovelace' } },
+    })
+  assert.equal((await name()).status, 200)
+  await host.db.run(sql`update users set role = 'Observer' where id = ${boss.userId}`)
+  assert.equal((await name()).status, 401, 'who may sell at no till any more')
+  await host.db.run(sql`update users set role = 'Manager' where id = ${boss.userId}`)
 })
 
 test('the fifth wrong PIN locks that person on that device, also when all come at once; a new PIN unlocks', async () => {

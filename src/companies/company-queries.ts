@@ -150,12 +150,15 @@ export async function listCompanyManagers(
 
 export type Standing = { role: UserRole; disabledAt: Date | null; sessionEndedAt: Date | null }
 
-/** A person and the session, as they are now; whoever changes either waits until the transaction ends. */
+/**
+ * A person and the session, as they are now; whoever changes either waits until the transaction ends. Not `for share`:
+ * the overlapping requests of a busy person would keep whoever takes the rights away waiting for good.
+ */
 export const lockStanding = (tx: Tx, userId: string, sessionId: string | null): Promise<Standing | undefined> =>
   tx.maybe<Standing>(sql`
     select u.role, u.disabled_at, s.revoked_at as session_ended_at
     from users u join sessions s on s.user_id = u.id
-    where u.id = ${userId} and s.id = ${sessionId} for share`)
+    where u.id = ${userId} and s.id = ${sessionId} for no key update`)
 
 export async function isAttached(tx: Tx, superManagerId: string, companyId: string): Promise<boolean> {
   const row = await tx.maybe(sql`

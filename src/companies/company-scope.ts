@@ -1,5 +1,6 @@
 import type { Db, Tx } from '../db/db.ts'
-import { type Actor, sees } from '../http/actor.ts'
+import { type Actor, sees, type UserRole } from '../http/actor.ts'
+import { PIN_HOLDERS } from '../http/permissions.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { findCompanyOfManager, isAttached, lockStanding } from './company-queries.ts'
 
@@ -44,17 +45,20 @@ export async function companiesFor(db: Db, actor: Actor, choice: CompanyChoice):
 }
 
 /**
- * Call this before writing what outlives a session: a key, a secret, an account, a factor, a destination of money, an
- * approval. A node may have read the session some seconds ago; whoever takes the person's rights away either waits for
- * this transaction or is noticed here. Call it first: rows are locked in the order person, session, company, object. In
- * any other order two requests of one person end in a deadlock, and a wait for a person stops a whole company.
+ * Call this before writing, or handing out, what outlives a session: a key, a secret, an account, a factor, a
+ * destination of money, an approval. A node may have read the session some seconds ago; whoever takes the person's
+ * rights away either waits for this transaction or is noticed here. Call it first: rows are locked in the order person,
+ * session, company, object. In any other order two requests of one person end in a deadlock, and a wait for a person
+ * stops a whole company.
  * @param companyId where the person acts; null when it is about no company
  * @throws UNAUTHORIZED if the session has ended, or the person lost the role or this company
  */
 export async function lockActor(tx: Tx, actor: Actor, companyId: string | null): Promise<void> {
   if (actor.kind !== 'user') return
   const now = await lockStanding(tx, actor.id, actor.sessionId)
-  const isSame = now?.role === actor.role && now.disabledAt === null && now.sessionEndedAt === null
+  // at a till Managers act as Cashiers
+  const roles: readonly UserRole[] = actor.tillDeviceId === undefined ? [actor.role] : PIN_HOLDERS
+  const isSame = now !== undefined && roles.includes(now.role) && now.disabledAt === null && now.sessionEndedAt === null
   const isLost = actor.role === 'SuperManager' && companyId !== null && !(await isAttached(tx, actor.id, companyId))
   if (!isSame || isLost) throw new AppError('UNAUTHORIZED', { message: 'This session has ended. Log in again.' })
 }

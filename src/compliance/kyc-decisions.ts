@@ -5,7 +5,7 @@ import { AppError, invalid } from '../kernel/errors.ts'
 import { formatDecimal, parseDecimal } from '../kernel/money.ts'
 import type { EddOutcome, Kyc, KycState } from './kyc.ts'
 import { listWaitingOrders } from './kyc-queries.ts'
-import { type Change, changeKyc, type KycDeps, lockSeenKyc, openEmail } from './kyc-service.ts'
+import { type Change, changeKyc, findSeenKyc, type KycDeps, lockSeenKyc, openEmail } from './kyc-service.ts'
 import { completeEdd, NOTHING, openEdd } from './kyc-states.ts'
 import { viewKyc } from './kyc-views.ts'
 
@@ -14,9 +14,10 @@ type Work = (tx: Tx, kyc: Kyc) => Promise<Change | null>
 
 /** One manual decision in one transaction; null: the check is already in that state. */
 async function decide(deps: KycDeps, { context, id, reason }: Deciding, work: Work): Promise<Kyc> {
+  const { companyId } = await findSeenKyc(deps, context.actor, id)
   return deps.db.tx(async (tx) => {
+    await lockActor(tx, context.actor, companyId)
     const kyc = await lockSeenKyc(tx, context.actor, id)
-    await lockActor(tx, context.actor, kyc.companyId)
     const change = await work(tx, kyc)
     if (!change) {
       await context.remember(tx, viewKyc(kyc))

@@ -30,7 +30,7 @@ const SELLERS: readonly UserRole[] = [...STAFF, 'SimpleUser', 'Service']
 const READERS: readonly UserRole[] = [...SELLERS, 'Observer']
 const EXPORTERS: readonly UserRole[] = [...MANAGERS, 'Service']
 /** Who may sign in at a till. */
-const PIN_HOLDERS: readonly UserRole[] = ['Manager', 'Association', 'Cashier']
+export const PIN_HOLDERS: readonly UserRole[] = ['Manager', 'Association', 'Cashier']
 const EVERYBODY: readonly UserRole[] = USER_ROLES
 const LOGIN = { roles: 'anyone', ignoreCredential: true, limit: 'credentials' } as const
 const COOKIE = { roles: 'anyone', ignoreCredential: true, limit: 'session' } as const

@@ -109,7 +109,7 @@ async function findTill(
  * VALIDATION_FAILED
  */
 async function readQuote({ config, rates }: CreateDeps, body: CreateOrderBody): Promise<Quote> {
-  const quote = await rates.quote(readAssets(body, config.fiatAssets))
+  const quote = await rates.quote(readAssets(body, config.fiatAssets), { isForOrder: true })
   await rates.store(quote)
   return quote
 }

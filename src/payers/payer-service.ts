@@ -172,7 +172,9 @@ export async function savePayer(deps: PayerDeps, context: RequestContext, body: 
   const given = trimPayer(body.payerInformation)
   await checkPayer(deps, given, 'payerInformation')
   const euroRate = given.email === undefined ? null : await findEuroRate(deps)
+  const { companyId } = await findReachableOrder(deps.db, actor, body.code)
   await deps.db.tx(async (tx) => {
+    await lockActor(tx, actor, companyId)
     const order = await lockReachableOrder(tx, actor, body.code)
     await store(deps, tx, { order, actor, euroRate }, given)
     await context.remember(tx, null)
@@ -188,7 +190,9 @@ export async function savePayerEmail(
 ): Promise<void> {
   const { actor } = context
   const euroRate = await findEuroRate(deps)
+  const { companyId } = await findReachableOrder(deps.db, actor, code)
   await deps.db.tx(async (tx) => {
+    await lockActor(tx, actor, companyId)
     const order = await lockReachableOrder(tx, actor, code)
     await notePayerEmail(deps, tx, { order, actor, euroRate }, email)
     await context.remember(tx, null)

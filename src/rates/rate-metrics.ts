@@ -12,7 +12,7 @@ export type RateMetrics = {
   noteFrozen(source: string, from: Fiat, isFrozen: boolean): void
   /** @param at time of the oldest price in the rate */
   noteRate(from: Fiat, at: number): void
-  /** A rate was needed, and none was available. */
+  /** An order needed a rate, and none was available. */
   noteWanted(from: Fiat): void
   /** The sources gave none, whoever asked. */
   noteMissing(from: Fiat): void

@@ -26,8 +26,12 @@ export type Quote = {
 }
 
 export type Rates = {
-  /** A quote within the configured age, cached or new. @throws INVALID_EXCHANGE_RATE */
-  quote(from: Fiat): Promise<Quote>
+  /**
+   * A quote within the configured age, cached or new.
+   * @param isForOrder an order needs it: the operator is woken while there is none
+   * @throws INVALID_EXCHANGE_RATE
+   */
+  quote(from: Fiat, need?: { isForOrder: boolean }): Promise<Quote>
   /** Stores the quote permanently; orders refer to it. */
   store(quote: Quote): Promise<void>
   /**
@@ -132,11 +136,11 @@ export function openRates(deps: {
       const all = new Set([...priced, ...(metrics?.listWanted() ?? [])])
       for (const from of all) if (!findYounger(from, READ_EVERY_MS / 2)) await renew(from).catch(() => {})
     },
-    async quote(from) {
+    async quote(from, { isForOrder } = { isForOrder: false }) {
       const cached = findYounger(from, maxAgeMs)
       if (!cached)
         return renew(from).catch((error: unknown) => {
-          metrics?.noteWanted(from)
+          if (isForOrder) metrics?.noteWanted(from)
           throw error
         })
       if (!findYounger(from, maxAgeMs / 2)) renew(from).catch(() => {})

@@ -153,7 +153,7 @@ export async function insertPerson(
 /** A SuperAdmin, made as the demo data make theirs. */
 export async function insertSuperAdmin(db: Db, passwordHash: string): Promise<string> {
   const email = newEmail('admin')
-  const id = randomBytes(12).toString('hex')
+  const id = newId()
   await db.run(sql`
     insert into users (id, email, email_key, password_hash, first_name, last_name, role, verified_at, approved_at,
       two_factor_enabled)

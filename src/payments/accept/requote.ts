@@ -71,7 +71,7 @@ export async function findFreshQuote(deps: AcceptDeps, order: Order, asked: bool
   const wanted = reason === 'ended' ? asked : await isLinkStale(deps, order)
   if (wanted && (await isChainBehind(deps, order))) throw new AppError('ORDER_STATE_CONFLICT', { message: UNREAD })
   if (!wanted || (await isMoneyOnItsWay(deps, order))) return null
-  const quote = await deps.payers.rates.quote(order.from.asset)
+  const quote = await deps.payers.rates.quote(order.from.asset, { isForOrder: true })
   await deps.payers.rates.store(quote)
   return { quote, reason }
 }

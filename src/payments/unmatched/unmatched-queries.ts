@@ -91,6 +91,9 @@ export async function countUnmatched(q: Queryable, filter: UnmatchedFilter): Pro
   return Number(total)
 }
 
+export const findUnmatchedCompany = (q: Queryable, transferId: string): Promise<{ companyId: string } | undefined> =>
+  q.maybe(sql`select company_id from unmatched_transfers where transfer_id = ${transferId}`)
+
 /** Locks the record until the transaction ends; also undefined if an order took it meanwhile. */
 export async function lockUnmatched(
   tx: Tx,

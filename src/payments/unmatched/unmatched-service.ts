@@ -14,6 +14,7 @@ import {
   type Candidate,
   countUnmatched,
   findOrderThere,
+  findUnmatchedCompany,
   listCandidates,
   listUnmatched,
   lockAddressOf,
@@ -112,7 +113,7 @@ export async function listVisibleUnmatched(deps: UnmatchedDeps, actor: Actor, qu
 }
 
 /**
- * Locks the address, so that no order takes the transfer meanwhile, then the record.
+ * Locks the person who decides, then the address, so that no order takes the transfer meanwhile, then the record.
  * @throws OBJECT_NOT_FOUND, UNAUTHORIZED, OBJECT_CONFLICT when it counts for an order or left the chain
  */
 async function lockDecidable(
@@ -120,10 +121,12 @@ async function lockDecidable(
   tx: Tx,
   { actor, id }: { actor: Actor; id: string },
 ): Promise<UnmatchedTransfer> {
+  const found = await findUnmatchedCompany(tx, id)
+  if (!found || !sees(actor, found.companyId)) throw new AppError('OBJECT_NOT_FOUND')
+  await lockActor(tx, actor, found.companyId)
   await lockAddressOf(tx, id)
   const row = await lockUnmatched(tx, id, usdc)
-  if (!row || !sees(actor, row.companyId)) throw new AppError('OBJECT_NOT_FOUND')
-  await lockActor(tx, actor, row.companyId)
+  if (!row) throw new AppError('OBJECT_NOT_FOUND')
   if (row.status === 'matched') {
     const message = `This transfer counts for order ${row.orderShortCode} already. To send it back, refund that order.`
     throw new AppError('OBJECT_CONFLICT', { message })

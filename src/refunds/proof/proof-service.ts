@@ -39,9 +39,13 @@ export async function addProof(deps: ProofDeps, context: RequestContext, refund:
 const ERASED =
   'This proof file was erased with the payer’s data. Its SHA-256 stays in the refund, to recognise a copy that you keep elsewhere.'
 
-/** The file itself. The audit log records who downloaded it. @throws OBJECT_NOT_FOUND if the refund has no proof */
+/**
+ * The file itself. The audit log records who downloaded it.
+ * @throws OBJECT_NOT_FOUND if the refund has no proof, UNAUTHORIZED
+ */
 export function openProof(deps: ProofDeps, context: RequestContext, { companyId, id }: Refund) {
   return deps.db.tx(async (tx) => {
+    await lockActor(tx, context.actor, companyId)
     const file = await findProofBytes(tx, { companyId, id })
     if (!file) throw new AppError('OBJECT_NOT_FOUND', { message: 'This refund has no proof file.' })
     if (file.erasedAt) throw new AppError('OBJECT_NOT_FOUND', { message: ERASED })

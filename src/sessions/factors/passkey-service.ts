@@ -10,7 +10,7 @@ import type { Audit } from '../../audit/audit.ts'
 import { lockActor } from '../../companies/company-scope.ts'
 import { brokenConstraint, type Db, type Tx } from '../../db/db.ts'
 import type { RequestContext } from '../../http/request-context.ts'
-import { type Clock, MINUTE } from '../../kernel/clock.ts'
+import { type Clock, isRecent, MINUTE } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { newId } from '../../kernel/ids.ts'
 import type { Mailer } from '../../mail/mail.ts'
@@ -107,7 +107,7 @@ export function openPasskeys({ db, clock, mailer, audit, config }: PasskeyDeps):
         const user = await userOf(tx, context)
         checkMayEnrol(context.actor, user, now)
         const { challenge, at } = await queries.findRegistration(tx, user.id)
-        if (challenge === null || at === null || now - at.getTime() > REGISTRATION_MS)
+        if (challenge === null || at === null || !isRecent(at.getTime(), REGISTRATION_MS, now))
           throw new AppError('INVALID_OTP', { message: 'Begin again: POST /auth/passkeys/options.' })
         const { id: credentialId, publicKey, counter, transports = [] } = await verifyMade(challenge, response)
         const passkey = {

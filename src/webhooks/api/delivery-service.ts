@@ -1,4 +1,5 @@
 import type { Audit } from '../../audit/audit.ts'
+import { lockActor } from '../../companies/company-scope.ts'
 import type { Db } from '../../db/db.ts'
 import { type Actor, companyOf, sees } from '../../http/actor.ts'
 import type { RequestContext } from '../../http/request-context.ts'
@@ -114,9 +115,13 @@ export async function readDelivery(deps: WebhookDeps, actor: Actor, id: string):
   return { ...view, request: { method: 'POST', url: row.url, headers, body: row.body } }
 }
 
-/** The delivery as a shell command, signed now: good for five minutes at a receiver that checks the time. */
+/**
+ * The delivery as a shell command, signed now: good for five minutes at a receiver that checks the time.
+ * @throws OBJECT_NOT_FOUND, UNAUTHORIZED
+ */
 export async function curlOfDelivery(deps: WebhookDeps, actor: Actor, id: string): Promise<string> {
   const { companyId, event, body, url } = await findReachable(deps, actor, id)
+  await deps.db.tx((tx) => lockActor(tx, actor, companyId))
   const account = await findWebhookAccount(deps.db, companyId)
   if (!account) throw new AppError('OBJECT_NOT_FOUND')
   const secret = deps.vault.open(account.webhookSecretSealed, secretContext(companyId))
