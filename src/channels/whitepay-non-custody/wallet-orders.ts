@@ -55,16 +55,22 @@ function depositOf({ expected, depositedCurrency }: WhitepayOrder, due: Money): 
 }
 
 /**
- * If the payer must enter a memo, Whitepay's page is needed: with only the address the money would be lost.
+ * If the payer must enter a memo, Whitepay's page is needed: with only the address the money would be lost. The
+ * documented answer has none; the order itself has it.
  * @throws ProviderRefusal if there is no page for it
  */
-function instructionsOf(body: unknown, due: Money): Instructions & { providerReference: string } {
+async function instructionsOf(
+  body: unknown,
+  due: Money,
+  { findPage }: HostedOrders,
+): Promise<Instructions & { providerReference: string }> {
   const order = expectOrder(body)
   const address = fieldOf(body, order, 'address')
-  const page = order.checkoutUrl ?? null
+  const hasMemo = fieldOf(body, order, 'memo') !== undefined
+  const page = order.checkoutUrl ?? (hasMemo ? await findPage(order.id) : null)
   if (address === undefined) throw new ProviderTrouble('Whitepay has made no deposit address yet', { cause: body })
   const links = { ...NO_INSTRUCTIONS, deepLink: page, checkoutUrl: page, providerReference: order.id }
-  if (fieldOf(body, order, 'memo')) {
+  if (hasMemo) {
     if (page === null) throw new ProviderRefusal('request', 'Whitepay wants a memo on this network and has no page.')
     return { ...links, qrData: page }
   }
@@ -102,13 +108,13 @@ export function openWalletOrders({ api, orders, clock, slug, network }: Options)
       const answer = await api({ method: 'POST', path: `${root}/pay`, body, missing: 'account' })
       const id = textAt(answer, 'order', 'id')
       if (id === undefined) throw new ProviderTrouble('Whitepay answered without an order', { cause: answer })
-      return instructionsOf(await read(id), due)
+      return instructionsOf(await read(id), due, orders)
     },
     async recoverPayment({ due, merchantReference }) {
       const order = await orders.findByReference(merchantReference)
       if (order === null) return { outcome: 'absent' }
       if (isOver(order)) return { outcome: 'lost', providerReference: order.id }
-      return { outcome: 'found', instructions: instructionsOf(await read(order.id), due) }
+      return { outcome: 'found', instructions: await instructionsOf(await read(order.id), due, orders) }
     },
   } satisfies Pick<Channel, 'findLimits' | 'createPayment' | 'recoverPayment'>
 }

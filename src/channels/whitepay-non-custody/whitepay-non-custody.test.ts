@@ -50,7 +50,8 @@ describe('whitepay: host to host', () => {
     assert.ok(reading.outcome === 'set')
     return whitepayNonCustody.open(reading.values, { http, clock: () => NOW, live: false })
   }
-  const create = (order: unknown) => openWith(order).createPayment({ ...payment, returnUrl: null } as PaymentRequest)
+  const create = (order: unknown, hosted?: unknown) =>
+    openWith(order, hosted).createPayment({ ...payment, returnUrl: null } as PaymentRequest)
 
   it('reads the address from the documented nesting, and from both older ones', async () => {
     for (const answer of [
@@ -76,7 +77,10 @@ describe('whitepay: host to host', () => {
       assert.deepEqual([told.toAddress, told.qrData, told.checkoutUrl], [null, page, page])
     }
     const { payment_url: _, ...withoutPage } = kept
-    await assert.rejects(create({ order: { ...withoutPage, wallet: { ...wallet, memo: '77' } } }), ProviderRefusal)
+    const documented = { order: { ...withoutPage, payment_url: null, wallet: { ...wallet, memo: '77' } } }
+    await assert.rejects(create(documented, { order: withoutPage }), ProviderRefusal)
+    const found = await create(documented, { order: { ...withoutPage, acquiring_url: page } })
+    assert.deepEqual([found.toAddress, found.qrData, found.checkoutUrl], [null, page, page])
   })
 
   // docs.whitepay.com, http-api/static-wallets, "Receive order details": these fields and no others

@@ -22,9 +22,11 @@ export type HostedOrders = {
   recover(request: PaymentRequest): Promise<Recovery>
   fetch(payment: PaymentKey & { providerReference: string }): Promise<PaymentReport>
   findByReference(merchantReference: string): Promise<WhitepayOrder | null>
+  /** Whitepay's page of an order; null when it shows none. */
+  findPage(id: string): Promise<string | null>
 }
 
-const isPage = (url: string | undefined): url is string => url !== undefined && /^https?:\/\//.test(url)
+const isPage = (url: string | null | undefined): url is string => typeof url === 'string' && /^https?:\/\//.test(url)
 
 /** The same URL works on a desktop and a phone, so the QR code leads there too. */
 const instructionsOf = (providerReference: string, url: string): Ready => ({
@@ -80,9 +82,12 @@ export function openHostedOrders(api: WhitepayApi, clock: Clock, slug: string): 
     return found.find((order) => !isOver(order)) ?? found[0] ?? null
   }
 
+  const findPage: HostedOrders['findPage'] = async (id) => readOrder(await read(id))?.checkoutUrl ?? null
+
   return {
     price,
     findByReference,
+    findPage,
     async create(request) {
       const chosen = await price(request)
       assertWithin(chosen)
@@ -103,7 +108,7 @@ export function openHostedOrders(api: WhitepayApi, clock: Clock, slug: string): 
       if (order === null) return { outcome: 'absent' }
       // its page would only show the payer that it is over
       if (isOver(order)) return { outcome: 'lost', providerReference: order.id }
-      const url = order.checkoutUrl ?? readOrder(await read(order.id))?.checkoutUrl
+      const url = order.checkoutUrl ?? (await findPage(order.id))
       if (!isPage(url)) return { outcome: 'lost', providerReference: order.id }
       return { outcome: 'found', instructions: instructionsOf(order.id, url) }
     },
