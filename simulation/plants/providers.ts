@@ -21,8 +21,8 @@ export const PROVIDERS: readonly Plant[] = [
     fault: 'Whitepay: an address is shown without the memo that it needs',
     edits: one(
       'src/channels/whitepay-non-custody/wallet-orders.ts',
-      "if (fieldOf(body, order, 'memo')) {",
-      "if (fieldOf(body, order, 'memo') === '') {",
+      "fieldOf(body, order, 'memo') !== undefined",
+      'false',
     ),
   },
   {
