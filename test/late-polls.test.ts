@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { paidReport } from '../src/channels/channel.ts'
+import { type PaymentReport, paidReport } from '../src/channels/channel.ts'
 import { sql } from '../src/db/db.ts'
 import { wakeItem } from '../src/db/poll-queries.ts'
 import { DAY, HOUR, MINUTE } from '../src/kernel/clock.ts'
@@ -94,22 +94,60 @@ test('money that nobody decides about is asked about with growing gaps, for thir
   )
 })
 
+/** An order that waits for its money at a provider. */
+async function openAttempt() {
+  const { db } = world.host
+  const merchant = await world.host.createMerchant()
+  const order = await world.makeOrder(merchant)
+  const context = contextFor(actorOf(merchant))
+  await acceptOrder(world.payments, { context, code: order.code, body: { paymentChannel: 'binance' } })
+  const { id, reference } = await db.one<{ id: string; reference: string }>(
+    sql`select id, provider_reference as reference from payments where order_id = ${order.id}`,
+  )
+  const key = { companyId: merchant.companyId, id }
+  const recordsOf = async () =>
+    (
+      await db.many<Record<string, string>>(
+        sql`select kind, asset, units::text, status, source_reference as reference from mispayments
+          where order_id = ${order.id} order by id`,
+      )
+    ).map(({ kind, asset, units, status, reference: name }) => `${kind} ${units} ${asset} ${status} ${name}`)
+  return {
+    order,
+    key,
+    reference,
+    recordsOf,
+    apply: (report: PaymentReport) => applyReport(world.payments, key, report),
+  }
+}
+
+test('late money that its provider counts after all is part of the price: its open record is resolved', async () => {
+  const { reference, recordsOf, apply } = await openAttempt()
+  const unmatched = [{ asset: 'USDC', units: DUE / 2n, reference: 'p:late' }]
+  await apply({ outcome: 'expired', providerReference: reference, unmatched, providerStatus: 'EXPIRED' })
+  assert.deepEqual(await recordsOf(), ['wrong_token 27000000 USDC open p:late'])
+  const paid = paidReport(reference, { final: DUE, providerStatus: 'PAID' })
+  assert.equal((await apply({ ...paid, nowCounted: ['p:late'] }))?.status, 'PAID')
+  assert.deepEqual(await recordsOf(), ['wrong_token 27000000 USDC resolved p:late'])
+})
+
+test('an order does not wait on for money of an attempt that was over before it came, and ended unpaid again', async () => {
+  const { reference, apply } = await openAttempt()
+  const expired = { outcome: 'expired', providerReference: reference, providerStatus: 'EXPIRED' } as const
+  await apply(expired)
+  const seen = await apply(paidReport(reference, { final: 0n, pending: DUE, providerStatus: 'money arrives' }))
+  assert.equal(seen?.status, 'WAITING_CHAIN_CONFIRMATION')
+  assert.equal((await apply(expired))?.status, 'AWAITING')
+})
+
 test('money that its provider blocked after the order ended never pays the order by itself', async () => {
   const { db } = world.host
   for (const status of ['closing', 'closed']) {
-    const merchant = await world.host.createMerchant()
-    const order = await world.makeOrder(merchant)
-    const context = contextFor(actorOf(merchant))
-    await acceptOrder(world.payments, { context, code: order.code, body: { paymentChannel: 'binance' } })
-    const { id, reference } = await db.one<{ id: string; reference: string }>(
-      sql`select id, provider_reference as reference from payments where order_id = ${order.id}`,
-    )
-    const key = { companyId: merchant.companyId, id }
+    const { order, key, reference, apply } = await openAttempt()
     await db.run(sql`update orders set status = 'EXPIRED' where id = ${order.id}`)
-    await db.run(sql`update payments set status = ${status} where id = ${id}`)
-    const blocked = { outcome: 'blocked', providerReference: reference, providerStatus: 'PAY_BLOCK' } as const
-    await applyReport(world.payments, key, blocked)
-    const after = await applyReport(world.payments, key, paidReport(reference, { final: DUE, providerStatus: 'PAID' }))
+    await db.run(sql`update payments set status = ${status} where id = ${key.id}`)
+    await apply({ outcome: 'blocked', providerReference: reference, providerStatus: 'PAY_BLOCK' })
+    const after = await apply(paidReport(reference, { final: DUE, providerStatus: 'PAID' }))
     const kinds = await db.many<{ kind: string }>(sql`select kind from mispayments where order_id = ${order.id}`)
     assert.deepEqual([after?.status, kinds], ['EXPIRED', [{ kind: 'held' }]], status)
   }

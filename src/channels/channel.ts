@@ -108,6 +108,8 @@ export type SeenReport = {
   transfers: SeenTransfer[]
   /** Other tokens that arrived at the same place: recorded, never counted. */
   unmatched: UnmatchedMoney[]
+  /** References of unmatched money that is part of `final` now: its open records are resolved. */
+  nowCounted?: readonly string[]
   /** The provider says that more is missing: this never completes a payment, however little is missing. */
   isPart?: true
   /** The refunded total according to the provider, whether by us or from its console; absent if it does not say. */

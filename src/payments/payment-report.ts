@@ -7,7 +7,13 @@ import { lockOrderById, updateOrderPaidUnits } from '../orders/order-queries.ts'
 import { allows, type Trigger } from '../orders/order-states.ts'
 import type { TransitionOrder } from '../orders/order-transition.ts'
 import type { Standing as Clearance, ScreeningGate } from '../screening/screening-gate.ts'
-import { bookMoney, bookOrderPaid, recordUnmatchedTransfers, type Surplus } from './mispayments/mispayment-records.ts'
+import {
+  bookMoney,
+  bookOrderPaid,
+  recordUnmatchedTransfers,
+  resolveUnmatched,
+  type Surplus,
+} from './mispayments/mispayment-records.ts'
 import { bookedUnits, readStanding, type Standing, undecidedUnits } from './mispayments/standing.ts'
 import {
   findPayment,
@@ -140,7 +146,13 @@ async function applyTo(scene: ReportCase, report: PaymentReport): Promise<Order>
     return applyEnding(scene, ENDINGS[outcome], providerStatus)
   const nextCheckAt = over ? null : new Date(now.getTime() + nextCheckDelayMs(payment, payment.status))
   await updatePayment(tx, payment, { status: payment.status, providerStatus, nextCheckAt }, now)
-  return order
+  return over && outcome !== 'unknown' ? stopWaiting(scene) : order
+}
+
+/** The order waits for this payment's money, which ended unpaid. */
+async function stopWaiting({ tx, order, payment, deps, requestId }: ReportCase): Promise<Order> {
+  if (order.paymentId !== payment.id || !allows(order.status, 'losePayment')) return order
+  return deps.transition(tx, order, { trigger: 'losePayment', actor: `channel:${payment.channel}`, requestId })
 }
 
 /** The attempt is over, even if its money was seen but never arrived: the order stops waiting for it. */
@@ -154,7 +166,7 @@ async function applyEnding(scene: ReportCase, ending: Ending, providerStatus: st
     allows(from.status, trigger) ? deps.transition(tx, from, { trigger, actor, requestId }) : from
   const { trigger } = ending
   if (trigger === 'failScreening') return move(order, trigger)
-  const waiting = await move(order, 'losePayment')
+  const waiting = await stopWaiting(scene)
   return trigger === null ? waiting : move(waiting, trigger)
 }
 
@@ -287,6 +299,7 @@ async function recordMoney(
   const { tx, order, payment, policy, now, standing } = scene
   const context = { tx, order, payment, now }
   await recordUnmatchedTransfers(context, report.unmatched)
+  await resolveUnmatched(context, report.nowCounted ?? [])
   const { counted } = verdict
   if (order.paidAt === null && moved.paidAt !== null)
     return bookOrderPaid(context, { received: counted, due: priceUnitsOf(order, payment), feeBps: policy.feeBps })

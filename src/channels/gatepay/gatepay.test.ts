@@ -269,6 +269,18 @@ test('money that came to an ended order is shown to a person and never counted',
   }
 })
 
+test('while money is still confirming, an order that Gate calls ended stays open; then only credited money is late', () => {
+  const told = (done_amount: string, ...amounts: string[]) => {
+    const transaction_info = { done_amount, confirming_list: amounts.map((amount) => ({ amount, confirm: 1 })) }
+    return report('EXPIRED', { ...ORDER, pay_amount: '12.34', transaction_info }) as SeenReport
+  }
+  const open = told('2', '10')
+  assert.deepEqual([open.outcome, open.final, open.pending, open.unmatched], ['seen', 0n, 12_000_000n, []])
+  assert.deepEqual([told('2').outcome, told('2').unmatched[0]?.units], ['expired', 2_000_000n])
+  assert.deepEqual([told('0').outcome, told('0').unmatched], ['expired', []])
+  assert.deepEqual((report('PAID') as SeenReport).nowCounted, ['gatepay:5:late'])
+})
+
 // docs.gate.com, checkout/orderQuery: an expired order has "pay_currency": "", "pay_amount": "0"
 test('an order without a chosen coin shows what arrived as a share of its own amount', () => {
   const unchosen = { ...ORDER, pay_currency: '', pay_amount: '0', transaction_info: { done_amount: '5' } }

@@ -28,6 +28,10 @@ const COIN_EXPONENT = 18
 const usdc = (text: string | null): bigint | undefined => (text === null ? undefined : parseDecimal(text, 6))
 const coins = (text: string | null): bigint => (text === null ? 0n : (parseDecimal(text, COIN_EXPONENT) ?? 0n))
 
+/** Coins at the order's address that Gate has credited. */
+const credited = (data: unknown): bigint => coins(filledAt(data, 'transaction_info', 'done_amount'))
+
+/** Coins at the order's address that may still vanish. */
 const confirming = (data: unknown): bigint => {
   let sum = 0n
   for (let index = 0; textAt(data, 'transaction_info', 'confirming_list', index, 'amount') !== undefined; index += 1)
@@ -44,12 +48,8 @@ function askedOf(data: unknown): bigint {
   return amounts.find((amount) => amount > 0n) ?? 0n
 }
 
-/**
- * What has arrived at the order's address, final or not, as a share of the price, because the payer may send another
- * coin.
- */
-function arrived(data: unknown, price: bigint): bigint {
-  const came = coins(filledAt(data, 'transaction_info', 'done_amount')) + confirming(data)
+/** Coins that came, as a share of the price, because the payer may send another coin. */
+function shareOf(data: unknown, price: bigint, came: bigint): bigint {
   const asked = askedOf(data)
   return asked === 0n ? 0n : proportion(price, came, asked)
 }
@@ -71,18 +71,23 @@ function received(data: unknown, price: bigint): bigint | undefined {
  * addresspayment/callback): it is recorded, and never counted.
  */
 function overpaid(data: unknown, price: bigint): bigint {
-  const came = coins(filledAt(data, 'transaction_info', 'done_amount'))
+  const came = credited(data)
   const asked = askedOf(data)
   return asked > 0n && came > asked ? proportion(price, came, asked) - price : 0n
 }
 
-/** Money at Gate that will no longer pay this order, up to now: a person must see it, and it is never counted. */
+const lateReference = (providerReference: string): string => `gatepay:${providerReference}:late`
+
+/**
+ * Money at Gate that does not pay this order, up to now: a person must see it. It counts only if Gate calls the order
+ * paid after all.
+ */
 const lateMoney = (providerReference: string, units: bigint): UnmatchedMoney[] =>
-  units === 0n ? [] : [{ asset: 'USDC', units, reference: `gatepay:${providerReference}:late` }]
+  units === 0n ? [] : [{ asset: 'USDC', units, reference: lateReference(providerReference) }]
 
 /**
  * Gate's report about one order. Only PAID counts as final; parts of the price that Gate credits before are recorded
- * once the order has ended.
+ * once the order has ended. Until all money at its address is confirmed, an order has not ended: Gate may call it paid.
  * @param closedWords undocumented status words for an order that we closed
  */
 export function reportOf(
@@ -104,7 +109,8 @@ export function reportOf(
   if (meaning === 'paid') {
     const final = received(data, price)
     if (final === undefined) return unknown(`${word}: underpaid`)
-    const report = paidReport(providerReference, { final, providerStatus: word })
+    const paid = paidReport(providerReference, { final, providerStatus: word })
+    const report = { ...paid, nowCounted: [lateReference(providerReference)] }
     const over = overpaid(data, price)
     if (over === 0n) return report
     const unmatched = [{ asset: 'USDC', units: over, reference: `gatepay:${providerReference}:over` }]
@@ -112,8 +118,9 @@ export function reportOf(
   }
   if (meaning === 'confirming')
     return paidReport(providerReference, { final: 0n, pending: price, providerStatus: word })
-  const came = arrived(data, price)
-  if (meaning === 'waiting' && came > 0n)
+  const unconfirmed = confirming(data)
+  const came = shareOf(data, price, credited(data) + unconfirmed)
+  if (came > 0n && (meaning === 'waiting' || unconfirmed > 0n))
     return paidReport(providerReference, { final: 0n, pending: came, providerStatus: `${word}, money arrives` })
   if (meaning === 'waiting') return { outcome: 'waiting', providerReference, providerStatus: word }
   return {
