@@ -1,4 +1,5 @@
 import { EXPONENTS, formatMoney, type Money, parseDecimal } from '../kernel/money.ts'
+import type { UnmatchedMoney } from './channel.ts'
 
 /**
  * The shortest decimal text, in the form that providers compare and sign: 12.340000 USDC is "12.34", 20.000000 is "20".
@@ -19,3 +20,9 @@ export function usdcUnits(text: string | undefined): bigint | undefined {
 /** A provider's amount in any coin: USDC in its own units, every other coin with 18 digits; 0 if it cannot be read. */
 export const coinUnits = (asset: string, text: string): bigint =>
   (asset === 'USDC' ? usdcUnits(text) : parseDecimal(text, PROVIDER_DIGITS)) ?? 0n
+
+/** The value of a dollar coin in USDC units, as good as its own; undefined for any other coin. */
+export function dollarUnits({ asset, units }: UnmatchedMoney): bigint | undefined {
+  if (asset === 'USDC') return units
+  return asset === 'USDT' ? units / 10n ** BigInt(PROVIDER_DIGITS - EXPONENTS.USDC) : undefined
+}

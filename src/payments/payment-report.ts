@@ -1,4 +1,5 @@
 import { type PaymentReport, paidReport, type SeenReport, type UnmatchedMoney } from '../channels/channel.ts'
+import { dollarUnits } from '../channels/usdc-text.ts'
 import type { PayerGate } from '../compliance/payer-gate.ts'
 import type { Db, Tx } from '../db/db.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -120,6 +121,15 @@ const nothingOf = ({ providerReference, providerStatus }: PaymentReport): SeenRe
   paidReport(providerReference, { final: 0n, providerStatus })
 
 /**
+ * Frozen dust, or money that was frozen beside other money, must not end another payer's order. A block without an
+ * amount concerns the whole payment.
+ */
+function isFrozenBeside({ payment: { status }, deps }: ReportCase, frozen: readonly UnmatchedMoney[]): boolean {
+  const isDust = frozen.every((money) => (dollarUnits(money) ?? deps.dustUnits) < deps.dustUnits)
+  return frozen.length > 0 && (isDust || status === 'confirming' || status === 'paid')
+}
+
+/**
  * The end status of the attempt, and what happens to its waiting order. `expired` leaves the order open for another
  * choice.
  */
@@ -135,6 +145,7 @@ async function applyTo(scene: ReportCase, report: PaymentReport): Promise<Order>
   const { tx, order, payment, now } = scene
   if (report.outcome === 'seen') return applyMoney(scene, report)
   if (report.unmatched) await recordUnmatchedTransfers(scene, report.unmatched)
+  if (report.outcome === 'blocked' && isFrozenBeside(scene, report.unmatched ?? [])) return order
   if (report.outcome === 'waiting' && isGone(payment)) return applyMoney(scene, nothingOf(report))
   const { outcome, providerStatus } = report
   const asked = outcome === 'waiting' || outcome === 'unknown'

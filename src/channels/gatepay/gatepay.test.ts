@@ -144,7 +144,12 @@ const readUnresolved = (change: object) =>
 test('the documented callback about risky money is a block of its order', () => {
   const news = readUnresolved({})
   assert.deepEqual([news.merchantReference, news.providerReference], [null, '355450733498011648'])
-  assert.deepEqual([news.report?.outcome, news.unmatched], ['blocked', undefined])
+  assert.deepEqual(news.report, {
+    outcome: 'blocked',
+    providerReference: '355450733498011648',
+    unmatched: [{ asset: 'USDT', units: 10n ** 18n, reference: 'gatepay:frozen:123' }],
+    providerStatus: 'address_risk_address',
+  })
 })
 
 test('money in another coin or on another chain is reported once per exception, in its own coin', () => {

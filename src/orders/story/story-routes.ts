@@ -1,4 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { isFrozen } from '../../channels/channel.ts'
 import { type Actor, actorOf } from '../../http/actor.ts'
 import { Envelope, ok } from '../../http/envelope.ts'
 import { ruleOf } from '../../http/permissions.ts'
@@ -60,7 +61,8 @@ const mayShow =
   ({ role }: Actor) =>
   ({ kind, facts }: StoryRow): boolean => {
     if (BEHIND.includes(kind) && !ruleOf('webhooks.deliveries').roles.includes(role)) return false
-    const isAbout = kind === 'screening' || (kind === 'mispayment' && facts.kind === 'held')
+    const isHeld = facts.kind === 'held' || isFrozen(String(facts.reference))
+    const isAbout = kind === 'screening' || (kind === 'mispayment' && isHeld)
     return !isAbout || role === 'Service' || ruleOf('screenings.read').roles.includes(role)
   }
 
