@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { type PaymentReport, paidReport } from '../src/channels/channel.ts'
+import { type PaymentReport, paidReport, type UnmatchedMoney } from '../src/channels/channel.ts'
 import { sql } from '../src/db/db.ts'
 import { wakeItem } from '../src/db/poll-queries.ts'
 import { DAY, HOUR, MINUTE } from '../src/kernel/clock.ts'
@@ -15,12 +15,14 @@ import { actorOf, contextFor, DUE, type ModelWorld, startModelWorld } from './ha
 
 let world: ModelWorld
 let received = 0n
+/** Money that the provider reports with the end of the payment. */
+let unmatched: UnmatchedMoney[] = []
 before(async () => {
   world = await startModelWorld({
     fetchPayment: async ({ providerReference }) =>
       received > 0n
         ? paidReport(providerReference ?? '', { final: received, providerStatus: 'PAID' })
-        : { outcome: 'expired', providerReference: providerReference ?? '', providerStatus: 'EXPIRED' },
+        : { outcome: 'expired', providerReference: providerReference ?? '', unmatched, providerStatus: 'EXPIRED' },
   })
 })
 after(() => world?.stop())
@@ -50,7 +52,7 @@ async function receiveLate() {
     await wakeItem(db, PAYMENT_POLLS.table, key, new Date(world.clock.nowMs))
     await poll()
   }
-  await callBack(DUE / 2n)
+  if (unmatched.length === 0) await callBack(DUE / 2n)
   /** As the polling engine does, for so long. @returns the gaps */
   const pollFor = async (ms: number): Promise<number[]> => {
     const gaps: number[] = []
@@ -92,6 +94,19 @@ test('money that nobody decides about is asked about with growing gaps, for thir
     (await late.recordsOf()).map(({ units }) => units),
     ['28000000'],
   )
+})
+
+test('an attempt that ended with money beside it is polled too, for thirty days or until a person has decided', async () => {
+  unmatched = [{ asset: 'USDC', units: DUE / 4n, reference: 'p:late' }]
+  const undecided = await receiveLate()
+  const decided = await receiveLate()
+  const gaps = await undecided.pollFor(60 * DAY)
+  assert.deepEqual(gaps.slice(0, 5), [5 * MINUTE, 15 * MINUTE, HOUR, 6 * HOUR, DAY])
+  assert.ok(gaps.length > 30 && gaps.length < 40, `${gaps.length} polls`)
+  const [record] = await decided.recordsOf()
+  await ignoreMispayment(world.mispayments, decided.context, record?.id ?? '', { reason: 'a gift' })
+  assert.deepEqual(await decided.pollFor(60 * DAY), [0])
+  unmatched = []
 })
 
 /** An order that waits for its money at a provider. */

@@ -11,6 +11,7 @@ import type { Standing as Clearance, ScreeningGate } from '../screening/screenin
 import {
   bookMoney,
   bookOrderPaid,
+  hasOpenUnmatched,
   recordUnmatchedTransfers,
   resolveUnmatched,
   type Surplus,
@@ -30,6 +31,7 @@ import {
   completedAt,
   minAcceptedUnits,
   nextCheckDelayMs,
+  nextEndedCheck,
   nextMoneyCheck,
   priceUnitsOf,
 } from './payment-rules.ts'
@@ -155,7 +157,9 @@ async function applyTo(scene: ReportCase, report: PaymentReport): Promise<Order>
     await scene.deps.screening.noteProvider(tx, subjectOf(scene), { channel: payment.channel, providerStatus })
   if (outcome !== 'waiting' && outcome !== 'unknown' && !over)
     return applyEnding(scene, ENDINGS[outcome], providerStatus)
-  const nextCheckAt = over ? null : new Date(now.getTime() + nextCheckDelayMs(payment, payment.status))
+  const nextCheckAt = over
+    ? await nextPollOfEnded(scene)
+    : new Date(now.getTime() + nextCheckDelayMs(payment, payment.status))
   await updatePayment(tx, payment, { status: payment.status, providerStatus, nextCheckAt }, now)
   return over && outcome !== 'unknown' ? stopWaiting(scene) : order
 }
@@ -166,11 +170,15 @@ async function stopWaiting({ tx, order, payment, deps, requestId }: ReportCase):
   return deps.transition(tx, order, { trigger: 'losePayment', actor: `channel:${payment.channel}`, requestId })
 }
 
+/** The query of an ended attempt may tell of more money while what it recorded waits for a person. */
+const nextPollOfEnded = async ({ tx, payment, now }: ReportCase): Promise<Date | null> =>
+  payment.status !== 'paid' && (await hasOpenUnmatched(tx, payment)) ? nextEndedCheck(payment, now.getTime()) : null
+
 /** The attempt is over, even if its money was seen but never arrived: the order stops waiting for it. */
 async function applyEnding(scene: ReportCase, ending: Ending, providerStatus: string): Promise<Order> {
   const { tx, order, payment, now, deps, requestId } = scene
   const status = payment.status === 'failed' ? 'failed' : ending.status
-  await updatePayment(tx, payment, { status, providerStatus, nextCheckAt: null }, now)
+  await updatePayment(tx, payment, { status, providerStatus, nextCheckAt: await nextPollOfEnded(scene) }, now)
   if (payment.status === 'closing' || order.paymentId !== payment.id) return order
   const actor = `channel:${payment.channel}`
   const move = (from: Order, trigger: Trigger): Promise<Order> | Order =>

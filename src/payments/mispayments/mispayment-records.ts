@@ -192,6 +192,12 @@ export async function recordUnmatchedTransfers(
   }
 }
 
+/** Whether money that does not count waits for a person. */
+export async function hasOpenUnmatched(tx: Tx, { companyId, id }: Payment): Promise<boolean> {
+  const records = await lockMispayments(tx, companyId, id)
+  return records.some(({ kind, status }) => kind === 'wrong_token' && status === 'open')
+}
+
 /** Closes open records of money that its payment counts now. It was never booked. */
 export async function resolveUnmatched(
   { tx, payment, now }: MispaymentContext,
