@@ -297,6 +297,17 @@ test('an order without a chosen coin shows what arrived as a share of its own am
   assert.equal((report('PAID', over) as SeenReport).unmatched[0]?.units, 660_000n)
 })
 
+test('another coin whose price Gate does not say is recorded in that coin, and is no share of the price', () => {
+  const transaction_info = { done_amount: '2000000', confirming_list: [] }
+  const coin = { ...ORDER, pay_currency: '', pay_amount: '0', actualCurrency: 'SHIB', transaction_info }
+  assert.deepEqual((report('EXPIRED', coin) as SeenReport).unmatched, [
+    { asset: 'SHIB', units: 2_000_000n * 10n ** 18n, reference: 'gatepay:5:late' },
+  ])
+  assert.equal(report('PENDING', coin).outcome, 'unknown')
+  const paid = report('PAID', coin) as SeenReport
+  assert.deepEqual([paid.final, paid.unmatched], [12_340_000n, []])
+})
+
 test('data is read as an object, as JSON text and under bizData, and large numbers keep their digits', () => {
   const inner = { prepayId: '50559474385305600' }
   for (const data of [inner, JSON.stringify(inner), { bizData: inner }, { bizData: JSON.stringify(inner) }])

@@ -39,18 +39,27 @@ const confirming = (data: unknown): bigint => {
   return sum
 }
 
-/**
- * The price in the coin that the payer chose. Without a choice it is the order's own amount: an expired order says
- * `"pay_currency": "", "pay_amount": "0"` (docs.gate.com, checkout/orderQuery).
- */
-function askedOf(data: unknown): bigint {
-  const amounts = ['pay_amount', 'payAmount', 'orderAmount'].map((name) => coins(filledAt(data, name)))
-  return amounts.find((amount) => amount > 0n) ?? 0n
+/** The coin that arrived, if it is not the order's own. */
+function otherCoin(data: unknown): string | undefined {
+  const coin = filledAt(data, 'actualCurrency')
+  return coin === null || coin === filledAt(data, 'currency') ? undefined : coin
 }
 
-/** Coins that came, as a share of the price, because the payer may send another coin. */
-function shareOf(data: unknown, price: bigint, came: bigint): bigint {
+/**
+ * The price in the coin that the payer chose. Without a choice it is the order's own amount: an expired order says
+ * `"pay_currency": "", "pay_amount": "0"` (docs.gate.com, checkout/orderQuery). Undefined: it is in an unknown number
+ * of another coin.
+ */
+function askedOf(data: unknown): bigint | undefined {
+  const chosen = ['pay_amount', 'payAmount'].map((name) => coins(filledAt(data, name))).find((amount) => amount > 0n)
+  if (chosen !== undefined) return chosen
+  return otherCoin(data) === undefined ? coins(filledAt(data, 'orderAmount')) : undefined
+}
+
+/** Coins that came, as a share of the price, because the payer may send another coin; undefined: an unknown share. */
+function shareOf(data: unknown, price: bigint, came: bigint): bigint | undefined {
   const asked = askedOf(data)
+  if (asked === undefined) return came === 0n ? 0n : undefined
   return asked === 0n ? 0n : proportion(price, came, asked)
 }
 
@@ -73,7 +82,7 @@ function received(data: unknown, price: bigint): bigint | undefined {
 function overpaid(data: unknown, price: bigint): bigint {
   const came = credited(data)
   const asked = askedOf(data)
-  return asked > 0n && came > asked ? proportion(price, came, asked) - price : 0n
+  return asked && came > asked ? proportion(price, came, asked) - price : 0n
 }
 
 const lateReference = (providerReference: string): string => `gatepay:${providerReference}:late`
@@ -82,8 +91,32 @@ const lateReference = (providerReference: string): string => `gatepay:${provider
  * Money at Gate that does not pay this order, up to now: a person must see it. It counts only if Gate calls the order
  * paid after all.
  */
-const lateMoney = (providerReference: string, units: bigint): UnmatchedMoney[] =>
-  units === 0n ? [] : [{ asset: 'USDC', units, reference: lateReference(providerReference) }]
+const lateMoney = (providerReference: string, units: bigint, asset = 'USDC'): UnmatchedMoney[] =>
+  units === 0n ? [] : [{ asset, units, reference: lateReference(providerReference) }]
+
+/** An order that is not paid: it waits, its money is on the way, or it has ended with what was credited. */
+function unpaidReport(
+  word: string,
+  data: unknown,
+  { price, providerReference, isOver }: { price: bigint; providerReference: string; isOver: boolean },
+): PaymentReport {
+  const unconfirmed = confirming(data)
+  const came = credited(data) + unconfirmed
+  const share = shareOf(data, price, came)
+  const isOpen = !isOver || unconfirmed > 0n
+  if (isOpen && share === undefined)
+    return {
+      outcome: 'unknown',
+      providerReference,
+      providerStatus: `${word}: ${otherCoin(data)} arrives, it does not say for how much of the price`,
+    }
+  if (isOpen && share)
+    return paidReport(providerReference, { final: 0n, pending: share, providerStatus: `${word}, money arrives` })
+  if (!isOver) return { outcome: 'waiting', providerReference, providerStatus: word }
+  const unmatched =
+    share === undefined ? lateMoney(providerReference, came, otherCoin(data)) : lateMoney(providerReference, share)
+  return { outcome: 'expired', providerReference, unmatched, providerStatus: word }
+}
 
 /**
  * Gate's report about one order. Only PAID counts as final; parts of the price that Gate credits before are recorded
@@ -118,15 +151,5 @@ export function reportOf(
   }
   if (meaning === 'confirming')
     return paidReport(providerReference, { final: 0n, pending: price, providerStatus: word })
-  const unconfirmed = confirming(data)
-  const came = shareOf(data, price, credited(data) + unconfirmed)
-  if (came > 0n && (meaning === 'waiting' || unconfirmed > 0n))
-    return paidReport(providerReference, { final: 0n, pending: came, providerStatus: `${word}, money arrives` })
-  if (meaning === 'waiting') return { outcome: 'waiting', providerReference, providerStatus: word }
-  return {
-    outcome: 'expired',
-    providerReference,
-    unmatched: lateMoney(providerReference, came),
-    providerStatus: word,
-  }
+  return unpaidReport(word, data, { price, providerReference, isOver: meaning !== 'waiting' })
 }
