@@ -51,6 +51,11 @@ test('money in another coin that Gate Pay cannot credit is recorded once, also a
     [record?.kind, record?.asset, record?.amount, record?.reference, others.length],
     ['wrong_token', 'USDT', '54.000000000000000000', 'gatepay:unresolved:123', 0],
   )
+  type Story = { entries: { kind: string; facts: Record<string, string> }[] }
+  const { entries } = (await admin.get<Story>(`confirm_conversion/story/${order.code}`)).data
+  assert.equal(entries.find(({ kind }) => kind === 'mispayment')?.facts.amount, '54.000000000000000000')
+  const refund = await admin.post(`mispayments/${record?._id}/refund`, {})
+  assert.match(refund.text, /return it in the provider’s console, then ignore/)
   assert.equal((await admin.post(`mispayments/${record?._id}/ignore`, { reason: 'sent back' })).status, 200)
   await sendUnresolved(reference, wrong)
   await sendUnresolved(reference, { ...wrong, exceptionId: '124', actualAmount: '1' })

@@ -1,4 +1,4 @@
-import { EXPONENTS, formatMoney, type Money, parseDecimal } from '../kernel/money.ts'
+import { EXPONENTS, formatDecimal, formatMoney, type Money, parseDecimal } from '../kernel/money.ts'
 import type { UnmatchedMoney } from './channel.ts'
 
 /**
@@ -25,4 +25,13 @@ export const coinUnits = (asset: string, text: string): bigint =>
 export function dollarUnits({ asset, units }: UnmatchedMoney): bigint | undefined {
   if (asset === 'USDC') return units
   return asset === 'USDT' ? units / 10n ** BigInt(PROVIDER_DIGITS - EXPONENTS.USDC) : undefined
+}
+
+/**
+ * Decimal text of money in USDC, in a native coin or in a coin at a provider, both recorded with 18 digits; null for
+ * other tokens, which are recorded in their smallest units.
+ */
+export function amountText({ asset, units, reference }: UnmatchedMoney): string | null {
+  if (asset === 'USDC') return formatDecimal(units, EXPONENTS.USDC)
+  return /^(native|gatepay|whitepay):/.test(reference) ? formatDecimal(units, PROVIDER_DIGITS) : null
 }
