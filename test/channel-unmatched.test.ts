@@ -51,6 +51,9 @@ test('money in another coin that Gate Pay cannot credit is recorded once, also a
     [record?.kind, record?.asset, record?.amount, record?.reference, others.length],
     ['wrong_token', 'USDT', '54.000000000000000000', 'gatepay:unresolved:123', 0],
   )
+  const page = await (await fetch(`${market.host.baseUrl}/pay?code=${order.code}`)).text()
+  assert.match(page, /You sent USDT.*To pay, continue at Gate Pay\./s)
+  assert.doesNotMatch(page, /To pay, send/)
   type Story = { entries: { kind: string; facts: Record<string, string> }[] }
   const { entries } = (await admin.get<Story>(`confirm_conversion/story/${order.code}`)).data
   assert.equal(entries.find(({ kind }) => kind === 'mispayment')?.facts.amount, '54.000000000000000000')
