@@ -146,6 +146,25 @@ test('late money that its provider counts after all is part of the price: its op
   assert.deepEqual(await recordsOf(), ['wrong_token 27000000 USDC resolved p:late'])
 })
 
+test('what has arrived under one reference grows within its coin only', async () => {
+  const { reference, recordsOf, apply } = await openAttempt()
+  for (const [asset, units] of [
+    ['BTC', 5n],
+    ['USDC', 3n],
+    ['USDC', 4n],
+    ['BTC', 5n],
+  ] as const)
+    await apply({
+      ...{ outcome: 'waiting', providerReference: reference, providerStatus: 'PENDING' },
+      unmatched: [{ asset, units, reference: 'p' }],
+    })
+  assert.deepEqual(await recordsOf(), [
+    'wrong_token 5 BTC open p',
+    'wrong_token 3 USDC open p.1',
+    'wrong_token 1 USDC open p.2',
+  ])
+})
+
 test('an order does not wait on for money of an attempt that was over before it came, and ended unpaid again', async () => {
   const { reference, apply } = await openAttempt()
   const expired = { outcome: 'expired', providerReference: reference, providerStatus: 'EXPIRED' } as const

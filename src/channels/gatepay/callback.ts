@@ -33,9 +33,11 @@ function verify({ headers, rawBody }: Callback, { secret, maxAgeMs }: CallbackRu
  */
 function unresolvedMoney(kind: 'unresolved' | 'frozen', body: unknown, data: unknown): UnmatchedMoney {
   const asset = filledAt(data, 'actualCurrency') ?? 'unknown'
-  const units = coinUnits(asset, filledAt(data, 'actualAmount') ?? '')
+  const amount = filledAt(data, 'actualAmount') ?? ''
+  const units = coinUnits(asset, amount)
   // "Some fields may be empty"
-  const id = filledAt(data, 'exceptionId') ?? filledAt(data, 'hash') ?? filledAt(body, 'bizId')
+  const named = filledAt(data, 'exceptionId') ?? filledAt(data, 'hash') ?? filledAt(body, 'bizId')
+  const id = named ?? `${filledAt(data, 'originalOrderId')}:${amount}:${asset}`
   return { asset, units, reference: `gatepay:${kind}:${id}` }
 }
 

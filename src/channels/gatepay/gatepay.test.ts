@@ -162,6 +162,23 @@ test('money in another coin or on another chain is reported once per exception, 
   assert.deepEqual(usdc.unmatched, [{ asset: 'USDC', units: 1_000_000n, reference: 'gatepay:unresolved:0xabc' }])
 })
 
+test('money that Gate gives no id is told apart by its order, amount and coin', () => {
+  const unnamed = (change: object): string | undefined => {
+    const data = {
+      ...UNRESOLVED_NOTICE.data,
+      errorType: 'address_error_currency',
+      exceptionId: '',
+      hash: '',
+      ...change,
+    }
+    return read(callbackOf(JSON.stringify({ ...UNRESOLVED_NOTICE, bizId: '', data }))).unmatched?.[0]?.reference
+  }
+  assert.equal(unnamed({}), 'gatepay:unresolved:355450733498011648:1.0:USDT')
+  assert.equal(unnamed({}), unnamed({ updateTime: 1740000000001 }))
+  const others = [{ actualCurrency: 'BTC' }, { actualAmount: '2.0' }, { originalOrderId: '6' }].map(unnamed)
+  assert.equal(new Set([unnamed({}), ...others]).size, 4)
+})
+
 test('a callback about a refund says nothing of the payment, one about transfers names nothing', () => {
   const refund = read(
     callbackOf('{"bizType":"PAY_REFUND","bizId":"7","bizStatus":"REFUND_SUCCESS","data":{"merchantTradeNo":"a1b2c3"}}'),

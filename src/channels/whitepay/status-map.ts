@@ -140,7 +140,7 @@ const keptOf = (deposits: readonly Deposit[], orderId: string): UnmatchedMoney[]
     .map(({ id, currency = 'unknown', value = '' }) => ({
       asset: currency,
       units: coinUnits(currency, value),
-      reference: `whitepay:${id ?? orderId}`,
+      reference: `whitepay:${id ?? `${orderId}:${value}:${currency}`}`,
     }))
 
 /** The same from the event's transaction. */

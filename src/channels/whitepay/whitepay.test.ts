@@ -291,6 +291,9 @@ describe('whitepay: amounts', () => {
     assert.deepEqual([part.final, part.unmatched], [DUE, unmatched])
     const none = report({ ...fields, transactions: [kept], status: 'DECLINED' })
     assert.deepEqual([none.outcome, none.unmatched], ['cancelled', unmatched])
+    const unnamed = [5, 6].map((value) => ({ ...kept, id: undefined, value: String(value) }))
+    const two = report({ ...fields, transactions: unnamed, status: 'DECLINED' })
+    assert.deepEqual(new Set(two.unmatched?.map(({ reference }) => reference)).size, 2)
   })
 
   // docs.whitepay.com, webhooks/events: only a COMPLETE transaction is final

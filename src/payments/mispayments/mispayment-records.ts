@@ -183,8 +183,9 @@ export async function recordUnmatchedTransfers(
     const { asset, reference } = transfer
     const earlier = wrong.filter((record) => isUnder(record, reference))
     const total = transfer.units < MOST_UNITS ? transfer.units : MOST_UNITS
-    const units = earlier.reduce((rest, record) => rest - record.units, total)
-    if (earlier.length > 0 && units <= 0n) continue
+    const alike = earlier.filter((record) => record.asset === asset)
+    const units = alike.reduce((rest, record) => rest - record.units, total)
+    if (alike.length > 0 && units <= 0n) continue
     if (isLookAlike(transfer) && room-- <= 0) continue
     const sourceReference = earlier.length === 0 ? reference : `${reference}.${earlier.length}`
     const record = { companyId, id: newId(createdAt.getTime()), orderId, paymentId, kind: 'wrong_token' } as const
