@@ -174,6 +174,19 @@ test('an order does not wait on for money of an attempt that was over before it 
   assert.equal((await apply(expired))?.status, 'AWAITING')
 })
 
+test('frozen money whose amount cannot be read holds the order, frozen dust does not', async () => {
+  const frozen = (units: bigint): UnmatchedMoney => ({ asset: 'USDT', units, reference: `p:frozen:${units}` })
+  for (const [units, status] of [
+    [10n ** 15n, 'AWAITING'],
+    [0n, 'KYT_FAILED'],
+    [10n ** 16n, 'KYT_FAILED'],
+  ] as const) {
+    const { reference, apply } = await openAttempt()
+    const held = { outcome: 'blocked', providerReference: reference, providerStatus: 'risk' } as const
+    assert.equal((await apply({ ...held, unmatched: [frozen(units)] }))?.status, status, `${units}`)
+  }
+})
+
 test('money that its provider blocked after the order ended never pays the order by itself', async () => {
   const { db } = world.host
   for (const status of ['closing', 'closed']) {

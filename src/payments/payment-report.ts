@@ -127,7 +127,8 @@ const nothingOf = ({ providerReference, providerStatus }: PaymentReport): SeenRe
  * amount concerns the whole payment.
  */
 function isFrozenBeside({ payment: { status }, deps }: ReportCase, frozen: readonly UnmatchedMoney[]): boolean {
-  const isDust = frozen.every((money) => (dollarUnits(money) ?? deps.dustUnits) < deps.dustUnits)
+  // an amount of 0 could not be read
+  const isDust = frozen.every((money) => money.units > 0n && (dollarUnits(money) ?? deps.dustUnits) < deps.dustUnits)
   return frozen.length > 0 && (isDust || status === 'confirming' || status === 'paid')
 }
 
