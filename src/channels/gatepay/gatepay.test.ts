@@ -158,6 +158,8 @@ test('money in another coin or on another chain is reported once per exception, 
     assert.deepEqual([news.providerReference, news.report], ['355450733498011648', null])
     assert.deepEqual(news.unmatched, [{ asset: 'USDT', units: 10n ** 18n, reference: 'gatepay:unresolved:123' }])
   }
+  const long = readUnresolved({ errorType: 'address_error_currency', actualAmount: '1.0000000000000000019' })
+  assert.equal(long.unmatched?.[0]?.units, 10n ** 18n + 1n)
   const usdc = readUnresolved({ errorType: 'address_error_chain', actualCurrency: 'USDC', exceptionId: '' })
   assert.deepEqual(usdc.unmatched, [{ asset: 'USDC', units: 1_000_000n, reference: 'gatepay:unresolved:0xabc' }])
 })
@@ -255,8 +257,10 @@ test('more than was asked for is shown to a person and not counted', () => {
   // the payer sent another coin: the share of the amount requested in that coin
   const coin = { ...ORDER, pay_amount: '0.5', transaction_info: { done_amount: '0.75', confirming_list: [] } }
   assert.equal((report('PAID', coin) as SeenReport).unmatched[0]?.units, 6_170_000n)
-  const exact = { ...ORDER, pay_amount: '12.34', transaction_info: { done_amount: '12.34' } }
-  assert.deepEqual((report('PAID', exact) as SeenReport).unmatched, [])
+  for (const done_amount of ['12.34', '12.349999']) {
+    const exact = { ...ORDER, pay_amount: '12.34', transaction_info: { done_amount } }
+    assert.deepEqual((report('PAID', exact) as SeenReport).unmatched, [])
+  }
 })
 
 test('the words that Gate may use after a close end the attempt, and late money is still reported', () => {

@@ -74,6 +74,9 @@ function received(data: unknown, price: bigint): bigint | undefined {
   return units === undefined || units > price ? undefined : price - units
 }
 
+/** A smaller excess is the rounding of the payer's coin: 0.01 USDC. */
+const LEAST_EXCESS_UNITS = 10_000n
+
 /**
  * What arrived above the price, up to now; 0 until the query says what arrived. "After order completion, new payments
  * to the order address are confirmed and credited to the merchant payment account" (docs.gate.com,
@@ -82,7 +85,8 @@ function received(data: unknown, price: bigint): bigint | undefined {
 function overpaid(data: unknown, price: bigint): bigint {
   const came = credited(data)
   const asked = askedOf(data)
-  return asked && came > asked ? proportion(price, came, asked) - price : 0n
+  const excess = asked && came > asked ? proportion(price, came, asked) - price : 0n
+  return excess < LEAST_EXCESS_UNITS ? 0n : excess
 }
 
 const lateReference = (providerReference: string): string => `gatepay:${providerReference}:late`
