@@ -21,3 +21,15 @@ test('what to do next follows the last word on the payer’s identity', () => {
   assert.doesNotMatch(next(checked('pending'), checked('refused')), FIRST)
   assert.match(next(checked('pending'), checked('refused')), /was refused: do not sell/)
 })
+
+test('money in another coin has the amount that the service says, and the way back from where it is', () => {
+  const told = (facts: Record<string, string>): string => {
+    const entry = { at: '2026-11-22T11:41:24.000Z', kind: 'mispayment', facts: { status: 'open', ...facts } }
+    return explain(ORDER, [{ ...entry, facts: { kind: 'wrong_token', ...entry.facts } } as unknown as Entry])[2] ?? ''
+  }
+  const units = '54500000000000000000'
+  const atGate = { units, asset: 'USDT', amount: '54.500000000000000000', reference: 'gatepay:unresolved:1' }
+  assert.match(told(atGate), / 54\.50 USDT came in another token .*: return it at the provider, then ignore it\.$/)
+  const onChain = { units: '7000000', asset: 'USDT', reference: '31337:0xab:1' }
+  assert.match(told(onChain), / 7\.00 USDT came in another token .*: send it back by hand, then ignore it\.$/)
+})

@@ -114,12 +114,24 @@ const DECIDED: Record<string, string> = {
   resolved: 'It is settled.',
 }
 
-const nextOfMispayment = (kind: string, status: string): string => {
+/** Money at a provider, in no chain's transfer. */
+const isAtProvider = (reference: string): boolean => /^(gatepay|whitepay):/.test(reference)
+
+function nextOfMispayment({ kind, status, reference }: Facts): string {
   if (kind === 'held' && status === 'open') return 'It waits until its screening is decided.'
-  return DECIDED[status] ?? status
+  if (kind === 'wrong_token' && status === 'open') {
+    const way = isAtProvider(text(reference)) ? 'return it at the provider' : 'send it back by hand'
+    return `It waits for a decision: ${way}, then ignore it.`
+  }
+  return DECIDED[text(status)] ?? text(status)
 }
-const tellMispayment = ({ kind, units, asset, status, reason }: Facts): string =>
-  `${money(units, asset)} came ${MISPAYMENT[text(kind)] ?? text(kind)}. ${nextOfMispayment(text(kind), text(status))}${reason ? ` Reason: ${text(reason)}.` : ''}`
+
+function tellMispayment(facts: Facts): string {
+  const { kind, units, asset, amount, reason } = facts
+  const came = amount ? `${text(amount).replace(/(\.\d\d\d*?)0+$/, '$1')} ${text(asset)}` : money(units, asset)
+  const because = reason ? ` Reason: ${text(reason)}.` : ''
+  return `${came} came ${MISPAYMENT[text(kind)] ?? text(kind)}. ${nextOfMispayment(facts)}${because}`
+}
 
 const REFUND: Record<string, string> = {
   needs_approval: 'waits for the operator’s approval',

@@ -51,6 +51,14 @@ test('money in another coin that Gate Pay cannot credit is recorded once, also a
     [record?.kind, record?.asset, record?.amount, record?.reference, others.length],
     ['wrong_token', 'USDT', '54.000000000000000000', 'gatepay:unresolved:123', 0],
   )
+  const page = await (await fetch(`${market.host.baseUrl}/pay?code=${order.code}`)).text()
+  assert.match(page, /You sent USDT.*To pay, continue at Gate Pay\./s)
+  assert.doesNotMatch(page, /To pay, send/)
+  type Story = { entries: { kind: string; facts: Record<string, string> }[] }
+  const { entries } = (await admin.get<Story>(`confirm_conversion/story/${order.code}`)).data
+  assert.equal(entries.find(({ kind }) => kind === 'mispayment')?.facts.amount, '54.000000000000000000')
+  const refund = await admin.post(`mispayments/${record?._id}/refund`, {})
+  assert.match(refund.text, /return it in the provider’s console, then ignore/)
   assert.equal((await admin.post(`mispayments/${record?._id}/ignore`, { reason: 'sent back' })).status, 200)
   await sendUnresolved(reference, wrong)
   await sendUnresolved(reference, { ...wrong, exceptionId: '124', actualAmount: '1' })
@@ -105,7 +113,32 @@ test('money that Gate Pay froze for its sender is KYT_FAILED', async () => {
   const risky = { errorType: 'address_risk_address', actualAmount: '54.0', actualCurrency: 'USDC' }
   await sendUnresolved(reference, risky)
   assert.equal((await market.order(order.code)).status, 'KYT_FAILED')
-  assert.deepEqual(await recordsOf(order), [])
+  assert.deepEqual(
+    (await recordsOf(order)).map(({ asset, amount, status, reference: name }) =>
+      [asset, amount, status, name].join(' '),
+    ),
+    ['USDC 54.000000 open gatepay:frozen:123'],
+  )
+})
+
+test('risky money beside a payment, or dust of it, is recorded, ends no order, and its payer does not see it', async () => {
+  const { order, reference } = await market.createAwaiting('gatepay')
+  const risky = { errorType: 'address_risk_address', actualCurrency: 'USDT' }
+  const shows = async () =>
+    (await (await fetch(`${market.host.baseUrl}/pay?code=${order.code}`)).text()).includes('USDT')
+  await sendUnresolved(reference, { ...risky, actualAmount: '0.000001' })
+  assert.deepEqual([(await market.order(order.code)).status, await shows()], ['AWAITING', false])
+  await market.act(reference, 'pay-unconfirmed')
+  await market.reaches(order.code, 'WAITING_CHAIN_CONFIRMATION')
+  await sendUnresolved(reference, { ...risky, exceptionId: '124', actualAmount: '54' })
+  await market.act(reference, 'confirm')
+  await market.reaches(order.code, 'PAID')
+  await sendUnresolved(reference, { ...risky, exceptionId: '125', actualAmount: '7' })
+  assert.deepEqual(
+    (await recordsOf(order)).map(({ amount, reference: name }) => `${Number(amount)} ${name}`),
+    ['0.000001 gatepay:frozen:123', '54 gatepay:frozen:124', '7 gatepay:frozen:125'],
+  )
+  assert.deepEqual([(await market.order(order.code)).status, await shows()], ['PAID', false])
 })
 
 /** The documented event, signed with the general token. @see docs.whitepay.com, webhooks/events */

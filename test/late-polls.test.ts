@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { paidReport } from '../src/channels/channel.ts'
+import { type PaymentReport, paidReport, type UnmatchedMoney } from '../src/channels/channel.ts'
 import { sql } from '../src/db/db.ts'
 import { wakeItem } from '../src/db/poll-queries.ts'
 import { DAY, HOUR, MINUTE } from '../src/kernel/clock.ts'
@@ -15,12 +15,14 @@ import { actorOf, contextFor, DUE, type ModelWorld, startModelWorld } from './ha
 
 let world: ModelWorld
 let received = 0n
+/** Money that the provider reports with the end of the payment. */
+let unmatched: UnmatchedMoney[] = []
 before(async () => {
   world = await startModelWorld({
     fetchPayment: async ({ providerReference }) =>
       received > 0n
         ? paidReport(providerReference ?? '', { final: received, providerStatus: 'PAID' })
-        : { outcome: 'expired', providerReference: providerReference ?? '', providerStatus: 'EXPIRED' },
+        : { outcome: 'expired', providerReference: providerReference ?? '', unmatched, providerStatus: 'EXPIRED' },
   })
 })
 after(() => world?.stop())
@@ -50,7 +52,7 @@ async function receiveLate() {
     await wakeItem(db, PAYMENT_POLLS.table, key, new Date(world.clock.nowMs))
     await poll()
   }
-  await callBack(DUE / 2n)
+  if (unmatched.length === 0) await callBack(DUE / 2n)
   /** As the polling engine does, for so long. @returns the gaps */
   const pollFor = async (ms: number): Promise<number[]> => {
     const gaps: number[] = []
@@ -94,22 +96,105 @@ test('money that nobody decides about is asked about with growing gaps, for thir
   )
 })
 
+test('an attempt that ended with money beside it is polled too, for thirty days or until a person has decided', async () => {
+  unmatched = [{ asset: 'USDC', units: DUE / 4n, reference: 'p:late' }]
+  const undecided = await receiveLate()
+  const decided = await receiveLate()
+  const gaps = await undecided.pollFor(60 * DAY)
+  assert.deepEqual(gaps.slice(0, 5), [5 * MINUTE, 15 * MINUTE, HOUR, 6 * HOUR, DAY])
+  assert.ok(gaps.length > 30 && gaps.length < 40, `${gaps.length} polls`)
+  const [record] = await decided.recordsOf()
+  await ignoreMispayment(world.mispayments, decided.context, record?.id ?? '', { reason: 'a gift' })
+  assert.deepEqual(await decided.pollFor(60 * DAY), [0])
+  unmatched = []
+})
+
+/** An order that waits for its money at a provider. */
+async function openAttempt() {
+  const { db } = world.host
+  const merchant = await world.host.createMerchant()
+  const order = await world.makeOrder(merchant)
+  const context = contextFor(actorOf(merchant))
+  await acceptOrder(world.payments, { context, code: order.code, body: { paymentChannel: 'binance' } })
+  const { id, reference } = await db.one<{ id: string; reference: string }>(
+    sql`select id, provider_reference as reference from payments where order_id = ${order.id}`,
+  )
+  const key = { companyId: merchant.companyId, id }
+  const recordsOf = async () =>
+    (
+      await db.many<Record<string, string>>(
+        sql`select kind, asset, units::text, status, source_reference as reference from mispayments
+          where order_id = ${order.id} order by id`,
+      )
+    ).map(({ kind, asset, units, status, reference: name }) => `${kind} ${units} ${asset} ${status} ${name}`)
+  return {
+    order,
+    key,
+    reference,
+    recordsOf,
+    apply: (report: PaymentReport) => applyReport(world.payments, key, report),
+  }
+}
+
+test('late money that its provider counts after all is part of the price: its open record is resolved', async () => {
+  const { reference, recordsOf, apply } = await openAttempt()
+  const unmatched = [{ asset: 'USDC', units: DUE / 2n, reference: 'p:late' }]
+  await apply({ outcome: 'expired', providerReference: reference, unmatched, providerStatus: 'EXPIRED' })
+  assert.deepEqual(await recordsOf(), ['wrong_token 27000000 USDC open p:late'])
+  const paid = paidReport(reference, { final: DUE, providerStatus: 'PAID' })
+  assert.equal((await apply({ ...paid, nowCounted: ['p:late'] }))?.status, 'PAID')
+  assert.deepEqual(await recordsOf(), ['wrong_token 27000000 USDC resolved p:late'])
+})
+
+test('what has arrived under one reference grows within its coin only', async () => {
+  const { reference, recordsOf, apply } = await openAttempt()
+  for (const [asset, units] of [
+    ['BTC', 5n],
+    ['USDC', 3n],
+    ['USDC', 4n],
+    ['BTC', 5n],
+  ] as const)
+    await apply({
+      ...{ outcome: 'waiting', providerReference: reference, providerStatus: 'PENDING' },
+      unmatched: [{ asset, units, reference: 'p' }],
+    })
+  assert.deepEqual(await recordsOf(), [
+    'wrong_token 5 BTC open p',
+    'wrong_token 3 USDC open p.1',
+    'wrong_token 1 USDC open p.2',
+  ])
+})
+
+test('an order does not wait on for money of an attempt that was over before it came, and ended unpaid again', async () => {
+  const { reference, apply } = await openAttempt()
+  const expired = { outcome: 'expired', providerReference: reference, providerStatus: 'EXPIRED' } as const
+  await apply(expired)
+  const seen = await apply(paidReport(reference, { final: 0n, pending: DUE, providerStatus: 'money arrives' }))
+  assert.equal(seen?.status, 'WAITING_CHAIN_CONFIRMATION')
+  assert.equal((await apply(expired))?.status, 'AWAITING')
+})
+
+test('frozen money whose amount cannot be read holds the order, frozen dust does not', async () => {
+  const frozen = (units: bigint): UnmatchedMoney => ({ asset: 'USDT', units, reference: `p:frozen:${units}` })
+  for (const [units, status] of [
+    [10n ** 15n, 'AWAITING'],
+    [0n, 'KYT_FAILED'],
+    [10n ** 16n, 'KYT_FAILED'],
+  ] as const) {
+    const { reference, apply } = await openAttempt()
+    const held = { outcome: 'blocked', providerReference: reference, providerStatus: 'risk' } as const
+    assert.equal((await apply({ ...held, unmatched: [frozen(units)] }))?.status, status, `${units}`)
+  }
+})
+
 test('money that its provider blocked after the order ended never pays the order by itself', async () => {
   const { db } = world.host
   for (const status of ['closing', 'closed']) {
-    const merchant = await world.host.createMerchant()
-    const order = await world.makeOrder(merchant)
-    const context = contextFor(actorOf(merchant))
-    await acceptOrder(world.payments, { context, code: order.code, body: { paymentChannel: 'binance' } })
-    const { id, reference } = await db.one<{ id: string; reference: string }>(
-      sql`select id, provider_reference as reference from payments where order_id = ${order.id}`,
-    )
-    const key = { companyId: merchant.companyId, id }
+    const { order, key, reference, apply } = await openAttempt()
     await db.run(sql`update orders set status = 'EXPIRED' where id = ${order.id}`)
-    await db.run(sql`update payments set status = ${status} where id = ${id}`)
-    const blocked = { outcome: 'blocked', providerReference: reference, providerStatus: 'PAY_BLOCK' } as const
-    await applyReport(world.payments, key, blocked)
-    const after = await applyReport(world.payments, key, paidReport(reference, { final: DUE, providerStatus: 'PAID' }))
+    await db.run(sql`update payments set status = ${status} where id = ${key.id}`)
+    await apply({ outcome: 'blocked', providerReference: reference, providerStatus: 'PAY_BLOCK' })
+    const after = await apply(paidReport(reference, { final: DUE, providerStatus: 'PAID' }))
     const kinds = await db.many<{ kind: string }>(sql`select kind from mispayments where order_id = ${order.id}`)
     assert.deepEqual([after?.status, kinds], ['EXPIRED', [{ kind: 'held' }]], status)
   }

@@ -172,7 +172,7 @@ export interface Operations {
         at: string
         /** What kind of thing happened. */
         kind: "state" | "payment" | "provider" | "transfer" | "mispayment" | "refund" | "webhook" | "attempt" | "booking" | "identity" | "screening"
-        /** What is known of it, by kind. Amounts are in the smallest units of their asset. */
+        /** What is known of it, by kind. Amounts are in the smallest units of their asset, but `amount` is decimal text. */
         facts: Record<string, string | number | null>
       }>
       /** How many older entries are not shown. */

@@ -98,6 +98,9 @@ export type UnmatchedMoney = {
   reference: string
 }
 
+/** Of money that its provider's screening froze: it cannot be sent back, and its payer must not learn why. */
+export const isFrozen = (reference: string): boolean => reference.includes(':frozen:')
+
 /** Money was seen. `final` cannot disappear any more, `pending` still can. In smallest units of the due asset. */
 export type SeenReport = {
   outcome: 'seen'
@@ -108,6 +111,8 @@ export type SeenReport = {
   transfers: SeenTransfer[]
   /** Other tokens that arrived at the same place: recorded, never counted. */
   unmatched: UnmatchedMoney[]
+  /** References of unmatched money that is part of `final` now: its open records are resolved. */
+  nowCounted?: readonly string[]
   /** The provider says that more is missing: this never completes a payment, however little is missing. */
   isPart?: true
   /** The refunded total according to the provider, whether by us or from its console; absent if it does not say. */
@@ -118,7 +123,8 @@ export type SeenReport = {
 /**
  * A provider's or the chain's report about one payment. `waiting`: nothing has arrived yet. `expired`: this attempt can
  * no longer be paid, and the order may choose again. `cancelled`: by the payer, or in the provider's console. `failed`:
- * a definite failure. `blocked`: the provider's own screening holds the money. `unknown` changes nothing and is polled
+ * a definite failure. `blocked`: the provider's own screening holds the money, and only `unmatched` if that is given.
+ * `unknown` changes nothing and is polled
  * again; an unrecognised status is unknown, never paid or failed.
  */
 export type PaymentReport =

@@ -224,11 +224,14 @@ export async function reconsiderPayment(tx: Tx, payment: Payment, now: Date): Pr
     where company_id = ${payment.companyId} and id = ${payment.id}`)
 }
 
-/** Ends an abandoned attempt; one that was paid or failed meanwhile keeps its status. */
+/**
+ * Ends an abandoned attempt; one that was paid or failed meanwhile keeps its status. If its report closed it, it is
+ * still polled while its money waits for a person.
+ */
 export async function updatePaymentClosed(q: Queryable, payment: Payment, now: Date): Promise<void> {
   await q.run(sql`
-    update payments set status = 'closed', last_words = 'closed by us', next_check_at = null, closed_at = ${now},
-      updated_at = ${now}
+    update payments set status = 'closed', last_words = 'closed by us', closed_at = ${now}, updated_at = ${now},
+      next_check_at = case when status = 'closed' then next_check_at end
     where company_id = ${payment.companyId} and id = ${payment.id} and status not in ('paid', 'failed')`)
 }
 

@@ -1,4 +1,5 @@
 import { type PaymentReport, paidReport, type SeenReport, type UnmatchedMoney } from '../channels/channel.ts'
+import { dollarUnits } from '../channels/usdc-text.ts'
 import type { PayerGate } from '../compliance/payer-gate.ts'
 import type { Db, Tx } from '../db/db.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -7,7 +8,14 @@ import { lockOrderById, updateOrderPaidUnits } from '../orders/order-queries.ts'
 import { allows, type Trigger } from '../orders/order-states.ts'
 import type { TransitionOrder } from '../orders/order-transition.ts'
 import type { Standing as Clearance, ScreeningGate } from '../screening/screening-gate.ts'
-import { bookMoney, bookOrderPaid, recordUnmatchedTransfers, type Surplus } from './mispayments/mispayment-records.ts'
+import {
+  bookMoney,
+  bookOrderPaid,
+  hasOpenUnmatched,
+  recordUnmatchedTransfers,
+  resolveUnmatched,
+  type Surplus,
+} from './mispayments/mispayment-records.ts'
 import { bookedUnits, readStanding, type Standing, undecidedUnits } from './mispayments/standing.ts'
 import {
   findPayment,
@@ -23,6 +31,7 @@ import {
   completedAt,
   minAcceptedUnits,
   nextCheckDelayMs,
+  nextEndedCheck,
   nextMoneyCheck,
   priceUnitsOf,
 } from './payment-rules.ts'
@@ -114,6 +123,16 @@ const nothingOf = ({ providerReference, providerStatus }: PaymentReport): SeenRe
   paidReport(providerReference, { final: 0n, providerStatus })
 
 /**
+ * Frozen dust, or money that was frozen beside other money, must not end another payer's order. A block without an
+ * amount concerns the whole payment.
+ */
+function isFrozenBeside({ payment: { status }, deps }: ReportCase, frozen: readonly UnmatchedMoney[]): boolean {
+  // an amount of 0 could not be read
+  const isDust = frozen.every((money) => money.units > 0n && (dollarUnits(money) ?? deps.dustUnits) < deps.dustUnits)
+  return frozen.length > 0 && (isDust || status === 'confirming' || status === 'paid')
+}
+
+/**
  * The end status of the attempt, and what happens to its waiting order. `expired` leaves the order open for another
  * choice.
  */
@@ -129,6 +148,7 @@ async function applyTo(scene: ReportCase, report: PaymentReport): Promise<Order>
   const { tx, order, payment, now } = scene
   if (report.outcome === 'seen') return applyMoney(scene, report)
   if (report.unmatched) await recordUnmatchedTransfers(scene, report.unmatched)
+  if (report.outcome === 'blocked' && isFrozenBeside(scene, report.unmatched ?? [])) return order
   if (report.outcome === 'waiting' && isGone(payment)) return applyMoney(scene, nothingOf(report))
   const { outcome, providerStatus } = report
   const asked = outcome === 'waiting' || outcome === 'unknown'
@@ -138,23 +158,35 @@ async function applyTo(scene: ReportCase, report: PaymentReport): Promise<Order>
     await scene.deps.screening.noteProvider(tx, subjectOf(scene), { channel: payment.channel, providerStatus })
   if (outcome !== 'waiting' && outcome !== 'unknown' && !over)
     return applyEnding(scene, ENDINGS[outcome], providerStatus)
-  const nextCheckAt = over ? null : new Date(now.getTime() + nextCheckDelayMs(payment, payment.status))
+  const nextCheckAt = over
+    ? await nextPollOfEnded(scene)
+    : new Date(now.getTime() + nextCheckDelayMs(payment, payment.status))
   await updatePayment(tx, payment, { status: payment.status, providerStatus, nextCheckAt }, now)
-  return order
+  return over && outcome !== 'unknown' ? stopWaiting(scene) : order
 }
+
+/** The order waits for this payment's money, which ended unpaid. */
+async function stopWaiting({ tx, order, payment, deps, requestId }: ReportCase): Promise<Order> {
+  if (order.paymentId !== payment.id || !allows(order.status, 'losePayment')) return order
+  return deps.transition(tx, order, { trigger: 'losePayment', actor: `channel:${payment.channel}`, requestId })
+}
+
+/** The query of an ended attempt may tell of more money while what it recorded waits for a person. */
+const nextPollOfEnded = async ({ tx, payment, now }: ReportCase): Promise<Date | null> =>
+  payment.status !== 'paid' && (await hasOpenUnmatched(tx, payment)) ? nextEndedCheck(payment, now.getTime()) : null
 
 /** The attempt is over, even if its money was seen but never arrived: the order stops waiting for it. */
 async function applyEnding(scene: ReportCase, ending: Ending, providerStatus: string): Promise<Order> {
   const { tx, order, payment, now, deps, requestId } = scene
   const status = payment.status === 'failed' ? 'failed' : ending.status
-  await updatePayment(tx, payment, { status, providerStatus, nextCheckAt: null }, now)
+  await updatePayment(tx, payment, { status, providerStatus, nextCheckAt: await nextPollOfEnded(scene) }, now)
   if (payment.status === 'closing' || order.paymentId !== payment.id) return order
   const actor = `channel:${payment.channel}`
   const move = (from: Order, trigger: Trigger): Promise<Order> | Order =>
     allows(from.status, trigger) ? deps.transition(tx, from, { trigger, actor, requestId }) : from
   const { trigger } = ending
   if (trigger === 'failScreening') return move(order, trigger)
-  const waiting = await move(order, 'losePayment')
+  const waiting = await stopWaiting(scene)
   return trigger === null ? waiting : move(waiting, trigger)
 }
 
@@ -287,6 +319,7 @@ async function recordMoney(
   const { tx, order, payment, policy, now, standing } = scene
   const context = { tx, order, payment, now }
   await recordUnmatchedTransfers(context, report.unmatched)
+  await resolveUnmatched(context, report.nowCounted ?? [])
   const { counted } = verdict
   if (order.paidAt === null && moved.paidAt !== null)
     return bookOrderPaid(context, { received: counted, due: priceUnitsOf(order, payment), feeBps: policy.feeBps })

@@ -83,10 +83,10 @@ export function nextMoneyCheck(
 /** Provider status of an attempt whose account was removed. */
 export const ACCOUNT_REMOVED = 'its account was removed'
 
-/** Next poll of an attempt that its order stopped waiting for after its account was removed; null: it is given up. */
-export function nextAccountCheck(
-  { checks, openedAt }: Pick<Payment, 'checks' | 'openedAt'>,
-  nowMs: number,
-): Date | null {
+/**
+ * Next poll of an attempt that its order no longer waits for, whose account was removed or whose money waits for a
+ * person; null: it is given up.
+ */
+export function nextEndedCheck({ checks, openedAt }: Pick<Payment, 'checks' | 'openedAt'>, nowMs: number): Date | null {
   return nowMs - openedAt.getTime() > LAST_LOOK_MS ? null : new Date(nowMs + pollGapMs('ended', checks))
 }

@@ -22,7 +22,7 @@ import {
   updatePaymentReference,
 } from './payment-queries.ts'
 import { applyReport, type ReportDeps } from './payment-report.ts'
-import { ACCOUNT_REMOVED, nextAccountCheck } from './payment-rules.ts'
+import { ACCOUNT_REMOVED, nextEndedCheck } from './payment-rules.ts'
 
 export type PaymentDeps = AcceptDeps &
   ReportDeps & {
@@ -139,7 +139,7 @@ async function waitForAccount(deps: PaymentDeps, { companyId, id, orderId }: Pay
     const payment = await lockPayment(tx, companyId, id)
     if (!order || !payment || (isOpen(order.status) && order.paymentId === id)) return
     const now = new Date(deps.clock())
-    const nextCheckAt = nextAccountCheck(payment, now.getTime())
+    const nextCheckAt = nextEndedCheck(payment, now.getTime())
     if (isOver(payment)) return updatePaymentNextCheck(tx, payment, nextCheckAt)
     const status = nextCheckAt === null ? 'closed' : 'closing'
     await updatePayment(tx, payment, { status, providerStatus: ACCOUNT_REMOVED, nextCheckAt }, now)

@@ -23,11 +23,18 @@ export type MispaymentRefundDeps = RefundDeps & { links: RefundLinks }
 
 const RETURNABLE: readonly Mispayment['kind'][] = ['under', 'late', 'duplicate', 'held', 'over']
 
-function checkReturnable({ record }: MispaymentCase, free: bigint): void {
+const ON_CHAIN =
+  'Comptoir cannot send other tokens back: send it by hand from the deposit address, then ignore the record with a reason.'
+const AT_PROVIDER =
+  'Comptoir cannot send this money back: return it in the provider’s console, then ignore the record with a reason.'
+
+function checkReturnable({ record, payment }: MispaymentCase, free: bigint): void {
   if (!RETURNABLE.includes(record.kind)) {
     const message =
       record.kind === 'wrong_token'
-        ? 'Comptoir cannot send other tokens back: send it by hand from the deposit address, then ignore the record with a reason.'
+        ? payment.channel === 'crypto'
+          ? ON_CHAIN
+          : AT_PROVIDER
         : 'This money left the chain. Decide who bears the loss: POST /mispayments/{id}/bear.'
     throw new AppError('OBJECT_CONFLICT', { message })
   }

@@ -108,6 +108,35 @@ test('a sale without an answer for hours is not sent again: the till shows it, a
   await context.close()
 })
 
+test('a sale that the cashier gave up is cancelled up to two days later, also one of an earlier version', async () => {
+  const { page, context } = await world.openTill()
+  const made = { 339: 'undefined', 340: 'sale.at - 5 * 3600000' }
+  for (const [cents, at] of Object.entries(made)) {
+    await page.route('**/confirm_conversion/request', async (route) => {
+      await route.fetch()
+      await route.abort('connectionreset')
+    })
+    await typeOn(page, 'keys', cents)
+    await page.locator('#charge').click()
+    await eventually(
+      () => world.countOrders(Number(cents)),
+      (count) => count === 1,
+    )
+    await page.evaluate(`addEventListener('pagehide', () => {
+      const sales = JSON.parse(localStorage.getItem('till.sales'))
+      localStorage.setItem('till.sales', JSON.stringify(sales.map((sale) => ({ ...sale, at: ${at}, discarded: true }))))
+    })`)
+    await page.unroute('**/confirm_conversion/request')
+    await page.reload()
+    await eventually(
+      () => world.shop.host.db.many(sql`select status from orders where from_units = ${Number(cents)}`),
+      (rows) => JSON.stringify(rows) === '[{"status":"CANCELLED"}]',
+    )
+    await page.locator('#sale').waitFor()
+  }
+  await context.close()
+})
+
 test('the till opens without a connection, and keeps no answer of the API', async () => {
   const { page, context } = await world.openTill({ serviceWorkers: 'allow' })
   await page.evaluate('navigator.serviceWorker.ready')

@@ -10,10 +10,15 @@ const KEPT = 'till.sales'
  * a customer who has left.
  */
 const SENT_WITHIN_MS = 4 * 3_600_000
+/** One that was given up is looked up and cancelled almost as long as the service keeps its key: 48 hours. */
+const CANCELLED_WITHIN_MS = 47 * 3_600_000
 const read = () => JSON.parse(localStorage.getItem(KEPT) ?? '[]')
 const write = (sales) => localStorage.setItem(KEPT, JSON.stringify(sales))
 const change = (key, changed) => write(read().map((sale) => (sale.key === key ? { ...sale, ...changed } : sale)))
 const drop = (key) => write(read().filter((sale) => sale.key !== key))
+
+// sales of the till's earlier version have no time
+write(read().map((sale) => ({ at: Date.now(), ...sale })))
 
 /** The answer never came, and now it is too late to ask for it: whether there is an order is for the cashier to see. */
 export class Doubtful extends Error {
@@ -22,7 +27,7 @@ export class Doubtful extends Error {
     this.at = at
   }
 }
-const isOld = ({ at }) => !(Date.now() - at < SENT_WITHIN_MS)
+const isOld = ({ at, discarded }) => Date.now() - at >= (discarded ? CANCELLED_WITHIN_MS : SENT_WITHIN_MS)
 
 const waiting = new Map()
 let running = false
@@ -54,7 +59,7 @@ export function discard(key) {
   const sale = read().find((one) => one.key === key)
   waiting.delete(key)
   if (!sale) return
-  if (sale.tries === 0 || isOld(sale)) drop(key)
+  if (sale.tries === 0 || isOld({ ...sale, discarded: true })) drop(key)
   else change(key, { discarded: true })
   void flush()
 }

@@ -28,15 +28,17 @@ function verify({ headers, rawBody }: Callback, { secret, maxAgeMs }: CallbackRu
 }
 
 /**
- * Money that reached an order's address and is not credited to the order: another coin or chain
+ * Money that reached an order's address and is not credited to the order: another coin or chain, or frozen
  * (docs.gate.com, fundrecords/unresolvedPayNotify).
  */
-function unresolvedMoney(body: unknown, data: unknown): UnmatchedMoney {
+function unresolvedMoney(kind: 'unresolved' | 'frozen', body: unknown, data: unknown): UnmatchedMoney {
   const asset = filledAt(data, 'actualCurrency') ?? 'unknown'
-  const units = coinUnits(asset, filledAt(data, 'actualAmount') ?? '')
+  const amount = filledAt(data, 'actualAmount') ?? ''
+  const units = coinUnits(asset, amount)
   // "Some fields may be empty"
-  const id = filledAt(data, 'exceptionId') ?? filledAt(data, 'hash') ?? filledAt(body, 'bizId')
-  return { asset, units, reference: `gatepay:unresolved:${id}` }
+  const named = filledAt(data, 'exceptionId') ?? filledAt(data, 'hash') ?? filledAt(body, 'bizId')
+  const id = named ?? `${filledAt(data, 'originalOrderId')}:${amount}:${asset}`
+  return { asset, units, reference: `gatepay:${kind}:${id}` }
 }
 
 /**
@@ -51,9 +53,14 @@ function readUnresolved(body: unknown, data: unknown, bizStatus: string): Callba
   if (errorType.endsWith('_risk_address'))
     return {
       ...named,
-      report: { outcome: 'blocked', providerReference: providerReference ?? '', providerStatus: errorType },
+      report: {
+        outcome: 'blocked',
+        providerReference: providerReference ?? '',
+        unmatched: [unresolvedMoney('frozen', body, data)],
+        providerStatus: errorType,
+      },
     }
-  return { ...named, report: null, unmatched: [unresolvedMoney(body, data)] }
+  return { ...named, report: null, unmatched: [unresolvedMoney('unresolved', body, data)] }
 }
 
 /** The callback URL belongs to the application, not to an order: the body names the order. */

@@ -144,7 +144,12 @@ const readUnresolved = (change: object) =>
 test('the documented callback about risky money is a block of its order', () => {
   const news = readUnresolved({})
   assert.deepEqual([news.merchantReference, news.providerReference], [null, '355450733498011648'])
-  assert.deepEqual([news.report?.outcome, news.unmatched], ['blocked', undefined])
+  assert.deepEqual(news.report, {
+    outcome: 'blocked',
+    providerReference: '355450733498011648',
+    unmatched: [{ asset: 'USDT', units: 10n ** 18n, reference: 'gatepay:frozen:123' }],
+    providerStatus: 'address_risk_address',
+  })
 })
 
 test('money in another coin or on another chain is reported once per exception, in its own coin', () => {
@@ -153,8 +158,27 @@ test('money in another coin or on another chain is reported once per exception, 
     assert.deepEqual([news.providerReference, news.report], ['355450733498011648', null])
     assert.deepEqual(news.unmatched, [{ asset: 'USDT', units: 10n ** 18n, reference: 'gatepay:unresolved:123' }])
   }
+  const long = readUnresolved({ errorType: 'address_error_currency', actualAmount: '1.0000000000000000019' })
+  assert.equal(long.unmatched?.[0]?.units, 10n ** 18n + 1n)
   const usdc = readUnresolved({ errorType: 'address_error_chain', actualCurrency: 'USDC', exceptionId: '' })
   assert.deepEqual(usdc.unmatched, [{ asset: 'USDC', units: 1_000_000n, reference: 'gatepay:unresolved:0xabc' }])
+})
+
+test('money that Gate gives no id is told apart by its order, amount and coin', () => {
+  const unnamed = (change: object): string | undefined => {
+    const data = {
+      ...UNRESOLVED_NOTICE.data,
+      errorType: 'address_error_currency',
+      exceptionId: '',
+      hash: '',
+      ...change,
+    }
+    return read(callbackOf(JSON.stringify({ ...UNRESOLVED_NOTICE, bizId: '', data }))).unmatched?.[0]?.reference
+  }
+  assert.equal(unnamed({}), 'gatepay:unresolved:355450733498011648:1.0:USDT')
+  assert.equal(unnamed({}), unnamed({ updateTime: 1740000000001 }))
+  const others = [{ actualCurrency: 'BTC' }, { actualAmount: '2.0' }, { originalOrderId: '6' }].map(unnamed)
+  assert.equal(new Set([unnamed({}), ...others]).size, 4)
 })
 
 test('a callback about a refund says nothing of the payment, one about transfers names nothing', () => {
@@ -233,8 +257,10 @@ test('more than was asked for is shown to a person and not counted', () => {
   // the payer sent another coin: the share of the amount requested in that coin
   const coin = { ...ORDER, pay_amount: '0.5', transaction_info: { done_amount: '0.75', confirming_list: [] } }
   assert.equal((report('PAID', coin) as SeenReport).unmatched[0]?.units, 6_170_000n)
-  const exact = { ...ORDER, pay_amount: '12.34', transaction_info: { done_amount: '12.34' } }
-  assert.deepEqual((report('PAID', exact) as SeenReport).unmatched, [])
+  for (const done_amount of ['12.34', '12.349999']) {
+    const exact = { ...ORDER, pay_amount: '12.34', transaction_info: { done_amount } }
+    assert.deepEqual((report('PAID', exact) as SeenReport).unmatched, [])
+  }
 })
 
 test('the words that Gate may use after a close end the attempt, and late money is still reported', () => {
@@ -269,6 +295,18 @@ test('money that came to an ended order is shown to a person and never counted',
   }
 })
 
+test('while money is still confirming, an order that Gate calls ended stays open; then only credited money is late', () => {
+  const told = (done_amount: string, ...amounts: string[]) => {
+    const transaction_info = { done_amount, confirming_list: amounts.map((amount) => ({ amount, confirm: 1 })) }
+    return report('EXPIRED', { ...ORDER, pay_amount: '12.34', transaction_info }) as SeenReport
+  }
+  const open = told('2', '10')
+  assert.deepEqual([open.outcome, open.final, open.pending, open.unmatched], ['seen', 0n, 12_000_000n, []])
+  assert.deepEqual([told('2').outcome, told('2').unmatched[0]?.units], ['expired', 2_000_000n])
+  assert.deepEqual([told('0').outcome, told('0').unmatched], ['expired', []])
+  assert.deepEqual((report('PAID') as SeenReport).nowCounted, ['gatepay:5:late'])
+})
+
 // docs.gate.com, checkout/orderQuery: an expired order has "pay_currency": "", "pay_amount": "0"
 test('an order without a chosen coin shows what arrived as a share of its own amount', () => {
   const unchosen = { ...ORDER, pay_currency: '', pay_amount: '0', transaction_info: { done_amount: '5' } }
@@ -278,6 +316,17 @@ test('an order without a chosen coin shows what arrived as a share of its own am
   assert.equal((report('PENDING', unchosen) as SeenReport).pending, 5_000_000n)
   const over = { ...unchosen, transaction_info: { done_amount: '13' } }
   assert.equal((report('PAID', over) as SeenReport).unmatched[0]?.units, 660_000n)
+})
+
+test('another coin whose price Gate does not say is recorded in that coin, and is no share of the price', () => {
+  const transaction_info = { done_amount: '2000000', confirming_list: [] }
+  const coin = { ...ORDER, pay_currency: '', pay_amount: '0', actualCurrency: 'SHIB', transaction_info }
+  assert.deepEqual((report('EXPIRED', coin) as SeenReport).unmatched, [
+    { asset: 'SHIB', units: 2_000_000n * 10n ** 18n, reference: 'gatepay:5:late' },
+  ])
+  assert.equal(report('PENDING', coin).outcome, 'unknown')
+  const paid = report('PAID', coin) as SeenReport
+  assert.deepEqual([paid.final, paid.unmatched], [12_340_000n, []])
 })
 
 test('data is read as an object, as JSON text and under bizData, and large numbers keep their digits', () => {

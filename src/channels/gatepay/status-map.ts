@@ -28,6 +28,10 @@ const COIN_EXPONENT = 18
 const usdc = (text: string | null): bigint | undefined => (text === null ? undefined : parseDecimal(text, 6))
 const coins = (text: string | null): bigint => (text === null ? 0n : (parseDecimal(text, COIN_EXPONENT) ?? 0n))
 
+/** Coins at the order's address that Gate has credited. */
+const credited = (data: unknown): bigint => coins(filledAt(data, 'transaction_info', 'done_amount'))
+
+/** Coins at the order's address that may still vanish. */
 const confirming = (data: unknown): bigint => {
   let sum = 0n
   for (let index = 0; textAt(data, 'transaction_info', 'confirming_list', index, 'amount') !== undefined; index += 1)
@@ -35,22 +39,27 @@ const confirming = (data: unknown): bigint => {
   return sum
 }
 
-/**
- * The price in the coin that the payer chose. Without a choice it is the order's own amount: an expired order says
- * `"pay_currency": "", "pay_amount": "0"` (docs.gate.com, checkout/orderQuery).
- */
-function askedOf(data: unknown): bigint {
-  const amounts = ['pay_amount', 'payAmount', 'orderAmount'].map((name) => coins(filledAt(data, name)))
-  return amounts.find((amount) => amount > 0n) ?? 0n
+/** The coin that arrived, if it is not the order's own. */
+function otherCoin(data: unknown): string | undefined {
+  const coin = filledAt(data, 'actualCurrency')
+  return coin === null || coin === filledAt(data, 'currency') ? undefined : coin
 }
 
 /**
- * What has arrived at the order's address, final or not, as a share of the price, because the payer may send another
- * coin.
+ * The price in the coin that the payer chose. Without a choice it is the order's own amount: an expired order says
+ * `"pay_currency": "", "pay_amount": "0"` (docs.gate.com, checkout/orderQuery). Undefined: it is in an unknown number
+ * of another coin.
  */
-function arrived(data: unknown, price: bigint): bigint {
-  const came = coins(filledAt(data, 'transaction_info', 'done_amount')) + confirming(data)
+function askedOf(data: unknown): bigint | undefined {
+  const chosen = ['pay_amount', 'payAmount'].map((name) => coins(filledAt(data, name))).find((amount) => amount > 0n)
+  if (chosen !== undefined) return chosen
+  return otherCoin(data) === undefined ? coins(filledAt(data, 'orderAmount')) : undefined
+}
+
+/** Coins that came, as a share of the price, because the payer may send another coin; undefined: an unknown share. */
+function shareOf(data: unknown, price: bigint, came: bigint): bigint | undefined {
   const asked = askedOf(data)
+  if (asked === undefined) return came === 0n ? 0n : undefined
   return asked === 0n ? 0n : proportion(price, came, asked)
 }
 
@@ -65,24 +74,57 @@ function received(data: unknown, price: bigint): bigint | undefined {
   return units === undefined || units > price ? undefined : price - units
 }
 
+/** A smaller excess is the rounding of the payer's coin: 0.01 USDC. */
+const LEAST_EXCESS_UNITS = 10_000n
+
 /**
  * What arrived above the price, up to now; 0 until the query says what arrived. "After order completion, new payments
  * to the order address are confirmed and credited to the merchant payment account" (docs.gate.com,
  * addresspayment/callback): it is recorded, and never counted.
  */
 function overpaid(data: unknown, price: bigint): bigint {
-  const came = coins(filledAt(data, 'transaction_info', 'done_amount'))
+  const came = credited(data)
   const asked = askedOf(data)
-  return asked > 0n && came > asked ? proportion(price, came, asked) - price : 0n
+  const excess = asked && came > asked ? proportion(price, came, asked) - price : 0n
+  return excess < LEAST_EXCESS_UNITS ? 0n : excess
 }
 
-/** Money at Gate that will no longer pay this order, up to now: a person must see it, and it is never counted. */
-const lateMoney = (providerReference: string, units: bigint): UnmatchedMoney[] =>
-  units === 0n ? [] : [{ asset: 'USDC', units, reference: `gatepay:${providerReference}:late` }]
+const lateReference = (providerReference: string): string => `gatepay:${providerReference}:late`
+
+/**
+ * Money at Gate that does not pay this order, up to now: a person must see it. It counts only if Gate calls the order
+ * paid after all.
+ */
+const lateMoney = (providerReference: string, units: bigint, asset = 'USDC'): UnmatchedMoney[] =>
+  units === 0n ? [] : [{ asset, units, reference: lateReference(providerReference) }]
+
+/** An order that is not paid: it waits, its money is on the way, or it has ended with what was credited. */
+function unpaidReport(
+  word: string,
+  data: unknown,
+  { price, providerReference, isOver }: { price: bigint; providerReference: string; isOver: boolean },
+): PaymentReport {
+  const unconfirmed = confirming(data)
+  const came = credited(data) + unconfirmed
+  const share = shareOf(data, price, came)
+  const isOpen = !isOver || unconfirmed > 0n
+  if (isOpen && share === undefined)
+    return {
+      outcome: 'unknown',
+      providerReference,
+      providerStatus: `${word}: ${otherCoin(data)} arrives, it does not say for how much of the price`,
+    }
+  if (isOpen && share)
+    return paidReport(providerReference, { final: 0n, pending: share, providerStatus: `${word}, money arrives` })
+  if (!isOver) return { outcome: 'waiting', providerReference, providerStatus: word }
+  const unmatched =
+    share === undefined ? lateMoney(providerReference, came, otherCoin(data)) : lateMoney(providerReference, share)
+  return { outcome: 'expired', providerReference, unmatched, providerStatus: word }
+}
 
 /**
  * Gate's report about one order. Only PAID counts as final; parts of the price that Gate credits before are recorded
- * once the order has ended.
+ * once the order has ended. Until all money at its address is confirmed, an order has not ended: Gate may call it paid.
  * @param closedWords undocumented status words for an order that we closed
  */
 export function reportOf(
@@ -104,7 +146,8 @@ export function reportOf(
   if (meaning === 'paid') {
     const final = received(data, price)
     if (final === undefined) return unknown(`${word}: underpaid`)
-    const report = paidReport(providerReference, { final, providerStatus: word })
+    const paid = paidReport(providerReference, { final, providerStatus: word })
+    const report = { ...paid, nowCounted: [lateReference(providerReference)] }
     const over = overpaid(data, price)
     if (over === 0n) return report
     const unmatched = [{ asset: 'USDC', units: over, reference: `gatepay:${providerReference}:over` }]
@@ -112,14 +155,5 @@ export function reportOf(
   }
   if (meaning === 'confirming')
     return paidReport(providerReference, { final: 0n, pending: price, providerStatus: word })
-  const came = arrived(data, price)
-  if (meaning === 'waiting' && came > 0n)
-    return paidReport(providerReference, { final: 0n, pending: came, providerStatus: `${word}, money arrives` })
-  if (meaning === 'waiting') return { outcome: 'waiting', providerReference, providerStatus: word }
-  return {
-    outcome: 'expired',
-    providerReference,
-    unmatched: lateMoney(providerReference, came),
-    providerStatus: word,
-  }
+  return unpaidReport(word, data, { price, providerReference, isOver: meaning !== 'waiting' })
 }

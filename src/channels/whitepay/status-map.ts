@@ -140,7 +140,7 @@ const keptOf = (deposits: readonly Deposit[], orderId: string): UnmatchedMoney[]
     .map(({ id, currency = 'unknown', value = '' }) => ({
       asset: currency,
       units: coinUnits(currency, value),
-      reference: `whitepay:${id ?? orderId}`,
+      reference: `whitepay:${id ?? `${orderId}:${value}:${currency}`}`,
     }))
 
 /** The same from the event's transaction. */
@@ -166,28 +166,41 @@ export function reportOf(order: WhitepayOrder, payment: PaymentKey, nowMs: numbe
   if (strange !== null)
     return { outcome: 'unknown', providerReference, providerStatus: `${providerStatus}: ${strange}` }
   const units = depositedUnits(order, payment.due)
+  // a return counts as soon as it is announced
+  const settled = depositedUnits(order, payment.due, (one) => isComplete(one) || signOf(one) < 0n) ?? 0n
   const allWentBack = units === 0n && order.deposits.some((deposit) => !isGone(deposit) && signOf(deposit) < 0n)
   if (meaning === 'done' && allWentBack)
     return { outcome: 'unknown', providerReference, providerStatus: `${providerStatus}, but all of it went back` }
-  if (meaning === 'done')
+  if (meaning === 'done') {
+    // staff may complete an order while some of its deposits are still open
+    const isSettled = order.deposits.some((one) => isComplete(one) && signOf(one) > 0n)
+    const money =
+      isSettled && units !== undefined
+        ? { final: settled, pending: units - settled }
+        : { final: units || payment.due.units }
     return {
-      ...paidReport(providerReference, { final: units || payment.due.units, providerStatus }),
+      ...paidReport(providerReference, { ...money, providerStatus }),
       unmatched: keptOf(order.deposits, order.id),
     }
+  }
   if (units === undefined || (meaning === 'part' && units === 0n))
     return {
       outcome: 'unknown',
       providerReference,
       providerStatus: `${providerStatus}: a part came, it does not say how much`,
     }
+  const unmatched = meaning === 'gone' ? keptOf(order.deposits, order.id) : []
   if (units > 0n) {
-    // a return counts as soon as it is announced
-    const settled = depositedUnits(order, payment.due, (one) => isComplete(one) || signOf(one) < 0n) ?? 0n
     const final = meaning === 'open' ? 0n : settled
-    return { ...paidReport(providerReference, { final, pending: units - final, providerStatus }), isPart: true }
+    return {
+      ...paidReport(providerReference, { final, pending: units - final, providerStatus }),
+      unmatched,
+      isPart: true,
+    }
   }
   if (meaning === 'open') return { outcome: 'waiting', providerReference, providerStatus }
-  return { outcome: nowMs >= payment.expiresAt.getTime() ? 'expired' : 'cancelled', providerReference, providerStatus }
+  const outcome = nowMs >= payment.expiresAt.getTime() ? 'expired' : 'cancelled'
+  return { outcome, providerReference, unmatched, providerStatus }
 }
 
 /** Whether it can no longer be paid. */

@@ -270,6 +270,32 @@ describe('whitepay: amounts', () => {
     assert.equal(report({ ...deposits('USDT', '13.35'), ...declined }).outcome, 'waiting')
   })
 
+  it('of an order that staff completed, only complete deposits are final, unless none is', () => {
+    const fields = deposits('USDT', '10', '2', '3')
+    const withLast = (status: string) => {
+      const [first, last] = fields.transactions
+      return { ...fields, transactions: [first, { ...last, status }], status: 'COMPLETE' }
+    }
+    const told = seen(withLast('OPEN'))
+    assert.deepEqual([told.final, told.pending], [DUE / 5n, (DUE * 3n) / 10n])
+    assert.equal(seen(withLast('COMPLETE')).final, DUE / 2n)
+    const open = { ...fields, transactions: fields.transactions.map((one) => ({ ...one, status: 'OPEN' })) }
+    assert.equal(seen({ ...open, status: 'COMPLETE' }).final, DUE / 2n)
+  })
+
+  it('what a declined order moved to the merchant account is reported too, with and without a deposit that counts', () => {
+    const kept = { id: 't2', currency: 'USDT', value: '5', status: 'COMPLETE', type: 'ROLLBACK_TO_MERCHANT' }
+    const unmatched = [{ asset: 'USDT', units: 5n * 10n ** 18n, reference: 'whitepay:t2' }]
+    const fields = deposits('USDT', '10', '15')
+    const part = seen({ ...fields, transactions: [...fields.transactions, kept], status: 'DECLINED' })
+    assert.deepEqual([part.final, part.unmatched], [DUE, unmatched])
+    const none = report({ ...fields, transactions: [kept], status: 'DECLINED' })
+    assert.deepEqual([none.outcome, none.unmatched], ['cancelled', unmatched])
+    const unnamed = [5, 6].map((value) => ({ ...kept, id: undefined, value: String(value) }))
+    const two = report({ ...fields, transactions: unnamed, status: 'DECLINED' })
+    assert.deepEqual(new Set(two.unmatched?.map(({ reference }) => reference)).size, 2)
+  })
+
   // docs.whitepay.com, webhooks/events: only a COMPLETE transaction is final
   it('a deposit that is not complete is pending, whatever the status of its order', () => {
     const fields = deposits('USDT', '10', '2')

@@ -1,4 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { isFrozen } from '../../channels/channel.ts'
+import { amountText } from '../../channels/usdc-text.ts'
 import { type Actor, actorOf } from '../../http/actor.ts'
 import { Envelope, ok } from '../../http/envelope.ts'
 import { ruleOf } from '../../http/permissions.ts'
@@ -25,7 +27,8 @@ const Entry = Type.Object({
   at: Type.String({ format: 'date-time', description: 'When it began. UTC, with milliseconds.' }),
   kind: Type.String({ enum: KINDS, description: 'What kind of thing happened.' }),
   facts: Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Null()]), {
-    description: 'What is known of it, by kind. Amounts are in the smallest units of their asset.',
+    description:
+      'What is known of it, by kind. Amounts are in the smallest units of their asset, but `amount` is decimal text.',
     examples: [{ trigger: 'create', from: null, to: 'INITIAL', event: 'order.initial' }],
   }),
 })
@@ -49,6 +52,13 @@ const Story = Type.Object({
   rate: Rate,
 })
 
+/** The facts of an entry as they are shown. */
+function viewFacts({ kind, facts }: StoryRow): StoryRow['facts'] {
+  if (kind !== 'mispayment') return facts
+  const [asset = '', reference = ''] = [facts.asset, facts.reference].map(String)
+  return { ...facts, amount: amountText({ asset, units: BigInt(facts.units ?? 0), reference }) }
+}
+
 /** Internals that a cashier or a buyer does not see: they see what happened to the order, not how it was done. */
 const BEHIND = ['provider', 'webhook', 'attempt', 'booking', 'identity']
 
@@ -60,7 +70,8 @@ const mayShow =
   ({ role }: Actor) =>
   ({ kind, facts }: StoryRow): boolean => {
     if (BEHIND.includes(kind) && !ruleOf('webhooks.deliveries').roles.includes(role)) return false
-    const isAbout = kind === 'screening' || (kind === 'mispayment' && facts.kind === 'held')
+    const isHeld = facts.kind === 'held' || isFrozen(String(facts.reference))
+    const isAbout = kind === 'screening' || (kind === 'mispayment' && isHeld)
     return !isAbout || role === 'Service' || ruleOf('screenings.read').roles.includes(role)
   }
 
@@ -86,7 +97,7 @@ export const storyRoutes: FastifyPluginAsyncTypebox<Pick<OrderDeps, 'db'>> = asy
       const rows = (await listStory(db, order.companyId, order.id, MOST)).filter(mayShow(actorOf(request)))
       return ok({
         code: order.code,
-        entries: rows.map(({ at, kind, facts }) => ({ at: at.toISOString(), kind, facts })),
+        entries: rows.map((row) => ({ at: row.at.toISOString(), kind: row.kind, facts: viewFacts(row) })),
         omitted: countOmitted(rows),
         rate: quote ? { rate: quote.rate, at: quote.createdAt.toISOString(), evidence: quote.evidence } : null,
       })

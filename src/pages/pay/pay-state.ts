@@ -1,3 +1,4 @@
+import { isFrozen } from '../../channels/channel.ts'
 import type { Order } from '../../orders/order.ts'
 import { isOpen } from '../../orders/order-states.ts'
 import type { Mispayment } from '../../payments/mispayments/mispayment-queries.ts'
@@ -61,12 +62,15 @@ export function arrivedUnits(payment: Payment, progress: ChainProgress | null, r
 
 const isOpenRecord = ({ status }: Mispayment): boolean => status === 'open'
 
-/** USDC that a provider keeps apart from its payment has this kind too. */
-const isUnmatchedUsdc = ({ kind, asset }: Mispayment): boolean => kind === 'wrong_token' && asset === 'USDC'
+const isUnmatched = ({ kind, sourceReference }: Mispayment): boolean =>
+  kind === 'wrong_token' && !isFrozen(sourceReference)
+
+/** USDC that a provider keeps apart from its payment has the kind of other tokens too. */
+const isUnmatchedUsdc = (record: Mispayment): boolean => isUnmatched(record) && record.asset === 'USDC'
 
 /** Undecided money in another token. */
 export const foreignToken = (records: readonly Mispayment[]): Mispayment | undefined =>
-  records.find((record) => record.kind === 'wrong_token' && !isUnmatchedUsdc(record) && isOpenRecord(record))
+  records.find((record) => isUnmatched(record) && record.asset !== 'USDC' && isOpenRecord(record))
 
 const sumOpen = (records: readonly Mispayment[], isMeant: (record: Mispayment) => boolean): bigint =>
   records.filter((record) => isOpenRecord(record) && isMeant(record)).reduce((sum, { units }) => sum + units, 0n)

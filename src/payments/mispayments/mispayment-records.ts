@@ -163,6 +163,10 @@ const MOST_UNITS = 10n ** 38n - 1n
 /** A token on no list is shown with its contract: `USDC (0x1234…abcd)`. */
 const isLookAlike = ({ asset }: { asset: string }): boolean => asset.includes('…')
 
+/** Whether the record is about money under this reference; each growth has a number behind it. */
+const isUnder = ({ sourceReference }: Mispayment, reference: string): boolean =>
+  sourceReference === reference || sourceReference.startsWith(`${reference}.`)
+
 /**
  * Money that does not count, such as other tokens at the address: recorded but not booked. A record never changes: more
  * money under its reference becomes a record of its own, whatever a person decided about the first one.
@@ -177,15 +181,34 @@ export async function recordUnmatchedTransfers(
   let room = MOST_LOOK_ALIKES - wrong.filter(isLookAlike).length
   for (const transfer of transfers) {
     const { asset, reference } = transfer
-    const earlier = wrong.filter(({ sourceReference: one }) => one === reference || one.startsWith(`${reference}.`))
+    const earlier = wrong.filter((record) => isUnder(record, reference))
     const total = transfer.units < MOST_UNITS ? transfer.units : MOST_UNITS
-    const units = earlier.reduce((rest, record) => rest - record.units, total)
-    if (earlier.length > 0 && units <= 0n) continue
+    const alike = earlier.filter((record) => record.asset === asset)
+    const units = alike.reduce((rest, record) => rest - record.units, total)
+    if (alike.length > 0 && units <= 0n) continue
     if (isLookAlike(transfer) && room-- <= 0) continue
     const sourceReference = earlier.length === 0 ? reference : `${reference}.${earlier.length}`
     const record = { companyId, id: newId(createdAt.getTime()), orderId, paymentId, kind: 'wrong_token' } as const
     await insertMispayment(tx, { ...record, asset, units, sourceReference, createdAt })
   }
+}
+
+/** Whether money that does not count waits for a person. */
+export async function hasOpenUnmatched(tx: Tx, { companyId, id }: Payment): Promise<boolean> {
+  const records = await lockMispayments(tx, companyId, id)
+  return records.some(({ kind, status }) => kind === 'wrong_token' && status === 'open')
+}
+
+/** Closes open records of money that its payment counts now. It was never booked. */
+export async function resolveUnmatched(
+  { tx, payment, now }: MispaymentContext,
+  references: readonly string[],
+): Promise<void> {
+  if (references.length === 0) return
+  const records = await lockMispayments(tx, payment.companyId, payment.id)
+  for (const record of records.filter(({ kind, status }) => kind === 'wrong_token' && status === 'open'))
+    if (references.some((reference) => isUnder(record, reference)))
+      await updateMispayment(tx, record, { status: 'resolved' }, now)
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Audit } from '../../audit/audit.ts'
+import { amountText } from '../../channels/usdc-text.ts'
 import { lockActor } from '../../companies/company-scope.ts'
 import type { PayerGate } from '../../compliance/payer-gate.ts'
 import type { Db, Tx } from '../../db/db.ts'
@@ -53,15 +54,6 @@ export type MispaymentDeps = {
 
 const BEAR_IT = 'This money left the chain. Decide who bears the loss: POST /mispayments/{id}/bear.'
 
-/**
- * Amount in USDC, in a native coin or in a coin at a provider, both recorded with 18 decimals; other tokens are
- * recorded in their smallest units.
- */
-function amountOf({ asset, units, sourceReference }: Pick<Mispayment, 'asset' | 'units' | 'sourceReference'>) {
-  if (asset === 'USDC') return formatDecimal(units, 6)
-  return /^(native|gatepay|whitepay):/.test(sourceReference) ? formatDecimal(units, 18) : null
-}
-
 const viewMispayment = (record: ListedMispayment) => ({
   _id: record.id,
   code: record.orderCode,
@@ -74,7 +66,7 @@ const viewMispayment = (record: ListedMispayment) => ({
   status: record.status,
   asset: record.asset,
   units: record.units.toString(),
-  amount: amountOf(record),
+  amount: amountText({ ...record, reference: record.sourceReference }),
   reference: record.sourceReference,
   decidedBy: record.decidedBy,
   reason: record.reason,

@@ -49,7 +49,10 @@ export const de: OrderTexts = {
       title: 'Ein anderer Token ist eingegangen',
       text: ({ token, merchant }) =>
         `Sie haben ${token} gesendet; diese Bestellung lässt sich aber nur mit USDC bezahlen. ${merchant} sieht das und kann es zurückschicken.`,
-      next: ({ due, network }) => `Zum Bezahlen senden Sie ${due} auf ${network}. Senden Sie keinen anderen Token.`,
+      next: ({ due, network, channel }) =>
+        network
+          ? `Zum Bezahlen senden Sie ${due} auf ${network}. Senden Sie keinen anderen Token.`
+          : `Zum Bezahlen machen Sie bei ${channel} weiter.`,
     },
     seen: {
       title: 'Zahlung eingegangen, wird bestätigt',

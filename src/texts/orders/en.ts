@@ -47,7 +47,8 @@ export const en: OrderTexts = {
       title: 'Another token has arrived',
       text: ({ token, merchant }) =>
         `You sent ${token}, but only USDC pays this order. ${merchant} sees it and can send it back.`,
-      next: ({ due, network }) => `To pay, send ${due} on ${network}. Do not send any other token.`,
+      next: ({ due, network, channel }) =>
+        network ? `To pay, send ${due} on ${network}. Do not send any other token.` : `To pay, continue at ${channel}.`,
     },
     seen: {
       title: 'Payment received, confirming',

@@ -48,7 +48,10 @@ export const es: OrderTexts = {
       title: 'Ha llegado otro token',
       text: ({ token, merchant }) =>
         `Ha enviado ${token}, pero este pedido solo se paga con USDC. ${merchant} lo ve y puede devolvérselo.`,
-      next: ({ due, network }) => `Para pagar, envíe ${due} en ${network}. No envíe ningún otro token.`,
+      next: ({ due, network, channel }) =>
+        network
+          ? `Para pagar, envíe ${due} en ${network}. No envíe ningún otro token.`
+          : `Para pagar, continúe en ${channel}.`,
     },
     seen: {
       title: 'Pago recibido, confirmando',

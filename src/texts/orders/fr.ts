@@ -48,7 +48,10 @@ export const fr: OrderTexts = {
       title: 'Un autre jeton est arrivé',
       text: ({ token, merchant }) =>
         `Vous avez envoyé ${token}, mais seuls les USDC règlent cette commande. ${merchant} le voit et peut vous le renvoyer.`,
-      next: ({ due, network }) => `Pour payer, envoyez ${due} sur ${network}. N’envoyez aucun autre jeton.`,
+      next: ({ due, network, channel }) =>
+        network
+          ? `Pour payer, envoyez ${due} sur ${network}. N’envoyez aucun autre jeton.`
+          : `Pour payer, continuez chez ${channel}.`,
     },
     seen: {
       title: 'Paiement reçu, confirmation en cours',

@@ -48,7 +48,10 @@ export const it: OrderTexts = {
       title: 'È arrivato un altro token',
       text: ({ token, merchant }) =>
         `Ha inviato ${token}, ma questo ordine si paga solo in USDC. ${merchant} lo vede e può restituirglielo.`,
-      next: ({ due, network }) => `Per pagare invii ${due} su ${network}. Non invii altri token.`,
+      next: ({ due, network, channel }) =>
+        network
+          ? `Per pagare invii ${due} su ${network}. Non invii altri token.`
+          : `Per pagare continui su ${channel}.`,
     },
     seen: {
       title: 'Pagamento ricevuto, conferma in corso',
