@@ -121,7 +121,7 @@ test('money that Gate Pay froze for its sender is KYT_FAILED', async () => {
   )
 })
 
-test('risky money beside a payment, or dust of it, is recorded, ends no order, and its payer does not see it', async () => {
+test('risky money after a payment, or dust of it, is recorded, ends no order, and its payer does not see it', async () => {
   const { order, reference } = await market.createAwaiting('gatepay')
   const risky = { errorType: 'address_risk_address', actualCurrency: 'USDT' }
   const shows = async () =>
@@ -130,13 +130,13 @@ test('risky money beside a payment, or dust of it, is recorded, ends no order, a
   assert.deepEqual([(await market.order(order.code)).status, await shows()], ['AWAITING', false])
   await market.act(reference, 'pay-unconfirmed')
   await market.reaches(order.code, 'WAITING_CHAIN_CONFIRMATION')
-  await sendUnresolved(reference, { ...risky, exceptionId: '124', actualAmount: '54' })
+  await sendUnresolved(reference, { ...risky, exceptionId: '124', actualAmount: '0.000002' })
   await market.act(reference, 'confirm')
   await market.reaches(order.code, 'PAID')
   await sendUnresolved(reference, { ...risky, exceptionId: '125', actualAmount: '7' })
   assert.deepEqual(
     (await recordsOf(order)).map(({ amount, reference: name }) => `${Number(amount)} ${name}`),
-    ['0.000001 gatepay:frozen:123', '54 gatepay:frozen:124', '7 gatepay:frozen:125'],
+    ['0.000001 gatepay:frozen:123', '0.000002 gatepay:frozen:124', '7 gatepay:frozen:125'],
   )
   assert.deepEqual([(await market.order(order.code)).status, await shows()], ['PAID', false])
 })

@@ -123,13 +123,13 @@ const nothingOf = ({ providerReference, providerStatus }: PaymentReport): SeenRe
   paidReport(providerReference, { final: 0n, providerStatus })
 
 /**
- * Frozen dust, or money that was frozen beside other money, must not end another payer's order. A block without an
- * amount concerns the whole payment.
+ * Frozen dust must not end another payer's order, nor anything frozen one that is paid. What is frozen while money is
+ * on its way may be that money. A block without an amount concerns the whole payment.
  */
 function isFrozenBeside({ payment: { status }, deps }: ReportCase, frozen: readonly UnmatchedMoney[]): boolean {
   // an amount of 0 could not be read
   const isDust = frozen.every((money) => money.units > 0n && (dollarUnits(money) ?? deps.dustUnits) < deps.dustUnits)
-  return frozen.length > 0 && (isDust || status === 'confirming' || status === 'paid')
+  return frozen.length > 0 && (isDust || status === 'paid')
 }
 
 /**
