@@ -190,14 +190,9 @@ test('frozen money whose amount cannot be read holds the order, frozen dust does
 test('money that is frozen while it is on its way holds the order', async () => {
   const { reference, apply } = await openAttempt()
   await apply(paidReport(reference, { final: 0n, pending: DUE, providerStatus: 'money arrives' }))
-  const frozen = { asset: 'USDC', units: DUE, reference: 'p:frozen:all' }
-  const held = {
-    outcome: 'blocked',
-    providerReference: reference,
-    providerStatus: 'risk',
-    unmatched: [frozen],
-  } as const
-  assert.equal((await apply(held))?.status, 'KYT_FAILED')
+  const unmatched: UnmatchedMoney[] = [{ asset: 'USDC', units: DUE, reference: 'p:frozen:all' }]
+  const held = await apply({ outcome: 'blocked', providerReference: reference, unmatched, providerStatus: 'risk' })
+  assert.equal(held?.status, 'KYT_FAILED')
 })
 
 test('money that its provider blocked after the order ended never pays the order by itself', async () => {
