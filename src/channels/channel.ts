@@ -124,8 +124,7 @@ export type SeenReport = {
  * A provider's or the chain's report about one payment. `waiting`: nothing has arrived yet. `expired`: this attempt can
  * no longer be paid, and the order may choose again. `cancelled`: by the payer, or in the provider's console. `failed`:
  * a definite failure. `blocked`: the provider's own screening holds the money, and only `unmatched` if that is given.
- * `unknown` changes nothing and is polled
- * again; an unrecognised status is unknown, never paid or failed.
+ * `unknown` changes nothing and is polled again; an unrecognised status is unknown, never paid or failed.
  */
 export type PaymentReport =
   | {
