@@ -295,7 +295,7 @@ test('a request that waits for its person holds neither the session nor the comp
   }
 })
 
-test('a person who is busy is disabled before the next request, not once there is none', async () => {
+test('a person is disabled between two of their requests, however many are waiting', async () => {
   const { db, baseUrl } = service
   const admin = await logInSuperAdmin(service)
   const { client, userId, companyId } = await registerManager(baseUrl)

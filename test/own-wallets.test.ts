@@ -165,7 +165,7 @@ const receives = (orderId: string, units: bigint) =>
     (received) => received === String(units),
   )
 
-test('a contract wallet exists on named networks only: what somebody gets elsewhere at its address never pays an order', async () => {
+test('a contract wallet exists only on the networks it names: money at its address elsewhere never pays an order', async () => {
   const safe = newAddress()
   assert.equal((await save({ MODE: 'pool', ADDRESSES: safe, NETWORKS: '31337' })).status, 200)
   const order = await place()

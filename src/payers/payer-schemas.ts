@@ -1,6 +1,6 @@
 import { type Static, Type } from '../kernel/schema.ts'
 
-/** Spaces, zero-width characters and dashes alone name nobody. */
+/** Spaces, zero-width characters or dashes alone are not a name. */
 export const hasText = (text: string): boolean => /[\p{L}\p{N}]/u.test(text)
 
 const Text = (description: string) => Type.Optional(Type.String({ maxLength: 256, description }))

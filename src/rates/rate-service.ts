@@ -28,7 +28,7 @@ export type Quote = {
 export type Rates = {
   /**
    * A quote within the configured age, cached or new.
-   * @param isForOrder an order needs it: the operator is woken while there is none
+   * @param isForOrder an order needs the rate: the operator is alerted while there is none
    * @throws INVALID_EXCHANGE_RATE
    */
   quote(from: Fiat, need?: { isForOrder: boolean }): Promise<Quote>

@@ -179,7 +179,7 @@ async function lookOn(
 /** Clocks of two machines differ by less. */
 const CLOCK_MARGIN_MS = HOUR
 
-/** Why nobody knows what left on this chain. */
+/** Why it cannot be known now what left on this chain. */
 function troubleWords({ network: { name } }: OtherChain, error: unknown): string {
   if (error instanceof ChainDoubt) return `${name}: ${doubtWords(error)}`
   if (error instanceof RpcError) return `${name}: ${error.message}`

@@ -72,7 +72,7 @@ function refused({ texts, shop, order }: KycPage): Html {
       ${texts.mistaken(shop.name, order.shortCode)}</p></div>`
 }
 
-/** To the payment; null: there is none, and none can begin now. */
+/** Leads to the payment; null if there is none and none can begin now. */
 function payLink({ texts, order, kyc, basePath }: KycPage): Html | null {
   const canBegin = order.stage === 'open' && kyc.status === 'approved' && askedLevel(kyc) === null
   if (order.stage !== 'paid' && !canBegin) return null
