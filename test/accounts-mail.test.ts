@@ -2,9 +2,12 @@ import assert from 'node:assert/strict'
 import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
 import { SMTPServer } from 'smtp-server'
+import { sql } from '../src/db/db.ts'
+import { DAY } from '../src/kernel/clock.ts'
 import { LANGS } from '../src/kernel/lang.ts'
 import type { MailOrder } from '../src/mail/mail.ts'
 import { writeMail } from '../src/mail/mail-layout.ts'
+import { deleteOldNotices } from '../src/mail/mailbox-queries.ts'
 import { TEXTS } from '../src/texts/languages.ts'
 import type { MailKind } from '../src/texts/mail-texts.ts'
 import { Client, newEmail, PASSWORD, register } from './harness/accounts.ts'
@@ -149,4 +152,24 @@ test('a recipient for whom the mail server hangs delays the mails of no one else
     hung = null
     for (const answer of owed) answer()
   }
+})
+
+test('which daily mails were sent is forgotten after a month, but of a service that stood still not the last days', async () => {
+  const { db, vault } = service
+  const add = (key: string, days: number) =>
+    db.run(sql`insert into notices_sent (key, sent_at) values (${key}, now() - make_interval(days => ${days}))`)
+  const rest = async (): Promise<string[]> =>
+    (await db.many<{ key: string }>(sql`select key from notices_sent where key like 'test:%' order by key`)).map(
+      ({ key }) => key,
+    )
+  await add('test:29', 29)
+  await add('test:31', 31)
+  const node = await startTestService({ connectionString: db.connectionString, vault, workers: true })
+  await eventually(rest, (keys) => !keys.includes('test:31')).finally(() => node.stop())
+  assert.deepEqual(await rest(), ['test:29'])
+  await db.run(sql`delete from notices_sent where key not like 'test:%'`)
+  await add('test:35', 35)
+  await add('test:37', 37)
+  await deleteOldNotices(db, new Date(Date.now() - 20 * DAY))
+  assert.deepEqual(await rest(), ['test:29', 'test:35'])
 })

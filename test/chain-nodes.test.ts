@@ -11,7 +11,7 @@ import { type Network, networkFor } from '../src/chain/networks.ts'
 import { type Scanner, startScanner } from '../src/chain/scanner.ts'
 import { listTransfersTo } from '../src/chain/transfer-queries.ts'
 import { type Db, openDb, sql } from '../src/db/db.ts'
-import { systemClock } from '../src/kernel/clock.ts'
+import { HOUR, systemClock } from '../src/kernel/clock.ts'
 import { newTestXpub, startTestChain, type TestChain } from './harness/chain.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { startRpcProxy } from './harness/rpc-proxy.ts'
@@ -157,4 +157,23 @@ it('a node whose lease was taken over writes nothing more, not even what it is r
     (await listTransfersTo(db, [address])).map(({ status }) => status),
     ['seen'],
   )
+})
+
+it('a scanner whose clock is set back goes on renewing its lease', async () => {
+  let nowMs = Date.now()
+  await scanner.stop()
+  scanner = openScanner(rpc, () => nowMs)
+  const leasedUntil = async (): Promise<number> => {
+    const { until } = await db.one<{ until: Date }>(
+      sql`select lease_until as until from chain_heads where chain_id = ${chain.chainId}`,
+    )
+    return until.getTime()
+  }
+  await scanner.tick()
+  const before = await leasedUntil()
+  await scanner.tick()
+  assert.equal(await leasedUntil(), before, 'not each time')
+  nowMs -= HOUR
+  await scanner.tick()
+  assert.ok((await leasedUntil()) > before)
 })

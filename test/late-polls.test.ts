@@ -45,6 +45,8 @@ async function receiveLate() {
   const poll = async () => pollPayment(world.payments, await find())
   const recordsOf = () =>
     db.many<{ id: string; units: string }>(sql`select id, units::text from mispayments where order_id = ${order.id}`)
+  // polled often while its order was open
+  await db.run(sql`update payments set checks = 20 where id = ${id}`)
   await db.run(sql`update orders set status = 'CANCELLED' where id = ${order.id}`)
   await poll()
   const callBack = async (units: bigint) => {

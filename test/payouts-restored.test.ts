@@ -1,19 +1,17 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { createRpc, type Rpc } from '../src/chain/endpoints/rpc.ts'
 import { type PayoutRequest, type Payouts, withdrawPayout } from '../src/chain/payout/payout.ts'
-import { type Db, openDb, sql } from '../src/db/db.ts'
+import { sql } from '../src/db/db.ts'
 import { idFrom, newId } from '../src/kernel/ids.ts'
 import { claimTransaction } from '../src/ledger/claim-queries.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
-import { type Client, logInSuperAdmin } from './harness/accounts.ts'
+import type { Client } from './harness/accounts.ts'
 import { startTestChain, type TestChain } from './harness/chain.ts'
-import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { createPaid, listRefunds, newAddress, payoutEnv, refundReaches, revert } from './harness/refunds.ts'
-import { openPayoutsWith, restore } from './harness/restored.ts'
-import { type RpcProxy, startRpcProxy } from './harness/rpc-proxy.ts'
+import { openRestoredShop, type RestoredShop } from './harness/restored.ts'
+import type { RpcProxy } from './harness/rpc-proxy.ts'
 import { eventually, startTestService } from './harness/service.ts'
-import { chainEnv, openShop, type Shop } from './harness/shop.ts'
+import { chainEnv, type Shop } from './harness/shop.ts'
 
 /*
  * What left the wallet before a restore, and only the lost database knows. The token remembers it: nothing is paid
@@ -30,64 +28,29 @@ type Settlement = {
   message: string | null
 }
 
+let world: RestoredShop
 let shop: Shop
 let node: RpcProxy
 /** Another chain, 31338, with the same keys. */
 let otherChain: TestChain
 let admin: Client
-let lostDatabase: TestDatabase
-let lostDb: Db
-let rpc: Rpc
-/** The service before it lost its database. */
-let lost: Payouts
-/** The service after that. */
 let restored: Payouts
 
 before(async () => {
-  let keys: Record<string, string> = {}
-  lostDatabase = await createTestDatabase()
-  lostDb = openDb({ connectionString: lostDatabase.connectionString })
-  shop = await openShop({
-    env: async (chain) => {
-      keys = await payoutEnv(chain)
-      node = await startRpcProxy(chain.rpcUrl)
-      otherChain = await startTestChain()
-      await otherChain.call('anvil_setChainId', 31338)
-      const there = { ...chainEnv(otherChain), ...keys }
-      return {
-        ...keys,
-        CHAIN_31337_RPC_URL: node.url,
-        ...Object.fromEntries(Object.entries(there).map(([key, value]) => [toOtherChain(key), value])),
-      }
-    },
+  world = await openRestoredShop(async (keys) => {
+    otherChain = await startTestChain()
+    await otherChain.call('anvil_setChainId', 31338)
+    const there = { ...chainEnv(otherChain), ...keys }
+    return Object.fromEntries(Object.entries(there).map(([key, value]) => [toOtherChain(key), value]))
   })
-  admin = await logInSuperAdmin(shop.host)
-  const { db } = shop.host
-  await restore(db)
-  rpc = createRpc({ url: shop.chain.rpcUrl })
-  const ground = { chain: shop.chain, rpc, keys }
-  lost = openPayoutsWith(ground, lostDb)
-  restored = openPayoutsWith(ground, db)
+  ;({ shop, node, admin, restored } = world)
 })
 after(async () => {
-  await rpc?.close()
-  await lostDb?.close()
-  await lostDatabase?.drop()
-  await shop?.stop()
+  await world?.stop()
   await otherChain?.stop()
-  await node?.stop()
 })
 
 const toOtherChain = (setting: string): string => setting.replace('31337', '31338')
-
-/** It left before the restore. @returns its transaction */
-async function leave(asked: PayoutRequest, payouts = lost): Promise<string | null> {
-  await payouts.send(asked)
-  await shop.chain.mine(4)
-  const { outcome, txHash } = await payouts.send(asked)
-  assert.equal(outcome, 'settled')
-  return txHash
-}
 
 const withdraw = (asked: PayoutRequest, isPaid: boolean): Promise<boolean> =>
   withdrawPayout(
@@ -99,7 +62,7 @@ const withdraw = (asked: PayoutRequest, isPaid: boolean): Promise<boolean> =>
 
 test('a database restored from before the payout cannot pay it again', async () => {
   const asked = { id: newId(), to: newAddress(), units: 1_500_000n }
-  const txHash = await leave(asked)
+  const txHash = await world.leave(asked)
   const again = await restored.send(asked)
   assert.deepEqual([again.outcome, again.txHash], ['settled', txHash])
   assert.equal(await shop.chain.balanceOf(asked.to), asked.units)
@@ -108,7 +71,7 @@ test('a database restored from before the payout cannot pay it again', async () 
 test('what had left with another amount, or to another address, is said, and cannot be taken back', async () => {
   const { db } = shop.host
   const asked = { id: newId(), to: newAddress(), units: 1_500_000n }
-  const txHash = await leave(asked)
+  const txHash = await world.leave(asked)
   const others = [
     { ...asked, units: asked.units + 5_000_000n },
     { ...asked, units: asked.units - 500_000n },
@@ -161,17 +124,6 @@ const settlementReaches = (id: string, isRight: (settlement: Settlement) => bool
     return (await admin.get<Settlement>(`settlements/${id}`)).data
   }, isRight)
 
-/** A person says which transaction paid a refund. */
-const nameRefund = ({ _id }: { _id: string }, txHash: string | null) =>
-  shop.host.call<null>('POST', `/api/next/refunds/${_id}/transaction`, { as: shop.merchant, body: { txHash } })
-
-/** The order's newest refund, once it waits because of what left before the restore. */
-const refundWaits = (orderId: string, isRight: RegExp = / before the database was restored/) =>
-  eventually(
-    () => refundReaches(shop, orderId, 'ready'),
-    ({ message }) => isRight.test(message ?? ''),
-  )
-
 const isPaid = ({ status }: Settlement): boolean => status === 'paid'
 
 async function booksAreRight(): Promise<void> {
@@ -182,12 +134,12 @@ test('a refund whose number was shifted by one that was rejected before the rest
   const order = await createPaid(shop)
   const payer = newAddress()
   const id = idFrom('refund', shop.merchant.companyId, order.orderId, 2)
-  const txHash = await leave({ id, to: payer, units: 10_000_000n })
+  const txHash = await world.leave({ id, to: payer, units: 10_000_000n })
   await revert(shop, order.code, { amount: '10', address: payer })
   const shifted = await refundReaches(shop, order.orderId, 'ready')
-  const { message } = await refundWaits(order.orderId)
+  const { message } = await world.refundWaits(order.orderId)
   assert.ok(message?.includes(`transaction ${txHash} brought 10.000000 USDC to ${payer.toLowerCase()}`), message ?? '')
-  const named = await nameRefund(shifted, txHash)
+  const named = await world.nameRefund(shifted, txHash)
   assert.match(
     JSON.stringify(named.error),
     /is the payout of another refund .* Reject or cancel this one, and ask again/,
@@ -203,7 +155,7 @@ test('a settlement whose number was shifted by one that was cancelled before the
   const to = await owe()
   const first = await create()
   const { units } = first
-  const txHash = await leave(settlementIn(1, to, units))
+  const txHash = await world.leave(settlementIn(1, to, units))
   await approve(first)
   const shifted = await settlementReaches(first._id, ({ message }) =>
     /before the database was restored/.test(message ?? ''),
@@ -224,7 +176,7 @@ test('a settlement that had left with less is paid with what left, and the rest 
   const to = await owe()
   const made = await create()
   const rest = made.units - 5_000_000n
-  const [own, next] = [await leave(settlementIn(0, to, 5_000_000n)), await leave(settlementIn(1, to, rest))]
+  const [own, next] = [await world.leave(settlementIn(0, to, 5_000_000n)), await world.leave(settlementIn(1, to, rest))]
   await approve(made)
   await settlementReaches(made._id, isHeld)
   assert.equal((await admin.post(`settlements/${made._id}/cancel`)).error.code, 'OBJECT_CONFLICT')
@@ -255,7 +207,7 @@ test('a settlement that had left with more, and to another address, takes the su
   const to = await owe()
   const elsewhere = newAddress()
   const made = await create()
-  const txHash = await leave(settlementIn(0, elsewhere, made.units + 7_000_000n))
+  const txHash = await world.leave(settlementIn(0, elsewhere, made.units + 7_000_000n))
   await approve(made)
   await settlementReaches(made._id, isHeld)
   const { data: paid } = await name(made, txHash)
@@ -281,17 +233,17 @@ test('a refund that was rejected before its first poll had left: the next one wa
   const order = await createPaid(shop)
   const payer = newAddress()
   const id = idFrom('refund', shop.merchant.companyId, order.orderId, 1)
-  const txHash = await leave({ id, to: payer, units: 10_000_000n })
+  const txHash = await world.leave({ id, to: payer, units: 10_000_000n })
   await revert(shop, order.code, { amount: '10' })
   const first = await refundReaches(shop, order.orderId, 'needs_address')
   await admin.post(`refunds/${first._id}/reject`, { reason: 'asked again with the address' })
   await revert(shop, order.code, { amount: '10', address: payer })
-  const { message, _id } = await refundWaits(order.orderId)
+  const { message, _id } = await world.refundWaits(order.orderId)
   assert.match(
     message ?? '',
     new RegExp(`which was then rejected or cancelled here, left .* ${txHash} brought 10.000000`),
   )
-  assert.equal((await nameRefund({ _id }, txHash)).status, 200)
+  assert.equal((await world.nameRefund({ _id }, txHash)).status, 200)
   assert.equal((await refundReaches(shop, order.orderId, 'settled')).txHash, txHash)
   assert.equal(await shop.chain.balanceOf(payer), 10_000_000n)
   await revert(shop, order.code, { amount: '5', address: payer })
@@ -306,11 +258,11 @@ test('a refund that was rejected before its first poll had left: the next one wa
 test('a refund waits for the later one that left, also once another refund has taken its number', async () => {
   const order = await createPaid(shop)
   const payer = newAddress()
-  await leave({
+  await world.leave({
     ...{ id: idFrom('refund', shop.merchant.companyId, order.orderId, 2), to: payer, units: 10_000_000n },
   })
   await revert(shop, order.code, { amount: '10', address: payer })
-  const waiting = await refundWaits(order.orderId)
+  const waiting = await world.refundWaits(order.orderId)
   const { db } = shop.host
   await shop.chain.pay({ to: order.toAddress, units: 5_000_000n })
   await shop.makeFinal()
@@ -331,7 +283,7 @@ test('a refund waits for the later one that left, also once another refund has t
 test('a settlement that was cancelled before its first poll had left: the next one waits, and is paid with what left', async (t) => {
   const to = await owe()
   const first = await create()
-  const txHash = await leave(settlementIn(0, to, first.units - 1_000_000n))
+  const txHash = await world.leave(settlementIn(0, to, first.units - 1_000_000n))
   assert.equal((await admin.post<Settlement>(`settlements/${first._id}/cancel`)).data.status, 'cancelled')
   const again = await create()
   await approve(again)
@@ -355,12 +307,12 @@ test('what left to another address pays nothing else, is named again after a cra
   await owe()
   const elsewhere = newAddress()
   const made = await create()
-  const txHash = await leave(settlementIn(0, elsewhere, 10_000_000n))
+  const txHash = await world.leave(settlementIn(0, elsewhere, 10_000_000n))
   await approve(made)
   await settlementReaches(made._id, isHeld)
   await revert(shop, order.code, { amount: '10', address: elsewhere })
   const [refund] = await listRefunds(shop, order.orderId)
-  assert.equal((await nameRefund({ _id: refund?._id ?? '' }, txHash)).status, 422)
+  assert.equal((await world.nameRefund({ _id: refund?._id ?? '' }, txHash)).status, 422)
   await db.run(sql`alter table settlements add constraint crash check (not by_hand) not valid`)
   assert.equal((await name(made, txHash)).status, 500)
   const { message } = await settlementReaches(made._id, (seen) => !isHeld(seen))
@@ -380,7 +332,7 @@ test('a payout whose transaction was named for another settlement does not settl
   const { db } = shop.host
   const to = await owe()
   const made = await create()
-  const txHash = await leave(settlementIn(0, to, made.units))
+  const txHash = await world.leave(settlementIn(0, to, made.units))
   await db.run(sql`insert into claimed_transfers values (31337, ${txHash}, ${to.toLowerCase()}, 'another')`)
   await approve(made)
   const words = /^Transaction 0x[0-9a-f]+ paid this, but it was named for another refund or settlement/
@@ -398,7 +350,7 @@ test('a settlement that had left on another chain is not paid a second time, and
   const to = await owe()
   await payTo(31338)
   const made = await create()
-  const txHash = await leave(settlementIn(0, to, made.units))
+  const txHash = await world.leave(settlementIn(0, to, made.units))
   await approve(made)
   const waits = async (settlement: Settlement, words: RegExp) => {
     const { message } = await settlementReaches(settlement._id, ({ message }) => /was restored/.test(message ?? ''))
@@ -424,7 +376,7 @@ test('while a chain on which payouts left is not set up, nothing is sent', async
   await db.run(sql`insert into paying_wallets values (31339, ${newAddress().toLowerCase()})`)
   const order = await createPaid(shop)
   await revert(shop, order.code, { amount: '10', address: newAddress() })
-  const { message, _id } = await refundWaits(order.orderId, /was restored/)
+  const { message, _id } = await world.refundWaits(order.orderId, /was restored/)
   assert.match(message ?? '', /the chain 31339, which is not set up: .* Set CHAIN_31339_RPC_URL and CHAIN_31339_XPUB; /)
   await db.run(sql`delete from paying_wallets where chain_id = 31339`)
   await db.run(sql`update refunds set next_check_at = now() where id = ${_id}`)
@@ -435,19 +387,19 @@ test('what an earlier wallet had paid is not paid again after a change of keys',
   const { db } = shop.host
   const present = await db.many<{ address: string }>(sql`select address from paying_wallets where chain_id = 31337`)
   assert.deepEqual(present, [{ address: restored.address.toLowerCase() }], 'the service remembers its own')
-  const earlier = openPayoutsWith({ chain: shop.chain, rpc, keys: await payoutEnv(shop.chain) }, lostDb)
+  const earlier = world.openLost(await payoutEnv(shop.chain))
   await db.run(sql`insert into paying_wallets values (31337, ${earlier.address.toLowerCase()})`)
   const order = await createPaid(shop)
   const payer = newAddress()
   const id = idFrom('refund', shop.merchant.companyId, order.orderId, 1)
-  const txHash = await leave({ id, to: payer, units: 10_000_000n }, earlier)
+  const txHash = await world.leave({ id, to: payer, units: 10_000_000n }, earlier)
   await revert(shop, order.code, { amount: '10', address: payer })
-  const { _id, message } = await refundWaits(order.orderId)
+  const { _id, message } = await world.refundWaits(order.orderId)
   assert.match(message ?? '', new RegExp(`^waits: this one left .* ${txHash} .* Name that transaction`))
   const foreign = await shop.chain.pay({ to: payer, units: 10_000_000n })
   await shop.chain.mine(4)
-  assert.ok(JSON.stringify((await nameRefund({ _id }, foreign)).error).includes(`left in transaction ${txHash}`))
-  assert.equal((await nameRefund({ _id }, txHash)).status, 200)
+  assert.ok(JSON.stringify((await world.nameRefund({ _id }, foreign)).error).includes(`left in transaction ${txHash}`))
+  assert.equal((await world.nameRefund({ _id }, txHash)).status, 200)
   await refundReaches(shop, order.orderId, 'settled')
   assert.equal(await shop.chain.balanceOf(payer), 20_000_000n, 'and by the person')
 })
@@ -460,12 +412,12 @@ test('what left is named on a node without the keys; an earlier version wrote it
   const order = await createPaid(shop)
   const payer = newAddress()
   const id = idFrom('refund', shop.merchant.companyId, order.orderId, 1)
-  const txHash = await leave({ id, to: payer, units: 10_000_000n })
+  const txHash = await world.leave({ id, to: payer, units: 10_000_000n })
   await revert(shop, order.code, { amount: '10' })
   const first = await refundReaches(shop, order.orderId, 'needs_address')
   await admin.post(`refunds/${first._id}/reject`, { reason: 'asked again with the address' })
   await revert(shop, order.code, { amount: '10', address: payer })
-  const { _id } = await refundWaits(order.orderId)
+  const { _id } = await world.refundWaits(order.orderId)
   const path = `/api/next/refunds/${_id}/transaction`
   assert.equal((await web.call<null>('POST', path, { as: shop.merchant, body: { txHash } })).status, 200)
   await refundReaches(shop, order.orderId, 'settled')
@@ -485,7 +437,7 @@ test('a refund whose transaction was named, and then the process ended, says tha
   const order = await createPaid(shop)
   const payer = newAddress()
   const asked = { id: idFrom('refund', shop.merchant.companyId, order.orderId, 1), to: payer, units: 10_000_000n }
-  const txHash = await leave(asked)
+  const txHash = await world.leave(asked)
   const claimed = { network: 31337, txHash: txHash ?? '', causeId: asked.id, toAddress: payer }
   await db.tx((tx) => claimTransaction(tx, { companyId: shop.merchant.companyId, ...claimed }))
   assert.ok(await withdraw(asked, true))
@@ -494,6 +446,6 @@ test('a refund whose transaction was named, and then the process ended, says tha
     () => refundReaches(shop, order.orderId, 'submitted'),
     ({ message }) => message?.startsWith(`Transaction ${txHash} was named for this`) === true,
   )
-  assert.equal((await nameRefund({ _id }, txHash)).status, 200)
+  assert.equal((await world.nameRefund({ _id }, txHash)).status, 200)
   await refundReaches(shop, order.orderId, 'settled')
 })

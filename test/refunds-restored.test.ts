@@ -1,78 +1,33 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { createRpc, type Rpc } from '../src/chain/endpoints/rpc.ts'
-import type { PayoutRequest, Payouts } from '../src/chain/payout/payout.ts'
-import { type Db, openDb, sql } from '../src/db/db.ts'
+import { sql } from '../src/db/db.ts'
 import { idFrom } from '../src/kernel/ids.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
-import { type Client, logInSuperAdmin } from './harness/accounts.ts'
-import { createTestDatabase, type TestDatabase } from './harness/database.ts'
-import { createPaid, newAddress, payoutEnv, refundReaches, revert } from './harness/refunds.ts'
-import { openPayoutsWith, restore } from './harness/restored.ts'
-import { type RpcProxy, startRpcProxy } from './harness/rpc-proxy.ts'
+import type { Client } from './harness/accounts.ts'
+import { createPaid, newAddress, refundReaches, revert } from './harness/refunds.ts'
+import { openRestoredShop, type RestoredShop } from './harness/restored.ts'
+import type { RpcProxy } from './harness/rpc-proxy.ts'
 import { eventually } from './harness/service.ts'
-import { openShop, type Shop } from './harness/shop.ts'
+import type { Shop } from './harness/shop.ts'
 
 /* How refunds end that left before a restore as something else, and what does not wait for what left. */
 
+let world: RestoredShop
 let shop: Shop
 let node: RpcProxy
 let admin: Client
-let lostDatabase: TestDatabase
-let lostDb: Db
-let rpc: Rpc
-/** The service before it lost its database. */
-let lost: Payouts
 
 before(async () => {
-  let keys: Record<string, string> = {}
-  lostDatabase = await createTestDatabase()
-  lostDb = openDb({ connectionString: lostDatabase.connectionString })
-  shop = await openShop({
-    env: async (chain) => {
-      keys = await payoutEnv(chain)
-      node = await startRpcProxy(chain.rpcUrl)
-      return { ...keys, CHAIN_31337_RPC_URL: node.url }
-    },
-  })
-  admin = await logInSuperAdmin(shop.host)
-  await restore(shop.host.db)
-  rpc = createRpc({ url: shop.chain.rpcUrl })
-  lost = openPayoutsWith({ chain: shop.chain, rpc, keys }, lostDb)
+  world = await openRestoredShop()
+  ;({ shop, node, admin } = world)
 })
-after(async () => {
-  await rpc?.close()
-  await lostDb?.close()
-  await lostDatabase?.drop()
-  await shop?.stop()
-  await node?.stop()
-})
-
-/** It left before the restore. @returns its transaction */
-async function leave(asked: PayoutRequest): Promise<string | null> {
-  await lost.send(asked)
-  await shop.chain.mine(4)
-  const { outcome, txHash } = await lost.send(asked)
-  assert.equal(outcome, 'settled')
-  return txHash
-}
-
-/** A person says which transaction paid a refund. */
-const nameRefund = ({ _id }: { _id: string }, txHash: string | null) =>
-  shop.host.call<null>('POST', `/api/next/refunds/${_id}/transaction`, { as: shop.merchant, body: { txHash } })
-
-/** The order's newest refund, once it waits because of what left before the restore. */
-const refundWaits = (orderId: string, isRight: RegExp = / before the database was restored/) =>
-  eventually(
-    () => refundReaches(shop, orderId, 'ready'),
-    ({ message }) => isRight.test(message ?? ''),
-  )
+after(() => world?.stop())
 
 test('a refund that had left with another amount is rejected, and only what left settles the next one', async () => {
   const order = await createPaid(shop)
   const payer = newAddress()
   const id = idFrom('refund', shop.merchant.companyId, order.orderId, 1)
-  const txHash = await leave({ id, to: payer, units: 10_000_000n })
+  const txHash = await world.leave({ id, to: payer, units: 10_000_000n })
   const reject = (refund: { _id: string }) =>
     admin.post(`refunds/${refund._id}/reject`, { reason: 'another amount left' })
   await revert(shop, order.code, { amount: '12', address: payer })
@@ -83,18 +38,18 @@ test('a refund that had left with another amount is rejected, and only what left
   const foreign = await shop.chain.pay({ to: payer, units: 12_000_000n })
   await shop.chain.mine(4)
   for (const one of [txHash, foreign]) {
-    const { status, error } = await nameRefund(first, one)
+    const { status, error } = await world.nameRefund(first, one)
     assert.equal(status, 422)
     assert.match(JSON.stringify(error), /reject this one, and ask for exactly that one/)
   }
   assert.equal((await reject(first)).status, 200)
   await revert(shop, order.code, { amount: '12', address: payer })
-  const second = await refundWaits(order.orderId)
+  const second = await world.refundWaits(order.orderId)
   assert.match(second.message ?? '', new RegExp(`rejected or cancelled here, left .* ${txHash} brought 10.000000`))
-  assert.equal((await nameRefund(second, txHash)).status, 422)
+  assert.equal((await world.nameRefund(second, txHash)).status, 422)
   assert.equal((await reject(second)).status, 200)
   await revert(shop, order.code, { amount: '10', address: payer })
-  assert.equal((await nameRefund(await refundWaits(order.orderId), txHash)).status, 200)
+  assert.equal((await world.nameRefund(await world.refundWaits(order.orderId), txHash)).status, 200)
   assert.equal((await refundReaches(shop, order.orderId, 'settled')).txHash, txHash)
   await revert(shop, order.code, { amount: '5', address: payer })
   await eventually(
@@ -113,7 +68,7 @@ test('while a chain does not say what left, what waits names it; what was made s
   // authorizationState
   node.faults.refuses = ({ params }) => JSON.stringify(params).includes('0xe94a0102')
   await revert(shop, order.code, { amount: '10', address: newAddress() })
-  const { _id } = await refundWaits(order.orderId, /^waits: Sandbox chain: /)
+  const { _id } = await world.refundWaits(order.orderId, /^waits: Sandbox chain: /)
   node.heal()
   await db.run(sql`insert into paying_wallets values (31339, ${newAddress().toLowerCase()})`)
   await moveRestore('-2 hours')

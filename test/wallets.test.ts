@@ -98,6 +98,12 @@ const setTarget = (address: string) =>
 const create = async (): Promise<Settlement> =>
   (await admin.post<Settlement>('settlements', { companyId: shop.merchant.companyId })).data
 const approve = (by: Client, { _id }: Settlement) => by.post<Settlement>(`settlements/${_id}/approve`)
+const countDeadlocks = async (): Promise<bigint> => {
+  const { deadlocks } = await shop.host.db.one<{ deadlocks: bigint }>(
+    sql`select deadlocks from pg_stat_database where datname = current_database()`,
+  )
+  return deadlocks
+}
 const reaches = (made: Settlement, isRight: (one: Settlement) => boolean): Promise<Settlement> =>
   eventually(async () => {
     await shop.chain.mine()
@@ -172,6 +178,15 @@ test('from the limit on two persons approve, and no more leaves in a day than th
   const alias = await makeOperator(admin)
   for (const own of [alias, await makeOperator(alias), await makeOperator(admin, 'SimpleUser')])
     assert.match((await approve(own, made)).error?.message ?? '', /count as one person/, 'an account of her own making')
+  const deadlocks = await countDeadlocks()
+  for (let round = 0; round < 20; round += 1) {
+    const refused = await Promise.all([approve(admin, made), approve(alias, made)])
+    assert.deepEqual(
+      refused.map(({ status }) => status),
+      [409, 409],
+    )
+  }
+  assert.equal(await countDeadlocks(), deadlocks, 'two who approve at once do not wait for each other')
   const mine = [await makeOperator(admin), await makeOperator(admin)] as const
   const gone = await logInSuperAdmin(shop.host)
   const setFirst = (by: string) =>

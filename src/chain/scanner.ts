@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Db } from '../db/db.ts'
-import { type Clock, systemClock } from '../kernel/clock.ts'
+import { type Clock, isYounger, systemClock } from '../kernel/clock.ts'
 import { newId } from '../kernel/ids.ts'
 import { startTicker } from '../kernel/ticker.ts'
 import {
@@ -134,7 +134,7 @@ class Reader {
     const { all } = this.base.endpoints
     const suspects = all.filter((endpoint) => endpoint.fault() === 'foreign')
     await Promise.all(suspects.map((endpoint) => this.lookForForeign(endpoint)))
-    if (all.length < 2 || this.clock() - this.comparedMs < RENEW_MS) return
+    if (all.length < 2 || isYounger(this.comparedMs, RENEW_MS, this.clock())) return
     this.comparedMs = this.clock()
     const heads = await Promise.all(all.map((endpoint) => this.headOf(endpoint)))
     const newest = Math.max(...heads.map((at) => at ?? 0))
@@ -179,7 +179,7 @@ class Reader {
   private async note(trouble: ChainTrouble | null): Promise<void> {
     const { db, network, owner, log, leaseMs } = this.base
     // after twice the lease, another node may have taken over and written something else
-    const isKnown = this.clock() - this.claimedMs <= 2 * leaseMs
+    const isKnown = isYounger(this.claimedMs, 2 * leaseMs, this.clock())
     if (trouble === this.trouble && isKnown) return
     const { chainId } = network
     const lease = await this.claim()
@@ -203,7 +203,7 @@ class Reader {
       },
     }
     const view = await readView(scan)
-    if (newsOf(view) === this.announced && clock() - this.claimedMs < RENEW_MS) return false
+    if (newsOf(view) === this.announced && isYounger(this.claimedMs, RENEW_MS, clock())) return false
     await proveLate(endpoint, base.network)
     await checkIdentity(base.network, endpoint, this.genesisHash)
     const lease = await this.claim()
@@ -270,8 +270,9 @@ class Reader {
   /** Records a doubt that only another scan, or a person, can settle. */
   async noteDoubt(doubt: ChainDoubt): Promise<void> {
     if (!(doubt instanceof Disagreement)) return
-    this.disagreedMs ??= this.clock()
-    if (this.clock() - this.disagreedMs >= DISAGREED_MS) await this.note('disagreement')
+    const now = this.clock()
+    this.disagreedMs = Math.min(this.disagreedMs ?? now, now)
+    if (now - this.disagreedMs >= DISAGREED_MS) await this.note('disagreement')
   }
 }
 

@@ -44,6 +44,21 @@ test('open means open: after three failures in a row nothing is called until the
   assert.deepEqual(circuit.state, { state: 'closed', cause: null, openUntil: null })
 })
 
+test('a clock that is set back ends the pause, and the wait for a trial that hangs', async () => {
+  const { circuit, call, pass } = open()
+  for (const _ of [1, 2, 3]) await assert.rejects(call(FAILS))
+  pass(-3_600_000)
+  assert.equal(circuit.state.state, 'half-open')
+  void circuit.run(
+    () => new Promise(() => {}),
+    () => FAILS,
+  )
+  await refused(call('ok'))
+  pass(-3_600_000)
+  assert.equal(await call('ok'), 'ok')
+  assert.equal(circuit.state.state, 'closed')
+})
+
 test('a success between failures counts from the beginning again', async () => {
   const { circuit, call } = open()
   await assert.rejects(call(FAILS))

@@ -1,4 +1,4 @@
-import { type Clock, MINUTE } from './clock.ts'
+import { type Clock, isYounger, MINUTE } from './clock.ts'
 
 /**
  * Why a circuit is open. `trouble`: failures in a row. `busy`: the other side asked for a pause. `credentials` and
@@ -52,7 +52,7 @@ export class Circuit {
   #cause: OpenCause | null = null
   /** How often it has opened since it was last closed. */
   #openings = 0
-  #openUntil = 0
+  #paused = { atMs: 0, forMs: 0 }
   #trial: { startedAt: number } | null = null
 
   constructor(clock: Clock, rules: CircuitRules) {
@@ -63,8 +63,9 @@ export class Circuit {
   get state(): CircuitState {
     if (this.#cause === null) return { state: 'closed', cause: null, openUntil: null }
     const now = this.#clock()
-    const isOpen = now < this.#openUntil || this.#isTrying(now)
-    return { state: isOpen ? 'open' : 'half-open', cause: this.#cause, openUntil: this.#openUntil }
+    const { atMs, forMs } = this.#paused
+    const isOpen = this.#isPaused(now) || this.#isTrying(now)
+    return { state: isOpen ? 'open' : 'half-open', cause: this.#cause, openUntil: atMs + forMs }
   }
 
   /** @throws CircuitOpen, or the error of `work`, classified by `judge` */
@@ -82,14 +83,18 @@ export class Circuit {
     }
   }
 
+  #isPaused(now: number): boolean {
+    return isYounger(this.#paused.atMs, this.#paused.forMs, now)
+  }
+
   #isTrying(now: number): boolean {
-    return this.#trial !== null && now - this.#trial.startedAt < TRIAL_MS
+    return this.#trial !== null && isYounger(this.#trial.startedAt, TRIAL_MS, now)
   }
 
   #enter(): { startedAt: number } | null {
     if (this.#cause === null) return null
     const now = this.#clock()
-    if (now < this.#openUntil || this.#isTrying(now)) throw new CircuitOpen(this.#cause)
+    if (this.#isPaused(now) || this.#isTrying(now)) throw new CircuitOpen(this.#cause)
     this.#trial = { startedAt: now }
     return this.#trial
   }
@@ -107,7 +112,7 @@ export class Circuit {
     this.#failures = 0
     this.#openings = 0
     this.#cause = null
-    this.#openUntil = 0
+    this.#paused = { atMs: 0, forMs: 0 }
   }
 
   #open(cause: Exclude<OpenCause, 'busy'>): void {
@@ -115,7 +120,7 @@ export class Circuit {
     const pauses = this.#rules.pausesMs[cause]
     const pauseMs = pauses[Math.min(this.#openings, pauses.length - 1)] ?? MINUTE
     // calls in flight when it opened do not extend the pause
-    if (this.#clock() >= this.#openUntil || this.#cause !== cause) {
+    if (!this.#isPaused(this.#clock()) || this.#cause !== cause) {
       this.#openings += 1
       this.#pause(cause, pauseMs)
     }
@@ -123,6 +128,6 @@ export class Circuit {
 
   #pause(cause: OpenCause, pauseMs: number): void {
     this.#cause = cause
-    this.#openUntil = this.#clock() + pauseMs
+    this.#paused = { atMs: this.#clock(), forMs: pauseMs }
   }
 }

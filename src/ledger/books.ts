@@ -3,7 +3,7 @@ import type { UsdcContracts } from '../chain/transfer-queries.ts'
 import { OFFICE_PATHS, officePathsOf } from '../config/office-paths.ts'
 import type { Db, Tx } from '../db/db.ts'
 import { findUnreconciled } from '../db/restored-queries.ts'
-import type { Clock } from '../kernel/clock.ts'
+import { type Clock, isYounger } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
 import type { RaiseAlarm } from '../mail/operator-alarm.ts'
@@ -73,7 +73,8 @@ const SMALL_BOOKS = 2000
 const QUICK_MS = 1000
 const SHARE = 20
 
-type Running = { verdict: Promise<KnownDifference | undefined>; freshUntilMs: number }
+/** `knownAtMs`: null while it runs. */
+type Running = { verdict: Promise<KnownDifference | undefined>; knownAtMs: number | null; keptMs: number }
 
 /** A few lines for the operator. */
 const mailOf = (companyId: string, differences: readonly KnownDifference[]) => ({
@@ -144,15 +145,16 @@ export function openBooks(deps: BooksDeps): Books {
   /** Concurrent calls for a company share one verification; for large books, calls shortly after it do too. */
   const verifyOnce = (companyId: string): Promise<KnownDifference | undefined> => {
     const known = running.get(companyId)
-    if (known && clock() < known.freshUntilMs) return known.verdict
+    if (known && (known.knownAtMs === null || isYounger(known.knownAtMs, known.keptMs, clock()))) return known.verdict
     const look = async (): Promise<KnownDifference | undefined> => {
       const tookMs = await verify(companyId)
       const difference = await findOpenDifference(db, companyId)
       const isKept = !difference && tookMs >= QUICK_MS && (await hasMorePayments(db, companyId, smallBooks))
-      entry.freshUntilMs = isKept ? clock() + tookMs * SHARE : 0
+      entry.knownAtMs = clock()
+      entry.keptMs = isKept ? tookMs * SHARE : 0
       return difference
     }
-    const entry: Running = { freshUntilMs: Number.POSITIVE_INFINITY, verdict: Promise.resolve(undefined) }
+    const entry: Running = { knownAtMs: null, keptMs: 0, verdict: Promise.resolve(undefined) }
     running.set(companyId, entry)
     entry.verdict = look()
     entry.verdict.catch(() => running.delete(companyId))

@@ -31,3 +31,12 @@ export async function findKeptMail(q: Queryable, id: string): Promise<KeptMail |
 export async function deleteKeptMails(q: Queryable, before: Date): Promise<number> {
   return q.run(sql`delete from mails where created_at < ${before}`)
 }
+
+/**
+ * Forgets which daily mails were sent. Of a service that did not run for long, the last week is left: it says which
+ * days to make up for.
+ */
+export const deleteOldNotices = (q: Queryable, before: Date): Promise<number> =>
+  q.run(sql`
+    delete from notices_sent
+    where sent_at < least(${before}, (select max(sent_at) from notices_sent) - interval '7 days')`)

@@ -148,6 +148,7 @@ export type PaymentChange = {
   receivedUnits?: bigint
   providerStatus: string
   nextCheckAt: Date | null
+  checks?: number
 }
 
 export async function updatePayment(tx: Tx, payment: Payment, change: PaymentChange, now: Date): Promise<void> {
@@ -155,7 +156,7 @@ export async function updatePayment(tx: Tx, payment: Payment, change: PaymentCha
     update payments set status = ${change.status}, last_words = ${change.providerStatus}, next_check_at = ${change.nextCheckAt},
       received_units = coalesce(${change.receivedUnits?.toString() ?? null}::numeric, received_units),
       closed_at = case when ${change.status} in ('closed', 'failed', 'paid') then coalesce(closed_at, ${now}) end,
-      updated_at = ${now}
+      checks = coalesce(${change.checks ?? null}, checks), updated_at = ${now}
     where company_id = ${payment.companyId} and id = ${payment.id}`)
 }
 

@@ -28,7 +28,9 @@ import {
 } from './payment-queries.ts'
 import {
   acceptsLate,
+  checksAfter,
   completedAt,
+  ENDED,
   minAcceptedUnits,
   nextCheckDelayMs,
   nextEndedCheck,
@@ -52,9 +54,6 @@ export type ReportDeps = {
 
 export type Loss = { order: Order; payment: Payment; units: bigint }
 export type NoticeLoss = (tx: Tx, loss: Loss) => Promise<void>
-
-/** A part payment does not reopen an attempt that was abandoned or has failed. */
-const ENDED: readonly PaymentStatus[] = ['closing', 'closed', 'failed']
 
 type ReportCase = {
   tx: Tx
@@ -159,7 +158,7 @@ async function applyTo(scene: ReportCase, report: PaymentReport): Promise<Order>
   if (outcome !== 'waiting' && outcome !== 'unknown' && !over)
     return applyEnding(scene, ENDINGS[outcome], providerStatus)
   const nextCheckAt = over
-    ? await nextPollOfEnded(scene)
+    ? await nextPollOfEnded(scene, payment.checks)
     : new Date(now.getTime() + nextCheckDelayMs(payment, payment.status))
   await updatePayment(tx, payment, { status: payment.status, providerStatus, nextCheckAt }, now)
   return over && outcome !== 'unknown' ? stopWaiting(scene) : order
@@ -172,14 +171,18 @@ async function stopWaiting({ tx, order, payment, deps, requestId }: ReportCase):
 }
 
 /** The query of an ended attempt may tell of more money while what it recorded waits for a person. */
-const nextPollOfEnded = async ({ tx, payment, now }: ReportCase): Promise<Date | null> =>
-  payment.status !== 'paid' && (await hasOpenUnmatched(tx, payment)) ? nextEndedCheck(payment, now.getTime()) : null
+const nextPollOfEnded = async ({ tx, payment, now }: ReportCase, checks: number): Promise<Date | null> =>
+  payment.status !== 'paid' && (await hasOpenUnmatched(tx, payment))
+    ? nextEndedCheck({ ...payment, checks }, now.getTime())
+    : null
 
 /** The attempt is over, even if its money was seen but never arrived: the order stops waiting for it. */
 async function applyEnding(scene: ReportCase, ending: Ending, providerStatus: string): Promise<Order> {
   const { tx, order, payment, now, deps, requestId } = scene
   const status = payment.status === 'failed' ? 'failed' : ending.status
-  await updatePayment(tx, payment, { status, providerStatus, nextCheckAt: await nextPollOfEnded(scene) }, now)
+  const checks = checksAfter(payment, { status })
+  const nextCheckAt = await nextPollOfEnded(scene, checks)
+  await updatePayment(tx, payment, { status, providerStatus, nextCheckAt, checks }, now)
   if (payment.status === 'closing' || order.paymentId !== payment.id) return order
   const actor = `channel:${payment.channel}`
   const move = (from: Order, trigger: Trigger): Promise<Order> | Order =>
@@ -244,8 +247,10 @@ async function applyMoney(scene: ReportCase, report: SeenReport): Promise<Order>
   const status = statusAfter(scene, verdict)
   const receivedUnits = bookedUnits(report.final, standing)
   const { counted: final, seen } = verdict
-  const nextCheckAt = nextMoneyCheck(payment, { status, final, seen }, now.getTime())
-  await updatePayment(tx, payment, { status, receivedUnits, providerStatus: report.providerStatus, nextCheckAt }, now)
+  const checks = checksAfter(payment, { status, receivedUnits })
+  const nextCheckAt = nextMoneyCheck({ ...payment, checks }, { status, final, seen }, now.getTime())
+  const { providerStatus } = report
+  await updatePayment(tx, payment, { status, receivedUnits, providerStatus, nextCheckAt, checks }, now)
   const moved = await moveOrder(scene, verdict)
   await recordMoney({ ...scene, standing, payment: { ...payment, receivedUnits } }, report, moved, verdict)
   return moved

@@ -60,6 +60,18 @@ export function nextCheckDelayMs(
   return isQuiet ? Math.round(pollGapMs('deposit', checks) * spreadOf(id)) : pollGapMs('payment', checks)
 }
 
+/** An attempt that no order waits for; a part payment does not reopen it. */
+export const ENDED: readonly PaymentStatus[] = ['closing', 'closed', 'failed']
+
+/** The gaps between polls start again when an attempt ends, and when more money comes after that. */
+export const checksAfter = (
+  { status, receivedUnits, checks }: Pick<Payment, 'status' | 'receivedUnits' | 'checks'>,
+  next: { status: PaymentStatus; receivedUnits?: bigint },
+): number =>
+  ENDED.includes(next.status) && (next.status !== status || (next.receivedUnits ?? receivedUnits) !== receivedUnits)
+    ? 0
+    : checks
+
 /** An attempt that is over, or whose account was removed, is not polled any more once it is this old. */
 const LAST_LOOK_MS = 30 * DAY
 

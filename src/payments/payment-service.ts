@@ -22,7 +22,7 @@ import {
   updatePaymentReference,
 } from './payment-queries.ts'
 import { applyReport, type ReportDeps } from './payment-report.ts'
-import { ACCOUNT_REMOVED, nextEndedCheck } from './payment-rules.ts'
+import { ACCOUNT_REMOVED, checksAfter, nextEndedCheck } from './payment-rules.ts'
 
 export type PaymentDeps = AcceptDeps &
   ReportDeps & {
@@ -139,10 +139,11 @@ async function waitForAccount(deps: PaymentDeps, { companyId, id, orderId }: Pay
     const payment = await lockPayment(tx, companyId, id)
     if (!order || !payment || (isOpen(order.status) && order.paymentId === id)) return
     const now = new Date(deps.clock())
-    const nextCheckAt = nextEndedCheck(payment, now.getTime())
+    const checks = isOver(payment) ? payment.checks : checksAfter(payment, { status: 'closing' })
+    const nextCheckAt = nextEndedCheck({ ...payment, checks }, now.getTime())
     if (isOver(payment)) return updatePaymentNextCheck(tx, payment, nextCheckAt)
     const status = nextCheckAt === null ? 'closed' : 'closing'
-    await updatePayment(tx, payment, { status, providerStatus: ACCOUNT_REMOVED, nextCheckAt }, now)
+    await updatePayment(tx, payment, { status, providerStatus: ACCOUNT_REMOVED, nextCheckAt, checks }, now)
   })
 }
 

@@ -1,15 +1,19 @@
 import { type Queryable, sql, type Tx } from '../db/db.ts'
 import type { UserRole } from '../http/actor.ts'
+import { lockUsersById } from './user-queries.ts'
 
 /** An account that created two others, directly or indirectly; an account counts as its own creator. */
 export type Maker = { id: string; role: UserRole; madeBy: string | null }
+
+/** @param name `user:<id>` */
+const idOfUser = (name: string): string => name.slice(name.indexOf(':') + 1)
 
 /**
  * Common creators of two accounts: empty if no account created both, and neither created the other. Named as
  * `user:<id>`.
  */
 export function listCommonMakers(q: Queryable, one: string, other: string): Promise<Maker[]> {
-  const ids = [one, other].map((name) => name.slice(name.indexOf(':') + 1))
+  const ids = [one, other].map(idOfUser)
   return q.many<Maker>(sql`
     with recursive makers as (
       select id as origin, id, role, made_by from users where id = any(${ids}::text[])
@@ -18,12 +22,19 @@ export function listCommonMakers(q: Queryable, one: string, other: string): Prom
 }
 
 /**
+ * Locks who approves and who approved before, each named as `user:<id>`, in one order: two who approve at once would
+ * otherwise wait for each other.
+ */
+export async function lockApprovers(tx: Tx, by: string, first: string | null): Promise<void> {
+  await lockUsersById(tx, (first === null ? [by] : [by, first]).map(idOfUser))
+}
+
+/**
  * Whether an account, named as `user:<id>`, is a SuperAdmin who can log in; it stays one until the transaction ends.
  */
 export async function isOperator(tx: Tx, name: string): Promise<boolean> {
-  const id = name.slice(name.indexOf(':') + 1)
   const row = await tx.maybe(sql`
-    select 1 from users where id = ${id} and role = 'SuperAdmin' and disabled_at is null for share`)
+    select 1 from users where id = ${idOfUser(name)} and role = 'SuperAdmin' and disabled_at is null for share`)
   return row !== undefined
 }
 

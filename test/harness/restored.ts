@@ -1,21 +1,28 @@
+import assert from 'node:assert/strict'
 import pino from 'pino'
-import type { Rpc } from '../../src/chain/endpoints/rpc.ts'
+import { createRpc, type Rpc } from '../../src/chain/endpoints/rpc.ts'
 import { networkFor } from '../../src/chain/networks.ts'
-import { openPayouts, type Payouts } from '../../src/chain/payout/payout.ts'
+import { openPayouts, type PayoutRequest, type Payouts } from '../../src/chain/payout/payout.ts'
 import { localSigner } from '../../src/chain/payout/signer.ts'
-import { type Db, sql } from '../../src/db/db.ts'
+import { type Db, openDb, sql } from '../../src/db/db.ts'
 import { markRestored, updateReconciledRestore } from '../../src/db/restored-queries.ts'
+import { type Client, logInSuperAdmin } from './accounts.ts'
 import type { TestChain } from './chain.ts'
+import { createTestDatabase } from './database.ts'
+import { payoutEnv, type RefundData, refundReaches } from './refunds.ts'
+import { type RpcProxy, startRpcProxy } from './rpc-proxy.ts'
+import { type Answer, eventually } from './service.ts'
+import { openShop, type Shop } from './shop.ts'
 
 /** The database is a restored one, and `reconcile` has run. */
-export async function restore(db: Db): Promise<void> {
+async function restore(db: Db): Promise<void> {
   await db.run(sql`insert into installation (mode, key_mark) values ('sandbox', 'x')`)
   await db.tx((tx) => markRestored(tx, { backupMadeAt: new Date(), restoredAt: new Date() }))
   await updateReconciledRestore(db, new Date())
 }
 
 /** Pays as a service with this database would. @param keys of `payoutEnv` */
-export const openPayoutsWith = (
+const openPayoutsWith = (
   { chain, rpc, keys }: { chain: TestChain; rpc: Rpc; keys: Record<string, string> },
   db: Db,
 ): Payouts =>
@@ -25,3 +32,71 @@ export const openPayoutsWith = (
     refundSigner: localSigner(keys.CHAIN_31337_REFUND_KEY ?? ''),
     relayerSigner: localSigner(keys.CHAIN_31337_RELAYER_KEY ?? ''),
   })
+
+/** A shop whose database is a restored one, and the service before it lost its own. */
+export type RestoredShop = {
+  shop: Shop
+  admin: Client
+  /** Between the service and its chain. */
+  node: RpcProxy
+  /** Pays as the service did before it lost its database; as with other keys, if they are given. */
+  openLost(keys?: Record<string, string>): Payouts
+  /** Pays as the service does now. */
+  restored: Payouts
+  /** It left before the restore. @returns its transaction */
+  leave(asked: PayoutRequest, payouts?: Payouts): Promise<string | null>
+  /** A person says which transaction paid a refund. */
+  nameRefund(refund: { _id: string }, txHash: string | null): Promise<Answer<null>>
+  /** The order's newest refund, once it waits because of what left before the restore. */
+  refundWaits(orderId: string, isRight?: RegExp): Promise<RefundData>
+  stop(): Promise<void>
+}
+
+/** @param moreEnv further settings, made with the keys that pay on its chain */
+export async function openRestoredShop(
+  moreEnv: (keys: Record<string, string>) => Promise<Record<string, string>> = async () => ({}),
+): Promise<RestoredShop> {
+  let keys: Record<string, string> = {}
+  let node: RpcProxy | undefined
+  const lostDatabase = await createTestDatabase()
+  const lostDb = openDb({ connectionString: lostDatabase.connectionString })
+  const shop = await openShop({
+    env: async (chain) => {
+      keys = await payoutEnv(chain)
+      node = await startRpcProxy(chain.rpcUrl)
+      return { ...keys, CHAIN_31337_RPC_URL: node.url, ...(await moreEnv(keys)) }
+    },
+  })
+  assert.ok(node)
+  const proxy = node
+  const { chain, host, merchant } = shop
+  const admin = await logInSuperAdmin(host)
+  await restore(host.db)
+  const rpc = createRpc({ url: chain.rpcUrl })
+  const openLost: RestoredShop['openLost'] = (given = keys) => openPayoutsWith({ chain, rpc, keys: given }, lostDb)
+  const lost = openLost()
+  return {
+    ...{ shop, admin, node: proxy, openLost, restored: openPayoutsWith({ chain, rpc, keys }, host.db) },
+    async leave(asked, payouts = lost) {
+      await payouts.send(asked)
+      await chain.mine(4)
+      const { outcome, txHash } = await payouts.send(asked)
+      assert.equal(outcome, 'settled')
+      return txHash
+    },
+    nameRefund: ({ _id }, txHash) =>
+      host.call<null>('POST', `/api/next/refunds/${_id}/transaction`, { as: merchant, body: { txHash } }),
+    refundWaits: (orderId, isRight = / before the database was restored/) =>
+      eventually(
+        () => refundReaches(shop, orderId, 'ready'),
+        ({ message }) => isRight.test(message ?? ''),
+      ),
+    async stop() {
+      await rpc.close()
+      await lostDb.close()
+      await lostDatabase.drop()
+      await shop.stop()
+      await proxy.stop()
+    },
+  }
+}

@@ -1,4 +1,4 @@
-import { type Clock, MINUTE, SECOND } from '../../kernel/clock.ts'
+import { type Clock, isYounger, MINUTE, SECOND } from '../../kernel/clock.ts'
 import type { Network } from '../networks.ts'
 import { Pace } from './pace.ts'
 import { type Hex, MAX_FILTER_VALUES, type Rpc, type RpcCall, RpcError } from './rpc.ts'
@@ -55,7 +55,7 @@ export class Endpoint {
   readonly #clock: Clock
   readonly #events: EndpointEvents
   #failures = 0
-  #pausedUntil = 0
+  #paused = { atMs: 0, forMs: 0 }
   #wrong: { fault: 'foreign' | 'outvoted'; rightSince: number | null } | null = null
   #verifiedAt = Number.NEGATIVE_INFINITY
   readonly #pace = new Pace()
@@ -80,12 +80,15 @@ export class Endpoint {
   }
 
   fault(): EndpointFault | null {
+    const now = this.#clock()
     if (this.#wrong) {
       const { fault, rightSince } = this.#wrong
-      if (rightSince === null || this.#clock() - rightSince < PROBATION_MS) return fault
+      // a clock that was set back begins it again
+      if (rightSince !== null) this.#wrong.rightSince = Math.min(rightSince, now)
+      if (rightSince === null || now - rightSince < PROBATION_MS) return fault
       this.#wrong = null
     }
-    if (this.#clock() < this.#pausedUntil) return 'down'
+    if (isYounger(this.#paused.atMs, this.#paused.forMs, now)) return 'down'
     return this.behind ? 'behind' : null
   }
 
@@ -105,7 +108,7 @@ export class Endpoint {
 
   /** Whether it must prove its chain before it is used. */
   get needsLook(): boolean {
-    return this.#wrong?.fault === 'foreign' || this.#clock() - this.#verifiedAt > VERIFIED_MS
+    return this.#wrong?.fault === 'foreign' || !isYounger(this.#verifiedAt, VERIFIED_MS, this.#clock())
   }
 
   /** @throws ForeignChain, RpcError */
@@ -129,7 +132,7 @@ export class Endpoint {
     try {
       const result = await ask()
       this.#failures = 0
-      this.#pausedUntil = 0
+      this.#paused = { atMs: 0, forMs: 0 }
       return result
     } catch (error) {
       if (error instanceof RpcError) this.#noteFailure(error)
@@ -145,7 +148,7 @@ export class Endpoint {
     if (error.tooOften) this.learn({ callsPerSecond: this.#pace.slower(this.limits.callsPerSecond) })
     this.#failures += 1
     const pauseMs = error.retryAfterMs ?? FIRST_PAUSE_MS * 2 ** (this.#failures - 1)
-    this.#pausedUntil = this.#clock() + Math.min(MAX_PAUSE_MS, pauseMs)
+    this.#paused = { atMs: this.#clock(), forMs: Math.min(MAX_PAUSE_MS, pauseMs) }
   }
 
   async #batch<Result>(calls: readonly RpcCall[]): Promise<Result[]> {

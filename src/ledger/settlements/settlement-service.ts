@@ -8,7 +8,7 @@ import { AppError } from '../../kernel/errors.ts'
 import { firstIdAt, idFrom } from '../../kernel/ids.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import type { ScreeningGate, Standing } from '../../screening/screening-gate.ts'
-import { isOperator, listCommonMakers } from '../../users/maker-queries.ts'
+import { isOperator, listCommonMakers, lockApprovers } from '../../users/maker-queries.ts'
 import type { Books } from '../books.ts'
 import { bookSettlement } from '../ledger-service.ts'
 import { findPayableWith, findReserve, findSettleable, settleableOf } from '../payable-queries.ts'
@@ -307,6 +307,7 @@ export async function approveSettlement(
   await deps.books.check(key.companyId)
   if (key.status === 'open') await checkTarget(deps, key)
   return deps.db.tx(async (tx) => {
+    await lockApprovers(tx, `${actor.kind}:${actor.id}`, (await findSettlement(tx, id))?.firstApprovedBy ?? null)
     await lockActor(tx, actor, key.companyId)
     const settlement = await lockIn(tx, key, ['open'])
     const shortfall = await findShortfall(tx, settlement)
