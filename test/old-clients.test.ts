@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
+import { newId } from '../src/kernel/ids.ts'
 import { ORDER_STATUSES } from '../src/orders/order-states.ts'
 import { registerManager } from './harness/accounts.ts'
 import { eventually } from './harness/service.ts'
@@ -108,10 +109,10 @@ test('closing the modal deletes the session without /next, and repeating it or a
 /* The buy button: a page of the shop, our landing page in a frame, and what passes between them. */
 
 type ButtonMade = { _id: string }
+const SITE = { name: 'Tea', websiteUrl: 'https://tea.example/shop', price: '5', currency: 'EUR' }
 const makeButton = async (fields: Record<string, unknown> = {}) => {
   const { client } = await registerManager(shop.host.baseUrl)
-  const site = { name: 'Tea', websiteUrl: 'https://tea.example/shop', price: '5', currency: 'EUR' }
-  const { data, text } = await client.post<ButtonMade>('buy-buttons', { ...site, ...fields })
+  const { data, text } = await client.post<ButtonMade>('buy-buttons', { ...SITE, ...fields })
   assert.ok(data, text)
   return { id: data._id, client }
 }
@@ -294,6 +295,24 @@ test('two clicks at once make one order of a changed cart, and an order each for
   assert.equal(again, fifty)
   assert.equal(await land('50.00', ten), fifty, 'a tab that knows only the earlier order')
   assert.notEqual(await land('50.00'), fifty, 'another browser')
+})
+
+test('a click that takes a reference at the same moment as one at another button lands again', async () => {
+  const { id, client } = await makeButton()
+  const { data } = await client.post<ButtonMade>('buy-buttons', { ...SITE, websiteUrl: 'https://tea.example/de' })
+  const { clicked } = await shop.host.db.tx(async (tx) => {
+    await tx.run(sql`
+      insert into button_sessions (id, company_id, button_id, code, order_ref, price, currency)
+      select ${newId()}, company_id, id, 'taken', 'MOMENT-01', price, currency from buy_buttons where id = ${data._id}`)
+    const clicked = openFrame(`/buy-button/landing?id=${id}&orderRef=MOMENT-01`)
+    await eventually(
+      () => tx.maybe(sql`select 1 from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))`),
+      (waiting) => waiting !== undefined,
+    )
+    return { clicked }
+  })
+  const { answer, text } = await clicked
+  assert.equal(answer.status, 200, text)
 })
 
 test('a session of the shop’s server keeps its price and its reference, whatever a page says', async () => {
