@@ -160,6 +160,13 @@ export async function openServerSession({ db }: ButtonDeps, code: string): Promi
   return { session, button, code: null, price: session.price, currency: session.currency }
 }
 
+/** Whether another click has changed the price of the session since this landing. */
+export async function isRepriced({ db }: ButtonDeps, landing: Landing): Promise<boolean> {
+  if (landing.code !== null) return false
+  const now = await queries.findButtonSession(db, landing.session.id)
+  return now?.price !== landing.price || now.currency !== landing.currency
+}
+
 const PREFIX = 'bst_'
 
 /** What a page may end its own session with, and nothing else: HMAC-SHA-256 of the session's id. */
