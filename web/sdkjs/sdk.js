@@ -114,7 +114,7 @@
       })
     }
 
-    /** Without a reference, a click after the buyer has seen "paid" is another purchase; a page of its own cannot tell. */
+    /** Without a reference, a click after "paid" is another purchase; a page of its own cannot tell what it showed. */
     #isAnother() {
       const { orderRef, display } = this.options
       return !orderRef && (display === 'page' || isDone(this.#state))
