@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
+import { newId } from '../src/kernel/ids.ts'
 import { ORDER_STATUSES } from '../src/orders/order-states.ts'
 import { registerManager } from './harness/accounts.ts'
 import { eventually } from './harness/service.ts'
@@ -108,10 +109,10 @@ test('closing the modal deletes the session without /next, and repeating it or a
 /* The buy button: a page of the shop, our landing page in a frame, and what passes between them. */
 
 type ButtonMade = { _id: string }
+const SITE = { name: 'Tea', websiteUrl: 'https://tea.example/shop', price: '5', currency: 'EUR' }
 const makeButton = async (fields: Record<string, unknown> = {}) => {
   const { client } = await registerManager(shop.host.baseUrl)
-  const site = { name: 'Tea', websiteUrl: 'https://tea.example/shop', price: '5', currency: 'EUR' }
-  const { data, text } = await client.post<ButtonMade>('buy-buttons', { ...site, ...fields })
+  const { data, text } = await client.post<ButtonMade>('buy-buttons', { ...SITE, ...fields })
   assert.ok(data, text)
   return { id: data._id, client }
 }
@@ -294,6 +295,70 @@ test('two clicks at once make one order of a changed cart, and an order each for
   assert.equal(again, fifty)
   assert.equal(await land('50.00', ten), fifty, 'a tab that knows only the earlier order')
   assert.notEqual(await land('50.00'), fifty, 'another browser')
+})
+
+/** Clicks with one reference, and the orders that they lead to. */
+const openClicks = (id: string, orderRef: string) => {
+  const read = async (code: string): Promise<string[]> => {
+    const { data } = await shop.host.call<Record<string, string>>('GET', `status/${code}`)
+    return [data.status ?? '', data.fromAmount ?? '']
+  }
+  const click = async (query: Record<string, string>): Promise<string> => {
+    const named = new URLSearchParams({ id, orderRef, currency: 'EUR', ...query })
+    const { answer, said, text } = await openFrame(`/buy-button/landing?${named}`)
+    assert.equal(answer.status, 200, text)
+    return said.conversionCode ?? ''
+  }
+  return { click, read }
+}
+
+test('two tabs with two prices at once: one order is open, and each tab has the price that it showed', async () => {
+  const { id } = await makeButton({ pagePrice: true })
+  const tryOnce = async (round: number): Promise<void> => {
+    const { click, read } = openClicks(id, `TABS-${round}00`)
+    const ten = await click({ price: '10.00' })
+    // the second names its order by the code alone
+    const prices = ['50.00', '60.00', '70.00']
+    const codes = await Promise.all(
+      prices.map((price, tab) => click({ price, code: ten, ...(tab === 1 ? { orderRef: '' } : {}) })),
+    )
+    const orders = await Promise.all(codes.map(read))
+    assert.deepEqual(
+      orders.map(([, price]) => price),
+      prices,
+    )
+    assert.deepEqual(orders.map(([status]) => status).sort(), ['CANCELLED', 'CANCELLED', 'INITIAL'])
+  }
+  await Promise.all([1, 2, 3, 4, 5, 6].map(tryOnce))
+})
+
+test('twenty buyers without a code who click at once, at two buttons and two prices, get an order each', async () => {
+  const { id, client } = await makeButton({ pagePrice: true })
+  const { data } = await client.post<ButtonMade>('buy-buttons', { ...SITE, pagePrice: true })
+  const [one, other] = [openClicks(id, 'CROWD-001'), openClicks(data._id, 'CROWD-001')]
+  const clicks = Array.from({ length: 20 }, (_, at) => {
+    const price = at % 4 < 2 ? '5.00' : '6.00'
+    return (at % 2 === 0 ? one : other).click({ price })
+  })
+  assert.equal(new Set(await Promise.all(clicks)).size, 20)
+})
+
+test('a click that takes a reference at the same moment as one at another button lands again', async () => {
+  const { id, client } = await makeButton()
+  const { data } = await client.post<ButtonMade>('buy-buttons', { ...SITE, websiteUrl: 'https://tea.example/de' })
+  const { clicked } = await shop.host.db.tx(async (tx) => {
+    await tx.run(sql`
+      insert into button_sessions (id, company_id, button_id, code, order_ref, price, currency)
+      select ${newId()}, company_id, id, 'taken', 'MOMENT-01', price, currency from buy_buttons where id = ${data._id}`)
+    const clicked = openFrame(`/buy-button/landing?id=${id}&orderRef=MOMENT-01`)
+    await eventually(
+      () => tx.maybe(sql`select 1 from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))`),
+      (waiting) => waiting !== undefined,
+    )
+    return { clicked }
+  })
+  const { answer, text } = await clicked
+  assert.equal(answer.status, 200, text)
 })
 
 test('a session of the shop’s server keeps its price and its reference, whatever a page says', async () => {

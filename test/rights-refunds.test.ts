@@ -283,6 +283,23 @@ test('after PAID only a Manager with a fresh second factor changes the e-mail, a
   ])
 })
 
+test('a session that has just ended names no payer by choosing how to pay; without one the sale goes on', async () => {
+  const { client, userId } = await join('Manager', true)
+  const order = await shop.createAwaiting()
+  const accept = (payer: Record<string, string>) =>
+    client.post(`confirm_conversion/accept/${order.code}`, { paymentChannel: 'crypto', ...payer })
+  assert.equal((await accept({ payerEmail: newEmail('payer') })).status, 200)
+  const before = await writesOf(order.orderId)
+  // as another node ends it: this one still holds the session
+  await shop.host.db.run(sql`update sessions set revoked_at = now() where user_id = ${userId}`)
+  for (const payer of [{ payerEmail: newEmail('evil') }, { userAddress: newAddress() }]) {
+    const { status, text } = await accept(payer)
+    assert.equal(status, 401, text)
+  }
+  assert.deepEqual(await writesOf(order.orderId), before)
+  assert.equal((await accept({})).status, 200)
+})
+
 test('sending the same e-mail again after PAID changes nothing and is no refusal', async () => {
   const email = newEmail('payer')
   const order = await createPaidBy(shop, email)

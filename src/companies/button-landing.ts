@@ -1,4 +1,4 @@
-import type { Tx } from '../db/db.ts'
+import { brokenConstraint, type Tx } from '../db/db.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { newId, newOrderCode } from '../kernel/ids.ts'
 import { openHmac, type Vault } from '../kernel/vault.ts'
@@ -96,7 +96,7 @@ export async function openLanding(deps: ButtonDeps, button: BuyButton, wish: Pag
     ...{ cancelUrl: null, returnUrl: null, createdAt: at },
   }
   const { price, currency } = session
-  return deps.db.tx(async (tx) => {
+  const land = async (tx: Tx): Promise<Landing> => {
     // one at a time: two windows of one buyer do not make two sessions of one reference
     await queries.lockButton(tx, button.id)
     const isNamed = wish.orderRef !== undefined || wish.code === undefined
@@ -107,6 +107,11 @@ export async function openLanding(deps: ButtonDeps, button: BuyButton, wish: Pag
     if (kept) return kept
     await queries.insertButtonSession(tx, session)
     return { session, button, code: null, price, currency }
+  }
+  return deps.db.tx(land).catch((error: unknown) => {
+    // another button, or the shop's server, has just made a session of this reference
+    if (brokenConstraint(error) !== 'button_sessions__live_ref') throw error
+    return openLanding(deps, button, wish)
   })
 }
 
@@ -153,6 +158,13 @@ export async function openServerSession({ db }: ButtonDeps, code: string): Promi
   const order = await queries.findSessionOrder(db, session)
   if (order && !ENDED.includes(order.status)) return { session, button, code: order.code, isOutdated: false }
   return { session, button, code: null, price: session.price, currency: session.currency }
+}
+
+/** Whether another click has changed the price of the session since this landing. */
+export async function isRepriced({ db }: ButtonDeps, landing: Landing): Promise<boolean> {
+  if (landing.code !== null) return false
+  const now = await queries.findButtonSession(db, landing.session.id)
+  return now?.price !== landing.price || now.currency !== landing.currency
 }
 
 const PREFIX = 'bst_'

@@ -194,7 +194,10 @@ export async function deleteButton(deps: ButtonDeps, context: RequestContext, id
   })
 }
 
-/** Begins the codes of sessions that a shop's server made, which pages may neither reprice nor end. */
+/**
+ * Begins the codes of sessions that a shop's server made, which pages may neither reprice nor end. Those of version
+ * 0.1.0 have no prefix and count as a page's: nothing stored tells them apart.
+ */
 export const SERVER_CODE_PREFIX = 'shop_'
 
 export type SessionFields = {

@@ -245,6 +245,55 @@ test('a new page without a reference: every click is another purchase', async ()
   await context.close()
 })
 
+/** A button by script on a page of its own that follows its orders, and asks about them without waiting long. */
+async function openFollowing(orderRef?: string) {
+  shop.show(script())
+  const { page, context } = await visit(browser, shop.origin)
+  await page.waitForFunction('window.Comptoir')
+  const options = { buttonId: button, orderRef, display: 'page', autoSubscribeTransaction: true }
+  await page.evaluate(`window.calls = []; const wait = setTimeout
+    window.setTimeout = (work, ms, ...values) => wait(work, ms / 20, ...values)
+    Comptoir.init({ ...${JSON.stringify(options)}, success: ({ data }) => calls.push(['success', data.code]),
+      error: ({ data }) => calls.push(['error', data.code]) }) && undefined`)
+  const click = async (): Promise<string> => {
+    await page.evaluate('window.heard.length = 0; Comptoir.open()')
+    return codeIn(page)
+  }
+  const callsOf = (count: number) =>
+    eventually(
+      () => page.evaluate('window.calls') as Promise<unknown[][]>,
+      (list) => list.length === count,
+    )
+  return { page, context, click, callsOf }
+}
+
+test('a new page without a reference: the shop’s page hears that each of its orders is paid', async () => {
+  const { page, context, callsOf } = await openFollowing()
+  // the second click comes before the first page has named its order
+  await page.evaluate('Comptoir.open(), Comptoir.open(), undefined')
+  const codes = await eventually(
+    async () => (await heardBy(page)).flatMap(([, { conversionCode }]) => conversionCode ?? []) as string[],
+    (list) => list.length === 2,
+  )
+  await world.host.db.run(sql`update orders set status = 'PAID', paid_at = now() where code = any(${codes})`)
+  assert.deepEqual((await callsOf(2)).sort(), codes.map((code) => ['success', code]).sort())
+  await context.close()
+})
+
+test('a new page that fails to open hides the end of the first order only while it could still name another', async () => {
+  const { page, context, click, callsOf } = await openFollowing('FAILS-01')
+  const code = await click()
+  await context.route('**/buy-button/landing?*', (route) => route.abort())
+  await page.evaluate('Comptoir.open()')
+  const answered = page.waitForResponse(async (response) => (await response.text()).includes('state:cancelled'))
+  await world.host.db.run(sql`update orders set status = 'CANCELLED' where code = ${code}`)
+  await answered
+  assert.deepEqual(await page.evaluate('window.calls'), [])
+  await page.evaluate('const now = performance.now(); performance.now = () => now + 60_000; undefined')
+  assert.deepEqual(await callsOf(1), [['error', code]])
+  await context.close()
+})
+
 test('a cart that changed: the shop’s page hears that its new order is paid, and no error for the replaced one', async () => {
   const five = await addButton(shop.origin, true)
   shop.show(script())

@@ -28,6 +28,8 @@
     .comptoir-button { font: 600 1rem/1.25 system-ui, sans-serif; padding: .75rem 1.25rem; min-height: 2.75rem;
       border: 0; border-radius: .75rem; background: #0a6652; color: #fff; cursor: pointer; }
     .comptoir-button:focus-visible, .comptoir-close:focus-visible { outline: 3px solid #0a6652; outline-offset: 2px; }`
+  /** Within this time an opened page has begun its order, or never will. */
+  const OPENING_MS = 30_000
   const own = document.currentScript?.dataset ?? {}
   const instances = new Set()
   let styled = false
@@ -67,10 +69,10 @@
     #token
     #state
     #frame = null
-    #popup = null
+    #popups = new Set()
     #dialog = null
-    /** Whether a page has been opened that has not named its order yet. */
-    #isOpening = false
+    /** Until then an opened page may still name its order; a page that fails never does. */
+    #openingUntil = 0
     #unfollow
     options = null
     element = null
@@ -112,18 +114,22 @@
       })
     }
 
+    /** Without a reference, a click after "paid" is another purchase; a page of its own cannot tell what it showed. */
+    #isAnother() {
+      const { orderRef, display } = this.options
+      return !orderRef && (display === 'page' || isDone(this.#state))
+    }
+
     /** Address of the page that begins the payment. */
     getButtonUrl() {
-      const { buttonId, orderRef, price, currency, callbackUrl, goods, buttonName, session, display } = this.options
+      const { buttonId, orderRef, price, currency, callbackUrl, goods, buttonName, session } = this.options
       const base = this.options.buttonAppUrl || `${BASE}/buy-button/landing`
       const key = this.options.tokenKey ?? own.tokenKey
       const more = { lang: lang(this.options.lang), ...(key ? { tokenKey: key } : {}) }
       if (session) return `${base}?${queryOf({ session, ...more })}`
       const values = { id: buttonId, orderRef, price, currency, callbackUrl }
       for (const name of ['goodsName', 'goodsType', 'goodsCategory']) values[`goods[${name}]`] = goods?.[name]
-      // without a reference, a click after the buyer has seen "paid" is another purchase; a page of its own cannot tell
-      const isAnother = !orderRef && (display === 'page' || isDone(this.#state))
-      const known = this.#code && !isAnother ? { code: this.#code } : {}
+      const known = this.#code && !this.#isAnother() ? { code: this.#code } : {}
       return `${base}?${queryOf({ ...values, buttonName, ...known, ...more })}`
     }
 
@@ -150,9 +156,10 @@
     /** Opens the payment as the button is set: in a dialog, on a new page, or in its place on this page. */
     open() {
       if (this.options.display === 'page') {
-        this.#isOpening = true
-        this.#popup = window.open(this.getButtonUrl(), '_blank')
-        if (!this.#popup) location.assign(this.getButtonUrl())
+        this.#openingUntil = performance.now() + OPENING_MS
+        const popup = window.open(this.getButtonUrl(), '_blank')
+        if (popup) this.#popups.add(popup)
+        else location.assign(this.getButtonUrl())
       } else if (this.options.display === 'inline') this.#showInline(this.element)
       else this.handleModal()
     }
@@ -187,7 +194,7 @@
       this.#dialog.remove()
       this.#dialog = null
       this.#frame = null
-      this.#isOpening = false
+      this.#openingUntil = 0
       // nothing is being paid yet: the shop's reference gets free again
       if (this.options.orderRef && (this.#state === undefined || this.#state === 'choose')) this.removeSession()
       this.#tell('closed')
@@ -197,7 +204,7 @@
       const frame = make('iframe', { className: 'comptoir-frame', title: WORDS[lang(this.options.lang)][2] })
       if (id) frame.id = id
       frame.allow = 'clipboard-write'
-      this.#isOpening = true
+      this.#openingUntil = performance.now() + OPENING_MS
       frame.src = this.getButtonUrl()
       this.#frame = frame
       return frame
@@ -254,25 +261,31 @@
     }
 
     #follow() {
-      this.#unfollow?.()
+      // another purchase replaces no order: all of them are followed
+      if (!this.#isAnother()) this.#unfollow?.()
       const { success, error } = this.options
-      this.#unfollow = this.subscribeTransaction({
-        code: this.#code,
-        success,
+      let timer
+      const fail = (answer) => {
         // while a page opens, this order may be cancelled for one at the cart's new price
-        error: (answer) => this.#isOpening || error?.(answer),
-      })
+        if (performance.now() < this.#openingUntil) timer = setTimeout(fail, 1000, answer)
+        else error?.(answer)
+      }
+      const stop = this.subscribeTransaction({ code: this.#code, success, error: fail })
+      this.#unfollow = () => {
+        stop()
+        clearTimeout(timer)
+      }
     }
 
     /** A message of one of our own frames or windows. */
     receive({ source, data }) {
-      if (source !== this.#frame?.contentWindow && (!this.#popup || source !== this.#popup)) return
+      if (source !== this.#frame?.contentWindow && !this.#popups.has(source)) return
       if (typeof data !== 'object' || data === null) return
       const key = this.options.tokenKey ?? own.tokenKey ?? 'comptoirToken'
       if (typeof data[key] === 'string') this.#token = data[key]
       if (typeof data.sessionId === 'string') this.#sessionId = data.sessionId
       if (typeof data.conversionCode === 'string') {
-        this.#isOpening = false
+        this.#openingUntil = 0
         this.#setCode(data.conversionCode)
       }
       if (data.type === 'comptoir:escape') return this.close()

@@ -3,11 +3,13 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import {
   findLandingButton,
+  isRepriced,
   type Landing,
   openLanding,
   openServerSession,
   openSessionTokens,
 } from '../../companies/button-landing.ts'
+import type { BuyButton } from '../../companies/button-queries.ts'
 import type { ButtonDeps } from '../../companies/button-service.ts'
 import type { Config } from '../../config/config.ts'
 import { toAppError } from '../../http/failures.ts'
@@ -29,6 +31,7 @@ import { allowFrame } from '../shared/framing.ts'
 import { languageOf, rememberLanguage } from '../shared/language.ts'
 import { checkSameOrigin, openPayerTokens, payerOf } from '../shared/payer.ts'
 import { ANYONE, landingPolicy, renderElsewhere, renderHandOver, renderLanding, renderRefusal } from './landing-view.ts'
+import { openTurns } from './turns.ts'
 
 export type LandingDeps = ButtonDeps & {
   config: Pick<Config, 'payUrl' | 'baseUrl'>
@@ -110,6 +113,7 @@ export const landingRoutes: FastifyPluginAsyncTypebox<LandingDeps> = async (app,
   const { config, createOrder } = deps
   const sessionTokens = openSessionTokens(deps.vault)
   const payerTokens = openPayerTokens(deps.vault)
+  const inTurn = openTurns()
   const basePath = new URL(config.payUrl).pathname.replace(/\/+$/, '')
   const ours = new Set([config.payUrl, config.baseUrl].map((url) => new URL(url).origin))
   await app.register(formbody)
@@ -166,44 +170,53 @@ export const landingRoutes: FastifyPluginAsyncTypebox<LandingDeps> = async (app,
     return made.created.code
   }
 
-  /**
-   * A session created by the shop's server is an order that the shop wants; other visitors of a button are
-   * rate-limited.
-   */
-  const checkLimits = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    const { session, id = '' } = request.query as Query
-    if (session !== undefined) return deps.limits.checkVisitor(request, reply)
-    await deps.limits.checkLink(request, reply, (await findLandingButton(deps, id)).id)
-  }
-
-  const openNamed = async (request: FastifyRequest): Promise<Landing> => {
-    const query = request.query as Query
-    if (query.session !== undefined) return openServerSession(deps, query.session)
-    const button = await findLandingButton(deps, query.id ?? '')
-    const landing = await openLanding(deps, button, query)
-    if (landing.code === null || !landing.isOutdated) return landing
+  /** Lands at the page's present price: cancels an open order at another one, unless `kept`, which has money. */
+  const landAt = async (button: BuyButton, request: FastifyRequest, kept?: string): Promise<Landing> => {
+    const landing = await openLanding(deps, button, request.query as Query)
+    if (landing.code === null || !landing.isOutdated || landing.code === kept) return landing
     await cancelUnpaid({ ...deps.pay, payerTokens }, request, landing.code).catch((error: unknown) => {
       // it has money, and stays; or another click has just cancelled it
       if (toAppError(error).code !== 'ORDER_STATE_CONFLICT') throw error
     })
-    return openLanding(deps, button, query)
+    return landAt(button, request, landing.code)
   }
 
-  /** A session sells one order at a time: of two clicks that land in it at once, the slower one lands again. */
-  const openOrder = async (request: FastifyRequest, tries = 4): Promise<{ landing: Landing; code: string }> => {
-    const landing = await openNamed(request)
+  type Opened = { landing: Landing; code: string }
+
+  /** A session sells one order, at one price: of two clicks that land in it at once, the slower one lands again. */
+  const orderAt = async (land: () => Promise<Landing>, request: FastifyRequest, tries = 10): Promise<Opened> => {
+    const landing = await land()
     try {
       return { landing, code: await makeOrder(request, landing) }
     } catch (thrown) {
-      if (tries <= 1 || toAppError(thrown).code !== 'UNKNOWN_SESSION') throw thrown
-      return openOrder(request, tries - 1)
+      const { code } = toAppError(thrown)
+      const isOvertaken = code === 'UNKNOWN_SESSION' || (code === 'ILLEGAL_AMOUNT' && (await isRepriced(deps, landing)))
+      if (tries <= 1 || !isOvertaken) throw thrown
+      return orderAt(land, request, tries - 1)
     }
+  }
+
+  /**
+   * Clicks with the same reference take turns on this node; without, many at once would overtake each other until they
+   * have no tries left. A session created by the shop's server is an order that the shop wants; other visitors of a
+   * button are rate-limited.
+   */
+  const openOrder = async (request: FastifyRequest, reply: FastifyReply): Promise<Opened> => {
+    const { session, id = '', orderRef, code } = request.query as Query
+    if (session !== undefined) {
+      await deps.limits.checkVisitor(request, reply)
+      return inTurn(session, () => orderAt(() => openServerSession(deps, session), request))
+    }
+    const button = await findLandingButton(deps, id)
+    await deps.limits.checkLink(request, reply, button.id)
+    const order = () => orderAt(() => landAt(button, request), request)
+    const name = orderRef ?? code
+    return name === undefined ? order() : inTurn(`${button.companyId} ${name}`, order)
   }
 
   const begin = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     checkSameOrigin(request, config.payUrl)
-    await checkLimits(request, reply)
-    const { landing, code } = await openOrder(request)
+    const { landing, code } = await openOrder(request, reply)
     const { websiteOrigin } = landing.button
     const sessionId = landing.session.id
     const query = request.query as Query

@@ -1,4 +1,5 @@
 import type { Channel, ChannelId } from '../../channels/channel.ts'
+import { lockActor } from '../../companies/company-scope.ts'
 import type { Tx } from '../../db/db.ts'
 import { nameOf, type RequestContext } from '../../http/request-context.ts'
 import { crashPoint } from '../../kernel/crash-point.ts'
@@ -76,6 +77,7 @@ async function abandonPayment({ channels }: AcceptDeps, tx: Tx, order: Order, no
 }
 
 type Choice = {
+  companyId: string
   channel: Channel
   own: boolean
   accountMark: string | null
@@ -98,7 +100,7 @@ async function readChoice(deps: AcceptDeps, request: AcceptRequest): Promise<Cho
   const networkFault = await findNetworkFault(channel, network)
   const ruleFault = await findRuleFault(set.rule(id), price)
   const account = { own: set.isOwn(id), accountMark: set.accountMark(id) }
-  return { channel, ...account, network, networkFault, ruleFault, fresh }
+  return { companyId: order.companyId, channel, ...account, network, networkFault, ruleFault, fresh }
 }
 
 type OpenedPayment = { order: Order; payment: Payment; channel: Channel; fresh: boolean } | { refused: AppError }
@@ -113,6 +115,8 @@ async function openPayment(deps: AcceptDeps, request: AcceptRequest, choice: Cho
   const returnUrl = readPageUrl('returnUrl', body.returnUrl)
   const euroRate = await findEuroRate(deps.payers)
   return deps.db.tx(async (tx) => {
+    // only naming the payer needs it: a lock of the seller would cost every other sale
+    if (body.payerEmail !== undefined || userAddress !== null) await lockActor(tx, context.actor, choice.companyId)
     const found = await lockReachableOrder(tx, context.actor, request.code)
     const now = new Date(deps.clock())
     const by = { actor: nameOf(context), requestId: context.requestId }
