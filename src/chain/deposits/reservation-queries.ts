@@ -11,13 +11,15 @@ export type Reservation = {
   sender: string | null
 }
 
+type ReservationKey = Pick<Reservation, 'companyId' | 'reference'>
+
 /** `networks` is null until it is fixed for an order that a node of an earlier version placed. */
 type Found = Reservation & { networks: readonly number[] | null }
 type Row = Omit<Found, 'units'> & { units: string | null }
 
 export async function findReservation(
   q: Queryable,
-  { companyId, reference }: { companyId: string; reference: string },
+  { companyId, reference }: ReservationKey,
 ): Promise<Found | undefined> {
   const row = await q.maybe<Row>(sql`
     select company_id, reference, address, units::text, sender, networks from deposit_reservations
@@ -225,28 +227,52 @@ export const TRANSFERS = sql`
   select t.* from chain_transfers t where t.to_address = p.deposit_address and not ${IS_SHARED}
   union all ${SHARED_TRANSFERS}`
 
+const IS_PAYMENT_OF = ({ companyId, reference }: ReservationKey): Sql =>
+  sql`p.company_id = ${companyId} and p.merchant_reference = ${reference}`
+
+/** Prevents transfers of every chain from changing until the transaction ends, and keeps changes in order. */
+export const lockHeads = (tx: Tx): Promise<unknown[]> =>
+  tx.many(sql`select from chain_heads order by chain_id for update`)
+
 /**
- * Fixes the networks of an order that a node of an earlier version placed: those that its wallet names now. What has
- * counted stays counted: if the books hold more than came there, the wallet named others before, and they stay too.
- * @param named empty: all
+ * What the books hold of one payment, without what is gone, and the USDC that came for it on one chain: what no block
+ * could change at its last report, and all. Chain null: by a person's decision.
  */
-export const updateNetworks = (
-  q: Queryable,
-  { companyId, reference }: Reservation,
-  { named, usdc }: { named: readonly number[]; usdc: UsdcContracts },
-): Promise<number> =>
-  q.run(sql`
-    update deposit_reservations r set networks = case when ${[...named]}::integer[] = '{}' then '{}'
-      else ${[...named]}::integer[] || case when p.received_units > came.there then came.elsewhere else '{}' end end
+export type Arrived = { bookedUnits: bigint; chainId: number | null; reportedUnits: bigint; seenUnits: bigint }
+
+export async function listArrived(q: Queryable, key: ReservationKey, usdc: UsdcContracts): Promise<Arrived[]> {
+  type ArrivedRow = Record<'bookedUnits' | 'reportedUnits' | 'seenUnits', string> & Pick<Arrived, 'chainId'>
+  const rows = await q.many<ArrivedRow>(sql`
+    select p.received_units - coalesce((select sum(m.units) from mispayments m where m.company_id = p.company_id
+        and m.payment_id = p.id and m.kind = 'orphaned' and m.status in ('open', 'borne')), 0) as booked_units,
+      came.chain_id, came.reported_units, came.seen_units
     from payments p cross join lateral (
-      select coalesce(sum(t.units) filter (where t.is_there), 0) as there,
-        coalesce(array_agg(distinct t.chain_id) filter (where not t.is_there), '{}') as elsewhere
-      from (select t.*, t.chain_id = any(${[...named]}::integer[]) or exists (select 1 from unmatched_transfers u
-          where u.company_id = p.company_id and u.transfer_id = t.id and u.status = 'matched') as is_there
-        from (${SHARED_TRANSFERS}) as t where t.status = 'seen' and t.final_at is not null and ${isUsdcOf(usdc)}) as t
-    ) as came
-    where r.company_id = ${companyId} and r.reference = ${reference} and r.networks is null
-      and p.company_id = ${companyId} and p.merchant_reference = ${reference}`)
+      select case when u.transfer_id is null then t.chain_id end as chain_id, sum(t.units) as seen_units,
+        coalesce(sum(t.units) filter (where t.final_at <= p.updated_at), 0) as reported_units
+      from (${SHARED_TRANSFERS}) as t left join unmatched_transfers u
+        on u.company_id = p.company_id and u.transfer_id = t.id and u.status = 'matched'
+      where t.status = 'seen' and ${isUsdcOf(usdc)} group by 1) as came
+    where ${IS_PAYMENT_OF(key)}`)
+  return rows.map(({ chainId, ...row }) => ({
+    chainId,
+    bookedUnits: BigInt(row.bookedUnits),
+    reportedUnits: BigInt(row.reportedUnits),
+    seenUnits: BigInt(row.seenUnits),
+  }))
+}
+
+/** Announces again what came for this payment on other networks: it was passed over while the payment might take it. */
+export const updateAnnounced = (tx: Tx, key: ReservationKey, networks: readonly number[]): Promise<number> =>
+  tx.run(sql`
+    update chain_transfers set change = nextval('chain_changes')
+    where status = 'seen' and chain_id <> all(${[...networks]}::integer[]) and id in (
+      select t.id from payments p cross join lateral (${SHARED_TRANSFERS}) as t where ${IS_PAYMENT_OF(key)})`)
+
+/** @param networks empty: all */
+export const updateNetworks = (q: Queryable, key: ReservationKey, networks: readonly number[]): Promise<number> =>
+  q.run(sql`
+    update deposit_reservations set networks = ${[...networks]}::integer[]
+    where company_id = ${key.companyId} and reference = ${key.reference} and networks is null`)
 
 /** Ids of the transfers of one reservation, by its terms or by a person's decision. */
 export async function listReservedTransfers(q: Queryable, { companyId, reference }: Reservation): Promise<string[]> {
