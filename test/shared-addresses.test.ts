@@ -195,6 +195,26 @@ test('a token that is not USDC is not compared with every payment at its address
   assert.ok(read() < EQUAL, `${read()} payments are read for ${ids.length} transfers`)
 })
 
+test('a transfer is compared with the newest payments at its address, not with every earlier one', async () => {
+  const { db } = host
+  for (const address of [addressOf(6011), addressOf(6012)]) {
+    const alone = address === addressOf(6011)
+    await shareAddress(address)
+    const from = sql`now() - make_interval(mins => 3 * g)`
+    await db.run(sql`
+      insert into deposit_reservations (company_id, reference, address, units, asked_units, networks, from_at, until_at)
+      select ${companyId}, ${address} || '-' || g, ${address}, case when ${alone} then null else 1000000 end, 1000000, '{}',
+        ${from}, ${from} + interval '25 hours' from generate_series(1, ${EQUAL}::integer) as g`)
+    const ids = await sendSpam(address, 31337, 10)
+    await db.run(sql`analyze`)
+    const { counting, read } = readingOf('deposit_reservations')
+    assert.deepEqual(refer(await listTakers(db, ids)), [`${address}-1`])
+    await listTakers(counting, ids)
+    await insertUnmatched(counting, ids, { dustUnits: 0n, usdc: {} })
+    assert.ok(read() < EQUAL, `${read()} reservations are read for ${ids.length} transfers`)
+  }
+})
+
 test('transfers that cannot be recorded in time do not hold back those before them', async (t) => {
   const [address, chainId] = [addressOf(6002), 6002]
   await shareAddress(address)
