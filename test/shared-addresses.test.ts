@@ -1,15 +1,18 @@
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
-import { after, before, test } from 'node:test'
+import { after, before, type TestContext, test } from 'node:test'
 import pg from 'pg'
 import { listTakers, TRANSFERS } from '../src/chain/deposits/reservation-queries.ts'
 import { listUsdcAmong } from '../src/chain/transfer-queries.ts'
-import { openDb, type Queryable, type Sql, sql, unnamed } from '../src/db/db.ts'
+import { type Db, openDb, type Queryable, type Sql, sql, unnamed } from '../src/db/db.ts'
 import { listTransferDifferences } from '../src/ledger/transfer-verify-queries.ts'
+import { followChain } from '../src/payments/chain-watch.ts'
+import { findChainCursor } from '../src/payments/payment-queries.ts'
 import { insertUnmatched, listUnmatched } from '../src/payments/unmatched/unmatched-queries.ts'
 import { followUnmatched } from '../src/payments/unmatched/unmatched-watch.ts'
+import { type ModelWorld, startModelWorld } from './harness/model-world.ts'
 import { randomBelow } from './harness/random.ts'
-import { startTestService, type TestService } from './harness/service.ts'
+import type { TestService } from './harness/service.ts'
 
 /*
  * An address of a company's wallet whose mode changes at will, with random payments and random transfers. SEED repeats
@@ -21,13 +24,15 @@ const TRANSFERS_EACH = 6
 const CHAINS = [31337, 8453]
 const SECONDS = 900
 
+let world: ModelWorld
 let host: TestService
 let companyId: string
 before(async () => {
-  host = await startTestService()
+  world = await startModelWorld()
+  host = world.host
   companyId = (await host.createMerchant()).companyId
 })
-after(() => host?.stop())
+after(() => world?.stop())
 
 const addressOf = (number: number): string => `0x${number.toString(16).padStart(40, '0')}`
 const below = randomBelow(SEED)
@@ -215,10 +220,8 @@ test('a transfer is compared with the newest payments at its address, not with e
   }
 })
 
-test('transfers that cannot be recorded in time do not hold back those before them', async (t) => {
-  const [address, chainId] = [addressOf(6002), 6002]
-  await shareAddress(address)
-  const ids = await sendSpam(address, chainId, 4)
+/** A database that waits for no lock, and a connection that holds one. */
+async function openHasty(t: TestContext): Promise<{ hasty: Db; holder: pg.Client }> {
   const { connectionString } = host.db
   const impatient = new URL(connectionString)
   impatient.searchParams.set('options', '-c lock_timeout=50ms')
@@ -227,6 +230,14 @@ test('transfers that cannot be recorded in time do not hold back those before th
   await holder.connect()
   t.after(() => Promise.all([hasty.close(), holder.end()]))
   await holder.query('begin')
+  return { hasty, holder }
+}
+
+test('transfers that cannot be recorded in time do not hold back those before them', async (t) => {
+  const [address, chainId] = [addressOf(6002), 6002]
+  await shareAddress(address)
+  const ids = await sendSpam(address, chainId, 4)
+  const { hasty, holder } = await openHasty(t)
   await holder.query('insert into unmatched_transfers (company_id, transfer_id, is_dust) values ($1, $2, false)', [
     companyId,
     ids[2],
@@ -239,4 +250,30 @@ test('transfers that cannot be recorded in time do not hold back those before th
   await holder.query('rollback')
   await followUnmatched({ db: hasty, ...rules }, chainId)
   assert.equal(await listed(), 4)
+})
+
+test('transfers that cannot be passed to their payments in time do not hold back those before them', async (t) => {
+  const { db } = host
+  const [address, chainId] = [addressOf(6004), 6004]
+  await shareAddress(address)
+  await reserve(address, address, SECONDS - 60)
+  const ids = await sendSpam(address, chainId, 4)
+  await db.run(
+    sql`update chain_transfers set to_address = ${addressOf(6005)} where id <> ${ids[2]} and chain_id = ${chainId}`,
+  )
+  await db.run(sql`update deposit_reservations set units = null, networks = '{}', until_at = now() + interval '1 hour'
+    where address = ${address}`)
+  const { hasty, holder } = await openHasty(t)
+  await holder.query('select 1 from payments where deposit_address = $1 for update', [address])
+  const payments = { ...world.payments, db: hasty }
+  const countPassed = async (): Promise<number> => {
+    const cursor = await findChainCursor(db, chainId)
+    return (await db.many(sql`select 1 from chain_transfers where chain_id = ${chainId} and change <= ${cursor}`))
+      .length
+  }
+  await assert.rejects(followChain(payments, chainId), { code: 'BUSY' })
+  assert.equal(await countPassed(), 2)
+  await holder.query('rollback')
+  await followChain(payments, chainId)
+  assert.equal(await countPassed(), 4)
 })
