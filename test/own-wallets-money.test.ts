@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import pg from 'pg'
 import { listTakers } from '../src/chain/deposits/reservation-queries.ts'
 import { sql } from '../src/db/db.ts'
 import { describeVerdict, verifyLedger } from '../src/ledger/ledger-verify.ts'
@@ -319,4 +320,30 @@ test('an earlier order takes money on its own network alone once its company’s
   }
   await company.pay(order.toAddress, 1n)
   await receives(company, order.orderId, 1n)
+})
+
+test('money without an order that takes long to record delays no payment', async (t) => {
+  const { db } = shop.host
+  const holder = new pg.Client({ connectionString: db.connectionString })
+  await holder.connect()
+  t.after(() => holder.end())
+  const findWait = () =>
+    db.maybe<{ since: Date }>(sql`
+      select query_start as since from pg_stat_activity
+      where wait_event_type = 'Lock' and query like '%insert into unmatched_transfers%' and datname = current_database()`)
+  const isSeenMeanwhile = async (): Promise<boolean> => {
+    const [first, second] = [await shop.createAwaiting(), await shop.createAwaiting()]
+    await db.run(sql`update payments set next_check_at = null where order_id = ${second.orderId}`)
+    await holder.query('begin')
+    await holder.query('lock table unmatched_transfers in share row exclusive mode')
+    await shop.chain.pay({ to: first.toAddress, units: first.units })
+    const wait = await eventually(findWait, (found) => found !== undefined)
+    await shop.chain.pay({ to: second.toAddress, units: second.units })
+    await shop.reaches(second.code, 'WAITING_CHAIN_CONFIRMATION')
+    const still = await findWait()
+    await holder.query('rollback')
+    return still?.since.getTime() === wait?.since.getTime()
+  }
+  // one wait lasts five seconds, which a busy machine may need by itself
+  assert.ok((await isSeenMeanwhile()) || (await isSeenMeanwhile()))
 })
