@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import pg from 'pg'
 import { listTakers } from '../src/chain/deposits/reservation-queries.ts'
 import { sql } from '../src/db/db.ts'
 import { describeVerdict, verifyLedger } from '../src/ledger/ledger-verify.ts'
@@ -248,4 +249,101 @@ test('a match by hand brings no money of another network into an order that a no
     (count) => count === 1,
   )
   await receives(company, order.orderId, order.units + 3n)
+})
+
+const pollNow = ({ orderId }: { orderId: string }) =>
+  shop.host.db.run(sql`update payments set next_check_at = now(), lease_until = null where order_id = ${orderId}`)
+
+test('an earlier order keeps what has counted when its wallet names fewer networks, and takes nothing else with it', async () => {
+  const { db } = shop.host
+  const settings = { MODE: 'pool', ADDRESSES: [1, 2, 3].map(newAddress).join() }
+  const company = await openCompany(settings)
+  const [paid, foreign, unclear] = [await company.place(), await company.place(), await company.place()]
+  const half = paid.units / 2n
+  for (const order of [paid, foreign, unclear]) {
+    await payOnBase(db, order, half)
+    await pollNow(order)
+    await receives(company, order.orderId, half)
+    // as if it were not polled before all of the following has happened
+    await db.run(sql`update payments set lease_until = now() + interval '1 hour' where order_id = ${order.orderId}`)
+    await placeAsBefore(db, order)
+  }
+  const narrower = { settings: { ...settings, NETWORKS: '31337' } }
+  assert.equal((await company.manager.call('PUT', 'channel-accounts/crypto', narrower)).status, 200)
+  const last = await company.pay(paid.toAddress, half)
+  await eventually(
+    () => db.maybe(sql`select 1 from chain_transfers where tx_hash = ${last} and final_at is not null`),
+    (found) => found !== undefined,
+  )
+  const never = await payOnBase(db, foreign, half, 137)
+  // nor is it known which of two equal sums has counted: a manager decides
+  const either = await payOnBase(db, unclear, half, 137)
+  await db.run(sql`update chain_transfers set final_at = final_at - interval '1 hour' where id = ${either}`)
+  await pollNow(paid)
+  await shop.reaches(paid.code, 'PAID')
+  await receives(company, paid.orderId, paid.units)
+  for (const [order, id, units] of [
+    [foreign, never, half],
+    [unclear, either, 0n],
+  ] as const) {
+    await pollNow(order)
+    await eventually(
+      () => listAsUnmatched([id]),
+      (count) => count === 1,
+    )
+    const { change } = await db.one<{ change: bigint }>(sql`select change from chain_transfers where id = ${id}`)
+    assert.ok(change > 0n, 'it is announced again')
+    await receives(company, order.orderId, units)
+  }
+})
+
+test('an earlier order takes money on its own network alone once its company’s wallet has its address no more', async () => {
+  const { db } = shop.host
+  const company = await openCompany({ MODE: 'pool', ADDRESSES: newAddress(), NETWORKS: '31337' })
+  const order = await company.place()
+  const onBase = await payOnBase(db, order, order.units)
+  const elsewhere = { settings: { MODE: 'pool', ADDRESSES: newAddress() } }
+  for (const [method, body] of [
+    ['PUT', elsewhere],
+    ['DELETE', {}],
+  ] as const) {
+    assert.equal((await company.manager.call(method, 'channel-accounts/crypto', body)).status, 200)
+    await placeAsBefore(db, order)
+    await pollNow(order)
+    await eventually(
+      async () => {
+        await db.run(sql`delete from unmatched_transfers where transfer_id = ${onBase}`)
+        return listAsUnmatched([onBase])
+      },
+      (count) => count === 1,
+    )
+  }
+  await company.pay(order.toAddress, 1n)
+  await receives(company, order.orderId, 1n)
+})
+
+test('money without an order that takes long to record delays no payment', async (t) => {
+  const { db } = shop.host
+  const holder = new pg.Client({ connectionString: db.connectionString })
+  await holder.connect()
+  t.after(() => holder.end())
+  const findWait = () =>
+    db.maybe<{ since: Date }>(sql`
+      select query_start as since from pg_stat_activity
+      where wait_event_type = 'Lock' and query like '%insert into unmatched_transfers%' and datname = current_database()`)
+  const isSeenMeanwhile = async (): Promise<boolean> => {
+    const [first, second] = [await shop.createAwaiting(), await shop.createAwaiting()]
+    await db.run(sql`update payments set next_check_at = null where order_id = ${second.orderId}`)
+    await holder.query('begin')
+    await holder.query('lock table unmatched_transfers in share row exclusive mode')
+    await shop.chain.pay({ to: first.toAddress, units: first.units })
+    const wait = await eventually(findWait, (found) => found !== undefined)
+    await shop.chain.pay({ to: second.toAddress, units: second.units })
+    await shop.reaches(second.code, 'WAITING_CHAIN_CONFIRMATION')
+    const still = await findWait()
+    await holder.query('rollback')
+    return still?.since.getTime() === wait?.since.getTime()
+  }
+  // one wait lasts five seconds, which a busy machine may need by itself
+  assert.ok((await isSeenMeanwhile()) || (await isSeenMeanwhile()))
 })

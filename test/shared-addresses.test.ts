@@ -1,15 +1,18 @@
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
-import { after, before, test } from 'node:test'
+import { after, before, type TestContext, test } from 'node:test'
 import pg from 'pg'
 import { listTakers, TRANSFERS } from '../src/chain/deposits/reservation-queries.ts'
 import { listUsdcAmong } from '../src/chain/transfer-queries.ts'
-import { openDb, type Queryable, type Sql, sql, unnamed } from '../src/db/db.ts'
+import { type Db, openDb, type Queryable, type Sql, sql, unnamed } from '../src/db/db.ts'
 import { listTransferDifferences } from '../src/ledger/transfer-verify-queries.ts'
-import { insertUnmatched } from '../src/payments/unmatched/unmatched-queries.ts'
+import { followChain } from '../src/payments/chain-watch.ts'
+import { findChainCursor } from '../src/payments/payment-queries.ts'
+import { insertUnmatched, listUnmatched } from '../src/payments/unmatched/unmatched-queries.ts'
 import { followUnmatched } from '../src/payments/unmatched/unmatched-watch.ts'
+import { type ModelWorld, startModelWorld } from './harness/model-world.ts'
 import { randomBelow } from './harness/random.ts'
-import { startTestService, type TestService } from './harness/service.ts'
+import type { TestService } from './harness/service.ts'
 
 /*
  * An address of a company's wallet whose mode changes at will, with random payments and random transfers. SEED repeats
@@ -21,13 +24,15 @@ const TRANSFERS_EACH = 6
 const CHAINS = [31337, 8453]
 const SECONDS = 900
 
+let world: ModelWorld
 let host: TestService
 let companyId: string
 before(async () => {
-  host = await startTestService()
+  world = await startModelWorld()
+  host = world.host
   companyId = (await host.createMerchant()).companyId
 })
-after(() => host?.stop())
+after(() => world?.stop())
 
 const addressOf = (number: number): string => `0x${number.toString(16).padStart(40, '0')}`
 const below = randomBelow(SEED)
@@ -113,6 +118,20 @@ async function countRead(table: string, statement: Sql): Promise<number> {
   return counts.reduce((sum, count) => sum + count, 0)
 }
 
+/** Counts the rows of a table that statements read, and returns none. */
+function readingOf(table: string): { counting: Queryable; read(): number } {
+  let read = 0
+  const run = async (statement: Sql): Promise<number> => {
+    read += await countRead(table, statement)
+    return 0
+  }
+  const many = async (statement: Sql): Promise<never[]> => {
+    await run(statement)
+    return []
+  }
+  return { counting: { ...host.db, run, many }, read: () => read }
+}
+
 const EQUAL = 400
 
 test('the books of payments of one amount at one address are compared each with its own transfers alone', async () => {
@@ -137,21 +156,14 @@ test('the books of payments of one amount at one address are compared each with 
         ${addressOf(3)}, ${address}, 54, 'seen', nextval('chain_changes') from ${all}`)
   }
   await db.run(sql`analyze`)
-  let read = 0
-  const counting: Queryable = {
-    ...db,
-    async many(statement) {
-      read = await countRead('chain_transfers', statement)
-      return []
-    },
-  }
+  const { counting, read } = readingOf('chain_transfers')
   await listTransferDifferences(counting, companyId, 20, {})
-  assert.ok(read >= 2 * EQUAL && read < 20 * EQUAL, `${read} transfers are read for ${2 * EQUAL} payments`)
+  assert.ok(read() >= 2 * EQUAL && read() < 20 * EQUAL, `${read()} transfers are read for ${2 * EQUAL} payments`)
 })
 
 /** Transfers of a token that is not USDC. @returns their ids, oldest change first */
 async function sendSpam(address: string, chainId: number, count: number): Promise<string[]> {
-  const ids = Array.from({ length: count }, (_, nth) => `${address}:spam-${nth}`)
+  const ids = Array.from({ length: count }, (_, nth) => `${address}:${chainId}:spam-${nth}`)
   await host.db.run(sql`
     insert into chain_transfers (id, chain_id, tx_hash, nth, log_index, block_number, block_hash, block_at, token,
       symbol, from_address, to_address, units, status, change, is_usdc)
@@ -166,39 +178,50 @@ async function shareAddress(address: string): Promise<void> {
     values (${address}, ${companyId}, ${address}, '9999-01-01')`)
 }
 
-test('a token that is not USDC is not compared with every payment at its address', async () => {
+const MANY = 5000
+
+test('a token that is not USDC is not compared with every payment at its address, not even where all have one', async () => {
   const { db } = host
   const address = addressOf(6001)
   await shareAddress(address)
+  await db.run(sql`delete from payments`)
   await db.run(sql`
     insert into payments (company_id, id, order_id, number, channel, own_account, status, merchant_reference, network,
       token_address, due_asset, due_units, deposit_address, opened_at, updated_at)
     select ${companyId}, ${address} || g, ${address} || g, 1, 'crypto', true, 'closed', ${address} || g, 31337,
-      ${addressOf(9)}, 'USDC', 54, ${address}, now(), now() from generate_series(1, ${EQUAL}::integer) as g`)
-  const ids = await sendSpam(address, 31337, 10)
+      ${addressOf(9)}, 'USDC', 54, ${address}, now(), now() from generate_series(1, ${MANY}::integer) as g`)
+  const ids = [...(await sendSpam(address, 31337, 10)), ...(await sendSpam(address, 6003, 10))]
   await db.run(sql`analyze`)
-  let read = 0
-  const run = async (statement: Sql): Promise<number> => {
-    read += await countRead('payments', statement)
-    return 0
-  }
-  const counting: Queryable = {
-    ...db,
-    run,
-    async many(statement) {
-      await run(statement)
-      return []
-    },
-  }
+  const { counting, read } = readingOf('payments')
   await insertUnmatched(counting, ids, { dustUnits: 2_000_000n, usdc: {} })
   await listUsdcAmong(counting, ids, {})
-  assert.ok(read < EQUAL, `${read} payments are read for ${ids.length} transfers`)
+  const everything = { companyIds: null, status: null, dust: true }
+  await listUnmatched(counting, everything, { limit: ids.length, offset: 0, usdc: {} })
+  assert.ok(read() < EQUAL, `${read()} payments are read for ${ids.length} transfers`)
 })
 
-test('transfers that cannot be recorded in time do not hold back those before them', async (t) => {
-  const [address, chainId] = [addressOf(6002), 6002]
-  await shareAddress(address)
-  const ids = await sendSpam(address, chainId, 4)
+test('a transfer is compared with the newest payments at its address, not with every earlier one', async () => {
+  const { db } = host
+  for (const address of [addressOf(6011), addressOf(6012)]) {
+    const alone = address === addressOf(6011)
+    await shareAddress(address)
+    const from = sql`now() - make_interval(mins => 3 * g)`
+    await db.run(sql`
+      insert into deposit_reservations (company_id, reference, address, units, asked_units, networks, from_at, until_at)
+      select ${companyId}, ${address} || '-' || g, ${address}, case when ${alone} then null else 1000000 end, 1000000, '{}',
+        ${from}, ${from} + interval '25 hours' from generate_series(1, ${EQUAL}::integer) as g`)
+    const ids = await sendSpam(address, 31337, 10)
+    await db.run(sql`analyze`)
+    const { counting, read } = readingOf('deposit_reservations')
+    assert.deepEqual(refer(await listTakers(db, ids)), [`${address}-1`])
+    await listTakers(counting, ids)
+    await insertUnmatched(counting, ids, { dustUnits: 0n, usdc: {} })
+    assert.ok(read() < EQUAL, `${read()} reservations are read for ${ids.length} transfers`)
+  }
+})
+
+/** A database that waits for no lock, and a connection that holds one. */
+async function openHasty(t: TestContext): Promise<{ hasty: Db; holder: pg.Client }> {
   const { connectionString } = host.db
   const impatient = new URL(connectionString)
   impatient.searchParams.set('options', '-c lock_timeout=50ms')
@@ -207,6 +230,14 @@ test('transfers that cannot be recorded in time do not hold back those before th
   await holder.connect()
   t.after(() => Promise.all([hasty.close(), holder.end()]))
   await holder.query('begin')
+  return { hasty, holder }
+}
+
+test('transfers that cannot be recorded in time do not hold back those before them', async (t) => {
+  const [address, chainId] = [addressOf(6002), 6002]
+  await shareAddress(address)
+  const ids = await sendSpam(address, chainId, 4)
+  const { hasty, holder } = await openHasty(t)
   await holder.query('insert into unmatched_transfers (company_id, transfer_id, is_dust) values ($1, $2, false)', [
     companyId,
     ids[2],
@@ -219,4 +250,30 @@ test('transfers that cannot be recorded in time do not hold back those before th
   await holder.query('rollback')
   await followUnmatched({ db: hasty, ...rules }, chainId)
   assert.equal(await listed(), 4)
+})
+
+test('transfers that cannot be passed to their payments in time do not hold back those before them', async (t) => {
+  const { db } = host
+  const [address, chainId] = [addressOf(6004), 6004]
+  await shareAddress(address)
+  await reserve(address, address, SECONDS - 60)
+  const ids = await sendSpam(address, chainId, 4)
+  await db.run(
+    sql`update chain_transfers set to_address = ${addressOf(6005)} where id <> ${ids[2]} and chain_id = ${chainId}`,
+  )
+  await db.run(sql`update deposit_reservations set units = null, networks = '{}', until_at = now() + interval '1 hour'
+    where address = ${address}`)
+  const { hasty, holder } = await openHasty(t)
+  await holder.query('select 1 from payments where deposit_address = $1 for update', [address])
+  const payments = { ...world.payments, db: hasty }
+  const countPassed = async (): Promise<number> => {
+    const cursor = await findChainCursor(db, chainId)
+    return (await db.many(sql`select 1 from chain_transfers where chain_id = ${chainId} and change <= ${cursor}`))
+      .length
+  }
+  await assert.rejects(followChain(payments, chainId), { code: 'BUSY' })
+  assert.equal(await countPassed(), 2)
+  await holder.query('rollback')
+  await followChain(payments, chainId)
+  assert.equal(await countPassed(), 4)
 })

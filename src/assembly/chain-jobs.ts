@@ -25,7 +25,7 @@ export type ChainJobDeps = {
 }
 
 /**
- * The scanner of a chain, and the job that passes its news to the payments: at once, or after a second at the latest.
+ * The scanner of a chain, and the jobs that pass its news on: at once, or after a second at the latest.
  */
 export function startChain(
   { db, clock, log, payments, chains, chainPollMs: pollMs }: ChainJobDeps,
@@ -33,11 +33,14 @@ export function startChain(
 ): Stoppable[] {
   const { chainId } = network
   const usdc = usdcOf(chains.map((one) => one.network))
-  const follower = startTicker(`payments.follow.${chainId}`, 1000, log, async () => {
-    const more = await followChain(payments, chainId)
-    return (await followUnmatched({ ...payments, usdc }, chainId)) || more
-  })
-  const onChange = (): void => follower.wake()
+  const followers = [
+    startTicker(`payments.follow.${chainId}`, 1000, log, () => followChain(payments, chainId)),
+    // of its own, because anyone can send worthless tokens: they never delay a payment
+    startTicker(`payments.unmatched.${chainId}`, 1000, log, () => followUnmatched({ ...payments, usdc }, chainId)),
+  ]
+  const onChange = (): void => {
+    for (const follower of followers) follower.wake()
+  }
   const scanner = startScanner({ db, network, endpoints, log, clock, onChange, pollMs })
   const heads = headUrls.map((url, index) =>
     listenForHeads({ url, log, name: { chainId, heads: index + 1 }, onHead: () => scanner.wake() }),
@@ -45,6 +48,6 @@ export function startChain(
   const audit = startTicker(`chain.audit.${chainId}`, MINUTE, log, () =>
     auditNextPage({ db, network, endpoints, log }, clock(), (found) => pollDepositAddresses(payments, found)),
   )
-  const jobs = [...heads, scanner, follower, audit]
+  const jobs = [...heads, scanner, ...followers, audit]
   return relay ? [...jobs, startTicker(`chain.relay.${chainId}`, 2000, log, () => relay.follow())] : jobs
 }

@@ -146,12 +146,15 @@ export const isUsdcOf = (usdc: UsdcContracts): Sql => sql`(
   ${isUsdcItself(usdc)} or coalesce(${IS_ASKED_TOKEN}, false))`
 
 /**
- * Whether transfer `t` is USDC to any payment at its address. `offset 0`: other tokens are looked up one by one, by
- * index, because a static address may have had a hundred thousand payments.
+ * Whether transfer `t` is USDC to any payment at its address. The order makes one look into the index the answer: for
+ * an equality, PostgreSQL would read the table where nearly all payments are at one static address.
  */
 export const isUsdcThere = (usdc: UsdcContracts): Sql => sql`(
-  ${isUsdcItself(usdc)}
-  or exists (select 1 from payments p where p.deposit_address = t.to_address and ${IS_ASKED_TOKEN} offset 0))`
+  ${isUsdcItself(usdc)} or coalesce((
+    select (p.deposit_address, p.network, p.token_address) = (t.to_address, t.chain_id, t.token) from payments p
+    where p.deposit_address is not null
+      and (p.deposit_address, p.network, p.token_address) >= (t.to_address, t.chain_id, t.token)
+    order by p.deposit_address, p.network, p.token_address limit 1), false))`
 
 /** What the payer was asked for, and USDC on the chains that are set up. */
 export type Asked = { network: number | null; tokenAddress: string | null; usdc: UsdcContracts }

@@ -5,15 +5,15 @@ import { type Db, raw, sql } from '../../src/db/db.ts'
 
 type Placed = { toAddress: string; units: bigint }
 
-/** Records a final transfer on Base. @returns its id */
-export async function payOnBase(db: Db, { toAddress }: Placed, units: bigint): Promise<string> {
+/** Records a final transfer on Base, or on another network. @returns its id */
+export async function payOnBase(db: Db, { toAddress }: Placed, units: bigint, chainId = 8453): Promise<string> {
   const id = randomBytes(12).toString('hex')
   await db.run(sql`
-    insert into chain_heads (chain_id, number, hash) values (8453, 1000, '0x1') on conflict do nothing`)
+    insert into chain_heads (chain_id, number, hash) values (${chainId}, 1000, '0x1') on conflict do nothing`)
   await db.run(sql`
     insert into chain_transfers (id, chain_id, tx_hash, nth, log_index, block_number, block_hash, block_at, token,
       symbol, from_address, to_address, units, status, final_at, change, is_usdc)
-    values (${id}, 8453, ${id}, 0, 0, 1, 'x', now(), 'x', 'USDC', 'x', ${toAddress.toLowerCase()}, ${units}, 'seen',
+    values (${id}, ${chainId}, ${id}, 0, 0, 1, 'x', now(), 'x', 'USDC', 'x', ${toAddress.toLowerCase()}, ${units}, 'seen',
       now(), 0, true)`)
   return id
 }

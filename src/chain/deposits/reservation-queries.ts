@@ -11,13 +11,15 @@ export type Reservation = {
   sender: string | null
 }
 
+type ReservationKey = Pick<Reservation, 'companyId' | 'reference'>
+
 /** `networks` is null until it is fixed for an order that a node of an earlier version placed. */
 type Found = Reservation & { networks: readonly number[] | null }
 type Row = Omit<Found, 'units'> & { units: string | null }
 
 export async function findReservation(
   q: Queryable,
-  { companyId, reference }: { companyId: string; reference: string },
+  { companyId, reference }: ReservationKey,
 ): Promise<Found | undefined> {
   const row = await q.maybe<Row>(sql`
     select company_id, reference, address, units::text, sender, networks from deposit_reservations
@@ -156,36 +158,40 @@ const LAST_NAMED = sql`(
     and l.from_at <= t.block_at + ${SINCE} and l.until_at >= t.block_at
   order by l.from_at desc, l.reference desc limit 1)`
 
+/** The newest of such reservations `l` at the address of `t` when it arrived: found by index, among thousands. */
+const newest = (which: Sql): Sql => sql`(
+  select * from deposit_reservations l where l.address = t.to_address and ${which} and l.from_at <= t.block_at + ${SINCE}
+  order by l.from_at desc fetch first row with ties)`
+
+/** The only reservation that can take `t` because of its amount. */
+const LAST_ASKED = newest(sql`l.asked_units = t.units`)
+
+/** The only reservation that can take `t` because the address serves one payment at a time. */
+const LAST_THERE = newest(sql`true`)
+
 /** Whether any payment takes the transfer `t` to a shared address without a person's decision. */
 export const IS_RESERVED = sql`(
-  exists (select 1 from deposit_reservations r where r.address = t.to_address and ${SERVES_AMOUNT})
-  or exists (select 1 from deposit_reservations r where r.address = t.to_address and ${SERVES_ALONE})
+  exists (select 1 from ${LAST_ASKED} r where ${SERVES_AMOUNT})
+  or exists (select 1 from ${LAST_THERE} r where ${SERVES_ALONE})
   or exists (select 1 from ${LAST_NAMED} r where ${IS_SENT}))`
 
 /** Whether the newest payment at its shared address takes money on the chain of transfer `t`. */
 export const IS_NETWORK_ACCEPTED = sql`coalesce((select ${IS_WHERE_NAMED} from deposit_reservations r
   where r.address = t.to_address and r.from_at <= t.block_at + ${SINCE} order by r.from_at desc limit 1), true)`
 
-const RESERVATIONS = sql`deposit_reservations`
+/** Pairs of a reservation `r` and a transfer `t`, limited by what only saves work: found from either side. */
+type Pairs = { from: Sql; only: Sql }
 
-const joined = (from: Sql): Sql => sql`${from} r join chain_transfers t on t.to_address = r.address`
-
-/**
- * Extra conditions that only save work: for transfers of exactly the amount, and for those of named senders, which can
- * be found from either side.
- */
-type Narrower = { amount?: Sql; sent?: { from: Sql; only: Sql } }
+const pairsOf = (reservations: Sql, only: Sql): Pairs => ({
+  from: sql`${reservations} r join chain_transfers t on t.to_address = r.address`,
+  only,
+})
 
 /** Which of the reservations `r` take which of the transfers `t`; each direction has its own index. */
-const TAKES = (
-  columns: Sql,
-  from: Sql,
-  only: Sql,
-  { amount = sql`true`, sent = { from: joined(from), only: sql`true` } }: Narrower = {},
-): Sql => sql`
-  select ${columns} from ${joined(from)} where ${only} and ${amount} and ${SERVES_AMOUNT}
-  union select ${columns} from ${joined(from)} where ${only} and ${SERVES_ALONE}
-  union select ${columns} from ${sent.from} where ${only} and ${sent.only} and ${IS_SENT}`
+const TAKES = (columns: Sql, { amount, alone, sent }: Record<'amount' | 'alone' | 'sent', Pairs>): Sql => sql`
+  select ${columns} from ${amount.from} where ${amount.only} and ${SERVES_AMOUNT}
+  union select ${columns} from ${alone.from} where ${alone.only} and ${SERVES_ALONE}
+  union select ${columns} from ${sent.from} where ${sent.only} and ${IS_SENT}`
 
 const IS_OF_PAYMENT = sql`company_id = p.company_id and reference = p.merchant_reference`
 
@@ -212,9 +218,10 @@ const OF_PAYMENT = sql`(
 /** The transfers of payment `p` at a shared address: by its reservation, or by a person's decision. */
 export const SHARED_TRANSFERS = sql`
   select t.* from (
-    ${TAKES(sql`t.*`, OF_PAYMENT, sql`t.block_at < r.before_at`, {
-      amount: sql`t.block_at < r.asked_before_at`,
-      sent: { from: joined(OF_PAYMENT), only: sql`t.block_at < r.sent_before_at` },
+    ${TAKES(sql`t.*`, {
+      amount: pairsOf(OF_PAYMENT, sql`t.block_at < r.before_at and t.block_at < r.asked_before_at`),
+      alone: pairsOf(OF_PAYMENT, sql`t.block_at < r.before_at`),
+      sent: pairsOf(OF_PAYMENT, sql`t.block_at < r.before_at and t.block_at < r.sent_before_at`),
     })}
     union select t.* from unmatched_transfers u join chain_transfers t on t.id = u.transfer_id
     where u.company_id = p.company_id and u.reference = p.merchant_reference) as t
@@ -225,46 +232,74 @@ export const TRANSFERS = sql`
   select t.* from chain_transfers t where t.to_address = p.deposit_address and not ${IS_SHARED}
   union all ${SHARED_TRANSFERS}`
 
+const IS_PAYMENT_OF = ({ companyId, reference }: ReservationKey): Sql =>
+  sql`p.company_id = ${companyId} and p.merchant_reference = ${reference}`
+
+/** Prevents transfers of every chain from changing until the transaction ends, and keeps changes in order. */
+export const lockHeads = (tx: Tx): Promise<unknown[]> =>
+  tx.many(sql`select from chain_heads order by chain_id for update`)
+
 /**
- * Fixes the networks of an order that a node of an earlier version placed: those that its wallet names now. What has
- * counted stays counted: if the books hold more than came there, the wallet named others before, and they stay too.
- * @param named empty: all
+ * What the books hold of one payment, without what is gone, and the USDC that came for it on one chain: what no block
+ * could change at its last report, and all. Chain null: by a person's decision.
  */
-export const updateNetworks = (
-  q: Queryable,
-  { companyId, reference }: Reservation,
-  { named, usdc }: { named: readonly number[]; usdc: UsdcContracts },
-): Promise<number> =>
-  q.run(sql`
-    update deposit_reservations r set networks = case when ${[...named]}::integer[] = '{}' then '{}'
-      else ${[...named]}::integer[] || case when p.received_units > came.there then came.elsewhere else '{}' end end
+export type Arrived = { bookedUnits: bigint; chainId: number | null; reportedUnits: bigint; seenUnits: bigint }
+
+export async function listArrived(q: Queryable, key: ReservationKey, usdc: UsdcContracts): Promise<Arrived[]> {
+  type ArrivedRow = Record<'bookedUnits' | 'reportedUnits' | 'seenUnits', string> & Pick<Arrived, 'chainId'>
+  const rows = await q.many<ArrivedRow>(sql`
+    select p.received_units - coalesce((select sum(m.units) from mispayments m where m.company_id = p.company_id
+        and m.payment_id = p.id and m.kind = 'orphaned' and m.status in ('open', 'borne')), 0) as booked_units,
+      came.chain_id, came.reported_units, came.seen_units
     from payments p cross join lateral (
-      select coalesce(sum(t.units) filter (where t.is_there), 0) as there,
-        coalesce(array_agg(distinct t.chain_id) filter (where not t.is_there), '{}') as elsewhere
-      from (select t.*, t.chain_id = any(${[...named]}::integer[]) or exists (select 1 from unmatched_transfers u
-          where u.company_id = p.company_id and u.transfer_id = t.id and u.status = 'matched') as is_there
-        from (${SHARED_TRANSFERS}) as t where t.status = 'seen' and t.final_at is not null and ${isUsdcOf(usdc)}) as t
-    ) as came
-    where r.company_id = ${companyId} and r.reference = ${reference} and r.networks is null
-      and p.company_id = ${companyId} and p.merchant_reference = ${reference}`)
+      select case when u.transfer_id is null then t.chain_id end as chain_id, sum(t.units) as seen_units,
+        coalesce(sum(t.units) filter (where t.final_at <= p.updated_at), 0) as reported_units
+      from (${SHARED_TRANSFERS}) as t left join unmatched_transfers u
+        on u.company_id = p.company_id and u.transfer_id = t.id and u.status = 'matched'
+      where t.status = 'seen' and ${isUsdcOf(usdc)} group by 1) as came
+    where ${IS_PAYMENT_OF(key)}`)
+  return rows.map(({ chainId, ...row }) => ({
+    chainId,
+    bookedUnits: BigInt(row.bookedUnits),
+    reportedUnits: BigInt(row.reportedUnits),
+    seenUnits: BigInt(row.seenUnits),
+  }))
+}
+
+/** Announces again what came for this payment on other networks: it was passed over while the payment might take it. */
+export const updateAnnounced = (tx: Tx, key: ReservationKey, networks: readonly number[]): Promise<number> =>
+  tx.run(sql`
+    update chain_transfers set change = nextval('chain_changes')
+    where status = 'seen' and chain_id <> all(${[...networks]}::integer[]) and id in (
+      select t.id from payments p cross join lateral (${SHARED_TRANSFERS}) as t where ${IS_PAYMENT_OF(key)})`)
+
+/** @param networks empty: all */
+export const updateNetworks = (q: Queryable, key: ReservationKey, networks: readonly number[]): Promise<number> =>
+  q.run(sql`
+    update deposit_reservations set networks = ${[...networks]}::integer[]
+    where company_id = ${key.companyId} and reference = ${key.reference} and networks is null`)
 
 /** Ids of the transfers of one reservation, by its terms or by a person's decision. */
 export async function listReservedTransfers(q: Queryable, { companyId, reference }: Reservation): Promise<string[]> {
-  const mine = sql`r.company_id = ${companyId} and r.reference = ${reference}`
+  const mine = pairsOf(sql`deposit_reservations`, sql`r.company_id = ${companyId} and r.reference = ${reference}`)
   const rows = await q.many<{ id: string }>(sql`
-    ${TAKES(sql`t.id`, RESERVATIONS, mine)}
+    ${TAKES(sql`t.id`, { amount: mine, alone: mine, sent: mine })}
     union select transfer_id from unmatched_transfers where company_id = ${companyId} and reference = ${reference}`)
   return rows.map(({ id }) => id)
 }
 
 /** The reservations that take these transfers: at a shared address, only their payments have news. */
-export const listTakers = (
+export function listTakers(
   q: Queryable,
   transferIds: readonly string[],
-): Promise<{ companyId: string; reference: string }[]> =>
-  q.many(sql`
-    ${TAKES(sql`r.company_id, r.reference`, RESERVATIONS, sql`t.id = any(${[...transferIds]}::text[])`, {
-      sent: { from: sql`chain_transfers t cross join lateral ${LAST_NAMED} r`, only: sql`true` },
-    })}
+): Promise<{ companyId: string; reference: string }[]> {
+  const pairsWith = (reservation: Sql): Pairs => ({
+    from: sql`chain_transfers t cross join lateral ${reservation} r`,
+    only: sql`t.id = any(${[...transferIds]}::text[])`,
+  })
+  const pairs = { amount: pairsWith(LAST_ASKED), alone: pairsWith(LAST_THERE), sent: pairsWith(LAST_NAMED) }
+  return q.many(sql`
+    ${TAKES(sql`r.company_id, r.reference`, pairs)}
     union select company_id, reference from unmatched_transfers
     where transfer_id = any(${[...transferIds]}::text[]) and reference is not null`)
+}

@@ -2,8 +2,9 @@ import { getAddress } from 'viem/utils'
 import type { ChainHealth } from '../../chain/chain-health.ts'
 import { assignDepositAddress } from '../../chain/deposits/deposit-addresses.ts'
 import { listConfirmedKeys } from '../../chain/deposits/deposit-key-queries.ts'
+import { fixNetworks } from '../../chain/deposits/earlier-networks.ts'
 import { listNativeDeposits, type NativeDeposit } from '../../chain/deposits/native-coin-queries.ts'
-import { findReservation, listReservedTransfers, updateNetworks } from '../../chain/deposits/reservation-queries.ts'
+import { findReservation, listReservedTransfers } from '../../chain/deposits/reservation-queries.ts'
 import { paymentUri } from '../../chain/eip681.ts'
 import type { Rpc } from '../../chain/endpoints/rpc.ts'
 import { confirmationsNeeded, confirmationsOf, isFinal } from '../../chain/finality.ts'
@@ -61,6 +62,8 @@ export type WalletDeps = {
   payable: readonly PayableNetwork[]
   /** A company's choice of them, as ids; absent: all. */
   offered?: readonly number[]
+  /** Shared addresses of a company's wallet, in lower case. */
+  addresses?: readonly string[]
   health?: ChainHealth
   /** Live mode: no address of a key is assigned before the operator compared the first ones with the wallet. */
   mustConfirm?: boolean
@@ -158,6 +161,11 @@ export function openCryptoChannel(deps: WalletDeps): Channel {
     const confirmed = await listConfirmedKeys(db, choices.map(keyOf))
     return choices.filter((one) => !confirmed.has(keyOf(one)))
   }
+  /** A wallet that does not have the address says nothing about it. */
+  const namedAt = (address: string, asked: number): number[] => {
+    if (!deps.addresses?.includes(address)) return [asked]
+    return deps.offered ? [...new Set([...deps.offered, asked])] : []
+  }
   const networks = payable.map(({ network }) => network)
   const usdc = usdcOf(networks)
   return {
@@ -203,8 +211,8 @@ export function openCryptoChannel(deps: WalletDeps): Channel {
       const native = await listNativeDeposits(db, providerReference)
       const reserved = assign && (await findReservation(db, { companyId, reference }))
       if (reserved) {
-        const named = deps.offered === undefined || network === null ? [] : [...new Set([...deps.offered, network])]
-        if (reserved.networks === null) await updateNetworks(db, reserved, { named, usdc })
+        if (reserved.networks === null && network !== null)
+          await fixNetworks(db, reserved, { named: namedAt(reserved.address, network), usdc })
         const mine = await listPlacedById(db, await listReservedTransfers(db, reserved), asked)
         return reportOf(providerReference, mine, networks)
       }

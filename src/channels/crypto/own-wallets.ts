@@ -135,6 +135,7 @@ export function openOwnWallets(deps: WalletDeps): OwnWallets {
       return openCryptoChannel({
         ...deps,
         ...offered,
+        addresses: own.addresses,
         payable: deps.payable.map(withoutPayouts),
         mustConfirm: false,
         assign,

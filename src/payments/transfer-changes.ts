@@ -1,0 +1,41 @@
+import { listChangedTransfers } from '../chain/transfer-queries.ts'
+import type { Db } from '../db/db.ts'
+import { AppError } from '../kernel/errors.ts'
+
+const BATCH = 500
+
+type Follower = {
+  /** The last change that was processed. */
+  findCursor(): Promise<bigint>
+  process(transferIds: readonly string[]): Promise<unknown>
+  updateCursor(change: bigint): Promise<unknown>
+}
+type Change = { id: string; change: bigint }
+
+/** A batch that takes too long is halved, so that the chain goes on however slow each transfer is. */
+async function processAll(follower: Follower, changed: readonly Change[]): Promise<void> {
+  const last = changed.at(-1)
+  if (!last) return
+  try {
+    await follower.process(changed.map(({ id }) => id))
+  } catch (error) {
+    const isSlow = error instanceof AppError && error.code === 'BUSY'
+    if (!isSlow || changed.length === 1) throw error
+    const half = Math.ceil(changed.length / 2)
+    await processAll(follower, changed.slice(0, half))
+    return processAll(follower, changed.slice(half))
+  }
+  await follower.updateCursor(last.change)
+}
+
+/**
+ * Processes what the scanner of one chain saw since the follower's cursor, which moves only afterwards: a crash repeats
+ * work and loses none.
+ * @returns whether there may be more
+ */
+export async function followTransfers(db: Db, chainId: number, follower: Follower): Promise<boolean> {
+  const afterChange = await follower.findCursor()
+  const changed = await listChangedTransfers(db, { chainId, afterChange, limit: BATCH })
+  await processAll(follower, changed)
+  return changed.length === BATCH
+}
