@@ -127,11 +127,18 @@ async function openAttempt() {
           where order_id = ${order.id} order by id`,
       )
     ).map(({ kind, asset, units, status, reference: name }) => `${kind} ${units} ${asset} ${status} ${name}`)
+  const ignoreFirst = async () => {
+    const [record] = await db.many<{ id: string }>(
+      sql`select id from mispayments where order_id = ${order.id} and status = 'open' order by id`,
+    )
+    await ignoreMispayment(world.mispayments, context, record?.id ?? '', { reason: 'sent back in the console' })
+  }
   return {
     order,
     key,
     reference,
     recordsOf,
+    ignoreFirst,
     apply: (report: PaymentReport) => applyReport(world.payments, key, report),
   }
 }
@@ -144,6 +151,40 @@ test('late money that its provider counts after all is part of the price: its op
   const paid = paidReport(reference, { final: DUE, providerStatus: 'PAID' })
   assert.equal((await apply({ ...paid, nowCounted: ['p:late'] }))?.status, 'PAID')
   assert.deepEqual(await recordsOf(), ['wrong_token 27000000 USDC resolved p:late'])
+})
+
+test('late money that a person decided about pays no order, even if its provider counts it after all', async () => {
+  for (const asset of ['USDC', 'USDT', 'BTC']) {
+    const { reference, recordsOf, ignoreFirst, apply } = await openAttempt()
+    const units = asset === 'USDC' ? DUE / 2n : (DUE / 2n) * 10n ** 12n
+    const unmatched = [{ asset, units, reference: 'p:late' }]
+    await apply({ outcome: 'expired', providerReference: reference, unmatched, providerStatus: 'EXPIRED' })
+    await ignoreFirst()
+    const paid = { ...paidReport(reference, { final: DUE, providerStatus: 'PAID' }), nowCounted: ['p:late'] }
+    const waits = asset === 'BTC' ? 'WAITING_CHAIN_CONFIRMATION' : 'AWAITING'
+    for (const told of [paid, paid]) assert.equal((await apply(told))?.status, waits, asset)
+    const [late, under, ...more] = await recordsOf()
+    // what is left of it in a coin of unknown value is for a person to see
+    const left = asset === 'BTC' ? DUE : DUE / 2n
+    assert.deepEqual([late, more], [`wrong_token ${units} ${asset} ignored p:late`, []])
+    assert.match(under ?? '', new RegExp(`^under ${left} USDC open `))
+  }
+})
+
+test('an order does not wait for late money that is recorded for a person, or decided', async () => {
+  for (const isDecided of [false, true]) {
+    const { reference, recordsOf, ignoreFirst, apply } = await openAttempt()
+    const unmatched = [{ asset: 'USDC', units: DUE, reference: 'p:late' }]
+    await apply({ outcome: 'expired', providerReference: reference, unmatched, providerStatus: 'EXPIRED' })
+    if (isDecided) await ignoreFirst()
+    const more = (pending: bigint) => ({
+      ...paidReport(reference, { final: 0n, pending, providerStatus: 'EXPIRED, money arrives' }),
+      alreadyRecorded: ['p:late'],
+    })
+    assert.equal((await apply(more(DUE + 1n)))?.status, 'AWAITING')
+    assert.equal((await recordsOf()).length, 1)
+    assert.equal((await apply(more(DUE + DUE)))?.status, 'WAITING_CHAIN_CONFIRMATION')
+  }
 })
 
 test('what has arrived under one reference grows within its coin only', async () => {

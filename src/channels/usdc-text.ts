@@ -26,7 +26,7 @@ export const coinUnits = (asset: string, text: string): bigint =>
   (asset === 'USDC' ? usdcUnits(text) : providerUnits(text)) ?? 0n
 
 /** The value of a dollar coin in USDC units, as good as its own; undefined for any other coin. */
-export function dollarUnits({ asset, units }: UnmatchedMoney): bigint | undefined {
+export function dollarUnits({ asset, units }: Pick<UnmatchedMoney, 'asset' | 'units'>): bigint | undefined {
   if (asset === 'USDC') return units
   return asset === 'USDT' ? units / 10n ** BigInt(PROVIDER_DIGITS - EXPONENTS.USDC) : undefined
 }

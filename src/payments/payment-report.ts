@@ -16,7 +16,7 @@ import {
   resolveUnmatched,
   type Surplus,
 } from './mispayments/mispayment-records.ts'
-import { bookedUnits, readStanding, type Standing, undecidedUnits } from './mispayments/standing.ts'
+import { bookedUnits, readStanding, type Standing, undecidedUnits, withoutRecorded } from './mispayments/standing.ts'
 import {
   findPayment,
   findPaymentPolicy,
@@ -236,9 +236,10 @@ function statusAfter({ payment }: ReportCase, { complete, seen, moves }: Verdict
   return moves && seen > 0n ? 'confirming' : 'awaiting'
 }
 
-async function applyMoney(scene: ReportCase, report: SeenReport): Promise<Order> {
+async function applyMoney(scene: ReportCase, told: SeenReport): Promise<Order> {
   const { tx, payment, now } = scene
   const standing = await readStanding(tx, payment)
+  const report = withoutRecorded(told, standing.records)
   const clearance = await scene.deps.screening.look(tx, subjectOf(scene), sendersOf(scene, report))
   const verdict = judge(scene, report, standing, clearance)
   const status = statusAfter(scene, verdict)

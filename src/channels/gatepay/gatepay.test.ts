@@ -302,6 +302,7 @@ test('while money is still confirming, an order that Gate calls ended stays open
   }
   const open = told('2', '10')
   assert.deepEqual([open.outcome, open.final, open.pending, open.unmatched], ['seen', 0n, 12_000_000n, []])
+  assert.deepEqual(open.alreadyRecorded, ['gatepay:5:late'])
   assert.deepEqual([told('2').outcome, told('2').unmatched[0]?.units], ['expired', 2_000_000n])
   assert.deepEqual([told('0').outcome, told('0').unmatched], ['expired', []])
   assert.deepEqual((report('PAID') as SeenReport).nowCounted, ['gatepay:5:late'])

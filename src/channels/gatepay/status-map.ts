@@ -115,7 +115,10 @@ function unpaidReport(
       providerStatus: `${word}: ${otherCoin(data)} arrives, it does not say for how much of the price`,
     }
   if (isOpen && share)
-    return paidReport(providerReference, { final: 0n, pending: share, providerStatus: `${word}, money arrives` })
+    return {
+      ...paidReport(providerReference, { final: 0n, pending: share, providerStatus: `${word}, money arrives` }),
+      alreadyRecorded: [lateReference(providerReference)],
+    }
   if (!isOver) return { outcome: 'waiting', providerReference, providerStatus: word }
   const unmatched =
     share === undefined ? lateMoney(providerReference, came, otherCoin(data)) : lateMoney(providerReference, share)

@@ -21,7 +21,7 @@ import {
   type MispaymentKind,
   updateMispayment,
 } from './mispayment-queries.ts'
-import { bookedUnits, HELD, lossAfter, readStanding, type Standing, undecidedUnits } from './standing.ts'
+import { bookedUnits, HELD, isUnder, lossAfter, readStanding, type Standing, undecidedUnits } from './standing.ts'
 
 /** The transaction, order and payment of one report. */
 export type MispaymentContext = { tx: Tx; order: Order; payment: Payment; now: Date }
@@ -162,10 +162,6 @@ const MOST_LOOK_ALIKES = 100
 const MOST_UNITS = 10n ** 38n - 1n
 /** A token on no list is shown with its contract: `USDC (0x1234…abcd)`. */
 const isLookAlike = ({ asset }: { asset: string }): boolean => asset.includes('…')
-
-/** Whether the record is about money under this reference; each growth has a number behind it. */
-const isUnder = ({ sourceReference }: Mispayment, reference: string): boolean =>
-  sourceReference === reference || sourceReference.startsWith(`${reference}.`)
 
 /**
  * Money that does not count, such as other tokens at the address: recorded but not booked. A record never changes: more
