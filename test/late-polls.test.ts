@@ -17,12 +17,15 @@ let world: ModelWorld
 let received = 0n
 /** Money that the provider reports with the end of the payment. */
 let unmatched: UnmatchedMoney[] = []
+/** Its answer instead of these. */
+let answer: PaymentReport | undefined
 before(async () => {
   world = await startModelWorld({
     fetchPayment: async ({ providerReference }) =>
-      received > 0n
+      answer ??
+      (received > 0n
         ? paidReport(providerReference ?? '', { final: received, providerStatus: 'PAID' })
-        : { outcome: 'expired', providerReference: providerReference ?? '', unmatched, providerStatus: 'EXPIRED' },
+        : { outcome: 'expired', providerReference: providerReference ?? '', unmatched, providerStatus: 'EXPIRED' }),
   })
 })
 after(() => world?.stop())
@@ -139,6 +142,12 @@ async function openAttempt() {
     reference,
     recordsOf,
     ignoreFirst,
+    poll: async () => {
+      const payment = await findPayment(db, key.companyId, key.id)
+      assert.ok(payment)
+      await pollPayment(world.payments, payment)
+      return (await findPayment(db, key.companyId, key.id))?.nextCheckAt
+    },
     apply: (report: PaymentReport) => applyReport(world.payments, key, report),
   }
 }
@@ -234,6 +243,50 @@ test('money that is frozen while it is on its way holds the order', async () => 
   const unmatched: UnmatchedMoney[] = [{ asset: 'USDC', units: DUE, reference: 'p:frozen:all' }]
   const held = await apply({ outcome: 'blocked', providerReference: reference, unmatched, providerStatus: 'risk' })
   assert.equal(held?.status, 'KYT_FAILED')
+})
+
+test('an answer that says nothing does not end the polling of an attempt whose order waits, or whose money does', async () => {
+  for (const pending of [DUE, 0n]) {
+    const { reference, apply, poll } = await openAttempt()
+    await apply({ outcome: 'expired', providerReference: reference, providerStatus: 'EXPIRED' })
+    await apply(paidReport(reference, { final: DUE / 2n - pending / 2n, pending, providerStatus: 'money arrives' }))
+    answer = { outcome: 'unknown', providerReference: reference, providerStatus: 'the order is not known' }
+    assert.ok(await poll(), `${pending}`)
+    assert.ok(await poll(), `${pending}`)
+  }
+  answer = undefined
+})
+
+test('an abandoned attempt with money is polled on after it is given up', async () => {
+  const { db } = world.host
+  for (const [final, pending] of [
+    [0n, DUE / 2n],
+    [DUE / 2n, 0n],
+  ] as const) {
+    const { order, key, reference, poll } = await openAttempt()
+    await db.run(sql`update orders set status = 'CANCELLED' where id = ${order.id}`)
+    await db.run(sql`update payments set status = 'closing' where id = ${key.id}`)
+    answer = paidReport(reference, { final, pending, providerStatus: 'money arrives' })
+    world.clock.nowMs += 25 * HOUR
+    assert.ok(await poll())
+    assert.equal((await findPayment(db, key.companyId, key.id))?.status, 'closed')
+    assert.ok(await poll())
+  }
+  answer = undefined
+})
+
+test('a decision about one record does not end the polling while another one is open', async () => {
+  const { reference, ignoreFirst, apply, poll } = await openAttempt()
+  await apply({ outcome: 'expired', providerReference: reference, providerStatus: 'EXPIRED' })
+  const part = paidReport(reference, { final: DUE / 2n, providerStatus: 'DECLINED' })
+  await apply(part)
+  answer = { ...part, isPart: true, unmatched: [{ asset: 'USDT', units: 10n ** 18n, reference: 'p:1' }] }
+  await poll()
+  await ignoreFirst()
+  assert.ok(await poll())
+  await ignoreFirst()
+  assert.equal(await poll(), null)
+  answer = undefined
 })
 
 test('money that its provider blocked after the order ended never pays the order by itself', async () => {

@@ -11,12 +11,19 @@ import type { Standing as Clearance, ScreeningGate } from '../screening/screenin
 import {
   bookMoney,
   bookOrderPaid,
-  hasOpenUnmatched,
+  hasUndecided,
   recordUnmatchedTransfers,
   resolveUnmatched,
   type Surplus,
 } from './mispayments/mispayment-records.ts'
-import { bookedUnits, readStanding, type Standing, undecidedUnits, withoutRecorded } from './mispayments/standing.ts'
+import {
+  bookedUnits,
+  isUndecided,
+  readStanding,
+  type Standing,
+  undecidedUnits,
+  withoutRecorded,
+} from './mispayments/standing.ts'
 import {
   findPayment,
   findPaymentPolicy,
@@ -156,30 +163,40 @@ async function applyTo(scene: ReportCase, report: PaymentReport): Promise<Order>
   // also when the attempt is over: its money may still come, and must pay no order
   if (outcome === 'blocked' && payment.status !== 'paid')
     await scene.deps.screening.noteProvider(tx, subjectOf(scene), { channel: payment.channel, providerStatus })
-  if (outcome !== 'waiting' && outcome !== 'unknown' && !over)
-    return applyEnding(scene, ENDINGS[outcome], providerStatus)
+  if (outcome !== 'waiting' && outcome !== 'unknown' && !over) return applyEnding(scene, outcome, providerStatus)
   const nextCheckAt = over
-    ? await nextPollOfEnded(scene)
+    ? await nextPollOfEnded(scene, outcome)
     : new Date(now.getTime() + nextCheckDelayMs(payment, payment.status))
   await updatePayment(tx, payment, { status: payment.status, providerStatus, nextCheckAt }, now)
   return over && outcome !== 'unknown' ? stopWaiting(scene) : order
 }
 
+const isAwaitedBy = ({ paymentId, status }: Order, { id }: Payment): boolean =>
+  paymentId === id && allows(status, 'losePayment')
+
 /** The order waits for this payment's money, which ended unpaid. */
 async function stopWaiting({ tx, order, payment, deps, requestId }: ReportCase): Promise<Order> {
-  if (order.paymentId !== payment.id || !allows(order.status, 'losePayment')) return order
+  if (!isAwaitedBy(order, payment)) return order
   return deps.transition(tx, order, { trigger: 'losePayment', actor: `channel:${payment.channel}`, requestId })
 }
 
-/** The query of an ended attempt may tell of more money while what it recorded waits for a person. */
-const nextPollOfEnded = async ({ tx, payment, now }: ReportCase): Promise<Date | null> =>
-  payment.status !== 'paid' && (await hasOpenUnmatched(tx, payment)) ? nextEndedCheck(payment, now.getTime()) : null
+/** An answer that says nothing ends no polling, least of all while the order waits for this payment's money. */
+async function nextPollOfEnded(
+  { tx, order, payment, now }: ReportCase,
+  outcome: PaymentReport['outcome'],
+): Promise<Date | null> {
+  if (payment.status === 'paid') return null
+  const isAwaited = payment.nextCheckAt !== null || isAwaitedBy(order, payment)
+  const waits = (outcome === 'unknown' && isAwaited) || (await hasUndecided(tx, payment))
+  return waits ? nextEndedCheck(payment, now.getTime()) : null
+}
 
 /** The attempt is over, even if its money was seen but never arrived: the order stops waiting for it. */
-async function applyEnding(scene: ReportCase, ending: Ending, providerStatus: string): Promise<Order> {
+async function applyEnding(scene: ReportCase, outcome: keyof typeof ENDINGS, providerStatus: string): Promise<Order> {
   const { tx, order, payment, now, deps, requestId } = scene
+  const ending: Ending = ENDINGS[outcome]
   const status = payment.status === 'failed' ? 'failed' : ending.status
-  await updatePayment(tx, payment, { status, providerStatus, nextCheckAt: await nextPollOfEnded(scene) }, now)
+  await updatePayment(tx, payment, { status, providerStatus, nextCheckAt: await nextPollOfEnded(scene, outcome) }, now)
   if (payment.status === 'closing' || order.paymentId !== payment.id) return order
   const actor = `channel:${payment.channel}`
   const move = (from: Order, trigger: Trigger): Promise<Order> | Order =>
@@ -245,7 +262,8 @@ async function applyMoney(scene: ReportCase, told: SeenReport): Promise<Order> {
   const status = statusAfter(scene, verdict)
   const receivedUnits = bookedUnits(report.final, standing)
   const { counted: final, seen } = verdict
-  const nextCheckAt = nextMoneyCheck(payment, { status, final, seen }, now.getTime())
+  const money = { status, final, seen, isUndecided: isUndecided(standing.records) }
+  const nextCheckAt = nextMoneyCheck(payment, money, now.getTime())
   await updatePayment(tx, payment, { status, receivedUnits, providerStatus: report.providerStatus, nextCheckAt }, now)
   const moved = await moveOrder(scene, verdict)
   await recordMoney({ ...scene, standing, payment: { ...payment, receivedUnits } }, report, moved, verdict)

@@ -176,12 +176,12 @@ async function endPayment(deps: PaymentDeps, channel: Channel, payment: Payment)
   if (channel.onChain && payment.status === 'closing') await askAndApply(deps, payment, null)
   const asks = !channel.onChain && order
   const providerReference = asks ? await findLostReference(deps, channel, payment) : null
-  if (!asks || providerReference === null) return updatePaymentClosed(deps.db, payment, now)
+  if (!asks || providerReference === null) return updatePaymentClosed(deps.db, payment, { now, isAsked: false })
   const [close] = await Promise.allSettled([channel.closePayment?.({ ...keyOf(order, payment), providerReference })])
   // a payment that cannot be closed is often being paid or already paid, so poll it
   const { report } = await askAndApply(deps, { ...payment, providerReference }, null)
   const hasEnded = report !== undefined && OVER.has(report.outcome)
   if (hasEnded || now.getTime() - payment.openedAt.getTime() > GIVE_UP_MS)
-    return updatePaymentClosed(deps.db, payment, now)
+    return updatePaymentClosed(deps.db, payment, { now, isAsked: true })
   if (close.status === 'rejected' && report?.outcome !== 'seen') throw close.reason
 }

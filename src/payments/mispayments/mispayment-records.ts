@@ -21,7 +21,16 @@ import {
   type MispaymentKind,
   updateMispayment,
 } from './mispayment-queries.ts'
-import { bookedUnits, HELD, isUnder, lossAfter, readStanding, type Standing, undecidedUnits } from './standing.ts'
+import {
+  bookedUnits,
+  HELD,
+  isUndecided,
+  isUnder,
+  lossAfter,
+  readStanding,
+  type Standing,
+  undecidedUnits,
+} from './standing.ts'
 
 /** The transaction, order and payment of one report. */
 export type MispaymentContext = { tx: Tx; order: Order; payment: Payment; now: Date }
@@ -189,11 +198,9 @@ export async function recordUnmatchedTransfers(
   }
 }
 
-/** Whether money that does not count waits for a person. */
-export async function hasOpenUnmatched(tx: Tx, { companyId, id }: Payment): Promise<boolean> {
-  const records = await lockMispayments(tx, companyId, id)
-  return records.some(({ kind, status }) => kind === 'wrong_token' && status === 'open')
-}
+/** Whether any money of the payment waits for a person. */
+export const hasUndecided = async (tx: Tx, { companyId, id }: Payment): Promise<boolean> =>
+  isUndecided(await lockMispayments(tx, companyId, id))
 
 /** Closes open records of money that its payment counts now. It was never booked. */
 export async function resolveUnmatched(

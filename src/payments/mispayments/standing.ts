@@ -13,6 +13,9 @@ type Fact = Pick<Mispayment, 'kind' | 'status' | 'units' | 'decidedBy'>
 
 const isDecided = ({ status }: Fact): boolean => status === 'refunded' || status === 'ignored'
 
+/** Whether any of the records waits for a person. */
+export const isUndecided = (records: readonly Fact[]): boolean => records.some(({ status }) => status === 'open')
+
 /** A record used up by a refund of the order, not by a decision about the record itself. */
 const isUsedUp = ({ decidedBy }: Fact): boolean => decidedBy?.startsWith('refund:') === true
 
