@@ -289,6 +289,21 @@ test('a decision about one record does not end the polling while another one is 
   answer = undefined
 })
 
+test('money of a closed attempt that is frozen holds its order, on its way or not, with an amount or without', async () => {
+  const all: UnmatchedMoney[] = [{ asset: 'USDC', units: DUE, reference: 'p:frozen:all' }]
+  for (const isSeen of [true, false])
+    for (const frozen of [all, undefined]) {
+      const { reference, apply } = await openAttempt()
+      await apply({ outcome: 'expired', providerReference: reference, providerStatus: 'EXPIRED' })
+      if (isSeen) await apply(paidReport(reference, { final: 0n, pending: DUE, providerStatus: 'money arrives' }))
+      const held = await apply({
+        ...{ outcome: 'blocked', providerReference: reference, providerStatus: 'risk' },
+        ...(frozen && { unmatched: frozen }),
+      })
+      assert.equal(held?.status, 'KYT_FAILED', `${isSeen} ${frozen?.length}`)
+    }
+})
+
 test('money that its provider blocked after the order ended never pays the order by itself', async () => {
   const { db } = world.host
   for (const status of ['closing', 'closed']) {

@@ -168,7 +168,8 @@ async function applyTo(scene: ReportCase, report: PaymentReport): Promise<Order>
     ? await nextPollOfEnded(scene, outcome)
     : new Date(now.getTime() + nextCheckDelayMs(payment, payment.status))
   await updatePayment(tx, payment, { status: payment.status, providerStatus, nextCheckAt }, now)
-  return over && outcome !== 'unknown' ? stopWaiting(scene) : order
+  if (!over || outcome === 'unknown') return order
+  return outcome === 'blocked' ? holdBack(scene) : stopWaiting(scene)
 }
 
 const isAwaitedBy = ({ paymentId, status }: Order, { id }: Payment): boolean =>
@@ -278,7 +279,7 @@ async function moveOrder(scene: ReportCase, verdict: Verdict): Promise<Order> {
   return verdict.complete ? settle(scene, verdict) : follow(scene, verdict)
 }
 
-/** The sender failed the screening. No money moves. */
+/** The sender failed the screening, ours or the provider's. No money moves. */
 async function holdBack({ tx, order, payment, requestId, deps }: ReportCase): Promise<Order> {
   if (order.paymentId !== payment.id || !allows(order.status, 'failScreening')) return order
   return deps.transition(tx, order, { trigger: 'failScreening', actor: `channel:${payment.channel}`, requestId })
