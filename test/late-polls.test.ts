@@ -196,7 +196,7 @@ test('an order does not wait for late money that is recorded for a person, or de
   }
 })
 
-test('what has arrived under one reference grows within its coin only', async () => {
+test('what has arrived under one reference grows in one coin, and waits for a person in the one that was named last', async () => {
   const { reference, recordsOf, apply } = await openAttempt()
   for (const [asset, units] of [
     ['BTC', 5n],
@@ -209,9 +209,10 @@ test('what has arrived under one reference grows within its coin only', async ()
       unmatched: [{ asset, units, reference: 'p' }],
     })
   assert.deepEqual(await recordsOf(), [
-    'wrong_token 5 BTC open p',
-    'wrong_token 3 USDC open p.1',
-    'wrong_token 1 USDC open p.2',
+    'wrong_token 5 BTC resolved p',
+    'wrong_token 3 USDC resolved p.1',
+    'wrong_token 1 USDC resolved p.2',
+    'wrong_token 5 BTC open p.3',
   ])
 })
 

@@ -174,7 +174,8 @@ const isLookAlike = ({ asset }: { asset: string }): boolean => asset.includes('â
 
 /**
  * Money that does not count, such as other tokens at the address: recorded but not booked. A record never changes: more
- * money under its reference becomes a record of its own, whatever a person decided about the first one.
+ * money under its reference becomes a record of its own, whatever a person decided about the first one. If its provider
+ * names another coin, the open records are resolved: it is the same money.
  */
 export async function recordUnmatchedTransfers(
   { tx, order: { companyId, id: orderId }, payment: { id: paymentId }, now: createdAt }: MispaymentContext,
@@ -188,7 +189,11 @@ export async function recordUnmatchedTransfers(
     const { asset, reference } = transfer
     const earlier = wrong.filter((record) => isUnder(record, reference))
     const total = transfer.units < MOST_UNITS ? transfer.units : MOST_UNITS
-    const alike = earlier.filter((record) => record.asset === asset)
+    const renamed = earlier.filter((record) => record.asset !== asset && record.status === 'open')
+    for (const record of renamed) await updateMispayment(tx, record, { status: 'resolved' }, createdAt)
+    // what was resolved for another coin is back
+    const isStale = ({ status }: Mispayment): boolean => renamed.length > 0 && status === 'resolved'
+    const alike = earlier.filter((record) => record.asset === asset && !isStale(record))
     const units = alike.reduce((rest, record) => rest - record.units, total)
     if (alike.length > 0 && units <= 0n) continue
     if (isLookAlike(transfer) && room-- <= 0) continue
