@@ -11,8 +11,8 @@ export function shortText(money: Money): string {
 
 const PROVIDER_DIGITS = 18
 
-/** Tokens may have more digits than providers round to: they are cut. */
-const providerUnits = (text: string): bigint | undefined =>
+/** A provider's decimal text in 18 digits; further ones are cut. Undefined if it is not a plain decimal. */
+export const providerUnits = (text: string): bigint | undefined =>
   parseDecimal(text.replace(/^(\d+\.\d{18})\d+$/, '$1'), PROVIDER_DIGITS)
 
 /** A provider's decimal text as USDC units, cut after the sixth decimal; undefined if it is not a plain decimal. */

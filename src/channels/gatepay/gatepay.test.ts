@@ -308,6 +308,16 @@ test('while money is still confirming, an order that Gate calls ended stays open
   assert.deepEqual((report('PAID') as SeenReport).nowCounted, ['gatepay:5:late'])
 })
 
+test('digits after the eighteenth are cut, and an amount that cannot be read is unknown, never 0', () => {
+  const told = (done_amount: string, ...amounts: string[]) => {
+    const transaction_info = { done_amount, confirming_list: amounts.map((amount) => ({ amount })) }
+    return report('EXPIRED', { ...ORDER, pay_amount: '12.34', transaction_info }) as SeenReport
+  }
+  assert.equal(told('12.3400000000000000001').unmatched[0]?.units, 12_340_000n)
+  assert.equal(told('0', '12.3400000000000000001').pending, 12_340_000n)
+  for (const odd of [told('1e1'), told('0', '1', '-1')]) assert.equal(odd.outcome, 'unknown')
+})
+
 // docs.gate.com, checkout/orderQuery: an expired order has "pay_currency": "", "pay_amount": "0"
 test('an order without a chosen coin shows what arrived as a share of its own amount', () => {
   const unchosen = { ...ORDER, pay_currency: '', pay_amount: '0', transaction_info: { done_amount: '5' } }
