@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { signatureOf } from '../src/channels/gatepay/signature.ts'
 import { sign } from '../src/channels/whitepay/signature.ts'
+import { sql } from '../src/db/db.ts'
 import { type Client, logInSuperAdmin } from './harness/accounts.ts'
 import { type Market, openMarket } from './harness/market.ts'
 import { eventually } from './harness/service.ts'
@@ -23,13 +24,18 @@ type Recorded = { _id: string; kind: string; asset: string; amount: string | nul
 const recordsOf = async ({ code }: OrderData): Promise<Recorded[]> =>
   (await admin.get<{ mispayments: Recorded[] }>(`mispayments?code=${code}`)).data.mispayments.toReversed()
 
-/** A callback of the documented form, signed with Gate's secret. @see docs.gate.com, fundrecords/unresolvedPayNotify */
-async function sendUnresolved(originalOrderId: string, data: Record<string, string>): Promise<string> {
+/** A callback of the documented form. @see docs.gate.com, fundrecords/unresolvedPayNotify */
+function sendUnresolved(originalOrderId: string, data: Record<string, string>): Promise<string> {
   const details = { exceptionId: '123', orderType: 'acquiring_type', originalOrderId, expectedAmount: '54.0', ...data }
-  const body = JSON.stringify({
+  return sendGate({
     ...{ bizType: 'PAY_UNRESOLVED', bizId: '100916', bizStatus: 'UNRESOLVED_PENDING' },
     data: { ...details, actualChain: 'TRX', customerName: '', hash: '0xabc', updateTime: Date.now() },
   })
+}
+
+/** Signed with Gate's secret. */
+async function sendGate(callback: object): Promise<string> {
+  const body = JSON.stringify(callback)
   const stamp = { timestamp: String(Date.now()), nonce: randomBytes(8).toString('hex') }
   const headers = {
     'content-type': 'application/json',
@@ -139,6 +145,19 @@ test('risky money after a payment, or dust of it, is recorded, ends no order, an
     ['0.000001 gatepay:frozen:123', '0.000002 gatepay:frozen:124', '7 gatepay:frozen:125'],
   )
   assert.deepEqual([(await market.order(order.code)).status, await shows()], ['PAID', false])
+})
+
+test('a payment that Gate Pay blocks after it called it paid is a difference of the books', async () => {
+  const { order, reference } = await market.createAwaiting('gatepay')
+  await market.act(reference, 'pay')
+  await market.reaches(order.code, 'PAID')
+  // docs.gate.com, addresspayment/callback
+  await sendGate({ bizType: 'PAY', bizId: reference, bizStatus: 'PAY_BLOCK', data: { prepayId: reference } })
+  const differences = await market.host.db.many<{ expected: string }>(
+    sql`select expected from ledger_differences where subject = ${`order ${order.code}`}`,
+  )
+  assert.deepEqual(differences, [{ expected: 'blocked: PAY_BLOCK' }])
+  assert.equal((await market.order(order.code)).status, 'PAID')
 })
 
 /** The documented event, signed with the general token. @see docs.whitepay.com, webhooks/events */

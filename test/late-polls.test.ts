@@ -17,12 +17,15 @@ let world: ModelWorld
 let received = 0n
 /** Money that the provider reports with the end of the payment. */
 let unmatched: UnmatchedMoney[] = []
+/** Its answer instead of these. */
+let answer: PaymentReport | undefined
 before(async () => {
   world = await startModelWorld({
     fetchPayment: async ({ providerReference }) =>
-      received > 0n
+      answer ??
+      (received > 0n
         ? paidReport(providerReference ?? '', { final: received, providerStatus: 'PAID' })
-        : { outcome: 'expired', providerReference: providerReference ?? '', unmatched, providerStatus: 'EXPIRED' },
+        : { outcome: 'expired', providerReference: providerReference ?? '', unmatched, providerStatus: 'EXPIRED' }),
   })
 })
 after(() => world?.stop())
@@ -129,11 +132,24 @@ async function openAttempt() {
           where order_id = ${order.id} order by id`,
       )
     ).map(({ kind, asset, units, status, reference: name }) => `${kind} ${units} ${asset} ${status} ${name}`)
+  const ignoreFirst = async () => {
+    const [record] = await db.many<{ id: string }>(
+      sql`select id from mispayments where order_id = ${order.id} and status = 'open' order by id`,
+    )
+    await ignoreMispayment(world.mispayments, context, record?.id ?? '', { reason: 'sent back in the console' })
+  }
   return {
     order,
     key,
     reference,
     recordsOf,
+    ignoreFirst,
+    poll: async () => {
+      const payment = await findPayment(db, key.companyId, key.id)
+      assert.ok(payment)
+      await pollPayment(world.payments, payment)
+      return (await findPayment(db, key.companyId, key.id))?.nextCheckAt
+    },
     apply: (report: PaymentReport) => applyReport(world.payments, key, report),
   }
 }
@@ -148,7 +164,41 @@ test('late money that its provider counts after all is part of the price: its op
   assert.deepEqual(await recordsOf(), ['wrong_token 27000000 USDC resolved p:late'])
 })
 
-test('what has arrived under one reference grows within its coin only', async () => {
+test('late money that a person decided about pays no order, even if its provider counts it after all', async () => {
+  for (const asset of ['USDC', 'USDT', 'BTC']) {
+    const { reference, recordsOf, ignoreFirst, apply } = await openAttempt()
+    const units = asset === 'USDC' ? DUE / 2n : (DUE / 2n) * 10n ** 12n
+    const unmatched = [{ asset, units, reference: 'p:late' }]
+    await apply({ outcome: 'expired', providerReference: reference, unmatched, providerStatus: 'EXPIRED' })
+    await ignoreFirst()
+    const paid = { ...paidReport(reference, { final: DUE, providerStatus: 'PAID' }), nowCounted: ['p:late'] }
+    const waits = asset === 'BTC' ? 'WAITING_CHAIN_CONFIRMATION' : 'AWAITING'
+    for (const told of [paid, paid]) assert.equal((await apply(told))?.status, waits, asset)
+    const [late, under, ...more] = await recordsOf()
+    // what is left of it in a coin of unknown value is for a person to see
+    const left = asset === 'BTC' ? DUE : DUE / 2n
+    assert.deepEqual([late, more], [`wrong_token ${units} ${asset} ignored p:late`, []])
+    assert.match(under ?? '', new RegExp(`^under ${left} USDC open `))
+  }
+})
+
+test('an order does not wait for late money that is recorded for a person, or decided', async () => {
+  for (const isDecided of [false, true]) {
+    const { reference, recordsOf, ignoreFirst, apply } = await openAttempt()
+    const unmatched = [{ asset: 'USDC', units: DUE, reference: 'p:late' }]
+    await apply({ outcome: 'expired', providerReference: reference, unmatched, providerStatus: 'EXPIRED' })
+    if (isDecided) await ignoreFirst()
+    const more = (pending: bigint) => ({
+      ...paidReport(reference, { final: 0n, pending, providerStatus: 'EXPIRED, money arrives' }),
+      alreadyRecorded: ['p:late'],
+    })
+    assert.equal((await apply(more(DUE + 1n)))?.status, 'AWAITING')
+    assert.equal((await recordsOf()).length, 1)
+    assert.equal((await apply(more(DUE + DUE)))?.status, 'WAITING_CHAIN_CONFIRMATION')
+  }
+})
+
+test('what has arrived under one reference grows in one coin, and waits for a person in the one that was named last', async () => {
   const { reference, recordsOf, apply } = await openAttempt()
   for (const [asset, units] of [
     ['BTC', 5n],
@@ -161,9 +211,10 @@ test('what has arrived under one reference grows within its coin only', async ()
       unmatched: [{ asset, units, reference: 'p' }],
     })
   assert.deepEqual(await recordsOf(), [
-    'wrong_token 5 BTC open p',
-    'wrong_token 3 USDC open p.1',
-    'wrong_token 1 USDC open p.2',
+    'wrong_token 5 BTC resolved p',
+    'wrong_token 3 USDC resolved p.1',
+    'wrong_token 1 USDC resolved p.2',
+    'wrong_token 5 BTC open p.3',
   ])
 })
 
@@ -195,6 +246,65 @@ test('money that is frozen while it is on its way holds the order', async () => 
   const unmatched: UnmatchedMoney[] = [{ asset: 'USDC', units: DUE, reference: 'p:frozen:all' }]
   const held = await apply({ outcome: 'blocked', providerReference: reference, unmatched, providerStatus: 'risk' })
   assert.equal(held?.status, 'KYT_FAILED')
+})
+
+test('an answer that says nothing does not end the polling of an attempt whose order waits, or whose money does', async () => {
+  for (const pending of [DUE, 0n]) {
+    const { reference, apply, poll } = await openAttempt()
+    await apply({ outcome: 'expired', providerReference: reference, providerStatus: 'EXPIRED' })
+    await apply(paidReport(reference, { final: DUE / 2n - pending / 2n, pending, providerStatus: 'money arrives' }))
+    answer = { outcome: 'unknown', providerReference: reference, providerStatus: 'the order is not known' }
+    assert.ok(await poll(), `${pending}`)
+    assert.ok(await poll(), `${pending}`)
+  }
+  answer = undefined
+})
+
+test('an abandoned attempt with money is polled on after it is given up', async () => {
+  const { db } = world.host
+  for (const [final, pending] of [
+    [0n, DUE / 2n],
+    [DUE / 2n, 0n],
+  ] as const) {
+    const { order, key, reference, poll } = await openAttempt()
+    await db.run(sql`update orders set status = 'CANCELLED' where id = ${order.id}`)
+    await db.run(sql`update payments set status = 'closing' where id = ${key.id}`)
+    answer = paidReport(reference, { final, pending, providerStatus: 'money arrives' })
+    world.clock.nowMs += 25 * HOUR
+    assert.ok(await poll())
+    assert.equal((await findPayment(db, key.companyId, key.id))?.status, 'closed')
+    assert.ok(await poll())
+  }
+  answer = undefined
+})
+
+test('a decision about one record does not end the polling while another one is open', async () => {
+  const { reference, ignoreFirst, apply, poll } = await openAttempt()
+  await apply({ outcome: 'expired', providerReference: reference, providerStatus: 'EXPIRED' })
+  const part = paidReport(reference, { final: DUE / 2n, providerStatus: 'DECLINED' })
+  await apply(part)
+  answer = { ...part, isPart: true, unmatched: [{ asset: 'USDT', units: 10n ** 18n, reference: 'p:1' }] }
+  await poll()
+  await ignoreFirst()
+  assert.ok(await poll())
+  await ignoreFirst()
+  assert.equal(await poll(), null)
+  answer = undefined
+})
+
+test('money of a closed attempt that is frozen holds its order, on its way or not, with an amount or without', async () => {
+  const all: UnmatchedMoney[] = [{ asset: 'USDC', units: DUE, reference: 'p:frozen:all' }]
+  for (const isSeen of [true, false])
+    for (const frozen of [all, undefined]) {
+      const { reference, apply } = await openAttempt()
+      await apply({ outcome: 'expired', providerReference: reference, providerStatus: 'EXPIRED' })
+      if (isSeen) await apply(paidReport(reference, { final: 0n, pending: DUE, providerStatus: 'money arrives' }))
+      const held = await apply({
+        ...{ outcome: 'blocked', providerReference: reference, providerStatus: 'risk' },
+        ...(frozen && { unmatched: frozen }),
+      })
+      assert.equal(held?.status, 'KYT_FAILED', `${isSeen} ${frozen?.length}`)
+    }
 })
 
 test('money that its provider blocked after the order ended never pays the order by itself', async () => {

@@ -24,7 +24,7 @@ import type { Merchant } from './harness/service.ts'
  * test moves.
  */
 
-type Word = 'paid' | 'expired' | 'cancelled' | 'failed' | 'unknown' | 'halved' | 'refunded'
+type Word = 'paid' | 'expired' | 'cancelled' | 'failed' | 'blocked' | 'unknown' | 'halved' | 'refunded'
 
 let world: ModelWorld
 /** What the provider answers, by its reference; how often it was asked. */
@@ -85,7 +85,7 @@ const differences = ({ merchant }: Sale) =>
   world.host.db.many<{ source: string; subject: string; expected: string }>(sql`
     select source, subject, expected from ledger_differences where company_id = ${merchant.companyId} and status = 'open'`)
 
-for (const word of ['expired', 'cancelled', 'failed'] as const) {
+for (const word of ['expired', 'cancelled', 'failed', 'blocked'] as const) {
   test(`a payment that the provider calls ${word} after it called it paid stops the company's money`, async () => {
     const sale = await sell()
     const other = await sell()

@@ -111,8 +111,13 @@ export type SeenReport = {
   transfers: SeenTransfer[]
   /** Other tokens that arrived at the same place: recorded, never counted. */
   unmatched: UnmatchedMoney[]
-  /** References of unmatched money that is part of `final` now: its open records are resolved. */
+  /**
+   * References of unmatched money that is part of `final` now: its open records are resolved, and what a person decided
+   * about does not count.
+   */
   nowCounted?: readonly string[]
+  /** References of unmatched money that is part of `pending`: what is recorded under them is not on its way. */
+  alreadyRecorded?: readonly string[]
   /** The provider says that more is missing: this never completes a payment, however little is missing. */
   isPart?: true
   /** The refunded total according to the provider, whether by us or from its console; absent if it does not say. */

@@ -11,8 +11,8 @@ export function shortText(money: Money): string {
 
 const PROVIDER_DIGITS = 18
 
-/** Tokens may have more digits than providers round to: they are cut. */
-const providerUnits = (text: string): bigint | undefined =>
+/** A provider's decimal text in 18 digits; further ones are cut. Undefined if it is not a plain decimal. */
+export const providerUnits = (text: string): bigint | undefined =>
   parseDecimal(text.replace(/^(\d+\.\d{18})\d+$/, '$1'), PROVIDER_DIGITS)
 
 /** A provider's decimal text as USDC units, cut after the sixth decimal; undefined if it is not a plain decimal. */
@@ -26,7 +26,7 @@ export const coinUnits = (asset: string, text: string): bigint =>
   (asset === 'USDC' ? usdcUnits(text) : providerUnits(text)) ?? 0n
 
 /** The value of a dollar coin in USDC units, as good as its own; undefined for any other coin. */
-export function dollarUnits({ asset, units }: UnmatchedMoney): bigint | undefined {
+export function dollarUnits({ asset, units }: Pick<UnmatchedMoney, 'asset' | 'units'>): bigint | undefined {
   if (asset === 'USDC') return units
   return asset === 'USDT' ? units / 10n ** BigInt(PROVIDER_DIGITS - EXPONENTS.USDC) : undefined
 }

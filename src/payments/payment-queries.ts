@@ -226,13 +226,17 @@ export async function reconsiderPayment(tx: Tx, payment: Payment, now: Date): Pr
 }
 
 /**
- * Ends an abandoned attempt; one that was paid or failed meanwhile keeps its status. If its report closed it, it is
- * still polled while its money waits for a person.
+ * Ends an abandoned attempt; one that was paid or failed meanwhile keeps its status.
+ * @param isAsked its provider knows it: the next poll stays, and finds out whether anything of it still waits
  */
-export async function updatePaymentClosed(q: Queryable, payment: Payment, now: Date): Promise<void> {
+export async function updatePaymentClosed(
+  q: Queryable,
+  payment: Payment,
+  { now, isAsked }: { now: Date; isAsked: boolean },
+): Promise<void> {
   await q.run(sql`
     update payments set status = 'closed', last_words = 'closed by us', closed_at = ${now}, updated_at = ${now},
-      next_check_at = case when status = 'closed' then next_check_at end
+      next_check_at = case when ${isAsked} or status = 'closed' then next_check_at end
     where company_id = ${payment.companyId} and id = ${payment.id} and status not in ('paid', 'failed')`)
 }
 

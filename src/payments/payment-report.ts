@@ -11,12 +11,19 @@ import type { Standing as Clearance, ScreeningGate } from '../screening/screenin
 import {
   bookMoney,
   bookOrderPaid,
-  hasOpenUnmatched,
+  hasUndecided,
   recordUnmatchedTransfers,
   resolveUnmatched,
   type Surplus,
 } from './mispayments/mispayment-records.ts'
-import { bookedUnits, readStanding, type Standing, undecidedUnits } from './mispayments/standing.ts'
+import {
+  bookedUnits,
+  isUndecided,
+  readStanding,
+  type Standing,
+  undecidedUnits,
+  withoutRecorded,
+} from './mispayments/standing.ts'
 import {
   findPayment,
   findPaymentPolicy,
@@ -155,33 +162,42 @@ async function applyTo(scene: ReportCase, report: PaymentReport): Promise<Order>
   // also when the attempt is over: its money may still come, and must pay no order
   if (outcome === 'blocked' && payment.status !== 'paid')
     await scene.deps.screening.noteProvider(tx, subjectOf(scene), { channel: payment.channel, providerStatus })
-  if (outcome !== 'waiting' && outcome !== 'unknown' && !over)
-    return applyEnding(scene, ENDINGS[outcome], providerStatus)
+  if (outcome !== 'waiting' && outcome !== 'unknown' && !over) return applyEnding(scene, outcome, providerStatus)
   const nextCheckAt = over
-    ? await nextPollOfEnded(scene, payment.checks)
+    ? await nextPollOfEnded(scene, { outcome, checks: payment.checks })
     : new Date(now.getTime() + nextCheckDelayMs(payment, payment.status))
   await updatePayment(tx, payment, { status: payment.status, providerStatus, nextCheckAt }, now)
-  return over && outcome !== 'unknown' ? stopWaiting(scene) : order
+  if (!over || outcome === 'unknown') return order
+  return outcome === 'blocked' ? holdBack(scene) : stopWaiting(scene)
 }
+
+const isAwaitedBy = ({ paymentId, status }: Order, { id }: Payment): boolean =>
+  paymentId === id && allows(status, 'losePayment')
 
 /** The order waits for this payment's money, which ended unpaid. */
 async function stopWaiting({ tx, order, payment, deps, requestId }: ReportCase): Promise<Order> {
-  if (order.paymentId !== payment.id || !allows(order.status, 'losePayment')) return order
+  if (!isAwaitedBy(order, payment)) return order
   return deps.transition(tx, order, { trigger: 'losePayment', actor: `channel:${payment.channel}`, requestId })
 }
 
-/** The query of an ended attempt may tell of more money while what it recorded waits for a person. */
-const nextPollOfEnded = async ({ tx, payment, now }: ReportCase, checks: number): Promise<Date | null> =>
-  payment.status !== 'paid' && (await hasOpenUnmatched(tx, payment))
-    ? nextEndedCheck({ ...payment, checks }, now.getTime())
-    : null
+/** An answer that says nothing ends no polling, least of all while the order waits for this payment's money. */
+async function nextPollOfEnded(
+  { tx, order, payment, now }: ReportCase,
+  { outcome, checks }: { outcome: PaymentReport['outcome']; checks: number },
+): Promise<Date | null> {
+  if (payment.status === 'paid') return null
+  const isAwaited = payment.nextCheckAt !== null || isAwaitedBy(order, payment)
+  const waits = (outcome === 'unknown' && isAwaited) || (await hasUndecided(tx, payment))
+  return waits ? nextEndedCheck({ ...payment, checks }, now.getTime()) : null
+}
 
 /** The attempt is over, even if its money was seen but never arrived: the order stops waiting for it. */
-async function applyEnding(scene: ReportCase, ending: Ending, providerStatus: string): Promise<Order> {
+async function applyEnding(scene: ReportCase, outcome: keyof typeof ENDINGS, providerStatus: string): Promise<Order> {
   const { tx, order, payment, now, deps, requestId } = scene
+  const ending: Ending = ENDINGS[outcome]
   const status = payment.status === 'failed' ? 'failed' : ending.status
   const checks = checksAfter(payment, { status })
-  const nextCheckAt = await nextPollOfEnded(scene, checks)
+  const nextCheckAt = await nextPollOfEnded(scene, { outcome, checks })
   await updatePayment(tx, payment, { status, providerStatus, nextCheckAt, checks }, now)
   if (payment.status === 'closing' || order.paymentId !== payment.id) return order
   const actor = `channel:${payment.channel}`
@@ -239,16 +255,18 @@ function statusAfter({ payment }: ReportCase, { complete, seen, moves }: Verdict
   return moves && seen > 0n ? 'confirming' : 'awaiting'
 }
 
-async function applyMoney(scene: ReportCase, report: SeenReport): Promise<Order> {
+async function applyMoney(scene: ReportCase, told: SeenReport): Promise<Order> {
   const { tx, payment, now } = scene
   const standing = await readStanding(tx, payment)
+  const report = withoutRecorded(told, standing.records)
   const clearance = await scene.deps.screening.look(tx, subjectOf(scene), sendersOf(scene, report))
   const verdict = judge(scene, report, standing, clearance)
   const status = statusAfter(scene, verdict)
   const receivedUnits = bookedUnits(report.final, standing)
   const { counted: final, seen } = verdict
   const checks = checksAfter(payment, { status, receivedUnits })
-  const nextCheckAt = nextMoneyCheck({ ...payment, checks }, { status, final, seen }, now.getTime())
+  const money = { status, final, seen, isUndecided: isUndecided(standing.records) }
+  const nextCheckAt = nextMoneyCheck({ ...payment, checks }, money, now.getTime())
   const { providerStatus } = report
   await updatePayment(tx, payment, { status, receivedUnits, providerStatus, nextCheckAt, checks }, now)
   const moved = await moveOrder(scene, verdict)
@@ -264,7 +282,7 @@ async function moveOrder(scene: ReportCase, verdict: Verdict): Promise<Order> {
   return verdict.complete ? settle(scene, verdict) : follow(scene, verdict)
 }
 
-/** The sender failed the screening. No money moves. */
+/** The sender failed the screening, ours or the provider's. No money moves. */
 async function holdBack({ tx, order, payment, requestId, deps }: ReportCase): Promise<Order> {
   if (order.paymentId !== payment.id || !allows(order.status, 'failScreening')) return order
   return deps.transition(tx, order, { trigger: 'failScreening', actor: `channel:${payment.channel}`, requestId })

@@ -76,28 +76,27 @@ export const checksAfter = (
 const LAST_LOOK_MS = 30 * DAY
 
 /**
- * Next poll of an attempt that has seen money. An ended one is not polled once its money was decided about or is gone:
- * a callback or the chain reader reports anything new.
+ * Next poll of an attempt that has seen money.
  * @param money without what a person decided about; `final` is part of `seen`
  */
 export function nextMoneyCheck(
   payment: Pick<Payment, 'id' | 'channel' | 'checks' | 'openedAt'>,
-  { status, final, seen }: { status: PaymentStatus; final: bigint; seen: bigint },
+  { status, final, seen, isUndecided }: { status: PaymentStatus; final: bigint; seen: bigint; isUndecided: boolean },
   nowMs: number,
 ): Date | null {
   if (status === 'paid') return null
   const isOver = status === 'closed' || status === 'failed'
-  if (isOver && (seen === 0n || nowMs - payment.openedAt.getTime() > LAST_LOOK_MS)) return null
-  const isWaiting = isOver && seen === final
-  return new Date(nowMs + (isWaiting ? pollGapMs('ended', payment.checks) : nextCheckDelayMs(payment, status)))
+  if (isOver && seen === final) return seen > 0n || isUndecided ? nextEndedCheck(payment, nowMs) : null
+  if (isOver && nowMs - payment.openedAt.getTime() > LAST_LOOK_MS) return null
+  return new Date(nowMs + nextCheckDelayMs(payment, status))
 }
 
 /** Provider status of an attempt whose account was removed. */
 export const ACCOUNT_REMOVED = 'its account was removed'
 
 /**
- * Next poll of an attempt that its order no longer waits for, whose account was removed or whose money waits for a
- * person; null: it is given up.
+ * Next poll of an attempt that is over, or whose account was removed, while anything of it waits: for a person, for its
+ * provider or for its order. Otherwise a callback or the chain reader reports anything new. Null: it is given up.
  */
 export function nextEndedCheck({ checks, openedAt }: Pick<Payment, 'checks' | 'openedAt'>, nowMs: number): Date | null {
   return nowMs - openedAt.getTime() > LAST_LOOK_MS ? null : new Date(nowMs + pollGapMs('ended', checks))

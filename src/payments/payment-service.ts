@@ -36,12 +36,23 @@ export type PaymentDeps = AcceptDeps &
   }
 
 /** Outcomes with which a provider reverses a payment that it had called paid. */
-const TAKEN_BACK: ReadonlySet<PaymentReport['outcome']> = new Set(['expired', 'cancelled', 'failed'])
-export const takesBack = ({ outcome }: PaymentReport): boolean => TAKEN_BACK.has(outcome)
+const TAKEN_BACK: ReadonlySet<PaymentReport['outcome']> = new Set(['expired', 'cancelled', 'failed', 'blocked'])
+/** A block of money beside the payment takes nothing back. */
+export const takesBack = (report: PaymentReport): boolean =>
+  TAKEN_BACK.has(report.outcome) && (report.outcome !== 'blocked' || report.unmatched === undefined)
 
 /** Its money paid the order, or is complete and waits for a decision. */
 const wasPaid = ({ paidAt, paymentId }: Order, { id, status }: Payment): boolean =>
   status === 'paid' || (paidAt !== null && paymentId === id)
+
+/** The daily reconciliation would be too late: a settlement may leave before it. */
+export async function noteTakenBack(
+  deps: PaymentDeps,
+  tx: Tx,
+  { order, payment, report }: { order: Order; payment: Payment; report: PaymentReport },
+): Promise<void> {
+  if (wasPaid(order, payment) && takesBack(report)) await deps.onTakenBack(tx, order, payment, report)
+}
 
 type Answered = { order: Order | undefined; report: PaymentReport | undefined }
 
@@ -56,8 +67,7 @@ async function askAndApply(deps: PaymentDeps, payment: Payment, requestId: strin
   const report = await askProvider(channel.fetchPayment({ ...keyOf(order, payment), providerReference }))
   const also = async (tx: Tx, after: Order): Promise<void> => {
     if (report.outcome === 'seen' && report.refunded !== undefined) await deps.onRefunded(tx, payment, report.refunded)
-    // the daily reconciliation would be too late: a settlement may leave before it
-    if (wasPaid(after, payment) && takesBack(report)) await deps.onTakenBack(tx, after, payment, report)
+    await noteTakenBack(deps, tx, { order: after, payment, report })
   }
   return { order: await applyReport(deps, payment, report, { requestId, also }), report }
 }
@@ -177,12 +187,12 @@ async function endPayment(deps: PaymentDeps, channel: Channel, payment: Payment)
   if (channel.onChain && payment.status === 'closing') await askAndApply(deps, payment, null)
   const asks = !channel.onChain && order
   const providerReference = asks ? await findLostReference(deps, channel, payment) : null
-  if (!asks || providerReference === null) return updatePaymentClosed(deps.db, payment, now)
+  if (!asks || providerReference === null) return updatePaymentClosed(deps.db, payment, { now, isAsked: false })
   const [close] = await Promise.allSettled([channel.closePayment?.({ ...keyOf(order, payment), providerReference })])
   // a payment that cannot be closed is often being paid or already paid, so poll it
   const { report } = await askAndApply(deps, { ...payment, providerReference }, null)
   const hasEnded = report !== undefined && OVER.has(report.outcome)
   if (hasEnded || now.getTime() - payment.openedAt.getTime() > GIVE_UP_MS)
-    return updatePaymentClosed(deps.db, payment, now)
+    return updatePaymentClosed(deps.db, payment, { now, isAsked: true })
   if (close.status === 'rejected' && report?.outcome !== 'seen') throw close.reason
 }

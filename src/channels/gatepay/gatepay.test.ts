@@ -302,9 +302,20 @@ test('while money is still confirming, an order that Gate calls ended stays open
   }
   const open = told('2', '10')
   assert.deepEqual([open.outcome, open.final, open.pending, open.unmatched], ['seen', 0n, 12_000_000n, []])
+  assert.deepEqual(open.alreadyRecorded, ['gatepay:5:late'])
   assert.deepEqual([told('2').outcome, told('2').unmatched[0]?.units], ['expired', 2_000_000n])
   assert.deepEqual([told('0').outcome, told('0').unmatched], ['expired', []])
   assert.deepEqual((report('PAID') as SeenReport).nowCounted, ['gatepay:5:late'])
+})
+
+test('digits after the eighteenth are cut, and an amount that cannot be read is unknown, never 0', () => {
+  const told = (done_amount: string, ...amounts: string[]) => {
+    const transaction_info = { done_amount, confirming_list: amounts.map((amount) => ({ amount })) }
+    return report('EXPIRED', { ...ORDER, pay_amount: '12.34', transaction_info }) as SeenReport
+  }
+  assert.equal(told('12.3400000000000000001').unmatched[0]?.units, 12_340_000n)
+  assert.equal(told('0', '12.3400000000000000001').pending, 12_340_000n)
+  for (const odd of [told('1e1'), told('0', '1', '-1')]) assert.equal(odd.outcome, 'unknown')
 })
 
 // docs.gate.com, checkout/orderQuery: an expired order has "pay_currency": "", "pay_amount": "0"

@@ -1,6 +1,7 @@
 import { ownAt, textAt } from '../../kernel/json.ts'
 import { EXPONENTS, parseDecimal, proportion } from '../../kernel/money.ts'
 import { type PaymentReport, paidReport, type UnmatchedMoney } from '../channel.ts'
+import { providerUnits } from '../usdc-text.ts'
 import { filledAt } from './api.ts'
 
 type Meaning = 'waiting' | 'confirming' | 'paid' | 'expired' | 'late' | 'failed' | 'blocked'
@@ -26,18 +27,28 @@ export const MEANINGS: Readonly<Record<string, Meaning>> = {
 const COIN_EXPONENT = 18
 
 const usdc = (text: string | null): bigint | undefined => (text === null ? undefined : parseDecimal(text, 6))
-const coins = (text: string | null): bigint => (text === null ? 0n : (parseDecimal(text, COIN_EXPONENT) ?? 0n))
+const coins = (text: string | null): bigint => (text === null ? 0n : (providerUnits(text) ?? 0n))
 
 /** Coins at the order's address that Gate has credited. */
 const credited = (data: unknown): bigint => coins(filledAt(data, 'transaction_info', 'done_amount'))
 
-/** Coins at the order's address that may still vanish. */
-const confirming = (data: unknown): bigint => {
-  let sum = 0n
-  for (let index = 0; textAt(data, 'transaction_info', 'confirming_list', index, 'amount') !== undefined; index += 1)
-    sum += coins(filledAt(data, 'transaction_info', 'confirming_list', index, 'amount'))
-  return sum
+function confirmingAmounts(data: unknown): string[] {
+  const amounts: string[] = []
+  const amountAt = (index: number) => textAt(data, 'transaction_info', 'confirming_list', index, 'amount')
+  for (let amount = amountAt(0); amount !== undefined; amount = amountAt(amounts.length)) amounts.push(amount)
+  return amounts
 }
+
+/** Coins at the order's address that may still vanish. */
+const confirming = (data: unknown): bigint =>
+  confirmingAmounts(data).reduce((sum, amount) => sum + coins(amount || null), 0n)
+
+/** The first amount of coins that is no plain decimal. */
+const findUnreadable = (data: unknown): string | undefined =>
+  [
+    ...[filledAt(data, 'transaction_info', 'done_amount'), filledAt(data, 'pay_amount'), filledAt(data, 'payAmount')],
+    ...confirmingAmounts(data),
+  ].find((amount): amount is string => Boolean(amount) && providerUnits(amount ?? '') === undefined)
 
 /** The coin that arrived, if it is not the order's own. */
 function otherCoin(data: unknown): string | undefined {
@@ -68,7 +79,7 @@ function shareOf(data: unknown, price: bigint, came: bigint): bigint | undefined
  * unpaid rest may have more digits than USDC: the last one is rounded up, so that no more counts than arrived.
  */
 function received(data: unknown, price: bigint): bigint | undefined {
-  const missing = parseDecimal(filledAt(data, 'underpaidAmount') ?? '0', COIN_EXPONENT)
+  const missing = providerUnits(filledAt(data, 'underpaidAmount') ?? '0')
   const unit = 10n ** BigInt(COIN_EXPONENT - EXPONENTS.USDC)
   const units = missing === undefined ? undefined : (missing + unit - 1n) / unit
   return units === undefined || units > price ? undefined : price - units
@@ -115,7 +126,10 @@ function unpaidReport(
       providerStatus: `${word}: ${otherCoin(data)} arrives, it does not say for how much of the price`,
     }
   if (isOpen && share)
-    return paidReport(providerReference, { final: 0n, pending: share, providerStatus: `${word}, money arrives` })
+    return {
+      ...paidReport(providerReference, { final: 0n, pending: share, providerStatus: `${word}, money arrives` }),
+      alreadyRecorded: [lateReference(providerReference)],
+    }
   if (!isOver) return { outcome: 'waiting', providerReference, providerStatus: word }
   const unmatched =
     share === undefined ? lateMoney(providerReference, came, otherCoin(data)) : lateMoney(providerReference, share)
@@ -143,6 +157,8 @@ export function reportOf(
       return { outcome: meaning, providerReference, providerStatus: word }
     return unknown(`${word}: ${filledAt(data, 'orderAmount')} ${filledAt(data, 'currency')}`)
   }
+  const unreadable = findUnreadable(data)
+  if (unreadable !== undefined) return unknown(`${word}: the amount ${unreadable}`)
   if (meaning === 'paid') {
     const final = received(data, price)
     if (final === undefined) return unknown(`${word}: underpaid`)

@@ -16,7 +16,7 @@ import { type Callback, CallbackRefused } from '../../kernel/callback.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { findPaymentByReference, PAYMENT_POLLS, type Payment, updatePaymentReference } from '../payment-queries.ts'
 import { applyReport, recordUnmatched } from '../payment-report.ts'
-import { type PaymentDeps, pollPayment } from '../payment-service.ts'
+import { noteTakenBack, type PaymentDeps, pollPayment } from '../payment-service.ts'
 import { adoptSecondPayment, LONGEST_REFERENCE, namedBy } from './second-payments.ts'
 
 export type CallbackDeps = PaymentDeps & {
@@ -85,7 +85,10 @@ async function pollSoon(deps: CallbackDeps, payment: Payment): Promise<void> {
 async function holdBlocked(deps: CallbackDeps, payment: Payment, report: PaymentReport | null): Promise<void> {
   if (report?.outcome !== 'blocked') return
   const { providerReference } = payment
-  await applyReport(deps, payment, { ...report, providerReference: providerReference ?? report.providerReference })
+  const named = { ...report, providerReference: providerReference ?? report.providerReference }
+  await applyReport(deps, payment, named, {
+    also: (tx, order) => noteTakenBack(deps, tx, { order, payment, report }),
+  })
 }
 
 /**

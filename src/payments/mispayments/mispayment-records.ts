@@ -21,7 +21,16 @@ import {
   type MispaymentKind,
   updateMispayment,
 } from './mispayment-queries.ts'
-import { bookedUnits, HELD, lossAfter, readStanding, type Standing, undecidedUnits } from './standing.ts'
+import {
+  bookedUnits,
+  HELD,
+  isUndecided,
+  isUnder,
+  lossAfter,
+  readStanding,
+  type Standing,
+  undecidedUnits,
+} from './standing.ts'
 
 /** The transaction, order and payment of one report. */
 export type MispaymentContext = { tx: Tx; order: Order; payment: Payment; now: Date }
@@ -163,13 +172,10 @@ const MOST_UNITS = 10n ** 38n - 1n
 /** A token on no list is shown with its contract: `USDC (0x1234…abcd)`. */
 const isLookAlike = ({ asset }: { asset: string }): boolean => asset.includes('…')
 
-/** Whether the record is about money under this reference; each growth has a number behind it. */
-const isUnder = ({ sourceReference }: Mispayment, reference: string): boolean =>
-  sourceReference === reference || sourceReference.startsWith(`${reference}.`)
-
 /**
  * Money that does not count, such as other tokens at the address: recorded but not booked. A record never changes: more
- * money under its reference becomes a record of its own, whatever a person decided about the first one.
+ * money under its reference becomes a record of its own, whatever a person decided about the first one. If its provider
+ * names another coin, the open records are resolved: it is the same money.
  */
 export async function recordUnmatchedTransfers(
   { tx, order: { companyId, id: orderId }, payment: { id: paymentId }, now: createdAt }: MispaymentContext,
@@ -183,7 +189,11 @@ export async function recordUnmatchedTransfers(
     const { asset, reference } = transfer
     const earlier = wrong.filter((record) => isUnder(record, reference))
     const total = transfer.units < MOST_UNITS ? transfer.units : MOST_UNITS
-    const alike = earlier.filter((record) => record.asset === asset)
+    const renamed = earlier.filter((record) => record.asset !== asset && record.status === 'open')
+    for (const record of renamed) await updateMispayment(tx, record, { status: 'resolved' }, createdAt)
+    // what was resolved for another coin is back
+    const isStale = ({ status }: Mispayment): boolean => renamed.length > 0 && status === 'resolved'
+    const alike = earlier.filter((record) => record.asset === asset && !isStale(record))
     const units = alike.reduce((rest, record) => rest - record.units, total)
     if (alike.length > 0 && units <= 0n) continue
     if (isLookAlike(transfer) && room-- <= 0) continue
@@ -193,11 +203,9 @@ export async function recordUnmatchedTransfers(
   }
 }
 
-/** Whether money that does not count waits for a person. */
-export async function hasOpenUnmatched(tx: Tx, { companyId, id }: Payment): Promise<boolean> {
-  const records = await lockMispayments(tx, companyId, id)
-  return records.some(({ kind, status }) => kind === 'wrong_token' && status === 'open')
-}
+/** Whether any money of the payment waits for a person. */
+export const hasUndecided = async (tx: Tx, { companyId, id }: Payment): Promise<boolean> =>
+  isUndecided(await lockMispayments(tx, companyId, id))
 
 /** Closes open records of money that its payment counts now. It was never booked. */
 export async function resolveUnmatched(

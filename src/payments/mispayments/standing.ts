@@ -1,3 +1,5 @@
+import type { SeenReport } from '../../channels/channel.ts'
+import { dollarUnits } from '../../channels/usdc-text.ts'
 import type { Tx } from '../../db/db.ts'
 import type { Payment } from '../payment-queries.ts'
 import { lockMispayments, type Mispayment, type MispaymentKind, sumRefundedExcess } from './mispayment-queries.ts'
@@ -10,6 +12,9 @@ const sum = (records: readonly Mispayment[]): bigint => records.reduce((total, {
 type Fact = Pick<Mispayment, 'kind' | 'status' | 'units' | 'decidedBy'>
 
 const isDecided = ({ status }: Fact): boolean => status === 'refunded' || status === 'ignored'
+
+/** Whether any of the records waits for a person. */
+export const isUndecided = (records: readonly Fact[]): boolean => records.some(({ status }) => status === 'open')
 
 /** A record used up by a refund of the order, not by a decision about the record itself. */
 const isUsedUp = ({ decidedBy }: Fact): boolean => decidedBy?.startsWith('refund:') === true
@@ -73,4 +78,32 @@ export function lossAfter({ committed, lost }: Standing, { final, seen }: { fina
   const most = committed > final ? committed - final : 0n
   if (lost < least) return least
   return lost > most ? most : lost
+}
+
+/** Whether the record is about money under this reference; each growth has a number behind it. */
+export const isUnder = ({ sourceReference }: Mispayment, reference: string): boolean =>
+  sourceReference === reference || sourceReference.startsWith(`${reference}.`)
+
+/** The value of money beside a payment in USDC; undefined: some of it is in a coin of unknown value. */
+function dollarsOf(records: readonly Mispayment[]): bigint | undefined {
+  const values = records.map(dollarUnits).filter((value) => value !== undefined)
+  return values.length < records.length ? undefined : values.reduce((total, value) => total + value, 0n)
+}
+
+/**
+ * The report without money that is recorded beside the payment, and so was never booked: what a person decided about
+ * never counts, and what is recorded is not on its way any more.
+ */
+export function withoutRecorded(report: SeenReport, records: readonly Mispayment[]): SeenReport {
+  const beside = (references: readonly string[] = []): Mispayment[] =>
+    records.filter((one) => one.kind === 'wrong_token' && references.some((reference) => isUnder(one, reference)))
+  const decided = dollarsOf(beside(report.nowCounted).filter(isDecided))
+  const recorded = dollarsOf(beside(report.alreadyRecorded).filter((one) => one.status === 'open' || isDecided(one)))
+  return {
+    ...report,
+    final: undecidedUnits(report.final, { decided: decided ?? 0n }),
+    pending: undecidedUnits(report.pending, { decided: recorded ?? report.pending }),
+    // a person must see how much is left
+    ...(decided === undefined ? { isPart: true } : {}),
+  }
 }
