@@ -358,3 +358,18 @@ test('what had gone to another address before a restore is named by a second per
   const { status, leftUnits, leftTo } = (await findSettlement(db, _id)) ?? {}
   assert.deepEqual([status, leftUnits, leftTo], ['paid', left.units, left.to])
 })
+
+test('the refunds that one transaction pays are named at the same moment, by several persons', async () => {
+  const { db } = world.host
+  const txHash = `0x${'a7'.repeat(32)}`
+  const started = await Promise.all(Array.from({ length: 8 }, startRefund))
+  const channel = walletOf({ checkRefundTransaction: async () => ({ ...pending(txHash), outcome: 'settled' }) })
+  const deps = { ...world.refunds, channels: openChannels([channel]) }
+  for (const [index, { key }] of started.entries())
+    await db.run(sql`update refunds set address = ${`0x${`${index}`.repeat(40)}`} where id = ${key.id}`)
+  await Promise.all(
+    started.map(async ({ key, context }) => reportTransaction(deps, await read(key.id), txHash, context)),
+  )
+  const statuses = await Promise.all(started.map(async ({ key }) => (await read(key.id)).status))
+  assert.deepEqual(new Set(statuses), new Set(['settled']))
+})

@@ -47,19 +47,21 @@ async function isClaimedOlder(
 
 /**
  * Releases a wrong transaction, so that it can prove something else; never one that its refund or settlement follows.
+ * Locks no claim of another one: each of a batch locks its own while it is named.
  */
 export async function releaseTransaction(tx: Tx, claim: Omit<TransactionClaim, 'toAddress'>): Promise<void> {
   const { companyId, network, txHash, causeId } = claim
+  const mine = sql`network = ${network} and tx_hash = ${txHash} and cause_id = ${causeId}`
   // lock first: the next statement then sees what earlier lock holders wrote
-  await tx.run(sql`select 1 from claimed_transfers where network = ${network} and tx_hash = ${txHash} for update`)
+  await tx.run(sql`select 1 from claimed_transfers where ${mine} for update`)
   const { followed } = await tx.one<{ followed: boolean }>(sql`
     select exists (select 1 from refunds where company_id = ${companyId} and id = ${causeId} and tx_hash = ${txHash})
       or exists (select 1 from settlements where company_id = ${companyId} and id = ${causeId} and tx_hash = ${txHash})
       as followed`)
   if (followed) return
-  const mine = sql`network = ${network} and tx_hash = ${txHash} and cause_id = ${causeId}`
+  // a trigger gives it to another one that has a part of it, which must not be releasing that part
+  await tx.run(sql`select pg_advisory_xact_lock(hashtextextended(${`release ${network} ${txHash}`}, 0))`)
   await tx.run(sql`delete from claimed_transfers where ${mine}`)
-  // a trigger gives it to another one that has a part of it
   await tx.run(sql`delete from claimed_transactions where ${mine}`)
 }
 

@@ -35,19 +35,20 @@ export async function followClaimed<Verdict>(
     follow,
   }: { actor: Actor; check(): Promise<Verdict>; follow(tx: Tx, verdict: Verdict): Promise<void> },
 ): Promise<Verdict> {
-  const reserve = async (tx: Tx): Promise<boolean> => {
+  const made = await db.tx(async (tx) => {
     await lockActor(tx, actor, wanted.companyId)
     return claim(tx, wanted)
-  }
-  const made = await db.tx(reserve)
+  })
   let isChecked = false
   try {
     const verdict = await check()
     isChecked = true
     await db.tx(async (tx) => {
-      // a concurrent request of the same person may have released it
-      await reserve(tx)
+      await lockActor(tx, actor, wanted.companyId)
+      // the refund or settlement is locked before its claims, as by whoever settles or drops it
       await follow(tx, verdict)
+      // a concurrent request of the same person may have released it
+      await claim(tx, wanted)
       const { companyId, network, causeId } = wanted
       await releaseClaims(tx, { companyId, network, causeId })
     })
