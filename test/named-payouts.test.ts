@@ -4,7 +4,7 @@ import { type Channel, NO_INSTRUCTIONS, paidReport, type RefundReport } from '..
 import { sql } from '../src/db/db.ts'
 import { invalid } from '../src/kernel/errors.ts'
 import { claimTransaction } from '../src/ledger/claim-queries.ts'
-import { reportSettlementPaid } from '../src/ledger/settlements/settlement-end.ts'
+import { cancelSettlement, reportSettlementPaid } from '../src/ledger/settlements/settlement-end.ts'
 import { settlementPolls } from '../src/ledger/settlements/settlement-jobs.ts'
 import { findSettlement } from '../src/ledger/settlements/settlement-queries.ts'
 import {
@@ -306,29 +306,63 @@ test('a transaction whose naming was cut short is free again once our own payout
   assert.deepEqual([(await findSettlement(db, _id))?.status, await isNamed(named)], ['paid', false])
 })
 
-test('a refund whose naming was cut short is rejected once its transaction is gone, and not while it may pay', async () => {
-  const { key } = await startRefund()
-  const { db } = world.host
-  const txHash = `0x${'f3'.repeat(32)}`
-  await beginNaming(key, txHash)
-  const deps = { ...world.refunds, channels: openChannels([walletOf({ refundPayment: async () => REFUSED })]) }
-  await refundPolls(deps).work(db, key)
-  const { status, providerStatus } = await read(key.id)
-  assert.deepEqual([status, /was named for this/.test(providerStatus ?? '')], ['submitted', true])
-  const by = contextFor(await personFor(db, { role: 'SuperAdmin', companyId: null }))
-  const reject = async (checkRefundTransaction: NonNullable<Channel['checkRefundTransaction']>): Promise<void> =>
-    rejectRefund(
-      { ...deps, channels: openChannels([walletOf({ checkRefundTransaction })]) },
-      await read(key.id),
-      'gone',
-      by,
+const GONE = () => Promise.reject(invalid('txHash', 'is not known on Base'))
+
+for (const isPolled of [false, true])
+  test(`a ${isPolled ? 'submitted' : 'ready'} refund is rejected once all that was named for it is gone, and not while one may pay`, async () => {
+    const { key } = await startRefund()
+    const { db } = world.host
+    const [wrong, right] = [`0x${(isPolled ? '03' : '02').repeat(32)}`, `0x${(isPolled ? 'f3' : 'f4').repeat(32)}`]
+    await beginNaming(key, wrong)
+    await beginNaming(key, right)
+    const deps = { ...world.refunds, channels: openChannels([walletOf({ refundPayment: async () => REFUSED })]) }
+    if (isPolled) await refundPolls(deps).work(db, key)
+    const { status, providerStatus } = await read(key.id)
+    assert.deepEqual(
+      [status, new RegExp(`${wrong} or ${right} was named for this`).test(providerStatus ?? '')],
+      [isPolled ? 'submitted' : 'ready', isPolled],
     )
-  await assert.rejects(
-    reject(async () => pending(txHash)),
-    { code: 'OBJECT_CONFLICT' },
-  )
-  await reject(() => Promise.reject(invalid('txHash', 'is not known on Base')))
-  assert.deepEqual([(await read(key.id)).status, await isNamed(txHash)], ['rejected', false])
+    const by = contextFor(await personFor(db, { role: 'SuperAdmin', companyId: null }))
+    const reject = async (checkRefundTransaction: NonNullable<Channel['checkRefundTransaction']>): Promise<void> =>
+      rejectRefund(
+        { ...deps, channels: openChannels([walletOf({ checkRefundTransaction })]) },
+        await read(key.id),
+        'gone',
+        by,
+      )
+    await assert.rejects(
+      reject((_, txHash) => (txHash === wrong ? GONE() : Promise.resolve(pending(right)))),
+      { code: 'OBJECT_CONFLICT', message: new RegExp(`^Transaction ${right} was named for this and may have paid it`) },
+    )
+    await reject(GONE)
+    assert.deepEqual(
+      [(await read(key.id)).status, await isNamed(wrong), await isNamed(right)],
+      ['rejected', false, false],
+    )
+  })
+
+test('an approved settlement whose naming was cut short is cancelled once its transaction is gone, and not before', async () => {
+  const { merchant } = await createPaid()
+  const { db } = world.host
+  const { companyId } = merchant
+  await db.run(sql`
+    update companies set settlement_address = ${`0x${'c'.repeat(40)}`}, settlement_network = ${CHAIN}
+    where id = ${companyId}`)
+  const context = contextFor({ ...actorOf(merchant), role: 'SuperAdmin' })
+  const txHash = `0x${'f5'.repeat(32)}`
+  const chain: SettlementChain = {
+    ...{ network: CHAIN, pay: null, watch: async () => null },
+    check: async () => ({ outcome: 'settled', txHash, providerStatus: 'final' }),
+  }
+  const deps = { ...world.settlements, chains: [chain] }
+  const { _id } = await createSettlement(deps, context, { companyId })
+  await approveSettlement(deps, context, _id)
+  await beginNaming({ companyId, id: _id }, txHash)
+  for (const chains of [[chain], []])
+    await assert.rejects(cancelSettlement({ ...deps, chains }, context, _id), { code: 'OBJECT_CONFLICT' })
+  assert.equal((await findSettlement(db, _id))?.status, 'approved')
+  await cancelSettlement({ ...deps, chains: [{ ...chain, check: GONE }] }, context, _id)
+  assert.deepEqual([(await findSettlement(db, _id))?.status, await isNamed(txHash)], ['cancelled', false])
 })
 
 test('what had gone to another address before a restore is named by a second person, where two approve', async () => {

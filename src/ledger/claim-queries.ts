@@ -70,11 +70,7 @@ export async function releaseTransaction(tx: Tx, claim: Omit<TransactionClaim, '
  * can be named for another.
  */
 export async function releaseClaims(tx: Tx, claims: Pick<TransactionClaim, 'companyId' | 'network' | 'causeId'>) {
-  const mine = sql`network = ${claims.network} and cause_id = ${claims.causeId}`
-  const named = await tx.many<{ txHash: string }>(sql`
-    select tx_hash from claimed_transfers where ${mine} union select tx_hash from claimed_transactions where ${mine}
-    order by tx_hash`)
-  for (const { txHash } of named) await releaseTransaction(tx, { ...claims, txHash })
+  for (const txHash of await listClaimed(tx, claims)) await releaseTransaction(tx, { ...claims, txHash })
 }
 
 /** Whether a person named what this transaction brings to the address for another refund or settlement. */
@@ -103,16 +99,16 @@ export async function isSettlementTransaction(
   return row !== undefined
 }
 
-/** The transaction that a person has named, or is naming, as the one that paid this refund or settlement. */
-export async function findNamedTransaction(
+/** The transactions that a person has named, or is naming, as the one that paid this refund or settlement. */
+export async function listClaimed(
   q: Queryable,
   { network, causeId }: { network: number; causeId: string },
-): Promise<string | undefined> {
-  const row = await q.maybe<{ txHash: string }>(sql`
+): Promise<string[]> {
+  const rows = await q.many<{ txHash: string }>(sql`
     select tx_hash from claimed_transfers where network = ${network} and cause_id = ${causeId}
     union select tx_hash from claimed_transactions where network = ${network} and cause_id = ${causeId}
-    order by tx_hash limit 1`)
-  return row?.txHash
+    order by tx_hash`)
+  return rows.map(({ txHash }) => txHash)
 }
 
 /**

@@ -1,10 +1,11 @@
 import { lockActor } from '../companies/company-scope.ts'
-import type { Db, Tx } from '../db/db.ts'
+import type { Db, Queryable, Tx } from '../db/db.ts'
 import type { Actor } from '../http/actor.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import {
   claimTransaction,
   isSettlementTransaction,
+  listClaimed,
   releaseClaims,
   releaseTransaction,
   type TransactionClaim,
@@ -72,8 +73,18 @@ export const claimedWords = (txHash: string): string =>
   `Transaction ${txHash} paid this, but it was named for another refund or settlement, which is settled with it. Look up ` +
   'what paid that one (docs/backup.md).'
 
+/** A refund or settlement for which a person may have named transactions. `network` null: none can be named. */
+type Nameable = Named & { id: string; network: number | null }
+
+/** Every transaction that a person named for it: the one that it follows, and those whose naming was cut short. */
+export async function listNamed(q: Queryable, { id: causeId, network, byHand, txHash }: Nameable): Promise<string[]> {
+  if (network === null) return []
+  const claimed = await listClaimed(q, { network, causeId })
+  return byHand && txHash !== null ? [...new Set([txHash, ...claimed])] : claimed
+}
+
 /** Whether a check refuses the named transaction: it pays something else, or nothing, or no node knows it any more. */
-export async function isRefused(check: () => Promise<unknown>): Promise<boolean> {
+async function isRefused(check: () => Promise<unknown>): Promise<boolean> {
   try {
     await check()
     return false
@@ -81,6 +92,34 @@ export async function isRefused(check: () => Promise<unknown>): Promise<boolean>
     if (error instanceof AppError && error.details?.some(({ path }) => path === 'txHash')) return true
     throw error
   }
+}
+
+/**
+ * The named transactions that cannot pay it, for `checkNoneHolds`. The chain is asked about each of them, with no
+ * transaction of the database open. @throws whatever `check` throws, unless it refuses the transaction
+ */
+export async function listVanished(
+  db: Db,
+  named: Nameable,
+  check: (txHash: string) => Promise<unknown>,
+): Promise<string[]> {
+  const vanished: string[] = []
+  for (const txHash of await listNamed(db, named)) if (await isRefused(() => check(txHash))) vanished.push(txHash)
+  return vanished
+}
+
+/**
+ * What a person named for a refund or settlement holds it, in whatever state it is, until the chain refuses it: dropped,
+ * it would be paid a second time. @throws OBJECT_CONFLICT
+ */
+export async function checkNoneHolds(tx: Tx, named: Nameable, vanished: readonly string[]): Promise<void> {
+  const txHash = (await listNamed(tx, named)).find((one) => !vanished.includes(one))
+  if (txHash === undefined) return
+  throw new AppError('OBJECT_CONFLICT', {
+    message:
+      `Transaction ${txHash} was named for this and may have paid it, so it can be dropped only once no node knows ` +
+      'that transaction. If it is not settled in a minute, name that transaction again.',
+  })
 }
 
 /**
