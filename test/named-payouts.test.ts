@@ -57,7 +57,7 @@ async function startRefund() {
   return { context, orderId, key: { companyId: merchant.companyId, id: refundId } }
 }
 
-const REFUSED: RefundReport = { outcome: 'refused', reference: null, txHash: null, providerStatus: 'paid by hand' }
+const REFUSED = { outcome: 'refused', reference: null, txHash: null, providerStatus: 'paid by hand' } as const
 const pending = (txHash: string): RefundReport => ({ ...REFUSED, outcome: 'pending', txHash })
 
 /** Pays from a wallet of ours, and checks what a person sent instead. */
@@ -165,6 +165,30 @@ test('a refund stays named when the session of the person who names its transact
   assert.match(providerStatus ?? '', new RegExp(`^Transaction ${txHash} was named for this`))
   await assert.rejects(reportTransaction(deps, await read(key.id), txHash, context), { code: 'UNAUTHORIZED' })
   assert.equal(checks, 1, 'nothing is checked, and no payout withdrawn, without a session')
+})
+
+test('a refund that is sent by hand does not ask to be sent again where naming was cut short', async () => {
+  const { key } = await startRefund()
+  const { db } = world.host
+  const txHash = `0x${'c4'.repeat(32)}`
+  const context = contextFor(await personFor(db, { role: 'Manager', companyId: key.companyId }))
+  const channel = walletOf({
+    refundPayment: async () => ({ ...REFUSED, outcome: 'manual', providerStatus: 'send it by hand' }),
+    async checkRefundTransaction() {
+      await db.run(sql`update sessions set revoked_at = now() where id = ${context.actor.sessionId}`)
+      return pending(txHash)
+    },
+  })
+  const deps = { ...world.refunds, channels: openChannels([channel]) }
+  await refundPolls(deps).work(db, key)
+  const asked = await read(key.id)
+  assert.deepEqual([asked.status, asked.providerStatus, asked.nextCheckAt], ['ready', 'send it by hand', null])
+  await assert.rejects(reportTransaction(deps, asked, txHash, context), { code: 'UNAUTHORIZED' })
+  assert.ok((await read(key.id)).nextCheckAt)
+  await refundPolls(deps).work(db, key)
+  const { providerStatus, nextCheckAt } = await read(key.id)
+  assert.match(providerStatus ?? '', new RegExp(`^Transaction ${txHash} was named for this`))
+  assert.ok(nextCheckAt)
 })
 
 test('a transaction does not settle a refund for which a person named another while it was checked', async () => {
@@ -358,6 +382,12 @@ test('an approved settlement whose naming was cut short is cancelled once its tr
   const { _id } = await createSettlement(deps, context, { companyId })
   await approveSettlement(deps, context, _id)
   await beginNaming({ companyId, id: _id }, txHash)
+  for (const pay of [null, async (): Promise<SettlementReport> => REFUSED]) {
+    await settlementPolls({ ...deps, chains: [{ ...chain, pay }] }).work(db, { companyId, id: _id })
+    const { providerStatus, nextCheckAt } = (await findSettlement(db, _id)) ?? {}
+    assert.match(providerStatus ?? '', new RegExp(`^Transaction ${txHash} was named for this`))
+    assert.ok(nextCheckAt)
+  }
   for (const chains of [[chain], []])
     await assert.rejects(cancelSettlement({ ...deps, chains }, context, _id), { code: 'OBJECT_CONFLICT' })
   assert.equal((await findSettlement(db, _id))?.status, 'approved')

@@ -1,6 +1,7 @@
 import { lockActor } from '../companies/company-scope.ts'
 import type { Db, Queryable, Tx } from '../db/db.ts'
 import type { Actor } from '../http/actor.ts'
+import { MINUTE } from '../kernel/clock.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import {
   claimTransaction,
@@ -19,10 +20,14 @@ export async function claim(tx: Tx, wanted: TransactionClaim): Promise<boolean> 
   return result === 'made'
 }
 
+/** Naming a transaction takes less. */
+export const NAMING_MS = MINUTE
+
 /**
  * Checks a transaction that a person names while what it brings to an address is reserved for one refund or settlement,
  * so that it can settle no other; then that one may `follow` it, and one that was named for it before is released.
  * @param actor locked before anything else: its session may end during the check
+ * @param begin has it polled in `NAMING_MS`, in case naming is cut short
  * @throws UNAUTHORIZED; VALIDATION_FAILED at `txHash` when it is reserved for another one; whatever `check` throws,
  * after releasing it, unless it was reserved before; whatever `follow` throws: OBJECT_CONFLICT if that one is over,
  * after releasing it
@@ -32,12 +37,19 @@ export async function followClaimed<Verdict>(
   wanted: TransactionClaim,
   {
     actor,
+    begin,
     check,
     follow,
-  }: { actor: Actor; check(): Promise<Verdict>; follow(tx: Tx, verdict: Verdict): Promise<void> },
+  }: {
+    actor: Actor
+    begin(tx: Tx): Promise<unknown>
+    check(): Promise<Verdict>
+    follow(tx: Tx, verdict: Verdict): Promise<void>
+  },
 ): Promise<Verdict> {
   const made = await db.tx(async (tx) => {
     await lockActor(tx, actor, wanted.companyId)
+    await begin(tx)
     return claim(tx, wanted)
   })
   let isChecked = false
@@ -82,6 +94,11 @@ export async function listNamed(q: Queryable, { id: causeId, network, byHand, tx
   const claimed = await listClaimed(q, { network, causeId })
   return byHand && txHash !== null ? [...new Set([txHash, ...claimed])] : claimed
 }
+
+/** What a refund or settlement says that is not sent because of what a person named, and does not follow it. */
+export const namedWords = (named: readonly string[]): string =>
+  `Transaction ${named.join(' or ')} was named for this, so the service does not send it any more. If it is not ` +
+  'settled in a minute, name that transaction again. If it is gone, a SuperAdmin can reject or cancel this.'
 
 /** Whether a check refuses the named transaction: it pays something else, or nothing, or no node knows it any more. */
 async function isRefused(check: () => Promise<unknown>): Promise<boolean> {

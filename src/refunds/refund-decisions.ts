@@ -3,7 +3,7 @@ import type { Tx } from '../db/db.ts'
 import { nameOf, type RequestContext } from '../http/request-context.ts'
 import { AppError } from '../kernel/errors.ts'
 import { pollGapMs } from '../kernel/poll-gaps.ts'
-import { checkNoneHolds, isNamedSince, listNamed } from '../ledger/claims.ts'
+import { checkNoneHolds, isNamedSince, listNamed, namedWords } from '../ledger/claims.ts'
 import { bookRefundDropped } from '../ledger/ledger-service.ts'
 import { findPayerContact } from '../payers/payer-service.ts'
 import { findPayment } from '../payments/payment-queries.ts'
@@ -23,9 +23,9 @@ async function isLost(deps: RefundDeps, { companyId, paymentId, status, provider
 
 /**
  * A refusal of our own payout is expected once a person names what they sent: naming it withdraws ours. If naming was
- * cut short after that, the refund says what to do.
+ * cut short after that, the refund says what to do, also one that a person was asked to send.
  */
-async function isPaidByHand(deps: RefundDeps, tx: Tx, asked: Refund, current: Refund): Promise<boolean> {
+export async function isPaidByHand(deps: RefundDeps, tx: Tx, asked: Refund, current: Refund): Promise<boolean> {
   if (isNamedSince(asked, current)) return true
   const { status, checks } = current
   const named = await listNamed(tx, current)
@@ -35,10 +35,6 @@ async function isPaidByHand(deps: RefundDeps, tx: Tx, asked: Refund, current: Re
   await updateRefund(tx, current, { status, providerStatus: namedWords(named), nextCheckAt }, now)
   return true
 }
-
-const namedWords = (named: readonly string[]): string =>
-  `Transaction ${named.join(' or ')} was named for this, so the service does not send it any more. If it is not ` +
-  'settled in a minute, name that transaction again. If it is gone, a SuperAdmin can reject the refund.'
 
 /** Its transfer may be in progress although it is ready to be sent by hand. @throws OBJECT_CONFLICT */
 async function stopPayout(

@@ -9,7 +9,14 @@ import { crashPoint } from '../kernel/crash-point.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { pollGapMs } from '../kernel/poll-gaps.ts'
 import { isClaimedByOther } from '../ledger/claim-queries.ts'
-import { checkNamedAgain, claimedWords, followClaimed, isNamedSince, listVanished } from '../ledger/claims.ts'
+import {
+  checkNamedAgain,
+  claimedWords,
+  followClaimed,
+  isNamedSince,
+  listVanished,
+  NAMING_MS,
+} from '../ledger/claims.ts'
 import { findOrderById } from '../orders/order-queries.ts'
 import { findPayment, type Payment } from '../payments/payment-queries.ts'
 import { noticeForeignRefund, noticeToldRefunds } from './foreign-refund.ts'
@@ -17,7 +24,7 @@ import { refundIdOf } from './new-refund.ts'
 import { eraseOldProofs } from './proof/proof-queries.ts'
 import { writeRefundAudit } from './refund-audit.ts'
 import { findLossOf } from './refund-cover.ts'
-import { dropRefund } from './refund-decisions.ts'
+import { dropRefund, isPaidByHand } from './refund-decisions.ts'
 import type { RefundDeps } from './refund-deps.ts'
 import {
   findRefund,
@@ -27,6 +34,7 @@ import {
   updateRefund,
   updateRefundNextCheck,
   wakeRefundsOfOperator,
+  wakeRefundUnpolled,
 } from './refund-queries.ts'
 import { lockRefundWithOrder, settleRefundIn } from './refund-settle.ts'
 
@@ -266,9 +274,9 @@ export async function applyRefundReport(deps: RefundDeps, refund: Refund, report
   await deps.db.tx(async (tx) => {
     const { refund: current } = await lockRefundWithOrder(tx, refund)
     if (!isPayable(current)) return
-    if (isNamedSince(refund, current)) return
-    const now = new Date(deps.clock())
     const manual = report.outcome === 'manual'
+    if (manual ? await isPaidByHand(deps, tx, refund, current) : isNamedSince(refund, current)) return
+    const now = new Date(deps.clock())
     const nextCheckAt = manual ? null : new Date(now.getTime() + pollGapMs('refund', current.checks))
     await updateRefund(
       tx,
@@ -308,6 +316,8 @@ export async function reportTransaction(
   }
   const { checkRefundTransaction } = channel
   const request = await refundRequestOf(deps, refund)
+  const nextCheckAt = new Date(deps.clock() + NAMING_MS)
+  const begin = (tx: Tx) => wakeRefundUnpolled(tx, refund, nextCheckAt)
   const follow = async (tx: Tx): Promise<void> => {
     const { refund: current } = await lockRefundWithOrder(tx, refund)
     if (current.status === 'refused' || current.status === 'rejected') {
@@ -322,7 +332,7 @@ export async function reportTransaction(
   }
   const claim = { companyId, network, txHash, causeId, toAddress }
   const check = () => checkRefundTransaction(request, txHash)
-  const report = await followClaimed(deps.db, claim, { actor: context.actor, check, follow })
+  const report = await followClaimed(deps.db, claim, { actor: context.actor, begin, check, follow })
   await applyRefundReport(deps, { ...refund, txHash, byHand: true }, report)
 }
 

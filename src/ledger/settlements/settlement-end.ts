@@ -6,7 +6,7 @@ import { formatDecimal } from '../../kernel/money.ts'
 import { pollGapMs } from '../../kernel/poll-gaps.ts'
 import { listCommonMakers } from '../../users/maker-queries.ts'
 import { isClaimedByOther, releaseClaims } from '../claim-queries.ts'
-import { checkNoneHolds, claim, claimedWords, followClaimed, isNamedSince, listVanished } from '../claims.ts'
+import { checkNoneHolds, claim, claimedWords, followClaimed, isNamedSince, listVanished, NAMING_MS } from '../claims.ts'
 import { bookSettlementCancelled, bookSettlementPaid } from '../ledger-service.ts'
 import {
   lockSettlement,
@@ -15,6 +15,7 @@ import {
   updateSettlementLeft,
   updateSettlementReleased,
   updateSettlementUnnamed,
+  wakeSettlementUnpolled,
 } from './settlement-queries.ts'
 import {
   bookingOf,
@@ -111,6 +112,8 @@ export async function reportSettlementPaid(
   const wanted = { companyId, network, txHash, causeId: id, toAddress }
   const by = `${actor.kind}:${actor.id}`
   const check = () => chain.check(requestOf(key), txHash, (left) => checkElsewhere(deps, key, { left, by }))
+  const nextCheckAt = new Date(deps.clock() + NAMING_MS)
+  const begin = (tx: Tx) => wakeSettlementUnpolled(tx, key, nextCheckAt)
   const follow = async (tx: Tx, { providerStatus, left }: SettlementReport): Promise<void> => {
     const settlement = await lockIn(tx, key, ['approved'])
     if (left?.to && isElsewhere(settlement, left)) await claim(tx, { ...wanted, toAddress: left.to })
@@ -132,7 +135,7 @@ export async function reportSettlementPaid(
       ...{ companyId: key.companyId, action: 'settlement.paid', object: `settlement:${id}`, detail },
     })
   }
-  const report = await followClaimed(deps.db, wanted, { actor, check, follow })
+  const report = await followClaimed(deps.db, wanted, { actor, begin, check, follow })
   if (report.outcome === 'settled') await settlePaid(deps, key, { ...report, txHash })
 }
 
