@@ -209,6 +209,23 @@ test('a transaction does not settle a refund for which a person named another wh
   await followsTheNamed(key.id, second)
 })
 
+test('whoever names a transaction for a refund that another one settled meanwhile learns of it', async () => {
+  const { context, key } = await startRefund()
+  const [first, second] = [`0x${'c5'.repeat(32)}`, `0x${'c6'.repeat(32)}`]
+  const channel = walletOf({
+    async checkRefundTransaction(_, txHash) {
+      if (txHash === second) await reportTransaction(deps, await read(key.id), first, context)
+      return { ...pending(txHash), outcome: 'settled' }
+    },
+  })
+  const deps = { ...world.refunds, channels: openChannels([channel]) }
+  await assert.rejects(reportTransaction(deps, await read(key.id), second, context), {
+    code: 'OBJECT_CONFLICT',
+    message: new RegExp(`settled by ${first} meanwhile: ${second} paid it again`),
+  })
+  assert.deepEqual([(await read(key.id)).txHash, await isNamed(second)], [first, false])
+})
+
 test('a settlement that a person sent and named is polled on, whatever a poll that began before answers', async () => {
   const { merchant } = await createPaid()
   const { db } = world.host

@@ -325,6 +325,11 @@ export async function reportTransaction(
         message: `The refund was ${current.status} meanwhile. Start another one, and name the transaction there.`,
       })
     }
+    if (current.status === 'settled' && current.txHash !== txHash) {
+      throw new AppError('OBJECT_CONFLICT', {
+        message: `The refund was settled by ${current.txHash ?? 'a person'} meanwhile: ${txHash} paid it again, and counts for nothing.`,
+      })
+    }
     const now = new Date(deps.clock())
     if (isPayable(current))
       await updateRefund(tx, current, { status: 'submitted', txHash, byHand: true, nextCheckAt: now }, now)
