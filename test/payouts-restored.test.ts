@@ -349,6 +349,29 @@ test('a settlement that was cancelled before its first poll had left: the next o
   assert.equal(await shop.chain.balanceOf(to), first.units)
 })
 
+test('of two settlements that had left, none is forgotten when the first is named for the second number', async () => {
+  const to = await owe()
+  const first = await create()
+  const five = await leave(settlementIn(0, to, 5_000_000n))
+  const seven = await leave(settlementIn(1, to, 7_000_000n))
+  await admin.post(`settlements/${first._id}/cancel`)
+  const second = await create()
+  await approve(second)
+  await settlementReaches(second._id, isHeld)
+  const { error } = await name(second, five)
+  assert.ok(JSON.stringify(error).includes(`left in transaction ${seven}. Name that one`))
+  assert.equal((await name(second, seven)).data.paidAmount, '7.000000')
+  const third = await create()
+  await approve(third)
+  await settlementReaches(third._id, ({ message }) => /was restored/.test(message ?? ''))
+  assert.equal((await name(third, five)).data.paidAmount, '5.000000')
+  const rest = await create()
+  await approve(rest)
+  await settlementReaches(rest._id, isPaid)
+  assert.equal(await shop.chain.balanceOf(to), first.units)
+  await booksAreRight()
+})
+
 test('what left to another address pays nothing else, is named again after a crash, and the settlement says where it went', async () => {
   const { db } = shop.host
   const order = await createPaid(shop)

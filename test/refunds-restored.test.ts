@@ -105,6 +105,36 @@ test('a refund that had left with another amount is rejected, and only what left
   assert.equal((await verifyLedger(shop.host.db)).difference, null)
 })
 
+test('of two refunds that had left, none is forgotten when the first is named for the second number', async () => {
+  const order = await createPaid(shop)
+  const payer = newAddress()
+  const idOf = (number: number) => idFrom('refund', shop.merchant.companyId, order.orderId, number)
+  const ten = await leave({ id: idOf(1), to: payer, units: 10_000_000n })
+  const five = await leave({ id: idOf(2), to: payer, units: 5_000_000n })
+  const reject = (refund: { _id: string }) =>
+    admin.post(`refunds/${refund._id}/reject`, { reason: 'another amount left' })
+  for (const amount of ['5', '10']) {
+    await revert(shop, order.code, { amount, address: payer })
+    const held = await eventually(
+      () => refundReaches(shop, order.orderId, 'submitted'),
+      ({ message }) => /has used its authorization/.test(message ?? ''),
+    )
+    const { status, error } = await nameRefund(held, ten)
+    assert.deepEqual([status, JSON.stringify(error).includes('ask for exactly that one')], [422, true])
+    assert.equal((await reject(held)).status, 200)
+  }
+  for (const [amount, txHash] of [
+    ['10', ten],
+    ['5', five],
+  ] as const) {
+    await revert(shop, order.code, { amount, address: payer })
+    assert.equal((await nameRefund(await refundWaits(order.orderId), txHash)).status, 200)
+    assert.equal((await refundReaches(shop, order.orderId, 'settled')).txHash, txHash)
+  }
+  assert.equal(await shop.chain.balanceOf(payer), 15_000_000n)
+  assert.equal((await verifyLedger(shop.host.db)).difference, null)
+})
+
 test('while a chain does not say what left, what waits names it; what was made since the restore does not wait', async (t) => {
   const { db } = shop.host
   const moveRestore = (by: string) => db.run(sql`update installation set restored_at = restored_at + ${by}::interval`)
