@@ -372,6 +372,21 @@ test('of two settlements that had left, none is forgotten when the first is name
   await booksAreRight()
 })
 
+test('a settlement that a person sends waits for what had left as well', async () => {
+  const to = await owe()
+  const made = await create()
+  const txHash = await leave(settlementIn(1, to, made.units))
+  await shop.host.db.run(sql`update settlements set handed_over_at = now() where id = ${made._id}`)
+  await approve(made)
+  const { message } = await settlementReaches(made._id, ({ message }) => message !== null)
+  assert.match(message ?? '', new RegExp(`^waits: a later one left before the database was restored: .* ${txHash} `))
+  await admin.post(`settlements/${made._id}/cancel`)
+  const next = await create()
+  await approve(next)
+  assert.equal((await settlementReaches(next._id, isPaid)).txHash, txHash)
+  assert.equal(await shop.chain.balanceOf(to), made.units)
+})
+
 test('what left to another address pays nothing else, is named again after a crash, and the settlement says where it went', async () => {
   const { db } = shop.host
   const order = await createPaid(shop)

@@ -12,6 +12,7 @@ import {
   updateSettlementReleased,
 } from './settlement-queries.ts'
 import {
+  findOther,
   releaseSettlement,
   requestOf,
   type SettlementChain,
@@ -46,7 +47,10 @@ async function askChain(deps: SettlementDeps, settlement: Settlement): Promise<A
   if (byHand && txHash !== null)
     return checkNamedAgain(txHash, () => chain.check(requestOf(settlement), txHash, acceptAny))
   if (chain.pay && handedOverAt === null) return send(deps, chain.pay, settlement)
-  return (await chain.watch(id)) ?? { ...waits(BY_HAND), isHandedOver: true }
+  const watched = await chain.watch(id)
+  if (watched) return watched
+  const other = await findOther(deps, settlement)
+  return other === null ? { ...waits(BY_HAND), isHandedOver: true } : waits(`waits: ${other}`)
 }
 
 /** Our own payout is withdrawn once a person names what they sent. If naming was cut short, it says what to do. */
