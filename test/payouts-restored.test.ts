@@ -4,7 +4,6 @@ import { createRpc, type Rpc } from '../src/chain/endpoints/rpc.ts'
 import { type PayoutRequest, type Payouts, withdrawPayout } from '../src/chain/payout/payout.ts'
 import { type Db, openDb, sql } from '../src/db/db.ts'
 import { idFrom, newId } from '../src/kernel/ids.ts'
-import { claimTransaction } from '../src/ledger/claim-queries.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { type Client, logInSuperAdmin } from './harness/accounts.ts'
 import { startTestChain, type TestChain } from './harness/chain.ts'
@@ -277,32 +276,6 @@ test('a settlement that had left with more, and to another address, takes the su
   await admin.post(`settlements/${next._id}/cancel`)
 })
 
-test('a refund that was rejected before its first poll had left: the next one waits, and is settled with what left', async () => {
-  const order = await createPaid(shop)
-  const payer = newAddress()
-  const id = idFrom('refund', shop.merchant.companyId, order.orderId, 1)
-  const txHash = await leave({ id, to: payer, units: 10_000_000n })
-  await revert(shop, order.code, { amount: '10' })
-  const first = await refundReaches(shop, order.orderId, 'needs_address')
-  await admin.post(`refunds/${first._id}/reject`, { reason: 'asked again with the address' })
-  await revert(shop, order.code, { amount: '10', address: payer })
-  const { message, _id } = await refundWaits(order.orderId)
-  assert.match(
-    message ?? '',
-    new RegExp(`which was then rejected or cancelled here, left .* ${txHash} brought 10.000000`),
-  )
-  assert.equal((await nameRefund({ _id }, txHash)).status, 200)
-  assert.equal((await refundReaches(shop, order.orderId, 'settled')).txHash, txHash)
-  assert.equal(await shop.chain.balanceOf(payer), 10_000_000n)
-  await revert(shop, order.code, { amount: '5', address: payer })
-  await eventually(
-    () => refundReaches(shop, order.orderId, 'settled'),
-    ({ amount }) => amount === '5.000000',
-  )
-  assert.equal(await shop.chain.balanceOf(payer), 15_000_000n, 'what left is accounted for')
-  await booksAreRight()
-})
-
 test('a refund waits for the later one that left, also once another refund has taken its number', async () => {
   const order = await createPaid(shop)
   const payer = newAddress()
@@ -516,22 +489,4 @@ test('what left is named on a node without the keys; an earlier version wrote it
     ({ amount }) => amount === '5.000000',
   )
   assert.equal(await shop.chain.balanceOf(payer), 15_000_000n)
-})
-
-test('a refund whose transaction was named, and then the process ended, says that it is named again', async () => {
-  const { db } = shop.host
-  const order = await createPaid(shop)
-  const payer = newAddress()
-  const asked = { id: idFrom('refund', shop.merchant.companyId, order.orderId, 1), to: payer, units: 10_000_000n }
-  const txHash = await leave(asked)
-  const claimed = { network: 31337, txHash: txHash ?? '', causeId: asked.id, toAddress: payer }
-  await db.tx((tx) => claimTransaction(tx, { companyId: shop.merchant.companyId, ...claimed }))
-  assert.ok(await withdraw(asked, true))
-  await revert(shop, order.code, { amount: '10', address: payer })
-  const { _id } = await eventually(
-    () => refundReaches(shop, order.orderId, 'submitted'),
-    ({ message }) => message?.startsWith(`Transaction ${txHash} was named for this`) === true,
-  )
-  assert.equal((await nameRefund({ _id }, txHash)).status, 200)
-  await refundReaches(shop, order.orderId, 'settled')
 })

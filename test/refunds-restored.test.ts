@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { createRpc, type Rpc } from '../src/chain/endpoints/rpc.ts'
-import type { PayoutRequest, Payouts } from '../src/chain/payout/payout.ts'
+import { type PayoutRequest, type Payouts, withdrawPayout } from '../src/chain/payout/payout.ts'
 import { type Db, openDb, sql } from '../src/db/db.ts'
 import { idFrom } from '../src/kernel/ids.ts'
+import { claimTransaction } from '../src/ledger/claim-queries.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { type Client, logInSuperAdmin } from './harness/accounts.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
@@ -166,4 +167,50 @@ test('while a chain does not say what left, what waits names it; what was made s
     },
     ({ status }) => status === 'paid',
   )
+})
+
+test('a refund that was rejected before its first poll had left: the next one waits, and is settled with what left', async () => {
+  const order = await createPaid(shop)
+  const payer = newAddress()
+  const id = idFrom('refund', shop.merchant.companyId, order.orderId, 1)
+  const txHash = await leave({ id, to: payer, units: 10_000_000n })
+  await revert(shop, order.code, { amount: '10' })
+  const first = await refundReaches(shop, order.orderId, 'needs_address')
+  await admin.post(`refunds/${first._id}/reject`, { reason: 'asked again with the address' })
+  await revert(shop, order.code, { amount: '10', address: payer })
+  const { message, _id } = await refundWaits(order.orderId)
+  assert.match(
+    message ?? '',
+    new RegExp(`which was then rejected or cancelled here, left .* ${txHash} brought 10.000000`),
+  )
+  assert.equal((await nameRefund({ _id }, txHash)).status, 200)
+  assert.equal((await refundReaches(shop, order.orderId, 'settled')).txHash, txHash)
+  assert.equal(await shop.chain.balanceOf(payer), 10_000_000n)
+  await revert(shop, order.code, { amount: '5', address: payer })
+  await eventually(
+    () => refundReaches(shop, order.orderId, 'settled'),
+    ({ amount }) => amount === '5.000000',
+  )
+  assert.equal(await shop.chain.balanceOf(payer), 15_000_000n, 'what left is accounted for')
+  assert.equal((await verifyLedger(shop.host.db)).difference, null)
+})
+
+test('a refund whose transaction was named, and then the process ended, says that it is named again', async () => {
+  const { db } = shop.host
+  const order = await createPaid(shop)
+  const payer = newAddress()
+  const asked = { id: idFrom('refund', shop.merchant.companyId, order.orderId, 1), to: payer, units: 10_000_000n }
+  const txHash = await leave(asked)
+  const claimed = { network: 31337, txHash: txHash ?? '', causeId: asked.id, toAddress: payer }
+  await db.tx((tx) => claimTransaction(tx, { companyId: shop.merchant.companyId, ...claimed }))
+  assert.ok(
+    await withdrawPayout(db, { ...asked, chainId: 31337 }, { isPaid: true, providerStatus: 'withdrawn' }, new Date()),
+  )
+  await revert(shop, order.code, { amount: '10', address: payer })
+  const { _id } = await eventually(
+    () => refundReaches(shop, order.orderId, 'submitted'),
+    ({ message }) => message?.startsWith(`Transaction ${txHash} was named for this`) === true,
+  )
+  assert.equal((await nameRefund({ _id }, txHash)).status, 200)
+  await refundReaches(shop, order.orderId, 'settled')
 })

@@ -126,8 +126,8 @@ export async function listVanished(
 }
 
 /**
- * What a person named for a refund or settlement holds it, in whatever state it is, until the chain refuses it: dropped,
- * it would be paid a second time. @throws OBJECT_CONFLICT
+ * What a person named for a refund or settlement holds it, in whatever state it is, until the chain refuses what was
+ * named: dropped, it would be paid a second time. @throws OBJECT_CONFLICT
  */
 export async function checkNoneHolds(tx: Tx, named: Nameable, vanished: readonly string[]): Promise<void> {
   const txHash = (await listNamed(tx, named)).find((one) => !vanished.includes(one))
