@@ -289,7 +289,7 @@ test('what the provider said while ours was under way is judged together with it
     const refund = await findRefund(world.host.db, refundId)
     assert.ok(refund)
     const by = contextFor(actorOf(sale))
-    const why = { vanished: null, hasLeftOtherwise: false, providerStatus: 'no' }
+    const why = { vanished: [], hasLeftOtherwise: false, providerStatus: 'no' }
     await dropRefund(refunds, refund, { status: 'rejected', by, ...why })
   }
   const { books } = world.refunds

@@ -4,7 +4,7 @@ import { type Channel, NO_INSTRUCTIONS, paidReport, type RefundReport } from '..
 import { sql } from '../src/db/db.ts'
 import { invalid } from '../src/kernel/errors.ts'
 import { claimTransaction } from '../src/ledger/claim-queries.ts'
-import { reportSettlementPaid } from '../src/ledger/settlements/settlement-end.ts'
+import { cancelSettlement, reportSettlementPaid } from '../src/ledger/settlements/settlement-end.ts'
 import { settlementPolls } from '../src/ledger/settlements/settlement-jobs.ts'
 import { findSettlement } from '../src/ledger/settlements/settlement-queries.ts'
 import {
@@ -57,7 +57,7 @@ async function startRefund() {
   return { context, orderId, key: { companyId: merchant.companyId, id: refundId } }
 }
 
-const REFUSED: RefundReport = { outcome: 'refused', reference: null, txHash: null, providerStatus: 'paid by hand' }
+const REFUSED = { outcome: 'refused', reference: null, txHash: null, providerStatus: 'paid by hand' } as const
 const pending = (txHash: string): RefundReport => ({ ...REFUSED, outcome: 'pending', txHash })
 
 /** Pays from a wallet of ours, and checks what a person sent instead. */
@@ -167,6 +167,30 @@ test('a refund stays named when the session of the person who names its transact
   assert.equal(checks, 1, 'nothing is checked, and no payout withdrawn, without a session')
 })
 
+test('a refund that is sent by hand does not ask to be sent again where naming was cut short', async () => {
+  const { key } = await startRefund()
+  const { db } = world.host
+  const txHash = `0x${'c4'.repeat(32)}`
+  const context = contextFor(await personFor(db, { role: 'Manager', companyId: key.companyId }))
+  const channel = walletOf({
+    refundPayment: async () => ({ ...REFUSED, outcome: 'manual', providerStatus: 'send it by hand' }),
+    async checkRefundTransaction() {
+      await db.run(sql`update sessions set revoked_at = now() where id = ${context.actor.sessionId}`)
+      return pending(txHash)
+    },
+  })
+  const deps = { ...world.refunds, channels: openChannels([channel]) }
+  await refundPolls(deps).work(db, key)
+  const asked = await read(key.id)
+  assert.deepEqual([asked.status, asked.providerStatus, asked.nextCheckAt], ['ready', 'send it by hand', null])
+  await assert.rejects(reportTransaction(deps, asked, txHash, context), { code: 'UNAUTHORIZED' })
+  assert.ok((await read(key.id)).nextCheckAt)
+  await refundPolls(deps).work(db, key)
+  const { providerStatus, nextCheckAt } = await read(key.id)
+  assert.match(providerStatus ?? '', new RegExp(`^Transaction ${txHash} was named for this`))
+  assert.ok(nextCheckAt)
+})
+
 test('a transaction does not settle a refund for which a person named another while it was checked', async () => {
   const { context, key } = await startRefund()
   const [first, second] = [`0x${'c1'.repeat(32)}`, `0x${'c2'.repeat(32)}`]
@@ -183,6 +207,23 @@ test('a transaction does not settle a refund for which a person named another wh
   isPolled = true
   await refundPolls(deps).work(world.host.db, key)
   await followsTheNamed(key.id, second)
+})
+
+test('whoever names a transaction for a refund that another one settled meanwhile learns of it', async () => {
+  const { context, key } = await startRefund()
+  const [first, second] = [`0x${'c5'.repeat(32)}`, `0x${'c6'.repeat(32)}`]
+  const channel = walletOf({
+    async checkRefundTransaction(_, txHash) {
+      if (txHash === second) await reportTransaction(deps, await read(key.id), first, context)
+      return { ...pending(txHash), outcome: 'settled' }
+    },
+  })
+  const deps = { ...world.refunds, channels: openChannels([channel]) }
+  await assert.rejects(reportTransaction(deps, await read(key.id), second, context), {
+    code: 'OBJECT_CONFLICT',
+    message: new RegExp(`settled by ${first} meanwhile: ${second} paid it again`),
+  })
+  assert.deepEqual([(await read(key.id)).txHash, await isNamed(second)], [first, false])
 })
 
 test('a settlement that a person sent and named is polled on, whatever a poll that began before answers', async () => {
@@ -306,29 +347,69 @@ test('a transaction whose naming was cut short is free again once our own payout
   assert.deepEqual([(await findSettlement(db, _id))?.status, await isNamed(named)], ['paid', false])
 })
 
-test('a refund whose naming was cut short is rejected once its transaction is gone, and not while it may pay', async () => {
-  const { key } = await startRefund()
-  const { db } = world.host
-  const txHash = `0x${'f3'.repeat(32)}`
-  await beginNaming(key, txHash)
-  const deps = { ...world.refunds, channels: openChannels([walletOf({ refundPayment: async () => REFUSED })]) }
-  await refundPolls(deps).work(db, key)
-  const { status, providerStatus } = await read(key.id)
-  assert.deepEqual([status, /was named for this/.test(providerStatus ?? '')], ['submitted', true])
-  const by = contextFor(await personFor(db, { role: 'SuperAdmin', companyId: null }))
-  const reject = async (checkRefundTransaction: NonNullable<Channel['checkRefundTransaction']>): Promise<void> =>
-    rejectRefund(
-      { ...deps, channels: openChannels([walletOf({ checkRefundTransaction })]) },
-      await read(key.id),
-      'gone',
-      by,
+const GONE = () => Promise.reject(invalid('txHash', 'is not known on Base'))
+
+for (const isPolled of [false, true])
+  test(`a ${isPolled ? 'submitted' : 'ready'} refund is rejected once all that was named for it is gone, and not while one may pay`, async () => {
+    const { key } = await startRefund()
+    const { db } = world.host
+    const [wrong, right] = [`0x${(isPolled ? '03' : '02').repeat(32)}`, `0x${(isPolled ? 'f3' : 'f4').repeat(32)}`]
+    await beginNaming(key, wrong)
+    await beginNaming(key, right)
+    const deps = { ...world.refunds, channels: openChannels([walletOf({ refundPayment: async () => REFUSED })]) }
+    if (isPolled) await refundPolls(deps).work(db, key)
+    const { status, providerStatus } = await read(key.id)
+    assert.deepEqual(
+      [status, new RegExp(`${wrong} or ${right} was named for this`).test(providerStatus ?? '')],
+      [isPolled ? 'submitted' : 'ready', isPolled],
     )
-  await assert.rejects(
-    reject(async () => pending(txHash)),
-    { code: 'OBJECT_CONFLICT' },
-  )
-  await reject(() => Promise.reject(invalid('txHash', 'is not known on Base')))
-  assert.deepEqual([(await read(key.id)).status, await isNamed(txHash)], ['rejected', false])
+    const by = contextFor(await personFor(db, { role: 'SuperAdmin', companyId: null }))
+    const reject = async (checkRefundTransaction: NonNullable<Channel['checkRefundTransaction']>): Promise<void> =>
+      rejectRefund(
+        { ...deps, channels: openChannels([walletOf({ checkRefundTransaction })]) },
+        await read(key.id),
+        'gone',
+        by,
+      )
+    await assert.rejects(
+      reject((_, txHash) => (txHash === wrong ? GONE() : Promise.resolve(pending(right)))),
+      { code: 'OBJECT_CONFLICT', message: new RegExp(`^Transaction ${right} was named for this and may have paid it`) },
+    )
+    await reject(GONE)
+    assert.deepEqual(
+      [(await read(key.id)).status, await isNamed(wrong), await isNamed(right)],
+      ['rejected', false, false],
+    )
+  })
+
+test('an approved settlement whose naming was cut short is cancelled once its transaction is gone, and not before', async () => {
+  const { merchant } = await createPaid()
+  const { db } = world.host
+  const { companyId } = merchant
+  await db.run(sql`
+    update companies set settlement_address = ${`0x${'c'.repeat(40)}`}, settlement_network = ${CHAIN}
+    where id = ${companyId}`)
+  const context = contextFor({ ...actorOf(merchant), role: 'SuperAdmin' })
+  const txHash = `0x${'f5'.repeat(32)}`
+  const chain: SettlementChain = {
+    ...{ network: CHAIN, pay: null, watch: async () => null },
+    check: async () => ({ outcome: 'settled', txHash, providerStatus: 'final' }),
+  }
+  const deps = { ...world.settlements, chains: [chain] }
+  const { _id } = await createSettlement(deps, context, { companyId })
+  await approveSettlement(deps, context, _id)
+  await beginNaming({ companyId, id: _id }, txHash)
+  for (const pay of [null, async (): Promise<SettlementReport> => REFUSED]) {
+    await settlementPolls({ ...deps, chains: [{ ...chain, pay }] }).work(db, { companyId, id: _id })
+    const { providerStatus, nextCheckAt } = (await findSettlement(db, _id)) ?? {}
+    assert.match(providerStatus ?? '', new RegExp(`^Transaction ${txHash} was named for this`))
+    assert.ok(nextCheckAt)
+  }
+  for (const chains of [[chain], []])
+    await assert.rejects(cancelSettlement({ ...deps, chains }, context, _id), { code: 'OBJECT_CONFLICT' })
+  assert.equal((await findSettlement(db, _id))?.status, 'approved')
+  await cancelSettlement({ ...deps, chains: [{ ...chain, check: GONE }] }, context, _id)
+  assert.deepEqual([(await findSettlement(db, _id))?.status, await isNamed(txHash)], ['cancelled', false])
 })
 
 test('what had gone to another address before a restore is named by a second person, where two approve', async () => {
@@ -357,4 +438,19 @@ test('what had gone to another address before a restore is named by a second per
   await reportSettlementPaid(two, other, _id, txHash)
   const { status, leftUnits, leftTo } = (await findSettlement(db, _id)) ?? {}
   assert.deepEqual([status, leftUnits, leftTo], ['paid', left.units, left.to])
+})
+
+test('the refunds that one transaction pays are named at the same moment, by several persons', async () => {
+  const { db } = world.host
+  const txHash = `0x${'a7'.repeat(32)}`
+  const started = await Promise.all(Array.from({ length: 8 }, startRefund))
+  const channel = walletOf({ checkRefundTransaction: async () => ({ ...pending(txHash), outcome: 'settled' }) })
+  const deps = { ...world.refunds, channels: openChannels([channel]) }
+  for (const [index, { key }] of started.entries())
+    await db.run(sql`update refunds set address = ${`0x${`${index}`.repeat(40)}`} where id = ${key.id}`)
+  await Promise.all(
+    started.map(async ({ key, context }) => reportTransaction(deps, await read(key.id), txHash, context)),
+  )
+  const statuses = await Promise.all(started.map(async ({ key }) => (await read(key.id)).status))
+  assert.deepEqual(new Set(statuses), new Set(['settled']))
 })

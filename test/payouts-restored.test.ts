@@ -3,7 +3,6 @@ import { after, before, test } from 'node:test'
 import { type PayoutRequest, type Payouts, withdrawPayout } from '../src/chain/payout/payout.ts'
 import { sql } from '../src/db/db.ts'
 import { idFrom, newId } from '../src/kernel/ids.ts'
-import { claimTransaction } from '../src/ledger/claim-queries.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
 import type { Client } from './harness/accounts.ts'
 import { startTestChain, type TestChain } from './harness/chain.ts'
@@ -229,32 +228,6 @@ test('a settlement that had left with more, and to another address, takes the su
   await admin.post(`settlements/${next._id}/cancel`)
 })
 
-test('a refund that was rejected before its first poll had left: the next one waits, and is settled with what left', async () => {
-  const order = await createPaid(shop)
-  const payer = newAddress()
-  const id = idFrom('refund', shop.merchant.companyId, order.orderId, 1)
-  const txHash = await world.leave({ id, to: payer, units: 10_000_000n })
-  await revert(shop, order.code, { amount: '10' })
-  const first = await refundReaches(shop, order.orderId, 'needs_address')
-  await admin.post(`refunds/${first._id}/reject`, { reason: 'asked again with the address' })
-  await revert(shop, order.code, { amount: '10', address: payer })
-  const { message, _id } = await world.refundWaits(order.orderId)
-  assert.match(
-    message ?? '',
-    new RegExp(`which was then rejected or cancelled here, left .* ${txHash} brought 10.000000`),
-  )
-  assert.equal((await world.nameRefund({ _id }, txHash)).status, 200)
-  assert.equal((await refundReaches(shop, order.orderId, 'settled')).txHash, txHash)
-  assert.equal(await shop.chain.balanceOf(payer), 10_000_000n)
-  await revert(shop, order.code, { amount: '5', address: payer })
-  await eventually(
-    () => refundReaches(shop, order.orderId, 'settled'),
-    ({ amount }) => amount === '5.000000',
-  )
-  assert.equal(await shop.chain.balanceOf(payer), 15_000_000n, 'what left is accounted for')
-  await booksAreRight()
-})
-
 test('a refund waits for the later one that left, also once another refund has taken its number', async () => {
   const order = await createPaid(shop)
   const payer = newAddress()
@@ -301,6 +274,44 @@ test('a settlement that was cancelled before its first poll had left: the next o
   assert.equal(await shop.chain.balanceOf(to), first.units)
 })
 
+test('of two settlements that had left, none is forgotten when the first is named for the second number', async () => {
+  const to = await owe()
+  const first = await create()
+  const five = await world.leave(settlementIn(0, to, 5_000_000n))
+  const seven = await world.leave(settlementIn(1, to, 7_000_000n))
+  await admin.post(`settlements/${first._id}/cancel`)
+  const second = await create()
+  await approve(second)
+  await settlementReaches(second._id, isHeld)
+  const { error } = await name(second, five)
+  assert.ok(JSON.stringify(error).includes(`left in transaction ${seven}. Name that one`))
+  assert.equal((await name(second, seven)).data.paidAmount, '7.000000')
+  const third = await create()
+  await approve(third)
+  await settlementReaches(third._id, ({ message }) => /was restored/.test(message ?? ''))
+  assert.equal((await name(third, five)).data.paidAmount, '5.000000')
+  const rest = await create()
+  await approve(rest)
+  await settlementReaches(rest._id, isPaid)
+  assert.equal(await shop.chain.balanceOf(to), first.units)
+  await booksAreRight()
+})
+
+test('a settlement that a person sends waits for what had left as well', async () => {
+  const to = await owe()
+  const made = await create()
+  const txHash = await world.leave(settlementIn(1, to, made.units))
+  await shop.host.db.run(sql`update settlements set handed_over_at = now() where id = ${made._id}`)
+  await approve(made)
+  const { message } = await settlementReaches(made._id, ({ message }) => message !== null)
+  assert.match(message ?? '', new RegExp(`^waits: a later one left before the database was restored: .* ${txHash} `))
+  await admin.post(`settlements/${made._id}/cancel`)
+  const next = await create()
+  await approve(next)
+  assert.equal((await settlementReaches(next._id, isPaid)).txHash, txHash)
+  assert.equal(await shop.chain.balanceOf(to), made.units)
+})
+
 test('what left to another address pays nothing else, is named again after a crash, and the settlement says where it went', async () => {
   const { db } = shop.host
   const order = await createPaid(shop)
@@ -316,7 +327,7 @@ test('what left to another address pays nothing else, is named again after a cra
   await db.run(sql`alter table settlements add constraint crash check (not by_hand) not valid`)
   assert.equal((await name(made, txHash)).status, 500)
   const { message } = await settlementReaches(made._id, (seen) => !isHeld(seen))
-  assert.equal(message, `left in transaction ${txHash}`)
+  assert.match(message ?? '', new RegExp(`^Transaction ${txHash} was named for this`))
   await db.run(sql`alter table settlements drop constraint crash`)
   const { data: paid } = await name(made, txHash)
   assert.deepEqual([paid.status, paid.paidAmount, paid.paidTo], ['paid', '10.000000', elsewhere.toLowerCase()])
@@ -430,22 +441,4 @@ test('what left is named on a node without the keys; an earlier version wrote it
     ({ amount }) => amount === '5.000000',
   )
   assert.equal(await shop.chain.balanceOf(payer), 15_000_000n)
-})
-
-test('a refund whose transaction was named, and then the process ended, says that it is named again', async () => {
-  const { db } = shop.host
-  const order = await createPaid(shop)
-  const payer = newAddress()
-  const asked = { id: idFrom('refund', shop.merchant.companyId, order.orderId, 1), to: payer, units: 10_000_000n }
-  const txHash = await world.leave(asked)
-  const claimed = { network: 31337, txHash: txHash ?? '', causeId: asked.id, toAddress: payer }
-  await db.tx((tx) => claimTransaction(tx, { companyId: shop.merchant.companyId, ...claimed }))
-  assert.ok(await withdraw(asked, true))
-  await revert(shop, order.code, { amount: '10', address: payer })
-  const { _id } = await eventually(
-    () => refundReaches(shop, order.orderId, 'submitted'),
-    ({ message }) => message?.startsWith(`Transaction ${txHash} was named for this`) === true,
-  )
-  assert.equal((await world.nameRefund({ _id }, txHash)).status, 200)
-  await refundReaches(shop, order.orderId, 'settled')
 })

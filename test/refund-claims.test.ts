@@ -133,18 +133,22 @@ const beginNaming = ({ _id: causeId }: { _id: string }, txHash: string, toAddres
     await claimTransaction(tx, { companyId: shop.merchant.companyId, network: 31337, txHash, causeId, toAddress })
   })
 
-test('a transaction whose naming was cut short settles the next refund, once the first is rejected', async () => {
+test('a transaction whose naming was cut short settles the refund that it pays, once the other one is rejected', async () => {
   const to = newAddress()
-  const refund = await startRefund(to)
-  const txHash = await shop.chain.pay({ to, units: 54_000_000n })
+  const [refund, next] = [await startRefund(to), await startRefund(to)]
+  const right = await shop.chain.pay({ to, units: 54_000_000n })
+  const wrong = await shop.chain.pay({ to, units: 20_000_000n })
   await shop.chain.mine(4)
-  await beginNaming(refund, txHash, to)
+  await beginNaming(refund, wrong, to)
+  await beginNaming(refund, right, to)
   const admin = await logInSuperAdmin(shop.host)
-  assert.equal((await admin.post(`refunds/${refund._id}/reject`, { reason: 'asked again' })).status, 200)
-  const { code } = await shop.host.db.one<{ code: string }>(sql`select code from orders where id = ${refund.orderId}`)
-  await revert(shop, code, { address: to })
-  const next = await refundReaches(shop, refund.orderId, 'ready', false)
-  assert.equal((await name(next, txHash)).data.status, 'settled')
+  const reject = () => admin.post(`refunds/${refund._id}/reject`, { reason: 'asked again' })
+  const { status, error } = await reject()
+  assert.deepEqual([status, error.code], [409, 'OBJECT_CONFLICT'])
+  await shop.host.db.run(sql`delete from claimed_transactions where tx_hash = ${right}`)
+  assert.equal((await reject()).status, 200)
+  assert.deepEqual(await ownersOf(wrong), [])
+  assert.equal((await name(next, right)).data.status, 'settled')
 })
 
 test('naming another transaction releases the one whose naming was cut short', async () => {
@@ -158,8 +162,9 @@ test('naming another transaction releases the one whose naming was cut short', a
   assert.equal((await name(second, txHash)).data.status, 'settled')
 })
 
-test('a transaction whose naming was cut short settles the next settlement, once the first is cancelled', async () => {
+test('a settlement is not cancelled while a transaction whose naming was cut short pays it; a wrong one is free again', async () => {
   const to = newAddress()
+  const refund = await startRefund(to)
   await createPaid(shop)
   const { companyId } = shop.merchant
   await shop.host.db.run(sql`
@@ -168,11 +173,17 @@ test('a transaction whose naming was cut short settles the next settlement, once
   const create = async () =>
     (await admin.post<{ _id: string; amount: string; status: string }>('settlements', { companyId })).data
   const first = await create()
-  const txHash = await shop.chain.pay({ to, units: BigInt(first.amount.replace('.', '')) })
+  await admin.post(`settlements/${first._id}/approve`)
+  const right = await shop.chain.pay({ to, units: BigInt(first.amount.replace('.', '')) })
+  const wrong = await shop.chain.pay({ to, units: 54_000_000n })
   await shop.chain.mine(4)
-  await beginNaming(first, txHash, to)
-  await admin.post(`settlements/${first._id}/cancel`)
+  await beginNaming(first, right, to)
+  assert.equal((await admin.post(`settlements/${first._id}/cancel`)).status, 409)
+  await shop.host.db.run(sql`delete from claimed_transactions where tx_hash = ${right}`)
+  await beginNaming(first, wrong, to)
+  assert.equal((await admin.post(`settlements/${first._id}/cancel`)).status, 200)
+  assert.equal((await name(refund, wrong)).data.status, 'settled')
   const { _id } = await create()
   await admin.post(`settlements/${_id}/approve`)
-  assert.equal((await admin.post<{ status: string }>(`settlements/${_id}/paid`, { txHash })).data.status, 'paid')
+  assert.equal((await admin.post<{ status: string }>(`settlements/${_id}/paid`, { txHash: right })).data.status, 'paid')
 })

@@ -47,19 +47,21 @@ async function isClaimedOlder(
 
 /**
  * Releases a wrong transaction, so that it can prove something else; never one that its refund or settlement follows.
+ * Locks no claim of another one: each of a batch locks its own while it is named.
  */
 export async function releaseTransaction(tx: Tx, claim: Omit<TransactionClaim, 'toAddress'>): Promise<void> {
   const { companyId, network, txHash, causeId } = claim
+  const mine = sql`network = ${network} and tx_hash = ${txHash} and cause_id = ${causeId}`
   // lock first: the next statement then sees what earlier lock holders wrote
-  await tx.run(sql`select 1 from claimed_transfers where network = ${network} and tx_hash = ${txHash} for update`)
+  await tx.run(sql`select 1 from claimed_transfers where ${mine} for update`)
   const { followed } = await tx.one<{ followed: boolean }>(sql`
     select exists (select 1 from refunds where company_id = ${companyId} and id = ${causeId} and tx_hash = ${txHash})
       or exists (select 1 from settlements where company_id = ${companyId} and id = ${causeId} and tx_hash = ${txHash})
       as followed`)
   if (followed) return
-  const mine = sql`network = ${network} and tx_hash = ${txHash} and cause_id = ${causeId}`
+  // a trigger gives it to another one that has a part of it, which must not be releasing that part
+  await tx.run(sql`select pg_advisory_xact_lock(hashtextextended(${`release ${network} ${txHash}`}, 0))`)
   await tx.run(sql`delete from claimed_transfers where ${mine}`)
-  // a trigger gives it to another one that has a part of it
   await tx.run(sql`delete from claimed_transactions where ${mine}`)
 }
 
@@ -68,11 +70,7 @@ export async function releaseTransaction(tx: Tx, claim: Omit<TransactionClaim, '
  * can be named for another.
  */
 export async function releaseClaims(tx: Tx, claims: Pick<TransactionClaim, 'companyId' | 'network' | 'causeId'>) {
-  const mine = sql`network = ${claims.network} and cause_id = ${claims.causeId}`
-  const named = await tx.many<{ txHash: string }>(sql`
-    select tx_hash from claimed_transfers where ${mine} union select tx_hash from claimed_transactions where ${mine}
-    order by tx_hash`)
-  for (const { txHash } of named) await releaseTransaction(tx, { ...claims, txHash })
+  for (const txHash of await listClaimed(tx, claims)) await releaseTransaction(tx, { ...claims, txHash })
 }
 
 /** Whether a person named what this transaction brings to the address for another refund or settlement. */
@@ -101,16 +99,16 @@ export async function isSettlementTransaction(
   return row !== undefined
 }
 
-/** The transaction that a person has named, or is naming, as the one that paid this refund or settlement. */
-export async function findNamedTransaction(
+/** The transactions that a person has named, or is naming, as the one that paid this refund or settlement. */
+export async function listClaimed(
   q: Queryable,
   { network, causeId }: { network: number; causeId: string },
-): Promise<string | undefined> {
-  const row = await q.maybe<{ txHash: string }>(sql`
+): Promise<string[]> {
+  const rows = await q.many<{ txHash: string }>(sql`
     select tx_hash from claimed_transfers where network = ${network} and cause_id = ${causeId}
     union select tx_hash from claimed_transactions where network = ${network} and cause_id = ${causeId}
-    order by tx_hash limit 1`)
-  return row?.txHash
+    order by tx_hash`)
+  return rows.map(({ txHash }) => txHash)
 }
 
 /**

@@ -1,10 +1,12 @@
 import { lockActor } from '../companies/company-scope.ts'
-import type { Db, Tx } from '../db/db.ts'
+import type { Db, Queryable, Tx } from '../db/db.ts'
 import type { Actor } from '../http/actor.ts'
+import { MINUTE } from '../kernel/clock.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import {
   claimTransaction,
   isSettlementTransaction,
+  listClaimed,
   releaseClaims,
   releaseTransaction,
   type TransactionClaim,
@@ -18,10 +20,14 @@ export async function claim(tx: Tx, wanted: TransactionClaim): Promise<boolean> 
   return result === 'made'
 }
 
+/** Naming a transaction takes less. */
+export const NAMING_MS = MINUTE
+
 /**
  * Checks a transaction that a person names while what it brings to an address is reserved for one refund or settlement,
  * so that it can settle no other; then that one may `follow` it, and one that was named for it before is released.
  * @param actor locked before anything else: its session may end during the check
+ * @param begin has it polled in `NAMING_MS`, in case naming is cut short
  * @throws UNAUTHORIZED; VALIDATION_FAILED at `txHash` when it is reserved for another one; whatever `check` throws,
  * after releasing it, unless it was reserved before; whatever `follow` throws: OBJECT_CONFLICT if that one is over,
  * after releasing it
@@ -31,23 +37,31 @@ export async function followClaimed<Verdict>(
   wanted: TransactionClaim,
   {
     actor,
+    begin,
     check,
     follow,
-  }: { actor: Actor; check(): Promise<Verdict>; follow(tx: Tx, verdict: Verdict): Promise<void> },
+  }: {
+    actor: Actor
+    begin(tx: Tx): Promise<unknown>
+    check(): Promise<Verdict>
+    follow(tx: Tx, verdict: Verdict): Promise<void>
+  },
 ): Promise<Verdict> {
-  const reserve = async (tx: Tx): Promise<boolean> => {
+  const made = await db.tx(async (tx) => {
     await lockActor(tx, actor, wanted.companyId)
+    await begin(tx)
     return claim(tx, wanted)
-  }
-  const made = await db.tx(reserve)
+  })
   let isChecked = false
   try {
     const verdict = await check()
     isChecked = true
     await db.tx(async (tx) => {
-      // a concurrent request of the same person may have released it
-      await reserve(tx)
+      await lockActor(tx, actor, wanted.companyId)
+      // the refund or settlement is locked before its claims, as by whoever settles or drops it
       await follow(tx, verdict)
+      // a concurrent request of the same person may have released it
+      await claim(tx, wanted)
       const { companyId, network, causeId } = wanted
       await releaseClaims(tx, { companyId, network, causeId })
     })
@@ -71,8 +85,23 @@ export const claimedWords = (txHash: string): string =>
   `Transaction ${txHash} paid this, but it was named for another refund or settlement, which is settled with it. Look up ` +
   'what paid that one (docs/backup.md).'
 
+/** A refund or settlement for which a person may have named transactions. `network` null: none can be named. */
+type Nameable = Named & { id: string; network: number | null }
+
+/** Every transaction that a person named for it: the one that it follows, and those whose naming was cut short. */
+export async function listNamed(q: Queryable, { id: causeId, network, byHand, txHash }: Nameable): Promise<string[]> {
+  if (network === null) return []
+  const claimed = await listClaimed(q, { network, causeId })
+  return byHand && txHash !== null ? [...new Set([txHash, ...claimed])] : claimed
+}
+
+/** What a refund or settlement says that is not sent because of what a person named, and does not follow it. */
+export const namedWords = (named: readonly string[]): string =>
+  `Transaction ${named.join(' or ')} was named for this, so the service does not send it any more. If it is not ` +
+  'settled in a minute, name that transaction again. If it is gone, a SuperAdmin can reject or cancel this.'
+
 /** Whether a check refuses the named transaction: it pays something else, or nothing, or no node knows it any more. */
-export async function isRefused(check: () => Promise<unknown>): Promise<boolean> {
+async function isRefused(check: () => Promise<unknown>): Promise<boolean> {
   try {
     await check()
     return false
@@ -80,6 +109,34 @@ export async function isRefused(check: () => Promise<unknown>): Promise<boolean>
     if (error instanceof AppError && error.details?.some(({ path }) => path === 'txHash')) return true
     throw error
   }
+}
+
+/**
+ * The named transactions that cannot pay it, for `checkNoneHolds`. The chain is asked about each of them, with no
+ * transaction of the database open. @throws whatever `check` throws, unless it refuses the transaction
+ */
+export async function listVanished(
+  db: Db,
+  named: Nameable,
+  check: (txHash: string) => Promise<unknown>,
+): Promise<string[]> {
+  const vanished: string[] = []
+  for (const txHash of await listNamed(db, named)) if (await isRefused(() => check(txHash))) vanished.push(txHash)
+  return vanished
+}
+
+/**
+ * What a person named for a refund or settlement holds it, in whatever state it is, until the chain refuses what was
+ * named: dropped, it would be paid a second time. @throws OBJECT_CONFLICT
+ */
+export async function checkNoneHolds(tx: Tx, named: Nameable, vanished: readonly string[]): Promise<void> {
+  const txHash = (await listNamed(tx, named)).find((one) => !vanished.includes(one))
+  if (txHash === undefined) return
+  throw new AppError('OBJECT_CONFLICT', {
+    message:
+      `Transaction ${txHash} was named for this and may have paid it, so it can be dropped only once no node knows ` +
+      'that transaction. If it is not settled in a minute, name that transaction again.',
+  })
 }
 
 /**

@@ -1,10 +1,9 @@
 import { lockActor } from '../companies/company-scope.ts'
-import type { Queryable, Tx } from '../db/db.ts'
+import type { Tx } from '../db/db.ts'
 import { nameOf, type RequestContext } from '../http/request-context.ts'
 import { AppError } from '../kernel/errors.ts'
 import { pollGapMs } from '../kernel/poll-gaps.ts'
-import { findNamedTransaction } from '../ledger/claim-queries.ts'
-import { isNamedSince } from '../ledger/claims.ts'
+import { checkNoneHolds, isNamedSince, listNamed, namedWords } from '../ledger/claims.ts'
 import { bookRefundDropped } from '../ledger/ledger-service.ts'
 import { findPayerContact } from '../payers/payer-service.ts'
 import { findPayment } from '../payments/payment-queries.ts'
@@ -22,33 +21,20 @@ async function isLost(deps: RefundDeps, { companyId, paymentId, status, provider
   return payment !== undefined && (await deps.channels.forPayment(payment))?.refundsByCallback === true
 }
 
-/** The transaction that a person named for it, also where naming was cut short; null: none. */
-export async function findNamed(
-  q: Queryable,
-  { network, id: causeId, byHand, txHash }: Refund,
-): Promise<string | null> {
-  if (byHand || network === null) return byHand ? txHash : null
-  return (await findNamedTransaction(q, { network, causeId })) ?? null
-}
-
 /**
  * A refusal of our own payout is expected once a person names what they sent: naming it withdraws ours. If naming was
- * cut short after that, the refund says what to do.
+ * cut short after that, the refund says what to do, also one that a person was asked to send.
  */
-async function isPaidByHand(deps: RefundDeps, tx: Tx, asked: Refund, current: Refund): Promise<boolean> {
+export async function isPaidByHand(deps: RefundDeps, tx: Tx, asked: Refund, current: Refund): Promise<boolean> {
   if (isNamedSince(asked, current)) return true
   const { status, checks } = current
-  const txHash = asked.byHand ? null : await findNamed(tx, current)
-  if (txHash === null) return false
+  const named = await listNamed(tx, current)
+  if (named.length === 0) return false
   const now = new Date(deps.clock())
   const nextCheckAt = new Date(now.getTime() + pollGapMs('refund', checks))
-  await updateRefund(tx, current, { status, providerStatus: namedWords(txHash), nextCheckAt }, now)
+  await updateRefund(tx, current, { status, providerStatus: namedWords(named), nextCheckAt }, now)
   return true
 }
-
-const namedWords = (txHash: string): string =>
-  `Transaction ${txHash} was named for this, so the service does not send it any more. If it is not settled in a minute, ` +
-  'name that transaction again. If it is gone, a SuperAdmin can reject the refund.'
 
 /** Its transfer may be in progress although it is ready to be sent by hand. @throws OBJECT_CONFLICT */
 async function stopPayout(
@@ -66,15 +52,15 @@ async function stopPayout(
 
 /**
  * Drops a refund that a person rejected or the provider refused, and evaluates what the provider reported meanwhile.
- * @param news `vanished`: the transaction that a person named and that cannot pay it any more; `hasLeftOtherwise`:
- * before a restore something else left under its number, and holds the order's next refund until that asks for it
+ * @param news `vanished`: the transactions that a person named and that cannot pay it; `hasLeftOtherwise`: before a
+ * restore something else left under its number, and holds the order's next refund until that asks for it
  * @throws OBJECT_CONFLICT
  */
 export async function dropRefund(
   deps: RefundDeps,
   key: Refund,
   news: { providerStatus: string } & (
-    | { status: 'rejected'; by: RequestContext; vanished: string | null; hasLeftOtherwise: boolean }
+    | { status: 'rejected'; by: RequestContext; vanished: readonly string[]; hasLeftOtherwise: boolean }
     | { status: 'refused'; channel: string }
   ),
 ): Promise<void> {
@@ -84,15 +70,16 @@ export async function dropRefund(
     const { order, refund } = await lockRefundWithOrder(tx, key)
     const open = news.status === 'rejected' ? ['needs_approval', 'needs_address', 'ready'] : ['ready', 'submitted']
     const isStillLost = neverSent && refund.status === 'submitted' && refund.providerReference === null
-    const named = refund.status === 'submitted' ? await findNamed(tx, refund) : null
-    const hasVanished = news.status === 'rejected' && named !== null && named === news.vanished
+    const isNamed =
+      news.status === 'rejected' && refund.status === 'submitted' && (await listNamed(tx, refund)).length > 0
     const hasLeft =
       news.status === 'rejected' && news.hasLeftOtherwise && refund.status === 'submitted' && !refund.byHand
-    if (!open.includes(refund.status) && !isStillLost && !hasVanished && !hasLeft) {
+    if (!open.includes(refund.status) && !isStillLost && !isNamed && !hasLeft) {
       throw new AppError('OBJECT_CONFLICT', {
         message: `The refund is ${refund.status}; it can no longer be ${news.status}.`,
       })
     }
+    if (news.status === 'rejected') await checkNoneHolds(tx, refund, news.vanished)
     if (news.status === 'rejected' && refund.providerReference !== null) {
       throw new AppError('OBJECT_CONFLICT', {
         message:
@@ -102,7 +89,7 @@ export async function dropRefund(
     }
     if (news.status === 'refused' && (await isPaidByHand(deps, tx, key, refund))) return
     if (news.status === 'rejected') await stopPayout(deps, tx, refund, hasLeft)
-    if (hasVanished) await updateRefundUnnamed(tx, refund)
+    if (isNamed) await updateRefundUnnamed(tx, refund)
     if (news.status === 'rejected') await releaseNamed(tx, refund)
     const now = new Date(deps.clock())
     const { status, providerStatus } = news

@@ -9,7 +9,14 @@ import { crashPoint } from '../kernel/crash-point.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { pollGapMs } from '../kernel/poll-gaps.ts'
 import { isClaimedByOther } from '../ledger/claim-queries.ts'
-import { checkNamedAgain, claimedWords, followClaimed, isNamedSince, isRefused } from '../ledger/claims.ts'
+import {
+  checkNamedAgain,
+  claimedWords,
+  followClaimed,
+  isNamedSince,
+  listVanished,
+  NAMING_MS,
+} from '../ledger/claims.ts'
 import { findOrderById } from '../orders/order-queries.ts'
 import { findPayment, type Payment } from '../payments/payment-queries.ts'
 import { noticeForeignRefund, noticeToldRefunds } from './foreign-refund.ts'
@@ -17,7 +24,7 @@ import { refundIdOf } from './new-refund.ts'
 import { eraseOldProofs } from './proof/proof-queries.ts'
 import { writeRefundAudit } from './refund-audit.ts'
 import { findLossOf } from './refund-cover.ts'
-import { dropRefund, findNamed } from './refund-decisions.ts'
+import { dropRefund, isPaidByHand } from './refund-decisions.ts'
 import type { RefundDeps } from './refund-deps.ts'
 import {
   findRefund,
@@ -27,6 +34,7 @@ import {
   updateRefund,
   updateRefundNextCheck,
   wakeRefundsOfOperator,
+  wakeRefundUnpolled,
 } from './refund-queries.ts'
 import { lockRefundWithOrder, settleRefundIn } from './refund-settle.ts'
 
@@ -265,10 +273,10 @@ export async function applyRefundReport(deps: RefundDeps, refund: Refund, report
     return dropRefund(deps, refund, { status: 'refused', channel: actor, providerStatus })
   await deps.db.tx(async (tx) => {
     const { refund: current } = await lockRefundWithOrder(tx, refund)
-    if (current.status !== 'ready' && current.status !== 'submitted') return
-    if (isNamedSince(refund, current)) return
-    const now = new Date(deps.clock())
+    if (!isPayable(current)) return
     const manual = report.outcome === 'manual'
+    if (manual ? await isPaidByHand(deps, tx, refund, current) : isNamedSince(refund, current)) return
+    const now = new Date(deps.clock())
     const nextCheckAt = manual ? null : new Date(now.getTime() + pollGapMs('refund', current.checks))
     await updateRefund(
       tx,
@@ -278,6 +286,8 @@ export async function applyRefundReport(deps: RefundDeps, refund: Refund, report
     )
   })
 }
+
+const isPayable = ({ status }: Refund): boolean => status === 'ready' || status === 'submitted'
 
 /** @throws VALIDATION_FAILED */
 export function readTxHash(hash: string): string {
@@ -299,14 +309,15 @@ export async function reportTransaction(
 ): Promise<void> {
   const channel = await channelOfRefund(deps, refund)
   const { companyId, network, address: toAddress, id: causeId } = refund
-  const payable = refund.status === 'ready' || refund.status === 'submitted'
-  if (!channel?.checkRefundTransaction || network === null || toAddress === null || !payable) {
+  if (!channel?.checkRefundTransaction || network === null || toAddress === null || !isPayable(refund)) {
     throw new AppError('OBJECT_CONFLICT', {
       message: `A ${refund.status} refund through ${refund.channel} cannot be settled by a transaction.`,
     })
   }
   const { checkRefundTransaction } = channel
   const request = await refundRequestOf(deps, refund)
+  const nextCheckAt = new Date(deps.clock() + NAMING_MS)
+  const begin = (tx: Tx) => wakeRefundUnpolled(tx, refund, nextCheckAt)
   const follow = async (tx: Tx): Promise<void> => {
     const { refund: current } = await lockRefundWithOrder(tx, refund)
     if (current.status === 'refused' || current.status === 'rejected') {
@@ -314,31 +325,34 @@ export async function reportTransaction(
         message: `The refund was ${current.status} meanwhile. Start another one, and name the transaction there.`,
       })
     }
+    if (current.status === 'settled' && current.txHash !== txHash) {
+      throw new AppError('OBJECT_CONFLICT', {
+        message: `The refund was settled by ${current.txHash ?? 'a person'} meanwhile: ${txHash} paid it again, and counts for nothing.`,
+      })
+    }
     const now = new Date(deps.clock())
-    if (current.status === 'ready' || current.status === 'submitted')
+    if (isPayable(current))
       await updateRefund(tx, current, { status: 'submitted', txHash, byHand: true, nextCheckAt: now }, now)
     await writeRefundAudit(deps, tx, context, { refund: current, action: 'refund.transaction', more: { txHash } })
   }
   const claim = { companyId, network, txHash, causeId, toAddress }
   const check = () => checkRefundTransaction(request, txHash)
-  const report = await followClaimed(deps.db, claim, { actor: context.actor, check, follow })
+  const report = await followClaimed(deps.db, claim, { actor: context.actor, begin, check, follow })
   await applyRefundReport(deps, { ...refund, txHash, byHand: true }, report)
 }
 
-/** The named transaction that cannot pay it any more; null: none was named, or it may still pay. */
-async function findVanished(deps: RefundDeps, refund: Refund): Promise<string | null> {
-  const txHash = refund.status === 'submitted' ? await findNamed(deps.db, refund) : null
-  if (txHash === null) return null
-  const channel = await channelOfRefund(deps, refund)
-  if (!channel?.checkRefundTransaction) return null
+/** The named transactions that cannot pay it, as far as its channel can be asked. */
+async function listVanishedOf(deps: RefundDeps, refund: Refund): Promise<string[]> {
+  const channel = isPayable(refund) ? await channelOfRefund(deps, refund) : undefined
+  if (!channel?.checkRefundTransaction) return []
   const { checkRefundTransaction } = channel
   const request = await refundRequestOf(deps, refund)
-  return (await isRefused(() => checkRefundTransaction(request, txHash))) ? txHash : null
+  return listVanished(deps.db, refund, (txHash) => checkRefundTransaction(request, txHash))
 }
 
 /**
  * A person rejects a refund.
- * @throws OBJECT_CONFLICT, CHANNEL_UNAVAILABLE if the chain cannot be asked about the named transaction, or what left
+ * @throws OBJECT_CONFLICT, CHANNEL_UNAVAILABLE if the chain cannot be asked about the named transactions, or what left
  */
 export async function rejectRefund(
   deps: RefundDeps,
@@ -346,7 +360,7 @@ export async function rejectRefund(
   reason: string,
   by: RequestContext,
 ): Promise<void> {
-  const vanished = await findVanished(deps, refund)
+  const vanished = await listVanishedOf(deps, refund)
   const { id, network, status, byHand } = refund
   const isSent = status === 'submitted' && !byHand && network !== null
   const hasLeftOtherwise = isSent && (await deps.hasLeftOtherwise({ id, network }))

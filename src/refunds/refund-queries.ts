@@ -227,6 +227,12 @@ export const updateRefundNextCheck = (tx: Tx, refund: Refund, nextCheckAt: Date 
     update refunds set next_check_at = ${nextCheckAt}
     where company_id = ${refund.companyId} and id = ${refund.id}`)
 
+/** Has one that waits for a person polled again. */
+export const wakeRefundUnpolled = (tx: Tx, { companyId, id }: Refund, nextCheckAt: Date): Promise<number> =>
+  tx.run(sql`
+    update refunds set next_check_at = ${nextCheckAt}
+    where company_id = ${companyId} and id = ${id} and status in ('ready', 'submitted') and next_check_at is null`)
+
 type ReferenceScope = { companyId: string; channel: ChannelId; id?: string }
 
 /**

@@ -120,7 +120,8 @@ const isAsked = ({ to, units }: AuthorizedTransfer, asked: { to: string; units: 
   to === asked.to.toLowerCase() && units === asked.units
 
 /**
- * Where its own authorization moved something, no other transaction counts.
+ * Where its own authorization moved something, no other transaction counts, also none of a dropped number: what its own
+ * moved would be forgotten, and paid again.
  * @throws VALIDATION_FAILED at `txHash`
  */
 async function checkNothingLeft(
@@ -207,8 +208,8 @@ export async function checkManualTransfer(
   if (owner === request.id && payout && !isUnsigned(payout)) return followOwn(deps, request)
   if (owner !== undefined && owner !== request.id) throw invalid('txHash', 'is a payout that this service made')
   const authorization = await findUsed(deps, request, txHash)
+  if (authorization?.nonce !== nonceOf(request.id)) await checkNothingLeft(deps, { ...request, accepts }, payout)
   if (authorization && accepts) return followUse(deps, request, { txHash, authorization, accepts })
-  if (!authorization) await checkNothingLeft(deps, { ...request, accepts }, payout)
   const { network, agree = agreeAlone(deps.rpc) } = deps
   const asked = { txHash, to, units, notBefore, ...(authorization && { authorization }) }
   const { verdict, providerStatus } = await ask(deps, checkTransfer({ agree, network }, asked))

@@ -6,7 +6,7 @@ import { formatDecimal } from '../../kernel/money.ts'
 import { pollGapMs } from '../../kernel/poll-gaps.ts'
 import { listCommonMakers } from '../../users/maker-queries.ts'
 import { isClaimedByOther, releaseClaims } from '../claim-queries.ts'
-import { claim, claimedWords, followClaimed, isNamedSince, isRefused } from '../claims.ts'
+import { checkNoneHolds, claim, claimedWords, followClaimed, isNamedSince, listVanished, NAMING_MS } from '../claims.ts'
 import { bookSettlementCancelled, bookSettlementPaid } from '../ledger-service.ts'
 import {
   lockSettlement,
@@ -15,6 +15,7 @@ import {
   updateSettlementLeft,
   updateSettlementReleased,
   updateSettlementUnnamed,
+  wakeSettlementUnpolled,
 } from './settlement-queries.ts'
 import {
   bookingOf,
@@ -111,6 +112,8 @@ export async function reportSettlementPaid(
   const wanted = { companyId, network, txHash, causeId: id, toAddress }
   const by = `${actor.kind}:${actor.id}`
   const check = () => chain.check(requestOf(key), txHash, (left) => checkElsewhere(deps, key, { left, by }))
+  const nextCheckAt = new Date(deps.clock() + NAMING_MS)
+  const begin = (tx: Tx) => wakeSettlementUnpolled(tx, key, nextCheckAt)
   const follow = async (tx: Tx, { providerStatus, left }: SettlementReport): Promise<void> => {
     const settlement = await lockIn(tx, key, ['approved'])
     if (left?.to && isElsewhere(settlement, left)) await claim(tx, { ...wanted, toAddress: left.to })
@@ -132,31 +135,26 @@ export async function reportSettlementPaid(
       ...{ companyId: key.companyId, action: 'settlement.paid', object: `settlement:${id}`, detail },
     })
   }
-  const report = await followClaimed(deps.db, wanted, { actor, check, follow })
+  const report = await followClaimed(deps.db, wanted, { actor, begin, check, follow })
   if (report.outcome === 'settled') await settlePaid(deps, key, { ...report, txHash })
 }
 
 /** It was accepted when it was named. */
 export const acceptAny = async (): Promise<void> => {}
 
-/**
- * The named transaction that cannot pay it any more: it was refused, or it left the chain and no node knows it. Null if
- * none was named. @throws OBJECT_CONFLICT while the named one may pay it
- */
-async function findVanished(deps: SettlementDeps, settlement: Settlement): Promise<string | null> {
-  const { byHand, txHash } = settlement
-  if (!byHand || txHash === null) return null
+/** The named transactions that cannot pay it, as far as its chain can be asked. */
+async function listVanishedOf(deps: SettlementDeps, settlement: Settlement): Promise<string[]> {
   const chain = deps.chains.find(({ network }) => network === settlement.network)
-  if (!chain) throw conflict(UNDER_WAY)
-  if (await isRefused(() => chain.check(requestOf(settlement), txHash, acceptAny))) return txHash
-  throw conflict(UNDER_WAY)
+  if (!chain) return []
+  return listVanished(deps.db, settlement, (txHash) => chain.check(requestOf(settlement), txHash, acceptAny))
 }
 
 const UNDER_WAY = 'The settlement is already being paid and cannot be cancelled.'
 
 /**
  * Cancels a settlement; its amount is owed to the company again.
- * @throws OBJECT_CONFLICT when a transfer is in progress, CHANNEL_UNAVAILABLE if the chain cannot be asked about one
+ * @throws OBJECT_CONFLICT when a transfer is in progress, or a transaction that a person named may have paid it;
+ * CHANNEL_UNAVAILABLE if the chain cannot be asked about that one
  */
 export async function cancelSettlement(
   deps: SettlementDeps,
@@ -167,15 +165,15 @@ export async function cancelSettlement(
   const key = await findReachableSettlement(deps, actor, id)
   if (key.status === 'approved' && actor.role !== 'SuperAdmin')
     throw new AppError('FORBIDDEN', { message: 'An approved settlement can only be cancelled by a SuperAdmin.' })
-  const vanished = await findVanished(deps, key)
+  const vanished = await listVanishedOf(deps, key)
   return deps.db.tx(async (tx) => {
     await lockActor(tx, actor, key.companyId)
     const settlement = await lockIn(tx, key, [key.status === 'approved' ? 'approved' : 'open'])
     const { companyId, network } = settlement
-    const isNamed = settlement.byHand && settlement.txHash !== vanished
-    const isStopped = !isNamed && (await deps.withdrawPayout(tx, { ...requestOf(settlement), network }, 'cancelled'))
+    await checkNoneHolds(tx, settlement, vanished)
+    const isStopped = await deps.withdrawPayout(tx, { ...requestOf(settlement), network }, 'cancelled')
     if (!isStopped) throw conflict(UNDER_WAY)
-    if (vanished !== null) await updateSettlementUnnamed(tx, settlement)
+    if (settlement.byHand) await updateSettlementUnnamed(tx, settlement)
     await releaseClaims(tx, { companyId, network, causeId: id })
     const now = new Date(deps.clock())
     await updateSettlement(tx, settlement, { status: 'cancelled', providerStatus: 'cancelled', nextCheckAt: null }, now)

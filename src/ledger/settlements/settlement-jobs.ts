@@ -1,6 +1,7 @@
+import type { Tx } from '../../db/db.ts'
 import type { PollSpec } from '../../db/polling.ts'
 import { pollGapMs } from '../../kernel/poll-gaps.ts'
-import { checkNamedAgain, isNamedSince } from '../claims.ts'
+import { checkNamedAgain, isNamedSince, listNamed, namedWords } from '../claims.ts'
 import { acceptAny, settlePaid } from './settlement-end.ts'
 import {
   findSettlement,
@@ -11,6 +12,7 @@ import {
   updateSettlementReleased,
 } from './settlement-queries.ts'
 import {
+  findOther,
   releaseSettlement,
   requestOf,
   type SettlementChain,
@@ -45,7 +47,17 @@ async function askChain(deps: SettlementDeps, settlement: Settlement): Promise<A
   if (byHand && txHash !== null)
     return checkNamedAgain(txHash, () => chain.check(requestOf(settlement), txHash, acceptAny))
   if (chain.pay && handedOverAt === null) return send(deps, chain.pay, settlement)
-  return (await chain.watch(id)) ?? { ...waits(BY_HAND), isHandedOver: true }
+  const watched = await chain.watch(id)
+  if (watched) return watched
+  const other = await findOther(deps, settlement)
+  return other === null ? { ...waits(BY_HAND), isHandedOver: true } : waits(`waits: ${other}`)
+}
+
+/** Our own payout is withdrawn once a person names what they sent. If naming was cut short, it says what to do. */
+async function notePaidByHand(tx: Tx, current: Settlement, report: Asked): Promise<Asked> {
+  if (report.outcome !== 'refused' && report.isHandedOver === undefined) return report
+  const named = await listNamed(tx, current)
+  return named.length > 0 ? waits(namedWords(named)) : report
 }
 
 async function pollSettlement(deps: SettlementDeps, settlement: Settlement): Promise<void> {
@@ -56,7 +68,7 @@ async function pollSettlement(deps: SettlementDeps, settlement: Settlement): Pro
     if (current?.status !== 'approved') return
     if (isNamedSince(settlement, current)) return
     const now = new Date(deps.clock())
-    const { outcome, txHash, providerStatus, isHandedOver = false } = report
+    const { outcome, txHash, providerStatus, isHandedOver = false } = await notePaidByHand(tx, current, report)
     const isOver = outcome === 'refused'
     const nextCheckAt = isOver ? null : new Date(now.getTime() + pollGapMs('settlement', current.checks))
     const handedOver = isHandedOver ? { handedOverAt: now } : {}

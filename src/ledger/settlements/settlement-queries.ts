@@ -165,6 +165,12 @@ export const updateSettlementLeft = (
 export const updateSettlementUnnamed = (tx: Tx, { companyId, id }: Settlement): Promise<number> =>
   tx.run(sql`update settlements set tx_hash = null, by_hand = false where company_id = ${companyId} and id = ${id}`)
 
+/** Has one whose payout was refused polled again. */
+export const wakeSettlementUnpolled = (tx: Tx, { companyId, id }: Settlement, nextCheckAt: Date): Promise<number> =>
+  tx.run(sql`
+    update settlements set next_check_at = ${nextCheckAt}
+    where company_id = ${companyId} and id = ${id} and status = 'approved' and next_check_at is null`)
+
 /** @param now null: nothing was signed that can pay it, so it does not count in the day's sum */
 export const updateSettlementReleased = (
   q: Queryable,

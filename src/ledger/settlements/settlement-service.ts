@@ -257,7 +257,7 @@ const NEXT = 16
 const idOf = (companyId: string, number: number): string => idFrom('settlement', companyId, number)
 
 /** Why it waits: another settlement of its company had left before the database was restored. */
-const findOther = ({ db, findOtherPayout }: SettlementDeps, settlement: Settlement): Promise<string | null> =>
+export const findOther = ({ db, findOtherPayout }: SettlementDeps, settlement: Settlement): Promise<string | null> =>
   findOtherPayout(settlement, async () => {
     const { companyId } = settlement
     const count = await countSettlements(db, companyId)
