@@ -16,6 +16,7 @@ import { runAgeOrders } from '../src/commands/age-orders.ts'
 import { loadConfig } from '../src/config/config.ts'
 import { bareEnv } from './harness/bare-env.ts'
 import { type Behaviour, BROKEN, good, SECRET } from './harness/broken-receivers.ts'
+import { putCluster } from './harness/cluster.ts'
 import { freePort } from './harness/free-port.ts'
 import { untilQuiet, waitFor } from './harness/receiver.ts'
 import { type Served, startServed } from './harness/served.ts'
@@ -31,6 +32,7 @@ let served: Served
 before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'comptoir-cli-'))
   chmodSync(folder, 0o755)
+  putCluster(join(folder, 'data'))
   served = startServed({ PORT: String(await freePort()) }, { cwd: folder })
   await served.ready()
 })
