@@ -7,6 +7,7 @@ import { startEmbeddedPostgres } from '../src/db/embedded/embedded.ts'
 import { migrate } from '../src/db/migrate.ts'
 import { partitionedTables } from '../src/db/partitioned-tables.ts'
 import { keepPartitions } from '../src/db/partitions.ts'
+import { copyCluster } from '../test/harness/cluster.ts'
 
 const TEMPLATE = 'comptoir_template'
 const PREFIX = 'comptoir-test-'
@@ -16,8 +17,8 @@ const ROOMY_BYTES = 8_000_000_000
 const MEMORY = '/dev/shm'
 
 export type TestServer = {
-  /** What test processes find in their environment; `test/harness/database.ts` reads it. */
-  env: { TEST_DATABASE_URL: string; TEST_TEMPLATE: string }
+  /** What test processes find in their environment; `database.ts` and `cluster.ts` of the harness read it. */
+  env: { TEST_DATABASE_URL: string; TEST_TEMPLATE: string; TEST_CLUSTER: string }
   stop(): Promise<void>
 }
 
@@ -62,12 +63,22 @@ export function makeTemporary(scratch: string): string {
   return folder
 }
 
-/** One PostgreSQL for a whole run of tests, with a migrated template to clone. */
+/** Makes the cluster as the first start of a service does, and keeps a copy. @returns the copy's folder */
+async function makeCluster(dataDir: string): Promise<string> {
+  const server = await startEmbeddedPostgres({ dataDir, log: console.error })
+  await migrate(server.connectionString).finally(() => server.stop())
+  const kept = join(dataDir, 'kept')
+  copyCluster(join(dataDir, 'postgres'), kept)
+  return join(kept, 'postgres')
+}
+
+/** One PostgreSQL for a whole run of tests, with a migrated template to clone, and a migrated cluster to copy. */
 export async function startTestServer(): Promise<TestServer> {
   const dataDir = makeScratch()
   chmodSync(dataDir, 0o711)
   const remove = () => rmSync(dataDir, { recursive: true, force: true })
   try {
+    const cluster = await makeCluster(dataDir)
     const server = await startEmbeddedPostgres({ dataDir, log: console.error })
     const stop = async () => {
       await server.stop()
@@ -77,7 +88,8 @@ export async function startTestServer(): Promise<TestServer> {
       await stop()
       throw error
     })
-    return { env: { TEST_DATABASE_URL: server.connectionString, TEST_TEMPLATE: TEMPLATE }, stop }
+    const env = { TEST_DATABASE_URL: server.connectionString, TEST_TEMPLATE: TEMPLATE, TEST_CLUSTER: cluster }
+    return { env, stop }
   } catch (error) {
     remove()
     throw error
@@ -103,10 +115,9 @@ async function makeTemplate(adminUrl: string): Promise<void> {
     // else each connection plans each statement five times before it keeps a plan; a fifth of all processor time
     await admin.query('alter system set plan_cache_mode = force_generic_plan')
     await admin.query('select pg_reload_conf()')
-    await admin.query(`create database ${TEMPLATE}`)
     const url = new URL(adminUrl)
+    await admin.query(`create database ${TEMPLATE} template ${url.pathname.slice(1)}`)
     url.pathname = `/${TEMPLATE}`
-    await migrate(url.href)
     await makePartitions(url.href)
     await admin.query(`alter database ${TEMPLATE} with is_template true allow_connections false`)
     await admin.query('checkpoint')

@@ -3,6 +3,7 @@ import { copyFileSync, readdirSync, readFileSync, statSync, truncateSync } from 
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { startTestChain, type TestChain } from './harness/chain.ts'
+import { putCluster } from './harness/cluster.ts'
 import { freePort } from './harness/free-port.ts'
 import { insertMerchantAt, newFolder, runOperator } from './harness/installation.ts'
 import { type Receiver, startReceiver } from './harness/receiver.ts'
@@ -47,6 +48,7 @@ before(async () => {
     ...{ PORT: String(port), BASE_URL: baseUrl, MASTER_KEY: TEST_MASTER_KEY.toString('base64') },
     ...{ LIMIT_COMPANY_PER_MINUTE: '0', LIMIT_PUBLIC_PER_MINUTE: '0', ORDER_CHAIN_EXPIRY_MINUTES: '60' },
   }
+  putCluster(before_)
   served = startServed({ ...env, DATA_DIR: before_ })
   await served.ready()
   merchant = await insertMerchantAt(before_)

@@ -9,6 +9,7 @@ import { CATALOGUE } from '../src/kernel/errors.ts'
 import { ERROR_WORDS } from '../src/pages/docs/error-words.ts'
 import { searchPages } from '../src/pages/docs/search.ts'
 import { hrefOf, readPages } from '../src/pages/docs/site.ts'
+import { putCluster } from './harness/cluster.ts'
 import { freePort } from './harness/free-port.ts'
 import { waitFor } from './harness/receiver.ts'
 import { type Served, startServed } from './harness/served.ts'
@@ -21,6 +22,7 @@ let baseUrl: string
 before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'comptoir-docs-'))
   chmodSync(folder, 0o755)
+  putCluster(join(folder, 'data'))
   const port = await freePort()
   baseUrl = `http://localhost:${port}`
   served = startServed({ PORT: String(port) }, { cwd: folder })

@@ -12,6 +12,7 @@ import { assertDurable } from '../src/db/durable.ts'
 import { startEmbeddedPostgres } from '../src/db/embedded/embedded.ts'
 import { processMark } from '../src/db/embedded/process.ts'
 import { canReach } from '../src/db/embedded/system-user.ts'
+import { putCluster } from './harness/cluster.ts'
 
 const HOLDER = join(import.meta.dirname, 'harness/embedded-holder.ts')
 const NOBODY = { uid: 65534, gid: 65534 }
@@ -33,6 +34,13 @@ async function query(connectionString: string, text: string): Promise<Record<str
 }
 
 type Holder = { child: ChildProcess; connectionString: string; acknowledged(): number }
+
+/** A data directory of this name, as an earlier start left it. */
+function startedBefore(name: string): string {
+  const dataDir = join(base, name)
+  putCluster(dataDir)
+  return dataDir
+}
 
 /** Another process that owns the data directory and writes rows; resolves when it has written some. */
 async function hold(dataDir: string, options: SpawnOptions = {}): Promise<Holder> {
@@ -77,7 +85,7 @@ test('the first start makes a durable UTF-8 database with checksums, and the sec
 })
 
 test('kill -9 of the owner stops no later start and loses no acknowledged row', async () => {
-  const dataDir = join(base, 'killed')
+  const dataDir = startedBefore('killed')
   for (let round = 0; round < 3; round += 1) {
     const holder = await hold(dataDir)
     await end(holder, 'SIGKILL')
@@ -89,7 +97,7 @@ test('kill -9 of the owner stops no later start and loses no acknowledged row', 
 })
 
 test('kill -9 of the owner and of PostgreSQL at once loses no acknowledged row', async () => {
-  const dataDir = join(base, 'both killed')
+  const dataDir = startedBefore('both killed')
   const holder = await hold(dataDir)
   process.kill(postmaster(dataDir), 'SIGKILL')
   await end(holder, 'SIGKILL')
@@ -100,8 +108,7 @@ test('kill -9 of the owner and of PostgreSQL at once loses no acknowledged row',
 })
 
 test('a server that outlived its owner, as where the kernel sends no death signal, is ended by the next start', async () => {
-  const dataDir = join(base, 'orphaned')
-  await (await start(dataDir)).stop()
+  const dataDir = startedBefore('orphaned')
   const holder = await hold(dataDir, { env: { PATH: '/nowhere' } })
   const orphan = postmaster(dataDir)
   await end(holder, 'SIGKILL')
@@ -115,8 +122,7 @@ test('a server that outlived its owner, as where the kernel sends no death signa
 })
 
 test('a postmaster.pid whose number a stranger got stops no start', async () => {
-  const dataDir = join(base, 'stranger')
-  await (await start(dataDir)).stop()
+  const dataDir = startedBefore('stranger')
   writeFileSync(
     join(dataDir, 'postgres/postmaster.pid'),
     `${process.ppid}\n${dataDir}/postgres\n1\n5432\n.\n\n  1 1\nready   \n`,
@@ -126,7 +132,7 @@ test('a postmaster.pid whose number a stranger got stops no start', async () => 
 })
 
 test('a second start on one data directory is refused with one line that names the owner', async () => {
-  const dataDir = join(base, 'shared')
+  const dataDir = startedBefore('shared')
   const holder = await hold(dataDir)
   await assert.rejects(start(dataDir), {
     message: `Comptoir already runs on ${dataDir} as process ${holder.child.pid}. Stop it first, or choose another DATA_DIR.`,
@@ -139,7 +145,7 @@ test('a second start on one data directory is refused with one line that names t
 })
 
 test('a server that dies by itself is started again under the same address', async () => {
-  const dataDir = join(base, 'restarted')
+  const dataDir = startedBefore('restarted')
   const lines: string[] = []
   const server = await start(dataDir, (line) => lines.push(line))
   await query(server.connectionString, 'create table note as select 1 as number')
@@ -160,16 +166,14 @@ test('a path too long for a socket works', async () => {
 })
 
 test('a database that PostgreSQL cannot start is explained with its last words', async () => {
-  const dataDir = join(base, 'broken')
-  const server = await start(dataDir)
-  await server.stop()
+  const dataDir = startedBefore('broken')
   rmSync(join(dataDir, 'postgres/global/pg_control'))
   await assert.rejects(start(dataDir), /PostgreSQL did not start \(code 2\)\. Its last words.*\n.*pg_control/s)
   assert.equal(existsSync(join(dataDir, 'comptoir.lock')), false)
 })
 
 test('a database that gives up durability is refused, whichever setting does it', async () => {
-  const server = await start(join(base, 'careless'))
+  const server = await start(startedBefore('careless'))
   const set = (text: string) => query(server.connectionString, text)
   await set('alter database comptoir set synchronous_commit = off')
   await assert.rejects(assertDurable(server.connectionString), /synchronous_commit is off/)

@@ -11,6 +11,7 @@ import { startTestChain, type TestChain } from './harness/chain.ts'
 import { createTestDatabase } from './harness/database.ts'
 import { freePort } from './harness/free-port.ts'
 import { type Receiver, startReceiver } from './harness/receiver.ts'
+import { scaled } from './harness/scale.ts'
 import { startServed } from './harness/served.ts'
 import {
   type Answer,
@@ -22,8 +23,8 @@ import {
 } from './harness/service.ts'
 import { chainEnv, type Instructions, type OrderData } from './harness/shop.ts'
 
-const ORDERS = 300
-const KILLS = 10
+const ORDERS = scaled(150)
+const KILLS = scaled(5)
 const ORDER_EVERY_MS = 45
 /** From the start of the process: sometimes before it listens, sometimes in the middle of its work. */
 const LIFE_MS = { from: 200, to: 2400 }
@@ -198,7 +199,11 @@ test(`kill -9 at ${KILLS} random moments during ${ORDERS} sales loses nothing an
   await served.ready()
   const sales = await selling
   const due = new Set(sales.filter(({ fate }) => fate === 'paid').map(({ code }) => code))
-  const listOpen = async () => (await listRows(db)).filter(({ code, delivered }) => due.has(code) && delivered !== true)
+  const listOpen = async () => {
+    // it reads every sale, for up to a minute
+    await pause(500)
+    return (await listRows(db)).filter(({ code, delivered }) => due.has(code) && delivered !== true)
+  }
   // a payment that was being polled when its node died is free after its lease, a minute
   await eventually(listOpen, (open) => open.length === 0, 100_000)
   const rows = await listRows(db)

@@ -10,6 +10,7 @@ import { bareEnv } from './harness/bare-env.ts'
 import { MAIN } from './harness/programs.ts'
 import { liveDay, randomFrom } from './harness/random-day.ts'
 import { PURSE_UNITS, payoutEnv } from './harness/refunds.ts'
+import { scaled } from './harness/scale.ts'
 import { TEST_MASTER_KEY } from './harness/service.ts'
 import { openShop, type Shop } from './harness/shop.ts'
 
@@ -17,7 +18,7 @@ import { openShop, type Shop } from './harness/shop.ts'
  * A whole day: LEDGER_ORDERS=5000 npm test -- --test-timeout=3600000 test/ledger-day.test.ts
  * The same day again: SEED=<number>
  */
-const ORDERS = Number(process.env.LEDGER_ORDERS ?? 300)
+const ORDERS = Number(process.env.LEDGER_ORDERS ?? scaled(150))
 assert.ok(ORDERS > 0, 'LEDGER_ORDERS must be a number above 0')
 
 let shop: Shop

@@ -28,13 +28,14 @@ import {
   actorOf as serverOf,
   startModelWorld,
 } from './harness/model-world.ts'
+import { scaled } from './harness/scale.ts'
 import type { Merchant } from './harness/service.ts'
 
 /*
  * Random sequences of everything that can happen to orders and their money, against a small model of what comes out.
  * MODEL_SEQUENCES=10000 npm test -- test/model.test.ts     the long run; MODEL_SEED=… repeats one
  */
-const SEQUENCES = Number(process.env.MODEL_SEQUENCES ?? 250)
+const SEQUENCES = Number(process.env.MODEL_SEQUENCES ?? scaled(120))
 const SEED = Number(process.env.MODEL_SEED ?? randomInt(1_000_000_000))
 
 let world: ModelWorld

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { startEmbeddedPostgres } from '../src/db/embedded/embedded.ts'
 import { bareEnv } from './harness/bare-env.ts'
+import { putCluster } from './harness/cluster.ts'
 import { freePort } from './harness/free-port.ts'
 import { startServed } from './harness/served.ts'
 import { callService } from './harness/service.ts'
@@ -17,6 +18,7 @@ const BIN = join(import.meta.dirname, '../bin/comptoir.cjs')
 test('an installation moves to another PostgreSQL with its orders, keys, books and audit log, and goes on selling', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'comptoir-own-'))
   chmodSync(folder, 0o755)
+  putCluster(join(folder, 'data'))
   const PORT = String(await freePort())
   const baseUrl = `http://localhost:${PORT}`
   let server: { connectionString: string; stop(): Promise<void> } | undefined

@@ -7,8 +7,8 @@ import { packFiles, unpackFiles } from '../src/db/backup/archive.ts'
 import { backupItems } from '../src/db/backup/cluster-files.ts'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../src/db/embedded/embedded.ts'
 import { chooseAccount, giveTo } from '../src/db/embedded/system-user.ts'
-import { migrate } from '../src/db/migrate.ts'
 import { type Client, logInSuperAdmin } from './harness/accounts.ts'
+import { putCluster } from './harness/cluster.ts'
 import { newFolder } from './harness/installation.ts'
 import { eventually, type Merchant, startTestService, type TestService } from './harness/service.ts'
 
@@ -41,8 +41,8 @@ before(async () => {
   const log = (): void => {}
   // run by root, both servers belong to another account, which must reach the first one's socket
   chmodSync(places.path, 0o711)
+  putCluster(first)
   primary = await startEmbeddedPostgres({ dataDir: first, log })
-  await migrate(primary.connectionString)
   await copyAsStandby(first, second)
   standby = await startEmbeddedPostgres({ dataDir: second, log })
   admin = new pg.Client({ connectionString: standby.connectionString })

@@ -2,10 +2,13 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, type TestContext, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
 import { type Receiver, startReceiver, waitFor } from './harness/receiver.ts'
+import { scaled } from './harness/scale.ts'
 import { type NodeProcess, startNode } from './harness/webhook-node.ts'
 import { openWebhookWorld, type WebhookWorld } from './harness/webhook-world.ts'
 
 const COMPANIES = 200
+/** Between a hundred deliveries and the next: they come for as long as nodes are killed. */
+const GAP_MS = 100
 /** Attempts under way at a kill, and outcomes that were not written yet. */
 const LOSS_PER_KILL = 512 + 200
 
@@ -30,7 +33,7 @@ async function insertAll(companies: string[], total: number): Promise<string[]> 
     )
     await world.insert(batch)
     ids.push(...batch.map((delivery) => delivery.id))
-    await new Promise((resolve) => setTimeout(resolve, 60))
+    await new Promise((resolve) => setTimeout(resolve, GAP_MS))
   }
   return ids
 }
@@ -87,8 +90,11 @@ async function deliverUnderFire(t: TestContext, { deliveries, kills, ownBuckets 
   assert.deepEqual(await Promise.all(nodes.map((node) => node.ended)), [0, 0])
 }
 
-test('two nodes killed at 40 random moments during 20 000 deliveries lose none and repeat few', (t) =>
-  deliverUnderFire(t, { deliveries: 20_000, kills: 40, ownBuckets: false }))
+const SHARED = { deliveries: 100 * scaled(60), kills: scaled(18), ownBuckets: false }
+const OWNED = { deliveries: 100 * scaled(20), kills: scaled(7), ownBuckets: true }
 
-test('so do nodes that own buckets, at 10 kills during 4 000 deliveries', (t) =>
-  deliverUnderFire(t, { deliveries: 4000, kills: 10, ownBuckets: true }))
+test(`two nodes killed at ${SHARED.kills} random moments of ${SHARED.deliveries} deliveries lose none, repeat few`, (t) =>
+  deliverUnderFire(t, SHARED))
+
+test(`so do nodes that own buckets, at ${OWNED.kills} kills during ${OWNED.deliveries} deliveries`, (t) =>
+  deliverUnderFire(t, OWNED))
