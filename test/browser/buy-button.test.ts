@@ -410,12 +410,14 @@ test('a foreign website can neither frame the payment nor hear of it', async () 
   await context.close()
 })
 
-test('a button that does not exist says so in its frame', async () => {
-  shop.show(`${script()}<button data-comptoir="${newId()}">Pay</button>`)
-  const { page, context } = await visit(browser, shop.origin)
-  await page.getByRole('button', { name: 'Pay' }).click()
-  await page.frameLocator('dialog iframe').getByText('This button does not exist any more').waitFor()
-  await context.close()
+test('a button, or a session, that does not exist says so in its frame', async () => {
+  for (const name of [`data-comptoir="${newId()}"`, 'data-comptoir-session="shop_ended"']) {
+    shop.show(`${script()}<button ${name}>Pay</button>`)
+    const { page, context } = await visit(browser, shop.origin)
+    await page.getByRole('button', { name: 'Pay' }).click()
+    await page.frameLocator('dialog iframe').getByText('This button does not exist any more').waitFor()
+    await context.close()
+  }
 })
 
 test('a page that is a file opens the payment on a page of its own', async (t) => {
