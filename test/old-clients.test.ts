@@ -415,7 +415,7 @@ test('a page cannot name its own price, its own receiver or a stranger’s order
     update orders set status = 'PAID', paid_at = now() where code = ${guessed.said.conversionCode}`)
   const twice = await openFrame(recorded(id, '5', 'CHEAP-0002'))
   assert.equal(twice.answer.status, 409)
-  assert.ok(!twice.text.includes(guessed.said.conversionCode) && /already being paid/.test(twice.text))
+  assert.ok(!twice.text.includes(guessed.said.conversionCode) && /already has a payment/.test(twice.text))
   const unknown = await openFrame('/buy-button/landing?id=000000000000000000000000')
   assert.equal(unknown.answer.status, 404)
   assert.match(unknown.answer.headers.get('content-security-policy') ?? '', /frame-ancestors 'none'/)

@@ -369,6 +369,28 @@ test('“Back” out of the dialog’s page leads to its order again, and makes 
   await context.close()
 })
 
+test('an order under review stays the order of its reference: the next click shows it again', async () => {
+  shop.show(`${script()}<button data-comptoir="${button}" data-comptoir-order-ref="REVIEW-1">Pay</button>`)
+  const { page, context } = await visit(browser, shop.origin)
+  const click = async (): Promise<string> => {
+    await page.evaluate('window.heard.length = 0')
+    await page.getByRole('button', { name: 'Pay' }).click()
+    return codeIn(page)
+  }
+  const code = await click()
+  await (await payFrame(page)).locator('[data-state=waiting]').waitFor()
+  await world.host.db.run(sql`update orders set status = 'KYT_FAILED' where code = ${code}`)
+  await page.getByRole('button', { name: 'Close' }).click()
+  await click()
+  await eventually(
+    () => heardBy(page),
+    (list) => list.some(([, { state }]) => state === 'review'),
+  )
+  await page.getByRole('button', { name: 'Close' }).click()
+  assert.equal(await click(), code)
+  await context.close()
+})
+
 test('a foreign website can neither frame the payment nor hear of it', async () => {
   const landing = `${world.host.baseUrl}/buy-button/landing?id=${button}`
   const made = await fetch(landing, { method: 'POST', headers: { origin: world.host.baseUrl } })
