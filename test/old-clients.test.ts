@@ -361,6 +361,19 @@ test('a click that takes a reference at the same moment as one at another button
   assert.equal(answer.status, 200, text)
 })
 
+test('a page ends no session of the shop’s server, so that its reference does not get the page’s price', async () => {
+  const { id, client } = await makeButton({ pagePrice: true })
+  const fields = { button: id, orderRef: 'SERVER-002', price: '80' }
+  const session = await client.post<{ _id: string; code: string }>('buy-button/sessions', fields)
+  const { said } = await openFrame(`/buy-button/landing?session=${session.data.code}`)
+  const authorization = `Bearer ${said.comptoirToken}`
+  const path = `/api/buy-button/sessions/${said.sessionId}`
+  assert.equal((await shop.host.call('DELETE', path, { headers: { authorization } })).status, 200)
+  const cheap = await openFrame(`/buy-button/landing?id=${id}&orderRef=SERVER-002&price=0.10`)
+  assert.deepEqual([cheap.answer.status, cheap.said], [409, {}])
+  assert.deepEqual((await openFrame(`/buy-button/landing?session=${session.data.code}`)).said, said)
+})
+
 test('a session of the shop’s server keeps its price and its reference, whatever a page says', async () => {
   const { id, client } = await makeButton({ pagePrice: true })
   const fields = { button: id, orderRef: 'SERVER-001', price: '80' }

@@ -4,7 +4,7 @@ import { newId, newOrderCode } from '../kernel/ids.ts'
 import { openHmac, type Vault } from '../kernel/vault.ts'
 import type { ButtonSession, BuyButton } from './button-queries.ts'
 import * as queries from './button-queries.ts'
-import { type ButtonDeps, readCallback, readPrice, SERVER_CODE_PREFIX } from './button-service.ts'
+import { type ButtonDeps, readCallback, readPrice } from './button-service.ts'
 
 /** What a page requests for one purchase. A page can send anything: nothing here is trusted. */
 export type PageWish = {
@@ -127,7 +127,7 @@ async function keepOrEnd(
   const isOver = !order || ENDED.includes(order.status)
   const isOwn = code !== undefined && (await queries.hasSessionOrder(tx, live, code))
   const isSamePrice = live.price === price && live.currency === currency
-  const isServerMade = live.code.startsWith(SERVER_CODE_PREFIX)
+  const isServerMade = live.code.startsWith(queries.SERVER_CODE_PREFIX)
   if (!isOver && isOwn) {
     const isOutdated = button.pagePrice && !isServerMade && !isSamePrice && OPEN.includes(order.status)
     return { session: live, button, code: order.code, isOutdated }

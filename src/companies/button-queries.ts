@@ -100,6 +100,14 @@ export async function findButtonSessionByCode(q: Queryable, code: string): Promi
   return q.maybe<ButtonSession>(sql`${SESSION} where s.code = ${code}`)
 }
 
+/**
+ * Begins the codes of sessions that a shop's server made, which pages may neither reprice nor end. Those of version
+ * 0.1.0 have no prefix and count as a page's: nothing stored tells them apart.
+ */
+export const SERVER_CODE_PREFIX = 'shop_'
+
+const IS_PAGE_MADE = sql`not starts_with(s.code, ${SERVER_CODE_PREFIX})`
+
 /** Ends sessions of which any order is paid, which frees their reference. */
 export async function updatePaidSessionsEnded(
   tx: Tx,
@@ -126,6 +134,12 @@ export async function insertButtonSession(tx: Tx, session: NewButtonSession): Pr
 
 export async function updateButtonSessionEnded(tx: Tx, id: string, at: Date): Promise<void> {
   await tx.run(sql`update button_sessions set ended_at = coalesce(ended_at, ${at}) where id = ${id}`)
+}
+
+/** Leaves a session that the shop's server made as it is. */
+export async function updatePageSessionEnded(tx: Tx, id: string, at: Date): Promise<void> {
+  await tx.run(sql`
+    update button_sessions s set ended_at = coalesce(ended_at, ${at}) where s.id = ${id} and ${IS_PAGE_MADE}`)
 }
 
 /** What the page requests for the session's next order. */

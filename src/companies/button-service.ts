@@ -194,12 +194,6 @@ export async function deleteButton(deps: ButtonDeps, context: RequestContext, id
   })
 }
 
-/**
- * Begins the codes of sessions that a shop's server made, which pages may neither reprice nor end. Those of version
- * 0.1.0 have no prefix and count as a page's: nothing stored tells them apart.
- */
-export const SERVER_CODE_PREFIX = 'shop_'
-
 export type SessionFields = {
   button: string
   orderRef: string
@@ -231,7 +225,7 @@ export async function createSession(
       id,
       companyId,
       buttonId: button.id,
-      code: SERVER_CODE_PREFIX + newOrderCode(),
+      code: queries.SERVER_CODE_PREFIX + newOrderCode(),
       orderRef: fields.orderRef,
       ...readPrice(deps, fields.price ?? button.price, fields.currency ?? button.currency),
       buttonName: fields.buttonName ?? button.name,
@@ -272,7 +266,7 @@ export async function endSession(deps: ButtonDeps, actor: Actor, id: string): Pr
   await deps.db.tx((tx) => queries.updateButtonSessionEnded(tx, session.id, new Date(deps.clock())))
 }
 
-/** For the page that holds the session's token. Idempotent. */
+/** For the page that holds the session's token. Idempotent; a session of the shop's server stays. */
 export async function endOwnSession(deps: ButtonDeps, id: string): Promise<void> {
-  await deps.db.tx((tx) => queries.updateButtonSessionEnded(tx, id, new Date(deps.clock())))
+  await deps.db.tx((tx) => queries.updatePageSessionEnded(tx, id, new Date(deps.clock())))
 }
