@@ -361,6 +361,46 @@ test('a click that takes a reference at the same moment as one at another button
   assert.equal(answer.status, 200, text)
 })
 
+test('a reference that is being paid, or is paid, is sold to nobody again, and each buyer is led to his own order', async () => {
+  const { id } = await makeButton({ pagePrice: true })
+  const land = (code = '', price = '5') =>
+    openFrame(`/buy-button/landing?id=${id}&orderRef=SOLD-0001&code=${code}&price=${price}`)
+  const first = (await land()).said.conversionCode ?? ''
+  const second = (await land()).said.conversionCode ?? ''
+  assert.notEqual(second, first)
+  const put = (code: string, status: string) =>
+    shop.host.db.run(sql`
+      update orders set status = ${status}, paid_at = case when ${status} = 'PAID' then now() end where code = ${code}`)
+  for (const status of ['INITIAL', 'AWAITING', 'WAITING_CHAIN_CONFIRMATION', 'PAID', 'KYT_FAILED']) {
+    await put(first, status)
+    assert.equal((await land(first)).said.conversionCode, first, status)
+    assert.equal((await land(second)).said.conversionCode, second, status)
+    if (['INITIAL', 'AWAITING'].includes(status)) continue
+    const stranger = await land()
+    assert.deepEqual([stranger.answer.status, stranger.said], [409, {}], status)
+    assert.match(stranger.text, /arrived, is being confirmed or is under review/)
+  }
+  await put(second, 'EXPIRED')
+  assert.equal((await land(second)).answer.status, 409)
+  await put(first, 'CANCELLED')
+  assert.equal((await land(first)).answer.status, 200)
+})
+
+test('an order that another tab replaced is paid at the cart’s present price, too', async () => {
+  const { id } = await makeButton({ pagePrice: true })
+  const { click, read } = openClicks(id, 'SOLD-0002')
+  const ten = await click({ price: '10.00' })
+  await click({ price: '10.00' })
+  const fifty = await click({ price: '50.00', code: ten })
+  assert.deepEqual(
+    [await read(ten), await read(fifty)],
+    [
+      ['CANCELLED', '10.00'],
+      ['INITIAL', '50.00'],
+    ],
+  )
+})
+
 test('a page ends no session of the shop’s server, so that its reference does not get the page’s price', async () => {
   const { id, client } = await makeButton({ pagePrice: true })
   const fields = { button: id, orderRef: 'SERVER-002', price: '80' }

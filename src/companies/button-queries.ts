@@ -107,18 +107,28 @@ export async function findButtonSessionByCode(q: Queryable, code: string): Promi
 export const SERVER_CODE_PREFIX = 'shop_'
 
 const IS_PAGE_MADE = sql`not starts_with(s.code, ${SERVER_CODE_PREFIX})`
+/** The money of order `o` is on its way, or under review. */
+const IS_HELD = sql`o.status in ('WAITING_CHAIN_CONFIRMATION', 'KYT_FAILED')`
+
+type Reference = Pick<ButtonSession, 'companyId' | 'orderRef'>
 
 /** Ends sessions of which any order is paid, which frees their reference. */
-export async function updatePaidSessionsEnded(
-  tx: Tx,
-  session: { companyId: string; orderRef: string },
-  at: Date,
-): Promise<void> {
+export async function updatePaidSessionsEnded(tx: Tx, session: Reference, at: Date): Promise<void> {
   await tx.run(sql`
     update button_sessions s set ended_at = ${at}
     where s.company_id = ${session.companyId} and s.order_ref = ${session.orderRef} and s.ended_at is null
       and exists (select 1 from orders o
         where o.company_id = s.company_id and o.button_session_id = s.id and o.paid_at is not null)`)
+}
+
+/** Whether any session that a page made of this reference, ended ones too, has an order that is paid or held. */
+export async function isReferenceSold(q: Queryable, { companyId, orderRef }: Reference): Promise<boolean> {
+  const { found } = await q.one<{ found: boolean }>(sql`
+    select exists (select 1 from button_sessions s join orders o on o.company_id = s.company_id
+        and o.button_session_id = s.id
+      where s.company_id = ${companyId} and s.order_ref = ${orderRef} and ${IS_PAGE_MADE}
+        and (o.paid_at is not null or ${IS_HELD})) as found`)
+  return found
 }
 
 export type NewButtonSession = Omit<ButtonSession, 'websiteUrl' | 'orderId' | 'endedAt'>
@@ -156,10 +166,7 @@ export type LiveSession = Pick<
 >
 
 /** The live session of a reference, locked until the transaction ends. */
-export async function lockLiveSession(
-  tx: Tx,
-  { companyId, orderRef }: { companyId: string; orderRef: string },
-): Promise<LiveSession | undefined> {
+export async function lockLiveSession(tx: Tx, { companyId, orderRef }: Reference): Promise<LiveSession | undefined> {
   return tx.maybe<LiveSession>(sql`
     select id, company_id, button_id, code, price, currency, callback_url, created_at from button_sessions
     where company_id = ${companyId} and order_ref = ${orderRef} and ended_at is null for update`)
@@ -176,6 +183,19 @@ export async function lockSessionOfOrder(
     from orders o join button_sessions s on s.company_id = o.company_id and s.id = o.button_session_id
     where o.company_id = ${companyId} and o.code = ${code} and s.button_id = ${id} and s.ended_at is null
     for update of s`)
+}
+
+/** The ended session of a button and a reference that an order was made for. */
+export async function findEndedSessionOfOrder(
+  q: Queryable,
+  { companyId, buttonId, orderRef }: Pick<ButtonSession, 'companyId' | 'buttonId' | 'orderRef'>,
+  code: string,
+): Promise<LiveSession | undefined> {
+  return q.maybe<LiveSession>(sql`
+    select s.id, s.company_id, s.button_id, s.code, s.price, s.currency, s.callback_url, s.created_at
+    from orders o join button_sessions s on s.company_id = o.company_id and s.id = o.button_session_id
+    where o.company_id = ${companyId} and o.code = ${code} and s.button_id = ${buttonId}
+      and s.order_ref = ${orderRef} and s.ended_at is not null`)
 }
 
 /** `live`: open or paid, so that the session sells nothing more. */
