@@ -414,6 +414,26 @@ test('a page ends no session of the shop’s server, so that its reference does 
   assert.deepEqual((await openFrame(`/buy-button/landing?session=${session.data.code}`)).said, said)
 })
 
+test('the shop’s server takes a reference over from a page, unless that is being paid, and reads which session has it', async () => {
+  const { id, client } = await makeButton()
+  const take = async (orderRef: string) =>
+    client.post<{ _id: string; code: string }>('buy-button/sessions', { button: id, orderRef, price: '80' })
+  const open = (orderRef: string) => openFrame(`/buy-button/landing?id=${id}&orderRef=${orderRef}`)
+  const page = (await open('TAKEN-001')).said
+  const taken = await take('TAKEN-001')
+  assert.equal(taken.status, 200, taken.text)
+  const known = await openFrame(`/buy-button/landing?id=${id}&orderRef=TAKEN-001&code=${page.conversionCode}`)
+  assert.equal(known.answer.status, 409, 'an open order of the page does not undercut the server')
+  const again = await take('TAKEN-001')
+  assert.deepEqual([again.status, again.text.includes(taken.data._id)], [409, true], again.text)
+  for (const status of ['WAITING_CHAIN_CONFIRMATION', 'KYT_FAILED']) {
+    const { said } = await open(`TAKEN-${status}`)
+    await shop.host.db.run(sql`update orders set status = ${status} where code = ${said.conversionCode}`)
+    const refused = await take(`TAKEN-${status}`)
+    assert.deepEqual([refused.status, refused.text.includes(said.sessionId)], [409, true], refused.text)
+  }
+})
+
 test('a session of the shop’s server keeps its price and its reference, whatever a page says', async () => {
   const { id, client } = await makeButton({ pagePrice: true })
   const fields = { button: id, orderRef: 'SERVER-001', price: '80' }

@@ -112,13 +112,18 @@ const IS_HELD = sql`o.status in ('WAITING_CHAIN_CONFIRMATION', 'KYT_FAILED')`
 
 type Reference = Pick<ButtonSession, 'companyId' | 'orderRef'>
 
-/** Ends sessions of which any order is paid, which frees their reference. */
-export async function updatePaidSessionsEnded(tx: Tx, session: Reference, at: Date): Promise<void> {
+/**
+ * Frees a reference for the shop's server: ends its live session if an order of it is paid, or if a page made the
+ * session and none of its orders is held.
+ */
+export async function updateReferenceFreed(tx: Tx, { companyId, orderRef }: Reference, at: Date): Promise<void> {
   await tx.run(sql`
     update button_sessions s set ended_at = ${at}
-    where s.company_id = ${session.companyId} and s.order_ref = ${session.orderRef} and s.ended_at is null
-      and exists (select 1 from orders o
-        where o.company_id = s.company_id and o.button_session_id = s.id and o.paid_at is not null)`)
+    where s.company_id = ${companyId} and s.order_ref = ${orderRef} and s.ended_at is null and (
+      exists (select 1 from orders o
+        where o.company_id = s.company_id and o.button_session_id = s.id and o.paid_at is not null)
+      or (${IS_PAGE_MADE} and not exists (select 1 from orders o
+        where o.company_id = s.company_id and o.button_session_id = s.id and ${IS_HELD})))`)
 }
 
 /** Whether any session that a page made of this reference, ended ones too, has an order that is paid or held. */

@@ -205,7 +205,11 @@ export type SessionFields = {
   returnUrl?: string
 }
 
-/** @throws OBJECT_NOT_FOUND for an unknown button, OBJECT_CONFLICT when a live session has this reference */
+/**
+ * Takes the reference over from a page, which may have been the first to name it.
+ * @throws OBJECT_NOT_FOUND for an unknown button; OBJECT_CONFLICT when a live session of the server, or one that is
+ *   being paid, has this reference
+ */
 export async function createSession(
   deps: ButtonDeps,
   context: RequestContext,
@@ -234,17 +238,21 @@ export async function createSession(
       returnUrl: readOptionalUrl('returnUrl', fields.returnUrl),
       createdAt: at,
     }
-    await queries.updatePaidSessionsEnded(tx, session, at)
+    await queries.updateReferenceFreed(tx, session, at)
+    const live = await queries.lockLiveSession(tx, session)
+    if (live)
+      throw new AppError('OBJECT_CONFLICT', {
+        message: `Session ${live.id} has this orderRef. End it with DELETE /buy-button/sessions/{id}, or use another one.`,
+      })
     await queries.insertButtonSession(tx, session)
     const made = { ...session, websiteUrl: button.websiteUrl, orderId: null, endedAt: null }
     await context.remember(tx, viewSession(made))
     return made
   }
   return deps.db.tx(make).catch((error: unknown) => {
+    // a page, or another call, has just made a session of this reference
     if (brokenConstraint(error) !== 'button_sessions__live_ref') throw error
-    const message =
-      'A live session has this orderRef. End it with DELETE /buy-button/sessions/{id}, or use another one.'
-    throw new AppError('OBJECT_CONFLICT', { message })
+    return createSession(deps, context, fields)
   })
 }
 
