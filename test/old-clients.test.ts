@@ -361,6 +361,79 @@ test('a click that takes a reference at the same moment as one at another button
   assert.equal(answer.status, 200, text)
 })
 
+test('a reference that is being paid, or is paid, is sold to nobody again, and each buyer is led to his own order', async () => {
+  const { id } = await makeButton({ pagePrice: true })
+  const land = (code = '', price = '5') =>
+    openFrame(`/buy-button/landing?id=${id}&orderRef=SOLD-0001&code=${code}&price=${price}`)
+  const first = (await land()).said.conversionCode ?? ''
+  const second = (await land()).said.conversionCode ?? ''
+  assert.notEqual(second, first)
+  const put = (code: string, status: string) =>
+    shop.host.db.run(sql`
+      update orders set status = ${status}, paid_at = case when ${status} = 'PAID' then now() end where code = ${code}`)
+  for (const status of ['INITIAL', 'AWAITING', 'WAITING_CHAIN_CONFIRMATION', 'PAID', 'KYT_FAILED']) {
+    await put(first, status)
+    assert.equal((await land(first)).said.conversionCode, first, status)
+    assert.equal((await land(second)).said.conversionCode, second, status)
+    if (['INITIAL', 'AWAITING'].includes(status)) continue
+    const stranger = await land()
+    assert.deepEqual([stranger.answer.status, stranger.said], [409, {}], status)
+    assert.match(stranger.text, /arrived, is being confirmed or is under review/)
+  }
+  await put(second, 'EXPIRED')
+  assert.equal((await land(second)).answer.status, 409)
+  await put(first, 'CANCELLED')
+  assert.equal((await land(first)).answer.status, 200)
+})
+
+test('an order that another tab replaced is paid at the cart’s present price, too', async () => {
+  const { id } = await makeButton({ pagePrice: true })
+  const { click, read } = openClicks(id, 'SOLD-0002')
+  const ten = await click({ price: '10.00' })
+  await click({ price: '10.00' })
+  const fifty = await click({ price: '50.00', code: ten })
+  assert.deepEqual(
+    [await read(ten), await read(fifty)],
+    [
+      ['CANCELLED', '10.00'],
+      ['INITIAL', '50.00'],
+    ],
+  )
+})
+
+test('a page ends no session of the shop’s server, so that its reference does not get the page’s price', async () => {
+  const { id, client } = await makeButton({ pagePrice: true })
+  const fields = { button: id, orderRef: 'SERVER-002', price: '80' }
+  const session = await client.post<{ _id: string; code: string }>('buy-button/sessions', fields)
+  const { said } = await openFrame(`/buy-button/landing?session=${session.data.code}`)
+  const authorization = `Bearer ${said.comptoirToken}`
+  const path = `/api/buy-button/sessions/${said.sessionId}`
+  assert.equal((await shop.host.call('DELETE', path, { headers: { authorization } })).status, 200)
+  const cheap = await openFrame(`/buy-button/landing?id=${id}&orderRef=SERVER-002&price=0.10`)
+  assert.deepEqual([cheap.answer.status, cheap.said], [409, {}])
+  assert.deepEqual((await openFrame(`/buy-button/landing?session=${session.data.code}`)).said, said)
+})
+
+test('the shop’s server takes a reference over from a page, unless that is being paid, and reads which session has it', async () => {
+  const { id, client } = await makeButton()
+  const take = async (orderRef: string) =>
+    client.post<{ _id: string; code: string }>('buy-button/sessions', { button: id, orderRef, price: '80' })
+  const open = (orderRef: string) => openFrame(`/buy-button/landing?id=${id}&orderRef=${orderRef}`)
+  const page = (await open('TAKEN-001')).said
+  const taken = await take('TAKEN-001')
+  assert.equal(taken.status, 200, taken.text)
+  const known = await openFrame(`/buy-button/landing?id=${id}&orderRef=TAKEN-001&code=${page.conversionCode}`)
+  assert.equal(known.answer.status, 409, 'an open order of the page does not undercut the server')
+  const again = await take('TAKEN-001')
+  assert.deepEqual([again.status, again.text.includes(taken.data._id)], [409, true], again.text)
+  for (const status of ['WAITING_CHAIN_CONFIRMATION', 'KYT_FAILED']) {
+    const { said } = await open(`TAKEN-${status}`)
+    await shop.host.db.run(sql`update orders set status = ${status} where code = ${said.conversionCode}`)
+    const refused = await take(`TAKEN-${status}`)
+    assert.deepEqual([refused.status, refused.text.includes(said.sessionId)], [409, true], refused.text)
+  }
+})
+
 test('a session of the shop’s server keeps its price and its reference, whatever a page says', async () => {
   const { id, client } = await makeButton({ pagePrice: true })
   const fields = { button: id, orderRef: 'SERVER-001', price: '80' }
@@ -415,7 +488,7 @@ test('a page cannot name its own price, its own receiver or a stranger’s order
     update orders set status = 'PAID', paid_at = now() where code = ${guessed.said.conversionCode}`)
   const twice = await openFrame(recorded(id, '5', 'CHEAP-0002'))
   assert.equal(twice.answer.status, 409)
-  assert.ok(!twice.text.includes(guessed.said.conversionCode) && /already being paid/.test(twice.text))
+  assert.ok(!twice.text.includes(guessed.said.conversionCode) && /already has a payment/.test(twice.text))
   const unknown = await openFrame('/buy-button/landing?id=000000000000000000000000')
   assert.equal(unknown.answer.status, 404)
   assert.match(unknown.answer.headers.get('content-security-policy') ?? '', /frame-ancestors 'none'/)

@@ -4,7 +4,7 @@ import { newId, newOrderCode } from '../kernel/ids.ts'
 import { openHmac, type Vault } from '../kernel/vault.ts'
 import type { ButtonSession, BuyButton } from './button-queries.ts'
 import * as queries from './button-queries.ts'
-import { type ButtonDeps, readCallback, readPrice, SERVER_CODE_PREFIX } from './button-service.ts'
+import { type ButtonDeps, readCallback, readPrice } from './button-service.ts'
 
 /** What a page requests for one purchase. A page can send anything: nothing here is trusted. */
 export type PageWish = {
@@ -103,8 +103,11 @@ export async function openLanding(deps: ButtonDeps, button: BuyButton, wish: Pag
     const live = await (isNamed
       ? queries.lockLiveSession(tx, session)
       : queries.lockSessionOfOrder(tx, button, wish.code ?? ''))
-    const kept = live && (await keepOrEnd(tx, live, { button, session, code: wish.code }))
+    const isSold = await queries.isReferenceSold(tx, session)
+    const wanted = { button, session, code: wish.code, isSold }
+    const kept = (await keepEnded(tx, live, wanted)) ?? (live && (await keepOrEnd(tx, live, wanted)))
     if (kept) return kept
+    if (isSold) throw new AppError('ORDER_STATE_CONFLICT')
     await queries.insertButtonSession(tx, session)
     return { session, button, code: null, price, currency }
   }
@@ -115,34 +118,49 @@ export async function openLanding(deps: ButtonDeps, button: BuyButton, wish: Pag
   })
 }
 
-type Wanted = { button: BuyButton; session: queries.NewButtonSession; code: string | undefined }
+type Wanted = { button: BuyButton; session: queries.NewButtonSession; code: string | undefined; isSold: boolean }
 
-async function keepOrEnd(
-  tx: Tx,
-  live: queries.LiveSession,
-  { button, session, code }: Wanted,
-): Promise<Landing | undefined> {
+const isServerMade = ({ code }: queries.LiveSession): boolean => code.startsWith(queries.SERVER_CODE_PREFIX)
+
+const isSamePrice = (one: Price, other: Price): boolean => one.price === other.price && one.currency === other.currency
+
+/** Leads a buyer to his own order. */
+function leadTo(order: queries.SessionOrder, own: queries.LiveSession, { button, session }: Wanted): Landing {
+  const isOpen = OPEN.includes(order.status)
+  const isOutdated = button.pagePrice && !isServerMade(own) && !isSamePrice(own, session) && isOpen
+  return { session: own, button, code: order.code, isOutdated }
+}
+
+/**
+ * The buyer's own order in a session that another tab, another buyer or a closed dialog ended: his money may be on its
+ * way. An open one does not undercut the session that the shop's server has made since.
+ */
+async function keepEnded(tx: Tx, live: queries.LiveSession | undefined, wanted: Wanted): Promise<Landing | undefined> {
+  const { code, session } = wanted
+  const ended = code === undefined ? undefined : await queries.findEndedSessionOfOrder(tx, session, code)
+  const order = ended && (await queries.findSessionOrder(tx, ended))
+  if (!order || ENDED.includes(order.status)) return undefined
+  return live && isServerMade(live) && OPEN.includes(order.status) ? undefined : leadTo(order, ended, wanted)
+}
+
+async function keepOrEnd(tx: Tx, live: queries.LiveSession, wanted: Wanted): Promise<Landing | undefined> {
+  const { button, session, code, isSold } = wanted
   const { price, currency, callbackUrl, createdAt } = session
   const order = await queries.findSessionOrder(tx, live)
   const isOver = !order || ENDED.includes(order.status)
   const isOwn = code !== undefined && (await queries.hasSessionOrder(tx, live, code))
-  const isSamePrice = live.price === price && live.currency === currency
-  const isServerMade = live.code.startsWith(SERVER_CODE_PREFIX)
-  if (!isOver && isOwn) {
-    const isOutdated = button.pagePrice && !isServerMade && !isSamePrice && OPEN.includes(order.status)
-    return { session: live, button, code: order.code, isOutdated }
-  }
+  if (!isOver && isOwn) return leadTo(order, live, wanted)
   if (!isOver && !OPEN.includes(order.status)) throw new AppError('ORDER_STATE_CONFLICT')
   const isOfButton = live.buttonId === button.id
-  if (isServerMade) {
+  if (isServerMade(live)) {
     if (isOwn && isOfButton) return { session: live, button, code: null, price: live.price, currency: live.currency }
     const message = 'Your server made a session with this orderRef. Open it with data-comptoir-session.'
     throw new AppError('OBJECT_CONFLICT', { message })
   }
-  if (isOfButton) {
+  if (isOfButton && !isSold) {
     // the next order of the same buyer: whoever knows one code of the session is led to it, so two tabs make one
     if (isOwn) await queries.updateButtonSessionWish(tx, live.id, session)
-    const isSame = isSamePrice && live.callbackUrl === callbackUrl
+    const isSame = isSamePrice(live, session) && live.callbackUrl === callbackUrl
     const isCreating = !order && isSame && createdAt.getTime() - live.createdAt.getTime() < CREATING_MS
     if (isOwn || isCreating) return { session: live, button, code: null, price, currency }
   }

@@ -100,17 +100,40 @@ export async function findButtonSessionByCode(q: Queryable, code: string): Promi
   return q.maybe<ButtonSession>(sql`${SESSION} where s.code = ${code}`)
 }
 
-/** Ends sessions of which any order is paid, which frees their reference. */
-export async function updatePaidSessionsEnded(
-  tx: Tx,
-  session: { companyId: string; orderRef: string },
-  at: Date,
-): Promise<void> {
+/**
+ * Begins the codes of sessions that a shop's server made, which pages may neither reprice nor end. Those of version
+ * 0.1.0 have no prefix and count as a page's: nothing stored tells them apart.
+ */
+export const SERVER_CODE_PREFIX = 'shop_'
+
+const IS_PAGE_MADE = sql`not starts_with(s.code, ${SERVER_CODE_PREFIX})`
+/** The money of order `o` is on its way, or under review. */
+const IS_HELD = sql`o.status in ('WAITING_CHAIN_CONFIRMATION', 'KYT_FAILED')`
+
+type Reference = Pick<ButtonSession, 'companyId' | 'orderRef'>
+
+/**
+ * Frees a reference for the shop's server: ends its live session if an order of it is paid, or if a page made the
+ * session and none of its orders is held.
+ */
+export async function updateReferenceFreed(tx: Tx, { companyId, orderRef }: Reference, at: Date): Promise<void> {
   await tx.run(sql`
     update button_sessions s set ended_at = ${at}
-    where s.company_id = ${session.companyId} and s.order_ref = ${session.orderRef} and s.ended_at is null
-      and exists (select 1 from orders o
-        where o.company_id = s.company_id and o.button_session_id = s.id and o.paid_at is not null)`)
+    where s.company_id = ${companyId} and s.order_ref = ${orderRef} and s.ended_at is null and (
+      exists (select 1 from orders o
+        where o.company_id = s.company_id and o.button_session_id = s.id and o.paid_at is not null)
+      or (${IS_PAGE_MADE} and not exists (select 1 from orders o
+        where o.company_id = s.company_id and o.button_session_id = s.id and ${IS_HELD})))`)
+}
+
+/** Whether any session that a page made of this reference, ended ones too, has an order that is paid or held. */
+export async function isReferenceSold(q: Queryable, { companyId, orderRef }: Reference): Promise<boolean> {
+  const { found } = await q.one<{ found: boolean }>(sql`
+    select exists (select 1 from button_sessions s join orders o on o.company_id = s.company_id
+        and o.button_session_id = s.id
+      where s.company_id = ${companyId} and s.order_ref = ${orderRef} and ${IS_PAGE_MADE}
+        and (o.paid_at is not null or ${IS_HELD})) as found`)
+  return found
 }
 
 export type NewButtonSession = Omit<ButtonSession, 'websiteUrl' | 'orderId' | 'endedAt'>
@@ -128,6 +151,12 @@ export async function updateButtonSessionEnded(tx: Tx, id: string, at: Date): Pr
   await tx.run(sql`update button_sessions set ended_at = coalesce(ended_at, ${at}) where id = ${id}`)
 }
 
+/** Leaves a session that the shop's server made as it is. */
+export async function updatePageSessionEnded(tx: Tx, id: string, at: Date): Promise<void> {
+  await tx.run(sql`
+    update button_sessions s set ended_at = coalesce(ended_at, ${at}) where s.id = ${id} and ${IS_PAGE_MADE}`)
+}
+
 /** What the page requests for the session's next order. */
 export async function updateButtonSessionWish(tx: Tx, id: string, wish: NewButtonSession): Promise<void> {
   await tx.run(sql`
@@ -142,10 +171,7 @@ export type LiveSession = Pick<
 >
 
 /** The live session of a reference, locked until the transaction ends. */
-export async function lockLiveSession(
-  tx: Tx,
-  { companyId, orderRef }: { companyId: string; orderRef: string },
-): Promise<LiveSession | undefined> {
+export async function lockLiveSession(tx: Tx, { companyId, orderRef }: Reference): Promise<LiveSession | undefined> {
   return tx.maybe<LiveSession>(sql`
     select id, company_id, button_id, code, price, currency, callback_url, created_at from button_sessions
     where company_id = ${companyId} and order_ref = ${orderRef} and ended_at is null for update`)
@@ -162,6 +188,19 @@ export async function lockSessionOfOrder(
     from orders o join button_sessions s on s.company_id = o.company_id and s.id = o.button_session_id
     where o.company_id = ${companyId} and o.code = ${code} and s.button_id = ${id} and s.ended_at is null
     for update of s`)
+}
+
+/** The ended session of a button and a reference that an order was made for. */
+export async function findEndedSessionOfOrder(
+  q: Queryable,
+  { companyId, buttonId, orderRef }: Pick<ButtonSession, 'companyId' | 'buttonId' | 'orderRef'>,
+  code: string,
+): Promise<LiveSession | undefined> {
+  return q.maybe<LiveSession>(sql`
+    select s.id, s.company_id, s.button_id, s.code, s.price, s.currency, s.callback_url, s.created_at
+    from orders o join button_sessions s on s.company_id = o.company_id and s.id = o.button_session_id
+    where o.company_id = ${companyId} and o.code = ${code} and s.button_id = ${buttonId}
+      and s.order_ref = ${orderRef} and s.ended_at is not null`)
 }
 
 /** `live`: open or paid, so that the session sells nothing more. */

@@ -194,12 +194,6 @@ export async function deleteButton(deps: ButtonDeps, context: RequestContext, id
   })
 }
 
-/**
- * Begins the codes of sessions that a shop's server made, which pages may neither reprice nor end. Those of version
- * 0.1.0 have no prefix and count as a page's: nothing stored tells them apart.
- */
-export const SERVER_CODE_PREFIX = 'shop_'
-
 export type SessionFields = {
   button: string
   orderRef: string
@@ -211,7 +205,11 @@ export type SessionFields = {
   returnUrl?: string
 }
 
-/** @throws OBJECT_NOT_FOUND for an unknown button, OBJECT_CONFLICT when a live session has this reference */
+/**
+ * Takes the reference over from a page, which may have been the first to name it.
+ * @throws OBJECT_NOT_FOUND for an unknown button; OBJECT_CONFLICT when a live session of the server, or one that is
+ *   being paid, has this reference
+ */
 export async function createSession(
   deps: ButtonDeps,
   context: RequestContext,
@@ -231,7 +229,7 @@ export async function createSession(
       id,
       companyId,
       buttonId: button.id,
-      code: SERVER_CODE_PREFIX + newOrderCode(),
+      code: queries.SERVER_CODE_PREFIX + newOrderCode(),
       orderRef: fields.orderRef,
       ...readPrice(deps, fields.price ?? button.price, fields.currency ?? button.currency),
       buttonName: fields.buttonName ?? button.name,
@@ -240,17 +238,21 @@ export async function createSession(
       returnUrl: readOptionalUrl('returnUrl', fields.returnUrl),
       createdAt: at,
     }
-    await queries.updatePaidSessionsEnded(tx, session, at)
+    await queries.updateReferenceFreed(tx, session, at)
+    const live = await queries.lockLiveSession(tx, session)
+    if (live)
+      throw new AppError('OBJECT_CONFLICT', {
+        message: `Session ${live.id} has this orderRef. End it with DELETE /buy-button/sessions/{id}, or use another one.`,
+      })
     await queries.insertButtonSession(tx, session)
     const made = { ...session, websiteUrl: button.websiteUrl, orderId: null, endedAt: null }
     await context.remember(tx, viewSession(made))
     return made
   }
   return deps.db.tx(make).catch((error: unknown) => {
+    // a page, or another call, has just made a session of this reference
     if (brokenConstraint(error) !== 'button_sessions__live_ref') throw error
-    const message =
-      'A live session has this orderRef. End it with DELETE /buy-button/sessions/{id}, or use another one.'
-    throw new AppError('OBJECT_CONFLICT', { message })
+    return createSession(deps, context, fields)
   })
 }
 
@@ -272,7 +274,7 @@ export async function endSession(deps: ButtonDeps, actor: Actor, id: string): Pr
   await deps.db.tx((tx) => queries.updateButtonSessionEnded(tx, session.id, new Date(deps.clock())))
 }
 
-/** For the page that holds the session's token. Idempotent. */
+/** For the page that holds the session's token. Idempotent; a session of the shop's server stays. */
 export async function endOwnSession(deps: ButtonDeps, id: string): Promise<void> {
-  await deps.db.tx((tx) => queries.updateButtonSessionEnded(tx, id, new Date(deps.clock())))
+  await deps.db.tx((tx) => queries.updatePageSessionEnded(tx, id, new Date(deps.clock())))
 }

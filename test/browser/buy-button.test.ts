@@ -347,6 +347,50 @@ test('a session of the shop’s server has the price that the server gave, whate
   await context.close()
 })
 
+test('“Back” out of the dialog’s page leads to its order again, and makes no second one', async () => {
+  shop.show(`${script()}<button data-comptoir="${button}" data-comptoir-order-ref="BACK-001">Pay</button>`)
+  const { page, context } = await visit(browser, shop.origin)
+  // the entry that “Back” leads to exists in browsers where a person has clicked
+  await page.getByRole('button', { name: 'Pay' }).click()
+  const code = await codeIn(page)
+  const frame = await payFrame(page)
+  await frame.locator('[data-state=waiting]').waitFor()
+  assert.equal(await page.evaluate('history.length'), 3)
+  const returned = page.waitForRequest((request) => request.method() === 'GET' && request.url().includes('/pay?'))
+  // the page itself stays, so no load is waited for
+  await page.evaluate('history.back()')
+  await returned
+  await (await payFrame(page)).locator('[data-state=waiting]').waitFor()
+  const heard = (await heardBy(page)).flatMap(([, { conversionCode }]) => conversionCode ?? [])
+  assert.deepEqual(new Set(heard), new Set([code]))
+  const { count } = await world.host.db.one<{ count: number }>(sql`
+    select count(*)::int as count from button_sessions where order_ref = 'BACK-001'`)
+  assert.equal(count, 1)
+  await context.close()
+})
+
+test('an order under review stays the order of its reference: the next click shows it again', async () => {
+  shop.show(`${script()}<button data-comptoir="${button}" data-comptoir-order-ref="REVIEW-1">Pay</button>`)
+  const { page, context } = await visit(browser, shop.origin)
+  const click = async (): Promise<string> => {
+    await page.evaluate('window.heard.length = 0')
+    await page.getByRole('button', { name: 'Pay' }).click()
+    return codeIn(page)
+  }
+  const code = await click()
+  await (await payFrame(page)).locator('[data-state=waiting]').waitFor()
+  await world.host.db.run(sql`update orders set status = 'KYT_FAILED' where code = ${code}`)
+  await page.getByRole('button', { name: 'Close' }).click()
+  await click()
+  await eventually(
+    () => heardBy(page),
+    (list) => list.some(([, { state }]) => state === 'review'),
+  )
+  await page.getByRole('button', { name: 'Close' }).click()
+  assert.equal(await click(), code)
+  await context.close()
+})
+
 test('a foreign website can neither frame the payment nor hear of it', async () => {
   const landing = `${world.host.baseUrl}/buy-button/landing?id=${button}`
   const made = await fetch(landing, { method: 'POST', headers: { origin: world.host.baseUrl } })
@@ -388,12 +432,14 @@ test('a foreign website can neither frame the payment nor hear of it', async () 
   await context.close()
 })
 
-test('a button that does not exist says so in its frame', async () => {
-  shop.show(`${script()}<button data-comptoir="${newId()}">Pay</button>`)
-  const { page, context } = await visit(browser, shop.origin)
-  await page.getByRole('button', { name: 'Pay' }).click()
-  await page.frameLocator('dialog iframe').getByText('This button does not exist any more').waitFor()
-  await context.close()
+test('a button, or a session, that does not exist says so in its frame', async () => {
+  for (const name of [`data-comptoir="${newId()}"`, 'data-comptoir-session="shop_ended"']) {
+    shop.show(`${script()}<button ${name}>Pay</button>`)
+    const { page, context } = await visit(browser, shop.origin)
+    await page.getByRole('button', { name: 'Pay' }).click()
+    await page.frameLocator('dialog iframe').getByText('This button does not exist any more').waitFor()
+    await context.close()
+  }
 })
 
 test('a page that is a file opens the payment on a page of its own', async (t) => {

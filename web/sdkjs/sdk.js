@@ -60,7 +60,7 @@
   }
 
   const isDone = (state) => ['paid', 'refunding', 'refunded'].includes(state)
-  const isOver = (state) => ['expired', 'cancelled', 'error', 'review'].includes(state)
+  const isOver = (state) => ['expired', 'cancelled', 'error'].includes(state)
 
   class BuyButton {
     /** The order's code; undefined before the order exists. */
@@ -310,8 +310,8 @@
       this.#state = state
       this.#tell('state')
       if (isDone(state) && !wasDone) this.#tell('paid')
-      // the next click begins a new order
-      if (isOver(state)) this.#forget()
+      // the next click begins a new order; a reference whose payment is under review stays with its order
+      if (isOver(state) || (state === 'review' && !this.options.orderRef)) this.#forget()
     }
 
     #forget() {

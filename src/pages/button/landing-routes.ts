@@ -131,8 +131,9 @@ export const landingRoutes: FastifyPluginAsyncTypebox<LandingDeps> = async (app,
     const error = toAppError(thrown)
     if (error.code === 'TOO_MANY_REQUESTS') return sendErrorPage(request, reply, error)
     if (error.status >= 500) request.log.error({ err: thrown }, 'landing page failed')
-    // an unknown button has no website: without this, the frame that requests it would stay empty
-    const anyone = isFramed(request) && error.status === 404 ? ANYONE : null
+    // an unknown button or session has no website: without this, the frame that requests it would stay empty
+    const isUnknown = error.code === 'OBJECT_NOT_FOUND' || error.code === 'UNKNOWN_SESSION'
+    const anyone = isFramed(request) && isUnknown ? ANYONE : null
     const origin = await originOf(request.query as Query).catch(() => anyone)
     const { again = null, ...words } = refusalOf(error, request)
     const { lang: _, ...query } = request.query as Record<string, string>

@@ -7,8 +7,17 @@ import { languageSwitch } from '../shared/language.ts'
 import { shell } from '../shared/notice.ts'
 import { PAY_STYLE } from '../shared/page-style.ts'
 
-/** A POST creates the order, so that clients that only follow links (previews, search engines) create none. */
-const SUBMIT = "document.getElementById('go').submit()"
+/**
+ * A POST creates the order, so that clients that only follow links (previews, search engines) create none. “Back” leads
+ * here from the pay page, and must not create another order: it leads to the first one again.
+ */
+const SUBMIT = `(() => {
+if (performance.getEntriesByType('navigation')[0].type !== 'back_forward') return document.getElementById('go').submit()
+try {
+const next = sessionStorage.getItem(location.href)
+if (next) location.replace(next)
+} catch {}
+})()`
 
 export const ANYONE = '*'
 
@@ -17,7 +26,11 @@ const HAND_OVER = `(() => {
 const { messages, origin, next, framed } = document.currentScript.dataset
 const shop = parent !== window ? parent : opener
 if (shop) for (const message of JSON.parse(messages)) shop.postMessage(message, origin)
-location.replace(parent !== window ? framed : next)
+const pay = parent !== window ? framed : next
+try {
+sessionStorage.setItem(location.href, pay)
+} catch {}
+location.replace(pay)
 })()`
 
 /** @param origin the website that may frame the page; null: none, ANYONE: all, for pages without actions */

@@ -7,8 +7,8 @@ export const de: ButtonTexts = {
   wrongSetUp:
     'Der Bezahlknopf des Shops ist nicht richtig eingerichtet. Bitte sagen Sie dem Shop Bescheid; es wurde nichts abgebucht.',
   unknownButton: 'Diesen Bezahlknopf gibt es nicht mehr. Bitte gehen Sie zurück zum Shop.',
-  paidTitle: 'Dieser Kauf wird bereits bezahlt',
-  paid: 'Für diesen Kauf ist eine Zahlung eingegangen oder wird gerade bestätigt. Bitte zahlen Sie nicht noch einmal; der Shop wird benachrichtigt.',
+  paidTitle: 'Für diesen Kauf gibt es schon eine Zahlung',
+  paid: 'Sie ist eingegangen, wird bestätigt oder wird geprüft. Bitte zahlen Sie nicht noch einmal; der Shop wird benachrichtigt.',
   later:
     'Im Moment gibt es keinen aktuellen Wechselkurs. Es wurde nichts abgebucht; versuchen Sie es in einer Minute noch einmal.',
   tryAgain: 'Noch einmal versuchen',

@@ -7,8 +7,8 @@ export const it: ButtonTexts = {
   wrongSetUp:
     'Il pulsante del negozio non è configurato correttamente. Avvisi il negozio; non le è stato addebitato nulla.',
   unknownButton: 'Questo pulsante non esiste più. Torni al negozio, per favore.',
-  paidTitle: 'Questo acquisto è già in pagamento',
-  paid: 'Un pagamento per questo acquisto è arrivato o è in fase di conferma. Non paghi di nuovo: il negozio verrà avvisato.',
+  paidTitle: 'Esiste già un pagamento per questo acquisto',
+  paid: 'È arrivato, è in fase di conferma o è in verifica. Non paghi di nuovo: il negozio verrà avvisato.',
   later:
     'Al momento non è disponibile un tasso di cambio aggiornato. Non le è stato addebitato nulla; riprovi tra un minuto.',
   tryAgain: 'Riprova',
