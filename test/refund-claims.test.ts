@@ -75,8 +75,8 @@ test('one transaction settles one refund, also when a second request names it wh
   node.faults.hangs = true
   const waiting = name(pair.first, pair.txHash)
   await eventually(
-    () => ownersOf(pair.txHash),
-    (owners) => owners.length === 1,
+    () => node.held.some((body) => body.includes(pair.txHash)),
+    (isHeld) => isHeld,
   )
   node.heal()
   const named = await name(pair.first, pair.txHash)
@@ -112,6 +112,10 @@ test('one transaction settles a refund at each address that it pays; an earlier 
   node.faults.hangs = true
   const wrong = name(third, txHash)
   await eventually(older, (owners) => owners.length === 1)
+  await eventually(
+    () => node.held.some((body) => body.includes(txHash)),
+    (isHeld) => isHeld,
+  )
   node.heal()
   assert.equal((await name(first, txHash)).data.status, 'settled')
   assert.notEqual((await wrong).status, 200)

@@ -54,6 +54,8 @@ export type RpcProxy = {
   bytes: { sent: number; received: number }
   /** Requests and calls that exceeded one of the limits. */
   refused(): number
+  /** Bodies that were taken and never answered. */
+  held: string[]
   heal(): void
   stop(): Promise<void>
 }
@@ -86,6 +88,7 @@ export async function startRpcProxy(targetUrl: string): Promise<RpcProxy> {
   const counts = new Map<string, number>()
   const bytes = { sent: 0, received: 0 }
 
+  const held: string[] = []
   let requests = 0
   let refusals = 0
   const refusal = (id: unknown, message: string): object => {
@@ -197,7 +200,7 @@ export async function startRpcProxy(targetUrl: string): Promise<RpcProxy> {
       const body = Buffer.concat(chunks).toString('utf8')
       bytes.sent += body.length
       requests += 1
-      if (faults.hangs) return
+      if (faults.hangs) return void held.push(body)
       if (faults.status !== null) return void response.writeHead(faults.status).end('<html>not now</html>')
       try {
         const parsed: unknown = JSON.parse(body)
@@ -221,6 +224,7 @@ export async function startRpcProxy(targetUrl: string): Promise<RpcProxy> {
     requests: () => requests,
     bytes,
     refused: () => refusals,
+    held,
     heal: () => void Object.assign(faults, HONEST),
     stop: async () => {
       server.closeAllConnections()
