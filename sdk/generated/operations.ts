@@ -3070,13 +3070,17 @@ export interface Operations {
     }
     data: null
   }
-  /** List API keys that are not revoked. API keys of your company that are not revoked, the 500 that were used or made last. Secrets are never shown again. */
+  /** List API keys that are not revoked. Those used or made last first, expired ones at the end. A page with fewer than `limit` keys is the last. */
   listApiKeys: {
     params: {
       /** For operators: the company. */
       companyId?: string
       /** For operators: the company, by the id or e-mail of one of its managers. */
       childManager?: string
+      /** Number of the page, from 1. */
+      page?: number
+      /** How many at most. */
+      limit?: number
     }
     data: Array<{
       /** Internal identifier: 24 hex characters, in order of creation. */
@@ -5046,7 +5050,7 @@ export const OPERATIONS = {
   listCompaniesOfUser: { method: 'GET', path: '/api/next/users/{id}/companies', query: [], keyed: false, json: true },
   attachCompanies: { method: 'PUT', path: '/api/next/users/{id}/companies', query: [], keyed: false, json: true },
   resetTwoFactorOfUser: { method: 'POST', path: '/api/next/users/{id}/reset-2fa', query: [], keyed: true, json: true },
-  listApiKeys: { method: 'GET', path: '/api/next/api-keys', query: ['companyId', 'childManager'], keyed: false, json: true },
+  listApiKeys: { method: 'GET', path: '/api/next/api-keys', query: ['companyId', 'childManager', 'page', 'limit'], keyed: false, json: true },
   createApiKey: { method: 'POST', path: '/api/next/api-keys', query: ['companyId', 'childManager'], keyed: true, json: true },
   revokeOwnApiKey: { method: 'POST', path: '/api/next/api-keys/revoke', query: [], keyed: false, json: true },
   revokeApiKey: { method: 'DELETE', path: '/api/next/api-keys/{id}', query: [], keyed: false, json: true },

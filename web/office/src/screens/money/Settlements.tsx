@@ -6,6 +6,7 @@ import { useCan } from '../../api/session.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { useNetworkName } from '../../frame/networks.ts'
 import { Field, Form } from '../../kit/fields.tsx'
+import { Turn } from '../../kit/lists.tsx'
 import { Badge, Code, Dialog, Empty, Facts, Loaded, Money, Panel, Refusal, Time } from '../../kit/parts.tsx'
 import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
 import { statementTexts } from './statement-texts.ts'
@@ -65,24 +66,6 @@ export function Settlements() {
       </Loaded>
       <Turn page={page} isLast={(list.data?.length ?? 0) < LIMIT} onPage={setPage} />
     </Panel>
-  )
-}
-
-type TurnProps = { page: number; isLast: boolean; onPage(page: number): void }
-
-/** The list has no total: a full page may be followed by another. */
-function Turn({ page, isLast, onPage }: TurnProps) {
-  const core = useCore()
-  if (page === 1 && isLast) return null
-  return (
-    <p className="no-print mt-4 flex justify-between gap-3">
-      <button type="button" className="btn" disabled={page === 1} onClick={() => onPage(page - 1)}>
-        {core.previous}
-      </button>
-      <button type="button" className="btn" disabled={isLast} onClick={() => onPage(page + 1)}>
-        {core.next}
-      </button>
-    </p>
   )
 }
 
