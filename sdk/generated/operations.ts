@@ -1757,13 +1757,15 @@ export interface Operations {
       updatedAt: string | null
     }>
   }
-  /** Use the company’s own account at a provider. All settings at once; they win over the operator’s for new payments. Stored encrypted. If they name another account than before, payers whose payment is open choose again, as after a removal. */
+  /** Use the company’s own account at a provider. All settings at once; they win over the operator’s for new payments. Stored encrypted. If they name another account than before, it is as if that one were removed: while it is needed, `force` has to say so. New secrets of the same account change nothing for payments that have begun. */
   saveChannelAccount: {
     params: {
       /** For operators: the company. */
       companyId?: string
       /** For operators: the company, by the id or e-mail of one of its managers. */
       childManager?: string
+      /** Also while open payments or unfinished refunds need the account that goes. */
+      force?: boolean
       /** Payment channel. */
       channel: string
       body: {
@@ -1773,13 +1775,15 @@ export interface Operations {
     }
     data: null
   }
-  /** Back to the operator’s account. Deletes the company’s credentials. New payments go through the operator’s account, and payers whose payment is open choose again. Money that they had paid already is found when the account is put back within 30 days. */
+  /** Back to the operator’s account. Deletes the company’s credentials; new payments go through the operator’s account. While open payments or unfinished refunds need the account, `force` has to say so: then payers whose payment is open choose again, and money that they had paid already is found when the account is put back within 30 days. */
   removeChannelAccount: {
     params: {
       /** For operators: the company. */
       companyId?: string
       /** For operators: the company, by the id or e-mail of one of its managers. */
       childManager?: string
+      /** Also while open payments or unfinished refunds need the account that goes. */
+      force?: boolean
       /** Payment channel. */
       channel: string
     }
@@ -4985,8 +4989,8 @@ export const OPERATIONS = {
   changeChannelRule: { method: 'PUT', path: '/api/next/channel-rules/{channel}', query: ['companyId', 'childManager'], keyed: false, json: true },
   listChannels: { method: 'GET', path: '/api/next/channels', query: ['code', 'amount', 'fromAsset', 'companyId', 'childManager'], keyed: false, json: true },
   listChannelAccounts: { method: 'GET', path: '/api/next/channel-accounts', query: ['companyId', 'childManager'], keyed: false, json: true },
-  saveChannelAccount: { method: 'PUT', path: '/api/next/channel-accounts/{channel}', query: ['companyId', 'childManager'], keyed: false, json: true },
-  removeChannelAccount: { method: 'DELETE', path: '/api/next/channel-accounts/{channel}', query: ['companyId', 'childManager'], keyed: false, json: true },
+  saveChannelAccount: { method: 'PUT', path: '/api/next/channel-accounts/{channel}', query: ['companyId', 'childManager', 'force'], keyed: false, json: true },
+  removeChannelAccount: { method: 'DELETE', path: '/api/next/channel-accounts/{channel}', query: ['companyId', 'childManager', 'force'], keyed: false, json: true },
   checkChannelAccount: { method: 'POST', path: '/api/next/channel-accounts/{channel}/check', query: ['companyId', 'childManager'], keyed: true, json: true },
   listChannelExchanges: { method: 'GET', path: '/api/next/channel-exchanges/{code}', query: [], keyed: false, json: true },
   receiveCallback: { method: 'POST', path: '/api/next/channels/{channel}/callback', query: [], keyed: false, json: false },

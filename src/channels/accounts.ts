@@ -67,6 +67,10 @@ const openedWallet = (channel: Channel, own: boolean): Opened => ({
 /** Channels that use the wallet's deposit addresses need a chain; without one they are not offered. */
 const NEEDS_WALLET: readonly ChannelId[] = ['coinbase']
 
+/** Whether payments through a company's account are still read and refunded after the account is gone: at our wallet. */
+export const isReadWithoutAccount = (channel: ChannelId): boolean =>
+  channel === ownWallet.id || NEEDS_WALLET.includes(channel)
+
 function openKind(
   deps: AccountDeps,
   kind: ChannelKind,

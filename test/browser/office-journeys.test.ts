@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, Locator, Page } from 'playwright-core'
 import { sql } from '../../src/db/db.ts'
 import type { UserRole } from '../../src/http/actor.ts'
 import { newEmail, PASSWORD, totpOf, waitForMail } from '../harness/accounts.ts'
@@ -328,6 +328,23 @@ test('a SuperManager works in each of three companies, and each shows only its o
   await context.close()
 })
 
+/** An account that a payment needs is removed only after the page has said so. */
+async function dropNeededAccount(page: Page, row: Locator): Promise<void> {
+  const { shop, orders } = world
+  await shop.host.db.run(sql`
+    insert into payments (company_id, id, order_id, number, channel, own_account, status, merchant_reference, due_asset,
+      due_units, opened_at, updated_at)
+    select company_id, 'needed', id, 99, 'gatepay', true, 'closing', 'needed', 'USDC', 1, now(), now()
+    from orders where code = ${orders.open}`)
+  await row.getByRole('button', { name: 'Back to the operator’s account' }).click()
+  await inDialog(page).getByRole('button', { name: 'Back to the operator’s account' }).click()
+  await inDialog(page).getByText('(open payments: 1, unfinished refunds: 0). Wait until they have ended.').waitFor()
+  await inDialog(page).getByRole('button', { name: 'Remove it anyway' }).click()
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await row.getByRole('button', { name: 'Use your own account' }).waitFor()
+  await shop.host.db.run(sql`delete from payments where id = 'needed'`)
+}
+
 test('a manager sorts, names, limits and turns off a channel; payers see it at once, and undo puts it back', async () => {
   const { shop } = world
   const { page, context } = await enter('Manager', '/shop?tab=channels')
@@ -379,6 +396,7 @@ test('a manager sorts, names, limits and turns off a channel; payers see it at o
   await inDialog(page).getByRole('button', { name: 'Save' }).click()
   await row('Gate Pay').getByText('The provider does not answer. Nothing is known').waitFor()
   await row('Gate Pay').getByText('Your own account').waitFor()
+  await dropNeededAccount(page, row('Gate Pay'))
   await page.locator('nav').first().getByLabel('Language').selectOption('it')
   await row('Wallet').getByRole('button', { name: 'Usa il suo wallet' }).click()
   await inDialog(page).getByLabel('Chiave pubblica del conto (xpub)').fill('xpub-mistyped')
