@@ -4,6 +4,8 @@ import { call, type Data, type Query } from '../../api/call.ts'
 import { useAction, useApi } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
+import { holdTexts } from '../../frame/hold-texts.ts'
+import { findHold, transactionIn } from '../../frame/holds.ts'
 import { useNetworkName } from '../../frame/networks.ts'
 import { Field, Form } from '../../kit/fields.tsx'
 import { Turn } from '../../kit/lists.tsx'
@@ -72,6 +74,7 @@ export function Settlements() {
 function Row({ settlement }: { settlement: Settlement }) {
   const t = useTexts(texts)
   const words = useTexts(statementTexts)
+  const holds = useTexts(holdTexts)
   const core = useCore()
   const can = useCan()
   const networkName = useNetworkName()
@@ -84,6 +87,8 @@ function Row({ settlement }: { settlement: Settlement }) {
   const cancel = useAction({ run: () => call('POST /api/next/settlements/{id}/cancel', { path }), done: t.cancelled })
   const { status, amount, paidAmount, paidTo, createdAt, address, network, txHash, message } = settlement
   const isOpen = status === 'open'
+  const isApproved = status === 'approved'
+  const hold = isApproved ? findHold(message) : null
   return (
     <>
       <div className="mb-2 flex flex-wrap items-center gap-3">
@@ -108,6 +113,7 @@ function Row({ settlement }: { settlement: Settlement }) {
           ...(txHash ? ([[t.hash, <Code key="tx" text={txHash} />]] as [string, React.ReactNode][]) : []),
         ]}
       />
+      {hold && <p className="mt-2 text-sm">{holds[hold === 'otherwise' ? 'payoutOtherwise' : hold]}</p>}
       {message && status !== 'paid' && (
         <p className="mt-2 text-sm break-words" lang="en">
           {message}
@@ -123,12 +129,12 @@ function Row({ settlement }: { settlement: Settlement }) {
             {t.approve}
           </button>
         )}
-        {status === 'approved' && can('settlements.pay') && (
+        {isApproved && can('settlements.pay') && (
           <button type="button" className="btn" onClick={() => setPaying(true)}>
             {t.pay}
           </button>
         )}
-        {isOpen && can('settlements.cancel') && (
+        {(isOpen ? can('settlements.cancel') : isApproved && hold !== 'otherwise' && can('settlements.pay')) && (
           <button type="button" className="btn" onClick={() => cancel.mutate(undefined)}>
             {core.cancel}
           </button>
@@ -156,7 +162,14 @@ function Pay({ settlement, onClose }: { settlement: Settlement; onClose(): void 
         onSend={({ txHash = '' }) => action.mutate(txHash)}
       >
         <p className="mb-4">{t.payText}</p>
-        <Field label={t.hash} name="txHash" required pattern="0x[0-9a-fA-F]{64}" spellCheck={false} />
+        <Field
+          label={t.hash}
+          name="txHash"
+          required
+          pattern="0x[0-9a-fA-F]{64}"
+          spellCheck={false}
+          defaultValue={transactionIn(settlement.message)}
+        />
       </Form>
     </Dialog>
   )
