@@ -106,15 +106,28 @@ test('only what can pay an order can be accepted; too much and a second payment 
       created_at, updated_at)
     select company_id, ${randomBytes(12).toString('hex')}, order_id, ${randomBytes(12).toString('hex')}, kind, asset,
       12345678, 'another transfer', 'open', now(), now() from mispayments limit 1`)
-  const card = page.locator('article', { hasText: '12.345678' })
+  const card = page.locator('article', { hasText: /12[.]?345678/ })
   const offered = async (kind: string): Promise<string[]> => {
     await db.run(sql`update mispayments set kind = ${kind} where units = 12345678`)
     await page.reload()
     await card.waitFor()
     return card.getByRole('button').allInnerTexts()
   }
-  for (const kind of ['over', 'duplicate', 'wrong_token', 'held'])
-    assert.deepEqual(await offered(kind), ['Refund', 'Ignore'], kind)
+  for (const [asset, reference, words] of [
+    [
+      'USDC',
+      'gatepay:frozen:123',
+      /Frozen.*The provider’s own screening froze this money.*: the provider decides.*:123/s,
+    ],
+    ['USDC', 'gatepay:unresolved:124', /Not credited.*This USDC arrived at the provider.*Give it back in .*:124/s],
+    ['DAI', 'a transfer', /Wrong token.*Another token than USDC arrived.*send it by hand/s],
+  ] as const) {
+    await db.run(sql`update mispayments set asset = ${asset}, source_reference = ${reference} where units = 12345678`)
+    assert.deepEqual(await offered('wrong_token'), ['Ignore'], 'the service sends none of it back')
+    assert.match(await card.innerText(), words)
+  }
+  await db.run(sql`update mispayments set asset = 'USDC' where units = 12345678`)
+  for (const kind of ['over', 'duplicate', 'held']) assert.deepEqual(await offered(kind), ['Refund', 'Ignore'], kind)
   // 80 EUR at 1.08: who decides sees what arrived and what was asked for, on the card and over it
   await card.getByText('The order is for €80.00, which is 86.40 USDC.').waitFor()
   await card.getByRole('button', { name: 'Refund' }).click()
@@ -131,6 +144,17 @@ test('an order that waits for a decision about its money leads to where it is de
   await page.getByRole('link', { name: 'waits for a decision' }).first().click()
   await page.waitForURL(/\/mispayments\?status=open/)
   await page.locator('article').first().waitFor()
+  await context.close()
+})
+
+test('an order whose money is blocked says who decides about it, and where', async () => {
+  const { db } = world.shop.host
+  const setStatus = (status: string) =>
+    db.run(sql`update orders set status = ${status} where code = ${world.orders.open}`)
+  await setStatus('KYT_FAILED')
+  const { page, context } = await enter('Manager', `/orders/${world.orders.open}`)
+  await page.getByText('is decided under Identity and screening').waitFor()
+  await setStatus('INITIAL')
   await context.close()
 })
 
