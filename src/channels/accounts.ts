@@ -67,7 +67,7 @@ const openedWallet = (channel: Channel, own: boolean): Opened => ({
 /** Channels that use the wallet's deposit addresses need a chain; without one they are not offered. */
 const NEEDS_WALLET: readonly ChannelId[] = ['coinbase']
 
-/** Whether payments through a company's account are still read and refunded after the account is gone: at our wallet. */
+/** Whether a company's payments are still read and refunded once the account is gone: at a wallet. */
 export const isReadWithoutAccount = (channel: ChannelId): boolean =>
   channel === ownWallet.id || NEEDS_WALLET.includes(channel)
 

@@ -7,7 +7,7 @@ import type { UserRole } from '../../src/http/actor.ts'
 import { newEmail, PASSWORD, totpOf, waitForMail } from '../harness/accounts.ts'
 import { startBrowser, visit } from '../harness/browser.ts'
 import { countCodes, DESK, enterOffice, goTo, logInOnPage, nextCode } from '../harness/office.ts'
-import { ATTACK, HOSTILE, type OfficeWorld, openOffice } from '../harness/office-world.ts'
+import { ATTACK, HOSTILE, insertOwnPayment, type OfficeWorld, openOffice } from '../harness/office-world.ts'
 import { createPaidBy, newAddress } from '../harness/refunds.ts'
 import { eventually } from '../harness/service.ts'
 
@@ -264,51 +264,6 @@ test('a payout opens into what it pays for: each order, the sum, a file', async 
   await context.close()
 })
 
-test('what is held after a restore says who acts next: a transaction to report, or a refund to reject', async () => {
-  const { db } = world.shop.host
-  const [txHash, other] = [`0x${'a'.repeat(64)}`, `0x${'c'.repeat(40)}`]
-  const used = `Transaction ${txHash} has used its authorization, and brought 1.000000 USDC to ${other} instead of `
-  const restored = 'left before the database was restored: '
-  const { id } = await db.one<{ id: string }>(sql`select id from refunds where units = 20000000`)
-  const holdRefund = (status: string, words: string) =>
-    db.run(sql`update refunds set status = ${status}, last_words = ${words}, next_check_at = null where id = ${id}`)
-  await holdRefund('submitted', used)
-  const { page, context } = await enter('SuperAdmin', '/refunds')
-  const card = page.locator('article', { hasText: '20.00' })
-  const offered = async (name: string): Promise<boolean> => (await card.getByRole('button', { name }).count()) > 0
-  await card.getByText('Something else left under its number').waitFor()
-  assert.deepEqual([await offered('Reject'), await offered('Report the transaction')], [true, false])
-  await holdRefund('ready', `waits: this one ${restored}transaction ${txHash} brought 20.000000 USDC to ${other}.`)
-  await page.reload()
-  await card.getByText('so it is not sent again. Report the transaction named below').waitFor()
-  await card.getByRole('button', { name: 'Report the transaction' }).click()
-  assert.equal(await inDialog(page).getByLabel('Hash of the transaction').inputValue(), txHash)
-  await page.keyboard.press('Escape')
-  await card.getByRole('button', { name: 'Reject' }).click()
-  await inDialog(page).getByLabel('Reason').fill('another amount left')
-  await inDialog(page).getByRole('button', { name: 'Reject' }).click()
-  await card.getByText('It was rejected; nothing was sent.').waitFor()
-
-  const holdPayout = (words: string) =>
-    db.run(sql`
-      update settlements set status = 'approved', last_words = ${words}, next_check_at = null
-      where company_id = ${world.shop.merchant.companyId}`)
-  await holdPayout(used)
-  await page.goto(`${base()}/app/money?companyId=${world.shop.merchant.companyId}`)
-  await page.locator('nav').first().getByLabel('Company').selectOption(world.shop.merchant.companyId)
-  await page.getByText('Something else left under its number').waitFor()
-  assert.equal(await page.getByRole('button', { name: 'Cancel', exact: true }).count(), 0, 'it would be paid twice')
-  await click(page, 'Report the payment')
-  assert.equal(await inDialog(page).getByLabel('Hash of the transaction').inputValue(), txHash)
-  await page.keyboard.press('Escape')
-  await holdPayout(`waits: a later one ${restored}transaction ${txHash} brought 1.000000 USDC to ${other}.`)
-  await page.reload()
-  await page.getByText('What is named below left before the database was restored').waitFor()
-  await click(page, 'Cancel')
-  await page.getByText('Cancelled', { exact: true }).waitFor()
-  await context.close()
-})
-
 test('a SuperManager works in each of three companies, and each shows only its own', async () => {
   const { page, context } = await enter('SuperManager', '/orders')
   const choose = (label: string) => page.locator('nav').first().getByLabel('Company').selectOption({ label })
@@ -373,21 +328,13 @@ test('a SuperManager works in each of three companies, and each shows only its o
   await context.close()
 })
 
-/** An account that a payment needs is removed only after the page has said so. */
 async function dropNeededAccount(page: Page, row: Locator): Promise<void> {
-  const { shop, orders } = world
-  await shop.host.db.run(sql`
-    insert into payments (company_id, id, order_id, number, channel, own_account, status, merchant_reference, due_asset,
-      due_units, opened_at, updated_at)
-    select company_id, 'needed', id, 99, 'gatepay', true, 'closing', 'needed', 'USDC', 1, now(), now()
-    from orders where code = ${orders.open}`)
-  await row.getByRole('button', { name: 'Back to the operator’s account' }).click()
-  await inDialog(page).getByRole('button', { name: 'Back to the operator’s account' }).click()
+  await insertOwnPayment(world, 'gatepay')
+  const drop = { name: 'Back to the operator’s account' }
+  for (const place of [row, inDialog(page)]) await place.getByRole('button', drop).click()
   await inDialog(page).getByText('(open payments: 1, unfinished refunds: 0). Wait until they have ended.').waitFor()
   await inDialog(page).getByRole('button', { name: 'Remove it anyway' }).click()
-  await page.getByRole('dialog').waitFor({ state: 'detached' })
   await row.getByRole('button', { name: 'Use your own account' }).waitFor()
-  await shop.host.db.run(sql`delete from payments where id = 'needed'`)
 }
 
 test('a manager sorts, names, limits and turns off a channel; payers see it at once, and undo puts it back', async () => {
@@ -440,7 +387,6 @@ test('a manager sorts, names, limits and turns off a channel; payers see it at o
   await inDialog(page).getByLabel('Payment secret').fill('mine')
   await inDialog(page).getByRole('button', { name: 'Save' }).click()
   await row('Gate Pay').getByText('The provider does not answer. Nothing is known').waitFor()
-  await row('Gate Pay').getByText('Your own account').waitFor()
   await dropNeededAccount(page, row('Gate Pay'))
   await page.locator('nav').first().getByLabel('Language').selectOption('it')
   await row('Wallet').getByRole('button', { name: 'Usa il suo wallet' }).click()

@@ -277,3 +277,46 @@ test('the wallets of the operator fit a phone in every language', async () => {
   }
   await context.close()
 })
+
+test('what is held after a restore says who acts next: a transaction to report, or a refund to reject', async () => {
+  const { db } = world.shop.host
+  const [txHash, other] = [`0x${'a'.repeat(64)}`, `0x${'c'.repeat(40)}`]
+  const used = `Transaction ${txHash} has used its authorization, and brought 1.000000 USDC to ${other} instead of `
+  const restored = 'left before the database was restored: '
+  const { id } = await db.one<{ id: string }>(sql`select id from refunds where units = 20000000`)
+  const holdRefund = (status: string, words: string) =>
+    db.run(sql`update refunds set status = ${status}, last_words = ${words}, next_check_at = null where id = ${id}`)
+  await holdRefund('submitted', used)
+  const { page, context } = await enter('SuperAdmin', '/refunds')
+  const card = page.locator('article', { hasText: '20.00' })
+  const offered = async (name: string): Promise<boolean> => (await card.getByRole('button', { name }).count()) > 0
+  await card.getByText('Something else left under its number').waitFor()
+  assert.deepEqual([await offered('Reject'), await offered('Report the transaction')], [true, false])
+  await holdRefund('ready', `waits: this one ${restored}transaction ${txHash} brought 20.000000 USDC to ${other}.`)
+  await page.reload()
+  await card.getByText('so it is not sent again. Report the transaction named below').waitFor()
+  await card.getByRole('button', { name: 'Report the transaction' }).click()
+  assert.equal(await page.getByRole('dialog').getByLabel('Hash of the transaction').inputValue(), txHash)
+  await page.keyboard.press('Escape')
+  await card.getByRole('button', { name: 'Reject' }).click()
+  await page.getByRole('dialog').getByLabel('Reason').fill('another amount left')
+  await page.getByRole('dialog').getByRole('button', { name: 'Reject' }).click()
+  await card.getByText('It was rejected; nothing was sent.').waitFor()
+
+  const payout = await payOut()
+  const holdPayout = (words: string) =>
+    db.run(sql`update settlements set status = 'approved', last_words = ${words} where tx_hash = ${payout}`)
+  await holdPayout(used)
+  await goTo(page, '/money')
+  await page.locator('nav').first().getByLabel('Company').selectOption(world.shop.merchant.companyId)
+  await page.getByText('Something else left under its number').first().waitFor()
+  assert.equal(await page.getByRole('button', { name: 'Cancel', exact: true }).count(), 0, 'it would be paid twice')
+  await page.getByRole('button', { name: 'Report the payment' }).first().click()
+  assert.equal(await page.getByRole('dialog').getByLabel('Hash of the transaction').inputValue(), txHash)
+  await page.keyboard.press('Escape')
+  await holdPayout(`waits: a later one ${restored}transaction ${txHash} brought 1.000000 USDC to ${other}.`)
+  await page.reload()
+  await page.getByText('What is named below left before the database was restored').first().waitFor()
+  await page.getByRole('button', { name: 'Cancel', exact: true }).first().waitFor()
+  await context.close()
+})

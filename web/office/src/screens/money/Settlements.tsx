@@ -5,7 +5,7 @@ import { useAction, useApi } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { holdTexts } from '../../frame/hold-texts.ts'
-import { findHold, transactionIn } from '../../frame/holds.ts'
+import { findHold, type Hold, transactionIn } from '../../frame/holds.ts'
 import { useNetworkName } from '../../frame/networks.ts'
 import { Field, Form } from '../../kit/fields.tsx'
 import { Turn } from '../../kit/lists.tsx'
@@ -74,7 +74,6 @@ export function Settlements() {
 function Row({ settlement }: { settlement: Settlement }) {
   const t = useTexts(texts)
   const words = useTexts(statementTexts)
-  const holds = useTexts(holdTexts)
   const core = useCore()
   const can = useCan()
   const networkName = useNetworkName()
@@ -113,12 +112,7 @@ function Row({ settlement }: { settlement: Settlement }) {
           ...(txHash ? ([[t.hash, <Code key="tx" text={txHash} />]] as [string, React.ReactNode][]) : []),
         ]}
       />
-      {hold && <p className="mt-2 text-sm">{holds[hold === 'otherwise' ? 'payoutOtherwise' : hold]}</p>}
-      {message && status !== 'paid' && (
-        <p className="mt-2 text-sm break-words" lang="en">
-          {message}
-        </p>
-      )}
+      {status !== 'paid' && <Message text={message} hold={hold} />}
       <Refusal error={approve.error ?? cancel.error} />
       <div className="no-print mt-3 flex flex-wrap gap-2">
         <Link to="/money/payouts/$id" params={path} className="btn">
@@ -141,6 +135,21 @@ function Row({ settlement }: { settlement: Settlement }) {
         )}
       </div>
       {isPaying && <Pay settlement={settlement} onClose={() => setPaying(false)} />}
+    </>
+  )
+}
+
+/** Why it waits and who acts next, and the service's own sentence. */
+function Message({ text, hold }: { text: string | null; hold: Hold | null }) {
+  const holds = useTexts(holdTexts)
+  return (
+    <>
+      {hold && <p className="mt-2 text-sm">{holds[hold === 'otherwise' ? 'payoutOtherwise' : hold]}</p>}
+      {text && (
+        <p className="mt-2 text-sm break-words" lang="en">
+          {text}
+        </p>
+      )}
     </>
   )
 }
