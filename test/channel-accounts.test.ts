@@ -308,8 +308,16 @@ test('a provider that refuses our credentials says nothing of a payment: 502, an
   assert.equal((await market.order(code)).status, 'AWAITING')
 })
 
-test('a company’s account that is removed is no longer offered', async () => {
-  assert.equal((await manager.call('DELETE', 'channel-accounts/binance')).status, 200)
+test('a company’s account is removed while a payment needs it only if a person says so; then it is no longer offered', async () => {
+  const refused = await manager.call('DELETE', 'channel-accounts/binance')
+  assert.deepEqual([refused.status, refused.error.code], [409, 'ACCOUNT_IN_USE'], refused.text)
+  assert.match(refused.error.message, /\(open payments: 1, unfinished refunds: 0\).* Wait until .* send force=true/)
+  assert.equal((await accountOf('binance'))?.own, true)
+  assert.equal((await manager.call('DELETE', 'channel-accounts/binance?force=true')).status, 200)
+  const [logged] = await market.host.db.many<{ detail: string }>(sql`
+    select detail from audit_log where action = 'channel.account_removed' order by seq`)
+  const facts = { channel: 'binance', forced: true, openPayments: 1, unfinishedRefunds: 0 }
+  assert.deepEqual(JSON.parse(logged?.detail ?? ''), facts)
   assert.equal((await manager.call('DELETE', 'channel-accounts/binance')).status, 404)
   const offers = () => manager.get<{ paymentChannel: string }[]>('channels')
   const { data } = await eventually(offers, (answer) => answer.status === 200)

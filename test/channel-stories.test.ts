@@ -378,7 +378,7 @@ test('an account that another one replaces: its payments are shown to no one, an
   const markOf = ({ _id }: OrderData) => db.one(sql`select account_mark as mark from payments where order_id = ${_id}`)
   const mark = await markOf(older)
   await db.run(sql`update payments set account_mark = null where order_id = ${older._id}`)
-  assert.equal((await shop.save({ SECRET: 'rotated-0123456789-0123456789' })).status, 200)
+  assert.equal((await shop.save({ SECRET: 'rotated-0123456789-0123456789' }, false)).status, 200)
   const shown = async () => (await fetch(`${market.host.baseUrl}/pay?code=${code}`)).text()
   const offersChoice = /name="paymentChannel" value="gatepay"/
   assert.doesNotMatch(await shown(), offersChoice, 'another secret is no other account')

@@ -8,6 +8,7 @@ import { parseMoney } from '../src/kernel/money.ts'
 import { readAmount as readOrderAmount } from '../src/orders/order-rules.ts'
 import { missingOf } from '../src/users/user.ts'
 import { NEEDS_APPROVAL, REFUSALS, recognize, recognizeDetail } from '../web/office/src/api/sentences.ts'
+import { findHold } from '../web/office/src/frame/holds.ts'
 import { browserName } from '../web/office/src/kit/browser-name.ts'
 import { isAmbiguous, readAmount } from '../web/office/src/kit/decimal.ts'
 import { tokenFor } from '../web/office/src/screens/order/refund-worth.ts'
@@ -47,14 +48,30 @@ test('the office knows each of these refusals by the words of the service, with 
     noPayoutAddress: sentenceOf('ledger/settlements/settlement-service.ts', 'The company has no settlement address'),
     noPayoutNetwork: sentenceOf('ledger/settlements/settlement-service.ts', 'The company has no settlement network'),
     payoutUnderWay: sentenceOf('ledger/settlements/settlement-service.ts', 'The settlement '),
+    accountInUse: sentenceOf('payments/accounts/channel-service.ts', 'This account is').replace(/x1/g, '3'),
   }
   const facts = { least: ['0.10', 'EUR'], most: ['100000.00', 'EUR'], decimals: ['2', 'EUR'] }
   const known = Object.keys(REFUSALS).map((name) => ({
     name,
-    facts: { ...facts, payoutUnderWay: ['18.000000', 'USDC'] }[name] ?? [],
+    facts: { ...facts, payoutUnderWay: ['18.000000', 'USDC'], accountInUse: ['3', '3'] }[name] ?? [],
   }))
   assert.deepEqual(Object.values(said).map(recognize), known)
   assert.equal(recognize('Only underpaid or late money can be accepted as a payment; this is over.'), null)
+})
+
+test('the office knows why money is held by the words of the service', () => {
+  const waits = (file: string, start: string): string => `waits: ${sentenceOf(file, start)}`
+  const said = {
+    reconcile: waits('ledger/books.ts', 'the database was restored'),
+    books: waits('ledger/books.ts', 'the books differ: '),
+    lost: waits('refunds/refund-cover.ts', '18.000000 USDC paid for this order left the chain(?=`)'),
+    screening: waits('refunds/refund-jobs.ts', 'the screening of'),
+    screened: waits('refunds/refund-jobs.ts', 'its destination did'),
+  }
+  assert.deepEqual(Object.values(said).map(findHold), Object.keys(said))
+  assert.equal(findHold(waits('ledger/settlements/settlement-service.ts', 'the screening of')), 'screening')
+  assert.equal(findHold(waits('ledger/settlements/settlement-service.ts', 'the company’s settlement')), 'screened')
+  assert.equal(findHold('waits: the node does not answer'), null)
 })
 
 test('the office knows what the service says most about a field', async () => {

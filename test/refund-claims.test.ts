@@ -75,7 +75,7 @@ test('one transaction settles one refund, also when a second request names it wh
   node.faults.hangs = true
   const waiting = name(pair.first, pair.txHash)
   await eventually(
-    () => node.held.some((body) => body.includes(pair.txHash)),
+    async () => node.held.some((body) => body.includes(pair.txHash)),
     (isHeld) => isHeld,
   )
   node.heal()
@@ -113,7 +113,7 @@ test('one transaction settles a refund at each address that it pays; an earlier 
   const wrong = name(third, txHash)
   await eventually(older, (owners) => owners.length === 1)
   await eventually(
-    () => node.held.some((body) => body.includes(txHash)),
+    async () => node.held.some((body) => body.includes(txHash)),
     (isHeld) => isHeld,
   )
   node.heal()

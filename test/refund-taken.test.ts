@@ -147,6 +147,10 @@ test('a refund that the provider has waits for its account: it is not handed ove
       sql`select provider_reference as taken from refunds where order_id = ${order._id}`,
     )
   const { taken } = await eventually(facts, (one) => one.taken !== null)
+  for (const refused of [await shop.remove(false), await shop.save({ CLIENT_ID: 'another-account' }, false)]) {
+    assert.deepEqual([refused.status, refused.error.code], [409, 'ACCOUNT_IN_USE'], refused.text)
+    assert.match(refused.error.message, /\(open payments: 0, unfinished refunds: 1\)/)
+  }
   assert.equal((await shop.save({ CLIENT_ID: 'another-account' })).status, 200)
   const refund = await refundOf(order)
   assert.ok(refund)

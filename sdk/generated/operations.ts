@@ -1757,13 +1757,15 @@ export interface Operations {
       updatedAt: string | null
     }>
   }
-  /** Use the company’s own account at a provider. All settings at once; they win over the operator’s for new payments. Stored encrypted. If they name another account than before, payers whose payment is open choose again, as after a removal. */
+  /** Use the company’s own account at a provider. All settings at once; they win over the operator’s for new payments. Stored encrypted. If they name another account than before, it is as if that one were removed: while it is needed, `force` has to say so. New secrets of the same account change nothing for payments that have begun. */
   saveChannelAccount: {
     params: {
       /** For operators: the company. */
       companyId?: string
       /** For operators: the company, by the id or e-mail of one of its managers. */
       childManager?: string
+      /** Also while open payments or unfinished refunds need the account that goes. */
+      force?: boolean
       /** Payment channel. */
       channel: string
       body: {
@@ -1773,13 +1775,15 @@ export interface Operations {
     }
     data: null
   }
-  /** Back to the operator’s account. Deletes the company’s credentials. New payments go through the operator’s account, and payers whose payment is open choose again. Money that they had paid already is found when the account is put back within 30 days. */
+  /** Back to the operator’s account. Deletes the company’s credentials; new payments go through the operator’s account. While open payments or unfinished refunds need the account, `force` has to say so: then payers whose payment is open choose again, and money that they had paid already is found when the account is put back within 30 days. */
   removeChannelAccount: {
     params: {
       /** For operators: the company. */
       companyId?: string
       /** For operators: the company, by the id or e-mail of one of its managers. */
       childManager?: string
+      /** Also while open payments or unfinished refunds need the account that goes. */
+      force?: boolean
       /** Payment channel. */
       channel: string
     }
@@ -3070,13 +3074,17 @@ export interface Operations {
     }
     data: null
   }
-  /** List API keys that are not revoked. API keys of your company that are not revoked, the 500 that were used or made last. Secrets are never shown again. */
+  /** List API keys that are not revoked. Those used or made last first, expired ones at the end. A page with fewer than `limit` keys is the last. */
   listApiKeys: {
     params: {
       /** For operators: the company. */
       companyId?: string
       /** For operators: the company, by the id or e-mail of one of its managers. */
       childManager?: string
+      /** Number of the page, from 1. */
+      page?: number
+      /** How many at most. */
+      limit?: number
     }
     data: Array<{
       /** Internal identifier: 24 hex characters, in order of creation. */
@@ -4981,8 +4989,8 @@ export const OPERATIONS = {
   changeChannelRule: { method: 'PUT', path: '/api/next/channel-rules/{channel}', query: ['companyId', 'childManager'], keyed: false, json: true },
   listChannels: { method: 'GET', path: '/api/next/channels', query: ['code', 'amount', 'fromAsset', 'companyId', 'childManager'], keyed: false, json: true },
   listChannelAccounts: { method: 'GET', path: '/api/next/channel-accounts', query: ['companyId', 'childManager'], keyed: false, json: true },
-  saveChannelAccount: { method: 'PUT', path: '/api/next/channel-accounts/{channel}', query: ['companyId', 'childManager'], keyed: false, json: true },
-  removeChannelAccount: { method: 'DELETE', path: '/api/next/channel-accounts/{channel}', query: ['companyId', 'childManager'], keyed: false, json: true },
+  saveChannelAccount: { method: 'PUT', path: '/api/next/channel-accounts/{channel}', query: ['companyId', 'childManager', 'force'], keyed: false, json: true },
+  removeChannelAccount: { method: 'DELETE', path: '/api/next/channel-accounts/{channel}', query: ['companyId', 'childManager', 'force'], keyed: false, json: true },
   checkChannelAccount: { method: 'POST', path: '/api/next/channel-accounts/{channel}/check', query: ['companyId', 'childManager'], keyed: true, json: true },
   listChannelExchanges: { method: 'GET', path: '/api/next/channel-exchanges/{code}', query: [], keyed: false, json: true },
   receiveCallback: { method: 'POST', path: '/api/next/channels/{channel}/callback', query: [], keyed: false, json: false },
@@ -5046,7 +5054,7 @@ export const OPERATIONS = {
   listCompaniesOfUser: { method: 'GET', path: '/api/next/users/{id}/companies', query: [], keyed: false, json: true },
   attachCompanies: { method: 'PUT', path: '/api/next/users/{id}/companies', query: [], keyed: false, json: true },
   resetTwoFactorOfUser: { method: 'POST', path: '/api/next/users/{id}/reset-2fa', query: [], keyed: true, json: true },
-  listApiKeys: { method: 'GET', path: '/api/next/api-keys', query: ['companyId', 'childManager'], keyed: false, json: true },
+  listApiKeys: { method: 'GET', path: '/api/next/api-keys', query: ['companyId', 'childManager', 'page', 'limit'], keyed: false, json: true },
   createApiKey: { method: 'POST', path: '/api/next/api-keys', query: ['companyId', 'childManager'], keyed: true, json: true },
   revokeOwnApiKey: { method: 'POST', path: '/api/next/api-keys/revoke', query: [], keyed: false, json: true },
   revokeApiKey: { method: 'DELETE', path: '/api/next/api-keys/{id}', query: [], keyed: false, json: true },

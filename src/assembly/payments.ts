@@ -17,7 +17,7 @@ import type { UnmatchedDeps } from '../payments/unmatched/unmatched-service.ts'
 import { noticeForeignRefund } from '../refunds/foreign-refund.ts'
 import type { MispaymentRefundDeps } from '../refunds/mispayment-refund.ts'
 import { takeRefundNews } from '../refunds/refund-news.ts'
-import { wakeRefundsOfAccount, wakeRefundsOfPayment } from '../refunds/refund-queries.ts'
+import { countRefundsOfAccount, wakeRefundsOfAccount, wakeRefundsOfPayment } from '../refunds/refund-queries.ts'
 import { refundRoutes } from '../refunds/refund-routes.ts'
 import { type Chains, openExplorer } from './chains.ts'
 import type { PollWakes, ServiceBase } from './service-base.ts'
@@ -75,6 +75,7 @@ export function openPayments(
     provider: config.provider,
     live: config.mode === 'live',
     wakeRefunds: wakeRefundsOfAccount,
+    countRefunds: countRefundsOfAccount,
     ownWallets,
   }
   const unmatched: UnmatchedDeps = {

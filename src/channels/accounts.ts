@@ -67,6 +67,10 @@ const openedWallet = (channel: Channel, own: boolean): Opened => ({
 /** Channels that use the wallet's deposit addresses need a chain; without one they are not offered. */
 const NEEDS_WALLET: readonly ChannelId[] = ['coinbase']
 
+/** Whether a company's payments are still read and refunded once the account is gone: at a wallet. */
+export const isReadWithoutAccount = (channel: ChannelId): boolean =>
+  channel === ownWallet.id || NEEDS_WALLET.includes(channel)
+
 function openKind(
   deps: AccountDeps,
   kind: ChannelKind,

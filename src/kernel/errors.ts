@@ -136,6 +136,11 @@ export const CATALOGUE = {
     status: 409,
     message: 'A request with this Idempotency-Key is still running. Wait a moment and send it again.',
   },
+  ACCOUNT_IN_USE: {
+    status: 409,
+    message:
+      'Open payments or unfinished refunds still need this account. Wait until they have ended, or send force=true.',
+  },
   OBJECT_CONFLICT: { status: 409, message: 'The object has changed or is in use. Read it again, then retry.' },
   MALFORMED_REQUEST: {
     status: 400,

@@ -314,6 +314,19 @@ export const markPaymentsOfAccount = (
     update payments set account_mark = ${accountMark}
     where company_id = ${companyId} and channel = ${channel} and own_account and account_mark is null`)
 
+/** Payments that are not over and can only be followed with this account. */
+export async function countPaymentsOfAccount(
+  q: Queryable,
+  { companyId, channel, accountMark }: Omit<PaymentAccount, 'ownAccount'>,
+): Promise<number> {
+  const { total } = await q.one<{ total: bigint }>(sql`
+    select count(*) as total from payments
+    where company_id = ${companyId} and channel = ${channel} and own_account
+      and status in ('creating', 'awaiting', 'confirming', 'closing')
+      and (account_mark is null or account_mark is not distinct from ${accountMark})`)
+  return Number(total)
+}
+
 /** The operator uses these channels again: the payments that waited for them are polled at once. */
 export async function wakePaymentsOfOperator(
   q: Queryable,

@@ -285,6 +285,21 @@ export const wakeRefundsOfAccount = (
       and r.company_id = ${companyId} and r.channel = ${channel} and r.status in ('ready', 'submitted')
       and (r.next_check_at is not null or r.provider_reference is not null)`)
 
+/** Refunds that are not finished and need this account: all but those that a person sends by hand. */
+export async function countRefundsOfAccount(
+  q: Queryable,
+  { companyId, channel, accountMark }: Omit<PaymentAccount, 'ownAccount'>,
+): Promise<number> {
+  const { total } = await q.one<{ total: bigint }>(sql`
+    select count(*) as total from refunds r
+    join payments p on p.company_id = r.company_id and p.id = r.payment_id
+    where r.company_id = ${companyId} and r.channel = ${channel} and p.own_account
+      and (p.account_mark is null or p.account_mark is not distinct from ${accountMark})
+      and (r.status = 'needs_approval' or r.status in ('ready', 'submitted')
+        and (r.next_check_at is not null or r.provider_reference is not null))`)
+  return Number(total)
+}
+
 /** The operator uses these channels again: the refunds that waited for them are polled at once. */
 export const wakeRefundsOfOperator = (
   q: Queryable,

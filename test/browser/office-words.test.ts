@@ -106,15 +106,28 @@ test('only what can pay an order can be accepted; too much and a second payment 
       created_at, updated_at)
     select company_id, ${randomBytes(12).toString('hex')}, order_id, ${randomBytes(12).toString('hex')}, kind, asset,
       12345678, 'another transfer', 'open', now(), now() from mispayments limit 1`)
-  const card = page.locator('article', { hasText: '12.345678' })
+  const card = page.locator('article', { hasText: /12[.]?345678/ })
   const offered = async (kind: string): Promise<string[]> => {
     await db.run(sql`update mispayments set kind = ${kind} where units = 12345678`)
     await page.reload()
     await card.waitFor()
     return card.getByRole('button').allInnerTexts()
   }
-  for (const kind of ['over', 'duplicate', 'wrong_token', 'held'])
-    assert.deepEqual(await offered(kind), ['Refund', 'Ignore'], kind)
+  for (const [asset, reference, words] of [
+    [
+      'USDC',
+      'gatepay:frozen:123',
+      /Frozen.*The provider’s own screening froze this money.*: the provider decides.*:123/s,
+    ],
+    ['USDC', 'gatepay:unresolved:124', /Not credited.*This USDC arrived at the provider.*Give it back in .*:124/s],
+    ['DAI', 'a transfer', /Wrong token.*Another token than USDC arrived.*send it by hand/s],
+  ] as const) {
+    await db.run(sql`update mispayments set asset = ${asset}, source_reference = ${reference} where units = 12345678`)
+    assert.deepEqual(await offered('wrong_token'), ['Ignore'], 'the service sends none of it back')
+    assert.match(await card.innerText(), words)
+  }
+  await db.run(sql`update mispayments set asset = 'USDC' where units = 12345678`)
+  for (const kind of ['over', 'duplicate', 'held']) assert.deepEqual(await offered(kind), ['Refund', 'Ignore'], kind)
   // 80 EUR at 1.08: who decides sees what arrived and what was asked for, on the card and over it
   await card.getByText('The order is for €80.00, which is 86.40 USDC.').waitFor()
   await card.getByRole('button', { name: 'Refund' }).click()
@@ -131,6 +144,17 @@ test('an order that waits for a decision about its money leads to where it is de
   await page.getByRole('link', { name: 'waits for a decision' }).first().click()
   await page.waitForURL(/\/mispayments\?status=open/)
   await page.locator('article').first().waitFor()
+  await context.close()
+})
+
+test('an order whose money is blocked says who decides about it, and where', async () => {
+  const { db } = world.shop.host
+  const setStatus = (status: string) =>
+    db.run(sql`update orders set status = ${status} where code = ${world.orders.open}`)
+  await setStatus('KYT_FAILED')
+  const { page, context } = await enter('Manager', `/orders/${world.orders.open}`)
+  await page.getByText('is decided under Identity and screening').waitFor()
+  await setStatus('INITIAL')
   await context.close()
 })
 
@@ -251,5 +275,48 @@ test('the wallets of the operator fit a phone in every language', async () => {
     const wide = Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'))
     assert.ok(wide <= 0, `${lang} scrolls sideways by ${wide}`)
   }
+  await context.close()
+})
+
+test('what is held after a restore says who acts next: a transaction to report, or a refund to reject', async () => {
+  const { db } = world.shop.host
+  const [txHash, other] = [`0x${'a'.repeat(64)}`, `0x${'c'.repeat(40)}`]
+  const used = `Transaction ${txHash} has used its authorization, and brought 1.000000 USDC to ${other} instead of `
+  const restored = 'left before the database was restored: '
+  const { id } = await db.one<{ id: string }>(sql`select id from refunds where units = 20000000`)
+  const holdRefund = (status: string, words: string) =>
+    db.run(sql`update refunds set status = ${status}, last_words = ${words}, next_check_at = null where id = ${id}`)
+  await holdRefund('submitted', used)
+  const { page, context } = await enter('SuperAdmin', '/refunds')
+  const card = page.locator('article', { hasText: '20.00' })
+  const offered = async (name: string): Promise<boolean> => (await card.getByRole('button', { name }).count()) > 0
+  await card.getByText('Something else left under its number').waitFor()
+  assert.deepEqual([await offered('Reject'), await offered('Report the transaction')], [true, false])
+  await holdRefund('ready', `waits: this one ${restored}transaction ${txHash} brought 20.000000 USDC to ${other}.`)
+  await page.reload()
+  await card.getByText('so it is not sent again. Report the transaction named below').waitFor()
+  await card.getByRole('button', { name: 'Report the transaction' }).click()
+  assert.equal(await page.getByRole('dialog').getByLabel('Hash of the transaction').inputValue(), txHash)
+  await page.keyboard.press('Escape')
+  await card.getByRole('button', { name: 'Reject' }).click()
+  await page.getByRole('dialog').getByLabel('Reason').fill('another amount left')
+  await page.getByRole('dialog').getByRole('button', { name: 'Reject' }).click()
+  await card.getByText('It was rejected; nothing was sent.').waitFor()
+
+  const payout = await payOut()
+  const holdPayout = (words: string) =>
+    db.run(sql`update settlements set status = 'approved', last_words = ${words} where tx_hash = ${payout}`)
+  await holdPayout(used)
+  await goTo(page, '/money')
+  await page.locator('nav').first().getByLabel('Company').selectOption(world.shop.merchant.companyId)
+  await page.getByText('Something else left under its number').first().waitFor()
+  assert.equal(await page.getByRole('button', { name: 'Cancel', exact: true }).count(), 0, 'it would be paid twice')
+  await page.getByRole('button', { name: 'Report the payment' }).first().click()
+  assert.equal(await page.getByRole('dialog').getByLabel('Hash of the transaction').inputValue(), txHash)
+  await page.keyboard.press('Escape')
+  await holdPayout(`waits: a later one ${restored}transaction ${txHash} brought 1.000000 USDC to ${other}.`)
+  await page.reload()
+  await page.getByText('What is named below left before the database was restored').first().waitFor()
+  await page.getByRole('button', { name: 'Cancel', exact: true }).first().waitFor()
   await context.close()
 })

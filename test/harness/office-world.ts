@@ -103,6 +103,14 @@ async function trade(shop: Shop, typed: Typed): Promise<OfficeWorld['orders']> {
   return { paid: paid.code, open: open.code, refunding: refunding.code, under: under.code, link: link.code }
 }
 
+/** A payment under way through the company's own account, whose provider is never asked. */
+export const insertOwnPayment = ({ shop, orders }: OfficeWorld, channel: string): Promise<number> =>
+  shop.host.db.run(sql`
+    insert into payments (company_id, id, order_id, number, channel, own_account, status, merchant_reference, due_asset,
+      due_units, opened_at, updated_at)
+    select company_id, 'own', id, 99, ${channel}, true, 'closing', 'own', 'USDC', 1, now(), now()
+    from orders where code = ${orders.open}`)
+
 /** Strangers' texts in every place that a screen shows: what a shop typed, and what others answered. */
 async function plant({ host, merchant }: Shop, people: OfficeWorld['people'], code: string): Promise<void> {
   const { db } = host

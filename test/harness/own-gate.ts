@@ -12,12 +12,13 @@ export async function openOwnGate(market: Market) {
   const client = await logIn(market.host.baseUrl, person.email)
   const { data } = await client.get<{ collectors: { identifier: string }[] }>('collectors/list')
   const { CHANNEL_GATEPAY_CLIENT_ID: CLIENT_ID, CHANNEL_GATEPAY_SECRET: SECRET } = market.providers.credentials
-  const save = (other = {}) =>
-    client.call('PUT', 'channel-accounts/gatepay', { settings: { CLIENT_ID, SECRET, ...other } })
+  const path = (isForced: boolean) => `channel-accounts/gatepay?force=${isForced}`
+  const save = (other = {}, isForced = true) =>
+    client.call('PUT', path(isForced), { settings: { CLIENT_ID, SECRET, ...other } })
   assert.equal((await save()).status, 200)
   return {
     save,
-    remove: () => client.call('DELETE', 'channel-accounts/gatepay'),
+    remove: (isForced = true) => client.call('DELETE', path(isForced)),
     async order(): Promise<OrderData> {
       const body = { amount: 50, fromAsset: 'EUR', merchantIdentifier: data.collectors[0]?.identifier }
       return (await client.post<{ order: OrderData }>('confirm_conversion/request', body)).data.order

@@ -113,11 +113,12 @@ const PAYMENTS: Record<string, OperationWords> = {
   },
   removeChannelAccount: {
     does:
-      'Deletes the company’s credentials. New payments go through the operator’s account, and payers whose payment is ' +
-      'open choose again. Money that they had paid already is found when the account is put back within 30 days.',
-    refuses: CHANGED,
+      'Deletes the company’s credentials; new payments go through the operator’s account. While open payments or ' +
+      'unfinished refunds need the account, `force` has to say so: then payers whose payment is open choose again, and ' +
+      'money that they had paid already is found when the account is put back within 30 days.',
+    refuses: ['ACCOUNT_IN_USE', 'OBJECT_CONFLICT'],
   },
-  saveChannelAccount: { refuses: ['CHANNEL_NOT_AVAILABLE', 'OBJECT_CONFLICT'] },
+  saveChannelAccount: { refuses: ['CHANNEL_NOT_AVAILABLE', 'ACCOUNT_IN_USE', 'OBJECT_CONFLICT'] },
   receiveCallback: { refuses: ['CALLBACK_REFUSED', 'NOT_FOUND'] },
   receiveCompanyCallback: { refuses: ['CALLBACK_REFUSED', 'NOT_FOUND'] },
   takeSumsubCallback: { refuses: ['CALLBACK_REFUSED', 'NOT_FOUND'] },

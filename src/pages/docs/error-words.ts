@@ -184,6 +184,10 @@ export const ERROR_WORDS: Partial<Record<ErrorCode, Words>> = {
     'The money was settled already, and nothing payable covers the refund.',
     'Wait for new payments, keep a reserve, or let a SuperAdmin approve it.',
   ],
+  ACCOUNT_IN_USE: [
+    'Payments that are open, or refunds that are not finished, were made with the account that would go.',
+    'Wait until they have ended. With `force=true` it goes all the same; save it again to find what was paid there.',
+  ],
   INTERNAL_ERROR: [
     'A fault of the service. It was logged whole with the `requestId`.',
     'Repeat with the same `Idempotency-Key`; if it stays, give the operator the `requestId`.',

@@ -32,6 +32,12 @@ import {
 import { channelRuleApi } from './rule-api.ts'
 
 const tags = ['channels']
+const ForceQuery = Type.Object({
+  ...ChoiceQuery,
+  force: Type.Optional(
+    Type.Boolean({ description: 'Also while open payments or unfinished refunds need the account that goes.' }),
+  ),
+})
 const ChannelParams = Type.Object({ channel: Type.String({ maxLength: 40 }) })
 
 type Query = { code?: string; amount?: string; fromAsset?: string }
@@ -122,10 +128,11 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelSettingsDeps> = asy
         summary: 'Use the company’s own account at a provider',
         description:
           'All settings at once; they win over the operator’s for new payments. Stored encrypted. If they name another ' +
-          'account than before, payers whose payment is open choose again, as after a removal.',
+          'account than before, it is as if that one were removed: while it is needed, `force` has to say so. New ' +
+          'secrets of the same account change nothing for payments that have begun.',
         tags,
         params: ChannelParams,
-        querystring: ChoiceOnly,
+        querystring: ForceQuery,
         body: AccountBody,
         response: { 200: Envelope(Type.Null()) },
       },
@@ -134,7 +141,8 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelSettingsDeps> = asy
       const context = contextOf(request)
       const { channel } = request.params
       const companyId = await companyFor(deps.db, context.actor, request.query)
-      const target = { companyId, channel, values: request.body.settings }
+      const { force: isForced = false } = request.query
+      const target = { companyId, channel, isForced, values: request.body.settings }
       await saveAccount(deps, context, target)
       return ok(null)
     },
@@ -148,7 +156,7 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelSettingsDeps> = asy
         summary: 'Back to the operator’s account',
         tags,
         params: ChannelParams,
-        querystring: ChoiceOnly,
+        querystring: ForceQuery,
         response: { 200: Envelope(Type.Null()) },
       },
     },
@@ -156,7 +164,7 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelSettingsDeps> = asy
       const context = contextOf(request)
       const { channel } = request.params
       const companyId = await companyFor(deps.db, context.actor, request.query)
-      await removeAccount(deps, context, { companyId, channel })
+      await removeAccount(deps, context, { companyId, channel, isForced: request.query.force ?? false })
       return ok(null)
     },
   )

@@ -1,7 +1,7 @@
 import type { Audit } from '../../audit/audit.ts'
 import { type AccountVerdict, probeAccount } from '../../channels/account-probe.ts'
 import { deleteChannelAccount, listChannelAccounts, upsertChannelAccount } from '../../channels/account-queries.ts'
-import { accountContext, readAccount, settingsOfAccount } from '../../channels/accounts.ts'
+import { accountContext, isReadWithoutAccount, readAccount, settingsOfAccount } from '../../channels/accounts.ts'
 import type { ChannelId } from '../../channels/channel.ts'
 import type { PaymentAccount } from '../../channels/channel-set.ts'
 import { ownWallet } from '../../channels/crypto/own-wallet.ts'
@@ -16,8 +16,16 @@ import type { RequestContext } from '../../http/request-context.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
 import { findReachableOrder } from '../../orders/order-service.ts'
 import { callbackUrlOf } from '../accept/create-at-provider.ts'
-import { listPaymentsOfOrder, markPaymentsOfAccount, wakePaymentsOfAccount } from '../payment-queries.ts'
+import {
+  countPaymentsOfAccount,
+  listPaymentsOfOrder,
+  markPaymentsOfAccount,
+  wakePaymentsOfAccount,
+} from '../payment-queries.ts'
 import type { PaymentDeps } from '../payment-service.ts'
+
+/** A company's account at a provider. */
+type SavedAccount = Omit<PaymentAccount, 'ownAccount'>
 
 export type ChannelSettingsDeps = PaymentDeps & {
   audit: Audit
@@ -25,7 +33,9 @@ export type ChannelSettingsDeps = PaymentDeps & {
   provider: Readonly<Record<string, string>>
   live: boolean
   /** A company's account was saved: refunds through it that have no final answer are polled at once. */
-  wakeRefunds(tx: Tx, account: Omit<PaymentAccount, 'ownAccount'>, now: Date): Promise<unknown>
+  wakeRefunds(tx: Tx, account: SavedAccount, now: Date): Promise<unknown>
+  /** Refunds that are not finished and need this account. */
+  countRefunds(tx: Tx, account: SavedAccount): Promise<number>
   /** Undefined if no chain is set up. */
   ownWallets?: OwnWallets | undefined
 }
@@ -79,12 +89,35 @@ export async function listAccounts(deps: ChannelSettingsDeps, companyId: string)
   })
 }
 
-/** Before the account changes: payments of earlier versions were opened with the one that is saved now. */
-async function markPayments(deps: ChannelSettingsDeps, tx: Tx, companyId: string, kind: Kind): Promise<void> {
+/**
+ * Before the account changes: payments of earlier versions were opened with the one that is saved now.
+ * @returns the mark of that one; null if nothing names it
+ */
+async function markPayments(deps: ChannelSettingsDeps, tx: Tx, companyId: string, kind: Kind): Promise<string | null> {
   const account = (await listChannelAccounts(tx, companyId)).find(({ channel }) => channel === kind.id)
   const reading = account && readIfPossible(deps, companyId, { kind, sealed: account.sealed })
   const accountMark = reading?.outcome === 'set' ? accountMarkOf(kind, reading.values) : null
   if (accountMark !== null) await markPaymentsOfAccount(tx, { companyId, channel: kind.id, accountMark })
+  return accountMark
+}
+
+/**
+ * Before the account goes.
+ * @returns what the audit log says about it
+ * @throws ACCOUNT_IN_USE unless forced
+ */
+async function checkUnused(deps: ChannelSettingsDeps, tx: Tx, account: SavedAccount, isForced: boolean) {
+  if (isReadWithoutAccount(account.channel)) return {}
+  const openPayments = await countPaymentsOfAccount(tx, account)
+  const unfinishedRefunds = await deps.countRefunds(tx, account)
+  if (openPayments + unfinishedRefunds === 0) return {}
+  if (isForced) return { forced: true, openPayments, unfinishedRefunds }
+  throw new AppError('ACCOUNT_IN_USE', {
+    message:
+      `This account is still needed (open payments: ${openPayments}, unfinished refunds: ${unfinishedRefunds}). ` +
+      'Wait until they have ended, or send force=true: then the payers choose again how to pay, and what was paid ' +
+      'there already and refunds that the provider has wait until this account is saved again.',
+  })
 }
 
 /** What cannot be opened must not keep a company from replacing it. */
@@ -96,11 +129,16 @@ function readIfPossible(...args: Parameters<typeof readAccount>): SettingsReadin
   }
 }
 
-/** Stores a company's own credentials, encrypted. @throws VALIDATION_FAILED naming each setting that is wrong */
+type Target = { companyId: string; channel: string; isForced: boolean }
+
+/**
+ * Stores a company's own credentials, encrypted.
+ * @throws VALIDATION_FAILED naming each setting that is wrong, ACCOUNT_IN_USE if they name another account
+ */
 export async function saveAccount(
   deps: ChannelSettingsDeps,
   context: RequestContext,
-  { companyId, channel, values }: { companyId: string; channel: string; values: Record<string, string> },
+  { companyId, channel, values, isForced }: Target & { values: Record<string, string> },
 ): Promise<void> {
   const { actor } = context
   const kind = kindOf(deps, channel)
@@ -125,14 +163,16 @@ export async function saveAccount(
     const hints = Object.fromEntries(shown) as Record<string, string>
     const at = new Date(deps.clock())
     if (kind.id === ownWallet.id) await deps.ownWallets?.claim(tx, { companyId, values: reading.values, by, at })
-    await markPayments(deps, tx, companyId, kind)
-    await upsertChannelAccount(tx, { companyId, channel: kind.id, sealed, hints, by, at })
+    const before = { companyId, channel: kind.id, accountMark: await markPayments(deps, tx, companyId, kind) }
     const accountMark = accountMarkOf(kind, reading.values)
+    const isOther = before.accountMark !== null && before.accountMark !== accountMark
+    const inUse = isOther ? await checkUnused(deps, tx, before, isForced) : {}
+    await upsertChannelAccount(tx, { companyId, channel: kind.id, sealed, hints, by, at })
     await wakePaymentsOfAccount(tx, { companyId, channel: kind.id, accountMark }, at)
     await deps.wakeRefunds(tx, { companyId, channel: kind.id, accountMark }, at)
     await context.remember(tx, null)
     const action = 'channel.account_saved'
-    await deps.audit.write(tx, context, { companyId, action, detail: { channel: kind.id } })
+    await deps.audit.write(tx, context, { companyId, action, detail: { channel: kind.id, ...inUse } })
   })
   deps.channels.forget(companyId)
 }
@@ -140,19 +180,21 @@ export async function saveAccount(
 /**
  * Switches back to the operator's account. Payments opened with the company's own account can no longer be polled until
  * it is put back, except those to one of our deposit addresses.
+ * @throws OBJECT_NOT_FOUND, ACCOUNT_IN_USE
  */
 export async function removeAccount(
   deps: ChannelSettingsDeps,
   context: RequestContext,
-  { companyId, channel }: { companyId: string; channel: string },
+  { companyId, channel, isForced }: Target,
 ): Promise<void> {
   const kind = kindOf(deps, channel)
   await deps.db.tx(async (tx) => {
     await lockActor(tx, context.actor, companyId)
-    await markPayments(deps, tx, companyId, kind)
+    const accountMark = await markPayments(deps, tx, companyId, kind)
     if (!(await deleteChannelAccount(tx, companyId, kind.id))) throw new AppError('OBJECT_NOT_FOUND')
+    const inUse = await checkUnused(deps, tx, { companyId, channel: kind.id, accountMark }, isForced)
     const action = 'channel.account_removed'
-    await deps.audit.write(tx, context, { companyId, action, detail: { channel: kind.id } })
+    await deps.audit.write(tx, context, { companyId, action, detail: { channel: kind.id, ...inUse } })
   })
   deps.channels.forget(companyId)
 }

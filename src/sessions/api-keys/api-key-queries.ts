@@ -52,15 +52,17 @@ export async function insertApiKey(
 
 const COLUMNS = sql`id, company_id, name, public_id, scopes, expires_at, revoked_at, last_used_at, created_at`
 
-/**
- * Keys that are not revoked, those used or made last first: the limit hides none in use. Those that have expired come
- * last.
- */
-export async function listApiKeys(q: Queryable, companyIds: readonly string[] | null, now: Date): Promise<ApiKey[]> {
+/** Keys that are not revoked, those used or made last first. Those that have expired come last. */
+export async function listApiKeys(
+  q: Queryable,
+  companyIds: readonly string[] | null,
+  { now, limit, offset }: { now: Date; limit: number; offset: number },
+): Promise<ApiKey[]> {
   return q.many<ApiKey>(sql`
     select ${COLUMNS} from api_keys
     where (${companyIds}::text[] is null or company_id = any(${companyIds})) and revoked_at is null
-    order by coalesce(expires_at <= ${now}, false), greatest(created_at, last_used_at) desc, id desc limit 500`)
+    order by coalesce(expires_at <= ${now}, false), greatest(created_at, last_used_at) desc, id desc
+    limit ${limit} offset ${offset}`)
 }
 
 export async function lockApiKey(tx: Tx, id: string): Promise<ApiKey | undefined> {

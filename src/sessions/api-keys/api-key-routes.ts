@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Audit } from '../../audit/audit.ts'
-import { ChoiceOnly, IdParams, Nullable } from '../../companies/company-schemas.ts'
+import { ChoiceOnly, IdParams, Nullable, PageQuery, WithDefault } from '../../companies/company-schemas.ts'
 import { companiesFor, companyFor, lockActor } from '../../companies/company-scope.ts'
 import type { Db } from '../../db/db.ts'
 import { API_SCOPES, type ApiScope, actorOf, sees } from '../../http/actor.ts'
@@ -50,6 +50,12 @@ const KeyBody = Type.Object({
   expiresAt: Type.Optional(Type.String({ format: 'date-time' })),
 })
 
+const KeyListQuery = Type.Object({
+  ...ChoiceOnly.properties,
+  page: PageQuery.page,
+  limit: WithDefault({ minimum: 1, maximum: 500, default: 500 }),
+})
+
 const viewKey = (key: ApiKey) => ({
   _id: key.id,
   name: key.name,
@@ -70,14 +76,18 @@ export const apiKeyRoutes: FastifyPluginAsyncTypebox<ApiKeyDeps> = async (app, {
       schema: {
         operationId: 'listApiKeys',
         summary: 'List API keys that are not revoked',
+        description:
+          'Those used or made last first, expired ones at the end. A page with fewer than `limit` keys is the last.',
         tags,
-        querystring: ChoiceOnly,
+        querystring: KeyListQuery,
         response: { 200: Envelope(Type.Array(KeySchema)) },
       },
     },
     async (request) => {
+      const { page, limit } = request.query
       const companyIds = await companiesFor(db, actorOf(request), request.query)
-      return ok((await listApiKeys(db, companyIds, new Date(clock()))).map(viewKey))
+      const part = { now: new Date(clock()), limit, offset: (page - 1) * limit }
+      return ok((await listApiKeys(db, companyIds, part)).map(viewKey))
     },
   )
   app.post(

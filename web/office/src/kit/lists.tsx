@@ -55,6 +55,24 @@ export function PagedList<Data, Row>(props: PagedListProps<Data, Row>) {
   )
 }
 
+type TurnProps = { page: number; isLast: boolean; onPage(page: number): void }
+
+/** Of a list without a total: a full page may be followed by another. */
+export function Turn({ page, isLast, onPage }: TurnProps) {
+  const core = useCore()
+  if (page === 1 && isLast) return null
+  return (
+    <p className="no-print mt-4 flex justify-between gap-3">
+      <button type="button" className="btn" disabled={page === 1} onClick={() => onPage(page - 1)}>
+        {core.previous}
+      </button>
+      <button type="button" className="btn" disabled={isLast} onClick={() => onPage(page + 1)}>
+        {core.next}
+      </button>
+    </p>
+  )
+}
+
 type EndlessProps<Page, Row> = {
   queryKey: QueryKey
   ask(before: string | undefined, signal: AbortSignal): Promise<Page>

@@ -12,10 +12,11 @@ function inWords(core: Core, lang: Lang, message: string): string | null {
   const known = recognize(message)
   if (!known) return null
   const { name, facts } = known
-  const [amount = '', asset = ''] = facts
-  if (name === 'decimals') return refusals.decimals(amount, asset)
+  const [first = '', second = ''] = facts
+  if (name === 'decimals') return refusals.decimals(first, second)
   if (name === 'least' || name === 'most' || name === 'payoutUnderWay')
-    return refusals[name](formatMoney(lang, amount, asset))
+    return refusals[name](formatMoney(lang, first, second))
+  if (name === 'accountInUse') return refusals.accountInUse(first, second)
   return refusals[name]
 }
 

@@ -166,6 +166,8 @@ export const de: Core = {
     noPayoutAddress: 'Das Unternehmen hat noch keine Auszahlungsadresse. Tragen Sie sie zuerst unter „Laden“ ein.',
     noPayoutNetwork: 'Für die Auszahlungsadresse ist noch kein Netzwerk gewählt. Wählen Sie es zuerst unter „Laden“.',
     payoutUnderWay: (amount) => `Eine Auszahlung über ${amount} ist noch nicht beendet. Schließen Sie diese zuerst ab.`,
+    accountInUse: (payments, refunds) =>
+      `Dieses Konto wird noch gebraucht (offene Zahlungen: ${payments}, nicht abgeschlossene Erstattungen: ${refunds}). Warten Sie, bis sie beendet sind. Ohne das Konto wählen diese Zahlenden neu; was dort schon bezahlt ist und Erstattungen, die der Anbieter schon hat, warten, bis Sie dieses Konto wieder speichern.`,
   },
   details: {
     required: 'fehlt',

@@ -153,6 +153,8 @@ export const en = {
     noPayoutAddress: 'The company has no settlement address yet. Set it under Shop first.',
     noPayoutNetwork: 'No network is chosen for the settlement address. Choose it under Shop first.',
     payoutUnderWay: (amount: string) => `A payout of ${amount} is not finished yet. Finish it first.`,
+    accountInUse: (payments: string, refunds: string) =>
+      `This account is still needed (open payments: ${payments}, unfinished refunds: ${refunds}). Wait until they have ended. Without it those payers choose again how to pay; what they paid there already, and refunds that the provider has, wait until you save this account again.`,
   },
   /** What is wrong with a field, after its name. */
   details: {

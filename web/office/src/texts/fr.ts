@@ -162,6 +162,8 @@ export const fr: Core = {
     noPayoutAddress: 'L’entreprise n’a pas encore d’adresse de versement. Indiquez-la d’abord sous Boutique.',
     noPayoutNetwork: 'Aucun réseau n’est choisi pour l’adresse de règlement. Choisissez-le d’abord sous Boutique.',
     payoutUnderWay: (amount) => `Un versement de ${amount} n’est pas terminé. Terminez-le d’abord.`,
+    accountInUse: (payments, refunds) =>
+      `Ce compte sert encore (paiements en cours : ${payments}, remboursements non terminés : ${refunds}). Attendez qu’ils soient terminés. Sans lui, ces payeurs choisissent à nouveau comment payer ; ce qu’ils y ont déjà payé et les remboursements déjà confiés au prestataire attendent que vous enregistriez de nouveau ce compte.`,
   },
   details: {
     required: 'est obligatoire',

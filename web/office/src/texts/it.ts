@@ -160,6 +160,8 @@ export const it: Core = {
     noPayoutAddress: 'L’azienda non ha ancora un indirizzo di accredito. Lo indichi prima in Negozio.',
     noPayoutNetwork: 'Per l’indirizzo di accredito non è scelta nessuna rete. La scelga prima in Negozio.',
     payoutUnderWay: (amount) => `Un accredito di ${amount} non è ancora concluso. Lo concluda prima.`,
+    accountInUse: (payments, refunds) =>
+      `Questo conto serve ancora (pagamenti aperti: ${payments}, rimborsi non conclusi: ${refunds}). Attenda che finiscano. Senza, chi sta pagando sceglie di nuovo come pagare; ciò che vi è già stato pagato e i rimborsi già affidati al fornitore attendono finché non salva di nuovo questo conto.`,
   },
   details: {
     required: 'è obbligatorio',

@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { call, type Data } from '../../api/call.ts'
+import { ApiError, call, type Data } from '../../api/call.ts'
 import { useAction } from '../../api/hooks.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { Field, Form } from '../../kit/fields.tsx'
@@ -68,24 +68,32 @@ function Said({ verdict: { outcome, reason } }: { verdict: Verdict }) {
   )
 }
 
+/** The service refused because payments or refunds need the account that goes; the person may insist. */
+const isNeeded = (error: unknown): boolean => error instanceof ApiError && error.code === 'ACCOUNT_IN_USE'
+
 /** The credentials are deleted and can only be entered again. */
 function Drop({ account, onClose }: { account: Account; onClose(): void }) {
   const t = useTexts(accountTexts)
   const query = useCompanyQuery()
   const action = useAction({
-    run: () => call('DELETE /api/next/channel-accounts/{channel}', { path: { channel: account.channel }, query }),
+    run: (force: boolean) =>
+      call('DELETE /api/next/channel-accounts/{channel}', {
+        path: { channel: account.channel },
+        query: { ...query, force },
+      }),
     done: t.dropped,
     onDone: onClose,
   })
+  const force = isNeeded(action.error)
   const word = account.channel === 'crypto' ? t.dropWallet : t.drop
   return (
     <Dialog title={word} onClose={onClose}>
       <Form
-        button={word}
+        button={force ? t.dropAnyway : word}
         tone="bad"
         isBusy={action.isPending}
         error={action.error}
-        onSend={() => action.mutate(undefined)}
+        onSend={() => action.mutate(force)}
       >
         <p className="mb-4">{t.dropText}</p>
       </Form>
@@ -98,15 +106,16 @@ function Settings({ account, onClose, onSaved }: { account: Account; onClose(): 
   const core = useCore()
   const query = useCompanyQuery()
   const action = useAction({
-    run: (settings: Record<string, string>) =>
+    run: ({ settings, force }: { settings: Record<string, string>; force: boolean }) =>
       call('PUT /api/next/channel-accounts/{channel}', {
         path: { channel: account.channel },
         body: { settings },
-        query,
+        query: { ...query, force },
       }),
     done: core.saved,
     onDone: onSaved,
   })
+  const force = isNeeded(action.error)
   const field = ({ name, means, required, secret }: Account['settings'][number]) => (
     <Field
       key={name}
@@ -129,10 +138,11 @@ function Settings({ account, onClose, onSaved }: { account: Account; onClose(): 
         <Copy text={account.callbackUrl} />
       </p>
       <Form
-        button={core.save}
+        button={force ? t.replaceAnyway : core.save}
+        tone={force ? 'bad' : 'fill'}
         isBusy={action.isPending}
         error={action.error}
-        onSend={(values) => action.mutate(values)}
+        onSend={(settings) => action.mutate({ settings, force })}
       >
         {account.settings.filter(({ required }) => required).map(field)}
         {rare.length > 0 && (

@@ -13,6 +13,8 @@ export const accountTexts = defineTexts(
     dropText:
       'What you typed is deleted, and new payments go through the operator. To come back you type it again. Payments that have begun can no longer be asked about at your account.',
     dropped: 'New payments go through the operator.',
+    dropAnyway: 'Remove it anyway',
+    replaceAnyway: 'Replace it anyway',
     settings: 'Secrets are stored encrypted and never shown again. Saving needs a fresh code.',
     callback: 'Callback address to enter at the provider',
     rare: 'Rare settings',
@@ -51,6 +53,8 @@ export const accountTexts = defineTexts(
       dropText:
         'Vos données sont supprimées et les nouveaux paiements passent par l’exploitant. Pour revenir, il faudra les ressaisir. Les paiements commencés ne pourront plus être vérifiés sur votre compte.',
       dropped: 'Les nouveaux paiements passent par l’exploitant.',
+      dropAnyway: 'Le supprimer quand même',
+      replaceAnyway: 'Le remplacer quand même',
       settings: 'Les secrets sont chiffrés et jamais réaffichés. Enregistrer demande un nouveau code.',
       callback: 'Adresse de rappel à saisir chez le prestataire',
       rare: 'Réglages rares',
@@ -88,6 +92,8 @@ export const accountTexts = defineTexts(
       dropText:
         'Ihre Angaben werden gelöscht, neue Zahlungen laufen über den Betreiber. Für den Rückweg geben Sie alles neu ein. Nach begonnenen Zahlungen kann bei Ihrem Konto nicht mehr gefragt werden.',
       dropped: 'Neue Zahlungen laufen über den Betreiber.',
+      dropAnyway: 'Trotzdem entfernen',
+      replaceAnyway: 'Trotzdem ersetzen',
       settings: 'Geheimnisse werden verschlüsselt und nie wieder gezeigt. Speichern verlangt einen frischen Code.',
       callback: 'Rückrufadresse für den Anbieter',
       rare: 'Seltene Einstellungen',
@@ -125,6 +131,8 @@ export const accountTexts = defineTexts(
       dropText:
         'Sus datos se borran y los pagos nuevos pasan por el operador. Para volver tendrá que escribirlos de nuevo. Ya no se podrá preguntar a su cuenta por los pagos empezados.',
       dropped: 'Los pagos nuevos pasan por el operador.',
+      dropAnyway: 'Quitarla de todos modos',
+      replaceAnyway: 'Sustituirla de todos modos',
       settings: 'Los secretos se guardan cifrados y no se vuelven a mostrar. Guardar requiere un código nuevo.',
       callback: 'Dirección de aviso para el proveedor',
       rare: 'Ajustes poco frecuentes',
@@ -162,6 +170,8 @@ export const accountTexts = defineTexts(
       dropText:
         'I suoi dati vengono cancellati e i nuovi pagamenti passano dal gestore. Per tornare dovrà riscriverli. Dei pagamenti iniziati non si potrà più chiedere al suo conto.',
       dropped: 'I nuovi pagamenti passano dal gestore.',
+      dropAnyway: 'Rimuoverlo comunque',
+      replaceAnyway: 'Sostituirlo comunque',
       settings: 'I segreti sono cifrati e non vengono più mostrati. Per salvare serve un codice nuovo.',
       callback: 'Indirizzo di richiamata per il fornitore',
       rare: 'Impostazioni rare',

@@ -5,12 +5,15 @@ import { useCan } from '../../api/session.ts'
 import { OneCompany, useCompanyId, useCompanyQuery } from '../../frame/company.tsx'
 import { Form } from '../../kit/fields.tsx'
 import { Icon } from '../../kit/icons.tsx'
+import { Turn } from '../../kit/lists.tsx'
 import { Badge, Code, Copy, Dialog, Empty, Facts, Loaded, Notice, Page, Time } from '../../kit/parts.tsx'
+import { usePage } from '../../kit/Tabs.tsx'
 import { useTexts } from '../../texts/lang.ts'
 import { NewKey } from './NewKey.tsx'
 import { texts } from './texts.ts'
 
 type Key = Data<'listApiKeys'>[number]
+const LIMIT = 100
 
 export function Keys() {
   const t = useTexts(texts)
@@ -69,24 +72,28 @@ function Made({ made, onClose }: { made: Data<'createApiKey'>; onClose(): void }
 
 function List() {
   const t = useTexts(texts)
-  const keys = useApi('GET /api/next/api-keys', { query: useCompanyQuery() })
+  const [page, setPage] = usePage()
+  const keys = useApi('GET /api/next/api-keys', { query: { ...useCompanyQuery(), page, limit: LIMIT } })
   const empty = (
     <Empty icon="key" title={t.empty}>
       {t.emptyText}
     </Empty>
   )
   return (
-    <Loaded query={keys} isEmpty={(data) => data.length === 0} empty={empty}>
-      {(list) => (
-        <ul className="grid gap-4 lg:grid-cols-2">
-          {list.map((key) => (
-            <li key={key._id}>
-              <Card apiKey={key} />
-            </li>
-          ))}
-        </ul>
-      )}
-    </Loaded>
+    <>
+      <Loaded query={keys} isEmpty={(data) => data.length === 0 && page === 1} empty={empty}>
+        {(list) => (
+          <ul className="grid gap-4 lg:grid-cols-2">
+            {list.map((key) => (
+              <li key={key._id}>
+                <Card apiKey={key} />
+              </li>
+            ))}
+          </ul>
+        )}
+      </Loaded>
+      <Turn page={page} isLast={(keys.data?.length ?? 0) < LIMIT} onPage={setPage} />
+    </>
   )
 }
 

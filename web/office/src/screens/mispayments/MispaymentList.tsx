@@ -64,10 +64,18 @@ function OfOrders() {
   )
 }
 
+/** Recorded as another token, for it does not count: money that a provider froze, and USDC that it did not credit. */
+function kindOf({ kind, asset, reference }: Mispayment): string {
+  if (kind !== 'wrong_token') return kind
+  if (reference.includes(':frozen:')) return 'frozen'
+  return asset === 'USDC' ? 'uncredited' : kind
+}
+
 /** The decisions that make sense for each kind; the service checks each again. */
 function waysOf({ kind, status }: Mispayment): Way[] {
   if (status !== 'open') return []
   if (kind === 'orphaned') return ['bear']
+  if (kind === 'wrong_token') return ['ignore']
   // money above the price, or from a second payment, cannot pay for anything
   return kind === 'under' || kind === 'late' ? ['accept', 'refund', 'ignore'] : ['refund', 'ignore']
 }
@@ -78,6 +86,7 @@ function Card({ mispayment }: { mispayment: Mispayment }) {
   const can = useCan()
   const [way, setWay] = useState<Way | null>(null)
   const { kind, code, shortCode, orderStatus, createdAt, status, reason } = mispayment
+  const name = kindOf(mispayment)
   const canWait = kind !== 'under' || VIEWS.open.split(',').includes(orderStatus)
   return (
     <article className="panel p-4">
@@ -85,7 +94,7 @@ function Card({ mispayment }: { mispayment: Mispayment }) {
         <strong className="text-lg">
           <Arrived mispayment={mispayment} />
         </strong>
-        <Badge tone={kind === 'orphaned' ? 'bad' : 'warn'}>{wordFor(t.kind, kind)}</Badge>
+        <Badge tone={kind === 'orphaned' || name === 'frozen' ? 'bad' : 'warn'}>{wordFor(t.kind, name)}</Badge>
         {status !== 'open' && <Badge>{wordFor(t.one, status)}</Badge>}
         <span className="text-sm text-soft">
           <Time at={createdAt} ago />
@@ -99,8 +108,11 @@ function Card({ mispayment }: { mispayment: Mispayment }) {
       </div>
       {status === 'open' && (
         <p className="mb-3 text-sm">
-          {wordFor(t.means, canWait ? kind : 'underEnded')} <Price mispayment={mispayment} />
+          {wordFor(t.means, canWait ? name : 'underEnded')} <Price mispayment={mispayment} />
         </p>
+      )}
+      {(name === 'frozen' || name === 'uncredited') && (
+        <p className="mb-3 text-sm break-words">{`${t.sourceReference}: ${mispayment.reference}`}</p>
       )}
       {reason && <p className="mb-3 text-sm text-soft">{`${core.reason}: ${reason}`}</p>}
       {mispayment.borneBy && <p className="mb-3 text-sm text-soft">{t.borne[mispayment.borneBy as Bearer]}</p>}

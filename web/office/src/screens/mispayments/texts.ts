@@ -32,6 +32,8 @@ export const texts = defineTexts(
       held: 'Held',
       duplicate: 'Paid twice',
       wrong_token: 'Wrong token',
+      frozen: 'Frozen',
+      uncredited: 'Not credited',
       orphaned: 'Left the chain',
     } as Record<string, string>,
     means: {
@@ -43,10 +45,16 @@ export const texts = defineTexts(
       late: 'The money arrived after the order had ended. Accept it to honour the order, or refund it.',
       held: 'The sender is not cleared, so the money does not count. Decide the screening under Identity first; to send the money back, refund it here afterwards.',
       duplicate: 'The order was paid a second time. The second payment is the payer’s until you decide.',
-      wrong_token: 'Another token than USDC arrived. It cannot pay the order.',
+      wrong_token:
+        'Another token than USDC arrived. It cannot pay the order, and it cannot be refunded here. To give it back, send it by hand from where it arrived; then ignore it here with the reason.',
+      frozen:
+        'The provider’s own screening froze this money. It counts for nothing, and neither you nor the operator can release it or send it back: the provider decides. Ask its support, naming the reference; once you know the outcome, ignore it here with the reason.',
+      uncredited:
+        'This USDC arrived at the provider, which did not credit it to the order, for example because it came on another network. It cannot be refunded here. Give it back in the provider’s console, or ask its support; then ignore it here with the reason.',
       orphaned: 'A final payment left the chain again. It stays a loss in suspense until it is decided who bears it.',
     } as Record<string, string>,
     order: (code: string) => `Order ${code}`,
+    sourceReference: 'Reference',
     price: (price: string, due: string) => `The order is for ${price}, which is ${due}.`,
     accept: 'Accept',
     acceptText:
@@ -95,6 +103,8 @@ export const texts = defineTexts(
         held: 'Retenu',
         duplicate: 'Payé deux fois',
         wrong_token: 'Mauvais jeton',
+        frozen: 'Gelé',
+        uncredited: 'Non crédité',
         orphaned: 'Sorti de la chaîne',
       },
       means: {
@@ -107,10 +117,16 @@ export const texts = defineTexts(
         held: 'L’expéditeur n’est pas validé : l’argent ne compte pas. Décidez d’abord du contrôle sous Identité ; pour le rendre, remboursez-le ensuite ici.',
         duplicate:
           'La commande a été payée une seconde fois. Ce second paiement reste au payeur jusqu’à votre décision.',
-        wrong_token: 'Un autre jeton que l’USDC est arrivé. Il ne peut pas payer la commande.',
+        wrong_token:
+          'Un autre jeton que l’USDC est arrivé. Il ne peut ni payer la commande ni être remboursé ici. Pour le rendre, envoyez-le à la main depuis l’endroit où il est arrivé, puis ignorez-le ici en disant pourquoi.',
+        frozen:
+          'Le contrôle du prestataire a gelé cet argent. Il ne compte pas, et ni vous ni l’exploitant ne pouvez le libérer ou le rendre : c’est le prestataire qui décide. Écrivez à son assistance en citant la référence ; quand la suite est connue, ignorez-le ici en disant pourquoi.',
+        uncredited:
+          'Ces USDC sont arrivés chez le prestataire, qui ne les a pas crédités à la commande, par exemple parce qu’ils sont venus d’un autre réseau. Ils ne peuvent pas être remboursés ici. Rendez-les dans la console du prestataire ou écrivez à son assistance, puis ignorez-les ici en disant pourquoi.',
         orphaned: 'Un paiement définitif a quitté la chaîne. La perte reste en suspens tant que personne ne la porte.',
       },
       order: (code) => `Commande ${code}`,
+      sourceReference: 'Référence',
       price: (price, due) => `La commande est de ${price}, soit ${due}.`,
       accept: 'Accepter',
       acceptText: 'L’argent compte pour la commande et rejoint votre solde. Il ne pourra plus être rendu d’ici.',
@@ -157,6 +173,8 @@ export const texts = defineTexts(
         held: 'Zurückgehalten',
         duplicate: 'Doppelt bezahlt',
         wrong_token: 'Falscher Token',
+        frozen: 'Eingefroren',
+        uncredited: 'Nicht gutgeschrieben',
         orphaned: 'Von der Chain verschwunden',
       },
       means: {
@@ -168,11 +186,17 @@ export const texts = defineTexts(
         late: 'Das Geld kam nach dem Ende der Bestellung. Nehmen Sie es an oder erstatten Sie es.',
         held: 'Der Absender ist nicht freigegeben, das Geld zählt daher nicht. Entscheiden Sie zuerst unter Identität über die Prüfung; zurückgeben können Sie es danach hier.',
         duplicate: 'Die Bestellung wurde ein zweites Mal bezahlt. Über die zweite Zahlung entscheiden Sie.',
-        wrong_token: 'Es kam ein anderer Token als USDC an. Er kann die Bestellung nicht bezahlen.',
+        wrong_token:
+          'Es kam ein anderer Token als USDC an. Er kann die Bestellung nicht bezahlen und hier nicht erstattet werden. Um ihn zurückzugeben, senden Sie ihn von Hand von dort, wo er ankam; ignorieren Sie ihn dann hier mit Begründung.',
+        frozen:
+          'Die Prüfung des Anbieters hat dieses Geld eingefroren. Es zählt nicht, und weder Sie noch der Betreiber können es freigeben oder zurücksenden: Der Anbieter entscheidet. Fragen Sie seinen Support und nennen Sie die Referenz; ist der Ausgang bekannt, ignorieren Sie es hier mit Begründung.',
+        uncredited:
+          'Diese USDC kamen beim Anbieter an, der sie der Bestellung nicht gutschrieb, zum Beispiel weil sie über ein anderes Netzwerk kamen. Hier lassen sie sich nicht erstatten. Geben Sie sie in der Konsole des Anbieters zurück oder fragen Sie seinen Support; ignorieren Sie sie dann hier mit Begründung.',
         orphaned:
           'Eine endgültige Zahlung ist von der Chain verschwunden. Der Verlust bleibt offen, bis ihn jemand trägt.',
       },
       order: (code) => `Bestellung ${code}`,
+      sourceReference: 'Referenz',
       price: (price, due) => `Die Bestellung lautet auf ${price}, das sind ${due}.`,
       accept: 'Annehmen',
       acceptText: 'Das Geld zählt für die Bestellung, kommt in Ihr Guthaben und lässt sich hier nicht mehr erstatten.',
@@ -219,6 +243,8 @@ export const texts = defineTexts(
         held: 'Retenido',
         duplicate: 'Pagado dos veces',
         wrong_token: 'Otro token',
+        frozen: 'Congelado',
+        uncredited: 'No abonado',
         orphaned: 'Salió de la cadena',
       },
       means: {
@@ -230,10 +256,16 @@ export const texts = defineTexts(
         late: 'El dinero llegó cuando el pedido ya había terminado. Acéptelo o devuélvalo.',
         held: 'El remitente no está aprobado, así que el dinero no cuenta. Decida primero el control en Identidad; para devolverlo, reembólselo después aquí.',
         duplicate: 'El pedido se pagó por segunda vez. Ese segundo pago es del pagador hasta que usted decida.',
-        wrong_token: 'Ha llegado un token distinto de USDC. No puede pagar el pedido.',
+        wrong_token:
+          'Ha llegado un token distinto de USDC. No puede pagar el pedido ni reembolsarse aquí. Para devolverlo, envíelo a mano desde donde llegó; después ignórelo aquí y diga por qué.',
+        frozen:
+          'El control del proveedor ha congelado este dinero. No cuenta, y ni usted ni el operador pueden liberarlo o devolverlo: decide el proveedor. Pregunte a su soporte y cite la referencia; cuando se sepa el resultado, ignórelo aquí y diga por qué.',
+        uncredited:
+          'Estos USDC llegaron al proveedor, que no los abonó al pedido, por ejemplo porque vinieron por otra red. No se pueden reembolsar aquí. Devuélvalos en la consola del proveedor o pregunte a su soporte; después ignórelos aquí y diga por qué.',
         orphaned: 'Un pago definitivo salió de la cadena. La pérdida queda en suspenso hasta decidir quién la asume.',
       },
       order: (code) => `Pedido ${code}`,
+      sourceReference: 'Referencia',
       price: (price, due) => `El pedido es de ${price}, es decir, ${due}.`,
       accept: 'Aceptar',
       acceptText: 'El dinero cuenta para el pedido, pasa a su saldo y ya no se puede devolver desde aquí.',
@@ -280,6 +312,8 @@ export const texts = defineTexts(
         held: 'Trattenuto',
         duplicate: 'Pagato due volte',
         wrong_token: 'Token sbagliato',
+        frozen: 'Congelato',
+        uncredited: 'Non accreditato',
         orphaned: 'Uscito dalla chain',
       },
       means: {
@@ -291,10 +325,16 @@ export const texts = defineTexts(
         late: 'Il denaro è arrivato a ordine chiuso. Lo accetti o lo rimborsi.',
         held: 'Il mittente non è stato approvato, quindi il denaro non conta. Decida prima il controllo in Identità; per restituirlo, lo rimborsi poi qui.',
         duplicate: 'L’ordine è stato pagato una seconda volta. Il secondo pagamento attende la sua decisione.',
-        wrong_token: 'È arrivato un token diverso da USDC. Non può pagare l’ordine.',
+        wrong_token:
+          'È arrivato un token diverso da USDC. Non può pagare l’ordine né essere rimborsato qui. Per restituirlo, lo invii a mano da dove è arrivato; poi lo ignori qui indicando il motivo.',
+        frozen:
+          'Il controllo del fornitore ha congelato questo denaro. Non conta, e né lei né il gestore potete sbloccarlo o restituirlo: decide il fornitore. Si rivolga alla sua assistenza citando il riferimento; quando l’esito è noto, lo ignori qui indicando il motivo.',
+        uncredited:
+          'Questi USDC sono arrivati al fornitore, che non li ha accreditati all’ordine, per esempio perché sono giunti su un’altra rete. Non si possono rimborsare qui. Li restituisca nella console del fornitore o si rivolga alla sua assistenza; poi li ignori qui indicando il motivo.',
         orphaned: 'Un pagamento definitivo è uscito dalla chain. La perdita resta in sospeso finché non si decide.',
       },
       order: (code) => `Ordine ${code}`,
+      sourceReference: 'Riferimento',
       price: (price, due) => `L’ordine è di ${price}, cioè ${due}.`,
       accept: 'Accetta',
       acceptText: 'Il denaro vale per l’ordine, va nel suo saldo e da qui non si può più rimborsare.',

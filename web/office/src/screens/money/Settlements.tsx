@@ -4,8 +4,11 @@ import { call, type Data, type Query } from '../../api/call.ts'
 import { useAction, useApi } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
+import { holdTexts } from '../../frame/hold-texts.ts'
+import { findHold, type Hold, transactionIn } from '../../frame/holds.ts'
 import { useNetworkName } from '../../frame/networks.ts'
 import { Field, Form } from '../../kit/fields.tsx'
+import { Turn } from '../../kit/lists.tsx'
 import { Badge, Code, Dialog, Empty, Facts, Loaded, Money, Panel, Refusal, Time } from '../../kit/parts.tsx'
 import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
 import { statementTexts } from './statement-texts.ts'
@@ -68,24 +71,6 @@ export function Settlements() {
   )
 }
 
-type TurnProps = { page: number; isLast: boolean; onPage(page: number): void }
-
-/** The list has no total: a full page may be followed by another. */
-function Turn({ page, isLast, onPage }: TurnProps) {
-  const core = useCore()
-  if (page === 1 && isLast) return null
-  return (
-    <p className="no-print mt-4 flex justify-between gap-3">
-      <button type="button" className="btn" disabled={page === 1} onClick={() => onPage(page - 1)}>
-        {core.previous}
-      </button>
-      <button type="button" className="btn" disabled={isLast} onClick={() => onPage(page + 1)}>
-        {core.next}
-      </button>
-    </p>
-  )
-}
-
 function Row({ settlement }: { settlement: Settlement }) {
   const t = useTexts(texts)
   const words = useTexts(statementTexts)
@@ -101,6 +86,8 @@ function Row({ settlement }: { settlement: Settlement }) {
   const cancel = useAction({ run: () => call('POST /api/next/settlements/{id}/cancel', { path }), done: t.cancelled })
   const { status, amount, paidAmount, paidTo, createdAt, address, network, txHash, message } = settlement
   const isOpen = status === 'open'
+  const isApproved = status === 'approved'
+  const hold = isApproved ? findHold(message) : null
   return (
     <>
       <div className="mb-2 flex flex-wrap items-center gap-3">
@@ -125,11 +112,7 @@ function Row({ settlement }: { settlement: Settlement }) {
           ...(txHash ? ([[t.hash, <Code key="tx" text={txHash} />]] as [string, React.ReactNode][]) : []),
         ]}
       />
-      {message && status !== 'paid' && (
-        <p className="mt-2 text-sm break-words" lang="en">
-          {message}
-        </p>
-      )}
+      {status !== 'paid' && <Message text={message} hold={hold} />}
       <Refusal error={approve.error ?? cancel.error} />
       <div className="no-print mt-3 flex flex-wrap gap-2">
         <Link to="/money/payouts/$id" params={path} className="btn">
@@ -140,18 +123,33 @@ function Row({ settlement }: { settlement: Settlement }) {
             {t.approve}
           </button>
         )}
-        {status === 'approved' && can('settlements.pay') && (
+        {isApproved && can('settlements.pay') && (
           <button type="button" className="btn" onClick={() => setPaying(true)}>
             {t.pay}
           </button>
         )}
-        {isOpen && can('settlements.cancel') && (
+        {(isOpen ? can('settlements.cancel') : isApproved && hold !== 'otherwise' && can('settlements.pay')) && (
           <button type="button" className="btn" onClick={() => cancel.mutate(undefined)}>
             {core.cancel}
           </button>
         )}
       </div>
       {isPaying && <Pay settlement={settlement} onClose={() => setPaying(false)} />}
+    </>
+  )
+}
+
+/** Why it waits and who acts next, and the service's own sentence. */
+function Message({ text, hold }: { text: string | null; hold: Hold | null }) {
+  const holds = useTexts(holdTexts)
+  return (
+    <>
+      {hold && <p className="mt-2 text-sm">{holds[hold === 'otherwise' ? 'payoutOtherwise' : hold]}</p>}
+      {text && (
+        <p className="mt-2 text-sm break-words" lang="en">
+          {text}
+        </p>
+      )}
     </>
   )
 }
@@ -173,7 +171,14 @@ function Pay({ settlement, onClose }: { settlement: Settlement; onClose(): void 
         onSend={({ txHash = '' }) => action.mutate(txHash)}
       >
         <p className="mb-4">{t.payText}</p>
-        <Field label={t.hash} name="txHash" required pattern="0x[0-9a-fA-F]{64}" spellCheck={false} />
+        <Field
+          label={t.hash}
+          name="txHash"
+          required
+          pattern="0x[0-9a-fA-F]{64}"
+          spellCheck={false}
+          defaultValue={transactionIn(settlement.message)}
+        />
       </Form>
     </Dialog>
   )

@@ -6,7 +6,7 @@ import { useCompanyQuery } from '../../frame/company.tsx'
 import { NotFound } from '../../frame/NotFound.tsx'
 import { formatRate } from '../../kit/format.ts'
 import { LIVE_MS } from '../../kit/live.ts'
-import { Code, Copy, Facts, Loaded, Money, OrderStatus, Page, Panel, Time } from '../../kit/parts.tsx'
+import { Code, Copy, Facts, Loaded, Money, Notice, OrderStatus, Page, Panel, Time } from '../../kit/parts.tsx'
 import { useCore, useLang, useTexts, wordFor } from '../../texts/lang.ts'
 import { Actions } from './Actions.tsx'
 import { Exchanges } from './Exchanges.tsx'
@@ -61,6 +61,7 @@ export function OrderPage() {
           }
           actions={history.data && <Actions order={data} />}
         >
+          {data.status === 'KYT_FAILED' && can('screenings.read') && <Notice tone="bad">{t.blocked}</Notice>}
           <div className="grid items-start gap-x-5 lg:grid-cols-[minmax(0,1fr)_22rem]">
             <Panel title={t.story}>
               <Loaded query={history}>{(story) => <Story story={story} order={data} />}</Loaded>

@@ -5,6 +5,8 @@ export const texts = defineTexts(
     title: (code: string) => `Order ${code}`,
     facts: 'Details',
     story: 'What happened',
+    blocked:
+      'The money of this order is blocked: its sender did not pass the screening, or the provider’s own screening holds it. A blocked sender is decided under Identity and screening, and the money is then refunded under Mispayments. What a provider froze only the provider can release: ask its support.',
     reference: 'Your reference',
     settles: 'Settles as',
     rate: 'Rate',
@@ -85,6 +87,8 @@ export const texts = defineTexts(
       title: (code) => `Commande ${code}`,
       facts: 'Détails',
       story: 'Ce qui s’est passé',
+      blocked:
+        'L’argent de cette commande est bloqué : son expéditeur n’a pas passé le contrôle, ou le prestataire le retient. Le cas d’un expéditeur bloqué se décide sous Identité et adresses, puis l’argent se rembourse sous Paiements à traiter. Ce qu’un prestataire a gelé, lui seul peut le libérer : écrivez à son assistance.',
       reference: 'Votre référence',
       settles: 'Réglée en',
       rate: 'Taux',
@@ -161,6 +165,8 @@ export const texts = defineTexts(
       title: (code) => `Bestellung ${code}`,
       facts: 'Einzelheiten',
       story: 'Verlauf',
+      blocked:
+        'Das Geld dieser Bestellung ist gesperrt: Sein Absender hat die Prüfung nicht bestanden, oder der Anbieter hält es zurück. Über einen gesperrten Absender wird unter „Identität und Adressen“ entschieden; erstattet wird das Geld danach unter „Fehlzahlungen“. Was ein Anbieter eingefroren hat, kann nur er freigeben: Fragen Sie seinen Support.',
       reference: 'Ihre Referenz',
       settles: 'Abgerechnet als',
       rate: 'Kurs',
@@ -238,6 +244,8 @@ export const texts = defineTexts(
       title: (code) => `Pedido ${code}`,
       facts: 'Detalles',
       story: 'Qué ha pasado',
+      blocked:
+        'El dinero de este pedido está bloqueado: su remitente no superó el control, o lo retiene el proveedor. El caso de un remitente bloqueado se decide en Identidad y direcciones, y después el dinero se reembolsa en Pagos por revisar. Lo que congeló un proveedor solo él puede liberarlo: pregunte a su soporte.',
       reference: 'Su referencia',
       settles: 'Se liquida como',
       rate: 'Tipo de cambio',
@@ -314,6 +322,8 @@ export const texts = defineTexts(
       title: (code) => `Ordine ${code}`,
       facts: 'Dettagli',
       story: 'Che cosa è successo',
+      blocked:
+        'Il denaro di questo ordine è bloccato: il mittente non ha superato il controllo, oppure lo trattiene il fornitore. Di un mittente bloccato si decide in Identità e indirizzi, poi il denaro si rimborsa in Pagamenti da verificare. Ciò che un fornitore ha congelato può sbloccarlo solo lui: si rivolga alla sua assistenza.',
       reference: 'Il suo riferimento',
       settles: 'Liquidato come',
       rate: 'Tasso',

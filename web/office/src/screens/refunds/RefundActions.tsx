@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { type Body, call, request } from '../../api/call.ts'
 import { useAction } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
+import { findHold, type Hold, transactionIn } from '../../frame/holds.ts'
 import { Area, Field, Form, readForm } from '../../kit/fields.tsx'
 import { readBase64, saveAs } from '../../kit/files.ts'
 import { Icon } from '../../kit/icons.tsx'
@@ -26,13 +27,15 @@ export function RefundActions({ refund }: { refund: Refund }) {
     done: t.approved,
   })
   const download = useAction({ run: () => saveProof(refund) })
-  const isOpen = refund.status === 'ready' || refund.status === 'submitted'
+  const { status, message } = refund
+  const hold = findHold(message)
+  const isOpen = status === 'ready' || status === 'submitted'
   // Coinbase purchases also arrived at a wallet, and are refunded from one
   const isOnChain = refund.channel === 'crypto' || refund.channel === 'coinbase'
   const offers: [Ask, boolean][] = [
-    ['reject', refund.status === 'needs_approval' && can('refunds.decide')],
+    ['reject', isRejectable(status, hold) && can('refunds.decide')],
     ['address', refund.status === 'needs_address' && can('refunds.revert')],
-    ['transaction', isOpen && isOnChain && can('refunds.revert')],
+    ['transaction', isOpen && isOnChain && !isForAnother(hold) && can('refunds.revert')],
     ['settle', isOpen && !isOnChain && can('refunds.settle')],
     ['addProof', refund.settledByHand && refund.proof === null && can('refunds.settle')],
   ]
@@ -56,6 +59,15 @@ export function RefundActions({ refund }: { refund: Refund }) {
     </>
   )
 }
+
+/** What was sent can only be rejected after a restore, or once the reported transaction is gone. */
+const isRejectable = (status: string, hold: Hold | null): boolean =>
+  status === 'submitted'
+    ? hold === 'otherwise' || hold === 'named'
+    : ['needs_approval', 'needs_address', 'ready'].includes(status)
+
+/** The named transaction is reported for another refund, never for this one. */
+const isForAnother = (hold: Hold | null): boolean => hold === 'another' || hold === 'unfinished' || hold === 'otherwise'
 
 async function saveProof({ _id, proof }: Refund): Promise<void> {
   const response = await request({ method: 'GET', url: `/api/next/refunds/${_id}/proof`, body: undefined, key: null })
@@ -127,7 +139,14 @@ function AskDialog({ ask, refund, onClose }: { ask: Ask; refund: Refund; onClose
         {ask === 'transaction' && (
           <>
             <p className="mb-4 text-soft">{t.transactionText}</p>
-            <Field label={t.transactionLabel} name="txHash" required pattern="0x[0-9a-fA-F]{64}" spellCheck={false} />
+            <Field
+              label={t.transactionLabel}
+              name="txHash"
+              required
+              pattern="0x[0-9a-fA-F]{64}"
+              spellCheck={false}
+              defaultValue={transactionIn(refund.message)}
+            />
           </>
         )}
         {ask === 'settle' && (

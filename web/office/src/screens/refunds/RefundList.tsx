@@ -2,6 +2,8 @@ import { Link, useSearch } from '@tanstack/react-router'
 import type { Query } from '../../api/call.ts'
 import { useApi } from '../../api/hooks.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
+import { holdTexts } from '../../frame/hold-texts.ts'
+import { findHold } from '../../frame/holds.ts'
 import { PagedList } from '../../kit/lists.tsx'
 import { SLOW_MS } from '../../kit/live.ts'
 import { Badge, Code, Copy, Empty, Facts, Money, Page, Time, type Tone } from '../../kit/parts.tsx'
@@ -51,7 +53,10 @@ const isStuck = ({ status }: Refund): boolean => ['ready', 'refused', 'rejected'
 
 function Card({ refund }: { refund: Refund }) {
   const t = useTexts(texts)
+  const holds = useTexts(holdTexts)
   const core = useCore()
+  const hold = findHold(refund.message)
+  const isOpen = refund.status === 'ready' || refund.status === 'submitted'
   const rows: [string, React.ReactNode][] = []
   if (refund.reason) rows.push([core.reason, refund.reason])
   if (refund.address) rows.push([t.destination, <Code key="to" text={refund.address} whole />])
@@ -73,10 +78,12 @@ function Card({ refund }: { refund: Refund }) {
         </Link>
       </div>
       <p className="mb-3 text-sm">
-        {wordFor(t.means, refund.status)} {refund.approvalReason === 'limit' && t.limit}
+        {hold && isOpen ? holds[hold] : wordFor(t.means, refund.status)} {refund.approvalReason === 'limit' && t.limit}
       </p>
       {refund.message && !isSaid(refund) && (
-        <p className={`mb-3 text-sm break-words ${isStuck(refund) ? 'text-bad' : 'text-soft'}`}>{refund.message}</p>
+        <p className={`mb-3 text-sm break-words ${isStuck(refund) ? 'text-bad' : 'text-soft'}`} lang="en">
+          {refund.message}
+        </p>
       )}
       {rows.length > 0 && (
         <div className="mb-3">

@@ -1,0 +1,127 @@
+import { defineTexts } from '../texts/lang.ts'
+
+/** What a hold means and who acts next. */
+export const holdTexts = defineTexts(
+  {
+    reconcile:
+      'The database was restored from a backup. Nothing leaves until the operator has run “comptoir reconcile”; then this continues by itself.',
+    left: 'It had left before the database was restored, so it is not sent again. Report the transaction named below: with the same amount and address it settles this one. Otherwise the operator rejects or cancels this one, and you ask for exactly what left.',
+    another:
+      'What is named below left before the database was restored, so this one is not sent. The operator rejects it (a refund) or cancels it (a payout); then ask for exactly what left.',
+    dropped:
+      'One that was rejected or cancelled here had left before the database was restored. If it brought the same amount to the same address, report its transaction for this one. Otherwise the operator rejects or cancels this one, and you ask for exactly what left.',
+    unfinished:
+      'Another one, which is not finished here, had left before the database was restored. Finish or reject that one first; then this one continues by itself.',
+    otherwise:
+      'Something else left under its number before the database was restored, so it is not sent again. The operator rejects it once that transaction is final; then ask for exactly what left, and report the transaction there.',
+    payoutOtherwise:
+      'Something else left under its number before the database was restored, so it is not sent again and cannot be cancelled. The operator reports that transaction: the payout is then paid with what left, and the difference is owed again or taken from the next one.',
+    named:
+      'A transaction was reported for it, so the service does not send it. If it is not settled in a minute, report that transaction again. If it is gone, report the one that paid instead, or the operator rejects or cancels this one.',
+    screened:
+      'Its destination did not pass the screening, so it is not sent. The operator rejects the refund, and a new one may go to another address; a payout is cancelled, and the company sets another address.',
+    screening:
+      'Its destination is being screened. If a source holds it, a manager decides under Identity and screening, about a payout the operator; then this continues by itself.',
+    books:
+      'The books do not match what happened. Nothing leaves until the operator has explained the difference under Balance and payouts.',
+    lost: 'Money that paid this order left the chain. This waits until it is decided, under Mispayments, who bears the loss.',
+  },
+  {
+    fr: {
+      reconcile:
+        'La base de données a été restaurée depuis une sauvegarde. Rien ne part tant que l’exploitant n’a pas lancé « comptoir reconcile » ; ensuite, tout reprend seul.',
+      left: 'L’argent était parti avant la restauration : il n’est pas renvoyé. Signalez la transaction indiquée ci-dessous ; même montant et même adresse, et l’opération est close. Sinon, l’exploitant la rejette ou l’annule, et vous demandez exactement ce qui est parti.',
+      another:
+        'Ce qui est indiqué ci-dessous est parti avant la restauration, donc rien n’est envoyé ici. L’exploitant rejette ce remboursement ou annule ce versement ; demandez ensuite exactement ce qui est parti.',
+      dropped:
+        'Une opération rejetée ou annulée ici était partie avant la restauration. Si le montant et l’adresse sont les mêmes, signalez ici sa transaction. Sinon, l’exploitant rejette ou annule celle-ci, et vous demandez exactement ce qui est parti.',
+      unfinished:
+        'Une autre opération, non terminée ici, était partie avant la restauration. Terminez-la ou rejetez-la d’abord ; celle-ci reprend ensuite seule.',
+      otherwise:
+        'Autre chose est parti sous son numéro avant la restauration : rien n’est renvoyé. L’exploitant rejette ce remboursement quand cette transaction est définitive ; demandez ensuite exactement ce qui est parti et signalez-y la transaction.',
+      payoutOtherwise:
+        'Autre chose est parti sous son numéro avant la restauration : rien n’est renvoyé, et il ne peut être annulé. L’exploitant signale cette transaction : le versement est alors payé avec ce qui est parti, et la différence reste due ou est déduite du suivant.',
+      named:
+        'Une transaction a été signalée : le service n’envoie donc rien. Si rien ne change en une minute, signalez-la de nouveau. Si elle a disparu, signalez celle qui a payé à sa place, ou l’exploitant rejette ou annule l’opération.',
+      screened:
+        'La destination n’a pas passé le contrôle : rien n’est envoyé. L’exploitant rejette le remboursement, et un nouveau peut aller à une autre adresse ; un versement est annulé, et la société indique une autre adresse.',
+      screening:
+        'La destination est en cours de contrôle. Si une source la retient, un responsable décide sous Identité et adresses, l’exploitant pour un versement ; ensuite, tout reprend seul.',
+      books:
+        'Les comptes ne correspondent pas aux faits. Rien ne part tant que l’exploitant n’a pas expliqué l’écart sous Solde et versements.',
+      lost: 'De l’argent qui payait cette commande est sorti de la chaîne. Il faut d’abord décider, sous Paiements à traiter, qui supporte la perte.',
+    },
+    de: {
+      reconcile:
+        'Die Datenbank wurde aus einer Sicherung wiederhergestellt. Nichts geht hinaus, bis der Betreiber „comptoir reconcile“ ausgeführt hat; danach geht es von selbst weiter.',
+      left: 'Das Geld war vor der Wiederherstellung schon hinausgegangen und wird nicht noch einmal gesendet. Melden Sie die unten genannte Transaktion: Bei gleichem Betrag und gleicher Adresse ist der Vorgang damit erledigt. Andernfalls lehnt der Betreiber ihn ab oder storniert ihn, und Sie fordern genau das an, was hinausging.',
+      another:
+        'Was unten genannt ist, ging vor der Wiederherstellung hinaus; dieser Vorgang wird deshalb nicht gesendet. Der Betreiber lehnt die Erstattung ab oder storniert die Auszahlung; fordern Sie dann genau das an, was hinausging.',
+      dropped:
+        'Ein hier abgelehnter oder stornierter Vorgang war vor der Wiederherstellung schon hinausgegangen. Bei gleichem Betrag und gleicher Adresse melden Sie dessen Transaktion hier. Andernfalls lehnt der Betreiber diesen ab oder storniert ihn, und Sie fordern genau das an, was hinausging.',
+      unfinished:
+        'Ein anderer Vorgang, der hier nicht abgeschlossen ist, war vor der Wiederherstellung hinausgegangen. Schließen Sie zuerst jenen ab oder lassen Sie ihn ablehnen; danach geht es hier von selbst weiter.',
+      otherwise:
+        'Unter seiner Nummer ging vor der Wiederherstellung etwas anderes hinaus; gesendet wird nichts mehr. Der Betreiber lehnt die Erstattung ab, sobald jene Transaktion endgültig ist; fordern Sie dann genau das an, was hinausging, und melden Sie dort die Transaktion.',
+      payoutOtherwise:
+        'Unter ihrer Nummer ging vor der Wiederherstellung etwas anderes hinaus; sie wird nicht noch einmal gesendet und lässt sich nicht stornieren. Der Betreiber meldet jene Transaktion: Dann gilt die Auszahlung mit dem, was hinausging, als gezahlt, und der Unterschied wird wieder geschuldet oder von der nächsten abgezogen.',
+      named:
+        'Dafür wurde eine Transaktion gemeldet, deshalb sendet der Dienst nichts. Ändert sich in einer Minute nichts, melden Sie sie noch einmal. Ist sie verschwunden, melden Sie die, die stattdessen gezahlt hat, oder der Betreiber lehnt den Vorgang ab oder storniert ihn.',
+      screened:
+        'Das Ziel hat die Prüfung nicht bestanden; gesendet wird nichts. Der Betreiber lehnt die Erstattung ab, und eine neue kann an eine andere Adresse gehen; eine Auszahlung wird storniert, und die Firma trägt eine andere Adresse ein.',
+      screening:
+        'Das Ziel wird gerade geprüft. Hält eine Quelle es zurück, entscheidet der Manager unter „Identität und Adressen“, bei einer Auszahlung der Betreiber; danach geht es von selbst weiter.',
+      books:
+        'Die Bücher stimmen nicht mit den Tatsachen überein. Nichts geht hinaus, bis der Betreiber den Unterschied unter „Guthaben und Auszahlungen“ erklärt hat.',
+      lost: 'Geld, mit dem diese Bestellung bezahlt war, ist von der Chain verschwunden. Zuerst wird unter „Fehlzahlungen“ entschieden, wer den Verlust trägt.',
+    },
+    es: {
+      reconcile:
+        'La base de datos se restauró de una copia de seguridad. No sale nada hasta que el operador ejecute «comptoir reconcile»; después sigue por sí solo.',
+      left: 'El dinero ya había salido antes de la restauración, así que no se envía otra vez. Informe de la transacción que se indica abajo: con el mismo importe y la misma dirección queda resuelto. Si no, el operador lo rechaza o lo cancela, y usted pide exactamente lo que salió.',
+      another:
+        'Lo que se indica abajo salió antes de la restauración, así que esto no se envía. El operador rechaza el reembolso o cancela la liquidación; después pida exactamente lo que salió.',
+      dropped:
+        'Uno que aquí se rechazó o canceló había salido antes de la restauración. Si el importe y la dirección son los mismos, informe aquí de su transacción. Si no, el operador rechaza o cancela este, y usted pide exactamente lo que salió.',
+      unfinished:
+        'Otro, que aquí no ha terminado, había salido antes de la restauración. Termine o rechace primero aquel; después este sigue por sí solo.',
+      otherwise:
+        'Con su número salió otra cosa antes de la restauración, así que no se envía otra vez. El operador lo rechaza cuando esa transacción sea definitiva; después pida exactamente lo que salió e informe allí de la transacción.',
+      payoutOtherwise:
+        'Con su número salió otra cosa antes de la restauración, así que no se envía otra vez ni se puede cancelar. El operador informa de esa transacción: la liquidación queda pagada con lo que salió, y la diferencia se vuelve a deber o se descuenta de la siguiente.',
+      named:
+        'Se informó de una transacción, así que el servicio no envía nada. Si en un minuto no se resuelve, informe de ella otra vez. Si ha desaparecido, informe de la que pagó en su lugar, o el operador lo rechaza o lo cancela.',
+      screened:
+        'El destino no superó el control, así que no se envía. El operador rechaza el reembolso, y uno nuevo puede ir a otra dirección; una liquidación se cancela, y la empresa indica otra dirección.',
+      screening:
+        'El destino se está controlando. Si una fuente lo retiene, un responsable decide en Identidad y direcciones, el operador si es una liquidación; después sigue por sí solo.',
+      books:
+        'La contabilidad no coincide con los hechos. No sale nada hasta que el operador explique la diferencia en Saldo y liquidaciones.',
+      lost: 'Dinero que pagó este pedido salió de la cadena. Primero hay que decidir, en Pagos por revisar, quién asume la pérdida.',
+    },
+    it: {
+      reconcile:
+        'Il database è stato ripristinato da un backup. Non parte nulla finché il gestore non ha eseguito «comptoir reconcile»; poi si prosegue da soli.',
+      left: 'Il denaro era partito prima del ripristino, quindi non viene inviato di nuovo. Segnali la transazione indicata sotto: con lo stesso importo e lo stesso indirizzo la questione è chiusa. Altrimenti il gestore respinge o annulla, e lei chiede esattamente ciò che è partito.',
+      another:
+        'Ciò che è indicato sotto è partito prima del ripristino, quindi qui non si invia nulla. Il gestore respinge il rimborso o annulla l’accredito; poi chieda esattamente ciò che è partito.',
+      dropped:
+        'Un’operazione qui respinta o annullata era partita prima del ripristino. Se importo e indirizzo sono gli stessi, segnali qui la sua transazione. Altrimenti il gestore respinge o annulla questa, e lei chiede esattamente ciò che è partito.',
+      unfinished:
+        'Un’altra operazione, qui non conclusa, era partita prima del ripristino. La concluda o la faccia respingere per prima; poi questa prosegue da sola.',
+      otherwise:
+        'Con il suo numero è partito altro prima del ripristino, quindi non si invia di nuovo. Il gestore respinge il rimborso quando quella transazione è definitiva; poi chieda esattamente ciò che è partito e segnali lì la transazione.',
+      payoutOtherwise:
+        'Con il suo numero è partito altro prima del ripristino, quindi non si invia di nuovo e non si può annullare. Il gestore segnala quella transazione: l’accredito risulta pagato con ciò che è partito, e la differenza è dovuta di nuovo o tolta dal prossimo.',
+      named:
+        'È stata segnalata una transazione, quindi il servizio non invia nulla. Se entro un minuto non cambia, la segnali di nuovo. Se è sparita, segnali quella che ha pagato al suo posto, oppure il gestore respinge o annulla.',
+      screened:
+        'La destinazione non ha superato il controllo, quindi non si invia. Il gestore respinge il rimborso, e uno nuovo può andare a un altro indirizzo; un accredito si annulla, e l’azienda indica un altro indirizzo.',
+      screening:
+        'La destinazione è in corso di controllo. Se una fonte la trattiene, un responsabile decide in Identità e indirizzi, il gestore per un accredito; poi si prosegue da soli.',
+      books:
+        'La contabilità non corrisponde ai fatti. Non parte nulla finché il gestore non ha spiegato la differenza in Saldo e accrediti.',
+      lost: 'Denaro che pagava questo ordine è uscito dalla catena. Prima si decide, in Pagamenti da verificare, chi sostiene la perdita.',
+    },
+  },
+)
