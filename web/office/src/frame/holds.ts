@@ -9,8 +9,7 @@ const HOLDS = {
   dropped: /^waits: another one, which was then rejected or cancelled here, left before /,
   unfinished: /^waits: another one, which is not finished here, left /,
   otherwise: /^Transaction 0x\w+ has (?:used|cancelled) its authorization/,
-  named:
-    /^(?:Transaction 0x\w+(?: or 0x\w+)* was named for this|left in transaction )|If another one paid this, name that one\.$/,
+  named: /^(?:Transaction 0x[\w ]+ was named for this|left in transaction )|If another one paid this, name that one\.$/,
   screened: /^waits: .* did not pass the screening\./,
   screening: /^waits: the screening of /,
   books: /^waits: the books differ: /,
