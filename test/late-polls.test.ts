@@ -208,7 +208,7 @@ test('what has arrived under one reference grows in one coin, and waits for a pe
   ] as const)
     await apply({
       ...{ outcome: 'waiting', providerReference: reference, providerStatus: 'PENDING' },
-      unmatched: [{ asset, units, reference: 'p' }],
+      unmatched: [{ asset, units, reference: 'p', isOneSum: true }],
     })
   assert.deepEqual(await recordsOf(), [
     'wrong_token 5 BTC resolved p',
@@ -216,6 +216,34 @@ test('what has arrived under one reference grows in one coin, and waits for a pe
     'wrong_token 1 USDC resolved p.2',
     'wrong_token 5 BTC open p.3',
   ])
+})
+
+test('other tokens of one transaction are each recorded once, together or one after the other', async () => {
+  const [dai, usdt, btc] = ['DAI', 'USDT', 'BTC'].map((asset) => ({ asset, units: 5n, reference: '0xabc:0' }))
+  assert.ok(dai && usdt && btc)
+  const { reference, recordsOf, apply } = await openAttempt()
+  for (const unmatched of [[dai], [dai, usdt], [dai, usdt], [usdt, dai, btc], [dai], [usdt, btc]])
+    await apply({ ...paidReport(reference, { final: 0n, providerStatus: '0 transfers' }), unmatched })
+  assert.deepEqual(await recordsOf(), [
+    'wrong_token 5 DAI open 0xabc:0',
+    'wrong_token 5 USDT open 0xabc:0.1',
+    'wrong_token 5 BTC open 0xabc:0.2',
+  ])
+  const together = await openAttempt()
+  const paid = {
+    ...paidReport(together.reference, { final: DUE, providerStatus: '1 transfers' }),
+    unmatched: [dai, usdt],
+  }
+  assert.equal((await together.apply(paid))?.status, 'PAID')
+  assert.deepEqual(await together.recordsOf(), ['wrong_token 5 DAI open 0xabc:0', 'wrong_token 5 USDT open 0xabc:0.1'])
+})
+
+test('a coin that its provider still reports is not renamed', async () => {
+  const { reference, recordsOf, apply } = await openAttempt()
+  const unmatched = ['BTC', 'DAI'].map((asset) => ({ asset, units: 5n, reference: 'p', isOneSum: true as const }))
+  for (const _ of [1, 2, 3])
+    await apply({ outcome: 'expired', providerReference: reference, unmatched, providerStatus: 'EXPIRED' })
+  assert.deepEqual(await recordsOf(), ['wrong_token 5 BTC open p', 'wrong_token 5 DAI open p.1'])
 })
 
 test('an order does not wait on for money of an attempt that was over before it came, and ended unpaid again', async () => {

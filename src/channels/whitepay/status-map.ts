@@ -141,6 +141,7 @@ const keptOf = (deposits: readonly Deposit[], orderId: string): UnmatchedMoney[]
       asset: currency,
       units: coinUnits(currency, value),
       reference: `whitepay:${id ?? `${orderId}:${value}:${currency}`}`,
+      isOneSum: true,
     }))
 
 /** The same from the event's transaction. */
