@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { type PaymentReport, paidReport, type UnmatchedMoney } from '../src/channels/channel.ts'
+import { type CallbackNews, type PaymentReport, paidReport, type UnmatchedMoney } from '../src/channels/channel.ts'
 import { sql } from '../src/db/db.ts'
 import { wakeItem } from '../src/db/poll-queries.ts'
 import { DAY, HOUR, MINUTE } from '../src/kernel/clock.ts'
 import { acceptOrder } from '../src/payments/accept/accept-order.ts'
+import { takeCallback } from '../src/payments/callbacks/callback-service.ts'
 import { ignoreMispayment } from '../src/payments/mispayments/mispayment-service.ts'
-import { findPayment, PAYMENT_POLLS } from '../src/payments/payment-queries.ts'
+import { findPayment, PAYMENT_POLLS, type Payment } from '../src/payments/payment-queries.ts'
 import { applyReport } from '../src/payments/payment-report.ts'
 import { pollPayment } from '../src/payments/payment-service.ts'
 import { actorOf, contextFor, DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
+import { eventually } from './harness/service.ts'
 
 /* Money of a payment that is over: asked about less and less, and not for ever. */
 
@@ -19,13 +21,20 @@ let received = 0n
 let unmatched: UnmatchedMoney[] = []
 /** Its answer instead of these. */
 let answer: PaymentReport | undefined
+/** Called before it answers. */
+let onPoll = async (): Promise<void> => {}
+/** What its callback says. */
+let news: CallbackNews
 before(async () => {
   world = await startModelWorld({
-    fetchPayment: async ({ providerReference }) =>
-      answer ??
-      (received > 0n
+    async fetchPayment({ providerReference }) {
+      await onPoll()
+      if (answer) return answer
+      return received > 0n
         ? paidReport(providerReference ?? '', { final: received, providerStatus: 'PAID' })
-        : { outcome: 'expired', providerReference: providerReference ?? '', unmatched, providerStatus: 'EXPIRED' }),
+        : { outcome: 'expired', providerReference: providerReference ?? '', unmatched, providerStatus: 'EXPIRED' }
+    },
+    readCallback: async () => news,
   })
 })
 after(() => world?.stop())
@@ -318,6 +327,38 @@ test('a decision about one record does not end the polling while another one is 
   await ignoreFirst()
   assert.equal(await poll(), null)
   answer = undefined
+})
+
+test('a record that a report opens keeps the polling, whatever was decided before', async () => {
+  const beside = { isPart: true as const, unmatched: [{ asset: 'USDT', units: 10n ** 18n, reference: 'p:1' }] }
+  for (const change of [beside, { final: 0n }]) {
+    const { reference, ignoreFirst, apply, poll } = await openAttempt()
+    await apply({ outcome: 'expired', providerReference: reference, providerStatus: 'EXPIRED' })
+    const part = paidReport(reference, { final: DUE / 2n, providerStatus: 'DECLINED' })
+    await apply(part)
+    await ignoreFirst()
+    answer = { ...part, ...change }
+    assert.ok(await poll(), Object.keys(change).join())
+  }
+  answer = undefined
+})
+
+test('money that only a callback reports is recorded before its payment is polled, so that the polling goes on', async () => {
+  const { key, reference, apply, recordsOf } = await openAttempt()
+  await apply({ outcome: 'expired', providerReference: reference, providerStatus: 'EXPIRED' })
+  const unmatched = [{ asset: 'USDT', units: 5n, reference: 'p:kept' }]
+  news = { merchantReference: null, providerReference: reference, report: null, unmatched, providerStatus: 'KEPT' }
+  const { promise: atPoll, resolve } = Promise.withResolvers<string[]>()
+  onPoll = async () => resolve(await recordsOf())
+  const { db, service } = world.host
+  const deps = { ...world.payments, log: service.app.log, reportRefund: async () => {}, wakeRefunds: async () => {} }
+  const callback = { headers: {}, rawBody: Buffer.from('') }
+  await takeCallback(deps, { channel: 'binance', companyId: null }, callback, async () => {})
+  assert.deepEqual(await atPoll, ['wrong_token 5 USDT open p:kept'])
+  onPoll = async () => {}
+  const isPolledLater = (payment: Payment | undefined): boolean =>
+    (payment?.nextCheckAt?.getTime() ?? 0) > world.clock.nowMs
+  await eventually(() => findPayment(db, key.companyId, key.id), isPolledLater)
 })
 
 test('money of a closed attempt that is frozen holds its order, on its way or not, with an amount or without', async () => {

@@ -16,14 +16,7 @@ import {
   resolveUnmatched,
   type Surplus,
 } from './mispayments/mispayment-records.ts'
-import {
-  bookedUnits,
-  isUndecided,
-  readStanding,
-  type Standing,
-  undecidedUnits,
-  withoutRecorded,
-} from './mispayments/standing.ts'
+import { bookedUnits, readStanding, type Standing, undecidedUnits, withoutRecorded } from './mispayments/standing.ts'
 import {
   findPayment,
   findPaymentPolicy,
@@ -32,6 +25,7 @@ import {
   type PaymentPolicy,
   type PaymentStatus,
   updatePayment,
+  updatePaymentNextCheck,
 } from './payment-queries.ts'
 import {
   acceptsLate,
@@ -265,12 +259,14 @@ async function applyMoney(scene: ReportCase, told: SeenReport): Promise<Order> {
   const receivedUnits = bookedUnits(report.final, standing)
   const { counted: final, seen } = verdict
   const checks = checksAfter(payment, { status, receivedUnits })
-  const money = { status, final, seen, isUndecided: isUndecided(standing.records) }
-  const nextCheckAt = nextMoneyCheck({ ...payment, checks }, money, now.getTime())
+  const nextCheckAt = nextMoneyCheck({ ...payment, checks }, { status, final, seen }, now.getTime())
   const { providerStatus } = report
   await updatePayment(tx, payment, { status, receivedUnits, providerStatus, nextCheckAt, checks }, now)
   const moved = await moveOrder(scene, verdict)
   await recordMoney({ ...scene, standing, payment: { ...payment, receivedUnits } }, report, moved, verdict)
+  // what the report has just recorded waits for a person too
+  if (nextCheckAt === null && ENDED.includes(status) && (await hasUndecided(tx, payment)))
+    await updatePaymentNextCheck(tx, payment, nextEndedCheck({ ...payment, checks }, now.getTime()))
   return moved
 }
 

@@ -124,9 +124,10 @@ export async function takeCallback(
     deps.log.info({ channel: channel.id, providerStatus }, 'callback for an unknown payment')
     return acknowledgement
   }
-  await pollSoon(deps, payment)
+  // before the poll, which goes on while a record is open
   await holdBlocked(deps, payment, news.report)
   if (news.unmatched) await recordUnmatched(deps, payment, news.unmatched)
+  await pollSoon(deps, payment)
   // some providers report a refund from their console only here; its amount is signed like the rest
   const refunded = news.report?.outcome === 'seen' ? news.report.refunded : undefined
   if (refunded !== undefined) await deps.db.tx((tx) => deps.onRefunded(tx, payment, refunded))
