@@ -149,6 +149,7 @@ async function openAttempt() {
   }
   return {
     order,
+    context,
     key,
     reference,
     recordsOf,
@@ -374,6 +375,28 @@ test('money of a closed attempt that is frozen holds its order, on its way or no
       })
       assert.equal(held?.status, 'KYT_FAILED', `${isSeen} ${frozen?.length}`)
     }
+})
+
+test('money that is frozen at a closed attempt does not end an order that another attempt pays', async () => {
+  const { db } = world.host
+  for (const units of [DUE, 10_000n]) {
+    const { order, context, reference, apply, recordsOf } = await openAttempt()
+    await apply({ outcome: 'expired', providerReference: reference, providerStatus: 'EXPIRED' })
+    await acceptOrder(world.payments, { context, code: order.code, body: { paymentChannel: 'binance' } })
+    const last = await db.one<{ companyId: string; id: string; reference: string }>(sql`
+      select company_id, id, provider_reference as reference from payments where order_id = ${order.id} and number = 2`)
+    const lastSays = (outcome: 'expired' | 'blocked', unmatched: UnmatchedMoney[]) =>
+      applyReport(world.payments, last, {
+        ...{ outcome, providerReference: last.reference, providerStatus: outcome },
+        unmatched,
+      })
+    await apply(paidReport(reference, { final: 0n, pending: DUE, providerStatus: 'money arrives' }))
+    await lastSays('expired', [])
+    const held = await lastSays('blocked', [{ asset: 'USDC', units, reference: 'p:frozen:other' }])
+    const paid = await apply(paidReport(reference, { final: DUE, providerStatus: 'PAID' }))
+    assert.deepEqual([held?.status, paid?.status], ['AWAITING', 'PAID'])
+    assert.deepEqual(await recordsOf(), [`wrong_token ${units} USDC open p:frozen:other`])
+  }
 })
 
 test('money that its provider blocked after the order ended never pays the order by itself', async () => {

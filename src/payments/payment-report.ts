@@ -20,6 +20,7 @@ import { bookedUnits, readStanding, type Standing, undecidedUnits, withoutRecord
 import {
   findPayment,
   findPaymentPolicy,
+  listPaymentsOfOrder,
   lockPayment,
   type Payment,
   type PaymentPolicy,
@@ -162,11 +163,28 @@ async function applyTo(scene: ReportCase, report: PaymentReport): Promise<Order>
     : new Date(now.getTime() + nextCheckDelayMs(payment, payment.status))
   await updatePayment(tx, payment, { status: payment.status, providerStatus, nextCheckAt }, now)
   if (!over || outcome === 'unknown') return order
-  return outcome === 'blocked' ? holdBack(scene) : stopWaiting(scene)
+  if (outcome !== 'blocked') return stopWaiting(scene)
+  return (await isPaidOtherwise(scene, report.unmatched)) ? order : holdBack(scene)
 }
 
 const isAwaitedBy = ({ paymentId, status }: Order, { id }: Payment): boolean =>
   paymentId === id && allows(status, 'losePayment')
+
+/**
+ * Money that is frozen at an attempt that is over must not end an order that another attempt may be paying. An attempt
+ * that is over and still polled has money, or waits for it.
+ */
+async function isPaidOtherwise(
+  { tx, order, payment }: ReportCase,
+  frozen: readonly UnmatchedMoney[] = [],
+): Promise<boolean> {
+  if (frozen.length === 0 || isAwaitedBy(order, payment) || payment.receivedUnits > 0n) return false
+  const others = await listPaymentsOfOrder(tx, payment.companyId, payment.orderId)
+  return others.some(({ id, status, receivedUnits, nextCheckAt }) => {
+    const isOnItsWay = status === 'confirming' || (status === 'closed' && nextCheckAt !== null)
+    return id !== payment.id && (receivedUnits > 0n || isOnItsWay)
+  })
+}
 
 /** The order waits for this payment's money, which ended unpaid. */
 async function stopWaiting({ tx, order, payment, deps, requestId }: ReportCase): Promise<Order> {
