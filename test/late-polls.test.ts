@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type CallbackNews, type PaymentReport, paidReport, type UnmatchedMoney } from '../src/channels/channel.ts'
-import { sql } from '../src/db/db.ts'
+import { sql, type Tx } from '../src/db/db.ts'
 import { wakeItem } from '../src/db/poll-queries.ts'
+import { pollNow } from '../src/db/polling.ts'
 import { DAY, HOUR, MINUTE } from '../src/kernel/clock.ts'
+import type { Alarm } from '../src/mail/operator-alarm.ts'
+import { findOrderById } from '../src/orders/order-queries.ts'
 import { acceptOrder } from '../src/payments/accept/accept-order.ts'
 import { takeCallback } from '../src/payments/callbacks/callback-service.ts'
+import { openGivenUpAlarm } from '../src/payments/given-up-alarm.ts'
 import { ignoreMispayment } from '../src/payments/mispayments/mispayment-service.ts'
 import { findPayment, PAYMENT_POLLS, type Payment } from '../src/payments/payment-queries.ts'
 import { applyReport } from '../src/payments/payment-report.ts'
@@ -147,18 +151,22 @@ async function openAttempt() {
     )
     await ignoreMispayment(world.mispayments, context, record?.id ?? '', { reason: 'sent back in the console' })
   }
+  const find = async (): Promise<Payment> => {
+    const payment = await findPayment(db, key.companyId, key.id)
+    assert.ok(payment)
+    return payment
+  }
   return {
     order,
     context,
     key,
     reference,
+    find,
     recordsOf,
     ignoreFirst,
     poll: async () => {
-      const payment = await findPayment(db, key.companyId, key.id)
-      assert.ok(payment)
-      await pollPayment(world.payments, payment)
-      return (await findPayment(db, key.companyId, key.id))?.nextCheckAt
+      await pollPayment(world.payments, await find())
+      return (await find()).nextCheckAt
     },
     apply: (report: PaymentReport) => applyReport(world.payments, key, report),
   }
@@ -344,22 +352,86 @@ test('a record that a report opens keeps the polling, whatever was decided befor
   answer = undefined
 })
 
+/** The provider's callback, with its news. */
+async function callBack(): Promise<void> {
+  const { log } = world.host.service.app
+  const deps = { ...world.payments, log, reportRefund: async () => {}, wakeRefunds: async () => {} }
+  const callback = { headers: {}, rawBody: Buffer.from('') }
+  await takeCallback(deps, { channel: 'binance', companyId: null }, callback, async () => {})
+}
+
+const isPolledLater = ({ nextCheckAt }: Payment): boolean => (nextCheckAt?.getTime() ?? 0) > world.clock.nowMs
+
 test('money that only a callback reports is recorded before its payment is polled, so that the polling goes on', async () => {
-  const { key, reference, apply, recordsOf } = await openAttempt()
+  const { reference, apply, recordsOf, find } = await openAttempt()
   await apply({ outcome: 'expired', providerReference: reference, providerStatus: 'EXPIRED' })
   const unmatched = [{ asset: 'USDT', units: 5n, reference: 'p:kept' }]
   news = { merchantReference: null, providerReference: reference, report: null, unmatched, providerStatus: 'KEPT' }
   const { promise: atPoll, resolve } = Promise.withResolvers<string[]>()
   onPoll = async () => resolve(await recordsOf())
-  const { db, service } = world.host
-  const deps = { ...world.payments, log: service.app.log, reportRefund: async () => {}, wakeRefunds: async () => {} }
-  const callback = { headers: {}, rawBody: Buffer.from('') }
-  await takeCallback(deps, { channel: 'binance', companyId: null }, callback, async () => {})
+  await callBack()
   assert.deepEqual(await atPoll, ['wrong_token 5 USDT open p:kept'])
   onPoll = async () => {}
-  const isPolledLater = (payment: Payment | undefined): boolean =>
-    (payment?.nextCheckAt?.getTime() ?? 0) > world.clock.nowMs
-  await eventually(() => findPayment(db, key.companyId, key.id), isPolledLater)
+  await eventually(find, isPolledLater)
+})
+
+const refuses = () => Promise.reject(new Error('refused'))
+
+test('a provider that refuses to answer about an attempt that is over is asked with growing gaps, for thirty days', async () => {
+  const { key, reference, apply, find } = await openAttempt()
+  const unmatched = [{ asset: 'USDC', units: 5n, reference: 'p:late' }]
+  await apply({ outcome: 'expired', providerReference: reference, unmatched, providerStatus: 'EXPIRED' })
+  onPoll = refuses
+  const gaps: number[] = []
+  const until = world.clock.nowMs + 60 * DAY
+  for (let next = (await find()).nextCheckAt; next && next.getTime() < until; next = (await find()).nextCheckAt) {
+    gaps.push(next.getTime() - world.clock.nowMs)
+    world.clock.nowMs = next.getTime()
+    const poll = pollNow(world.payments, PAYMENT_POLLS, key, async (db) =>
+      pollPayment({ ...world.payments, db }, await find()),
+    )
+    await assert.rejects(poll, /did not answer/)
+    assert.ok(gaps.length < 100, 'polled without end')
+  }
+  onPoll = async () => {}
+  assert.deepEqual(gaps.slice(0, 6), [5 * MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR, 6 * HOUR, DAY])
+  assert.ok(gaps.length > 30 && gaps.length < 40, `${gaps.length} polls`)
+})
+
+test('a poll that fails after a callback is repeated in minutes, however long the payment has been over', async () => {
+  const { key, reference, apply, find } = await openAttempt()
+  await apply({ outcome: 'expired', providerReference: reference, providerStatus: 'EXPIRED' })
+  await world.host.db.run(sql`update payments set checks = 20 where id = ${key.id}`)
+  news = { merchantReference: null, providerReference: reference, report: null, providerStatus: 'NEWS' }
+  onPoll = refuses
+  await callBack()
+  const { nextCheckAt } = await eventually(find, isPolledLater)
+  assert.equal((nextCheckAt?.getTime() ?? 0) - world.clock.nowMs, 5 * MINUTE)
+  onPoll = async () => {}
+})
+
+test('an order stops waiting after thirty days, and the operator is told', async () => {
+  const subjects: string[] = []
+  const alarm = async (_: Tx, { subject }: Alarm): Promise<void> => void subjects.push(subject)
+  const deps = { ...world.payments, onGivenUp: openGivenUpAlarm({ alarm, log: world.host.service.app.log }) }
+  for (const last of ['unknown', 'pending', 'refused']) {
+    const { order, reference, apply, find } = await openAttempt()
+    const pending = paidReport(reference, { final: 0n, pending: DUE, providerStatus: 'money arrives' })
+    await apply({ outcome: 'expired', providerReference: reference, providerStatus: 'EXPIRED' })
+    await apply(pending)
+    answer = last === 'pending' ? pending : { outcome: 'unknown', providerReference: reference, providerStatus: '?' }
+    if (last === 'refused') onPoll = refuses
+    const poll = async () => pollPayment(deps, await find()).catch(() => {})
+    const statusOf = async () => (await findOrderById(world.host.db, order.companyId, order.id))?.status
+    await poll()
+    assert.equal(await statusOf(), 'WAITING_CHAIN_CONFIRMATION', last)
+    world.clock.nowMs += 31 * DAY
+    await poll()
+    assert.deepEqual([await statusOf(), (await find()).nextCheckAt], ['AWAITING', null], last)
+    assert.deepEqual(subjects.splice(0), [`Order ${order.shortCode} no longer waits for its payment`], last)
+    onPoll = async () => {}
+  }
+  answer = undefined
 })
 
 test('money of a closed attempt that is frozen holds its order, on its way or not, with an amount or without', async () => {

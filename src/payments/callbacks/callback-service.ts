@@ -10,7 +10,7 @@ import {
 } from '../../channels/channel.ts'
 import { CHANNEL_KINDS } from '../../channels/kinds.ts'
 import { ProviderRefusal, ProviderTrouble } from '../../channels/provider-errors.ts'
-import { wakeItem } from '../../db/poll-queries.ts'
+import { renewItem } from '../../db/poll-queries.ts'
 import { pollNow } from '../../db/polling.ts'
 import { type Callback, CallbackRefused } from '../../kernel/callback.ts'
 import { AppError } from '../../kernel/errors.ts'
@@ -71,7 +71,7 @@ async function findReportedPayment(
  */
 async function pollSoon(deps: CallbackDeps, payment: Payment): Promise<void> {
   if (payment.status === 'creating') return
-  await wakeItem(deps.db, PAYMENT_POLLS.table, payment, new Date(deps.clock()))
+  await renewItem(deps.db, PAYMENT_POLLS.table, payment, new Date(deps.clock()))
   void pollNow(deps, PAYMENT_POLLS, payment, async (db) => pollPayment({ ...deps, db }, payment)).catch(
     (error: unknown) =>
       deps.log.warn({ err: error, channel: payment.channel, paymentId: payment.id }, 'poll after a callback failed'),
