@@ -1,15 +1,21 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { type PaymentReport, paidReport, type UnmatchedMoney } from '../src/channels/channel.ts'
-import { sql } from '../src/db/db.ts'
+import { type CallbackNews, type PaymentReport, paidReport, type UnmatchedMoney } from '../src/channels/channel.ts'
+import { sql, type Tx } from '../src/db/db.ts'
 import { wakeItem } from '../src/db/poll-queries.ts'
+import { pollNow } from '../src/db/polling.ts'
 import { DAY, HOUR, MINUTE } from '../src/kernel/clock.ts'
+import type { Alarm } from '../src/mail/operator-alarm.ts'
+import { findOrderById } from '../src/orders/order-queries.ts'
 import { acceptOrder } from '../src/payments/accept/accept-order.ts'
+import { takeCallback } from '../src/payments/callbacks/callback-service.ts'
+import { openGivenUpAlarm } from '../src/payments/given-up-alarm.ts'
 import { ignoreMispayment } from '../src/payments/mispayments/mispayment-service.ts'
-import { findPayment, PAYMENT_POLLS } from '../src/payments/payment-queries.ts'
+import { findPayment, PAYMENT_POLLS, type Payment } from '../src/payments/payment-queries.ts'
 import { applyReport } from '../src/payments/payment-report.ts'
 import { pollPayment } from '../src/payments/payment-service.ts'
 import { actorOf, contextFor, DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
+import { eventually } from './harness/service.ts'
 
 /* Money of a payment that is over: asked about less and less, and not for ever. */
 
@@ -19,13 +25,20 @@ let received = 0n
 let unmatched: UnmatchedMoney[] = []
 /** Its answer instead of these. */
 let answer: PaymentReport | undefined
+/** Called before it answers. */
+let onPoll = async (): Promise<void> => {}
+/** What its callback says. */
+let news: CallbackNews
 before(async () => {
   world = await startModelWorld({
-    fetchPayment: async ({ providerReference }) =>
-      answer ??
-      (received > 0n
+    async fetchPayment({ providerReference }) {
+      await onPoll()
+      if (answer) return answer
+      return received > 0n
         ? paidReport(providerReference ?? '', { final: received, providerStatus: 'PAID' })
-        : { outcome: 'expired', providerReference: providerReference ?? '', unmatched, providerStatus: 'EXPIRED' }),
+        : { outcome: 'expired', providerReference: providerReference ?? '', unmatched, providerStatus: 'EXPIRED' }
+    },
+    readCallback: async () => news,
   })
 })
 after(() => world?.stop())
@@ -138,17 +151,22 @@ async function openAttempt() {
     )
     await ignoreMispayment(world.mispayments, context, record?.id ?? '', { reason: 'sent back in the console' })
   }
+  const find = async (): Promise<Payment> => {
+    const payment = await findPayment(db, key.companyId, key.id)
+    assert.ok(payment)
+    return payment
+  }
   return {
     order,
+    context,
     key,
     reference,
+    find,
     recordsOf,
     ignoreFirst,
     poll: async () => {
-      const payment = await findPayment(db, key.companyId, key.id)
-      assert.ok(payment)
-      await pollPayment(world.payments, payment)
-      return (await findPayment(db, key.companyId, key.id))?.nextCheckAt
+      await pollPayment(world.payments, await find())
+      return (await find()).nextCheckAt
     },
     apply: (report: PaymentReport) => applyReport(world.payments, key, report),
   }
@@ -208,7 +226,7 @@ test('what has arrived under one reference grows in one coin, and waits for a pe
   ] as const)
     await apply({
       ...{ outcome: 'waiting', providerReference: reference, providerStatus: 'PENDING' },
-      unmatched: [{ asset, units, reference: 'p' }],
+      unmatched: [{ asset, units, reference: 'p', isOneSum: true }],
     })
   assert.deepEqual(await recordsOf(), [
     'wrong_token 5 BTC resolved p',
@@ -216,6 +234,34 @@ test('what has arrived under one reference grows in one coin, and waits for a pe
     'wrong_token 1 USDC resolved p.2',
     'wrong_token 5 BTC open p.3',
   ])
+})
+
+test('other tokens of one transaction are each recorded once, together or one after the other', async () => {
+  const [dai, usdt, btc] = ['DAI', 'USDT', 'BTC'].map((asset) => ({ asset, units: 5n, reference: '0xabc:0' }))
+  assert.ok(dai && usdt && btc)
+  const { reference, recordsOf, apply } = await openAttempt()
+  for (const unmatched of [[dai], [dai, usdt], [dai, usdt], [usdt, dai, btc], [dai], [usdt, btc]])
+    await apply({ ...paidReport(reference, { final: 0n, providerStatus: '0 transfers' }), unmatched })
+  assert.deepEqual(await recordsOf(), [
+    'wrong_token 5 DAI open 0xabc:0',
+    'wrong_token 5 USDT open 0xabc:0.1',
+    'wrong_token 5 BTC open 0xabc:0.2',
+  ])
+  const together = await openAttempt()
+  const paid = {
+    ...paidReport(together.reference, { final: DUE, providerStatus: '1 transfers' }),
+    unmatched: [dai, usdt],
+  }
+  assert.equal((await together.apply(paid))?.status, 'PAID')
+  assert.deepEqual(await together.recordsOf(), ['wrong_token 5 DAI open 0xabc:0', 'wrong_token 5 USDT open 0xabc:0.1'])
+})
+
+test('a coin that its provider still reports is not renamed', async () => {
+  const { reference, recordsOf, apply } = await openAttempt()
+  const unmatched = ['BTC', 'DAI'].map((asset) => ({ asset, units: 5n, reference: 'p', isOneSum: true as const }))
+  for (const _ of [1, 2, 3])
+    await apply({ outcome: 'expired', providerReference: reference, unmatched, providerStatus: 'EXPIRED' })
+  assert.deepEqual(await recordsOf(), ['wrong_token 5 BTC open p', 'wrong_token 5 DAI open p.1'])
 })
 
 test('an order does not wait on for money of an attempt that was over before it came, and ended unpaid again', async () => {
@@ -292,6 +338,102 @@ test('a decision about one record does not end the polling while another one is 
   answer = undefined
 })
 
+test('a record that a report opens keeps the polling, whatever was decided before', async () => {
+  const beside = { isPart: true as const, unmatched: [{ asset: 'USDT', units: 10n ** 18n, reference: 'p:1' }] }
+  for (const change of [beside, { final: 0n }]) {
+    const { reference, ignoreFirst, apply, poll } = await openAttempt()
+    await apply({ outcome: 'expired', providerReference: reference, providerStatus: 'EXPIRED' })
+    const part = paidReport(reference, { final: DUE / 2n, providerStatus: 'DECLINED' })
+    await apply(part)
+    await ignoreFirst()
+    answer = { ...part, ...change }
+    assert.ok(await poll(), Object.keys(change).join())
+  }
+  answer = undefined
+})
+
+/** The provider's callback, with its news. */
+async function callBack(): Promise<void> {
+  const { log } = world.host.service.app
+  const deps = { ...world.payments, log, reportRefund: async () => {}, wakeRefunds: async () => {} }
+  const callback = { headers: {}, rawBody: Buffer.from('') }
+  await takeCallback(deps, { channel: 'binance', companyId: null }, callback, async () => {})
+}
+
+const isPolledLater = ({ nextCheckAt }: Payment): boolean => (nextCheckAt?.getTime() ?? 0) > world.clock.nowMs
+
+test('money that only a callback reports is recorded before its payment is polled, so that the polling goes on', async () => {
+  const { reference, apply, recordsOf, find } = await openAttempt()
+  await apply({ outcome: 'expired', providerReference: reference, providerStatus: 'EXPIRED' })
+  const unmatched = [{ asset: 'USDT', units: 5n, reference: 'p:kept' }]
+  news = { merchantReference: null, providerReference: reference, report: null, unmatched, providerStatus: 'KEPT' }
+  const { promise: atPoll, resolve } = Promise.withResolvers<string[]>()
+  onPoll = async () => resolve(await recordsOf())
+  await callBack()
+  assert.deepEqual(await atPoll, ['wrong_token 5 USDT open p:kept'])
+  onPoll = async () => {}
+  await eventually(find, isPolledLater)
+})
+
+const refuses = () => Promise.reject(new Error('refused'))
+
+test('a provider that refuses to answer about an attempt that is over is asked with growing gaps, for thirty days', async () => {
+  const { key, reference, apply, find } = await openAttempt()
+  const unmatched = [{ asset: 'USDC', units: 5n, reference: 'p:late' }]
+  await apply({ outcome: 'expired', providerReference: reference, unmatched, providerStatus: 'EXPIRED' })
+  onPoll = refuses
+  const gaps: number[] = []
+  const until = world.clock.nowMs + 60 * DAY
+  for (let next = (await find()).nextCheckAt; next && next.getTime() < until; next = (await find()).nextCheckAt) {
+    gaps.push(next.getTime() - world.clock.nowMs)
+    world.clock.nowMs = next.getTime()
+    const poll = pollNow(world.payments, PAYMENT_POLLS, key, async (db) =>
+      pollPayment({ ...world.payments, db }, await find()),
+    )
+    await assert.rejects(poll, /did not answer/)
+    assert.ok(gaps.length < 100, 'polled without end')
+  }
+  onPoll = async () => {}
+  assert.deepEqual(gaps.slice(0, 6), [5 * MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR, 6 * HOUR, DAY])
+  assert.ok(gaps.length > 30 && gaps.length < 40, `${gaps.length} polls`)
+})
+
+test('a poll that fails after a callback is repeated in minutes, however long the payment has been over', async () => {
+  const { key, reference, apply, find } = await openAttempt()
+  await apply({ outcome: 'expired', providerReference: reference, providerStatus: 'EXPIRED' })
+  await world.host.db.run(sql`update payments set checks = 20 where id = ${key.id}`)
+  news = { merchantReference: null, providerReference: reference, report: null, providerStatus: 'NEWS' }
+  onPoll = refuses
+  await callBack()
+  const { nextCheckAt } = await eventually(find, isPolledLater)
+  assert.equal((nextCheckAt?.getTime() ?? 0) - world.clock.nowMs, 5 * MINUTE)
+  onPoll = async () => {}
+})
+
+test('an order stops waiting after thirty days, and the operator is told', async () => {
+  const subjects: string[] = []
+  const alarm = async (_: Tx, { subject }: Alarm): Promise<void> => void subjects.push(subject)
+  const deps = { ...world.payments, onGivenUp: openGivenUpAlarm({ alarm, log: world.host.service.app.log }) }
+  for (const last of ['unknown', 'pending', 'refused']) {
+    const { order, reference, apply, find } = await openAttempt()
+    const pending = paidReport(reference, { final: 0n, pending: DUE, providerStatus: 'money arrives' })
+    await apply({ outcome: 'expired', providerReference: reference, providerStatus: 'EXPIRED' })
+    await apply(pending)
+    answer = last === 'pending' ? pending : { outcome: 'unknown', providerReference: reference, providerStatus: '?' }
+    if (last === 'refused') onPoll = refuses
+    const poll = async () => pollPayment(deps, await find()).catch(() => {})
+    const statusOf = async () => (await findOrderById(world.host.db, order.companyId, order.id))?.status
+    await poll()
+    assert.equal(await statusOf(), 'WAITING_CHAIN_CONFIRMATION', last)
+    world.clock.nowMs += 31 * DAY
+    await poll()
+    assert.deepEqual([await statusOf(), (await find()).nextCheckAt], ['AWAITING', null], last)
+    assert.deepEqual(subjects.splice(0), [`Order ${order.shortCode} no longer waits for its payment`], last)
+    onPoll = async () => {}
+  }
+  answer = undefined
+})
+
 test('money of a closed attempt that is frozen holds its order, on its way or not, with an amount or without', async () => {
   const all: UnmatchedMoney[] = [{ asset: 'USDC', units: DUE, reference: 'p:frozen:all' }]
   for (const isSeen of [true, false])
@@ -305,6 +447,28 @@ test('money of a closed attempt that is frozen holds its order, on its way or no
       })
       assert.equal(held?.status, 'KYT_FAILED', `${isSeen} ${frozen?.length}`)
     }
+})
+
+test('money that is frozen at a closed attempt does not end an order that another attempt pays', async () => {
+  const { db } = world.host
+  for (const units of [DUE, 10_000n]) {
+    const { order, context, reference, apply, recordsOf } = await openAttempt()
+    await apply({ outcome: 'expired', providerReference: reference, providerStatus: 'EXPIRED' })
+    await acceptOrder(world.payments, { context, code: order.code, body: { paymentChannel: 'binance' } })
+    const last = await db.one<{ companyId: string; id: string; reference: string }>(sql`
+      select company_id, id, provider_reference as reference from payments where order_id = ${order.id} and number = 2`)
+    const lastSays = (outcome: 'expired' | 'blocked', unmatched: UnmatchedMoney[]) =>
+      applyReport(world.payments, last, {
+        ...{ outcome, providerReference: last.reference, providerStatus: outcome },
+        unmatched,
+      })
+    await apply(paidReport(reference, { final: 0n, pending: DUE, providerStatus: 'money arrives' }))
+    await lastSays('expired', [])
+    const held = await lastSays('blocked', [{ asset: 'USDC', units, reference: 'p:frozen:other' }])
+    const paid = await apply(paidReport(reference, { final: DUE, providerStatus: 'PAID' }))
+    assert.deepEqual([held?.status, paid?.status], ['AWAITING', 'PAID'])
+    assert.deepEqual(await recordsOf(), [`wrong_token ${units} USDC open p:frozen:other`])
+  }
 })
 
 test('money that its provider blocked after the order ended never pays the order by itself', async () => {

@@ -340,6 +340,26 @@ test('an operator compares three addresses; live gives out none before', async (
   await rpc.close()
 })
 
+test('two tokens of one name that one transaction sent are reported as one sum', async () => {
+  const { db } = shop.host
+  const { toAddress } = await shop.createAwaiting()
+  for (const [id, units] of [
+    ['a', 5],
+    ['b', 7],
+  ] as const)
+    await db.run(sql`
+      insert into chain_transfers (id, chain_id, tx_hash, nth, log_index, block_number, block_hash, block_at, token,
+        symbol, from_address, to_address, units, status, final_at, change, is_usdc)
+      values (${`twin-${id}`}, 31337, '0xtwins', 0, 0, 1, 'x', now(), ${`0x${id.repeat(40)}`}, 'TWIN',
+        ${newAddress()}, ${toAddress.toLowerCase()}, ${units}, 'seen', now(), nextval('chain_changes'), false)`)
+  const report = await openCryptoChannel({ db, clock: Date.now, payable: [] }).fetchPayment({
+    ...{ companyId: shop.merchant.companyId, merchantReference: 'twins', providerReference: toAddress, network: 31337 },
+    ...{ due: { asset: 'USDC', units: 1n }, fiat: { asset: 'EUR', units: 1n }, expiresAt: new Date() },
+  })
+  assert.ok(report.outcome === 'seen')
+  assert.deepEqual(report.unmatched, [{ asset: 'TWIN', units: 12n, reference: '0xtwins:0' }])
+})
+
 test('the index of every address is exported, with the gap limit that a wallet needs', async () => {
   keys.CHAIN_31337_XPUB = TEST_XPUB
   for (let times = 0; times < 22; times += 1) await shop.createAwaiting()

@@ -6,6 +6,7 @@ import { openPayerGate } from '../compliance/payer-gate.ts'
 import type { RaiseAlarm } from '../mail/operator-alarm.ts'
 import type { ChannelSettingsDeps } from '../payments/accounts/channel-service.ts'
 import type { CallbackDeps } from '../payments/callbacks/callback-service.ts'
+import { openGivenUpAlarm } from '../payments/given-up-alarm.ts'
 import { openLossAlarm } from '../payments/loss-alarm.ts'
 import { mispaymentRoutes } from '../payments/mispayments/mispayment-routes.ts'
 import type { MispaymentDeps } from '../payments/mispayments/mispayment-service.ts'
@@ -56,8 +57,8 @@ export function openPayments(
   const onRefunded: PaymentDeps['onRefunded'] = (tx, payment, refunded) =>
     noticeForeignRefund(refunds, tx, payment, { refunded })
   const gate = openPayerGate(kyc)
-  const onLoss = openLossAlarm({ alarm, log })
-  const reports = { dustUnits: BigInt(config.orders.chainDustUnits), onLoss, screening }
+  const alarms = { onLoss: openLossAlarm({ alarm, log }), onGivenUp: openGivenUpAlarm({ alarm, log }) }
+  const reports = { dustUnits: BigInt(config.orders.chainDustUnits), ...alarms, screening }
   const onTakenBack: PaymentDeps['onTakenBack'] = (...word) => noteWord(refunds.books, ...word)
   const news = { onRefunded, onTakenBack }
   const payments: PaymentDeps = { payers, gate, db, clock, vault, config, channels, transition, ...news, ...reports }

@@ -93,9 +93,11 @@ export type SeenTransfer = {
 /** Money of a payment that does not count towards it. A person decides about it. */
 export type UnmatchedMoney = {
   asset: string
-  /** All that arrived under the reference. Each growth is recorded on its own. */
+  /** All of that asset that arrived under the reference. Each growth is recorded on its own. */
   units: bigint
   reference: string
+  /** The reference names one sum: if its coin changes, it is the same money. */
+  isOneSum?: true
 }
 
 /** Of money that its provider's screening froze: it cannot be sent back, and its payer must not learn why. */

@@ -47,12 +47,16 @@ test('open means open: after three failures in a row nothing is called until the
 test('a clock that is set back ends the pause, and the wait for a trial that hangs', async () => {
   const { circuit, call, pass } = open()
   for (const _ of [1, 2, 3]) await assert.rejects(call(FAILS))
+  pass(-2)
+  assert.equal(circuit.state.state, 'open', 'a small correction ends nothing')
   pass(-3_600_000)
   assert.equal(circuit.state.state, 'half-open')
   void circuit.run(
     () => new Promise(() => {}),
     () => FAILS,
   )
+  await refused(call('ok'))
+  pass(-2)
   await refused(call('ok'))
   pass(-3_600_000)
   assert.equal(await call('ok'), 'ok')

@@ -1,4 +1,4 @@
-import { type Clock, isYounger, MINUTE } from './clock.ts'
+import { type Clock, isRecent, MINUTE } from './clock.ts'
 
 /**
  * Why a circuit is open. `trouble`: failures in a row. `busy`: the other side asked for a pause. `credentials` and
@@ -84,11 +84,11 @@ export class Circuit {
   }
 
   #isPaused(now: number): boolean {
-    return isYounger(this.#paused.atMs, this.#paused.forMs, now)
+    return isRecent(this.#paused.atMs, this.#paused.forMs, now)
   }
 
   #isTrying(now: number): boolean {
-    return this.#trial !== null && isYounger(this.#trial.startedAt, TRIAL_MS, now)
+    return this.#trial !== null && isRecent(this.#trial.startedAt, TRIAL_MS, now)
   }
 
   #enter(): { startedAt: number } | null {

@@ -15,12 +15,12 @@ export const DAY = 24 * HOUR
 export const isYounger = (atMs: number, maxAgeMs: number, nowMs: number): boolean =>
   nowMs >= atMs && nowMs - atMs < maxAgeMs
 
-/** How far the clock of the node that wrote a time may be ahead of ours. */
-const NODES_DIFFER_MS = 30 * SECOND
+/** How far another node’s clock may be ahead of ours, and how far a correction may set ours back. */
+const CLOCKS_DIFFER_MS = 30 * SECOND
 
-/** As `isYounger`, for a time that another node may have written. */
+/** As `isYounger`, for a time that another node may have written, or a pause that no small correction may end. */
 export const isRecent = (atMs: number, maxAgeMs: number, nowMs: number): boolean =>
-  isYounger(atMs - NODES_DIFFER_MS, maxAgeMs + NODES_DIFFER_MS, nowMs)
+  isYounger(atMs - CLOCKS_DIFFER_MS, maxAgeMs + CLOCKS_DIFFER_MS, nowMs)
 
 /** One calendar month later in UTC; the 31st becomes the last day of a shorter month. */
 export function addCalendarMonth(atMs: number): number {

@@ -16,22 +16,17 @@ import {
   resolveUnmatched,
   type Surplus,
 } from './mispayments/mispayment-records.ts'
-import {
-  bookedUnits,
-  isUndecided,
-  readStanding,
-  type Standing,
-  undecidedUnits,
-  withoutRecorded,
-} from './mispayments/standing.ts'
+import { bookedUnits, readStanding, type Standing, undecidedUnits, withoutRecorded } from './mispayments/standing.ts'
 import {
   findPayment,
   findPaymentPolicy,
+  listPaymentsOfOrder,
   lockPayment,
   type Payment,
   type PaymentPolicy,
   type PaymentStatus,
   updatePayment,
+  updatePaymentNextCheck,
 } from './payment-queries.ts'
 import {
   acceptsLate,
@@ -57,10 +52,13 @@ export type ReportDeps = {
   gate: Pick<PayerGate, 'admitLate'>
   /** Money that counted is gone. Called in the transaction that books it, so it may only write. */
   onLoss: NoticeLoss
+  /** An order waited in vain for money of this payment, which is not polled any more. Called in the transaction. */
+  onGivenUp: NoticeGivenUp
 }
 
 export type Loss = { order: Order; payment: Payment; units: bigint }
 export type NoticeLoss = (tx: Tx, loss: Loss) => Promise<void>
+export type NoticeGivenUp = (tx: Tx, of: { order: Order; payment: Payment }) => Promise<void>
 
 type ReportCase = {
   tx: Tx
@@ -71,6 +69,8 @@ type ReportCase = {
   requestId: string | null
   deps: ReportDeps
 }
+
+type Waiting = Omit<ReportCase, 'policy' | 'now'>
 
 type PaymentPlace = { companyId: string; id: string }
 
@@ -108,6 +108,17 @@ export async function applyReport(
     return after
   })
 }
+
+/** The poll of a payment that is over failed: the next one comes as after any other answer, and not for ever. */
+export const postponeEnded = (deps: ReportDeps, key: PaymentPlace): Promise<void> =>
+  deps.db.tx(async (tx) => {
+    const locked = await lockCase(deps, tx, key)
+    if (!locked) return
+    const { payment, now } = locked
+    const nextCheckAt = nextEndedCheck({ ...payment, checks: payment.checks - 1 }, now.getTime())
+    await updatePaymentNextCheck(tx, payment, nextCheckAt)
+    if (nextCheckAt === null) await giveUp({ ...locked, requestId: null })
+  })
 
 /** Records money that only a callback reports. Nothing else changes. */
 export const recordUnmatched = (
@@ -167,17 +178,42 @@ async function applyTo(scene: ReportCase, report: PaymentReport): Promise<Order>
     ? await nextPollOfEnded(scene, { outcome, checks: payment.checks })
     : new Date(now.getTime() + nextCheckDelayMs(payment, payment.status))
   await updatePayment(tx, payment, { status: payment.status, providerStatus, nextCheckAt }, now)
-  if (!over || outcome === 'unknown') return order
-  return outcome === 'blocked' ? holdBack(scene) : stopWaiting(scene)
+  if (!over || (outcome === 'unknown' && nextCheckAt !== null)) return order
+  if (outcome === 'unknown') return giveUp(scene)
+  if (outcome !== 'blocked') return stopWaiting(scene)
+  return (await isPaidOtherwise(scene, report.unmatched)) ? order : holdBack(scene)
 }
 
 const isAwaitedBy = ({ paymentId, status }: Order, { id }: Payment): boolean =>
   paymentId === id && allows(status, 'losePayment')
 
+/**
+ * Money that is frozen at an attempt that is over must not end an order that another attempt may be paying. An attempt
+ * that is over and still polled has money, or waits for it.
+ */
+async function isPaidOtherwise(
+  { tx, order, payment }: ReportCase,
+  frozen: readonly UnmatchedMoney[] = [],
+): Promise<boolean> {
+  if (frozen.length === 0 || isAwaitedBy(order, payment) || payment.receivedUnits > 0n) return false
+  const others = await listPaymentsOfOrder(tx, payment.companyId, payment.orderId)
+  return others.some(({ id, status, receivedUnits, nextCheckAt }) => {
+    const isOnItsWay = status === 'confirming' || (status === 'closed' && nextCheckAt !== null)
+    return id !== payment.id && (receivedUnits > 0n || isOnItsWay)
+  })
+}
+
 /** The order waits for this payment's money, which ended unpaid. */
-async function stopWaiting({ tx, order, payment, deps, requestId }: ReportCase): Promise<Order> {
+async function stopWaiting({ tx, order, payment, deps, requestId }: Waiting): Promise<Order> {
   if (!isAwaitedBy(order, payment)) return order
   return deps.transition(tx, order, { trigger: 'losePayment', actor: `channel:${payment.channel}`, requestId })
+}
+
+/** The payment is not polled any more, so nothing would end the wait for its money. */
+async function giveUp(scene: Waiting): Promise<Order> {
+  const { tx, order, payment, deps } = scene
+  if (isAwaitedBy(order, payment)) await deps.onGivenUp(tx, { order, payment })
+  return stopWaiting(scene)
 }
 
 /** An answer that says nothing ends no polling, least of all while the order waits for this payment's money. */
@@ -265,12 +301,16 @@ async function applyMoney(scene: ReportCase, told: SeenReport): Promise<Order> {
   const receivedUnits = bookedUnits(report.final, standing)
   const { counted: final, seen } = verdict
   const checks = checksAfter(payment, { status, receivedUnits })
-  const money = { status, final, seen, isUndecided: isUndecided(standing.records) }
-  const nextCheckAt = nextMoneyCheck({ ...payment, checks }, money, now.getTime())
+  const nextCheckAt = nextMoneyCheck({ ...payment, checks }, { status, final, seen }, now.getTime())
   const { providerStatus } = report
   await updatePayment(tx, payment, { status, receivedUnits, providerStatus, nextCheckAt, checks }, now)
   const moved = await moveOrder(scene, verdict)
   await recordMoney({ ...scene, standing, payment: { ...payment, receivedUnits } }, report, moved, verdict)
+  if (nextCheckAt !== null || !ENDED.includes(status)) return moved
+  // what the report has just recorded waits for a person too
+  const laterAt = (await hasUndecided(tx, payment)) ? nextEndedCheck({ ...payment, checks }, now.getTime()) : null
+  if (laterAt === null) return giveUp({ ...scene, order: moved })
+  await updatePaymentNextCheck(tx, payment, laterAt)
   return moved
 }
 

@@ -81,12 +81,12 @@ const LAST_LOOK_MS = 30 * DAY
  */
 export function nextMoneyCheck(
   payment: Pick<Payment, 'id' | 'channel' | 'checks' | 'openedAt'>,
-  { status, final, seen, isUndecided }: { status: PaymentStatus; final: bigint; seen: bigint; isUndecided: boolean },
+  { status, final, seen }: { status: PaymentStatus; final: bigint; seen: bigint },
   nowMs: number,
 ): Date | null {
   if (status === 'paid') return null
   const isOver = status === 'closed' || status === 'failed'
-  if (isOver && seen === final) return seen > 0n || isUndecided ? nextEndedCheck(payment, nowMs) : null
+  if (isOver && seen === final) return seen > 0n ? nextEndedCheck(payment, nowMs) : null
   if (isOver && nowMs - payment.openedAt.getTime() > LAST_LOOK_MS) return null
   return new Date(nowMs + nextCheckDelayMs(payment, status))
 }

@@ -21,7 +21,7 @@ import {
   updatePaymentNextCheck,
   updatePaymentReference,
 } from './payment-queries.ts'
-import { applyReport, type ReportDeps } from './payment-report.ts'
+import { applyReport, postponeEnded, type ReportDeps } from './payment-report.ts'
 import { ACCOUNT_REMOVED, checksAfter, nextEndedCheck } from './payment-rules.ts'
 
 export type PaymentDeps = AcceptDeps &
@@ -131,7 +131,10 @@ export async function pollPayment(deps: PaymentDeps, payment: Payment): Promise<
     return resumePayment(deps, payment)
   }
   if (payment.status === 'closing') return endPayment(deps, channel, payment)
-  const { order } = await askAndApply(deps, payment, null)
+  const { order } = await askAndApply(deps, payment, null).catch(async (error: unknown) => {
+    if (isOver(payment)) await postponeEnded(deps, payment)
+    throw error
+  })
   if (isOver(payment) || !order || isOpen(order.status)) return
   // another payment paid this order: it must not be paid twice
   if (order.paidAt === null || order.paymentId !== payment.id) await endPayment(deps, channel, payment)

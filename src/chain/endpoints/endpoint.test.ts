@@ -10,6 +10,8 @@ test('a clock that is set back ends the pause after a failure, and begins a prob
   const endpoint = new Endpoint(1, createRpc({ url: 'http://127.0.0.1:1' }), { clock: () => nowMs, events })
   await assert.rejects(endpoint.rpc.call('eth_chainId'))
   assert.equal(endpoint.fault(), 'down')
+  nowMs -= 2
+  assert.equal(endpoint.fault(), 'down', 'a small correction ends nothing')
   nowMs -= HOUR
   assert.equal(endpoint.fault(), null)
   endpoint.noteRight()

@@ -1,4 +1,4 @@
-import { type Clock, isYounger, MINUTE, SECOND } from '../../kernel/clock.ts'
+import { type Clock, isRecent, isYounger, MINUTE, SECOND } from '../../kernel/clock.ts'
 import type { Network } from '../networks.ts'
 import { Pace } from './pace.ts'
 import { type Hex, MAX_FILTER_VALUES, type Rpc, type RpcCall, RpcError } from './rpc.ts'
@@ -88,7 +88,7 @@ export class Endpoint {
       if (rightSince === null || now - rightSince < PROBATION_MS) return fault
       this.#wrong = null
     }
-    if (isYounger(this.#paused.atMs, this.#paused.forMs, now)) return 'down'
+    if (isRecent(this.#paused.atMs, this.#paused.forMs, now)) return 'down'
     return this.behind ? 'behind' : null
   }
 

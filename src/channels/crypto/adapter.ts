@@ -25,6 +25,7 @@ import {
   type RefundRequest,
   type SeenReport,
   type SeenTransfer,
+  type UnmatchedMoney,
 } from '../channel.ts'
 
 /** A chain that payers may choose, with the account key of its deposit addresses. */
@@ -103,6 +104,19 @@ function toSeen(placed: Placed, final: boolean): SeenTransfer {
   }
 }
 
+/** Transfers of one transaction are numbered per token, so tokens of one name are one sum. */
+function othersOf(placed: readonly Placed[]): UnmatchedMoney[] {
+  const sums = new Map<string, UnmatchedMoney>()
+  for (const { transfer, isUsdc } of placed) {
+    if (isUsdc) continue
+    const { symbol: asset, txHash, nth, units } = transfer
+    const reference = `${txHash}:${nth}`
+    const key = `${reference} ${asset}`
+    sums.set(key, { asset, units: units + (sums.get(key)?.units ?? 0n), reference })
+  }
+  return [...sums.values()]
+}
+
 /** Sums what the chains show for one address; finality is judged by the whole amount at stake. */
 function reportOf(address: string, snapshot: readonly PlacedTransfer[], networks: readonly Network[]): SeenReport {
   const placed = snapshot
@@ -119,13 +133,7 @@ function reportOf(address: string, snapshot: readonly PlacedTransfer[], networks
     pending: total - final,
     payerAddresses: [...new Set(usdc.map(({ transfer }) => transfer.fromAddress))],
     transfers: seen,
-    unmatched: placed
-      .filter(({ isUsdc }) => !isUsdc)
-      .map(({ transfer }) => ({
-        asset: transfer.symbol,
-        units: transfer.units,
-        reference: `${transfer.txHash}:${transfer.nth}`,
-      })),
+    unmatched: othersOf(placed),
     providerStatus: `${usdc.length} transfers`,
   }
 }

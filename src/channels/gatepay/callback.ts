@@ -38,7 +38,7 @@ function unresolvedMoney(kind: 'unresolved' | 'frozen', body: unknown, data: unk
   // "Some fields may be empty"
   const named = filledAt(data, 'exceptionId') ?? filledAt(data, 'hash') ?? filledAt(body, 'bizId')
   const id = named ?? `${filledAt(data, 'originalOrderId')}:${amount}:${asset}`
-  return { asset, units, reference: `gatepay:${kind}:${id}` }
+  return { asset, units, reference: `gatepay:${kind}:${id}`, isOneSum: true }
 }
 
 /**

@@ -147,7 +147,7 @@ test('the documented callback about risky money is a block of its order', () => 
   assert.deepEqual(news.report, {
     outcome: 'blocked',
     providerReference: '355450733498011648',
-    unmatched: [{ asset: 'USDT', units: 10n ** 18n, reference: 'gatepay:frozen:123' }],
+    unmatched: [{ asset: 'USDT', units: 10n ** 18n, reference: 'gatepay:frozen:123', isOneSum: true }],
     providerStatus: 'address_risk_address',
   })
 })
@@ -156,12 +156,16 @@ test('money in another coin or on another chain is reported once per exception, 
   for (const errorType of ['address_error_currency', 'address_error_chain']) {
     const news = readUnresolved({ errorType })
     assert.deepEqual([news.providerReference, news.report], ['355450733498011648', null])
-    assert.deepEqual(news.unmatched, [{ asset: 'USDT', units: 10n ** 18n, reference: 'gatepay:unresolved:123' }])
+    assert.deepEqual(news.unmatched, [
+      { asset: 'USDT', units: 10n ** 18n, reference: 'gatepay:unresolved:123', isOneSum: true },
+    ])
   }
   const long = readUnresolved({ errorType: 'address_error_currency', actualAmount: '1.0000000000000000019' })
   assert.equal(long.unmatched?.[0]?.units, 10n ** 18n + 1n)
   const usdc = readUnresolved({ errorType: 'address_error_chain', actualCurrency: 'USDC', exceptionId: '' })
-  assert.deepEqual(usdc.unmatched, [{ asset: 'USDC', units: 1_000_000n, reference: 'gatepay:unresolved:0xabc' }])
+  assert.deepEqual(usdc.unmatched, [
+    { asset: 'USDC', units: 1_000_000n, reference: 'gatepay:unresolved:0xabc', isOneSum: true },
+  ])
 })
 
 test('money that Gate gives no id is told apart by its order, amount and coin', () => {
@@ -289,7 +293,7 @@ test('money that came to an ended order is shown to a person and never counted',
     assert.deepEqual(report(word, { ...ORDER, pay_amount: '12.34', transaction_info }), {
       outcome: 'expired',
       providerReference: '5',
-      unmatched: [{ asset: 'USDC', units: 12_340_000n, reference: 'gatepay:5:late' }],
+      unmatched: [{ asset: 'USDC', units: 12_340_000n, reference: 'gatepay:5:late', isOneSum: true }],
       providerStatus: word,
     })
   }
@@ -322,7 +326,7 @@ test('digits after the eighteenth are cut, and an amount that cannot be read is 
 test('an order without a chosen coin shows what arrived as a share of its own amount', () => {
   const unchosen = { ...ORDER, pay_currency: '', pay_amount: '0', transaction_info: { done_amount: '5' } }
   assert.deepEqual((report('EXPIRED', unchosen) as SeenReport).unmatched, [
-    { asset: 'USDC', units: 5_000_000n, reference: 'gatepay:5:late' },
+    { asset: 'USDC', units: 5_000_000n, reference: 'gatepay:5:late', isOneSum: true },
   ])
   assert.equal((report('PENDING', unchosen) as SeenReport).pending, 5_000_000n)
   const over = { ...unchosen, transaction_info: { done_amount: '13' } }
@@ -333,7 +337,7 @@ test('another coin whose price Gate does not say is recorded in that coin, and i
   const transaction_info = { done_amount: '2000000', confirming_list: [] }
   const coin = { ...ORDER, pay_currency: '', pay_amount: '0', actualCurrency: 'SHIB', transaction_info }
   assert.deepEqual((report('EXPIRED', coin) as SeenReport).unmatched, [
-    { asset: 'SHIB', units: 2_000_000n * 10n ** 18n, reference: 'gatepay:5:late' },
+    { asset: 'SHIB', units: 2_000_000n * 10n ** 18n, reference: 'gatepay:5:late', isOneSum: true },
   ])
   assert.equal(report('PENDING', coin).outcome, 'unknown')
   const paid = report('PAID', coin) as SeenReport

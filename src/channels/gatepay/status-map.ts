@@ -107,7 +107,7 @@ const lateReference = (providerReference: string): string => `gatepay:${provider
  * paid after all.
  */
 const lateMoney = (providerReference: string, units: bigint, asset = 'USDC'): UnmatchedMoney[] =>
-  units === 0n ? [] : [{ asset, units, reference: lateReference(providerReference) }]
+  units === 0n ? [] : [{ asset, units, reference: lateReference(providerReference), isOneSum: true }]
 
 /** An order that is not paid: it waits, its money is on the way, or it has ended with what was credited. */
 function unpaidReport(

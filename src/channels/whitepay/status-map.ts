@@ -107,15 +107,13 @@ const signOf = ({ type }: Deposit): bigint => ownAt(SIGNS, type ?? '') ?? 1n
 /** A transaction that will not change any more (docs.whitepay.com, webhooks/events). */
 const isComplete = ({ status }: Deposit): boolean => status === 'COMPLETE'
 
+type Counts = (deposit: Deposit) => boolean
+
 /**
  * The deposits as a share of the due amount: their sum over the expected deposit, both in one coin, minus what went
  * back. Undefined: something arrived, but it is unknown how much.
  */
-function depositedUnits(
-  order: WhitepayOrder,
-  due: Money,
-  counts: (deposit: Deposit) => boolean = () => true,
-): bigint | undefined {
+function shareOf(order: WhitepayOrder, due: Money, counts: Counts = () => true): bigint | undefined {
   const deposits = order.deposits.filter((one) => !isGone(one) && signOf(one) !== 0n && counts(one))
   if (deposits.length === 0) return 0n
   const expected = exact(order.expected)
@@ -126,8 +124,13 @@ function depositedUnits(
     if (deposit.currency !== order.depositedCurrency || units === undefined) return undefined
     sum += units * signOf(deposit)
   }
-  if (sum <= 0n) return 0n
-  return sum < expected ? (due.units * sum) / expected : due.units
+  return sum <= 0n ? 0n : (due.units * sum) / expected
+}
+
+/** The same, up to the due amount. */
+function depositedUnits(order: WhitepayOrder, due: Money, counts?: Counts): bigint | undefined {
+  const share = shareOf(order, due, counts)
+  return share !== undefined && share > due.units ? due.units : share
 }
 
 /**
@@ -141,6 +144,7 @@ const keptOf = (deposits: readonly Deposit[], orderId: string): UnmatchedMoney[]
       asset: currency,
       units: coinUnits(currency, value),
       reference: `whitepay:${id ?? `${orderId}:${value}:${currency}`}`,
+      isOneSum: true,
     }))
 
 /** The same from the event's transaction. */
@@ -192,11 +196,11 @@ export function reportOf(order: WhitepayOrder, payment: PaymentKey, nowMs: numbe
   const unmatched = meaning === 'gone' ? keptOf(order.deposits, order.id) : []
   if (units > 0n) {
     const final = meaning === 'open' ? 0n : settled
-    return {
-      ...paidReport(providerReference, { final, pending: units - final, providerStatus }),
-      unmatched,
-      isPart: true,
-    }
+    const part = paidReport(providerReference, { final, pending: units - final, providerStatus })
+    const isOverpaid = (shareOf(order, payment.due) ?? 0n) > payment.due.units
+    // without an overpayment, what went to the account is part of the deposits that count
+    const beside = isOverpaid ? { unmatched } : { nowCounted: unmatched.map(({ reference }) => reference) }
+    return { ...part, ...beside, isPart: true }
   }
   if (meaning === 'open') return { outcome: 'waiting', providerReference, providerStatus }
   const outcome = nowMs >= payment.expiresAt.getTime() ? 'expired' : 'cancelled'

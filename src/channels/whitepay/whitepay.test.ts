@@ -218,7 +218,7 @@ describe('whitepay: amounts', () => {
       const order = { ...fields, transactions: [...fields.transactions, { ...kept, ...change }], status: 'COMPLETE' }
       return seen(order)
     }
-    const unmatched = [{ asset: 'USDT', units: 5n * 10n ** 18n, reference: 'whitepay:t2' }]
+    const unmatched = [{ asset: 'USDT', units: 5n * 10n ** 18n, reference: 'whitepay:t2', isOneSum: true }]
     assert.deepEqual([told({}).final, told({}).unmatched], [DUE, unmatched])
     assert.deepEqual(told({ status: 'OPEN' }).unmatched, [])
     assert.deepEqual(told({ type: 'ROLLBACK_TO_CLIENT' }).unmatched, [])
@@ -285,10 +285,13 @@ describe('whitepay: amounts', () => {
 
   it('what a declined order moved to the merchant account is reported too, with and without a deposit that counts', () => {
     const kept = { id: 't2', currency: 'USDT', value: '5', status: 'COMPLETE', type: 'ROLLBACK_TO_MERCHANT' }
-    const unmatched = [{ asset: 'USDT', units: 5n * 10n ** 18n, reference: 'whitepay:t2' }]
+    const unmatched = [{ asset: 'USDT', units: 5n * 10n ** 18n, reference: 'whitepay:t2', isOneSum: true }]
     const fields = deposits('USDT', '10', '15')
     const part = seen({ ...fields, transactions: [...fields.transactions, kept], status: 'DECLINED' })
     assert.deepEqual([part.final, part.unmatched], [DUE, unmatched])
+    const same = deposits('USDT', '10', '5')
+    const moved = seen({ ...same, transactions: [...same.transactions, kept], status: 'DECLINED' })
+    assert.deepEqual([moved.final, moved.unmatched, moved.nowCounted], [DUE / 2n, [], ['whitepay:t2']])
     const none = report({ ...fields, transactions: [kept], status: 'DECLINED' })
     assert.deepEqual([none.outcome, none.unmatched], ['cancelled', unmatched])
     const unnamed = [5, 6].map((value) => ({ ...kept, id: undefined, value: String(value) }))

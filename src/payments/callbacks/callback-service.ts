@@ -10,7 +10,7 @@ import {
 } from '../../channels/channel.ts'
 import { CHANNEL_KINDS } from '../../channels/kinds.ts'
 import { ProviderRefusal, ProviderTrouble } from '../../channels/provider-errors.ts'
-import { wakeItem } from '../../db/poll-queries.ts'
+import { renewItem } from '../../db/poll-queries.ts'
 import { pollNow } from '../../db/polling.ts'
 import { type Callback, CallbackRefused } from '../../kernel/callback.ts'
 import { AppError } from '../../kernel/errors.ts'
@@ -71,7 +71,7 @@ async function findReportedPayment(
  */
 async function pollSoon(deps: CallbackDeps, payment: Payment): Promise<void> {
   if (payment.status === 'creating') return
-  await wakeItem(deps.db, PAYMENT_POLLS.table, payment, new Date(deps.clock()))
+  await renewItem(deps.db, PAYMENT_POLLS.table, payment, new Date(deps.clock()))
   void pollNow(deps, PAYMENT_POLLS, payment, async (db) => pollPayment({ ...deps, db }, payment)).catch(
     (error: unknown) =>
       deps.log.warn({ err: error, channel: payment.channel, paymentId: payment.id }, 'poll after a callback failed'),
@@ -124,9 +124,10 @@ export async function takeCallback(
     deps.log.info({ channel: channel.id, providerStatus }, 'callback for an unknown payment')
     return acknowledgement
   }
-  await pollSoon(deps, payment)
+  // before the poll, which goes on while a record is open
   await holdBlocked(deps, payment, news.report)
   if (news.unmatched) await recordUnmatched(deps, payment, news.unmatched)
+  await pollSoon(deps, payment)
   // some providers report a refund from their console only here; its amount is signed like the rest
   const refunded = news.report?.outcome === 'seen' ? news.report.refunded : undefined
   if (refunded !== undefined) await deps.db.tx((tx) => deps.onRefunded(tx, payment, refunded))

@@ -114,11 +114,13 @@ export async function listMispaymentsOfOrder(q: Queryable, companyId: string, or
 export async function insertMispayment(
   tx: Tx,
   record: Omit<Mispayment, 'status' | 'decidedBy' | 'reason' | 'borneBy' | 'updatedAt'>,
-): Promise<void> {
-  await tx.run(sql`
+): Promise<Mispayment> {
+  const row = await tx.one<Row>(sql`
     insert into mispayments (company_id, id, order_id, payment_id, kind, asset, units, source_reference, created_at, updated_at)
     values (${record.companyId}, ${record.id}, ${record.orderId}, ${record.paymentId}, ${record.kind}, ${record.asset},
-      ${record.units}, ${record.sourceReference}, ${record.createdAt}, ${record.createdAt})`)
+      ${record.units}, ${record.sourceReference}, ${record.createdAt}, ${record.createdAt})
+    returning ${COLUMNS}`)
+  return toMispayment(row)
 }
 
 export async function deleteMispayment(tx: Tx, { companyId, id }: Mispayment): Promise<void> {

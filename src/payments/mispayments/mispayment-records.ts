@@ -174,8 +174,8 @@ const isLookAlike = ({ asset }: { asset: string }): boolean => asset.includes('â
 
 /**
  * Money that does not count, such as other tokens at the address: recorded but not booked. A record never changes: more
- * money under its reference becomes a record of its own, whatever a person decided about the first one. If its provider
- * names another coin, the open records are resolved: it is the same money.
+ * money under its reference becomes a record of its own, whatever a person decided about the first one. So does another
+ * token of the same transaction. If a provider names another coin for one sum, the open records are resolved.
  */
 export async function recordUnmatchedTransfers(
   { tx, order: { companyId, id: orderId }, payment: { id: paymentId }, now: createdAt }: MispaymentContext,
@@ -186,10 +186,11 @@ export async function recordUnmatchedTransfers(
   const wrong = records.filter(({ kind }) => kind === 'wrong_token')
   let room = MOST_LOOK_ALIKES - wrong.filter(isLookAlike).length
   for (const transfer of transfers) {
-    const { asset, reference } = transfer
+    const { asset, reference, isOneSum = false } = transfer
     const earlier = wrong.filter((record) => isUnder(record, reference))
     const total = transfer.units < MOST_UNITS ? transfer.units : MOST_UNITS
-    const renamed = earlier.filter((record) => record.asset !== asset && record.status === 'open')
+    const coins = transfers.filter((one) => one.reference === reference).map((one) => one.asset)
+    const renamed = earlier.filter((record) => isOneSum && record.status === 'open' && !coins.includes(record.asset))
     for (const record of renamed) await updateMispayment(tx, record, { status: 'resolved' }, createdAt)
     // what was resolved for another coin is back
     const isStale = ({ status }: Mispayment): boolean => renamed.length > 0 && status === 'resolved'
@@ -199,7 +200,7 @@ export async function recordUnmatchedTransfers(
     if (isLookAlike(transfer) && room-- <= 0) continue
     const sourceReference = earlier.length === 0 ? reference : `${reference}.${earlier.length}`
     const record = { companyId, id: newId(createdAt.getTime()), orderId, paymentId, kind: 'wrong_token' } as const
-    await insertMispayment(tx, { ...record, asset, units, sourceReference, createdAt })
+    wrong.push(await insertMispayment(tx, { ...record, asset, units, sourceReference, createdAt }))
   }
 }
 
