@@ -70,7 +70,11 @@ export const PROVIDERS: readonly Plant[] = [
     ...{ name: 'circuit-sticks', number: 10, story: 'refusedKey', nodes: 1 },
     fault: 'a trial that failed leaves its circuit half-open for ever',
     edits: [
-      { file: 'src/kernel/circuit.ts', find: '&& now - this.#trial.startedAt < TRIAL_MS', replace: '&& now > 0' },
+      {
+        file: 'src/kernel/circuit.ts',
+        find: '&& isRecent(this.#trial.startedAt, TRIAL_MS, now)',
+        replace: '&& now > 0',
+      },
       {
         file: 'src/kernel/circuit.ts',
         find: 'if (trial !== null && this.#trial === trial) this.#trial = null',
@@ -83,8 +87,8 @@ export const PROVIDERS: readonly Plant[] = [
     fault: 'one refused credential takes a channel away until restart',
     edits: one(
       'src/kernel/circuit.ts',
-      'this.#openUntil = this.#clock() + pauseMs',
-      "this.#openUntil = cause === 'credentials' ? Number.MAX_SAFE_INTEGER : this.#clock() + pauseMs",
+      'this.#paused = { atMs: this.#clock(), forMs: pauseMs }',
+      "this.#paused = { atMs: this.#clock(), forMs: cause === 'credentials' ? Number.MAX_SAFE_INTEGER : pauseMs }",
     ),
   },
   {
