@@ -1,5 +1,5 @@
 import { mkdirSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build, type Plugin } from 'vite'
 import { SOURCES } from '../test/harness/programs.ts'
@@ -14,17 +14,33 @@ import { ROOT } from './steps.ts'
 /** They look for files beside their own, or are compiled for this machine. */
 const APART = ['@napi-rs/image', '@node-rs/argon2', '@scalar/fastify-api-reference', 'pino']
 
-/** A module keeps the place that it has in the sources: it finds its own files there. */
-const keepPlaces: Plugin = {
+/** How a program names another one that it starts. */
+const STARTED =
+  /join\(import\.meta\.dirname, ["']([^"']+\.ts)["']\)|new URL\(["']([^"']+\.ts)["'], import\.meta\.url\)/g
+
+/** A module keeps the place that it has in the sources: it finds its own files there, but starts what is built. */
+const keepPlaces = (folder: string): Plugin => ({
   name: 'keep-places',
   transform(code, id) {
     if (!id.startsWith(ROOT) || !code.includes('import.meta.')) return null
-    return code
-      .replaceAll('import.meta.dirname', JSON.stringify(dirname(id)))
-      .replaceAll('import.meta.filename', JSON.stringify(id))
-      .replaceAll('import.meta.url', JSON.stringify(pathToFileURL(id).href))
+    const started = (found: string, path?: string, address?: string): string => {
+      const file = relative(ROOT, join(dirname(id), path ?? address ?? ''))
+      const [name] = Object.entries(SOURCES).find(([, source]) => source === file) ?? []
+      if (name === undefined) return found
+      const built = join(folder, `${name}.mjs`)
+      return path === undefined ? `new URL(${JSON.stringify(pathToFileURL(built).href)})` : JSON.stringify(built)
+    }
+    return (
+      code
+        .replaceAll(STARTED, started)
+        // what runs only as a program of its own is none in a bundle
+        .replaceAll('import.meta.main', 'false')
+        .replaceAll('import.meta.dirname', JSON.stringify(dirname(id)))
+        .replaceAll('import.meta.filename', JSON.stringify(id))
+        .replaceAll('import.meta.url', JSON.stringify(pathToFileURL(id).href))
+    )
   },
-}
+})
 
 async function main(folder: string): Promise<void> {
   mkdirSync(folder, { recursive: true })
@@ -33,7 +49,7 @@ async function main(folder: string): Promise<void> {
     logLevel: 'error',
     root: ROOT,
     publicDir: false,
-    plugins: [keepPlaces],
+    plugins: [keepPlaces(folder)],
     ssr: { noExternal: true, external: APART },
     build: {
       ssr: true,

@@ -1,44 +1,38 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { promisify } from 'node:util'
 import { sql } from '../src/db/db.ts'
 import { Client, logIn, newEmail, PASSWORD, registerManager } from './harness/accounts.ts'
-import { bareEnv } from './harness/bare-env.ts'
-import { MAIN } from './harness/programs.ts'
+import { type Operator, openOperator } from './harness/installation.ts'
 import { startTestService, TEST_MASTER_KEY, type TestService } from './harness/service.ts'
 
 let service: TestService
 let dataDir: string
+let operator: Operator
 
 before(async () => {
+  operator = openOperator()
   service = await startTestService({ workers: true })
   dataDir = mkdtempSync(join(tmpdir(), 'comptoir-admin-'))
 })
 after(async () => {
+  await operator.close()
   await service.stop()
   rmSync(dataDir, { recursive: true })
 })
 
 /** Runs a command of the operator against the test's database. */
-async function run(...args: string[]): Promise<{ code: number; text: string }> {
+async function run(...args: string[]): Promise<{ code: number | null; text: string }> {
   const { connectionString } = service.db.pool.options as { connectionString: string }
   const env = {
-    ...bareEnv(),
     DATA_DIR: dataDir,
     DATABASE_URL: connectionString,
     MASTER_KEY: TEST_MASTER_KEY.toString('base64'),
   }
-  try {
-    const { stdout, stderr } = await promisify(execFile)(process.execPath, [MAIN, ...args], { env })
-    return { code: 0, text: stdout + stderr }
-  } catch (error) {
-    const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string }
-    return { code, text: stdout + stderr }
-  }
+  const { code, out, err } = await operator.run(args, env, dataDir)
+  return { code, text: out + err }
 }
 
 test('what people do is in the log: who, what, when, from where, on what, with which result', async () => {

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { parseEnv } from 'node:util'
 import { HDKey } from '@scure/bip32'
-import { printEnv } from '../src/commands/init/env-file.ts'
+import { printEnv, writeEnv } from '../src/commands/init/env-file.ts'
 import { freePort } from './harness/free-port.ts'
 import { newFolder, runOperator } from './harness/installation.ts'
 import { startServed } from './harness/served.ts'
@@ -112,6 +112,13 @@ test('what .env holds is read back as it was given, or refused', () => {
       () => printed(value),
       /^Error: SMTP_URL holds a quote.*Nothing was written\. Set it .*SMTP_URL_FILE\.$/,
     )
+})
+
+test('a file that is replaced more than once in a second leaves a copy of each', () => {
+  const file = join(place.path, 'often.env')
+  const copies = ['A=1\n', 'A=2\n', 'A=3\n', 'A=4\n'].map((text) => writeEnv(file, text, true))
+  const kept = copies.map((copy) => copy && readFileSync(copy, 'utf8'))
+  assert.deepEqual(kept, [undefined, 'A=1\n', 'A=2\n', 'A=3\n'])
 })
 
 const keyIn = (file: string): string => /^MASTER_KEY=(.+)$/m.exec(readFileSync(file, 'utf8'))?.[1] ?? ''

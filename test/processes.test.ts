@@ -12,6 +12,7 @@ import { startTestChain, type TestChain } from './harness/chain.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { freePort } from './harness/free-port.ts'
 import { newFolder } from './harness/installation.ts'
+import { programFile } from './harness/programs.ts'
 import { type Served, startServed } from './harness/served.ts'
 import { eventually, TEST_MASTER_KEY } from './harness/service.ts'
 import { chainEnv } from './harness/shop.ts'
@@ -85,7 +86,7 @@ const metrics = (token: string) => ask('/metrics', { authorization: `Bearer ${to
 const childrenOf = (pid: number | undefined): number[] =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number)
 
-const isChild = (pid: number): boolean => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('child.ts')
+const isChild = (pid: number): boolean => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(programFile('child'))
 const countListening = (): number => served.words().match(/Server listening/g)?.length ?? 0
 
 test('while it starts, SIGHUP changes nothing, and a process that dies after it was ready is replaced', async () => {

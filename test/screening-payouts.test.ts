@@ -1,16 +1,13 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { promisify } from 'node:util'
 import { mnemonicToAccount } from 'viem/accounts'
 import { localSigner } from '../src/chain/payout/signer.ts'
 import { sql } from '../src/db/db.ts'
 import { describeVerdict, verifyLedger } from '../src/ledger/ledger-verify.ts'
-import { bareEnv } from './harness/bare-env.ts'
-import { MAIN } from './harness/programs.ts'
+import { type Operator, openOperator } from './harness/installation.ts'
 import { createPaid, newAddress, type RefundData, refundReaches, revert } from './harness/refunds.ts'
 import { openScreeningWorld, type ScreeningWorld } from './harness/screening-world.ts'
 import { eventually, TEST_MASTER_KEY } from './harness/service.ts'
@@ -27,7 +24,9 @@ const XPUB = mnemonicToAccount(PHRASE, { path: "m/44'/60'/0'" }).getHdKey().publ
 let world: ScreeningWorld
 let signer: Web3Signer
 let folder: string
+let operator: Operator
 before(async () => {
+  operator = openOperator()
   world = await openScreeningWorld({ CHAIN_31337_XPUB: XPUB })
   const privateKeys = Array.from({ length: 20 }, (_, addressIndex) => {
     const key = mnemonicToAccount(PHRASE, { addressIndex }).getHdKey().privateKey
@@ -37,6 +36,7 @@ before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'comptoir-sweep-screening-'))
 })
 after(async () => {
+  await operator.close()
   await world?.stop()
   await signer?.stop()
   rmSync(folder, { recursive: true, force: true })
@@ -123,23 +123,21 @@ test('a settlement to a listed address is refused, and one to a clean address is
 })
 
 type Swept = { done: number; failed: unknown[]; held: { address: string; reason: string }[] }
-type Ran = { code: number; text: string; swept: Swept | null }
+type Ran = { code: number | null; text: string; swept: Swept | null }
 
 /** `comptoir sweep` on another machine of the operator: Web3Signer has the keys of the deposit addresses. */
 async function sweep(...args: string[]): Promise<Ran> {
   const { CHAIN_31337_REFUND_KEY: key, ...own } = world.env
   const env = {
     ...own,
-    ...bareEnv(),
     DATA_DIR: folder,
     DATABASE_URL: world.host.db.connectionString,
     MASTER_KEY: TEST_MASTER_KEY.toString('base64'),
     CHAIN_31337_REFUND_ADDRESS: localSigner(key ?? '').address,
     CHAIN_31337_WEB3SIGNER_URL: signer.url,
   }
-  const ran = promisify(execFile)(process.execPath, [MAIN, 'sweep', ...args, '--json'], { env, timeout: 60_000 })
-  const { code = 0, stdout, stderr } = await ran.catch((error) => error)
-  return { code, text: stdout + stderr, swept: stdout.startsWith('{') ? (JSON.parse(stdout) as Swept) : null }
+  const { code, out, err } = await operator.run(['sweep', ...args, '--json'], env, folder)
+  return { code, text: out + err, swept: out.startsWith('{') ? (JSON.parse(out) as Swept) : null }
 }
 
 const leftOf = (orders: readonly Payable[]): Promise<bigint[]> =>

@@ -1,50 +1,44 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { promisify } from 'node:util'
 import { openAnchor, readAnchors } from '../src/audit/anchor.ts'
 import { claimOf, runDatabaseChecks } from '../src/checks/installation-checks.ts'
 import { openDb, sql } from '../src/db/db.ts'
 import { readInstallation, writeInstallation } from '../src/db/installation.ts'
 import { logInSuperAdmin, registerManager } from './harness/accounts.ts'
-import { bareEnv } from './harness/bare-env.ts'
 import { makeCertificate } from './harness/certificates.ts'
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { freePort } from './harness/free-port.ts'
-import { MAIN } from './harness/programs.ts'
+import { type Operator, openOperator, runOperator } from './harness/installation.ts'
 import { startTestService, TEST_MASTER_KEY, type TestService } from './harness/service.ts'
 import { startTlsDatabase } from './harness/tls-database.ts'
 
 let host: TestService
 let folder: string
+let operator: Operator
 
 before(async () => {
+  operator = openOperator()
   host = await startTestService({ workers: true, env: { METRICS_TOKEN: 'scrape-me-please' } })
   folder = mkdtempSync(join(tmpdir(), 'comptoir-start-'))
 })
 after(async () => {
+  await operator.close()
   await host?.stop()
   rmSync(folder, { recursive: true, force: true })
 })
 
-type Ran = { code: number; text: string; stdout: string }
+type Ran = { code: number | null; text: string; stdout: string }
 
 async function run(args: string[], env: Record<string, string>): Promise<Ran> {
-  const whole = { ...bareEnv(), DATA_DIR: folder, PORT: '0', ...env }
-  try {
-    const { stdout, stderr } = await promisify(execFile)(process.execPath, [MAIN, ...args], {
-      env: whole,
-      timeout: 60_000,
-    })
-    return { code: 0, text: stdout + stderr, stdout }
-  } catch (error) {
-    const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string }
-    return { code, text: stdout + stderr, stdout }
-  }
+  const whole = { DATA_DIR: folder, PORT: '0', ...env }
+  const { code, out, err } = await (args[0] === 'serve'
+    ? runOperator(args, whole, folder)
+    : operator.run(args, whole, folder))
+  return { code, text: out + err, stdout: out }
 }
 
 const KEY = randomBytes(32).toString('base64')

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
-import { execFile, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { promisify } from 'node:util'
 import { mnemonicToAccount } from 'viem/accounts'
 import { encodeFunctionData } from 'viem/utils'
 import { PAYER } from '../sandbox/chain/throwaway-keys.ts'
@@ -18,6 +17,7 @@ import { parseBatch } from '../src/chain/sweep/sweep-batch-file.ts'
 import { sql } from '../src/db/db.ts'
 import { describeVerdict, verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { bareEnv } from './harness/bare-env.ts'
+import { type Operator, openOperator, runOperator } from './harness/installation.ts'
 import { MAIN } from './harness/programs.ts'
 import { createPaid, newAddress, payoutEnv, refundReaches, revert } from './harness/refunds.ts'
 import { eventually, TEST_MASTER_KEY } from './harness/service.ts'
@@ -33,6 +33,7 @@ let env: Record<string, string>
 let wallet: string
 let relayer: string
 let mining: NodeJS.Timeout
+let operator: Operator
 
 const file = (name: string): string => join(folder, name)
 
@@ -48,7 +49,6 @@ before(async () => {
   wallet = localSigner(keys.CHAIN_31337_REFUND_KEY ?? '').address
   relayer = localSigner(keys.CHAIN_31337_RELAYER_KEY ?? '').address
   env = {
-    ...bareEnv(),
     DATA_DIR: folder,
     DATABASE_URL: shop.host.db.connectionString,
     MASTER_KEY: TEST_MASTER_KEY.toString('base64'),
@@ -56,32 +56,25 @@ before(async () => {
     ...keys,
   }
   writeFileSync(file('phrase'), `${PHRASE}\n`)
+  operator = openOperator()
   mining = setInterval(() => void shop.chain.mine().catch(() => {}), 150)
 })
 after(async () => {
   clearInterval(mining)
+  await operator?.close()
   await shop?.stop()
   rmSync(folder, { recursive: true, force: true })
 })
 
-type Ran = { code: number; stdout: string; text: string }
+type Ran = { code: number | null; stdout: string; text: string }
 
-async function run(args: string[], given: Record<string, string> = env): Promise<Ran> {
-  try {
-    const { stdout, stderr } = await promisify(execFile)(process.execPath, [MAIN, 'sweep', ...args], {
-      env: given,
-      cwd: folder,
-      timeout: 90_000,
-    })
-    return { code: 0, stdout, text: stdout + stderr }
-  } catch (error) {
-    const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string }
-    return { code, stdout, text: stdout + stderr }
-  }
+async function run(args: string[], given = env): Promise<Ran> {
+  const { code, out, err } = await operator.run(['sweep', ...args], given, folder)
+  return { code, stdout: out, text: out + err }
 }
 
 /** The machine of the signer knows nothing but its files. */
-const sign = (args: string[]): Promise<Ran> => run(['sign', ...args], bareEnv())
+const sign = (args: string[]): Promise<Ran> => run(['sign', ...args], {})
 
 type Plan = {
   deposits: { network: number; address: string; amount: string }[]
@@ -171,7 +164,9 @@ test('many deposits are planned, signed offline, sent, killed on the way, and co
   const signed = await sign(['--in', file('batch.json'), '--mnemonic-file', file('phrase'), '--to', wallet])
   assert.equal(signed.code, 0, signed.text)
   const [before, gas] = [await shop.chain.balanceOf(wallet), await nativeOf(relayer)]
-  const child = spawn(process.execPath, [MAIN, 'sweep', 'send', file('batch.json')], { env, cwd: folder })
+  const child = spawn(process.execPath, [MAIN, 'sweep', 'send', file('batch.json')], {
+    ...{ env: { ...bareEnv(), ...env }, cwd: folder },
+  })
   const some = () =>
     shop.host.db.one<{ sent: bigint }>(sql`
       select count(*) as sent from chain_payouts where kind = 'sweep' and status <> 'reserved'`)
@@ -207,8 +202,10 @@ test('two batches of the same deposits move the money once, and a moved one is r
     const { code, text } = await sign(['--in', file(name), '--mnemonic-file', file('phrase'), '--to', wallet])
     assert.equal(code, 0, text)
   }
-  const results = await Promise.all(['one.json', 'two.json'].map((name) => run(['send', file(name), '--json'])))
-  for (const { code, text } of results) assert.equal(code, 0, text)
+  const results = await Promise.all(
+    ['one.json', 'two.json'].map((name) => runOperator(['sweep', 'send', file(name), '--json'], env, folder)),
+  )
+  for (const { code, out, err } of results) assert.equal(code, 0, out + err)
   assert.equal(await shop.chain.balanceOf(order.toAddress), 0n)
   const { times } = await shop.host.db.one<{ times: bigint }>(
     sql`select count(*) as times from sweeps where address = ${order.toAddress.toLowerCase()}`,

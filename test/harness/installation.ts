@@ -1,4 +1,5 @@
-import { spawn } from 'node:child_process'
+import { fork, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,17 +8,22 @@ import { findEmbeddedPostgres } from '../../src/db/embedded/embedded.ts'
 import { openVault } from '../../src/kernel/vault.ts'
 import { EVENTS } from '../../src/webhooks/outbox/events.ts'
 import { bareEnv } from './bare-env.ts'
-import { MAIN } from './programs.ts'
+import type { WantedCommand } from './command-runner.ts'
+import { MAIN, programFile } from './programs.ts'
 import { insertMerchant, type Merchant, TEST_MASTER_KEY } from './service.ts'
 
 export type Ended = { code: number | null; out: string; err: string }
 
+/** Where programs and temporary files are, and nothing else of this environment. */
+function operatorEnv(env: Record<string, string>): Record<string, string> {
+  const { HOME = '', TMPDIR } = process.env
+  return { ...bareEnv(), HOME, ...(TMPDIR === undefined ? {} : { TMPDIR }), ...env }
+}
+
 /** One command of the service's bin, as its operator types it, with nothing but this environment. */
 export function runOperator(args: readonly string[], env: Record<string, string>, cwd?: string): Promise<Ended> {
-  const { HOME = '', TMPDIR } = process.env
   const child = spawn(process.execPath, [MAIN, ...args], {
-    cwd,
-    env: { ...bareEnv(), HOME, ...(TMPDIR === undefined ? {} : { TMPDIR }), ...env },
+    ...{ cwd, env: operatorEnv(env) },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let [out, err] = ['', '']
@@ -28,6 +34,37 @@ export function runOperator(args: readonly string[], env: Record<string, string>
     err += chunk
   })
   return new Promise((resolve) => child.once('close', (code) => resolve({ code, out, err })))
+}
+
+export type Operator = {
+  /** Like `runOperator`, after the commands before it. */
+  run(args: readonly string[], env: Record<string, string>, cwd: string): Promise<Ended>
+  close(): Promise<void>
+}
+
+/** For many commands: one process runs them, one after another. To load the program takes most of what one costs. */
+export function openOperator(): Operator {
+  const child = fork(programFile('command-runner'), [], { env: operatorEnv({}), execArgv: [] })
+  const ended = once(child, 'exit')
+  let last: Promise<unknown> = Promise.resolve()
+  const ask = async (wanted: WantedCommand): Promise<Ended> => {
+    const answered = once(child, 'message')
+    child.send(wanted)
+    const [answer] = await Promise.race([answered, ended])
+    if (typeof answer === 'object' && answer !== null) return answer as Ended
+    throw new Error(`the process that should run ${wanted.args.join(' ')} ended with ${answer}`)
+  }
+  return {
+    run(args, env, cwd) {
+      const next = last.then(() => ask({ args, env: operatorEnv(env), cwd }))
+      last = next.catch(() => {})
+      return next
+    },
+    async close() {
+      if (child.connected) child.disconnect()
+      await ended
+    },
+  }
 }
 
 /** Short: a socket lies in it. */

@@ -36,10 +36,13 @@ export const printEnv = (sections: readonly Section[]): string =>
 
 /** Copies the file to one next to it, named after the current time. @returns its name */
 function keepCopy(file: string): string {
-  const copy = `${file}.${new Date()
+  const time = new Date()
     .toISOString()
     .replace(/\.\d+Z$/, 'Z')
-    .replaceAll(':', '-')}`
+    .replaceAll(':', '-')
+  let copy = `${file}.${time}`
+  // several in one second
+  for (let number = 2; existsSync(copy); number += 1) copy = `${file}.${time}-${number}`
   writeFileSync(copy, readFileSync(file), { mode: 0o600, flag: 'wx' })
   return copy
 }
