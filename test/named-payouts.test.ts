@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import { type Channel, NO_INSTRUCTIONS, paidReport, type RefundReport } from '../src/channels/channel.ts'
 import { sql } from '../src/db/db.ts'
 import { invalid } from '../src/kernel/errors.ts'
-import { claimTransaction } from '../src/ledger/claim-queries.ts'
+import { claimTransaction, releaseClaims } from '../src/ledger/claim-queries.ts'
 import { cancelSettlement, reportSettlementPaid } from '../src/ledger/settlements/settlement-end.ts'
 import { settlementPolls } from '../src/ledger/settlements/settlement-jobs.ts'
 import { findSettlement } from '../src/ledger/settlements/settlement-queries.ts'
@@ -59,6 +59,8 @@ async function startRefund() {
 
 const REFUSED = { outcome: 'refused', reference: null, txHash: null, providerStatus: 'paid by hand' } as const
 const pending = (txHash: string): RefundReport => ({ ...REFUSED, outcome: 'pending', txHash })
+
+const BY_HAND = { ...REFUSED, outcome: 'manual', providerStatus: 'send it by hand' } as const
 
 /** Pays from a wallet of ours, and checks what a person sent instead. */
 const walletOf = (parts: Pick<Channel, 'refundPayment' | 'checkRefundTransaction'>): Channel => ({
@@ -173,7 +175,7 @@ test('a refund that is sent by hand does not ask to be sent again where naming w
   const txHash = `0x${'c4'.repeat(32)}`
   const context = contextFor(await personFor(db, { role: 'Manager', companyId: key.companyId }))
   const channel = walletOf({
-    refundPayment: async () => ({ ...REFUSED, outcome: 'manual', providerStatus: 'send it by hand' }),
+    refundPayment: async () => BY_HAND,
     async checkRefundTransaction() {
       await db.run(sql`update sessions set revoked_at = now() where id = ${context.actor.sessionId}`)
       return pending(txHash)
@@ -190,6 +192,56 @@ test('a refund that is sent by hand does not ask to be sent again where naming w
   assert.match(providerStatus ?? '', new RegExp(`^Transaction ${txHash} was named for this`))
   assert.ok(nextCheckAt)
 })
+
+/** A node with the keys of the chain: it sends, or follows what it had signed, which is nothing. */
+function keyedFor(deps: typeof world.refunds, check: NonNullable<Channel['checkRefundTransaction']>) {
+  const sent: string[] = []
+  const channel = walletOf({
+    async refundPayment({ refundId, followOnly }) {
+      if (followOnly) return BY_HAND
+      sent.push(refundId)
+      return { ...pending(TX_HASH[0] ?? ''), txHash: null, providerStatus: 'Fund it.' }
+    },
+    checkRefundTransaction: check,
+  })
+  return { sent, deps: { ...deps, channels: openChannels([channel]) } }
+}
+
+for (const version of ['this', 'an earlier'])
+  test(`a refund that a node of ${version} version asked a person to send is never sent, also after a wrong naming`, async () => {
+    const { context, key } = await startRefund()
+    const { db } = world.host
+    const keyless = walletOf({ refundPayment: async () => BY_HAND })
+    if (version === 'this') await refundPolls({ ...world.refunds, channels: openChannels([keyless]) }).work(db, key)
+    else await db.run(sql`update refunds set last_words = 'send it by hand', next_check_at = null where id = ${key.id}`)
+    const { sent, deps } = keyedFor(world.refunds, GONE)
+    const typo = `0x${(version === 'this' ? '1a' : '1b').repeat(32)}`
+    await assert.rejects(reportTransaction(deps, await read(key.id), typo, context), { code: 'VALIDATION_FAILED' })
+    assert.ok((await read(key.id)).nextCheckAt)
+    await refundPolls(deps).work(db, key)
+    const { status, providerStatus, nextCheckAt } = await read(key.id)
+    assert.deepEqual([sent, status, providerStatus, nextCheckAt], [[], 'ready', 'send it by hand', null])
+  })
+
+for (const isWaiting of [false, true])
+  test(`a ${isWaiting ? 'waiting' : 'new'} refund is not sent while a transaction is named for it, and is once that was refused`, async () => {
+    const { context, key } = await startRefund()
+    const { db } = world.host
+    const named = `0x${(isWaiting ? '2a' : '2b').repeat(32)}`
+    const { sent, deps } = keyedFor(world.refunds, GONE)
+    const poll = () => refundPolls(deps).work(db, key)
+    if (isWaiting) await poll()
+    const before = [...sent]
+    await beginNaming(key, named)
+    await poll()
+    const { status, providerStatus, handedOverAt } = await read(key.id)
+    assert.deepEqual([sent, status, handedOverAt], [before, isWaiting ? 'submitted' : 'ready', null])
+    assert.match(providerStatus ?? '', new RegExp(`^Transaction ${named} was named for this`))
+    await db.tx((tx) => releaseClaims(tx, { companyId: key.companyId, network: CHAIN, causeId: key.id }))
+    await assert.rejects(reportTransaction(deps, await read(key.id), named, context), { code: 'VALIDATION_FAILED' })
+    await poll()
+    assert.deepEqual(sent, [...before, key.id])
+  })
 
 test('a transaction does not settle a refund for which a person named another while it was checked', async () => {
   const { context, key } = await startRefund()
@@ -337,7 +389,7 @@ test('a transaction whose naming was cut short is free again once our own payout
   const pay = async (): Promise<SettlementReport> => ({ outcome: 'settled', txHash: own, providerStatus: 'final' })
   const deps = {
     ...world.settlements,
-    chains: [{ network: CHAIN, pay, watch: async () => null, check: pay }],
+    chains: [{ network: CHAIN, pay, watch: pay, check: pay }],
   }
   const context = contextFor({ ...actorOf(merchant), role: 'SuperAdmin' })
   const { _id } = await createSettlement(deps, context, { companyId })
@@ -354,10 +406,14 @@ for (const isPolled of [false, true])
     const { key } = await startRefund()
     const { db } = world.host
     const [wrong, right] = [`0x${(isPolled ? '03' : '02').repeat(32)}`, `0x${(isPolled ? 'f3' : 'f4').repeat(32)}`]
-    await beginNaming(key, wrong)
-    await beginNaming(key, right)
-    const deps = { ...world.refunds, channels: openChannels([walletOf({ refundPayment: async () => REFUSED })]) }
+    const beginBoth = async (): Promise<RefundReport> => {
+      await beginNaming(key, wrong)
+      await beginNaming(key, right)
+      return REFUSED
+    }
+    const deps = { ...world.refunds, channels: openChannels([walletOf({ refundPayment: beginBoth })]) }
     if (isPolled) await refundPolls(deps).work(db, key)
+    else await beginBoth()
     const { status, providerStatus } = await read(key.id)
     assert.deepEqual(
       [status, new RegExp(`${wrong} or ${right} was named for this`).test(providerStatus ?? '')],

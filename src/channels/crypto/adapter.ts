@@ -222,7 +222,8 @@ export function openCryptoChannel(deps: WalletDeps): Channel {
     refundsToAddress: true,
     async refundPayment(refund) {
       const { chain, payout } = readPlace(payable, refund)
-      const sent = chain.payouts ? await chain.payouts.send(payout) : await chain.watchPayout(payout.id)
+      const sent =
+        chain.payouts && !refund.followOnly ? await chain.payouts.send(payout) : await chain.watchPayout(payout.id)
       if (sent) return { reference: null, ...sent }
       const providerStatus = `send it by hand on ${chain.network.name}, then name the transaction`
       return { outcome: 'manual', reference: null, txHash: null, providerStatus }
