@@ -468,6 +468,54 @@ test('an approved settlement whose naming was cut short is cancelled once its tr
   assert.deepEqual([(await findSettlement(db, _id))?.status, await isNamed(txHash)], ['cancelled', false])
 })
 
+test('a settlement is not sent while a transaction is named for it, nor ever once a person was asked to send it', async () => {
+  const { merchant } = await createPaid()
+  const { db } = world.host
+  const { companyId } = merchant
+  await db.run(sql`
+    update companies set settlement_address = ${`0x${'c'.repeat(40)}`}, settlement_network = ${CHAIN}
+    where id = ${companyId}`)
+  const context = contextFor({ ...actorOf(merchant), role: 'SuperAdmin' })
+  let sent = 0
+  const chain: SettlementChain = {
+    ...{ network: CHAIN, watch: async () => null, check: GONE },
+    async pay() {
+      sent += 1
+      return { outcome: 'pending', txHash: null, providerStatus: 'Fund it.' }
+    },
+  }
+  const deps = { ...world.settlements, chains: [chain] }
+  const { _id: id } = await createSettlement(deps, context, { companyId })
+  await approveSettlement(deps, context, id)
+  const named = `0x${'3a'.repeat(32)}`
+  const poll = async (part: Partial<typeof deps> = {}) => {
+    await settlementPolls({ ...deps, ...part }).work(db, { companyId, id })
+    const { providerStatus, handedOverAt } = (await findSettlement(db, id)) ?? {}
+    return {
+      sent,
+      isNamed: providerStatus?.startsWith(`Transaction ${named} was named`),
+      handedOver: handedOverAt !== null,
+    }
+  }
+  const release = () => db.tx((tx) => releaseClaims(tx, { companyId, network: CHAIN, causeId: id }))
+  /** The person is faster than the last look at the books before sending. */
+  const books = {
+    ...deps.books,
+    async findHold() {
+      await beginNaming({ companyId, id }, named)
+      return null
+    },
+  }
+  assert.deepEqual(await poll({ books }), { sent: 0, isNamed: false, handedOver: false })
+  assert.deepEqual(await poll(), { sent: 0, isNamed: true, handedOver: false })
+  await release()
+  assert.equal((await poll()).sent, 1)
+  await beginNaming({ companyId, id }, named)
+  assert.deepEqual(await poll({ chains: [{ ...chain, pay: null }] }), { sent: 1, isNamed: true, handedOver: true })
+  await release()
+  assert.deepEqual(await poll(), { sent: 1, isNamed: false, handedOver: true })
+})
+
 test('what had gone to another address before a restore is named by a second person, where two approve', async () => {
   const { merchant } = await createPaid()
   const { db } = world.host

@@ -46,9 +46,12 @@ async function askChain(deps: SettlementDeps, settlement: Settlement): Promise<A
   const { id, byHand, txHash, handedOverAt } = settlement
   if (byHand && txHash !== null)
     return checkNamedAgain(txHash, () => chain.check(requestOf(settlement), txHash, acceptAny))
-  if (chain.pay && handedOverAt === null) return send(deps, chain.pay, settlement)
+  const pay = handedOverAt === null ? chain.pay : null
+  const named = await listNamed(deps.db, settlement)
+  if (pay && named.length === 0) return send(deps, pay, settlement)
   const watched = await chain.watch(id)
   if (watched) return watched
+  if (pay) return waits(namedWords(named))
   const other = await findOther(deps, settlement)
   return other === null ? { ...waits(BY_HAND), isHandedOver: true } : waits(`waits: ${other}`)
 }
@@ -57,7 +60,7 @@ async function askChain(deps: SettlementDeps, settlement: Settlement): Promise<A
 async function notePaidByHand(tx: Tx, current: Settlement, report: Asked): Promise<Asked> {
   if (report.outcome !== 'refused' && report.isHandedOver === undefined) return report
   const named = await listNamed(tx, current)
-  return named.length > 0 ? waits(namedWords(named)) : report
+  return named.length > 0 ? { ...report, ...waits(namedWords(named)) } : report
 }
 
 async function pollSettlement(deps: SettlementDeps, settlement: Settlement): Promise<void> {
