@@ -399,6 +399,8 @@ test('a transaction whose naming was cut short is free again once our own payout
   assert.deepEqual([(await findSettlement(db, _id))?.status, await isNamed(named)], ['paid', false])
 })
 
+const CHAIN_GONE = new RegExp(`the chain ${CHAIN} is not set up; give it back .*, then reject or cancel\\.$`)
+
 const GONE = () => Promise.reject(invalid('txHash', 'is not known on Base'))
 
 for (const isPolled of [false, true])
@@ -431,6 +433,10 @@ for (const isPolled of [false, true])
       reject((_, txHash) => (txHash === wrong ? GONE() : Promise.resolve(pending(right)))),
       { code: 'OBJECT_CONFLICT', message: new RegExp(`^Transaction ${right} was named for this and may have paid it`) },
     )
+    await assert.rejects(rejectRefund({ ...deps, channels: openChannels([]) }, await read(key.id), 'gone', by), {
+      code: 'OBJECT_CONFLICT',
+      message: CHAIN_GONE,
+    })
     await reject(GONE)
     assert.deepEqual(
       [(await read(key.id)).status, await isNamed(wrong), await isNamed(right)],
@@ -461,8 +467,11 @@ test('an approved settlement whose naming was cut short is cancelled once its tr
     assert.match(providerStatus ?? '', new RegExp(`^Transaction ${txHash} was named for this`))
     assert.ok(nextCheckAt)
   }
-  for (const chains of [[chain], []])
-    await assert.rejects(cancelSettlement({ ...deps, chains }, context, _id), { code: 'OBJECT_CONFLICT' })
+  await assert.rejects(cancelSettlement(deps, context, _id), { code: 'OBJECT_CONFLICT' })
+  const chainless = { ...deps, chains: [] }
+  await assert.rejects(cancelSettlement(chainless, context, _id), { code: 'OBJECT_CONFLICT', message: CHAIN_GONE })
+  await settlementPolls(chainless).work(db, { companyId, id: _id })
+  assert.match((await findSettlement(db, _id))?.providerStatus ?? '', /is not set up; give it back \(CHAIN_\w+, \w+\)$/)
   assert.equal((await findSettlement(db, _id))?.status, 'approved')
   await cancelSettlement({ ...deps, chains: [{ ...chain, check: GONE }] }, context, _id)
   assert.deepEqual([(await findSettlement(db, _id))?.status, await isNamed(txHash)], ['cancelled', false])

@@ -56,15 +56,15 @@ async function stopPayout(
 
 /**
  * Drops a refund that a person rejected or the provider refused, and evaluates what the provider reported meanwhile.
- * @param news `vanished`: the transactions that a person named and that cannot pay it; `hasLeftOtherwise`: before a
- * restore something else left under its number, and holds the order's next refund until that asks for it
+ * @param news `vanished`: as in `checkNoneHolds`; `hasLeftOtherwise`: before a restore something else left under its
+ * number, and holds the order's next refund until that asks for it
  * @throws OBJECT_CONFLICT
  */
 export async function dropRefund(
   deps: RefundDeps,
   key: Refund,
   news: { providerStatus: string } & (
-    | { status: 'rejected'; by: RequestContext; vanished: readonly string[]; hasLeftOtherwise: boolean }
+    | { status: 'rejected'; by: RequestContext; vanished: readonly string[] | null; hasLeftOtherwise: boolean }
     | { status: 'refused'; channel: string }
   ),
 ): Promise<void> {

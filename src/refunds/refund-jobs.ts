@@ -365,10 +365,10 @@ export async function reportTransaction(
   await applyRefundReport(deps, { ...refund, txHash, byHand: true }, report)
 }
 
-/** The named transactions that cannot pay it, as far as its channel can be asked. */
-async function listVanishedOf(deps: RefundDeps, refund: Refund): Promise<string[]> {
+/** The named transactions that cannot pay it; null: its chain is not set up here. */
+async function listVanishedOf(deps: RefundDeps, refund: Refund): Promise<string[] | null> {
   const channel = isPayable(refund) ? await channelOfRefund(deps, refund) : undefined
-  if (!channel?.checkRefundTransaction) return []
+  if (!channel?.checkRefundTransaction) return null
   const { checkRefundTransaction } = channel
   const request = await refundRequestOf(deps, refund)
   return listVanished(deps.db, refund, (txHash) => checkRefundTransaction(request, txHash))

@@ -142,7 +142,12 @@ function withNative(report: SeenReport, native: readonly NativeDeposit[], networ
 /** The destination of a refund, which was obtained before the refund became ready. */
 function readPlace(payable: readonly PayableNetwork[], refund: RefundRequest) {
   const chain = payable.find(({ network }) => network.chainId === refund.network)
-  if (!chain) throw new AppError('CHANNEL_NOT_AVAILABLE', { message: `Chain ${refund.network} is not set up here.` })
+  const { network: id } = refund
+  if (!chain) {
+    throw new AppError('CHANNEL_NOT_AVAILABLE', {
+      message: `The chain ${id} is not set up here; give it back (CHAIN_${id}_RPC_URL, CHAIN_${id}_XPUB).`,
+    })
+  }
   if (refund.address === null) throw invalid('address', 'is not known yet')
   return { chain, payout: { id: refund.refundId, to: refund.address, units: refund.units } }
 }
