@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { type Channel, NO_INSTRUCTIONS, paidReport, type RefundReport } from '../src/channels/channel.ts'
+import type { Channel, RefundReport } from '../src/channels/channel.ts'
 import { sql } from '../src/db/db.ts'
 import { invalid } from '../src/kernel/errors.ts'
-import { claimTransaction } from '../src/ledger/claim-queries.ts'
 import { cancelSettlement, reportSettlementPaid } from '../src/ledger/settlements/settlement-end.ts'
 import { settlementPolls } from '../src/ledger/settlements/settlement-jobs.ts'
 import { findSettlement } from '../src/ledger/settlements/settlement-queries.ts'
@@ -13,20 +12,26 @@ import {
   type SettlementChain,
   type SettlementReport,
 } from '../src/ledger/settlements/settlement-service.ts'
-import { acceptOrder } from '../src/payments/accept/accept-order.ts'
-import { applyReport } from '../src/payments/payment-report.ts'
 import { applyRefundReport, refundPolls, rejectRefund, reportTransaction } from '../src/refunds/refund-jobs.ts'
-import { findRefund, type Refund } from '../src/refunds/refund-queries.ts'
-import { revertOrder } from '../src/refunds/refund-service.ts'
 import { actorOf, contextFor, DUE, type ModelWorld, personFor, startModelWorld } from './harness/model-world.ts'
+import {
+  BY_HAND,
+  beginNaming,
+  CHAIN,
+  createPaid,
+  GONE,
+  pending,
+  REFUSED,
+  read,
+  startRefund,
+  walletOf,
+} from './harness/named-payouts.ts'
 import { openChannels } from './harness/one-channel-set.ts'
-import type { Merchant } from './harness/service.ts'
 
 /*
  * A person names the transaction that paid a refund or a settlement while the service asks about its own payout. Naming
  * withdraws that payout, so the answer is a refusal (src/chain/payout/manual-transfer.ts), which must change nothing.
  */
-const CHAIN = 31337
 const TX_HASH = [0, 1, 2, 3].map((digit) => `0x${`a${digit}`.repeat(32)}`)
 
 let world: ModelWorld
@@ -35,48 +40,8 @@ before(async () => {
 })
 after(() => world?.stop())
 
-async function createPaid(): Promise<{ merchant: Merchant; orderId: string; code: string }> {
-  const merchant = await world.host.createMerchant()
-  const { id: orderId, code } = await world.makeOrder(merchant)
-  const context = contextFor(actorOf(merchant))
-  await acceptOrder(world.payments, { context, code, body: { paymentChannel: 'binance' } })
-  const { id, reference } = await world.host.db.one<{ id: string; reference: string }>(
-    sql`select id, provider_reference as reference from payments where order_id = ${orderId}`,
-  )
-  const report = paidReport(reference, { final: DUE, providerStatus: 'PAID' })
-  await applyReport(world.payments, { companyId: merchant.companyId, id }, report)
-  return { merchant, orderId, code }
-}
-
-async function startRefund() {
-  const { merchant, orderId, code } = await createPaid()
-  const context = contextFor(actorOf(merchant))
-  const { refundId } = await revertOrder(world.refunds, context, code, {})
-  const address = `0x${'c'.repeat(40)}`
-  await world.host.db.run(sql`update refunds set network = ${CHAIN}, address = ${address} where id = ${refundId}`)
-  return { context, orderId, key: { companyId: merchant.companyId, id: refundId } }
-}
-
-const REFUSED = { outcome: 'refused', reference: null, txHash: null, providerStatus: 'paid by hand' } as const
-const pending = (txHash: string): RefundReport => ({ ...REFUSED, outcome: 'pending', txHash })
-
-/** Pays from a wallet of ours, and checks what a person sent instead. */
-const walletOf = (parts: Pick<Channel, 'refundPayment' | 'checkRefundTransaction'>): Channel => ({
-  id: 'binance',
-  networks: [],
-  createPayment: async ({ merchantReference }) => ({ ...NO_INSTRUCTIONS, providerReference: merchantReference }),
-  fetchPayment: async ({ providerReference }) => ({ outcome: 'waiting', providerReference, providerStatus: 'WAITING' }),
-  ...parts,
-})
-
-async function read(id: string): Promise<Refund> {
-  const refund = await findRefund(world.host.db, id)
-  assert.ok(refund)
-  return refund
-}
-
 async function followsTheNamed(id: string, txHash: string | undefined): Promise<void> {
-  const { orderId, status, byHand, txHash: followed, nextCheckAt } = await read(id)
+  const { orderId, status, byHand, txHash: followed, nextCheckAt } = await read(world, id)
   assert.deepEqual([status, byHand, followed], ['submitted', true, txHash])
   assert.ok(nextCheckAt !== null)
   const order = await world.host.db.one<{ status: string }>(sql`select status from orders where id = ${orderId}`)
@@ -84,12 +49,12 @@ async function followsTheNamed(id: string, txHash: string | undefined): Promise<
 }
 
 test('a refund that a person sent and named is not dropped by a poll that began before', async () => {
-  const { context, key } = await startRefund()
+  const { context, key } = await startRefund(world)
   const [txHash = ''] = TX_HASH
   const channel = walletOf({
     checkRefundTransaction: async () => pending(txHash),
     async refundPayment() {
-      await reportTransaction(deps, await read(key.id), txHash, context)
+      await reportTransaction(deps, await read(world, key.id), txHash, context)
       return REFUSED
     },
   })
@@ -99,27 +64,27 @@ test('a refund that a person sent and named is not dropped by a poll that began 
 })
 
 test('it is not dropped either by a poll that ends while its transaction is being checked', async () => {
-  const { context, key } = await startRefund()
+  const { context, key } = await startRefund(world)
   const txHash = TX_HASH[1] ?? ''
   const channel = walletOf({
     async checkRefundTransaction() {
-      await applyRefundReport(deps, await read(key.id), REFUSED)
+      await applyRefundReport(deps, await read(world, key.id), REFUSED)
       return pending(txHash)
     },
   })
   const deps = { ...world.refunds, channels: openChannels([channel]) }
-  await reportTransaction(deps, await read(key.id), txHash, context)
+  await reportTransaction(deps, await read(world, key.id), txHash, context)
   await followsTheNamed(key.id, txHash)
   // its sender's wallet sent another one in its place
   const gone = walletOf({ checkRefundTransaction: () => Promise.reject(invalid('txHash', 'is not known on Base')) })
   await refundPolls({ ...deps, channels: openChannels([gone]) }).work(world.host.db, key)
   await followsTheNamed(key.id, txHash)
-  const { providerStatus } = await read(key.id)
+  const { providerStatus } = await read(world, key.id)
   assert.match(providerStatus ?? '', /is not known on Base. If another one paid this, name that one\./)
 })
 
 test('a refund that a person has named is not sent by a poll that read it before', async () => {
-  const { context, key } = await startRefund()
+  const { context, key } = await startRefund(world)
   const txHash = TX_HASH[2] ?? ''
   let sent = 0
   const channel = walletOf({
@@ -134,7 +99,7 @@ test('a refund that a person has named is not sent by a poll that read it before
   const books = {
     ...deps.books,
     async findHold() {
-      await reportTransaction(deps, await read(key.id), txHash, context)
+      await reportTransaction(deps, await read(world, key.id), txHash, context)
       return null
     },
   }
@@ -144,7 +109,7 @@ test('a refund that a person has named is not sent by a poll that read it before
 })
 
 test('a refund stays named when the session of the person who names its transaction ends during the check', async () => {
-  const { key } = await startRefund()
+  const { key } = await startRefund(world)
   const { db } = world.host
   const txHash = `0x${'c3'.repeat(32)}`
   const context = contextFor(await personFor(db, { role: 'Manager', companyId: key.companyId }))
@@ -157,23 +122,23 @@ test('a refund stays named when the session of the person who names its transact
     },
   })
   const deps = { ...world.refunds, channels: openChannels([channel]) }
-  await assert.rejects(reportTransaction(deps, await read(key.id), txHash, context), { code: 'UNAUTHORIZED' })
+  await assert.rejects(reportTransaction(deps, await read(world, key.id), txHash, context), { code: 'UNAUTHORIZED' })
   // naming has withdrawn our payout
-  await applyRefundReport(deps, await read(key.id), REFUSED)
-  const { status, providerStatus } = await read(key.id)
+  await applyRefundReport(deps, await read(world, key.id), REFUSED)
+  const { status, providerStatus } = await read(world, key.id)
   assert.equal(status, 'ready')
   assert.match(providerStatus ?? '', new RegExp(`^Transaction ${txHash} was named for this`))
-  await assert.rejects(reportTransaction(deps, await read(key.id), txHash, context), { code: 'UNAUTHORIZED' })
+  await assert.rejects(reportTransaction(deps, await read(world, key.id), txHash, context), { code: 'UNAUTHORIZED' })
   assert.equal(checks, 1, 'nothing is checked, and no payout withdrawn, without a session')
 })
 
 test('a refund that is sent by hand does not ask to be sent again where naming was cut short', async () => {
-  const { key } = await startRefund()
+  const { key } = await startRefund(world)
   const { db } = world.host
   const txHash = `0x${'c4'.repeat(32)}`
   const context = contextFor(await personFor(db, { role: 'Manager', companyId: key.companyId }))
   const channel = walletOf({
-    refundPayment: async () => ({ ...REFUSED, outcome: 'manual', providerStatus: 'send it by hand' }),
+    refundPayment: async () => BY_HAND,
     async checkRefundTransaction() {
       await db.run(sql`update sessions set revoked_at = now() where id = ${context.actor.sessionId}`)
       return pending(txHash)
@@ -181,53 +146,53 @@ test('a refund that is sent by hand does not ask to be sent again where naming w
   })
   const deps = { ...world.refunds, channels: openChannels([channel]) }
   await refundPolls(deps).work(db, key)
-  const asked = await read(key.id)
+  const asked = await read(world, key.id)
   assert.deepEqual([asked.status, asked.providerStatus, asked.nextCheckAt], ['ready', 'send it by hand', null])
   await assert.rejects(reportTransaction(deps, asked, txHash, context), { code: 'UNAUTHORIZED' })
-  assert.ok((await read(key.id)).nextCheckAt)
+  assert.ok((await read(world, key.id)).nextCheckAt)
   await refundPolls(deps).work(db, key)
-  const { providerStatus, nextCheckAt } = await read(key.id)
+  const { providerStatus, nextCheckAt } = await read(world, key.id)
   assert.match(providerStatus ?? '', new RegExp(`^Transaction ${txHash} was named for this`))
   assert.ok(nextCheckAt)
 })
 
 test('a transaction does not settle a refund for which a person named another while it was checked', async () => {
-  const { context, key } = await startRefund()
+  const { context, key } = await startRefund(world)
   const [first, second] = [`0x${'c1'.repeat(32)}`, `0x${'c2'.repeat(32)}`]
   let isPolled = false
   const channel = walletOf({
     async checkRefundTransaction(_, txHash) {
       if (!isPolled || txHash === second) return pending(txHash)
-      await reportTransaction(deps, await read(key.id), second, context)
+      await reportTransaction(deps, await read(world, key.id), second, context)
       return { ...pending(txHash), outcome: 'settled' }
     },
   })
   const deps = { ...world.refunds, channels: openChannels([channel]) }
-  await reportTransaction(deps, await read(key.id), first, context)
+  await reportTransaction(deps, await read(world, key.id), first, context)
   isPolled = true
   await refundPolls(deps).work(world.host.db, key)
   await followsTheNamed(key.id, second)
 })
 
 test('whoever names a transaction for a refund that another one settled meanwhile learns of it', async () => {
-  const { context, key } = await startRefund()
+  const { context, key } = await startRefund(world)
   const [first, second] = [`0x${'c5'.repeat(32)}`, `0x${'c6'.repeat(32)}`]
   const channel = walletOf({
     async checkRefundTransaction(_, txHash) {
-      if (txHash === second) await reportTransaction(deps, await read(key.id), first, context)
+      if (txHash === second) await reportTransaction(deps, await read(world, key.id), first, context)
       return { ...pending(txHash), outcome: 'settled' }
     },
   })
   const deps = { ...world.refunds, channels: openChannels([channel]) }
-  await assert.rejects(reportTransaction(deps, await read(key.id), second, context), {
+  await assert.rejects(reportTransaction(deps, await read(world, key.id), second, context), {
     code: 'OBJECT_CONFLICT',
     message: new RegExp(`settled by ${first} meanwhile: ${second} paid it again`),
   })
-  assert.deepEqual([(await read(key.id)).txHash, await isNamed(second)], [first, false])
+  assert.deepEqual([(await read(world, key.id)).txHash, await isNamed(second)], [first, false])
 })
 
 test('a settlement that a person sent and named is polled on, whatever a poll that began before answers', async () => {
-  const { merchant } = await createPaid()
+  const { merchant } = await createPaid(world)
   const { db } = world.host
   await db.run(sql`
     update companies set settlement_address = ${`0x${'b'.repeat(40)}`}, settlement_network = ${CHAIN}
@@ -262,7 +227,7 @@ test('a settlement that a person sent and named is polled on, whatever a poll th
 })
 
 test('a transaction does not pay a settlement for which a person named another while it was checked', async () => {
-  const { merchant } = await createPaid()
+  const { merchant } = await createPaid(world)
   const { db } = world.host
   const { companyId } = merchant
   await db.run(sql`
@@ -290,7 +255,7 @@ test('a transaction does not pay a settlement for which a person named another w
 })
 
 test('a transaction that paid a settlement pays no other one, also where its claim is gone', async () => {
-  const { merchant } = await createPaid()
+  const { merchant } = await createPaid(world)
   const { db } = world.host
   const { companyId } = merchant
   await db.run(sql`
@@ -314,22 +279,17 @@ test('a transaction that paid a settlement pays no other one, also where its cla
   await assert.rejects(reportSettlementPaid(deps, context, await start(), txHash), { code: 'VALIDATION_FAILED' })
 })
 
-/** What naming a transaction commits first; then the process ends. */
-const beginNaming = ({ companyId, id: causeId }: { companyId: string; id: string }, txHash: string) =>
-  world.host.db.tx((tx) =>
-    claimTransaction(tx, { companyId, network: CHAIN, txHash, causeId, toAddress: `0x${'c'.repeat(40)}` }),
-  )
 const isNamed = async (txHash: string): Promise<boolean> =>
   (await world.host.db.maybe(sql`select 1 from claimed_transfers where tx_hash = ${txHash}`)) !== undefined
 
 test('a transaction whose naming was cut short is free again once our own payout has paid', async () => {
   const { db } = world.host
-  const { key } = await startRefund()
+  const { key } = await startRefund(world)
   const [named, own] = [`0x${'f1'.repeat(32)}`, `0x${'f2'.repeat(32)}`]
-  await beginNaming(key, named)
-  await applyRefundReport(world.refunds, await read(key.id), { ...pending(own), outcome: 'settled' })
-  assert.deepEqual([(await read(key.id)).status, await isNamed(named)], ['settled', false])
-  const { merchant } = await createPaid()
+  await beginNaming(world, key, named)
+  await applyRefundReport(world.refunds, await read(world, key.id), { ...pending(own), outcome: 'settled' })
+  assert.deepEqual([(await read(world, key.id)).status, await isNamed(named)], ['settled', false])
+  const { merchant } = await createPaid(world)
   const { companyId } = merchant
   await db.run(sql`
     update companies set settlement_address = ${`0x${'f'.repeat(40)}`}, settlement_network = ${CHAIN}
@@ -337,28 +297,32 @@ test('a transaction whose naming was cut short is free again once our own payout
   const pay = async (): Promise<SettlementReport> => ({ outcome: 'settled', txHash: own, providerStatus: 'final' })
   const deps = {
     ...world.settlements,
-    chains: [{ network: CHAIN, pay, watch: async () => null, check: pay }],
+    chains: [{ network: CHAIN, pay, watch: pay, check: pay }],
   }
   const context = contextFor({ ...actorOf(merchant), role: 'SuperAdmin' })
   const { _id } = await createSettlement(deps, context, { companyId })
   await approveSettlement(deps, context, _id)
-  await beginNaming({ companyId, id: _id }, named)
+  await beginNaming(world, { companyId, id: _id }, named)
   await settlementPolls(deps).work(db, { companyId, id: _id })
   assert.deepEqual([(await findSettlement(db, _id))?.status, await isNamed(named)], ['paid', false])
 })
 
-const GONE = () => Promise.reject(invalid('txHash', 'is not known on Base'))
+const CHAIN_GONE = new RegExp(`the chain ${CHAIN} is not set up; give it back .*, then reject or cancel\\.$`)
 
 for (const isPolled of [false, true])
   test(`a ${isPolled ? 'submitted' : 'ready'} refund is rejected once all that was named for it is gone, and not while one may pay`, async () => {
-    const { key } = await startRefund()
+    const { key } = await startRefund(world)
     const { db } = world.host
     const [wrong, right] = [`0x${(isPolled ? '03' : '02').repeat(32)}`, `0x${(isPolled ? 'f3' : 'f4').repeat(32)}`]
-    await beginNaming(key, wrong)
-    await beginNaming(key, right)
-    const deps = { ...world.refunds, channels: openChannels([walletOf({ refundPayment: async () => REFUSED })]) }
+    const beginBoth = async (): Promise<RefundReport> => {
+      await beginNaming(world, key, wrong)
+      await beginNaming(world, key, right)
+      return REFUSED
+    }
+    const deps = { ...world.refunds, channels: openChannels([walletOf({ refundPayment: beginBoth })]) }
     if (isPolled) await refundPolls(deps).work(db, key)
-    const { status, providerStatus } = await read(key.id)
+    else await beginBoth()
+    const { status, providerStatus } = await read(world, key.id)
     assert.deepEqual(
       [status, new RegExp(`${wrong} or ${right} was named for this`).test(providerStatus ?? '')],
       [isPolled ? 'submitted' : 'ready', isPolled],
@@ -367,7 +331,7 @@ for (const isPolled of [false, true])
     const reject = async (checkRefundTransaction: NonNullable<Channel['checkRefundTransaction']>): Promise<void> =>
       rejectRefund(
         { ...deps, channels: openChannels([walletOf({ checkRefundTransaction })]) },
-        await read(key.id),
+        await read(world, key.id),
         'gone',
         by,
       )
@@ -375,15 +339,19 @@ for (const isPolled of [false, true])
       reject((_, txHash) => (txHash === wrong ? GONE() : Promise.resolve(pending(right)))),
       { code: 'OBJECT_CONFLICT', message: new RegExp(`^Transaction ${right} was named for this and may have paid it`) },
     )
+    await assert.rejects(rejectRefund({ ...deps, channels: openChannels([]) }, await read(world, key.id), 'gone', by), {
+      code: 'OBJECT_CONFLICT',
+      message: CHAIN_GONE,
+    })
     await reject(GONE)
     assert.deepEqual(
-      [(await read(key.id)).status, await isNamed(wrong), await isNamed(right)],
+      [(await read(world, key.id)).status, await isNamed(wrong), await isNamed(right)],
       ['rejected', false, false],
     )
   })
 
 test('an approved settlement whose naming was cut short is cancelled once its transaction is gone, and not before', async () => {
-  const { merchant } = await createPaid()
+  const { merchant } = await createPaid(world)
   const { db } = world.host
   const { companyId } = merchant
   await db.run(sql`
@@ -398,22 +366,25 @@ test('an approved settlement whose naming was cut short is cancelled once its tr
   const deps = { ...world.settlements, chains: [chain] }
   const { _id } = await createSettlement(deps, context, { companyId })
   await approveSettlement(deps, context, _id)
-  await beginNaming({ companyId, id: _id }, txHash)
+  await beginNaming(world, { companyId, id: _id }, txHash)
   for (const pay of [null, async (): Promise<SettlementReport> => REFUSED]) {
     await settlementPolls({ ...deps, chains: [{ ...chain, pay }] }).work(db, { companyId, id: _id })
     const { providerStatus, nextCheckAt } = (await findSettlement(db, _id)) ?? {}
     assert.match(providerStatus ?? '', new RegExp(`^Transaction ${txHash} was named for this`))
     assert.ok(nextCheckAt)
   }
-  for (const chains of [[chain], []])
-    await assert.rejects(cancelSettlement({ ...deps, chains }, context, _id), { code: 'OBJECT_CONFLICT' })
+  await assert.rejects(cancelSettlement(deps, context, _id), { code: 'OBJECT_CONFLICT' })
+  const chainless = { ...deps, chains: [] }
+  await assert.rejects(cancelSettlement(chainless, context, _id), { code: 'OBJECT_CONFLICT', message: CHAIN_GONE })
+  await settlementPolls(chainless).work(db, { companyId, id: _id })
+  assert.match((await findSettlement(db, _id))?.providerStatus ?? '', /is not set up; give it back \(CHAIN_\w+, \w+\)$/)
   assert.equal((await findSettlement(db, _id))?.status, 'approved')
   await cancelSettlement({ ...deps, chains: [{ ...chain, check: GONE }] }, context, _id)
   assert.deepEqual([(await findSettlement(db, _id))?.status, await isNamed(txHash)], ['cancelled', false])
 })
 
 test('what had gone to another address before a restore is named by a second person, where two approve', async () => {
-  const { merchant } = await createPaid()
+  const { merchant } = await createPaid(world)
   const { db } = world.host
   await db.run(sql`
     update companies set settlement_address = ${`0x${'b'.repeat(40)}`}, settlement_network = ${CHAIN}
@@ -443,14 +414,14 @@ test('what had gone to another address before a restore is named by a second per
 test('the refunds that one transaction pays are named at the same moment, by several persons', async () => {
   const { db } = world.host
   const txHash = `0x${'a7'.repeat(32)}`
-  const started = await Promise.all(Array.from({ length: 8 }, startRefund))
+  const started = await Promise.all(Array.from({ length: 8 }, () => startRefund(world)))
   const channel = walletOf({ checkRefundTransaction: async () => ({ ...pending(txHash), outcome: 'settled' }) })
   const deps = { ...world.refunds, channels: openChannels([channel]) }
   for (const [index, { key }] of started.entries())
     await db.run(sql`update refunds set address = ${`0x${`${index}`.repeat(40)}`} where id = ${key.id}`)
   await Promise.all(
-    started.map(async ({ key, context }) => reportTransaction(deps, await read(key.id), txHash, context)),
+    started.map(async ({ key, context }) => reportTransaction(deps, await read(world, key.id), txHash, context)),
   )
-  const statuses = await Promise.all(started.map(async ({ key }) => (await read(key.id)).status))
+  const statuses = await Promise.all(started.map(async ({ key }) => (await read(world, key.id)).status))
   assert.deepEqual(new Set(statuses), new Set(['settled']))
 })

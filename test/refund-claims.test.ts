@@ -3,14 +3,16 @@ import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
 import { claimTransaction } from '../src/ledger/claim-queries.ts'
 import { logInSuperAdmin } from './harness/accounts.ts'
-import { createPaid, newAddress, type RefundData, refundReaches, revert } from './harness/refunds.ts'
+import { createPaid, newAddress, payoutEnv, type RefundData, refundReaches, revert } from './harness/refunds.ts'
 import { type RpcProxy, startRpcProxy } from './harness/rpc-proxy.ts'
-import { type Answer, eventually } from './harness/service.ts'
-import { openShop, type Shop } from './harness/shop.ts'
+import { type Answer, eventually, startTestService, type TestService } from './harness/service.ts'
+import { chainEnv, openShop, type Shop } from './harness/shop.ts'
 
 /** A transaction that a person names settles one refund, also while the node does not answer. */
 let shop: Shop
 let node: RpcProxy
+/** A node of the same shop that has the keys; it works on nothing until it is told to. */
+let keyed: TestService
 
 before(async () => {
   shop = await openShop({
@@ -19,8 +21,11 @@ before(async () => {
       return { CHAIN_31337_RPC_URL: node.url }
     },
   })
+  const env = { ...chainEnv(shop.chain), ...(await payoutEnv(shop.chain)) }
+  keyed = await startTestService({ env, connectionString: shop.host.connectionString })
 })
 after(async () => {
+  await keyed?.stop()
   await shop?.stop()
   await node?.stop()
 })
@@ -190,4 +195,31 @@ test('a settlement is not cancelled while a transaction whose naming was cut sho
   const { _id } = await create()
   await admin.post(`settlements/${_id}/approve`)
   assert.equal((await admin.post<{ status: string }>(`settlements/${_id}/paid`, { txHash: right })).data.status, 'paid')
+})
+
+test('what a person was asked to send is not sent by a node with the keys, whatever they name and whether it is cut short', async () => {
+  const [mistyped, cutShort] = [await startRefund(newAddress()), await startRefund(newAddress())]
+  const both = [mistyped, cutShort]
+  const ids = both.map(({ _id }) => _id)
+  const reach = async ({ _id }: RefundData, words: string, isPolled: boolean) =>
+    eventually(
+      () =>
+        shop.host.db.one<{ words: string | null; nextCheckAt: Date | null }>(
+          sql`select last_words as words, next_check_at from refunds where id = ${_id}`,
+        ),
+      (seen) => seen.words?.startsWith(words) === true && (seen.nextCheckAt !== null) === isPolled,
+    )
+  for (const refund of both) await reach(refund, 'send it by hand', false)
+  await shop.host.service.stopWorkers()
+  const paid = await Promise.all(both.map(({ address }) => shop.chain.pay({ to: address ?? '', units: 54_000_000n })))
+  await shop.chain.mine(4)
+  assert.equal((await name(mistyped, `0x${'12'.repeat(32)}`)).status, 422)
+  await beginNaming(cutShort, paid[1] ?? '', cutShort.address ?? '')
+  await shop.host.db.run(sql`update refunds set next_check_at = now() where id = any(${ids})`)
+  await keyed.service.startWorkers()
+  await reach(cutShort, `Transaction ${paid[1]} was named`, true)
+  await reach(mistyped, 'send it by hand', false)
+  for (const [index, refund] of both.entries())
+    assert.equal((await name(refund, paid[index] ?? '')).data.status, 'settled')
+  for (const { address } of both) assert.equal(await shop.chain.balanceOf(address ?? ''), 54_000_000n)
 })

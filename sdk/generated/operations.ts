@@ -3074,7 +3074,7 @@ export interface Operations {
     }
     data: null
   }
-  /** List API keys that are not revoked. Those used or made last first, expired ones at the end. A page with fewer than `limit` keys is the last. */
+  /** List API keys that are not revoked. Without `page` and `limit` the 500 used or made last, expired ones at the end. With either, all of them in pages of `limit` (500), the newest first; a page with fewer is the last. */
   listApiKeys: {
     params: {
       /** For operators: the company. */

@@ -223,6 +223,8 @@ export type RefundRequest = {
   reference: string | null
   /** It may have been sent before: query first. */
   attempted: boolean
+  /** On a chain: a person sends it, or named what paid it, so nothing is sent; what was signed before is followed. */
+  followOnly?: true
   network: number | null
   address: string | null
   reason: string | null

@@ -28,7 +28,7 @@ export const ChoiceQuery = {
 }
 export const ChoiceOnly = Type.Object(ChoiceQuery)
 /** Optional for callers; the validator fills in the default, so handlers always have a value. */
-export const WithDefault = (options: { minimum: number; maximum: number; default: number }): TInteger =>
+const WithDefault = (options: { minimum: number; maximum: number; default: number }): TInteger =>
   Type.Optional(Type.Integer(options)) as unknown as TInteger
 export const PageQuery = {
   page: WithDefault({ minimum: 1, maximum: 100_000, default: 1 }),

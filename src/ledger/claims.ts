@@ -125,17 +125,25 @@ export async function listVanished(
   return vanished
 }
 
+/** What to do where what was named cannot be looked up. */
+export const missingChainWords = (network: number | null): string =>
+  `the chain ${network} is not set up; give it back (CHAIN_${network}_RPC_URL, CHAIN_${network}_XPUB)`
+
 /**
  * What a person named for a refund or settlement holds it, in whatever state it is, until the chain refuses what was
- * named: dropped, it would be paid a second time. @throws OBJECT_CONFLICT
+ * named: dropped, it would be paid a second time. @param vanished null: its chain is not set up here
+ * @throws OBJECT_CONFLICT
  */
-export async function checkNoneHolds(tx: Tx, named: Nameable, vanished: readonly string[]): Promise<void> {
-  const txHash = (await listNamed(tx, named)).find((one) => !vanished.includes(one))
+export async function checkNoneHolds(tx: Tx, named: Nameable, vanished: readonly string[] | null): Promise<void> {
+  const txHash = (await listNamed(tx, named)).find((one) => !vanished?.includes(one))
   if (txHash === undefined) return
   throw new AppError('OBJECT_CONFLICT', {
     message:
-      `Transaction ${txHash} was named for this and may have paid it, so it can be dropped only once no node knows ` +
-      'that transaction. If it is not settled in a minute, name that transaction again.',
+      `Transaction ${txHash} was named for this and may have paid it, ` +
+      (vanished === null
+        ? `and ${missingChainWords(named.network)}, then reject or cancel.`
+        : 'so it can be dropped only once no node knows that transaction. If it is not settled in a minute, name that ' +
+          'transaction again.'),
   })
 }
 

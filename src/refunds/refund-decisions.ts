@@ -25,14 +25,18 @@ async function isLost(deps: RefundDeps, { companyId, paymentId, status, provider
  * A refusal of our own payout is expected once a person names what they sent: naming it withdraws ours. If naming was
  * cut short after that, the refund says what to do, also one that a person was asked to send.
  */
-export async function isPaidByHand(deps: RefundDeps, tx: Tx, asked: Refund, current: Refund): Promise<boolean> {
+export async function isPaidByHand(
+  deps: RefundDeps,
+  tx: Tx,
+  { asked, current, handedOver = {} }: { asked: Refund; current: Refund; handedOver?: { handedOverAt?: Date } },
+): Promise<boolean> {
   if (isNamedSince(asked, current)) return true
   const { status, checks } = current
   const named = await listNamed(tx, current)
   if (named.length === 0) return false
   const now = new Date(deps.clock())
   const nextCheckAt = new Date(now.getTime() + pollGapMs('refund', checks))
-  await updateRefund(tx, current, { status, providerStatus: namedWords(named), nextCheckAt }, now)
+  await updateRefund(tx, current, { status, providerStatus: namedWords(named), nextCheckAt, ...handedOver }, now)
   return true
 }
 
@@ -52,15 +56,15 @@ async function stopPayout(
 
 /**
  * Drops a refund that a person rejected or the provider refused, and evaluates what the provider reported meanwhile.
- * @param news `vanished`: the transactions that a person named and that cannot pay it; `hasLeftOtherwise`: before a
- * restore something else left under its number, and holds the order's next refund until that asks for it
+ * @param news `vanished`: as in `checkNoneHolds`; `hasLeftOtherwise`: before a restore something else left under its
+ * number, and holds the order's next refund until that asks for it
  * @throws OBJECT_CONFLICT
  */
 export async function dropRefund(
   deps: RefundDeps,
   key: Refund,
   news: { providerStatus: string } & (
-    | { status: 'rejected'; by: RequestContext; vanished: readonly string[]; hasLeftOtherwise: boolean }
+    | { status: 'rejected'; by: RequestContext; vanished: readonly string[] | null; hasLeftOtherwise: boolean }
     | { status: 'refused'; channel: string }
   ),
 ): Promise<void> {
@@ -87,7 +91,7 @@ export async function dropRefund(
           'Wait for its answer; if the account there was removed, save it again.',
       })
     }
-    if (news.status === 'refused' && (await isPaidByHand(deps, tx, key, refund))) return
+    if (news.status === 'refused' && (await isPaidByHand(deps, tx, { asked: key, current: refund }))) return
     if (news.status === 'rejected') await stopPayout(deps, tx, refund, hasLeft)
     if (isNamed) await updateRefundUnnamed(tx, refund)
     if (news.status === 'rejected') await releaseNamed(tx, refund)

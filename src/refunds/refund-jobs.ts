@@ -14,6 +14,7 @@ import {
   claimedWords,
   followClaimed,
   isNamedSince,
+  listNamed,
   listVanished,
   NAMING_MS,
 } from '../ledger/claims.ts'
@@ -133,34 +134,43 @@ const findHold = async (deps: RefundDeps, refund: Refund): Promise<string | null
   (await deps.db.tx((tx) => findLocalHold(deps, tx, refund))) ??
   (await findOther(deps, refund))
 
+/** A person was asked to send it, and the provider does not have it. */
+const isHandedOver = ({ handedOverAt, providerReference }: Refund): boolean =>
+  handedOverAt !== null && providerReference === null
+
+/** Whether a person sends it, or named what they sent: the service does not send it then, however it is polled. */
+const isPersons = async (tx: Tx, refund: Refund): Promise<boolean> =>
+  isHandedOver(refund) || (!refund.byHand && (await listNamed(tx, refund)).length > 0)
+
 /**
  * Marks the refund as submitted before it is sent, so that it can no longer be rejected. @returns whether it may be
- * sent
+ * sent, or only what was signed before, or named, is followed
  */
-async function beginSending(deps: RefundDeps, refund: Refund): Promise<boolean> {
+async function beginSending(deps: RefundDeps, refund: Refund): Promise<'send' | 'follow' | null> {
   const isReady = refund.status === 'ready'
-  const hold = isReady ? await findHold(deps, refund) : null
+  const hold = isReady && !isHandedOver(refund) ? await findHold(deps, refund) : null
   return deps.db.tx(async (tx) => {
     const { refund: current } = await lockRefundWithOrder(tx, refund)
-    if (isNamedSince(refund, current)) return false
-    if (current.status === 'submitted') return true
+    if (isNamedSince(refund, current)) return null
+    if (isPayable(current) && (await isPersons(tx, current))) return 'follow'
+    if (current.status === 'submitted') return 'send'
     const now = new Date(deps.clock())
     if (current.status !== 'ready') {
       await updateRefundNextCheck(tx, current, null)
-      return false
+      return null
     }
     const reason = hold ?? (await findLocalHold(deps, tx, current))
     if (reason !== null) {
       const nextCheckAt = new Date(now.getTime() + HOLD_MS)
       await updateRefund(tx, current, { status: 'ready', providerStatus: `waits: ${reason}`, nextCheckAt }, now)
-      return false
+      return null
     }
     if (await anotherRuns(tx, current)) {
       await updateRefundNextCheck(tx, current, new Date(now.getTime() + pollGapMs('refund', current.checks)))
-      return false
+      return null
     }
     await updateRefund(tx, current, { status: 'submitted', nextCheckAt: current.nextCheckAt }, now)
-    return true
+    return 'send'
   })
 }
 
@@ -178,14 +188,18 @@ async function takeBack(deps: RefundDeps, refund: Refund): Promise<void> {
   })
 }
 
-async function askChannel(deps: RefundDeps, refund: Refund, channel: Channel | undefined): Promise<RefundReport> {
-  const request = await refundRequestOf(deps, refund)
+async function askChannel(
+  deps: RefundDeps,
+  refund: Refund,
+  { channel, followOnly }: { channel: Channel | undefined; followOnly: boolean },
+): Promise<RefundReport> {
+  const request = { ...(await refundRequestOf(deps, refund)), ...(followOnly && { followOnly }) }
   const { byHand, txHash } = refund
   if (byHand && txHash !== null && channel?.checkRefundTransaction) {
     const { checkRefundTransaction } = channel
     return checkNamedAgain(txHash, () => checkRefundTransaction(request, txHash))
   }
-  if (channel?.refundPayment) return channel.refundPayment(request)
+  if (channel?.refundPayment && (!followOnly || channel.checkRefundTransaction)) return channel.refundPayment(request)
   return { outcome: 'manual', reference: null, txHash: null, providerStatus: 'to be sent by hand' }
 }
 
@@ -218,18 +232,30 @@ async function waitForAccount(deps: RefundDeps, refund: Refund, { ownAccount }: 
   })
 }
 
+/** Nothing was signed for it: it says what was named. If that was refused meanwhile, it goes on as before. */
+async function holdNamed(deps: RefundDeps, refund: Refund): Promise<void> {
+  await deps.db.tx(async (tx) => {
+    const { refund: current } = await lockRefundWithOrder(tx, refund)
+    if (!isPayable(current) || (await isPaidByHand(deps, tx, { asked: refund, current }))) return
+    await updateRefundNextCheck(tx, current, new Date(deps.clock()))
+  })
+}
+
 /** Polls one refund: sends it, or fetches its state. The channel makes sending idempotent. */
 async function pollRefund(deps: RefundDeps, refund: Refund): Promise<void> {
   const payment = await findPaymentOf(deps, refund)
   const channel = await deps.channels.forPayment(payment)
   if (!channel && !(await isForPerson(deps, refund, payment))) return waitForAccount(deps, refund, payment)
-  if (!(await beginSending(deps, refund))) return
+  const step = await beginSending(deps, refund)
+  if (step === null) return
   crashPoint('refund:before-send')
-  const report = await askChannel(deps, refund, channel).catch(async (error: unknown) => {
+  const followOnly = step === 'follow'
+  const report = await askChannel(deps, refund, { channel, followOnly }).catch(async (error: unknown) => {
     if (refund.status === 'ready' && isNotDone(error)) await takeBack(deps, refund)
     throw error
   })
   crashPoint('refund:after-send')
+  if (followOnly && report.outcome === 'manual' && !isHandedOver(refund)) return holdNamed(deps, refund)
   await applyRefundReport(deps, refund, report)
   crashPoint('refund:after-settle')
 }
@@ -275,15 +301,13 @@ export async function applyRefundReport(deps: RefundDeps, refund: Refund, report
     const { refund: current } = await lockRefundWithOrder(tx, refund)
     if (!isPayable(current)) return
     const manual = report.outcome === 'manual'
-    if (manual ? await isPaidByHand(deps, tx, refund, current) : isNamedSince(refund, current)) return
     const now = new Date(deps.clock())
+    const handedOver = manual ? { handedOverAt: now } : {}
+    if (manual ? await isPaidByHand(deps, tx, { asked: refund, current, handedOver }) : isNamedSince(refund, current))
+      return
     const nextCheckAt = manual ? null : new Date(now.getTime() + pollGapMs('refund', current.checks))
-    await updateRefund(
-      tx,
-      current,
-      { status: manual ? 'ready' : 'submitted', reference, txHash, providerStatus, nextCheckAt },
-      now,
-    )
+    const status = manual ? 'ready' : 'submitted'
+    await updateRefund(tx, current, { status, reference, txHash, providerStatus, nextCheckAt, ...handedOver }, now)
   })
 }
 
@@ -341,10 +365,10 @@ export async function reportTransaction(
   await applyRefundReport(deps, { ...refund, txHash, byHand: true }, report)
 }
 
-/** The named transactions that cannot pay it, as far as its channel can be asked. */
-async function listVanishedOf(deps: RefundDeps, refund: Refund): Promise<string[]> {
+/** The named transactions that cannot pay it; null: its chain is not set up here. */
+async function listVanishedOf(deps: RefundDeps, refund: Refund): Promise<string[] | null> {
   const channel = isPayable(refund) ? await channelOfRefund(deps, refund) : undefined
-  if (!channel?.checkRefundTransaction) return []
+  if (!channel?.checkRefundTransaction) return null
   const { checkRefundTransaction } = channel
   const request = await refundRequestOf(deps, refund)
   return listVanished(deps.db, refund, (txHash) => checkRefundTransaction(request, txHash))

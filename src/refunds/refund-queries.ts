@@ -61,6 +61,8 @@ export type Refund = {
   checks: number
   /** Null: no more polls, or a person sends it. */
   nextCheckAt: Date | null
+  /** Since when a person is asked to send it: the service does not send it any more. */
+  handedOverAt: Date | null
   createdAt: Date
   updatedAt: Date
   settledAt: Date | null
@@ -86,8 +88,8 @@ const COLUMNS = sql`company_id, id, order_id, number, payment_id, mispayment_id,
   fiat_units, without_cover, address, proposed_address, proposed_by, address_proof, asked_by_mail, network, reason, approval, requested_by,
   requested_role, decided_by, provider_reference, tx_hash, by_hand,
   coalesce(settled_by_hand, false) as settled_by_hand,
-  coalesce(paid_elsewhere, settled_by_hand, false) as paid_elsewhere, last_words as provider_status, checks, next_check_at, created_at,
-  updated_at, settled_at`
+  coalesce(paid_elsewhere, settled_by_hand, false) as paid_elsewhere, last_words as provider_status, checks, next_check_at, handed_over_at,
+  created_at, updated_at, settled_at`
 
 const toRefund = (row: Row): Refund => ({
   ...row,
@@ -107,6 +109,7 @@ export type NewRefund = Omit<
   | 'providerStatus'
   | 'checks'
   | 'nextCheckAt'
+  | 'handedOverAt'
   | 'updatedAt'
   | 'settledAt'
 > & { requestId: string | null }
@@ -195,6 +198,7 @@ export type RefundChange = {
   settledByHand?: boolean
   paidElsewhere?: boolean
   providerStatus?: string
+  handedOverAt?: Date
   nextCheckAt: Date | null
 }
 
@@ -212,6 +216,7 @@ export async function updateRefund(tx: Tx, refund: Refund, change: RefundChange,
       settled_by_hand = coalesce(${change.settledByHand ?? null}, settled_by_hand),
       paid_elsewhere = coalesce(${change.paidElsewhere ?? null}, paid_elsewhere),
       last_words = coalesce(${change.providerStatus ?? null}, last_words),
+      handed_over_at = coalesce(handed_over_at, ${change.handedOverAt ?? null}),
       next_check_at = ${change.nextCheckAt}, updated_at = ${now},
       settled_at = case when ${change.status} = 'settled' then ${now}::timestamptz else settled_at end
     where company_id = ${refund.companyId} and id = ${refund.id}`)

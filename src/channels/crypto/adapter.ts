@@ -150,7 +150,12 @@ function withNative(report: SeenReport, native: readonly NativeDeposit[], networ
 /** The destination of a refund, which was obtained before the refund became ready. */
 function readPlace(payable: readonly PayableNetwork[], refund: RefundRequest) {
   const chain = payable.find(({ network }) => network.chainId === refund.network)
-  if (!chain) throw new AppError('CHANNEL_NOT_AVAILABLE', { message: `Chain ${refund.network} is not set up here.` })
+  const { network: id } = refund
+  if (!chain) {
+    throw new AppError('CHANNEL_NOT_AVAILABLE', {
+      message: `The chain ${id} is not set up here; give it back (CHAIN_${id}_RPC_URL, CHAIN_${id}_XPUB).`,
+    })
+  }
   if (refund.address === null) throw invalid('address', 'is not known yet')
   return { chain, payout: { id: refund.refundId, to: refund.address, units: refund.units } }
 }
@@ -230,7 +235,8 @@ export function openCryptoChannel(deps: WalletDeps): Channel {
     refundsToAddress: true,
     async refundPayment(refund) {
       const { chain, payout } = readPlace(payable, refund)
-      const sent = chain.payouts ? await chain.payouts.send(payout) : await chain.watchPayout(payout.id)
+      const sent =
+        chain.payouts && !refund.followOnly ? await chain.payouts.send(payout) : await chain.watchPayout(payout.id)
       if (sent) return { reference: null, ...sent }
       const providerStatus = `send it by hand on ${chain.network.name}, then name the transaction`
       return { outcome: 'manual', reference: null, txHash: null, providerStatus }

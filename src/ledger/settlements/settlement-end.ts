@@ -142,10 +142,10 @@ export async function reportSettlementPaid(
 /** It was accepted when it was named. */
 export const acceptAny = async (): Promise<void> => {}
 
-/** The named transactions that cannot pay it, as far as its chain can be asked. */
-async function listVanishedOf(deps: SettlementDeps, settlement: Settlement): Promise<string[]> {
+/** The named transactions that cannot pay it; null: its chain is not set up here. */
+async function listVanishedOf(deps: SettlementDeps, settlement: Settlement): Promise<string[] | null> {
   const chain = deps.chains.find(({ network }) => network === settlement.network)
-  if (!chain) return []
+  if (!chain) return null
   return listVanished(deps.db, settlement, (txHash) => chain.check(requestOf(settlement), txHash, acceptAny))
 }
 

@@ -1,7 +1,7 @@
 import type { Tx } from '../../db/db.ts'
 import type { PollSpec } from '../../db/polling.ts'
 import { pollGapMs } from '../../kernel/poll-gaps.ts'
-import { checkNamedAgain, isNamedSince, listNamed, namedWords } from '../claims.ts'
+import { checkNamedAgain, isNamedSince, listNamed, missingChainWords, namedWords } from '../claims.ts'
 import { acceptAny, settlePaid } from './settlement-end.ts'
 import {
   findSettlement,
@@ -42,13 +42,17 @@ async function send(deps: SettlementDeps, pay: Pay, settlement: Settlement): Pro
 
 async function askChain(deps: SettlementDeps, settlement: Settlement): Promise<Asked> {
   const chain = deps.chains.find(({ network }) => network === settlement.network)
-  if (!chain) return waits(`the chain ${settlement.network} is not set up; give it back, or cancel the settlement`)
+  const named = await listNamed(deps.db, settlement)
+  if (!chain)
+    return waits(`${missingChainWords(settlement.network)}${named.length > 0 ? '' : ', or cancel the settlement'}`)
   const { id, byHand, txHash, handedOverAt } = settlement
   if (byHand && txHash !== null)
     return checkNamedAgain(txHash, () => chain.check(requestOf(settlement), txHash, acceptAny))
-  if (chain.pay && handedOverAt === null) return send(deps, chain.pay, settlement)
+  const pay = handedOverAt === null ? chain.pay : null
+  if (pay && named.length === 0) return send(deps, pay, settlement)
   const watched = await chain.watch(id)
   if (watched) return watched
+  if (pay) return waits(namedWords(named))
   const other = await findOther(deps, settlement)
   return other === null ? { ...waits(BY_HAND), isHandedOver: true } : waits(`waits: ${other}`)
 }
@@ -57,7 +61,7 @@ async function askChain(deps: SettlementDeps, settlement: Settlement): Promise<A
 async function notePaidByHand(tx: Tx, current: Settlement, report: Asked): Promise<Asked> {
   if (report.outcome !== 'refused' && report.isHandedOver === undefined) return report
   const named = await listNamed(tx, current)
-  return named.length > 0 ? waits(namedWords(named)) : report
+  return named.length > 0 ? { ...report, ...waits(namedWords(named)) } : report
 }
 
 async function pollSettlement(deps: SettlementDeps, settlement: Settlement): Promise<void> {

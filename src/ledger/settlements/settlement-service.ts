@@ -10,6 +10,7 @@ import { formatDecimal } from '../../kernel/money.ts'
 import type { ScreeningGate, Standing } from '../../screening/screening-gate.ts'
 import { isOperator, listCommonMakers, lockApprovers } from '../../users/maker-queries.ts'
 import type { Books } from '../books.ts'
+import { listNamed } from '../claims.ts'
 import { bookSettlement } from '../ledger-service.ts'
 import { findPayableWith, findReserve, findSettleable, settleableOf } from '../payable-queries.ts'
 import type { PayoutPorts } from '../payout-ports.ts'
@@ -266,25 +267,36 @@ export const findOther = ({ db, findOtherPayout }: SettlementDeps, settlement: S
     return { since, known: ids.slice(0, count), next: ids.slice(count) }
   })
 
+const FOR_PERSON = 'a person sends it, or named what they sent'
+
 /**
- * The check before an approved settlement is sent, repeated for as long as nothing is signed that can pay it.
+ * The check before an approved settlement is sent. As long as nothing is signed that can pay it, all of it is repeated.
  * @returns why it waits; null: it may be sent
  */
 export async function releaseSettlement(deps: SettlementDeps, settlement: Settlement): Promise<string | null> {
-  if (await deps.isPayoutSigned(deps.db, settlement.id, deps.clock() - HOUR)) return null
-  const standing = await screenTarget(deps, settlement)
-  if (standing !== 'clear') return standing === 'blocked' ? BLOCKED : 'the screening of the settlement address'
-  const reason =
-    (await deps.books.findHold(settlement.companyId)) ??
-    (await findShortfall(deps.db, settlement)) ??
-    (await deps.db.tx((tx) => findLimit(deps, tx, settlement))) ??
-    (await findOther(deps, settlement))
+  const isSigned = await deps.isPayoutSigned(deps.db, settlement.id, deps.clock() - HOUR)
+  const reason = isSigned ? null : await findReason(deps, settlement)
   if (reason !== null) return reason
   return deps.db.tx(async (tx) => {
+    const current = await lockSettlement(tx, settlement.companyId, settlement.id)
+    if (current?.status !== 'approved') return `it is ${current?.status}`
+    if (current.handedOverAt !== null || (await listNamed(tx, current)).length > 0) return FOR_PERSON
+    if (isSigned) return null
     const limit = await findLimit(deps, tx, settlement)
     if (limit === null) await updateSettlementReleased(tx, settlement, new Date(deps.clock()))
     return limit
   })
+}
+
+async function findReason(deps: SettlementDeps, settlement: Settlement): Promise<string | null> {
+  const standing = await screenTarget(deps, settlement)
+  if (standing !== 'clear') return standing === 'blocked' ? BLOCKED : 'the screening of the settlement address'
+  return (
+    (await deps.books.findHold(settlement.companyId)) ??
+    (await findShortfall(deps.db, settlement)) ??
+    (await deps.db.tx((tx) => findLimit(deps, tx, settlement))) ??
+    (await findOther(deps, settlement))
+  )
 }
 
 export const ONE_MAKER =

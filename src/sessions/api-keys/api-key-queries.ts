@@ -52,16 +52,20 @@ export async function insertApiKey(
 
 const COLUMNS = sql`id, company_id, name, public_id, scopes, expires_at, revoked_at, last_used_at, created_at`
 
-/** Keys that are not revoked, those used or made last first. Those that have expired come last. */
+/**
+ * Keys that are not revoked, those used or made last first. Those that have expired come last. `isPaged`: the newest
+ * first, an order that no use of a key changes between two pages.
+ */
 export async function listApiKeys(
   q: Queryable,
   companyIds: readonly string[] | null,
-  { now, limit, offset }: { now: Date; limit: number; offset: number },
+  { now, isPaged, limit, offset }: { now: Date; isPaged: boolean; limit: number; offset: number },
 ): Promise<ApiKey[]> {
   return q.many<ApiKey>(sql`
     select ${COLUMNS} from api_keys
     where (${companyIds}::text[] is null or company_id = any(${companyIds})) and revoked_at is null
-    order by coalesce(expires_at <= ${now}, false), greatest(created_at, last_used_at) desc, id desc
+    order by case when not ${isPaged} then coalesce(expires_at <= ${now}, false) end,
+      case when not ${isPaged} then greatest(created_at, last_used_at) end desc, id desc
     limit ${limit} offset ${offset}`)
 }
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Audit } from '../../audit/audit.ts'
-import { ChoiceOnly, IdParams, Nullable, PageQuery, WithDefault } from '../../companies/company-schemas.ts'
+import { ChoiceOnly, IdParams, Nullable } from '../../companies/company-schemas.ts'
 import { companiesFor, companyFor, lockActor } from '../../companies/company-scope.ts'
 import type { Db } from '../../db/db.ts'
 import { API_SCOPES, type ApiScope, actorOf, sees } from '../../http/actor.ts'
@@ -50,10 +50,14 @@ const KeyBody = Type.Object({
   expiresAt: Type.Optional(Type.String({ format: 'date-time' })),
 })
 
+const MOST_PAGES = 100_000
+const MOST_KEYS = 500
+
 const KeyListQuery = Type.Object({
   ...ChoiceOnly.properties,
-  page: PageQuery.page,
-  limit: WithDefault({ minimum: 1, maximum: 500, default: 500 }),
+  // without defaults: whether pages are asked for decides the order
+  page: Type.Optional(Type.Integer({ minimum: 1, maximum: MOST_PAGES })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MOST_KEYS })),
 })
 
 const viewKey = (key: ApiKey) => ({
@@ -77,16 +81,18 @@ export const apiKeyRoutes: FastifyPluginAsyncTypebox<ApiKeyDeps> = async (app, {
         operationId: 'listApiKeys',
         summary: 'List API keys that are not revoked',
         description:
-          'Those used or made last first, expired ones at the end. A page with fewer than `limit` keys is the last.',
+          'Without `page` and `limit` the 500 used or made last, expired ones at the end. With either, all of them in ' +
+          'pages of `limit` (500), the newest first; a page with fewer is the last.',
         tags,
         querystring: KeyListQuery,
         response: { 200: Envelope(Type.Array(KeySchema)) },
       },
     },
     async (request) => {
-      const { page, limit } = request.query
+      const { page = 1, limit = MOST_KEYS } = request.query
+      const isPaged = request.query.page !== undefined || request.query.limit !== undefined
       const companyIds = await companiesFor(db, actorOf(request), request.query)
-      const part = { now: new Date(clock()), limit, offset: (page - 1) * limit }
+      const part = { now: new Date(clock()), isPaged, limit, offset: (page - 1) * limit }
       return ok((await listApiKeys(db, companyIds, part)).map(viewKey))
     },
   )

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Channel } from '../src/channels/channel.ts'
+import { sql } from '../src/db/db.ts'
+import { releaseClaims } from '../src/ledger/claim-queries.ts'
+import { settlementPolls } from '../src/ledger/settlements/settlement-jobs.ts'
+import { findSettlement } from '../src/ledger/settlements/settlement-queries.ts'
+import {
+  approveSettlement,
+  createSettlement,
+  type SettlementChain,
+} from '../src/ledger/settlements/settlement-service.ts'
+import { refundPolls, reportTransaction } from '../src/refunds/refund-jobs.ts'
+import { actorOf, contextFor, type ModelWorld, startModelWorld } from './harness/model-world.ts'
+import {
+  BY_HAND,
+  beginNaming,
+  CHAIN,
+  createPaid,
+  GONE,
+  pending,
+  read,
+  startRefund,
+  walletOf,
+} from './harness/named-payouts.ts'
+import { openChannels } from './harness/one-channel-set.ts'
+
+/* What a person was asked to send, or named, is not sent by the service. */
+let world: ModelWorld
+before(async () => {
+  world = await startModelWorld()
+})
+after(() => world?.stop())
+
+/** A node with the keys of the chain: it sends, or follows what it had signed, which is nothing. */
+function keyedFor(deps: typeof world.refunds, check: NonNullable<Channel['checkRefundTransaction']>) {
+  const sent: string[] = []
+  const channel = walletOf({
+    async refundPayment({ refundId, followOnly }) {
+      if (followOnly) return BY_HAND
+      sent.push(refundId)
+      return { ...pending(''), txHash: null, providerStatus: 'Fund it.' }
+    },
+    checkRefundTransaction: check,
+  })
+  return { sent, deps: { ...deps, channels: openChannels([channel]) } }
+}
+
+for (const version of ['this', 'an earlier'])
+  test(`a refund that a node of ${version} version asked a person to send is never sent, also after a wrong naming`, async () => {
+    const { context, key } = await startRefund(world)
+    const { db } = world.host
+    const keyless = walletOf({ refundPayment: async () => BY_HAND })
+    if (version === 'this') await refundPolls({ ...world.refunds, channels: openChannels([keyless]) }).work(db, key)
+    else await db.run(sql`update refunds set last_words = 'send it by hand', next_check_at = null where id = ${key.id}`)
+    const { sent, deps } = keyedFor(world.refunds, GONE)
+    const typo = `0x${(version === 'this' ? '1a' : '1b').repeat(32)}`
+    await assert.rejects(reportTransaction(deps, await read(world, key.id), typo, context), {
+      code: 'VALIDATION_FAILED',
+    })
+    assert.ok((await read(world, key.id)).nextCheckAt)
+    await refundPolls(deps).work(db, key)
+    const { status, providerStatus, nextCheckAt } = await read(world, key.id)
+    assert.deepEqual([sent, status, providerStatus, nextCheckAt], [[], 'ready', 'send it by hand', null])
+  })
+
+for (const isWaiting of [false, true])
+  test(`a ${isWaiting ? 'waiting' : 'new'} refund is not sent while a transaction is named for it, and is once that was refused`, async () => {
+    const { context, key } = await startRefund(world)
+    const { db } = world.host
+    const named = `0x${(isWaiting ? '2a' : '2b').repeat(32)}`
+    const { sent, deps } = keyedFor(world.refunds, GONE)
+    const poll = () => refundPolls(deps).work(db, key)
+    if (isWaiting) await poll()
+    const before = [...sent]
+    await beginNaming(world, key, named)
+    await poll()
+    const { status, providerStatus, handedOverAt } = await read(world, key.id)
+    assert.deepEqual([sent, status, handedOverAt], [before, isWaiting ? 'submitted' : 'ready', null])
+    assert.match(providerStatus ?? '', new RegExp(`^Transaction ${named} was named for this`))
+    await db.tx((tx) => releaseClaims(tx, { companyId: key.companyId, network: CHAIN, causeId: key.id }))
+    await assert.rejects(reportTransaction(deps, await read(world, key.id), named, context), {
+      code: 'VALIDATION_FAILED',
+    })
+    await poll()
+    assert.deepEqual(sent, [...before, key.id])
+  })
+
+test('a settlement is not sent while a transaction is named for it, nor ever once a person was asked to send it', async () => {
+  const { merchant } = await createPaid(world)
+  const { db } = world.host
+  const { companyId } = merchant
+  await db.run(sql`
+    update companies set settlement_address = ${`0x${'c'.repeat(40)}`}, settlement_network = ${CHAIN}
+    where id = ${companyId}`)
+  const context = contextFor({ ...actorOf(merchant), role: 'SuperAdmin' })
+  let sent = 0
+  const chain: SettlementChain = {
+    ...{ network: CHAIN, watch: async () => null, check: GONE },
+    async pay() {
+      sent += 1
+      return { outcome: 'pending', txHash: null, providerStatus: 'Fund it.' }
+    },
+  }
+  const deps = { ...world.settlements, chains: [chain] }
+  const { _id: id } = await createSettlement(deps, context, { companyId })
+  await approveSettlement(deps, context, id)
+  const named = `0x${'3a'.repeat(32)}`
+  const poll = async (part: Partial<typeof deps> = {}) => {
+    await settlementPolls({ ...deps, ...part }).work(db, { companyId, id })
+    const { providerStatus, handedOverAt } = (await findSettlement(db, id)) ?? {}
+    return {
+      sent,
+      isNamed: providerStatus?.startsWith(`Transaction ${named} was named`),
+      handedOver: handedOverAt !== null,
+    }
+  }
+  const release = () => db.tx((tx) => releaseClaims(tx, { companyId, network: CHAIN, causeId: id }))
+  /** The person is faster than the last look at the books before sending. */
+  const books = {
+    ...deps.books,
+    async findHold() {
+      await beginNaming(world, { companyId, id }, named)
+      return null
+    },
+  }
+  assert.deepEqual(await poll({ books }), { sent: 0, isNamed: false, handedOver: false })
+  assert.deepEqual(await poll(), { sent: 0, isNamed: true, handedOver: false })
+  await release()
+  assert.equal((await poll()).sent, 1)
+  await beginNaming(world, { companyId, id }, named)
+  assert.deepEqual(await poll({ chains: [{ ...chain, pay: null }] }), { sent: 1, isNamed: true, handedOver: true })
+  await release()
+  assert.deepEqual(await poll(), { sent: 1, isNamed: false, handedOver: true })
+})
