@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { sql } from '../src/db/db.ts'
+import { sql, type Tx } from '../src/db/db.ts'
 import { newId } from '../src/kernel/ids.ts'
 import { ORDER_STATUSES } from '../src/orders/order-states.ts'
 import { registerManager } from './harness/accounts.ts'
@@ -359,6 +359,35 @@ test('a click that takes a reference at the same moment as one at another button
   })
   const { answer, text } = await clicked
   assert.equal(answer.status, 200, text)
+})
+
+test('a click and the shop’s server that take one reference at once wait in one order, and so never for each other', async () => {
+  const { id, client } = await makeButton()
+  const click = () => openFrame(`/buy-button/landing?id=${id}&orderRef=ORDERED-1`)
+  await click()
+  const waiting = (tx: Tx) =>
+    tx.many<{ query: string }>(sql`
+      select query from pg_stat_activity a
+      where datname = current_database() and exists (select 1 from pg_locks l where l.pid = a.pid and not granted)`)
+  const { taken, clicked } = await shop.host.db.tx(async (tx) => {
+    await tx.run(sql`select 1 from button_sessions where order_ref = 'ORDERED-1' for update`)
+    const taken = client.post('buy-button/sessions', { button: id, orderRef: 'ORDERED-1', price: '80' })
+    await eventually(
+      () => waiting(tx),
+      ({ length }) => length === 1,
+    )
+    const clicked = click()
+    const both = await eventually(
+      () => waiting(tx),
+      ({ length }) => length === 2,
+    )
+    assert.ok(
+      both.some(({ query }) => /from buy_buttons .* for update/s.test(query)),
+      'the click waits with no lock',
+    )
+    return { taken, clicked }
+  })
+  assert.deepEqual([(await taken).status, (await clicked).answer.status], [200, 409])
 })
 
 test('a reference that is being paid, or is paid, is sold to nobody again, and each buyer is led to his own order', async () => {

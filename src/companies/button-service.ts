@@ -218,7 +218,8 @@ export async function createSession(
   const { actor } = context
   const at = new Date(deps.clock())
   const make = async (tx: Tx): Promise<ButtonSession> => {
-    const button = await queries.findButton(tx, fields.button)
+    // locked before the session, as for a click, so that neither waits for the other
+    const button = await queries.lockButton(tx, fields.button)
     if (!seen(actor, button))
       throw new AppError('OBJECT_NOT_FOUND', {
         message: 'No buy button in your account has this id. See GET /buy-buttons.',
