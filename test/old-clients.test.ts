@@ -500,6 +500,7 @@ test('a page cannot name its own price, its own receiver or a stranger’s order
   const cheap = await openFrame(recorded(id, '0.10', 'CHEAP-0001'))
   assert.equal(cheap.answer.status, 400)
   assert.match(cheap.text, /ILLEGAL_AMOUNT: This button costs 5\.00 EUR/)
+  assert.doesNotMatch(cheap.text, /charged/, 'an order of this purchase may have money')
   assert.deepEqual(cheap.said, {})
   const same = await openFrame(recorded(id, '5', 'CHEAP-0002'))
   assert.equal(same.answer.status, 200)
