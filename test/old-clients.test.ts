@@ -117,6 +117,10 @@ const makeButton = async (fields: Record<string, unknown> = {}) => {
   return { id: data._id, client }
 }
 
+const put = (code: string | undefined, status: string) =>
+  shop.host.db.run(sql`
+    update orders set status = ${status}, paid_at = case when ${status} = 'PAID' then now() end where code = ${code}`)
+
 /** As the older browser SDK writes it: brackets literal, absent values empty, a price as PHP prints it. */
 const recorded = (id: string, price = '30.299999999999997', orderRef = 'CURRENTORDER-LZ-1701'): string =>
   `/buy-button/landing?id=${id}&orderRef=${orderRef}&price=${price}&currency=EUR` +
@@ -232,14 +236,11 @@ test('a page without a reference is led back by the code to the order of its but
   assert.deepEqual(await land(code), first)
   assert.notEqual((await land()).conversionCode, code, 'another browser')
   assert.notEqual((await land(code, other.id)).conversionCode, code, 'another button')
-  const put = (status: string) =>
-    shop.host.db.run(sql`
-    update orders set status = ${status}, paid_at = case when ${status} = 'PAID' then now() end where code = ${code}`)
   for (const status of ['AWAITING', 'WAITING_CHAIN_CONFIRMATION', 'PAID']) {
-    await put(status)
+    await put(code, status)
     assert.equal((await land(code)).conversionCode, code, status)
   }
-  await put('EXPIRED')
+  await put(code, 'EXPIRED')
   const next = (await land(code)).conversionCode
   assert.notEqual(next, code)
   assert.equal((await land(next)).conversionCode, next)
@@ -397,20 +398,24 @@ test('a reference that is being paid, or is paid, is sold to nobody again, and e
   const first = (await land()).said.conversionCode ?? ''
   const second = (await land()).said.conversionCode ?? ''
   assert.notEqual(second, first)
-  const put = (code: string, status: string) =>
-    shop.host.db.run(sql`
-      update orders set status = ${status}, paid_at = case when ${status} = 'PAID' then now() end where code = ${code}`)
+  const alone = (code: string) => openFrame(`/buy-button/landing?id=${id}&code=${code}`)
   for (const status of ['INITIAL', 'AWAITING', 'WAITING_CHAIN_CONFIRMATION', 'PAID', 'KYT_FAILED']) {
     await put(first, status)
     assert.equal((await land(first)).said.conversionCode, first, status)
-    assert.equal((await land(second)).said.conversionCode, second, status)
-    if (['INITIAL', 'AWAITING'].includes(status)) continue
-    const stranger = await land()
-    assert.deepEqual([stranger.answer.status, stranger.said], [409, {}], status)
-    assert.match(stranger.text, /arrived, is being confirmed or is under review/)
+    if (['INITIAL', 'AWAITING'].includes(status)) {
+      assert.equal((await land(second)).said.conversionCode, second, status)
+      continue
+    }
+    for (const refused of await Promise.all([land(), land(second), alone(second)])) {
+      assert.deepEqual([refused.answer.status, refused.said], [409, {}], status)
+      assert.match(refused.text, /arrived, is being confirmed or is under review/)
+    }
   }
+  // its address was shown, so that money may be on its way
+  await put(second, 'AWAITING')
+  assert.equal((await land(second)).said.conversionCode, second)
   await put(second, 'EXPIRED')
-  assert.equal((await land(second)).answer.status, 409)
+  for (const refused of await Promise.all([land(second), alone(second)])) assert.equal(refused.answer.status, 409)
   await put(first, 'CANCELLED')
   assert.equal((await land(first)).answer.status, 200)
 })
@@ -457,10 +462,67 @@ test('the shop’s server takes a reference over from a page, unless that is bei
   assert.deepEqual([again.status, again.text.includes(taken.data._id)], [409, true], again.text)
   for (const status of ['WAITING_CHAIN_CONFIRMATION', 'KYT_FAILED']) {
     const { said } = await open(`TAKEN-${status}`)
-    await shop.host.db.run(sql`update orders set status = ${status} where code = ${said.conversionCode}`)
-    const refused = await take(`TAKEN-${status}`)
-    assert.deepEqual([refused.status, refused.text.includes(said.sessionId)], [409, true], refused.text)
+    // a second tab, or a stranger, ends the session of the first
+    for (const other of [undefined, await open(`TAKEN-${status}`)]) {
+      await put(said.conversionCode, status)
+      const refused = await take(`TAKEN-${status}`)
+      assert.deepEqual([refused.status, refused.text.includes(said.sessionId)], [409, true], refused.text)
+      assert.doesNotMatch(refused.text, /DELETE/, other ? 'ended' : 'live')
+      await put(said.conversionCode, 'INITIAL')
+    }
   }
+})
+
+test('the buyer of a partly paid order keeps it: the shop’s server does not take its reference over', async () => {
+  const { id, client } = await makeButton()
+  const land = (code = '') => openFrame(`/buy-button/landing?id=${id}&orderRef=PARTLY-001&code=${code}`)
+  const { conversionCode: code, sessionId } = (await land()).said
+  await client.post(`confirm_conversion/accept/${code}`, { paymentChannel: 'crypto' })
+  const fields = { button: id, orderRef: 'PARTLY-001', price: '80' }
+  const receive = (units: number) =>
+    shop.host.db.run(sql`
+      update payments set received_units = ${units} where order_id = (select id from orders where code = ${code})`)
+  await receive(1_000_000)
+  const refused = await client.post('buy-button/sessions', fields)
+  assert.deepEqual([refused.status, refused.text.includes(sessionId)], [409, true], refused.text)
+  assert.equal((await land()).answer.status, 409)
+  assert.equal((await land(code)).said.conversionCode, code)
+  await receive(0)
+  assert.equal((await client.post('buy-button/sessions', fields)).status, 200)
+  assert.equal((await land(code)).said.conversionCode, code, 'money may be on its way')
+})
+
+test('what a session of the shop’s server sold, no page sells once it has ended; its buyer is led to his order', async () => {
+  const { id, client } = await makeButton()
+  for (const status of ['PAID', 'WAITING_CHAIN_CONFIRMATION', 'KYT_FAILED']) {
+    const fields = { button: id, orderRef: `ENDED-${status}`, price: '80' }
+    const { data } = await client.post<{ _id: string; code: string }>('buy-button/sessions', fields)
+    const { said } = await openFrame(`/buy-button/landing?session=${data.code}`)
+    await put(said.conversionCode, status)
+    await client.call('DELETE', `/api/next/buy-button/sessions/${data._id}`)
+    const page = await openFrame(`/buy-button/landing?id=${id}&orderRef=ENDED-${status}`)
+    assert.deepEqual([page.answer.status, page.said], [409, {}], status)
+    assert.deepEqual((await openFrame(`/buy-button/landing?session=${data.code}`)).said, said, status)
+    await put(said.conversionCode, 'EXPIRED')
+    assert.equal((await openFrame(`/buy-button/landing?session=${data.code}`)).answer.status, 400)
+  }
+})
+
+test('a session of the shop’s server makes no order once the page’s order that it replaced has a payment', async () => {
+  const { id, client } = await makeButton()
+  const page = (await openFrame(`/buy-button/landing?id=${id}&orderRef=LATER-0001`)).said
+  const fields = { button: id, orderRef: 'LATER-0001', price: '80' }
+  const { data } = await client.post<{ code: string }>('buy-button/sessions', fields)
+  const open = () => openFrame(`/buy-button/landing?session=${data.code}`)
+  for (const status of ['WAITING_CHAIN_CONFIRMATION', 'KYT_FAILED', 'PAID']) {
+    await put(page.conversionCode, status)
+    const { answer, said, text } = await open()
+    assert.deepEqual([answer.status, said], [409, {}], status)
+    assert.match(text, /already has a payment/)
+    assert.match(answer.headers.get('content-security-policy') ?? '', /frame-ancestors https:\/\/tea\.example$/)
+  }
+  await put(page.conversionCode, 'EXPIRED')
+  assert.equal((await open()).answer.status, 200)
 })
 
 test('a session of the shop’s server keeps its price and its reference, whatever a page says', async () => {
