@@ -435,6 +435,18 @@ test('an order that another tab replaced is paid at the cart’s present price, 
   )
 })
 
+test('an order is outdated by its own price, not by that of a later click whose order could not be made', async () => {
+  const { id } = await makeButton({ pagePrice: true })
+  const { click } = openClicks(id, 'FAILED-001')
+  const ten = await click({ price: '10.00' })
+  await put(ten, 'EXPIRED')
+  const query = `id=${id}&orderRef=FAILED-001&code=${ten}&price=100000000000&currency=EUR`
+  assert.equal((await openFrame(`/buy-button/landing?${query}`)).answer.status, 400)
+  // reopened at a fresh rate
+  await put(ten, 'INITIAL')
+  assert.equal(await click({ price: '10.00', code: ten }), ten)
+})
+
 test('a page ends no session of the shop’s server, so that its reference does not get the page’s price', async () => {
   const { id, client } = await makeButton({ pagePrice: true })
   const fields = { button: id, orderRef: 'SERVER-002', price: '80' }

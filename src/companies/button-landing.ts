@@ -1,6 +1,7 @@
 import { brokenConstraint, type Tx } from '../db/db.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { newId, newOrderCode } from '../kernel/ids.ts'
+import { formatMoney } from '../kernel/money.ts'
 import { openHmac, type Vault } from '../kernel/vault.ts'
 import type { ButtonSession, BuyButton } from './button-queries.ts'
 import * as queries from './button-queries.ts'
@@ -137,8 +138,12 @@ async function keepOrEnd(tx: Tx, { button, session, own }: Wanted): Promise<Land
     throw new AppError('OBJECT_CONFLICT', { message })
   }
   if (click === 'own' && own && order) {
+    const cost = {
+      price: formatMoney({ asset: order.fromAsset, units: BigInt(order.fromUnits) }),
+      currency: order.fromAsset,
+    }
     const isReplaceable = button.pagePrice && !isServerMade(own) && decideClick(facts, null, isTaken) === 'new'
-    return { session: own, button, code: order.code, isOutdated: isReplaceable && !isSamePrice(own, session) }
+    return { session: own, button, code: order.code, isOutdated: isReplaceable && !isSamePrice(cost, session) }
   }
   if (!live) return undefined
   if (isServerMade(live)) return { session: live, button, code: null, price: live.price, currency: live.currency }

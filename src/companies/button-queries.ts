@@ -1,4 +1,5 @@
 import { type Queryable, sql, type Tx } from '../db/db.ts'
+import type { Fiat } from '../kernel/money.ts'
 import type { OwnOrder, ReferenceFacts } from './button-reference.ts'
 
 export type BuyButton = {
@@ -184,6 +185,8 @@ export async function findSessionOfOrder(
 
 export type SessionOrder = OwnOrder & {
   code: string
+  fromAsset: Fiat
+  fromUnits: string
   /** Open or paid, so that the session sells nothing more. */
   live: boolean
 }
@@ -197,7 +200,7 @@ export async function findSessionOrder(
   { companyId, id }: Pick<ButtonSession, 'companyId' | 'id'>,
 ): Promise<SessionOrder | undefined> {
   return q.maybe<SessionOrder>(sql`
-    select o.code, o.status, o.paid_at is not null as is_paid, ${HAS_MONEY} as has_money,
+    select o.code, o.status, o.from_asset, o.from_units, o.paid_at is not null as is_paid, ${HAS_MONEY} as has_money,
       o.paid_at is not null or o.status in ('INITIAL', 'PENDING', 'AWAITING', 'WAITING_CHAIN_CONFIRMATION') as live
     from orders o where o.company_id = ${companyId} and o.button_session_id = ${id}
     order by is_paid desc, live desc, o.status = 'KYT_FAILED' desc, o.id desc limit 1`)
