@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { sql, type Tx } from '../src/db/db.ts'
+import { sql } from '../src/db/db.ts'
 import { newId } from '../src/kernel/ids.ts'
 import { ORDER_STATUSES } from '../src/orders/order-states.ts'
 import { registerManager } from './harness/accounts.ts'
+import { addButton, type ButtonMade, putOrder, readFrame, SITE } from './harness/button-pages.ts'
 import { eventually } from './harness/service.ts'
 import { openShop, type Shop } from './harness/shop.ts'
 
@@ -108,41 +109,15 @@ test('closing the modal deletes the session without /next, and repeating it or a
 
 /* The buy button: a page of the shop, our landing page in a frame, and what passes between them. */
 
-type ButtonMade = { _id: string }
-const SITE = { name: 'Tea', websiteUrl: 'https://tea.example/shop', price: '5', currency: 'EUR' }
-const makeButton = async (fields: Record<string, unknown> = {}) => {
-  const { client } = await registerManager(shop.host.baseUrl)
-  const { data, text } = await client.post<ButtonMade>('buy-buttons', { ...SITE, ...fields })
-  assert.ok(data, text)
-  return { id: data._id, client }
-}
-
-const put = (code: string | undefined, status: string) =>
-  shop.host.db.run(sql`
-    update orders set status = ${status}, paid_at = case when ${status} = 'PAID' then now() end where code = ${code}`)
+const makeButton = (fields?: Record<string, unknown>) => addButton(shop.host, fields)
+const openFrame = (path: string, headers?: Record<string, string>) => readFrame(shop.host, path, headers)
+const put = (code: string | undefined, status: string) => putOrder(shop.host, code, status)
 
 /** As the older browser SDK writes it: brackets literal, absent values empty, a price as PHP prints it. */
 const recorded = (id: string, price = '30.299999999999997', orderRef = 'CURRENTORDER-LZ-1701'): string =>
   `/buy-button/landing?id=${id}&orderRef=${orderRef}&price=${price}&currency=EUR` +
   `&callbackUrl=${encodeURIComponent('https://tea.example/module/callback')}` +
   '&goods[goodsName]=products&goods[goodsType]=01&goods[goodsCategory]=Z000&buttonName='
-
-/** What the frame posts to its parent, and to whom, read from the page that the buyer's browser gets. */
-async function openFrame(path: string, headers: Record<string, string> = {}) {
-  const { baseUrl } = shop.host
-  const answer = await fetch(baseUrl + path, { method: 'POST', headers: { origin: baseUrl, ...headers } })
-  const text = await answer.text()
-  const attribute = (name: string): string =>
-    (new RegExp(`data-${name}="([^"]*)"`).exec(text)?.[1] ?? '').replaceAll('&quot;', '"').replaceAll('&amp;', '&')
-  const messages = JSON.parse(attribute('messages') || '[]') as Record<string, string>[]
-  return {
-    answer,
-    text,
-    origin: attribute('origin'),
-    framed: attribute('framed'),
-    said: Object.assign({}, ...messages),
-  }
-}
 
 test('the recorded address opens a frame for the shop’s website only, and posts sessionId and conversionCode to it', async () => {
   const { id } = await makeButton({ pagePrice: true })
@@ -362,64 +337,6 @@ test('a click that takes a reference at the same moment as one at another button
   assert.equal(answer.status, 200, text)
 })
 
-test('a click and the shop’s server that take one reference at once wait in one order, and so never for each other', async () => {
-  const { id, client } = await makeButton()
-  const click = () => openFrame(`/buy-button/landing?id=${id}&orderRef=ORDERED-1`)
-  await click()
-  const waiting = (tx: Tx) =>
-    tx.many<{ query: string }>(sql`
-      select query from pg_stat_activity a
-      where datname = current_database() and exists (select 1 from pg_locks l where l.pid = a.pid and not granted)`)
-  const { taken, clicked } = await shop.host.db.tx(async (tx) => {
-    await tx.run(sql`select 1 from button_sessions where order_ref = 'ORDERED-1' for update`)
-    const taken = client.post('buy-button/sessions', { button: id, orderRef: 'ORDERED-1', price: '80' })
-    await eventually(
-      () => waiting(tx),
-      ({ length }) => length === 1,
-    )
-    const clicked = click()
-    const both = await eventually(
-      () => waiting(tx),
-      ({ length }) => length === 2,
-    )
-    assert.ok(
-      both.some(({ query }) => /from buy_buttons .* for update/s.test(query)),
-      'the click waits with no lock',
-    )
-    return { taken, clicked }
-  })
-  assert.deepEqual([(await taken).status, (await clicked).answer.status], [200, 409])
-})
-
-test('a reference that is being paid, or is paid, is sold to nobody again, and each buyer is led to his own order', async () => {
-  const { id } = await makeButton({ pagePrice: true })
-  const land = (code = '', price = '5') =>
-    openFrame(`/buy-button/landing?id=${id}&orderRef=SOLD-0001&code=${code}&price=${price}`)
-  const first = (await land()).said.conversionCode ?? ''
-  const second = (await land()).said.conversionCode ?? ''
-  assert.notEqual(second, first)
-  const alone = (code: string) => openFrame(`/buy-button/landing?id=${id}&code=${code}`)
-  for (const status of ['INITIAL', 'AWAITING', 'WAITING_CHAIN_CONFIRMATION', 'PAID', 'KYT_FAILED']) {
-    await put(first, status)
-    assert.equal((await land(first)).said.conversionCode, first, status)
-    if (['INITIAL', 'AWAITING'].includes(status)) {
-      assert.equal((await land(second)).said.conversionCode, second, status)
-      continue
-    }
-    for (const refused of await Promise.all([land(), land(second), alone(second)])) {
-      assert.deepEqual([refused.answer.status, refused.said], [409, {}], status)
-      assert.match(refused.text, /arrived, is being confirmed or is under review/)
-    }
-  }
-  // its address was shown, so that money may be on its way
-  await put(second, 'AWAITING')
-  assert.equal((await land(second)).said.conversionCode, second)
-  await put(second, 'EXPIRED')
-  for (const refused of await Promise.all([land(second), alone(second)])) assert.equal(refused.answer.status, 409)
-  await put(first, 'CANCELLED')
-  assert.equal((await land(first)).answer.status, 200)
-})
-
 test('an order that another tab replaced is paid at the cart’s present price, too', async () => {
   const { id } = await makeButton({ pagePrice: true })
   const { click, read } = openClicks(id, 'SOLD-0002')
@@ -458,83 +375,6 @@ test('a page ends no session of the shop’s server, so that its reference does 
   const cheap = await openFrame(`/buy-button/landing?id=${id}&orderRef=SERVER-002&price=0.10`)
   assert.deepEqual([cheap.answer.status, cheap.said], [409, {}])
   assert.deepEqual((await openFrame(`/buy-button/landing?session=${session.data.code}`)).said, said)
-})
-
-test('the shop’s server takes a reference over from a page, unless that is being paid, and reads which session has it', async () => {
-  const { id, client } = await makeButton()
-  const take = async (orderRef: string) =>
-    client.post<{ _id: string; code: string }>('buy-button/sessions', { button: id, orderRef, price: '80' })
-  const open = (orderRef: string) => openFrame(`/buy-button/landing?id=${id}&orderRef=${orderRef}`)
-  const page = (await open('TAKEN-001')).said
-  const taken = await take('TAKEN-001')
-  assert.equal(taken.status, 200, taken.text)
-  const known = await openFrame(`/buy-button/landing?id=${id}&orderRef=TAKEN-001&code=${page.conversionCode}`)
-  assert.equal(known.answer.status, 409, 'an open order of the page does not undercut the server')
-  const again = await take('TAKEN-001')
-  assert.deepEqual([again.status, again.text.includes(taken.data._id)], [409, true], again.text)
-  for (const status of ['WAITING_CHAIN_CONFIRMATION', 'KYT_FAILED']) {
-    const { said } = await open(`TAKEN-${status}`)
-    // a second tab, or a stranger, ends the session of the first
-    for (const other of [undefined, await open(`TAKEN-${status}`)]) {
-      await put(said.conversionCode, status)
-      const refused = await take(`TAKEN-${status}`)
-      assert.deepEqual([refused.status, refused.text.includes(said.sessionId)], [409, true], refused.text)
-      assert.doesNotMatch(refused.text, /DELETE/, other ? 'ended' : 'live')
-      await put(said.conversionCode, 'INITIAL')
-    }
-  }
-})
-
-test('the buyer of a partly paid order keeps it: the shop’s server does not take its reference over', async () => {
-  const { id, client } = await makeButton()
-  const land = (code = '') => openFrame(`/buy-button/landing?id=${id}&orderRef=PARTLY-001&code=${code}`)
-  const { conversionCode: code, sessionId } = (await land()).said
-  await client.post(`confirm_conversion/accept/${code}`, { paymentChannel: 'crypto' })
-  const fields = { button: id, orderRef: 'PARTLY-001', price: '80' }
-  const receive = (units: number) =>
-    shop.host.db.run(sql`
-      update payments set received_units = ${units} where order_id = (select id from orders where code = ${code})`)
-  await receive(1_000_000)
-  const refused = await client.post('buy-button/sessions', fields)
-  assert.deepEqual([refused.status, refused.text.includes(sessionId)], [409, true], refused.text)
-  assert.equal((await land()).answer.status, 409)
-  assert.equal((await land(code)).said.conversionCode, code)
-  await receive(0)
-  assert.equal((await client.post('buy-button/sessions', fields)).status, 200)
-  assert.equal((await land(code)).said.conversionCode, code, 'money may be on its way')
-})
-
-test('what a session of the shop’s server sold, no page sells once it has ended; its buyer is led to his order', async () => {
-  const { id, client } = await makeButton()
-  for (const status of ['PAID', 'WAITING_CHAIN_CONFIRMATION', 'KYT_FAILED']) {
-    const fields = { button: id, orderRef: `ENDED-${status}`, price: '80' }
-    const { data } = await client.post<{ _id: string; code: string }>('buy-button/sessions', fields)
-    const { said } = await openFrame(`/buy-button/landing?session=${data.code}`)
-    await put(said.conversionCode, status)
-    await client.call('DELETE', `/api/next/buy-button/sessions/${data._id}`)
-    const page = await openFrame(`/buy-button/landing?id=${id}&orderRef=ENDED-${status}`)
-    assert.deepEqual([page.answer.status, page.said], [409, {}], status)
-    assert.deepEqual((await openFrame(`/buy-button/landing?session=${data.code}`)).said, said, status)
-    await put(said.conversionCode, 'EXPIRED')
-    assert.equal((await openFrame(`/buy-button/landing?session=${data.code}`)).answer.status, 400)
-  }
-})
-
-test('a session of the shop’s server makes no order once the page’s order that it replaced has a payment', async () => {
-  const { id, client } = await makeButton()
-  const page = (await openFrame(`/buy-button/landing?id=${id}&orderRef=LATER-0001`)).said
-  const fields = { button: id, orderRef: 'LATER-0001', price: '80' }
-  const { data } = await client.post<{ code: string }>('buy-button/sessions', fields)
-  const open = () => openFrame(`/buy-button/landing?session=${data.code}`)
-  for (const status of ['WAITING_CHAIN_CONFIRMATION', 'KYT_FAILED', 'PAID']) {
-    await put(page.conversionCode, status)
-    const { answer, said, text } = await open()
-    assert.deepEqual([answer.status, said], [409, {}], status)
-    assert.match(text, /already has a payment/)
-    assert.match(answer.headers.get('content-security-policy') ?? '', /frame-ancestors https:\/\/tea\.example$/)
-  }
-  await put(page.conversionCode, 'EXPIRED')
-  assert.equal((await open()).answer.status, 200)
 })
 
 test('a session of the shop’s server keeps its price and its reference, whatever a page says', async () => {
