@@ -1,9 +1,11 @@
 import { brokenConstraint, type Tx } from '../db/db.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { newId, newOrderCode } from '../kernel/ids.ts'
+import { formatMoney } from '../kernel/money.ts'
 import { openHmac, type Vault } from '../kernel/vault.ts'
 import type { ButtonSession, BuyButton } from './button-queries.ts'
 import * as queries from './button-queries.ts'
+import { decideClick, decideSession } from './button-reference.ts'
 import { type ButtonDeps, readCallback, readPrice } from './button-service.ts'
 
 /** What a page requests for one purchase. A page can send anything: nothing here is trusted. */
@@ -29,8 +31,6 @@ export type Landing = { session: Pick<ButtonSession, 'id'>; button: BuyButton } 
   | ({ code: null } & Price)
 )
 
-const OPEN = ['INITIAL', 'PENDING', 'AWAITING']
-const ENDED = ['EXPIRED', 'CANCELLED', 'ERROR']
 /** How long a session without an order counts as one whose order another request is creating. */
 const CREATING_MS = 10_000
 
@@ -69,45 +69,39 @@ function readPageCallback(deps: ButtonDeps, button: BuyButton, url: string | und
   throw invalid('callbackUrl', 'must be at the website of the button')
 }
 
-function readReference(orderRef: string | undefined): string {
-  if (orderRef === undefined) return `BUTTON-${newOrderCode()}`
-  if (orderRef.length < 6) throw invalid('orderRef', 'must be 6 to 100 characters')
-  return orderRef
+function checkReference(orderRef: string | undefined): void {
+  if (orderRef !== undefined && orderRef.length < 6) throw invalid('orderRef', 'must be 6 to 100 characters')
 }
 
 /**
  * A buyer arrives through a button. The order with the same reference is shown only to those who know its code, or an
  * earlier one of its session, because references can be guessed. For others an unpaid one is replaced, so that a second
- * try is no dead end. A page that gives no reference names its order by the code alone.
- * @throws ILLEGAL_AMOUNT, VALIDATION_FAILED; ORDER_STATE_CONFLICT when the reference is being paid, or is paid;
- *   OBJECT_CONFLICT when the shop's server made a session for it
+ * try is no dead end. A page that gives no reference names that of its order by the code alone.
+ * @throws ILLEGAL_AMOUNT, VALIDATION_FAILED; ORDER_STATE_CONFLICT when the reference is sold; OBJECT_CONFLICT when the
+ *   shop's server made a session for it
  */
 export async function openLanding(deps: ButtonDeps, button: BuyButton, wish: PageWish): Promise<Landing> {
   const at = new Date(deps.clock())
-  const session = {
+  checkReference(wish.orderRef)
+  const fields = {
     id: newId(at.getTime()),
     companyId: button.companyId,
     buttonId: button.id,
     code: newOrderCode(),
-    orderRef: readReference(wish.orderRef),
     ...readPagePrice(deps, button, wish),
     buttonName: wish.buttonName ?? button.name,
     callbackUrl: readPageCallback(deps, button, wish.callbackUrl),
     ...{ cancelUrl: null, returnUrl: null, createdAt: at },
   }
-  const { price, currency } = session
+  const { price, currency } = fields
   const land = async (tx: Tx): Promise<Landing> => {
     // one at a time: two windows of one buyer do not make two sessions of one reference
     await queries.lockButton(tx, button.id)
-    const isNamed = wish.orderRef !== undefined || wish.code === undefined
-    const live = await (isNamed
-      ? queries.lockLiveSession(tx, session)
-      : queries.lockSessionOfOrder(tx, button, wish.code ?? ''))
-    const isSold = await queries.isReferenceSold(tx, session)
-    const wanted = { button, session, code: wish.code, isSold }
-    const kept = (await keepEnded(tx, live, wanted)) ?? (live && (await keepOrEnd(tx, live, wanted)))
+    const known = wish.code === undefined ? undefined : await queries.findSessionOfOrder(tx, button, wish.code)
+    const orderRef = wish.orderRef ?? known?.orderRef ?? `BUTTON-${newOrderCode()}`
+    const session = { ...fields, orderRef }
+    const kept = await keepOrEnd(tx, { button, session, own: known?.orderRef === orderRef ? known : undefined })
     if (kept) return kept
-    if (isSold) throw new AppError('ORDER_STATE_CONFLICT')
     await queries.insertButtonSession(tx, session)
     return { session, button, code: null, price, currency }
   }
@@ -118,63 +112,75 @@ export async function openLanding(deps: ButtonDeps, button: BuyButton, wish: Pag
   })
 }
 
-type Wanted = { button: BuyButton; session: queries.NewButtonSession; code: string | undefined; isSold: boolean }
+type Wanted = {
+  button: BuyButton
+  session: queries.NewButtonSession
+  /** The session whose order this buyer knows; another tab, another buyer or a closed dialog may have ended it. */
+  own: ButtonSession | undefined
+}
 
-const isServerMade = ({ code }: queries.LiveSession): boolean => code.startsWith(queries.SERVER_CODE_PREFIX)
+const isServerMade = ({ code }: { code: string }): boolean => code.startsWith(queries.SERVER_CODE_PREFIX)
 
 const isSamePrice = (one: Price, other: Price): boolean => one.price === other.price && one.currency === other.currency
 
-/** Leads a buyer to his own order. */
-function leadTo(order: queries.SessionOrder, own: queries.LiveSession, { button, session }: Wanted): Landing {
-  const isOpen = OPEN.includes(order.status)
-  const isOutdated = button.pagePrice && !isServerMade(own) && !isSamePrice(own, session) && isOpen
-  return { session: own, button, code: order.code, isOutdated }
-}
-
-/**
- * The buyer's own order in a session that another tab, another buyer or a closed dialog ended: his money may be on its
- * way. An open one does not undercut the session that the shop's server has made since.
- */
-async function keepEnded(tx: Tx, live: queries.LiveSession | undefined, wanted: Wanted): Promise<Landing | undefined> {
-  const { code, session } = wanted
-  const ended = code === undefined ? undefined : await queries.findEndedSessionOfOrder(tx, session, code)
-  const order = ended && (await queries.findSessionOrder(tx, ended))
-  if (!order || ENDED.includes(order.status)) return undefined
-  return live && isServerMade(live) && OPEN.includes(order.status) ? undefined : leadTo(order, ended, wanted)
-}
-
-async function keepOrEnd(tx: Tx, live: queries.LiveSession, wanted: Wanted): Promise<Landing | undefined> {
-  const { button, session, code, isSold } = wanted
+/** The order or the session that this click continues in. Ends a live session that the click replaces. */
+async function keepOrEnd(tx: Tx, { button, session, own }: Wanted): Promise<Landing | undefined> {
   const { price, currency, callbackUrl, createdAt } = session
-  const order = await queries.findSessionOrder(tx, live)
-  const isOver = !order || ENDED.includes(order.status)
-  const isOwn = code !== undefined && (await queries.hasSessionOrder(tx, live, code))
-  if (!isOver && isOwn) return leadTo(order, live, wanted)
-  if (!isOver && !OPEN.includes(order.status)) throw new AppError('ORDER_STATE_CONFLICT')
-  const isOfButton = live.buttonId === button.id
-  if (isServerMade(live)) {
-    if (isOwn && isOfButton) return { session: live, button, code: null, price: live.price, currency: live.currency }
+  const live = await queries.lockLiveSession(tx, session)
+  const facts = await queries.findReferenceFacts(tx, session)
+  const order = own && (await queries.findSessionOrder(tx, own))
+  const isOwn = live !== undefined && live.id === own?.id
+  const isTaken = live !== undefined && isServerMade(live) && !isOwn
+  const click = decideClick(facts, order ?? null, isTaken)
+  if (click === 'sold') throw new AppError('ORDER_STATE_CONFLICT')
+  if (click === 'taken') {
     const message = 'Your server made a session with this orderRef. Open it with data-comptoir-session.'
     throw new AppError('OBJECT_CONFLICT', { message })
   }
-  if (isOfButton && !isSold) {
+  if (click === 'own' && own && order) {
+    const cost = {
+      price: formatMoney({ asset: order.fromAsset, units: BigInt(order.fromUnits) }),
+      currency: order.fromAsset,
+    }
+    const isReplaceable = button.pagePrice && !isServerMade(own) && decideClick(facts, null, isTaken) === 'new'
+    return { session: own, button, code: order.code, isOutdated: isReplaceable && !isSamePrice(cost, session) }
+  }
+  if (!live) return undefined
+  if (isServerMade(live)) return { session: live, button, code: null, price: live.price, currency: live.currency }
+  if (live.buttonId === button.id) {
     // the next order of the same buyer: whoever knows one code of the session is led to it, so two tabs make one
     if (isOwn) await queries.updateButtonSessionWish(tx, live.id, session)
     const isSame = isSamePrice(live, session) && live.callbackUrl === callbackUrl
-    const isCreating = !order && isSame && createdAt.getTime() - live.createdAt.getTime() < CREATING_MS
+    const isRecent = createdAt.getTime() - live.createdAt.getTime() < CREATING_MS
+    const isCreating = isSame && isRecent && !(await queries.findSessionOrder(tx, live))
     if (isOwn || isCreating) return { session: live, button, code: null, price, currency }
   }
   await queries.updateButtonSessionEnded(tx, live.id, createdAt)
   return undefined
 }
 
-/** A session that the shop's server made; its code cannot be guessed. @throws UNKNOWN_SESSION */
-export async function openServerSession({ db }: ButtonDeps, code: string): Promise<Landing> {
+type ServerSession = { session: ButtonSession; button: BuyButton }
+
+/** By the session's code, which cannot be guessed; an ended one too. @throws UNKNOWN_SESSION */
+export async function findServerSession({ db }: Pick<ButtonDeps, 'db'>, code: string): Promise<ServerSession> {
   const session = await queries.findButtonSessionByCode(db, code)
   const button = session && (await queries.findButton(db, session.buttonId))
-  if (!session || !button || session.endedAt) throw new AppError('UNKNOWN_SESSION')
+  if (!session || !button) throw new AppError('UNKNOWN_SESSION')
+  return { session, button }
+}
+
+/**
+ * A buyer arrives through a session that the shop's server made.
+ * @throws UNKNOWN_SESSION; ORDER_STATE_CONFLICT when the reference has been sold elsewhere since
+ */
+export async function openServerSession({ db }: ButtonDeps, sessionCode: string): Promise<Landing> {
+  const { session, button } = await findServerSession({ db }, sessionCode)
+  const facts = await queries.findReferenceFacts(db, session)
   const order = await queries.findSessionOrder(db, session)
-  if (order && !ENDED.includes(order.status)) return { session, button, code: order.code, isOutdated: false }
+  const decision = decideSession(facts, order ?? null, session)
+  if (decision === 'ended') throw new AppError('UNKNOWN_SESSION')
+  if (decision === 'sold') throw new AppError('ORDER_STATE_CONFLICT')
+  if (decision === 'own' && order) return { session, button, code: order.code, isOutdated: false }
   return { session, button, code: null, price: session.price, currency: session.currency }
 }
 

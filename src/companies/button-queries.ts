@@ -1,4 +1,6 @@
 import { type Queryable, sql, type Tx } from '../db/db.ts'
+import type { Fiat } from '../kernel/money.ts'
+import type { OwnOrder, ReferenceFacts } from './button-reference.ts'
 
 export type BuyButton = {
   id: string
@@ -107,33 +109,27 @@ export async function findButtonSessionByCode(q: Queryable, code: string): Promi
 export const SERVER_CODE_PREFIX = 'shop_'
 
 const IS_PAGE_MADE = sql`not starts_with(s.code, ${SERVER_CODE_PREFIX})`
-/** The money of order `o` is on its way, or under review. */
-const IS_HELD = sql`o.status in ('WAITING_CHAIN_CONFIRMATION', 'KYT_FAILED')`
+/** Order `o` is open and partly paid. */
+const HAS_MONEY = sql`(o.status in ('PENDING', 'AWAITING') and exists (select 1 from payments p
+  where p.company_id = o.company_id and p.order_id = o.id and p.received_units > 0))`
 
 type Reference = Pick<ButtonSession, 'companyId' | 'orderRef'>
 
-/**
- * Frees a reference for the shop's server: ends its live session if an order of it is paid, or if a page made the
- * session and none of its orders is held.
- */
+/** Frees a reference for the shop's server: ends its live session if a page made it, or if an order of it is paid. */
 export async function updateReferenceFreed(tx: Tx, { companyId, orderRef }: Reference, at: Date): Promise<void> {
   await tx.run(sql`
     update button_sessions s set ended_at = ${at}
-    where s.company_id = ${companyId} and s.order_ref = ${orderRef} and s.ended_at is null and (
-      exists (select 1 from orders o
-        where o.company_id = s.company_id and o.button_session_id = s.id and o.paid_at is not null)
-      or (${IS_PAGE_MADE} and not exists (select 1 from orders o
-        where o.company_id = s.company_id and o.button_session_id = s.id and ${IS_HELD})))`)
+    where s.company_id = ${companyId} and s.order_ref = ${orderRef} and s.ended_at is null and (${IS_PAGE_MADE}
+      or exists (select 1 from orders o
+        where o.company_id = s.company_id and o.button_session_id = s.id and o.paid_at is not null))`)
 }
 
-/** Whether any session that a page made of this reference, ended ones too, has an order that is paid or held. */
-export async function isReferenceSold(q: Queryable, { companyId, orderRef }: Reference): Promise<boolean> {
-  const { found } = await q.one<{ found: boolean }>(sql`
-    select exists (select 1 from button_sessions s join orders o on o.company_id = s.company_id
-        and o.button_session_id = s.id
-      where s.company_id = ${companyId} and s.order_ref = ${orderRef} and ${IS_PAGE_MADE}
-        and (o.paid_at is not null or ${IS_HELD})) as found`)
-  return found
+export async function findReferenceFacts(q: Queryable, { companyId, orderRef }: Reference): Promise<ReferenceFacts> {
+  return q.one<ReferenceFacts>(sql`
+    select max(o.paid_at) as paid_at, max(s.id) filter (
+      where o.status in ('WAITING_CHAIN_CONFIRMATION', 'KYT_FAILED') or ${HAS_MONEY}) as busy_session
+    from button_sessions s join orders o on o.company_id = s.company_id and o.button_session_id = s.id
+    where s.company_id = ${companyId} and s.order_ref = ${orderRef}`)
 }
 
 export type NewButtonSession = Omit<ButtonSession, 'websiteUrl' | 'orderId' | 'endedAt'>
@@ -177,60 +173,37 @@ export async function lockLiveSession(tx: Tx, { companyId, orderRef }: Reference
     where company_id = ${companyId} and order_ref = ${orderRef} and ended_at is null for update`)
 }
 
-/** The live session of a button that an order was made for, locked until the transaction ends. */
-export async function lockSessionOfOrder(
-  tx: Tx,
+/** The session of a button that an order was made for, live or ended. */
+export async function findSessionOfOrder(
+  q: Queryable,
   { companyId, id }: Pick<BuyButton, 'companyId' | 'id'>,
   code: string,
-): Promise<LiveSession | undefined> {
-  return tx.maybe<LiveSession>(sql`
-    select s.id, s.company_id, s.button_id, s.code, s.price, s.currency, s.callback_url, s.created_at
-    from orders o join button_sessions s on s.company_id = o.company_id and s.id = o.button_session_id
-    where o.company_id = ${companyId} and o.code = ${code} and s.button_id = ${id} and s.ended_at is null
-    for update of s`)
+): Promise<ButtonSession | undefined> {
+  return q.maybe<ButtonSession>(sql`${SESSION} join orders o on o.company_id = s.company_id and o.button_session_id = s.id
+    where o.company_id = ${companyId} and o.code = ${code} and s.button_id = ${id}`)
 }
 
-/** The ended session of a button and a reference that an order was made for. */
-export async function findEndedSessionOfOrder(
-  q: Queryable,
-  { companyId, buttonId, orderRef }: Pick<ButtonSession, 'companyId' | 'buttonId' | 'orderRef'>,
-  code: string,
-): Promise<LiveSession | undefined> {
-  return q.maybe<LiveSession>(sql`
-    select s.id, s.company_id, s.button_id, s.code, s.price, s.currency, s.callback_url, s.created_at
-    from orders o join button_sessions s on s.company_id = o.company_id and s.id = o.button_session_id
-    where o.company_id = ${companyId} and o.code = ${code} and s.button_id = ${buttonId}
-      and s.order_ref = ${orderRef} and s.ended_at is not null`)
+export type SessionOrder = OwnOrder & {
+  code: string
+  fromAsset: Fiat
+  fromUnits: string
+  /** Open or paid, so that the session sells nothing more. */
+  live: boolean
 }
-
-/** `live`: open or paid, so that the session sells nothing more. */
-export type SessionOrder = { code: string; status: string; live: boolean }
 
 /**
- * The order that stands for a session; of a deleted button too. A paid one before an open one, and only then the
- * newest: an earlier order can be reopened, or paid late, after the newest has expired.
+ * The order that stands for a session; of a deleted button too. A paid one before an open one, that before one under
+ * review, and only then the newest: an earlier order can be reopened, or paid late, after the newest has expired.
  */
 export async function findSessionOrder(
   q: Queryable,
   { companyId, id }: Pick<ButtonSession, 'companyId' | 'id'>,
 ): Promise<SessionOrder | undefined> {
   return q.maybe<SessionOrder>(sql`
-    select code, status, paid_at is not null or status in ('INITIAL', 'PENDING', 'AWAITING',
-      'WAITING_CHAIN_CONFIRMATION') as live
-    from orders where company_id = ${companyId} and button_session_id = ${id}
-    order by paid_at is not null desc, live desc, id desc limit 1`)
-}
-
-/** Whether the session's present order, or an earlier one, has this code. */
-export async function hasSessionOrder(
-  q: Queryable,
-  { companyId, id }: Pick<ButtonSession, 'companyId' | 'id'>,
-  code: string,
-): Promise<boolean> {
-  const { found } = await q.one<{ found: boolean }>(sql`
-    select exists (select 1 from orders
-      where company_id = ${companyId} and code = ${code} and button_session_id = ${id}) as found`)
-  return found
+    select o.code, o.status, o.from_asset, o.from_units, o.paid_at is not null as is_paid, ${HAS_MONEY} as has_money,
+      o.paid_at is not null or o.status in ('INITIAL', 'PENDING', 'AWAITING', 'WAITING_CHAIN_CONFIRMATION') as live
+    from orders o where o.company_id = ${companyId} and o.button_session_id = ${id}
+    order by is_paid desc, live desc, o.status = 'KYT_FAILED' desc, o.id desc limit 1`)
 }
 
 /** Whether any button is registered for this website. */

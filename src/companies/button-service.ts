@@ -207,8 +207,8 @@ export type SessionFields = {
 
 /**
  * Takes the reference over from a page, which may have been the first to name it.
- * @throws OBJECT_NOT_FOUND for an unknown button; OBJECT_CONFLICT when a live session of the server, or one that is
- *   being paid, has this reference
+ * @throws OBJECT_NOT_FOUND for an unknown button; OBJECT_CONFLICT when a live session of the server has this reference,
+ *   or an order of it is being paid
  */
 export async function createSession(
   deps: ButtonDeps,
@@ -218,7 +218,8 @@ export async function createSession(
   const { actor } = context
   const at = new Date(deps.clock())
   const make = async (tx: Tx): Promise<ButtonSession> => {
-    const button = await queries.findButton(tx, fields.button)
+    // locked before the session, as for a click, so that neither waits for the other
+    const button = await queries.lockButton(tx, fields.button)
     if (!seen(actor, button))
       throw new AppError('OBJECT_NOT_FOUND', {
         message: 'No buy button in your account has this id. See GET /buy-buttons.',
@@ -238,6 +239,11 @@ export async function createSession(
       returnUrl: readOptionalUrl('returnUrl', fields.returnUrl),
       createdAt: at,
     }
+    const { busySession } = await queries.findReferenceFacts(tx, session)
+    if (busySession !== null)
+      throw new AppError('OBJECT_CONFLICT', {
+        message: `An order of session ${busySession}, with this orderRef, is partly paid, being confirmed or under review. Wait for its end, or use another orderRef.`,
+      })
     await queries.updateReferenceFreed(tx, session, at)
     const live = await queries.lockLiveSession(tx, session)
     if (live)

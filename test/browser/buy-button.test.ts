@@ -369,6 +369,15 @@ test('“Back” out of the dialog’s page leads to its order again, and makes 
   await context.close()
 })
 
+test('a browser that lists no navigation, such as Tor, opens the order, too', async () => {
+  shop.show(`${script()}<button data-comptoir="${button}">Pay</button>`)
+  const { page, context } = await visit(browser, shop.origin)
+  await context.addInitScript('performance.getEntriesByType = () => []')
+  await page.getByRole('button', { name: 'Pay' }).click()
+  await (await payFrame(page)).locator('[data-state=waiting]').waitFor()
+  await context.close()
+})
+
 test('an order under review stays the order of its reference: the next click shows it again', async () => {
   shop.show(`${script()}<button data-comptoir="${button}" data-comptoir-order-ref="REVIEW-1">Pay</button>`)
   const { page, context } = await visit(browser, shop.origin)

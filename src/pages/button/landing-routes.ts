@@ -3,6 +3,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import {
   findLandingButton,
+  findServerSession,
   isRepriced,
   type Landing,
   openLanding,
@@ -124,7 +125,7 @@ export const landingRoutes: FastifyPluginAsyncTypebox<LandingDeps> = async (app,
   const originOf = async ({ id, session }: Query): Promise<string | null> => {
     const button = await (session === undefined
       ? findLandingButton(deps, id ?? '')
-      : openServerSession(deps, session).then((landing) => landing.button))
+      : findServerSession(deps, session).then((found) => found.button))
     return button.websiteOrigin
   }
   app.setErrorHandler(async (thrown, request, reply) => {

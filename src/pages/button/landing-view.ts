@@ -12,7 +12,7 @@ import { PAY_STYLE } from '../shared/page-style.ts'
  * here from the pay page, and must not create another order: it leads to the first one again.
  */
 const SUBMIT = `(() => {
-if (performance.getEntriesByType('navigation')[0].type !== 'back_forward') return document.getElementById('go').submit()
+if (performance.getEntriesByType('navigation')[0]?.type !== 'back_forward') return document.getElementById('go').submit()
 try {
 const next = sessionStorage.getItem(location.href)
 if (next) location.replace(next)

@@ -1,0 +1,49 @@
+/* Whether the thing that a shop's reference names may be sold: one rule for pages and for the shop's server. */
+
+/** What the orders of a reference say, over all its sessions: a page's and the server's, live and ended. */
+export type ReferenceFacts = {
+  /** When one of them was last paid. */
+  paidAt: Date | null
+  /** A session with an order that is held (being confirmed, or under review), or is open and partly paid. */
+  busySession: string | null
+}
+
+/** The order that stands for the session through which this buyer came. */
+export type OwnOrder = { status: string; isPaid: boolean; hasMoney: boolean }
+
+const HELD = ['WAITING_CHAIN_CONFIRMATION', 'KYT_FAILED']
+/** A way to pay was chosen: money may be on its way to the address that was shown. */
+const PAYABLE = ['PENDING', 'AWAITING']
+
+const isSold = ({ paidAt, busySession }: ReferenceFacts): boolean => paidAt !== null || busySession !== null
+
+const sells = ({ isPaid, status, hasMoney }: OwnOrder): boolean => isPaid || HELD.includes(status) || hasMoney
+
+/** `own`: led to that order; `sold`: the purchase has a payment; `taken`: the shop's server sells it at its price. */
+export type Click = 'own' | 'sold' | 'taken' | 'new'
+
+/**
+ * A click in a page.
+ * @param own null for a buyer who knows the code of no order
+ * @param isTaken whether the live session is one of the shop's server that this buyer did not come through
+ */
+export function decideClick(facts: ReferenceFacts, own: OwnOrder | null, isTaken: boolean): Click {
+  if (own && (sells(own) || PAYABLE.includes(own.status))) return 'own'
+  if (isSold(facts)) return 'sold'
+  if (isTaken) return 'taken'
+  return own?.status === 'INITIAL' ? 'own' : 'new'
+}
+
+/** A buyer opens a session that the shop's server made; `ended`: it leads nowhere any more. */
+export function decideSession(
+  facts: ReferenceFacts,
+  own: OwnOrder | null,
+  { createdAt, endedAt }: { createdAt: Date; endedAt: Date | null },
+): 'own' | 'sold' | 'ended' | 'new' {
+  if (own && sells(own)) return 'own'
+  if (endedAt !== null) return 'ended'
+  if (own && (own.status === 'INITIAL' || PAYABLE.includes(own.status))) return 'own'
+  // what was paid before the server made the session, the server sells again
+  const isPaidSince = facts.paidAt !== null && facts.paidAt > createdAt
+  return facts.busySession !== null || isPaidSince ? 'sold' : 'new'
+}

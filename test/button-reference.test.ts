@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { decideClick, decideSession, type ReferenceFacts } from '../src/companies/button-reference.ts'
+import { sql, type Tx } from '../src/db/db.ts'
+import { addButton, putOrder, readFrame } from './harness/button-pages.ts'
+import { eventually } from './harness/service.ts'
+import { openShop, type Shop } from './harness/shop.ts'
+
+/* A reference is sold once: the table of the rule, and what pages and the shop's server do by it. */
+
+let shop: Shop
+before(async () => {
+  shop = await openShop()
+})
+after(() => shop?.stop())
+
+const makeButton = (fields?: Record<string, unknown>) => addButton(shop.host, fields)
+const openFrame = (path: string, headers?: Record<string, string>) => readFrame(shop.host, path, headers)
+const put = (code: string | undefined, status: string) => putOrder(shop.host, code, status)
+
+const MADE = new Date('2026-03-02T10:00:00Z')
+const none: ReferenceFacts = { paidAt: null, busySession: null }
+const paidBefore = { ...none, paidAt: new Date('2026-03-02T09:00:00Z') }
+const paidSince = { ...none, paidAt: new Date('2026-03-02T11:00:00Z') }
+const busy = { ...none, busySession: 'another' }
+const FACTS = [none, paidBefore, paidSince, busy]
+
+const own = (status: string, hasMoney = false) => ({ status, isPaid: false, hasMoney })
+const paid = { status: 'REFUNDED', isPaid: true, hasMoney: false }
+const SELLING = [paid, own('WAITING_CHAIN_CONFIRMATION'), own('KYT_FAILED'), own('AWAITING', true)]
+const ENDED = [own('EXPIRED'), own('CANCELLED'), own('ERROR')]
+
+test('a click leads to an own order that may have money, and to a payable one only while the reference is not sold', () => {
+  const click = (order: ReturnType<typeof own> | null, isTaken: boolean) =>
+    FACTS.map((facts) => decideClick(facts, order, isTaken)).join(' ')
+  for (const isTaken of [false, true]) {
+    for (const order of [...SELLING, own('PENDING'), own('AWAITING')])
+      assert.equal(click(order, isTaken), 'own own own own', order.status)
+    const unsold = (word: string) => `${isTaken ? 'taken' : word} sold sold sold`
+    assert.equal(click(own('INITIAL'), isTaken), unsold('own'))
+    for (const order of [null, ...ENDED]) assert.equal(click(order, isTaken), unsold('new'), order?.status)
+  }
+})
+
+test('a session of the shop’s server sells what was paid before it was made, and nothing that was sold since', () => {
+  const open = (order: ReturnType<typeof own> | null, endedAt: Date | null) =>
+    FACTS.map((facts) => decideSession(facts, order, { createdAt: MADE, endedAt })).join(' ')
+  for (const order of SELLING) {
+    assert.equal(open(order, null), 'own own own own', order.status)
+    assert.equal(open(order, MADE), 'own own own own', order.status)
+  }
+  for (const order of [own('INITIAL'), own('PENDING'), own('AWAITING')]) {
+    assert.equal(open(order, null), 'own own own own', order.status)
+    assert.equal(open(order, MADE), 'ended ended ended ended', order.status)
+  }
+  for (const order of [null, ...ENDED]) {
+    assert.equal(open(order, null), 'new new sold sold', order?.status)
+    assert.equal(open(order, MADE), 'ended ended ended ended', order?.status)
+  }
+})
+
+test('a click and the shop’s server that take one reference at once wait in one order, and so never for each other', async () => {
+  const { id, client } = await makeButton()
+  const click = () => openFrame(`/buy-button/landing?id=${id}&orderRef=ORDERED-1`)
+  await click()
+  const waits = (tx: Tx, words: RegExp) =>
+    eventually(
+      async () => {
+        // within a transaction the list stands still
+        await tx.run(sql`select pg_stat_clear_snapshot()`)
+        return tx.many<{ query: string }>(sql`
+          select query from pg_stat_activity a where datname = current_database()
+            and exists (select 1 from pg_locks l where l.pid = a.pid and not granted)`)
+      },
+      (waiting) => waiting.some(({ query }) => words.test(query)),
+    )
+  const { taken, clicked } = await shop.host.db.tx(async (tx) => {
+    await tx.run(sql`select 1 from button_sessions where order_ref = 'ORDERED-1' for update`)
+    const taken = client.post('buy-button/sessions', { button: id, orderRef: 'ORDERED-1', price: '80' })
+    await waits(tx, /button_sessions/)
+    const clicked = click()
+    // it holds nothing yet
+    await waits(tx, /from buy_buttons .* for update/s)
+    return { taken, clicked }
+  })
+  assert.deepEqual([(await taken).status, (await clicked).answer.status], [200, 409])
+})
+
+test('a reference that is being paid, or is paid, is sold to nobody again, and each buyer is led to his own order', async () => {
+  const { id } = await makeButton({ pagePrice: true })
+  const land = (code = '', price = '5') =>
+    openFrame(`/buy-button/landing?id=${id}&orderRef=SOLD-0001&code=${code}&price=${price}`)
+  const first = (await land()).said.conversionCode ?? ''
+  const second = (await land()).said.conversionCode ?? ''
+  assert.notEqual(second, first)
+  const alone = (code: string) => openFrame(`/buy-button/landing?id=${id}&code=${code}`)
+  for (const status of ['INITIAL', 'AWAITING', 'WAITING_CHAIN_CONFIRMATION', 'PAID', 'KYT_FAILED']) {
+    await put(first, status)
+    assert.equal((await land(first)).said.conversionCode, first, status)
+    if (['INITIAL', 'AWAITING'].includes(status)) {
+      assert.equal((await land(second)).said.conversionCode, second, status)
+      continue
+    }
+    for (const refused of await Promise.all([land(), land(second), alone(second)])) {
+      assert.deepEqual([refused.answer.status, refused.said], [409, {}], status)
+      assert.match(refused.text, /arrived, is being confirmed or is under review/)
+    }
+  }
+  // its address was shown, so that money may be on its way
+  await put(second, 'AWAITING')
+  assert.equal((await land(second)).said.conversionCode, second)
+  await put(second, 'EXPIRED')
+  for (const refused of await Promise.all([land(second), alone(second)])) assert.equal(refused.answer.status, 409)
+  await put(first, 'CANCELLED')
+  assert.equal((await land(first)).answer.status, 200)
+})
+
+test('the buyer of a partly paid order keeps it: the shop’s server does not take its reference over', async () => {
+  const { id, client } = await makeButton()
+  const land = (code = '') => openFrame(`/buy-button/landing?id=${id}&orderRef=PARTLY-001&code=${code}`)
+  const { conversionCode: code, sessionId } = (await land()).said
+  await client.post(`confirm_conversion/accept/${code}`, { paymentChannel: 'crypto' })
+  const fields = { button: id, orderRef: 'PARTLY-001', price: '80' }
+  const receive = (units: number) =>
+    shop.host.db.run(sql`
+      update payments set received_units = ${units} where order_id = (select id from orders where code = ${code})`)
+  await receive(1_000_000)
+  const refused = await client.post('buy-button/sessions', fields)
+  assert.deepEqual([refused.status, refused.text.includes(sessionId)], [409, true], refused.text)
+  assert.equal((await land()).answer.status, 409)
+  assert.equal((await land(code)).said.conversionCode, code)
+  await receive(0)
+  assert.equal((await client.post('buy-button/sessions', fields)).status, 200)
+  assert.equal((await land(code)).said.conversionCode, code, 'money may be on its way')
+})
+
+test('what a session of the shop’s server sold, no page sells once it has ended; its buyer is led to his order', async () => {
+  const { id, client } = await makeButton()
+  for (const status of ['PAID', 'WAITING_CHAIN_CONFIRMATION', 'KYT_FAILED']) {
+    const fields = { button: id, orderRef: `ENDED-${status}`, price: '80' }
+    const { data } = await client.post<{ _id: string; code: string }>('buy-button/sessions', fields)
+    const { said } = await openFrame(`/buy-button/landing?session=${data.code}`)
+    await put(said.conversionCode, status)
+    await client.call('DELETE', `/api/next/buy-button/sessions/${data._id}`)
+    const page = await openFrame(`/buy-button/landing?id=${id}&orderRef=ENDED-${status}`)
+    assert.deepEqual([page.answer.status, page.said], [409, {}], status)
+    assert.deepEqual((await openFrame(`/buy-button/landing?session=${data.code}`)).said, said, status)
+    await put(said.conversionCode, 'EXPIRED')
+    assert.equal((await openFrame(`/buy-button/landing?session=${data.code}`)).answer.status, 400)
+  }
+})
+
+test('a session of the shop’s server makes no order once the page’s order that it replaced has a payment', async () => {
+  const { id, client } = await makeButton()
+  const page = (await openFrame(`/buy-button/landing?id=${id}&orderRef=LATER-0001`)).said
+  const fields = { button: id, orderRef: 'LATER-0001', price: '80' }
+  const { data } = await client.post<{ code: string }>('buy-button/sessions', fields)
+  const open = () => openFrame(`/buy-button/landing?session=${data.code}`)
+  for (const status of ['WAITING_CHAIN_CONFIRMATION', 'KYT_FAILED', 'PAID']) {
+    await put(page.conversionCode, status)
+    const { answer, said, text } = await open()
+    assert.deepEqual([answer.status, said], [409, {}], status)
+    assert.match(text, /already has a payment/)
+    assert.match(answer.headers.get('content-security-policy') ?? '', /frame-ancestors https:\/\/tea\.example$/)
+  }
+  await put(page.conversionCode, 'EXPIRED')
+  assert.equal((await open()).answer.status, 200)
+})
+
+test('the shop’s server takes a reference over from a page, unless that is being paid, and reads which session has it', async () => {
+  const { id, client } = await makeButton()
+  const take = async (orderRef: string) =>
+    client.post<{ _id: string; code: string }>('buy-button/sessions', { button: id, orderRef, price: '80' })
+  const open = (orderRef: string) => openFrame(`/buy-button/landing?id=${id}&orderRef=${orderRef}`)
+  const page = (await open('TAKEN-001')).said
+  const taken = await take('TAKEN-001')
+  assert.equal(taken.status, 200, taken.text)
+  const known = await openFrame(`/buy-button/landing?id=${id}&orderRef=TAKEN-001&code=${page.conversionCode}`)
+  assert.equal(known.answer.status, 409, 'an open order of the page does not undercut the server')
+  const again = await take('TAKEN-001')
+  assert.deepEqual([again.status, again.text.includes(taken.data._id)], [409, true], again.text)
+  for (const status of ['WAITING_CHAIN_CONFIRMATION', 'KYT_FAILED']) {
+    const { said } = await open(`TAKEN-${status}`)
+    // a second tab, or a stranger, ends the session of the first
+    for (const other of [undefined, await open(`TAKEN-${status}`)]) {
+      await put(said.conversionCode, status)
+      const refused = await take(`TAKEN-${status}`)
+      assert.deepEqual([refused.status, refused.text.includes(said.sessionId)], [409, true], refused.text)
+      assert.doesNotMatch(refused.text, /DELETE/, other ? 'ended' : 'live')
+      await put(said.conversionCode, 'INITIAL')
+    }
+  }
+})
