@@ -45,7 +45,10 @@ const EXCEPTIONS: [part: RegExp, reason: string][] = [
   [/^with recursive lanes as/, 'the poll of lanes with due deliveries'],
   [/^with due as \( select company_id, id from order_count_changes/, 'the poll that adds up the counters of orders'],
   [/from payments as p where p\.deposit_address is not null and p\.audited_at is null/, 'the poll of paid addresses'],
-  [/from deposit_reservations r join chain_transfers t/, 'transfers to an address of several orders, once a scan'],
+  [
+    /from chain_transfers t cross join lateral \( select \* from deposit_res/,
+    'transfers to a shared address, once a scan',
+  ],
   [
     /^update payments set audited_at = \$1 where \(company_id, id\) in \(select \* from unnest/,
     'the same poll’s result',

@@ -164,7 +164,7 @@ test('a refund whose transaction was named, and then the process ended, says tha
   )
   await revert(shop, order.code, { amount: '10', address: payer })
   const { _id } = await eventually(
-    () => refundReaches(shop, order.orderId, 'submitted'),
+    () => refundReaches(shop, order.orderId, 'ready'),
     ({ message }) => message?.startsWith(`Transaction ${txHash} was named for this`) === true,
   )
   assert.equal((await world.nameRefund({ _id }, txHash)).status, 200)
