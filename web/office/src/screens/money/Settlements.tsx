@@ -76,15 +76,15 @@ function Row({ settlement }: { settlement: Settlement }) {
   const words = useTexts(statementTexts)
   const core = useCore()
   const can = useCan()
-  const networkName = useNetworkName()
   const [isPaying, setPaying] = useState(false)
+  const [isCancelling, setCancelling] = useState(false)
   const path = { id: settlement._id }
   const approve = useAction({
     run: () => call('POST /api/next/settlements/{id}/approve', { path }),
     done: t.approved,
   })
   const cancel = useAction({ run: () => call('POST /api/next/settlements/{id}/cancel', { path }), done: t.cancelled })
-  const { status, amount, paidAmount, paidTo, createdAt, address, network, txHash, message } = settlement
+  const { status, amount, createdAt, message } = settlement
   const isOpen = status === 'open'
   const isApproved = status === 'approved'
   const hold = isApproved ? findHold(message) : null
@@ -99,19 +99,7 @@ function Row({ settlement }: { settlement: Settlement }) {
           <Time at={createdAt} />
         </span>
       </div>
-      <Facts
-        rows={[
-          [t.destination, <Code key="to" text={address} whole />],
-          [t.network, networkName(network)],
-          ...(paidAmount !== null && paidAmount !== amount
-            ? ([[t.left, <Money key="left" amount={paidAmount} asset="USDC" />]] as [string, React.ReactNode][])
-            : []),
-          ...(paidTo !== null && paidTo.toLowerCase() !== address.toLowerCase()
-            ? ([[t.leftTo, <Code key="leftTo" text={paidTo} whole />]] as [string, React.ReactNode][])
-            : []),
-          ...(txHash ? ([[t.hash, <Code key="tx" text={txHash} />]] as [string, React.ReactNode][]) : []),
-        ]}
-      />
+      <Destination settlement={settlement} />
       {status !== 'paid' && <Message text={message} hold={hold} />}
       <Refusal error={approve.error ?? cancel.error} />
       <div className="no-print mt-3 flex flex-wrap gap-2">
@@ -129,13 +117,62 @@ function Row({ settlement }: { settlement: Settlement }) {
           </button>
         )}
         {(isOpen ? can('settlements.cancel') : isApproved && hold !== 'otherwise' && can('settlements.pay')) && (
-          <button type="button" className="btn" onClick={() => cancel.mutate(undefined)}>
+          <button
+            type="button"
+            className="btn"
+            onClick={() => (isApproved ? setCancelling(true) : cancel.mutate(undefined))}
+          >
             {core.cancel}
           </button>
         )}
       </div>
       {isPaying && <Pay settlement={settlement} onClose={() => setPaying(false)} />}
+      {isCancelling && <Cancel settlement={settlement} onClose={() => setCancelling(false)} />}
     </>
+  )
+}
+
+/** Of an approved one, which a person may have sent. */
+function Cancel({ settlement, onClose }: { settlement: Settlement; onClose(): void }) {
+  const t = useTexts(texts)
+  const action = useAction({
+    run: () => call('POST /api/next/settlements/{id}/cancel', { path: { id: settlement._id } }),
+    done: t.cancelled,
+    onDone: onClose,
+  })
+  return (
+    <Dialog title={t.cancelTitle} onClose={onClose}>
+      <Form
+        button={t.cancelTitle}
+        isBusy={action.isPending}
+        error={action.error}
+        onSend={() => action.mutate(undefined)}
+      >
+        <p className="mb-4">{t.cancelText}</p>
+      </Form>
+    </Dialog>
+  )
+}
+
+/** Where it goes, and where what left instead went. */
+function Destination({ settlement }: { settlement: Settlement }) {
+  const t = useTexts(texts)
+  const networkName = useNetworkName()
+  const { amount, paidAmount, paidTo, address, network, txHash } = settlement
+  return (
+    <Facts
+      rows={[
+        [t.destination, <Code key="to" text={address} whole />],
+        [t.network, networkName(network)],
+        ...(paidAmount !== null && paidAmount !== amount
+          ? ([[t.left, <Money key="left" amount={paidAmount} asset="USDC" />]] as [string, React.ReactNode][])
+          : []),
+        ...(paidTo !== null && paidTo.toLowerCase() !== address.toLowerCase()
+          ? ([[t.leftTo, <Code key="leftTo" text={paidTo} whole />]] as [string, React.ReactNode][])
+          : []),
+        ...(txHash ? ([[t.hash, <Code key="tx" text={txHash} />]] as [string, React.ReactNode][]) : []),
+      ]}
+    />
   )
 }
 

@@ -69,6 +69,9 @@ export const texts = defineTexts(
     approve: 'Approve',
     approved: 'Approved.',
     cancelled: 'Cancelled. The money is ready again.',
+    cancelTitle: 'Cancel the payout',
+    cancelText:
+      'Only if nobody has sent it: the amount is then owed again, and a payment on its way would be paid twice.',
     pay: 'Report the payment',
     payText: 'Send exactly this amount to the address, then give the hash. It counts once the chain shows it.',
     hash: 'Hash of the transaction',
@@ -138,6 +141,9 @@ export const texts = defineTexts(
       approve: 'Approuver',
       approved: 'Approuvé.',
       cancelled: 'Annulé. L’argent est de nouveau disponible.',
+      cancelTitle: 'Annuler le versement',
+      cancelText:
+        'Seulement si personne ne l’a envoyé : le montant sera de nouveau dû, et un paiement en route serait versé deux fois.',
       pay: 'Signaler le paiement',
       payText:
         'Envoyez exactement ce montant à l’adresse, puis donnez l’empreinte. Il compte dès que la chaîne le montre.',
@@ -212,6 +218,9 @@ export const texts = defineTexts(
       approve: 'Freigeben',
       approved: 'Freigegeben.',
       cancelled: 'Storniert. Das Geld ist wieder auszahlbar.',
+      cancelTitle: 'Auszahlung stornieren',
+      cancelText:
+        'Nur wenn niemand sie gesendet hat: Der Betrag wird dann wieder geschuldet, und was unterwegs ist, würde doppelt gezahlt.',
       pay: 'Zahlung melden',
       payText:
         'Senden Sie genau diesen Betrag an die Adresse und geben Sie den Hash an. Sie zählt, sobald die Chain sie zeigt.',
@@ -281,6 +290,8 @@ export const texts = defineTexts(
       approve: 'Aprobar',
       approved: 'Aprobada.',
       cancelled: 'Cancelada. El dinero vuelve a estar listo.',
+      cancelTitle: 'Cancelar la liquidación',
+      cancelText: 'Solo si nadie la ha enviado: el importe se vuelve a deber, y un pago en camino se haría dos veces.',
       pay: 'Informar del pago',
       payText: 'Envíe exactamente este importe a la dirección y dé el hash. Cuenta en cuanto la cadena lo muestra.',
       hash: 'Hash de la transacción',
@@ -354,6 +365,9 @@ export const texts = defineTexts(
       approve: 'Approva',
       approved: 'Approvato.',
       cancelled: 'Annullato. Il denaro è di nuovo pronto.',
+      cancelTitle: 'Annulla l’accredito',
+      cancelText:
+        'Solo se nessuno lo ha inviato: l’importo sarà di nuovo dovuto, e un pagamento in corso verrebbe fatto due volte.',
       pay: 'Segnala il pagamento',
       payText: 'Invii esattamente questo importo all’indirizzo e indichi l’hash. Vale non appena la chain lo mostra.',
       hash: 'Hash della transazione',
