@@ -12,8 +12,8 @@ import { takeCallback } from '../src/payments/callbacks/callback-service.ts'
 import { openGivenUpAlarm } from '../src/payments/given-up-alarm.ts'
 import { ignoreMispayment } from '../src/payments/mispayments/mispayment-service.ts'
 import { findPayment, PAYMENT_POLLS, type Payment } from '../src/payments/payment-queries.ts'
-import { applyReport } from '../src/payments/payment-report.ts'
 import { pollPayment } from '../src/payments/payment-service.ts'
+import { openAttemptIn } from './harness/attempts.ts'
 import { actorOf, contextFor, DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
 import { eventually } from './harness/service.ts'
 
@@ -127,50 +127,7 @@ test('an attempt that ended with money beside it is polled too, for thirty days 
   unmatched = []
 })
 
-/** An order that waits for its money at a provider. */
-async function openAttempt() {
-  const { db } = world.host
-  const merchant = await world.host.createMerchant()
-  const order = await world.makeOrder(merchant)
-  const context = contextFor(actorOf(merchant))
-  await acceptOrder(world.payments, { context, code: order.code, body: { paymentChannel: 'binance' } })
-  const { id, reference } = await db.one<{ id: string; reference: string }>(
-    sql`select id, provider_reference as reference from payments where order_id = ${order.id}`,
-  )
-  const key = { companyId: merchant.companyId, id }
-  const recordsOf = async () =>
-    (
-      await db.many<Record<string, string>>(
-        sql`select kind, asset, units::text, status, source_reference as reference from mispayments
-          where order_id = ${order.id} order by id`,
-      )
-    ).map(({ kind, asset, units, status, reference: name }) => `${kind} ${units} ${asset} ${status} ${name}`)
-  const ignoreFirst = async () => {
-    const [record] = await db.many<{ id: string }>(
-      sql`select id from mispayments where order_id = ${order.id} and status = 'open' order by id`,
-    )
-    await ignoreMispayment(world.mispayments, context, record?.id ?? '', { reason: 'sent back in the console' })
-  }
-  const find = async (): Promise<Payment> => {
-    const payment = await findPayment(db, key.companyId, key.id)
-    assert.ok(payment)
-    return payment
-  }
-  return {
-    order,
-    context,
-    key,
-    reference,
-    find,
-    recordsOf,
-    ignoreFirst,
-    poll: async () => {
-      await pollPayment(world.payments, await find())
-      return (await find()).nextCheckAt
-    },
-    apply: (report: PaymentReport) => applyReport(world.payments, key, report),
-  }
-}
+const openAttempt = () => openAttemptIn(world)
 
 test('late money that its provider counts after all is part of the price: its open record is resolved', async () => {
   const { reference, recordsOf, apply } = await openAttempt()
@@ -271,27 +228,6 @@ test('an order does not wait on for money of an attempt that was over before it 
   const seen = await apply(paidReport(reference, { final: 0n, pending: DUE, providerStatus: 'money arrives' }))
   assert.equal(seen?.status, 'WAITING_CHAIN_CONFIRMATION')
   assert.equal((await apply(expired))?.status, 'AWAITING')
-})
-
-test('frozen money whose amount cannot be read holds the order, frozen dust does not', async () => {
-  const frozen = (units: bigint): UnmatchedMoney => ({ asset: 'USDT', units, reference: `p:frozen:${units}` })
-  for (const [units, status] of [
-    [10n ** 15n, 'AWAITING'],
-    [0n, 'KYT_FAILED'],
-    [10n ** 16n, 'KYT_FAILED'],
-  ] as const) {
-    const { reference, apply } = await openAttempt()
-    const held = { outcome: 'blocked', providerReference: reference, providerStatus: 'risk' } as const
-    assert.equal((await apply({ ...held, unmatched: [frozen(units)] }))?.status, status, `${units}`)
-  }
-})
-
-test('money that is frozen while it is on its way holds the order', async () => {
-  const { reference, apply } = await openAttempt()
-  await apply(paidReport(reference, { final: 0n, pending: DUE, providerStatus: 'money arrives' }))
-  const unmatched: UnmatchedMoney[] = [{ asset: 'USDC', units: DUE, reference: 'p:frozen:all' }]
-  const held = await apply({ outcome: 'blocked', providerReference: reference, unmatched, providerStatus: 'risk' })
-  assert.equal(held?.status, 'KYT_FAILED')
 })
 
 test('an answer that says nothing does not end the polling of an attempt whose order waits, or whose money does', async () => {
@@ -399,15 +335,45 @@ test('a provider that refuses to answer about an attempt that is over is asked w
 })
 
 test('a poll that fails after a callback is repeated in minutes, however long the payment has been over', async () => {
+  for (const age of [0, 31 * DAY]) {
+    const { key, reference, apply, find } = await openAttempt()
+    await apply({ outcome: 'expired', providerReference: reference, providerStatus: 'EXPIRED' })
+    await world.host.db.run(sql`update payments set checks = 20 where id = ${key.id}`)
+    world.clock.nowMs += age
+    news = { merchantReference: null, providerReference: reference, report: null, providerStatus: 'NEWS' }
+    onPoll = refuses
+    await callBack()
+    const { nextCheckAt } = await eventually(find, isPolledLater)
+    assert.equal((nextCheckAt?.getTime() ?? 0) - world.clock.nowMs, 5 * MINUTE)
+    onPoll = async () => {}
+  }
+})
+
+test('an order that waits for money of an attempt that is over is asked for as often after a poll that failed', async () => {
   const { key, reference, apply, find } = await openAttempt()
   await apply({ outcome: 'expired', providerReference: reference, providerStatus: 'EXPIRED' })
+  await apply(paidReport(reference, { final: 0n, pending: DUE, providerStatus: 'money arrives' }))
   await world.host.db.run(sql`update payments set checks = 20 where id = ${key.id}`)
-  news = { merchantReference: null, providerReference: reference, report: null, providerStatus: 'NEWS' }
   onPoll = refuses
-  await callBack()
-  const { nextCheckAt } = await eventually(find, isPolledLater)
-  assert.equal((nextCheckAt?.getTime() ?? 0) - world.clock.nowMs, 5 * MINUTE)
+  await assert.rejects(pollPayment(world.payments, await find()))
+  assert.equal(((await find()).nextCheckAt?.getTime() ?? 0) - world.clock.nowMs, 5 * MINUTE)
   onPoll = async () => {}
+})
+
+test('an order waits for money that is first seen after thirty days, for a day at least', async () => {
+  const { reference, apply, find } = await openAttempt()
+  await apply({ outcome: 'expired', providerReference: reference, providerStatus: 'EXPIRED' })
+  const pending = paidReport(reference, { final: 0n, pending: DUE, providerStatus: 'money arrives' })
+  world.clock.nowMs += 31 * DAY
+  for (const [later, status, isAskedAgain] of [
+    [0, 'WAITING_CHAIN_CONFIRMATION', true],
+    [HOUR, 'WAITING_CHAIN_CONFIRMATION', true],
+    [DAY, 'AWAITING', false],
+  ] as const) {
+    world.clock.nowMs += later
+    const order = await apply(pending)
+    assert.deepEqual([order?.status, (await find()).nextCheckAt !== null], [status, isAskedAgain])
+  }
 })
 
 test('an order stops waiting after thirty days, and the operator is told', async () => {
@@ -426,60 +392,11 @@ test('an order stops waiting after thirty days, and the operator is told', async
     await poll()
     assert.equal(await statusOf(), 'WAITING_CHAIN_CONFIRMATION', last)
     world.clock.nowMs += 31 * DAY
+    await world.host.db.run(sql`update payments set checks = 20 where order_id = ${order.id}`)
     await poll()
     assert.deepEqual([await statusOf(), (await find()).nextCheckAt], ['AWAITING', null], last)
     assert.deepEqual(subjects.splice(0), [`Order ${order.shortCode} no longer waits for its payment`], last)
     onPoll = async () => {}
   }
   answer = undefined
-})
-
-test('money of a closed attempt that is frozen holds its order, on its way or not, with an amount or without', async () => {
-  const all: UnmatchedMoney[] = [{ asset: 'USDC', units: DUE, reference: 'p:frozen:all' }]
-  for (const isSeen of [true, false])
-    for (const frozen of [all, undefined]) {
-      const { reference, apply } = await openAttempt()
-      await apply({ outcome: 'expired', providerReference: reference, providerStatus: 'EXPIRED' })
-      if (isSeen) await apply(paidReport(reference, { final: 0n, pending: DUE, providerStatus: 'money arrives' }))
-      const held = await apply({
-        ...{ outcome: 'blocked', providerReference: reference, providerStatus: 'risk' },
-        ...(frozen && { unmatched: frozen }),
-      })
-      assert.equal(held?.status, 'KYT_FAILED', `${isSeen} ${frozen?.length}`)
-    }
-})
-
-test('money that is frozen at a closed attempt does not end an order that another attempt pays', async () => {
-  const { db } = world.host
-  for (const units of [DUE, 10_000n]) {
-    const { order, context, reference, apply, recordsOf } = await openAttempt()
-    await apply({ outcome: 'expired', providerReference: reference, providerStatus: 'EXPIRED' })
-    await acceptOrder(world.payments, { context, code: order.code, body: { paymentChannel: 'binance' } })
-    const last = await db.one<{ companyId: string; id: string; reference: string }>(sql`
-      select company_id, id, provider_reference as reference from payments where order_id = ${order.id} and number = 2`)
-    const lastSays = (outcome: 'expired' | 'blocked', unmatched: UnmatchedMoney[]) =>
-      applyReport(world.payments, last, {
-        ...{ outcome, providerReference: last.reference, providerStatus: outcome },
-        unmatched,
-      })
-    await apply(paidReport(reference, { final: 0n, pending: DUE, providerStatus: 'money arrives' }))
-    await lastSays('expired', [])
-    const held = await lastSays('blocked', [{ asset: 'USDC', units, reference: 'p:frozen:other' }])
-    const paid = await apply(paidReport(reference, { final: DUE, providerStatus: 'PAID' }))
-    assert.deepEqual([held?.status, paid?.status], ['AWAITING', 'PAID'])
-    assert.deepEqual(await recordsOf(), [`wrong_token ${units} USDC open p:frozen:other`])
-  }
-})
-
-test('money that its provider blocked after the order ended never pays the order by itself', async () => {
-  const { db } = world.host
-  for (const status of ['closing', 'closed']) {
-    const { order, key, reference, apply } = await openAttempt()
-    await db.run(sql`update orders set status = 'EXPIRED' where id = ${order.id}`)
-    await db.run(sql`update payments set status = ${status} where id = ${key.id}`)
-    await apply({ outcome: 'blocked', providerReference: reference, providerStatus: 'PAY_BLOCK' })
-    const after = await apply(paidReport(reference, { final: DUE, providerStatus: 'PAID' }))
-    const kinds = await db.many<{ kind: string }>(sql`select kind from mispayments where order_id = ${order.id}`)
-    assert.deepEqual([after?.status, kinds], ['EXPIRED', [{ kind: 'held' }]], status)
-  }
 })

@@ -27,3 +27,6 @@ export function pollGapMs(kind: PollKind, checks: number): number {
   const gaps = GAPS_MS[kind]
   return gaps[Math.min(Math.max(checks, 0), gaps.length - 1)] ?? HOUR
 }
+
+/** Whether the gaps still grow. */
+export const hasGapsLeft = (kind: PollKind, checks: number): boolean => checks < GAPS_MS[kind].length

@@ -2,7 +2,7 @@ import { type PaymentReport, paidReport, type SeenReport, type UnmatchedMoney } 
 import { dollarUnits } from '../channels/usdc-text.ts'
 import type { PayerGate } from '../compliance/payer-gate.ts'
 import type { Db, Tx } from '../db/db.ts'
-import type { Clock } from '../kernel/clock.ts'
+import { type Clock, DAY } from '../kernel/clock.ts'
 import type { Order } from '../orders/order.ts'
 import { lockOrderById, updateOrderPaidUnits } from '../orders/order-queries.ts'
 import { allows, type Trigger } from '../orders/order-states.ts'
@@ -36,6 +36,7 @@ import {
   minAcceptedUnits,
   nextCheckDelayMs,
   nextEndedCheck,
+  nextFailedCheck,
   nextMoneyCheck,
   priceUnitsOf,
 } from './payment-rules.ts'
@@ -115,7 +116,8 @@ export const postponeEnded = (deps: ReportDeps, key: PaymentPlace): Promise<void
     const locked = await lockCase(deps, tx, key)
     if (!locked) return
     const { payment, now } = locked
-    const nextCheckAt = nextEndedCheck({ ...payment, checks: payment.checks - 1 }, now.getTime())
+    const failed = { ...payment, checks: payment.checks - 1 }
+    const nextCheckAt = nextAwaited(locked, failed.checks) ?? nextFailedCheck(failed, now.getTime())
     await updatePaymentNextCheck(tx, payment, nextCheckAt)
     if (nextCheckAt === null) await giveUp({ ...locked, requestId: null })
   })
@@ -201,6 +203,23 @@ async function isPaidOtherwise(
     const isOnItsWay = status === 'confirming' || (status === 'closed' && nextCheckAt !== null)
     return id !== payment.id && (receivedUnits > 0n || isOnItsWay)
   })
+}
+
+/** How long an order waits at least for money that it was told of. */
+const PATIENCE_MS = DAY
+
+/**
+ * Next poll of a payment whose money its order waits for, as often as before it was over. Null: the order does not wait
+ * for it, or has waited long enough.
+ */
+function nextAwaited(
+  { order, payment, now }: Pick<ReportCase, 'order' | 'payment' | 'now'>,
+  checks: number,
+): Date | null {
+  const nowMs = now.getTime()
+  const isPatient = nowMs - order.updatedAt.getTime() < PATIENCE_MS || nextEndedCheck(payment, nowMs) !== null
+  if (!isAwaitedBy(order, payment) || !isPatient) return null
+  return new Date(nowMs + nextCheckDelayMs({ ...payment, checks }, payment.status))
 }
 
 /** The order waits for this payment's money, which ended unpaid. */
@@ -308,7 +327,8 @@ async function applyMoney(scene: ReportCase, told: SeenReport): Promise<Order> {
   await recordMoney({ ...scene, standing, payment: { ...payment, receivedUnits } }, report, moved, verdict)
   if (nextCheckAt !== null || !ENDED.includes(status)) return moved
   // what the report has just recorded waits for a person too
-  const laterAt = (await hasUndecided(tx, payment)) ? nextEndedCheck({ ...payment, checks }, now.getTime()) : null
+  const endedAt = (await hasUndecided(tx, payment)) ? nextEndedCheck({ ...payment, checks }, now.getTime()) : null
+  const laterAt = endedAt ?? nextAwaited({ ...scene, order: moved }, checks)
   if (laterAt === null) return giveUp({ ...scene, order: moved })
   await updatePaymentNextCheck(tx, payment, laterAt)
   return moved

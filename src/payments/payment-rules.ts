@@ -1,6 +1,6 @@
 import { DAY, HOUR } from '../kernel/clock.ts'
 import { OWN_AMOUNTS_UNITS } from '../kernel/money.ts'
-import { pollGapMs } from '../kernel/poll-gaps.ts'
+import { hasGapsLeft, pollGapMs } from '../kernel/poll-gaps.ts'
 import type { Order } from '../orders/order.ts'
 import type { OrderStatus } from '../orders/order-states.ts'
 import type { Payment, PaymentPolicy, PaymentStatus } from './payment-queries.ts'
@@ -101,3 +101,8 @@ export const ACCOUNT_REMOVED = 'its account was removed'
 export function nextEndedCheck({ checks, openedAt }: Pick<Payment, 'checks' | 'openedAt'>, nowMs: number): Date | null {
   return nowMs - openedAt.getTime() > LAST_LOOK_MS ? null : new Date(nowMs + pollGapMs('ended', checks))
 }
+
+/** The same after a poll that failed. News begins the gaps again; it is asked about to their end, however late. */
+export const nextFailedCheck = (payment: Pick<Payment, 'checks' | 'openedAt'>, nowMs: number): Date | null =>
+  nextEndedCheck(payment, nowMs) ??
+  (hasGapsLeft('ended', payment.checks) ? new Date(nowMs + pollGapMs('ended', payment.checks)) : null)

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { paidReport, type UnmatchedMoney } from '../src/channels/channel.ts'
+import { sql } from '../src/db/db.ts'
+import { acceptOrder } from '../src/payments/accept/accept-order.ts'
+import { applyReport } from '../src/payments/payment-report.ts'
+import { openAttemptIn } from './harness/attempts.ts'
+import { DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
+
+/* Money that a provider's own screening froze. */
+
+let world: ModelWorld
+before(async () => {
+  world = await startModelWorld({})
+})
+after(() => world?.stop())
+
+const openAttempt = () => openAttemptIn(world)
+
+test('frozen money whose amount cannot be read holds the order, frozen dust does not', async () => {
+  const frozen = (units: bigint): UnmatchedMoney => ({ asset: 'USDT', units, reference: `p:frozen:${units}` })
+  for (const [units, status] of [
+    [10n ** 15n, 'AWAITING'],
+    [0n, 'KYT_FAILED'],
+    [10n ** 16n, 'KYT_FAILED'],
+  ] as const) {
+    const { reference, apply } = await openAttempt()
+    const held = { outcome: 'blocked', providerReference: reference, providerStatus: 'risk' } as const
+    assert.equal((await apply({ ...held, unmatched: [frozen(units)] }))?.status, status, `${units}`)
+  }
+})
+
+test('money that is frozen while it is on its way holds the order', async () => {
+  const { reference, apply } = await openAttempt()
+  await apply(paidReport(reference, { final: 0n, pending: DUE, providerStatus: 'money arrives' }))
+  const unmatched: UnmatchedMoney[] = [{ asset: 'USDC', units: DUE, reference: 'p:frozen:all' }]
+  const held = await apply({ outcome: 'blocked', providerReference: reference, unmatched, providerStatus: 'risk' })
+  assert.equal(held?.status, 'KYT_FAILED')
+})
+
+test('money of a closed attempt that is frozen holds its order, on its way or not, with an amount or without', async () => {
+  const all: UnmatchedMoney[] = [{ asset: 'USDC', units: DUE, reference: 'p:frozen:all' }]
+  for (const isSeen of [true, false])
+    for (const frozen of [all, undefined]) {
+      const { reference, apply } = await openAttempt()
+      await apply({ outcome: 'expired', providerReference: reference, providerStatus: 'EXPIRED' })
+      if (isSeen) await apply(paidReport(reference, { final: 0n, pending: DUE, providerStatus: 'money arrives' }))
+      const held = await apply({
+        ...{ outcome: 'blocked', providerReference: reference, providerStatus: 'risk' },
+        ...(frozen && { unmatched: frozen }),
+      })
+      assert.equal(held?.status, 'KYT_FAILED', `${isSeen} ${frozen?.length}`)
+    }
+})
+
+test('money that is frozen at a closed attempt does not end an order that another attempt pays', async () => {
+  const { db } = world.host
+  for (const units of [DUE, 10_000n]) {
+    const { order, context, reference, apply, recordsOf } = await openAttempt()
+    await apply({ outcome: 'expired', providerReference: reference, providerStatus: 'EXPIRED' })
+    await acceptOrder(world.payments, { context, code: order.code, body: { paymentChannel: 'binance' } })
+    const last = await db.one<{ companyId: string; id: string; reference: string }>(sql`
+      select company_id, id, provider_reference as reference from payments where order_id = ${order.id} and number = 2`)
+    const lastSays = (outcome: 'expired' | 'blocked', unmatched: UnmatchedMoney[]) =>
+      applyReport(world.payments, last, {
+        ...{ outcome, providerReference: last.reference, providerStatus: outcome },
+        unmatched,
+      })
+    await apply(paidReport(reference, { final: 0n, pending: DUE, providerStatus: 'money arrives' }))
+    await lastSays('expired', [])
+    const held = await lastSays('blocked', [{ asset: 'USDC', units, reference: 'p:frozen:other' }])
+    const paid = await apply(paidReport(reference, { final: DUE, providerStatus: 'PAID' }))
+    assert.deepEqual([held?.status, paid?.status], ['AWAITING', 'PAID'])
+    assert.deepEqual(await recordsOf(), [`wrong_token ${units} USDC open p:frozen:other`])
+  }
+})
+
+test('money that its provider blocked after the order ended never pays the order by itself', async () => {
+  const { db } = world.host
+  for (const status of ['closing', 'closed']) {
+    const { order, key, reference, apply } = await openAttempt()
+    await db.run(sql`update orders set status = 'EXPIRED' where id = ${order.id}`)
+    await db.run(sql`update payments set status = ${status} where id = ${key.id}`)
+    await apply({ outcome: 'blocked', providerReference: reference, providerStatus: 'PAY_BLOCK' })
+    const after = await apply(paidReport(reference, { final: DUE, providerStatus: 'PAID' }))
+    const kinds = await db.many<{ kind: string }>(sql`select kind from mispayments where order_id = ${order.id}`)
+    assert.deepEqual([after?.status, kinds], ['EXPIRED', [{ kind: 'held' }]], status)
+  }
+})
