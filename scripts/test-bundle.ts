@@ -33,7 +33,7 @@ const keepPlaces = (folder: string): Plugin => ({
     return (
       code
         .replaceAll(STARTED, started)
-        // what runs only as a program of its own is none in a bundle
+        // a module that a bundle imports is not the program, even where it can run as one
         .replaceAll('import.meta.main', 'false')
         .replaceAll('import.meta.dirname', JSON.stringify(dirname(id)))
         .replaceAll('import.meta.filename', JSON.stringify(id))
