@@ -1,9 +1,9 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { officePathsOf } from '../config/office-paths.ts'
 import type { RaiseAlarm } from '../mail/operator-alarm.ts'
-import type { NoticeGivenUp } from './payment-report.ts'
+import type { NoticeGivenUp } from './report-case.ts'
 
-/** A provider never said what became of money that an order waited for: writes a log line and mails the operator. */
+/** Logs and mails the operator that a provider never reported what became of money an order was waiting for. */
 export const openGivenUpAlarm =
   ({ alarm, log }: { alarm: RaiseAlarm; log: FastifyBaseLogger }): NoticeGivenUp =>
   async (tx, { order: { companyId, code, shortCode }, payment: { channel, providerReference } }) => {

@@ -2,7 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { officePathsOf } from '../config/office-paths.ts'
 import { formatDecimal } from '../kernel/money.ts'
 import type { RaiseAlarm } from '../mail/operator-alarm.ts'
-import type { NoticeLoss } from './payment-report.ts'
+import type { NoticeLoss } from './report-case.ts'
 
 /** Money that counted left its chain: writes a log line and mails the operator. The metric reads the records. */
 export const openLossAlarm =

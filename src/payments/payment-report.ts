@@ -1,13 +1,11 @@
 import { type PaymentReport, paidReport, type SeenReport, type UnmatchedMoney } from '../channels/channel.ts'
 import { dollarUnits } from '../channels/usdc-text.ts'
-import type { PayerGate } from '../compliance/payer-gate.ts'
-import type { Db, Tx } from '../db/db.ts'
-import { type Clock, DAY } from '../kernel/clock.ts'
+import type { Tx } from '../db/db.ts'
 import type { Order } from '../orders/order.ts'
-import { lockOrderById, updateOrderPaidUnits } from '../orders/order-queries.ts'
+import { updateOrderPaidUnits } from '../orders/order-queries.ts'
 import { allows, type Trigger } from '../orders/order-states.ts'
-import type { TransitionOrder } from '../orders/order-transition.ts'
-import type { Standing as Clearance, ScreeningGate } from '../screening/screening-gate.ts'
+import type { Standing as Clearance } from '../screening/screening-gate.ts'
+import { giveUp, isPaidOtherwise, nextAwaited, nextPollOfEnded, stopWaiting } from './ended-payments.ts'
 import {
   bookMoney,
   bookOrderPaid,
@@ -18,12 +16,8 @@ import {
 } from './mispayments/mispayment-records.ts'
 import { bookedUnits, readStanding, type Standing, undecidedUnits, withoutRecorded } from './mispayments/standing.ts'
 import {
-  findPayment,
   findPaymentPolicy,
-  listPaymentsOfOrder,
-  lockPayment,
   type Payment,
-  type PaymentPolicy,
   type PaymentStatus,
   updatePayment,
   updatePaymentNextCheck,
@@ -36,57 +30,10 @@ import {
   minAcceptedUnits,
   nextCheckDelayMs,
   nextEndedCheck,
-  nextFailedCheck,
   nextMoneyCheck,
   priceUnitsOf,
 } from './payment-rules.ts'
-
-export type ReportDeps = {
-  db: Db
-  clock: Clock
-  transition: TransitionOrder
-  /** On a chain, a smaller transfer does not move the order. */
-  dustUnits: bigint
-  /** Whether the senders may pay. */
-  screening: ScreeningGate
-  /** Whether an order that ended still fits what its payer may spend. */
-  gate: Pick<PayerGate, 'admitLate'>
-  /** Money that counted is gone. Called in the transaction that books it, so it may only write. */
-  onLoss: NoticeLoss
-  /** An order waited in vain for money of this payment, which is not polled any more. Called in the transaction. */
-  onGivenUp: NoticeGivenUp
-}
-
-export type Loss = { order: Order; payment: Payment; units: bigint }
-export type NoticeLoss = (tx: Tx, loss: Loss) => Promise<void>
-export type NoticeGivenUp = (tx: Tx, of: { order: Order; payment: Payment }) => Promise<void>
-
-type ReportCase = {
-  tx: Tx
-  order: Order
-  payment: Payment
-  policy: PaymentPolicy
-  now: Date
-  requestId: string | null
-  deps: ReportDeps
-}
-
-type Waiting = Omit<ReportCase, 'policy' | 'now'>
-
-type PaymentPlace = { companyId: string; id: string }
-
-/** Orders are always locked before their payments, so that two transactions never deadlock. */
-async function lockCase(
-  deps: ReportDeps,
-  tx: Tx,
-  key: PaymentPlace,
-): Promise<Omit<ReportCase, 'policy' | 'requestId'> | undefined> {
-  const found = await findPayment(tx, key.companyId, key.id)
-  if (!found) return undefined
-  const order = await lockOrderById(tx, key.companyId, found.orderId)
-  const payment = await lockPayment(tx, key.companyId, key.id)
-  return order && payment && { tx, order, payment, now: new Date(deps.clock()), deps }
-}
+import { lockCase, type PaymentPlace, type ReportCase, type ReportDeps } from './report-case.ts'
 
 /**
  * The only way that a provider's or a chain's report changes an order. Repeated and late reports are harmless: a paid
@@ -109,18 +56,6 @@ export async function applyReport(
     return after
   })
 }
-
-/** The poll of a payment that is over failed: the next one comes as after any other answer, and not for ever. */
-export const postponeEnded = (deps: ReportDeps, key: PaymentPlace): Promise<void> =>
-  deps.db.tx(async (tx) => {
-    const locked = await lockCase(deps, tx, key)
-    if (!locked) return
-    const { payment, now } = locked
-    const failed = { ...payment, checks: payment.checks - 1 }
-    const nextCheckAt = nextAwaited(locked, failed.checks) ?? nextFailedCheck(failed, now.getTime())
-    await updatePaymentNextCheck(tx, payment, nextCheckAt)
-    if (nextCheckAt === null) await giveUp({ ...locked, requestId: null })
-  })
 
 /** Records money that only a callback reports. Nothing else changes. */
 export const recordUnmatched = (
@@ -184,66 +119,6 @@ async function applyTo(scene: ReportCase, report: PaymentReport): Promise<Order>
   if (outcome === 'unknown') return giveUp(scene)
   if (outcome !== 'blocked') return stopWaiting(scene)
   return (await isPaidOtherwise(scene, report.unmatched)) ? order : holdBack(scene)
-}
-
-const isAwaitedBy = ({ paymentId, status }: Order, { id }: Payment): boolean =>
-  paymentId === id && allows(status, 'losePayment')
-
-/**
- * Money that is frozen at an attempt that is over must not end an order that another attempt may be paying. An attempt
- * that is over and still polled has money, or waits for it.
- */
-async function isPaidOtherwise(
-  { tx, order, payment }: ReportCase,
-  frozen: readonly UnmatchedMoney[] = [],
-): Promise<boolean> {
-  if (frozen.length === 0 || isAwaitedBy(order, payment) || payment.receivedUnits > 0n) return false
-  const others = await listPaymentsOfOrder(tx, payment.companyId, payment.orderId)
-  return others.some(({ id, status, receivedUnits, nextCheckAt }) => {
-    const isOnItsWay = status === 'confirming' || (status === 'closed' && nextCheckAt !== null)
-    return id !== payment.id && (receivedUnits > 0n || isOnItsWay)
-  })
-}
-
-/** How long an order waits at least for money that it was told of. */
-const PATIENCE_MS = DAY
-
-/**
- * Next poll of a payment whose money its order waits for, as often as before it was over. Null: the order does not wait
- * for it, or has waited long enough.
- */
-function nextAwaited(
-  { order, payment, now }: Pick<ReportCase, 'order' | 'payment' | 'now'>,
-  checks: number,
-): Date | null {
-  const nowMs = now.getTime()
-  const isPatient = nowMs - order.updatedAt.getTime() < PATIENCE_MS || nextEndedCheck(payment, nowMs) !== null
-  if (!isAwaitedBy(order, payment) || !isPatient) return null
-  return new Date(nowMs + nextCheckDelayMs({ ...payment, checks }, payment.status))
-}
-
-/** The order waits for this payment's money, which ended unpaid. */
-async function stopWaiting({ tx, order, payment, deps, requestId }: Waiting): Promise<Order> {
-  if (!isAwaitedBy(order, payment)) return order
-  return deps.transition(tx, order, { trigger: 'losePayment', actor: `channel:${payment.channel}`, requestId })
-}
-
-/** The payment is not polled any more, so nothing would end the wait for its money. */
-async function giveUp(scene: Waiting): Promise<Order> {
-  const { tx, order, payment, deps } = scene
-  if (isAwaitedBy(order, payment)) await deps.onGivenUp(tx, { order, payment })
-  return stopWaiting(scene)
-}
-
-/** An answer that says nothing ends no polling, least of all while the order waits for this payment's money. */
-async function nextPollOfEnded(
-  { tx, order, payment, now }: ReportCase,
-  { outcome, checks }: { outcome: PaymentReport['outcome']; checks: number },
-): Promise<Date | null> {
-  if (payment.status === 'paid') return null
-  const isAwaited = payment.nextCheckAt !== null || isAwaitedBy(order, payment)
-  const waits = (outcome === 'unknown' && isAwaited) || (await hasUndecided(tx, payment))
-  return waits ? nextEndedCheck({ ...payment, checks }, now.getTime()) : null
 }
 
 /** The attempt is over, even if its money was seen but never arrived: the order stops waiting for it. */

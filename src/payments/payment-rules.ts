@@ -74,6 +74,8 @@ export const checksAfter = (
 
 /** An attempt that is over, or whose account was removed, is not polled any more once it is this old. */
 const LAST_LOOK_MS = 30 * DAY
+export const isOld = ({ openedAt }: Pick<Payment, 'openedAt'>, nowMs: number): boolean =>
+  nowMs - openedAt.getTime() > LAST_LOOK_MS
 
 /**
  * Next poll of an attempt that has seen money.
@@ -87,7 +89,7 @@ export function nextMoneyCheck(
   if (status === 'paid') return null
   const isOver = status === 'closed' || status === 'failed'
   if (isOver && seen === final) return seen > 0n ? nextEndedCheck(payment, nowMs) : null
-  if (isOver && nowMs - payment.openedAt.getTime() > LAST_LOOK_MS) return null
+  if (isOver && isOld(payment, nowMs)) return null
   return new Date(nowMs + nextCheckDelayMs(payment, status))
 }
 
@@ -98,9 +100,8 @@ export const ACCOUNT_REMOVED = 'its account was removed'
  * Next poll of an attempt that is over, or whose account was removed, while anything of it waits: for a person, for its
  * provider or for its order. Otherwise a callback or the chain reader reports anything new. Null: it is given up.
  */
-export function nextEndedCheck({ checks, openedAt }: Pick<Payment, 'checks' | 'openedAt'>, nowMs: number): Date | null {
-  return nowMs - openedAt.getTime() > LAST_LOOK_MS ? null : new Date(nowMs + pollGapMs('ended', checks))
-}
+export const nextEndedCheck = (payment: Pick<Payment, 'checks' | 'openedAt'>, nowMs: number): Date | null =>
+  isOld(payment, nowMs) ? null : new Date(nowMs + pollGapMs('ended', payment.checks))
 
 /** The same after a poll that failed. News begins the gaps again; it is asked about to their end, however late. */
 export const nextFailedCheck = (payment: Pick<Payment, 'checks' | 'openedAt'>, nowMs: number): Date | null =>

@@ -11,6 +11,7 @@ import { findReachableOrder } from '../orders/order-service.ts'
 import { isOpen } from '../orders/order-states.ts'
 import { resumePayment } from './accept/create-at-provider.ts'
 import { type AcceptDeps, keyOf } from './accept/start-payment.ts'
+import { postponeEnded } from './ended-payments.ts'
 import {
   findPayment,
   listPaymentsOfOrder,
@@ -21,8 +22,9 @@ import {
   updatePaymentNextCheck,
   updatePaymentReference,
 } from './payment-queries.ts'
-import { applyReport, postponeEnded, type ReportDeps } from './payment-report.ts'
+import { applyReport } from './payment-report.ts'
 import { ACCOUNT_REMOVED, checksAfter, nextEndedCheck } from './payment-rules.ts'
+import type { ReportDeps } from './report-case.ts'
 
 export type PaymentDeps = AcceptDeps &
   ReportDeps & {

@@ -1,0 +1,82 @@
+import type { PaymentReport, UnmatchedMoney } from '../channels/channel.ts'
+import { DAY } from '../kernel/clock.ts'
+import type { Order } from '../orders/order.ts'
+import { allows } from '../orders/order-states.ts'
+import { hasUndecided } from './mispayments/mispayment-records.ts'
+import { listPaymentsOfOrder, type Payment, updatePaymentNextCheck } from './payment-queries.ts'
+import { isOld, nextCheckDelayMs, nextEndedCheck, nextFailedCheck } from './payment-rules.ts'
+import { lockCase, type PaymentPlace, type ReportCase, type ReportDeps, type Waiting } from './report-case.ts'
+
+/* Payments that are over: how long they are asked about, and how long their orders wait for them. */
+
+const isAwaitedBy = ({ paymentId, status }: Order, { id }: Payment): boolean =>
+  paymentId === id && allows(status, 'losePayment')
+
+/**
+ * Money that is frozen at an attempt that is over must not end an order that another attempt may be paying. An attempt
+ * that is over and still polled has money, or waits for it.
+ */
+export async function isPaidOtherwise(
+  { tx, order, payment }: ReportCase,
+  frozen: readonly UnmatchedMoney[] = [],
+): Promise<boolean> {
+  if (frozen.length === 0 || isAwaitedBy(order, payment) || payment.receivedUnits > 0n) return false
+  const others = await listPaymentsOfOrder(tx, payment.companyId, payment.orderId)
+  return others.some(({ id, status, receivedUnits, nextCheckAt }) => {
+    const isOnItsWay = status === 'confirming' || (status === 'closed' && nextCheckAt !== null)
+    return id !== payment.id && (receivedUnits > 0n || isOnItsWay)
+  })
+}
+
+/** How long an order waits at least for money that it was told of. */
+const PATIENCE_MS = DAY
+
+/**
+ * Next poll of a payment whose money its order waits for, as often as before it was over. Null: the order does not wait
+ * for it, or has waited long enough.
+ */
+export function nextAwaited(
+  { order, payment, now }: Pick<ReportCase, 'order' | 'payment' | 'now'>,
+  checks: number,
+): Date | null {
+  const nowMs = now.getTime()
+  const isPatient = nowMs - order.updatedAt.getTime() < PATIENCE_MS || !isOld(payment, nowMs)
+  if (!isAwaitedBy(order, payment) || !isPatient) return null
+  return new Date(nowMs + nextCheckDelayMs({ ...payment, checks }, payment.status))
+}
+
+/** The order waits for this payment's money, which ended unpaid. */
+export async function stopWaiting({ tx, order, payment, deps, requestId }: Waiting): Promise<Order> {
+  if (!isAwaitedBy(order, payment)) return order
+  return deps.transition(tx, order, { trigger: 'losePayment', actor: `channel:${payment.channel}`, requestId })
+}
+
+/** The payment is not polled any more, so nothing would end the wait for its money. */
+export async function giveUp(scene: Waiting): Promise<Order> {
+  const { tx, order, payment, deps } = scene
+  if (isAwaitedBy(order, payment)) await deps.onGivenUp(tx, { order, payment })
+  return stopWaiting(scene)
+}
+
+/** An answer that says nothing ends no polling, least of all while the order waits for this payment's money. */
+export async function nextPollOfEnded(
+  { tx, order, payment, now }: ReportCase,
+  { outcome, checks }: { outcome: PaymentReport['outcome']; checks: number },
+): Promise<Date | null> {
+  if (payment.status === 'paid') return null
+  const isAwaited = payment.nextCheckAt !== null || isAwaitedBy(order, payment)
+  const waits = (outcome === 'unknown' && isAwaited) || (await hasUndecided(tx, payment))
+  return waits ? nextEndedCheck({ ...payment, checks }, now.getTime()) : null
+}
+
+/** The poll of a payment that is over failed: the next one comes as after any other answer, and not for ever. */
+export const postponeEnded = (deps: ReportDeps, key: PaymentPlace): Promise<void> =>
+  deps.db.tx(async (tx) => {
+    const locked = await lockCase(deps, tx, key)
+    if (!locked) return
+    const { payment, now } = locked
+    const failed = { ...payment, checks: payment.checks - 1 }
+    const nextCheckAt = nextAwaited(locked, failed.checks) ?? nextFailedCheck(failed, now.getTime())
+    await updatePaymentNextCheck(tx, payment, nextCheckAt)
+    if (nextCheckAt === null) await giveUp({ ...locked, requestId: null })
+  })

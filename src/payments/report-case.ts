@@ -1,0 +1,58 @@
+import type { PayerGate } from '../compliance/payer-gate.ts'
+import type { Db, Tx } from '../db/db.ts'
+import type { Clock } from '../kernel/clock.ts'
+import type { Order } from '../orders/order.ts'
+import { lockOrderById } from '../orders/order-queries.ts'
+import type { TransitionOrder } from '../orders/order-transition.ts'
+import type { ScreeningGate } from '../screening/screening-gate.ts'
+import { findPayment, lockPayment, type Payment, type PaymentPolicy } from './payment-queries.ts'
+
+/* What a report about a payment is applied to. */
+
+export type ReportDeps = {
+  db: Db
+  clock: Clock
+  transition: TransitionOrder
+  /** On a chain, a smaller transfer does not move the order. */
+  dustUnits: bigint
+  /** Whether the senders may pay. */
+  screening: ScreeningGate
+  /** Whether an order that ended still fits what its payer may spend. */
+  gate: Pick<PayerGate, 'admitLate'>
+  /** Money that counted is gone. Called in the transaction that books it, so it may only write. */
+  onLoss: NoticeLoss
+  /** An order waited in vain for money of this payment, which is not polled any more. Called in the transaction. */
+  onGivenUp: NoticeGivenUp
+}
+
+export type Loss = { order: Order; payment: Payment; units: bigint }
+export type NoticeLoss = (tx: Tx, loss: Loss) => Promise<void>
+export type NoticeGivenUp = (tx: Tx, of: { order: Order; payment: Payment }) => Promise<void>
+
+export type ReportCase = {
+  tx: Tx
+  order: Order
+  payment: Payment
+  policy: PaymentPolicy
+  now: Date
+  requestId: string | null
+  deps: ReportDeps
+}
+
+/** An order that may wait for a payment's money. */
+export type Waiting = Omit<ReportCase, 'policy' | 'now'>
+
+export type PaymentPlace = { companyId: string; id: string }
+
+/** Orders are always locked before their payments, so that two transactions never deadlock. */
+export async function lockCase(
+  deps: ReportDeps,
+  tx: Tx,
+  key: PaymentPlace,
+): Promise<Omit<ReportCase, 'policy' | 'requestId'> | undefined> {
+  const found = await findPayment(tx, key.companyId, key.id)
+  if (!found) return undefined
+  const order = await lockOrderById(tx, key.companyId, found.orderId)
+  const payment = await lockPayment(tx, key.companyId, key.id)
+  return order && payment && { tx, order, payment, now: new Date(deps.clock()), deps }
+}
