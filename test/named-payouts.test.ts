@@ -12,7 +12,8 @@ import {
   type SettlementChain,
   type SettlementReport,
 } from '../src/ledger/settlements/settlement-service.ts'
-import { applyRefundReport, refundPolls, rejectRefund, reportTransaction } from '../src/refunds/refund-jobs.ts'
+import { applyRefundReport, refundPolls } from '../src/refunds/refund-jobs.ts'
+import { rejectRefund, reportTransaction } from '../src/refunds/refund-naming.ts'
 import { actorOf, contextFor, DUE, type ModelWorld, personFor, startModelWorld } from './harness/model-world.ts'
 import {
   BY_HAND,
@@ -24,6 +25,7 @@ import {
   REFUSED,
   read,
   startRefund,
+  startSettling,
   walletOf,
 } from './harness/named-payouts.ts'
 import { openChannels } from './harness/one-channel-set.ts'
@@ -351,13 +353,8 @@ for (const isPolled of [false, true])
   })
 
 test('an approved settlement whose naming was cut short is cancelled once its transaction is gone, and not before', async () => {
-  const { merchant } = await createPaid(world)
   const { db } = world.host
-  const { companyId } = merchant
-  await db.run(sql`
-    update companies set settlement_address = ${`0x${'c'.repeat(40)}`}, settlement_network = ${CHAIN}
-    where id = ${companyId}`)
-  const context = contextFor({ ...actorOf(merchant), role: 'SuperAdmin' })
+  const { companyId, context } = await startSettling(world)
   const txHash = `0x${'f5'.repeat(32)}`
   const chain: SettlementChain = {
     ...{ network: CHAIN, pay: null, watch: async () => null },

@@ -10,17 +10,18 @@ import {
   createSettlement,
   type SettlementChain,
 } from '../src/ledger/settlements/settlement-service.ts'
-import { refundPolls, reportTransaction } from '../src/refunds/refund-jobs.ts'
-import { actorOf, contextFor, type ModelWorld, startModelWorld } from './harness/model-world.ts'
+import { refundPolls } from '../src/refunds/refund-jobs.ts'
+import { reportTransaction } from '../src/refunds/refund-naming.ts'
+import { type ModelWorld, startModelWorld } from './harness/model-world.ts'
 import {
   BY_HAND,
   beginNaming,
   CHAIN,
-  createPaid,
   GONE,
   pending,
   read,
   startRefund,
+  startSettling,
   walletOf,
 } from './harness/named-payouts.ts'
 import { openChannels } from './harness/one-channel-set.ts'
@@ -87,13 +88,8 @@ for (const isWaiting of [false, true])
   })
 
 test('a settlement is not sent while a transaction is named for it, nor ever once a person was asked to send it', async () => {
-  const { merchant } = await createPaid(world)
   const { db } = world.host
-  const { companyId } = merchant
-  await db.run(sql`
-    update companies set settlement_address = ${`0x${'c'.repeat(40)}`}, settlement_network = ${CHAIN}
-    where id = ${companyId}`)
-  const context = contextFor({ ...actorOf(merchant), role: 'SuperAdmin' })
+  const { companyId, context } = await startSettling(world)
   let sent = 0
   const chain: SettlementChain = {
     ...{ network: CHAIN, watch: async () => null, check: GONE },

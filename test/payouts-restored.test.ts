@@ -421,14 +421,7 @@ test('what left is named on a node without the keys; an earlier version wrote it
   const { connectionString } = shop.host
   const web = await startTestService({ env: chainEnv(shop.chain), connectionString })
   t.after(() => web.stop())
-  const order = await createPaid(shop)
-  const payer = newAddress()
-  const id = idFrom('refund', shop.merchant.companyId, order.orderId, 1)
-  const txHash = await world.leave({ id, to: payer, units: 10_000_000n })
-  await revert(shop, order.code, { amount: '10' })
-  const first = await refundReaches(shop, order.orderId, 'needs_address')
-  await admin.post(`refunds/${first._id}/reject`, { reason: 'asked again with the address' })
-  await revert(shop, order.code, { amount: '10', address: payer })
+  const { order, payer, txHash } = await world.leaveDropped()
   const { _id } = await world.refundWaits(order.orderId)
   const path = `/api/next/refunds/${_id}/transaction`
   assert.equal((await web.call<null>('POST', path, { as: shop.merchant, body: { txHash } })).status, 200)

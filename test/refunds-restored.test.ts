@@ -126,14 +126,7 @@ test('while a chain does not say what left, what waits names it; what was made s
 })
 
 test('a refund that was rejected before its first poll had left: the next one waits, and is settled with what left', async () => {
-  const order = await createPaid(shop)
-  const payer = newAddress()
-  const id = idFrom('refund', shop.merchant.companyId, order.orderId, 1)
-  const txHash = await world.leave({ id, to: payer, units: 10_000_000n })
-  await revert(shop, order.code, { amount: '10' })
-  const first = await refundReaches(shop, order.orderId, 'needs_address')
-  await admin.post(`refunds/${first._id}/reject`, { reason: 'asked again with the address' })
-  await revert(shop, order.code, { amount: '10', address: payer })
+  const { order, payer, txHash } = await world.leaveDropped()
   const { message, _id } = await world.refundWaits(order.orderId)
   assert.match(
     message ?? '',

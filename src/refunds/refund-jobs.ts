@@ -3,27 +3,16 @@ import type { Channel, RefundReport, RefundRequest } from '../channels/channel.t
 import { ProviderRefusal, ProviderTrouble } from '../channels/provider-errors.ts'
 import type { Tx } from '../db/db.ts'
 import type { PollSpec } from '../db/polling.ts'
-import type { RequestContext } from '../http/request-context.ts'
 import { DAY } from '../kernel/clock.ts'
 import { crashPoint } from '../kernel/crash-point.ts'
-import { AppError, invalid } from '../kernel/errors.ts'
 import { pollGapMs } from '../kernel/poll-gaps.ts'
 import { isClaimedByOther } from '../ledger/claim-queries.ts'
-import {
-  checkNamedAgain,
-  claimedWords,
-  followClaimed,
-  isNamedSince,
-  listNamed,
-  listVanished,
-  NAMING_MS,
-} from '../ledger/claims.ts'
+import { checkNamedAgain, claimedWords, isNamedSince, listNamed } from '../ledger/claims.ts'
 import { findOrderById } from '../orders/order-queries.ts'
 import { findPayment, type Payment } from '../payments/payment-queries.ts'
 import { noticeForeignRefund, noticeToldRefunds } from './foreign-refund.ts'
 import { refundIdOf } from './new-refund.ts'
 import { eraseOldProofs } from './proof/proof-queries.ts'
-import { writeRefundAudit } from './refund-audit.ts'
 import { findLossOf } from './refund-cover.ts'
 import { dropRefund, isPaidByHand } from './refund-decisions.ts'
 import type { RefundDeps } from './refund-deps.ts'
@@ -35,7 +24,6 @@ import {
   updateRefund,
   updateRefundNextCheck,
   wakeRefundsOfOperator,
-  wakeRefundUnpolled,
 } from './refund-queries.ts'
 import { lockRefundWithOrder, settleRefundIn } from './refund-settle.ts'
 
@@ -45,18 +33,14 @@ const HOLD_MS = 30_000
 const sumOf = (refunds: readonly Refund[], field: 'units' | 'fiatUnits'): bigint =>
   refunds.reduce((sum, refund) => sum + refund[field], 0n)
 
-async function findPaymentOf({ db }: RefundDeps, { id, companyId, paymentId }: Refund): Promise<Payment> {
+export async function findPaymentOf({ db }: RefundDeps, { id, companyId, paymentId }: Refund): Promise<Payment> {
   const payment = await findPayment(db, companyId, paymentId)
   if (!payment) throw new Error(`refund ${id} without its payment`)
   return payment
 }
 
-/** The channel, with the account that received the refund's payment. */
-const channelOfRefund = async (deps: RefundDeps, refund: Refund): Promise<Channel | undefined> =>
-  deps.channels.forPayment(await findPaymentOf(deps, refund))
-
 /** What a channel needs for a refund. */
-async function refundRequestOf(deps: RefundDeps, refund: Refund): Promise<RefundRequest> {
+export async function refundRequestOf(deps: RefundDeps, refund: Refund): Promise<RefundRequest> {
   const [order, payment] = await Promise.all([
     findOrderById(deps.db, refund.companyId, refund.orderId),
     findPaymentOf(deps, refund),
@@ -311,85 +295,7 @@ export async function applyRefundReport(deps: RefundDeps, refund: Refund, report
   })
 }
 
-const isPayable = ({ status }: Refund): boolean => status === 'ready' || status === 'submitted'
-
-/** @throws VALIDATION_FAILED */
-export function readTxHash(hash: string): string {
-  if (!/^0x[0-9a-fA-F]{64}$/.test(hash))
-    throw invalid('txHash', 'must be a transaction hash: 0x and 64 hexadecimal digits')
-  return hash.toLowerCase()
-}
-
-/**
- * A person sent the refund and names the transaction. It is checked on its chain and reserved for this refund, which is
- * settled once the transaction is final.
- * @throws VALIDATION_FAILED at `txHash`, OBJECT_CONFLICT
- */
-export async function reportTransaction(
-  deps: RefundDeps,
-  refund: Refund,
-  txHash: string,
-  context: RequestContext,
-): Promise<void> {
-  const channel = await channelOfRefund(deps, refund)
-  const { companyId, network, address: toAddress, id: causeId } = refund
-  if (!channel?.checkRefundTransaction || network === null || toAddress === null || !isPayable(refund)) {
-    throw new AppError('OBJECT_CONFLICT', {
-      message: `A ${refund.status} refund through ${refund.channel} cannot be settled by a transaction.`,
-    })
-  }
-  const { checkRefundTransaction } = channel
-  const request = await refundRequestOf(deps, refund)
-  const nextCheckAt = new Date(deps.clock() + NAMING_MS)
-  const begin = (tx: Tx) => wakeRefundUnpolled(tx, refund, nextCheckAt)
-  const follow = async (tx: Tx): Promise<void> => {
-    const { refund: current } = await lockRefundWithOrder(tx, refund)
-    if (current.status === 'refused' || current.status === 'rejected') {
-      throw new AppError('OBJECT_CONFLICT', {
-        message: `The refund was ${current.status} meanwhile. Start another one, and name the transaction there.`,
-      })
-    }
-    if (current.status === 'settled' && current.txHash !== txHash) {
-      throw new AppError('OBJECT_CONFLICT', {
-        message: `The refund was settled by ${current.txHash ?? 'a person'} meanwhile: ${txHash} paid it again, and counts for nothing.`,
-      })
-    }
-    const now = new Date(deps.clock())
-    if (isPayable(current))
-      await updateRefund(tx, current, { status: 'submitted', txHash, byHand: true, nextCheckAt: now }, now)
-    await writeRefundAudit(deps, tx, context, { refund: current, action: 'refund.transaction', more: { txHash } })
-  }
-  const claim = { companyId, network, txHash, causeId, toAddress }
-  const check = () => checkRefundTransaction(request, txHash)
-  const report = await followClaimed(deps.db, claim, { actor: context.actor, begin, check, follow })
-  await applyRefundReport(deps, { ...refund, txHash, byHand: true }, report)
-}
-
-/** The named transactions that cannot pay it; null: its chain is not set up here. */
-async function listVanishedOf(deps: RefundDeps, refund: Refund): Promise<string[] | null> {
-  const channel = isPayable(refund) ? await channelOfRefund(deps, refund) : undefined
-  if (!channel?.checkRefundTransaction) return null
-  const { checkRefundTransaction } = channel
-  const request = await refundRequestOf(deps, refund)
-  return listVanished(deps.db, refund, (txHash) => checkRefundTransaction(request, txHash))
-}
-
-/**
- * A person rejects a refund.
- * @throws OBJECT_CONFLICT, CHANNEL_UNAVAILABLE if the chain cannot be asked about the named transactions, or what left
- */
-export async function rejectRefund(
-  deps: RefundDeps,
-  refund: Refund,
-  reason: string,
-  by: RequestContext,
-): Promise<void> {
-  const vanished = await listVanishedOf(deps, refund)
-  const { id, network, status, byHand } = refund
-  const isSent = status === 'submitted' && !byHand && network !== null
-  const hasLeftOtherwise = isSent && (await deps.hasLeftOtherwise({ id, network }))
-  await dropRefund(deps, refund, { status: 'rejected', by, vanished, hasLeftOtherwise, providerStatus: reason })
-}
+export const isPayable = ({ status }: Refund): boolean => status === 'ready' || status === 'submitted'
 
 /** For the start of a node: the operator may have set up channels again that refunds wait for. */
 export const wakeWaitingRefunds = ({ db, clock, channels }: RefundDeps): Promise<number> =>

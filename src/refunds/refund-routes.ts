@@ -16,7 +16,7 @@ import { PROOF_BODY_BYTES, ProofText, readProof } from './proof/proof-file.ts'
 import { findProof, listProofs, type ProofFacts } from './proof/proof-queries.ts'
 import { approveRefund } from './refund-decisions.ts'
 import type { RefundDeps } from './refund-deps.ts'
-import { readTxHash, rejectRefund, reportTransaction } from './refund-jobs.ts'
+import { readTxHash, rejectRefund, reportTransaction } from './refund-naming.ts'
 import { countRefundsListed, findRefund, listRefunds, type Refund } from './refund-queries.ts'
 import {
   AddressMessageQuery,

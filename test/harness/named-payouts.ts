@@ -33,6 +33,16 @@ export async function startRefund(world: ModelWorld) {
   return { context, orderId, key: { companyId: merchant.companyId, id: refundId } }
 }
 
+/** A company that a SuperAdmin settles, with money that is owed to it. */
+export async function startSettling(world: ModelWorld) {
+  const { merchant } = await createPaid(world)
+  const { companyId } = merchant
+  await world.host.db.run(sql`
+    update companies set settlement_address = ${`0x${'c'.repeat(40)}`}, settlement_network = ${CHAIN}
+    where id = ${companyId}`)
+  return { companyId, context: contextFor({ ...actorOf(merchant), role: 'SuperAdmin' }) }
+}
+
 export const REFUSED = { outcome: 'refused', reference: null, txHash: null, providerStatus: 'paid by hand' } as const
 export const pending = (txHash: string): RefundReport => ({ ...REFUSED, outcome: 'pending', txHash })
 

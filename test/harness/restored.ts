@@ -6,10 +6,11 @@ import { openPayouts, type PayoutRequest, type Payouts } from '../../src/chain/p
 import { localSigner } from '../../src/chain/payout/signer.ts'
 import { type Db, openDb, sql } from '../../src/db/db.ts'
 import { markRestored, updateReconciledRestore } from '../../src/db/restored-queries.ts'
+import { idFrom } from '../../src/kernel/ids.ts'
 import { type Client, logInSuperAdmin } from './accounts.ts'
 import type { TestChain } from './chain.ts'
 import { createTestDatabase } from './database.ts'
-import { payoutEnv, type RefundData, refundReaches } from './refunds.ts'
+import { createPaid, newAddress, payoutEnv, type RefundData, refundReaches, revert } from './refunds.ts'
 import { type RpcProxy, startRpcProxy } from './rpc-proxy.ts'
 import { type Answer, eventually } from './service.ts'
 import { openShop, type Shop } from './shop.ts'
@@ -45,6 +46,8 @@ export type RestoredShop = {
   restored: Payouts
   /** It left before the restore. @returns its transaction */
   leave(asked: PayoutRequest, payouts?: Payouts): Promise<string | null>
+  /** The order's first refund had left, and was rejected here before its first poll. 10 USDC are asked for again. */
+  leaveDropped(): Promise<{ order: Awaited<ReturnType<typeof createPaid>>; payer: string; txHash: string | null }>
   /** A person says which transaction paid a refund. */
   nameRefund(refund: { _id: string }, txHash: string | null): Promise<Answer<null>>
   /** The order's newest refund, once it waits because of what left before the restore. */
@@ -75,14 +78,26 @@ export async function openRestoredShop(
   const rpc = createRpc({ url: chain.rpcUrl })
   const openLost: RestoredShop['openLost'] = (given = keys) => openPayoutsWith({ chain, rpc, keys: given }, lostDb)
   const lost = openLost()
+  const leave: RestoredShop['leave'] = async (asked, payouts = lost) => {
+    await payouts.send(asked)
+    await chain.mine(4)
+    const { outcome, txHash } = await payouts.send(asked)
+    assert.equal(outcome, 'settled')
+    return txHash
+  }
   return {
     ...{ shop, admin, node: proxy, openLost, restored: openPayoutsWith({ chain, rpc, keys }, host.db) },
-    async leave(asked, payouts = lost) {
-      await payouts.send(asked)
-      await chain.mine(4)
-      const { outcome, txHash } = await payouts.send(asked)
-      assert.equal(outcome, 'settled')
-      return txHash
+    leave,
+    async leaveDropped() {
+      const order = await createPaid(shop)
+      const payer = newAddress()
+      const id = idFrom('refund', merchant.companyId, order.orderId, 1)
+      const txHash = await leave({ id, to: payer, units: 10_000_000n })
+      await revert(shop, order.code, { amount: '10' })
+      const first = await refundReaches(shop, order.orderId, 'needs_address')
+      await admin.post(`refunds/${first._id}/reject`, { reason: 'asked again with the address' })
+      await revert(shop, order.code, { amount: '10', address: payer })
+      return { order, payer, txHash }
     },
     nameRefund: ({ _id }, txHash) =>
       host.call<null>('POST', `/api/next/refunds/${_id}/transaction`, { as: merchant, body: { txHash } }),
