@@ -61,11 +61,13 @@ export async function listApiKeys(
   companyIds: readonly string[] | null,
   { now, isPaged, limit, offset }: { now: Date; isPaged: boolean; limit: number; offset: number },
 ): Promise<ApiKey[]> {
+  const order = isPaged
+    ? sql`id desc`
+    : sql`coalesce(expires_at <= ${now}, false), greatest(created_at, last_used_at) desc, id desc`
   return q.many<ApiKey>(sql`
     select ${COLUMNS} from api_keys
     where (${companyIds}::text[] is null or company_id = any(${companyIds})) and revoked_at is null
-    order by case when not ${isPaged} then coalesce(expires_at <= ${now}, false) end,
-      case when not ${isPaged} then greatest(created_at, last_used_at) end desc, id desc
+    order by ${order}
     limit ${limit} offset ${offset}`)
 }
 

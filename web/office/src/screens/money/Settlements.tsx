@@ -83,7 +83,7 @@ function Row({ settlement }: { settlement: Settlement }) {
     run: () => call('POST /api/next/settlements/{id}/approve', { path }),
     done: t.approved,
   })
-  const cancel = useAction({ run: () => call('POST /api/next/settlements/{id}/cancel', { path }), done: t.cancelled })
+  const cancel = useCancel(settlement)
   const { status, amount, createdAt, message } = settlement
   const isOpen = status === 'open'
   const isApproved = status === 'approved'
@@ -132,14 +132,15 @@ function Row({ settlement }: { settlement: Settlement }) {
   )
 }
 
+function useCancel({ _id: id }: Settlement, onDone: () => void = () => {}) {
+  const { cancelled: done } = useTexts(texts)
+  return useAction({ run: () => call('POST /api/next/settlements/{id}/cancel', { path: { id } }), done, onDone })
+}
+
 /** Of an approved one, which a person may have sent. */
 function Cancel({ settlement, onClose }: { settlement: Settlement; onClose(): void }) {
   const t = useTexts(texts)
-  const action = useAction({
-    run: () => call('POST /api/next/settlements/{id}/cancel', { path: { id: settlement._id } }),
-    done: t.cancelled,
-    onDone: onClose,
-  })
+  const action = useCancel(settlement, onClose)
   return (
     <Dialog title={t.cancelTitle} onClose={onClose}>
       <Form
