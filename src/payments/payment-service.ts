@@ -2,7 +2,6 @@ import { askProvider } from '../channels/ask-provider.ts'
 import type { Channel, PaymentReport } from '../channels/channel.ts'
 import type { Tx } from '../db/db.ts'
 import type { RequestContext } from '../http/request-context.ts'
-import { HOUR } from '../kernel/clock.ts'
 import { crashPoint } from '../kernel/crash-point.ts'
 import { AppError } from '../kernel/errors.ts'
 import type { Order } from '../orders/order.ts'
@@ -23,7 +22,7 @@ import {
   updatePaymentReference,
 } from './payment-queries.ts'
 import { applyReport } from './payment-report.ts'
-import { ACCOUNT_REMOVED, checksAfter, nextEndedCheck } from './payment-rules.ts'
+import { ACCOUNT_REMOVED, checksAfter, isOver, isPastClosing, nextEndedCheck } from './payment-rules.ts'
 import type { ReportDeps } from './report-case.ts'
 
 export type PaymentDeps = AcceptDeps &
@@ -124,6 +123,15 @@ export async function askAboutOrder(deps: PaymentDeps, context: RequestContext, 
 export async function pollPayment(deps: PaymentDeps, payment: Payment): Promise<void> {
   const channel = await deps.channels.forPayment(payment)
   if (!channel) return waitForAccount(deps, payment)
+  try {
+    await pollAt(deps, channel, payment)
+  } catch (error) {
+    await postponeEnded(deps, payment)
+    throw error
+  }
+}
+
+async function pollAt(deps: PaymentDeps, channel: Channel, payment: Payment): Promise<void> {
   if (payment.status === 'creating') {
     const order = await findOrderById(deps.db, payment.companyId, payment.orderId)
     const wanted = order?.status === 'PENDING' && order.paymentId === payment.id
@@ -133,16 +141,11 @@ export async function pollPayment(deps: PaymentDeps, payment: Payment): Promise<
     return resumePayment(deps, payment)
   }
   if (payment.status === 'closing') return endPayment(deps, channel, payment)
-  const { order } = await askAndApply(deps, payment, null).catch(async (error: unknown) => {
-    if (isOver(payment)) await postponeEnded(deps, payment)
-    throw error
-  })
+  const { order } = await askAndApply(deps, payment, null)
   if (isOver(payment) || !order || isOpen(order.status)) return
   // another payment paid this order: it must not be paid twice
   if (order.paidAt === null || order.paymentId !== payment.id) await endPayment(deps, channel, payment)
 }
-
-const isOver = ({ status }: Payment): boolean => status === 'closed' || status === 'paid' || status === 'failed'
 
 /**
  * The account that the payment was opened with was removed. Only that account knows whether it was paid: once the order
@@ -163,9 +166,6 @@ async function waitForAccount(deps: PaymentDeps, { companyId, id, orderId }: Pay
 }
 
 const OVER: ReadonlySet<PaymentReport['outcome']> = new Set(['expired', 'cancelled', 'failed', 'blocked'])
-
-/** If a provider cannot close a payment, it is polled until its own deadline, at most this long. */
-const GIVE_UP_MS = 24 * HOUR
 
 /** A payment whose creation was never answered may still exist at the provider. */
 async function findLostReference(deps: PaymentDeps, channel: Channel, payment: Payment): Promise<string | null> {
@@ -197,7 +197,7 @@ async function endPayment(deps: PaymentDeps, channel: Channel, payment: Payment)
   // a payment that cannot be closed is often being paid or already paid, so poll it
   const { report } = await askAndApply(deps, { ...payment, providerReference }, null)
   const hasEnded = report !== undefined && OVER.has(report.outcome)
-  if (hasEnded || now.getTime() - payment.openedAt.getTime() > GIVE_UP_MS)
+  if (hasEnded || isPastClosing(payment, now.getTime()))
     return updatePaymentClosed(deps.db, payment, { now, isAsked: true })
   if (close.status === 'rejected' && report?.outcome !== 'seen') throw close.reason
 }

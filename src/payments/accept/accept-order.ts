@@ -73,7 +73,7 @@ async function abandonPayment({ channels }: AcceptDeps, tx: Tx, order: Order, no
     })
   }
   const providerStatus = isReachable ? 'another channel was chosen' : ACCOUNT_REMOVED
-  await updatePayment(tx, payment, { status: 'closing', providerStatus, nextCheckAt: now }, now)
+  await updatePayment(tx, payment, { status: 'closing', providerStatus, nextCheckAt: now, checks: 0 }, now)
 }
 
 type Choice = {
