@@ -442,3 +442,17 @@ test('an order stops waiting after thirty days, and the operator is told', async
   }
   answer = undefined
 })
+
+test('an order whose account at the provider was removed stops waiting after thirty days too', async () => {
+  const { subjects, deps } = withAlarm()
+  const { order, reference, apply, find } = await openAttempt()
+  await apply(paidReport(reference, { final: 0n, pending: DUE, providerStatus: 'money arrives' }))
+  const removed = { ...deps, channels: { ...deps.channels, forPayment: async () => undefined } }
+  const statusOf = async () => (await findOrderById(world.host.db, order.companyId, order.id))?.status
+  await pollPayment(removed, await find())
+  assert.equal(await statusOf(), 'WAITING_CHAIN_CONFIRMATION')
+  world.clock.nowMs += 31 * DAY
+  await pollPayment(removed, await find())
+  assert.equal(await statusOf(), 'AWAITING')
+  assert.deepEqual(subjects, [`Order ${order.shortCode} no longer waits for its payment`])
+})

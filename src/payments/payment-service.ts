@@ -5,16 +5,15 @@ import type { RequestContext } from '../http/request-context.ts'
 import { crashPoint } from '../kernel/crash-point.ts'
 import { AppError } from '../kernel/errors.ts'
 import type { Order } from '../orders/order.ts'
-import { findOrderById, lockOrderById } from '../orders/order-queries.ts'
+import { findOrderById } from '../orders/order-queries.ts'
 import { findReachableOrder } from '../orders/order-service.ts'
 import { isOpen } from '../orders/order-states.ts'
 import { resumePayment } from './accept/create-at-provider.ts'
 import { type AcceptDeps, keyOf } from './accept/start-payment.ts'
-import { postponeEnded } from './ended-payments.ts'
+import { giveUp, nextAwaited, postponeEnded } from './ended-payments.ts'
 import {
   findPayment,
   listPaymentsOfOrder,
-  lockPayment,
   type Payment,
   updatePayment,
   updatePaymentClosed,
@@ -23,7 +22,7 @@ import {
 } from './payment-queries.ts'
 import { applyReport } from './payment-report.ts'
 import { ACCOUNT_REMOVED, checksAfter, isOver, isPastClosing, nextEndedCheck } from './payment-rules.ts'
-import type { ReportDeps } from './report-case.ts'
+import { lockCase, type ReportDeps } from './report-case.ts'
 
 export type PaymentDeps = AcceptDeps &
   ReportDeps & {
@@ -151,12 +150,15 @@ async function pollAt(deps: PaymentDeps, channel: Channel, payment: Payment): Pr
  * The account that the payment was opened with was removed. Only that account knows whether it was paid: once the order
  * stops waiting for it, the payment stays closing, so that it is asked there if the account comes back.
  */
-async function waitForAccount(deps: PaymentDeps, { companyId, id, orderId }: Payment): Promise<void> {
+async function waitForAccount(deps: PaymentDeps, key: Payment): Promise<void> {
   await deps.db.tx(async (tx) => {
-    const order = await lockOrderById(tx, companyId, orderId)
-    const payment = await lockPayment(tx, companyId, id)
-    if (!order || !payment || (isOpen(order.status) && order.paymentId === id)) return
-    const now = new Date(deps.clock())
+    const locked = await lockCase(deps, tx, key)
+    if (!locked) return
+    const { order, payment, now } = locked
+    if (isOpen(order.status) && order.paymentId === payment.id) {
+      if (nextAwaited(locked, payment.checks) === null) await giveUp({ ...locked, requestId: null })
+      return
+    }
     const checks = isOver(payment) ? payment.checks : checksAfter(payment, { status: 'closing' })
     const nextCheckAt = nextEndedCheck({ ...payment, checks }, now.getTime())
     if (isOver(payment)) return updatePaymentNextCheck(tx, payment, nextCheckAt)
