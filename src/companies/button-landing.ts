@@ -100,7 +100,7 @@ export async function openLanding(deps: ButtonDeps, button: BuyButton, wish: Pag
     const known = wish.code === undefined ? undefined : await queries.findSessionOfOrder(tx, button, wish.code)
     const orderRef = wish.orderRef ?? known?.orderRef ?? `BUTTON-${newOrderCode()}`
     const session = { ...fields, orderRef }
-    const kept = await keepOrEnd(tx, { button, session, own: known?.orderRef === orderRef ? known : undefined })
+    const kept = await keepOrEnd(deps, tx, { button, session, own: known?.orderRef === orderRef ? known : undefined })
     if (kept) return kept
     await queries.insertButtonSession(tx, session)
     return { session, button, code: null, price, currency }
@@ -124,11 +124,15 @@ const isServerMade = ({ code }: { code: string }): boolean => code.startsWith(qu
 const isSamePrice = (one: Price, other: Price): boolean => one.price === other.price && one.currency === other.currency
 
 /** The order or the session that this click continues in. Ends a live session that the click replaces. */
-async function keepOrEnd(tx: Tx, { button, session, own }: Wanted): Promise<Landing | undefined> {
+async function keepOrEnd(
+  { dustUnits }: ButtonDeps,
+  tx: Tx,
+  { button, session, own }: Wanted,
+): Promise<Landing | undefined> {
   const { price, currency, callbackUrl, createdAt } = session
   const live = await queries.lockLiveSession(tx, session)
-  const facts = await queries.findReferenceFacts(tx, session)
-  const order = own && (await queries.findSessionOrder(tx, own))
+  const facts = await queries.findReferenceFacts(tx, session, dustUnits)
+  const order = own && (await queries.findSessionOrder(tx, own, dustUnits))
   const isOwn = live !== undefined && live.id === own?.id
   const isTaken = live !== undefined && isServerMade(live) && !isOwn
   const click = decideClick(facts, order ?? null, isTaken)
@@ -152,7 +156,7 @@ async function keepOrEnd(tx: Tx, { button, session, own }: Wanted): Promise<Land
     if (isOwn) await queries.updateButtonSessionWish(tx, live.id, session)
     const isSame = isSamePrice(live, session) && live.callbackUrl === callbackUrl
     const isRecent = createdAt.getTime() - live.createdAt.getTime() < CREATING_MS
-    const isCreating = isSame && isRecent && !(await queries.findSessionOrder(tx, live))
+    const isCreating = isSame && isRecent && !(await queries.findSessionOrder(tx, live, dustUnits))
     if (isOwn || isCreating) return { session: live, button, code: null, price, currency }
   }
   await queries.updateButtonSessionEnded(tx, live.id, createdAt)
@@ -173,10 +177,10 @@ export async function findServerSession({ db }: Pick<ButtonDeps, 'db'>, code: st
  * A buyer arrives through a session that the shop's server made.
  * @throws UNKNOWN_SESSION; ORDER_STATE_CONFLICT when the reference has been sold elsewhere since
  */
-export async function openServerSession({ db }: ButtonDeps, sessionCode: string): Promise<Landing> {
+export async function openServerSession({ db, dustUnits }: ButtonDeps, sessionCode: string): Promise<Landing> {
   const { session, button } = await findServerSession({ db }, sessionCode)
-  const facts = await queries.findReferenceFacts(db, session)
-  const order = await queries.findSessionOrder(db, session)
+  const facts = await queries.findReferenceFacts(db, session, dustUnits)
+  const order = await queries.findSessionOrder(db, session, dustUnits)
   const decision = decideSession(facts, order ?? null, session)
   if (decision === 'ended') throw new AppError('UNKNOWN_SESSION')
   if (decision === 'sold') throw new AppError('ORDER_STATE_CONFLICT')
