@@ -1,11 +1,11 @@
-import { brokenConstraint, type Tx } from '../db/db.ts'
+import { brokenConstraint, type Queryable, type Tx } from '../db/db.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { newId, newOrderCode } from '../kernel/ids.ts'
 import { formatMoney } from '../kernel/money.ts'
 import { openHmac, type Vault } from '../kernel/vault.ts'
 import type { ButtonSession, BuyButton } from './button-queries.ts'
 import * as queries from './button-queries.ts'
-import { decideClick, decideSession } from './button-reference.ts'
+import { decideClick, decideSession, isSold } from './button-reference.ts'
 import { type ButtonDeps, readCallback, readPrice } from './button-service.ts'
 
 /** What a page requests for one purchase. A page can send anything: nothing here is trusted. */
@@ -136,7 +136,7 @@ async function keepOrEnd(
   const isOwn = live !== undefined && live.id === own?.id
   const isTaken = live !== undefined && isServerMade(live) && !isOwn
   const click = decideClick(facts, order ?? null, isTaken)
-  if (click === 'sold') throw new AppError('ORDER_STATE_CONFLICT')
+  if (click === 'sold') throw soldAlready()
   if (click === 'taken') {
     const message = 'Your server made a session with this orderRef. Open it with data-comptoir-session.'
     throw new AppError('OBJECT_CONFLICT', { message })
@@ -163,6 +163,28 @@ async function keepOrEnd(
   return undefined
 }
 
+/** Refuses a second payment for a purchase; `orderRef` in its details names the reason. */
+export const soldAlready = (): AppError =>
+  new AppError('ORDER_STATE_CONFLICT', {
+    message:
+      'This purchase already has a payment: it has arrived, is being confirmed or is under review. Do not pay this order.',
+    details: [{ path: 'orderRef', message: 'already has a payment' }],
+  })
+
+/**
+ * Whether the purchase that a session's order is for has a payment already. The order itself is INITIAL or has ended
+ * without money.
+ */
+export async function isSoldAlready(
+  { db, dustUnits }: { db: Queryable; dustUnits: bigint },
+  sessionId: string | null,
+): Promise<boolean> {
+  const session = sessionId === null ? undefined : await queries.findButtonSession(db, sessionId)
+  if (!session) return false
+  const facts = await queries.findReferenceFacts(db, session, dustUnits)
+  return isSold(facts, isServerMade(session) ? session.createdAt : null)
+}
+
 type ServerSession = { session: ButtonSession; button: BuyButton }
 
 /** By the session's code, which cannot be guessed; an ended one too. @throws UNKNOWN_SESSION */
@@ -183,7 +205,7 @@ export async function openServerSession({ db, dustUnits }: ButtonDeps, sessionCo
   const order = await queries.findSessionOrder(db, session, dustUnits)
   const decision = decideSession(facts, order ?? null, session)
   if (decision === 'ended') throw new AppError('UNKNOWN_SESSION')
-  if (decision === 'sold') throw new AppError('ORDER_STATE_CONFLICT')
+  if (decision === 'sold') throw soldAlready()
   if (decision === 'own' && order) return { session, button, code: order.code, isOutdated: false }
   return { session, button, code: null, price: session.price, currency: session.currency }
 }
