@@ -50,7 +50,7 @@ test('a session of the shop’s server sells what was paid before it was made, a
     assert.equal(open(order, MADE), 'own own own own', order.status)
   }
   for (const order of [own('INITIAL'), own('PENDING'), own('AWAITING')]) {
-    assert.equal(open(order, null), 'own own own own', order.status)
+    assert.equal(open(order, null), order.status === 'INITIAL' ? 'own own sold sold' : 'own own own own', order.status)
     assert.equal(open(order, MADE), 'ended ended ended ended', order.status)
   }
   for (const order of [null, ...ENDED]) {
@@ -129,8 +129,8 @@ test('the buyer of a partly paid order keeps it: the shop’s server does not ta
   assert.deepEqual([refused.status, refused.text.includes(sessionId)], [409, true], refused.text)
   assert.equal((await land()).answer.status, 409)
   assert.equal((await land(code)).said.conversionCode, code)
-  await receive(0)
-  assert.equal((await client.post('buy-button/sessions', fields)).status, 200)
+  await receive(9_999)
+  assert.equal((await client.post('buy-button/sessions', fields)).status, 200, 'dust is no money')
   assert.equal((await land(code)).said.conversionCode, code, 'money may be on its way')
 })
 
@@ -190,4 +190,30 @@ test('the shop’s server takes a reference over from a page, unless that is bei
       await put(said.conversionCode, 'INITIAL')
     }
   }
+})
+
+test('an order of a sold reference is accepted at its own URL only if a way to pay was chosen for it before', async () => {
+  const { id, client } = await makeButton()
+  const land = async (orderRef: string) =>
+    (await openFrame(`/buy-button/landing?id=${id}&orderRef=${orderRef}`)).said.conversionCode ?? ''
+  const [first, second] = [await land('ACCEPTED-1'), await land('ACCEPTED-1')]
+  const accept = (code: string, more = {}) =>
+    client.post(`confirm_conversion/accept/${code}`, { paymentChannel: 'crypto', ...more })
+  for (const status of ['PAID', 'WAITING_CHAIN_CONFIRMATION', 'KYT_FAILED']) {
+    await put(first, status)
+    const refused = await accept(second)
+    assert.deepEqual([refused.status, refused.error.code], [409, 'ORDER_STATE_CONFLICT'], refused.text)
+    assert.match(refused.text, /already has a payment/)
+  }
+  const page = `${shop.host.baseUrl}/pay`
+  const [, token = ''] = /name="token" value="([^"]+)"/.exec(await (await fetch(`${page}?code=${second}`)).text()) ?? []
+  const body = new URLSearchParams({ code: second, token, paymentChannel: 'crypto' })
+  const told = await (await fetch(`${page}/accept`, { method: 'POST', body })).text()
+  assert.match(told, /role="alert">This purchase already has a payment. It has arrived, is being confirmed/)
+  await put(first, 'CANCELLED')
+  assert.equal((await accept(second)).status, 200)
+  await put(first, 'PAID')
+  assert.equal((await accept(second)).status, 200, 'its address was shown')
+  await put(second, 'EXPIRED')
+  assert.match((await accept(second, { requote: true })).text, /Another order for the same purchase/)
 })

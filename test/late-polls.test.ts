@@ -313,25 +313,69 @@ test('money that only a callback reports is recorded before its payment is polle
 
 const refuses = () => Promise.reject(new Error('refused'))
 
-test('a provider that refuses to answer about an attempt that is over is asked with growing gaps, for thirty days', async () => {
-  const { key, reference, apply, find } = await openAttempt()
-  const unmatched = [{ asset: 'USDC', units: 5n, reference: 'p:late' }]
-  await apply({ outcome: 'expired', providerReference: reference, unmatched, providerStatus: 'EXPIRED' })
+/** Polls for sixty days, as the engine does, at a provider that refuses to answer. @returns the gaps */
+async function pollRefused(
+  { key, find }: Pick<Awaited<ReturnType<typeof openAttempt>>, 'key' | 'find'>,
+  deps = world.payments,
+): Promise<number[]> {
   onPoll = refuses
   const gaps: number[] = []
   const until = world.clock.nowMs + 60 * DAY
   for (let next = (await find()).nextCheckAt; next && next.getTime() < until; next = (await find()).nextCheckAt) {
     gaps.push(next.getTime() - world.clock.nowMs)
     world.clock.nowMs = next.getTime()
-    const poll = pollNow(world.payments, PAYMENT_POLLS, key, async (db) =>
-      pollPayment({ ...world.payments, db }, await find()),
-    )
+    const poll = pollNow(deps, PAYMENT_POLLS, key, async (db) => pollPayment({ ...deps, db }, await find()))
     await assert.rejects(poll, /did not answer/)
     assert.ok(gaps.length < 100, 'polled without end')
   }
   onPoll = async () => {}
+  return gaps
+}
+
+/** The service's parts, with the alarm that the operator gets. */
+function withAlarm() {
+  const subjects: string[] = []
+  const alarm = async (_: Tx, { subject }: Alarm): Promise<void> => void subjects.push(subject)
+  const onGivenUp = openGivenUpAlarm({ alarm, log: world.host.service.app.log })
+  return { subjects, deps: { ...world.payments, onGivenUp } }
+}
+
+test('a provider that refuses to answer about an attempt that is over is asked with growing gaps, for thirty days', async () => {
+  const attempt = await openAttempt()
+  const unmatched = [{ asset: 'USDC', units: 5n, reference: 'p:late' }]
+  await attempt.apply({
+    ...{ outcome: 'expired', providerReference: attempt.reference, providerStatus: 'EXPIRED' },
+    unmatched,
+  })
+  const gaps = await pollRefused(attempt)
   assert.deepEqual(gaps.slice(0, 6), [5 * MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR, 6 * HOUR, DAY])
   assert.ok(gaps.length > 30 && gaps.length < 40, `${gaps.length} polls`)
+})
+
+test('an abandoned payment that its provider does not answer about is asked about less after a day, and the operator is told at the end', async () => {
+  const { db } = world.host
+  const { subjects, deps } = withAlarm()
+  for (const status of ['closing', 'awaiting']) {
+    const attempt = await openAttempt()
+    const { order, key, find } = attempt
+    await db.run(sql`update orders set status = 'CANCELLED' where id = ${order.id}`)
+    const wake = (checks: number) =>
+      db.run(sql`
+        update payments set status = ${status}, checks = ${checks}, next_check_at = ${new Date(world.clock.nowMs)}
+        where id = ${key.id}`)
+    await wake(20)
+    const { nextCheckAt } = await find()
+    onPoll = refuses
+    await assert.rejects(pollPayment(deps, await find()), /did not answer/)
+    assert.deepEqual((await find()).nextCheckAt, nextCheckAt, 'left to the engine')
+    world.clock.nowMs += 25 * HOUR
+    await wake(0)
+    const gaps = await pollRefused(attempt, deps)
+    assert.deepEqual(gaps.slice(1, 6), [5 * MINUTE, 15 * MINUTE, HOUR, 6 * HOUR, DAY], status)
+    assert.ok(gaps.length > 30 && gaps.length < 40, `${gaps.length} polls`)
+    assert.equal((await find()).status, 'closed')
+    assert.deepEqual(subjects.splice(0), [`A payment of order ${order.shortCode} could not be closed`])
+  }
 })
 
 test('a poll that fails after a callback is repeated in minutes, however long the payment has been over', async () => {
@@ -377,9 +421,7 @@ test('an order waits for money that is first seen after thirty days, for a day a
 })
 
 test('an order stops waiting after thirty days, and the operator is told', async () => {
-  const subjects: string[] = []
-  const alarm = async (_: Tx, { subject }: Alarm): Promise<void> => void subjects.push(subject)
-  const deps = { ...world.payments, onGivenUp: openGivenUpAlarm({ alarm, log: world.host.service.app.log }) }
+  const { subjects, deps } = withAlarm()
   for (const last of ['unknown', 'pending', 'refused']) {
     const { order, reference, apply, find } = await openAttempt()
     const pending = paidReport(reference, { final: 0n, pending: DUE, providerStatus: 'money arrives' })
@@ -399,4 +441,18 @@ test('an order stops waiting after thirty days, and the operator is told', async
     onPoll = async () => {}
   }
   answer = undefined
+})
+
+test('an order whose account at the provider was removed stops waiting after thirty days too', async () => {
+  const { subjects, deps } = withAlarm()
+  const { order, reference, apply, find } = await openAttempt()
+  await apply(paidReport(reference, { final: 0n, pending: DUE, providerStatus: 'money arrives' }))
+  const removed = { ...deps, channels: { ...deps.channels, forPayment: async () => undefined } }
+  const statusOf = async () => (await findOrderById(world.host.db, order.companyId, order.id))?.status
+  await pollPayment(removed, await find())
+  assert.equal(await statusOf(), 'WAITING_CHAIN_CONFIRMATION')
+  world.clock.nowMs += 31 * DAY
+  await pollPayment(removed, await find())
+  assert.equal(await statusOf(), 'AWAITING')
+  assert.deepEqual(subjects, [`Order ${order.shortCode} no longer waits for its payment`])
 })

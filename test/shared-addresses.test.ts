@@ -7,6 +7,7 @@ import { listUsdcAmong } from '../src/chain/transfer-queries.ts'
 import { type Db, openDb, type Queryable, type Sql, sql, unnamed } from '../src/db/db.ts'
 import { listTransferDifferences } from '../src/ledger/transfer-verify-queries.ts'
 import { followChain } from '../src/payments/chain-watch.ts'
+import { pollDepositAddresses } from '../src/payments/payment-jobs.ts'
 import { findChainCursor } from '../src/payments/payment-queries.ts'
 import { insertUnmatched, listUnmatched } from '../src/payments/unmatched/unmatched-queries.ts'
 import { followUnmatched } from '../src/payments/unmatched/unmatched-watch.ts'
@@ -276,4 +277,25 @@ test('transfers that cannot be passed to their payments in time do not hold back
   await holder.query('rollback')
   await followChain(payments, chainId)
   assert.equal(await countPassed(), 4)
+})
+
+test('a payment whose row stays locked does not keep the news from the other payments', async (t) => {
+  const { db } = host
+  const addresses = [addressOf(6006), addressOf(6007)]
+  for (const address of addresses) await reserve(address, address, SECONDS - 60)
+  const { hasty, holder } = await openHasty(t)
+  for (const locked of addresses) {
+    await db.run(sql`update payments set next_check_at = null where deposit_address = any(${addresses})`)
+    await holder.query('select 1 from payments where deposit_address = $1 for update', [locked])
+    await assert.rejects(pollDepositAddresses({ ...world.payments, db: hasty }, addresses), { code: 'BUSY' })
+    const due = await db.many<{ address: string }>(sql`
+      select deposit_address as address from payments
+      where deposit_address = any(${addresses}) and next_check_at is not null`)
+    assert.deepEqual(
+      due.map(({ address }) => address),
+      addresses.filter((address) => address !== locked),
+    )
+    await holder.query('rollback')
+    await holder.query('begin')
+  }
 })

@@ -50,6 +50,7 @@ function openCompanies({ config, db, clock }: ServiceBase, { accounts, cache, ch
     ...{ db, clock, audit, mailer, cache },
     payUrl: config.payUrl,
     fiatAssets: config.fiatAssets,
+    dustUnits: BigInt(config.orders.chainDustUnits),
     forgetActors() {
       sessions.forget()
       apiKeys.forget()

@@ -1,11 +1,11 @@
-import { brokenConstraint, type Tx } from '../db/db.ts'
+import { brokenConstraint, type Queryable, type Tx } from '../db/db.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { newId, newOrderCode } from '../kernel/ids.ts'
 import { formatMoney } from '../kernel/money.ts'
 import { openHmac, type Vault } from '../kernel/vault.ts'
 import type { ButtonSession, BuyButton } from './button-queries.ts'
 import * as queries from './button-queries.ts'
-import { decideClick, decideSession } from './button-reference.ts'
+import { decideClick, decideSession, isSold } from './button-reference.ts'
 import { type ButtonDeps, readCallback, readPrice } from './button-service.ts'
 
 /** What a page requests for one purchase. A page can send anything: nothing here is trusted. */
@@ -100,7 +100,7 @@ export async function openLanding(deps: ButtonDeps, button: BuyButton, wish: Pag
     const known = wish.code === undefined ? undefined : await queries.findSessionOfOrder(tx, button, wish.code)
     const orderRef = wish.orderRef ?? known?.orderRef ?? `BUTTON-${newOrderCode()}`
     const session = { ...fields, orderRef }
-    const kept = await keepOrEnd(tx, { button, session, own: known?.orderRef === orderRef ? known : undefined })
+    const kept = await keepOrEnd(deps, tx, { button, session, own: known?.orderRef === orderRef ? known : undefined })
     if (kept) return kept
     await queries.insertButtonSession(tx, session)
     return { session, button, code: null, price, currency }
@@ -124,15 +124,19 @@ const isServerMade = ({ code }: { code: string }): boolean => code.startsWith(qu
 const isSamePrice = (one: Price, other: Price): boolean => one.price === other.price && one.currency === other.currency
 
 /** The order or the session that this click continues in. Ends a live session that the click replaces. */
-async function keepOrEnd(tx: Tx, { button, session, own }: Wanted): Promise<Landing | undefined> {
+async function keepOrEnd(
+  { dustUnits }: ButtonDeps,
+  tx: Tx,
+  { button, session, own }: Wanted,
+): Promise<Landing | undefined> {
   const { price, currency, callbackUrl, createdAt } = session
   const live = await queries.lockLiveSession(tx, session)
-  const facts = await queries.findReferenceFacts(tx, session)
-  const order = own && (await queries.findSessionOrder(tx, own))
+  const facts = await queries.findReferenceFacts(tx, session, dustUnits)
+  const order = own && (await queries.findSessionOrder(tx, own, dustUnits))
   const isOwn = live !== undefined && live.id === own?.id
   const isTaken = live !== undefined && isServerMade(live) && !isOwn
   const click = decideClick(facts, order ?? null, isTaken)
-  if (click === 'sold') throw new AppError('ORDER_STATE_CONFLICT')
+  if (click === 'sold') throw soldAlready()
   if (click === 'taken') {
     const message = 'Your server made a session with this orderRef. Open it with data-comptoir-session.'
     throw new AppError('OBJECT_CONFLICT', { message })
@@ -152,11 +156,33 @@ async function keepOrEnd(tx: Tx, { button, session, own }: Wanted): Promise<Land
     if (isOwn) await queries.updateButtonSessionWish(tx, live.id, session)
     const isSame = isSamePrice(live, session) && live.callbackUrl === callbackUrl
     const isRecent = createdAt.getTime() - live.createdAt.getTime() < CREATING_MS
-    const isCreating = isSame && isRecent && !(await queries.findSessionOrder(tx, live))
+    const isCreating = isSame && isRecent && !(await queries.findSessionOrder(tx, live, dustUnits))
     if (isOwn || isCreating) return { session: live, button, code: null, price, currency }
   }
   await queries.updateButtonSessionEnded(tx, live.id, createdAt)
   return undefined
+}
+
+/** Refuses a second payment for a purchase; `orderRef` in its details names the reason. */
+export const soldAlready = (): AppError =>
+  new AppError('ORDER_STATE_CONFLICT', {
+    message:
+      'This purchase already has a payment: it has arrived, is being confirmed or is under review. Do not pay this order.',
+    details: [{ path: 'orderRef', message: 'already has a payment' }],
+  })
+
+/**
+ * Whether the purchase that a session's order is for has a payment already. The order itself is INITIAL or has ended
+ * without money.
+ */
+export async function isSoldAlready(
+  { db, dustUnits }: { db: Queryable; dustUnits: bigint },
+  sessionId: string | null,
+): Promise<boolean> {
+  const session = sessionId === null ? undefined : await queries.findButtonSession(db, sessionId)
+  if (!session) return false
+  const facts = await queries.findReferenceFacts(db, session, dustUnits)
+  return isSold(facts, isServerMade(session) ? session.createdAt : null)
 }
 
 type ServerSession = { session: ButtonSession; button: BuyButton }
@@ -173,13 +199,13 @@ export async function findServerSession({ db }: Pick<ButtonDeps, 'db'>, code: st
  * A buyer arrives through a session that the shop's server made.
  * @throws UNKNOWN_SESSION; ORDER_STATE_CONFLICT when the reference has been sold elsewhere since
  */
-export async function openServerSession({ db }: ButtonDeps, sessionCode: string): Promise<Landing> {
+export async function openServerSession({ db, dustUnits }: ButtonDeps, sessionCode: string): Promise<Landing> {
   const { session, button } = await findServerSession({ db }, sessionCode)
-  const facts = await queries.findReferenceFacts(db, session)
-  const order = await queries.findSessionOrder(db, session)
+  const facts = await queries.findReferenceFacts(db, session, dustUnits)
+  const order = await queries.findSessionOrder(db, session, dustUnits)
   const decision = decideSession(facts, order ?? null, session)
   if (decision === 'ended') throw new AppError('UNKNOWN_SESSION')
-  if (decision === 'sold') throw new AppError('ORDER_STATE_CONFLICT')
+  if (decision === 'sold') throw soldAlready()
   if (decision === 'own' && order) return { session, button, code: order.code, isOutdated: false }
   return { session, button, code: null, price: session.price, currency: session.currency }
 }

@@ -1,4 +1,4 @@
-import { type Queryable, sql, type Tx } from '../db/db.ts'
+import { type Queryable, type Sql, sql, type Tx } from '../db/db.ts'
 import type { Fiat } from '../kernel/money.ts'
 import type { OwnOrder, ReferenceFacts } from './button-reference.ts'
 
@@ -109,9 +109,13 @@ export async function findButtonSessionByCode(q: Queryable, code: string): Promi
 export const SERVER_CODE_PREFIX = 'shop_'
 
 const IS_PAGE_MADE = sql`not starts_with(s.code, ${SERVER_CODE_PREFIX})`
+/** Payment `p` received money; dust on a chain does not count. */
+export const hasReceived = (dustUnits: bigint): Sql =>
+  sql`p.received_units >= case when p.channel = 'crypto' then greatest(${dustUnits}::numeric, 1) else 1 end`
 /** Order `o` is open and partly paid. */
-const HAS_MONEY = sql`(o.status in ('PENDING', 'AWAITING') and exists (select 1 from payments p
-  where p.company_id = o.company_id and p.order_id = o.id and p.received_units > 0))`
+const isPartlyPaid = (dustUnits: bigint): Sql =>
+  sql`(o.status in ('PENDING', 'AWAITING') and exists (select 1 from payments p
+    where p.company_id = o.company_id and p.order_id = o.id and ${hasReceived(dustUnits)}))`
 
 type Reference = Pick<ButtonSession, 'companyId' | 'orderRef'>
 
@@ -124,10 +128,14 @@ export async function updateReferenceFreed(tx: Tx, { companyId, orderRef }: Refe
         where o.company_id = s.company_id and o.button_session_id = s.id and o.paid_at is not null))`)
 }
 
-export async function findReferenceFacts(q: Queryable, { companyId, orderRef }: Reference): Promise<ReferenceFacts> {
+export async function findReferenceFacts(
+  q: Queryable,
+  { companyId, orderRef }: Reference,
+  dustUnits: bigint,
+): Promise<ReferenceFacts> {
   return q.one<ReferenceFacts>(sql`
     select max(o.paid_at) as paid_at, max(s.id) filter (
-      where o.status in ('WAITING_CHAIN_CONFIRMATION', 'KYT_FAILED') or ${HAS_MONEY}) as busy_session
+      where o.status in ('WAITING_CHAIN_CONFIRMATION', 'KYT_FAILED') or ${isPartlyPaid(dustUnits)}) as busy_session
     from button_sessions s join orders o on o.company_id = s.company_id and o.button_session_id = s.id
     where s.company_id = ${companyId} and s.order_ref = ${orderRef}`)
 }
@@ -198,9 +206,10 @@ export type SessionOrder = OwnOrder & {
 export async function findSessionOrder(
   q: Queryable,
   { companyId, id }: Pick<ButtonSession, 'companyId' | 'id'>,
+  dustUnits: bigint,
 ): Promise<SessionOrder | undefined> {
   return q.maybe<SessionOrder>(sql`
-    select o.code, o.status, o.from_asset, o.from_units, o.paid_at is not null as is_paid, ${HAS_MONEY} as has_money,
+    select o.code, o.status, o.from_asset, o.from_units, o.paid_at is not null as is_paid, ${isPartlyPaid(dustUnits)} as has_money,
       o.paid_at is not null or o.status in ('INITIAL', 'PENDING', 'AWAITING', 'WAITING_CHAIN_CONFIRMATION') as live
     from orders o where o.company_id = ${companyId} and o.button_session_id = ${id}
     order by is_paid desc, live desc, o.status = 'KYT_FAILED' desc, o.id desc limit 1`)

@@ -15,7 +15,12 @@ const HELD = ['WAITING_CHAIN_CONFIRMATION', 'KYT_FAILED']
 /** A way to pay was chosen: money may be on its way to the address that was shown. */
 const PAYABLE = ['PENDING', 'AWAITING']
 
-const isSold = ({ paidAt, busySession }: ReferenceFacts): boolean => paidAt !== null || busySession !== null
+/**
+ * Whether the purchase has a payment, so that no other order of it takes one.
+ * @param madeAt when the shop's server made the session: what was paid before, it sells again; null: a page made it
+ */
+export const isSold = ({ paidAt, busySession }: ReferenceFacts, madeAt: Date | null): boolean =>
+  busySession !== null || (paidAt !== null && (madeAt === null || paidAt > madeAt))
 
 const sells = ({ isPaid, status, hasMoney }: OwnOrder): boolean => isPaid || HELD.includes(status) || hasMoney
 
@@ -29,7 +34,7 @@ export type Click = 'own' | 'sold' | 'taken' | 'new'
  */
 export function decideClick(facts: ReferenceFacts, own: OwnOrder | null, isTaken: boolean): Click {
   if (own && (sells(own) || PAYABLE.includes(own.status))) return 'own'
-  if (isSold(facts)) return 'sold'
+  if (isSold(facts, null)) return 'sold'
   if (isTaken) return 'taken'
   return own?.status === 'INITIAL' ? 'own' : 'new'
 }
@@ -42,8 +47,7 @@ export function decideSession(
 ): 'own' | 'sold' | 'ended' | 'new' {
   if (own && sells(own)) return 'own'
   if (endedAt !== null) return 'ended'
-  if (own && (own.status === 'INITIAL' || PAYABLE.includes(own.status))) return 'own'
-  // what was paid before the server made the session, the server sells again
-  const isPaidSince = facts.paidAt !== null && facts.paidAt > createdAt
-  return facts.busySession !== null || isPaidSince ? 'sold' : 'new'
+  if (own && PAYABLE.includes(own.status)) return 'own'
+  if (isSold(facts, createdAt)) return 'sold'
+  return own?.status === 'INITIAL' ? 'own' : 'new'
 }

@@ -11,7 +11,11 @@ import type { ButtonSchema, SessionSchema } from './company-schemas.ts'
 import { type CompanyChoice, companiesFor, companyFor } from './company-scope.ts'
 import { type CompanyDeps, noteChange } from './company-service.ts'
 
-export type ButtonDeps = CompanyDeps & { fiatAssets: readonly Fiat[] }
+export type ButtonDeps = CompanyDeps & {
+  fiatAssets: readonly Fiat[]
+  /** On a chain, less does not sell a reference. */
+  dustUnits: bigint
+}
 
 export type ButtonFields = {
   name: string
@@ -239,7 +243,7 @@ export async function createSession(
       returnUrl: readOptionalUrl('returnUrl', fields.returnUrl),
       createdAt: at,
     }
-    const { busySession } = await queries.findReferenceFacts(tx, session)
+    const { busySession } = await queries.findReferenceFacts(tx, session, deps.dustUnits)
     if (busySession !== null)
       throw new AppError('OBJECT_CONFLICT', {
         message: `An order of session ${busySession}, with this orderRef, is partly paid, being confirmed or under review. Wait for its end, or use another orderRef.`,

@@ -86,6 +86,19 @@ export const renewItem = (q: Queryable, { table }: PollTable, { companyId, id }:
     update ${table} set next_check_at = ${now}, checks = 0, poll_again = lease_until is not null
     where company_id = ${companyId} and id = ${id}`)
 
+/** The same, unless another transaction has locked the row. @returns 0: it has */
+export const renewFreeItem = (
+  q: Queryable,
+  { table }: PollTable,
+  { companyId, id }: RowKey,
+  now: Date,
+): Promise<number> =>
+  q.run(sql`
+    update ${table} set next_check_at = ${now}, checks = 0, poll_again = lease_until is not null
+    where (company_id, id) in (
+      select t.company_id, t.id from ${table} t where t.company_id = ${companyId} and t.id = ${id}
+      for update skip locked)`)
+
 /** Makes a row due now if it waits for its next poll anyway. */
 export const hastenItem = (q: Queryable, { table }: PollTable, { companyId, id }: RowKey, now: Date): Promise<number> =>
   q.run(sql`

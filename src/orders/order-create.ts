@@ -82,7 +82,7 @@ async function findPlace(deps: CreateDeps, request: CreateRequest, tx: Tx | null
   if (!session || foreign || session.ended) throw new AppError('UNKNOWN_SESSION')
   if (collector && collector.companyId !== session.companyId) throw new AppError('UNKNOWN_MERCHANT_IDENTIFIER')
   if (new URL(websiteUrl).origin !== session.websiteOrigin) throw new AppError('WEBSITE_MISMATCH')
-  const earlier = await findSessionOrder(tx, session)
+  const earlier = await findSessionOrder(tx, session, BigInt(deps.config.orders.chainDustUnits))
   if (earlier?.live) throw new AppError('UNKNOWN_SESSION')
   return { companyId: session.companyId, collector, session, websiteUrl }
 }

@@ -1,15 +1,22 @@
 import type { PaymentReport, UnmatchedMoney } from '../channels/channel.ts'
 import { DAY } from '../kernel/clock.ts'
 import type { Order } from '../orders/order.ts'
-import { allows } from '../orders/order-states.ts'
+import { allows, isOpen } from '../orders/order-states.ts'
 import { hasUndecided } from './mispayments/mispayment-records.ts'
-import { listPaymentsOfOrder, type Payment, updatePaymentNextCheck } from './payment-queries.ts'
-import { isOld, nextCheckDelayMs, nextEndedCheck, nextFailedCheck } from './payment-rules.ts'
-import { lockCase, type PaymentPlace, type ReportCase, type ReportDeps, type Waiting } from './report-case.ts'
+import { listPaymentsOfOrder, type Payment, updatePayment, updatePaymentNextCheck } from './payment-queries.ts'
+import { isOld, isOver, isPastClosing, nextCheckDelayMs, nextEndedCheck, nextFailedCheck } from './payment-rules.ts'
+import {
+  type LockedCase,
+  lockCase,
+  type PaymentPlace,
+  type ReportCase,
+  type ReportDeps,
+  type Waiting,
+} from './report-case.ts'
 
 /* Payments that are over: how long they are asked about, and how long their orders wait for them. */
 
-const isAwaitedBy = ({ paymentId, status }: Order, { id }: Payment): boolean =>
+export const isAwaitedBy = ({ paymentId, status }: Order, { id }: Payment): boolean =>
   paymentId === id && allows(status, 'losePayment')
 
 /**
@@ -69,14 +76,27 @@ export async function nextPollOfEnded(
   return waits ? nextEndedCheck({ ...payment, checks }, now.getTime()) : null
 }
 
-/** The poll of a payment that is over failed: the next one comes as after any other answer, and not for ever. */
+/** Closes an abandoned attempt whose provider never answered. */
+async function abandonUnanswered({ tx, order, payment, now, deps }: LockedCase): Promise<void> {
+  await updatePayment(tx, payment, { status: 'closed', providerStatus: 'no answer', nextCheckAt: null }, now)
+  await deps.onGivenUp(tx, { order, payment })
+}
+
+/**
+ * The poll of a payment that is over failed: the next one comes as after any other answer, and not for ever. One that
+ * is abandoned and not closed yet is first polled as often as before, because it can still be paid.
+ */
 export const postponeEnded = (deps: ReportDeps, key: PaymentPlace): Promise<void> =>
   deps.db.tx(async (tx) => {
     const locked = await lockCase(deps, tx, key)
     if (!locked) return
-    const { payment, now } = locked
+    const { order, payment, now } = locked
+    const isUnclosed = !isOver(payment)
+    const isAbandoned = payment.status === 'closing' || !isOpen(order.status)
+    if (isUnclosed && !(isAbandoned && isPastClosing(payment, now.getTime()))) return
     const failed = { ...payment, checks: payment.checks - 1 }
     const nextCheckAt = nextAwaited(locked, failed.checks) ?? nextFailedCheck(failed, now.getTime())
+    if (isUnclosed && nextCheckAt === null) return abandonUnanswered(locked)
     await updatePaymentNextCheck(tx, payment, nextCheckAt)
     if (nextCheckAt === null) await giveUp({ ...locked, requestId: null })
   })

@@ -1,23 +1,38 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { officePathsOf } from '../config/office-paths.ts'
 import type { RaiseAlarm } from '../mail/operator-alarm.ts'
+import type { Order } from '../orders/order.ts'
+import { isAwaitedBy } from './ended-payments.ts'
+import type { Payment } from './payment-queries.ts'
 import type { NoticeGivenUp } from './report-case.ts'
 
-/** Logs and mails the operator that a provider never reported what became of money an order was waiting for. */
+function describe(order: Order, payment: Payment): { subject: string; story: string } {
+  const { companyId, code, shortCode } = order
+  const name = `Order ${shortCode} (${code}) of company ${companyId}`
+  return isAwaitedBy(order, payment)
+    ? {
+        subject: `Order ${shortCode} no longer waits for its payment`,
+        story: `${name} waited for money on its way through ${payment.channel}. In 30 days the provider has not said whether it arrived, so it is not asked any more, and the order expires.`,
+      }
+    : {
+        subject: `A payment of order ${shortCode} could not be closed`,
+        story: `${name} ended, or its payer chose another way to pay, and its payment through ${payment.channel} was to be closed. In 30 days the provider has not answered, so it is not asked any more.`,
+      }
+}
+
+/** Logs and mails the operator that a provider never reported what became of a payment. */
 export const openGivenUpAlarm =
   ({ alarm, log }: { alarm: RaiseAlarm; log: FastifyBaseLogger }): NoticeGivenUp =>
-  async (tx, { order: { companyId, code, shortCode }, payment: { channel, providerReference } }) => {
-    tx.afterCommit(() =>
-      log.error(
-        { companyId, code, channel, providerReference },
-        'no answer about money on its way; its order waits no more',
-      ),
-    )
+  async (tx, { order, payment }) => {
+    const { companyId, code } = order
+    const { channel, providerReference, merchantReference } = payment
+    const { subject, story } = describe(order, payment)
+    tx.afterCommit(() => log.error({ companyId, code, channel, providerReference, merchantReference }, subject))
     await alarm(tx, {
-      subject: `Order ${shortCode} no longer waits for its payment`,
+      subject,
       paragraphs: [
-        `Order ${shortCode} (${code}) of company ${companyId} waited for money on its way through ${channel}. In 30 days the provider has not said whether it arrived, so it is not asked any more, and the order expires.`,
-        `Look up the payment ${providerReference} at the provider. If its money arrived there and the order does not show it, return it from the provider’s console.`,
+        story,
+        `Look up the payment ${providerReference ?? merchantReference} at the provider. If its money arrived there and the order does not show it, return it from the provider’s console.`,
       ],
       path: officePathsOf(companyId).money,
     })

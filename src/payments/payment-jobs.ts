@@ -1,5 +1,5 @@
 import type { Db } from '../db/db.ts'
-import { renewItem } from '../db/poll-queries.ts'
+import { renewFreeItem, renewItem } from '../db/poll-queries.ts'
 import { type PollSpec, pollNow } from '../db/polling.ts'
 import { type Clock, DAY } from '../kernel/clock.ts'
 import {
@@ -42,10 +42,20 @@ export const pollDepositAddresses = async (deps: PaymentDeps, addresses: readonl
 export const pollTransfers = async (deps: PaymentDeps, transferIds: readonly string[]): Promise<void> =>
   pollAll(deps, await listPaymentsByTransfers(deps.db, transferIds))
 
+/** Waits for rows that are locked only after all others, so that they hold nothing else up. */
 async function pollAll(deps: PaymentDeps, payments: readonly Payment[]): Promise<void> {
+  const poll = (payment: Payment) =>
+    pollNow(deps, PAYMENT_POLLS, payment, (db) => pollPayment({ ...deps, db }, payment)).catch(() => undefined)
+  const renew = (payment: Payment, renewRow: typeof renewItem) =>
+    renewRow(deps.db, PAYMENT_POLLS.table, payment, new Date(deps.clock()))
+  const locked: Payment[] = []
   for (const payment of payments) {
-    await renewItem(deps.db, PAYMENT_POLLS.table, payment, new Date(deps.clock()))
-    await pollNow(deps, PAYMENT_POLLS, payment, (db) => pollPayment({ ...deps, db }, payment)).catch(() => undefined)
+    if ((await renew(payment, renewFreeItem)) > 0) await poll(payment)
+    else locked.push(payment)
+  }
+  for (const payment of locked) {
+    await renew(payment, renewItem)
+    await poll(payment)
   }
 }
 

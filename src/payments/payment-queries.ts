@@ -289,7 +289,7 @@ export async function wakePaymentOfOrder(
 ): Promise<void> {
   if (order.paymentId === null) return
   await q.run(sql`
-    update payments set next_check_at = ${now}, poll_again = lease_until is not null
+    update payments set next_check_at = ${now}, checks = 0, poll_again = lease_until is not null
     where company_id = ${order.companyId} and id = ${order.paymentId} and next_check_at is not null`)
 }
 

@@ -72,6 +72,14 @@ export const checksAfter = (
     ? 0
     : checks
 
+export const isOver = ({ status }: Pick<Payment, 'status'>): boolean =>
+  status === 'closed' || status === 'paid' || status === 'failed'
+
+/** If a provider cannot close a payment, it is polled until its own deadline, at most this long. */
+const CLOSING_MS = DAY
+export const isPastClosing = ({ openedAt }: Pick<Payment, 'openedAt'>, nowMs: number): boolean =>
+  nowMs - openedAt.getTime() > CLOSING_MS
+
 /** An attempt that is over, or whose account was removed, is not polled any more once it is this old. */
 const LAST_LOOK_MS = 30 * DAY
 export const isOld = ({ openedAt }: Pick<Payment, 'openedAt'>, nowMs: number): boolean =>

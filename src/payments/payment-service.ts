@@ -2,20 +2,18 @@ import { askProvider } from '../channels/ask-provider.ts'
 import type { Channel, PaymentReport } from '../channels/channel.ts'
 import type { Tx } from '../db/db.ts'
 import type { RequestContext } from '../http/request-context.ts'
-import { HOUR } from '../kernel/clock.ts'
 import { crashPoint } from '../kernel/crash-point.ts'
 import { AppError } from '../kernel/errors.ts'
 import type { Order } from '../orders/order.ts'
-import { findOrderById, lockOrderById } from '../orders/order-queries.ts'
+import { findOrderById } from '../orders/order-queries.ts'
 import { findReachableOrder } from '../orders/order-service.ts'
 import { isOpen } from '../orders/order-states.ts'
 import { resumePayment } from './accept/create-at-provider.ts'
 import { type AcceptDeps, keyOf } from './accept/start-payment.ts'
-import { postponeEnded } from './ended-payments.ts'
+import { giveUp, nextAwaited, postponeEnded } from './ended-payments.ts'
 import {
   findPayment,
   listPaymentsOfOrder,
-  lockPayment,
   type Payment,
   updatePayment,
   updatePaymentClosed,
@@ -23,8 +21,8 @@ import {
   updatePaymentReference,
 } from './payment-queries.ts'
 import { applyReport } from './payment-report.ts'
-import { ACCOUNT_REMOVED, checksAfter, nextEndedCheck } from './payment-rules.ts'
-import type { ReportDeps } from './report-case.ts'
+import { ACCOUNT_REMOVED, checksAfter, isOver, isPastClosing, nextEndedCheck } from './payment-rules.ts'
+import { lockCase, type ReportDeps } from './report-case.ts'
 
 export type PaymentDeps = AcceptDeps &
   ReportDeps & {
@@ -124,6 +122,15 @@ export async function askAboutOrder(deps: PaymentDeps, context: RequestContext, 
 export async function pollPayment(deps: PaymentDeps, payment: Payment): Promise<void> {
   const channel = await deps.channels.forPayment(payment)
   if (!channel) return waitForAccount(deps, payment)
+  try {
+    await pollAt(deps, channel, payment)
+  } catch (error) {
+    await postponeEnded(deps, payment)
+    throw error
+  }
+}
+
+async function pollAt(deps: PaymentDeps, channel: Channel, payment: Payment): Promise<void> {
   if (payment.status === 'creating') {
     const order = await findOrderById(deps.db, payment.companyId, payment.orderId)
     const wanted = order?.status === 'PENDING' && order.paymentId === payment.id
@@ -133,27 +140,25 @@ export async function pollPayment(deps: PaymentDeps, payment: Payment): Promise<
     return resumePayment(deps, payment)
   }
   if (payment.status === 'closing') return endPayment(deps, channel, payment)
-  const { order } = await askAndApply(deps, payment, null).catch(async (error: unknown) => {
-    if (isOver(payment)) await postponeEnded(deps, payment)
-    throw error
-  })
+  const { order } = await askAndApply(deps, payment, null)
   if (isOver(payment) || !order || isOpen(order.status)) return
   // another payment paid this order: it must not be paid twice
   if (order.paidAt === null || order.paymentId !== payment.id) await endPayment(deps, channel, payment)
 }
 
-const isOver = ({ status }: Payment): boolean => status === 'closed' || status === 'paid' || status === 'failed'
-
 /**
  * The account that the payment was opened with was removed. Only that account knows whether it was paid: once the order
  * stops waiting for it, the payment stays closing, so that it is asked there if the account comes back.
  */
-async function waitForAccount(deps: PaymentDeps, { companyId, id, orderId }: Payment): Promise<void> {
+async function waitForAccount(deps: PaymentDeps, key: Payment): Promise<void> {
   await deps.db.tx(async (tx) => {
-    const order = await lockOrderById(tx, companyId, orderId)
-    const payment = await lockPayment(tx, companyId, id)
-    if (!order || !payment || (isOpen(order.status) && order.paymentId === id)) return
-    const now = new Date(deps.clock())
+    const locked = await lockCase(deps, tx, key)
+    if (!locked) return
+    const { order, payment, now } = locked
+    if (isOpen(order.status) && order.paymentId === payment.id) {
+      if (nextAwaited(locked, payment.checks) === null) await giveUp({ ...locked, requestId: null })
+      return
+    }
     const checks = isOver(payment) ? payment.checks : checksAfter(payment, { status: 'closing' })
     const nextCheckAt = nextEndedCheck({ ...payment, checks }, now.getTime())
     if (isOver(payment)) return updatePaymentNextCheck(tx, payment, nextCheckAt)
@@ -163,9 +168,6 @@ async function waitForAccount(deps: PaymentDeps, { companyId, id, orderId }: Pay
 }
 
 const OVER: ReadonlySet<PaymentReport['outcome']> = new Set(['expired', 'cancelled', 'failed', 'blocked'])
-
-/** If a provider cannot close a payment, it is polled until its own deadline, at most this long. */
-const GIVE_UP_MS = 24 * HOUR
 
 /** A payment whose creation was never answered may still exist at the provider. */
 async function findLostReference(deps: PaymentDeps, channel: Channel, payment: Payment): Promise<string | null> {
@@ -197,7 +199,7 @@ async function endPayment(deps: PaymentDeps, channel: Channel, payment: Payment)
   // a payment that cannot be closed is often being paid or already paid, so poll it
   const { report } = await askAndApply(deps, { ...payment, providerReference }, null)
   const hasEnded = report !== undefined && OVER.has(report.outcome)
-  if (hasEnded || now.getTime() - payment.openedAt.getTime() > GIVE_UP_MS)
+  if (hasEnded || isPastClosing(payment, now.getTime()))
     return updatePaymentClosed(deps.db, payment, { now, isAsked: true })
   if (close.status === 'rejected' && report?.outcome !== 'seen') throw close.reason
 }

@@ -21,7 +21,10 @@ export type ReportDeps = {
   gate: Pick<PayerGate, 'admitLate'>
   /** Money that counted is gone. Called in the transaction that books it, so it may only write. */
   onLoss: NoticeLoss
-  /** An order waited in vain for money of this payment, which is not polled any more. Called in the transaction. */
+  /**
+   * This payment, which its order waited for or which was abandoned, is not polled any more: its provider never said
+   * whether its money came. Called in the transaction.
+   */
   onGivenUp: NoticeGivenUp
 }
 
@@ -42,14 +45,12 @@ export type ReportCase = {
 /** An order that may wait for a payment's money. */
 export type Waiting = Omit<ReportCase, 'policy' | 'now'>
 
+export type LockedCase = Omit<ReportCase, 'policy' | 'requestId'>
+
 export type PaymentPlace = { companyId: string; id: string }
 
 /** Orders are always locked before their payments, so that two transactions never deadlock. */
-export async function lockCase(
-  deps: ReportDeps,
-  tx: Tx,
-  key: PaymentPlace,
-): Promise<Omit<ReportCase, 'policy' | 'requestId'> | undefined> {
+export async function lockCase(deps: ReportDeps, tx: Tx, key: PaymentPlace): Promise<LockedCase | undefined> {
   const found = await findPayment(tx, key.companyId, key.id)
   if (!found) return undefined
   const order = await lockOrderById(tx, key.companyId, found.orderId)

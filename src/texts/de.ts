@@ -89,6 +89,7 @@ export const de: Texts = {
         'Der Zahlungsanbieter hat nicht geantwortet. Es wurde nichts abgebucht; versuchen Sie es gleich noch einmal.',
       CHANNEL_NOT_AVAILABLE: 'Diese Zahlungsart ist nicht mehr verfügbar. Bitte wählen Sie eine andere.',
       ORDER_STATE_CONFLICT: 'Das ist nicht mehr möglich. Diese Seite zeigt den aktuellen Stand.',
+      PURCHASE_SOLD: `${button.paidTitle}. ${button.paid}`,
       PAYER_IDENTITY_REQUIRED: 'Bei diesem Betrag muss das Geschäft wissen, wer bezahlt.',
       SPENDING_LIMIT_EXCEEDED:
         'Mit dieser Bestellung würden Sie in 30 Tagen mehr ausgeben, als das Geschäft annehmen darf. Bitte wenden Sie sich an das Geschäft.',

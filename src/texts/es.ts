@@ -87,6 +87,7 @@ export const es: Texts = {
         'El proveedor de pagos no ha respondido. No se ha cobrado nada; inténtelo de nuevo enseguida.',
       CHANNEL_NOT_AVAILABLE: 'Esta forma de pago ya no está disponible. Elija otra.',
       ORDER_STATE_CONFLICT: 'Ya no es posible. Esta página muestra cómo está ahora su pedido.',
+      PURCHASE_SOLD: `${button.paidTitle}. ${button.paid}`,
       PAYER_IDENTITY_REQUIRED: 'Para este importe, el comercio debe saber quién paga.',
       SPENDING_LIMIT_EXCEEDED:
         'Con este pedido superaría lo que el comercio puede aceptar en 30 días. Contacte con el comercio.',

@@ -89,6 +89,7 @@ export const fr: Texts = {
         'Le prestataire de paiement n’a pas répondu. Rien n’a été débité ; réessayez dans un instant.',
       CHANNEL_NOT_AVAILABLE: 'Ce moyen de paiement n’est plus disponible. Choisissez-en un autre.',
       ORDER_STATE_CONFLICT: 'Ce n’est plus possible. Cette page montre où en est votre commande.',
+      PURCHASE_SOLD: `${button.paidTitle}. ${button.paid}`,
       PAYER_IDENTITY_REQUIRED: 'Pour ce montant, le commerce doit savoir qui paie.',
       SPENDING_LIMIT_EXCEEDED:
         'Avec cette commande, vous dépasseriez ce que le commerce peut accepter en 30 jours. Contactez-le.',

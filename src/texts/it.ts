@@ -88,6 +88,7 @@ export const it: Texts = {
         'Il fornitore di pagamento non ha risposto. Nulla è stato addebitato; riprovi tra un attimo.',
       CHANNEL_NOT_AVAILABLE: 'Questo modo di pagare non è più disponibile. Ne scelga un altro.',
       ORDER_STATE_CONFLICT: 'Non è più possibile. Questa pagina mostra a che punto è l’ordine.',
+      PURCHASE_SOLD: `${button.paidTitle}. ${button.paid}`,
       PAYER_IDENTITY_REQUIRED: 'Per questo importo il negozio deve sapere chi paga.',
       SPENDING_LIMIT_EXCEEDED:
         'Con questo ordine supererebbe quanto il negozio può accettare in 30 giorni. Contatti il negozio.',

@@ -312,6 +312,17 @@ test('while money is still confirming, an order that Gate calls ended stays open
   assert.deepEqual((report('PAID') as SeenReport).nowCounted, ['gatepay:5:late'])
 })
 
+test('dust that is still confirming does not keep an ended order open, unless it completes the price', () => {
+  const told = (done_amount: string, amount: string) => {
+    const transaction_info = { done_amount, confirming_list: [{ amount, confirm: 1 }] }
+    return report('EXPIRED', { ...ORDER, pay_amount: '12.34', transaction_info }) as SeenReport
+  }
+  assert.deepEqual([told('0', '0.009999').outcome, told('0', '0.009999').unmatched], ['expired', []])
+  assert.deepEqual([told('2', '0.001').outcome, told('2', '0.001').unmatched[0]?.units], ['expired', 2_000_000n])
+  assert.equal(told('0', '0.01').outcome, 'seen')
+  assert.equal(told('12.335', '0.005').outcome, 'seen')
+})
+
 test('digits after the eighteenth are cut, and an amount that cannot be read is unknown, never 0', () => {
   const told = (done_amount: string, ...amounts: string[]) => {
     const transaction_info = { done_amount, confirming_list: amounts.map((amount) => ({ amount })) }

@@ -85,8 +85,8 @@ function received(data: unknown, price: bigint): bigint | undefined {
   return units === undefined || units > price ? undefined : price - units
 }
 
-/** A smaller excess is the rounding of the payer's coin: 0.01 USDC. */
-const LEAST_EXCESS_UNITS = 10_000n
+/** 0.01 USDC. A smaller excess is the rounding of the payer's coin; less on its way is dust, which anyone can send. */
+const LEAST_UNITS = 10_000n
 
 /**
  * What arrived above the price, up to now; 0 until the query says what arrived. "After order completion, new payments
@@ -97,7 +97,7 @@ function overpaid(data: unknown, price: bigint): bigint {
   const came = credited(data)
   const asked = askedOf(data)
   const excess = asked && came > asked ? proportion(price, came, asked) - price : 0n
-  return excess < LEAST_EXCESS_UNITS ? 0n : excess
+  return excess < LEAST_UNITS ? 0n : excess
 }
 
 const lateReference = (providerReference: string): string => `gatepay:${providerReference}:late`
@@ -109,6 +109,13 @@ const lateReference = (providerReference: string): string => `gatepay:${provider
 const lateMoney = (providerReference: string, units: bigint, asset = 'USDC'): UnmatchedMoney[] =>
   units === 0n ? [] : [{ asset, units, reference: lateReference(providerReference), isOneSum: true }]
 
+/** Whether money on its way may still pay an order that has ended: it is no dust, or it completes the price. */
+function mayStillPay(data: unknown, price: bigint, unconfirmed: bigint): boolean {
+  if (unconfirmed === 0n) return false
+  const [part, all] = [unconfirmed, credited(data) + unconfirmed].map((came) => shareOf(data, price, came))
+  return part === undefined || all === undefined || part >= LEAST_UNITS || all >= price
+}
+
 /** An order that is not paid: it waits, its money is on the way, or it has ended with what was credited. */
 function unpaidReport(
   word: string,
@@ -116,9 +123,9 @@ function unpaidReport(
   { price, providerReference, isOver }: { price: bigint; providerReference: string; isOver: boolean },
 ): PaymentReport {
   const unconfirmed = confirming(data)
-  const came = credited(data) + unconfirmed
+  const isOpen = !isOver || mayStillPay(data, price, unconfirmed)
+  const came = credited(data) + (isOpen ? unconfirmed : 0n)
   const share = shareOf(data, price, came)
-  const isOpen = !isOver || unconfirmed > 0n
   if (isOpen && share === undefined)
     return {
       outcome: 'unknown',
@@ -138,7 +145,8 @@ function unpaidReport(
 
 /**
  * Gate's report about one order. Only PAID counts as final; parts of the price that Gate credits before are recorded
- * once the order has ended. Until all money at its address is confirmed, an order has not ended: Gate may call it paid.
+ * once the order has ended. Until all money at its address is confirmed, but for dust, an order has not ended: Gate may
+ * call it paid.
  * @param closedWords undocumented status words for an order that we closed
  */
 export function reportOf(

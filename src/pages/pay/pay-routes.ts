@@ -158,7 +158,8 @@ function openForm(deps: PayPageDeps, payerTokens: PayerTokens, pages: PayPages, 
       request.log.info({ code: known.code }, 'a payer’s step was refused')
       const check = known.code === 'KYC_REQUIRED' ? known.details?.find(({ path }) => path === 'kycUrl') : undefined
       if (check) return pages.sendOn(request, reply, new URL(check.message))
-      return pages.sendBack(request, reply, form.code, { problem: known.code })
+      const isSold = known.details?.some(({ path }) => path === 'orderRef')
+      return pages.sendBack(request, reply, form.code, { problem: isSold ? 'PURCHASE_SOLD' : known.code })
     }
   }
 }

@@ -1,4 +1,5 @@
 import type { Channel, ChannelId } from '../../channels/channel.ts'
+import { isSoldAlready, soldAlready } from '../../companies/button-landing.ts'
 import { lockActor } from '../../companies/company-scope.ts'
 import type { Tx } from '../../db/db.ts'
 import { nameOf, type RequestContext } from '../../http/request-context.ts'
@@ -73,7 +74,7 @@ async function abandonPayment({ channels }: AcceptDeps, tx: Tx, order: Order, no
     })
   }
   const providerStatus = isReachable ? 'another channel was chosen' : ACCOUNT_REMOVED
-  await updatePayment(tx, payment, { status: 'closing', providerStatus, nextCheckAt: now }, now)
+  await updatePayment(tx, payment, { status: 'closing', providerStatus, nextCheckAt: now, checks: 0 }, now)
 }
 
 type Choice = {
@@ -137,6 +138,8 @@ async function openPayment(deps: AcceptDeps, request: AcceptRequest, choice: Cho
       await noteWriter()
       return refused ? { refused } : { order, ...same, fresh: false }
     }
+    if (order.status === 'INITIAL' && (await isSoldAlready({ ...deps, db: tx }, order.buttonSessionId)))
+      throw soldAlready()
     if (choice.ruleFault !== null) throw notAvailable(channel.id, choice.ruleFault)
     if (choice.networkFault !== null) throw unavailableNow(channel.id, choice.networkFault)
     nextStatus(order.status, trigger)

@@ -1,3 +1,4 @@
+import { hasReceived } from '../../companies/button-queries.ts'
 import { type Queryable, sql, type Tx } from '../../db/db.ts'
 import type { Order } from '../../orders/order.ts'
 
@@ -30,9 +31,9 @@ export async function existsMoney(
   dustUnits: bigint,
 ): Promise<boolean> {
   const { found } = await q.one<{ found: boolean }>(sql`
-    select exists (select 1 from payments
-      where company_id = ${order.companyId} and order_id = ${order.id} and (status in ('confirming', 'paid')
-        or received_units >= case when channel = 'crypto' then greatest(${dustUnits}::numeric, 1) else 1 end)) as found`)
+    select exists (select 1 from payments p
+      where p.company_id = ${order.companyId} and p.order_id = ${order.id}
+        and (p.status in ('confirming', 'paid') or ${hasReceived(dustUnits)})) as found`)
   return found
 }
 

@@ -1,3 +1,4 @@
+import { isSoldAlready } from '../../companies/button-landing.ts'
 import { brokenConstraint, type Db, type Queryable, type Tx } from '../../db/db.ts'
 import { HOUR, MINUTE } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
@@ -92,7 +93,8 @@ async function findRequoteFault(deps: RequoteDeps, q: Queryable, order: Order): 
     return 'The time to pay this order at a fresh rate is over too. Create a new order.'
   if (await existsMoney(q, order, deps.dustUnits))
     return 'Money has already arrived for this order, so it gets no fresh rate. See its mispayments.'
-  return (await existsRival(q, order)) ? REPLACED : null
+  const isReplaced = (await existsRival(q, order)) || (await isSoldAlready({ ...deps, db: q }, order.buttonSessionId))
+  return isReplaced ? REPLACED : null
 }
 
 /** Whether the payer of an ended order may get it at a fresh rate now. */
