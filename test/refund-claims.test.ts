@@ -77,15 +77,16 @@ test('one transaction settles one refund, also when it is named again while the 
 
 test('one transaction settles one refund, also when a second request names it while the first waits in vain', async () => {
   const pair = await startPair()
-  node.faults.hangs = true
+  node.faults.hangsOn = pair.txHash
   const waiting = name(pair.first, pair.txHash)
   await eventually(
-    async () => node.held.some((body) => body.includes(pair.txHash)),
-    (isHeld) => isHeld,
+    async () => node.held.length,
+    (count) => count > 0,
   )
   node.heal()
   const named = await name(pair.first, pair.txHash)
   assert.deepEqual([named.status, named.data.status], [200, 'submitted'])
+  node.refuseHeld()
   const inVain = await waiting
   assert.deepEqual([inVain.status, inVain.error.code], [502, 'CHANNEL_UNAVAILABLE'])
   await settlesOnlyTheFirst(pair)
@@ -114,15 +115,16 @@ test('one transaction settles a refund at each address that it pays; an earlier 
     return rows.map(({ causeId }) => causeId)
   }
   // it pays this one nothing; another one is claimed while it is asked
-  node.faults.hangs = true
+  node.faults.hangsOn = txHash
   const wrong = name(third, txHash)
   await eventually(older, (owners) => owners.length === 1)
   await eventually(
-    async () => node.held.some((body) => body.includes(txHash)),
-    (isHeld) => isHeld,
+    async () => node.held.length,
+    (count) => count > 0,
   )
   node.heal()
   assert.equal((await name(first, txHash)).data.status, 'settled')
+  node.refuseHeld()
   assert.notEqual((await wrong).status, 200)
   assert.deepEqual([await ownersOf(txHash), await older()], [[first._id], [first._id]])
   assert.equal((await name(second, txHash)).data.status, 'settled')
