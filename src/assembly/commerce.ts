@@ -24,6 +24,7 @@ import { webhookUrlFault } from '../webhooks/outbox/webhook-url.ts'
 import type { Accounts } from './accounts.ts'
 import {
   type Chains,
+  findPayoutHold,
   nameNetworks,
   openAddressFaults,
   openExplorer,
@@ -77,7 +78,7 @@ export function openCommerce(ground: ServiceBase, accounts: Accounts) {
   const wake = (companyId?: string): void => seat.sender?.wake(companyId)
   const rounds: PollWakes = { pollPayments: () => {}, pollRefunds: () => {}, pollScreenings: () => {} }
   const feed = openOrderFeed({ db, log })
-  const chains = openChains(ground)
+  const chains = openChains({ ...ground, findNamedHold: findPayoutHold })
   const networks = chains.map(({ network }) => network)
   const chainHealth = openChainHealth({ db, clock, networks, maxLagSeconds: config.chainMaxLagSeconds })
   const payable = chains.filter((chain): chain is typeof chain & PayableNetwork => chain.xpub !== null)

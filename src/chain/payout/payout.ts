@@ -4,7 +4,7 @@ import { type Clock, SECOND } from '../../kernel/clock.ts'
 import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
 import { type Agree, agreeAlone } from './agreement.ts'
-import { nonceOf, type PayoutDeps, PayoutTaken } from './payout-deps.ts'
+import { type FindNamedHold, nonceOf, type PayoutDeps, PayoutTaken } from './payout-deps.ts'
 import { followSent, followUsed, watch } from './payout-follow.ts'
 import {
   claimPayout,
@@ -177,6 +177,7 @@ export function openPayouts(options: {
   relayerSigner: Signer
   clock: Clock
   log: FastifyBaseLogger
+  findNamedHold?: FindNamedHold | undefined
   maxFeeWei?: bigint | null
   validSeconds?: number
   stuckBlocks?: bigint
