@@ -88,6 +88,10 @@ export async function withdrawPayout(
   return updatePayoutWithdrawn(q, id, why, now)
 }
 
+/** Whether no node ever sends it: it was withdrawn or given up. */
+export const isPayoutOver = async (q: Queryable, id: string): Promise<boolean> =>
+  (await findPayout(q, id))?.status === 'failed'
+
 async function step(deps: PayoutDeps, payout: Payout): Promise<Payout> {
   const chain = await lookAtChain(deps)
   if (deps.watchOnly) return watch(deps, payout, chain)
