@@ -132,6 +132,13 @@ test('a refund stays named when the session of the person who names its transact
   assert.match(providerStatus ?? '', new RegExp(`^Transaction ${txHash} was named for this`))
   await assert.rejects(reportTransaction(deps, await read(world, key.id), txHash, context), { code: 'UNAUTHORIZED' })
   assert.equal(checks, 1, 'nothing is checked, and no payout withdrawn, without a session')
+  const { network, address: to, units } = await read(world, key.id)
+  const asked = { id: key.id, network: network ?? 0, to, units }
+  assert.ok(await db.tx((tx) => deps.withdrawPayout(tx, asked, 'paid by hand')))
+  const gone = { ...deps, channels: openChannels([walletOf({ checkRefundTransaction: GONE })]) }
+  const again = contextFor(await personFor(db, { role: 'Manager', companyId: key.companyId }))
+  await assert.rejects(reportTransaction(gone, await read(world, key.id), txHash, again), { code: 'VALIDATION_FAILED' })
+  assert.ok(await isNamed(txHash), 'once it was found, only a person gives it up')
 })
 
 test('a refund that is sent by hand does not ask to be sent again where naming was cut short', async () => {

@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test'
 import type { Channel } from '../src/channels/channel.ts'
 import { sql } from '../src/db/db.ts'
 import { releaseClaims } from '../src/ledger/claim-queries.ts'
+import { reportSettlementPaid } from '../src/ledger/settlements/settlement-end.ts'
 import { settlementPolls } from '../src/ledger/settlements/settlement-jobs.ts'
 import { findSettlement } from '../src/ledger/settlements/settlement-queries.ts'
 import {
@@ -79,7 +80,6 @@ for (const isWaiting of [false, true])
     const { status, providerStatus, handedOverAt } = await read(world, key.id)
     assert.deepEqual([sent, status, handedOverAt], [before, isWaiting ? 'submitted' : 'ready', null])
     assert.match(providerStatus ?? '', new RegExp(`^Transaction ${named} was named for this`))
-    await db.tx((tx) => releaseClaims(tx, { companyId: key.companyId, network: CHAIN, causeId: key.id }))
     await assert.rejects(reportTransaction(deps, await read(world, key.id), named, context), {
       code: 'VALIDATION_FAILED',
     })
@@ -122,7 +122,7 @@ test('a settlement is not sent while a transaction is named for it, nor ever onc
   }
   assert.deepEqual(await poll({ books }), { sent: 0, isNamed: false, handedOver: false })
   assert.deepEqual(await poll(), { sent: 0, isNamed: true, handedOver: false })
-  await release()
+  await assert.rejects(reportSettlementPaid(deps, context, id, named), { code: 'VALIDATION_FAILED' })
   assert.equal((await poll()).sent, 1)
   await beginNaming(world, { companyId, id }, named)
   assert.deepEqual(await poll({ chains: [{ ...chain, pay: null }] }), { sent: 1, isNamed: true, handedOver: true })

@@ -4,14 +4,19 @@ import { pino } from 'pino'
 import { mnemonicToAccount } from 'viem/accounts'
 import { parseTransaction } from 'viem/utils'
 import { PAYER } from '../sandbox/chain/throwaway-keys.ts'
+import { findPayoutHold } from '../src/assembly/chains.ts'
 import { createRpc, type Rpc } from '../src/chain/endpoints/rpc.ts'
 import { networkFor } from '../src/chain/networks.ts'
 import { agreeAlone } from '../src/chain/payout/agreement.ts'
+import { openPayouts, type PayoutRequest, withdrawPayout } from '../src/chain/payout/payout.ts'
+import type { FindNamedHold } from '../src/chain/payout/payout-deps.ts'
 import { localSigner } from '../src/chain/payout/signer.ts'
 import { DEFAULT_ACCOUNT, openAccount, signBatch, signerOfAccount } from '../src/chain/sweep/sweep-batch.ts'
 import { makeBatch, planSweep } from '../src/chain/sweep/sweep-plan.ts'
 import { type SweepDeps, storeBatch } from '../src/chain/sweep/sweep-send.ts'
 import { sql } from '../src/db/db.ts'
+import { newId } from '../src/kernel/ids.ts'
+import { claimTransaction } from '../src/ledger/claim-queries.ts'
 import { describeVerdict, verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { type Client, logInFormerSuperAdmin, logInSuperAdmin } from './harness/accounts.ts'
 import { createPaid, listRefunds, newAddress, payoutEnv, revert } from './harness/refunds.ts'
@@ -227,4 +232,71 @@ test('another one submits the authorizations first, and then the database is an 
   await db.run(sql`
     update chain_payouts set status = 'reserved', tx_hash = null, relayer_nonce = null, relayer_address = null where id = ${moved.ids[2]}`)
   await areDoneOnce(moved)
+})
+
+/** A gate inside a transaction of the database: `reached` once it is there, which goes on with `open`. */
+function makeGate() {
+  const [there, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const stop = (): Promise<void> => {
+    there.resolve()
+    return go.promise
+  }
+  return { stop, reached: there.promise, open: go.resolve }
+}
+
+test('nothing is signed while a person names what paid it, nor is anything named while it is signed', async (t) => {
+  const { chain, host } = shop
+  const { db } = host
+  const { chainId, usdcAddress } = chain
+  const keys = await payoutEnv(chain)
+  const [naming, signing] = [makeGate(), makeGate()]
+  t.after(() => {
+    for (const gate of [naming, signing]) gate.open()
+  })
+  const openWith = (findNamedHold: FindNamedHold) =>
+    openPayouts({
+      ...{ db, rpc, findNamedHold, clock: Date.now, log: pino({ level: 'silent' }) },
+      network: networkFor({ chainId, usdcAddress }),
+      refundSigner: localSigner(keys.CHAIN_31337_REFUND_KEY ?? ''),
+      relayerSigner: localSigner(keys.CHAIN_31337_RELAYER_KEY ?? ''),
+    })
+  const request = (): PayoutRequest => ({ id: newId(), to: newAddress(), units: REFUND_UNITS })
+  const [named, signed] = [request(), request()]
+  const name = ({ id: causeId, to: toAddress }: PayoutRequest, stop = async () => {}) =>
+    db.tx(async (tx) => {
+      const txHash = `0x${causeId.padEnd(64, '0')}`
+      await claimTransaction(tx, { companyId: shop.merchant.companyId, network: chainId, txHash, causeId, toAddress })
+      await stop()
+    })
+  const waitsFor = ({ id }: PayoutRequest) =>
+    eventually(
+      () =>
+        db.many(sql`
+          select 1 from pg_locks where locktype = 'advisory' and not granted
+            and (classid::bigint << 32 | objid::bigint) = hashtextextended(${`claims ${id}`}, 0)`),
+      (waiting) => waiting.length === 1,
+    )
+  const isStopped = ({ id, to, units }: PayoutRequest) =>
+    withdrawPayout(db, { id, to, units, chainId }, { isPaid: true, providerStatus: 'by hand' }, new Date())
+  const first = name(named, naming.stop)
+  await naming.reached
+  const sending = openWith(findPayoutHold).send(named)
+  await waitsFor(named)
+  naming.open()
+  await first
+  assert.match((await sending).providerStatus, /was named for this, so the service does not send it any more/)
+  assert.equal(await isStopped(named), true)
+  const careful = openWith(async (tx, payout) => {
+    const hold = await findPayoutHold(tx, payout)
+    await signing.stop()
+    return hold
+  })
+  const sent = careful.send(signed)
+  await signing.reached
+  const late = name(signed)
+  await waitsFor(signed)
+  signing.open()
+  await late
+  assert.equal(await isStopped(signed), false, 'whoever names it then learns that it is being paid')
+  assert.equal((await sent).outcome, 'pending')
 })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
+import { idFrom } from '../src/kernel/ids.ts'
 import { claimTransaction } from '../src/ledger/claim-queries.ts'
 import { logInSuperAdmin } from './harness/accounts.ts'
 import { createPaid, newAddress, payoutEnv, type RefundData, refundReaches, revert } from './harness/refunds.ts'
@@ -21,7 +22,7 @@ before(async () => {
       return { CHAIN_31337_RPC_URL: node.url }
     },
   })
-  const env = { ...chainEnv(shop.chain), ...(await payoutEnv(shop.chain)) }
+  const env = { ...chainEnv(shop.chain), ...(await payoutEnv(shop.chain)), CHAIN_31337_RPC_URL: node.url }
   keyed = await startTestService({ env, connectionString: shop.host.connectionString })
 })
 after(async () => {
@@ -77,15 +78,16 @@ test('one transaction settles one refund, also when it is named again while the 
 
 test('one transaction settles one refund, also when a second request names it while the first waits in vain', async () => {
   const pair = await startPair()
-  node.faults.hangs = true
+  node.faults.hangsOn = pair.txHash
   const waiting = name(pair.first, pair.txHash)
   await eventually(
-    async () => node.held.some((body) => body.includes(pair.txHash)),
-    (isHeld) => isHeld,
+    async () => node.held.length,
+    (count) => count > 0,
   )
   node.heal()
   const named = await name(pair.first, pair.txHash)
   assert.deepEqual([named.status, named.data.status], [200, 'submitted'])
+  node.refuseHeld()
   const inVain = await waiting
   assert.deepEqual([inVain.status, inVain.error.code], [502, 'CHANNEL_UNAVAILABLE'])
   await settlesOnlyTheFirst(pair)
@@ -114,15 +116,16 @@ test('one transaction settles a refund at each address that it pays; an earlier 
     return rows.map(({ causeId }) => causeId)
   }
   // it pays this one nothing; another one is claimed while it is asked
-  node.faults.hangs = true
+  node.faults.hangsOn = txHash
   const wrong = name(third, txHash)
   await eventually(older, (owners) => owners.length === 1)
   await eventually(
-    async () => node.held.some((body) => body.includes(txHash)),
-    (isHeld) => isHeld,
+    async () => node.held.length,
+    (count) => count > 0,
   )
   node.heal()
   assert.equal((await name(first, txHash)).data.status, 'settled')
+  node.refuseHeld()
   assert.notEqual((await wrong).status, 200)
   assert.deepEqual([await ownersOf(txHash), await older()], [[first._id], [first._id]])
   assert.equal((await name(second, txHash)).data.status, 'settled')
@@ -222,4 +225,24 @@ test('what a person was asked to send is not sent by a node with the keys, whate
   for (const [index, refund] of both.entries())
     assert.equal((await name(refund, paid[index] ?? '')).data.status, 'settled')
   for (const { address } of both) assert.equal(await shop.chain.balanceOf(address ?? ''), 54_000_000n)
+})
+
+test('a refund that a person began to name when its poll was about to sign it is not sent', async () => {
+  const order = await createPaid(shop)
+  const to = newAddress()
+  const txHash = await shop.chain.pay({ to, units: 54_000_000n })
+  const _id = idFrom('refund', shop.merchant.companyId, order.orderId, 1)
+  node.faults.alter = async ({ method }, result) => {
+    // asked for what would be signed next
+    if (method === 'eth_maxPriorityFeePerGas') await beginNaming({ _id }, txHash, to)
+    return result
+  }
+  assert.equal((await revert(shop, order.code, { address: to })).status, 200)
+  const held = await eventually(
+    () => refundReaches(shop, order.orderId, 'submitted'),
+    ({ message }) => message?.startsWith(`Transaction ${txHash} was named`) === true,
+  )
+  node.heal()
+  const settled = await name(held, txHash)
+  assert.deepEqual([settled.data.status, await shop.chain.balanceOf(to)], ['settled', 54_000_000n])
 })

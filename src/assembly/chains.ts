@@ -3,6 +3,7 @@ import { SANDBOX_CHAIN_ID } from '../chain/networks.ts'
 import type { OpenChain } from '../chain/open-chains.ts'
 import { checkManualTransfer, hasLeftOtherwise } from '../chain/payout/manual-transfer.ts'
 import { isPayoutSigned, withdrawPayout } from '../chain/payout/payout.ts'
+import type { FindNamedHold } from '../chain/payout/payout-deps.ts'
 import { findOtherPayout } from '../chain/payout/payout-recheck.ts'
 import type { WalletDeps } from '../channels/crypto/adapter.ts'
 import { isSettlementAddressOfOther } from '../companies/company-queries.ts'
@@ -11,6 +12,7 @@ import type { Config } from '../config/config.ts'
 import type { Db } from '../db/db.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { isTransactionFollowed } from '../ledger/claim-queries.ts'
+import { findNamedHold } from '../ledger/claims.ts'
 import type { PayoutPorts } from '../ledger/payout-ports.ts'
 import type { SettlementChain, SettlementDeps } from '../ledger/settlements/settlement-service.ts'
 import type { WalletNetwork } from '../pages/wallet/wallet-panel.ts'
@@ -86,6 +88,10 @@ export const openWithdrawPayout =
   (clock: Clock): PayoutPorts['withdrawPayout'] =>
   (tx, { network: chainId, hasLeftOtherwise: isPaid = false, ...request }, providerStatus) =>
     withdrawPayout(tx, { ...request, chainId }, { isPaid, providerStatus }, new Date(clock()))
+
+/** A payout has the id of its refund or settlement. */
+export const findPayoutHold: FindNamedHold = (tx, { chainId: network, id: causeId }) =>
+  findNamedHold(tx, { network, causeId })
 
 export const openHasLeftOtherwise =
   (ground: Ground, chains: Chains): PayoutPorts['hasLeftOtherwise'] =>

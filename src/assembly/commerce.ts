@@ -1,6 +1,7 @@
 import { openChainHealth } from '../chain/chain-health.ts'
 import { usdcOf } from '../chain/networks.ts'
 import { openChains } from '../chain/open-chains.ts'
+import { isPayoutOver } from '../chain/payout/payout.ts'
 import type { PayableNetwork } from '../channels/crypto/adapter.ts'
 import { openDepositChecks } from '../channels/crypto/deposit-checks.ts'
 import type { ButtonDeps } from '../companies/button-service.ts'
@@ -24,6 +25,7 @@ import { webhookUrlFault } from '../webhooks/outbox/webhook-url.ts'
 import type { Accounts } from './accounts.ts'
 import {
   type Chains,
+  findPayoutHold,
   nameNetworks,
   openAddressFaults,
   openExplorer,
@@ -78,7 +80,7 @@ export function openCommerce(ground: ServiceBase, accounts: Accounts) {
   const wake = (companyId?: string): void => seat.sender?.wake(companyId)
   const rounds: PollWakes = { pollPayments: () => {}, pollRefunds: () => {}, pollScreenings: () => {} }
   const feed = openOrderFeed({ db, log })
-  const chains = openChains(ground)
+  const chains = openChains({ ...ground, findNamedHold: findPayoutHold })
   const networks = chains.map(({ network }) => network)
   const chainHealth = openChainHealth({ db, clock, networks, maxLagSeconds: config.chainMaxLagSeconds })
   const payable = chains.filter((chain): chain is typeof chain & PayableNetwork => chain.xpub !== null)
@@ -107,7 +109,7 @@ export function openCommerce(ground: ServiceBase, accounts: Accounts) {
   const askForAddress = openAskForAddress({ mailer, links, networkName })
   const refunds: MispaymentRefundDeps = {
     ...{ db, clock, channels, transition, payers, links, askForAddress, books, audit },
-    ...{ withdrawPayout: openWithdrawPayout(clock), findOtherPayout: openFindOtherPayout(db, chains) },
+    ...{ withdrawPayout: openWithdrawPayout(clock), isPayoutOver, findOtherPayout: openFindOtherPayout(db, chains) },
     ...{ hasLeftOtherwise: openHasLeftOtherwise({ db, clock }, chains), screening: screening.gate },
   }
   const paid = openPayments(ground, { refunds, rounds, kyc, alarm, chains, ownWallets: channels.ownWallets })

@@ -12,6 +12,7 @@ import { type Network, networkFor } from './networks.ts'
 import { type Agree, openAgree } from './payout/agreement.ts'
 import { openSigner } from './payout/chain-signers.ts'
 import { openPayouts, openWatchPayout, type Payouts, type WatchPayout } from './payout/payout.ts'
+import type { FindNamedHold } from './payout/payout-deps.ts'
 import { openRelay, type Relay } from './payout/relay.ts'
 import type { Signer } from './payout/signer.ts'
 
@@ -46,6 +47,8 @@ export type ChainDeps = {
   clock: Clock
   log: FastifyBaseLogger
   metrics: Registry
+  /** Absent: for commands, which start no payouts. */
+  findNamedHold?: FindNamedHold
 }
 
 const hashOf = (url: string): string => createHash('sha256').update(url).digest('hex').slice(0, 32)
@@ -138,7 +141,7 @@ function openNodes(deps: ChainDeps, network: Network, urls: readonly string[], c
 
 /** The chains that are set up. */
 export function openChains(deps: ChainDeps): OpenChain[] {
-  const { config, db, clock, log } = deps
+  const { config, db, clock, log, findNamedHold } = deps
   const { countError } = openMetrics(deps)
   return config.chains.map((chain) => {
     const network = networkFor(chain)
@@ -165,6 +168,6 @@ export function openChains(deps: ChainDeps): OpenChain[] {
       minUnits: chain.walletMinUnits ?? 0n,
     }
     if (refundSigner === null || relayerSigner === null) return { ...opened, payouts: null }
-    return { ...opened, payouts: openPayouts({ ...paying, refundSigner, relayerSigner, maxFeeWei }) }
+    return { ...opened, payouts: openPayouts({ ...paying, refundSigner, relayerSigner, maxFeeWei, findNamedHold }) }
   })
 }

@@ -10,6 +10,10 @@ export type TransactionClaim = {
   toAddress: string
 }
 
+/** Lets either one transaction be named for it or its own payout be signed, until the database transaction ends. */
+export const lockClaims = (tx: Tx, causeId: string): Promise<number> =>
+  tx.run(sql`select pg_advisory_xact_lock(hashtextextended(${`claims ${causeId}`}, 0))`)
+
 /**
  * Reserves what a named transaction brings to an address for one refund or settlement, and locks the claim until the
  * database transaction ends.
@@ -20,6 +24,7 @@ export async function claimTransaction(
   tx: Tx,
   { network, txHash, causeId, toAddress }: TransactionClaim,
 ): Promise<'made' | 'kept' | 'taken'> {
+  await lockClaims(tx, causeId)
   // in PostgreSQL a row that was just inserted has no xmax, an existing one does
   const row = await tx.one<{ causeId: string; made: boolean }>(sql`
     insert into claimed_transfers as c (network, tx_hash, to_address, cause_id)

@@ -7,6 +7,7 @@ import {
   claimTransaction,
   isSettlementTransaction,
   listClaimed,
+  lockClaims,
   releaseClaims,
   releaseTransaction,
   type TransactionClaim,
@@ -27,21 +28,24 @@ export const NAMING_MS = MINUTE
  * Checks a transaction that a person names while what it brings to an address is reserved for one refund or settlement,
  * so that it can settle no other; then that one may `follow` it, and one that was named for it before is released.
  * @param actor locked before anything else: its session may end during the check
+ * @param isWithdrawn whether its own payout was withdrawn, as naming does once a check has passed
  * @param begin has it polled in `NAMING_MS`, in case naming is cut short
  * @throws UNAUTHORIZED; VALIDATION_FAILED at `txHash` when it is reserved for another one; whatever `check` throws,
- * after releasing it, unless it was reserved before; whatever `follow` throws: OBJECT_CONFLICT if that one is over,
- * after releasing it
+ * after releasing it, unless it was reserved before and may have passed a check then; whatever `follow` throws:
+ * OBJECT_CONFLICT if that one is over, after releasing it
  */
 export async function followClaimed<Verdict>(
   db: Db,
   wanted: TransactionClaim,
   {
     actor,
+    isWithdrawn,
     begin,
     check,
     follow,
   }: {
     actor: Actor
+    isWithdrawn(q: Queryable): Promise<boolean>
     begin(tx: Tx): Promise<unknown>
     check(): Promise<Verdict>
     follow(tx: Tx, verdict: Verdict): Promise<void>
@@ -68,9 +72,10 @@ export async function followClaimed<Verdict>(
     return verdict
   } catch (error) {
     // the check may have withdrawn our payout: what pays it instead stays known while it is open
-    const isWithdrawn = isChecked && !(error instanceof AppError && error.code === 'OBJECT_CONFLICT')
-    // if it was reserved before, an earlier request may already follow it or be about to
-    if (made && !isWithdrawn) await db.tx((tx) => releaseTransaction(tx, wanted))
+    const isOpen = isChecked && !(error instanceof AppError && error.code === 'OBJECT_CONFLICT')
+    // if naming it was cut short before, only the chain's own word shows that it is wrong
+    const isWrong = made || (!isChecked && isRefusal(error) && !(await isWithdrawn(db)))
+    if (isWrong && !isOpen) await db.tx((tx) => releaseTransaction(tx, wanted))
     throw error
   }
 }
@@ -100,13 +105,26 @@ export const namedWords = (named: readonly string[]): string =>
   `Transaction ${named.join(' or ')} was named for this, so the service does not send it any more. If it is not ` +
   'settled in a minute, name that transaction again. If it is gone, a SuperAdmin can reject or cancel this.'
 
-/** Whether a check refuses the named transaction: it pays something else, or nothing, or no node knows it any more. */
+/** Why its own payout is not signed; null: nothing is named for it, nor will be until the transaction ends. */
+export async function findNamedHold(
+  tx: Tx,
+  { network, causeId }: Pick<TransactionClaim, 'network' | 'causeId'>,
+): Promise<string | null> {
+  await lockClaims(tx, causeId)
+  const named = await listClaimed(tx, { network, causeId })
+  return named.length > 0 ? namedWords(named) : null
+}
+
+/** A check refuses the named transaction: it pays something else, or nothing, or no node knows it any more. */
+const isRefusal = (error: unknown): boolean =>
+  error instanceof AppError && error.details?.some(({ path }) => path === 'txHash') === true
+
 async function isRefused(check: () => Promise<unknown>): Promise<boolean> {
   try {
     await check()
     return false
   } catch (error) {
-    if (error instanceof AppError && error.details?.some(({ path }) => path === 'txHash')) return true
+    if (isRefusal(error)) return true
     throw error
   }
 }

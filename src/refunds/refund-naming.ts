@@ -1,5 +1,5 @@
 import type { Channel } from '../channels/channel.ts'
-import type { Tx } from '../db/db.ts'
+import type { Queryable, Tx } from '../db/db.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { followClaimed, listVanished, NAMING_MS } from '../ledger/claims.ts'
@@ -64,7 +64,8 @@ export async function reportTransaction(
   }
   const claim = { companyId, network, txHash, causeId, toAddress }
   const check = () => checkRefundTransaction(request, txHash)
-  const report = await followClaimed(deps.db, claim, { actor: context.actor, begin, check, follow })
+  const isWithdrawn = (q: Queryable) => deps.isPayoutOver(q, causeId)
+  const report = await followClaimed(deps.db, claim, { actor: context.actor, isWithdrawn, begin, check, follow })
   await applyRefundReport(deps, { ...refund, txHash, byHand: true }, report)
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { openAddressFaults, openWithdrawPayout } from '../../src/assembly/chains.ts'
 import type { Audit } from '../../src/audit/audit.ts'
-import { isPayoutSigned } from '../../src/chain/payout/payout.ts'
+import { isPayoutOver, isPayoutSigned } from '../../src/chain/payout/payout.ts'
 import { type Channel, NO_INSTRUCTIONS } from '../../src/channels/channel.ts'
 import { type Db, sql } from '../../src/db/db.ts'
 import type { Actor } from '../../src/http/actor.ts'
@@ -103,7 +103,8 @@ export async function startModelWorld(own: Partial<Channel> = {}): Promise<Model
   const channels = openChannels([{ ...provider, ...own }])
   const books = openBooks({ db, clock, log, alarm: async () => {}, usdc: {} })
   const withdrawPayout = openWithdrawPayout(clock)
-  const payouts = { withdrawPayout, findOtherPayout: async () => null, hasLeftOtherwise: async () => false }
+  const nothingLeft = { findOtherPayout: async () => null, hasLeftOtherwise: async () => false }
+  const payouts = { withdrawPayout, isPayoutOver, ...nothingLeft }
   const nothing = async (): Promise<void> => {}
   const screening = openScreeningGate({ clock, screens: false, wake: () => {}, alarm: nothing })
   const desk = { db, clock, transition, audit: NO_AUDIT, screening }

@@ -1,4 +1,4 @@
-import { createServer } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import { openRpcClient } from '../../sandbox/chain/rpc.ts'
 
 type Question = { id: unknown; method: string; params: unknown[] }
@@ -16,6 +16,8 @@ export type Faults = {
   status: number | null
   /** Takes questions and never answers. */
   hangs: boolean
+  /** Takes questions that contain this and never answers. */
+  hangsOn: string | null
   /** Takes too long for more questions at once. */
   hangsAbove: number | null
   /** Shows no log at all. */
@@ -54,8 +56,10 @@ export type RpcProxy = {
   bytes: { sent: number; received: number }
   /** Requests and calls that exceeded one of the limits. */
   refused(): number
-  /** Bodies that were taken and never answered. */
+  /** Bodies that were taken and not answered. */
   held: string[]
+  /** Refuses them, as if a proxy in between had waited for long enough. */
+  refuseHeld(): void
   heal(): void
   stop(): Promise<void>
 }
@@ -63,6 +67,7 @@ export type RpcProxy = {
 const HONEST: Faults = {
   status: null,
   hangs: false,
+  hangsOn: null,
   hangsAbove: null,
   hidesLogs: false,
   hidesOnce: 0,
@@ -89,6 +94,7 @@ export async function startRpcProxy(targetUrl: string): Promise<RpcProxy> {
   const bytes = { sent: 0, received: 0 }
 
   const held: string[] = []
+  const unanswered: ServerResponse[] = []
   let requests = 0
   let refusals = 0
   const refusal = (id: unknown, message: string): object => {
@@ -193,6 +199,9 @@ export async function startRpcProxy(targetUrl: string): Promise<RpcProxy> {
     return JSON.stringify(Array.isArray(parsed) ? distorted : distorted[0])
   }
 
+  const refuseWith = (response: ServerResponse, status: number): void =>
+    void response.writeHead(status).end('<html>not now</html>')
+
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -200,8 +209,12 @@ export async function startRpcProxy(targetUrl: string): Promise<RpcProxy> {
       const body = Buffer.concat(chunks).toString('utf8')
       bytes.sent += body.length
       requests += 1
-      if (faults.hangs) return void held.push(body)
-      if (faults.status !== null) return void response.writeHead(faults.status).end('<html>not now</html>')
+      if (faults.hangs || (faults.hangsOn !== null && body.includes(faults.hangsOn))) {
+        held.push(body)
+        unanswered.push(response)
+        return
+      }
+      if (faults.status !== null) return refuseWith(response, faults.status)
       try {
         const parsed: unknown = JSON.parse(body)
         if (faults.hangsAbove !== null && Array.isArray(parsed) && parsed.length > faults.hangsAbove) return
@@ -225,6 +238,10 @@ export async function startRpcProxy(targetUrl: string): Promise<RpcProxy> {
     bytes,
     refused: () => refusals,
     held,
+    refuseHeld() {
+      held.length = 0
+      for (const response of unanswered.splice(0)) refuseWith(response, 504)
+    },
     heal: () => void Object.assign(faults, HONEST),
     stop: async () => {
       server.closeAllConnections()

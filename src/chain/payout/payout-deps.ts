@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { keccak256, stringToHex } from 'viem/utils'
-import type { Db } from '../../db/db.ts'
+import type { Db, Queryable, Tx } from '../../db/db.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Hex, Rpc } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
@@ -21,6 +21,8 @@ export type PayoutDeps = {
   log: FastifyBaseLogger
   /** Validity of a signed authorization, in the chain's seconds. */
   validSeconds: number
+  /** Absent: no person can name what paid it. */
+  findNamedHold?: FindNamedHold | undefined
   /** Someone else submits it: we follow it and never send it. */
   watchOnly?: boolean
   /** Maximum price of one gas, in wei; null: no limit. */
@@ -28,6 +30,12 @@ export type PayoutDeps = {
   /** A transaction that has been pending for this many blocks is sent again with higher fees. */
   stuckBlocks: bigint
 }
+
+/**
+ * Why nothing may be signed for a payout: a person named, or is naming, the transaction that paid it. None is named
+ * from then on until the transaction of the database ends. Null: it may be signed.
+ */
+export type FindNamedHold = (tx: Tx, payout: { chainId: number; id: string }) => Promise<string | null>
 
 /** The token's own nonce of a payout: it pays once. */
 export const nonceOf = (id: string): Hex => keccak256(stringToHex(id))
@@ -38,8 +46,12 @@ export class PayoutTaken extends Error {
 }
 
 /** Stores the result of a step. @throws PayoutTaken */
-export async function change(deps: PayoutDeps, payout: Payout, what: PayoutChange): Promise<Payout> {
-  const changed = await updatePayout(deps.db, payout, what, new Date(deps.clock()))
+export async function change(
+  { db, clock }: Pick<PayoutDeps, 'clock'> & { db: Queryable },
+  payout: Payout,
+  what: PayoutChange,
+): Promise<Payout> {
+  const changed = await updatePayout(db, payout, what, new Date(clock()))
   if (!changed) throw new PayoutTaken()
   return changed
 }

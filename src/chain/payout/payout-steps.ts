@@ -159,6 +159,7 @@ export async function prepare(deps: PayoutDeps, given: Payout, view: ChainView):
   const dear = findGasFault(deps, view, { ...fees, ...means, gas: LEAST_GAS })
   if (dear) return hold(deps, payout, view, dear)
   const authorized = await authorize(deps, payout, view)
+  if ('never' in authorized) return hold(deps, payout, view, authorized)
   const { signature, validBefore } = authorized
   if (signature === null || validBefore === null) throw new Error(`payout ${payout.id} is not authorized`)
   const data = authorizedTransferData(authorizationOf(payout, validBefore), signature)
@@ -207,13 +208,21 @@ const tooExpensive = ({ chainId, name }: Network, { baseFee }: ChainView, ceilin
   `Gas on ${name} costs ${formatDecimal(baseFee, 9)} gwei, more than the ${formatDecimal(ceiling, 9)} that are allowed. ` +
   `It waits; to pay more for a while: comptoir admin allow-fee --chain ${chainId}`
 
-async function authorize(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout> {
+/** Stores the expiry before the signature exists, unless a person named what paid it. */
+const announce = ({ db, clock, findNamedHold }: PayoutDeps, payout: Payout, validBefore: bigint) =>
+  db.tx(async (tx): Promise<Payout | Obstacle> => {
+    const providerStatus = (await findNamedHold?.(tx, payout)) ?? null
+    if (providerStatus !== null) return { providerStatus, never: false }
+    return change({ db: tx, clock }, payout, { authorization: { signature: UNSIGNED, validBefore } })
+  })
+
+async function authorize(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout | Obstacle> {
   const { rpc, network, refundSigner } = deps
   if (refundSigner === null || isSigned(payout, view)) return payout
   const validBefore = view.timestamp + BigInt(deps.validSeconds)
   const data = await authorizationData(rpc, network, authorizationOf(payout, validBefore))
-  // the expiry is stored before the signature exists
-  const announced = await change(deps, payout, { authorization: { signature: UNSIGNED, validBefore } })
+  const announced = await announce(deps, payout, validBefore)
+  if ('never' in announced) return announced
   const signature = await refundSigner.signTypedData(data)
   return change(deps, announced, { authorization: { signature, validBefore } })
 }

@@ -4,7 +4,7 @@ import { type Clock, SECOND } from '../../kernel/clock.ts'
 import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
 import { type Agree, agreeAlone } from './agreement.ts'
-import { nonceOf, type PayoutDeps, PayoutTaken } from './payout-deps.ts'
+import { type FindNamedHold, nonceOf, type PayoutDeps, PayoutTaken } from './payout-deps.ts'
 import { followSent, followUsed, watch } from './payout-follow.ts'
 import {
   claimPayout,
@@ -87,6 +87,10 @@ export async function withdrawPayout(
   await insertWithdrawn(q, { ...request, chainId, authorizationNonce: nonceOf(id) }, why.providerStatus, now)
   return updatePayoutWithdrawn(q, id, why, now)
 }
+
+/** Whether no node ever sends it: it was withdrawn or given up. */
+export const isPayoutOver = async (q: Queryable, id: string): Promise<boolean> =>
+  (await findPayout(q, id))?.status === 'failed'
 
 async function step(deps: PayoutDeps, payout: Payout): Promise<Payout> {
   const chain = await lookAtChain(deps)
@@ -177,6 +181,7 @@ export function openPayouts(options: {
   relayerSigner: Signer
   clock: Clock
   log: FastifyBaseLogger
+  findNamedHold?: FindNamedHold | undefined
   maxFeeWei?: bigint | null
   validSeconds?: number
   stuckBlocks?: bigint

@@ -1,5 +1,5 @@
 import { lockActor } from '../../companies/company-scope.ts'
-import type { Tx } from '../../db/db.ts'
+import type { Queryable, Tx } from '../../db/db.ts'
 import type { RequestContext } from '../../http/request-context.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
 import { formatDecimal } from '../../kernel/money.ts'
@@ -135,7 +135,8 @@ export async function reportSettlementPaid(
       ...{ companyId: key.companyId, action: 'settlement.paid', object: `settlement:${id}`, detail },
     })
   }
-  const report = await followClaimed(deps.db, wanted, { actor, begin, check, follow })
+  const isWithdrawn = (q: Queryable) => deps.isPayoutOver(q, id)
+  const report = await followClaimed(deps.db, wanted, { actor, isWithdrawn, begin, check, follow })
   if (report.outcome === 'settled') await settlePaid(deps, key, { ...report, txHash })
 }
 
