@@ -29,6 +29,8 @@ let answer: PaymentReport | undefined
 let onPoll = async (): Promise<void> => {}
 /** What its callback says. */
 let news: CallbackNews
+let closes = 0
+let onClose = async (): Promise<void> => {}
 before(async () => {
   world = await startModelWorld({
     async fetchPayment({ providerReference }) {
@@ -39,6 +41,10 @@ before(async () => {
         : { outcome: 'expired', providerReference: providerReference ?? '', unmatched, providerStatus: 'EXPIRED' }
     },
     readCallback: async () => news,
+    async closePayment() {
+      closes += 1
+      await onClose()
+    },
   })
 })
 after(() => world?.stop())
@@ -258,6 +264,20 @@ test('an abandoned attempt with money is polled on after it is given up', async 
     assert.ok(await poll())
   }
   answer = undefined
+})
+
+/** Its payer chose another way to pay. */
+const abandon = (id: string) => world.host.db.run(sql`update payments set status = 'closing' where id = ${id}`)
+
+test('money that is frozen at an abandoned attempt does not keep it from being closed at its provider', async () => {
+  const { key, reference, apply, find, recordsOf, poll } = await openAttempt()
+  await abandon(key.id)
+  closes = 0
+  const unmatched = [{ asset: 'USDC', units: DUE / 2n, reference: 'p:frozen:1' }]
+  await apply({ outcome: 'blocked', providerReference: reference, unmatched, providerStatus: 'risk' })
+  assert.deepEqual(await recordsOf(), [`wrong_token ${DUE / 2n} USDC open p:frozen:1`])
+  await poll()
+  assert.deepEqual([closes, (await find()).status], [1, 'closed'])
 })
 
 test('a decision about one record does not end the polling while another one is open', async () => {

@@ -110,6 +110,8 @@ async function applyTo(scene: ReportCase, report: PaymentReport): Promise<Order>
   // also when the attempt is over: its money may still come, and must pay no order
   if (outcome === 'blocked' && payment.status !== 'paid')
     await scene.deps.screening.noteProvider(tx, subjectOf(scene), { channel: payment.channel, providerStatus })
+  // the rest of an abandoned payment can still be paid: it is closed at its provider first
+  if (outcome === 'blocked' && payment.status === 'closing' && report.unmatched !== undefined) return order
   if (outcome !== 'waiting' && outcome !== 'unknown' && !over) return applyEnding(scene, outcome, providerStatus)
   const nextCheckAt = over
     ? await nextPollOfEnded(scene, { outcome, checks: payment.checks })
