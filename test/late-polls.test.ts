@@ -280,6 +280,20 @@ test('money that is frozen at an abandoned attempt does not keep it from being c
   assert.deepEqual([closes, (await find()).status], [1, 'closed'])
 })
 
+test('a payment that was open for days before it was abandoned is closed again after its provider refused to', async () => {
+  const { key, reference, find, poll } = await openAttempt()
+  world.clock.nowMs += 25 * HOUR
+  await abandon(key.id)
+  answer = { outcome: 'waiting', providerReference: reference, providerStatus: 'PENDING' }
+  onClose = refuses
+  await assert.rejects(poll(), /refused/)
+  assert.equal((await find()).status, 'closing')
+  onClose = async () => {}
+  await poll()
+  assert.equal((await find()).status, 'closed')
+  answer = undefined
+})
+
 test('a decision about one record does not end the polling while another one is open', async () => {
   const { reference, ignoreFirst, apply, poll } = await openAttempt()
   await apply({ outcome: 'expired', providerReference: reference, providerStatus: 'EXPIRED' })
