@@ -236,6 +236,16 @@ test('an order does not wait on for money of an attempt that was over before it 
   assert.equal((await apply(expired))?.status, 'AWAITING')
 })
 
+test('an order stops waiting when its provider waits again, also after a decision about money beside the payment', async () => {
+  const { reference, apply, ignoreFirst } = await openAttempt()
+  const unmatched = [{ asset: 'USDT', units: 10n ** 18n, reference: 'p:1' }]
+  const pending = paidReport(reference, { final: 0n, pending: DUE, providerStatus: 'money arrives' })
+  assert.equal((await apply({ ...pending, unmatched }))?.status, 'WAITING_CHAIN_CONFIRMATION')
+  await ignoreFirst()
+  const waiting = await apply({ outcome: 'waiting', providerReference: reference, providerStatus: 'PENDING' })
+  assert.equal(waiting?.status, 'AWAITING')
+})
+
 test('an answer that says nothing does not end the polling of an attempt whose order waits, or whose money does', async () => {
   for (const pending of [DUE, 0n]) {
     const { reference, apply, poll } = await openAttempt()

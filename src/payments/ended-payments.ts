@@ -9,7 +9,7 @@ import { lockCase, type PaymentPlace, type ReportCase, type ReportDeps, type Wai
 
 /* Payments that are over: how long they are asked about, and how long their orders wait for them. */
 
-const isAwaitedBy = ({ paymentId, status }: Order, { id }: Payment): boolean =>
+export const isAwaitedBy = ({ paymentId, status }: Order, { id }: Payment): boolean =>
   paymentId === id && allows(status, 'losePayment')
 
 /**
