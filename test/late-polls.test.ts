@@ -405,18 +405,21 @@ test('an order that waits for money of an attempt that is over is asked for as o
 })
 
 test('an order waits for money that is first seen after thirty days, for a day at least', async () => {
-  const { reference, apply, find } = await openAttempt()
-  await apply({ outcome: 'expired', providerReference: reference, providerStatus: 'EXPIRED' })
-  const pending = paidReport(reference, { final: 0n, pending: DUE, providerStatus: 'money arrives' })
-  world.clock.nowMs += 31 * DAY
-  for (const [later, status, isAskedAgain] of [
-    [0, 'WAITING_CHAIN_CONFIRMATION', true],
-    [HOUR, 'WAITING_CHAIN_CONFIRMATION', true],
-    [DAY, 'AWAITING', false],
-  ] as const) {
-    world.clock.nowMs += later
-    const order = await apply(pending)
-    assert.deepEqual([order?.status, (await find()).nextCheckAt !== null], [status, isAskedAgain])
+  for (const isKnown of [true, false]) {
+    const { reference, apply, find } = await openAttempt()
+    await apply({ outcome: 'expired', providerReference: reference, providerStatus: 'EXPIRED' })
+    const pending = paidReport(reference, { final: 0n, pending: DUE, providerStatus: 'money arrives' })
+    const unknown = { outcome: 'unknown', providerReference: reference, providerStatus: 'no status' } as const
+    world.clock.nowMs += 31 * DAY
+    for (const [later, status, isAskedAgain] of [
+      [0, 'WAITING_CHAIN_CONFIRMATION', true],
+      [HOUR, 'WAITING_CHAIN_CONFIRMATION', true],
+      [DAY, 'AWAITING', false],
+    ] as const) {
+      world.clock.nowMs += later
+      const order = await apply(isKnown || later === 0 ? pending : unknown)
+      assert.deepEqual([order?.status, (await find()).nextCheckAt !== null], [status, isAskedAgain])
+    }
   }
 })
 
