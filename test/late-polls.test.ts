@@ -181,21 +181,50 @@ test('an order does not wait for late money that is recorded for a person, or de
 
 test('what has arrived under one reference grows in one coin, and waits for a person in the one that was named last', async () => {
   const { reference, recordsOf, apply } = await openAttempt()
-  for (const [asset, units] of [
-    ['BTC', 5n],
-    ['USDC', 3n],
-    ['USDC', 4n],
-    ['BTC', 5n],
-  ] as const)
-    await apply({
+  const tell = async (...sums: (readonly [string, bigint])[]): Promise<void> => {
+    for (const [asset, units] of sums)
+      await apply({
+        ...{ outcome: 'waiting', providerReference: reference, providerStatus: 'PENDING' },
+        unmatched: [{ asset, units, reference: 'p', isOneSum: true }],
+      })
+  }
+  await tell(['BTC', 5n], ['USDC', 3n], ['USDC', 4n], ['BTC', 5n])
+  assert.deepEqual(await recordsOf(), [
+    'wrong_token 5 BTC open p',
+    'wrong_token 3 USDC resolved p.1',
+    'wrong_token 1 USDC resolved p.2',
+  ])
+  await tell(['BTC', 9n], ['BTC', 12n])
+  assert.deepEqual((await recordsOf()).slice(3), ['wrong_token 4 BTC open p.3', 'wrong_token 3 BTC open p.4'])
+  await tell(['USDC', 4n], ['BTC', 12n], ['USDC', 6n])
+  assert.deepEqual(await recordsOf(), [
+    'wrong_token 12 BTC resolved p',
+    'wrong_token 6 USDC open p.1',
+    'wrong_token 1 USDC resolved p.2',
+    'wrong_token 4 BTC resolved p.3',
+    'wrong_token 3 BTC resolved p.4',
+  ])
+})
+
+test('a sum that gets its earlier coin back waits for a person without the part that was decided about', async () => {
+  const { reference, recordsOf, ignoreFirst, apply } = await openAttempt()
+  const tell = (asset: string, units: bigint) =>
+    apply({
       ...{ outcome: 'waiting', providerReference: reference, providerStatus: 'PENDING' },
       unmatched: [{ asset, units, reference: 'p', isOneSum: true }],
     })
+  await tell('BTC', 5n)
+  await ignoreFirst()
+  for (const [asset, units] of [
+    ['BTC', 9n],
+    ['USDC', 3n],
+    ['BTC', 9n],
+  ] as const)
+    await tell(asset, units)
   assert.deepEqual(await recordsOf(), [
-    'wrong_token 5 BTC resolved p',
-    'wrong_token 3 USDC resolved p.1',
-    'wrong_token 1 USDC resolved p.2',
-    'wrong_token 5 BTC open p.3',
+    'wrong_token 5 BTC ignored p',
+    'wrong_token 4 BTC open p.1',
+    'wrong_token 3 USDC resolved p.2',
   ])
 })
 
