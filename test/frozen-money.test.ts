@@ -7,11 +7,16 @@ import { applyReport } from '../src/payments/payment-report.ts'
 import { openAttemptIn } from './harness/attempts.ts'
 import { DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
 
-/* Money that a provider's own screening froze. */
+/* Money beside a payment: frozen by its provider's own screening, or in a coin that its provider renames. */
 
 let world: ModelWorld
+let closes = 0
 before(async () => {
-  world = await startModelWorld({})
+  world = await startModelWorld({
+    async closePayment() {
+      closes += 1
+    },
+  })
 })
 after(() => world?.stop())
 
@@ -86,4 +91,64 @@ test('money that its provider blocked after the order ended never pays the order
     const kinds = await db.many<{ kind: string }>(sql`select kind from mispayments where order_id = ${order.id}`)
     assert.deepEqual([after?.status, kinds], ['EXPIRED', [{ kind: 'held' }]], status)
   }
+})
+
+test('money that is frozen at an abandoned attempt does not keep it from being closed at its provider', async () => {
+  const { key, reference, apply, recordsOf, poll } = await openAttempt()
+  await world.host.db.run(sql`update payments set status = 'closing' where id = ${key.id}`)
+  closes = 0
+  const unmatched = [{ asset: 'USDC', units: DUE / 2n, reference: 'p:frozen:1' }]
+  await apply({ outcome: 'blocked', providerReference: reference, unmatched, providerStatus: 'risk' })
+  assert.deepEqual(await recordsOf(), [`wrong_token ${DUE / 2n} USDC open p:frozen:1`])
+  await poll()
+  assert.equal(closes, 1)
+})
+
+test('what has arrived under one reference grows in one coin, and waits for a person in the one that was named last', async () => {
+  const { reference, recordsOf, apply } = await openAttempt()
+  const tell = async (...sums: (readonly [string, bigint])[]): Promise<void> => {
+    for (const [asset, units] of sums)
+      await apply({
+        ...{ outcome: 'waiting', providerReference: reference, providerStatus: 'PENDING' },
+        unmatched: [{ asset, units, reference: 'p', isOneSum: true }],
+      })
+  }
+  await tell(['BTC', 5n], ['USDC', 3n], ['USDC', 4n], ['BTC', 5n])
+  assert.deepEqual(await recordsOf(), [
+    'wrong_token 5 BTC open p',
+    'wrong_token 3 USDC resolved p.1',
+    'wrong_token 1 USDC resolved p.2',
+  ])
+  await tell(['BTC', 9n], ['BTC', 12n])
+  assert.deepEqual((await recordsOf()).slice(3), ['wrong_token 4 BTC open p.3', 'wrong_token 3 BTC open p.4'])
+  await tell(['USDC', 4n], ['BTC', 12n], ['USDC', 6n])
+  assert.deepEqual(await recordsOf(), [
+    'wrong_token 12 BTC resolved p',
+    'wrong_token 6 USDC open p.1',
+    'wrong_token 1 USDC resolved p.2',
+    'wrong_token 4 BTC resolved p.3',
+    'wrong_token 3 BTC resolved p.4',
+  ])
+})
+
+test('a sum that gets its earlier coin back waits for a person without the part that was decided about', async () => {
+  const { reference, recordsOf, ignoreFirst, apply } = await openAttempt()
+  const tell = (asset: string, units: bigint) =>
+    apply({
+      ...{ outcome: 'waiting', providerReference: reference, providerStatus: 'PENDING' },
+      unmatched: [{ asset, units, reference: 'p', isOneSum: true }],
+    })
+  await tell('BTC', 5n)
+  await ignoreFirst()
+  for (const [asset, units] of [
+    ['BTC', 9n],
+    ['USDC', 3n],
+    ['BTC', 9n],
+  ] as const)
+    await tell(asset, units)
+  assert.deepEqual(await recordsOf(), [
+    'wrong_token 5 BTC ignored p',
+    'wrong_token 4 BTC open p.1',
+    'wrong_token 3 USDC resolved p.2',
+  ])
 })

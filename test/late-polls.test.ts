@@ -29,6 +29,7 @@ let answer: PaymentReport | undefined
 let onPoll = async (): Promise<void> => {}
 /** What its callback says. */
 let news: CallbackNews
+let onClose = async (): Promise<void> => {}
 before(async () => {
   world = await startModelWorld({
     async fetchPayment({ providerReference }) {
@@ -39,6 +40,7 @@ before(async () => {
         : { outcome: 'expired', providerReference: providerReference ?? '', unmatched, providerStatus: 'EXPIRED' }
     },
     readCallback: async () => news,
+    closePayment: () => onClose(),
   })
 })
 after(() => world?.stop())
@@ -173,26 +175,6 @@ test('an order does not wait for late money that is recorded for a person, or de
   }
 })
 
-test('what has arrived under one reference grows in one coin, and waits for a person in the one that was named last', async () => {
-  const { reference, recordsOf, apply } = await openAttempt()
-  for (const [asset, units] of [
-    ['BTC', 5n],
-    ['USDC', 3n],
-    ['USDC', 4n],
-    ['BTC', 5n],
-  ] as const)
-    await apply({
-      ...{ outcome: 'waiting', providerReference: reference, providerStatus: 'PENDING' },
-      unmatched: [{ asset, units, reference: 'p', isOneSum: true }],
-    })
-  assert.deepEqual(await recordsOf(), [
-    'wrong_token 5 BTC resolved p',
-    'wrong_token 3 USDC resolved p.1',
-    'wrong_token 1 USDC resolved p.2',
-    'wrong_token 5 BTC open p.3',
-  ])
-})
-
 test('other tokens of one transaction are each recorded once, together or one after the other', async () => {
   const [dai, usdt, btc] = ['DAI', 'USDT', 'BTC'].map((asset) => ({ asset, units: 5n, reference: '0xabc:0' }))
   assert.ok(dai && usdt && btc)
@@ -230,6 +212,16 @@ test('an order does not wait on for money of an attempt that was over before it 
   assert.equal((await apply(expired))?.status, 'AWAITING')
 })
 
+test('an order stops waiting when its provider waits again, also after a decision about money beside the payment', async () => {
+  const { reference, apply, ignoreFirst } = await openAttempt()
+  const unmatched = [{ asset: 'USDT', units: 10n ** 18n, reference: 'p:1' }]
+  const pending = paidReport(reference, { final: 0n, pending: DUE, providerStatus: 'money arrives' })
+  assert.equal((await apply({ ...pending, unmatched }))?.status, 'WAITING_CHAIN_CONFIRMATION')
+  await ignoreFirst()
+  const waiting = await apply({ outcome: 'waiting', providerReference: reference, providerStatus: 'PENDING' })
+  assert.equal(waiting?.status, 'AWAITING')
+})
+
 test('an answer that says nothing does not end the polling of an attempt whose order waits, or whose money does', async () => {
   for (const pending of [DUE, 0n]) {
     const { reference, apply, poll } = await openAttempt()
@@ -257,6 +249,20 @@ test('an abandoned attempt with money is polled on after it is given up', async 
     assert.equal((await findPayment(db, key.companyId, key.id))?.status, 'closed')
     assert.ok(await poll())
   }
+  answer = undefined
+})
+
+test('a payment that was open for days before it was abandoned is closed again after its provider refused to', async () => {
+  const { key, reference, find, poll } = await openAttempt()
+  world.clock.nowMs += 25 * HOUR
+  await world.host.db.run(sql`update payments set status = 'closing' where id = ${key.id}`)
+  answer = { outcome: 'waiting', providerReference: reference, providerStatus: 'PENDING' }
+  onClose = refuses
+  await assert.rejects(poll(), /refused/)
+  assert.equal((await find()).status, 'closing')
+  onClose = async () => {}
+  await poll()
+  assert.equal((await find()).status, 'closed')
   answer = undefined
 })
 
@@ -405,18 +411,21 @@ test('an order that waits for money of an attempt that is over is asked for as o
 })
 
 test('an order waits for money that is first seen after thirty days, for a day at least', async () => {
-  const { reference, apply, find } = await openAttempt()
-  await apply({ outcome: 'expired', providerReference: reference, providerStatus: 'EXPIRED' })
-  const pending = paidReport(reference, { final: 0n, pending: DUE, providerStatus: 'money arrives' })
-  world.clock.nowMs += 31 * DAY
-  for (const [later, status, isAskedAgain] of [
-    [0, 'WAITING_CHAIN_CONFIRMATION', true],
-    [HOUR, 'WAITING_CHAIN_CONFIRMATION', true],
-    [DAY, 'AWAITING', false],
-  ] as const) {
-    world.clock.nowMs += later
-    const order = await apply(pending)
-    assert.deepEqual([order?.status, (await find()).nextCheckAt !== null], [status, isAskedAgain])
+  for (const isKnown of [true, false]) {
+    const { reference, apply, find } = await openAttempt()
+    await apply({ outcome: 'expired', providerReference: reference, providerStatus: 'EXPIRED' })
+    const pending = paidReport(reference, { final: 0n, pending: DUE, providerStatus: 'money arrives' })
+    const unknown = { outcome: 'unknown', providerReference: reference, providerStatus: 'no status' } as const
+    world.clock.nowMs += 31 * DAY
+    for (const [later, status, isAskedAgain] of [
+      [0, 'WAITING_CHAIN_CONFIRMATION', true],
+      [HOUR, 'WAITING_CHAIN_CONFIRMATION', true],
+      [DAY, 'AWAITING', false],
+    ] as const) {
+      world.clock.nowMs += later
+      const order = await apply(isKnown || later === 0 ? pending : unknown)
+      assert.deepEqual([order?.status, (await find()).nextCheckAt !== null], [status, isAskedAgain])
+    }
   }
 })
 

@@ -243,6 +243,22 @@ test('an order expires when its time is over, once, and not before', async () =>
   )
 })
 
+test('orders that may not end yet, however many, do not keep later ones from expiring', async () => {
+  const { companyId } = await host.createMerchant()
+  const rows = await host.db.many<{ id: string }>(sql`
+    insert into orders (company_id, id, code, short_code, status, from_asset, from_units, to_asset, to_units, rate, quote_id,
+      created_at, updated_at, expires_at)
+    select ${companyId}, ${companyId} || n, ${companyId} || n, 'S' || n, 'INITIAL', 'EUR', 100, 'USDC', 1, 1.08, 'q', now(), now(),
+      now() + interval '2 minutes' from generate_series(1, 400) n returning id`)
+  const held = new Set(rows.map(({ id }) => id))
+  const { data } = await create()
+  await expireOrders(host.db, transitions(), Date.now() + 6 * 60_000, {
+    chains: [],
+    beforeEnd: async (orders) => orders.filter(({ id }) => !held.has(id)),
+  })
+  assert.equal((await host.call<OrderData>('GET', `status/${data.code}`)).data.status, 'EXPIRED')
+})
+
 test('one Idempotency-Key makes one order: replayed, refused for another body, also under concurrency', async () => {
   const key = { 'idempotency-key': 'order-1' }
   const answers = await Promise.all(Array.from({ length: 20 }, () => create({ amount: 7 }, merchant, key)))

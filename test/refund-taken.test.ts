@@ -4,7 +4,7 @@ import { sql } from '../src/db/db.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { type Client, logInSuperAdmin } from './harness/accounts.ts'
 import { type Market, openMarket } from './harness/market.ts'
-import { openOwnGate } from './harness/own-gate.ts'
+import { loseKey, openOwnGate } from './harness/own-gate.ts'
 import { listRefundsOf, type RefundData } from './harness/refunds.ts'
 import { eventually, startTestService } from './harness/service.ts'
 import { chainEnv, type OrderData } from './harness/shop.ts'
@@ -147,10 +147,16 @@ test('a refund that the provider has waits for its account: it is not handed ove
       sql`select provider_reference as taken from refunds where order_id = ${order._id}`,
     )
   const { taken } = await eventually(facts, (one) => one.taken !== null)
-  for (const refused of [await shop.remove(false), await shop.save({ CLIENT_ID: 'another-account' }, false)]) {
-    assert.deepEqual([refused.status, refused.error.code], [409, 'ACCOUNT_IN_USE'], refused.text)
-    assert.match(refused.error.message, /\(open payments: 0, unfinished refunds: 1\)/)
+  assert.equal((await shop.accept((await shop.order()).code)).status, 200)
+  for (const _ of ['readable', 'unreadable']) {
+    for (const refused of [await shop.remove(false), await shop.save({ CLIENT_ID: 'another-account' }, false)]) {
+      assert.deepEqual([refused.status, refused.error.code], [409, 'ACCOUNT_IN_USE'], refused.text)
+      assert.match(refused.error.message, /\(open payments: 1, unfinished refunds: 1\)/)
+    }
+    await loseKey(market, order._id)
   }
+  await loseKey(market, order._id)
+  assert.equal((await shop.save({}, false)).status, 200, 'the same account, entered again')
   assert.equal((await shop.save({ CLIENT_ID: 'another-account' })).status, 200)
   const refund = await refundOf(order)
   assert.ok(refund)

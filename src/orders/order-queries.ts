@@ -215,15 +215,17 @@ export const isUnread = async (
 /**
  * Expired orders, oldest first. An order that is paid on chain waits until the chain is read up to its expiry.
  * @param chains the chains that this node reads; orders do not wait for other chains
+ * @param held ids of orders that are left out
  */
 export async function listExpiredOrders(
   q: Queryable,
   now: Date,
-  { chains, limit }: { chains: readonly number[]; limit: number },
+  { chains, held, limit }: { chains: readonly number[]; held: readonly string[]; limit: number },
 ): Promise<{ companyId: string; id: string }[]> {
   return q.many(sql`
     select company_id, id from orders
     where status in ('INITIAL', 'PENDING', 'AWAITING') and expires_at <= ${now} and not ${isUnreadOn(chains)}
+      and id <> all(${[...held]}::text[])
     order by expires_at limit ${limit}`)
 }
 

@@ -67,13 +67,15 @@ export async function giveUp(scene: Waiting): Promise<Order> {
 
 /** An answer that says nothing ends no polling, least of all while the order waits for this payment's money. */
 export async function nextPollOfEnded(
-  { tx, order, payment, now }: ReportCase,
+  scene: ReportCase,
   { outcome, checks }: { outcome: PaymentReport['outcome']; checks: number },
 ): Promise<Date | null> {
+  const { tx, order, payment, now } = scene
   if (payment.status === 'paid') return null
   const isAwaited = payment.nextCheckAt !== null || isAwaitedBy(order, payment)
   const waits = (outcome === 'unknown' && isAwaited) || (await hasUndecided(tx, payment))
-  return waits ? nextEndedCheck({ ...payment, checks }, now.getTime()) : null
+  const endedAt = waits ? nextEndedCheck({ ...payment, checks }, now.getTime()) : null
+  return endedAt ?? (outcome === 'unknown' ? nextAwaited(scene, checks) : null)
 }
 
 /** Closes an abandoned attempt whose provider never answered. */

@@ -1,7 +1,7 @@
 import { listTakers } from '../chain/deposits/reservation-queries.ts'
 import type { ChannelId, Instructions } from '../channels/channel.ts'
 import type { PaymentAccount } from '../channels/channel-set.ts'
-import { json, type Queryable, sql, type Tx } from '../db/db.ts'
+import { json, type Queryable, type Sql, sql, type Tx } from '../db/db.ts'
 import type { PollTopic } from '../db/polling.ts'
 import { parseDecimal } from '../kernel/money.ts'
 import type { Order } from '../orders/order.ts'
@@ -314,16 +314,25 @@ export const markPaymentsOfAccount = (
     update payments set account_mark = ${accountMark}
     where company_id = ${companyId} and channel = ${channel} and own_account and account_mark is null`)
 
-/** Payments that are not over and can only be followed with this account. */
-export async function countPaymentsOfAccount(
-  q: Queryable,
-  { companyId, channel, accountMark }: Omit<PaymentAccount, 'ownAccount'>,
-): Promise<number> {
+/** An account of a company that is removed or replaced. */
+export type LeavingAccount = Omit<PaymentAccount, 'ownAccount'> & {
+  /** Of the account that replaces it, which continues its own payments; null: none does. */
+  nextMark: string | null
+}
+
+/** Payment `p` can only be followed with this account. Without a mark it could not be read: it may be that of any. */
+export const needsAccount = ({ accountMark, nextMark }: LeavingAccount): Sql =>
+  sql`(p.own_account
+    and (${accountMark}::text is null or p.account_mark is null or p.account_mark = ${accountMark})
+    and (${nextMark}::text is null or p.account_mark <> ${nextMark}))`
+
+/** Payments that are not over and need this account. */
+export async function countPaymentsOfAccount(q: Queryable, account: LeavingAccount): Promise<number> {
+  const { companyId, channel } = account
   const { total } = await q.one<{ total: bigint }>(sql`
-    select count(*) as total from payments
-    where company_id = ${companyId} and channel = ${channel} and own_account
-      and status in ('creating', 'awaiting', 'confirming', 'closing')
-      and (account_mark is null or account_mark is not distinct from ${accountMark})`)
+    select count(*) as total from payments p
+    where p.company_id = ${companyId} and p.channel = ${channel} and ${needsAccount(account)}
+      and p.status in ('creating', 'awaiting', 'confirming', 'closing')`)
   return Number(total)
 }
 

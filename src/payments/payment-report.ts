@@ -5,7 +5,7 @@ import type { Order } from '../orders/order.ts'
 import { updateOrderPaidUnits } from '../orders/order-queries.ts'
 import { allows, type Trigger } from '../orders/order-states.ts'
 import type { Standing as Clearance } from '../screening/screening-gate.ts'
-import { giveUp, isPaidOtherwise, nextAwaited, nextPollOfEnded, stopWaiting } from './ended-payments.ts'
+import { giveUp, isAwaitedBy, isPaidOtherwise, nextAwaited, nextPollOfEnded, stopWaiting } from './ended-payments.ts'
 import {
   bookMoney,
   bookOrderPaid,
@@ -70,9 +70,10 @@ export const recordUnmatched = (
 
 /**
  * Its money was on the way but never final. If the provider waits for money again, it returned that money or never had
- * it.
+ * it. After a decision about money beside it, only its order says that it was on the way.
  */
-const isGone = ({ status, receivedUnits }: Payment): boolean => status === 'confirming' && receivedUnits === 0n
+const isGone = ({ order, payment }: ReportCase): boolean =>
+  payment.receivedUnits === 0n && (payment.status === 'confirming' || isAwaitedBy(order, payment))
 const nothingOf = ({ providerReference, providerStatus }: PaymentReport): SeenReport =>
   paidReport(providerReference, { final: 0n, providerStatus })
 
@@ -103,13 +104,15 @@ async function applyTo(scene: ReportCase, report: PaymentReport): Promise<Order>
   if (report.outcome === 'seen') return applyMoney(scene, report)
   if (report.unmatched) await recordUnmatchedTransfers(scene, report.unmatched)
   if (report.outcome === 'blocked' && isFrozenBeside(scene, report.unmatched ?? [])) return order
-  if (report.outcome === 'waiting' && isGone(payment)) return applyMoney(scene, nothingOf(report))
+  if (report.outcome === 'waiting' && isGone(scene)) return applyMoney(scene, nothingOf(report))
   const { outcome, providerStatus } = report
   const asked = outcome === 'waiting' || outcome === 'unknown'
   const over = payment.status === 'paid' || payment.status === 'closed' || (asked && payment.status === 'failed')
   // also when the attempt is over: its money may still come, and must pay no order
   if (outcome === 'blocked' && payment.status !== 'paid')
     await scene.deps.screening.noteProvider(tx, subjectOf(scene), { channel: payment.channel, providerStatus })
+  // the rest of an abandoned payment can still be paid: it is closed at its provider first
+  if (outcome === 'blocked' && payment.status === 'closing' && report.unmatched !== undefined) return order
   if (outcome !== 'waiting' && outcome !== 'unknown' && !over) return applyEnding(scene, outcome, providerStatus)
   const nextCheckAt = over
     ? await nextPollOfEnded(scene, { outcome, checks: payment.checks })

@@ -198,8 +198,10 @@ async function endPayment(deps: PaymentDeps, channel: Channel, payment: Payment)
   const [close] = await Promise.allSettled([channel.closePayment?.({ ...keyOf(order, payment), providerReference })])
   // a payment that cannot be closed is often being paid or already paid, so poll it
   const { report } = await askAndApply(deps, { ...payment, providerReference }, null)
+  const isAnswered = report !== undefined && (report.outcome === 'seen' || takesBack(report))
+  // it may still be payable there, however long ago it was opened
+  if (close.status === 'rejected' && !isAnswered) throw close.reason
   const hasEnded = report !== undefined && OVER.has(report.outcome)
   if (hasEnded || isPastClosing(payment, now.getTime()))
     return updatePaymentClosed(deps.db, payment, { now, isAsked: true })
-  if (close.status === 'rejected' && report?.outcome !== 'seen') throw close.reason
 }

@@ -3,6 +3,7 @@ import type { PaymentAccount } from '../channels/channel-set.ts'
 import { joinSql, json, type Queryable, type Sql, sql, type Tx, unnamed } from '../db/db.ts'
 import type { PollTopic } from '../db/polling.ts'
 import type { Lang } from '../kernel/lang.ts'
+import { type LeavingAccount, needsAccount } from '../payments/payment-queries.ts'
 import type { AddressProof } from './destination/address-proof.ts'
 
 export const REFUND_STATUSES = [
@@ -291,15 +292,12 @@ export const wakeRefundsOfAccount = (
       and (r.next_check_at is not null or r.provider_reference is not null)`)
 
 /** Refunds that are not finished and need this account: all but those that a person sends by hand. */
-export async function countRefundsOfAccount(
-  q: Queryable,
-  { companyId, channel, accountMark }: Omit<PaymentAccount, 'ownAccount'>,
-): Promise<number> {
+export async function countRefundsOfAccount(q: Queryable, account: LeavingAccount): Promise<number> {
+  const { companyId, channel } = account
   const { total } = await q.one<{ total: bigint }>(sql`
     select count(*) as total from refunds r
     join payments p on p.company_id = r.company_id and p.id = r.payment_id
-    where r.company_id = ${companyId} and r.channel = ${channel} and p.own_account
-      and (p.account_mark is null or p.account_mark is not distinct from ${accountMark})
+    where r.company_id = ${companyId} and r.channel = ${channel} and ${needsAccount(account)}
       and (r.status = 'needs_approval' or r.status in ('ready', 'submitted')
         and (r.next_check_at is not null or r.provider_reference is not null))`)
   return Number(total)

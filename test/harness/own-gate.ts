@@ -30,6 +30,12 @@ export async function openOwnGate(market: Market) {
   }
 }
 
+/** The accounts of the order's company become unreadable, as under another master key; the second time, readable. */
+export const loseKey = ({ host: { db } }: Market, orderId: string): Promise<number> =>
+  db.run(sql`
+    update channel_accounts set sealed = reverse(sealed)
+    where company_id = (select company_id from orders where id = ${orderId})`)
+
 type AttemptRow = { own: boolean; status: string; words: string | null; waitsMinutes: boolean }
 
 /** All payments of an order, oldest first. */

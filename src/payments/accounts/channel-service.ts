@@ -18,6 +18,7 @@ import { findReachableOrder } from '../../orders/order-service.ts'
 import { callbackUrlOf } from '../accept/create-at-provider.ts'
 import {
   countPaymentsOfAccount,
+  type LeavingAccount,
   listPaymentsOfOrder,
   markPaymentsOfAccount,
   wakePaymentsOfAccount,
@@ -35,7 +36,7 @@ export type ChannelSettingsDeps = PaymentDeps & {
   /** A company's account was saved: refunds through it that have no final answer are polled at once. */
   wakeRefunds(tx: Tx, account: SavedAccount, now: Date): Promise<unknown>
   /** Refunds that are not finished and need this account. */
-  countRefunds(tx: Tx, account: SavedAccount): Promise<number>
+  countRefunds(tx: Tx, account: LeavingAccount): Promise<number>
   /** Undefined if no chain is set up. */
   ownWallets?: OwnWallets | undefined
 }
@@ -91,11 +92,17 @@ export async function listAccounts(deps: ChannelSettingsDeps, companyId: string)
 
 /**
  * Before the account changes: payments of earlier versions were opened with the one that is saved now.
- * @returns the mark of that one; null if nothing names it
+ * @returns the mark of that one; null if nothing names it, undefined if there is none
  */
-async function markPayments(deps: ChannelSettingsDeps, tx: Tx, companyId: string, kind: Kind): Promise<string | null> {
+async function markPayments(
+  deps: ChannelSettingsDeps,
+  tx: Tx,
+  companyId: string,
+  kind: Kind,
+): Promise<string | null | undefined> {
   const account = (await listChannelAccounts(tx, companyId)).find(({ channel }) => channel === kind.id)
-  const reading = account && readIfPossible(deps, companyId, { kind, sealed: account.sealed })
+  if (!account) return undefined
+  const reading = readIfPossible(deps, companyId, { kind, sealed: account.sealed })
   const accountMark = reading?.outcome === 'set' ? accountMarkOf(kind, reading.values) : null
   if (accountMark !== null) await markPaymentsOfAccount(tx, { companyId, channel: kind.id, accountMark })
   return accountMark
@@ -106,7 +113,7 @@ async function markPayments(deps: ChannelSettingsDeps, tx: Tx, companyId: string
  * @returns what the audit log says about it
  * @throws ACCOUNT_IN_USE unless forced
  */
-async function checkUnused(deps: ChannelSettingsDeps, tx: Tx, account: SavedAccount, isForced: boolean) {
+async function checkUnused(deps: ChannelSettingsDeps, tx: Tx, account: LeavingAccount, isForced: boolean) {
   if (isReadWithoutAccount(account.channel)) return {}
   const openPayments = await countPaymentsOfAccount(tx, account)
   const unfinishedRefunds = await deps.countRefunds(tx, account)
@@ -163,9 +170,10 @@ export async function saveAccount(
     const hints = Object.fromEntries(shown) as Record<string, string>
     const at = new Date(deps.clock())
     if (kind.id === ownWallet.id) await deps.ownWallets?.claim(tx, { companyId, values: reading.values, by, at })
-    const before = { companyId, channel: kind.id, accountMark: await markPayments(deps, tx, companyId, kind) }
+    const mark = await markPayments(deps, tx, companyId, kind)
     const accountMark = accountMarkOf(kind, reading.values)
-    const isOther = before.accountMark !== null && before.accountMark !== accountMark
+    const isOther = mark !== undefined && mark !== accountMark
+    const before = { companyId, channel: kind.id, accountMark: mark ?? null, nextMark: accountMark }
     const inUse = isOther ? await checkUnused(deps, tx, before, isForced) : {}
     await upsertChannelAccount(tx, { companyId, channel: kind.id, sealed, hints, by, at })
     await wakePaymentsOfAccount(tx, { companyId, channel: kind.id, accountMark }, at)
@@ -190,9 +198,9 @@ export async function removeAccount(
   const kind = kindOf(deps, channel)
   await deps.db.tx(async (tx) => {
     await lockActor(tx, context.actor, companyId)
-    const accountMark = await markPayments(deps, tx, companyId, kind)
+    const accountMark = (await markPayments(deps, tx, companyId, kind)) ?? null
     if (!(await deleteChannelAccount(tx, companyId, kind.id))) throw new AppError('OBJECT_NOT_FOUND')
-    const inUse = await checkUnused(deps, tx, { companyId, channel: kind.id, accountMark }, isForced)
+    const inUse = await checkUnused(deps, tx, { companyId, channel: kind.id, accountMark, nextMark: null }, isForced)
     const action = 'channel.account_removed'
     await deps.audit.write(tx, context, { companyId, action, detail: { channel: kind.id, ...inUse } })
   })

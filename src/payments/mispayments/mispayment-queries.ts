@@ -23,6 +23,8 @@ export type Mispayment = {
   decidedBy: string | null
   reason: string | null
   borneBy: LossBearer | null
+  /** Its provider names another coin for the same sum now. */
+  isRenamed: boolean
   createdAt: Date
   updatedAt: Date
 }
@@ -30,7 +32,7 @@ export type Mispayment = {
 type Row = Omit<Mispayment, 'units'> & { units: string }
 
 const COLUMNS = sql`company_id, id, order_id, payment_id, kind, asset, units, source_reference, status, decided_by, reason,
-  borne_by, created_at, updated_at`
+  borne_by, is_renamed, created_at, updated_at`
 
 const toMispayment = (row: Row): Mispayment => ({ ...row, units: BigInt(row.units) })
 
@@ -113,7 +115,7 @@ export async function listMispaymentsOfOrder(q: Queryable, companyId: string, or
 
 export async function insertMispayment(
   tx: Tx,
-  record: Omit<Mispayment, 'status' | 'decidedBy' | 'reason' | 'borneBy' | 'updatedAt'>,
+  record: Omit<Mispayment, 'status' | 'decidedBy' | 'reason' | 'borneBy' | 'isRenamed' | 'updatedAt'>,
 ): Promise<Mispayment> {
   const row = await tx.one<Row>(sql`
     insert into mispayments (company_id, id, order_id, payment_id, kind, asset, units, source_reference, created_at, updated_at)
@@ -133,6 +135,7 @@ export type MispaymentChange = {
   decidedBy?: string
   reason?: string | null
   borneBy?: LossBearer
+  isRenamed?: boolean
 }
 
 export async function updateMispayment(
@@ -145,6 +148,7 @@ export async function updateMispayment(
     update mispayments set units = coalesce(${change.units?.toString() ?? null}::numeric, units),
       status = coalesce(${change.status ?? null}, status), decided_by = coalesce(${change.decidedBy ?? null}, decided_by),
       reason = coalesce(${change.reason ?? null}, reason), borne_by = coalesce(${change.borneBy ?? null}, borne_by),
+      is_renamed = coalesce(${change.isRenamed ?? null}, is_renamed),
       grown_at = case when ${change.units?.toString() ?? null}::numeric > units then ${now} else grown_at end,
       updated_at = ${now}
     where company_id = ${companyId} and id = ${id}`)

@@ -175,7 +175,8 @@ const isLookAlike = ({ asset }: { asset: string }): boolean => asset.includes('â
 /**
  * Money that does not count, such as other tokens at the address: recorded but not booked. A record never changes: more
  * money under its reference becomes a record of its own, whatever a person decided about the first one. So does another
- * token of the same transaction. If a provider names another coin for one sum, the open records are resolved.
+ * token of the same transaction. If a provider names another coin for one sum, the open records are resolved; the first
+ * one takes in all that is undecided when its coin comes back, so that no name that alternates makes further records.
  */
 export async function recordUnmatchedTransfers(
   { tx, order: { companyId, id: orderId }, payment: { id: paymentId }, now: createdAt }: MispaymentContext,
@@ -190,13 +191,17 @@ export async function recordUnmatchedTransfers(
     const earlier = wrong.filter((record) => isUnder(record, reference))
     const total = transfer.units < MOST_UNITS ? transfer.units : MOST_UNITS
     const coins = transfers.filter((one) => one.reference === reference).map((one) => one.asset)
-    const renamed = earlier.filter((record) => isOneSum && record.status === 'open' && !coins.includes(record.asset))
-    for (const record of renamed) await updateMispayment(tx, record, { status: 'resolved' }, createdAt)
-    // what was resolved for another coin is back
-    const isStale = ({ status }: Mispayment): boolean => renamed.length > 0 && status === 'resolved'
-    const alike = earlier.filter((record) => record.asset === asset && !isStale(record))
+    const others = earlier.filter((record) => isOneSum && record.status === 'open' && !coins.includes(record.asset))
+    for (const record of others) await updateMispayment(tx, record, { status: 'resolved', isRenamed: true }, createdAt)
+    const ofCoin = earlier.filter((record) => record.asset === asset)
+    const alike = ofCoin.filter(({ isRenamed }) => !isRenamed)
     const units = alike.reduce((rest, record) => rest - record.units, total)
     if (alike.length > 0 && units <= 0n) continue
+    const back = ofCoin.find(({ isRenamed }) => isRenamed)
+    if (back) {
+      await updateMispayment(tx, back, { status: 'open', units, isRenamed: false }, createdAt)
+      continue
+    }
     if (isLookAlike(transfer) && room-- <= 0) continue
     const sourceReference = earlier.length === 0 ? reference : `${reference}.${earlier.length}`
     const record = { companyId, id: newId(createdAt.getTime()), orderId, paymentId, kind: 'wrong_token' } as const
