@@ -10,7 +10,7 @@ import { Field } from '../../kit/fields.tsx'
 import { Icon } from '../../kit/icons.tsx'
 import { Code, Dialog, Facts, Loaded, Money, Panel, Refusal, TableFrame, Time } from '../../kit/parts.tsx'
 import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
-import { dayEnd, dayStart } from '../orders/views.ts'
+import { toPeriod } from '../orders/views.ts'
 import { balanceOf, type Ledger, useAccountWords } from './accounts.ts'
 import { texts } from './texts.ts'
 
@@ -21,7 +21,7 @@ export function Books() {
   const t = useTexts(texts)
   const { user } = useSession()
   const [{ from, to }, go] = useAddress()
-  const period = { ...useCompanyQuery(), ...(from ? { from: dayStart(from) } : {}), ...(to ? { to: dayEnd(to) } : {}) }
+  const period = { ...useCompanyQuery(), ...toPeriod({ from, to }) }
   const pages = useCursorPages(['ledger', period], (after, signal) => {
     const query = { ...period, limit: PAGE, ...(after ? { after } : {}) } as Query<'readLedger'>
     return call('GET /api/next/ledger', { query }, signal)
