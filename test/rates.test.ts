@@ -193,6 +193,14 @@ test('reference rates of Friday are good over a weekend and over Easter, not lon
     world.wait(days * DAY)
     assert.equal(await world.rate(), '1.082500000000')
   }
+  const { evidence } = await world.quote()
+  assert.deepEqual(
+    evidence.map(({ at }) => at),
+    [Date.parse('2026-03-06')],
+    'the proof has the day of the rate',
+  )
+  const age = (5 * DAY + 23 * HOUR) / SECOND
+  assert.ok((await world.metrics.metrics()).includes(`comptoir_rate_age_seconds{from="EUR"} ${age}\n`))
   world.wait(DAY)
   await assert.rejects(world.quote(), NO_RATE)
 })
