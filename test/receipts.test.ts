@@ -163,16 +163,30 @@ test('a receipt lists only refunds of the money that it counts as paid; the page
   const order = await shop.createAwaiting()
   await pay(order, 20_000_000n)
   await sendBack(order, 'under')
-  await pay(order, order.units + 6_000_000n)
+  const paidBy = await pay(order, order.units + 6_000_000n)
   await shop.reaches(order.code, 'PAID')
   await sendBack(order, 'over')
-  const { paid, refunds } = await readMoney(order.code)
-  assert.deepEqual({ paid, refunds }, { paid: '60.000000', refunds: ['6.000000'] })
+  const money = { paid: '60.000000', transactions: [paidBy], refunds: ['6.000000'] }
+  assert.deepEqual(await readMoney(order.code), money)
   const receipt = await (await fetch(await readLink(order.code))).text()
   assert.equal(receipt.match(/Sent back/g)?.length, 1)
   const page = await readPage(order.code)
   assert.match(page, /Sent back, not part of this payment<\/dt>\s*<dd[^>]*>20\.00 USDC/)
   assert.match(page, /Sent back<\/dt>\s*<dd[^>]*>6\.00 USDC/)
+})
+
+test('a receipt certifies the same payment after a part of its money, or all of it, has left the chain', async () => {
+  for (const parts of [[30_000_000n, 24_000_000n], [54_000_000n]]) {
+    const order = await shop.createAwaiting()
+    for (const units of parts) {
+      await shop.chain.mine(10)
+      await pay(order, units)
+    }
+    await shop.reaches(order.code, 'PAID')
+    await shop.chain.reorg(4)
+    await recordOf(order, 'orphaned')
+    assert.equal((await readMoney(order.code)).paid, '54.000000')
+  }
 })
 
 test('after a part was accepted as the payment, the receipt mail names that part', async () => {
