@@ -3,7 +3,7 @@ import { createPublicKey, verify } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { verifyReceipt } from '../cli/commands/receipt.ts'
 import { sql } from '../src/db/db.ts'
-import { type Client, logInSuperAdmin, newEmail, waitForMail } from './harness/accounts.ts'
+import { type Client, logInSuperAdmin, newEmail, readMails, waitForMail } from './harness/accounts.ts'
 import { newAddress, payoutEnv, refundReaches, withProof } from './harness/refunds.ts'
 import { eventually } from './harness/service.ts'
 import { openShop, type Payable, type Shop } from './harness/shop.ts'
@@ -198,6 +198,27 @@ test('after a part was accepted as the payment, the receipt mail names that part
   assert.equal(accepted.status, 200, accepted.text)
   const mail = await waitForMail(shop.host.baseUrl, email, /receipt/)
   assert.match(mail.text, /has received your payment of 20\.00 USDC for order/)
+})
+
+test('a mail that could not be sent yet is erased with its payer', async () => {
+  const { db, baseUrl } = shop.host
+  const email = newEmail('payer')
+  const order = await shop.createAwaiting()
+  await shop.host.call('POST', `email/${order.code}`, { as: shop.merchant, body: { email } })
+  const waiting = () => db.many<{ tried: boolean }>(sql`select attempts > 0 as tried from jobs where kind = 'mail'`)
+  await db.run(sql`alter table mails rename to mails_away`)
+  try {
+    await pay(order)
+    await shop.reaches(order.code, 'PAID')
+    await eventually(waiting, (jobs) => jobs.some(({ tried }) => tried))
+    const erased = await admin.call('DELETE', `confirm_conversion/payer-information/${order.code}`)
+    assert.deepEqual(erased.data, { erased: true })
+  } finally {
+    await db.run(sql`alter table mails_away rename to mails`)
+  }
+  await db.run(sql`update jobs set run_at = now() where kind = 'mail'`)
+  await eventually(waiting, (jobs) => jobs.length === 0)
+  assert.deepEqual(await readMails(baseUrl, email), [])
 })
 
 test('who gave an e-mail gets the receipt, in the language chosen on the page and under the shop’s own name', async () => {
