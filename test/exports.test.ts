@@ -63,9 +63,9 @@ async function payByHand(order: Record<string, string>): Promise<string> {
   await host.db.tx(async (tx) => {
     await tx.run(sql`
       insert into payments (company_id, id, order_id, number, channel, status, merchant_reference, network, token_address,
-        deposit_address, due_asset, due_units, opened_at, updated_at)
+        deposit_address, due_asset, due_units, received_units, price_units, opened_at, updated_at)
       values (${companyId}, ${paymentId}, ${id}, 1, 'crypto', 'paid', ${paymentId}, 31337, '0xusdc', ${address}, 'USDC',
-        54000000, now(), now())`)
+        54000000, 54000000, 54000000, now(), now())`)
     for (const [hash, symbol, finalAt, block] of [
       ['0xearlier', 'USDC', null, 1],
       ['0xfinal', 'USDC', new Date(), 2],
@@ -113,7 +113,13 @@ test('CSV holds every field of an order, exactly, for an unrelated reader', asyn
   for (const [name, value] of Object.entries(shown)) {
     if (name !== 'alias') assert.equal(row?.[name], value === null ? '' : String(value), name)
   }
-  const more = { companyId: merchant.companyId, transactionHash: '0xfinal', feeAmount: '0.540001', goodsType: '01' }
+  const more = {
+    companyId: merchant.companyId,
+    transactionHash: '0xfinal',
+    feeAmount: '0.540001',
+    goodsType: '01',
+    paidAmount: '54.000000',
+  }
   const guarded = { alias: `'${AWKWARD}`, goodsName: "'-2+3", goodsDetail: "'@SUM(A1)", goodsQuantity: "'\t1" }
   for (const [name, value] of Object.entries({ ...more, ...guarded })) assert.equal(row?.[name], value, name)
   assert.equal(row?.refundedAmount, '4.000000')

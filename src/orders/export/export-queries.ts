@@ -96,9 +96,29 @@ function pageOf({ scope, filter }: ExportQuery, page: ExportPage): Sql {
   return sql`(select * from (${rest} union all ${read(sql`company_id ${compare} ${companyId}`)}) both_parts ${order})`
 }
 
+/** What payment `p` must have received for its price: before it, money came that was refunded or ignored. */
+const NEEDED = sql`(coalesce(p.price_units, p.due_units) + coalesce((
+    select sum(m.units) from mispayments m
+    where m.company_id = o.company_id and m.order_id = o.id and m.payment_id = p.id
+      and m.kind in ('under', 'late', 'duplicate', 'held') and m.status in ('refunded', 'ignored')), 0))`
+
 /**
- * The next orders, each with its fee and the on-chain transfer that paid it: the final one if there is one, otherwise
- * the first one seen. Each page is a short statement, so no export holds a snapshot.
+ * The transfer that completed the price of payment `p`. If later losses left less than the price, the last one before
+ * the order was paid.
+ */
+const PAID_BY = sql`
+  select came.tx_hash
+  from (
+    select t.tx_hash, t.block_at, sum(t.units) over (order by t.block_at, t.chain_id, t.log_index, t.id) - ${NEEDED} as above
+    from (${TRANSFERS}) as t
+    where t.status = 'seen' and t.symbol = p.due_asset and (t.final_at is not null or p.price_units is null)
+  ) came
+  where came.above >= 0 or came.block_at <= o.paid_at
+  order by came.above < 0, abs(came.above) limit 1`
+
+/**
+ * The next orders, each with its fee and the on-chain transfer that paid it. Each page is a short statement, so no
+ * export holds a snapshot.
  */
 export async function eachExportedOrder(
   tx: Tx,
@@ -116,12 +136,9 @@ export async function eachExportedOrder(
         where o.paid_at is not null and j.company_id = o.company_id and j.order_id = o.id and e.account = 'fees'
       ) fee on true
       left join lateral (
-        select t.tx_hash
-        from payments p cross join lateral (${TRANSFERS}) as t
-        where o.payment_id is not null and p.company_id = o.company_id and p.order_id = o.id
-          and p.deposit_address is not null and t.status = 'seen' and t.symbol = p.due_asset
-        order by t.token = p.token_address desc, t.final_at is null, t.block_number, t.log_index limit 1
-      ) transfer on true
+        select * from payments where o.payment_id is not null and company_id = o.company_id and id = o.payment_id offset 0
+      ) p on true
+      left join lateral (select * from (${PAID_BY}) paid_by where p.deposit_address is not null) transfer on true
       order by o.company_id ${direction}, o.id ${direction}`
   await tx.each(statement, onRow)
 }
