@@ -176,7 +176,8 @@ test('ignored money above the price does not go back with the order', async () =
   await desk.checkBooks()
 })
 
-type Row = Record<'code' | 'transactionHash', string>
+type Row = Record<'code' | 'transactionHash' | 'feeAmount' | 'refundedAmount', string> &
+  Record<'paidAmount' | 'overpaidAmount' | 'refundedExcessAmount', string>
 
 async function exportRows(): Promise<Row[]> {
   const url = `${shop.host.baseUrl}/api/next/confirm_conversion/download`
@@ -206,6 +207,35 @@ test('the export names the transaction that completed the price, not dust nor wh
   const whole = await desk.payFinally({ ...old, toAddress: data?.toAddress ?? '' }, 54n * MILLION)
   await desk.until(old, ({ status }) => status === 'PAID')
   assert.equal((await rowOf(old))?.transactionHash, whole, 'the part went to the attempt before')
+})
+
+test('the export adds up to the books: less than the price, more than it, and refunds of both', async () => {
+  const { companyId } = shop.merchant
+  await shop.host.db.run(sql`update companies set fee_bps = 137, version = version + 1 where id = ${companyId}`)
+  const [under, over] = [await shop.createAwaiting(), await shop.createAwaiting()]
+  await desk.payFinally(under, 20n * MILLION + 3n)
+  const { _id } = await desk.openRecord(under, 'under', 20n * MILLION + 3n)
+  assert.equal((await desk.admin.post(`mispayments/${_id}/accept`, { reason: 'agreed' })).status, 200)
+  await desk.payFinally(over, 61n * MILLION + 1n)
+  await desk.until(over, ({ status }) => status === 'PAID')
+  assert.equal((await revert(shop, over.code, { amount: '10.5', address: newAddress() })).status, 200)
+  await refundReaches(shop, over.orderId, 'settled')
+  const rows = await exportRows()
+  const moneyOf = ({ code }: Payable) => {
+    const row = rows.find((one) => one.code === code)
+    return [row?.paidAmount, row?.overpaidAmount, row?.refundedAmount, row?.refundedExcessAmount]
+  }
+  assert.deepEqual(moneyOf(under), ['20.000003', '0.000000', '0.000000', '0.000000'])
+  assert.deepEqual(moneyOf(over), ['54.000000', '7.000001', '10.500000', '7.000001'])
+  const sum = (name: keyof Row): number =>
+    rows.reduce((total, row) => total + Math.round(Number(row[name]) * 1_000_000), 0)
+  type Fees = { months: Record<'received' | 'fees' | 'refunded', string>[] }
+  const [month] = (await desk.admin.get<Fees>(`ledger/fees?companyId=${companyId}`)).data.months
+  assert.deepEqual(
+    [sum('paidAmount'), sum('feeAmount'), sum('refundedAmount') - sum('refundedExcessAmount')],
+    [month?.received, month?.fees, month?.refunded].map((amount) => Math.round(Number(amount) * 1_000_000)),
+  )
+  await shop.host.db.run(sql`update companies set fee_bps = 0, version = version + 1 where id = ${companyId}`)
 })
 
 test('a settlement pays what the decided part never was', async () => {

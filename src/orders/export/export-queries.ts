@@ -37,6 +37,10 @@ export type ExportPage = {
 
 type ExportQuery = { scope: OrderScope; filter: OrderFilter }
 
+/** The price that was booked: less than the order's where less was accepted. */
+const PRICE = sql`coalesce(p.price_units, o.paid_units)`
+const ofPaid = (units: Sql): Sql => sql`case when o.paid_at is not null then ${units} end`
+
 const utc = (time: Sql): Sql => sql`${time} at time zone 'UTC'`
 
 /** The SQL for each column of the file; `openCells` formats it as the API does. */
@@ -72,6 +76,9 @@ const SOURCES: Readonly<Record<ColumnName, Sql>> = {
   webhookUrl: sql`o.webhook_url`,
   returnUrl: sql`o.return_url`,
   cancelUrl: sql`o.cancel_url`,
+  paidAmount: ofPaid(PRICE),
+  overpaidAmount: ofPaid(sql`greatest(o.paid_units - ${PRICE}, 0)`),
+  refundedExcessAmount: sql`coalesce(back.excess_units, 0)`,
 }
 
 const SELECTED = joinSql(
@@ -139,6 +146,11 @@ export async function eachExportedOrder(
         select * from payments where o.payment_id is not null and company_id = o.company_id and id = o.payment_id offset 0
       ) p on true
       left join lateral (select * from (${PAID_BY}) paid_by where p.deposit_address is not null) transfer on true
+      left join lateral (
+        select sum(r.excess_units) as excess_units from refunds r
+        where o.refunded_units > 0 and r.company_id = o.company_id and r.order_id = o.id and r.status = 'settled'
+          and r.mispayment_id is null
+      ) back on true
       order by o.company_id ${direction}, o.id ${direction}`
   await tx.each(statement, onRow)
 }
