@@ -252,9 +252,9 @@ test('every order that was there is in the file exactly once while 16 writers in
 const exporters = () =>
   host.db.many<{ pid: number }>(sql`select pid from pg_stat_activity where application_name = 'comptoir-export'`)
 
-const open = (as: Merchant): Promise<IncomingMessage> =>
+const open = (as: Merchant, query = ''): Promise<IncomingMessage> =>
   new Promise((resolve, reject) => {
-    const url = `${host.baseUrl}/api/next/confirm_conversion/download`
+    const url = `${host.baseUrl}/api/next/confirm_conversion/download${query}`
     get(url, { headers: as.headers }, resolve).on('error', reject)
   })
 
@@ -283,6 +283,20 @@ test('a reader that goes away ends the work, one that stands still holds no stat
     () => download('', shop).then((answer) => answer.arrayBuffer().then(() => answer.status)),
     (status) => status === 200,
   )
+})
+
+test('an order that changes while the file is read stays in it: it fitted when the download began', async () => {
+  const shop = await host.createMerchant()
+  await insertOrders(shop.companyId, 60_000)
+  const answer = await open(shop, '?status=EXPIRED&sort=createdAt')
+  await host.db.run(sql`
+    update orders set status = 'PAID' where company_id = ${shop.companyId} and (from_units > 59100 or from_units = 101)`)
+  let text = ''
+  for await (const chunk of answer.setEncoding('utf8')) text += chunk
+  const ids = readCsv(text).map((row) => row._id)
+  assert.deepEqual([answer.headers['x-total-count'], ids.length, new Set(ids).size], ['60000', 60_000, 60_000])
+  assert.deepEqual(ids, ids.toSorted(), 'in the order that was asked for')
+  assert.equal((await csvOf('?status=PAID', shop)).length, 1001)
 })
 
 test('a CSV that broke off goes on behind its last whole row, with every order once', async () => {

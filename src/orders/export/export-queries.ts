@@ -33,6 +33,48 @@ export type ExportPage = {
   lastId: string
   /** The last order of the previous page. */
   after: ExportPlace | null
+  /** Its orders, chosen when the file began; otherwise those that fit the filters when the page is read. */
+  chosen?: ChosenPage
+}
+
+/** Orders of one company: their ids, 12 bytes each, because there may be a million. */
+export type ChosenPage = { companyId: string; ids: Uint8Array }
+
+const ID_BYTES = 12
+/** Whether an order can stop fitting the filters: what it was created with stays. */
+export const canChange = ({ statuses, paymentChannel, search, managerEmail }: OrderFilter): boolean =>
+  statuses.length > 0 || paymentChannel !== null || search !== null || managerEmail !== null
+
+/** The orders that fit now, page by page in the order of the file. */
+export async function listChosen(
+  tx: Tx,
+  { scope, filter }: ExportQuery,
+  { newestFirst, limit, lastId, after }: ExportPage,
+): Promise<ChosenPage[]> {
+  const [compare, direction] = newestFirst ? [sql`<`, sql`desc`] : [sql`>`, sql`asc`]
+  const start = after === null ? sql`true` : sql`(company_id, id) ${compare} (${after.companyId}, ${after.id})`
+  const pages: ChosenPage[] = []
+  await tx.each(
+    sql`
+      select company_id, string_agg(id, '' order by id ${direction})
+      from (
+        select company_id, id, (row_number() over (partition by company_id order by id ${direction}) - 1) / ${limit}::int as page
+        from orders where ${filterSql(scope, filter)} and id <= ${lastId} and ${start}
+      ) numbered
+      group by company_id, page order by company_id ${direction}, page`,
+    ([companyId, ids]) =>
+      void pages.push({ companyId: `${companyId}`, ids: new Uint8Array(Buffer.from(`${ids}`, 'hex')) }),
+  )
+  return pages
+}
+
+export const countChosen = (pages: readonly ChosenPage[]): number =>
+  pages.reduce((total, { ids }) => total + ids.length / ID_BYTES, 0)
+
+function chosenOrders({ companyId, ids }: ChosenPage): Sql {
+  const hex = Buffer.from(ids).toString('hex')
+  const list = Array.from({ length: ids.length / ID_BYTES }, (_, at) => hex.slice(at * 24, (at + 1) * 24))
+  return sql`(select * from orders where company_id = ${companyId} and id = any(${list}::text[]))`
 }
 
 type ExportQuery = { scope: OrderScope; filter: OrderFilter }
@@ -92,7 +134,8 @@ const SELECTED = joinSql(
  * to the page.
  */
 function pageOf({ scope, filter }: ExportQuery, page: ExportPage): Sql {
-  const { newestFirst, limit, lastId, after } = page
+  const { newestFirst, limit, lastId, after, chosen } = page
+  if (chosen) return chosenOrders(chosen)
   const [compare, direction] = newestFirst ? [sql`<`, sql`desc`] : [sql`>`, sql`asc`]
   const order = sql`order by company_id ${direction}, id ${direction} limit ${limit}`
   const read = (start: Sql): Sql =>
