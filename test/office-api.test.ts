@@ -8,7 +8,7 @@ import { daysBefore, monthsBefore } from '../src/http/calendar.ts'
 import { DAY } from '../src/kernel/clock.ts'
 import { firstIdAt, newId } from '../src/kernel/ids.ts'
 import { LANGS } from '../src/kernel/lang.ts'
-import { bookPayment, bookRefund, bookRefundDropped, bookRefundSettled } from '../src/ledger/ledger-service.ts'
+import { bookPayment } from '../src/ledger/ledger-service.ts'
 import { listMonths } from '../src/ledger/overview/fee-queries.ts'
 import { waitingNotice } from '../src/mail/notices.ts'
 import { listSales, listWaiting } from '../src/orders/summary/summary-queries.ts'
@@ -156,27 +156,6 @@ test('sales, fees and refunds of a month come from the books, and a stranger rea
   assert.equal(Number(net), Number(received) - Number(fees))
   const foreign = await newMerchantOf(world)
   assert.equal((await manager.get(`ledger/fees?companyId=${foreign}`)).error.code, 'OBJECT_NOT_FOUND')
-})
-
-test('a refund counts in the month in which its money left, without what was above the price', async () => {
-  const { db } = world.shop.host
-  const companyId = newId()
-  const [left, dropped, waiting, beside] = [newId(), newId(), newId(), newId()]
-  const booking = (causeId: string, at: string) => ({ companyId, causeId, orderId: null, at: new Date(at) })
-  await db.tx(async (tx) => {
-    await bookRefund(tx, booking(left, '2026-10-31T12:00:00Z'), { units: 30n, excess: 4n })
-    await bookRefund(tx, booking(dropped, '2026-10-31T12:00:00Z'), { units: 7n, excess: 0n })
-    await bookRefund(tx, booking(waiting, '2026-10-31T12:00:00Z'), { units: 9n, excess: 0n })
-    await bookRefund(tx, booking(beside, '2026-10-31T12:00:00Z'), { units: 5n, excess: 5n })
-    await bookRefundSettled(tx, booking(left, '2026-11-01T12:00:00Z'), 30n, 'wallet')
-    await bookRefundDropped(tx, booking(dropped, '2026-11-01T12:00:00Z'), { units: 7n, excess: 0n })
-    await bookRefundSettled(tx, booking(beside, '2026-11-01T12:00:00Z'), 5n, 'wallet')
-  })
-  const months = await listMonths(db, companyId, monthsBefore(Date.parse('2026-11-23T12:00:00Z'), 2, 'UTC'))
-  assert.deepEqual(
-    months.map(({ month, refundedUnits }) => [month, refundedUnits]),
-    [['2026-11', 26n]],
-  )
 })
 
 test('a month of sales is one of the calendar that is asked for', async () => {

@@ -20,8 +20,8 @@ import { hasText, type PayerInformation, type SavePayerBody } from './payer-sche
 import { isBeforePaid, noteOf, type Written } from './payer-word.ts'
 
 /**
- * The e-mail of the payer's identity check, the wallet given at accept, files that prove refunds, and mails that were not
- * sent yet.
+ * The e-mail of the payer's identity check, the wallet given at accept, files that prove refunds, and mails that were
+ * not sent yet.
  */
 export type ErasedElsewhere = { check: boolean; wallet: boolean; files: boolean; mails: boolean }
 

@@ -161,7 +161,7 @@ const MAKERS: Record<string, { baseUrl: string; make: Make }> = {
     }),
   },
   /**
-   * ECB euro foreign exchange reference rates: units of each currency for one EUR, once a working day, dated by the day.
+   * ECB euro foreign exchange reference rates: units of each currency for one EUR, once a working day, by date.
    * Counts one USDC as one USD, which the deviation rule against the venues checks.
    */
   ecb: {

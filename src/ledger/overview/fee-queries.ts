@@ -15,8 +15,8 @@ export type MonthRow = {
 
 /**
  * From the books, newest first: the price of paid orders, the fee kept, refunds out of the company's balance, and
- * losses. A refund counts once its money left, by what it had reserved of the balance. Months without a booking are left
- * out.
+ * losses. A refund counts once its money left, by what it had reserved of the balance. Months without a booking are
+ * left out.
  * @param months oldest first, without gaps, until now
  */
 export async function listMonths(q: Queryable, companyId: string, months: readonly LocalMonth[]): Promise<MonthRow[]> {

@@ -53,8 +53,8 @@ const SILENT_MS = 15_000
 const HELD_MS = 15_000
 
 /**
- * What arrived and still counts for the order: nothing refunded, ignored or lost, and no dust. Money that paid its order
- * stays on the page and the receipt when it is lost: who bears that is no matter of the payer's.
+ * What arrived and still counts for the order: nothing refunded, ignored or lost, and no dust. Money that paid its
+ * order stays on the page and the receipt when it is lost: who bears that does not concern the payer.
  */
 export function arrivedUnits(payment: Payment, progress: ChainProgress | null, records: readonly Mispayment[]): bigint {
   if (progress?.dust) return 0n
