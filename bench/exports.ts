@@ -122,8 +122,8 @@ const JOINED = `
     o.rate, o.refunded_units, coalesce(fee.units, 0), o.payment_channel, transfer.tx_hash, o.merchant_identifier,
     o.website_url, o.goods->>'goodsName', o.goods->>'goodsType', o.goods->>'goodsCategory', o.goods->>'goodsDetail',
     o.goods->>'goodsQuantity', o.anonymous, o.created_at, o.updated_at, o.expires_at, o.paid_at, o.webhook_url,
-    o.return_url, o.cancel_url
-  from orders o`
+    o.return_url, o.cancel_url, coalesce(p.price_units, o.paid_units), o.paid_units - coalesce(p.price_units, o.paid_units)
+  from orders o left join payments p on p.company_id = o.company_id and p.id = o.payment_id`
 const ORDERED = 'order by o.company_id desc, o.id desc'
 
 /** Two ways to join: order by order, as the service does, and all at once, which no page can do. */
@@ -135,10 +135,10 @@ const COPIES = {
       where o.paid_at is not null and j.company_id = o.company_id and j.order_id = o.id and e.account = 'fees'
     ) fee on true
     left join lateral (
-      select t.tx_hash from payments p join chain_transfers t on t.to_address = p.deposit_address
-      where o.payment_id is not null and p.company_id = o.company_id and p.order_id = o.id and t.status = 'seen'
-        and t.symbol = p.due_asset
-      order by t.token = p.token_address desc, t.final_at is null, t.block_number, t.log_index limit 1
+      select t.tx_hash from chain_transfers t
+      where t.to_address = p.deposit_address and t.status = 'seen' and t.symbol = p.due_asset
+        and (t.final_at is not null or p.price_units is null)
+      order by t.block_at, t.log_index limit 1
     ) transfer on true ${ORDERED}`,
   'COPY with hash joins': `${JOINED}
     left join (
@@ -150,7 +150,7 @@ const COPIES = {
       select distinct on (p.company_id, p.order_id) p.company_id, p.order_id, t.tx_hash
       from payments p join chain_transfers t on t.to_address = p.deposit_address
       where t.status = 'seen' and t.symbol = p.due_asset
-      order by 1, 2, t.token = p.token_address desc, t.final_at is null, t.block_number, t.log_index
+      order by 1, 2, t.block_at, t.log_index
     ) transfer on transfer.company_id = o.company_id and transfer.order_id = o.id ${ORDERED}`,
 } as const
 

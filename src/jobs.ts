@@ -21,7 +21,7 @@ import { type PollLimits, startPolling } from './kernel/polling.ts'
 import { startTicker } from './kernel/ticker.ts'
 import { settlementPolls } from './ledger/settlements/settlement-jobs.ts'
 import type { SettlementDeps } from './ledger/settlements/settlement-service.ts'
-import { deleteKeptMails, deleteOldNotices } from './mail/mailbox-queries.ts'
+import { deleteExpiredMails, deleteKeptMails, deleteOldNotices } from './mail/mailbox-queries.ts'
 import type { RaiseAlarm } from './mail/operator-alarm.ts'
 import { trimFeed } from './orders/feed/event-feed-service.ts'
 import { type ExpiryChecks, expireOrders, keepTotals } from './orders/order-jobs.ts'
@@ -110,6 +110,7 @@ export function startJobs(deps: JobDeps): Stoppable {
     ...startMoneyChecks(deps),
     byClock('sessions.clean', HOUR, async () => (await deleteEndedSessions(db, daysAgo(30))) > 0),
     byClock('mailbox.clean', HOUR, async () => (await deleteKeptMails(db, daysAgo(7))) > 0),
+    byClock('mails.clean', HOUR, async () => (await deleteExpiredMails(db, new Date(clock()))) > 0),
     byClock('notices.clean', HOUR, async () => (await deleteOldNotices(db, daysAgo(30))) > 0),
     byClock('limits.clean', MINUTE, async () => (await deleteOldCounters(db, new Date(clock()))) > 0),
     byClock('payers.retention', HOUR, async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
 import { SMTPServer } from 'smtp-server'
-import { sql } from '../src/db/db.ts'
+import { json, sql } from '../src/db/db.ts'
 import { DAY } from '../src/kernel/clock.ts'
 import { LANGS } from '../src/kernel/lang.ts'
 import type { MailOrder } from '../src/mail/mail.ts'
@@ -154,7 +154,7 @@ test('a recipient for whom the mail server hangs delays the mails of no one else
   }
 })
 
-test('which daily mails were sent is forgotten after a month, but of a service that stood still not the last days', async () => {
+test('a mail that was given up is kept until it expires; which daily mails were sent is forgotten after a month, but of a service that stood still not the last days', async () => {
   const { db, vault } = service
   const add = (key: string, days: number) =>
     db.run(sql`insert into notices_sent (key, sent_at) values (${key}, now() - make_interval(days => ${days}))`)
@@ -164,8 +164,21 @@ test('which daily mails were sent is forgotten after a month, but of a service t
     )
   await add('test:29', 29)
   await add('test:31', 31)
+  const giveUp = (id: string, days: number) =>
+    db.run(sql`
+      insert into jobs (id, kind, payload, run_at, created_at) values (${id}, 'mail', ${json({
+        sealed: '',
+        expiresAt: new Date(Date.now() + days * DAY).toISOString(),
+      })}, 'infinity', now())`)
+  await giveUp('test:expired', -1)
+  await giveUp('test:waiting', 1)
   const node = await startTestService({ connectionString: db.connectionString, vault, workers: true })
-  await eventually(rest, (keys) => !keys.includes('test:31')).finally(() => node.stop())
+  const parked = () => db.many<{ id: string }>(sql`select id from jobs where run_at = 'infinity'`)
+  await eventually(
+    async () => [...(await rest()), ...(await parked()).map(({ id }) => id)],
+    (left) => !left.includes('test:31') && !left.includes('test:expired'),
+  ).finally(() => node.stop())
+  assert.deepEqual(await parked(), [{ id: 'test:waiting' }])
   assert.deepEqual(await rest(), ['test:29'])
   await db.run(sql`delete from notices_sent where key not like 'test:%'`)
   await add('test:35', 35)

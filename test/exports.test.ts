@@ -63,9 +63,9 @@ async function payByHand(order: Record<string, string>): Promise<string> {
   await host.db.tx(async (tx) => {
     await tx.run(sql`
       insert into payments (company_id, id, order_id, number, channel, status, merchant_reference, network, token_address,
-        deposit_address, due_asset, due_units, opened_at, updated_at)
+        deposit_address, due_asset, due_units, received_units, price_units, opened_at, updated_at)
       values (${companyId}, ${paymentId}, ${id}, 1, 'crypto', 'paid', ${paymentId}, 31337, '0xusdc', ${address}, 'USDC',
-        54000000, now(), now())`)
+        54000000, 54000000, 54000000, now(), now())`)
     for (const [hash, symbol, finalAt, block] of [
       ['0xearlier', 'USDC', null, 1],
       ['0xfinal', 'USDC', new Date(), 2],
@@ -113,7 +113,13 @@ test('CSV holds every field of an order, exactly, for an unrelated reader', asyn
   for (const [name, value] of Object.entries(shown)) {
     if (name !== 'alias') assert.equal(row?.[name], value === null ? '' : String(value), name)
   }
-  const more = { companyId: merchant.companyId, transactionHash: '0xfinal', feeAmount: '0.540001', goodsType: '01' }
+  const more = {
+    companyId: merchant.companyId,
+    transactionHash: '0xfinal',
+    feeAmount: '0.540001',
+    goodsType: '01',
+    paidAmount: '54.000000',
+  }
   const guarded = { alias: `'${AWKWARD}`, goodsName: "'-2+3", goodsDetail: "'@SUM(A1)", goodsQuantity: "'\t1" }
   for (const [name, value] of Object.entries({ ...more, ...guarded })) assert.equal(row?.[name], value, name)
   assert.equal(row?.refundedAmount, '4.000000')
@@ -249,9 +255,9 @@ const busyExporters = () =>
     select pid from pg_stat_activity where application_name = 'comptoir-export'
       and (state <> 'idle' or state_change > now() - interval '500 ms')`)
 
-const open = (as: Merchant): Promise<IncomingMessage> =>
+const open = (as: Merchant, query = ''): Promise<IncomingMessage> =>
   new Promise((resolve, reject) => {
-    const url = `${host.baseUrl}/api/next/confirm_conversion/download`
+    const url = `${host.baseUrl}/api/next/confirm_conversion/download${query}`
     get(url, { headers: as.headers }, resolve).on('error', reject)
   })
 
@@ -273,6 +279,20 @@ test('a reader that goes away ends the work, one that stands still holds no stat
     () => download('', shop).then((answer) => answer.arrayBuffer().then(() => answer.status)),
     (status) => status === 200,
   )
+})
+
+test('an order that changes while the file is read stays in it: it fitted when the download began', async () => {
+  const shop = await host.createMerchant()
+  await insertOrders(shop.companyId, 60_000)
+  const answer = await open(shop, '?status=EXPIRED&sort=createdAt')
+  await host.db.run(sql`
+    update orders set status = 'PAID' where company_id = ${shop.companyId} and (from_units > 59100 or from_units = 101)`)
+  let text = ''
+  for await (const chunk of answer.setEncoding('utf8')) text += chunk
+  const ids = readCsv(text).map((row) => row._id)
+  assert.deepEqual([answer.headers['x-total-count'], ids.length, new Set(ids).size], ['60000', 60_000, 60_000])
+  assert.deepEqual(ids, ids.toSorted(), 'in the order that was asked for')
+  assert.equal((await csvOf('?status=PAID', shop)).length, 1001)
 })
 
 test('a CSV that broke off goes on behind its last whole row, with every order once', async () => {

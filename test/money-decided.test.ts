@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { parse } from 'csv-parse/sync'
 import { sql } from '../src/db/db.ts'
 import { type Listed, type MoneyDesk, openMoneyDesk } from './harness/money.ts'
 import { newAddress, payoutEnv, refundReaches, revert } from './harness/refunds.ts'
@@ -173,6 +174,68 @@ test('ignored money above the price does not go back with the order', async () =
   await desk.until(order, ({ status }) => status === 'FULL_REFUNDED')
   assert.equal(await shop.chain.balanceOf(to), 54n * MILLION)
   await desk.checkBooks()
+})
+
+type Row = Record<'code' | 'transactionHash' | 'feeAmount' | 'refundedAmount', string> &
+  Record<'paidAmount' | 'overpaidAmount' | 'refundedExcessAmount', string>
+
+async function exportRows(): Promise<Row[]> {
+  const url = `${shop.host.baseUrl}/api/next/confirm_conversion/download`
+  return parse(await (await fetch(url, { headers: shop.merchant.headers })).text(), { columns: true })
+}
+
+test('the export names the transaction that completed the price, not dust nor what was sent back', async () => {
+  const rowOf = async ({ code }: Payable) => (await exportRows()).find((row) => row.code === code)
+  const order = await shop.createAwaiting()
+  await desk.payFinally(order, 20n * MILLION)
+  await desk.refund(order, await desk.openRecord(order, 'under', 20n * MILLION), newAddress())
+  await refundReaches(shop, order.orderId, 'settled')
+  await desk.payFinally(order, 1n)
+  assert.equal((await rowOf(order))?.transactionHash, '', 'nothing has paid it yet')
+  const paidBy = await desk.payFinally(order, 60n * MILLION)
+  await desk.until(order, ({ status }) => status === 'PAID')
+  await desk.payFinally(order, 3n * MILLION)
+  await desk.toldOf(order, 83n * MILLION + 1n)
+  assert.equal((await rowOf(order))?.transactionHash, paidBy)
+  const old = await shop.createAwaiting()
+  await shop.host.db.run(sql`update orders set expires_at = now() - interval '1 second' where id = ${old.orderId}`)
+  await shop.chain.mine(3)
+  await shop.reaches(old.code, 'EXPIRED')
+  const { data } = await shop.accept(old.code, { network: 31337, requote: true })
+  await desk.payFinally(old, 20n * MILLION)
+  await desk.openRecord(old, 'under', 20n * MILLION)
+  const whole = await desk.payFinally({ ...old, toAddress: data?.toAddress ?? '' }, 54n * MILLION)
+  await desk.until(old, ({ status }) => status === 'PAID')
+  assert.equal((await rowOf(old))?.transactionHash, whole, 'the part went to the attempt before')
+})
+
+test('the export adds up to the books: less than the price, more than it, and refunds of both', async () => {
+  const { companyId } = shop.merchant
+  await shop.host.db.run(sql`update companies set fee_bps = 137, version = version + 1 where id = ${companyId}`)
+  const [under, over] = [await shop.createAwaiting(), await shop.createAwaiting()]
+  await desk.payFinally(under, 20n * MILLION + 3n)
+  const { _id } = await desk.openRecord(under, 'under', 20n * MILLION + 3n)
+  assert.equal((await desk.admin.post(`mispayments/${_id}/accept`, { reason: 'agreed' })).status, 200)
+  await desk.payFinally(over, 61n * MILLION + 1n)
+  await desk.until(over, ({ status }) => status === 'PAID')
+  assert.equal((await revert(shop, over.code, { amount: '10.5', address: newAddress() })).status, 200)
+  await refundReaches(shop, over.orderId, 'settled')
+  const rows = await exportRows()
+  const moneyOf = ({ code }: Payable) => {
+    const row = rows.find((one) => one.code === code)
+    return [row?.paidAmount, row?.overpaidAmount, row?.refundedAmount, row?.refundedExcessAmount]
+  }
+  assert.deepEqual(moneyOf(under), ['20.000003', '0.000000', '0.000000', '0.000000'])
+  assert.deepEqual(moneyOf(over), ['54.000000', '7.000001', '10.500000', '7.000001'])
+  const sum = (name: keyof Row): number =>
+    rows.reduce((total, row) => total + Math.round(Number(row[name]) * 1_000_000), 0)
+  type Fees = { months: Record<'received' | 'fees' | 'refunded', string>[] }
+  const [month] = (await desk.admin.get<Fees>(`ledger/fees?companyId=${companyId}`)).data.months
+  assert.deepEqual(
+    [sum('paidAmount'), sum('feeAmount'), sum('refundedAmount') - sum('refundedExcessAmount')],
+    [month?.received, month?.fees, month?.refunded].map((amount) => Math.round(Number(amount) * 1_000_000)),
+  )
+  await shop.host.db.run(sql`update companies set fee_bps = 0, version = version + 1 where id = ${companyId}`)
 })
 
 test('a settlement pays what the decided part never was', async () => {

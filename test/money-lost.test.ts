@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
+import { monthsBefore } from '../src/http/calendar.ts'
+import { newId } from '../src/kernel/ids.ts'
+import { bookRefund, bookRefundDropped, bookRefundSettled } from '../src/ledger/ledger-service.ts'
+import { listMonths } from '../src/ledger/overview/fee-queries.ts'
 import { logIn, registerManager, waitForMail } from './harness/accounts.ts'
 import { type Listed, type MoneyDesk, openMoneyDesk } from './harness/money.ts'
 import { createPaid, newAddress, payoutEnv, refundReaches, revert } from './harness/refunds.ts'
@@ -353,3 +357,24 @@ for (const [change, settings] of Object.entries({
       await other.stop()
     }
   })
+
+test('a refund counts in the month in which its money left, without what was above the price', async () => {
+  const { db } = shop.host
+  const companyId = newId()
+  const [left, dropped, waiting, beside] = [newId(), newId(), newId(), newId()]
+  const booking = (causeId: string, at: string) => ({ companyId, causeId, orderId: null, at: new Date(at) })
+  await db.tx(async (tx) => {
+    await bookRefund(tx, booking(left, '2026-10-31T12:00:00Z'), { units: 30n, excess: 4n })
+    await bookRefund(tx, booking(dropped, '2026-10-31T12:00:00Z'), { units: 7n, excess: 0n })
+    await bookRefund(tx, booking(waiting, '2026-10-31T12:00:00Z'), { units: 9n, excess: 0n })
+    await bookRefund(tx, booking(beside, '2026-10-31T12:00:00Z'), { units: 5n, excess: 5n })
+    await bookRefundSettled(tx, booking(left, '2026-11-01T12:00:00Z'), 30n, 'wallet')
+    await bookRefundDropped(tx, booking(dropped, '2026-11-01T12:00:00Z'), { units: 7n, excess: 0n })
+    await bookRefundSettled(tx, booking(beside, '2026-11-01T12:00:00Z'), 5n, 'wallet')
+  })
+  const months = await listMonths(db, companyId, monthsBefore(Date.parse('2026-11-23T12:00:00Z'), 2, 'UTC'))
+  assert.deepEqual(
+    months.map(({ month, refundedUnits }) => [month, refundedUnits]),
+    [['2026-11', 26n]],
+  )
+})

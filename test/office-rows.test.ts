@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { joinPages } from '../web/office/src/api/pages.ts'
+import { dayEnd, toPeriod } from '../web/office/src/screens/orders/views.ts'
 import { RowCollector } from '../web/office/src/screens/orders/whole-rows.ts'
 
 const idOf = (index: number): string => index.toString(16).padStart(24, '0')
@@ -47,4 +48,11 @@ test('a list of more than one page is read whole, and one that shrinks meanwhile
   assert.deepEqual(asked, [1, 2, 3])
   const shrunk = async (page: number) => ({ total: 250, collectors: page === 1 ? rows.slice(0, 100) : [] })
   assert.equal((await joinPages(shrunk)).collectors.length, 100)
+})
+
+test('the books of two months that meet miss no instant, and hold none twice', () => {
+  const october = toPeriod({ from: '2026-10-01', to: '2026-10-31' })
+  assert.equal(october.to, toPeriod({ from: '2026-11-01' }).from)
+  assert.ok(`${dayEnd('2026-10-31')}` < `${october.to}`, 'its last millisecond is before the end')
+  assert.deepEqual(toPeriod({ to: 'soon' }), {})
 })

@@ -3,7 +3,7 @@ import { createPublicKey, verify } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { verifyReceipt } from '../cli/commands/receipt.ts'
 import { sql } from '../src/db/db.ts'
-import { type Client, logInSuperAdmin, newEmail, waitForMail } from './harness/accounts.ts'
+import { type Client, logInSuperAdmin, newEmail, readMails, waitForMail } from './harness/accounts.ts'
 import { newAddress, payoutEnv, refundReaches, withProof } from './harness/refunds.ts'
 import { eventually } from './harness/service.ts'
 import { openShop, type Payable, type Shop } from './harness/shop.ts'
@@ -163,16 +163,30 @@ test('a receipt lists only refunds of the money that it counts as paid; the page
   const order = await shop.createAwaiting()
   await pay(order, 20_000_000n)
   await sendBack(order, 'under')
-  await pay(order, order.units + 6_000_000n)
+  const paidBy = await pay(order, order.units + 6_000_000n)
   await shop.reaches(order.code, 'PAID')
   await sendBack(order, 'over')
-  const { paid, refunds } = await readMoney(order.code)
-  assert.deepEqual({ paid, refunds }, { paid: '60.000000', refunds: ['6.000000'] })
+  const money = { paid: '60.000000', transactions: [paidBy], refunds: ['6.000000'] }
+  assert.deepEqual(await readMoney(order.code), money)
   const receipt = await (await fetch(await readLink(order.code))).text()
   assert.equal(receipt.match(/Sent back/g)?.length, 1)
   const page = await readPage(order.code)
   assert.match(page, /Sent back, not part of this payment<\/dt>\s*<dd[^>]*>20\.00 USDC/)
   assert.match(page, /Sent back<\/dt>\s*<dd[^>]*>6\.00 USDC/)
+})
+
+test('a receipt certifies the same payment after a part of its money, or all of it, has left the chain', async () => {
+  for (const parts of [[30_000_000n, 24_000_000n], [54_000_000n]]) {
+    const order = await shop.createAwaiting()
+    for (const units of parts) {
+      await shop.chain.mine(10)
+      await pay(order, units)
+    }
+    await shop.reaches(order.code, 'PAID')
+    await shop.chain.reorg(4)
+    await recordOf(order, 'orphaned')
+    assert.equal((await readMoney(order.code)).paid, '54.000000')
+  }
 })
 
 test('after a part was accepted as the payment, the receipt mail names that part', async () => {
@@ -184,6 +198,27 @@ test('after a part was accepted as the payment, the receipt mail names that part
   assert.equal(accepted.status, 200, accepted.text)
   const mail = await waitForMail(shop.host.baseUrl, email, /receipt/)
   assert.match(mail.text, /has received your payment of 20\.00 USDC for order/)
+})
+
+test('a mail that could not be sent yet is erased with its payer', async () => {
+  const { db, baseUrl } = shop.host
+  const email = newEmail('payer')
+  const order = await shop.createAwaiting()
+  await shop.host.call('POST', `email/${order.code}`, { as: shop.merchant, body: { email } })
+  const waiting = () => db.many<{ tried: boolean }>(sql`select attempts > 0 as tried from jobs where kind = 'mail'`)
+  await db.run(sql`alter table mails rename to mails_away`)
+  try {
+    await pay(order)
+    await shop.reaches(order.code, 'PAID')
+    await eventually(waiting, (jobs) => jobs.some(({ tried }) => tried))
+    const erased = await admin.call('DELETE', `confirm_conversion/payer-information/${order.code}`)
+    assert.deepEqual(erased.data, { erased: true })
+  } finally {
+    await db.run(sql`alter table mails_away rename to mails`)
+  }
+  await db.run(sql`update jobs set run_at = now() where kind = 'mail'`)
+  await eventually(waiting, (jobs) => jobs.length === 0)
+  assert.deepEqual(await readMails(baseUrl, email), [])
 })
 
 test('who gave an e-mail gets the receipt, in the language chosen on the page and under the shop’s own name', async () => {

@@ -299,3 +299,18 @@ test('what is kept of a body under a key is keyed: nobody can guess a password f
   )
   assert.notEqual(fingerprint, createHash('sha256').update(JSON.stringify(body)).digest('hex'))
 })
+
+test('an Observer reads the books and the payouts, and takes no file of them', async () => {
+  const boss = await registerManager(service.baseUrl)
+  const observer = await register(service.baseUrl, { role: 'Observer' }, boss.client)
+  const statusOf = async (path: string, { client }: Pick<Person, 'client'>) => (await client.get(path)).status
+  const statement = `settlements/${'0'.repeat(24)}/statement`
+  for (const [path, status] of [
+    ['ledger', 200],
+    ['ledger?format=csv', 403],
+    [statement, 404],
+    [`${statement}?format=csv`, 403],
+  ] as const)
+    assert.equal(await statusOf(path, observer), status, path)
+  assert.equal(await statusOf('ledger?format=csv', boss), 200)
+})

@@ -361,6 +361,11 @@ test('who erased payer information stands in the audit log, without what it was'
   const entries = await entriesOf(orderId, 'payer.erase')
   assert.deepEqual(
     entries.map(({ actor, detail }) => [actor, detail]),
-    [[`user:${boss.userId}`, { payer: true, check: false, wallet: false, files: false, status: 'INITIAL' }]],
+    [
+      [
+        `user:${boss.userId}`,
+        { payer: true, check: false, wallet: false, files: false, mails: false, status: 'INITIAL' },
+      ],
+    ],
   )
 })

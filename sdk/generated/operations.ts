@@ -188,7 +188,7 @@ export interface Operations {
       } | null
     }
   }
-  /** Download orders as CSV or XLSX. Every order that fits the filters when the download begins, once. `X-Total-Count` is their number. A transfer that breaks off is never ended normally: clients must treat such a file as incomplete. */
+  /** Download orders as CSV or XLSX. Every order that fits the filters when the download begins, once. `X-Total-Count` is their number. A transfer that breaks off is never ended normally: clients must treat such a file as incomplete. The columns add up to the books: `paidAmount` is what was booked of the price, `overpaidAmount` what was paid above it, and `refundedExcessAmount` the part of `refundedAmount` that came from above the price. The company keeps `paidAmount` − `feeAmount` − (`refundedAmount` − `refundedExcessAmount`). */
   downloadOrders: {
     params: {
       /** Repeat it, or separate by commas. */
@@ -3392,7 +3392,7 @@ export interface Operations {
       paidAt: string | null
     }
   }
-  /** What a settlement pays for. The payments and refunds since the settlement before, and how they make its amount. With `format=csv` every line as a file. */
+  /** What a settlement pays for. The payments and refunds since the settlement before, and how they make its amount. With `format=csv` every line as a file, for who may download orders. */
   readSettlementStatement: {
     params: {
       /** `nextCursor` of the previous page. */
@@ -3731,7 +3731,7 @@ export interface Operations {
         received: string
         /** What the operator kept of it. */
         fees: string
-        /** What went back to payers out of the company’s balance. */
+        /** What left for payers out of the company’s balance, by the day it left. A refund that waits does not count. */
         refunded: string
         /** Money that left the chain and that the company bears; negative: it came back. */
         losses: string
@@ -3740,7 +3740,7 @@ export interface Operations {
       }>
     }
   }
-  /** Balances and bookings of a period. With `format=csv` the whole statement of the period as a file, debits and credits in columns. */
+  /** Balances and bookings of a period. With `format=csv` the whole statement of the period as a file, debits and credits in columns, for who may download orders. */
   readLedger: {
     params: {
       /** For users of several companies. */

@@ -10,6 +10,7 @@ import { openForgetPayer } from '../compliance/payer-erasure.ts'
 import { openCountKnown } from '../compliance/payer-spending.ts'
 import { readsFrom } from '../db/stale-reads.ts'
 import type { SettlementDeps } from '../ledger/settlements/settlement-service.ts'
+import { deletePayerMails } from '../mail/mailbox-queries.ts'
 import { openOrderExports } from '../orders/export/export-service.ts'
 import { openCreateOrder } from '../orders/order-create.ts'
 import { openAnnounce, openTransition } from '../orders/order-transition.ts'
@@ -62,13 +63,14 @@ function openCompanies({ config, db, clock }: ServiceBase, { accounts, cache, ch
   }
 }
 
-/** Erased with the payer of an order: the identity check's e-mail, the wallet, and files that may show the payer. */
+/** Erased with the payer of an order: the identity check's e-mail, the wallet, files that may show the payer, mails. */
 function openForget({ vault, clock }: ServiceBase): NonNullable<PayerDeps['forget']> {
   const forgetPayer = openForgetPayer({ vault })
   return async (tx, order, email) => {
     const check = await forgetPayer(tx, order, email)
     const wallet = (await eraseUserAddress(tx, order)) > 0
-    return { check, wallet, files: (await eraseProofsOfOrder(tx, order, new Date(clock()))) > 0 }
+    const files = (await eraseProofsOfOrder(tx, order, new Date(clock()))) > 0
+    return { check, wallet, files, mails: (await deletePayerMails(tx, order.id)) > 0 }
   }
 }
 

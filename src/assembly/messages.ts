@@ -64,7 +64,7 @@ export function openAskForAddress(deps: {
       url: deps.links.urlOf(order.code, refund.id, 'mailed'),
     })
     const expiresAt = new Date(refund.createdAt.getTime() + 30 * DAY)
-    await deps.mailer.send(tx, { to: email, lang, kind: 'notice', data, expiresAt })
+    await deps.mailer.send(tx, { to: email, lang, kind: 'notice', data, expiresAt, payerOf: order.id })
   }
 }
 
@@ -95,7 +95,7 @@ export function openMailReceipt(deps: {
     const isPart = paid.units < minAcceptedUnits(order.to.units, await findPaymentPolicy(tx, order.companyId))
     const amount = isPart ? `${showToken(paid, locale)} USDC` : showFiat(order.from, locale)
     const data = receiptNotice(lang, { ...factsOf(company, order), amount, url: urlOf(order) })
-    await deps.mailer.send(tx, { to, lang, kind: 'notice', data })
+    await deps.mailer.send(tx, { to, lang, kind: 'notice', data, payerOf: order.id })
   }
 }
 
@@ -106,7 +106,7 @@ export const openTellEmailChanged =
     const company = await findMerchant(tx, order.companyId)
     const lang = (await findPayerLanguage(tx, order)) ?? langOf(company)
     const data = emailChangedNotice(lang, factsOf(company, order))
-    await mailer.send(tx, { to: oldEmail, lang, kind: 'notice', data })
+    await mailer.send(tx, { to: oldEmail, lang, kind: 'notice', data, payerOf: order.id })
   }
 
 /** By mail, because the e-mail identifies the payer. */
@@ -116,7 +116,8 @@ export function openAskPayer({ mailer, links }: { mailer: Accounts['mailer']; li
     const lang = (await findPayerLanguage(tx, order)) ?? langOf(company)
     const url = links.urlOf(order.code, kyc.id)
     const facts = { ...factsOf(company, order), url, closer: askedLevel(kyc) === 'enhanced' }
-    await mailer.send(tx, { to: email, lang, kind: 'notice', data: kycNotice(lang, facts) })
+    const data = kycNotice(lang, facts)
+    await mailer.send(tx, { to: email, lang, kind: 'notice', data, payerOf: order.id })
   }
 }
 

@@ -8,7 +8,8 @@ import type { MailKind, MailKinds, MailText } from '../texts/mail-texts.ts'
 /** A mail whose feature supplies the text. */
 export type Notice = Pick<MailText, 'subject' | 'paragraphs' | 'button' | 'note'>
 
-export type MailOrder = { to: string; lang: Lang; expiresAt?: Date } & (
+/** `payerOf`: the order whose payer it goes to; the mail is deleted with the payer. */
+export type MailOrder = { to: string; lang: Lang; expiresAt?: Date; payerOf?: string } & (
   | { [Kind in MailKind]: { kind: Kind; data: MailKinds[Kind] } }[MailKind]
   | { kind: 'notice'; data: Notice }
 )
@@ -22,15 +23,16 @@ export const MAIL_JOB = 'mail'
 export const MAIL_CONTEXT = 'mail-job'
 
 /** What waits in the jobs table: sealed, because mails carry codes and links. */
-export type MailPayload = { sealed: string; expiresAt: string }
+export type MailPayload = { sealed: string; expiresAt: string; payerOf?: string }
 
 export function openMailer(deps: { jobs: JobQueue; vault: Vault; clock: Clock }): Mailer {
   return {
-    async send(tx, { expiresAt, ...mail }) {
+    async send(tx, { expiresAt, payerOf, ...mail }) {
       const until = expiresAt ?? new Date(deps.clock() + 3 * DAY)
       const payload: MailPayload = {
         sealed: deps.vault.seal(JSON.stringify(mail), MAIL_CONTEXT),
         expiresAt: until.toISOString(),
+        ...(payerOf === undefined ? {} : { payerOf }),
       }
       await deps.jobs.enqueue(tx, { kind: MAIL_JOB, payload })
     },

@@ -1,4 +1,5 @@
-import { type Queryable, sql } from '../db/db.ts'
+import { type Queryable, sql, type Tx } from '../db/db.ts'
+import { MAIL_JOB } from './mail.ts'
 
 export type KeptMail = {
   id: string
@@ -40,3 +41,11 @@ export const deleteOldNotices = (q: Queryable, before: Date): Promise<number> =>
   q.run(sql`
     delete from notices_sent
     where sent_at < least(${before}, (select max(sent_at) from notices_sent) - interval '7 days')`)
+
+/** Mails that expired before they could be sent; those that were given up too. */
+export const deleteExpiredMails = (q: Queryable, now: Date): Promise<number> =>
+  q.run(sql`delete from jobs where kind = ${MAIL_JOB} and payload->>'expiresAt' <= ${now.toISOString()}`)
+
+/** Mails to the payer of an order that were not sent yet. */
+export const deletePayerMails = (tx: Tx, orderId: string): Promise<number> =>
+  tx.run(sql`delete from jobs where kind = ${MAIL_JOB} and payload->>'payerOf' = ${orderId}`)

@@ -19,10 +19,13 @@ import * as queries from './payer-queries.ts'
 import { hasText, type PayerInformation, type SavePayerBody } from './payer-schemas.ts'
 import { isBeforePaid, noteOf, type Written } from './payer-word.ts'
 
-/** The e-mail of the payer's identity check, the wallet given at accept, and files that prove refunds. */
-export type ErasedElsewhere = { check: boolean; wallet: boolean; files: boolean }
+/**
+ * The e-mail of the payer's identity check, the wallet given at accept, files that prove refunds, and mails that were
+ * not sent yet.
+ */
+export type ErasedElsewhere = { check: boolean; wallet: boolean; files: boolean; mails: boolean }
 
-const NOTHING: ErasedElsewhere = { check: false, wallet: false, files: false }
+const NOTHING: ErasedElsewhere = { check: false, wallet: false, files: false, mails: false }
 
 export type PayerDeps = PayerAddressDeps & {
   db: Db

@@ -161,7 +161,7 @@ const MAKERS: Record<string, { baseUrl: string; make: Make }> = {
     }),
   },
   /**
-   * ECB euro foreign exchange reference rates: units of each currency for one EUR, once a working day.
+   * ECB euro foreign exchange reference rates: units of each currency for one EUR, once a working day, by date.
    * Counts one USDC as one USD, which the deviation rule against the venues checks.
    */
   ecb: {
@@ -171,10 +171,11 @@ const MAKERS: Record<string, { baseUrl: string; make: Make }> = {
       moves: false,
       async fetchPrice(from) {
         if (from === 'XPF') return undefined
-        const { text: xml, at } = await get(`${baseUrl}/stats/eurofxref/eurofxref-daily.xml`, clock)
+        const { text: xml } = await get(`${baseUrl}/stats/eurofxref/eurofxref-daily.xml`, clock)
         const day = /time=['"](\d{4}-\d{2}-\d{2})['"]/.exec(xml)?.[1]
-        const days = day === undefined ? Number.NaN : Math.floor((clock() - Date.parse(day)) / DAY)
-        if (!(days <= MAX_REFERENCE_DAYS)) throw new Error(`ecb: the reference rates date from ${day ?? 'no day'}`)
+        const at = day === undefined ? Number.NaN : Math.min(Date.parse(day), clock())
+        if (!(Math.floor((clock() - at) / DAY) <= MAX_REFERENCE_DAYS))
+          throw new Error(`ecb: the reference rates date from ${day ?? 'no day'}`)
         const perEuro = (currency: string): bigint =>
           currency === 'EUR'
             ? ONE

@@ -39,7 +39,10 @@ const MonthSchema = Type.Object({
   payments: Type.Integer({ description: 'Payments that were booked.', examples: [412] }),
   received: Usdc('Price of what was paid, in USDC.', '21840.500000'),
   fees: Usdc('What the operator kept of it.', '109.202500'),
-  refunded: Usdc('What went back to payers out of the company’s balance.', '320.000000'),
+  refunded: Usdc(
+    'What left for payers out of the company’s balance, by the day it left. A refund that waits does not count.',
+    '320.000000',
+  ),
   losses: Usdc('Money that left the chain and that the company bears; negative: it came back.', '0.000000'),
   net: Usdc('What is left for the company.', '21411.297500'),
 })

@@ -15,7 +15,8 @@ export type MonthRow = {
 
 /**
  * From the books, newest first: the price of paid orders, the fee kept, refunds out of the company's balance, and
- * losses. Months without a booking are left out.
+ * losses. A refund counts once its money left, by what it had reserved of the balance. Months without a booking are
+ * left out.
  * @param months oldest first, without gaps, until now
  */
 export async function listMonths(q: Queryable, companyId: string, months: readonly LocalMonth[]): Promise<MonthRow[]> {
@@ -29,13 +30,15 @@ export async function listMonths(q: Queryable, companyId: string, months: readon
       count(distinct j.id) filter (where j.kind = 'payment' and e.account = 'company_payable')::int as payments,
       coalesce(-sum(e.units) filter (where j.kind = 'payment'), 0) as received_units,
       coalesce(-sum(e.units) filter (where e.account = 'fees'), 0) as fee_units,
-      coalesce(sum(e.units) filter (where j.kind in ('refund', 'refund_dropped')), 0) as refunded_units,
+      coalesce(sum(e.units) filter (where j.kind = 'refund_settled'), 0) as refunded_units,
       coalesce(sum(e.units) filter (where j.kind = 'loss_borne'), 0) as lost_units
     from ledger_journals j
-    join ledger_entries e on e.company_id = j.company_id and e.journal_id = j.id
+    left join ledger_journals reserved on j.kind = 'refund_settled' and reserved.company_id = j.company_id
+      and reserved.kind = 'refund' and reserved.cause_id = j.cause_id
+    join ledger_entries e on e.company_id = j.company_id and e.journal_id = coalesce(reserved.id, j.id)
       and e.account in ('company_payable', 'fees')
     where j.company_id = ${companyId} and j.at >= ${starts[0]}::timestamptz
-      and j.kind in ('payment', 'refund', 'refund_dropped', 'loss_borne')
+      and j.kind in ('payment', 'refund_settled', 'loss_borne')
     group by 1 order by 1 desc`)
   return rows.map(({ place, payments, receivedUnits, feeUnits, refundedUnits, lostUnits }) => ({
     month: months[place - 1]?.month ?? '',

@@ -3,6 +3,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { actorOf } from '../../http/actor.ts'
 import { sendCsv } from '../../http/csv.ts'
 import { Envelope, ok } from '../../http/envelope.ts'
+import { checkPermission } from '../../http/permissions.ts'
 import { takePlainDates } from '../../http/plain-dates.ts'
 import { companyFor, type SettlementDeps } from '../settlements/settlement-service.ts'
 import { readLedger, streamStatement } from '../statement.ts'
@@ -22,7 +23,9 @@ export const ledgerRoutes: FastifyPluginAsyncTypebox<SettlementDeps> = async (ap
       schema: {
         operationId: 'readLedger',
         summary: 'Balances and bookings of a period',
-        description: 'With `format=csv` the whole statement of the period as a file, debits and credits in columns.',
+        description:
+          'With `format=csv` the whole statement of the period as a file, debits and credits in columns, for who may ' +
+          'download orders.',
         tags,
         querystring: LedgerQuery,
         response: { 200: Envelope(LedgerSchema) },
@@ -30,7 +33,9 @@ export const ledgerRoutes: FastifyPluginAsyncTypebox<SettlementDeps> = async (ap
     },
     async (request, reply) => {
       const { from, to, after = null, limit = 100, format } = request.query
-      const companyId = await companyFor(deps, actorOf(request), request.query.companyId)
+      const actor = actorOf(request)
+      if (format === 'csv') checkPermission('orders.download', actor, deps.clock())
+      const companyId = await companyFor(deps, actor, request.query.companyId)
       const period = { from: readTime(from), to: readTime(to) }
       if (format !== 'csv') return ok(await readLedger(db, companyId, period, { after, limit }))
       const day = new Date(deps.clock()).toISOString().slice(0, 10)

@@ -3,6 +3,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Actor, actorOf } from '../../http/actor.ts'
 import { sendCsv } from '../../http/csv.ts'
 import { Envelope, ok } from '../../http/envelope.ts'
+import { checkPermission } from '../../http/permissions.ts'
 import { contextOf } from '../../http/request-context.ts'
 import { Type } from '../../kernel/schema.ts'
 import { cancelSettlement, reportSettlementPaid } from './settlement-end.ts'
@@ -98,7 +99,7 @@ export const settlementRoutes: FastifyPluginAsyncTypebox<SettlementDeps> = async
         summary: 'What a settlement pays for',
         description:
           'The payments and refunds since the settlement before, and how they make its amount. With `format=csv` every ' +
-          'line as a file.',
+          'line as a file, for who may download orders.',
         tags,
         params: IdParams,
         querystring: StatementQuery,
@@ -107,7 +108,9 @@ export const settlementRoutes: FastifyPluginAsyncTypebox<SettlementDeps> = async
     },
     async (request, reply) => {
       const { after = null, limit = 100, format } = request.query
-      const settlement = await findReachableSettlement(deps, actorOf(request), request.params.id)
+      const actor = actorOf(request)
+      if (format === 'csv') checkPermission('orders.download', actor, deps.clock())
+      const settlement = await findReachableSettlement(deps, actor, request.params.id)
       if (format !== 'csv') return ok(await readSettlementStatement(db, settlement, { after, limit }))
       const name = `settlement-${settlement.createdAt.toISOString().slice(0, 10)}-${settlement.id.slice(0, 8)}.csv`
       return sendCsv(reply, name, Readable.from(streamSettlementStatement(db, settlement)))

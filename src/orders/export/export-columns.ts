@@ -10,7 +10,9 @@ export type ColumnKind = 'text' | 'amount' | 'time' | 'flag'
 type Column = { kind: ColumnKind; titles: readonly [string, string, string, string, string] }
 
 /** Every field of an order has a column; the fields of its goods have one each. */
-export type ColumnName = Exclude<keyof OrderView, 'goods'> | keyof Goods | 'companyId' | 'feeAmount' | 'transactionHash'
+export type ColumnName = Exclude<keyof OrderView, 'goods'> | keyof Goods | Added
+/** What the books and the chain add to an order. */
+type Added = 'companyId' | 'feeAmount' | 'transactionHash' | 'paidAmount' | 'overpaidAmount' | 'refundedExcessAmount'
 
 /** In the order of the file: the name in the API, and the titles in en, fr, de, es, it. */
 const BY_NAME: Readonly<Record<ColumnName, Column>> = {
@@ -80,6 +82,24 @@ const BY_NAME: Readonly<Record<ColumnName, Column>> = {
   cancelUrl: {
     kind: 'text',
     titles: ['Cancel address', 'Adresse d’annulation', 'Abbruchadresse', 'URL de cancelación', 'URL di annullamento'],
+  },
+  paidAmount: {
+    kind: 'amount',
+    titles: ['Paid of the price', 'Payé du prix', 'Vom Preis bezahlt', 'Pagado del precio', 'Pagato del prezzo'],
+  },
+  overpaidAmount: {
+    kind: 'amount',
+    titles: ['Paid above the price', 'Payé en trop', 'Zu viel bezahlt', 'Pagado de más', 'Pagato in eccesso'],
+  },
+  refundedExcessAmount: {
+    kind: 'amount',
+    titles: [
+      'Refunded of what was above the price',
+      'Remboursé du trop-perçu',
+      'Vom zu viel Bezahlten erstattet',
+      'Reembolsado de lo pagado de más',
+      'Rimborsato dell’eccesso',
+    ],
   },
 }
 

@@ -3,11 +3,11 @@ import type { OrderFilter, OrderScope } from '../order-list-queries.ts'
 import { type Cells, openCells, placeOf } from './export-cells.ts'
 import { type HeaderLanguage, headersOf } from './export-columns.ts'
 import { csvRow, csvStart } from './export-csv.ts'
-import { type ExportPlace, eachExportedOrder } from './export-queries.ts'
+import { type ChosenPage, type ExportPage, type ExportPlace, eachExportedOrder } from './export-queries.ts'
 import { SHEET_END, sheetRow, sheetStart, xlsxFile } from './export-xlsx.ts'
 
 /** Orders per statement. Two pages are in memory: 0.5 kB of CSV an order, 1.5 kB of XML. */
-const PAGE_ORDERS = { csv: 2500, xlsx: 1250 } as const
+export const PAGE_ORDERS = { csv: 2500, xlsx: 1250 } as const
 /** Characters per chunk of the file. */
 const PIECE_CHARS = 1 << 16
 
@@ -20,6 +20,8 @@ export type ExportPlan = {
   lastId: string | null
   /** Resumes an interrupted file after this order, without the header line. */
   after: ExportPlace | null
+  /** The file's orders, where a change could take one out of the filters; null: those that fit when they are read. */
+  chosen: ChosenPage[] | null
   format: 'csv' | 'xlsx'
   headers: HeaderLanguage | null
   bom: boolean
@@ -40,9 +42,8 @@ const [ID, COMPANY] = [placeOf('_id'), placeOf('companyId')]
 /** Rows are written as they arrive, so a page is in memory only as the bytes of the file. */
 async function readPage(
   db: Db,
-  { plan, lastId, limit }: { plan: ExportPlan; lastId: string; limit: number },
-  begin: { after: ExportPlace | null; number: number },
-  writeRow: WriteRow,
+  plan: ExportPlan,
+  { number, writeRow, ...wanted }: Omit<ExportPage, 'newestFirst'> & { number: number; writeRow: WriteRow },
 ): Promise<Page> {
   const toCells = openCells(plan.payUrl)
   return db.tx(async (tx) => {
@@ -53,34 +54,46 @@ async function readPage(
       page.pieces.push(Buffer.from(text))
       text = ''
     }
-    await eachExportedOrder(tx, plan, { newestFirst: plan.newestFirst, limit, lastId, after: begin.after }, (row) => {
+    await eachExportedOrder(tx, plan, { ...wanted, newestFirst: plan.newestFirst }, (row) => {
       last = toCells(row)
-      text += writeRow(last, begin.number + page.count)
+      text += writeRow(last, number + page.count)
       page.count += 1
       if (text.length > PIECE_CHARS) flush()
     })
     if (text !== '') flush()
-    if (page.count === limit) page.last = { companyId: last[COMPANY] ?? '', id: last[ID] ?? '' }
+    if (page.count === wanted.limit) page.last = { companyId: last[COMPANY] ?? '', id: last[ID] ?? '' }
     return page
   })
 }
 
-/** Every order once: a page starts after the last order of the previous page and never reads past `lastId`. */
+/**
+ * Every order once: a page holds orders chosen when the file began, or starts after the last order of the previous page
+ * and never reads past `lastId`.
+ */
 async function* rowsOf(db: Db, plan: ExportPlan, writeRow: WriteRow): AsyncGenerator<Buffer> {
-  const { lastId, after, format } = plan
+  const { lastId, after, format, chosen } = plan
   if (lastId === null) return
   const limit = PAGE_ORDERS[format]
   let number = 0
-  const fetchPage = (place: ExportPlace | null): Promise<Page> => {
-    const page = readPage(db, { plan, lastId, limit }, { after: place, number }, writeRow)
-    page.catch(() => {}) // handled where the page is awaited, if it is awaited
-    return page
+  const fetchPage = (place: ExportPlace | null): Promise<Page> | null => {
+    const page = chosen?.shift()
+    if (chosen && !page) return null
+    const reading = readPage(db, plan, {
+      after: place,
+      limit,
+      lastId,
+      number,
+      writeRow,
+      ...(page ? { chosen: page } : {}),
+    })
+    reading.catch(() => {}) // handled where the page is awaited, if it is awaited
+    return reading
   }
-  let next: Promise<Page> | null = fetchPage(after)
+  let next = fetchPage(after)
   while (next) {
     const { pieces, count, last }: Page = await next
     number += count
-    next = last ? fetchPage(last) : null
+    next = last || chosen ? fetchPage(last) : null
     yield* pieces
   }
 }

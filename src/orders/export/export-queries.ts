@@ -33,9 +33,55 @@ export type ExportPage = {
   lastId: string
   /** The last order of the previous page. */
   after: ExportPlace | null
+  /** Its orders, chosen when the file began; otherwise those that fit the filters when the page is read. */
+  chosen?: ChosenPage
+}
+
+/** Orders of one company: their ids, 12 bytes each, because there may be a million. */
+export type ChosenPage = { companyId: string; ids: Uint8Array }
+
+const ID_BYTES = 12
+/** Whether an order can stop fitting the filters: what it was created with stays. */
+export const canChange = ({ statuses, paymentChannel, search, managerEmail }: OrderFilter): boolean =>
+  statuses.length > 0 || paymentChannel !== null || search !== null || managerEmail !== null
+
+/** The orders that fit now, page by page in the order of the file. */
+export async function listChosen(
+  tx: Tx,
+  { scope, filter }: ExportQuery,
+  { newestFirst, limit, lastId, after }: ExportPage,
+): Promise<ChosenPage[]> {
+  const [compare, direction] = newestFirst ? [sql`<`, sql`desc`] : [sql`>`, sql`asc`]
+  const start = after === null ? sql`true` : sql`(company_id, id) ${compare} (${after.companyId}, ${after.id})`
+  const pages: ChosenPage[] = []
+  await tx.each(
+    sql`
+      select company_id, string_agg(id, '' order by id ${direction})
+      from (
+        select company_id, id, (row_number() over (partition by company_id order by id ${direction}) - 1) / ${limit}::int as page
+        from orders where ${filterSql(scope, filter)} and id <= ${lastId} and ${start}
+      ) numbered
+      group by company_id, page order by company_id ${direction}, page`,
+    ([companyId, ids]) =>
+      void pages.push({ companyId: `${companyId}`, ids: new Uint8Array(Buffer.from(`${ids}`, 'hex')) }),
+  )
+  return pages
+}
+
+export const countChosen = (pages: readonly ChosenPage[]): number =>
+  pages.reduce((total, { ids }) => total + ids.length / ID_BYTES, 0)
+
+function chosenOrders({ companyId, ids }: ChosenPage): Sql {
+  const hex = Buffer.from(ids).toString('hex')
+  const list = Array.from({ length: ids.length / ID_BYTES }, (_, at) => hex.slice(at * 24, (at + 1) * 24))
+  return sql`(select * from orders where company_id = ${companyId} and id = any(${list}::text[]))`
 }
 
 type ExportQuery = { scope: OrderScope; filter: OrderFilter }
+
+/** The price that was booked: less than the order's where less was accepted. */
+const PRICE = sql`coalesce(p.price_units, o.paid_units)`
+const ofPaid = (units: Sql): Sql => sql`case when o.paid_at is not null then ${units} end`
 
 const utc = (time: Sql): Sql => sql`${time} at time zone 'UTC'`
 
@@ -72,6 +118,9 @@ const SOURCES: Readonly<Record<ColumnName, Sql>> = {
   webhookUrl: sql`o.webhook_url`,
   returnUrl: sql`o.return_url`,
   cancelUrl: sql`o.cancel_url`,
+  paidAmount: ofPaid(PRICE),
+  overpaidAmount: ofPaid(sql`greatest(o.paid_units - ${PRICE}, 0)`),
+  refundedExcessAmount: sql`coalesce(back.excess_units, 0)`,
 }
 
 const SELECTED = joinSql(
@@ -85,7 +134,8 @@ const SELECTED = joinSql(
  * to the page.
  */
 function pageOf({ scope, filter }: ExportQuery, page: ExportPage): Sql {
-  const { newestFirst, limit, lastId, after } = page
+  const { newestFirst, limit, lastId, after, chosen } = page
+  if (chosen) return chosenOrders(chosen)
   const [compare, direction] = newestFirst ? [sql`<`, sql`desc`] : [sql`>`, sql`asc`]
   const order = sql`order by company_id ${direction}, id ${direction} limit ${limit}`
   const read = (start: Sql): Sql =>
@@ -96,9 +146,29 @@ function pageOf({ scope, filter }: ExportQuery, page: ExportPage): Sql {
   return sql`(select * from (${rest} union all ${read(sql`company_id ${compare} ${companyId}`)}) both_parts ${order})`
 }
 
+/** What payment `p` must have received for its price: before it, money came that was refunded or ignored. */
+const NEEDED = sql`(coalesce(p.price_units, p.due_units) + coalesce((
+    select sum(m.units) from mispayments m
+    where m.company_id = o.company_id and m.order_id = o.id and m.payment_id = p.id
+      and m.kind in ('under', 'late', 'duplicate', 'held') and m.status in ('refunded', 'ignored')), 0))`
+
 /**
- * The next orders, each with its fee and the on-chain transfer that paid it: the final one if there is one, otherwise
- * the first one seen. Each page is a short statement, so no export holds a snapshot.
+ * The transfer that completed the price of payment `p`. If later losses left less than the price, the last one before
+ * the order was paid.
+ */
+const PAID_BY = sql`
+  select came.tx_hash
+  from (
+    select t.tx_hash, t.block_at, sum(t.units) over (order by t.block_at, t.chain_id, t.log_index, t.id) - ${NEEDED} as above
+    from (${TRANSFERS}) as t
+    where t.status = 'seen' and t.symbol = p.due_asset and (t.final_at is not null or p.price_units is null)
+  ) came
+  where came.above >= 0 or came.block_at <= o.paid_at
+  order by came.above < 0, abs(came.above) limit 1`
+
+/**
+ * The next orders, each with its fee and the on-chain transfer that paid it. Each page is a short statement, so no
+ * export holds a snapshot.
  */
 export async function eachExportedOrder(
   tx: Tx,
@@ -116,12 +186,14 @@ export async function eachExportedOrder(
         where o.paid_at is not null and j.company_id = o.company_id and j.order_id = o.id and e.account = 'fees'
       ) fee on true
       left join lateral (
-        select t.tx_hash
-        from payments p cross join lateral (${TRANSFERS}) as t
-        where o.payment_id is not null and p.company_id = o.company_id and p.order_id = o.id
-          and p.deposit_address is not null and t.status = 'seen' and t.symbol = p.due_asset
-        order by t.token = p.token_address desc, t.final_at is null, t.block_number, t.log_index limit 1
-      ) transfer on true
+        select * from payments where o.payment_id is not null and company_id = o.company_id and id = o.payment_id offset 0
+      ) p on true
+      left join lateral (select * from (${PAID_BY}) paid_by where p.deposit_address is not null) transfer on true
+      left join lateral (
+        select sum(r.excess_units) as excess_units from refunds r
+        where o.refunded_units > 0 and r.company_id = o.company_id and r.order_id = o.id and r.status = 'settled'
+          and r.mispayment_id is null
+      ) back on true
       order by o.company_id ${direction}, o.id ${direction}`
   await tx.each(statement, onRow)
 }

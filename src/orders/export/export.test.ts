@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { parse } from 'csv-parse/sync'
 import { readXlsx } from 'hucre/xlsx'
 import { readSheet } from 'read-excel-file/node'
 import type { AppError } from '../../kernel/errors.ts'
@@ -15,12 +16,29 @@ const csvCell = (alias: string): string => csvRow(rowWith(alias)).replace(/^,+|,
 
 test('CSV cells that a spreadsheet would calculate begin with an apostrophe, others are left alone', () => {
   for (const text of ['=1+1', '+1', '-1', '@A1', '＝1', '＠A1']) assert.equal(csvCell(text), `'${text}`)
-  assert.equal(csvCell('\t=1'), "'\t=1")
-  assert.equal(csvCell('\r=1'), '"\'\r=1"')
-  for (const text of ['a;=1+1', 'a; +1', 'b;\t@A1', 'x;＝1']) assert.equal(csvCell(text), `"'${text}"`, text)
+  assert.equal(csvCell('\t1'), "'\t1")
+  assert.equal(csvCell('\r1'), '"\'\r1"')
   assert.equal(csvCell('a;b'), '"a;b"', 'also where the list separator is a semicolon it stays one cell')
   for (const text of ['a=1', '1-2', 'x@y.example', "'quoted'", ' =1']) assert.equal(csvCell(text), text)
   assert.equal(csvCell('say "hi", then\r\ngo'), '"say ""hi"", then\r\ngo"')
+})
+
+test('nothing is calculated either where a spreadsheet splits at semicolons, at tabs or at the end of a line', () => {
+  const splits = ['INV 7;=1+1;x', 'a; +1', 'b;\t@A1', 'x;＝1', 'a;"=1+1', 'a\t=1;-2', 'a\r\n=1', 'a\n@A1', '=1;=2']
+  for (const text of splits) {
+    const cell = csvCell(text)
+    for (const delimiter of [',', ';', '\t']) {
+      const cells = (
+        parse(`x,${cell}`, { delimiter, relax_quotes: true, relax_column_count: true }) as string[][]
+      ).flat()
+      assert.deepEqual(
+        cells.filter((one) => /^\s*[=+\-@＝＋－＠]/.test(one)),
+        [],
+        `${JSON.stringify(text)} at ${JSON.stringify(delimiter)}`,
+      )
+    }
+  }
+  assert.equal(csvCell('INV 7;=1+1;x'), `"INV 7;'=1+1;x"`)
 })
 
 async function throughXlsx(texts: string[]): Promise<unknown[][]> {

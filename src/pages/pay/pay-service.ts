@@ -13,7 +13,7 @@ import { findEuroRate, type PayerDeps } from '../../payers/payer-service.ts'
 import { listOffers } from '../../payments/accept/offers.ts'
 import { canRequote, findLinkQuoteMinutes, isChainBehind } from '../../payments/accept/requote.ts'
 import { keyOf } from '../../payments/accept/start-payment.ts'
-import { listMispaymentsOfOrder } from '../../payments/mispayments/mispayment-queries.ts'
+import { listMispaymentsOfOrder, type Mispayment } from '../../payments/mispayments/mispayment-queries.ts'
 import { listPaymentsOfOrder, type Payment } from '../../payments/payment-queries.ts'
 import type { RefundLinks } from '../../refunds/refund-link.ts'
 import { listRefundsOfOrder, type Refund, type RefundStatus } from '../../refunds/refund-queries.ts'
@@ -26,6 +26,7 @@ import {
   arrivedUnits,
   besideUnits,
   type ChainProgress,
+  countedTransactions,
   foreignToken,
   isCurrent,
   isFinalSituation,
@@ -54,6 +55,8 @@ export type PaymentView = {
   /** Zero once everything has arrived. */
   missing: Money
   progress: ChainProgress | null
+  /** Those whose money counts, oldest first. */
+  transactions: ChainProgress['transactions']
 }
 
 /** One refund as its payer sees it. */
@@ -167,6 +170,9 @@ async function readProgress(
   const transfers = order.paidAt === null ? report.transfers : report.transfers.filter((one) => one.final)
   const [first, ...others] = transfers.some((one) => !one.final) ? transfers.filter((one) => !one.final) : transfers
   if (!first) return null
+  const byHash = new Map<string, ChainProgress['transactions'][number]>()
+  for (const { txHash: hash, network, units } of transfers)
+    byHash.set(hash, { hash, network, units: units + (byHash.get(hash)?.units ?? 0n) })
   const youngest = others.reduce((low, one) => (one.confirmations < low.confirmations ? one : low), first)
   return {
     seenUnits: final + pending,
@@ -174,26 +180,30 @@ async function readProgress(
     dust: transfers.every(({ units }) => units < dustUnits),
     confirmations: youngest.confirmations,
     needed: youngest.needed,
-    transactions: [...new Map(transfers.map(({ txHash: hash, network }) => [hash, { hash, network }])).values()],
+    transactions: [...byHash.values()],
   }
 }
 
+const recordsOf = (records: readonly Mispayment[], { id }: Payment): Mispayment[] =>
+  records.filter(({ paymentId }) => paymentId === id)
+
 function viewPayment(
   payment: Payment,
-  { progress, arrived }: { progress: ChainProgress | null; arrived: bigint },
+  { progress, arrived, records }: Pick<OrderFacts, 'progress' | 'arrived' | 'records'>,
   { networkName }: PayViewDeps,
 ): PaymentView {
   const named = (id: number | null) => (id === null ? null : { id, name: networkName(id) })
+  const transactions = countedTransactions(progress, recordsOf(records, payment))
   const missing = payment.dueUnits > arrived ? payment.dueUnits - arrived : 0n
   return {
     channel: payment.channel,
     network: named(payment.network),
-    moneyNetwork: named(progress?.transactions[0]?.network ?? payment.network),
+    moneyNetwork: named((transactions[0] ?? progress?.transactions[0])?.network ?? payment.network),
     instructions: payment.instructions,
     due: { asset: 'USDC', units: payment.dueUnits },
     arrived: { asset: 'USDC', units: arrived },
     missing: { asset: 'USDC', units: missing },
-    progress,
+    ...{ progress, transactions },
   }
 }
 
@@ -256,7 +266,7 @@ async function readFacts(deps: PayViewDeps, order: Order) {
   ])
   const choices = inTime || requote ? await listChoices(deps, order) : []
   const counted = attempts.map(({ payment, progress }): Attempt => {
-    const own = records.filter((record) => record.paymentId === payment.id)
+    const own = recordsOf(records, payment)
     return { payment, progress, arrived: arrivedUnits(payment, order.paidAt === null ? progress : null, own) }
   })
   const current = attempts.find((one) => one.payment.id === order.paymentId)
@@ -309,7 +319,7 @@ export async function readPayView(deps: PayViewDeps, code: string): Promise<PayV
     readFacts(deps, order),
     findLinkQuoteMinutes(db, order),
   ])
-  const { payment, progress, arrived, records, refunds } = facts
+  const { payment, records, refunds } = facts
   const situation = situationOf(facts)
   const received = viewReceived(deps, facts)
   const identity = situation === 'choose' || requote ? await readIdentityForm(deps, order) : null
@@ -348,7 +358,7 @@ export async function readPayView(deps: PayViewDeps, code: string): Promise<PayV
       .map((refund) => viewRefund(deps, facts, refund)),
     choices,
     identity,
-    payment: payment ? viewPayment(payment, { progress, arrived }, deps) : null,
+    payment: payment ? viewPayment(payment, facts, deps) : null,
     receiptUrl: order.paidAt === null ? null : deps.receiptUrlOf(order),
     returnUrl: payment?.returnUrl ?? order.returnUrl,
     shopUrl: payment?.cancelUrl ?? order.cancelUrl ?? order.websiteUrl,

@@ -21,7 +21,7 @@ export type ChainProgress = {
   /** Null: a block tag decides instead of a number of blocks. */
   needed: number | null
   /** Oldest first; a payer may have sent on another network than the one shown. */
-  transactions: readonly { hash: string; network: number }[]
+  transactions: readonly { hash: string; network: number; units: bigint }[]
 }
 
 /** One attempt to pay, and the USDC units that arrived for it and are undecided. */
@@ -52,12 +52,27 @@ const SILENT_MS = 15_000
 /** A final payment is PAID within seconds, unless its screening holds it. */
 const HELD_MS = 15_000
 
-/** What arrived and still counts for the order: nothing refunded, ignored or lost, and no dust. */
+/**
+ * What arrived and still counts for the order: nothing refunded, ignored or lost, and no dust. Money that paid its
+ * order stays on the page and the receipt when it is lost: who bears that does not concern the payer.
+ */
 export function arrivedUnits(payment: Payment, progress: ChainProgress | null, records: readonly Mispayment[]): bigint {
   if (progress?.dust) return 0n
-  const booked = payment.receivedUnits - lostUnits(records)
+  const booked = payment.receivedUnits - (payment.priceUnits === null ? lostUnits(records) : 0n)
   const there = progress !== null && progress.seenUnits > booked ? progress.seenUnits : booked
   return undecidedUnits(there, { decided: decidedUnits(records) })
+}
+
+/** Without the oldest transactions that were refunded or ignored before the others paid. */
+export function countedTransactions(
+  progress: ChainProgress | null,
+  records: readonly Mispayment[],
+): ChainProgress['transactions'] {
+  let rest = decidedUnits(records)
+  return (progress?.transactions ?? []).filter(({ units }) => {
+    rest -= units
+    return rest < 0n
+  })
 }
 
 const isOpenRecord = ({ status }: Mispayment): boolean => status === 'open'

@@ -35,7 +35,7 @@ function facts({ receipt, view, page }: ReceiptPage): Html {
     ${fact(labels.channel, payment && channelName(texts, payment.channel))}
     ${fact(texts.network, payment?.moneyNetwork?.name ?? null)}
     ${fact(texts.paidAt, view.paidAt && moment(view.paidAt, locale))}
-    ${payment?.progress?.transactions.map(({ hash, network }) => transactionFact(hash, network, page))}
+    ${payment?.transactions.map(({ hash, network }) => transactionFact(hash, network, page))}
     ${refundsOf(view).map(
       (refund) => html`${fact(labels.sentBack, usdc(refund.amount))}
           ${refund.txHash && transactionFact(refund.txHash, refund.network?.id ?? null, page)}`,

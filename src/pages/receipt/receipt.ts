@@ -23,7 +23,7 @@ export const receiptOf = (order: Order, view: PayView, issuer: string) => {
     rate: { value: formatRate(view.rate), of: view.fiat.asset, in: view.due.asset },
     channel: payment?.channel ?? null,
     network: payment?.moneyNetwork ?? null,
-    transactions: (payment?.progress?.transactions ?? []).map(({ hash }) => hash),
+    transactions: (payment?.transactions ?? []).map(({ hash }) => hash),
     paidAt: order.paidAt?.toISOString() ?? null,
     refunds: refundsOf(view).map(({ amount, txHash, network }) => ({
       ...{ amount: formatMoney(amount), asset: amount.asset, transaction: txHash, network },

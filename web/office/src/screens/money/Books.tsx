@@ -3,14 +3,14 @@ import { useState } from 'react'
 import { call, type Query } from '../../api/call.ts'
 import { saveCsv } from '../../api/csv.ts'
 import { useAction, useCursorPages } from '../../api/hooks.ts'
-import { useSession } from '../../api/session.ts'
+import { useCan, useSession } from '../../api/session.ts'
 import { useAddress } from '../../frame/address.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { Field } from '../../kit/fields.tsx'
 import { Icon } from '../../kit/icons.tsx'
 import { Code, Dialog, Facts, Loaded, Money, Panel, Refusal, TableFrame, Time } from '../../kit/parts.tsx'
 import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
-import { dayEnd, dayStart } from '../orders/views.ts'
+import { toPeriod } from '../orders/views.ts'
 import { balanceOf, type Ledger, useAccountWords } from './accounts.ts'
 import { texts } from './texts.ts'
 
@@ -20,8 +20,9 @@ const PAGE = 100
 export function Books() {
   const t = useTexts(texts)
   const { user } = useSession()
+  const can = useCan()
   const [{ from, to }, go] = useAddress()
-  const period = { ...useCompanyQuery(), ...(from ? { from: dayStart(from) } : {}), ...(to ? { to: dayEnd(to) } : {}) }
+  const period = { ...useCompanyQuery(), ...toPeriod({ from, to }) }
   const pages = useCursorPages(['ledger', period], (after, signal) => {
     const query = { ...period, limit: PAGE, ...(after ? { after } : {}) } as Query<'readLedger'>
     return call('GET /api/next/ledger', { query }, signal)
@@ -37,10 +38,12 @@ export function Books() {
       <div className="no-print mb-1 flex flex-wrap items-end gap-3">
         <Field label={t.from} type="date" defaultValue={from ?? ''} onChange={put('from')} />
         <Field label={t.to} type="date" defaultValue={to ?? ''} onChange={put('to')} />
-        <button type="button" className="btn mb-4" disabled={save.isPending} onClick={() => save.mutate(undefined)}>
-          <Icon name="download" />
-          {t.csv}
-        </button>
+        {can('orders.download') && (
+          <button type="button" className="btn mb-4" disabled={save.isPending} onClick={() => save.mutate(undefined)}>
+            <Icon name="download" />
+            {t.csv}
+          </button>
+        )}
         <button type="button" className="btn mb-4" onClick={() => print()}>
           <Icon name="print" />
           {t.print}

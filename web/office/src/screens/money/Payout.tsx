@@ -2,6 +2,7 @@ import { Link, useParams } from '@tanstack/react-router'
 import { ApiError, call, type Data } from '../../api/call.ts'
 import { saveCsv } from '../../api/csv.ts'
 import { useAction, useCursorPages } from '../../api/hooks.ts'
+import { useCan } from '../../api/session.ts'
 import { NotFound } from '../../frame/NotFound.tsx'
 import { formatCount, formatMoney } from '../../kit/format.ts'
 import { Icon } from '../../kit/icons.tsx'
@@ -18,6 +19,7 @@ const PAGE = 100
 export function Payout() {
   const { id } = useParams({ from: '/inside/money/payouts/$id' })
   const t = useTexts(statementTexts)
+  const can = useCan()
   const core = useCore()
   const lang = useLang()
   const pages = useCursorPages(['payout', id], (after, signal) =>
@@ -37,10 +39,12 @@ export function Payout() {
           lead={<Lead statement={statement} />}
           actions={
             <>
-              <button type="button" className="btn" disabled={save.isPending} onClick={() => save.mutate(undefined)}>
-                <Icon name="download" />
-                {t.csv}
-              </button>
+              {can('orders.download') && (
+                <button type="button" className="btn" disabled={save.isPending} onClick={() => save.mutate(undefined)}>
+                  <Icon name="download" />
+                  {t.csv}
+                </button>
+              )}
               <button type="button" className="btn" onClick={() => print()}>
                 <Icon name="print" />
                 {t.print}
