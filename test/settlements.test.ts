@@ -131,6 +131,8 @@ test('a settlement that was approved at a node without keys is sent, and cannot 
   await revert(automatic, order.code, { amount: '4', address: payer })
   const refund = await refundReaches(automatic, order.orderId, 'submitted', false)
   await payoutReaches(refund._id, 'sent')
+  const early = await admin.post(`refunds/${refund._id}/reject`, { reason: 'too late' })
+  assert.deepEqual([early.status, early.error?.code], [409, 'OBJECT_CONFLICT'])
   const { data: made } = await create(automatic, admin)
   await (await logInSuperAdmin(keyless)).post(`settlements/${made._id}/approve`)
   await payoutReaches(made._id, 'sent')

@@ -1,4 +1,4 @@
-import type { Tx } from '../db/db.ts'
+import type { Queryable, Tx } from '../db/db.ts'
 
 /** What refunds and settlements ask of the payouts that may already be on their way. */
 export type PayoutPorts = {
@@ -11,6 +11,11 @@ export type PayoutPorts = {
     request: { id: string; network: number; to: string | null; units: bigint; hasLeftOtherwise?: boolean },
     providerStatus: string,
   ): Promise<boolean>
+  /**
+   * Whether something was signed that can pay it, or did.
+   * @param sinceMs what ran out before then, and is in no transaction, does not count
+   */
+  isPayoutSigned(q: Queryable, id: string, sinceMs?: number): Promise<boolean>
   /**
    * Whether it left before a restore with another amount or to another address, or was cancelled on its chain, which is
    * final. It is never sent then. @throws CHANNEL_UNAVAILABLE

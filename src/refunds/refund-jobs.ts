@@ -3,7 +3,7 @@ import type { Channel, RefundReport, RefundRequest } from '../channels/channel.t
 import { ProviderRefusal, ProviderTrouble } from '../channels/provider-errors.ts'
 import type { Tx } from '../db/db.ts'
 import type { PollSpec } from '../db/polling.ts'
-import { DAY } from '../kernel/clock.ts'
+import { DAY, HOUR } from '../kernel/clock.ts'
 import { crashPoint } from '../kernel/crash-point.ts'
 import { pollGapMs } from '../kernel/poll-gaps.ts'
 import { isClaimedByOther } from '../ledger/claim-queries.ts'
@@ -25,7 +25,7 @@ import {
   updateRefundNextCheck,
   wakeRefundsOfOperator,
 } from './refund-queries.ts'
-import { lockRefundWithOrder, settleRefundIn } from './refund-settle.ts'
+import { isPaidOnChain, lockRefundWithOrder, settleRefundIn } from './refund-settle.ts'
 
 /** Delay before a blocked refund is retried. */
 const HOLD_MS = 30_000
@@ -127,19 +127,28 @@ const isPersons = async (tx: Tx, refund: Refund): Promise<boolean> =>
   isHandedOver(refund) || (!refund.byHand && (await listNamed(tx, refund)).length > 0)
 
 /**
- * Marks the refund as submitted before it is sent, so that it can no longer be rejected. @returns whether it may be
- * sent, or only what was signed before, or named, is followed
+ * Whether a provider was asked for it, or something was signed that can pay it on its chain, or a person paid it. Until
+ * then all checks are repeated.
+ */
+const mayHaveLeft = async ({ db, clock, isPayoutSigned }: RefundDeps, refund: Refund): Promise<boolean> => {
+  if (refund.byHand || !isPaidOnChain(refund)) return refund.status === 'submitted'
+  return isPayoutSigned(db, refund.id, clock() - HOUR)
+}
+
+/**
+ * Marks the refund as submitted before it is sent: it can no longer be rejected then, unless nothing was signed for it.
+ * @returns whether it may be sent, or only what was signed before, or named, is followed
  */
 async function beginSending(deps: RefundDeps, refund: Refund): Promise<'send' | 'follow' | null> {
-  const isReady = refund.status === 'ready'
-  const hold = isReady && !isHandedOver(refund) ? await findHold(deps, refund) : null
+  const isUnsent = isPayable(refund) && !(await mayHaveLeft(deps, refund))
+  const hold = isUnsent && !isHandedOver(refund) ? await findHold(deps, refund) : null
   return deps.db.tx(async (tx) => {
     const { refund: current } = await lockRefundWithOrder(tx, refund)
     if (isNamedSince(refund, current)) return null
     if (isPayable(current) && (await isPersons(tx, current))) return 'follow'
-    if (current.status === 'submitted') return 'send'
+    if (current.status === 'submitted' && !isUnsent) return 'send'
     const now = new Date(deps.clock())
-    if (current.status !== 'ready') {
+    if (!isPayable(current)) {
       await updateRefundNextCheck(tx, current, null)
       return null
     }
@@ -149,6 +158,7 @@ async function beginSending(deps: RefundDeps, refund: Refund): Promise<'send' | 
       await updateRefund(tx, current, { status: 'ready', providerStatus: `waits: ${reason}`, nextCheckAt }, now)
       return null
     }
+    if (current.status === 'submitted') return 'send'
     if (await anotherRuns(tx, current)) {
       await updateRefundNextCheck(tx, current, new Date(now.getTime() + pollGapMs('refund', current.checks)))
       return null

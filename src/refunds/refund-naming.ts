@@ -88,8 +88,8 @@ export async function rejectRefund(
   by: RequestContext,
 ): Promise<void> {
   const vanished = await listVanishedOf(deps, refund)
-  const { id, network, status, byHand } = refund
-  const isSent = status === 'submitted' && !byHand && network !== null
-  const hasLeftOtherwise = isSent && (await deps.hasLeftOtherwise({ id, network }))
+  const { id, network, byHand } = refund
+  const mayHaveLeft = isPayable(refund) && !byHand && network !== null
+  const hasLeftOtherwise = mayHaveLeft && (await deps.hasLeftOtherwise({ id, network }))
   await dropRefund(deps, refund, { status: 'rejected', by, vanished, hasLeftOtherwise, providerStatus: reason })
 }

@@ -19,6 +19,9 @@ export const bookingOf = (refund: Pick<Refund, 'companyId' | 'id' | 'orderId'>, 
 /** Channels whose refunds go out on a chain, to an address of the payer. */
 const PAID_ON_CHAIN: ReadonlySet<string> = new Set(['crypto', 'coinbase'])
 
+/** By what is stored, so that the answer does not depend on the keys and chains of the node that asks. */
+export const isPaidOnChain = ({ channel, network }: Refund): boolean => network !== null && PAID_ON_CHAIN.has(channel)
+
 /**
  * The account that a refund leaves: money in a company's own wallet is refunded from there, not from the operator's.
  */

@@ -66,8 +66,6 @@ export type SettlementDeps = PayoutPorts & {
   clock: Clock
   audit: Audit
   chains: readonly SettlementChain[]
-  /** Whether something was signed that can pay it, or did. */
-  isPayoutSigned(q: Queryable, id: string, sinceMs?: number): Promise<boolean>
   /** The operator's limits on payouts. */
   limits: SettlementLimits
   /** Blocks payouts while the books differ from the facts. */
