@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { findPayout } from '../src/chain/payout/payout-queries.ts'
 import type { Channel, RefundReport } from '../src/channels/channel.ts'
 import { sql } from '../src/db/db.ts'
 import { invalid } from '../src/kernel/errors.ts'
+import { releaseClaims } from '../src/ledger/claim-queries.ts'
 import { cancelSettlement, reportSettlementPaid } from '../src/ledger/settlements/settlement-end.ts'
 import { settlementPolls } from '../src/ledger/settlements/settlement-jobs.ts'
 import { findSettlement } from '../src/ledger/settlements/settlement-queries.ts'
@@ -12,6 +14,7 @@ import {
   type SettlementChain,
   type SettlementReport,
 } from '../src/ledger/settlements/settlement-service.ts'
+import { settleByHand } from '../src/refunds/manual-refund.ts'
 import { applyRefundReport, refundPolls } from '../src/refunds/refund-jobs.ts'
 import { rejectRefund, reportTransaction } from '../src/refunds/refund-naming.ts'
 import { actorOf, contextFor, DUE, type ModelWorld, personFor, startModelWorld } from './harness/model-world.ts'
@@ -191,6 +194,36 @@ test('whoever names a transaction for a refund that another one settled meanwhil
     message: new RegExp(`settled by ${first} meanwhile: ${second} paid it again`),
   })
   assert.deepEqual([(await read(world, key.id)).txHash, await isNamed(second)], [first, false])
+})
+
+test('a refund on a chain that is not set up waits, and is settled by hand only while nothing can have paid it', async () => {
+  const { context, key } = await startRefund(world)
+  const { db } = world.host
+  const txHash = `0x${'c8'.repeat(32)}`
+  const deps = { ...world.refunds, channels: openChannels([]) }
+  const settle = async () =>
+    settleByHand(deps, context, await read(world, key.id), { reference: 'bank-1', statement: 'by bank', file: null })
+  await beginNaming(world, key, txHash)
+  await refundPolls(deps).work(db, key)
+  const { status, providerStatus } = await read(world, key.id)
+  assert.deepEqual([status, providerStatus?.startsWith(`waits: the chain ${CHAIN} is not set up`)], ['ready', true])
+  await assert.rejects(settle(), { code: 'OBJECT_CONFLICT', message: new RegExp(`^Transaction ${txHash} was named`) })
+  await db.tx((tx) => releaseClaims(tx, { companyId: key.companyId, network: CHAIN, causeId: key.id }))
+  await settle()
+  assert.equal((await read(world, key.id)).status, 'settled')
+  assert.equal((await findPayout(db, key.id))?.kind, 'withdrawn')
+})
+
+test('a refund on a chain that was removed while another stays is left ready, and can be rejected', async () => {
+  const { context, key } = await startRefund(world)
+  const asked = { refundPayment: async () => BY_HAND, checkRefundTransaction: GONE }
+  const channel = { ...walletOf(asked), refundNetworks: [8453] }
+  const deps = { ...world.refunds, channels: openChannels([channel]) }
+  await refundPolls(deps).work(world.host.db, key)
+  const { status, providerStatus } = await read(world, key.id)
+  assert.deepEqual([status, providerStatus?.startsWith(`waits: the chain ${CHAIN} is not set up`)], ['ready', true])
+  await rejectRefund(deps, await read(world, key.id), 'its chain is gone', context)
+  assert.equal((await read(world, key.id)).status, 'rejected')
 })
 
 test('a settlement that a person sent and named is polled on, whatever a poll that began before answers', async () => {

@@ -144,6 +144,8 @@ test('a settlement that was approved at a node without keys is sent, and cannot 
     assert.deepEqual([cancelled.status, cancelled.error?.code], [409, 'OBJECT_CONFLICT'])
     const rejected = await operator.post(`refunds/${refund._id}/reject`, { reason: 'no keys' })
     assert.deepEqual([rejected.status, rejected.error?.code], [409, 'OBJECT_CONFLICT'])
+    const settled = await operator.post(`refunds/${refund._id}/settle`, { reference: 'bank-1', statement: 'by bank' })
+    assert.deepEqual([settled.status, settled.error?.code], [409, 'OBJECT_CONFLICT'])
   }
   await automatic.host.db.run(sql`update refunds set next_check_at = now() where id = ${refund._id}`)
   await reaches(automatic, admin, made._id, 'paid')

@@ -41,16 +41,16 @@ export async function isPaidByHand(
 }
 
 /** Its transfer may be in progress, whatever its state. @throws OBJECT_CONFLICT */
-async function stopPayout(
+export async function stopPayout(
   deps: RefundDeps,
   tx: Tx,
   { id, network, address: to, units }: Refund,
-  hasLeftOtherwise: boolean,
+  { why, hasLeftOtherwise = false }: { why: 'rejected' | 'settled by hand'; hasLeftOtherwise?: boolean },
 ): Promise<void> {
   if (network === null) return
-  if (await deps.withdrawPayout(tx, { id, network, to, units, hasLeftOtherwise }, 'rejected')) return
+  if (await deps.withdrawPayout(tx, { id, network, to, units, hasLeftOtherwise }, why)) return
   throw new AppError('OBJECT_CONFLICT', {
-    message: 'The refund is already being paid and cannot be rejected. Wait until its transfer is final.',
+    message: `The refund is already being paid and cannot be ${why}. Wait until its transfer is final.`,
   })
 }
 
@@ -91,7 +91,8 @@ export async function dropRefund(
     }
     if (news.status === 'refused' && (await isPaidByHand(deps, tx, { asked: key, current: refund }))) return
     if (news.status === 'rejected') {
-      await stopPayout(deps, tx, refund, news.hasLeftOtherwise && !refund.byHand)
+      const hasLeftOtherwise = news.hasLeftOtherwise && !refund.byHand
+      await stopPayout(deps, tx, refund, { why: 'rejected', hasLeftOtherwise })
       if (refund.byHand) await updateRefundUnnamed(tx, refund)
       await releaseNamed(tx, refund)
     }

@@ -7,7 +7,7 @@ import { DAY, HOUR } from '../kernel/clock.ts'
 import { crashPoint } from '../kernel/crash-point.ts'
 import { pollGapMs } from '../kernel/poll-gaps.ts'
 import { isClaimedByOther } from '../ledger/claim-queries.ts'
-import { checkNamedAgain, claimedWords, isNamedSince, listNamed } from '../ledger/claims.ts'
+import { checkNamedAgain, claimedWords, isNamedSince, listNamed, missingChainWords } from '../ledger/claims.ts'
 import { findOrderById } from '../orders/order-queries.ts'
 import { findPayment, type Payment } from '../payments/payment-queries.ts'
 import { noticeForeignRefund, noticeToldRefunds } from './foreign-refund.ts'
@@ -25,7 +25,7 @@ import {
   updateRefundNextCheck,
   wakeRefundsOfOperator,
 } from './refund-queries.ts'
-import { isPaidOnChain, lockRefundWithOrder, settleRefundIn } from './refund-settle.ts'
+import { isPaidOnChain, lockRefundWithOrder, settleRefundIn, withChainOf } from './refund-settle.ts'
 
 /** Delay before a blocked refund is retried. */
 const HOLD_MS = 30_000
@@ -199,7 +199,7 @@ async function askChannel(
 
 const OWN_ACCOUNT_GONE =
   'waits: its account at the provider was removed or replaced. Save that account again, or settle the refund by hand'
-const OPERATOR_ACCOUNT_GONE =
+const OPERATOR_GONE =
   'waits: its channel is not set up on the server. The operator sets it up again, or a person settles the refund by hand'
 
 /** Whether the company removed or replaced the account, so that no node has it. */
@@ -209,19 +209,19 @@ async function isAccountGone({ db, channels }: RefundDeps, { companyId, channel,
   return !accounts.some((one) => one.channel === channel) || (await channels.of(companyId)).isOwn(channel)
 }
 
-/** The provider may have a refund that was attempted; any other node may send one through the operator's account. */
-const isForPerson = async (deps: RefundDeps, refund: Refund, payment: Payment): Promise<boolean> =>
-  refund.status === 'ready' && refund.providerReference === null && (await isAccountGone(deps, payment))
+const chainGone = (network: number | null): string => `waits: ${missingChainWords(network)}`
 
-/** Leaves the refund as it is, to other nodes or until its account is back. */
-async function waitForAccount(deps: RefundDeps, refund: Refund, { ownAccount }: Payment): Promise<void> {
+/** The provider may have a refund that was attempted. */
+const isUntaken = ({ status, providerReference }: Refund): boolean => status === 'ready' && providerReference === null
+
+/** Leaves the refund as it is, to other nodes or until its account or chain is back. */
+async function waitForAccount(deps: RefundDeps, refund: Refund, providerStatus: string): Promise<void> {
   await deps.db.tx(async (tx) => {
     const { refund: current } = await lockRefundWithOrder(tx, refund)
     const { status, checks } = current
     if (status !== 'ready' && status !== 'submitted') return updateRefundNextCheck(tx, current, null)
     const now = new Date(deps.clock())
     const nextCheckAt = new Date(now.getTime() + pollGapMs('refund', checks))
-    const providerStatus = ownAccount ? OWN_ACCOUNT_GONE : OPERATOR_ACCOUNT_GONE
     return updateRefund(tx, current, { status, providerStatus, nextCheckAt }, now)
   })
 }
@@ -238,8 +238,13 @@ async function holdNamed(deps: RefundDeps, refund: Refund): Promise<void> {
 /** Polls one refund: sends it, or fetches its state. The channel makes sending idempotent. */
 async function pollRefund(deps: RefundDeps, refund: Refund): Promise<void> {
   const payment = await findPaymentOf(deps, refund)
-  const channel = await deps.channels.forPayment(payment)
-  if (!channel && !(await isForPerson(deps, refund, payment))) return waitForAccount(deps, refund, payment)
+  const account = await deps.channels.forPayment(payment)
+  const channel = withChainOf(refund, account)
+  if (!channel) {
+    const isGone = !account && (await isAccountGone(deps, payment))
+    if (!isGone) return waitForAccount(deps, refund, isPaidOnChain(refund) ? chainGone(refund.network) : OPERATOR_GONE)
+    if (!isUntaken(refund)) return waitForAccount(deps, refund, OWN_ACCOUNT_GONE)
+  }
   const step = await beginSending(deps, refund)
   if (step === null) return
   crashPoint('refund:before-send')
@@ -307,13 +312,12 @@ export async function applyRefundReport(deps: RefundDeps, refund: Refund, report
 
 export const isPayable = ({ status }: Refund): boolean => status === 'ready' || status === 'submitted'
 
-/** For the start of a node: the operator may have set up channels again that refunds wait for. */
-export const wakeWaitingRefunds = ({ db, clock, channels }: RefundDeps): Promise<number> =>
-  wakeRefundsOfOperator(
-    db,
-    { channels: channels.operator.available, providerStatus: OPERATOR_ACCOUNT_GONE },
-    new Date(clock()),
-  )
+/** For the start of a node: the operator may have set up channels or chains again that refunds wait for. */
+export function wakeWaitingRefunds({ db, clock, channels: { operator } }: RefundDeps): Promise<number> {
+  const networks = new Set(operator.available.flatMap((id) => operator.find(id)?.refundNetworks ?? []))
+  const words = [OPERATOR_GONE, ...[...networks].map(chainGone)]
+  return wakeRefundsOfOperator(db, { channels: operator.available, words }, new Date(clock()))
+}
 
 /**
  * Refunds that are ready to send or have no final answer, for the polling engine. Every try uses the same id, so each

@@ -305,16 +305,16 @@ export async function countRefundsOfAccount(
   return Number(total)
 }
 
-/** The operator uses these channels again: the refunds that waited for them are polled at once. */
+/** The operator uses these channels again: the refunds that wait for them, and say so, are polled at once. */
 export const wakeRefundsOfOperator = (
   q: Queryable,
-  { channels, providerStatus }: { channels: readonly ChannelId[]; providerStatus: string },
+  { channels, words }: { channels: readonly ChannelId[]; words: readonly string[] },
   now: Date,
 ): Promise<number> =>
   q.run(sql`
     update refunds set next_check_at = ${now}, checks = 0, poll_again = lease_until is not null
     where status in ('ready', 'submitted') and next_check_at is not null and channel = any(${[...channels]})
-      and last_words = ${providerStatus}`)
+      and last_words = any(${[...words]})`)
 
 /** The user who created an API key; null if none did. */
 export async function findKeyMaker(q: Queryable, keyId: string): Promise<string | null> {

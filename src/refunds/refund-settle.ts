@@ -1,3 +1,4 @@
+import type { Channel } from '../channels/channel.ts'
 import type { Tx } from '../db/db.ts'
 import { AppError } from '../kernel/errors.ts'
 import { releaseClaims } from '../ledger/claim-queries.ts'
@@ -29,6 +30,10 @@ function payerOf(payment: Payment): Holder {
   const holder = holderOf(payment)
   return holder === 'payer_clearing' && PAID_ON_CHAIN.has(payment.channel) ? 'wallet' : holder
 }
+
+/** Undefined: its chain is not set up on this node. */
+export const withChainOf = ({ network }: Refund, channel: Channel | undefined): Channel | undefined =>
+  network === null || channel?.refundNetworks?.includes(network) !== false ? channel : undefined
 
 /** Locks the order, then its refund: the same lock order everywhere. */
 export async function lockRefundWithOrder(

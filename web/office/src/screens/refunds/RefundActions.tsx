@@ -35,8 +35,8 @@ export function RefundActions({ refund }: { refund: Refund }) {
   const offers: [Ask, boolean][] = [
     ['reject', isRejectable(refund, isOnChain, hold) && can('refunds.decide')],
     ['address', refund.status === 'needs_address' && can('refunds.revert')],
-    ['transaction', isOpen && isOnChain && !isForAnother(hold) && can('refunds.revert')],
-    ['settle', isOpen && !isOnChain && can('refunds.settle')],
+    ['transaction', isOpen && isOnChain && hold !== 'chain' && !isForAnother(hold) && can('refunds.revert')],
+    ['settle', isOpen && (!isOnChain || hold === 'chain') && can('refunds.settle')],
     ['addProof', refund.settledByHand && refund.proof === null && can('refunds.settle')],
   ]
   return (
