@@ -129,3 +129,27 @@ test('a settlement is not sent while a transaction is named for it, nor ever onc
   await release()
   assert.deepEqual(await poll(), { sent: 1, isNamed: false, handedOver: true })
 })
+
+test('a person is asked to send a settlement once all checks pass, which are repeated then; it counts in the day’s sum', async () => {
+  const { db } = world.host
+  const { companyId, context } = await startSettling(world)
+  const chain: SettlementChain = { ...{ network: CHAIN, watch: async () => null, check: GONE }, pay: null }
+  const deps = { ...world.settlements, chains: [chain] }
+  const { _id: id } = await createSettlement(deps, context, { companyId })
+  // where the keys are set up, approval leaves the day's limit to the poll
+  const pay = () => Promise.reject(new Error('not called'))
+  await approveSettlement({ ...deps, chains: [{ ...chain, pay }] }, context, id)
+  const poll = async (part: Partial<typeof deps> = {}) => {
+    await settlementPolls({ ...deps, ...part }).work(db, { companyId, id })
+    const { providerStatus, handedOverAt, releasedAt } = (await findSettlement(db, id)) ?? {}
+    const words = ['send it by hand', 'waits: the books differ', 'SETTLEMENT_DAY_LIMIT']
+    return [words.find((one) => providerStatus?.includes(one)), handedOverAt !== null, releasedAt !== null]
+  }
+  const differ = { books: { ...deps.books, findHold: async () => 'the books differ' } }
+  const limited = { limits: { ...deps.limits, dayLimitUnits: 1n } }
+  assert.deepEqual(await poll(differ), ['waits: the books differ', false, false])
+  assert.deepEqual(await poll(limited), ['SETTLEMENT_DAY_LIMIT', false, false])
+  assert.deepEqual(await poll(), ['send it by hand', true, true])
+  assert.deepEqual(await poll(differ), ['waits: the books differ', true, true])
+  assert.deepEqual(await poll(limited), ['send it by hand', true, true])
+})
