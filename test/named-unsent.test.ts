@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Channel } from '../src/channels/channel.ts'
 import { sql } from '../src/db/db.ts'
+import { markRestored, updateReconciledRestore } from '../src/db/restored-queries.ts'
 import { releaseClaims } from '../src/ledger/claim-queries.ts'
 import { settlementPolls } from '../src/ledger/settlements/settlement-jobs.ts'
 import { findSettlement } from '../src/ledger/settlements/settlement-queries.ts'
@@ -12,6 +13,7 @@ import {
 } from '../src/ledger/settlements/settlement-service.ts'
 import { refundPolls } from '../src/refunds/refund-jobs.ts'
 import { reportTransaction } from '../src/refunds/refund-naming.ts'
+import { wakeRefundsHandedOver } from '../src/refunds/refund-queries.ts'
 import { type ModelWorld, startModelWorld } from './harness/model-world.ts'
 import {
   BY_HAND,
@@ -152,4 +154,27 @@ test('a person is asked to send a settlement once all checks pass, which are rep
   assert.deepEqual(await poll(), ['send it by hand', true, true])
   assert.deepEqual(await poll(differ), ['waits: the books differ', true, true])
   assert.deepEqual(await poll(limited), ['send it by hand', true, true])
+})
+
+test('a refund that a person is asked to send waits like any other, and is polled again after a loss and a restore', async () => {
+  const { key, orderId } = await startRefund(world)
+  const { db } = world.host
+  const channels = openChannels([walletOf({ refundPayment: async () => BY_HAND, checkRefundTransaction: GONE })])
+  const poll = async (hold: string | null = null) => {
+    const books = { ...world.books, findHold: async () => hold }
+    await refundPolls({ ...world.refunds, channels, books }).work(db, key)
+    const { status, providerStatus, nextCheckAt, handedOverAt } = await read(world, key.id)
+    return [status, providerStatus, nextCheckAt !== null, handedOverAt !== null]
+  }
+  const BY_PERSON = ['ready', 'send it by hand', false, true]
+  const isPolled = async () => (await read(world, key.id)).nextCheckAt !== null
+  assert.deepEqual(await poll(), BY_PERSON)
+  await db.tx((tx) => wakeRefundsHandedOver(tx, { companyId: key.companyId, id: orderId }, new Date()))
+  assert.equal(await isPolled(), true)
+  assert.deepEqual(await poll('the money left'), ['ready', 'waits: the money left', true, true])
+  assert.deepEqual(await poll(), BY_PERSON)
+  await db.run(sql`insert into installation (mode, key_mark) values ('sandbox', 'x') on conflict do nothing`)
+  await db.tx((tx) => markRestored(tx, { backupMadeAt: new Date(), restoredAt: new Date() }))
+  assert.equal(await isPolled(), true)
+  await updateReconciledRestore(db, new Date())
 })

@@ -11,6 +11,7 @@ import { type ProofFile, proofAuditFacts } from './proof/proof-file.ts'
 import { keepProof } from './proof/proof-service.ts'
 import { stopPayout } from './refund-decisions.ts'
 import type { RefundDeps } from './refund-deps.ts'
+import { isHandedOver } from './refund-jobs.ts'
 import { isRefundPolled, isRefundReferenceUsed, lockRefundReference, type Refund } from './refund-queries.ts'
 import { isPaidOnChain, lockRefundWithOrder, settleRefundIn, withChainOf } from './refund-settle.ts'
 
@@ -48,7 +49,8 @@ async function checkIsForPerson(
     throw conflict('This refund is proved by its transaction: POST /refunds/{id}/transaction.')
   if (status !== 'ready' && status !== 'submitted')
     throw conflict(`The refund is ${status}; it cannot be settled by hand.`)
-  if (channel && (!channel.refundPayment || (status === 'ready' && nextCheckAt === null))) return
+  if (channel && (!channel.refundPayment || (status === 'ready' && (nextCheckAt === null || isHandedOver(current)))))
+    return
   if (channel && (channel.refundsByCallback !== true || status !== 'submitted'))
     throw conflict(`${current.channel} sends its own refunds; no proof is needed.`)
   const taken = await findTaken(deps, tx, current, reference)

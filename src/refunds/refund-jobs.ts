@@ -119,12 +119,12 @@ const findHold = async (deps: RefundDeps, refund: Refund): Promise<string | null
   (await findOther(deps, refund))
 
 /** A person was asked to send it, and the provider does not have it. */
-const isHandedOver = ({ handedOverAt, providerReference }: Refund): boolean =>
+export const isHandedOver = ({ handedOverAt, providerReference }: Refund): boolean =>
   handedOverAt !== null && providerReference === null
 
-/** Whether a person sends it, or named what they sent: the service does not send it then, however it is polled. */
-const isPersons = async (tx: Tx, refund: Refund): Promise<boolean> =>
-  isHandedOver(refund) || (!refund.byHand && (await listNamed(tx, refund)).length > 0)
+/** Whether a person named what they sent, and it is not followed: the service does not send it then. */
+const isNamed = async (tx: Tx, refund: Refund): Promise<boolean> =>
+  !refund.byHand && (await listNamed(tx, refund)).length > 0
 
 /**
  * Whether a provider was asked for it, or something was signed that can pay it on its chain, or a person paid it. Until
@@ -141,23 +141,24 @@ const mayHaveLeft = async ({ db, clock, isPayoutSigned }: RefundDeps, refund: Re
  */
 async function beginSending(deps: RefundDeps, refund: Refund): Promise<'send' | 'follow' | null> {
   const isUnsent = isPayable(refund) && !(await mayHaveLeft(deps, refund))
-  const hold = isUnsent && !isHandedOver(refund) ? await findHold(deps, refund) : null
+  const hold = isUnsent ? await findHold(deps, refund) : null
   return deps.db.tx(async (tx) => {
     const { refund: current } = await lockRefundWithOrder(tx, refund)
     if (isNamedSince(refund, current)) return null
-    if (isPayable(current) && (await isPersons(tx, current))) return 'follow'
-    if (current.status === 'submitted' && !isUnsent) return 'send'
     const now = new Date(deps.clock())
     if (!isPayable(current)) {
       await updateRefundNextCheck(tx, current, null)
       return null
     }
-    const reason = hold ?? (await findLocalHold(deps, tx, current))
+    if (await isNamed(tx, current)) return 'follow'
+    const isChecked = isUnsent && current.status === refund.status
+    const reason = isChecked ? (hold ?? (await findLocalHold(deps, tx, current))) : null
     if (reason !== null) {
       const nextCheckAt = new Date(now.getTime() + HOLD_MS)
       await updateRefund(tx, current, { status: 'ready', providerStatus: `waits: ${reason}`, nextCheckAt }, now)
       return null
     }
+    if (isHandedOver(current)) return 'follow'
     if (current.status === 'submitted') return 'send'
     if (await anotherRuns(tx, current)) {
       await updateRefundNextCheck(tx, current, new Date(now.getTime() + pollGapMs('refund', current.checks)))

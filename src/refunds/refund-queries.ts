@@ -238,6 +238,17 @@ export const wakeRefundUnpolled = (tx: Tx, { companyId, id }: Refund, nextCheckA
     update refunds set next_check_at = ${nextCheckAt}
     where company_id = ${companyId} and id = ${id} and status in ('ready', 'submitted') and next_check_at is null`)
 
+/** Has the refunds of an order that a person is asked to send polled again. */
+export const wakeRefundsHandedOver = (
+  tx: Tx,
+  { companyId, id }: { companyId: string; id: string },
+  now: Date,
+): Promise<number> =>
+  tx.run(sql`
+    update refunds set next_check_at = ${now}
+    where company_id = ${companyId} and order_id = ${id} and status = 'ready' and handed_over_at is not null
+      and next_check_at is null`)
+
 type ReferenceScope = { companyId: string; channel: ChannelId; id?: string }
 
 /**
