@@ -413,6 +413,42 @@ test('an approved settlement whose naming was cut short is cancelled once its tr
   assert.deepEqual([(await findSettlement(db, _id))?.status, await isNamed(txHash)], ['cancelled', false])
 })
 
+test('what is named again while its chain is asked about it is neither rejected nor cancelled', async () => {
+  const { context, key } = await startRefund(world)
+  const { companyId, context: operator } = await startSettling(world)
+  const [refunded, settled] = [`0x${'d7'.repeat(32)}`, `0x${'d8'.repeat(32)}`]
+  const report = { outcome: 'pending', txHash: settled, providerStatus: 'not final yet' } as const
+  const known: SettlementChain = { network: CHAIN, pay: null, watch: async () => null, check: async () => report }
+  const settlements = { ...world.settlements, chains: [known] }
+  const { _id: id } = await createSettlement(settlements, operator, { companyId })
+  await approveSettlement(settlements, operator, id)
+  const depsOf = (checkRefundTransaction: NonNullable<Channel['checkRefundTransaction']>) => ({
+    ...world.refunds,
+    channels: openChannels([walletOf({ checkRefundTransaction })]),
+  })
+  const nameRefund = async () =>
+    reportTransaction(
+      depsOf(async () => pending(refunded)),
+      await read(world, key.id),
+      refunded,
+      context,
+    )
+  const nameSettlement = () => reportSettlementPaid(settlements, operator, id, settled)
+  /** The chain does not know the transaction yet, and before that is heard its sender sends and names it again. */
+  const overtaken = (nameAgain: () => Promise<unknown>) => async () => {
+    world.clock.nowMs += 1
+    await nameAgain()
+    return GONE()
+  }
+  await Promise.all([nameRefund(), nameSettlement()])
+  const deps = depsOf(overtaken(nameRefund))
+  await assert.rejects(rejectRefund(deps, await read(world, key.id), 'gone', operator), { code: 'OBJECT_CONFLICT' })
+  const chains = [{ ...known, check: overtaken(nameSettlement) }]
+  await assert.rejects(cancelSettlement({ ...settlements, chains }, operator, id), { code: 'OBJECT_CONFLICT' })
+  await followsTheNamed(key.id, refunded)
+  assert.equal((await findSettlement(world.host.db, id))?.status, 'approved')
+})
+
 test('what had gone to another address before a restore is named by a second person, where two approve', async () => {
   const { merchant } = await createPaid(world)
   const { db } = world.host

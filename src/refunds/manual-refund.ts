@@ -56,7 +56,7 @@ async function checkIsForPerson(
   const taken = await findTaken(deps, tx, current, reference)
   if (taken !== null) throw conflict(taken)
   if (!isPaidOnChain(current)) return
-  await checkNoneHolds(tx, current, null)
+  await checkNoneHolds(tx, { asked: current, current }, null)
   await stopPayout(deps, tx, current, { why: 'settled by hand' })
 }
 

@@ -81,7 +81,7 @@ export async function dropRefund(
         message: `The refund is ${refund.status}; it can no longer be ${news.status}.`,
       })
     }
-    if (news.status === 'rejected') await checkNoneHolds(tx, refund, news.vanished)
+    if (news.status === 'rejected') await checkNoneHolds(tx, { asked: key, current: refund }, news.vanished)
     if (news.status === 'rejected' && refund.providerReference !== null) {
       throw new AppError('OBJECT_CONFLICT', {
         message:
