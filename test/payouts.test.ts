@@ -250,6 +250,15 @@ test('a wallet without enough money says so and goes on when it is funded', asyn
   assert.equal((await settle(asked)).outcome, 'settled')
 })
 
+test('what an empty wallet was to pay says so once another wallet replaces it, and can be taken back', async () => {
+  const asked = request()
+  await open({ refundSigner: localSigner(newKey()) }).send(asked)
+  const { outcome, providerStatus } = await payouts.send(asked)
+  assert.equal(outcome, 'pending')
+  assert.match(providerStatus, /whose key is not set up here, and nothing is signed for it\. Give the key back/)
+  assert.equal(await withdraw(asked), true)
+})
+
 test('a relayer without native coin says so and goes on when it is funded', async () => {
   const poor = localSigner(newKey())
   const asked = request()
