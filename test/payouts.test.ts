@@ -250,15 +250,6 @@ test('a wallet without enough money says so and goes on when it is funded', asyn
   assert.equal((await settle(asked)).outcome, 'settled')
 })
 
-test('what an empty wallet was to pay says so once another wallet replaces it, and can be taken back', async () => {
-  const asked = request()
-  await open({ refundSigner: localSigner(newKey()) }).send(asked)
-  const { outcome, providerStatus } = await payouts.send(asked)
-  assert.equal(outcome, 'pending')
-  assert.match(providerStatus, /whose key is not set up here, and nothing is signed for it\. Give the key back/)
-  assert.equal(await withdraw(asked), true)
-})
-
 test('a relayer without native coin says so and goes on when it is funded', async () => {
   const poor = localSigner(newKey())
   const asked = request()
@@ -483,7 +474,7 @@ test('without the keys a payout is followed until it is final, or until no one c
   const network = networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress })
   const options = { db, rpc, agree: agreeAlone(rpc), network, clock: Date.now, log: pino({ level: 'silent' }) }
   const watchPayout = openWatchPayout(options)
-  const [unknown, mined, dropped, started] = [request(), request(), request(), request()]
+  const [unknown, mined, dropped, started, empty] = [request(), request(), request(), request(), request()]
   assert.equal(await watchPayout(unknown.id), null)
   await payouts.send(mined)
   assert.match((await watchPayout(mined.id))?.providerStatus ?? '', /whose key is not set up here/)
@@ -501,4 +492,7 @@ test('without the keys a payout is followed until it is final, or until no one c
   await payouts.send(started)
   await chain.mine(4)
   assert.equal((await other.send(started)).outcome, 'settled', 'also with another key')
+  await other.send(empty)
+  assert.match((await payouts.send(empty)).providerStatus, /and nothing is signed for it\. Give the key back/)
+  assert.equal(await withdraw(empty), true)
 })

@@ -1,6 +1,7 @@
 import { openChainHealth } from '../chain/chain-health.ts'
 import { usdcOf } from '../chain/networks.ts'
 import { openChains } from '../chain/open-chains.ts'
+import { isPayoutSigned } from '../chain/payout/payout.ts'
 import type { PayableNetwork } from '../channels/crypto/adapter.ts'
 import { openDepositChecks } from '../channels/crypto/deposit-checks.ts'
 import type { ButtonDeps } from '../companies/button-service.ts'
@@ -104,14 +105,13 @@ export function openCommerce(ground: ServiceBase, accounts: Accounts) {
   const { alarm, books } = openWatch(ground, accounts, usdcOf(payable.map(({ network }) => network)))
   const screening = openScreening(ground, { accounts, chains, alarm, rounds })
   const askForAddress = openAskForAddress({ mailer, links, networkName })
-  const { isPayoutSigned, ...settling } = settleOnAll(ground, chains)
   const refunds: MispaymentRefundDeps = {
     ...{ db, clock, channels, transition, payers, links, askForAddress, books, audit },
     ...{ withdrawPayout: openWithdrawPayout(clock), findOtherPayout: openFindOtherPayout(db, chains) },
     ...{ hasLeftOtherwise: openHasLeftOtherwise({ db, clock }, chains), isPayoutSigned, screening: screening.gate },
   }
   const paid = openPayments(ground, { refunds, rounds, kyc, alarm, chains, ownWallets: channels.ownWallets })
-  const settlements: SettlementDeps = { ...refunds, limits: config.settlements, ...settling }
+  const settlements: SettlementDeps = { ...refunds, limits: config.settlements, ...settleOnAll(ground, chains) }
   const mispayments: MispaymentDeps = { ...paid.payments, audit, onDecided: ({ code }) => feed.changed(code) }
   const companies = openCompanies(ground, { accounts, cache, chains })
   const messages = openMessages(ground, accounts, wake)
