@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { mint } from '../sandbox/chain/token.ts'
 import { sql } from '../src/db/db.ts'
 import { monthsBefore } from '../src/http/calendar.ts'
 import { newId } from '../src/kernel/ids.ts'
@@ -7,7 +8,7 @@ import { bookRefund, bookRefundDropped, bookRefundSettled } from '../src/ledger/
 import { listMonths } from '../src/ledger/overview/fee-queries.ts'
 import { logIn, registerManager, waitForMail } from './harness/accounts.ts'
 import { type Listed, type MoneyDesk, openMoneyDesk } from './harness/money.ts'
-import { createPaid, newAddress, payoutEnv, refundReaches, revert } from './harness/refunds.ts'
+import { createPaid, newAddress, payoutEnv, type RefundData, refundReaches, revert } from './harness/refunds.ts'
 import { eventually, startTestService, type TestService } from './harness/service.ts'
 import { chainEnv, openShop, type Payable, type Shop, TEST_XPUB } from './harness/shop.ts'
 
@@ -45,6 +46,14 @@ async function loseMoney(more = 0n): Promise<{ order: Payable; raw: string; reco
   const raw = await shop.chain.rawTransaction(txHash)
   await shop.chain.reorg(4)
   return { order, raw, record: await desk.openRecord(order, 'orphaned', PRICE) }
+}
+
+/** The order's refund, once its message is as wanted. */
+async function readRefund(code: string, wanted: RegExp): Promise<RefundData> {
+  const look = async () => (await desk.admin.get<{ refunds: RefundData[] }>(`refunds?code=${code}`)).data.refunds[0]
+  const refund = await eventually(look, (seen) => wanted.test(seen?.message ?? ''))
+  assert.ok(refund)
+  return refund
 }
 
 /** What the overview of months says of this month. */
@@ -164,6 +173,44 @@ test('a refund that was decided before the loss is not sent', async () => {
   await bear(record, 'company')
   await shop.host.db.run(sql`update refunds set next_check_at = now() where id = ${refund?._id ?? ''}`)
   await refundReaches(shop, order.orderId, 'settled')
+  await desk.checkBooks()
+})
+
+test('a refund that waits for the wallet to be funded is checked again before it is sent, and can be rejected', async () => {
+  const { db } = shop.host
+  const { chain } = shop
+  const { from } = await db.one<{ from: string }>(
+    sql`select from_address as from from chain_payouts where kind = 'payout' limit 1`,
+  )
+  const purse = await chain.balanceOf(from)
+  await chain.call('anvil_impersonateAccount', from)
+  await chain.call('anvil_setBalance', from, '0x8ac7230489e80000')
+  await chain.pay({ from, to: newAddress(), units: purse })
+  const [other, order] = [await createPaid(shop), await shop.createAwaiting()]
+  await desk.payFinally(order, PRICE)
+  await shop.reaches(order.code, 'PAID')
+  const to = newAddress()
+  const startShort = async ({ code }: Payable) => {
+    assert.equal((await revert(shop, code, { address: to })).status, 200)
+    return readRefund(code, /^The wallet .* Fund it\.$/)
+  }
+  const short = await startShort(order)
+  const unwanted = await startShort(other)
+  assert.deepEqual([short.status, unwanted.status], ['submitted', 'submitted'])
+  assert.equal((await desk.admin.post(`refunds/${unwanted._id}/reject`, { reason: 'no' })).status, 200)
+  assert.equal((await shop.story(other.orderId)).status, 'PAID')
+  await chain.reorg(4)
+  const record = await desk.openRecord(order, 'orphaned', PRICE)
+  await mint(chain.call, from, purse)
+  const pollNow = () => db.run(sql`update refunds set next_check_at = now() where id = ${short._id}`)
+  await pollNow()
+  assert.equal((await readRefund(order.code, /^waits: .* left the chain$/)).status, 'ready')
+  await chain.mine(5)
+  assert.equal(await chain.balanceOf(to), 0n)
+  await bear(record, 'company')
+  await pollNow()
+  await refundReaches(shop, order.orderId, 'settled')
+  assert.equal(await chain.balanceOf(to), PRICE)
   await desk.checkBooks()
 })
 

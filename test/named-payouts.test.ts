@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { findPayout } from '../src/chain/payout/payout-queries.ts'
 import type { Channel, RefundReport } from '../src/channels/channel.ts'
 import { sql } from '../src/db/db.ts'
 import { invalid } from '../src/kernel/errors.ts'
+import { releaseClaims } from '../src/ledger/claim-queries.ts'
 import { cancelSettlement, reportSettlementPaid } from '../src/ledger/settlements/settlement-end.ts'
 import { settlementPolls } from '../src/ledger/settlements/settlement-jobs.ts'
 import { findSettlement } from '../src/ledger/settlements/settlement-queries.ts'
@@ -12,6 +14,7 @@ import {
   type SettlementChain,
   type SettlementReport,
 } from '../src/ledger/settlements/settlement-service.ts'
+import { settleByHand } from '../src/refunds/manual-refund.ts'
 import { applyRefundReport, refundPolls } from '../src/refunds/refund-jobs.ts'
 import { rejectRefund, reportTransaction } from '../src/refunds/refund-naming.ts'
 import { actorOf, contextFor, DUE, type ModelWorld, personFor, startModelWorld } from './harness/model-world.ts'
@@ -200,6 +203,36 @@ test('whoever names a transaction for a refund that another one settled meanwhil
   assert.deepEqual([(await read(world, key.id)).txHash, await isNamed(second)], [first, false])
 })
 
+test('a refund on a chain that is not set up waits, and is settled by hand only while nothing can have paid it', async () => {
+  const { context, key } = await startRefund(world)
+  const { db } = world.host
+  const txHash = `0x${'c8'.repeat(32)}`
+  const deps = { ...world.refunds, channels: openChannels([]) }
+  const settle = async () =>
+    settleByHand(deps, context, await read(world, key.id), { reference: 'bank-1', statement: 'by bank', file: null })
+  await beginNaming(world, key, txHash)
+  await refundPolls(deps).work(db, key)
+  const { status, providerStatus } = await read(world, key.id)
+  assert.deepEqual([status, providerStatus?.startsWith(`waits: the chain ${CHAIN} is not set up`)], ['ready', true])
+  await assert.rejects(settle(), { code: 'OBJECT_CONFLICT', message: new RegExp(`^Transaction ${txHash} was named`) })
+  await db.tx((tx) => releaseClaims(tx, { companyId: key.companyId, network: CHAIN, causeId: key.id }))
+  await settle()
+  assert.equal((await read(world, key.id)).status, 'settled')
+  assert.equal((await findPayout(db, key.id))?.kind, 'withdrawn')
+})
+
+test('a refund on a chain that was removed while another stays is left ready, and can be rejected', async () => {
+  const { context, key } = await startRefund(world)
+  const asked = { refundPayment: async () => BY_HAND, checkRefundTransaction: GONE }
+  const channel = { ...walletOf(asked), refundNetworks: [8453] }
+  const deps = { ...world.refunds, channels: openChannels([channel]) }
+  await refundPolls(deps).work(world.host.db, key)
+  const { status, providerStatus } = await read(world, key.id)
+  assert.deepEqual([status, providerStatus?.startsWith(`waits: the chain ${CHAIN} is not set up`)], ['ready', true])
+  await rejectRefund(deps, await read(world, key.id), 'its chain is gone', context)
+  assert.equal((await read(world, key.id)).status, 'rejected')
+})
+
 test('a settlement that a person sent and named is polled on, whatever a poll that began before answers', async () => {
   const { merchant } = await createPaid(world)
   const { db } = world.host
@@ -385,6 +418,42 @@ test('an approved settlement whose naming was cut short is cancelled once its tr
   assert.equal((await findSettlement(db, _id))?.status, 'approved')
   await cancelSettlement({ ...deps, chains: [{ ...chain, check: GONE }] }, context, _id)
   assert.deepEqual([(await findSettlement(db, _id))?.status, await isNamed(txHash)], ['cancelled', false])
+})
+
+test('what is named again while its chain is asked about it is neither rejected nor cancelled', async () => {
+  const { context, key } = await startRefund(world)
+  const { companyId, context: operator } = await startSettling(world)
+  const [refunded, settled] = [`0x${'d7'.repeat(32)}`, `0x${'d8'.repeat(32)}`]
+  const report = { outcome: 'pending', txHash: settled, providerStatus: 'not final yet' } as const
+  const known: SettlementChain = { network: CHAIN, pay: null, watch: async () => null, check: async () => report }
+  const settlements = { ...world.settlements, chains: [known] }
+  const { _id: id } = await createSettlement(settlements, operator, { companyId })
+  await approveSettlement(settlements, operator, id)
+  const depsOf = (checkRefundTransaction: NonNullable<Channel['checkRefundTransaction']>) => ({
+    ...world.refunds,
+    channels: openChannels([walletOf({ checkRefundTransaction })]),
+  })
+  const nameRefund = async () =>
+    reportTransaction(
+      depsOf(async () => pending(refunded)),
+      await read(world, key.id),
+      refunded,
+      context,
+    )
+  const nameSettlement = () => reportSettlementPaid(settlements, operator, id, settled)
+  /** The chain does not know the transaction yet, and before that is heard its sender sends and names it again. */
+  const overtaken = (nameAgain: () => Promise<unknown>) => async () => {
+    world.clock.nowMs += 1
+    await nameAgain()
+    return GONE()
+  }
+  await Promise.all([nameRefund(), nameSettlement()])
+  const deps = depsOf(overtaken(nameRefund))
+  await assert.rejects(rejectRefund(deps, await read(world, key.id), 'gone', operator), { code: 'OBJECT_CONFLICT' })
+  const chains = [{ ...known, check: overtaken(nameSettlement) }]
+  await assert.rejects(cancelSettlement({ ...settlements, chains }, operator, id), { code: 'OBJECT_CONFLICT' })
+  await followsTheNamed(key.id, refunded)
+  assert.equal((await findSettlement(world.host.db, id))?.status, 'approved')
 })
 
 test('what had gone to another address before a restore is named by a second person, where two approve', async () => {

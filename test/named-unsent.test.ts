@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Channel } from '../src/channels/channel.ts'
 import { sql } from '../src/db/db.ts'
+import { markRestored, updateReconciledRestore } from '../src/db/restored-queries.ts'
 import { releaseClaims } from '../src/ledger/claim-queries.ts'
 import { reportSettlementPaid } from '../src/ledger/settlements/settlement-end.ts'
 import { settlementPolls } from '../src/ledger/settlements/settlement-jobs.ts'
@@ -13,6 +14,7 @@ import {
 } from '../src/ledger/settlements/settlement-service.ts'
 import { refundPolls } from '../src/refunds/refund-jobs.ts'
 import { reportTransaction } from '../src/refunds/refund-naming.ts'
+import { wakeRefundsHandedOver } from '../src/refunds/refund-queries.ts'
 import { type ModelWorld, startModelWorld } from './harness/model-world.ts'
 import {
   BY_HAND,
@@ -128,4 +130,51 @@ test('a settlement is not sent while a transaction is named for it, nor ever onc
   assert.deepEqual(await poll({ chains: [{ ...chain, pay: null }] }), { sent: 1, isNamed: true, handedOver: true })
   await release()
   assert.deepEqual(await poll(), { sent: 1, isNamed: false, handedOver: true })
+})
+
+test('a person is asked to send a settlement once all checks pass, which are repeated then; it counts in the day’s sum', async () => {
+  const { db } = world.host
+  const { companyId, context } = await startSettling(world)
+  const chain: SettlementChain = { ...{ network: CHAIN, watch: async () => null, check: GONE }, pay: null }
+  const deps = { ...world.settlements, chains: [chain] }
+  const { _id: id } = await createSettlement(deps, context, { companyId })
+  // where the keys are set up, approval leaves the day's limit to the poll
+  const pay = () => Promise.reject(new Error('not called'))
+  await approveSettlement({ ...deps, chains: [{ ...chain, pay }] }, context, id)
+  const poll = async (part: Partial<typeof deps> = {}) => {
+    await settlementPolls({ ...deps, ...part }).work(db, { companyId, id })
+    const { providerStatus, handedOverAt, releasedAt } = (await findSettlement(db, id)) ?? {}
+    const words = ['send it by hand', 'waits: the books differ', 'SETTLEMENT_DAY_LIMIT']
+    return [words.find((one) => providerStatus?.includes(one)), handedOverAt !== null, releasedAt !== null]
+  }
+  const differ = { books: { ...deps.books, findHold: async () => 'the books differ' } }
+  const limited = { limits: { ...deps.limits, dayLimitUnits: 1n } }
+  assert.deepEqual(await poll(differ), ['waits: the books differ', false, false])
+  assert.deepEqual(await poll(limited), ['SETTLEMENT_DAY_LIMIT', false, false])
+  assert.deepEqual(await poll(), ['send it by hand', true, true])
+  assert.deepEqual(await poll(differ), ['waits: the books differ', true, true])
+  assert.deepEqual(await poll(limited), ['send it by hand', true, true])
+})
+
+test('a refund that a person is asked to send waits like any other, and is polled again after a loss and a restore', async () => {
+  const { key, orderId } = await startRefund(world)
+  const { db } = world.host
+  const channels = openChannels([walletOf({ refundPayment: async () => BY_HAND, checkRefundTransaction: GONE })])
+  const poll = async (hold: string | null = null) => {
+    const books = { ...world.books, findHold: async () => hold }
+    await refundPolls({ ...world.refunds, channels, books }).work(db, key)
+    const { status, providerStatus, nextCheckAt, handedOverAt } = await read(world, key.id)
+    return [status, providerStatus, nextCheckAt !== null, handedOverAt !== null]
+  }
+  const BY_PERSON = ['ready', 'send it by hand', false, true]
+  const isPolled = async () => (await read(world, key.id)).nextCheckAt !== null
+  assert.deepEqual(await poll(), BY_PERSON)
+  await db.tx((tx) => wakeRefundsHandedOver(tx, { companyId: key.companyId, id: orderId }, new Date()))
+  assert.equal(await isPolled(), true)
+  assert.deepEqual(await poll('the money left'), ['ready', 'waits: the money left', true, true])
+  assert.deepEqual(await poll(), BY_PERSON)
+  await db.run(sql`insert into installation (mode, key_mark) values ('sandbox', 'x') on conflict do nothing`)
+  await db.tx((tx) => markRestored(tx, { backupMadeAt: new Date(), restoredAt: new Date() }))
+  assert.equal(await isPolled(), true)
+  await updateReconciledRestore(db, new Date())
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { joinPages } from '../web/office/src/api/pages.ts'
-import { dayEnd, toPeriod } from '../web/office/src/screens/orders/views.ts'
+import { dayEnd, toPeriod } from '../web/office/src/kit/days.ts'
 import { RowCollector } from '../web/office/src/screens/orders/whole-rows.ts'
 
 const idOf = (index: number): string => index.toString(16).padStart(24, '0')

@@ -65,6 +65,7 @@ test('the office knows why money is held by the words of the service', () => {
     reconcile: waits('ledger/books.ts', 'the database was restored'),
     books: waits('ledger/books.ts', 'the books differ: '),
     lost: waits('refunds/refund-cover.ts', '18.000000 USDC paid for this order left the chain(?=`)'),
+    chain: waits('ledger/claims.ts', 'the chain '),
     screening: waits('refunds/refund-jobs.ts', 'the screening of'),
     screened: waits('refunds/refund-jobs.ts', 'its destination did'),
   }

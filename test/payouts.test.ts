@@ -474,7 +474,7 @@ test('without the keys a payout is followed until it is final, or until no one c
   const network = networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress })
   const options = { db, rpc, agree: agreeAlone(rpc), network, clock: Date.now, log: pino({ level: 'silent' }) }
   const watchPayout = openWatchPayout(options)
-  const [unknown, mined, dropped, started] = [request(), request(), request(), request()]
+  const [unknown, mined, dropped, started, empty] = [request(), request(), request(), request(), request()]
   assert.equal(await watchPayout(unknown.id), null)
   await payouts.send(mined)
   assert.match((await watchPayout(mined.id))?.providerStatus ?? '', /whose key is not set up here/)
@@ -492,4 +492,7 @@ test('without the keys a payout is followed until it is final, or until no one c
   await payouts.send(started)
   await chain.mine(4)
   assert.equal((await other.send(started)).outcome, 'settled', 'also with another key')
+  await other.send(empty)
+  assert.match((await payouts.send(empty)).providerStatus, /and nothing is signed for it\. Give the key back/)
+  assert.equal(await withdraw(empty), true)
 })

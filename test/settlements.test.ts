@@ -141,7 +141,8 @@ test('a settlement that was approved at a node without keys is sent, and cannot 
     const cancelled = await operator.post(`settlements/${made._id}/cancel`)
     assert.deepEqual([cancelled.status, cancelled.error?.code], [409, 'OBJECT_CONFLICT'])
     const rejected = await operator.post(`refunds/${refund._id}/reject`, { reason: 'no keys' })
-    assert.deepEqual([rejected.status, rejected.error?.code], [409, 'OBJECT_CONFLICT'])
+    const settled = await operator.post(`refunds/${refund._id}/settle`, { reference: 'bank-1', statement: 'by bank' })
+    assert.deepEqual([rejected.status, rejected.error?.code, settled.status], [409, 'OBJECT_CONFLICT', 409])
   }
   await automatic.host.db.run(sql`update refunds set next_check_at = now() where id = ${refund._id}`)
   await reaches(automatic, admin, made._id, 'paid')

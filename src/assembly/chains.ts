@@ -2,7 +2,7 @@ import { KNOWN_ADDRESS_WORDS, openKnownAddresses } from '../chain/known-addresse
 import { SANDBOX_CHAIN_ID } from '../chain/networks.ts'
 import type { OpenChain } from '../chain/open-chains.ts'
 import { checkManualTransfer, hasLeftOtherwise } from '../chain/payout/manual-transfer.ts'
-import { isPayoutSigned, withdrawPayout } from '../chain/payout/payout.ts'
+import { withdrawPayout } from '../chain/payout/payout.ts'
 import type { FindNamedHold } from '../chain/payout/payout-deps.ts'
 import { findOtherPayout } from '../chain/payout/payout-recheck.ts'
 import type { WalletDeps } from '../channels/crypto/adapter.ts'
@@ -108,9 +108,8 @@ export const openFindOtherPayout =
 type Ground = { db: Db; clock: Clock }
 
 /** How settlements are paid on each chain. */
-export const settleOnAll = (ground: Ground, chains: Chains): Pick<SettlementDeps, 'chains' | 'isPayoutSigned'> => ({
+export const settleOnAll = (ground: Ground, chains: Chains): Pick<SettlementDeps, 'chains'> => ({
   chains: chains.map((chain) => settleOn(ground, chain)),
-  isPayoutSigned,
 })
 
 function settleOn({ db, clock }: Ground, chain: OpenChain): SettlementChain {

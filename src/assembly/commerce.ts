@@ -1,7 +1,7 @@
 import { openChainHealth } from '../chain/chain-health.ts'
 import { usdcOf } from '../chain/networks.ts'
 import { openChains } from '../chain/open-chains.ts'
-import { isPayoutOver } from '../chain/payout/payout.ts'
+import { isPayoutOver, isPayoutSigned } from '../chain/payout/payout.ts'
 import type { PayableNetwork } from '../channels/crypto/adapter.ts'
 import { openDepositChecks } from '../channels/crypto/deposit-checks.ts'
 import type { ButtonDeps } from '../companies/button-service.ts'
@@ -111,8 +111,9 @@ export function openCommerce(ground: ServiceBase, accounts: Accounts) {
   const askForAddress = openAskForAddress({ mailer, links, networkName })
   const refunds: MispaymentRefundDeps = {
     ...{ db, clock, channels, transition, payers, links, askForAddress, books, audit },
-    ...{ withdrawPayout: openWithdrawPayout(clock), isPayoutOver, findOtherPayout: openFindOtherPayout(db, chains) },
-    ...{ hasLeftOtherwise: openHasLeftOtherwise({ db, clock }, chains), screening: screening.gate },
+    ...{ withdrawPayout: openWithdrawPayout(clock), isPayoutOver, isPayoutSigned },
+    ...{ findOtherPayout: openFindOtherPayout(db, chains), screening: screening.gate },
+    hasLeftOtherwise: openHasLeftOtherwise({ db, clock }, chains),
   }
   const paid = openPayments(ground, { refunds, rounds, kyc, alarm, chains, ownWallets: channels.ownWallets })
   const settlements: SettlementDeps = { ...refunds, limits: config.settlements, ...settleOnAll(ground, chains) }

@@ -18,7 +18,12 @@ import type { UnmatchedDeps } from '../payments/unmatched/unmatched-service.ts'
 import { noticeForeignRefund } from '../refunds/foreign-refund.ts'
 import type { MispaymentRefundDeps } from '../refunds/mispayment-refund.ts'
 import { takeRefundNews } from '../refunds/refund-news.ts'
-import { countRefundsOfAccount, wakeRefundsOfAccount, wakeRefundsOfPayment } from '../refunds/refund-queries.ts'
+import {
+  countRefundsOfAccount,
+  wakeRefundsHandedOver,
+  wakeRefundsOfAccount,
+  wakeRefundsOfPayment,
+} from '../refunds/refund-queries.ts'
 import { refundRoutes } from '../refunds/refund-routes.ts'
 import { type Chains, openExplorer } from './chains.ts'
 import type { PollWakes, ServiceBase } from './service-base.ts'
@@ -57,7 +62,12 @@ export function openPayments(
   const onRefunded: PaymentDeps['onRefunded'] = (tx, payment, refunded) =>
     noticeForeignRefund(refunds, tx, payment, { refunded })
   const gate = openPayerGate(kyc)
-  const alarms = { onLoss: openLossAlarm({ alarm, log }), onGivenUp: openGivenUpAlarm({ alarm, log }) }
+  const alarmOfLoss = openLossAlarm({ alarm, log })
+  const onLoss: PaymentDeps['onLoss'] = async (tx, loss) => {
+    await wakeRefundsHandedOver(tx, loss.order, new Date(clock()))
+    await alarmOfLoss(tx, loss)
+  }
+  const alarms = { onLoss, onGivenUp: openGivenUpAlarm({ alarm, log }) }
   const reports = { dustUnits: BigInt(config.orders.chainDustUnits), ...alarms, screening }
   const onTakenBack: PaymentDeps['onTakenBack'] = (...word) => noteWord(refunds.books, ...word)
   const news = { onRefunded, onTakenBack }

@@ -46,6 +46,10 @@ export async function markRestored(tx: Tx, at: { backupMadeAt: Date; restoredAt:
             'to', (next_index + ${SKIPPED_ADDRESSES}::bigint)::text)), '[]') from deposit_keys))
     where restored_at is distinct from ${at.restoredAt}`)
   if (done === 0) return false
+  // a person may have sent them since the backup: they are not asked to again before it is reconciled
+  await tx.run(sql`
+    update refunds set next_check_at = ${at.restoredAt}
+    where status = 'ready' and handed_over_at is not null and next_check_at is null`)
   await tx.run(sql`update deposit_keys set next_index = next_index + ${SKIPPED_ADDRESSES}::bigint`)
   return true
 }

@@ -147,12 +147,23 @@ export async function listVanished(
 export const missingChainWords = (network: number | null): string =>
   `the chain ${network} is not set up; give it back (CHAIN_${network}_RPC_URL, CHAIN_${network}_XPUB)`
 
+type Dated = { updatedAt: Date }
+
 /**
  * What a person named for a refund or settlement holds it, in whatever state it is, until the chain refuses what was
  * named: dropped, it would be paid a second time. @param vanished null: its chain is not set up here
+ * @param asked as it was before its chain was asked: what vanished then may have been named again since
  * @throws OBJECT_CONFLICT
  */
-export async function checkNoneHolds(tx: Tx, named: Nameable, vanished: readonly string[] | null): Promise<void> {
+export async function checkNoneHolds(
+  tx: Tx,
+  { asked, current: named }: { asked: Dated; current: Nameable & Dated },
+  vanished: readonly string[] | null,
+): Promise<void> {
+  if (vanished && vanished.length > 0 && asked.updatedAt.getTime() !== named.updatedAt.getTime())
+    throw new AppError('OBJECT_CONFLICT', {
+      message: 'It has changed while its chain was asked about what was named for it. Try again.',
+    })
   const txHash = (await listNamed(tx, named)).find((one) => !vanished?.includes(one))
   if (txHash === undefined) return
   throw new AppError('OBJECT_CONFLICT', {

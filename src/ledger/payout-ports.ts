@@ -14,6 +14,11 @@ export type PayoutPorts = {
   /** Whether it is never sent, because it was withdrawn or given up. */
   isPayoutOver(q: Queryable, id: string): Promise<boolean>
   /**
+   * Whether something was signed that can pay it, or did.
+   * @param sinceMs what ran out before then, and is in no transaction, does not count
+   */
+  isPayoutSigned(q: Queryable, id: string, sinceMs?: number): Promise<boolean>
+  /**
    * Whether it left before a restore with another amount or to another address, or was cancelled on its chain, which is
    * final. It is never sent then. @throws CHANNEL_UNAVAILABLE
    */

@@ -3,14 +3,17 @@ import { lockActor } from '../companies/company-scope.ts'
 import type { Tx } from '../db/db.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { AppError } from '../kernel/errors.ts'
+import { checkNoneHolds } from '../ledger/claims.ts'
 import { findPayment } from '../payments/payment-queries.ts'
 import { noticeToldRefunds } from './foreign-refund.ts'
 import type { MispaymentRefundDeps } from './mispayment-refund.ts'
 import { type ProofFile, proofAuditFacts } from './proof/proof-file.ts'
 import { keepProof } from './proof/proof-service.ts'
+import { stopPayout } from './refund-decisions.ts'
 import type { RefundDeps } from './refund-deps.ts'
+import { isHandedOver } from './refund-jobs.ts'
 import { isRefundPolled, isRefundReferenceUsed, lockRefundReference, type Refund } from './refund-queries.ts'
-import { lockRefundWithOrder, settleRefundIn } from './refund-settle.ts'
+import { isPaidOnChain, lockRefundWithOrder, settleRefundIn, withChainOf } from './refund-settle.ts'
 
 const conflict = (message: string): AppError => new AppError('OBJECT_CONFLICT', { message })
 
@@ -32,7 +35,8 @@ async function findTaken(deps: RefundDeps, tx: Tx, current: Refund, reference: s
 }
 
 /**
- * Only a person can settle a refund if the channel cannot refund, has handed it over, or lost track of it.
+ * Only a person can settle a refund if the channel cannot refund, has handed it over, or lost track of it. One that is
+ * paid on a chain that is not set up here is not sent from then on, by any node.
  * @throws OBJECT_CONFLICT
  */
 async function checkIsForPerson(
@@ -45,11 +49,15 @@ async function checkIsForPerson(
     throw conflict('This refund is proved by its transaction: POST /refunds/{id}/transaction.')
   if (status !== 'ready' && status !== 'submitted')
     throw conflict(`The refund is ${status}; it cannot be settled by hand.`)
-  if (channel && (!channel.refundPayment || (status === 'ready' && nextCheckAt === null))) return
+  if (channel && (!channel.refundPayment || (status === 'ready' && (nextCheckAt === null || isHandedOver(current)))))
+    return
   if (channel && (channel.refundsByCallback !== true || status !== 'submitted'))
     throw conflict(`${current.channel} sends its own refunds; no proof is needed.`)
   const taken = await findTaken(deps, tx, current, reference)
   if (taken !== null) throw conflict(taken)
+  if (!isPaidOnChain(current)) return
+  await checkNoneHolds(tx, { asked: current, current }, null)
+  await stopPayout(deps, tx, current, { why: 'settled by hand' })
 }
 
 /**
@@ -65,7 +73,7 @@ export async function settleByHand(
 ): Promise<void> {
   const { actor } = context
   const payment = await findPayment(deps.db, refund.companyId, refund.paymentId)
-  const channel = payment && (await deps.channels.forPayment(payment))
+  const channel = payment && withChainOf(refund, await deps.channels.forPayment(payment))
   const by = `${actor.kind}:${actor.id}`
   const { reference, statement, file } = proof
   await deps.db.tx(async (tx) => {

@@ -12,7 +12,7 @@ import { writeRefundAudit } from './refund-audit.ts'
 import type { RefundDeps } from './refund-deps.ts'
 import { type Refund, updateRefund, updateRefundUnnamed } from './refund-queries.ts'
 import { reopenRecords } from './refund-records.ts'
-import { bookingOf, lockRefundWithOrder, releaseNamed } from './refund-settle.ts'
+import { bookingOf, isPaidOnChain, lockRefundWithOrder, releaseNamed } from './refund-settle.ts'
 
 /** Submitted without an answer, and only a callback could report on it: a person checks with the provider. */
 async function isLost(deps: RefundDeps, { companyId, paymentId, status, providerReference }: Refund): Promise<boolean> {
@@ -40,17 +40,17 @@ export async function isPaidByHand(
   return true
 }
 
-/** Its transfer may be in progress although it is ready to be sent by hand. @throws OBJECT_CONFLICT */
-async function stopPayout(
+/** Its transfer may be in progress, whatever its state. @throws OBJECT_CONFLICT */
+export async function stopPayout(
   deps: RefundDeps,
   tx: Tx,
   { id, network, address: to, units }: Refund,
-  hasLeftOtherwise: boolean,
+  { why, hasLeftOtherwise = false }: { why: 'rejected' | 'settled by hand'; hasLeftOtherwise?: boolean },
 ): Promise<void> {
   if (network === null) return
-  if (await deps.withdrawPayout(tx, { id, network, to, units, hasLeftOtherwise }, 'rejected')) return
+  if (await deps.withdrawPayout(tx, { id, network, to, units, hasLeftOtherwise }, why)) return
   throw new AppError('OBJECT_CONFLICT', {
-    message: 'The refund is already being paid and cannot be rejected. Wait until its transfer is final.',
+    message: `The refund is already being paid and cannot be ${why}. Wait until its transfer is final.`,
   })
 }
 
@@ -74,16 +74,14 @@ export async function dropRefund(
     const { order, refund } = await lockRefundWithOrder(tx, key)
     const open = news.status === 'rejected' ? ['needs_approval', 'needs_address', 'ready'] : ['ready', 'submitted']
     const isStillLost = neverSent && refund.status === 'submitted' && refund.providerReference === null
-    const isNamed =
-      news.status === 'rejected' && refund.status === 'submitted' && (await listNamed(tx, refund)).length > 0
-    const hasLeft =
-      news.status === 'rejected' && news.hasLeftOtherwise && refund.status === 'submitted' && !refund.byHand
-    if (!open.includes(refund.status) && !isStillLost && !isNamed && !hasLeft) {
+    // what was named for it or signed refuses below
+    const mayBeUnsent = news.status === 'rejected' && refund.status === 'submitted' && isPaidOnChain(refund)
+    if (!open.includes(refund.status) && !isStillLost && !mayBeUnsent) {
       throw new AppError('OBJECT_CONFLICT', {
         message: `The refund is ${refund.status}; it can no longer be ${news.status}.`,
       })
     }
-    if (news.status === 'rejected') await checkNoneHolds(tx, refund, news.vanished)
+    if (news.status === 'rejected') await checkNoneHolds(tx, { asked: key, current: refund }, news.vanished)
     if (news.status === 'rejected' && refund.providerReference !== null) {
       throw new AppError('OBJECT_CONFLICT', {
         message:
@@ -92,9 +90,12 @@ export async function dropRefund(
       })
     }
     if (news.status === 'refused' && (await isPaidByHand(deps, tx, { asked: key, current: refund }))) return
-    if (news.status === 'rejected') await stopPayout(deps, tx, refund, hasLeft)
-    if (isNamed) await updateRefundUnnamed(tx, refund)
-    if (news.status === 'rejected') await releaseNamed(tx, refund)
+    if (news.status === 'rejected') {
+      const hasLeftOtherwise = news.hasLeftOtherwise && !refund.byHand
+      await stopPayout(deps, tx, refund, { why: 'rejected', hasLeftOtherwise })
+      if (refund.byHand) await updateRefundUnnamed(tx, refund)
+      await releaseNamed(tx, refund)
+    }
     const now = new Date(deps.clock())
     const { status, providerStatus } = news
     const decidedBy = news.status === 'rejected' ? nameOf(news.by) : news.channel

@@ -3,11 +3,11 @@ import type { Channel, RefundReport, RefundRequest } from '../channels/channel.t
 import { ProviderRefusal, ProviderTrouble } from '../channels/provider-errors.ts'
 import type { Tx } from '../db/db.ts'
 import type { PollSpec } from '../db/polling.ts'
-import { DAY } from '../kernel/clock.ts'
+import { DAY, HOUR } from '../kernel/clock.ts'
 import { crashPoint } from '../kernel/crash-point.ts'
 import { pollGapMs } from '../kernel/poll-gaps.ts'
 import { isClaimedByOther } from '../ledger/claim-queries.ts'
-import { checkNamedAgain, claimedWords, isNamedSince, listNamed } from '../ledger/claims.ts'
+import { checkNamedAgain, claimedWords, isNamedSince, listNamed, missingChainWords } from '../ledger/claims.ts'
 import { findOrderById } from '../orders/order-queries.ts'
 import { findPayment, type Payment } from '../payments/payment-queries.ts'
 import { noticeForeignRefund, noticeToldRefunds } from './foreign-refund.ts'
@@ -25,7 +25,7 @@ import {
   updateRefundNextCheck,
   wakeRefundsOfOperator,
 } from './refund-queries.ts'
-import { lockRefundWithOrder, settleRefundIn } from './refund-settle.ts'
+import { isPaidOnChain, lockRefundWithOrder, settleRefundIn, withChainOf } from './refund-settle.ts'
 
 /** Delay before a blocked refund is retried. */
 const HOLD_MS = 30_000
@@ -119,36 +119,47 @@ const findHold = async (deps: RefundDeps, refund: Refund): Promise<string | null
   (await findOther(deps, refund))
 
 /** A person was asked to send it, and the provider does not have it. */
-const isHandedOver = ({ handedOverAt, providerReference }: Refund): boolean =>
+export const isHandedOver = ({ handedOverAt, providerReference }: Refund): boolean =>
   handedOverAt !== null && providerReference === null
 
-/** Whether a person sends it, or named what they sent: the service does not send it then, however it is polled. */
-const isPersons = async (tx: Tx, refund: Refund): Promise<boolean> =>
-  isHandedOver(refund) || (!refund.byHand && (await listNamed(tx, refund)).length > 0)
+/** Whether a person named what they sent, and it is not followed: the service does not send it then. */
+const isNamed = async (tx: Tx, refund: Refund): Promise<boolean> =>
+  !refund.byHand && (await listNamed(tx, refund)).length > 0
 
 /**
- * Marks the refund as submitted before it is sent, so that it can no longer be rejected. @returns whether it may be
- * sent, or only what was signed before, or named, is followed
+ * Whether a provider was asked for it, or something was signed that can pay it on its chain, or a person paid it. Until
+ * then all checks are repeated.
+ */
+const mayHaveLeft = async ({ db, clock, isPayoutSigned }: RefundDeps, refund: Refund): Promise<boolean> => {
+  if (refund.byHand || !isPaidOnChain(refund)) return refund.status === 'submitted'
+  return isPayoutSigned(db, refund.id, clock() - HOUR)
+}
+
+/**
+ * Marks the refund as submitted before it is sent: it can no longer be rejected then, unless nothing was signed for it.
+ * @returns whether it may be sent, or only what was signed before, or named, is followed
  */
 async function beginSending(deps: RefundDeps, refund: Refund): Promise<'send' | 'follow' | null> {
-  const isReady = refund.status === 'ready'
-  const hold = isReady && !isHandedOver(refund) ? await findHold(deps, refund) : null
+  const isUnsent = isPayable(refund) && !(await mayHaveLeft(deps, refund))
+  const hold = isUnsent ? await findHold(deps, refund) : null
   return deps.db.tx(async (tx) => {
     const { refund: current } = await lockRefundWithOrder(tx, refund)
     if (isNamedSince(refund, current)) return null
-    if (isPayable(current) && (await isPersons(tx, current))) return 'follow'
-    if (current.status === 'submitted') return 'send'
     const now = new Date(deps.clock())
-    if (current.status !== 'ready') {
+    if (!isPayable(current)) {
       await updateRefundNextCheck(tx, current, null)
       return null
     }
-    const reason = hold ?? (await findLocalHold(deps, tx, current))
+    if (await isNamed(tx, current)) return 'follow'
+    const isChecked = isUnsent && current.status === refund.status
+    const reason = isChecked ? (hold ?? (await findLocalHold(deps, tx, current))) : null
     if (reason !== null) {
       const nextCheckAt = new Date(now.getTime() + HOLD_MS)
       await updateRefund(tx, current, { status: 'ready', providerStatus: `waits: ${reason}`, nextCheckAt }, now)
       return null
     }
+    if (isHandedOver(current)) return 'follow'
+    if (current.status === 'submitted') return 'send'
     if (await anotherRuns(tx, current)) {
       await updateRefundNextCheck(tx, current, new Date(now.getTime() + pollGapMs('refund', current.checks)))
       return null
@@ -189,7 +200,7 @@ async function askChannel(
 
 const OWN_ACCOUNT_GONE =
   'waits: its account at the provider was removed or replaced. Save that account again, or settle the refund by hand'
-const OPERATOR_ACCOUNT_GONE =
+const OPERATOR_GONE =
   'waits: its channel is not set up on the server. The operator sets it up again, or a person settles the refund by hand'
 
 /** Whether the company removed or replaced the account, so that no node has it. */
@@ -199,19 +210,19 @@ async function isAccountGone({ db, channels }: RefundDeps, { companyId, channel,
   return !accounts.some((one) => one.channel === channel) || (await channels.of(companyId)).isOwn(channel)
 }
 
-/** The provider may have a refund that was attempted; any other node may send one through the operator's account. */
-const isForPerson = async (deps: RefundDeps, refund: Refund, payment: Payment): Promise<boolean> =>
-  refund.status === 'ready' && refund.providerReference === null && (await isAccountGone(deps, payment))
+const chainGone = (network: number | null): string => `waits: ${missingChainWords(network)}`
 
-/** Leaves the refund as it is, to other nodes or until its account is back. */
-async function waitForAccount(deps: RefundDeps, refund: Refund, { ownAccount }: Payment): Promise<void> {
+/** The provider may have a refund that was attempted. */
+const isUntaken = ({ status, providerReference }: Refund): boolean => status === 'ready' && providerReference === null
+
+/** Leaves the refund as it is, to other nodes or until its account or chain is back. */
+async function waitForAccount(deps: RefundDeps, refund: Refund, providerStatus: string): Promise<void> {
   await deps.db.tx(async (tx) => {
     const { refund: current } = await lockRefundWithOrder(tx, refund)
     const { status, checks } = current
     if (status !== 'ready' && status !== 'submitted') return updateRefundNextCheck(tx, current, null)
     const now = new Date(deps.clock())
     const nextCheckAt = new Date(now.getTime() + pollGapMs('refund', checks))
-    const providerStatus = ownAccount ? OWN_ACCOUNT_GONE : OPERATOR_ACCOUNT_GONE
     return updateRefund(tx, current, { status, providerStatus, nextCheckAt }, now)
   })
 }
@@ -228,8 +239,13 @@ async function holdNamed(deps: RefundDeps, refund: Refund): Promise<void> {
 /** Polls one refund: sends it, or fetches its state. The channel makes sending idempotent. */
 async function pollRefund(deps: RefundDeps, refund: Refund): Promise<void> {
   const payment = await findPaymentOf(deps, refund)
-  const channel = await deps.channels.forPayment(payment)
-  if (!channel && !(await isForPerson(deps, refund, payment))) return waitForAccount(deps, refund, payment)
+  const account = await deps.channels.forPayment(payment)
+  const channel = withChainOf(refund, account)
+  if (!channel) {
+    const isGone = !account && (await isAccountGone(deps, payment))
+    if (!isGone) return waitForAccount(deps, refund, isPaidOnChain(refund) ? chainGone(refund.network) : OPERATOR_GONE)
+    if (!isUntaken(refund)) return waitForAccount(deps, refund, OWN_ACCOUNT_GONE)
+  }
   const step = await beginSending(deps, refund)
   if (step === null) return
   crashPoint('refund:before-send')
@@ -297,13 +313,12 @@ export async function applyRefundReport(deps: RefundDeps, refund: Refund, report
 
 export const isPayable = ({ status }: Refund): boolean => status === 'ready' || status === 'submitted'
 
-/** For the start of a node: the operator may have set up channels again that refunds wait for. */
-export const wakeWaitingRefunds = ({ db, clock, channels }: RefundDeps): Promise<number> =>
-  wakeRefundsOfOperator(
-    db,
-    { channels: channels.operator.available, providerStatus: OPERATOR_ACCOUNT_GONE },
-    new Date(clock()),
-  )
+/** For the start of a node: the operator may have set up channels or chains again that refunds wait for. */
+export function wakeWaitingRefunds({ db, clock, channels: { operator } }: RefundDeps): Promise<number> {
+  const networks = new Set(operator.available.flatMap((id) => operator.find(id)?.refundNetworks ?? []))
+  const words = [OPERATOR_GONE, ...[...networks].map(chainGone)]
+  return wakeRefundsOfOperator(db, { channels: operator.available, words }, new Date(clock()))
+}
 
 /**
  * Refunds that are ready to send or have no final answer, for the polling engine. Every try uses the same id, so each

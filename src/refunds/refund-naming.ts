@@ -2,19 +2,19 @@ import type { Channel } from '../channels/channel.ts'
 import type { Queryable, Tx } from '../db/db.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
-import { followClaimed, listVanished, NAMING_MS } from '../ledger/claims.ts'
+import { followClaimed, listVanished, missingChainWords, NAMING_MS } from '../ledger/claims.ts'
 import { writeRefundAudit } from './refund-audit.ts'
 import { dropRefund } from './refund-decisions.ts'
 import type { RefundDeps } from './refund-deps.ts'
 import { applyRefundReport, findPaymentOf, isPayable, refundRequestOf } from './refund-jobs.ts'
 import { type Refund, updateRefund, wakeRefundUnpolled } from './refund-queries.ts'
-import { lockRefundWithOrder } from './refund-settle.ts'
+import { isPaidOnChain, lockRefundWithOrder, withChainOf } from './refund-settle.ts'
 
 /* A person says which transaction paid a refund, or rejects it. */
 
-/** The channel, with the account that received the refund's payment. */
+/** The channel, with the account that received the refund's payment, and its chain. */
 const channelOfRefund = async (deps: RefundDeps, refund: Refund): Promise<Channel | undefined> =>
-  deps.channels.forPayment(await findPaymentOf(deps, refund))
+  withChainOf(refund, await deps.channels.forPayment(await findPaymentOf(deps, refund)))
 
 /** @throws VALIDATION_FAILED */
 export function readTxHash(hash: string): string {
@@ -36,6 +36,10 @@ export async function reportTransaction(
 ): Promise<void> {
   const channel = await channelOfRefund(deps, refund)
   const { companyId, network, address: toAddress, id: causeId } = refund
+  if (!channel && isPaidOnChain(refund))
+    throw new AppError('OBJECT_CONFLICT', {
+      message: `The transaction cannot be checked here: ${missingChainWords(network)}.`,
+    })
   if (!channel?.checkRefundTransaction || network === null || toAddress === null || !isPayable(refund)) {
     throw new AppError('OBJECT_CONFLICT', {
       message: `A ${refund.status} refund through ${refund.channel} cannot be settled by a transaction.`,
@@ -89,8 +93,8 @@ export async function rejectRefund(
   by: RequestContext,
 ): Promise<void> {
   const vanished = await listVanishedOf(deps, refund)
-  const { id, network, status, byHand } = refund
-  const isSent = status === 'submitted' && !byHand && network !== null
-  const hasLeftOtherwise = isSent && (await deps.hasLeftOtherwise({ id, network }))
+  const { id, network, byHand } = refund
+  const mayHaveLeft = isPayable(refund) && !byHand && network !== null
+  const hasLeftOtherwise = mayHaveLeft && (await deps.hasLeftOtherwise({ id, network }))
   await dropRefund(deps, refund, { status: 'rejected', by, vanished, hasLeftOtherwise, providerStatus: reason })
 }

@@ -239,6 +239,17 @@ export const wakeRefundUnpolled = (tx: Tx, { companyId, id }: Refund, nextCheckA
     update refunds set next_check_at = ${nextCheckAt}
     where company_id = ${companyId} and id = ${id} and status in ('ready', 'submitted') and next_check_at is null`)
 
+/** Has the refunds of an order that a person is asked to send polled again. */
+export const wakeRefundsHandedOver = (
+  tx: Tx,
+  { companyId, id }: { companyId: string; id: string },
+  now: Date,
+): Promise<number> =>
+  tx.run(sql`
+    update refunds set next_check_at = ${now}
+    where company_id = ${companyId} and order_id = ${id} and status = 'ready' and handed_over_at is not null
+      and next_check_at is null`)
+
 type ReferenceScope = { companyId: string; channel: ChannelId; id?: string }
 
 /**
@@ -303,16 +314,16 @@ export async function countRefundsOfAccount(q: Queryable, account: LeavingAccoun
   return Number(total)
 }
 
-/** The operator uses these channels again: the refunds that waited for them are polled at once. */
+/** The operator uses these channels again: the refunds that wait for them, and say so, are polled at once. */
 export const wakeRefundsOfOperator = (
   q: Queryable,
-  { channels, providerStatus }: { channels: readonly ChannelId[]; providerStatus: string },
+  { channels, words }: { channels: readonly ChannelId[]; words: readonly string[] },
   now: Date,
 ): Promise<number> =>
   q.run(sql`
     update refunds set next_check_at = ${now}, checks = 0, poll_again = lease_until is not null
     where status in ('ready', 'submitted') and next_check_at is not null and channel = any(${[...channels]})
-      and last_words = ${providerStatus}`)
+      and last_words = any(${[...words]})`)
 
 /** The user who created an API key; null if none did. */
 export async function findKeyMaker(q: Queryable, keyId: string): Promise<string | null> {

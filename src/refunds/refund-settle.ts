@@ -1,3 +1,4 @@
+import type { Channel } from '../channels/channel.ts'
 import type { Tx } from '../db/db.ts'
 import { AppError } from '../kernel/errors.ts'
 import { releaseClaims } from '../ledger/claim-queries.ts'
@@ -19,6 +20,9 @@ export const bookingOf = (refund: Pick<Refund, 'companyId' | 'id' | 'orderId'>, 
 /** Channels whose refunds go out on a chain, to an address of the payer. */
 const PAID_ON_CHAIN: ReadonlySet<string> = new Set(['crypto', 'coinbase'])
 
+/** By what is stored, so that the answer does not depend on the keys and chains of the node that asks. */
+export const isPaidOnChain = ({ channel, network }: Refund): boolean => network !== null && PAID_ON_CHAIN.has(channel)
+
 /**
  * The account that a refund leaves: money in a company's own wallet is refunded from there, not from the operator's.
  */
@@ -26,6 +30,10 @@ function payerOf(payment: Payment): Holder {
   const holder = holderOf(payment)
   return holder === 'payer_clearing' && PAID_ON_CHAIN.has(payment.channel) ? 'wallet' : holder
 }
+
+/** Undefined: its chain is not set up on this node. */
+export const withChainOf = ({ network }: Refund, channel: Channel | undefined): Channel | undefined =>
+  network === null || channel?.refundNetworks?.includes(network) !== false ? channel : undefined
 
 /** Locks the order, then its refund: the same lock order everywhere. */
 export async function lockRefundWithOrder(

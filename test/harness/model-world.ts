@@ -104,7 +104,7 @@ export async function startModelWorld(own: Partial<Channel> = {}): Promise<Model
   const books = openBooks({ db, clock, log, alarm: async () => {}, usdc: {} })
   const withdrawPayout = openWithdrawPayout(clock)
   const nothingLeft = { findOtherPayout: async () => null, hasLeftOtherwise: async () => false }
-  const payouts = { withdrawPayout, isPayoutOver, ...nothingLeft }
+  const payouts = { withdrawPayout, isPayoutOver, isPayoutSigned, ...nothingLeft }
   const nothing = async (): Promise<void> => {}
   const screening = openScreeningGate({ clock, screens: false, wake: () => {}, alarm: nothing })
   const desk = { db, clock, transition, audit: NO_AUDIT, screening }
@@ -121,7 +121,7 @@ export async function startModelWorld(own: Partial<Channel> = {}): Promise<Model
     refunds: { ...desk, channels, payers, books, ...payouts, askForAddress: nothing, links },
     mispayments: { ...desk, payers, gate, onDecided: () => {} },
     settlements: {
-      ...{ ...desk, books, ...payouts, isPayoutSigned, chains: [CHAIN] },
+      ...{ ...desk, books, ...payouts, chains: [CHAIN] },
       limits: { dayLimitUnits: null, twoPersonsFromUnits: null, allowList: [] },
     },
     async makeOrder(merchant) {

@@ -29,7 +29,8 @@ export async function startRefund(world: ModelWorld) {
   const context = contextFor(actorOf(merchant))
   const { refundId } = await revertOrder(world.refunds, context, code, {})
   const address = `0x${'c'.repeat(40)}`
-  await world.host.db.run(sql`update refunds set network = ${CHAIN}, address = ${address} where id = ${refundId}`)
+  await world.host.db.run(sql`
+    update refunds set channel = 'crypto', network = ${CHAIN}, address = ${address} where id = ${refundId}`)
   return { context, orderId, key: { companyId: merchant.companyId, id: refundId } }
 }
 

@@ -168,11 +168,18 @@ async function followMined(
   return own ? follow(deps, payout, view, own) : followUsed(deps, payout, view)
 }
 
-const waitingWords = ({ kind, fromAddress }: Payout): string =>
-  kind === 'payout'
-    ? `It was started from the wallet ${fromAddress}, whose key is not set up here. It is followed until its ` +
-      'authorization runs out. After that give the key back, or take it back and send it by hand.'
-    : 'waits until it is submitted'
+function waitingWords({ kind, fromAddress, validBefore }: Payout): string {
+  if (kind !== 'payout') return 'waits until it is submitted'
+  if (validBefore === null)
+    return (
+      `It is to be paid from the wallet ${fromAddress}, whose key is not set up here, and nothing is signed for it. Give ` +
+      'the key back, or reject or cancel it and start another one.'
+    )
+  return (
+    `It was started from the wallet ${fromAddress}, whose key is not set up here. It is followed until its ` +
+    'authorization runs out. After that give the key back, or take it back and send it by hand.'
+  )
+}
 
 const EXPIRED = { status: 'failed', providerStatus: 'the authorization ran out unused' } as const
 /** A node with the key may sign it again, a person may take it back. */

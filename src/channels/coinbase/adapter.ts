@@ -104,6 +104,7 @@ function openCoinbase(values: CoinbaseValues, context: ChannelContext): Channel 
     },
     acknowledgement: { contentType: 'text/plain', body: 'OK' },
     refundsToAddress: true,
+    ...(wallet.refundNetworks && { refundNetworks: wallet.refundNetworks }),
     ...(refundPayment ? { refundPayment: (refund) => refundPayment.call(wallet, placed(refund)) } : {}),
     ...(checkRefundTransaction
       ? { checkRefundTransaction: (refund, txHash) => checkRefundTransaction.call(wallet, placed(refund), txHash) }

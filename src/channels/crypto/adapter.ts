@@ -233,6 +233,7 @@ export function openCryptoChannel(deps: WalletDeps): Channel {
       return withNative(reportOf(providerReference, placed, networks), native, networks)
     },
     refundsToAddress: true,
+    refundNetworks: networks.map(({ chainId }) => chainId),
     async refundPayment(refund) {
       const { chain, payout } = readPlace(payable, refund)
       const sent =

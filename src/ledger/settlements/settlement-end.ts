@@ -171,7 +171,7 @@ export async function cancelSettlement(
     await lockActor(tx, actor, key.companyId)
     const settlement = await lockIn(tx, key, [key.status === 'approved' ? 'approved' : 'open'])
     const { companyId, network } = settlement
-    await checkNoneHolds(tx, settlement, vanished)
+    await checkNoneHolds(tx, { asked: key, current: settlement }, vanished)
     const isStopped = await deps.withdrawPayout(tx, { ...requestOf(settlement), network }, 'cancelled')
     if (!isStopped) throw conflict(UNDER_WAY)
     if (settlement.byHand) await updateSettlementUnnamed(tx, settlement)

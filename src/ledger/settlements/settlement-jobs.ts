@@ -12,7 +12,6 @@ import {
   updateSettlementReleased,
 } from './settlement-queries.ts'
 import {
-  findOther,
   releaseSettlement,
   requestOf,
   type SettlementChain,
@@ -20,7 +19,7 @@ import {
   type SettlementReport,
 } from './settlement-service.ts'
 
-/** `isHandedOver`: a person is asked to send it. */
+/** `isHandedOver`: a person is asked to send it, or named what they sent. */
 type Asked = SettlementReport & { isHandedOver?: true }
 type Pay = NonNullable<SettlementChain['pay']>
 
@@ -32,7 +31,7 @@ const BY_HAND =
 
 /** Sends it if all checks pass. What could not be signed now takes nothing of the day's limit from others. */
 async function send(deps: SettlementDeps, pay: Pay, settlement: Settlement): Promise<SettlementReport> {
-  const hold = await releaseSettlement(deps, settlement)
+  const hold = await releaseSettlement(deps, settlement, 'service')
   if (hold !== null) return waits(`waits: ${hold}`)
   const report = await pay(requestOf(settlement))
   if (report.outcome !== 'settled' && !(await deps.isPayoutSigned(deps.db, settlement.id)))
@@ -52,9 +51,9 @@ async function askChain(deps: SettlementDeps, settlement: Settlement): Promise<A
   if (pay && named.length === 0) return send(deps, pay, settlement)
   const watched = await chain.watch(id)
   if (watched) return watched
-  if (pay) return waits(namedWords(named))
-  const other = await findOther(deps, settlement)
-  return other === null ? { ...waits(BY_HAND), isHandedOver: true } : waits(`waits: ${other}`)
+  if (named.length > 0) return { ...waits(namedWords(named)), ...(!pay && { isHandedOver: true }) }
+  const hold = await releaseSettlement(deps, settlement, 'person')
+  return hold === null ? { ...waits(BY_HAND), isHandedOver: true } : waits(`waits: ${hold}`)
 }
 
 /** Our own payout is withdrawn once a person names what they sent. If naming was cut short, it says what to do. */

@@ -66,8 +66,6 @@ export type SettlementDeps = PayoutPorts & {
   clock: Clock
   audit: Audit
   chains: readonly SettlementChain[]
-  /** Whether something was signed that can pay it, or did. */
-  isPayoutSigned(q: Queryable, id: string, sinceMs?: number): Promise<boolean>
   /** The operator's limits on payouts. */
   limits: SettlementLimits
   /** Blocks payouts while the books differ from the facts. */
@@ -258,7 +256,7 @@ const NEXT = 16
 const idOf = (companyId: string, number: number): string => idFrom('settlement', companyId, number)
 
 /** Why it waits: another settlement of its company had left before the database was restored. */
-export const findOther = ({ db, findOtherPayout }: SettlementDeps, settlement: Settlement): Promise<string | null> =>
+const findOther = ({ db, findOtherPayout }: SettlementDeps, settlement: Settlement): Promise<string | null> =>
   findOtherPayout(settlement, async () => {
     const { companyId } = settlement
     const count = await countSettlements(db, companyId)
@@ -269,19 +267,29 @@ export const findOther = ({ db, findOtherPayout }: SettlementDeps, settlement: S
 
 const FOR_PERSON = 'a person sends it, or named what they sent'
 
+/** A person was asked to send it, and it counts in the day's sum. */
+const isReleasedByHand = ({ handedOverAt, releasedAt }: Settlement): boolean =>
+  handedOverAt !== null && releasedAt !== null
+
 /**
- * The check before an approved settlement is sent. As long as nothing is signed that can pay it, all of it is repeated.
+ * The check before an approved settlement is sent, or a person is asked to send it. As long as nothing is signed that
+ * can pay it, all of it is repeated, except the day's limit once a person was asked.
  * @returns why it waits; null: it may be sent
  */
-export async function releaseSettlement(deps: SettlementDeps, settlement: Settlement): Promise<string | null> {
+export async function releaseSettlement(
+  deps: SettlementDeps,
+  settlement: Settlement,
+  sentBy: 'service' | 'person',
+): Promise<string | null> {
   const isSigned = await deps.isPayoutSigned(deps.db, settlement.id, deps.clock() - HOUR)
   const reason = isSigned ? null : await findReason(deps, settlement)
   if (reason !== null) return reason
   return deps.db.tx(async (tx) => {
     const current = await lockSettlement(tx, settlement.companyId, settlement.id)
     if (current?.status !== 'approved') return `it is ${current?.status}`
-    if (current.handedOverAt !== null || (await listNamed(tx, current)).length > 0) return FOR_PERSON
-    if (isSigned) return null
+    if (sentBy === 'service' && (current.handedOverAt !== null || (await listNamed(tx, current)).length > 0))
+      return FOR_PERSON
+    if (isSigned || isReleasedByHand(current)) return null
     const limit = await findLimit(deps, tx, settlement)
     if (limit === null) await updateSettlementReleased(tx, settlement, new Date(deps.clock()))
     return limit
@@ -294,7 +302,7 @@ async function findReason(deps: SettlementDeps, settlement: Settlement): Promise
   return (
     (await deps.books.findHold(settlement.companyId)) ??
     (await findShortfall(deps.db, settlement)) ??
-    (await deps.db.tx((tx) => findLimit(deps, tx, settlement))) ??
+    (isReleasedByHand(settlement) ? null : await deps.db.tx((tx) => findLimit(deps, tx, settlement))) ??
     (await findOther(deps, settlement))
   )
 }

@@ -24,6 +24,8 @@ export const holdTexts = defineTexts(
       'Its destination is being screened. If a source holds it, a manager decides under Identity and screening, about a payout the operator; then this continues by itself.',
     books:
       'The books do not match what happened. Nothing leaves until the operator has explained the difference under Balance and payouts.',
+    chain:
+      'Its chain is not set up any more. The operator sets it up again; then this continues by itself. Or reject the refund, or settle it by hand, if nothing was sent yet.',
     lost: 'Money that paid this order left the chain. This waits until it is decided, under Mispayments, who bears the loss.',
   },
   {
@@ -49,6 +51,8 @@ export const holdTexts = defineTexts(
         'La destination est en cours de contrôle. Si une source la retient, un responsable décide sous Identité et adresses, l’exploitant pour un versement ; ensuite, tout reprend seul.',
       books:
         'Les comptes ne correspondent pas aux faits. Rien ne part tant que l’exploitant n’a pas expliqué l’écart sous Solde et versements.',
+      chain:
+        'Sa chaîne n’est plus configurée. L’exploitant la configure de nouveau ; ensuite, tout reprend seul. Sinon, rejetez le remboursement ou réglez-le à la main, si rien n’est encore parti.',
       lost: 'De l’argent qui payait cette commande est sorti de la chaîne. Il faut d’abord décider, sous Paiements à traiter, qui supporte la perte.',
     },
     de: {
@@ -73,6 +77,8 @@ export const holdTexts = defineTexts(
         'Das Ziel wird gerade geprüft. Hält eine Quelle es zurück, entscheidet der Manager unter „Identität und Adressen“, bei einer Auszahlung der Betreiber; danach geht es von selbst weiter.',
       books:
         'Die Bücher stimmen nicht mit den Tatsachen überein. Nichts geht hinaus, bis der Betreiber den Unterschied unter „Guthaben und Auszahlungen“ erklärt hat.',
+      chain:
+        'Die Chain ist nicht mehr eingerichtet. Der Betreiber richtet sie wieder ein; dann geht es von selbst weiter. Sonst lehnen Sie die Rückzahlung ab oder erledigen sie von Hand, wenn noch nichts gesendet wurde.',
       lost: 'Geld, mit dem diese Bestellung bezahlt war, ist von der Chain verschwunden. Zuerst wird unter „Fehlzahlungen“ entschieden, wer den Verlust trägt.',
     },
     es: {
@@ -97,6 +103,8 @@ export const holdTexts = defineTexts(
         'El destino se está controlando. Si una fuente lo retiene, un responsable decide en Identidad y direcciones, el operador si es una liquidación; después sigue por sí solo.',
       books:
         'La contabilidad no coincide con los hechos. No sale nada hasta que el operador explique la diferencia en Saldo y liquidaciones.',
+      chain:
+        'Su cadena ya no está configurada. El operador la configura de nuevo y esto continúa solo. Si no, rechace el reembolso o liquídelo a mano, si todavía no se ha enviado nada.',
       lost: 'Dinero que pagó este pedido salió de la cadena. Primero hay que decidir, en Pagos por revisar, quién asume la pérdida.',
     },
     it: {
@@ -121,6 +129,8 @@ export const holdTexts = defineTexts(
         'La destinazione è in corso di controllo. Se una fonte la trattiene, un responsabile decide in Identità e indirizzi, il gestore per un accredito; poi si prosegue da soli.',
       books:
         'La contabilità non corrisponde ai fatti. Non parte nulla finché il gestore non ha spiegato la differenza in Saldo e accrediti.',
+      chain:
+        'La sua catena non è più configurata. Il gestore la configura di nuovo; poi tutto prosegue da solo. Altrimenti rifiuti il rimborso o lo saldi a mano, se non è ancora partito nulla.',
       lost: 'Denaro che pagava questo ordine è uscito dalla catena. Prima si decide, in Pagamenti da verificare, chi sostiene la perdita.',
     },
   },

@@ -13,6 +13,7 @@ const HOLDS = {
   screened: /^waits: .* did not pass the screening\./,
   screening: /^waits: the screening of /,
   books: /^waits: the books differ: /,
+  chain: /^waits: the chain \S+ is not set up; /,
   lost: /^waits: .* paid for this order left the chain$/,
 } as const
 export type Hold = keyof typeof HOLDS

@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { dayEnd, dayStart } from '../../kit/days.ts'
 import { stringifySearch } from '../../search.ts'
 
 export const VIEWS = {
@@ -21,19 +22,6 @@ export type OrderSearch = {
   managerEmail?: string | undefined
   columns?: string | undefined
   page?: number | undefined
-}
-
-/** Days in the URL are days in the reader's time zone; the API takes instants. */
-export const dayStart = (day: string | undefined): string | undefined =>
-  day && !Number.isNaN(Date.parse(`${day}T00:00`)) ? new Date(`${day}T00:00`).toISOString() : undefined
-export const dayEnd = (day: string | undefined): string | undefined =>
-  day && !Number.isNaN(Date.parse(`${day}T00:00`)) ? new Date(`${day}T23:59:59.999`).toISOString() : undefined
-
-/** The days of a period whose end is the first instant after it, as in the books. */
-export function toPeriod({ from, to }: { from?: string | undefined; to?: string | undefined }) {
-  const [start, last] = [dayStart(from), dayEnd(to)]
-  const end = last && new Date(Date.parse(last) + 1).toISOString()
-  return { ...(start ? { from: start } : {}), ...(end ? { to: end } : {}) }
 }
 
 export const toQuery = ({ status, from, to, page: _page, columns: _columns, sort, till, ...rest }: OrderSearch) => ({

@@ -33,10 +33,10 @@ export function RefundActions({ refund }: { refund: Refund }) {
   // Coinbase purchases also arrived at a wallet, and are refunded from one
   const isOnChain = refund.channel === 'crypto' || refund.channel === 'coinbase'
   const offers: [Ask, boolean][] = [
-    ['reject', isRejectable(status, hold) && can('refunds.decide')],
+    ['reject', isRejectable(refund, isOnChain, hold) && can('refunds.decide')],
     ['address', refund.status === 'needs_address' && can('refunds.revert')],
-    ['transaction', isOpen && isOnChain && !isForAnother(hold) && can('refunds.revert')],
-    ['settle', isOpen && !isOnChain && can('refunds.settle')],
+    ['transaction', isOpen && isOnChain && hold !== 'chain' && !isForAnother(hold) && can('refunds.revert')],
+    ['settle', isOpen && (!isOnChain || hold === 'chain') && can('refunds.settle')],
     ['addProof', refund.settledByHand && refund.proof === null && can('refunds.settle')],
   ]
   return (
@@ -61,9 +61,9 @@ export function RefundActions({ refund }: { refund: Refund }) {
 }
 
 /** What was sent can only be rejected after a restore, or once the reported transaction is gone. */
-const isRejectable = (status: string, hold: Hold | null): boolean =>
+const isRejectable = ({ status, message }: Refund, isOnChain: boolean, hold: Hold | null): boolean =>
   status === 'submitted'
-    ? hold === 'otherwise' || hold === 'named'
+    ? hold === 'otherwise' || hold === 'named' || (isOnChain && transactionIn(message) === '')
     : ['needs_approval', 'needs_address', 'ready'].includes(status)
 
 /** The named transaction is reported for another refund, never for this one. */

@@ -1,0 +1,1 @@
+var e=e=>e&&!Number.isNaN(Date.parse(`${e}T00:00`))?new Date(`${e}T00:00`).toISOString():void 0,t=e=>e&&!Number.isNaN(Date.parse(`${e}T00:00`))?new Date(`${e}T23:59:59.999`).toISOString():void 0;function n({from:n,to:r}){let[i,a]=[e(n),t(r)],o=a&&new Date(Date.parse(a)+1).toISOString();return{...i?{from:i}:{},...o?{to:o}:{}}}export{e as n,n as r,t};
