@@ -80,7 +80,11 @@ export const MONEY: readonly Plant[] = [
     ...{ name: 'expired-unread', number: 5, story: 'lastMinute' },
     fault: 'an order expires beyond the time up to which its chain was read',
     edits: [
-      { file: 'src/orders/order-jobs.ts', find: '{ chains, limit: BATCH }', replace: '{ chains: [], limit: BATCH }' },
+      {
+        file: 'src/orders/order-jobs.ts',
+        find: '{ chains, held, limit: BATCH }',
+        replace: '{ chains: [], held, limit: BATCH }',
+      },
       { file: 'src/orders/order-jobs.ts', find: 'await beforeEnd(listed)', replace: 'listed, unused = beforeEnd' },
     ],
   },
