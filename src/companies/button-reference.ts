@@ -4,7 +4,7 @@
 export type ReferenceFacts = {
   /** When one of them was last paid. */
   paidAt: Date | null
-  /** A session with an order that is held (being confirmed, or under review), or is open and partly paid. */
+  /** A session with an order that is held (being confirmed, or under review), or is unpaid and has money. */
   busySession: string | null
 }
 

@@ -212,7 +212,7 @@ export type SessionFields = {
 /**
  * Takes the reference over from a page, which may have been the first to name it.
  * @throws OBJECT_NOT_FOUND for an unknown button; OBJECT_CONFLICT when a live session of the server has this reference,
- *   or an order of it is being paid
+ *   or an order of it has money or is under review
  */
 export async function createSession(
   deps: ButtonDeps,
@@ -246,7 +246,7 @@ export async function createSession(
     const { busySession } = await queries.findReferenceFacts(tx, session, deps.dustUnits)
     if (busySession !== null)
       throw new AppError('OBJECT_CONFLICT', {
-        message: `An order of session ${busySession}, with this orderRef, is partly paid, being confirmed or under review. Wait for its end, or use another orderRef.`,
+        message: `An order of session ${busySession}, with this orderRef, has money, is being confirmed or under review. Wait for its end, or use another orderRef.`,
       })
     await queries.updateReferenceFreed(tx, session, at)
     const live = await queries.lockLiveSession(tx, session)
