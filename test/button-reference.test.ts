@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { decideClick, decideSession, type ReferenceFacts } from '../src/companies/button-reference.ts'
 import { sql, type Tx } from '../src/db/db.ts'
-import { addButton, putOrder, readFrame } from './harness/button-pages.ts'
+import { addButton, putOrder, readFrame, SITE } from './harness/button-pages.ts'
 import { eventually } from './harness/service.ts'
 import { type Instructions, openShop, type Shop } from './harness/shop.ts'
 
@@ -159,17 +159,27 @@ test('a session of the shop’s server makes no order once the page’s order th
   const { id, client } = await makeButton()
   const page = (await openFrame(`/buy-button/landing?id=${id}&orderRef=LATER-0001`)).said
   const fields = { button: id, orderRef: 'LATER-0001', price: '80' }
-  const { data } = await client.post<{ code: string }>('buy-button/sessions', fields)
+  const { data } = await client.post<{ _id: string; code: string }>('buy-button/sessions', fields)
   const open = () => openFrame(`/buy-button/landing?session=${data.code}`)
+  const { websiteUrl } = SITE
+  const request = () =>
+    client.post('confirm_conversion/request', { amount: '80', fromAsset: 'EUR', websiteUrl, sessionId: data._id })
   for (const status of ['WAITING_CHAIN_CONFIRMATION', 'KYT_FAILED', 'PAID']) {
     await put(page.conversionCode, status)
     const { answer, said, text } = await open()
     assert.deepEqual([answer.status, said], [409, {}], status)
     assert.match(text, /already has a payment/)
     assert.match(answer.headers.get('content-security-policy') ?? '', /frame-ancestors https:\/\/tea\.example$/)
+    const made = await request()
+    assert.deepEqual([made.status, made.error.code], [409, 'ORDER_STATE_CONFLICT'], made.text)
   }
   await put(page.conversionCode, 'EXPIRED')
-  assert.equal((await open()).answer.status, 200)
+  const { answer, said } = await open()
+  assert.equal(answer.status, 200)
+  await put(said.conversionCode, 'KYT_FAILED')
+  assert.equal((await request()).status, 409, 'its own order is under review')
+  await put(said.conversionCode, 'EXPIRED')
+  assert.equal((await request()).status, 200)
 })
 
 test('the shop’s server takes a reference over from a page, unless that is being paid, and reads which session has it', async () => {
