@@ -7,6 +7,7 @@ import { EXPONENTS, type Fiat, formatMoney, isAsset, parseDecimal, parseMoneyNum
 import type { Static } from '../kernel/schema.ts'
 import type { ButtonSession, BuyButton } from './button-queries.ts'
 import * as queries from './button-queries.ts'
+import { isBeingPaid } from './button-reference.ts'
 import type { ButtonSchema, SessionSchema } from './company-schemas.ts'
 import { type CompanyChoice, companiesFor, companyFor } from './company-scope.ts'
 import { type CompanyDeps, noteChange } from './company-service.ts'
@@ -284,7 +285,15 @@ export async function endSession(deps: ButtonDeps, actor: Actor, id: string): Pr
   await deps.db.tx((tx) => queries.updateButtonSessionEnded(tx, session.id, new Date(deps.clock())))
 }
 
-/** For the page that holds the session's token. Idempotent; a session of the shop's server stays. */
-export async function endOwnSession(deps: ButtonDeps, id: string): Promise<void> {
-  await deps.db.tx((tx) => queries.updatePageSessionEnded(tx, id, new Date(deps.clock())))
+/**
+ * For the page that holds the session's token. Idempotent; a session of the shop's server stays, and so does one whose
+ * order may be being paid.
+ */
+export async function endOwnSession({ db, clock, dustUnits }: ButtonDeps, id: string): Promise<void> {
+  await db.tx(async (tx) => {
+    const session = await queries.findButtonSession(tx, id)
+    const order = session && (await queries.findSessionOrder(tx, session, dustUnits))
+    if (order && isBeingPaid(order)) return
+    await queries.updatePageSessionEnded(tx, id, new Date(clock()))
+  })
 }
