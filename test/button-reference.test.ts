@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { decideClick, decideSession, type ReferenceFacts } from '../src/companies/button-reference.ts'
 import { sql, type Tx } from '../src/db/db.ts'
-import { addButton, putOrder, readFrame } from './harness/button-pages.ts'
+import { addButton, putOrder, readFrame, SITE } from './harness/button-pages.ts'
 import { eventually } from './harness/service.ts'
-import { openShop, type Shop } from './harness/shop.ts'
+import { type Instructions, openShop, type Shop } from './harness/shop.ts'
 
 /* A reference is sold once: the table of the rule, and what pages and the shop's server do by it. */
 
@@ -27,7 +27,12 @@ const FACTS = [none, paidBefore, paidSince, busy]
 
 const own = (status: string, hasMoney = false) => ({ status, isPaid: false, hasMoney })
 const paid = { status: 'REFUNDED', isPaid: true, hasMoney: false }
-const SELLING = [paid, own('WAITING_CHAIN_CONFIRMATION'), own('KYT_FAILED'), own('AWAITING', true)]
+const SELLING = [
+  paid,
+  own('WAITING_CHAIN_CONFIRMATION'),
+  own('KYT_FAILED'),
+  ...['AWAITING', 'EXPIRED', 'CANCELLED'].map((status) => own(status, true)),
+]
 const ENDED = [own('EXPIRED'), own('CANCELLED'), own('ERROR')]
 
 test('a click leads to an own order that may have money, and to a payable one only while the reference is not sold', () => {
@@ -154,17 +159,27 @@ test('a session of the shop’s server makes no order once the page’s order th
   const { id, client } = await makeButton()
   const page = (await openFrame(`/buy-button/landing?id=${id}&orderRef=LATER-0001`)).said
   const fields = { button: id, orderRef: 'LATER-0001', price: '80' }
-  const { data } = await client.post<{ code: string }>('buy-button/sessions', fields)
+  const { data } = await client.post<{ _id: string; code: string }>('buy-button/sessions', fields)
   const open = () => openFrame(`/buy-button/landing?session=${data.code}`)
+  const { websiteUrl } = SITE
+  const request = () =>
+    client.post('confirm_conversion/request', { amount: '80', fromAsset: 'EUR', websiteUrl, sessionId: data._id })
   for (const status of ['WAITING_CHAIN_CONFIRMATION', 'KYT_FAILED', 'PAID']) {
     await put(page.conversionCode, status)
     const { answer, said, text } = await open()
     assert.deepEqual([answer.status, said], [409, {}], status)
     assert.match(text, /already has a payment/)
     assert.match(answer.headers.get('content-security-policy') ?? '', /frame-ancestors https:\/\/tea\.example$/)
+    const made = await request()
+    assert.deepEqual([made.status, made.error.code], [409, 'ORDER_STATE_CONFLICT'], made.text)
   }
   await put(page.conversionCode, 'EXPIRED')
-  assert.equal((await open()).answer.status, 200)
+  const { answer, said } = await open()
+  assert.equal(answer.status, 200)
+  await put(said.conversionCode, 'KYT_FAILED')
+  assert.equal((await request()).status, 409, 'its own order is under review')
+  await put(said.conversionCode, 'EXPIRED')
+  assert.equal((await request()).status, 200)
 })
 
 test('the shop’s server takes a reference over from a page, unless that is being paid, and reads which session has it', async () => {
@@ -216,4 +231,88 @@ test('an order of a sold reference is accepted at its own URL only if a way to p
   assert.equal((await accept(second)).status, 200, 'its address was shown')
   await put(second, 'EXPIRED')
   assert.match((await accept(second, { requote: true })).text, /Another order for the same purchase/)
+})
+
+type Facts = { status: string; payment: string; received: string; seen: boolean; records: number }
+
+/** Clicks for a reference of its own button, and chooses the wallet for its first order. */
+async function sellOn(orderRef: string) {
+  const { id, client } = await makeButton()
+  const land = async (code = '') => {
+    const { answer, said } = await openFrame(`/buy-button/landing?id=${id}&orderRef=${orderRef}&code=${code}`)
+    return { status: answer.status, code: said.conversionCode, said }
+  }
+  const { code = '', said } = await land()
+  const accept = () =>
+    client.post<Instructions>(`confirm_conversion/accept/${code}`, {
+      paymentChannel: 'crypto',
+      network: shop.chain.chainId,
+    })
+  const { data } = await accept()
+  const pay = (units: bigint) => shop.chain.pay({ to: data.toAddress, units })
+  const reaches = (isThere: (facts: Facts) => boolean) =>
+    eventually(
+      () =>
+        shop.host.db.one<Facts>(sql`
+          select o.status, p.status as payment, p.received_units as received,
+            exists (select 1 from chain_transfers t where t.to_address = p.deposit_address) as seen,
+            (select count(*)::int from mispayments m where m.order_id = o.id) as records
+          from orders o join payments p on p.id = o.payment_id where o.code = ${code}`),
+      isThere,
+    )
+  const take = () => client.post('buy-button/sessions', { button: id, orderRef, price: '80' })
+  return { id, client, code, said, land, pay, reaches, take, units: BigInt(data.tokenAmount.replace('.', '')) }
+}
+
+test('money on its way sells a reference before it is final, once its order is cancelled, and until it is sent back', async () => {
+  const { client, code, land, pay, reaches, take, units } = await sellOn('MONEY-001')
+  await pay(units / 2n)
+  await reaches(({ payment }) => payment === 'confirming')
+  const isSold = async () => {
+    assert.deepEqual([(await land()).status, (await take()).status], [409, 409])
+    assert.equal((await land(code)).code, code, 'its buyer is led to it')
+  }
+  await isSold()
+  await shop.makeFinal()
+  await reaches(({ received }) => received !== '0')
+  assert.equal((await client.call('POST', `confirm_conversion/cancel/${code}`)).status, 200)
+  await isSold()
+  await shop.host.db.run(sql`
+    update mispayments set status = 'ignored' where order_id = (select id from orders where code = ${code})`)
+  assert.notEqual((await land(code)).code, code)
+  assert.equal((await take()).status, 200)
+})
+
+test('the price of an expired order, seen but not final, leads its buyer to that order and makes no second one', async () => {
+  const { code, land, pay, reaches, take, units } = await sellOn('MONEY-002')
+  await shop.host.db.run(sql`update orders set status = 'EXPIRED' where code = ${code}`)
+  await shop.host.db.run(
+    sql`update payments set status = 'closed' where order_id = (select id from orders where code = ${code})`,
+  )
+  await pay(9_999n)
+  await reaches(({ seen }) => seen)
+  assert.equal((await land()).status, 200, 'dust is no money')
+  await pay(units)
+  await eventually(
+    async () => (await land()).status,
+    (status) => status === 409,
+  )
+  const { received } = await reaches(() => true)
+  assert.equal(received, '0')
+  assert.deepEqual([(await land(code)).code, (await take()).status], [code, 409])
+})
+
+test('a coin that pays no order sells a reference while it waits for a person; one that anybody can make does not', async () => {
+  const { code, land } = await sellOn('MONEY-003')
+  await put(code, 'EXPIRED')
+  const record = (asset: string) =>
+    shop.host.db.run(sql`
+      insert into mispayments (company_id, id, order_id, payment_id, kind, asset, units, source_reference, created_at, updated_at)
+      select company_id, ${asset}, id, payment_id, 'wrong_token', ${asset}, 5000000, ${asset}, now(), now()
+      from orders where code = ${code}`)
+  await record('USDC (0x1234…abcd)')
+  assert.equal((await land()).status, 200)
+  await record('USDT')
+  assert.equal((await land()).status, 409)
+  assert.equal((await land(code)).code, code)
 })

@@ -22,6 +22,18 @@ after(() => world?.stop())
 
 const openAttempt = () => openAttemptIn(world)
 
+/** Accepts the order once more. @returns what the provider says about that second attempt */
+async function openSecond({ order, context }: Awaited<ReturnType<typeof openAttempt>>) {
+  await acceptOrder(world.payments, { context, code: order.code, body: { paymentChannel: 'binance' } })
+  const last = await world.host.db.one<{ companyId: string; id: string; reference: string }>(sql`
+    select company_id, id, provider_reference as reference from payments where order_id = ${order.id} and number = 2`)
+  return (outcome: 'expired' | 'blocked', unmatched: UnmatchedMoney[]) =>
+    applyReport(world.payments, last, {
+      ...{ outcome, providerReference: last.reference, providerStatus: outcome },
+      unmatched,
+    })
+}
+
 test('frozen money whose amount cannot be read holds the order, frozen dust does not', async () => {
   const frozen = (units: bigint): UnmatchedMoney => ({ asset: 'USDT', units, reference: `p:frozen:${units}` })
   for (const [units, status] of [
@@ -59,24 +71,36 @@ test('money of a closed attempt that is frozen holds its order, on its way or no
 })
 
 test('money that is frozen at a closed attempt does not end an order that another attempt pays', async () => {
-  const { db } = world.host
   for (const units of [DUE, 10_000n]) {
-    const { order, context, reference, apply, recordsOf } = await openAttempt()
+    const attempt = await openAttempt()
+    const { reference, apply, recordsOf } = attempt
     await apply({ outcome: 'expired', providerReference: reference, providerStatus: 'EXPIRED' })
-    await acceptOrder(world.payments, { context, code: order.code, body: { paymentChannel: 'binance' } })
-    const last = await db.one<{ companyId: string; id: string; reference: string }>(sql`
-      select company_id, id, provider_reference as reference from payments where order_id = ${order.id} and number = 2`)
-    const lastSays = (outcome: 'expired' | 'blocked', unmatched: UnmatchedMoney[]) =>
-      applyReport(world.payments, last, {
-        ...{ outcome, providerReference: last.reference, providerStatus: outcome },
-        unmatched,
-      })
+    const lastSays = await openSecond(attempt)
     await apply(paidReport(reference, { final: 0n, pending: DUE, providerStatus: 'money arrives' }))
     await lastSays('expired', [])
     const held = await lastSays('blocked', [{ asset: 'USDC', units, reference: 'p:frozen:other' }])
     const paid = await apply(paidReport(reference, { final: DUE, providerStatus: 'PAID' }))
     assert.deepEqual([held?.status, paid?.status], ['AWAITING', 'PAID'])
     assert.deepEqual(await recordsOf(), [`wrong_token ${units} USDC open p:frozen:other`])
+  }
+})
+
+test('dust on a chain, at an attempt that is over, does not stop money that is frozen from holding the order', async () => {
+  const { db } = world.host
+  for (const [units, status] of [
+    [9_999n, 'KYT_FAILED'],
+    [10_000n, 'AWAITING'],
+  ] as const) {
+    const attempt = await openAttempt()
+    const { key, reference, apply } = attempt
+    await apply({ outcome: 'expired', providerReference: reference, providerStatus: 'EXPIRED' })
+    const lastSays = await openSecond(attempt)
+    await db.run(sql`
+      update payments set channel = 'crypto', status = 'closed', received_units = ${String(units)}, next_check_at = now()
+      where id = ${key.id}`)
+    await lastSays('expired', [])
+    const held = await lastSays('blocked', [{ asset: 'USDC', units: DUE, reference: 'p:frozen:all' }])
+    assert.equal(held?.status, status, `${units}`)
   }
 })
 

@@ -202,6 +202,20 @@ test('closing the modal ends the session with the token that the frame posted, a
   assert.equal((await end(said.vendorToken)).status, 200, 'once more does no harm')
 })
 
+test('closing the modal ends no session whose order is being paid, so that the next click leads to that order', async () => {
+  const { id, client } = await makeButton()
+  const land = (code = '') => openFrame(`/buy-button/landing?id=${id}&orderRef=CLOSE-002&code=${code}`)
+  const { said } = await land()
+  const ended = async () => (await client.get<{ ended: boolean }>(`buy-button/sessions/${said.sessionId}`)).data.ended
+  for (const status of ['PENDING', 'AWAITING', 'WAITING_CHAIN_CONFIRMATION', 'KYT_FAILED', 'PAID', 'INITIAL']) {
+    await put(said.conversionCode, status)
+    const headers = { authorization: `Bearer ${said.comptoirToken}` }
+    const done = await shop.host.call('DELETE', `/api/buy-button/sessions/${said.sessionId}`, { headers })
+    assert.deepEqual([done.status, await ended()], [200, status === 'INITIAL'], status)
+    assert.deepEqual((await land(said.conversionCode)).said, said, status)
+  }
+})
+
 test('a page without a reference is led back by the code to the order of its button, until that order ends', async () => {
   const [{ id }, other] = [await makeButton(), await makeButton()]
   const land = async (code?: string, button = id): Promise<Record<string, string>> =>

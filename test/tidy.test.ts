@@ -56,7 +56,8 @@ const MAY_IMPORT: Record<string, string[]> = {
   channels: [],
   'channels/crypto': ['chain', 'channels'],
   audit: HTTP,
-  companies: [...HTTP, 'audit', 'mail'],
+  // whether a purchase has money: of the chain only what its scanner wrote down, and whose a transfer is
+  companies: [...HTTP, 'audit', 'chain/deposits/reservation-queries', 'chain/transfer-queries', 'mail'],
   keys: HTTP,
   // asks over HTTP as channels do
   screening: [...HTTP, 'audit', 'channels/provider-errors', 'channels/provider-http', 'companies', 'mail'],

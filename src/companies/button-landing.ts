@@ -172,16 +172,16 @@ export const soldAlready = (): AppError =>
   })
 
 /**
- * Whether the purchase that a session's order is for has a payment already. The order itself is INITIAL or has ended
- * without money.
+ * Whether the purchase that an order is for has a payment already, by another order.
+ * @param order id null: it is to be created in this session
  */
 export async function isSoldAlready(
   { db, dustUnits }: { db: Queryable; dustUnits: bigint },
-  sessionId: string | null,
+  { id, buttonSessionId }: { id: string | null; buttonSessionId: string | null },
 ): Promise<boolean> {
-  const session = sessionId === null ? undefined : await queries.findButtonSession(db, sessionId)
+  const session = buttonSessionId === null ? undefined : await queries.findButtonSession(db, buttonSessionId)
   if (!session) return false
-  const facts = await queries.findReferenceFacts(db, session, dustUnits)
+  const facts = await queries.findReferenceFacts(db, session, dustUnits, id)
   return isSold(facts, isServerMade(session) ? session.createdAt : null)
 }
 

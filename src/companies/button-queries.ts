@@ -1,6 +1,7 @@
 import { type Queryable, type Sql, sql, type Tx } from '../db/db.ts'
 import type { Fiat } from '../kernel/money.ts'
 import type { OwnOrder, ReferenceFacts } from './button-reference.ts'
+import { hasMoney, hasOtherCoin } from './order-money-queries.ts'
 
 export type BuyButton = {
   id: string
@@ -109,13 +110,10 @@ export async function findButtonSessionByCode(q: Queryable, code: string): Promi
 export const SERVER_CODE_PREFIX = 'shop_'
 
 const IS_PAGE_MADE = sql`not starts_with(s.code, ${SERVER_CODE_PREFIX})`
-/** Payment `p` received money; dust on a chain does not count. */
-export const hasReceived = (dustUnits: bigint): Sql =>
-  sql`p.received_units >= case when p.channel = 'crypto' then greatest(${dustUnits}::numeric, 1) else 1 end`
-/** Order `o` is open and partly paid. */
-const isPartlyPaid = (dustUnits: bigint): Sql =>
-  sql`(o.status in ('PENDING', 'AWAITING') and exists (select 1 from payments p
-    where p.company_id = o.company_id and p.order_id = o.id and ${hasReceived(dustUnits)}))`
+/** Order `o` is unpaid, open or ended, and any of its payments has money. */
+const hasUnpaidMoney = (dustUnits: bigint): Sql =>
+  sql`(o.paid_at is null and o.payment_id is not null and exists (select 1 from payments p
+    where p.company_id = o.company_id and p.order_id = o.id and (${hasMoney(dustUnits)} or ${hasOtherCoin(dustUnits)})))`
 
 type Reference = Pick<ButtonSession, 'companyId' | 'orderRef'>
 
@@ -128,16 +126,18 @@ export async function updateReferenceFreed(tx: Tx, { companyId, orderRef }: Refe
         where o.company_id = s.company_id and o.button_session_id = s.id and o.paid_at is not null))`)
 }
 
+/** @param exceptOrderId of an order that is to be paid itself */
 export async function findReferenceFacts(
   q: Queryable,
   { companyId, orderRef }: Reference,
   dustUnits: bigint,
+  exceptOrderId: string | null = null,
 ): Promise<ReferenceFacts> {
   return q.one<ReferenceFacts>(sql`
     select max(o.paid_at) as paid_at, max(s.id) filter (
-      where o.status in ('WAITING_CHAIN_CONFIRMATION', 'KYT_FAILED') or ${isPartlyPaid(dustUnits)}) as busy_session
+      where o.status in ('WAITING_CHAIN_CONFIRMATION', 'KYT_FAILED') or ${hasUnpaidMoney(dustUnits)}) as busy_session
     from button_sessions s join orders o on o.company_id = s.company_id and o.button_session_id = s.id
-    where s.company_id = ${companyId} and s.order_ref = ${orderRef}`)
+    where s.company_id = ${companyId} and s.order_ref = ${orderRef} and o.id is distinct from ${exceptOrderId}`)
 }
 
 export type NewButtonSession = Omit<ButtonSession, 'websiteUrl' | 'orderId' | 'endedAt'>
@@ -200,8 +200,9 @@ export type SessionOrder = OwnOrder & {
 }
 
 /**
- * The order that stands for a session; of a deleted button too. A paid one before an open one, that before one under
- * review, and only then the newest: an earlier order can be reopened, or paid late, after the newest has expired.
+ * The order that stands for a session; of a deleted button too. A paid one first, then one that has money, an open one,
+ * one under review, and only then the newest: an earlier order can be reopened, or paid late, after the newest has
+ * expired.
  */
 export async function findSessionOrder(
   q: Queryable,
@@ -209,10 +210,10 @@ export async function findSessionOrder(
   dustUnits: bigint,
 ): Promise<SessionOrder | undefined> {
   return q.maybe<SessionOrder>(sql`
-    select o.code, o.status, o.from_asset, o.from_units, o.paid_at is not null as is_paid, ${isPartlyPaid(dustUnits)} as has_money,
+    select o.code, o.status, o.from_asset, o.from_units, o.paid_at is not null as is_paid, ${hasUnpaidMoney(dustUnits)} as has_money,
       o.paid_at is not null or o.status in ('INITIAL', 'PENDING', 'AWAITING', 'WAITING_CHAIN_CONFIRMATION') as live
     from orders o where o.company_id = ${companyId} and o.button_session_id = ${id}
-    order by is_paid desc, live desc, o.status = 'KYT_FAILED' desc, o.id desc limit 1`)
+    order by is_paid desc, has_money desc, live desc, o.status = 'KYT_FAILED' desc, o.id desc limit 1`)
 }
 
 /** Whether any button is registered for this website. */

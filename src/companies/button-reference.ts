@@ -4,7 +4,7 @@
 export type ReferenceFacts = {
   /** When one of them was last paid. */
   paidAt: Date | null
-  /** A session with an order that is held (being confirmed, or under review), or is open and partly paid. */
+  /** A session with an order that is held (being confirmed, or under review), or is unpaid and has money. */
   busySession: string | null
 }
 
@@ -24,6 +24,9 @@ export const isSold = ({ paidAt, busySession }: ReferenceFacts, madeAt: Date | n
 
 const sells = ({ isPaid, status, hasMoney }: OwnOrder): boolean => isPaid || HELD.includes(status) || hasMoney
 
+/** Whether the buyer may have paid, or may be paying now. */
+export const isBeingPaid = (own: OwnOrder): boolean => sells(own) || PAYABLE.includes(own.status)
+
 /** `own`: led to that order; `sold`: the purchase has a payment; `taken`: the shop's server sells it at its price. */
 export type Click = 'own' | 'sold' | 'taken' | 'new'
 
@@ -33,7 +36,7 @@ export type Click = 'own' | 'sold' | 'taken' | 'new'
  * @param isTaken whether the live session is one of the shop's server that this buyer did not come through
  */
 export function decideClick(facts: ReferenceFacts, own: OwnOrder | null, isTaken: boolean): Click {
-  if (own && (sells(own) || PAYABLE.includes(own.status))) return 'own'
+  if (own && isBeingPaid(own)) return 'own'
   if (isSold(facts, null)) return 'sold'
   if (isTaken) return 'taken'
   return own?.status === 'INITIAL' ? 'own' : 'new'

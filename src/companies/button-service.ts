@@ -7,6 +7,7 @@ import { EXPONENTS, type Fiat, formatMoney, isAsset, parseDecimal, parseMoneyNum
 import type { Static } from '../kernel/schema.ts'
 import type { ButtonSession, BuyButton } from './button-queries.ts'
 import * as queries from './button-queries.ts'
+import { isBeingPaid } from './button-reference.ts'
 import type { ButtonSchema, SessionSchema } from './company-schemas.ts'
 import { type CompanyChoice, companiesFor, companyFor } from './company-scope.ts'
 import { type CompanyDeps, noteChange } from './company-service.ts'
@@ -212,7 +213,7 @@ export type SessionFields = {
 /**
  * Takes the reference over from a page, which may have been the first to name it.
  * @throws OBJECT_NOT_FOUND for an unknown button; OBJECT_CONFLICT when a live session of the server has this reference,
- *   or an order of it is being paid
+ *   or an order of it has money or is under review
  */
 export async function createSession(
   deps: ButtonDeps,
@@ -246,7 +247,7 @@ export async function createSession(
     const { busySession } = await queries.findReferenceFacts(tx, session, deps.dustUnits)
     if (busySession !== null)
       throw new AppError('OBJECT_CONFLICT', {
-        message: `An order of session ${busySession}, with this orderRef, is partly paid, being confirmed or under review. Wait for its end, or use another orderRef.`,
+        message: `An order of session ${busySession}, with this orderRef, has money, is being confirmed or under review. Wait for its end, or use another orderRef.`,
       })
     await queries.updateReferenceFreed(tx, session, at)
     const live = await queries.lockLiveSession(tx, session)
@@ -284,7 +285,15 @@ export async function endSession(deps: ButtonDeps, actor: Actor, id: string): Pr
   await deps.db.tx((tx) => queries.updateButtonSessionEnded(tx, session.id, new Date(deps.clock())))
 }
 
-/** For the page that holds the session's token. Idempotent; a session of the shop's server stays. */
-export async function endOwnSession(deps: ButtonDeps, id: string): Promise<void> {
-  await deps.db.tx((tx) => queries.updatePageSessionEnded(tx, id, new Date(deps.clock())))
+/**
+ * For the page that holds the session's token. Idempotent; a session of the shop's server stays, and so does one whose
+ * order may be being paid.
+ */
+export async function endOwnSession({ db, clock, dustUnits }: ButtonDeps, id: string): Promise<void> {
+  await db.tx(async (tx) => {
+    const session = await queries.findButtonSession(tx, id)
+    const order = session && (await queries.findSessionOrder(tx, session, dustUnits))
+    if (order && isBeingPaid(order)) return
+    await queries.updatePageSessionEnded(tx, id, new Date(clock()))
+  })
 }

@@ -1,3 +1,4 @@
+import { isSoldAlready, soldAlready } from '../companies/button-landing.ts'
 import { findSessionOrder } from '../companies/button-queries.ts'
 import type { SaleCache } from '../companies/sale-cache.ts'
 import {
@@ -82,8 +83,10 @@ async function findPlace(deps: CreateDeps, request: CreateRequest, tx: Tx | null
   if (!session || foreign || session.ended) throw new AppError('UNKNOWN_SESSION')
   if (collector && collector.companyId !== session.companyId) throw new AppError('UNKNOWN_MERCHANT_IDENTIFIER')
   if (new URL(websiteUrl).origin !== session.websiteOrigin) throw new AppError('WEBSITE_MISMATCH')
-  const earlier = await findSessionOrder(tx, session, BigInt(deps.config.orders.chainDustUnits))
+  const dustUnits = BigInt(deps.config.orders.chainDustUnits)
+  const earlier = await findSessionOrder(tx, session, dustUnits)
   if (earlier?.live) throw new AppError('UNKNOWN_SESSION')
+  if (await isSoldAlready({ db: tx, dustUnits }, { id: null, buttonSessionId: session.id })) throw soldAlready()
   return { companyId: session.companyId, collector, session, websiteUrl }
 }
 

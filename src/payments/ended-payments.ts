@@ -3,7 +3,7 @@ import { DAY } from '../kernel/clock.ts'
 import type { Order } from '../orders/order.ts'
 import { allows, isOpen } from '../orders/order-states.ts'
 import { hasUndecided } from './mispayments/mispayment-records.ts'
-import { listPaymentsOfOrder, type Payment, updatePayment, updatePaymentNextCheck } from './payment-queries.ts'
+import { existsMoneyOfOthers, type Payment, updatePayment, updatePaymentNextCheck } from './payment-queries.ts'
 import { isOld, isOver, isPastClosing, nextCheckDelayMs, nextEndedCheck, nextFailedCheck } from './payment-rules.ts'
 import {
   type LockedCase,
@@ -19,20 +19,13 @@ import {
 export const isAwaitedBy = ({ paymentId, status }: Order, { id }: Payment): boolean =>
   paymentId === id && allows(status, 'losePayment')
 
-/**
- * Money that is frozen at an attempt that is over must not end an order that another attempt may be paying. An attempt
- * that is over and still polled has money, or waits for it.
- */
+/** Money that is frozen at an attempt that is over must not end an order that another attempt may be paying. */
 export async function isPaidOtherwise(
-  { tx, order, payment }: ReportCase,
+  { tx, order, payment, deps }: ReportCase,
   frozen: readonly UnmatchedMoney[] = [],
 ): Promise<boolean> {
   if (frozen.length === 0 || isAwaitedBy(order, payment) || payment.receivedUnits > 0n) return false
-  const others = await listPaymentsOfOrder(tx, payment.companyId, payment.orderId)
-  return others.some(({ id, status, receivedUnits, nextCheckAt }) => {
-    const isOnItsWay = status === 'confirming' || (status === 'closed' && nextCheckAt !== null)
-    return id !== payment.id && (receivedUnits > 0n || isOnItsWay)
-  })
+  return existsMoneyOfOthers(tx, payment, deps.dustUnits)
 }
 
 /** How long an order waits at least for money that it was told of. */

@@ -1,6 +1,7 @@
 import { listTakers } from '../chain/deposits/reservation-queries.ts'
 import type { ChannelId, Instructions } from '../channels/channel.ts'
 import type { PaymentAccount } from '../channels/channel-set.ts'
+import { hasMoney } from '../companies/order-money-queries.ts'
 import { json, type Queryable, type Sql, sql, type Tx } from '../db/db.ts'
 import type { PollTopic } from '../db/polling.ts'
 import { parseDecimal } from '../kernel/money.ts'
@@ -279,6 +280,22 @@ export async function listPaymentsOfOrder(q: Queryable, companyId: string, order
   const rows = await q.many<Row>(sql`
     select ${COLUMNS} from payments where company_id = ${companyId} and order_id = ${orderId} order by number`)
   return rows.map(toPayment)
+}
+
+/**
+ * Whether another attempt of the order has money. At a provider, one that is over and still polled has some, or waits
+ * for it; on a chain, what was seen is known.
+ */
+export async function existsMoneyOfOthers(
+  q: Queryable,
+  { companyId, id, orderId }: Pick<Payment, 'companyId' | 'id' | 'orderId'>,
+  dustUnits: bigint,
+): Promise<boolean> {
+  const { found } = await q.one<{ found: boolean }>(sql`
+    select exists (select 1 from payments p
+      where p.company_id = ${companyId} and p.order_id = ${orderId} and p.id <> ${id} and (${hasMoney(dustUnits)}
+        or (p.channel <> 'crypto' and p.status = 'closed' and p.next_check_at is not null))) as found`)
+  return found
 }
 
 /** An order ended: its current attempt is abandoned at once, ahead of schedule. */

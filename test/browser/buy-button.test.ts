@@ -130,7 +130,7 @@ test('a modal: opens under a strict policy, pays, tells the shop’s page, and c
   await context.close()
 })
 
-test('closing before a way to pay is chosen frees the reference; a reload in the middle leads back to the order', async () => {
+test('a reload leads back to the order, and so does the next click, even if the dialog is closed at once', async () => {
   const two = await addButton(shop.origin)
   // a second channel, so that the page asks first
   shop.show(`${script()}<button data-comptoir="${two}" data-comptoir-order-ref="RELOAD-1">Pay</button>`)
@@ -144,6 +144,29 @@ test('closing before a way to pay is chosen frees the reference; a reload in the
   const { count } = await world.host.db.one<{ count: number }>(sql`
     select count(*)::int as count from button_sessions where order_ref = 'RELOAD-1'`)
   assert.equal(count, 1)
+  // closed before the page inside has told that the order waits for money
+  await page.reload()
+  await page.evaluate(`addEventListener('message', ({ data }) => {
+    if (data.conversionCode) document.querySelector('.comptoir-close').click()
+  })`)
+  for (const _ of ['closed', 'opened again']) {
+    await page.evaluate('window.heard.length = 0')
+    await page.getByRole('button', { name: 'Pay' }).click()
+    assert.equal(await codeIn(page), code)
+    await page.locator('.comptoir-dialog').waitFor({ state: 'detached' })
+  }
+  // its attempt is over, but money for it may be on its way
+  await world.host.db.run(sql`
+    update payments set status = 'closed' where order_id = (select id from orders where code = ${code})`)
+  await page.reload()
+  await page.evaluate(`addEventListener('comptoir:state', ({ detail }) => {
+    if (detail.state === 'choose') document.querySelector('.comptoir-close').click()
+  })`)
+  await page.getByRole('button', { name: 'Pay' }).click()
+  await page.locator('.comptoir-dialog').waitFor({ state: 'detached' })
+  await page.evaluate('window.heard.length = 0')
+  await page.getByRole('button', { name: 'Pay' }).click()
+  assert.equal(await codeIn(page), code)
   // another browser that only knows the reference never sees that order
   const other = await visit(browser, shop.origin)
   await other.page.getByRole('button', { name: 'Pay' }).click()

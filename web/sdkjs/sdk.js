@@ -195,8 +195,8 @@
       this.#dialog = null
       this.#frame = null
       this.#openingUntil = 0
-      // nothing is being paid yet: the shop's reference gets free again
-      if (this.options.orderRef && (this.#state === undefined || this.#state === 'choose')) this.removeSession()
+      // no way to pay is chosen: the shop's reference gets free again
+      if (this.options.orderRef && this.#state === 'choose') this.removeSession()
       this.#tell('closed')
     }
 
@@ -221,13 +221,15 @@
       return this.#code
     }
 
-    /** Ends the session at the service; an order that is being paid goes on. */
+    /**
+     * Ends the session at the service; an order that is being paid goes on. A reference keeps leading to its order,
+     * because only the service knows whether that is being paid.
+     */
     removeSession() {
       const id = this.#sessionId
       if (!id) return
       this.#sessionId = undefined
-      this.#code = undefined
-      this.#remember()
+      if (!this.options.orderRef) this.#code = undefined
       const headers = { authorization: `Bearer ${this.#token}` }
       void fetch(`${BASE}/api/buy-button/sessions/${id}`, { method: 'DELETE', headers, keepalive: true }).catch(
         () => {},

@@ -138,8 +138,7 @@ async function openPayment(deps: AcceptDeps, request: AcceptRequest, choice: Cho
       await noteWriter()
       return refused ? { refused } : { order, ...same, fresh: false }
     }
-    if (order.status === 'INITIAL' && (await isSoldAlready({ ...deps, db: tx }, order.buttonSessionId)))
-      throw soldAlready()
+    if (order.status === 'INITIAL' && (await isSoldAlready({ ...deps, db: tx }, order))) throw soldAlready()
     if (choice.ruleFault !== null) throw notAvailable(channel.id, choice.ruleFault)
     if (choice.networkFault !== null) throw unavailableNow(channel.id, choice.networkFault)
     nextStatus(order.status, trigger)

@@ -7,7 +7,7 @@ import type { Order } from '../../orders/order.ts'
 import { isUnread, type OrderChange } from '../../orders/order-queries.ts'
 import { allows, isOpen } from '../../orders/order-states.ts'
 import type { Quote } from '../../rates/rate-service.ts'
-import { findPayment, listPaymentsOfOrder } from '../payment-queries.ts'
+import { findPayment } from '../payment-queries.ts'
 import {
   existsMoney,
   existsRival,
@@ -16,7 +16,7 @@ import {
   findQuotePolicy,
   lockSessionOf,
 } from './requote-queries.ts'
-import { type AcceptDeps, keyOf } from './start-payment.ts'
+import type { AcceptDeps } from './start-payment.ts'
 
 type RequoteDeps = Pick<AcceptDeps, 'db' | 'clock' | 'channels' | 'dustUnits'>
 
@@ -35,18 +35,6 @@ export async function isChainBehind(deps: RequoteDeps, order: Order): Promise<bo
   const payment = await findPayment(deps.db, order.companyId, order.paymentId)
   const channel = payment && (await deps.channels.forPayment(payment))
   return channel?.onChain === true && isUnread(deps.db, order, channel.networks)
-}
-
-/** Checks the chain for money that is not final yet, before any lock is taken. */
-async function isMoneyOnItsWay(deps: RequoteDeps, order: Order): Promise<boolean> {
-  for (const payment of await listPaymentsOfOrder(deps.db, order.companyId, order.id)) {
-    const channel = await deps.channels.forPayment(payment)
-    const { providerReference } = payment
-    if (!channel?.onChain || providerReference === null) continue
-    const report = await channel.fetchPayment({ ...keyOf(order, payment), providerReference })
-    if (report.outcome === 'seen' && report.transfers.some(({ units }) => units >= deps.dustUnits)) return true
-  }
-  return false
 }
 
 /** The age at which an open payment link takes a fresh rate when it is accepted; null: it keeps its rate. */
@@ -71,7 +59,7 @@ export async function findFreshQuote(deps: AcceptDeps, order: Order, asked: bool
   const reason = hasEnded(order, deps.clock()) ? 'ended' : 'link'
   const wanted = reason === 'ended' ? asked : await isLinkStale(deps, order)
   if (wanted && (await isChainBehind(deps, order))) throw new AppError('ORDER_STATE_CONFLICT', { message: UNREAD })
-  if (!wanted || (await isMoneyOnItsWay(deps, order))) return null
+  if (!wanted || (reason === 'link' && (await existsMoney(deps.db, order, deps.dustUnits)))) return null
   const quote = await deps.payers.rates.quote(order.from.asset, { isForOrder: true })
   await deps.payers.rates.store(quote)
   return { quote, reason }
@@ -92,15 +80,15 @@ async function findRequoteFault(deps: RequoteDeps, q: Queryable, order: Order): 
   if (deps.clock() - ended.getTime() > requoteHours * HOUR)
     return 'The time to pay this order at a fresh rate is over too. Create a new order.'
   if (await existsMoney(q, order, deps.dustUnits))
-    return 'Money has already arrived for this order, so it gets no fresh rate. See its mispayments.'
-  const isReplaced = (await existsRival(q, order)) || (await isSoldAlready({ ...deps, db: q }, order.buttonSessionId))
+    return 'Money for this order has arrived or is on its way, so it gets no fresh rate. See its mispayments.'
+  const isReplaced = (await existsRival(q, order)) || (await isSoldAlready({ ...deps, db: q }, order))
   return isReplaced ? REPLACED : null
 }
 
 /** Whether the payer of an ended order may get it at a fresh rate now. */
 export async function canRequote(deps: RequoteDeps, order: Order): Promise<boolean> {
   if (!hasEnded(order, deps.clock()) || (await isChainBehind(deps, order))) return false
-  return (await findRequoteFault(deps, deps.db, order)) === null && !(await isMoneyOnItsWay(deps, order))
+  return (await findRequoteFault(deps, deps.db, order)) === null
 }
 
 export type Repriced = { order: Order; trigger: 'accept' | 'requote'; change: Omit<OrderChange, 'status'> }

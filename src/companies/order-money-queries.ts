@@ -1,0 +1,30 @@
+import { TRANSFERS } from '../chain/deposits/reservation-queries.ts'
+import { isUsdcOf } from '../chain/transfer-queries.ts'
+import { type Sql, sql } from '../db/db.ts'
+
+/*
+ * The money of an unpaid order: received, or on its way, and neither sent back nor ignored. Dust on a chain, which
+ * anyone can send, is none.
+ */
+
+const leastUnits = (dustUnits: bigint): Sql =>
+  sql`case when p.channel = 'crypto' then greatest(${dustUnits}::numeric, 1) else 1 end`
+
+/** What a person sent back or ignored before it paid anything. */
+const DECIDED_UNITS = sql`coalesce((select sum(m.units) from mispayments m
+  where m.company_id = p.company_id and m.payment_id = p.id and m.kind in ('under', 'late', 'duplicate', 'held')
+    and m.status in ('refunded', 'ignored')), 0)`
+
+/** A transfer that the last report of payment `p` could not book yet: it is recent, so this version noted its token. */
+const isOnChain = (dustUnits: bigint): Sql => sql`exists (select 1 from (${TRANSFERS}) as t
+  where t.status = 'seen' and (t.final_at is null or t.final_at > p.updated_at) and t.units >= ${dustUnits}::numeric
+    and ${isUsdcOf({})})`
+
+/** Whether payment `p` received money, or has money on its way. */
+export const hasMoney = (dustUnits: bigint): Sql => sql`(p.status = 'confirming'
+  or p.received_units - ${DECIDED_UNITS} >= ${leastUnits(dustUnits)} or ${isOnChain(dustUnits)})`
+
+/** Whether a coin that pays no order waits for a person. Tokens named with their contract are on no list, and free. */
+export const hasOtherCoin = (dustUnits: bigint): Sql => sql`exists (select 1 from mispayments m
+  where m.company_id = p.company_id and m.payment_id = p.id and m.kind = 'wrong_token' and m.status = 'open'
+    and m.units >= ${leastUnits(dustUnits)} and m.asset not like '%…%')`
