@@ -2,6 +2,7 @@ import type { Db } from '../db/db.ts'
 import { renewFreeItem, renewItem } from '../db/poll-queries.ts'
 import { type PollSpec, pollNow } from '../db/polling.ts'
 import { type Clock, DAY } from '../kernel/clock.ts'
+import { wakePaymentsOfOperator } from './accounts/account-queries.ts'
 import {
   eraseOldUserAddresses,
   findPayment,
@@ -9,7 +10,6 @@ import {
   listPaymentsByTransfers,
   PAYMENT_POLLS,
   type Payment,
-  wakePaymentsOfOperator,
 } from './payment-queries.ts'
 import { ACCOUNT_REMOVED } from './payment-rules.ts'
 import { type PaymentDeps, pollPayment } from './payment-service.ts'

@@ -1,8 +1,7 @@
 import { listTakers } from '../chain/deposits/reservation-queries.ts'
 import type { ChannelId, Instructions } from '../channels/channel.ts'
-import type { PaymentAccount } from '../channels/channel-set.ts'
 import { hasMoney } from '../companies/order-money-queries.ts'
-import { json, type Queryable, type Sql, sql, type Tx } from '../db/db.ts'
+import { json, type Queryable, sql, type Tx } from '../db/db.ts'
 import type { PollTopic } from '../db/polling.ts'
 import { parseDecimal } from '../kernel/money.ts'
 import type { Order } from '../orders/order.ts'
@@ -308,61 +307,6 @@ export async function wakePaymentOfOrder(
   await q.run(sql`
     update payments set next_check_at = ${now}, checks = 0, poll_again = lease_until is not null
     where company_id = ${order.companyId} and id = ${order.paymentId} and next_check_at is not null`)
-}
-
-/** A company's account was saved: payments opened with it that have no final answer are polled at once. */
-export async function wakePaymentsOfAccount(
-  q: Queryable,
-  { companyId, channel, accountMark }: Omit<PaymentAccount, 'ownAccount'>,
-  now: Date,
-): Promise<void> {
-  await q.run(sql`
-    update payments set next_check_at = ${now}, checks = 0, poll_again = lease_until is not null
-    where company_id = ${companyId} and channel = ${channel} and own_account and next_check_at is not null
-      and (account_mark is null or account_mark = ${accountMark})`)
-}
-
-/** Payments of earlier versions that do not say which of the company's accounts opened them. */
-export const markPaymentsOfAccount = (
-  tx: Tx,
-  { companyId, channel, accountMark }: Omit<PaymentAccount, 'ownAccount'>,
-): Promise<number> =>
-  tx.run(sql`
-    update payments set account_mark = ${accountMark}
-    where company_id = ${companyId} and channel = ${channel} and own_account and account_mark is null`)
-
-/** An account of a company that is removed or replaced. */
-export type LeavingAccount = Omit<PaymentAccount, 'ownAccount'> & {
-  /** Of the account that replaces it, which continues its own payments; null: none does. */
-  nextMark: string | null
-}
-
-/** Payment `p` can only be followed with this account. Without a mark it could not be read: it may be that of any. */
-export const needsAccount = ({ accountMark, nextMark }: LeavingAccount): Sql =>
-  sql`(p.own_account
-    and (${accountMark}::text is null or p.account_mark is null or p.account_mark = ${accountMark})
-    and (${nextMark}::text is null or p.account_mark <> ${nextMark}))`
-
-/** Payments that are not over and need this account. */
-export async function countPaymentsOfAccount(q: Queryable, account: LeavingAccount): Promise<number> {
-  const { companyId, channel } = account
-  const { total } = await q.one<{ total: bigint }>(sql`
-    select count(*) as total from payments p
-    where p.company_id = ${companyId} and p.channel = ${channel} and ${needsAccount(account)}
-      and p.status in ('creating', 'awaiting', 'confirming', 'closing')`)
-  return Number(total)
-}
-
-/** The operator uses these channels again: the payments that waited for them are polled at once. */
-export async function wakePaymentsOfOperator(
-  q: Queryable,
-  { channels, providerStatus }: { channels: readonly ChannelId[]; providerStatus: string },
-  now: Date,
-): Promise<void> {
-  await q.run(sql`
-    update payments set next_check_at = ${now}, checks = 0, poll_again = lease_until is not null
-    where status = 'closing' and not own_account and next_check_at is not null and channel = any(${[...channels]})
-      and last_words = ${providerStatus}`)
 }
 
 /** Reschedules the payment's next poll; null: it is not polled any more. */

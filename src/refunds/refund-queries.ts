@@ -3,7 +3,7 @@ import type { PaymentAccount } from '../channels/channel-set.ts'
 import { joinSql, json, type Queryable, type Sql, sql, type Tx, unnamed } from '../db/db.ts'
 import type { PollTopic } from '../db/polling.ts'
 import type { Lang } from '../kernel/lang.ts'
-import { type LeavingAccount, needsAccount } from '../payments/payment-queries.ts'
+import { type LeavingAccount, needsAccount } from '../payments/accounts/account-queries.ts'
 import type { AddressProof } from './destination/address-proof.ts'
 
 export const REFUND_STATUSES = [

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type ChannelAccount, listChannelAccounts, upsertChannelAccount } from '../../src/channels/account-queries.ts'
 import { sql } from '../../src/db/db.ts'
-import { wakePaymentsOfAccount } from '../../src/payments/payment-queries.ts'
+import { wakePaymentsOfAccount } from '../../src/payments/accounts/account-queries.ts'
 import { logIn, registerManager } from './accounts.ts'
 import type { Market, MarketInstructions } from './market.ts'
 import type { OrderData } from './shop.ts'

@@ -16,14 +16,14 @@ import type { RequestContext } from '../../http/request-context.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
 import { findReachableOrder } from '../../orders/order-service.ts'
 import { callbackUrlOf } from '../accept/create-at-provider.ts'
+import { listPaymentsOfOrder } from '../payment-queries.ts'
+import type { PaymentDeps } from '../payment-service.ts'
 import {
   countPaymentsOfAccount,
   type LeavingAccount,
-  listPaymentsOfOrder,
   markPaymentsOfAccount,
   wakePaymentsOfAccount,
-} from '../payment-queries.ts'
-import type { PaymentDeps } from '../payment-service.ts'
+} from './account-queries.ts'
 
 /** A company's account at a provider. */
 type SavedAccount = Omit<PaymentAccount, 'ownAccount'>
