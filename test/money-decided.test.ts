@@ -197,6 +197,9 @@ test('the export names the transaction that completed the price, not dust nor wh
   await desk.payFinally(order, 3n * MILLION)
   await desk.toldOf(order, 83n * MILLION + 1n)
   assert.equal((await rowOf(order))?.transactionHash, paidBy)
+  // as long as the transfer would not be final if it were large
+  await shop.host.db.run(sql`update chain_transfers set final_at = null where tx_hash = ${paidBy}`)
+  assert.equal((await rowOf(order))?.transactionHash, paidBy, 'paid, and not settled by the chain yet')
   const old = await shop.createAwaiting()
   await shop.host.db.run(sql`update orders set expires_at = now() - interval '1 second' where id = ${old.orderId}`)
   await shop.chain.mine(3)

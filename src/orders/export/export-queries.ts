@@ -154,14 +154,15 @@ const NEEDED = sql`(coalesce(p.price_units, p.due_units) + coalesce((
 
 /**
  * The transfer that completed the price of payment `p`. If later losses left less than the price, the last one before
- * the order was paid.
+ * the order was paid. An order can be paid before the chain has settled its transfer by the rule for large amounts.
  */
 const PAID_BY = sql`
   select came.tx_hash
   from (
     select t.tx_hash, t.block_at, sum(t.units) over (order by t.block_at, t.chain_id, t.log_index, t.id) - ${NEEDED} as above
     from (${TRANSFERS}) as t
-    where t.status = 'seen' and t.symbol = p.due_asset and (t.final_at is not null or p.price_units is null)
+    where t.status = 'seen' and t.symbol = p.due_asset
+      and (t.final_at is not null or t.block_at <= coalesce(o.paid_at, 'infinity'))
   ) came
   where came.above >= 0 or came.block_at <= o.paid_at
   order by came.above < 0, abs(came.above) limit 1`
