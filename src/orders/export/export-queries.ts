@@ -38,7 +38,9 @@ export type ExportPage = {
 }
 
 /** Orders of one company: their ids, 12 bytes each, because there may be a million. */
-export type ChosenPage = { companyId: string; ids: Uint8Array }
+type ChosenRun = { companyId: string; ids: Uint8Array }
+/** As many orders as a page holds, however many companies they belong to: each page is a statement. */
+export type ChosenPage = ChosenRun[]
 
 const ID_BYTES = 12
 /** Whether an order can stop fitting the filters: what it was created with stays. */
@@ -56,25 +58,39 @@ export async function listChosen(
   const pages: ChosenPage[] = []
   await tx.each(
     sql`
-      select company_id, string_agg(id, '' order by id ${direction})
+      select page, company_id, string_agg(id, '' order by id ${direction})
       from (
-        select company_id, id, (row_number() over (partition by company_id order by id ${direction}) - 1) / ${limit}::int as page
+        select company_id, id,
+          (row_number() over (order by company_id ${direction}, id ${direction}) - 1) / ${limit}::int as page
         from orders where ${filterSql(scope, filter)} and id <= ${lastId} and ${start}
       ) numbered
-      group by company_id, page order by company_id ${direction}, page`,
-    ([companyId, ids]) =>
-      void pages.push({ companyId: `${companyId}`, ids: new Uint8Array(Buffer.from(`${ids}`, 'hex')) }),
+      group by page, company_id order by page, company_id ${direction}`,
+    ([number, companyId, ids]) => {
+      const page = Number(number)
+      pages[page] ??= []
+      pages[page].push({ companyId: `${companyId}`, ids: new Uint8Array(Buffer.from(`${ids}`, 'hex')) })
+    },
   )
   return pages
 }
 
 export const countChosen = (pages: readonly ChosenPage[]): number =>
-  pages.reduce((total, { ids }) => total + ids.length / ID_BYTES, 0)
+  pages.flat().reduce((total, { ids }) => total + ids.length / ID_BYTES, 0)
 
-function chosenOrders({ companyId, ids }: ChosenPage): Sql {
+function idsOf({ ids }: ChosenRun): string[] {
   const hex = Buffer.from(ids).toString('hex')
-  const list = Array.from({ length: ids.length / ID_BYTES }, (_, at) => hex.slice(at * 24, (at + 1) * 24))
-  return sql`(select * from orders where company_id = ${companyId} and id = any(${list}::text[]))`
+  return Array.from({ length: ids.length / ID_BYTES }, (_, at) => hex.slice(at * 24, (at + 1) * 24))
+}
+
+/** A page of one company is read by its ids alone, which is faster. */
+function chosenOrders(page: ChosenPage): Sql {
+  const ids = page.flatMap(idsOf)
+  const companyIds = page.flatMap((run) => Array<string>(run.ids.length / ID_BYTES).fill(run.companyId))
+  const isChosen =
+    page.length === 1
+      ? sql`company_id = ${companyIds[0]} and id = any(${ids}::text[])`
+      : sql`(company_id, id) in (select * from unnest(${companyIds}::text[], ${ids}::text[]))`
+  return sql`(select * from orders where ${isChosen})`
 }
 
 type ExportQuery = { scope: OrderScope; filter: OrderFilter }
