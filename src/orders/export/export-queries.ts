@@ -115,7 +115,7 @@ const SOURCES: Readonly<Record<ColumnName, Sql>> = {
   toAsset: sql`o.to_asset`,
   rate: sql`o.rate`,
   refundedAmount: sql`o.refunded_units`,
-  feeAmount: sql`coalesce(fee.units, 0)`,
+  feeAmount: sql`coalesce(books.fee_units, 0)`,
   paymentChannel: sql`o.payment_channel`,
   transactionHash: sql`transfer.tx_hash`,
   merchantIdentifier: sql`o.merchant_identifier`,
@@ -137,6 +137,7 @@ const SOURCES: Readonly<Record<ColumnName, Sql>> = {
   paidAmount: ofPaid(PRICE),
   overpaidAmount: ofPaid(sql`greatest(o.paid_units - ${PRICE}, 0)`),
   refundedExcessAmount: sql`coalesce(back.excess_units, 0)`,
+  lostAmount: sql`coalesce(books.lost_units, 0)`,
 }
 
 const SELECTED = joinSql(
@@ -184,8 +185,8 @@ const PAID_BY = sql`
   order by came.above < 0, abs(came.above) limit 1`
 
 /**
- * The next orders, each with its fee and the on-chain transfer that paid it. Each page is a short statement, so no
- * export holds a snapshot.
+ * The next orders, each with its fee, its loss and the on-chain transfer that paid it. Each page is a short statement,
+ * so no export holds a snapshot.
  */
 export async function eachExportedOrder(
   tx: Tx,
@@ -198,10 +199,12 @@ export async function eachExportedOrder(
       select ${SELECTED}
       from ${pageOf(query, page)} o
       left join lateral (
-        select -sum(e.units) as units
+        select -sum(e.units) filter (where e.account = 'fees') as fee_units,
+          sum(e.units) filter (where e.account = 'company_payable' and j.kind = 'loss_borne') as lost_units
         from ledger_journals j join ledger_entries e on e.company_id = j.company_id and e.journal_id = j.id
-        where o.paid_at is not null and j.company_id = o.company_id and j.order_id = o.id and e.account = 'fees'
-      ) fee on true
+        where o.payment_id is not null and j.company_id = o.company_id and j.order_id = o.id
+          and e.account in ('fees', 'company_payable')
+      ) books on true
       left join lateral (
         select * from payments where o.payment_id is not null and company_id = o.company_id and id = o.payment_id offset 0
       ) p on true
