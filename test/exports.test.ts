@@ -6,7 +6,7 @@ import { readSheet as readXlsx } from 'read-excel-file/node'
 import { type Sql, sql } from '../src/db/db.ts'
 import { checkPermission } from '../src/http/permissions.ts'
 import { newId } from '../src/kernel/ids.ts'
-import { eachExportedOrder } from '../src/orders/export/export-queries.ts'
+import { countChosen, eachExportedOrder, listChosen } from '../src/orders/export/export-queries.ts'
 import { eventually, type Merchant, startTestService, type TestService } from './harness/service.ts'
 
 let host: TestService
@@ -339,6 +339,20 @@ test('pages of several companies hold every order once and in order, both ways',
       isEnd = seen.length === before
     }
     assert.deepEqual(seen, newestFirst ? keys.toReversed() : keys)
+    const chosenSeen: typeof seen = []
+    const whole = { newestFirst, limit: 4, lastId: LAST_ID, after: null }
+    const pages = await host.db.tx((tx) => listChosen(tx, query, whole))
+    assert.deepEqual([pages.length, countChosen(pages)], [4, 15], 'no page ends with a company')
+    for (const chosen of pages)
+      await host.db.tx((tx) =>
+        eachExportedOrder(
+          tx,
+          query,
+          { ...whole, chosen },
+          ([id, companyId]) => void chosenSeen.push({ companyId: `${companyId}`, id: `${id}` }),
+        ),
+      )
+    assert.deepEqual(chosenSeen, newestFirst ? keys.toReversed() : keys)
   }
 })
 

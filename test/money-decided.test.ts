@@ -177,7 +177,7 @@ test('ignored money above the price does not go back with the order', async () =
 })
 
 type Row = Record<'code' | 'transactionHash' | 'feeAmount' | 'refundedAmount', string> &
-  Record<'paidAmount' | 'overpaidAmount' | 'refundedExcessAmount', string>
+  Record<'paidAmount' | 'overpaidAmount' | 'refundedExcessAmount' | 'lostAmount', string>
 
 async function exportRows(): Promise<Row[]> {
   const url = `${shop.host.baseUrl}/api/next/confirm_conversion/download`
@@ -197,6 +197,9 @@ test('the export names the transaction that completed the price, not dust nor wh
   await desk.payFinally(order, 3n * MILLION)
   await desk.toldOf(order, 83n * MILLION + 1n)
   assert.equal((await rowOf(order))?.transactionHash, paidBy)
+  // as long as the transfer would not be final if it were large
+  await shop.host.db.run(sql`update chain_transfers set final_at = null where tx_hash = ${paidBy}`)
+  assert.equal((await rowOf(order))?.transactionHash, paidBy, 'paid, and not settled by the chain yet')
   const old = await shop.createAwaiting()
   await shop.host.db.run(sql`update orders set expires_at = now() - interval '1 second' where id = ${old.orderId}`)
   await shop.chain.mine(3)
@@ -209,7 +212,26 @@ test('the export names the transaction that completed the price, not dust nor wh
   assert.equal((await rowOf(old))?.transactionHash, whole, 'the part went to the attempt before')
 })
 
-test('the export adds up to the books: less than the price, more than it, and refunds of both', async () => {
+async function loseAndBear(order: Payable, units: bigint): Promise<void> {
+  await shop.chain.reorg(4)
+  const { _id } = await desk.openRecord(order, 'orphaned', units)
+  assert.equal((await desk.admin.post(`mispayments/${_id}/bear`, { by: 'company', reason: 'agreed' })).status, 200)
+}
+
+/** Paid with two transfers; the second left the chain, the company bears it, and 10 of it came back. */
+async function payAndLose(): Promise<Payable> {
+  const order = await shop.createAwaiting()
+  await desk.payFinally(order, 30n * MILLION)
+  await shop.chain.mine(10)
+  await desk.payFinally(order, 31n * MILLION)
+  await desk.until(order, ({ status }) => status === 'PAID')
+  await loseAndBear(order, 24n * MILLION)
+  await desk.payFinally(order, 10n * MILLION)
+  await desk.until(order, ({ mispayments }) => mispayments.some(({ units }) => units === String(14n * MILLION)))
+  return order
+}
+
+test('the export adds up to the books: less than the price, more than it, refunds of both, and a loss', async () => {
   const { companyId } = shop.merchant
   await shop.host.db.run(sql`update companies set fee_bps = 137, version = version + 1 where id = ${companyId}`)
   const [under, over] = [await shop.createAwaiting(), await shop.createAwaiting()]
@@ -220,6 +242,14 @@ test('the export adds up to the books: less than the price, more than it, and re
   await desk.until(over, ({ status }) => status === 'PAID')
   assert.equal((await revert(shop, over.code, { amount: '10.5', address: newAddress() })).status, 200)
   await refundReaches(shop, over.orderId, 'settled')
+  const unpaid = await shop.createAwaiting()
+  await shop.chain.mine(10)
+  await desk.payFinally(unpaid, 5n * MILLION)
+  await desk.ignore(await desk.openRecord(unpaid, 'under', 5n * MILLION))
+  await loseAndBear(unpaid, 5n * MILLION)
+  const lost = await payAndLose()
+  assert.equal((await revert(shop, lost.code, { amount: '10', address: newAddress() })).status, 200)
+  await refundReaches(shop, lost.orderId, 'settled')
   const rows = await exportRows()
   const moneyOf = ({ code }: Payable) => {
     const row = rows.find((one) => one.code === code)
@@ -227,13 +257,17 @@ test('the export adds up to the books: less than the price, more than it, and re
   }
   assert.deepEqual(moneyOf(under), ['20.000003', '0.000000', '0.000000', '0.000000'])
   assert.deepEqual(moneyOf(over), ['54.000000', '7.000001', '10.500000', '7.000001'])
+  const lossOf = (order: Payable) => rows.find(({ code }) => code === order.code)?.lostAmount
+  assert.deepEqual([under, unpaid, lost].map(lossOf), ['0.000000', '5.000000', '14.000000'])
   const sum = (name: keyof Row): number =>
     rows.reduce((total, row) => total + Math.round(Number(row[name]) * 1_000_000), 0)
-  type Fees = { months: Record<'received' | 'fees' | 'refunded', string>[] }
+  type Fees = { months: Record<'received' | 'fees' | 'refunded' | 'losses', string>[] }
   const [month] = (await desk.admin.get<Fees>(`ledger/fees?companyId=${companyId}`)).data.months
   assert.deepEqual(
-    [sum('paidAmount'), sum('feeAmount'), sum('refundedAmount') - sum('refundedExcessAmount')],
-    [month?.received, month?.fees, month?.refunded].map((amount) => Math.round(Number(amount) * 1_000_000)),
+    [sum('paidAmount'), sum('feeAmount'), sum('refundedAmount') - sum('refundedExcessAmount'), sum('lostAmount')],
+    [month?.received, month?.fees, month?.refunded, month?.losses].map((amount) =>
+      Math.round(Number(amount) * 1_000_000),
+    ),
   )
   await shop.host.db.run(sql`update companies set fee_bps = 0, version = version + 1 where id = ${companyId}`)
 })

@@ -188,7 +188,7 @@ export interface Operations {
       } | null
     }
   }
-  /** Download orders as CSV or XLSX. Every order that fits the filters when the download begins, once. `X-Total-Count` is their number. A transfer that breaks off is never ended normally: clients must treat such a file as incomplete. The columns add up to the books: `paidAmount` is what was booked of the price, `overpaidAmount` what was paid above it, and `refundedExcessAmount` the part of `refundedAmount` that came from above the price. The company keeps `paidAmount` − `feeAmount` − (`refundedAmount` − `refundedExcessAmount`). */
+  /** Download orders as CSV or XLSX. Every order that fits the filters when the download begins, once. `X-Total-Count` is their number. A transfer that breaks off is never ended normally: clients must treat such a file as incomplete. The columns add up to the books: `paidAmount` is what was booked of the price, `overpaidAmount` what was paid above it, `refundedExcessAmount` the part of `refundedAmount` that came from above the price, and `lostAmount` what left the chain and the company bears, less what came back. The company keeps `paidAmount` − `feeAmount` − (`refundedAmount` − `refundedExcessAmount`) − `lostAmount`. */
   downloadOrders: {
     params: {
       /** Repeat it, or separate by commas. */

@@ -5,9 +5,10 @@ import type { FastifyReply } from 'fastify'
 const FORMULA = /^[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]/
 /**
  * A spreadsheet that separates by semicolon or tab sees no quotes around our cells: it splits there, and where a line
- * ends, and the rest of the text starts another cell.
+ * ends, and the rest of the text starts another cell. Of adjacent separators only the last matches, so that the look
+ * ahead never passes another one: time stays linear.
  */
-const LATER_FORMULA = /(?:\r\n|[;\t\r\n])(?=[\s"]*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])/g
+const LATER_FORMULA = /[;\t\r\n](?=(?:[^\S\t\r\n]|")*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])/g
 
 /** Whether a spreadsheet would evaluate this text. */
 export const looksLikeFormula = (text: string): boolean => FORMULA.test(text)

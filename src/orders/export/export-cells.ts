@@ -31,7 +31,7 @@ export function openCells(payUrl: string): (row: RawRow) => Cells {
   const inTarget = unitsOf(placeOf('toAsset'))
   const byName: Partial<Record<ColumnName, Convert>> = {
     ...{ fromAmount: unitsOf(placeOf('fromAsset')), toAmount: inTarget, refundedAmount: inTarget, feeAmount: inTarget },
-    ...{ paidAmount: inTarget, overpaidAmount: inTarget, refundedExcessAmount: inTarget },
+    ...{ paidAmount: inTarget, overpaidAmount: inTarget, refundedExcessAmount: inTarget, lostAmount: inTarget },
     rate: (rate) => rate.replace(/\.?0+$/, ''),
     paymentUrl: (code) => paymentUrlOf(payUrl, code),
   }

@@ -12,7 +12,14 @@ type Column = { kind: ColumnKind; titles: readonly [string, string, string, stri
 /** Every field of an order has a column; the fields of its goods have one each. */
 export type ColumnName = Exclude<keyof OrderView, 'goods'> | keyof Goods | Added
 /** What the books and the chain add to an order. */
-type Added = 'companyId' | 'feeAmount' | 'transactionHash' | 'paidAmount' | 'overpaidAmount' | 'refundedExcessAmount'
+type Added =
+  | 'companyId'
+  | 'feeAmount'
+  | 'transactionHash'
+  | 'paidAmount'
+  | 'overpaidAmount'
+  | 'refundedExcessAmount'
+  | 'lostAmount'
 
 /** In the order of the file: the name in the API, and the titles in en, fr, de, es, it. */
 const BY_NAME: Readonly<Record<ColumnName, Column>> = {
@@ -100,6 +107,10 @@ const BY_NAME: Readonly<Record<ColumnName, Column>> = {
       'Reembolsado de lo pagado de más',
       'Rimborsato dell’eccesso',
     ],
+  },
+  lostAmount: {
+    kind: 'amount',
+    titles: ['Loss borne', 'Perte supportée', 'Getragener Verlust', 'Pérdida asumida', 'Perdita sostenuta'],
   },
 }
 

@@ -38,7 +38,9 @@ export type ExportPage = {
 }
 
 /** Orders of one company: their ids, 12 bytes each, because there may be a million. */
-export type ChosenPage = { companyId: string; ids: Uint8Array }
+type ChosenRun = { companyId: string; ids: Uint8Array }
+/** As many orders as a page holds, however many companies they belong to: each page is a statement. */
+export type ChosenPage = ChosenRun[]
 
 const ID_BYTES = 12
 /** Whether an order can stop fitting the filters: what it was created with stays. */
@@ -56,25 +58,39 @@ export async function listChosen(
   const pages: ChosenPage[] = []
   await tx.each(
     sql`
-      select company_id, string_agg(id, '' order by id ${direction})
+      select page, company_id, string_agg(id, '' order by id ${direction})
       from (
-        select company_id, id, (row_number() over (partition by company_id order by id ${direction}) - 1) / ${limit}::int as page
+        select company_id, id,
+          (row_number() over (order by company_id ${direction}, id ${direction}) - 1) / ${limit}::int as page
         from orders where ${filterSql(scope, filter)} and id <= ${lastId} and ${start}
       ) numbered
-      group by company_id, page order by company_id ${direction}, page`,
-    ([companyId, ids]) =>
-      void pages.push({ companyId: `${companyId}`, ids: new Uint8Array(Buffer.from(`${ids}`, 'hex')) }),
+      group by page, company_id order by page, company_id ${direction}`,
+    ([number, companyId, ids]) => {
+      const page = Number(number)
+      pages[page] ??= []
+      pages[page].push({ companyId: `${companyId}`, ids: new Uint8Array(Buffer.from(`${ids}`, 'hex')) })
+    },
   )
   return pages
 }
 
 export const countChosen = (pages: readonly ChosenPage[]): number =>
-  pages.reduce((total, { ids }) => total + ids.length / ID_BYTES, 0)
+  pages.flat().reduce((total, { ids }) => total + ids.length / ID_BYTES, 0)
 
-function chosenOrders({ companyId, ids }: ChosenPage): Sql {
+function idsOf({ ids }: ChosenRun): string[] {
   const hex = Buffer.from(ids).toString('hex')
-  const list = Array.from({ length: ids.length / ID_BYTES }, (_, at) => hex.slice(at * 24, (at + 1) * 24))
-  return sql`(select * from orders where company_id = ${companyId} and id = any(${list}::text[]))`
+  return Array.from({ length: ids.length / ID_BYTES }, (_, at) => hex.slice(at * 24, (at + 1) * 24))
+}
+
+/** A page of one company is read by its ids alone, which is faster. */
+function chosenOrders(page: ChosenPage): Sql {
+  const ids = page.flatMap(idsOf)
+  const companyIds = page.flatMap((run) => Array<string>(run.ids.length / ID_BYTES).fill(run.companyId))
+  const isChosen =
+    page.length === 1
+      ? sql`company_id = ${companyIds[0]} and id = any(${ids}::text[])`
+      : sql`(company_id, id) in (select * from unnest(${companyIds}::text[], ${ids}::text[]))`
+  return sql`(select * from orders where ${isChosen})`
 }
 
 type ExportQuery = { scope: OrderScope; filter: OrderFilter }
@@ -99,7 +115,7 @@ const SOURCES: Readonly<Record<ColumnName, Sql>> = {
   toAsset: sql`o.to_asset`,
   rate: sql`o.rate`,
   refundedAmount: sql`o.refunded_units`,
-  feeAmount: sql`coalesce(fee.units, 0)`,
+  feeAmount: sql`coalesce(books.fee_units, 0)`,
   paymentChannel: sql`o.payment_channel`,
   transactionHash: sql`transfer.tx_hash`,
   merchantIdentifier: sql`o.merchant_identifier`,
@@ -121,6 +137,7 @@ const SOURCES: Readonly<Record<ColumnName, Sql>> = {
   paidAmount: ofPaid(PRICE),
   overpaidAmount: ofPaid(sql`greatest(o.paid_units - ${PRICE}, 0)`),
   refundedExcessAmount: sql`coalesce(back.excess_units, 0)`,
+  lostAmount: sql`coalesce(books.lost_units, 0)`,
 }
 
 const SELECTED = joinSql(
@@ -154,21 +171,22 @@ const NEEDED = sql`(coalesce(p.price_units, p.due_units) + coalesce((
 
 /**
  * The transfer that completed the price of payment `p`. If later losses left less than the price, the last one before
- * the order was paid.
+ * the order was paid. An order can be paid before the chain has settled its transfer by the rule for large amounts.
  */
 const PAID_BY = sql`
   select came.tx_hash
   from (
     select t.tx_hash, t.block_at, sum(t.units) over (order by t.block_at, t.chain_id, t.log_index, t.id) - ${NEEDED} as above
     from (${TRANSFERS}) as t
-    where t.status = 'seen' and t.symbol = p.due_asset and (t.final_at is not null or p.price_units is null)
+    where t.status = 'seen' and t.symbol = p.due_asset
+      and (t.final_at is not null or t.block_at <= coalesce(o.paid_at, 'infinity'))
   ) came
   where came.above >= 0 or came.block_at <= o.paid_at
   order by came.above < 0, abs(came.above) limit 1`
 
 /**
- * The next orders, each with its fee and the on-chain transfer that paid it. Each page is a short statement, so no
- * export holds a snapshot.
+ * The next orders, each with its fee, its loss and the on-chain transfer that paid it. Each page is a short statement,
+ * so no export holds a snapshot.
  */
 export async function eachExportedOrder(
   tx: Tx,
@@ -181,10 +199,12 @@ export async function eachExportedOrder(
       select ${SELECTED}
       from ${pageOf(query, page)} o
       left join lateral (
-        select -sum(e.units) as units
+        select -sum(e.units) filter (where e.account = 'fees') as fee_units,
+          sum(e.units) filter (where e.account = 'company_payable' and j.kind = 'loss_borne') as lost_units
         from ledger_journals j join ledger_entries e on e.company_id = j.company_id and e.journal_id = j.id
-        where o.paid_at is not null and j.company_id = o.company_id and j.order_id = o.id and e.account = 'fees'
-      ) fee on true
+        where o.payment_id is not null and j.company_id = o.company_id and j.order_id = o.id
+          and e.account in ('fees', 'company_payable')
+      ) books on true
       left join lateral (
         select * from payments where o.payment_id is not null and company_id = o.company_id and id = o.payment_id offset 0
       ) p on true

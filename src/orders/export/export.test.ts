@@ -41,6 +41,11 @@ test('nothing is calculated either where a spreadsheet splits at semicolons, at 
   assert.equal(csvCell('INV 7;=1+1;x'), `"INV 7;'=1+1;x"`)
 })
 
+test('one apostrophe guards a formula, however many line ends stand before it', () => {
+  for (const separators of ['\n\n', '\r\n\r\n', ';\t \n', '\n'.repeat(30_000)])
+    assert.equal(csvCell(`a${separators}=1`), `"a${separators}'=1"`)
+})
+
 async function throughXlsx(texts: string[]): Promise<unknown[][]> {
   async function* sheet() {
     yield Buffer.from(sheetStart(headersOf(null)))
