@@ -1,6 +1,18 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { type PayoutRequest, type Payouts, withdrawPayout } from '../src/chain/payout/payout.ts'
+import { after, before, type TestContext, test } from 'node:test'
+import pino from 'pino'
+import { createRpc, type Hex } from '../src/chain/endpoints/rpc.ts'
+import { networkFor } from '../src/chain/networks.ts'
+import { agreeAlone } from '../src/chain/payout/agreement.ts'
+import {
+  openWatchPayout,
+  type PayoutRequest,
+  type Payouts,
+  type WatchPayout,
+  withdrawPayout,
+} from '../src/chain/payout/payout.ts'
+import { nonceOf } from '../src/chain/payout/payout-deps.ts'
+import { insertPayout } from '../src/chain/payout/payout-queries.ts'
 import { sql } from '../src/db/db.ts'
 import { idFrom, newId } from '../src/kernel/ids.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
@@ -172,13 +184,77 @@ test('a settlement whose number was shifted by one that was cancelled before the
 
 const isHeld = ({ message }: Settlement): boolean => findHold(message) === 'otherwise'
 
-test('a settlement that had left with less is paid with what left, and the rest is owed again, also where it left next', async () => {
+/** Follows as a node without the keys does. */
+function watchKeyless(t: TestContext): WatchPayout {
+  const { chain, host } = shop
+  const rpc = createRpc({ url: chain.rpcUrl })
+  t.after(() => rpc.close())
+  const network = networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress })
+  const log = pino({ level: 'silent' })
+  return openWatchPayout({ db: host.db, rpc, agree: agreeAlone(rpc), network, clock: Date.now, log })
+}
+
+const isMined = ({ message }: { message: string | null }): boolean =>
+  /is in block \d+, not final yet$/.test(message ?? '')
+
+/** It left before the restore, and is not final yet. */
+async function mine(asked: PayoutRequest): Promise<void> {
+  await world.openLost().send(asked)
+  await shop.chain.mine()
+}
+
+test('a settlement that had left and is not final is followed without the keys, and counts in the day’s sum', async (t) => {
+  const { db } = shop.host
+  const to = await owe()
+  const made = await create()
+  await mine(settlementIn(0, to, made.units))
+  await approve(made)
+  await eventually(async () => (await admin.get<Settlement>(`settlements/${made._id}`)).data, isMined)
+  const seen = await watchKeyless(t)(made._id)
+  assert.deepEqual([seen?.outcome, isMined({ message: seen?.providerStatus ?? null })], ['pending', true])
+  const { releasedAt } = await db.one<{ releasedAt: Date | null }>(
+    sql`select released_at from settlements where id = ${made._id}`,
+  )
+  assert.ok(releasedAt)
+  await settlementReaches(made._id, isPaid)
+})
+
+test('a refund that had left is followed whatever holds others, and checked again once it shows as unused', async (t) => {
+  const { db } = shop.host
+  const [left, unused] = [await createPaid(shop), await createPaid(shop)]
+  const idOf = ({ orderId }: { orderId: string }) => idFrom('refund', shop.merchant.companyId, orderId, 1)
+  const to = newAddress()
+  const amount = { units: 10_000_000n, chainId: 31337 }
+  await mine({ id: idOf(left), to, ...amount })
+  await revert(shop, left.code, { amount: '10', address: to })
+  await eventually(async () => (await listRefunds(shop, left.orderId))[0] ?? { message: null }, isMined)
+  await revert(shop, unused.code, { amount: '10' })
+  await refundReaches(shop, unused.orderId, 'needs_address', false)
+  const reconcile = (at: Date | null) => db.run(sql`update installation set reconciled_at = ${at}`)
+  t.after(() => reconcile(new Date()))
+  await reconcile(null)
+  const id = idOf(unused)
+  const payer = newAddress()
+  const stored = { authorizationNonce: nonceOf(id), status: 'reserved', providerStatus: 'it was used' } as const
+  const wallets = { fromAddress: restored.address.toLowerCase() as Hex, toAddress: payer.toLowerCase() as Hex }
+  await insertPayout(db, { id, ...amount, ...wallets, ...stored }, new Date())
+  await db.run(sql`update chain_payouts set used_at = now() where id = ${id}`)
+  await db.run(sql`
+    update refunds set status = 'ready', network = 31337, address = ${payer}, next_check_at = now() where id = ${id}`)
+  await world.refundWaits(unused.orderId, / has not run yet\.$/)
+  assert.equal(await shop.chain.balanceOf(payer), 0n)
+  await refundReaches(shop, left.orderId, 'settled')
+})
+
+test('a settlement that had left with less is paid with what left, and the rest is owed again, also where it left next', async (t) => {
   const to = await owe()
   const made = await create()
   const rest = made.units - 5_000_000n
   const [own, next] = [await world.leave(settlementIn(0, to, 5_000_000n)), await world.leave(settlementIn(1, to, rest))]
   await approve(made)
   await settlementReaches(made._id, isHeld)
+  const seen = await watchKeyless(t)(made._id)
+  assert.equal(findHold(seen?.providerStatus ?? null), 'otherwise', 'a node without the keys says so as well')
   assert.equal((await admin.post(`settlements/${made._id}/cancel`)).error.code, 'OBJECT_CONFLICT')
   const foreign = await shop.chain.pay({ to, units: made.units })
   await shop.chain.mine(4)
