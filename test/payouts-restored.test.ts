@@ -13,6 +13,7 @@ import {
 } from '../src/chain/payout/payout.ts'
 import { nonceOf } from '../src/chain/payout/payout-deps.ts'
 import { insertPayout } from '../src/chain/payout/payout-queries.ts'
+import { findOtherPayout } from '../src/chain/payout/payout-recheck.ts'
 import { sql } from '../src/db/db.ts'
 import { idFrom, newId } from '../src/kernel/ids.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
@@ -184,14 +185,27 @@ test('a settlement whose number was shifted by one that was cancelled before the
 
 const isHeld = ({ message }: Settlement): boolean => findHold(message) === 'otherwise'
 
-/** Follows as a node without the keys does. */
-function watchKeyless(t: TestContext): WatchPayout {
-  const { chain, host } = shop
+/** The chain as a node without the keys has it. */
+function openKeyless(t: TestContext) {
+  const { chain } = shop
   const rpc = createRpc({ url: chain.rpcUrl })
   t.after(() => rpc.close())
   const network = networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress })
-  const log = pino({ level: 'silent' })
-  return openWatchPayout({ db: host.db, rpc, agree: agreeAlone(rpc), network, clock: Date.now, log })
+  return { rpc, agree: agreeAlone(rpc), network, payouts: null }
+}
+
+const watchKeyless = (t: TestContext): WatchPayout =>
+  openWatchPayout({ ...openKeyless(t), db: shop.host.db, clock: Date.now, log: pino({ level: 'silent' }) })
+
+/** A payout of the present wallet, for which nothing is signed. */
+const reserve = ({ id, to, units }: PayoutRequest): Promise<number> => {
+  const wallets = { fromAddress: restored.address.toLowerCase() as Hex, toAddress: to.toLowerCase() as Hex }
+  const stored = { ...wallets, status: 'reserved', providerStatus: 'Fund it.' } as const
+  return insertPayout(
+    shop.host.db,
+    { ...stored, id, units, chainId: 31337, authorizationNonce: nonceOf(id) },
+    new Date(),
+  )
 }
 
 const isMined = ({ message }: { message: string | null }): boolean =>
@@ -224,8 +238,8 @@ test('a refund that had left is followed whatever holds others, and checked agai
   const [left, unused] = [await createPaid(shop), await createPaid(shop)]
   const idOf = ({ orderId }: { orderId: string }) => idFrom('refund', shop.merchant.companyId, orderId, 1)
   const to = newAddress()
-  const amount = { units: 10_000_000n, chainId: 31337 }
-  await mine({ id: idOf(left), to, ...amount })
+  const units = 10_000_000n
+  await mine({ id: idOf(left), to, units })
   await revert(shop, left.code, { amount: '10', address: to })
   await eventually(async () => (await listRefunds(shop, left.orderId))[0] ?? { message: null }, isMined)
   await revert(shop, unused.code, { amount: '10' })
@@ -235,9 +249,7 @@ test('a refund that had left is followed whatever holds others, and checked agai
   await reconcile(null)
   const id = idOf(unused)
   const payer = newAddress()
-  const stored = { authorizationNonce: nonceOf(id), status: 'reserved', providerStatus: 'it was used' } as const
-  const wallets = { fromAddress: restored.address.toLowerCase() as Hex, toAddress: payer.toLowerCase() as Hex }
-  await insertPayout(db, { id, ...amount, ...wallets, ...stored }, new Date())
+  await reserve({ id, to: payer, units })
   await db.run(sql`update chain_payouts set used_at = now() where id = ${id}`)
   await db.run(sql`
     update refunds set status = 'ready', network = 31337, address = ${payer}, next_check_at = now() where id = ${id}`)
@@ -490,6 +502,22 @@ test('what an earlier wallet had paid is not paid again after a change of keys',
   assert.equal((await world.nameRefund({ _id }, txHash)).status, 200)
   await refundReaches(shop, order.orderId, 'settled')
   assert.equal(await shop.chain.balanceOf(payer), 20_000_000n, 'and by the person')
+})
+
+test('a payout that was stored before a backup and left after it is said without the keys, which do not follow it', async (t) => {
+  const { db } = shop.host
+  const asked = { id: newId(), to: newAddress(), units: 1_500_000n }
+  const txHash = await world.leave(asked)
+  await reserve(asked)
+  const keyless = openKeyless(t)
+  const find = (payouts: Payouts | null) =>
+    findOtherPayout(
+      { db, chains: [{ ...keyless, payouts }], isFollowed: async () => false },
+      { network: 31337, id: asked.id },
+      async () => ({ since: new Date(0), known: [asked.id], next: [] }),
+    )
+  assert.match((await find(null)) ?? '', new RegExp(`^this one left .* ${txHash} brought 1.500000 USDC .* Name that`))
+  assert.equal(await find(restored), null, 'its payout finds it')
 })
 
 test('what left is named on a node without the keys; an earlier version wrote it down nowhere else', async (t) => {
