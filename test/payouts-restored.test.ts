@@ -483,6 +483,33 @@ test('while a chain on which payouts left is not set up, nothing is sent', async
   await refundReaches(shop, order.orderId, 'settled')
 })
 
+test('what is held after its signature ran out unused can be rejected, or cancelled', async (t) => {
+  const { db } = shop.host
+  await db.run(sql`insert into paying_wallets values (31339, ${newAddress().toLowerCase()})`)
+  t.after(() => db.run(sql`delete from paying_wallets where chain_id = 31339`))
+  /** As if the wallet, or its relayer, had run short after the signature. */
+  const runOut = async (asked: PayoutRequest): Promise<void> => {
+    await reserve(asked)
+    const before = Math.floor(Date.now() / 1000) - 3 * 3600
+    await db.run(sql`update chain_payouts set valid_before = ${before}, signature = '0x' where id = ${asked.id}`)
+  }
+  const order = await createPaid(shop)
+  const to = await owe()
+  const id = idFrom('refund', shop.merchant.companyId, order.orderId, 1)
+  await runOut({ id, to, units: 10_000_000n })
+  await revert(shop, order.code, { amount: '10', address: to })
+  const made = await create()
+  await runOut(settlementIn(0, to, made.units))
+  await approve(made)
+  await world.refundWaits(order.orderId, /was restored/)
+  await settlementReaches(made._id, ({ message }) => /was restored/.test(message ?? ''))
+  const isDone = ({ status }: { status: number }) => status === 200
+  await eventually(() => admin.post(`refunds/${id}/reject`, { reason: 'it waits' }), isDone)
+  await eventually(() => admin.post(`settlements/${made._id}/cancel`), isDone)
+  assert.equal(await shop.chain.balanceOf(to), 0n)
+  await booksAreRight()
+})
+
 test('what an earlier wallet had paid is not paid again after a change of keys', async () => {
   const { db } = shop.host
   const present = await db.many<{ address: string }>(sql`select address from paying_wallets where chain_id = 31337`)
