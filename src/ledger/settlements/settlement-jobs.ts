@@ -56,8 +56,10 @@ async function send(
 async function askChain(deps: SettlementDeps, settlement: Settlement): Promise<Asked> {
   const chain = deps.chains.find(({ network }) => network === settlement.network)
   const named = await listNamed(deps.db, settlement)
-  if (!chain)
-    return waits(`${missingChainWords(settlement.network)}${named.length > 0 ? '' : ', or cancel the settlement'}`)
+  if (!chain) {
+    const mayBePaid = named.length > 0 || (await deps.isPayoutSigned(deps.db, settlement.id))
+    return waits(`${missingChainWords(settlement.network)}${mayBePaid ? '' : ', or cancel the settlement'}`)
+  }
   const { id, byHand, txHash, handedOverAt } = settlement
   if (byHand && txHash !== null)
     return checkNamedAgain(txHash, () => chain.check(requestOf(settlement), txHash, acceptAny))
