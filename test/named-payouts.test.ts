@@ -13,6 +13,7 @@ import {
   approveSettlement,
   createSettlement,
   type SettlementChain,
+  type SettlementLimits,
   type SettlementReport,
 } from '../src/ledger/settlements/settlement-service.ts'
 import { settleByHand } from '../src/refunds/manual-refund.ts'
@@ -263,6 +264,22 @@ test('what was signed for on a chain that was removed cannot be dropped, and say
   const proof = { reference: 'bank-2', statement: 'by bank', file: null }
   await assert.rejects(settleByHand(refunds, context, await read(world, key.id), proof), fault)
   await assert.rejects(cancelSettlement(settlements, operator, id), fault)
+})
+
+test('an address that is taken off the list is not paid, also once a person was asked to send', async () => {
+  const { companyId, context } = await startSettling(world)
+  const { db } = world.host
+  const chain: SettlementChain = { network: CHAIN, pay: null, watch: async () => null, check: GONE }
+  const deps = { ...world.settlements, chains: [chain] }
+  const { _id: id } = await createSettlement(deps, context, { companyId })
+  await approveSettlement(deps, context, id)
+  const poll = async (limits: Partial<SettlementLimits> = {}): Promise<string> => {
+    await settlementPolls({ ...deps, limits: { ...deps.limits, ...limits } }).work(db, { companyId, id })
+    return (await findSettlement(db, id))?.providerStatus ?? ''
+  }
+  assert.match(await poll(), /send it by hand/)
+  assert.match(await poll({ allowList: [`0x${'e'.repeat(40)}`] }), /^waits: .* \(SETTLEMENT_ALLOW_LIST\)$/)
+  assert.match(await poll({ dayLimitUnits: 1n }), /send it by hand/, 'it counts in the day’s sum already')
 })
 
 test('a settlement that a person sent and named is polled on, whatever a poll that began before answers', async () => {
