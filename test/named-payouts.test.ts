@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { nonceOf } from '../src/chain/payout/payout-deps.ts'
 import { findPayout } from '../src/chain/payout/payout-queries.ts'
 import type { Channel, RefundReport } from '../src/channels/channel.ts'
 import { sql } from '../src/db/db.ts'
@@ -13,7 +12,6 @@ import {
   approveSettlement,
   createSettlement,
   type SettlementChain,
-  type SettlementLimits,
   type SettlementReport,
 } from '../src/ledger/settlements/settlement-service.ts'
 import { settleByHand } from '../src/refunds/manual-refund.ts'
@@ -233,53 +231,6 @@ test('a refund on a chain that was removed while another stays is left ready, an
   assert.deepEqual([status, providerStatus?.startsWith(`waits: the chain ${CHAIN} is not set up`)], ['ready', true])
   await rejectRefund(deps, await read(world, key.id), 'its chain is gone', context)
   assert.equal((await read(world, key.id)).status, 'rejected')
-})
-
-/** What was signed for it on a chain that is not set up ran out three days ago. */
-const runOut = (id: string, units: bigint) =>
-  world.host.db.run(sql`
-    insert into chain_payouts (id, chain_id, from_address, to_address, units, authorization_nonce, status, words,
-      signature, valid_before, created_at, updated_at)
-    values (${id}, ${CHAIN}, ${`0x${'d'.repeat(40)}`}, ${`0x${'c'.repeat(40)}`}, ${units}, ${nonceOf(id)}, 'reserved',
-      'Fund it.', '0x', ${Math.floor(world.clock.nowMs / 1000) - 3 * 86_400}, now(), now())`)
-
-test('what was signed for on a chain that was removed cannot be dropped, and says that the chain must come back', async () => {
-  const { context, key } = await startRefund(world)
-  const { companyId, context: operator } = await startSettling(world)
-  const { db } = world.host
-  const refunds = { ...world.refunds, channels: openChannels([]) }
-  const chain: SettlementChain = { network: CHAIN, pay: null, watch: async () => null, check: GONE }
-  const { _id: id } = await createSettlement({ ...world.settlements, chains: [chain] }, operator, { companyId })
-  await approveSettlement({ ...world.settlements, chains: [chain] }, operator, id)
-  const settlements = { ...world.settlements, chains: [] }
-  await runOut(key.id, (await read(world, key.id)).units)
-  await runOut(id, DUE)
-  await settlementPolls(settlements).work(db, { companyId, id })
-  assert.match((await findSettlement(db, id))?.providerStatus ?? '', /give it back \(CHAIN_\w+, \w+\)$/)
-  const fault = {
-    code: 'OBJECT_CONFLICT',
-    message: /now\. Something was signed for it .* 31337 is not set up; give it/,
-  }
-  await assert.rejects(rejectRefund(refunds, await read(world, key.id), 'gone', context), fault)
-  const proof = { reference: 'bank-2', statement: 'by bank', file: null }
-  await assert.rejects(settleByHand(refunds, context, await read(world, key.id), proof), fault)
-  await assert.rejects(cancelSettlement(settlements, operator, id), fault)
-})
-
-test('an address that is taken off the list is not paid, also once a person was asked to send', async () => {
-  const { companyId, context } = await startSettling(world)
-  const { db } = world.host
-  const chain: SettlementChain = { network: CHAIN, pay: null, watch: async () => null, check: GONE }
-  const deps = { ...world.settlements, chains: [chain] }
-  const { _id: id } = await createSettlement(deps, context, { companyId })
-  await approveSettlement(deps, context, id)
-  const poll = async (limits: Partial<SettlementLimits> = {}): Promise<string> => {
-    await settlementPolls({ ...deps, limits: { ...deps.limits, ...limits } }).work(db, { companyId, id })
-    return (await findSettlement(db, id))?.providerStatus ?? ''
-  }
-  assert.match(await poll(), /send it by hand/)
-  assert.match(await poll({ allowList: [`0x${'e'.repeat(40)}`] }), /^waits: .* \(SETTLEMENT_ALLOW_LIST\)$/)
-  assert.match(await poll({ dayLimitUnits: 1n }), /send it by hand/, 'it counts in the day’s sum already')
 })
 
 test('a settlement that a person sent and named is polled on, whatever a poll that began before answers', async () => {

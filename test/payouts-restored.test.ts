@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
 import pino from 'pino'
-import { createRpc, type Hex } from '../src/chain/endpoints/rpc.ts'
-import { networkFor } from '../src/chain/networks.ts'
-import { agreeAlone } from '../src/chain/payout/agreement.ts'
 import {
   openWatchPayout,
   type PayoutRequest,
@@ -11,9 +8,6 @@ import {
   type WatchPayout,
   withdrawPayout,
 } from '../src/chain/payout/payout.ts'
-import { nonceOf } from '../src/chain/payout/payout-deps.ts'
-import { insertPayout } from '../src/chain/payout/payout-queries.ts'
-import { findOtherPayout } from '../src/chain/payout/payout-recheck.ts'
 import { sql } from '../src/db/db.ts'
 import { idFrom, newId } from '../src/kernel/ids.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
@@ -21,7 +15,7 @@ import { findHold } from '../web/office/src/frame/holds.ts'
 import type { Client } from './harness/accounts.ts'
 import { startTestChain, type TestChain } from './harness/chain.ts'
 import { createPaid, listRefunds, newAddress, payoutEnv, refundReaches, revert } from './harness/refunds.ts'
-import { openRestoredShop, type RestoredShop } from './harness/restored.ts'
+import { isMined, openKeyless, openRestoredShop, type RestoredShop } from './harness/restored.ts'
 import type { RpcProxy } from './harness/rpc-proxy.ts'
 import { eventually, startTestService } from './harness/service.ts'
 import { chainEnv, type Shop } from './harness/shop.ts'
@@ -185,43 +179,14 @@ test('a settlement whose number was shifted by one that was cancelled before the
 
 const isHeld = ({ message }: Settlement): boolean => findHold(message) === 'otherwise'
 
-/** The chain as a node without the keys has it. */
-function openKeyless(t: TestContext) {
-  const { chain } = shop
-  const rpc = createRpc({ url: chain.rpcUrl })
-  t.after(() => rpc.close())
-  const network = networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress })
-  return { rpc, agree: agreeAlone(rpc), network, payouts: null }
-}
-
 const watchKeyless = (t: TestContext): WatchPayout =>
-  openWatchPayout({ ...openKeyless(t), db: shop.host.db, clock: Date.now, log: pino({ level: 'silent' }) })
-
-/** A payout of the present wallet, for which nothing is signed. */
-const reserve = ({ id, to, units }: PayoutRequest): Promise<number> => {
-  const wallets = { fromAddress: restored.address.toLowerCase() as Hex, toAddress: to.toLowerCase() as Hex }
-  const stored = { ...wallets, status: 'reserved', providerStatus: 'Fund it.' } as const
-  return insertPayout(
-    shop.host.db,
-    { ...stored, id, units, chainId: 31337, authorizationNonce: nonceOf(id) },
-    new Date(),
-  )
-}
-
-const isMined = ({ message }: { message: string | null }): boolean =>
-  /is in block \d+, not final yet$/.test(message ?? '')
-
-/** It left before the restore, and is not final yet. */
-async function mine(asked: PayoutRequest): Promise<void> {
-  await world.openLost().send(asked)
-  await shop.chain.mine()
-}
+  openWatchPayout({ ...openKeyless(t, shop), db: shop.host.db, clock: Date.now, log: pino({ level: 'silent' }) })
 
 test('a settlement that had left and is not final is followed without the keys, and counts in the day’s sum', async (t) => {
   const { db } = shop.host
   const to = await owe()
   const made = await create()
-  await mine(settlementIn(0, to, made.units))
+  await world.leaveUnfinal(settlementIn(0, to, made.units))
   await approve(made)
   await eventually(async () => (await admin.get<Settlement>(`settlements/${made._id}`)).data, isMined)
   const seen = await watchKeyless(t)(made._id)
@@ -231,31 +196,6 @@ test('a settlement that had left and is not final is followed without the keys, 
   )
   assert.ok(releasedAt)
   await settlementReaches(made._id, isPaid)
-})
-
-test('a refund that had left is followed whatever holds others, and checked again once it shows as unused', async (t) => {
-  const { db } = shop.host
-  const [left, unused] = [await createPaid(shop), await createPaid(shop)]
-  const idOf = ({ orderId }: { orderId: string }) => idFrom('refund', shop.merchant.companyId, orderId, 1)
-  const to = newAddress()
-  const units = 10_000_000n
-  await mine({ id: idOf(left), to, units })
-  await revert(shop, left.code, { amount: '10', address: to })
-  await eventually(async () => (await listRefunds(shop, left.orderId))[0] ?? { message: null }, isMined)
-  await revert(shop, unused.code, { amount: '10' })
-  await refundReaches(shop, unused.orderId, 'needs_address', false)
-  const reconcile = (at: Date | null) => db.run(sql`update installation set reconciled_at = ${at}`)
-  t.after(() => reconcile(new Date()))
-  await reconcile(null)
-  const id = idOf(unused)
-  const payer = newAddress()
-  await reserve({ id, to: payer, units })
-  await db.run(sql`update chain_payouts set used_at = now() where id = ${id}`)
-  await db.run(sql`
-    update refunds set status = 'ready', network = 31337, address = ${payer}, next_check_at = now() where id = ${id}`)
-  await world.refundWaits(unused.orderId, / has not run yet\.$/)
-  assert.equal(await shop.chain.balanceOf(payer), 0n)
-  await refundReaches(shop, left.orderId, 'settled')
 })
 
 test('a settlement that had left with less is paid with what left, and the rest is owed again, also where it left next', async (t) => {
@@ -483,33 +423,6 @@ test('while a chain on which payouts left is not set up, nothing is sent', async
   await refundReaches(shop, order.orderId, 'settled')
 })
 
-test('what is held after its signature ran out unused can be rejected, or cancelled', async (t) => {
-  const { db } = shop.host
-  await db.run(sql`insert into paying_wallets values (31339, ${newAddress().toLowerCase()})`)
-  t.after(() => db.run(sql`delete from paying_wallets where chain_id = 31339`))
-  /** As if the wallet, or its relayer, had run short after the signature. */
-  const runOut = async (asked: PayoutRequest): Promise<void> => {
-    await reserve(asked)
-    const before = Math.floor(Date.now() / 1000) - 3 * 3600
-    await db.run(sql`update chain_payouts set valid_before = ${before}, signature = '0x' where id = ${asked.id}`)
-  }
-  const order = await createPaid(shop)
-  const to = await owe()
-  const id = idFrom('refund', shop.merchant.companyId, order.orderId, 1)
-  await runOut({ id, to, units: 10_000_000n })
-  await revert(shop, order.code, { amount: '10', address: to })
-  const made = await create()
-  await runOut(settlementIn(0, to, made.units))
-  await approve(made)
-  await world.refundWaits(order.orderId, /was restored/)
-  await settlementReaches(made._id, ({ message }) => /was restored/.test(message ?? ''))
-  const isDone = ({ status }: { status: number }) => status === 200
-  await eventually(() => admin.post(`refunds/${id}/reject`, { reason: 'it waits' }), isDone)
-  await eventually(() => admin.post(`settlements/${made._id}/cancel`), isDone)
-  assert.equal(await shop.chain.balanceOf(to), 0n)
-  await booksAreRight()
-})
-
 test('what an earlier wallet had paid is not paid again after a change of keys', async () => {
   const { db } = shop.host
   const present = await db.many<{ address: string }>(sql`select address from paying_wallets where chain_id = 31337`)
@@ -529,22 +442,6 @@ test('what an earlier wallet had paid is not paid again after a change of keys',
   assert.equal((await world.nameRefund({ _id }, txHash)).status, 200)
   await refundReaches(shop, order.orderId, 'settled')
   assert.equal(await shop.chain.balanceOf(payer), 20_000_000n, 'and by the person')
-})
-
-test('a payout that was stored before a backup and left after it is said without the keys, which do not follow it', async (t) => {
-  const { db } = shop.host
-  const asked = { id: newId(), to: newAddress(), units: 1_500_000n }
-  const txHash = await world.leave(asked)
-  await reserve(asked)
-  const keyless = openKeyless(t)
-  const find = (payouts: Payouts | null) =>
-    findOtherPayout(
-      { db, chains: [{ ...keyless, payouts }], isFollowed: async () => false },
-      { network: 31337, id: asked.id },
-      async () => ({ since: new Date(0), known: [asked.id], next: [] }),
-    )
-  assert.match((await find(null)) ?? '', new RegExp(`^this one left .* ${txHash} brought 1.500000 USDC .* Name that`))
-  assert.equal(await find(restored), null, 'its payout finds it')
 })
 
 test('what left is named on a node without the keys; an earlier version wrote it down nowhere else', async (t) => {
