@@ -1,21 +1,24 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { nonceOf } from '../src/chain/payout/payout-deps.ts'
 import type { Channel } from '../src/channels/channel.ts'
 import { sql } from '../src/db/db.ts'
 import { markRestored, updateReconciledRestore } from '../src/db/restored-queries.ts'
 import { releaseClaims } from '../src/ledger/claim-queries.ts'
-import { reportSettlementPaid } from '../src/ledger/settlements/settlement-end.ts'
+import { cancelSettlement, reportSettlementPaid } from '../src/ledger/settlements/settlement-end.ts'
 import { settlementPolls } from '../src/ledger/settlements/settlement-jobs.ts'
 import { findSettlement } from '../src/ledger/settlements/settlement-queries.ts'
 import {
   approveSettlement,
   createSettlement,
   type SettlementChain,
+  type SettlementLimits,
 } from '../src/ledger/settlements/settlement-service.ts'
+import { settleByHand } from '../src/refunds/manual-refund.ts'
 import { refundPolls } from '../src/refunds/refund-jobs.ts'
-import { reportTransaction } from '../src/refunds/refund-naming.ts'
+import { rejectRefund, reportTransaction } from '../src/refunds/refund-naming.ts'
 import { wakeRefundsHandedOver } from '../src/refunds/refund-queries.ts'
-import { type ModelWorld, startModelWorld } from './harness/model-world.ts'
+import { DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
 import {
   BY_HAND,
   beginNaming,
@@ -177,4 +180,51 @@ test('a refund that a person is asked to send waits like any other, and is polle
   await db.tx((tx) => markRestored(tx, { backupMadeAt: new Date(), restoredAt: new Date() }))
   assert.equal(await isPolled(), true)
   await updateReconciledRestore(db, new Date())
+})
+
+/** What was signed for it on a chain that is not set up ran out three days ago. */
+const runOut = (id: string, units: bigint) =>
+  world.host.db.run(sql`
+    insert into chain_payouts (id, chain_id, from_address, to_address, units, authorization_nonce, status, words,
+      signature, valid_before, created_at, updated_at)
+    values (${id}, ${CHAIN}, ${`0x${'d'.repeat(40)}`}, ${`0x${'c'.repeat(40)}`}, ${units}, ${nonceOf(id)}, 'reserved',
+      'Fund it.', '0x', ${Math.floor(world.clock.nowMs / 1000) - 3 * 86_400}, now(), now())`)
+
+test('what was signed for on a chain that was removed cannot be dropped, and says that the chain must come back', async () => {
+  const { context, key } = await startRefund(world)
+  const { companyId, context: operator } = await startSettling(world)
+  const { db } = world.host
+  const refunds = { ...world.refunds, channels: openChannels([]) }
+  const chain: SettlementChain = { network: CHAIN, pay: null, watch: async () => null, check: GONE }
+  const { _id: id } = await createSettlement({ ...world.settlements, chains: [chain] }, operator, { companyId })
+  await approveSettlement({ ...world.settlements, chains: [chain] }, operator, id)
+  const settlements = { ...world.settlements, chains: [] }
+  await runOut(key.id, (await read(world, key.id)).units)
+  await runOut(id, DUE)
+  await settlementPolls(settlements).work(db, { companyId, id })
+  assert.match((await findSettlement(db, id))?.providerStatus ?? '', /give it back \(CHAIN_\w+, \w+\)$/)
+  const fault = {
+    code: 'OBJECT_CONFLICT',
+    message: /now\. Something was signed for it .* 31337 is not set up; give it/,
+  }
+  await assert.rejects(rejectRefund(refunds, await read(world, key.id), 'gone', context), fault)
+  const proof = { reference: 'bank-2', statement: 'by bank', file: null }
+  await assert.rejects(settleByHand(refunds, context, await read(world, key.id), proof), fault)
+  await assert.rejects(cancelSettlement(settlements, operator, id), fault)
+})
+
+test('an address that is taken off the list is not paid, also once a person was asked to send', async () => {
+  const { companyId, context } = await startSettling(world)
+  const { db } = world.host
+  const chain: SettlementChain = { network: CHAIN, pay: null, watch: async () => null, check: GONE }
+  const deps = { ...world.settlements, chains: [chain] }
+  const { _id: id } = await createSettlement(deps, context, { companyId })
+  await approveSettlement(deps, context, id)
+  const poll = async (limits: Partial<SettlementLimits> = {}): Promise<string> => {
+    await settlementPolls({ ...deps, limits: { ...deps.limits, ...limits } }).work(db, { companyId, id })
+    return (await findSettlement(db, id))?.providerStatus ?? ''
+  }
+  assert.match(await poll(), /send it by hand/)
+  assert.match(await poll({ allowList: [`0x${'e'.repeat(40)}`] }), /^waits: .* \(SETTLEMENT_ALLOW_LIST\)$/)
+  assert.match(await poll({ dayLimitUnits: 1n }), /send it by hand/, 'it counts in the day’s sum already')
 })

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { type PayoutRequest, type Payouts, withdrawPayout } from '../src/chain/payout/payout.ts'
+import { after, before, type TestContext, test } from 'node:test'
+import pino from 'pino'
+import {
+  openWatchPayout,
+  type PayoutRequest,
+  type Payouts,
+  type WatchPayout,
+  withdrawPayout,
+} from '../src/chain/payout/payout.ts'
 import { sql } from '../src/db/db.ts'
 import { idFrom, newId } from '../src/kernel/ids.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
@@ -8,7 +15,7 @@ import { findHold } from '../web/office/src/frame/holds.ts'
 import type { Client } from './harness/accounts.ts'
 import { startTestChain, type TestChain } from './harness/chain.ts'
 import { createPaid, listRefunds, newAddress, payoutEnv, refundReaches, revert } from './harness/refunds.ts'
-import { openRestoredShop, type RestoredShop } from './harness/restored.ts'
+import { isMined, openKeyless, openRestoredShop, type RestoredShop } from './harness/restored.ts'
 import type { RpcProxy } from './harness/rpc-proxy.ts'
 import { eventually, startTestService } from './harness/service.ts'
 import { chainEnv, type Shop } from './harness/shop.ts'
@@ -172,13 +179,34 @@ test('a settlement whose number was shifted by one that was cancelled before the
 
 const isHeld = ({ message }: Settlement): boolean => findHold(message) === 'otherwise'
 
-test('a settlement that had left with less is paid with what left, and the rest is owed again, also where it left next', async () => {
+const watchKeyless = (t: TestContext): WatchPayout =>
+  openWatchPayout({ ...openKeyless(t, shop), db: shop.host.db, clock: Date.now, log: pino({ level: 'silent' }) })
+
+test('a settlement that had left and is not final is followed without the keys, and counts in the day’s sum', async (t) => {
+  const { db } = shop.host
+  const to = await owe()
+  const made = await create()
+  await world.leaveUnfinal(settlementIn(0, to, made.units))
+  await approve(made)
+  await eventually(async () => (await admin.get<Settlement>(`settlements/${made._id}`)).data, isMined)
+  const seen = await watchKeyless(t)(made._id)
+  assert.deepEqual([seen?.outcome, isMined({ message: seen?.providerStatus ?? null })], ['pending', true])
+  const { releasedAt } = await db.one<{ releasedAt: Date | null }>(
+    sql`select released_at from settlements where id = ${made._id}`,
+  )
+  assert.ok(releasedAt)
+  await settlementReaches(made._id, isPaid)
+})
+
+test('a settlement that had left with less is paid with what left, and the rest is owed again, also where it left next', async (t) => {
   const to = await owe()
   const made = await create()
   const rest = made.units - 5_000_000n
   const [own, next] = [await world.leave(settlementIn(0, to, 5_000_000n)), await world.leave(settlementIn(1, to, rest))]
   await approve(made)
   await settlementReaches(made._id, isHeld)
+  const seen = await watchKeyless(t)(made._id)
+  assert.equal(findHold(seen?.providerStatus ?? null), 'otherwise', 'a node without the keys says so as well')
   assert.equal((await admin.post(`settlements/${made._id}/cancel`)).error.code, 'OBJECT_CONFLICT')
   const foreign = await shop.chain.pay({ to, units: made.units })
   await shop.chain.mine(4)

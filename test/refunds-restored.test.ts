@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { withdrawPayout } from '../src/chain/payout/payout.ts'
+import type { Hex } from '../src/chain/endpoints/rpc.ts'
+import { type PayoutRequest, type Payouts, withdrawPayout } from '../src/chain/payout/payout.ts'
+import { nonceOf } from '../src/chain/payout/payout-deps.ts'
+import { insertPayout } from '../src/chain/payout/payout-queries.ts'
+import { findOtherPayout } from '../src/chain/payout/payout-recheck.ts'
 import { sql } from '../src/db/db.ts'
-import { idFrom } from '../src/kernel/ids.ts'
+import { idFrom, newId } from '../src/kernel/ids.ts'
 import { claimTransaction } from '../src/ledger/claim-queries.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
 import type { Client } from './harness/accounts.ts'
-import { createPaid, newAddress, refundReaches, revert } from './harness/refunds.ts'
-import { openRestoredShop, type RestoredShop } from './harness/restored.ts'
+import { createPaid, listRefunds, newAddress, refundReaches, revert } from './harness/refunds.ts'
+import { isMined, openKeyless, openRestoredShop, type RestoredShop } from './harness/restored.ts'
 import type { RpcProxy } from './harness/rpc-proxy.ts'
 import { eventually } from './harness/service.ts'
 import type { Shop } from './harness/shop.ts'
@@ -162,4 +166,91 @@ test('a refund whose transaction was named, and then the process ended, says tha
   )
   assert.equal((await world.nameRefund({ _id }, txHash)).status, 200)
   await refundReaches(shop, order.orderId, 'settled')
+})
+
+/** A payout of the present wallet, for which nothing is signed. */
+const reserve = ({ id, to, units }: PayoutRequest): Promise<number> => {
+  const wallets = { fromAddress: world.restored.address.toLowerCase() as Hex, toAddress: to.toLowerCase() as Hex }
+  const stored = { ...wallets, status: 'reserved', providerStatus: 'Fund it.' } as const
+  return insertPayout(
+    shop.host.db,
+    { ...stored, id, units, chainId: 31337, authorizationNonce: nonceOf(id) },
+    new Date(),
+  )
+}
+
+test('a refund that had left is followed whatever holds others, and checked again once it shows as unused', async (t) => {
+  const { db } = shop.host
+  const [left, unused] = [await createPaid(shop), await createPaid(shop)]
+  const idOf = ({ orderId }: { orderId: string }) => idFrom('refund', shop.merchant.companyId, orderId, 1)
+  const to = newAddress()
+  const units = 10_000_000n
+  await world.leaveUnfinal({ id: idOf(left), to, units })
+  await revert(shop, left.code, { amount: '10', address: to })
+  await eventually(async () => (await listRefunds(shop, left.orderId))[0] ?? { message: null }, isMined)
+  await revert(shop, unused.code, { amount: '10' })
+  await refundReaches(shop, unused.orderId, 'needs_address', false)
+  const reconcile = (at: Date | null) => db.run(sql`update installation set reconciled_at = ${at}`)
+  t.after(() => reconcile(new Date()))
+  await reconcile(null)
+  const id = idOf(unused)
+  const payer = newAddress()
+  await reserve({ id, to: payer, units })
+  await db.run(sql`update chain_payouts set used_at = now() where id = ${id}`)
+  await db.run(sql`
+    update refunds set status = 'ready', network = 31337, address = ${payer}, next_check_at = now() where id = ${id}`)
+  await world.refundWaits(unused.orderId, / has not run yet\.$/)
+  assert.equal(await shop.chain.balanceOf(payer), 0n)
+  await refundReaches(shop, left.orderId, 'settled')
+})
+
+test('a payout that was stored before a backup and left after it is said without the keys, which do not follow it', async (t) => {
+  const { db } = shop.host
+  const asked = { id: newId(), to: newAddress(), units: 1_500_000n }
+  const txHash = await world.leave(asked)
+  await reserve(asked)
+  const keyless = openKeyless(t, shop)
+  const find = (payouts: Payouts | null) =>
+    findOtherPayout(
+      { db, chains: [{ ...keyless, payouts }], isFollowed: async () => false },
+      { network: 31337, id: asked.id },
+      async () => ({ since: new Date(0), known: [asked.id], next: [] }),
+    )
+  assert.match((await find(null)) ?? '', new RegExp(`^this one left .* ${txHash} brought 1.500000 USDC .* Name that`))
+  assert.equal(await find(world.restored), null, 'its payout finds it')
+})
+
+type Made = { _id: string; amount: string; message: string | null }
+
+test('what is held after its signature ran out unused can be rejected, or cancelled', async (t) => {
+  const { db } = shop.host
+  await db.run(sql`insert into paying_wallets values (31339, ${newAddress().toLowerCase()})`)
+  t.after(() => db.run(sql`delete from paying_wallets where chain_id = 31339`))
+  /** As if the wallet, or its relayer, had run short after the signature. */
+  const runOut = async (asked: PayoutRequest): Promise<void> => {
+    await reserve(asked)
+    const before = Math.floor(Date.now() / 1000) - 3 * 3600
+    await db.run(sql`update chain_payouts set valid_before = ${before}, signature = '0x' where id = ${asked.id}`)
+  }
+  const order = await createPaid(shop)
+  const to = newAddress()
+  const id = idFrom('refund', shop.merchant.companyId, order.orderId, 1)
+  await runOut({ id, to, units: 10_000_000n })
+  await revert(shop, order.code, { amount: '10', address: to })
+  await db.run(sql`
+    update companies set settlement_address = ${to}, settlement_network = 31337 where id = ${shop.merchant.companyId}`)
+  await createPaid(shop)
+  const { data: made } = await admin.post<Made>('settlements', { companyId: shop.merchant.companyId })
+  await runOut({ id: made._id, to, units: BigInt(made.amount.replace('.', '')) })
+  await admin.post(`settlements/${made._id}/approve`)
+  await world.refundWaits(order.orderId, /was restored/)
+  await eventually(
+    async () => (await admin.get<Made>(`settlements/${made._id}`)).data,
+    ({ message }) => /was restored/.test(message ?? ''),
+  )
+  const isDone = ({ status }: { status: number }) => status === 200
+  await eventually(() => admin.post(`refunds/${id}/reject`, { reason: 'it waits' }), isDone)
+  await eventually(() => admin.post(`settlements/${made._id}/cancel`), isDone)
+  assert.equal(await shop.chain.balanceOf(to), 0n)
+  assert.equal((await verifyLedger(db)).difference, null)
 })

@@ -143,9 +143,14 @@ export async function listVanished(
   return vanished
 }
 
-/** What to do where what was named cannot be looked up. */
+/** What to do where what was named or signed cannot be looked up. */
 export const missingChainWords = (network: number | null): string =>
   `the chain ${network} is not set up; give it back (CHAIN_${network}_RPC_URL, CHAIN_${network}_XPUB)`
+
+/** Why it cannot be dropped where its chain is not set up: nothing says whether what was signed for it was used. */
+export const signedWords = (network: number | null): string =>
+  `Something was signed for it and may have paid it, and ${missingChainWords(network)}, so that it can be seen whether ` +
+  'it did.'
 
 type Dated = { updatedAt: Date }
 

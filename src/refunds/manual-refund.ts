@@ -57,7 +57,7 @@ async function checkIsForPerson(
   if (taken !== null) throw conflict(taken)
   if (!isPaidOnChain(current)) return
   await checkNoneHolds(tx, { asked: current, current }, null)
-  await stopPayout(deps, tx, current, { why: 'settled by hand' })
+  await stopPayout(deps, tx, current, { why: 'settled by hand', isChainGone: channel === undefined })
 }
 
 /**

@@ -3,7 +3,7 @@ import type { Tx } from '../db/db.ts'
 import { nameOf, type RequestContext } from '../http/request-context.ts'
 import { AppError } from '../kernel/errors.ts'
 import { pollGapMs } from '../kernel/poll-gaps.ts'
-import { checkNoneHolds, isNamedSince, listNamed, namedWords } from '../ledger/claims.ts'
+import { checkNoneHolds, isNamedSince, listNamed, namedWords, signedWords } from '../ledger/claims.ts'
 import { bookRefundDropped } from '../ledger/ledger-service.ts'
 import { findPayerContact } from '../payers/payer-service.ts'
 import { findPayment } from '../payments/payment-queries.ts'
@@ -40,17 +40,27 @@ export async function isPaidByHand(
   return true
 }
 
-/** Its transfer may be in progress, whatever its state. @throws OBJECT_CONFLICT */
+/**
+ * Its transfer may be in progress, whatever its state.
+ * @param isChainGone its chain is not set up here
+ * @throws OBJECT_CONFLICT
+ */
 export async function stopPayout(
   deps: RefundDeps,
   tx: Tx,
   { id, network, address: to, units }: Refund,
-  { why, hasLeftOtherwise = false }: { why: 'rejected' | 'settled by hand'; hasLeftOtherwise?: boolean },
+  {
+    why,
+    isChainGone,
+    hasLeftOtherwise = false,
+  }: { why: 'rejected' | 'settled by hand'; isChainGone: boolean; hasLeftOtherwise?: boolean },
 ): Promise<void> {
   if (network === null) return
   if (await deps.withdrawPayout(tx, { id, network, to, units, hasLeftOtherwise }, why)) return
   throw new AppError('OBJECT_CONFLICT', {
-    message: `The refund is already being paid and cannot be ${why}. Wait until its transfer is final.`,
+    message: isChainGone
+      ? `The refund cannot be ${why} now. ${signedWords(network)}`
+      : `The refund is already being paid and cannot be ${why}. Wait until its transfer is final.`,
   })
 }
 
@@ -92,7 +102,7 @@ export async function dropRefund(
     if (news.status === 'refused' && (await isPaidByHand(deps, tx, { asked: key, current: refund }))) return
     if (news.status === 'rejected') {
       const hasLeftOtherwise = news.hasLeftOtherwise && !refund.byHand
-      await stopPayout(deps, tx, refund, { why: 'rejected', hasLeftOtherwise })
+      await stopPayout(deps, tx, refund, { why: 'rejected', isChainGone: news.vanished === null, hasLeftOtherwise })
       if (refund.byHand) await updateRefundUnnamed(tx, refund)
       await releaseNamed(tx, refund)
     }

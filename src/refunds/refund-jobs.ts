@@ -137,9 +137,10 @@ const mayHaveLeft = async ({ db, clock, isPayoutSigned }: RefundDeps, refund: Re
 
 /**
  * Marks the refund as submitted before it is sent: it can no longer be rejected then, unless nothing was signed for it.
- * @returns whether it may be sent, or only what was signed before, or named, is followed
+ * @returns whether it may be sent, or only what was signed before, or named, is followed; `held`: a check holds it, but
+ * what was signed, which ran out since, may have been used
  */
-async function beginSending(deps: RefundDeps, refund: Refund): Promise<'send' | 'follow' | null> {
+async function beginSending(deps: RefundDeps, refund: Refund): Promise<'send' | 'follow' | 'held' | null> {
   const isUnsent = isPayable(refund) && !(await mayHaveLeft(deps, refund))
   const hold = isUnsent ? await findHold(deps, refund) : null
   return deps.db.tx(async (tx) => {
@@ -156,7 +157,7 @@ async function beginSending(deps: RefundDeps, refund: Refund): Promise<'send' | 
     if (reason !== null) {
       const nextCheckAt = new Date(now.getTime() + HOLD_MS)
       await updateRefund(tx, current, { status: 'ready', providerStatus: `waits: ${reason}`, nextCheckAt }, now)
-      return null
+      return (await deps.isPayoutSigned(tx, current.id)) ? 'held' : null
     }
     if (isHandedOver(current)) return 'follow'
     if (current.status === 'submitted') return 'send'
@@ -236,6 +237,12 @@ async function holdNamed(deps: RefundDeps, refund: Refund): Promise<void> {
   })
 }
 
+/** Once the chain says that what was signed ran out unused, the refund can be rejected; if it was used, it goes on. */
+async function followHeld(deps: RefundDeps, refund: Refund, channel: Channel | undefined): Promise<void> {
+  const report = await askChannel(deps, refund, { channel, followOnly: true })
+  if (await mayHaveLeft(deps, refund)) await applyRefundReport(deps, refund, report)
+}
+
 /** Polls one refund: sends it, or fetches its state. The channel makes sending idempotent. */
 async function pollRefund(deps: RefundDeps, refund: Refund): Promise<void> {
   const payment = await findPaymentOf(deps, refund)
@@ -248,6 +255,7 @@ async function pollRefund(deps: RefundDeps, refund: Refund): Promise<void> {
   }
   const step = await beginSending(deps, refund)
   if (step === null) return
+  if (step === 'held') return followHeld(deps, refund, channel)
   crashPoint('refund:before-send')
   const followOnly = step === 'follow'
   const report = await askChannel(deps, refund, { channel, followOnly }).catch(async (error: unknown) => {

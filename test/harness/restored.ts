@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
 import pino from 'pino'
 import { createRpc, type Rpc } from '../../src/chain/endpoints/rpc.ts'
 import { networkFor } from '../../src/chain/networks.ts'
+import { agreeAlone } from '../../src/chain/payout/agreement.ts'
 import { openPayouts, type PayoutRequest, type Payouts } from '../../src/chain/payout/payout.ts'
 import { localSigner } from '../../src/chain/payout/signer.ts'
 import { type Db, openDb, sql } from '../../src/db/db.ts'
@@ -46,6 +48,8 @@ export type RestoredShop = {
   restored: Payouts
   /** It left before the restore. @returns its transaction */
   leave(asked: PayoutRequest, payouts?: Payouts): Promise<string | null>
+  /** It left before the restore, and is not final yet. */
+  leaveUnfinal(asked: PayoutRequest): Promise<void>
   /** The order's first refund had left, and was rejected here before its first poll. 10 USDC are asked for again. */
   leaveDropped(): Promise<{ order: Awaited<ReturnType<typeof createPaid>>; payer: string; txHash: string | null }>
   /** A person says which transaction paid a refund. */
@@ -88,6 +92,10 @@ export async function openRestoredShop(
   return {
     ...{ shop, admin, node: proxy, openLost, restored: openPayoutsWith({ chain, rpc, keys }, host.db) },
     leave,
+    async leaveUnfinal(asked) {
+      await openLost().send(asked)
+      await chain.mine()
+    },
     async leaveDropped() {
       const order = await createPaid(shop)
       const payer = newAddress()
@@ -115,3 +123,14 @@ export async function openRestoredShop(
     },
   }
 }
+
+/** The chain as a node without the keys has it. */
+export function openKeyless(t: TestContext, { chain }: Shop) {
+  const rpc = createRpc({ url: chain.rpcUrl })
+  t.after(() => rpc.close())
+  const network = networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress })
+  return { rpc, agree: agreeAlone(rpc), network, payouts: null }
+}
+
+export const isMined = ({ message }: { message: string | null }): boolean =>
+  /is in block \d+, not final yet$/.test(message ?? '')

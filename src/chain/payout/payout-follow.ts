@@ -109,12 +109,13 @@ function usedWords(deps: PayoutDeps, payout: Payout, receipt: Receipt | null): s
   )
 }
 
-/** Whether the token shows that this payout happened or never will; checked before any failure counts. */
+/**
+ * Whether the token shows that this payout happened or never will; checked before any failure counts. One that no
+ * longer shows as used waits for the next poll, because its checks were skipped for this one.
+ */
 export async function followUsed(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout | null> {
-  if (!(await isAuthorizationUsed(deps.rpc, deps.network, authorizationKeyOf(payout)))) {
-    if (payout.usedAt !== null) await change(deps, payout, { used: false })
-    return null
-  }
+  if (!(await isAuthorizationUsed(deps.rpc, deps.network, authorizationKeyOf(payout))))
+    return payout.usedAt === null ? null : change(deps, payout, { used: false })
   const receipt = await findForeignReceipt(deps, authorizationKeyOf(payout), view)
   if (paid(deps, payout, receipt)) return follow(deps, payout, view, receipt)
   if (await isSpentElsewhere(deps, payout, view, receipt))

@@ -141,10 +141,14 @@ const NAME_IT =
   'Name that transaction; a refund that asks for something else is rejected first, and exactly that one asked for ' +
   '(docs/backup.md)'
 
-/** The wallet that this one is paid from; undefined: the key is not set up here. */
+/**
+ * The wallet that this one is paid from; undefined: this node does not follow it there. Without keys it follows only
+ * what was signed.
+ */
 async function findOwnWallet({ db }: OtherDeps, { payouts }: OtherChain, { id, network }: Asked) {
   const payout = await findPayout(db, id)
-  return payout?.kind === 'payout' && payout.chainId === network ? payout.fromAddress : payouts?.address.toLowerCase()
+  if (payout?.kind !== 'payout' || payout.chainId !== network) return payouts?.address.toLowerCase()
+  return payouts || payout.validBefore !== null ? payout.fromAddress : undefined
 }
 
 /**

@@ -133,8 +133,10 @@ export async function workOn(deps: PayoutDeps, payout: Payout): Promise<PayoutRe
  */
 export async function isPayoutSigned(q: Queryable, id: string, sinceMs = 0): Promise<boolean> {
   const payout = await findPayout(q, id)
-  if (payout === undefined || payout.status === 'failed' || payout.validBefore === null) return false
-  return payout.status !== 'reserved' || Number(payout.validBefore) * SECOND > sinceMs
+  if (payout === undefined || payout.status === 'failed') return false
+  // what left before a restore was not signed here
+  if (payout.status !== 'reserved' || payout.usedAt !== null) return true
+  return payout.validBefore !== null && Number(payout.validBefore) * SECOND > sinceMs
 }
 
 const KEYLESS = { refundSigner: null, relayerSigner: NOBODY, watchOnly: true }

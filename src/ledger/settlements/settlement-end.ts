@@ -6,7 +6,16 @@ import { formatDecimal } from '../../kernel/money.ts'
 import { pollGapMs } from '../../kernel/poll-gaps.ts'
 import { listCommonMakers } from '../../users/maker-queries.ts'
 import { isClaimedByOther, releaseClaims } from '../claim-queries.ts'
-import { checkNoneHolds, claim, claimedWords, followClaimed, isNamedSince, listVanished, NAMING_MS } from '../claims.ts'
+import {
+  checkNoneHolds,
+  claim,
+  claimedWords,
+  followClaimed,
+  isNamedSince,
+  listVanished,
+  NAMING_MS,
+  signedWords,
+} from '../claims.ts'
 import { bookSettlementCancelled, bookSettlementPaid } from '../ledger-service.ts'
 import {
   lockSettlement,
@@ -173,7 +182,8 @@ export async function cancelSettlement(
     const { companyId, network } = settlement
     await checkNoneHolds(tx, { asked: key, current: settlement }, vanished)
     const isStopped = await deps.withdrawPayout(tx, { ...requestOf(settlement), network }, 'cancelled')
-    if (!isStopped) throw conflict(UNDER_WAY)
+    if (!isStopped)
+      throw conflict(vanished === null ? `It cannot be cancelled now. ${signedWords(network)}` : UNDER_WAY)
     if (settlement.byHand) await updateSettlementUnnamed(tx, settlement)
     await releaseClaims(tx, { companyId, network, causeId: id })
     const now = new Date(deps.clock())

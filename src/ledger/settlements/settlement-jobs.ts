@@ -1,5 +1,6 @@
 import type { Tx } from '../../db/db.ts'
 import type { PollSpec } from '../../db/polling.ts'
+import { HOUR } from '../../kernel/clock.ts'
 import { pollGapMs } from '../../kernel/poll-gaps.ts'
 import { checkNamedAgain, isNamedSince, listNamed, missingChainWords, namedWords } from '../claims.ts'
 import { acceptAny, settlePaid } from './settlement-end.ts'
@@ -29,10 +30,23 @@ const BY_HAND =
   'the chain’s keys are not set up; send it by hand, then name the transaction. It stays so: to have it sent once they ' +
   'are, cancel it and settle again'
 
+/**
+ * What was signed for it may have run out since: once the chain says that it was not used, the settlement can be
+ * cancelled. @returns null: it was not used, or nothing was signed
+ */
+async function followHeld(deps: SettlementDeps, chain: SettlementChain, id: string): Promise<SettlementReport | null> {
+  const report = await chain.watch(id)
+  return (await deps.isPayoutSigned(deps.db, id, deps.clock() - HOUR)) ? report : null
+}
+
 /** Sends it if all checks pass. What could not be signed now takes nothing of the day's limit from others. */
-async function send(deps: SettlementDeps, pay: Pay, settlement: Settlement): Promise<SettlementReport> {
+async function send(
+  deps: SettlementDeps,
+  { chain, pay }: { chain: SettlementChain; pay: Pay },
+  settlement: Settlement,
+): Promise<SettlementReport> {
   const hold = await releaseSettlement(deps, settlement, 'service')
-  if (hold !== null) return waits(`waits: ${hold}`)
+  if (hold !== null) return (await followHeld(deps, chain, settlement.id)) ?? waits(`waits: ${hold}`)
   const report = await pay(requestOf(settlement))
   if (report.outcome !== 'settled' && !(await deps.isPayoutSigned(deps.db, settlement.id)))
     await updateSettlementReleased(deps.db, settlement, null)
@@ -42,13 +56,15 @@ async function send(deps: SettlementDeps, pay: Pay, settlement: Settlement): Pro
 async function askChain(deps: SettlementDeps, settlement: Settlement): Promise<Asked> {
   const chain = deps.chains.find(({ network }) => network === settlement.network)
   const named = await listNamed(deps.db, settlement)
-  if (!chain)
-    return waits(`${missingChainWords(settlement.network)}${named.length > 0 ? '' : ', or cancel the settlement'}`)
+  if (!chain) {
+    const mayBePaid = named.length > 0 || (await deps.isPayoutSigned(deps.db, settlement.id))
+    return waits(`${missingChainWords(settlement.network)}${mayBePaid ? '' : ', or cancel the settlement'}`)
+  }
   const { id, byHand, txHash, handedOverAt } = settlement
   if (byHand && txHash !== null)
     return checkNamedAgain(txHash, () => chain.check(requestOf(settlement), txHash, acceptAny))
   const pay = handedOverAt === null ? chain.pay : null
-  if (pay && named.length === 0) return send(deps, pay, settlement)
+  if (pay && named.length === 0) return send(deps, { chain, pay }, settlement)
   const watched = await chain.watch(id)
   if (watched) return watched
   if (named.length > 0) return { ...waits(namedWords(named)), ...(!pay && { isHandedOver: true }) }

@@ -238,10 +238,13 @@ async function findShortfall(q: Queryable, { companyId }: Settlement): Promise<s
   return left < 0n ? `the company’s balance is short of ${text(-left)}` : null
 }
 
-/** Why the operator's limits prevent sending it now. */
+/** Why the operator's list of addresses prevents paying it. */
+const findUnlisted = ({ limits: { allowList } }: SettlementDeps, { address }: Settlement): string | null =>
+  allowList.length > 0 && !allowList.includes(address.toLowerCase()) ? NOT_ALLOWED : null
+
+/** Why the operator's limit of a day prevents sending it now. */
 async function findLimit({ limits, clock }: SettlementDeps, tx: Tx, settlement: Settlement): Promise<string | null> {
-  const { allowList, dayLimitUnits } = limits
-  if (allowList.length > 0 && !allowList.includes(settlement.address.toLowerCase())) return NOT_ALLOWED
+  const { dayLimitUnits } = limits
   if (dayLimitUnits === null) return null
   const released = await lockReleased(tx, settlement, new Date(clock() - DAY))
   if (released + settlement.units <= dayLimitUnits) return null
@@ -302,6 +305,7 @@ async function findReason(deps: SettlementDeps, settlement: Settlement): Promise
   return (
     (await deps.books.findHold(settlement.companyId)) ??
     (await findShortfall(deps.db, settlement)) ??
+    findUnlisted(deps, settlement) ??
     (isReleasedByHand(settlement) ? null : await deps.db.tx((tx) => findLimit(deps, tx, settlement))) ??
     (await findOther(deps, settlement))
   )
@@ -333,9 +337,9 @@ export async function approveSettlement(
     const shortfall = await findShortfall(tx, settlement)
     if (shortfall !== null)
       throw conflict(`It cannot be paid now: ${shortfall}. Cancel it, or settle what is missing first.`)
-    const { allowList, twoPersonsFromUnits } = deps.limits
-    if (allowList.length > 0 && !allowList.includes(settlement.address.toLowerCase()))
-      throw conflict(`It cannot be paid: ${NOT_ALLOWED}.`)
+    const unlisted = findUnlisted(deps, settlement)
+    if (unlisted !== null) throw conflict(`It cannot be paid: ${unlisted}.`)
+    const { twoPersonsFromUnits } = deps.limits
     const by = `${actor.kind}:${actor.id}`
     const first = await findFirstApprover(tx, settlement)
     if (twoPersonsFromUnits !== null && settlement.units >= twoPersonsFromUnits && first === null) {

@@ -25,7 +25,7 @@ export const holdTexts = defineTexts(
     books:
       'The books do not match what happened. Nothing leaves until the operator has explained the difference under Balance and payouts.',
     chain:
-      'Its chain is not set up any more. The operator sets it up again; then this continues by itself. Or reject the refund, or settle it by hand, if nothing was sent yet.',
+      'Its chain is not set up any more. The operator sets it up again; then this continues by itself. Or reject the refund, or settle it by hand, if nothing was signed for it yet.',
     lost: 'Money that paid this order left the chain. This waits until it is decided, under Mispayments, who bears the loss.',
   },
   {
@@ -52,7 +52,7 @@ export const holdTexts = defineTexts(
       books:
         'Les comptes ne correspondent pas aux faits. Rien ne part tant que l’exploitant n’a pas expliqué l’écart sous Solde et versements.',
       chain:
-        'Sa chaîne n’est plus configurée. L’exploitant la configure de nouveau ; ensuite, tout reprend seul. Sinon, rejetez le remboursement ou réglez-le à la main, si rien n’est encore parti.',
+        'Sa chaîne n’est plus configurée. L’exploitant la configure de nouveau ; ensuite, tout reprend seul. Sinon, rejetez le remboursement ou réglez-le à la main, si rien n’a encore été signé pour lui.',
       lost: 'De l’argent qui payait cette commande est sorti de la chaîne. Il faut d’abord décider, sous Paiements à traiter, qui supporte la perte.',
     },
     de: {
@@ -78,7 +78,7 @@ export const holdTexts = defineTexts(
       books:
         'Die Bücher stimmen nicht mit den Tatsachen überein. Nichts geht hinaus, bis der Betreiber den Unterschied unter „Guthaben und Auszahlungen“ erklärt hat.',
       chain:
-        'Die Chain ist nicht mehr eingerichtet. Der Betreiber richtet sie wieder ein; dann geht es von selbst weiter. Sonst lehnen Sie die Rückzahlung ab oder erledigen sie von Hand, wenn noch nichts gesendet wurde.',
+        'Die Chain ist nicht mehr eingerichtet. Der Betreiber richtet sie wieder ein; dann geht es von selbst weiter. Sonst lehnen Sie die Rückzahlung ab oder erledigen sie von Hand, wenn dafür noch nichts signiert wurde.',
       lost: 'Geld, mit dem diese Bestellung bezahlt war, ist von der Chain verschwunden. Zuerst wird unter „Fehlzahlungen“ entschieden, wer den Verlust trägt.',
     },
     es: {
@@ -104,7 +104,7 @@ export const holdTexts = defineTexts(
       books:
         'La contabilidad no coincide con los hechos. No sale nada hasta que el operador explique la diferencia en Saldo y liquidaciones.',
       chain:
-        'Su cadena ya no está configurada. El operador la configura de nuevo y esto continúa solo. Si no, rechace el reembolso o liquídelo a mano, si todavía no se ha enviado nada.',
+        'Su cadena ya no está configurada. El operador la configura de nuevo y esto continúa solo. Si no, rechace el reembolso o liquídelo a mano, si todavía no se ha firmado nada para él.',
       lost: 'Dinero que pagó este pedido salió de la cadena. Primero hay que decidir, en Pagos por revisar, quién asume la pérdida.',
     },
     it: {
@@ -130,7 +130,7 @@ export const holdTexts = defineTexts(
       books:
         'La contabilità non corrisponde ai fatti. Non parte nulla finché il gestore non ha spiegato la differenza in Saldo e accrediti.',
       chain:
-        'La sua catena non è più configurata. Il gestore la configura di nuovo; poi tutto prosegue da solo. Altrimenti rifiuti il rimborso o lo saldi a mano, se non è ancora partito nulla.',
+        'La sua catena non è più configurata. Il gestore la configura di nuovo; poi tutto prosegue da solo. Altrimenti rifiuti il rimborso o lo saldi a mano, se per esso non è ancora stato firmato nulla.',
       lost: 'Denaro che pagava questo ordine è uscito dalla catena. Prima si decide, in Pagamenti da verificare, chi sostiene la perdita.',
     },
   },
