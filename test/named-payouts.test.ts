@@ -456,34 +456,6 @@ test('what is named again while its chain is asked about it is neither rejected 
   assert.equal((await findSettlement(world.host.db, id))?.status, 'approved')
 })
 
-test('what had gone to another address before a restore is named by a second person, where two approve', async () => {
-  const { merchant } = await createPaid(world)
-  const { db } = world.host
-  await db.run(sql`
-    update companies set settlement_address = ${`0x${'b'.repeat(40)}`}, settlement_network = ${CHAIN}
-    where id = ${merchant.companyId}`)
-  const approver = contextFor({ ...actorOf(merchant), role: 'SuperAdmin' })
-  const other = contextFor({ ...actorOf(merchant), role: 'SuperAdmin', id: 'a'.repeat(24) })
-  const txHash = `0x${'b7'.repeat(32)}`
-  const left = { to: `0x${'c'.repeat(40)}`, units: DUE / 4n }
-  const chain: SettlementChain = {
-    ...{ network: CHAIN, pay: null, watch: async () => null },
-    async check(_, named, accepts) {
-      await accepts(left)
-      return { outcome: 'settled', txHash: named, providerStatus: 'left', left }
-    },
-  }
-  const deps = { ...world.settlements, chains: [chain] }
-  const { _id } = await createSettlement(deps, approver, { companyId: merchant.companyId })
-  await approveSettlement(deps, approver, _id)
-  const two = { ...deps, limits: { ...deps.limits, twoPersonsFromUnits: 1n } }
-  await assert.rejects(reportSettlementPaid(two, approver, _id, txHash), /A second person has to name it/)
-  assert.equal((await findSettlement(db, _id))?.status, 'approved')
-  await reportSettlementPaid(two, other, _id, txHash)
-  const { status, leftUnits, leftTo } = (await findSettlement(db, _id)) ?? {}
-  assert.deepEqual([status, leftUnits, leftTo], ['paid', left.units, left.to])
-})
-
 test('the refunds that one transaction pays are named at the same moment, by several persons', async () => {
   const { db } = world.host
   const txHash = `0x${'a7'.repeat(32)}`

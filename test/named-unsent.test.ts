@@ -18,11 +18,12 @@ import { settleByHand } from '../src/refunds/manual-refund.ts'
 import { refundPolls } from '../src/refunds/refund-jobs.ts'
 import { rejectRefund, reportTransaction } from '../src/refunds/refund-naming.ts'
 import { wakeRefundsHandedOver } from '../src/refunds/refund-queries.ts'
-import { DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
+import { actorOf, contextFor, DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
 import {
   BY_HAND,
   beginNaming,
   CHAIN,
+  createPaid,
   GONE,
   pending,
   read,
@@ -227,4 +228,32 @@ test('an address that is taken off the list is not paid, also once a person was 
   assert.match(await poll(), /send it by hand/)
   assert.match(await poll({ allowList: [`0x${'e'.repeat(40)}`] }), /^waits: .* \(SETTLEMENT_ALLOW_LIST\)$/)
   assert.match(await poll({ dayLimitUnits: 1n }), /send it by hand/, 'it counts in the day’s sum already')
+})
+
+test('what had gone to another address before a restore is named by a second person, where two approve', async () => {
+  const { merchant } = await createPaid(world)
+  const { db } = world.host
+  await db.run(sql`
+    update companies set settlement_address = ${`0x${'b'.repeat(40)}`}, settlement_network = ${CHAIN}
+    where id = ${merchant.companyId}`)
+  const approver = contextFor({ ...actorOf(merchant), role: 'SuperAdmin' })
+  const other = contextFor({ ...actorOf(merchant), role: 'SuperAdmin', id: 'a'.repeat(24) })
+  const txHash = `0x${'b7'.repeat(32)}`
+  const left = { to: `0x${'c'.repeat(40)}`, units: DUE / 4n }
+  const chain: SettlementChain = {
+    ...{ network: CHAIN, pay: null, watch: async () => null },
+    async check(_, named, accepts) {
+      await accepts(left)
+      return { outcome: 'settled', txHash: named, providerStatus: 'left', left }
+    },
+  }
+  const deps = { ...world.settlements, chains: [chain] }
+  const { _id } = await createSettlement(deps, approver, { companyId: merchant.companyId })
+  await approveSettlement(deps, approver, _id)
+  const two = { ...deps, limits: { ...deps.limits, twoPersonsFromUnits: 1n } }
+  await assert.rejects(reportSettlementPaid(two, approver, _id, txHash), /A second person has to name it/)
+  assert.equal((await findSettlement(db, _id))?.status, 'approved')
+  await reportSettlementPaid(two, other, _id, txHash)
+  const { status, leftUnits, leftTo } = (await findSettlement(db, _id)) ?? {}
+  assert.deepEqual([status, leftUnits, leftTo], ['paid', left.units, left.to])
 })

@@ -2,7 +2,7 @@ import { KNOWN_ADDRESS_WORDS, openKnownAddresses } from '../chain/known-addresse
 import { SANDBOX_CHAIN_ID } from '../chain/networks.ts'
 import type { OpenChain } from '../chain/open-chains.ts'
 import { checkManualTransfer, hasLeftOtherwise } from '../chain/payout/manual-transfer.ts'
-import { withdrawPayout } from '../chain/payout/payout.ts'
+import { isPayoutOver, isPayoutSigned, withdrawPayout } from '../chain/payout/payout.ts'
 import type { FindNamedHold } from '../chain/payout/payout-deps.ts'
 import { findOtherPayout } from '../chain/payout/payout-recheck.ts'
 import type { WalletDeps } from '../channels/crypto/adapter.ts'
@@ -83,29 +83,26 @@ export const listWalletNetworks = (
     return { chainId, name, token, coin, rpcUrl, explorerUrl, gaslessFrom: relay?.minUnits ?? null }
   })
 
-/** Withdraws the payout of a refund or a settlement, also on a chain that is no longer set up. */
-export const openWithdrawPayout =
-  (clock: Clock): PayoutPorts['withdrawPayout'] =>
-  (tx, { network: chainId, hasLeftOtherwise: isPaid = false, ...request }, providerStatus) =>
-    withdrawPayout(tx, { ...request, chainId }, { isPaid, providerStatus }, new Date(clock()))
-
 /** A payout has the id of its refund or settlement. */
 export const findPayoutHold: FindNamedHold = (tx, { chainId: network, id: causeId }) =>
   findNamedHold(tx, { network, causeId })
 
-export const openHasLeftOtherwise =
-  (ground: Ground, chains: Chains): PayoutPorts['hasLeftOtherwise'] =>
-  async ({ network: chainId, id }) => {
+type Ground = { db: Db; clock: Clock }
+
+/** What refunds and settlements ask of the payouts that may already be on their way. */
+export const openPayoutPorts = (ground: Ground, chains: Chains): PayoutPorts => ({
+  isPayoutOver,
+  isPayoutSigned,
+  // also on a chain that is no longer set up
+  withdrawPayout: (tx, { network: chainId, hasLeftOtherwise: isPaid = false, ...request }, providerStatus) =>
+    withdrawPayout(tx, { ...request, chainId }, { isPaid, providerStatus }, new Date(ground.clock())),
+  findOtherPayout: (payout, listOthers) =>
+    findOtherPayout({ db: ground.db, chains, isFollowed: isTransactionFollowed }, payout, listOthers),
+  async hasLeftOtherwise({ network: chainId, id }) {
     const chain = chains.find(({ network }) => network.chainId === chainId)
     return chain !== undefined && hasLeftOtherwise({ ...ground, ...chain }, id)
-  }
-
-export const openFindOtherPayout =
-  (db: Db, chains: Chains): PayoutPorts['findOtherPayout'] =>
-  (payout, listOthers) =>
-    findOtherPayout({ db, chains, isFollowed: isTransactionFollowed }, payout, listOthers)
-
-type Ground = { db: Db; clock: Clock }
+  },
+})
 
 /** How settlements are paid on each chain. */
 export const settleOnAll = (ground: Ground, chains: Chains): Pick<SettlementDeps, 'chains'> => ({

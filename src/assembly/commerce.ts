@@ -1,7 +1,6 @@
 import { openChainHealth } from '../chain/chain-health.ts'
 import { usdcOf } from '../chain/networks.ts'
 import { openChains } from '../chain/open-chains.ts'
-import { isPayoutOver, isPayoutSigned } from '../chain/payout/payout.ts'
 import type { PayableNetwork } from '../channels/crypto/adapter.ts'
 import { openDepositChecks } from '../channels/crypto/deposit-checks.ts'
 import type { ButtonDeps } from '../companies/button-service.ts'
@@ -30,10 +29,8 @@ import {
   nameNetworks,
   openAddressFaults,
   openExplorer,
-  openFindOtherPayout,
-  openHasLeftOtherwise,
   openLossyAddresses,
-  openWithdrawPayout,
+  openPayoutPorts,
   settleOnAll,
 } from './chains.ts'
 import { openPaymentChannels } from './channels.ts'
@@ -111,9 +108,7 @@ export function openCommerce(ground: ServiceBase, accounts: Accounts) {
   const askForAddress = openAskForAddress({ mailer, links, networkName })
   const refunds: MispaymentRefundDeps = {
     ...{ db, clock, channels, transition, payers, links, askForAddress, books, audit },
-    ...{ withdrawPayout: openWithdrawPayout(clock), isPayoutOver, isPayoutSigned },
-    ...{ findOtherPayout: openFindOtherPayout(db, chains), screening: screening.gate },
-    hasLeftOtherwise: openHasLeftOtherwise({ db, clock }, chains),
+    ...{ ...openPayoutPorts(ground, chains), screening: screening.gate },
   }
   const paid = openPayments(ground, { refunds, rounds, kyc, alarm, chains, ownWallets: channels.ownWallets })
   const settlements: SettlementDeps = { ...refunds, limits: config.settlements, ...settleOnAll(ground, chains) }

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
-import { openAddressFaults, openWithdrawPayout } from '../../src/assembly/chains.ts'
+import { openAddressFaults, openPayoutPorts } from '../../src/assembly/chains.ts'
 import type { Audit } from '../../src/audit/audit.ts'
-import { isPayoutOver, isPayoutSigned } from '../../src/chain/payout/payout.ts'
 import { type Channel, NO_INSTRUCTIONS } from '../../src/channels/channel.ts'
 import { type Db, sql } from '../../src/db/db.ts'
 import type { Actor } from '../../src/http/actor.ts'
@@ -102,9 +101,7 @@ export async function startModelWorld(own: Partial<Channel> = {}): Promise<Model
   }
   const channels = openChannels([{ ...provider, ...own }])
   const books = openBooks({ db, clock, log, alarm: async () => {}, usdc: {} })
-  const withdrawPayout = openWithdrawPayout(clock)
-  const nothingLeft = { findOtherPayout: async () => null, hasLeftOtherwise: async () => false }
-  const payouts = { withdrawPayout, isPayoutOver, isPayoutSigned, ...nothingLeft }
+  const payouts = openPayoutPorts({ db, clock }, [])
   const nothing = async (): Promise<void> => {}
   const screening = openScreeningGate({ clock, screens: false, wake: () => {}, alarm: nothing })
   const desk = { db, clock, transition, audit: NO_AUDIT, screening }
