@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { paidReport, type UnmatchedMoney } from '../src/channels/channel.ts'
 import { sql } from '../src/db/db.ts'
+import { DAY, MINUTE } from '../src/kernel/clock.ts'
 import { acceptOrder } from '../src/payments/accept/accept-order.ts'
 import { applyReport } from '../src/payments/payment-report.ts'
 import { openAttemptIn } from './harness/attempts.ts'
@@ -140,6 +141,24 @@ async function openRenamed() {
   }
   return { ...attempt, tell }
 }
+
+test('frozen dust of a payment that is over is asked about with growing gaps, and not after thirty days', async () => {
+  const { key, reference, apply, find } = await openAttempt()
+  await apply({ outcome: 'expired', providerReference: reference, providerStatus: 'EXPIRED' })
+  const unmatched = [{ asset: 'USDC', units: 5n, reference: 'p:frozen:dust' }]
+  for (const [checks, age, gapMs] of [
+    [0, 0, 5 * MINUTE],
+    [20, DAY, DAY],
+    [20, 31 * DAY, null],
+  ] as const) {
+    world.clock.nowMs += age
+    const now = new Date(world.clock.nowMs)
+    await world.host.db.run(sql`update payments set checks = ${checks}, next_check_at = ${now} where id = ${key.id}`)
+    await apply({ outcome: 'blocked', providerReference: reference, unmatched, providerStatus: 'risk' })
+    const { nextCheckAt } = await find()
+    assert.equal(nextCheckAt && nextCheckAt.getTime() - world.clock.nowMs, gapMs)
+  }
+})
 
 test('what has arrived under one reference grows in one coin, and waits for a person in the one that was named last', async () => {
   const { tell, recordsOf } = await openRenamed()
