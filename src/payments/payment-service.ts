@@ -10,7 +10,7 @@ import { findReachableOrder } from '../orders/order-service.ts'
 import { isOpen } from '../orders/order-states.ts'
 import { resumePayment } from './accept/create-at-provider.ts'
 import { type AcceptDeps, keyOf } from './accept/start-payment.ts'
-import { giveUp, nextAwaited, postponeEnded } from './ended-payments.ts'
+import { giveUp, giveUpClosing, nextAwaited, postponeEnded } from './ended-payments.ts'
 import {
   findPayment,
   listPaymentsOfOrder,
@@ -160,10 +160,11 @@ async function waitForAccount(deps: PaymentDeps, key: Payment): Promise<void> {
       return
     }
     const checks = isOver(payment) ? payment.checks : checksAfter(payment, { status: 'closing' })
-    const nextCheckAt = nextEndedCheck({ ...payment, checks }, now.getTime())
+    const abandonedAt = isOver(payment) ? payment.abandonedAt : (payment.abandonedAt ?? now)
+    const nextCheckAt = nextEndedCheck({ ...payment, abandonedAt, checks }, now.getTime())
     if (isOver(payment)) return updatePaymentNextCheck(tx, payment, nextCheckAt)
-    const status = nextCheckAt === null ? 'closed' : 'closing'
-    await updatePayment(tx, payment, { status, providerStatus: ACCOUNT_REMOVED, nextCheckAt, checks }, now)
+    if (nextCheckAt === null) return giveUpClosing(locked, ACCOUNT_REMOVED)
+    await updatePayment(tx, payment, { status: 'closing', providerStatus: ACCOUNT_REMOVED, nextCheckAt, checks }, now)
   })
 }
 
