@@ -8,7 +8,7 @@ import { DAY } from '../src/kernel/clock.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { type Client, logInSuperAdmin, readMails } from './harness/accounts.ts'
 import { type Market, openMarket } from './harness/market.ts'
-import { accountOf, attemptsOf, loseKey, openOwnGate, saveElsewhere } from './harness/own-gate.ts'
+import { accountOf, attemptsOf, openOwnGate, saveElsewhere } from './harness/own-gate.ts'
 import { listRefundsOf, type RefundData } from './harness/refunds.ts'
 import { eventually, startTestService } from './harness/service.ts'
 import { chainEnv, FINAL_AFTER, type OrderData } from './harness/shop.ts'
@@ -401,21 +401,6 @@ test('an account that another one replaces: its payments are shown to no one, an
   assert.deepEqual(await attemptsOf(market, _id), [removed], 'saving the other account does not wake it')
   assert.equal((await shop.save()).status, 200)
   await market.reaches(code, 'PAID')
-})
-
-test('a payment of an earlier version is that of an account that cannot be read, not of the one saved over it', async () => {
-  const shop = await openOwnGate(market)
-  const order = await shop.order()
-  assert.equal((await shop.accept(order.code)).status, 200)
-  const [payment] = await market.paymentsOf(order._id)
-  await market.host.db.run(sql`update payments set account_mark = null where order_id = ${order._id}`)
-  await loseKey(market, order._id)
-  const refused = await shop.save({ CLIENT_ID: 'another-account' }, false)
-  assert.deepEqual([refused.status, refused.error.code], [409, 'ACCOUNT_IN_USE'])
-  assert.equal((await shop.save({ CLIENT_ID: 'another-account' })).status, 200)
-  await market.act(payment?.reference ?? '', 'pay')
-  assert.equal((await shop.save()).status, 200)
-  await market.reaches(order.code, 'PAID')
 })
 
 test('an account that another node puts back is asked at once, although this node still has no copy of it', async () => {
