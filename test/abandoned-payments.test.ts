@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { paidReport } from '../src/channels/channel.ts'
 import { sql, type Tx } from '../src/db/db.ts'
 import { pollNow } from '../src/db/polling.ts'
 import { DAY, HOUR, MINUTE } from '../src/kernel/clock.ts'
@@ -8,7 +9,7 @@ import { openGivenUpAlarm } from '../src/payments/given-up-alarm.ts'
 import { PAYMENT_POLLS, wakePaymentOfOrder } from '../src/payments/payment-queries.ts'
 import { pollPayment } from '../src/payments/payment-service.ts'
 import { openAttemptIn } from './harness/attempts.ts'
-import { type ModelWorld, startModelWorld } from './harness/model-world.ts'
+import { DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
 
 /* Abandoned payments are closed at their provider, however long it refuses or does not answer. */
 
@@ -16,10 +17,12 @@ let world: ModelWorld
 let isDown = false
 let isRefused = false
 let isClosed = false
+let received = 0n
 before(async () => {
   world = await startModelWorld({
     async fetchPayment({ providerReference }) {
       if (isDown) throw new Error('down')
+      if (received > 0n) return paidReport(providerReference ?? '', { final: received, providerStatus: 'PART' })
       const outcome = isClosed ? 'expired' : 'waiting'
       return { outcome, providerReference: providerReference ?? '', providerStatus: outcome }
     },
@@ -101,4 +104,17 @@ test('an abandoned payment whose account was removed is given up after thirty da
   await pollPayment(removed, await find())
   assert.equal((await find()).status, 'closed')
   assert.deepEqual(subjects, [`A payment of order ${order.shortCode} could not be closed`])
+})
+
+test('a payment that is paid in part is closed at its provider, also if that refuses once', async () => {
+  const { key, find, poll } = await openAttempt()
+  await world.host.db.run(sql`update payments set status = 'closing' where id = ${key.id}`)
+  received = DUE / 4n
+  isRefused = true
+  await assert.rejects(poll(), /refused/)
+  isRefused = false
+  assert.ok((await find()).nextCheckAt)
+  await poll()
+  assert.equal(isClosed, true)
+  received = 0n
 })
