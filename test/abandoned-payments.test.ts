@@ -43,7 +43,7 @@ const openAttempt = () => {
 function withAlarm() {
   const subjects: string[] = []
   const alarm = async (_: Tx, { subject }: Alarm): Promise<void> => void subjects.push(subject)
-  const onGivenUp = openGivenUpAlarm({ alarm, log: world.host.service.app.log })
+  const onGivenUp = openGivenUpAlarm({ alarm, log: world.host.service.app.log, clock: () => world.clock.nowMs })
   return { subjects, deps: { ...world.payments, onGivenUp } }
 }
 
@@ -117,4 +117,17 @@ test('a payment that is paid in part is closed at its provider, also if that ref
   await poll()
   assert.equal(isClosed, true)
   received = 0n
+})
+
+test('of payments of one company and channel that are given up, one mail a day tells', async () => {
+  const { subjects, deps } = withAlarm()
+  const { order, find } = await openAttempt()
+  const payment = await find()
+  const giveUp = () => world.host.db.tx((tx) => deps.onGivenUp(tx, { order, payment }))
+  await giveUp()
+  await giveUp()
+  assert.equal(subjects.length, 1)
+  world.clock.nowMs += DAY
+  await giveUp()
+  assert.equal(subjects.length, 2)
 })

@@ -327,7 +327,7 @@ async function pollRefused(
 function withAlarm() {
   const subjects: string[] = []
   const alarm = async (_: Tx, { subject }: Alarm): Promise<void> => void subjects.push(subject)
-  const onGivenUp = openGivenUpAlarm({ alarm, log: world.host.service.app.log })
+  const onGivenUp = openGivenUpAlarm({ alarm, log: world.host.service.app.log, clock: () => world.clock.nowMs })
   return { subjects, deps: { ...world.payments, onGivenUp } }
 }
 

@@ -314,6 +314,14 @@ export async function wakePaymentOfOrder(
     where company_id = ${order.companyId} and id = ${order.paymentId} and next_check_at is not null`)
 }
 
+/** Abandoned payments of the same company and channel that are not closed yet. */
+export async function countClosing(q: Queryable, { companyId, channel }: Payment): Promise<number> {
+  const { total } = await q.one<{ total: bigint }>(sql`
+    select count(*) as total from payments
+    where company_id = ${companyId} and channel = ${channel} and status = 'closing'`)
+  return Number(total)
+}
+
 /** Reschedules the poll of an abandoned payment that is not closed yet. */
 export async function updatePaymentAbandoned(
   tx: Tx,
