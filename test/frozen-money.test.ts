@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { paidReport, type UnmatchedMoney } from '../src/channels/channel.ts'
 import { sql } from '../src/db/db.ts'
+import { DAY, MINUTE } from '../src/kernel/clock.ts'
 import { acceptOrder } from '../src/payments/accept/accept-order.ts'
 import { applyReport } from '../src/payments/payment-report.ts'
 import { openAttemptIn } from './harness/attempts.ts'
@@ -128,15 +129,39 @@ test('money that is frozen at an abandoned attempt does not keep it from being c
   assert.equal(closes, 1)
 })
 
-test('what has arrived under one reference grows in one coin, and waits for a person in the one that was named last', async () => {
-  const { reference, recordsOf, apply } = await openAttempt()
+/** An attempt whose provider names the coin of one sum beside it. */
+async function openRenamed() {
+  const attempt = await openAttempt()
   const tell = async (...sums: (readonly [string, bigint])[]): Promise<void> => {
     for (const [asset, units] of sums)
-      await apply({
-        ...{ outcome: 'waiting', providerReference: reference, providerStatus: 'PENDING' },
+      await attempt.apply({
+        ...{ outcome: 'waiting', providerReference: attempt.reference, providerStatus: 'PENDING' },
         unmatched: [{ asset, units, reference: 'p', isOneSum: true }],
       })
   }
+  return { ...attempt, tell }
+}
+
+test('frozen dust of a payment that is over is asked about with growing gaps, and not after thirty days', async () => {
+  const { key, reference, apply, find } = await openAttempt()
+  await apply({ outcome: 'expired', providerReference: reference, providerStatus: 'EXPIRED' })
+  const unmatched = [{ asset: 'USDC', units: 5n, reference: 'p:frozen:dust' }]
+  for (const [checks, age, gapMs] of [
+    [0, 0, 5 * MINUTE],
+    [20, DAY, DAY],
+    [20, 31 * DAY, null],
+  ] as const) {
+    world.clock.nowMs += age
+    const now = new Date(world.clock.nowMs)
+    await world.host.db.run(sql`update payments set checks = ${checks}, next_check_at = ${now} where id = ${key.id}`)
+    await apply({ outcome: 'blocked', providerReference: reference, unmatched, providerStatus: 'risk' })
+    const { nextCheckAt } = await find()
+    assert.equal(nextCheckAt && nextCheckAt.getTime() - world.clock.nowMs, gapMs)
+  }
+})
+
+test('what has arrived under one reference grows in one coin, and waits for a person in the one that was named last', async () => {
+  const { tell, recordsOf } = await openRenamed()
   await tell(['BTC', 5n], ['USDC', 3n], ['USDC', 4n], ['BTC', 5n])
   assert.deepEqual(await recordsOf(), [
     'wrong_token 5 BTC open p',
@@ -156,23 +181,37 @@ test('what has arrived under one reference grows in one coin, and waits for a pe
 })
 
 test('a sum that gets its earlier coin back waits for a person without the part that was decided about', async () => {
-  const { reference, recordsOf, ignoreFirst, apply } = await openAttempt()
-  const tell = (asset: string, units: bigint) =>
-    apply({
-      ...{ outcome: 'waiting', providerReference: reference, providerStatus: 'PENDING' },
-      unmatched: [{ asset, units, reference: 'p', isOneSum: true }],
-    })
-  await tell('BTC', 5n)
+  const { tell, recordsOf, ignoreFirst } = await openRenamed()
+  await tell(['BTC', 5n])
   await ignoreFirst()
-  for (const [asset, units] of [
-    ['BTC', 9n],
-    ['USDC', 3n],
-    ['BTC', 9n],
-  ] as const)
-    await tell(asset, units)
+  await tell(['BTC', 9n], ['USDC', 3n], ['BTC', 9n])
   assert.deepEqual(await recordsOf(), [
     'wrong_token 5 BTC ignored p',
     'wrong_token 4 BTC open p.1',
     'wrong_token 3 USDC resolved p.2',
+  ])
+})
+
+test('a sum that was decided about in its last coin waits in no earlier one, but what comes after the decision does', async () => {
+  const { tell, recordsOf, ignoreFirst } = await openRenamed()
+  const openOf = async () => (await recordsOf()).filter((record) => record.includes(' open '))
+  await tell(['BTC', 0n], ['USDC', 5n], ['USDT', 3n])
+  await ignoreFirst()
+  await tell(['USDC', 5n], ['BTC', 0n])
+  assert.deepEqual(await openOf(), [])
+  world.clock.nowMs += 1
+  await tell(['USDC', 7n], ['USDT', 5n], ['USDC', 8n])
+  assert.deepEqual(await openOf(), ['wrong_token 3 USDC open p.3'])
+})
+
+test('the rest of a sum that was decided about in part stays open when its earlier coin comes back', async () => {
+  const { tell, recordsOf, ignoreFirst } = await openRenamed()
+  await tell(['USDC', 5n], ['USDT', 3n], ['USDT', 5n])
+  await ignoreFirst()
+  await tell(['USDC', 5n])
+  assert.deepEqual(await recordsOf(), [
+    'wrong_token 5 USDC resolved p',
+    'wrong_token 3 USDT ignored p.1',
+    'wrong_token 2 USDT open p.2',
   ])
 })

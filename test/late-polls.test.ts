@@ -29,7 +29,6 @@ let answer: PaymentReport | undefined
 let onPoll = async (): Promise<void> => {}
 /** What its callback says. */
 let news: CallbackNews
-let onClose = async (): Promise<void> => {}
 before(async () => {
   world = await startModelWorld({
     async fetchPayment({ providerReference }) {
@@ -40,7 +39,7 @@ before(async () => {
         : { outcome: 'expired', providerReference: providerReference ?? '', unmatched, providerStatus: 'EXPIRED' }
     },
     readCallback: async () => news,
-    closePayment: () => onClose(),
+    async closePayment() {},
   })
 })
 after(() => world?.stop())
@@ -252,20 +251,6 @@ test('an abandoned attempt with money is polled on after it is given up', async 
   answer = undefined
 })
 
-test('a payment that was open for days before it was abandoned is closed again after its provider refused to', async () => {
-  const { key, reference, find, poll } = await openAttempt()
-  world.clock.nowMs += 25 * HOUR
-  await world.host.db.run(sql`update payments set status = 'closing' where id = ${key.id}`)
-  answer = { outcome: 'waiting', providerReference: reference, providerStatus: 'PENDING' }
-  onClose = refuses
-  await assert.rejects(poll(), /refused/)
-  assert.equal((await find()).status, 'closing')
-  onClose = async () => {}
-  await poll()
-  assert.equal((await find()).status, 'closed')
-  answer = undefined
-})
-
 test('a decision about one record does not end the polling while another one is open', async () => {
   const { reference, ignoreFirst, apply, poll } = await openAttempt()
   await apply({ outcome: 'expired', providerReference: reference, providerStatus: 'EXPIRED' })
@@ -342,7 +327,7 @@ async function pollRefused(
 function withAlarm() {
   const subjects: string[] = []
   const alarm = async (_: Tx, { subject }: Alarm): Promise<void> => void subjects.push(subject)
-  const onGivenUp = openGivenUpAlarm({ alarm, log: world.host.service.app.log })
+  const onGivenUp = openGivenUpAlarm({ alarm, log: world.host.service.app.log, clock: () => world.clock.nowMs })
   return { subjects, deps: { ...world.payments, onGivenUp } }
 }
 
@@ -356,32 +341,6 @@ test('a provider that refuses to answer about an attempt that is over is asked w
   const gaps = await pollRefused(attempt)
   assert.deepEqual(gaps.slice(0, 6), [5 * MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR, 6 * HOUR, DAY])
   assert.ok(gaps.length > 30 && gaps.length < 40, `${gaps.length} polls`)
-})
-
-test('an abandoned payment that its provider does not answer about is asked about less after a day, and the operator is told at the end', async () => {
-  const { db } = world.host
-  const { subjects, deps } = withAlarm()
-  for (const status of ['closing', 'awaiting']) {
-    const attempt = await openAttempt()
-    const { order, key, find } = attempt
-    await db.run(sql`update orders set status = 'CANCELLED' where id = ${order.id}`)
-    const wake = (checks: number) =>
-      db.run(sql`
-        update payments set status = ${status}, checks = ${checks}, next_check_at = ${new Date(world.clock.nowMs)}
-        where id = ${key.id}`)
-    await wake(20)
-    const { nextCheckAt } = await find()
-    onPoll = refuses
-    await assert.rejects(pollPayment(deps, await find()), /did not answer/)
-    assert.deepEqual((await find()).nextCheckAt, nextCheckAt, 'left to the engine')
-    world.clock.nowMs += 25 * HOUR
-    await wake(0)
-    const gaps = await pollRefused(attempt, deps)
-    assert.deepEqual(gaps.slice(1, 6), [5 * MINUTE, 15 * MINUTE, HOUR, 6 * HOUR, DAY], status)
-    assert.ok(gaps.length > 30 && gaps.length < 40, `${gaps.length} polls`)
-    assert.equal((await find()).status, 'closed')
-    assert.deepEqual(subjects.splice(0), [`A payment of order ${order.shortCode} could not be closed`])
-  }
 })
 
 test('a poll that fails after a callback is repeated in minutes, however long the payment has been over', async () => {

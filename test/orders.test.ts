@@ -249,7 +249,7 @@ test('orders that may not end yet, however many, do not keep later ones from exp
     insert into orders (company_id, id, code, short_code, status, from_asset, from_units, to_asset, to_units, rate, quote_id,
       created_at, updated_at, expires_at)
     select ${companyId}, ${companyId} || n, ${companyId} || n, 'S' || n, 'INITIAL', 'EUR', 100, 'USDC', 1, 1.08, 'q', now(), now(),
-      now() + interval '2 minutes' from generate_series(1, 400) n returning id`)
+      now() + interval '2 minutes' from generate_series(1, 2001) n returning id`)
   const held = new Set(rows.map(({ id }) => id))
   const { data } = await create()
   await expireOrders(host.db, transitions(), Date.now() + 6 * 60_000, {

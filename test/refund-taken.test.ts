@@ -63,6 +63,21 @@ const loseTrace = (ids: string[]) =>
 const settle = ({ _id }: RefundData, reference: string) =>
   admin.post<RefundData>(`refunds/${_id}/settle`, { reference, statement: 'paid back by bank' })
 
+test('a payment of an earlier version is that of an account that cannot be read, not of the one saved over it', async () => {
+  const shop = await openOwnGate(market)
+  const order = await shop.order()
+  assert.equal((await shop.accept(order.code)).status, 200)
+  const [payment] = await market.paymentsOf(order._id)
+  await market.host.db.run(sql`update payments set account_mark = null where order_id = ${order._id}`)
+  await loseKey(market, order._id)
+  const refused = await shop.save({ CLIENT_ID: 'another-account' }, false)
+  assert.deepEqual([refused.status, refused.error.code], [409, 'ACCOUNT_IN_USE'])
+  assert.equal((await shop.save({ CLIENT_ID: 'another-account' })).status, 200)
+  await market.act(payment?.reference ?? '', 'pay')
+  assert.equal((await shop.save()).status, 200)
+  await market.reaches(order.code, 'PAID')
+})
+
 test('a refund that the provider has taken is settled by hand only as the one that it sent', async () => {
   const { order, reference, refund, taken } = await startTaken()
   const refused = await settle(refund, 'bank-2')

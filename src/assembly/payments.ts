@@ -67,7 +67,7 @@ export function openPayments(
     await wakeRefundsHandedOver(tx, loss.order, new Date(clock()))
     await alarmOfLoss(tx, loss)
   }
-  const alarms = { onLoss, onGivenUp: openGivenUpAlarm({ alarm, log }) }
+  const alarms = { onLoss, onGivenUp: openGivenUpAlarm({ alarm, log, clock }) }
   const reports = { dustUnits: BigInt(config.orders.chainDustUnits), ...alarms, screening }
   const onTakenBack: PaymentDeps['onTakenBack'] = (...word) => noteWord(refunds.books, ...word)
   const news = { onRefunded, onTakenBack }

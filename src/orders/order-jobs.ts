@@ -1,12 +1,10 @@
 import type { Db } from '../db/db.ts'
-import { listExpiredOrders, lockOrderById } from './order-queries.ts'
+import { type ExpiredOrder, listExpiredOrders, lockOrderById } from './order-queries.ts'
 import { allows } from './order-states.ts'
 import type { TransitionOrder } from './order-transition.ts'
 import { countOlderOrders, FOLD_CHANGES, foldOrderCounts, isEveryOrderCounted } from './totals/total-queries.ts'
 
 const BATCH = 200
-/** Pages of a round, so that orders that may not end yet do not make it endless. */
-const MOST_PAGES = 10
 
 export type OrderKey = { companyId: string; id: string }
 
@@ -21,7 +19,7 @@ const NO_CHECKS: ExpiryChecks = { chains: [], beforeEnd: async (orders) => order
 
 /**
  * Ends expired orders, each in its own transaction, so that a payment that arrives at the same moment either wins or
- * loses. Those that may not end yet do not keep later ones from ending.
+ * loses. A round looks at each once, so those that may not end yet do not keep later ones from ending.
  */
 export async function expireOrders(
   db: Db,
@@ -30,15 +28,12 @@ export async function expireOrders(
   { chains, beforeEnd }: ExpiryChecks = NO_CHECKS,
 ): Promise<number> {
   const now = new Date(nowMs)
-  const held: string[] = []
   let ended = 0
-  for (let page = 0; page < MOST_PAGES; page += 1) {
-    const listed = await listExpiredOrders(db, now, { chains, held, limit: BATCH })
-    const due = await beforeEnd(listed)
-    for (const key of due) ended += await expireOrder(db, transition, key, now)
-    if (listed.length < BATCH || due.length === listed.length) break
-    const free = new Set(due.map(({ id }) => id))
-    held.push(...listed.map(({ id }) => id).filter((id) => !free.has(id)))
+  let after: ExpiredOrder | undefined = { companyId: '', id: '', expiresAt: new Date(0) }
+  while (after) {
+    const listed: ExpiredOrder[] = await listExpiredOrders(db, now, { chains, after, limit: BATCH })
+    for (const key of await beforeEnd(listed)) ended += await expireOrder(db, transition, key, now)
+    after = listed[BATCH - 1]
   }
   return ended
 }

@@ -212,21 +212,23 @@ export const isUnread = async (
   return row?.unread === true
 }
 
+export type ExpiredOrder = { companyId: string; id: string; expiresAt: Date }
+
 /**
  * Expired orders, oldest first. An order that is paid on chain waits until the chain is read up to its expiry.
  * @param chains the chains that this node reads; orders do not wait for other chains
- * @param held ids of orders that are left out
+ * @param after lists only later ones: the last one of the page before
  */
 export async function listExpiredOrders(
   q: Queryable,
   now: Date,
-  { chains, held, limit }: { chains: readonly number[]; held: readonly string[]; limit: number },
-): Promise<{ companyId: string; id: string }[]> {
+  { chains, after, limit }: { chains: readonly number[]; after: ExpiredOrder; limit: number },
+): Promise<ExpiredOrder[]> {
   return q.many(sql`
-    select company_id, id from orders
+    select company_id, id, expires_at from orders
     where status in ('INITIAL', 'PENDING', 'AWAITING') and expires_at <= ${now} and not ${isUnreadOn(chains)}
-      and id <> all(${[...held]}::text[])
-    order by expires_at limit ${limit}`)
+      and (expires_at, id) > (${after.expiresAt}, ${after.id})
+    order by expires_at, id limit ${limit}`)
 }
 
 export const rateText = (rate: bigint): string => formatDecimal(rate, RATE_EXPONENT)

@@ -3,8 +3,14 @@ import { DAY } from '../kernel/clock.ts'
 import type { Order } from '../orders/order.ts'
 import { allows, isOpen } from '../orders/order-states.ts'
 import { hasUndecided } from './mispayments/mispayment-records.ts'
-import { existsMoneyOfOthers, type Payment, updatePayment, updatePaymentNextCheck } from './payment-queries.ts'
-import { isOld, isOver, isPastClosing, nextCheckDelayMs, nextEndedCheck, nextFailedCheck } from './payment-rules.ts'
+import {
+  existsMoneyOfOthers,
+  type Payment,
+  updatePayment,
+  updatePaymentAbandoned,
+  updatePaymentNextCheck,
+} from './payment-queries.ts'
+import { isOld, isOver, nextCheckDelayMs, nextClosingCheck, nextEndedCheck, nextFailedCheck } from './payment-rules.ts'
 import {
   type LockedCase,
   lockCase,
@@ -71,27 +77,38 @@ export async function nextPollOfEnded(
   return endedAt ?? (outcome === 'unknown' ? nextAwaited(scene, checks) : null)
 }
 
-/** Closes an abandoned attempt whose provider never answered. */
-async function abandonUnanswered({ tx, order, payment, now, deps }: LockedCase): Promise<void> {
-  await updatePayment(tx, payment, { status: 'closed', providerStatus: 'no answer', nextCheckAt: null }, now)
+/** Counts an abandoned attempt as closed, although its provider never said so. */
+export async function giveUpClosing(
+  { tx, order, payment, now, deps }: LockedCase,
+  providerStatus: string,
+): Promise<void> {
+  await updatePayment(tx, payment, { status: 'closed', providerStatus, nextCheckAt: null }, now)
   await deps.onGivenUp(tx, { order, payment })
 }
 
+async function postponeClosing(locked: LockedCase, checks: number): Promise<void> {
+  const { tx, payment, now } = locked
+  const abandonedAt = payment.abandonedAt ?? now
+  const nextCheckAt = nextClosingCheck({ ...payment, checks, abandonedAt }, now.getTime())
+  if (nextCheckAt === null) return giveUpClosing(locked, 'not closed')
+  await updatePaymentAbandoned(tx, payment, { abandonedAt, nextCheckAt })
+}
+
 /**
- * The poll of a payment that is over failed: the next one comes as after any other answer, and not for ever. One that
- * is abandoned and not closed yet is first polled as often as before, because it can still be paid.
+ * The poll of a payment that is over or abandoned failed: the next one comes as after any other answer, and not for
+ * ever.
  */
 export const postponeEnded = (deps: ReportDeps, key: PaymentPlace): Promise<void> =>
   deps.db.tx(async (tx) => {
     const locked = await lockCase(deps, tx, key)
     if (!locked) return
     const { order, payment, now } = locked
-    const isUnclosed = !isOver(payment)
-    const isAbandoned = payment.status === 'closing' || !isOpen(order.status)
-    if (isUnclosed && !(isAbandoned && isPastClosing(payment, now.getTime()))) return
     const failed = { ...payment, checks: payment.checks - 1 }
+    if (!isOver(payment)) {
+      const isAbandoned = payment.status === 'closing' || !isOpen(order.status)
+      return isAbandoned ? postponeClosing(locked, failed.checks) : undefined
+    }
     const nextCheckAt = nextAwaited(locked, failed.checks) ?? nextFailedCheck(failed, now.getTime())
-    if (isUnclosed && nextCheckAt === null) return abandonUnanswered(locked)
     await updatePaymentNextCheck(tx, payment, nextCheckAt)
     if (nextCheckAt === null) await giveUp({ ...locked, requestId: null })
   })

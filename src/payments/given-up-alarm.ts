@@ -1,9 +1,11 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { officePathsOf } from '../config/office-paths.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { insertNotice } from '../mail/daily-mail-queries.ts'
 import type { RaiseAlarm } from '../mail/operator-alarm.ts'
 import type { Order } from '../orders/order.ts'
 import { isAwaitedBy } from './ended-payments.ts'
-import type { Payment } from './payment-queries.ts'
+import { countClosing, type Payment } from './payment-queries.ts'
 import type { NoticeGivenUp } from './report-case.ts'
 
 function describe(order: Order, payment: Payment): { subject: string; story: string } {
@@ -16,23 +18,35 @@ function describe(order: Order, payment: Payment): { subject: string; story: str
       }
     : {
         subject: `A payment of order ${shortCode} could not be closed`,
-        story: `${name} ended, or its payer chose another way to pay, and its payment through ${payment.channel} was to be closed. In 30 days the provider has not answered, so it is not asked any more.`,
+        story: `${name} ended, or its payer chose another way to pay, and its payment through ${payment.channel} was to be closed. In 30 days the provider has refused to, or has not answered, so it is not asked any more.`,
       }
 }
 
-/** Logs and mails the operator that a provider never reported what became of a payment. */
+const moreOf = (others: number, channel: string): string =>
+  `Payments of this company through ${channel} that are still to be closed: ${others}. Of those that are given up today too, no further mail tells; each is in the log as “could not be closed”.`
+
+/**
+ * Logs and mails the operator that a provider never reported what became of a payment. Of the payments of
+ * a company and channel that could not be closed, one mail a day.
+ */
 export const openGivenUpAlarm =
-  ({ alarm, log }: { alarm: RaiseAlarm; log: FastifyBaseLogger }): NoticeGivenUp =>
+  ({ alarm, log, clock }: { alarm: RaiseAlarm; log: FastifyBaseLogger; clock: Clock }): NoticeGivenUp =>
   async (tx, { order, payment }) => {
     const { companyId, code } = order
     const { channel, providerReference, merchantReference } = payment
     const { subject, story } = describe(order, payment)
     tx.afterCommit(() => log.error({ companyId, code, channel, providerReference, merchantReference }, subject))
+    const isClosing = !isAwaitedBy(order, payment)
+    const now = new Date(clock())
+    const notice = `payments.unclosed:${companyId}:${channel}:${now.toISOString().slice(0, 10)}`
+    if (isClosing && !(await insertNotice(tx, notice, now))) return
+    const others = isClosing ? await countClosing(tx, payment) : 0
     await alarm(tx, {
       subject,
       paragraphs: [
         story,
         `Look up the payment ${providerReference ?? merchantReference} at the provider. If its money arrived there and the order does not show it, return it from the provider’s console.`,
+        ...(others > 0 ? [moreOf(others, channel)] : []),
       ],
       path: officePathsOf(companyId).money,
     })

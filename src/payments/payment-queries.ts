@@ -40,6 +40,8 @@ export type Payment = {
   checks: number
   nextCheckAt: Date | null
   openedAt: Date
+  /** Its order ended or is paid otherwise, so it is to be closed at its provider; null: not, or by an older node. */
+  abandonedAt: Date | null
 }
 
 type Row = Omit<Payment, 'dueUnits' | 'receivedUnits' | 'priceUnits'> & {
@@ -59,7 +61,7 @@ export const PAYMENT_POLLS: PollTopic = {
 
 const COLUMNS = sql`company_id, id, order_id, number, channel, own_account, account_mark, status, merchant_reference,
   provider_reference, instructions, network, token_address, due_units, received_units, price_units, fee_bps, user_address,
-  user_address_by, cancel_url, return_url, checks, next_check_at, opened_at`
+  user_address_by, cancel_url, return_url, checks, next_check_at, opened_at, abandoned_at`
 
 const toPayment = (row: Row): Payment => ({
   ...row,
@@ -156,6 +158,8 @@ export async function updatePayment(tx: Tx, payment: Payment, change: PaymentCha
     update payments set status = ${change.status}, last_words = ${change.providerStatus}, next_check_at = ${change.nextCheckAt},
       received_units = coalesce(${change.receivedUnits?.toString() ?? null}::numeric, received_units),
       closed_at = case when ${change.status} in ('closed', 'failed', 'paid') then coalesce(closed_at, ${now}) end,
+      abandoned_at = case when ${change.status} <> 'closing' then abandoned_at
+        when closed_at is null then coalesce(abandoned_at, ${now}) else ${now} end,
       checks = coalesce(${change.checks ?? null}, checks), updated_at = ${now}
     where company_id = ${payment.companyId} and id = ${payment.id}`)
 }
@@ -305,8 +309,28 @@ export async function wakePaymentOfOrder(
 ): Promise<void> {
   if (order.paymentId === null) return
   await q.run(sql`
-    update payments set next_check_at = ${now}, checks = 0, poll_again = lease_until is not null
+    update payments set next_check_at = ${now}, checks = 0, poll_again = lease_until is not null,
+      abandoned_at = coalesce(abandoned_at, ${now})
     where company_id = ${order.companyId} and id = ${order.paymentId} and next_check_at is not null`)
+}
+
+/** Abandoned payments of the same company and channel that are not closed yet. */
+export async function countClosing(q: Queryable, { companyId, channel }: Payment): Promise<number> {
+  const { total } = await q.one<{ total: bigint }>(sql`
+    select count(*) as total from payments
+    where company_id = ${companyId} and channel = ${channel} and status = 'closing'`)
+  return Number(total)
+}
+
+/** Reschedules the poll of an abandoned payment that is not closed yet. */
+export async function updatePaymentAbandoned(
+  tx: Tx,
+  { companyId, id }: Payment,
+  { abandonedAt, nextCheckAt }: { abandonedAt: Date; nextCheckAt: Date },
+): Promise<void> {
+  await tx.run(sql`
+    update payments set abandoned_at = ${abandonedAt}, next_check_at = ${nextCheckAt}
+    where company_id = ${companyId} and id = ${id}`)
 }
 
 /** Reschedules the payment's next poll; null: it is not polled any more. */

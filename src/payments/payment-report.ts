@@ -27,6 +27,7 @@ import {
   checksAfter,
   completedAt,
   ENDED,
+  isOver,
   minAcceptedUnits,
   nextCheckDelayMs,
   nextEndedCheck,
@@ -87,6 +88,16 @@ function isFrozenBeside({ payment: { status }, deps }: ReportCase, frozen: reado
   return frozen.length > 0 && (isDust || status === 'paid')
 }
 
+/** Nothing changes, but a payment that is over is polled less and less, and not for ever. */
+async function passBy(scene: ReportCase): Promise<Order> {
+  const { tx, order, payment } = scene
+  if (!isOver(payment)) return order
+  const { checks } = payment
+  const nextCheckAt = nextAwaited(scene, checks) ?? (await nextPollOfEnded(scene, { outcome: 'blocked', checks }))
+  await updatePaymentNextCheck(tx, payment, nextCheckAt)
+  return nextCheckAt === null ? giveUp(scene) : order
+}
+
 /**
  * The end status of the attempt, and what happens to its waiting order. `expired` leaves the order open for another
  * choice.
@@ -103,7 +114,7 @@ async function applyTo(scene: ReportCase, report: PaymentReport): Promise<Order>
   const { tx, order, payment, now } = scene
   if (report.outcome === 'seen') return applyMoney(scene, report)
   if (report.unmatched) await recordUnmatchedTransfers(scene, report.unmatched)
-  if (report.outcome === 'blocked' && isFrozenBeside(scene, report.unmatched ?? [])) return order
+  if (report.outcome === 'blocked' && isFrozenBeside(scene, report.unmatched ?? [])) return passBy(scene)
   if (report.outcome === 'waiting' && isGone(scene)) return applyMoney(scene, nothingOf(report))
   const { outcome, providerStatus } = report
   const asked = outcome === 'waiting' || outcome === 'unknown'

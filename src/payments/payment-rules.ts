@@ -75,22 +75,25 @@ export const checksAfter = (
 export const isOver = ({ status }: Pick<Payment, 'status'>): boolean =>
   status === 'closed' || status === 'paid' || status === 'failed'
 
+type Age = Pick<Payment, 'openedAt' | 'abandonedAt'>
+
+/** Since it was abandoned, or else since it was opened. */
+const ageMs = ({ openedAt, abandonedAt }: Age, nowMs: number): number => nowMs - (abandonedAt ?? openedAt).getTime()
+
 /** If a provider cannot close a payment, it is polled until its own deadline, at most this long. */
 const CLOSING_MS = DAY
-export const isPastClosing = ({ openedAt }: Pick<Payment, 'openedAt'>, nowMs: number): boolean =>
-  nowMs - openedAt.getTime() > CLOSING_MS
+export const isPastClosing = (payment: Age, nowMs: number): boolean => ageMs(payment, nowMs) > CLOSING_MS
 
-/** An attempt that is over, or whose account was removed, is not polled any more once it is this old. */
+/** An attempt that is over or abandoned, or whose account was removed, is not polled any more once it is this old. */
 const LAST_LOOK_MS = 30 * DAY
-export const isOld = ({ openedAt }: Pick<Payment, 'openedAt'>, nowMs: number): boolean =>
-  nowMs - openedAt.getTime() > LAST_LOOK_MS
+export const isOld = (payment: Age, nowMs: number): boolean => ageMs(payment, nowMs) > LAST_LOOK_MS
 
 /**
  * Next poll of an attempt that has seen money.
  * @param money without what a person decided about; `final` is part of `seen`
  */
 export function nextMoneyCheck(
-  payment: Pick<Payment, 'id' | 'channel' | 'checks' | 'openedAt'>,
+  payment: Pick<Payment, 'id' | 'channel' | 'checks'> & Age,
   { status, final, seen }: { status: PaymentStatus; final: bigint; seen: bigint },
   nowMs: number,
 ): Date | null {
@@ -108,10 +111,20 @@ export const ACCOUNT_REMOVED = 'its account was removed'
  * Next poll of an attempt that is over, or whose account was removed, while anything of it waits: for a person, for its
  * provider or for its order. Otherwise a callback or the chain reader reports anything new. Null: it is given up.
  */
-export const nextEndedCheck = (payment: Pick<Payment, 'checks' | 'openedAt'>, nowMs: number): Date | null =>
+export const nextEndedCheck = (payment: Pick<Payment, 'checks'> & Age, nowMs: number): Date | null =>
   isOld(payment, nowMs) ? null : new Date(nowMs + pollGapMs('ended', payment.checks))
 
-/** The same after a poll that failed. News begins the gaps again; it is asked about to their end, however late. */
-export const nextFailedCheck = (payment: Pick<Payment, 'checks' | 'openedAt'>, nowMs: number): Date | null =>
+/**
+ * Next poll of an abandoned attempt that its provider did not let us close: as often as an open one at first, later
+ * after a hundredth of the time since it was abandoned. So it is closed soon after its provider answers again, however
+ * long that takes. Null: it is given up.
+ */
+export const nextClosingCheck = (payment: Pick<Payment, 'checks'> & Age, nowMs: number): Date | null =>
+  isOld(payment, nowMs)
+    ? null
+    : new Date(nowMs + Math.max(pollGapMs('payment', payment.checks), ageMs(payment, nowMs) / 100))
+
+/** `nextEndedCheck` after a poll that failed. News begins the gaps again; it is asked about to their end. */
+export const nextFailedCheck = (payment: Pick<Payment, 'checks'> & Age, nowMs: number): Date | null =>
   nextEndedCheck(payment, nowMs) ??
   (hasGapsLeft('ended', payment.checks) ? new Date(nowMs + pollGapMs('ended', payment.checks)) : null)

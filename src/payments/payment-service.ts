@@ -10,9 +10,10 @@ import { findReachableOrder } from '../orders/order-service.ts'
 import { isOpen } from '../orders/order-states.ts'
 import { resumePayment } from './accept/create-at-provider.ts'
 import { type AcceptDeps, keyOf } from './accept/start-payment.ts'
-import { giveUp, nextAwaited, postponeEnded } from './ended-payments.ts'
+import { giveUp, giveUpClosing, nextAwaited, postponeEnded } from './ended-payments.ts'
 import {
   findPayment,
+  findPaymentPolicy,
   listPaymentsOfOrder,
   type Payment,
   updatePayment,
@@ -21,7 +22,15 @@ import {
   updatePaymentReference,
 } from './payment-queries.ts'
 import { applyReport } from './payment-report.ts'
-import { ACCOUNT_REMOVED, checksAfter, isOver, isPastClosing, nextEndedCheck } from './payment-rules.ts'
+import {
+  ACCOUNT_REMOVED,
+  checksAfter,
+  isOver,
+  isPastClosing,
+  minAcceptedUnits,
+  nextEndedCheck,
+  priceUnitsOf,
+} from './payment-rules.ts'
 import { lockCase, type ReportDeps } from './report-case.ts'
 
 export type PaymentDeps = AcceptDeps &
@@ -160,10 +169,11 @@ async function waitForAccount(deps: PaymentDeps, key: Payment): Promise<void> {
       return
     }
     const checks = isOver(payment) ? payment.checks : checksAfter(payment, { status: 'closing' })
-    const nextCheckAt = nextEndedCheck({ ...payment, checks }, now.getTime())
+    const abandonedAt = isOver(payment) ? payment.abandonedAt : (payment.abandonedAt ?? now)
+    const nextCheckAt = nextEndedCheck({ ...payment, abandonedAt, checks }, now.getTime())
     if (isOver(payment)) return updatePaymentNextCheck(tx, payment, nextCheckAt)
-    const status = nextCheckAt === null ? 'closed' : 'closing'
-    await updatePayment(tx, payment, { status, providerStatus: ACCOUNT_REMOVED, nextCheckAt, checks }, now)
+    if (nextCheckAt === null) return giveUpClosing(locked, ACCOUNT_REMOVED)
+    await updatePayment(tx, payment, { status: 'closing', providerStatus: ACCOUNT_REMOVED, nextCheckAt, checks }, now)
   })
 }
 
@@ -183,6 +193,17 @@ async function findLostReference(deps: PaymentDeps, channel: Channel, payment: P
   return reference
 }
 
+/** A part does not end it: the rest can be paid at the provider until its own deadline. */
+async function isPaidWith(
+  { db, clock }: PaymentDeps,
+  { order, payment, report }: { order: Order; payment: Payment; report: PaymentReport },
+): Promise<boolean> {
+  if (report.outcome !== 'seen') return false
+  if (isPastClosing(payment, clock())) return true
+  const min = minAcceptedUnits(priceUnitsOf(order, payment), await findPaymentPolicy(db, payment.companyId))
+  return report.isPart !== true && report.final + report.pending >= min
+}
+
 /**
  * Closes an abandoned payment at its provider and checks whether the payer paid first. Only the provider's answer
  * closes it.
@@ -198,7 +219,7 @@ async function endPayment(deps: PaymentDeps, channel: Channel, payment: Payment)
   const [close] = await Promise.allSettled([channel.closePayment?.({ ...keyOf(order, payment), providerReference })])
   // a payment that cannot be closed is often being paid or already paid, so poll it
   const { report } = await askAndApply(deps, { ...payment, providerReference }, null)
-  const isAnswered = report !== undefined && (report.outcome === 'seen' || takesBack(report))
+  const isAnswered = report !== undefined && (takesBack(report) || (await isPaidWith(deps, { order, payment, report })))
   // it may still be payable there, however long ago it was opened
   if (close.status === 'rejected' && !isAnswered) throw close.reason
   const hasEnded = report !== undefined && OVER.has(report.outcome)

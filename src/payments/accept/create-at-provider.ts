@@ -119,7 +119,7 @@ async function replacePayment(deps: AcceptDeps, creation: Creation, lost: string
     const now = new Date(deps.clock())
     await updatePaymentReference(tx, current, lost)
     const providerStatus = 'its links could not be had again'
-    await updatePayment(tx, current, { status: 'closing', providerStatus, nextCheckAt: now }, now)
+    await updatePayment(tx, current, { status: 'closing', providerStatus, nextCheckAt: now, checks: 0 }, now)
     if (order.paymentId !== old.id || !allows(order.status, 'accept')) return undefined
     const { network, userAddress, userAddressBy, cancelUrl, returnUrl, ownAccount: own, accountMark } = current
     const place = { channel: channel.id, own, accountMark, network, cancelUrl, returnUrl }
@@ -170,7 +170,7 @@ function stored(order: Order, payment: Payment): Reached {
 async function closeUnseen(tx: Tx, payment: Payment, providerReference: string, now: Date): Promise<void> {
   await updatePaymentReference(tx, payment, providerReference)
   const providerStatus = 'it was made after it was given up'
-  await updatePayment(tx, payment, { status: 'closing', providerStatus, nextCheckAt: now }, now)
+  await updatePayment(tx, payment, { status: 'closing', providerStatus, nextCheckAt: now, checks: 0 }, now)
 }
 
 /** Stores a creation's instructions and moves the order to AWAITING. */

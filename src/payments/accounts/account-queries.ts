@@ -16,14 +16,19 @@ export async function wakePaymentsOfAccount(
       and (account_mark is null or account_mark = ${accountMark})`)
 }
 
-/** Payments of earlier versions that do not say which of the company's accounts opened them. */
+/**
+ * Payments of earlier versions that do not say which of the company's accounts opened them.
+ * @param savedAt of the account: older payments may be those of an account before it that could not be read
+ */
 export const markPaymentsOfAccount = (
   tx: Tx,
   { companyId, channel, accountMark }: Omit<PaymentAccount, 'ownAccount'>,
+  savedAt: Date,
 ): Promise<number> =>
   tx.run(sql`
     update payments set account_mark = ${accountMark}
-    where company_id = ${companyId} and channel = ${channel} and own_account and account_mark is null`)
+    where company_id = ${companyId} and channel = ${channel} and own_account and account_mark is null
+      and opened_at >= ${savedAt}`)
 
 /** An account of a company that is removed or replaced. */
 export type LeavingAccount = Omit<PaymentAccount, 'ownAccount'> & {
@@ -35,7 +40,7 @@ export type LeavingAccount = Omit<PaymentAccount, 'ownAccount'> & {
 export const needsAccount = ({ accountMark, nextMark }: LeavingAccount): Sql =>
   sql`(p.own_account
     and (${accountMark}::text is null or p.account_mark is null or p.account_mark = ${accountMark})
-    and (${nextMark}::text is null or p.account_mark <> ${nextMark}))`
+    and (${nextMark}::text is null or p.account_mark is distinct from ${nextMark}))`
 
 /** Payments that are not over and need this account. */
 export async function countPaymentsOfAccount(q: Queryable, account: LeavingAccount): Promise<number> {

@@ -91,7 +91,7 @@ export async function listAccounts(deps: ChannelSettingsDeps, companyId: string)
 }
 
 /**
- * Before the account changes: payments of earlier versions were opened with the one that is saved now.
+ * Before the account changes: payments of earlier versions were opened with the one that is saved now, if it is older.
  * @returns the mark of that one; null if nothing names it, undefined if there is none
  */
 async function markPayments(
@@ -104,7 +104,8 @@ async function markPayments(
   if (!account) return undefined
   const reading = readIfPossible(deps, companyId, { kind, sealed: account.sealed })
   const accountMark = reading?.outcome === 'set' ? accountMarkOf(kind, reading.values) : null
-  if (accountMark !== null) await markPaymentsOfAccount(tx, { companyId, channel: kind.id, accountMark })
+  if (accountMark !== null)
+    await markPaymentsOfAccount(tx, { companyId, channel: kind.id, accountMark }, account.updatedAt)
   return accountMark
 }
 

@@ -24,6 +24,7 @@ import {
 import {
   bookedUnits,
   HELD,
+  isDecided,
   isUndecided,
   isUnder,
   lossAfter,
@@ -172,11 +173,16 @@ const MOST_UNITS = 10n ** 38n - 1n
 /** A token on no list is shown with its contract: `USDC (0x1234…abcd)`. */
 const isLookAlike = ({ asset }: { asset: string }): boolean => asset.includes('…')
 
+/** After its provider named another coin for it, a person decided about the sum in that coin. */
+const isDecidedElsewhere = ({ asset, updatedAt }: Mispayment, records: readonly Mispayment[]): boolean =>
+  records.some((one) => one.asset !== asset && isDecided(one) && one.updatedAt >= updatedAt)
+
 /**
  * Money that does not count, such as other tokens at the address: recorded but not booked. A record never changes: more
  * money under its reference becomes a record of its own, whatever a person decided about the first one. So does another
  * token of the same transaction. If a provider names another coin for one sum, the open records are resolved; the first
- * one takes in all that is undecided when its coin comes back, so that no name that alternates makes further records.
+ * one takes in all that is undecided when its coin comes back, so that no name that alternates makes further records. A
+ * decision about the sum in one coin counts in every coin that it had before.
  */
 export async function recordUnmatchedTransfers(
   { tx, order: { companyId, id: orderId }, payment: { id: paymentId }, now: createdAt }: MispaymentContext,
@@ -191,13 +197,16 @@ export async function recordUnmatchedTransfers(
     const earlier = wrong.filter((record) => isUnder(record, reference))
     const total = transfer.units < MOST_UNITS ? transfer.units : MOST_UNITS
     const coins = transfers.filter((one) => one.reference === reference).map((one) => one.asset)
+    const ofCoin = earlier.filter((record) => record.asset === asset)
+    const counted = ofCoin.filter((record) => !record.isRenamed || isDecidedElsewhere(record, earlier))
+    const units = counted.reduce((rest, record) => rest - record.units, total)
+    const isKnown = counted.length > 0 && units <= 0n
+    // what is still open in another coin is the part of this sum that nothing was decided about
+    if (isKnown && counted.some(({ isRenamed }) => isRenamed)) continue
     const others = earlier.filter((record) => isOneSum && record.status === 'open' && !coins.includes(record.asset))
     for (const record of others) await updateMispayment(tx, record, { status: 'resolved', isRenamed: true }, createdAt)
-    const ofCoin = earlier.filter((record) => record.asset === asset)
-    const alike = ofCoin.filter(({ isRenamed }) => !isRenamed)
-    const units = alike.reduce((rest, record) => rest - record.units, total)
-    if (alike.length > 0 && units <= 0n) continue
-    const back = ofCoin.find(({ isRenamed }) => isRenamed)
+    if (isKnown) continue
+    const back = ofCoin.find((record) => !counted.includes(record))
     if (back) {
       await updateMispayment(tx, back, { status: 'open', units, isRenamed: false }, createdAt)
       continue

@@ -138,7 +138,7 @@ async function giveUpOther(tx: Tx, { order, payment }: MispaymentCase, now: Date
     await updatePayment(
       tx,
       other,
-      { status: 'closing', providerStatus: 'another payment was accepted', nextCheckAt: now },
+      { status: 'closing', providerStatus: 'another payment was accepted', nextCheckAt: now, checks: 0 },
       now,
     )
 }

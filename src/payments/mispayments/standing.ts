@@ -11,7 +11,8 @@ const sum = (records: readonly Mispayment[]): bigint => records.reduce((total, {
 
 type Fact = Pick<Mispayment, 'kind' | 'status' | 'units' | 'decidedBy'>
 
-const isDecided = ({ status }: Fact): boolean => status === 'refunded' || status === 'ignored'
+export const isDecided = ({ status }: Pick<Mispayment, 'status'>): boolean =>
+  status === 'refunded' || status === 'ignored'
 
 /** Whether any of the records waits for a person. */
 export const isUndecided = (records: readonly Fact[]): boolean => records.some(({ status }) => status === 'open')
