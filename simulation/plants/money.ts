@@ -82,8 +82,8 @@ export const MONEY: readonly Plant[] = [
     edits: [
       {
         file: 'src/orders/order-jobs.ts',
-        find: '{ chains, held, limit: BATCH }',
-        replace: '{ chains: [], held, limit: BATCH }',
+        find: '{ chains, after, limit: BATCH }',
+        replace: '{ chains: [], after, limit: BATCH }',
       },
       { file: 'src/orders/order-jobs.ts', find: 'await beforeEnd(listed)', replace: 'listed, unused = beforeEnd' },
     ],
