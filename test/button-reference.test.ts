@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test'
 import { decideClick, decideSession, type ReferenceFacts } from '../src/companies/button-reference.ts'
 import { sql, type Tx } from '../src/db/db.ts'
 import { addButton, putOrder, readFrame, SITE } from './harness/button-pages.ts'
+import { openMoneyDesk } from './harness/money.ts'
 import { eventually } from './harness/service.ts'
 import { type Instructions, openShop, type Shop } from './harness/shop.ts'
 
@@ -277,8 +278,14 @@ test('money on its way sells a reference before it is final, once its order is c
   await reaches(({ received }) => received !== '0')
   assert.equal((await client.call('POST', `confirm_conversion/cancel/${code}`)).status, 200)
   await isSold()
+  const desk = await openMoneyDesk(shop)
+  const { id } = await shop.host.db.one<{ id: string }>(sql`
+    select m.id from mispayments m join orders o on o.id = m.order_id where o.code = ${code}`)
+  const refund = await desk.admin.post<{ refundId: string }>(`mispayments/${id}/refund`, { reason: 'sent back' })
+  assert.equal(refund.status, 200, refund.text)
+  await isSold()
   await shop.host.db.run(sql`
-    update mispayments set status = 'ignored' where order_id = (select id from orders where code = ${code})`)
+    update refunds set status = 'settled', settled_at = now() where id = ${refund.data.refundId}`)
   assert.notEqual((await land(code)).code, code)
   assert.equal((await take()).status, 200)
 })
