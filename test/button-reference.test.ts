@@ -3,15 +3,17 @@ import { after, before, test } from 'node:test'
 import { decideClick, decideSession, type ReferenceFacts } from '../src/companies/button-reference.ts'
 import { sql, type Tx } from '../src/db/db.ts'
 import { addButton, putOrder, readFrame, SITE } from './harness/button-pages.ts'
-import { openMoneyDesk } from './harness/money.ts'
+import { type MoneyDesk, openMoneyDesk } from './harness/money.ts'
 import { eventually } from './harness/service.ts'
 import { type Instructions, openShop, type Shop } from './harness/shop.ts'
 
 /* A reference is sold once: the table of the rule, and what pages and the shop's server do by it. */
 
 let shop: Shop
+let desk: MoneyDesk
 before(async () => {
   shop = await openShop()
+  desk = await openMoneyDesk(shop)
 })
 after(() => shop?.stop())
 
@@ -278,10 +280,8 @@ test('money on its way sells a reference before it is final, once its order is c
   await reaches(({ received }) => received !== '0')
   assert.equal((await client.call('POST', `confirm_conversion/cancel/${code}`)).status, 200)
   await isSold()
-  const desk = await openMoneyDesk(shop)
-  const { id } = await shop.host.db.one<{ id: string }>(sql`
-    select m.id from mispayments m join orders o on o.id = m.order_id where o.code = ${code}`)
-  const refund = await desk.admin.post<{ refundId: string }>(`mispayments/${id}/refund`, { reason: 'sent back' })
+  const [record] = await desk.recordsOf({ code })
+  const refund = await desk.admin.post<{ refundId: string }>(`mispayments/${record?._id}/refund`, { reason: 'back' })
   assert.equal(refund.status, 200, refund.text)
   await isSold()
   await shop.host.db.run(sql`
@@ -307,6 +307,23 @@ test('the price of an expired order, seen but not final, leads its buyer to that
   const { received } = await reaches(() => true)
   assert.equal(received, '0')
   assert.deepEqual([(await land(code)).code, (await take()).status], [code, 409])
+})
+
+test('money is not accepted as the payment of an order once another order of its reference is paid', async () => {
+  const { code, land, pay, reaches, units } = await sellOn('MONEY-004')
+  const other = (await land()).code
+  await pay(units / 2n)
+  await shop.makeFinal()
+  await reaches(({ records }) => records === 1)
+  const [record] = await desk.recordsOf({ code })
+  const accept = () => desk.admin.post(`mispayments/${record?._id}/accept`, { reason: 'enough' })
+  await put(other, 'PAID')
+  const refused = await accept()
+  assert.deepEqual([refused.status, refused.error.code], [409, 'ORDER_STATE_CONFLICT'], refused.text)
+  assert.match(refused.error.message, /already has a payment/)
+  await put(other, 'CANCELLED')
+  assert.equal((await accept()).status, 200)
+  await reaches(({ status }) => status === 'PAID')
 })
 
 test('a coin that pays no order sells a reference while it waits for a person; one that anybody can make does not', async () => {
