@@ -22,9 +22,13 @@ const isOnChain = (dustUnits: bigint): Sql => sql`exists (select 1 from (${TRANS
   where t.status = 'seen' and (t.final_at is null or t.final_at > p.updated_at) and t.units >= ${dustUnits}::numeric
     and ${isUsdcOf({})})`
 
-/** Whether payment `p` received money, or has money on its way. */
+/**
+ * Whether payment `p` received money, or has money on its way. What is on its way counts while the payment is polled:
+ * nobody could decide about money that is given up.
+ */
 export const hasMoney = (dustUnits: bigint): Sql => sql`(p.status = 'confirming'
-  or p.received_units - ${DECIDED_UNITS} >= ${leastUnits(dustUnits)} or ${isOnChain(dustUnits)})`
+  or p.received_units - ${DECIDED_UNITS} >= ${leastUnits(dustUnits)}
+  or (p.pending_units >= ${leastUnits(dustUnits)} and p.next_check_at is not null) or ${isOnChain(dustUnits)})`
 
 /** Whether a coin that pays no order waits for a person. Tokens named with their contract are on no list, and free. */
 export const hasOtherCoin = (dustUnits: bigint): Sql => sql`exists (select 1 from mispayments m
