@@ -30,6 +30,9 @@ export const hasMoney = (dustUnits: bigint): Sql => sql`(p.status = 'confirming'
   or p.received_units - ${DECIDED_UNITS} >= ${leastUnits(dustUnits)}
   or (p.pending_units >= ${leastUnits(dustUnits)} and p.next_check_at is not null) or ${isOnChain(dustUnits)})`
 
+/** Whether payment `p` ever received money, whatever a person decided about it since. */
+export const hasReceived = (dustUnits: bigint): Sql => sql`p.received_units >= ${leastUnits(dustUnits)}`
+
 /** Whether a coin that pays no order waits for a person. Tokens named with their contract are on no list, and free. */
 export const hasOtherCoin = (dustUnits: bigint): Sql => sql`exists (select 1 from mispayments m
   where m.company_id = p.company_id and m.payment_id = p.id and m.kind = 'wrong_token' and m.status = 'open'
