@@ -326,17 +326,28 @@ test('money is not accepted as the payment of an order once another order of its
   await reaches(({ status }) => status === 'PAID')
 })
 
-test('a coin that pays no order sells a reference while it waits for a person; one that anybody can make does not', async () => {
+test('a coin that pays no order sells a reference while it waits for a person; dust, and one that anybody can make, does not', async () => {
   const { code, land } = await sellOn('MONEY-003')
   await put(code, 'EXPIRED')
-  const record = (asset: string) =>
-    shop.host.db.run(sql`
+  const record = async (asset: string, units: bigint, reference = asset) => {
+    await shop.host.db.run(sql`
       insert into mispayments (company_id, id, order_id, payment_id, kind, asset, units, source_reference, created_at, updated_at)
-      select company_id, ${asset}, id, payment_id, 'wrong_token', ${asset}, 5000000, ${asset}, now(), now()
+      select company_id, ${asset + units}, id, payment_id, 'wrong_token', ${asset}, ${String(units)}, ${reference}, now(), now()
       from orders where code = ${code}`)
-  await record('USDC (0x1234…abcd)')
-  assert.equal((await land()).status, 200)
-  await record('USDT')
-  assert.equal((await land()).status, 409)
-  assert.equal((await land(code)).code, code)
+    return (await land()).status
+  }
+  assert.equal(await record('USDC (0x1234…abcd)', 5_000_000n), 200)
+  const least = [
+    ['USDT', 10_000n],
+    ['USDC.e', 10_000n],
+    ['DAI', 10n ** 16n],
+    ['ETH', 10n ** 13n, 'native:1:1'],
+    ['PYUSD', 1n],
+  ] as const
+  for (const [asset, units, reference] of least) {
+    if (units > 1n) assert.equal(await record(asset, units - 1n, reference), 200, asset)
+    assert.equal(await record(asset, units, `${reference ?? asset}.1`), 409, asset)
+    assert.equal((await land(code)).code, code)
+    await shop.host.db.run(sql`update mispayments set status = 'ignored' where asset = ${asset}`)
+  }
 })

@@ -33,7 +33,17 @@ export const hasMoney = (dustUnits: bigint): Sql => sql`(p.status = 'confirming'
 /** Whether payment `p` ever received money, whatever a person decided about it since. */
 export const hasReceived = (dustUnits: bigint): Sql => sql`p.received_units >= ${leastUnits(dustUnits)}`
 
+/** The least of a chain's native coin that counts: 0.00001, in 18 digits. */
+const NATIVE_DUST_UNITS = 10n ** 13n
+
+/** The same for record `m`: the coins of `networks.ts` have 6 digits, DAI 18. An operator's own tokens have no limit. */
+const leastCoinUnits = (dustUnits: bigint): Sql => sql`case
+  when m.source_reference like 'native:%' then ${NATIVE_DUST_UNITS}::numeric
+  when m.asset = 'DAI' then ${leastUnits(dustUnits * 10n ** 12n)}
+  when m.asset ~ '^(USD[CTt]|USDbC|EURC)' then ${leastUnits(dustUnits)}
+  else 1 end`
+
 /** Whether a coin that pays no order waits for a person. Tokens named with their contract are on no list, and free. */
 export const hasOtherCoin = (dustUnits: bigint): Sql => sql`exists (select 1 from mispayments m
   where m.company_id = p.company_id and m.payment_id = p.id and m.kind = 'wrong_token' and m.status = 'open'
-    and m.units >= ${leastUnits(dustUnits)} and m.asset not like '%…%')`
+    and m.units >= ${leastCoinUnits(dustUnits)} and m.asset not like '%…%')`
