@@ -269,15 +269,18 @@ test('a new page without a reference: every click is another purchase', async ()
 })
 
 /** A button by script on a page of its own that follows its orders, and asks about them without waiting long. */
-async function openFollowing(orderRef?: string) {
+async function openFollowing(orderRef?: string, display = 'page') {
   shop.show(script())
-  const { page, context } = await visit(browser, shop.origin)
-  await page.waitForFunction('window.Comptoir')
-  const options = { buttonId: button, orderRef, display: 'page', autoSubscribeTransaction: true }
-  await page.evaluate(`window.calls = []; const wait = setTimeout
+  const { page, context, requests } = await visit(browser, shop.origin)
+  const options = { buttonId: button, orderRef, display, autoSubscribeTransaction: true }
+  const follow = async () => {
+    await page.waitForFunction('window.Comptoir')
+    await page.evaluate(`window.calls = []; const wait = setTimeout
     window.setTimeout = (work, ms, ...values) => wait(work, ms / 20, ...values)
     Comptoir.init({ ...${JSON.stringify(options)}, success: ({ data }) => calls.push(['success', data.code]),
       error: ({ data }) => calls.push(['error', data.code]) }) && undefined`)
+  }
+  await follow()
   const click = async (): Promise<string> => {
     await page.evaluate('window.heard.length = 0; Comptoir.open()')
     return codeIn(page)
@@ -287,7 +290,7 @@ async function openFollowing(orderRef?: string) {
       () => page.evaluate('window.calls') as Promise<unknown[][]>,
       (list) => list.length === count,
     )
-  return { page, context, click, callsOf }
+  return { page, context, requests, follow, click, callsOf }
 }
 
 test('a new page without a reference: the shop’s page hears that each of its orders is paid', async () => {
@@ -314,6 +317,38 @@ test('a new page that fails to open hides the end of the first order only while 
   assert.deepEqual(await page.evaluate('window.calls'), [])
   await page.evaluate('const now = performance.now(); performance.now = () => now + 60_000; undefined')
   assert.deepEqual(await callsOf(1), [['error', code]])
+  await context.close()
+})
+
+test('a reference leads to its ended order once money came late, and after a reload its end is not told again', async () => {
+  const { page, context, requests, follow, click, callsOf } = await openFollowing('LATE-001', 'modal')
+  const end = (code: string) => world.host.call('POST', `expire/${code}`, { as: world.merchant })
+  const first = await click()
+  await end(first)
+  await callsOf(1)
+  await page.evaluate('Comptoir.close()')
+  const code = await click()
+  assert.notEqual(code, first, 'no money came')
+  await (await payFrame(page)).locator('[data-state=waiting]').waitFor()
+  await end(code)
+  assert.deepEqual(
+    await callsOf(2),
+    [first, code].map((one) => ['error', one]),
+  )
+  await (await payFrame(page)).locator('[data-state=expired]').waitFor()
+  await world.host.db.run(sql`
+    update payments set received_units = 5000000 where order_id = (select id from orders where code = ${code})`)
+  await page.reload()
+  const before = requests.length
+  await follow()
+  assert.equal(await click(), code)
+  await (await payFrame(page)).locator('[data-state=expired]').waitFor()
+  const asked = requests.slice(before).filter((url) => url.includes('/status/'))
+  assert.deepEqual([asked, await page.evaluate('window.calls')], [[], []])
+  await world.host.db.run(sql`update orders set status = 'PAID', paid_at = now() where code = ${code}`)
+  await page.evaluate('Comptoir.close()')
+  await click()
+  assert.deepEqual(await callsOf(1), [['success', code]])
   await context.close()
 })
 
