@@ -408,15 +408,23 @@ test('a session of the shop’s server has the price that the server gave, whate
 test('“Back” out of the dialog’s page leads to its order again, and makes no second one', async () => {
   shop.show(`${script()}<button data-comptoir="${button}" data-comptoir-order-ref="BACK-001">Pay</button>`)
   const { page, context } = await visit(browser, shop.origin)
-  // the entry that “Back” leads to exists in browsers where a person has clicked
+  // the landing page is an entry to go back to only if it was loaded before it sent its form
+  await context.addInitScript(`if (location.pathname.endsWith('/landing')) {
+    const { submit } = HTMLFormElement.prototype
+    HTMLFormElement.prototype.submit = function () {
+      addEventListener('load', () => setTimeout(() => submit.call(this)))
+    }
+  }`)
   await page.getByRole('button', { name: 'Pay' }).click()
   const code = await codeIn(page)
   const frame = await payFrame(page)
   await frame.locator('[data-state=waiting]').waitFor()
-  assert.equal(await page.evaluate('history.length'), 3)
+  const entries = Number(await page.evaluate('history.length'))
+  // the pay page, which chooses the only way to pay, may have made one more
+  assert.ok(entries >= 3, `${entries}`)
   const returned = page.waitForRequest((request) => request.method() === 'GET' && request.url().includes('/pay?'))
   // the page itself stays, so no load is waited for
-  await page.evaluate('history.back()')
+  await page.evaluate(`history.go(${2 - entries})`)
   await returned
   await (await payFrame(page)).locator('[data-state=waiting]').waitFor()
   const heard = (await heardBy(page)).flatMap(([, { conversionCode }]) => conversionCode ?? [])
