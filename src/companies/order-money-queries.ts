@@ -36,7 +36,7 @@ export const hasReceived = (dustUnits: bigint): Sql => sql`p.received_units >= $
 /** The least of a chain's native coin that counts: 0.00001, in 18 digits. */
 const NATIVE_DUST_UNITS = 10n ** 13n
 
-/** The same for record `m`: the coins of `networks.ts` have 6 digits, DAI 18. An operator's own tokens have no limit. */
+/** The same for record `m`: coins of `networks.ts` have 6 digits, DAI 18. Tokens of the operator have no limit. */
 const leastCoinUnits = (dustUnits: bigint): Sql => sql`case
   when m.source_reference like 'native:%' then ${NATIVE_DUST_UNITS}::numeric
   when m.asset = 'DAI' then ${leastUnits(dustUnits * 10n ** 12n)}
