@@ -5,13 +5,13 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { brotliCompressSync } from 'node:zlib'
-import type { Browser, Frame, Page } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import { sql } from '../../src/db/db.ts'
 import { newId } from '../../src/kernel/ids.ts'
 import { startBrowser, visit } from '../harness/browser.ts'
 import { type PayWorld, startPayWorld } from '../harness/pay-world.ts'
 import { eventually } from '../harness/service.ts'
-import { type ShopPage, startShopPage } from '../harness/shop-page.ts'
+import { codeIn, heardBy, payFrame, payIn, type ShopPage, startShopPage } from '../harness/shop-page.ts'
 
 /* The buy button in a page of another website, with the policy of a careful shop. */
 
@@ -45,38 +45,6 @@ async function addButton(origin: string, pagePrice = false): Promise<string> {
 const script = (more = ''): string => `<script src="${world.host.baseUrl}/sdk.js" async ${more}></script>`
 const statusOf = async (code: string): Promise<string> =>
   (await world.host.call<{ status: string }>('GET', `status/${code}`)).data.status
-type Heard = [origin: string, data: Record<string, unknown>][]
-const heardBy = (page: Page): Promise<Heard> => page.evaluate('window.heard') as Promise<Heard>
-const codeIn = async (page: Page): Promise<string> => {
-  const messages = await eventually(
-    () => heardBy(page),
-    (list) => list.some(([, data]) => typeof data.conversionCode === 'string'),
-  )
-  return String(messages.find(([, data]) => data.conversionCode)?.[1].conversionCode)
-}
-const payFrame = (page: Page): Promise<Frame> =>
-  eventually(
-    async () => page.frames().find((frame) => frame.url().includes('/pay?')),
-    (frame) => frame !== undefined,
-  ) as Promise<Frame>
-
-/** Chooses the wallet, pays on the chain, and waits for the frame to say so. */
-async function payIn(frame: Frame, code: string): Promise<void> {
-  await frame
-    .getByRole('button', { name: 'Pay all', exact: false })
-    .or(frame.locator('.sandbox button'))
-    .first()
-    .click()
-  await eventually(
-    () => statusOf(code),
-    (status) => status === 'WAITING_CHAIN_CONFIRMATION' || status === 'PAID',
-  )
-  await world.chain.mine(3)
-  await eventually(
-    () => statusOf(code),
-    (status) => status === 'PAID',
-  )
-}
 
 test('the script is a few kB and any website may load it', async () => {
   const answer = await fetch(`${world.host.baseUrl}/sdk.js`)
@@ -102,7 +70,7 @@ test('a modal: opens under a strict policy, pays, tells the shop’s page, and c
   // the dialog covers the phone's screen and is drawn although the page allows no inline style
   const box = await page.locator('dialog iframe').boundingBox()
   assert.deepEqual([box?.width, box?.height], [390, 844])
-  await payIn(frame, code)
+  await payIn(world, frame, code)
   await frame.locator('[data-state=paid]').waitFor()
   const told = (await page.evaluate('window.told')) as [string, string | undefined][]
   assert.ok(
@@ -193,7 +161,7 @@ test('without a reference a closed dialog opens the same order again; once it ha
   await page.getByRole('button', { name: 'Close' }).click()
   assert.equal(await codeAfterClick(), code)
   const frame = await payFrame(page)
-  await payIn(frame, code)
+  await payIn(world, frame, code)
   await frame.locator('[data-state=paid]').waitFor()
   await page.getByRole('button', { name: 'Close' }).click()
   assert.notEqual(await codeAfterClick(), code)
