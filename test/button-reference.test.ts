@@ -3,14 +3,17 @@ import { after, before, test } from 'node:test'
 import { decideClick, decideSession, type ReferenceFacts } from '../src/companies/button-reference.ts'
 import { sql, type Tx } from '../src/db/db.ts'
 import { addButton, putOrder, readFrame, SITE } from './harness/button-pages.ts'
+import { type MoneyDesk, openMoneyDesk } from './harness/money.ts'
 import { eventually } from './harness/service.ts'
 import { type Instructions, openShop, type Shop } from './harness/shop.ts'
 
 /* A reference is sold once: the table of the rule, and what pages and the shop's server do by it. */
 
 let shop: Shop
+let desk: MoneyDesk
 before(async () => {
   shop = await openShop()
+  desk = await openMoneyDesk(shop)
 })
 after(() => shop?.stop())
 
@@ -277,8 +280,12 @@ test('money on its way sells a reference before it is final, once its order is c
   await reaches(({ received }) => received !== '0')
   assert.equal((await client.call('POST', `confirm_conversion/cancel/${code}`)).status, 200)
   await isSold()
+  const [record] = await desk.recordsOf({ code })
+  const refund = await desk.admin.post<{ refundId: string }>(`mispayments/${record?._id}/refund`, { reason: 'back' })
+  assert.equal(refund.status, 200, refund.text)
+  await isSold()
   await shop.host.db.run(sql`
-    update mispayments set status = 'ignored' where order_id = (select id from orders where code = ${code})`)
+    update refunds set status = 'settled', settled_at = now() where id = ${refund.data.refundId}`)
   assert.notEqual((await land(code)).code, code)
   assert.equal((await take()).status, 200)
 })
@@ -302,17 +309,45 @@ test('the price of an expired order, seen but not final, leads its buyer to that
   assert.deepEqual([(await land(code)).code, (await take()).status], [code, 409])
 })
 
-test('a coin that pays no order sells a reference while it waits for a person; one that anybody can make does not', async () => {
+test('money is not accepted as the payment of an order once another order of its reference is paid', async () => {
+  const { code, land, pay, reaches, units } = await sellOn('MONEY-004')
+  const other = (await land()).code
+  await pay(units / 2n)
+  await shop.makeFinal()
+  await reaches(({ records }) => records === 1)
+  const [record] = await desk.recordsOf({ code })
+  const accept = () => desk.admin.post(`mispayments/${record?._id}/accept`, { reason: 'enough' })
+  await put(other, 'PAID')
+  const refused = await accept()
+  assert.deepEqual([refused.status, refused.error.code], [409, 'ORDER_STATE_CONFLICT'], refused.text)
+  assert.match(refused.error.message, /already has a payment/)
+  await put(other, 'CANCELLED')
+  assert.equal((await accept()).status, 200)
+  await reaches(({ status }) => status === 'PAID')
+})
+
+test('a coin that pays no order sells a reference while it waits for a person; dust, and one that anybody can make, does not', async () => {
   const { code, land } = await sellOn('MONEY-003')
   await put(code, 'EXPIRED')
-  const record = (asset: string) =>
-    shop.host.db.run(sql`
+  const record = async (asset: string, units: bigint, reference = asset) => {
+    await shop.host.db.run(sql`
       insert into mispayments (company_id, id, order_id, payment_id, kind, asset, units, source_reference, created_at, updated_at)
-      select company_id, ${asset}, id, payment_id, 'wrong_token', ${asset}, 5000000, ${asset}, now(), now()
+      select company_id, ${asset + units}, id, payment_id, 'wrong_token', ${asset}, ${String(units)}, ${reference}, now(), now()
       from orders where code = ${code}`)
-  await record('USDC (0x1234…abcd)')
-  assert.equal((await land()).status, 200)
-  await record('USDT')
-  assert.equal((await land()).status, 409)
-  assert.equal((await land(code)).code, code)
+    return (await land()).status
+  }
+  assert.equal(await record('USDC (0x1234…abcd)', 5_000_000n), 200)
+  const least = [
+    ['USDT', 10_000n],
+    ['USDC.e', 10_000n],
+    ['DAI', 10n ** 16n],
+    ['ETH', 10n ** 13n, 'native:1:1'],
+    ['PYUSD', 1n],
+  ] as const
+  for (const [asset, units, reference] of least) {
+    if (units > 1n) assert.equal(await record(asset, units - 1n, reference), 200, asset)
+    assert.equal(await record(asset, units, `${reference ?? asset}.1`), 409, asset)
+    assert.equal((await land(code)).code, code)
+    await shop.host.db.run(sql`update mispayments set status = 'ignored' where asset = ${asset}`)
+  }
 })

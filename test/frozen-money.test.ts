@@ -56,6 +56,23 @@ test('money that is frozen while it is on its way holds the order', async () => 
   assert.equal(held?.status, 'KYT_FAILED')
 })
 
+test('the price on its way at a provider is money of its order, also at an attempt that is over, until it is reported gone', async () => {
+  const { db } = world.host
+  for (const ended of ['closing', 'closed', 'failed']) {
+    const { order, context, key, reference, apply } = await openAttempt()
+    await db.run(sql`update payments set status = ${ended} where id = ${key.id}`)
+    await db.run(sql`update orders set status = 'EXPIRED' where id = ${order.id}`)
+    const requote = () =>
+      acceptOrder(world.payments, { context, code: order.code, body: { paymentChannel: 'binance', requote: true } })
+    await apply(paidReport(reference, { final: 0n, pending: DUE, providerStatus: 'money arrives' }))
+    await assert.rejects(requote(), /has arrived or is on its way/, ended)
+    await apply({ outcome: 'unknown', providerReference: reference, providerStatus: 'no answer' })
+    await assert.rejects(requote(), /has arrived or is on its way/, ended)
+    await apply(paidReport(reference, { final: 0n, providerStatus: 'returned' }))
+    assert.equal((await requote()).status, 'AWAITING', ended)
+  }
+})
+
 test('money of a closed attempt that is frozen holds its order, on its way or not, with an amount or without', async () => {
   const all: UnmatchedMoney[] = [{ asset: 'USDC', units: DUE, reference: 'p:frozen:all' }]
   for (const isSeen of [true, false])

@@ -232,7 +232,7 @@ test('a failed order may, a cancelled one may not', async () => {
   assert.equal((await statusOf(cancelled.code)).status, 'CANCELLED')
 })
 
-test('money that came, or is on its way, keeps its rate; dust does not count', async () => {
+test('money that came, or is on its way, keeps its rate, also once it is ignored; dust does not count', async () => {
   const part = await shop.createAwaiting()
   await shop.chain.pay({ to: part.toAddress, units: 20_000_000n })
   await eventually(
@@ -247,6 +247,8 @@ test('money that came, or is on its way, keeps its rate; dust does not count', a
     ({ payments }) => payments[0]?.receivedUnits === '20000000',
   )
   assert.equal((await requote(part.code)).error.code, 'ORDER_STATE_CONFLICT')
+  assert.equal((await desk.ignore(await desk.openRecord(part, 'under', 20_000_000n))).status, 200)
+  assert.match((await requote(part.code)).text, /has arrived or is on its way/)
   assert.equal((await statusOf(part.code)).status, 'EXPIRED')
   const dusty = await shop.createAwaiting()
   await shop.chain.pay({ to: dusty.toAddress, units: 9_999n })

@@ -10,21 +10,40 @@ import { type Sql, sql } from '../db/db.ts'
 const leastUnits = (dustUnits: bigint): Sql =>
   sql`case when p.channel = 'crypto' then greatest(${dustUnits}::numeric, 1) else 1 end`
 
-/** What a person sent back or ignored before it paid anything. */
+/** What a person sent back or ignored before it paid anything. A refund that is not settled can still be rejected. */
 const DECIDED_UNITS = sql`coalesce((select sum(m.units) from mispayments m
   where m.company_id = p.company_id and m.payment_id = p.id and m.kind in ('under', 'late', 'duplicate', 'held')
-    and m.status in ('refunded', 'ignored')), 0)`
+    and (m.status = 'ignored' or (m.status = 'refunded' and exists (select 1 from refunds r
+      where r.company_id = m.company_id and r.order_id = m.order_id and r.mispayment_id = m.id
+        and r.status = 'settled')))), 0)`
 
 /** A transfer that the last report of payment `p` could not book yet: it is recent, so this version noted its token. */
 const isOnChain = (dustUnits: bigint): Sql => sql`exists (select 1 from (${TRANSFERS}) as t
   where t.status = 'seen' and (t.final_at is null or t.final_at > p.updated_at) and t.units >= ${dustUnits}::numeric
     and ${isUsdcOf({})})`
 
-/** Whether payment `p` received money, or has money on its way. */
+/**
+ * Whether payment `p` received money, or has money on its way. What is on its way counts while the payment is polled:
+ * nobody could decide about money that is given up.
+ */
 export const hasMoney = (dustUnits: bigint): Sql => sql`(p.status = 'confirming'
-  or p.received_units - ${DECIDED_UNITS} >= ${leastUnits(dustUnits)} or ${isOnChain(dustUnits)})`
+  or p.received_units - ${DECIDED_UNITS} >= ${leastUnits(dustUnits)}
+  or (p.pending_units >= ${leastUnits(dustUnits)} and p.next_check_at is not null) or ${isOnChain(dustUnits)})`
+
+/** Whether payment `p` ever received money, whatever a person decided about it since. */
+export const hasReceived = (dustUnits: bigint): Sql => sql`p.received_units >= ${leastUnits(dustUnits)}`
+
+/** The least of a chain's native coin that counts: 0.00001, in 18 digits. */
+const NATIVE_DUST_UNITS = 10n ** 13n
+
+/** The same for record `m`: coins of `networks.ts` have 6 digits, DAI 18. Tokens of the operator have no limit. */
+const leastCoinUnits = (dustUnits: bigint): Sql => sql`case
+  when m.source_reference like 'native:%' then ${NATIVE_DUST_UNITS}::numeric
+  when m.asset = 'DAI' then ${leastUnits(dustUnits * 10n ** 12n)}
+  when m.asset ~ '^(USD[CTt]|USDbC|EURC)' then ${leastUnits(dustUnits)}
+  else 1 end`
 
 /** Whether a coin that pays no order waits for a person. Tokens named with their contract are on no list, and free. */
 export const hasOtherCoin = (dustUnits: bigint): Sql => sql`exists (select 1 from mispayments m
   where m.company_id = p.company_id and m.payment_id = p.id and m.kind = 'wrong_token' and m.status = 'open'
-    and m.units >= ${leastUnits(dustUnits)} and m.asset not like '%…%')`
+    and m.units >= ${leastCoinUnits(dustUnits)} and m.asset not like '%…%')`

@@ -148,6 +148,8 @@ export async function updatePaymentInstructions(
 export type PaymentChange = {
   status: PaymentStatus
   receivedUnits?: bigint
+  /** Seen and not final, without what a person decided about. */
+  pendingUnits?: bigint
   providerStatus: string
   nextCheckAt: Date | null
   checks?: number
@@ -157,6 +159,7 @@ export async function updatePayment(tx: Tx, payment: Payment, change: PaymentCha
   await tx.run(sql`
     update payments set status = ${change.status}, last_words = ${change.providerStatus}, next_check_at = ${change.nextCheckAt},
       received_units = coalesce(${change.receivedUnits?.toString() ?? null}::numeric, received_units),
+      pending_units = coalesce(${change.pendingUnits?.toString() ?? null}::numeric, pending_units),
       closed_at = case when ${change.status} in ('closed', 'failed', 'paid') then coalesce(closed_at, ${now}) end,
       abandoned_at = case when ${change.status} <> 'closing' then abandoned_at
         when closed_at is null then coalesce(abandoned_at, ${now}) else ${now} end,
@@ -285,10 +288,7 @@ export async function listPaymentsOfOrder(q: Queryable, companyId: string, order
   return rows.map(toPayment)
 }
 
-/**
- * Whether another attempt of the order has money. At a provider, one that is over and still polled has some, or waits
- * for it; on a chain, what was seen is known.
- */
+/** Whether another attempt of the order has money. */
 export async function existsMoneyOfOthers(
   q: Queryable,
   { companyId, id, orderId }: Pick<Payment, 'companyId' | 'id' | 'orderId'>,
@@ -296,8 +296,8 @@ export async function existsMoneyOfOthers(
 ): Promise<boolean> {
   const { found } = await q.one<{ found: boolean }>(sql`
     select exists (select 1 from payments p
-      where p.company_id = ${companyId} and p.order_id = ${orderId} and p.id <> ${id} and (${hasMoney(dustUnits)}
-        or (p.channel <> 'crypto' and p.status = 'closed' and p.next_check_at is not null))) as found`)
+      where p.company_id = ${companyId} and p.order_id = ${orderId} and p.id <> ${id}
+        and ${hasMoney(dustUnits)}) as found`)
   return found
 }
 

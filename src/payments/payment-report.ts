@@ -128,7 +128,8 @@ async function applyTo(scene: ReportCase, report: PaymentReport): Promise<Order>
   const nextCheckAt = over
     ? await nextPollOfEnded(scene, { outcome, checks: payment.checks })
     : new Date(now.getTime() + nextCheckDelayMs(payment, payment.status))
-  await updatePayment(tx, payment, { status: payment.status, providerStatus, nextCheckAt }, now)
+  const gone = outcome === 'unknown' ? {} : { pendingUnits: 0n }
+  await updatePayment(tx, payment, { status: payment.status, ...gone, providerStatus, nextCheckAt }, now)
   if (!over || (outcome === 'unknown' && nextCheckAt !== null)) return order
   if (outcome === 'unknown') return giveUp(scene)
   if (outcome !== 'blocked') return stopWaiting(scene)
@@ -142,7 +143,7 @@ async function applyEnding(scene: ReportCase, outcome: keyof typeof ENDINGS, pro
   const status = payment.status === 'failed' ? 'failed' : ending.status
   const checks = checksAfter(payment, { status })
   const nextCheckAt = await nextPollOfEnded(scene, { outcome, checks })
-  await updatePayment(tx, payment, { status, providerStatus, nextCheckAt, checks }, now)
+  await updatePayment(tx, payment, { status, pendingUnits: 0n, providerStatus, nextCheckAt, checks }, now)
   if (payment.status === 'closing' || order.paymentId !== payment.id) return order
   const actor = `channel:${payment.channel}`
   const move = (from: Order, trigger: Trigger): Promise<Order> | Order =>
@@ -211,7 +212,8 @@ async function applyMoney(scene: ReportCase, told: SeenReport): Promise<Order> {
   const checks = checksAfter(payment, { status, receivedUnits })
   const nextCheckAt = nextMoneyCheck({ ...payment, checks }, { status, final, seen }, now.getTime())
   const { providerStatus } = report
-  await updatePayment(tx, payment, { status, receivedUnits, providerStatus, nextCheckAt, checks }, now)
+  const change = { status, receivedUnits, pendingUnits: seen - final, providerStatus, nextCheckAt, checks }
+  await updatePayment(tx, payment, change, now)
   const moved = await moveOrder(scene, verdict)
   await recordMoney({ ...scene, standing, payment: { ...payment, receivedUnits } }, report, moved, verdict)
   if (nextCheckAt !== null || !ENDED.includes(status)) return moved

@@ -116,7 +116,7 @@ export async function startModelWorld(own: Partial<Channel> = {}): Promise<Model
       onTakenBack: (...word) => noteWord(books, ...word),
     },
     refunds: { ...desk, channels, payers, books, ...payouts, askForAddress: nothing, links },
-    mispayments: { ...desk, payers, gate, onDecided: () => {} },
+    mispayments: { ...desk, payers, gate, dustUnits: 10_000n, onDecided: () => {} },
     settlements: {
       ...{ ...desk, books, ...payouts, chains: [CHAIN] },
       limits: { dayLimitUnits: null, twoPersonsFromUnits: null, allowList: [] },

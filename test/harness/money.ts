@@ -18,7 +18,7 @@ export type Listed = {
 /** What an operator does about a shop's money, and how it stands. */
 export type MoneyDesk = {
   admin: Client
-  recordsOf(order: Payable): Promise<Listed[]>
+  recordsOf(order: Pick<Payable, 'code'>): Promise<Listed[]>
   payFinally(order: Payable, units: bigint): Promise<string>
   until(order: Payable, isRight: (story: OrderStory) => boolean): Promise<OrderStory>
   /** The record, once it is there. */

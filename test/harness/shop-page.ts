@@ -1,6 +1,9 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Frame, Page } from 'playwright-core'
+import type { PayWorld } from './pay-world.ts'
+import { eventually } from './service.ts'
 
 export type ShopPage = {
   /** Its origin: another website than the service. */
@@ -59,4 +62,34 @@ export async function startShopPage(serviceOrigin: string): Promise<ShopPage> {
       await once(server, 'close')
     },
   }
+}
+
+type Heard = [origin: string, data: Record<string, unknown>][]
+/** The messages that the shop's page got. */
+export const heardBy = (page: Page): Promise<Heard> => page.evaluate('window.heard') as Promise<Heard>
+/** The code of the order, once the page heard of it. */
+export const codeIn = async (page: Page): Promise<string> => {
+  const messages = await eventually(
+    () => heardBy(page),
+    (list) => list.some(([, data]) => typeof data.conversionCode === 'string'),
+  )
+  return String(messages.find(([, data]) => data.conversionCode)?.[1].conversionCode)
+}
+export const payFrame = (page: Page): Promise<Frame> =>
+  eventually(
+    async () => page.frames().find((frame) => frame.url().includes('/pay?')),
+    (frame) => frame !== undefined,
+  ) as Promise<Frame>
+
+/** Chooses the wallet, pays on the chain, and waits for the frame to say so. */
+export async function payIn({ host, chain }: PayWorld, frame: Frame, code: string): Promise<void> {
+  const statusOf = async () => (await host.call<{ status: string }>('GET', `status/${code}`)).data.status
+  await frame
+    .getByRole('button', { name: 'Pay all', exact: false })
+    .or(frame.locator('.sandbox button'))
+    .first()
+    .click()
+  await eventually(statusOf, (status) => status === 'WAITING_CHAIN_CONFIRMATION' || status === 'PAID')
+  await chain.mine(3)
+  await eventually(statusOf, (status) => status === 'PAID')
 }

@@ -60,11 +60,13 @@
   }
 
   const isDone = (state) => ['paid', 'refunding', 'refunded'].includes(state)
-  const isOver = (state) => ['expired', 'cancelled', 'error'].includes(state)
+  const isOver = (state) => ['expired', 'cancelled', 'error', 'review'].includes(state)
 
   class BuyButton {
     /** The order's code; undefined before the order exists. */
     #code
+    /** The order whose end the shop's page was told of: a reload does not tell it again. */
+    #toldCode
     #sessionId
     #token
     #state
@@ -90,11 +92,11 @@
         console.warn('Comptoir: this page has no origin, so the payment opens on a page of its own, without events.')
       }
       this.element = element ?? null
-      this.#code = this.#remembered()
+      ;[this.#code, this.#toldCode] = this.#remembered()
       instances.add(this)
       addStyle()
       if (this.element) this.#attach(this.element)
-      if (this.options.autoSubscribeTransaction && this.#code) this.#follow()
+      if (this.options.autoSubscribeTransaction && this.#code && this.#toldCode !== this.#code) this.#follow()
       return this
     }
 
@@ -266,13 +268,19 @@
       // another purchase replaces no order: all of them are followed
       if (!this.#isAnother()) this.#unfollow?.()
       const { success, error } = this.options
+      const code = this.#code
       let timer
       const fail = (answer) => {
         // while a page opens, this order may be cancelled for one at the cart's new price
-        if (performance.now() < this.#openingUntil) timer = setTimeout(fail, 1000, answer)
-        else error?.(answer)
+        if (performance.now() < this.#openingUntil) {
+          timer = setTimeout(fail, 1000, answer)
+          return
+        }
+        this.#toldCode = code
+        this.#remember()
+        error?.(answer)
       }
-      const stop = this.subscribeTransaction({ code: this.#code, success, error: fail })
+      const stop = this.subscribeTransaction({ code, success, error: fail })
       this.#unfollow = () => {
         stop()
         clearTimeout(timer)
@@ -312,13 +320,15 @@
       this.#state = state
       this.#tell('state')
       if (isDone(state) && !wasDone) this.#tell('paid')
-      // the next click begins a new order; a reference whose payment is under review stays with its order
-      if (isOver(state) || (state === 'review' && !this.options.orderRef)) this.#forget()
-    }
-
-    #forget() {
-      this.#code = undefined
-      this.#remember()
+      if (isOver(state)) {
+        // the next click begins a new order; with a reference only the service knows whether money came late
+        if (!this.options.orderRef) this.#code = undefined
+      } else if (this.#code && this.#toldCode === this.#code) {
+        // it goes on: at a fresh rate, or paid late
+        this.#toldCode = undefined
+        this.#remember()
+        this.#follow()
+      }
     }
 
     /** `comptoir:order`, `comptoir:state`, `comptoir:paid`, `comptoir:closed` on the element, or on the document. */
@@ -334,19 +344,18 @@
     }
 
     #remembered() {
-      if (!this.options.orderRef) return undefined
+      if (!this.options.orderRef) return []
       try {
-        return sessionStorage.getItem(this.#place()) ?? undefined
+        return (sessionStorage.getItem(this.#place()) ?? '').split(' ').map((code) => code || undefined)
       } catch {
-        return undefined
+        return []
       }
     }
 
     #remember() {
       if (!this.options.orderRef) return
       try {
-        if (this.#code) sessionStorage.setItem(this.#place(), this.#code)
-        else sessionStorage.removeItem(this.#place())
+        sessionStorage.setItem(this.#place(), [this.#code, this.#toldCode].join(' '))
       } catch {
         // storage is off: the code lives as long as the page
       }

@@ -1,4 +1,4 @@
-import { hasMoney } from '../../companies/order-money-queries.ts'
+import { hasMoney, hasReceived } from '../../companies/order-money-queries.ts'
 import { type Queryable, sql, type Tx } from '../../db/db.ts'
 import type { Order } from '../../orders/order.ts'
 
@@ -24,7 +24,7 @@ export async function findFirstEnd(
   return row.at
 }
 
-/** Whether any payment of the order received money, or has money on its way. */
+/** Whether any payment of the order ever received money, also money sent back or ignored, or has money on its way. */
 export async function existsMoney(
   q: Queryable,
   order: Pick<Order, 'companyId' | 'id'>,
@@ -33,7 +33,7 @@ export async function existsMoney(
   const { found } = await q.one<{ found: boolean }>(sql`
     select exists (select 1 from payments p
       where p.company_id = ${order.companyId} and p.order_id = ${order.id}
-        and (p.status = 'paid' or ${hasMoney(dustUnits)})) as found`)
+        and (p.status = 'paid' or ${hasReceived(dustUnits)} or ${hasMoney(dustUnits)})) as found`)
   return found
 }
 

@@ -1,5 +1,6 @@
 import type { Audit } from '../../audit/audit.ts'
 import { amountText } from '../../channels/usdc-text.ts'
+import { isSoldAlready, soldAlready } from '../../companies/button-landing.ts'
 import { lockActor } from '../../companies/company-scope.ts'
 import type { PayerGate } from '../../compliance/payer-gate.ts'
 import type { Db, Tx } from '../../db/db.ts'
@@ -48,6 +49,8 @@ export type MispaymentDeps = {
   /** Identity checks and spending limits. */
   gate: Pick<PayerGate, 'admit'>
   payers: Pick<PayerDeps, 'rates'>
+  /** Less on a chain, at another order of the same reference, is no payment. */
+  dustUnits: bigint
   /** The order's page shows a smaller amount than before. */
   onDecided(order: Order): void
 }
@@ -146,7 +149,7 @@ async function giveUpOther(tx: Tx, { order, payment }: MispaymentCase, now: Date
 /**
  * Accepts what arrived as the order's payment, and the order becomes PAID: an underpayment while the order is open, or
  * a late or short payment after it ended. If it is less than the price, it becomes the price. An order that ended must
- * pass its payer's gate again.
+ * pass its payer's gate again. A buy button's reference is paid once: by this order, or by another one.
  * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT, ORDER_STATE_CONFLICT, PAYER_IDENTITY_REQUIRED, KYC_REQUIRED,
  * SPENDING_LIMIT_EXCEEDED
  */
@@ -163,6 +166,7 @@ export async function acceptMispayment(
     const { order, payment, record } = scene
     const received = undecidedUnits(payment.receivedUnits, await readStanding(tx, payment))
     checkAcceptable(record, received)
+    if (await isSoldAlready({ ...deps, db: tx }, order)) throw soldAlready()
     const policy = await findPaymentPolicy(tx, order.companyId)
     checkNoneComes(scene, received, policy)
     const { companyId, id: subjectId } = payment
