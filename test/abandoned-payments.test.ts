@@ -42,9 +42,13 @@ const openAttempt = () => {
 /** The service's parts, with the alarm that the operator gets. */
 function withAlarm() {
   const subjects: string[] = []
-  const alarm = async (_: Tx, { subject }: Alarm): Promise<void> => void subjects.push(subject)
+  const texts: string[] = []
+  const alarm = async (_: Tx, { subject, paragraphs }: Alarm): Promise<void> => {
+    subjects.push(subject)
+    texts.push(paragraphs.join(' '))
+  }
   const onGivenUp = openGivenUpAlarm({ alarm, log: world.host.service.app.log, clock: () => world.clock.nowMs })
-  return { subjects, deps: { ...world.payments, onGivenUp } }
+  return { subjects, texts, deps: { ...world.payments, onGivenUp } }
 }
 
 test('a payment that was open for days before it was abandoned is closed again after its provider refused to', async () => {
@@ -108,7 +112,9 @@ test('an abandoned payment whose account was removed is given up after thirty da
 
 test('a payment that is paid in part is closed at its provider, also if that refuses once', async () => {
   const { key, find, poll } = await openAttempt()
-  await world.host.db.run(sql`update payments set status = 'closing' where id = ${key.id}`)
+  // since when it is abandoned is not known, as where its order was paid by another attempt
+  world.clock.nowMs += 2 * DAY
+  await world.host.db.run(sql`update payments set status = 'closing', abandoned_at = null where id = ${key.id}`)
   received = DUE / 4n
   isRefused = true
   await assert.rejects(poll(), /refused/)
@@ -119,14 +125,18 @@ test('a payment that is paid in part is closed at its provider, also if that ref
   received = 0n
 })
 
-test('of payments of one company and channel that are given up, one mail a day tells', async () => {
-  const { subjects, deps } = withAlarm()
-  const { order, find } = await openAttempt()
+test('of payments of one company and channel that are given up, one mail a day tells, and how many there are', async () => {
+  const { subjects, texts, deps } = withAlarm()
+  const { order, key, find } = await openAttempt()
+  const at = new Date(world.clock.nowMs)
+  // its order ended, and its provider has not let us close it yet
+  await wakePaymentOfOrder(world.host.db, { ...order, paymentId: key.id }, at)
   const payment = await find()
   const giveUp = () => world.host.db.tx((tx) => deps.onGivenUp(tx, { order, payment }))
   await giveUp()
   await giveUp()
   assert.equal(subjects.length, 1)
+  assert.match(texts[0] ?? '', /Payments of this company through \w+ that are still to be closed: 1\./)
   world.clock.nowMs += DAY
   await giveUp()
   assert.equal(subjects.length, 2)

@@ -226,9 +226,8 @@ test('the rest of a sum that was decided about in part stays open when its earli
   await tell(['USDC', 5n], ['USDT', 3n], ['USDT', 5n])
   await ignoreFirst()
   await tell(['USDC', 5n])
-  assert.deepEqual(await recordsOf(), [
-    'wrong_token 5 USDC resolved p',
-    'wrong_token 3 USDT ignored p.1',
-    'wrong_token 2 USDT open p.2',
-  ])
+  const rest = ['wrong_token 5 USDC resolved p', 'wrong_token 3 USDT ignored p.1', 'wrong_token 2 USDT open p.2']
+  assert.deepEqual(await recordsOf(), rest)
+  await tell(['USDC', 6n])
+  assert.deepEqual(await recordsOf(), [...rest, 'wrong_token 1 USDC open p.3'])
 })

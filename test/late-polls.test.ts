@@ -241,7 +241,8 @@ test('an abandoned attempt with money is polled on after it is given up', async 
   ] as const) {
     const { order, key, reference, poll } = await openAttempt()
     await db.run(sql`update orders set status = 'CANCELLED' where id = ${order.id}`)
-    await db.run(sql`update payments set status = 'closing' where id = ${key.id}`)
+    const abandonedAt = new Date(world.clock.nowMs)
+    await db.run(sql`update payments set status = 'closing', abandoned_at = ${abandonedAt} where id = ${key.id}`)
     answer = paidReport(reference, { final, pending, providerStatus: 'money arrives' })
     world.clock.nowMs += 25 * HOUR
     assert.ok(await poll())

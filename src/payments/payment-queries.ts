@@ -318,8 +318,16 @@ export async function wakePaymentOfOrder(
 export async function countClosing(q: Queryable, { companyId, channel }: Payment): Promise<number> {
   const { total } = await q.one<{ total: bigint }>(sql`
     select count(*) as total from payments
-    where company_id = ${companyId} and channel = ${channel} and status = 'closing'`)
+    where company_id = ${companyId} and channel = ${channel}
+      and (status = 'closing' or (status in ('creating', 'awaiting', 'confirming') and abandoned_at is not null))`)
   return Number(total)
+}
+
+/** Notes when a payment began to be closed, unless something noted it before. */
+export async function markPaymentAbandoned(q: Queryable, { companyId, id }: Payment, now: Date): Promise<void> {
+  await q.run(sql`
+    update payments set abandoned_at = ${now}
+    where company_id = ${companyId} and id = ${id} and abandoned_at is null`)
 }
 
 /** Reschedules the poll of an abandoned payment that is not closed yet. */

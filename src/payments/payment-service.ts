@@ -15,6 +15,7 @@ import {
   findPayment,
   findPaymentPolicy,
   listPaymentsOfOrder,
+  markPaymentAbandoned,
   type Payment,
   updatePayment,
   updatePaymentClosed,
@@ -208,8 +209,10 @@ async function isPaidWith(
  * Closes an abandoned payment at its provider and checks whether the payer paid first. Only the provider's answer
  * closes it.
  */
-async function endPayment(deps: PaymentDeps, channel: Channel, payment: Payment): Promise<void> {
+async function endPayment(deps: PaymentDeps, channel: Channel, given: Payment): Promise<void> {
   const now = new Date(deps.clock())
+  const payment = { ...given, abandonedAt: given.abandonedAt ?? now }
+  if (given.abandonedAt === null) await markPaymentAbandoned(deps.db, given, now)
   const order = await findOrderById(deps.db, payment.companyId, payment.orderId)
   // an address stays payable: read what arrived before closing
   if (channel.onChain && payment.status === 'closing') await askAndApply(deps, payment, null)

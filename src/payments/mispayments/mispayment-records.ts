@@ -177,6 +177,10 @@ const isLookAlike = ({ asset }: { asset: string }): boolean => asset.includes('â
 const isDecidedElsewhere = ({ asset, updatedAt }: Mispayment, records: readonly Mispayment[]): boolean =>
   records.some((one) => one.asset !== asset && isDecided(one) && one.updatedAt >= updatedAt)
 
+/** A part of a sum that nothing was decided about when another part was: it is in no later record of the sum. */
+const isRest = ({ createdAt }: Mispayment, records: readonly Mispayment[]): boolean =>
+  records.some((one) => isDecided(one) && one.updatedAt >= createdAt)
+
 /**
  * Money that does not count, such as other tokens at the address: recorded but not booked. A record never changes: more
  * money under its reference becomes a record of its own, whatever a person decided about the first one. So does another
@@ -201,9 +205,12 @@ export async function recordUnmatchedTransfers(
     const counted = ofCoin.filter((record) => !record.isRenamed || isDecidedElsewhere(record, earlier))
     const units = counted.reduce((rest, record) => rest - record.units, total)
     const isKnown = counted.length > 0 && units <= 0n
-    // what is still open in another coin is the part of this sum that nothing was decided about
-    if (isKnown && counted.some(({ isRenamed }) => isRenamed)) continue
-    const others = earlier.filter((record) => isOneSum && record.status === 'open' && !coins.includes(record.asset))
+    const hasRest = counted.some(({ isRenamed }) => isRenamed)
+    if (isKnown && hasRest) continue
+    const others = earlier.filter(
+      (record) =>
+        isOneSum && record.status === 'open' && !coins.includes(record.asset) && !(hasRest && isRest(record, earlier)),
+    )
     for (const record of others) await updateMispayment(tx, record, { status: 'resolved', isRenamed: true }, createdAt)
     if (isKnown) continue
     const back = ofCoin.find((record) => !counted.includes(record))
