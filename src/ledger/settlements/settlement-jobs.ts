@@ -1,6 +1,5 @@
 import type { Tx } from '../../db/db.ts'
 import type { PollSpec } from '../../db/polling.ts'
-import { HOUR } from '../../kernel/clock.ts'
 import { pollGapMs } from '../../kernel/poll-gaps.ts'
 import { checkNamedAgain, isNamedSince, listNamed, missingChainWords, namedWords } from '../claims.ts'
 import { acceptAny, settlePaid } from './settlement-end.ts'
@@ -36,7 +35,7 @@ const BY_HAND =
  */
 async function followHeld(deps: SettlementDeps, chain: SettlementChain, id: string): Promise<SettlementReport | null> {
   const report = await chain.watch(id)
-  return (await deps.isPayoutSigned(deps.db, id, deps.clock() - HOUR)) ? report : null
+  return (await deps.isPayoutSigned(deps.db, id, deps.clock())) ? report : null
 }
 
 /** Sends it if all checks pass. What could not be signed now takes nothing of the day's limit from others. */
