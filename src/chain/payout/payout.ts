@@ -5,7 +5,7 @@ import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
 import { type Agree, agreeAlone } from './agreement.ts'
 import { type FindNamedHold, nonceOf, type PayoutDeps, PayoutTaken } from './payout-deps.ts'
-import { followSent, followUsed, watch } from './payout-follow.ts'
+import { followReserved, followSent, watch } from './payout-follow.ts'
 import {
   claimPayout,
   findPayout,
@@ -96,7 +96,7 @@ async function step(deps: PayoutDeps, payout: Payout): Promise<Payout> {
   const chain = await lookAtChain(deps)
   if (deps.watchOnly) return watch(deps, payout, chain)
   if (payout.status === 'reserved')
-    return (await followUsed(deps, payout, chain)) ?? (await prepare(deps, payout, chain))
+    return (await followReserved(deps, payout, chain)) ?? (await prepare(deps, payout, chain))
   if (payout.status === 'signed') return broadcast(deps, payout, chain)
   return followSent(deps, payout, chain)
 }
