@@ -19,6 +19,8 @@ export type PayoutPorts = {
    * sign it again. Without it, that counts too
    */
   isPayoutSigned(q: Queryable, id: string, nowMs?: number): Promise<boolean>
+  /** Whether something was signed for it here, or it left before a restore exactly as asked. */
+  isPayoutStarted(q: Queryable, id: string): Promise<boolean>
   /**
    * Whether it left before a restore with another amount or to another address, or was cancelled on its chain, which is
    * final. It is never sent then. @throws CHANNEL_UNAVAILABLE

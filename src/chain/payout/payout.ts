@@ -143,6 +143,13 @@ export async function isPayoutSigned(q: Queryable, id: string, nowMs = 0): Promi
   return payout.validBefore !== null && Number(payout.validBefore) * SECOND > nowMs + CLOCK_MARGIN_MS
 }
 
+/** Whether something was signed for it here, or it left before a restore exactly as asked. */
+export async function isPayoutStarted(q: Queryable, id: string): Promise<boolean> {
+  const payout = await findPayout(q, id)
+  if (payout === undefined || payout.status === 'failed') return false
+  return payout.status !== 'reserved' || payout.validBefore !== null
+}
+
 const KEYLESS = { refundSigner: null, relayerSigner: NOBODY, watchOnly: true }
 
 /**
