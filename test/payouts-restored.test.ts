@@ -179,11 +179,18 @@ test('a settlement whose number was shifted by one that was cancelled before the
 
 const isHeld = ({ message }: Settlement): boolean => findHold(message) === 'otherwise'
 
+/** Since when it counts in the day's sum; null: it does not. */
+async function releasedAtOf({ _id }: Settlement): Promise<Date | null> {
+  const { at } = await shop.host.db.one<{ at: Date | null }>(
+    sql`select released_at as at from settlements where id = ${_id}`,
+  )
+  return at
+}
+
 const watchKeyless = (t: TestContext): WatchPayout =>
   openWatchPayout({ ...openKeyless(t, shop), db: shop.host.db, clock: Date.now, log: pino({ level: 'silent' }) })
 
 test('a settlement that had left and is not final is followed without the keys, and counts in the day’s sum', async (t) => {
-  const { db } = shop.host
   const to = await owe()
   const made = await create()
   await world.leaveUnfinal(settlementIn(0, to, made.units))
@@ -191,10 +198,7 @@ test('a settlement that had left and is not final is followed without the keys, 
   await eventually(async () => (await admin.get<Settlement>(`settlements/${made._id}`)).data, isMined)
   const seen = await watchKeyless(t)(made._id)
   assert.deepEqual([seen?.outcome, isMined({ message: seen?.providerStatus ?? null })], ['pending', true])
-  const { releasedAt } = await db.one<{ releasedAt: Date | null }>(
-    sql`select released_at from settlements where id = ${made._id}`,
-  )
-  assert.ok(releasedAt)
+  assert.ok(await releasedAtOf(made))
   await settlementReaches(made._id, isPaid)
 })
 
@@ -205,6 +209,7 @@ test('a settlement that had left with less is paid with what left, and the rest 
   const [own, next] = [await world.leave(settlementIn(0, to, 5_000_000n)), await world.leave(settlementIn(1, to, rest))]
   await approve(made)
   await settlementReaches(made._id, isHeld)
+  assert.equal(await releasedAtOf(made), null, 'it takes nothing of the day’s limit')
   const seen = await watchKeyless(t)(made._id)
   assert.equal(findHold(seen?.providerStatus ?? null), 'otherwise', 'a node without the keys says so as well')
   assert.equal((await admin.post(`settlements/${made._id}/cancel`)).error.code, 'OBJECT_CONFLICT')
@@ -245,10 +250,7 @@ test('a settlement that had left with more, and to another address, takes the su
     select detail from audit_log where object = ${`settlement:${made._id}`} and action = 'settlement.paid'`)
   const { asked, left, leftTo } = JSON.parse(audited?.detail ?? '{}')
   assert.deepEqual([asked, left, leftTo], [made.amount, paid.paidAmount, elsewhere.toLowerCase()])
-  const { releasedAt } = await shop.host.db.one<{ releasedAt: Date | null }>(
-    sql`select released_at from settlements where id = ${made._id}`,
-  )
-  assert.deepEqual([releasedAt, await shop.chain.balanceOf(to)], [null, 0n])
+  assert.deepEqual([await releasedAtOf(made), await shop.chain.balanceOf(to)], [null, 0n])
   await booksAreRight()
   await owe()
   const next = await create()

@@ -40,19 +40,13 @@ type Options = Partial<Parameters<typeof openPayouts>[0]>
 
 const open = (options: Options = {}): Payouts =>
   openPayouts({
-    db,
-    rpc,
+    ...{ db, rpc, refundSigner, relayerSigner, clock: Date.now, log: pino({ level: 'silent' }) },
     network: networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress }),
-    refundSigner,
-    relayerSigner,
-    clock: Date.now,
-    log: pino({ level: 'silent' }),
     ...options,
   })
 
 before(async () => {
-  chain = await startTestChain()
-  database = await createTestDatabase()
+  ;[chain, database] = await Promise.all([startTestChain(), createTestDatabase()])
   db = openDb({ connectionString: database.connectionString })
   rpc = createRpc({ url: chain.rpcUrl })
   refundSigner = localSigner(newKey())
@@ -94,10 +88,7 @@ const wrapRpc = (method: string, instead: (go: () => Promise<unknown>) => Promis
   },
 })
 
-const settle = async (asked: PayoutRequest, with_: Payouts = payouts) => {
-  await chain.mine(3)
-  return with_.send(asked)
-}
+const settle = (asked: PayoutRequest, with_: Payouts = payouts) => chain.mine(3).then(() => with_.send(asked))
 
 test('a payout is settled when the chain’s rule calls it final, not before', async () => {
   const asked = request()
@@ -294,6 +285,15 @@ test('an account nonce that was used elsewhere, and one that nobody uses, hold n
   await payouts.send(waiting)
   await chain.mine()
   assert.equal((await settle(waiting)).outcome, 'settled')
+})
+
+test('a transaction that is mined while its payout is followed settles it, also on a node without logs', async () => {
+  const asked = request()
+  await payouts.send(asked)
+  await open({ rpc: wrapRpc('eth_getTransactionCount', (go) => chain.mine().then(go)) }).send(asked)
+  assert.equal((await rowOf(asked.id)).status, 'reserved')
+  const refusing = wrapRpc('eth_getLogs', () => Promise.reject(new RpcError('definite', 'no logs')))
+  assert.equal((await settle(asked, open({ rpc: refusing }))).outcome, 'settled')
 })
 
 test('a payout that a former relayer started goes on with the new one, which sends nothing else', async () => {

@@ -222,32 +222,52 @@ test('a payout that was stored before a backup and left after it is said without
 
 type Made = { _id: string; amount: string; message: string | null }
 
-test('what is held after its signature ran out unused can be rejected, or cancelled', async (t) => {
+const letRunOut = (id: string, inSeconds: number): Promise<number> => {
+  const before = Math.floor(Date.now() / 1000) + inSeconds
+  return shop.host.db.run(sql`update chain_payouts set valid_before = ${before}, signature = '0x' where id = ${id}`)
+}
+
+/** As if the wallet, or its relayer, had run short after it was signed. */
+async function reserveSigned(asked: PayoutRequest, validForSeconds: number): Promise<void> {
+  await reserve(asked)
+  await letRunOut(asked.id, validForSeconds)
+}
+
+test('a refund whose signature just ran out waits for the one that left, and is not paid twice', async () => {
+  const order = await createPaid(shop)
+  const to = newAddress()
+  const idOf = (number: number) => idFrom('refund', shop.merchant.companyId, order.orderId, number)
+  const txHash = await world.leave({ id: idOf(2), to, units: 10_000_000n })
+  await reserveSigned({ id: idOf(1), to, units: 10_000_000n }, -600)
+  await revert(shop, order.code, { amount: '10', address: to })
+  const { message } = await world.refundWaits(order.orderId)
+  assert.match(message ?? '', new RegExp(`^waits: a later one left .* ${txHash} `))
+  assert.equal(await shop.chain.balanceOf(to), 10_000_000n)
+})
+
+test('what is held while its signature runs out, unused, can then be rejected, or cancelled', async (t) => {
   const { db } = shop.host
   await db.run(sql`insert into paying_wallets values (31339, ${newAddress().toLowerCase()})`)
   t.after(() => db.run(sql`delete from paying_wallets where chain_id = 31339`))
-  /** As if the wallet, or its relayer, had run short after the signature. */
-  const runOut = async (asked: PayoutRequest): Promise<void> => {
-    await reserve(asked)
-    const before = Math.floor(Date.now() / 1000) - 3 * 3600
-    await db.run(sql`update chain_payouts set valid_before = ${before}, signature = '0x' where id = ${asked.id}`)
-  }
   const order = await createPaid(shop)
   const to = newAddress()
   const id = idFrom('refund', shop.merchant.companyId, order.orderId, 1)
-  await runOut({ id, to, units: 10_000_000n })
+  await reserveSigned({ id, to, units: 10_000_000n }, 30)
   await revert(shop, order.code, { amount: '10', address: to })
   await db.run(sql`
     update companies set settlement_address = ${to}, settlement_network = 31337 where id = ${shop.merchant.companyId}`)
   await createPaid(shop)
   const { data: made } = await admin.post<Made>('settlements', { companyId: shop.merchant.companyId })
-  await runOut({ id: made._id, to, units: BigInt(made.amount.replace('.', '')) })
+  await reserveSigned({ id: made._id, to, units: BigInt(made.amount.replace('.', '')) }, 30)
   await admin.post(`settlements/${made._id}/approve`)
   await world.refundWaits(order.orderId, /was restored/)
   await eventually(
     async () => (await admin.get<Made>(`settlements/${made._id}`)).data,
     ({ message }) => /was restored/.test(message ?? ''),
   )
+  for (const one of [id, made._id]) await letRunOut(one, -600)
+  for (const table of [sql`refunds`, sql`settlements`])
+    await db.run(sql`update ${table} set next_check_at = now() where id in (${id}, ${made._id})`)
   const isDone = ({ status }: { status: number }) => status === 200
   await eventually(() => admin.post(`refunds/${id}/reject`, { reason: 'it waits' }), isDone)
   await eventually(() => admin.post(`settlements/${made._id}/cancel`), isDone)

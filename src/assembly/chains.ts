@@ -2,7 +2,7 @@ import { KNOWN_ADDRESS_WORDS, openKnownAddresses } from '../chain/known-addresse
 import { SANDBOX_CHAIN_ID } from '../chain/networks.ts'
 import type { OpenChain } from '../chain/open-chains.ts'
 import { checkManualTransfer, hasLeftOtherwise } from '../chain/payout/manual-transfer.ts'
-import { isPayoutOver, isPayoutSigned, withdrawPayout } from '../chain/payout/payout.ts'
+import { isPayoutOver, isPayoutSigned, isPayoutStarted, withdrawPayout } from '../chain/payout/payout.ts'
 import type { FindNamedHold } from '../chain/payout/payout-deps.ts'
 import { findOtherPayout } from '../chain/payout/payout-recheck.ts'
 import type { WalletDeps } from '../channels/crypto/adapter.ts'
@@ -93,6 +93,7 @@ type Ground = { db: Db; clock: Clock }
 export const openPayoutPorts = (ground: Ground, chains: Chains): PayoutPorts => ({
   isPayoutOver,
   isPayoutSigned,
+  isPayoutStarted,
   // also on a chain that is no longer set up
   withdrawPayout: (tx, { network: chainId, hasLeftOtherwise: isPaid = false, ...request }, providerStatus) =>
     withdrawPayout(tx, { ...request, chainId }, { isPaid, providerStatus }, new Date(ground.clock())),

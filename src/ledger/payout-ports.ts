@@ -15,9 +15,12 @@ export type PayoutPorts = {
   isPayoutOver(q: Queryable, id: string): Promise<boolean>
   /**
    * Whether something was signed that can pay it, or did.
-   * @param sinceMs what ran out before then, and is in no transaction, does not count
+   * @param nowMs what has run out by then, or is about to, and is in no transaction, does not count: the next step may
+   * sign it again. Without it, that counts too
    */
-  isPayoutSigned(q: Queryable, id: string, sinceMs?: number): Promise<boolean>
+  isPayoutSigned(q: Queryable, id: string, nowMs?: number): Promise<boolean>
+  /** Whether something was signed for it here, or it left before a restore exactly as asked. */
+  isPayoutStarted(q: Queryable, id: string): Promise<boolean>
   /**
    * Whether it left before a restore with another amount or to another address, or was cancelled on its chain, which is
    * final. It is never sent then. @throws CHANNEL_UNAVAILABLE

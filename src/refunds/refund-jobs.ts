@@ -3,7 +3,7 @@ import type { Channel, RefundReport, RefundRequest } from '../channels/channel.t
 import { ProviderRefusal, ProviderTrouble } from '../channels/provider-errors.ts'
 import type { Tx } from '../db/db.ts'
 import type { PollSpec } from '../db/polling.ts'
-import { DAY, HOUR } from '../kernel/clock.ts'
+import { DAY } from '../kernel/clock.ts'
 import { crashPoint } from '../kernel/crash-point.ts'
 import { pollGapMs } from '../kernel/poll-gaps.ts'
 import { isClaimedByOther } from '../ledger/claim-queries.ts'
@@ -132,7 +132,7 @@ const isNamed = async (tx: Tx, refund: Refund): Promise<boolean> =>
  */
 const mayHaveLeft = async ({ db, clock, isPayoutSigned }: RefundDeps, refund: Refund): Promise<boolean> => {
   if (refund.byHand || !isPaidOnChain(refund)) return refund.status === 'submitted'
-  return isPayoutSigned(db, refund.id, clock() - HOUR)
+  return isPayoutSigned(db, refund.id, clock())
 }
 
 /**

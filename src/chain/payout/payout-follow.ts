@@ -113,7 +113,7 @@ function usedWords(deps: PayoutDeps, payout: Payout, receipt: Receipt | null): s
  * Whether the token shows that this payout happened or never will; checked before any failure counts. One that no
  * longer shows as used waits for the next poll, because its checks were skipped for this one.
  */
-export async function followUsed(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout | null> {
+async function followUsed(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout | null> {
   if (!(await isAuthorizationUsed(deps.rpc, deps.network, authorizationKeyOf(payout))))
     return payout.usedAt === null ? null : change(deps, payout, { used: false })
   const receipt = await findForeignReceipt(deps, authorizationKeyOf(payout), view)
@@ -218,3 +218,7 @@ export async function followSent(deps: PayoutDeps, payout: Payout, view: ChainVi
     })
   return waitFor(deps, payout, view, newest)
 }
+
+/** Follows a payout that has no pending transaction: one of ours may have been mined since it was given up. */
+export const followReserved = async (deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout | null> =>
+  followMined(deps, payout, view, await readSubmitted(deps, payout))

@@ -1,11 +1,11 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Db, Queryable } from '../../db/db.ts'
-import { type Clock, SECOND } from '../../kernel/clock.ts'
+import { type Clock, MINUTE, SECOND } from '../../kernel/clock.ts'
 import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
 import { type Agree, agreeAlone } from './agreement.ts'
 import { type FindNamedHold, nonceOf, type PayoutDeps, PayoutTaken } from './payout-deps.ts'
-import { followSent, followUsed, watch } from './payout-follow.ts'
+import { followReserved, followSent, watch } from './payout-follow.ts'
 import {
   claimPayout,
   findPayout,
@@ -96,7 +96,7 @@ async function step(deps: PayoutDeps, payout: Payout): Promise<Payout> {
   const chain = await lookAtChain(deps)
   if (deps.watchOnly) return watch(deps, payout, chain)
   if (payout.status === 'reserved')
-    return (await followUsed(deps, payout, chain)) ?? (await prepare(deps, payout, chain))
+    return (await followReserved(deps, payout, chain)) ?? (await prepare(deps, payout, chain))
   if (payout.status === 'signed') return broadcast(deps, payout, chain)
   return followSent(deps, payout, chain)
 }
@@ -127,16 +127,27 @@ export async function workOn(deps: PayoutDeps, payout: Payout): Promise<PayoutRe
   }
 }
 
+/** A chain's clock may be ahead of ours, and once a signature ran out by that clock, it is signed again. */
+const CLOCK_MARGIN_MS = MINUTE
+
 /**
  * Whether something was signed that can pay it, or did.
- * @param sinceMs what ran out before then, and is in no transaction, does not count
+ * @param nowMs what has run out by then, or is about to, and is in no transaction, does not count: the next step may
+ * sign it again. Without it, that counts too
  */
-export async function isPayoutSigned(q: Queryable, id: string, sinceMs = 0): Promise<boolean> {
+export async function isPayoutSigned(q: Queryable, id: string, nowMs = 0): Promise<boolean> {
   const payout = await findPayout(q, id)
   if (payout === undefined || payout.status === 'failed') return false
   // what left before a restore was not signed here
   if (payout.status !== 'reserved' || payout.usedAt !== null) return true
-  return payout.validBefore !== null && Number(payout.validBefore) * SECOND > sinceMs
+  return payout.validBefore !== null && Number(payout.validBefore) * SECOND > nowMs + CLOCK_MARGIN_MS
+}
+
+/** Whether something was signed for it here, or it left before a restore exactly as asked. */
+export async function isPayoutStarted(q: Queryable, id: string): Promise<boolean> {
+  const payout = await findPayout(q, id)
+  if (payout === undefined || payout.status === 'failed') return false
+  return payout.status !== 'reserved' || payout.validBefore !== null
 }
 
 const KEYLESS = { refundSigner: null, relayerSigner: NOBODY, watchOnly: true }

@@ -1,6 +1,5 @@
 import type { Tx } from '../../db/db.ts'
 import type { PollSpec } from '../../db/polling.ts'
-import { HOUR } from '../../kernel/clock.ts'
 import { pollGapMs } from '../../kernel/poll-gaps.ts'
 import { checkNamedAgain, isNamedSince, listNamed, missingChainWords, namedWords } from '../claims.ts'
 import { acceptAny, settlePaid } from './settlement-end.ts'
@@ -36,10 +35,13 @@ const BY_HAND =
  */
 async function followHeld(deps: SettlementDeps, chain: SettlementChain, id: string): Promise<SettlementReport | null> {
   const report = await chain.watch(id)
-  return (await deps.isPayoutSigned(deps.db, id, deps.clock() - HOUR)) ? report : null
+  return (await deps.isPayoutSigned(deps.db, id, deps.clock())) ? report : null
 }
 
-/** Sends it if all checks pass. What could not be signed now takes nothing of the day's limit from others. */
+/**
+ * Sends it if all checks pass. What could not be signed now, or had left before a restore as something else, takes
+ * nothing of the day's limit from others.
+ */
 async function send(
   deps: SettlementDeps,
   { chain, pay }: { chain: SettlementChain; pay: Pay },
@@ -48,7 +50,7 @@ async function send(
   const hold = await releaseSettlement(deps, settlement, 'service')
   if (hold !== null) return (await followHeld(deps, chain, settlement.id)) ?? waits(`waits: ${hold}`)
   const report = await pay(requestOf(settlement))
-  if (report.outcome !== 'settled' && !(await deps.isPayoutSigned(deps.db, settlement.id)))
+  if (report.outcome !== 'settled' && !(await deps.isPayoutStarted(deps.db, settlement.id)))
     await updateSettlementReleased(deps.db, settlement, null)
   return report
 }

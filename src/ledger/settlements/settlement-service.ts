@@ -3,7 +3,7 @@ import { lockActor } from '../../companies/company-scope.ts'
 import type { Db, Queryable, Tx } from '../../db/db.ts'
 import { type Actor, companyOf, sees } from '../../http/actor.ts'
 import type { RequestContext } from '../../http/request-context.ts'
-import { type Clock, DAY, HOUR, MINUTE } from '../../kernel/clock.ts'
+import { type Clock, DAY, MINUTE } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { firstIdAt, idFrom } from '../../kernel/ids.ts'
 import { formatDecimal } from '../../kernel/money.ts'
@@ -284,7 +284,7 @@ export async function releaseSettlement(
   settlement: Settlement,
   sentBy: 'service' | 'person',
 ): Promise<string | null> {
-  const isSigned = await deps.isPayoutSigned(deps.db, settlement.id, deps.clock() - HOUR)
+  const isSigned = await deps.isPayoutSigned(deps.db, settlement.id, deps.clock())
   const reason = isSigned ? null : await findReason(deps, settlement)
   if (reason !== null) return reason
   return deps.db.tx(async (tx) => {
