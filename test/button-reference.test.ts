@@ -123,6 +123,14 @@ test('a reference that is being paid, or is paid, is sold to nobody again, and e
   assert.equal((await land(first)).answer.status, 200)
 })
 
+test('a script that sends another code behind that of its order, or a blank, is led to its order', async () => {
+  const { id } = await makeButton()
+  const land = async (code: string) =>
+    (await openFrame(`/buy-button/landing?id=${id}&orderRef=BLANK-001&code=${code}`)).said.conversionCode
+  const code = await land('')
+  for (const blank of ['%20', `%20${code}`, '+earlier']) assert.equal(await land(`${code}${blank}`), code, blank)
+})
+
 test('the buyer of a partly paid order keeps it: the shop’s server does not take its reference over', async () => {
   const { id, client } = await makeButton()
   const land = (code = '') => openFrame(`/buy-button/landing?id=${id}&orderRef=PARTLY-001&code=${code}`)

@@ -30,6 +30,8 @@
     .comptoir-button:focus-visible, .comptoir-close:focus-visible { outline: 3px solid #0a6652; outline-offset: 2px; }`
   /** Within this time an opened page has begun its order, or never will. */
   const OPENING_MS = 30_000
+  /** Marks the key of the order whose end was told. */
+  const TOLD = ':told'
   const own = document.currentScript?.dataset ?? {}
   const instances = new Set()
   let styled = false
@@ -92,7 +94,8 @@
         console.warn('Comptoir: this page has no origin, so the payment opens on a page of its own, without events.')
       }
       this.element = element ?? null
-      ;[this.#code, this.#toldCode] = this.#remembered()
+      this.#code = this.#remembered()
+      this.#toldCode = this.#remembered(TOLD)
       instances.add(this)
       addStyle()
       if (this.element) this.#attach(this.element)
@@ -339,23 +342,25 @@
     }
 
     /** The order of this tab, so that a reload leads back to it; a browser that keeps nothing starts again. */
-    #place() {
-      return `comptoir:${this.options.buttonId}:${this.options.orderRef ?? ''}`
+    #place(kind) {
+      return `comptoir${kind}:${this.options.buttonId}:${this.options.orderRef}`
     }
 
-    #remembered() {
-      if (!this.options.orderRef) return []
+    #remembered(kind = '') {
+      if (!this.options.orderRef) return undefined
       try {
-        return (sessionStorage.getItem(this.#place()) ?? '').split(' ').map((code) => code || undefined)
+        return sessionStorage.getItem(this.#place(kind)) || undefined
       } catch {
-        return []
+        return undefined
       }
     }
 
+    /** An older script, which a browser may still have cached, sends what stands under the first key as the code. */
     #remember() {
       if (!this.options.orderRef) return
       try {
-        sessionStorage.setItem(this.#place(), [this.#code, this.#toldCode].join(' '))
+        sessionStorage.setItem(this.#place(''), this.#code ?? '')
+        sessionStorage.setItem(this.#place(TOLD), this.#toldCode ?? '')
       } catch {
         // storage is off: the code lives as long as the page
       }
