@@ -1,4 +1,4 @@
-import { hasMoney, hasReceived } from '../../companies/order-money-queries.ts'
+import { hasMoney, hasOtherCoin, hasReceived } from '../../companies/order-money-queries.ts'
 import { type Queryable, sql, type Tx } from '../../db/db.ts'
 import type { Order } from '../../orders/order.ts'
 
@@ -24,7 +24,10 @@ export async function findFirstEnd(
   return row.at
 }
 
-/** Whether any payment of the order ever received money, also money sent back or ignored, or has money on its way. */
+/**
+ * Whether any payment of the order ever received money, also money sent back or ignored, or has money on its way, or
+ * another coin that waits for a person.
+ */
 export async function existsMoney(
   q: Queryable,
   order: Pick<Order, 'companyId' | 'id'>,
@@ -33,7 +36,8 @@ export async function existsMoney(
   const { found } = await q.one<{ found: boolean }>(sql`
     select exists (select 1 from payments p
       where p.company_id = ${order.companyId} and p.order_id = ${order.id}
-        and (p.status = 'paid' or ${hasReceived(dustUnits)} or ${hasMoney(dustUnits)})) as found`)
+        and (p.status = 'paid' or ${hasReceived(dustUnits)} or ${hasMoney(dustUnits)}
+          or ${hasOtherCoin(dustUnits)})) as found`)
   return found
 }
 
