@@ -93,3 +93,22 @@ test('an older script, which a browser still has cached, finds the code of the o
   await settle()
   assert.deepEqual(again.calls, [], 'its end is not told again')
 })
+
+test('an order that is paid after its end was told is told as paid, after a reload or when its page opens again', async () => {
+  const tab = openTab('state:expired')
+  const first = tab.loadPage()
+  first.makeButton().handleModal()
+  await first.hear('AAA', 'expired')
+  for (let sizes = 0; sizes < 3; sizes += 1) await first.hear('AAA', 'expired')
+  assert.deepEqual(first.calls, ['error'])
+  // reopened on a page that tells no state
+  tab.state = 'state:pending'
+  await first.hear('AAA')
+  tab.state = 'state:executed'
+  await tab.poll()
+  assert.deepEqual(first.calls, ['error', 'success'])
+  const again = tab.loadPage()
+  again.makeButton()
+  await settle()
+  assert.deepEqual(again.calls, ['success'])
+})

@@ -67,7 +67,7 @@
   class BuyButton {
     /** The order's code; undefined before the order exists. */
     #code
-    /** The order whose end the shop's page was told of: a reload does not tell it again. */
+    /** The order whose end the shop's page was told of: only that it is paid late is told after that. */
     #toldCode
     #sessionId
     #token
@@ -99,7 +99,7 @@
       instances.add(this)
       addStyle()
       if (this.element) this.#attach(this.element)
-      if (this.options.autoSubscribeTransaction && this.#code && this.#toldCode !== this.#code) this.#follow()
+      if (this.options.autoSubscribeTransaction && this.#code) this.#follow()
       return this
     }
 
@@ -279,6 +279,7 @@
           timer = setTimeout(fail, 1000, answer)
           return
         }
+        if (this.#toldCode === code) return
         this.#toldCode = code
         this.#remember()
         error?.(answer)
@@ -309,11 +310,14 @@
     }
 
     #setCode(code) {
-      if (this.#code === code) return
-      this.#code = code
-      this.#state = undefined
-      this.#remember()
-      this.#tell('order')
+      const isKnown = this.#code === code
+      if (isKnown && this.#toldCode !== code) return
+      if (!isKnown) {
+        this.#code = code
+        this.#state = undefined
+        this.#remember()
+        this.#tell('order')
+      }
       if (this.options.autoSubscribeTransaction) this.#follow()
     }
 
