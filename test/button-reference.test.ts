@@ -28,15 +28,13 @@ const paidSince = { ...none, paidAt: new Date('2026-03-02T11:00:00Z') }
 const busy = { ...none, busySession: 'another' }
 const FACTS = [none, paidBefore, paidSince, busy]
 
-const own = (status: string, hasMoney = false) => ({ status, isPaid: false, hasMoney })
-const paid = { status: 'REFUNDED', isPaid: true, hasMoney: false }
+const own = (status: string, hasMoney = false) => ({ status, isPaid: false, isHeld: false, hasMoney })
 const SELLING = [
-  paid,
-  own('WAITING_CHAIN_CONFIRMATION'),
-  own('KYT_FAILED'),
+  { ...own('REFUNDED'), isPaid: true },
+  ...['WAITING_CHAIN_CONFIRMATION', 'KYT_FAILED'].map((status) => ({ ...own(status), isHeld: true })),
   ...['AWAITING', 'EXPIRED', 'CANCELLED'].map((status) => own(status, true)),
 ]
-const ENDED = [own('EXPIRED'), own('CANCELLED'), own('ERROR')]
+const ENDED = [own('EXPIRED'), own('CANCELLED'), own('ERROR'), own('KYT_FAILED')]
 
 test('a click leads to an own order that may have money, and to a payable one only while the reference is not sold', () => {
   const click = (order: ReturnType<typeof own> | null, isTaken: boolean) =>
@@ -315,6 +313,25 @@ test('the price of an expired order, seen but not final, leads its buyer to that
   const { received } = await reaches(() => true)
   assert.equal(received, '0')
   assert.deepEqual([(await land(code)).code, (await take()).status], [code, 409])
+})
+
+test('an order under review holds its reference until all of its money was sent back', async () => {
+  const { code, land, pay, reaches, take, units } = await sellOn('REVIEW-001')
+  await pay(units)
+  await reaches(({ payment }) => payment === 'confirming')
+  await put(code, 'KYT_FAILED')
+  await shop.makeFinal()
+  await reaches(({ records }) => records === 1)
+  const [record] = await desk.recordsOf({ code })
+  const refund = await desk.admin.post<{ refundId: string }>(`mispayments/${record?._id}/refund`, { reason: 'back' })
+  assert.equal(refund.status, 200, refund.text)
+  assert.deepEqual([(await land()).status, (await land(code)).code, (await take()).status], [409, code, 409])
+  await shop.host.db.run(sql`
+    update refunds set status = 'settled', settled_at = now() where id = ${refund.data.refundId}`)
+  const next = await land(code)
+  assert.equal(next.status, 200)
+  assert.notEqual(next.code, code)
+  assert.equal((await take()).status, 200)
 })
 
 test('money is not accepted as the payment of an order once another order of its reference is paid', async () => {
