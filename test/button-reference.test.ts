@@ -342,13 +342,35 @@ test('money is not accepted as the payment of an order once another order of its
   await reaches(({ records }) => records === 1)
   const [record] = await desk.recordsOf({ code })
   const accept = () => desk.admin.post(`mispayments/${record?._id}/accept`, { reason: 'enough' })
-  await put(other, 'PAID')
-  const refused = await accept()
-  assert.deepEqual([refused.status, refused.error.code], [409, 'ORDER_STATE_CONFLICT'], refused.text)
-  assert.match(refused.error.message, /already has a payment/)
+  for (const status of ['PAID', 'WAITING_CHAIN_CONFIRMATION', 'KYT_FAILED']) {
+    await put(other, status)
+    const refused = await accept()
+    assert.deepEqual([refused.status, refused.error.code], [409, 'ORDER_STATE_CONFLICT'], refused.text)
+    assert.match(refused.error.message, new RegExp(`^Order ${other} .* Refund or ignore this money`))
+  }
   await put(other, 'CANCELLED')
   assert.equal((await accept()).status, 200)
   await reaches(({ status }) => status === 'PAID')
+})
+
+test('money is accepted although another order of the reference has unpaid money, or was refunded in full', async () => {
+  for (const way of ['unpaid', 'refunded']) {
+    const { code, client, land, pay, reaches, units } = await sellOn(`MONEY-${way}`)
+    const other = (await land()).code
+    if (way === 'refunded') await put(other, 'PAID')
+    else await client.post(`confirm_conversion/accept/${other}`, { paymentChannel: 'crypto' })
+    await shop.host.db.run(
+      way === 'refunded'
+        ? sql`update orders set status = 'FULL_REFUNDED' where code = ${other}`
+        : sql`update payments set received_units = 20000 where order_id = (select id from orders where code = ${other})`,
+    )
+    await pay(units / 2n)
+    await shop.makeFinal()
+    await reaches(({ records }) => records === 1)
+    const [record] = await desk.recordsOf({ code })
+    const accepted = await desk.admin.post(`mispayments/${record?._id}/accept`, { reason: 'enough' })
+    assert.equal(accepted.status, 200, accepted.text)
+  }
 })
 
 test('a coin that pays no order sells a reference while it waits for a person; dust, and one that anybody can make, does not', async () => {

@@ -146,6 +146,25 @@ export async function findReferenceFacts(
     where s.company_id = ${companyId} and s.order_ref = ${orderRef} and o.id is distinct from ${exceptOrderId}`)
 }
 
+/**
+ * The code of an order of the reference that has its payment: paid since, and not refunded in full, or held.
+ * @param since null: it counts whenever it was paid
+ * @param exceptOrderId of the order that is to be paid itself
+ */
+export async function findPaidOrder(
+  q: Queryable,
+  { companyId, orderRef }: Reference,
+  { dustUnits, since, exceptOrderId }: { dustUnits: bigint; since: Date | null; exceptOrderId: string },
+): Promise<string | undefined> {
+  const row = await q.maybe<{ code: string }>(sql`
+    select o.code from button_sessions s join orders o on o.company_id = s.company_id and o.button_session_id = s.id
+    where s.company_id = ${companyId} and s.order_ref = ${orderRef} and o.id <> ${exceptOrderId}
+      and ((o.status <> 'FULL_REFUNDED' and o.paid_at > coalesce(${since}::timestamptz, '-infinity'))
+        or ${isHeld(dustUnits)})
+    order by o.id desc limit 1`)
+  return row?.code
+}
+
 export type NewButtonSession = Omit<ButtonSession, 'websiteUrl' | 'orderId' | 'endedAt'>
 
 export async function insertButtonSession(tx: Tx, session: NewButtonSession): Promise<void> {
