@@ -31,6 +31,7 @@ function openTab(state: string) {
 
   function loadPage() {
     const calls: string[] = []
+    const events: string[] = []
     const listeners: Listener[] = []
     let frame = {}
     const ignore = () => undefined
@@ -47,7 +48,7 @@ function openTab(state: string) {
     }
     runInNewContext(SCRIPT, {
       ...{ window, self: { origin: 'https://shop.example' }, performance, encodeURIComponent, clearTimeout: ignore },
-      document: { ...page, dispatchEvent: ignore },
+      document: { ...page, dispatchEvent: ({ type }: Event) => events.push(type) },
       setTimeout: (ask: () => void) => timers.push(ask),
       CSSStyleSheet: class {
         replaceSync = ignore
@@ -76,7 +77,7 @@ function openTab(state: string) {
       for (const data of messages) for (const listener of listeners) listener({ origin: BASE, source: frame, data })
       await settle()
     }
-    return { calls, makeButton, hear }
+    return { calls, events, makeButton, hear }
   }
   return tab
 }
@@ -111,4 +112,22 @@ test('an order that is paid after its end was told is told as paid, after a relo
   again.makeButton()
   await settle()
   assert.deepEqual(again.calls, ['success'])
+})
+
+test('without a reference an end is told once, however often its page is resized, and the next click is a new order', async () => {
+  const tab = openTab('state:expired')
+  const page = tab.loadPage()
+  const button = page.makeButton({})
+  button.handleModal()
+  await page.hear('AAA', 'waiting')
+  for (let sizes = 0; sizes < 3; sizes += 1) await page.hear('AAA', 'expired')
+  assert.deepEqual(page.calls, ['error'])
+  assert.deepEqual(page.events, ['comptoir:order', 'comptoir:state', 'comptoir:state'])
+  assert.doesNotMatch(button.getButtonUrl(), /AAA/)
+  tab.state = 'state:pending'
+  await page.hear('AAA', 'waiting')
+  tab.state = 'state:executed'
+  await page.hear('AAA', 'paid')
+  await tab.poll()
+  assert.deepEqual(page.calls, ['error', 'success'])
 })

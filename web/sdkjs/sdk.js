@@ -77,7 +77,8 @@
     #dialog = null
     /** Until then an opened page may still name its order; a page that fails never does. */
     #openingUntil = 0
-    #unfollow
+    /** The newest order that is followed, and what stops that. */
+    #followed
     options = null
     element = null
 
@@ -119,10 +120,10 @@
       })
     }
 
-    /** Without a reference, a click after "paid" is another purchase; a page of its own cannot tell what it showed. */
+    /** Without a reference, a click after the end is another purchase; a page of its own cannot tell what it showed. */
     #isAnother() {
       const { orderRef, display } = this.options
-      return !orderRef && (display === 'page' || isDone(this.#state))
+      return !orderRef && (display === 'page' || isDone(this.#state) || isOver(this.#state))
     }
 
     /** Address of the page that begins the payment. */
@@ -269,9 +270,9 @@
 
     #follow() {
       // another purchase replaces no order: all of them are followed
-      if (!this.#isAnother()) this.#unfollow?.()
-      const { success, error } = this.options
       const code = this.#code
+      if (!this.#isAnother() || this.#followed?.code === code) this.#followed?.stop()
+      const { success, error } = this.options
       let timer
       const fail = (answer) => {
         // while a page opens, this order may be cancelled for one at the cart's new price
@@ -284,11 +285,12 @@
         this.#remember()
         error?.(answer)
       }
-      const stop = this.subscribeTransaction({ code, success, error: fail })
-      this.#unfollow = () => {
-        stop()
+      const unsubscribe = this.subscribeTransaction({ code, success, error: fail })
+      const stop = () => {
+        unsubscribe()
         clearTimeout(timer)
       }
+      this.#followed = { code, stop }
     }
 
     /** A message of one of our own frames or windows. */
@@ -327,10 +329,7 @@
       this.#state = state
       this.#tell('state')
       if (isDone(state) && !wasDone) this.#tell('paid')
-      if (isOver(state)) {
-        // the next click begins a new order; with a reference only the service knows whether money came late
-        if (!this.options.orderRef) this.#code = undefined
-      } else if (this.#code && this.#toldCode === this.#code) {
+      if (!isOver(state) && this.#code && this.#toldCode === this.#code) {
         // it goes on: at a fresh rate, or paid late
         this.#toldCode = undefined
         this.#remember()
