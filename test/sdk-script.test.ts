@@ -131,3 +131,17 @@ test('without a reference an end is told once, however often its page is resized
   await tab.poll()
   assert.deepEqual(page.calls, ['error', 'success'])
 })
+
+test('two buttons of one reference on a page lead to one order, and each hears that it is paid', async () => {
+  const tab = openTab('state:pending')
+  const page = tab.loadPage()
+  const [one, other] = [page.makeButton(), page.makeButton()]
+  one.handleModal()
+  await page.hear('AAA', 'waiting')
+  other.handleModal()
+  assert.match(other.getButtonUrl(), /&code=AAA&/)
+  await page.hear('AAA', 'waiting')
+  tab.state = 'state:executed'
+  await tab.poll()
+  assert.deepEqual(page.calls, ['success', 'success'])
+})

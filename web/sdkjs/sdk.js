@@ -95,12 +95,10 @@
         console.warn('Comptoir: this page has no origin, so the payment opens on a page of its own, without events.')
       }
       this.element = element ?? null
-      this.#code = this.#remembered()
-      this.#toldCode = this.#remembered(TOLD)
+      this.#recall()
       instances.add(this)
       addStyle()
       if (this.element) this.#attach(this.element)
-      if (this.options.autoSubscribeTransaction && this.#code) this.#follow()
       return this
     }
 
@@ -162,12 +160,18 @@
     /** Opens the payment as the button is set: in a dialog, on a new page, or in its place on this page. */
     open() {
       if (this.options.display === 'page') {
-        this.#openingUntil = performance.now() + OPENING_MS
-        const popup = window.open(this.getButtonUrl(), '_blank')
+        const url = this.#openingUrl()
+        const popup = window.open(url, '_blank')
         if (popup) this.#popups.add(popup)
-        else location.assign(this.getButtonUrl())
+        else location.assign(url)
       } else if (this.options.display === 'inline') this.#showInline(this.element)
       else this.handleModal()
+    }
+
+    #openingUrl() {
+      this.#openingUntil = performance.now() + OPENING_MS
+      this.#recall()
+      return this.getButtonUrl()
     }
 
     /** Opens the dialog, or closes it. */
@@ -210,8 +214,7 @@
       const frame = make('iframe', { className: 'comptoir-frame', title: WORDS[lang(this.options.lang)][2] })
       if (id) frame.id = id
       frame.allow = 'clipboard-write'
-      this.#openingUntil = performance.now() + OPENING_MS
-      frame.src = this.getButtonUrl()
+      frame.src = this.#openingUrl()
       this.#frame = frame
       return frame
     }
@@ -347,6 +350,16 @@
     /** The order of this tab, so that a reload leads back to it; a browser that keeps nothing starts again. */
     #place(kind) {
       return `comptoir${kind}:${this.options.buttonId}:${this.options.orderRef}`
+    }
+
+    /** Also before a page opens: another button of the same reference may have begun the order. */
+    #recall() {
+      const code = this.#remembered()
+      if (!code || code === this.#code) return
+      this.#code = code
+      this.#toldCode = this.#remembered(TOLD)
+      this.#state = undefined
+      if (this.options.autoSubscribeTransaction) this.#follow()
     }
 
     #remembered(kind = '') {
