@@ -28,15 +28,13 @@ const paidSince = { ...none, paidAt: new Date('2026-03-02T11:00:00Z') }
 const busy = { ...none, busySession: 'another' }
 const FACTS = [none, paidBefore, paidSince, busy]
 
-const own = (status: string, hasMoney = false) => ({ status, isPaid: false, hasMoney })
-const paid = { status: 'REFUNDED', isPaid: true, hasMoney: false }
+const own = (status: string, hasMoney = false) => ({ status, isPaid: false, isHeld: false, hasMoney })
 const SELLING = [
-  paid,
-  own('WAITING_CHAIN_CONFIRMATION'),
-  own('KYT_FAILED'),
+  { ...own('REFUNDED'), isPaid: true },
+  ...['WAITING_CHAIN_CONFIRMATION', 'KYT_FAILED'].map((status) => ({ ...own(status), isHeld: true })),
   ...['AWAITING', 'EXPIRED', 'CANCELLED'].map((status) => own(status, true)),
 ]
-const ENDED = [own('EXPIRED'), own('CANCELLED'), own('ERROR')]
+const ENDED = [own('EXPIRED'), own('CANCELLED'), own('ERROR'), own('KYT_FAILED')]
 
 test('a click leads to an own order that may have money, and to a payable one only while the reference is not sold', () => {
   const click = (order: ReturnType<typeof own> | null, isTaken: boolean) =>
@@ -121,6 +119,14 @@ test('a reference that is being paid, or is paid, is sold to nobody again, and e
   for (const refused of await Promise.all([land(second), alone(second)])) assert.equal(refused.answer.status, 409)
   await put(first, 'CANCELLED')
   assert.equal((await land(first)).answer.status, 200)
+})
+
+test('a script that sends another code behind that of its order, or a blank, is led to its order', async () => {
+  const { id } = await makeButton()
+  const land = async (code: string) =>
+    (await openFrame(`/buy-button/landing?id=${id}&orderRef=BLANK-001&code=${code}`)).said.conversionCode
+  const code = await land('')
+  for (const blank of ['%20', `%20${code}`, '+earlier']) assert.equal(await land(`${code}${blank}`), code, blank)
 })
 
 test('the buyer of a partly paid order keeps it: the shop’s server does not take its reference over', async () => {
@@ -309,6 +315,25 @@ test('the price of an expired order, seen but not final, leads its buyer to that
   assert.deepEqual([(await land(code)).code, (await take()).status], [code, 409])
 })
 
+test('an order under review holds its reference until all of its money was sent back', async () => {
+  const { code, land, pay, reaches, take, units } = await sellOn('REVIEW-001')
+  await pay(units)
+  await reaches(({ payment }) => payment === 'confirming')
+  await put(code, 'KYT_FAILED')
+  await shop.makeFinal()
+  await reaches(({ records }) => records === 1)
+  const [record] = await desk.recordsOf({ code })
+  const refund = await desk.admin.post<{ refundId: string }>(`mispayments/${record?._id}/refund`, { reason: 'back' })
+  assert.equal(refund.status, 200, refund.text)
+  assert.deepEqual([(await land()).status, (await land(code)).code, (await take()).status], [409, code, 409])
+  await shop.host.db.run(sql`
+    update refunds set status = 'settled', settled_at = now() where id = ${refund.data.refundId}`)
+  const next = await land(code)
+  assert.equal(next.status, 200)
+  assert.notEqual(next.code, code)
+  assert.equal((await take()).status, 200)
+})
+
 test('money is not accepted as the payment of an order once another order of its reference is paid', async () => {
   const { code, land, pay, reaches, units } = await sellOn('MONEY-004')
   const other = (await land()).code
@@ -317,13 +342,35 @@ test('money is not accepted as the payment of an order once another order of its
   await reaches(({ records }) => records === 1)
   const [record] = await desk.recordsOf({ code })
   const accept = () => desk.admin.post(`mispayments/${record?._id}/accept`, { reason: 'enough' })
-  await put(other, 'PAID')
-  const refused = await accept()
-  assert.deepEqual([refused.status, refused.error.code], [409, 'ORDER_STATE_CONFLICT'], refused.text)
-  assert.match(refused.error.message, /already has a payment/)
+  for (const status of ['PAID', 'WAITING_CHAIN_CONFIRMATION', 'KYT_FAILED']) {
+    await put(other, status)
+    const refused = await accept()
+    assert.deepEqual([refused.status, refused.error.code], [409, 'ORDER_STATE_CONFLICT'], refused.text)
+    assert.match(refused.error.message, new RegExp(`^Order ${other} .* Refund or ignore this money`))
+  }
   await put(other, 'CANCELLED')
   assert.equal((await accept()).status, 200)
   await reaches(({ status }) => status === 'PAID')
+})
+
+test('money is accepted although another order of the reference has unpaid money, or was refunded in full', async () => {
+  for (const way of ['unpaid', 'refunded']) {
+    const { code, client, land, pay, reaches, units } = await sellOn(`MONEY-${way}`)
+    const other = (await land()).code
+    if (way === 'refunded') await put(other, 'PAID')
+    else await client.post(`confirm_conversion/accept/${other}`, { paymentChannel: 'crypto' })
+    await shop.host.db.run(
+      way === 'refunded'
+        ? sql`update orders set status = 'FULL_REFUNDED' where code = ${other}`
+        : sql`update payments set received_units = 20000 where order_id = (select id from orders where code = ${other})`,
+    )
+    await pay(units / 2n)
+    await shop.makeFinal()
+    await reaches(({ records }) => records === 1)
+    const [record] = await desk.recordsOf({ code })
+    const accepted = await desk.admin.post(`mispayments/${record?._id}/accept`, { reason: 'enough' })
+    assert.equal(accepted.status, 200, accepted.text)
+  }
 })
 
 test('a coin that pays no order sells a reference while it waits for a person; dust, and one that anybody can make, does not', async () => {

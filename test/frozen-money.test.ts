@@ -59,18 +59,36 @@ test('money that is frozen while it is on its way holds the order', async () => 
 test('the price on its way at a provider is money of its order, also at an attempt that is over, until it is reported gone', async () => {
   const { db } = world.host
   for (const ended of ['closing', 'closed', 'failed']) {
-    const { order, context, key, reference, apply } = await openAttempt()
+    const { order, context, key, reference, apply, find } = await openAttempt()
     await db.run(sql`update payments set status = ${ended} where id = ${key.id}`)
     await db.run(sql`update orders set status = 'EXPIRED' where id = ${order.id}`)
     const requote = () =>
       acceptOrder(world.payments, { context, code: order.code, body: { paymentChannel: 'binance', requote: true } })
     await apply(paidReport(reference, { final: 0n, pending: DUE, providerStatus: 'money arrives' }))
     await assert.rejects(requote(), /has arrived or is on its way/, ended)
-    await apply({ outcome: 'unknown', providerReference: reference, providerStatus: 'no answer' })
-    await assert.rejects(requote(), /has arrived or is on its way/, ended)
+    for (const outcome of ['unknown', 'blocked', 'blocked'] as const) {
+      await apply({ outcome, providerReference: reference, providerStatus: 'no answer' })
+      await assert.rejects(requote(), /has arrived or is on its way/, `${ended} ${outcome}`)
+    }
+    assert.notEqual((await find()).nextCheckAt, null, 'its provider may still let it go on')
     await apply(paidReport(reference, { final: 0n, providerStatus: 'returned' }))
     assert.equal((await requote()).status, 'AWAITING', ended)
   }
+})
+
+test('an amount that its provider froze at an attempt that is over is money of its order until a person decides', async () => {
+  const { db } = world.host
+  const { order, context, key, reference, apply } = await openAttempt()
+  await db.run(sql`update payments set status = 'closed' where id = ${key.id}`)
+  await db.run(sql`update orders set status = 'EXPIRED' where id = ${order.id}`)
+  const requote = () =>
+    acceptOrder(world.payments, { context, code: order.code, body: { paymentChannel: 'binance', requote: true } })
+  await apply(paidReport(reference, { final: 0n, pending: DUE, providerStatus: 'money arrives' }))
+  const unmatched: UnmatchedMoney[] = [{ asset: 'USDC', units: DUE, reference: 'p:frozen:all' }]
+  await apply({ outcome: 'blocked', providerReference: reference, unmatched, providerStatus: 'risk' })
+  await assert.rejects(requote(), /has arrived or is on its way/)
+  await db.run(sql`update mispayments set status = 'ignored' where payment_id = ${key.id}`)
+  assert.equal((await requote()).status, 'AWAITING')
 })
 
 test('money of a closed attempt that is frozen holds its order, on its way or not, with an amount or without', async () => {

@@ -418,3 +418,20 @@ test('a link of a company that wants it takes a fresh rate when its own is old, 
   await setting(sql`link_quote_minutes = null`)
   assert.match(await desk.pageOf({ ...link, code: brief.code }), /This rate is guaranteed until the time runs out\./)
 })
+
+test('a link keeps its old rate while it has money, and takes a fresh one when that was ignored', async () => {
+  await setting(sql`link_quote_minutes = 10`)
+  const link = await shop.createAwaiting({ alias: `INV-${crypto.randomUUID()}` })
+  await makeDear(link.orderId)
+  await shop.host.db.run(sql`
+    update rate_quotes set created_at = now() - interval '1 day'
+    where id = (select quote_id from orders where id = ${link.orderId})`)
+  await desk.payFinally(link, 10_000n)
+  const record = await desk.openRecord(link, 'under', 10_000n)
+  assert.equal((await accept(link.code)).data.toAddress, link.toAddress)
+  assert.equal((await statusOf(link.code)).toAmount, '50.000000')
+  assert.equal((await desk.ignore(record)).status, 200)
+  assert.equal((await accept(link.code)).status, 200)
+  assert.equal((await statusOf(link.code)).toAmount, FRESH)
+  await setting(sql`link_quote_minutes = null`)
+})

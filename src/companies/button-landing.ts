@@ -185,6 +185,26 @@ export async function isSoldAlready(
   return isSold(facts, isServerMade(session) ? session.createdAt : null)
 }
 
+/**
+ * Refuses money as the payment of an order once another order of its purchase has one. Unpaid money elsewhere does not
+ * hinder a person who decides.
+ * @throws ORDER_STATE_CONFLICT
+ */
+export async function checkAcceptableOnce(
+  q: Queryable,
+  { id, buttonSessionId }: { id: string; buttonSessionId: string | null },
+  dustUnits: bigint,
+): Promise<void> {
+  const session = buttonSessionId === null ? undefined : await queries.findButtonSession(q, buttonSessionId)
+  if (!session) return
+  const since = isServerMade(session) ? session.createdAt : null
+  const paid = await queries.findPaidOrder(q, session, { dustUnits, since, exceptOrderId: id })
+  if (paid === undefined) return
+  throw new AppError('ORDER_STATE_CONFLICT', {
+    message: `Order ${paid} of the same purchase is paid, being confirmed or under review. Refund or ignore this money.`,
+  })
+}
+
 type ServerSession = { session: ButtonSession; button: BuyButton }
 
 /** By the session's code, which cannot be guessed; an ended one too. @throws UNKNOWN_SESSION */

@@ -1,7 +1,7 @@
 import { type Queryable, type Sql, sql, type Tx } from '../db/db.ts'
 import type { Fiat } from '../kernel/money.ts'
 import type { OwnOrder, ReferenceFacts } from './button-reference.ts'
-import { hasMoney, hasOtherCoin } from './order-money-queries.ts'
+import { hasMoney, hasOtherCoin, IS_DECIDED } from './order-money-queries.ts'
 
 export type BuyButton = {
   id: string
@@ -115,6 +115,12 @@ const hasUnpaidMoney = (dustUnits: bigint): Sql =>
   sql`(o.paid_at is null and o.payment_id is not null and exists (select 1 from payments p
     where p.company_id = o.company_id and p.order_id = o.id and (${hasMoney(dustUnits)} or ${hasOtherCoin(dustUnits)})))`
 
+/** Order `o` is being confirmed, or under review: until a person decided about its money, and none of it is left. */
+const isHeld = (dustUnits: bigint): Sql =>
+  sql`(o.status = 'WAITING_CHAIN_CONFIRMATION' or (o.status = 'KYT_FAILED' and (${hasUnpaidMoney(dustUnits)}
+    or not exists (select 1 from mispayments m
+      where m.company_id = o.company_id and m.order_id = o.id and ${IS_DECIDED}))))`
+
 type Reference = Pick<ButtonSession, 'companyId' | 'orderRef'>
 
 /** Frees a reference for the shop's server: ends its live session if a page made it, or if an order of it is paid. */
@@ -135,9 +141,28 @@ export async function findReferenceFacts(
 ): Promise<ReferenceFacts> {
   return q.one<ReferenceFacts>(sql`
     select max(o.paid_at) as paid_at, max(s.id) filter (
-      where o.status in ('WAITING_CHAIN_CONFIRMATION', 'KYT_FAILED') or ${hasUnpaidMoney(dustUnits)}) as busy_session
+      where ${isHeld(dustUnits)} or ${hasUnpaidMoney(dustUnits)}) as busy_session
     from button_sessions s join orders o on o.company_id = s.company_id and o.button_session_id = s.id
     where s.company_id = ${companyId} and s.order_ref = ${orderRef} and o.id is distinct from ${exceptOrderId}`)
+}
+
+/**
+ * The code of an order of the reference that has its payment: paid since, and not refunded in full, or held.
+ * @param since null: it counts whenever it was paid
+ * @param exceptOrderId of the order that is to be paid itself
+ */
+export async function findPaidOrder(
+  q: Queryable,
+  { companyId, orderRef }: Reference,
+  { dustUnits, since, exceptOrderId }: { dustUnits: bigint; since: Date | null; exceptOrderId: string },
+): Promise<string | undefined> {
+  const row = await q.maybe<{ code: string }>(sql`
+    select o.code from button_sessions s join orders o on o.company_id = s.company_id and o.button_session_id = s.id
+    where s.company_id = ${companyId} and s.order_ref = ${orderRef} and o.id <> ${exceptOrderId}
+      and ((o.status <> 'FULL_REFUNDED' and o.paid_at > coalesce(${since}::timestamptz, '-infinity'))
+        or ${isHeld(dustUnits)})
+    order by o.id desc limit 1`)
+  return row?.code
 }
 
 export type NewButtonSession = Omit<ButtonSession, 'websiteUrl' | 'orderId' | 'endedAt'>
@@ -210,7 +235,8 @@ export async function findSessionOrder(
   dustUnits: bigint,
 ): Promise<SessionOrder | undefined> {
   return q.maybe<SessionOrder>(sql`
-    select o.code, o.status, o.from_asset, o.from_units, o.paid_at is not null as is_paid, ${hasUnpaidMoney(dustUnits)} as has_money,
+    select o.code, o.status, o.from_asset, o.from_units, o.paid_at is not null as is_paid, ${isHeld(dustUnits)} as is_held,
+      ${hasUnpaidMoney(dustUnits)} as has_money,
       o.paid_at is not null or o.status in ('INITIAL', 'PENDING', 'AWAITING', 'WAITING_CHAIN_CONFIRMATION') as live
     from orders o where o.company_id = ${companyId} and o.button_session_id = ${id}
     order by is_paid desc, has_money desc, live desc, o.status = 'KYT_FAILED' desc, o.id desc limit 1`)

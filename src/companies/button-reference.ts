@@ -4,14 +4,19 @@
 export type ReferenceFacts = {
   /** When one of them was last paid. */
   paidAt: Date | null
-  /** A session with an order that is held (being confirmed, or under review), or is unpaid and has money. */
+  /** A session with an order that is held, or is unpaid and has money. */
   busySession: string | null
 }
 
 /** The order that stands for the session through which this buyer came. */
-export type OwnOrder = { status: string; isPaid: boolean; hasMoney: boolean }
+export type OwnOrder = {
+  status: string
+  isPaid: boolean
+  /** Being confirmed, or under review. One whose money was all sent back or ignored is not. */
+  isHeld: boolean
+  hasMoney: boolean
+}
 
-const HELD = ['WAITING_CHAIN_CONFIRMATION', 'KYT_FAILED']
 /** A way to pay was chosen: money may be on its way to the address that was shown. */
 const PAYABLE = ['PENDING', 'AWAITING']
 
@@ -22,7 +27,7 @@ const PAYABLE = ['PENDING', 'AWAITING']
 export const isSold = ({ paidAt, busySession }: ReferenceFacts, madeAt: Date | null): boolean =>
   busySession !== null || (paidAt !== null && (madeAt === null || paidAt > madeAt))
 
-const sells = ({ isPaid, status, hasMoney }: OwnOrder): boolean => isPaid || HELD.includes(status) || hasMoney
+const sells = ({ isPaid, isHeld, hasMoney }: OwnOrder): boolean => isPaid || isHeld || hasMoney
 
 /** Whether the buyer may have paid, or may be paying now. */
 export const isBeingPaid = (own: OwnOrder): boolean => sells(own) || PAYABLE.includes(own.status)

@@ -10,12 +10,14 @@ import { type Sql, sql } from '../db/db.ts'
 const leastUnits = (dustUnits: bigint): Sql =>
   sql`case when p.channel = 'crypto' then greatest(${dustUnits}::numeric, 1) else 1 end`
 
-/** What a person sent back or ignored before it paid anything. A refund that is not settled can still be rejected. */
+/** A person sent the money of record `m` back, or ignored it. A refund that is not settled can still be rejected. */
+export const IS_DECIDED = sql`(m.status = 'ignored' or (m.status = 'refunded' and exists (select 1 from refunds r
+  where r.company_id = m.company_id and r.order_id = m.order_id and r.mispayment_id = m.id and r.status = 'settled')))`
+
+/** What a person sent back or ignored before it paid anything. */
 const DECIDED_UNITS = sql`coalesce((select sum(m.units) from mispayments m
   where m.company_id = p.company_id and m.payment_id = p.id and m.kind in ('under', 'late', 'duplicate', 'held')
-    and (m.status = 'ignored' or (m.status = 'refunded' and exists (select 1 from refunds r
-      where r.company_id = m.company_id and r.order_id = m.order_id and r.mispayment_id = m.id
-        and r.status = 'settled')))), 0)`
+    and ${IS_DECIDED}), 0)`
 
 /** A transfer that the last report of payment `p` could not book yet: it is recent, so this version noted its token. */
 const isOnChain = (dustUnits: bigint): Sql => sql`exists (select 1 from (${TRANSFERS}) as t

@@ -28,6 +28,8 @@ export type Payment = {
   dueUnits: bigint
   /** Final units that arrived. */
   receivedUnits: bigint
+  /** Seen at the last report, and not final. */
+  pendingUnits: bigint
   /** The part booked as the order's price; null while this payment has not paid its order. */
   priceUnits: bigint | null
   /** The company's fee at the time of booking, in hundredths of a percent. */
@@ -44,9 +46,10 @@ export type Payment = {
   abandonedAt: Date | null
 }
 
-type Row = Omit<Payment, 'dueUnits' | 'receivedUnits' | 'priceUnits'> & {
+type Row = Omit<Payment, 'dueUnits' | 'receivedUnits' | 'pendingUnits' | 'priceUnits'> & {
   dueUnits: string
   receivedUnits: string
+  pendingUnits: string
   priceUnits: string | null
 }
 
@@ -60,13 +63,14 @@ export const PAYMENT_POLLS: PollTopic = {
 }
 
 const COLUMNS = sql`company_id, id, order_id, number, channel, own_account, account_mark, status, merchant_reference,
-  provider_reference, instructions, network, token_address, due_units, received_units, price_units, fee_bps, user_address,
+  provider_reference, instructions, network, token_address, due_units, received_units, pending_units, price_units, fee_bps, user_address,
   user_address_by, cancel_url, return_url, checks, next_check_at, opened_at, abandoned_at`
 
 const toPayment = (row: Row): Payment => ({
   ...row,
   dueUnits: BigInt(row.dueUnits),
   receivedUnits: BigInt(row.receivedUnits),
+  pendingUnits: BigInt(row.pendingUnits),
   priceUnits: row.priceUnits === null ? null : BigInt(row.priceUnits),
 })
 

@@ -88,6 +88,17 @@ function isFrozenBeside({ payment: { status }, deps }: ReportCase, frozen: reado
   return frozen.length > 0 && (isDust || status === 'paid')
 }
 
+type Told = Pick<PaymentReport, 'outcome' | 'unmatched' | 'providerStatus'>
+
+/**
+ * What is on its way stays so while its provider blocks it or does not answer. An amount that is named as frozen waits
+ * as a record of its own instead.
+ */
+function stillPending({ payment }: ReportCase, { outcome, unmatched = [] }: Told): bigint {
+  const isBlocked = outcome === 'blocked' && !unmatched.some(({ units }) => units > 0n)
+  return isBlocked || outcome === 'unknown' ? payment.pendingUnits : 0n
+}
+
 /** Nothing changes, but a payment that is over is polled less and less, and not for ever. */
 async function passBy(scene: ReportCase): Promise<Order> {
   const { tx, order, payment } = scene
@@ -124,12 +135,12 @@ async function applyTo(scene: ReportCase, report: PaymentReport): Promise<Order>
     await scene.deps.screening.noteProvider(tx, subjectOf(scene), { channel: payment.channel, providerStatus })
   // the rest of an abandoned payment can still be paid: it is closed at its provider first
   if (outcome === 'blocked' && payment.status === 'closing' && report.unmatched !== undefined) return order
-  if (outcome !== 'waiting' && outcome !== 'unknown' && !over) return applyEnding(scene, outcome, providerStatus)
+  if (outcome !== 'waiting' && outcome !== 'unknown' && !over) return applyEnding(scene, { ...report, outcome })
   const nextCheckAt = over
     ? await nextPollOfEnded(scene, { outcome, checks: payment.checks })
     : new Date(now.getTime() + nextCheckDelayMs(payment, payment.status))
-  const gone = outcome === 'unknown' ? {} : { pendingUnits: 0n }
-  await updatePayment(tx, payment, { status: payment.status, ...gone, providerStatus, nextCheckAt }, now)
+  const pendingUnits = stillPending(scene, report)
+  await updatePayment(tx, payment, { status: payment.status, pendingUnits, providerStatus, nextCheckAt }, now)
   if (!over || (outcome === 'unknown' && nextCheckAt !== null)) return order
   if (outcome === 'unknown') return giveUp(scene)
   if (outcome !== 'blocked') return stopWaiting(scene)
@@ -137,13 +148,15 @@ async function applyTo(scene: ReportCase, report: PaymentReport): Promise<Order>
 }
 
 /** The attempt is over, even if its money was seen but never arrived: the order stops waiting for it. */
-async function applyEnding(scene: ReportCase, outcome: keyof typeof ENDINGS, providerStatus: string): Promise<Order> {
+async function applyEnding(scene: ReportCase, report: Told & { outcome: keyof typeof ENDINGS }): Promise<Order> {
   const { tx, order, payment, now, deps, requestId } = scene
+  const { outcome, providerStatus } = report
   const ending: Ending = ENDINGS[outcome]
   const status = payment.status === 'failed' ? 'failed' : ending.status
   const checks = checksAfter(payment, { status })
   const nextCheckAt = await nextPollOfEnded(scene, { outcome, checks })
-  await updatePayment(tx, payment, { status, pendingUnits: 0n, providerStatus, nextCheckAt, checks }, now)
+  const pendingUnits = stillPending(scene, report)
+  await updatePayment(tx, payment, { status, pendingUnits, providerStatus, nextCheckAt, checks }, now)
   if (payment.status === 'closing' || order.paymentId !== payment.id) return order
   const actor = `channel:${payment.channel}`
   const move = (from: Order, trigger: Trigger): Promise<Order> | Order =>

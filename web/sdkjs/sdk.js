@@ -30,6 +30,8 @@
     .comptoir-button:focus-visible, .comptoir-close:focus-visible { outline: 3px solid #0a6652; outline-offset: 2px; }`
   /** Within this time an opened page has begun its order, or never will. */
   const OPENING_MS = 30_000
+  /** Marks the key of the order whose end was told. */
+  const TOLD = ':told'
   const own = document.currentScript?.dataset ?? {}
   const instances = new Set()
   let styled = false
@@ -65,7 +67,7 @@
   class BuyButton {
     /** The order's code; undefined before the order exists. */
     #code
-    /** The order whose end the shop's page was told of: a reload does not tell it again. */
+    /** The order whose end the shop's page was told of: only that it is paid late is told after that. */
     #toldCode
     #sessionId
     #token
@@ -75,7 +77,8 @@
     #dialog = null
     /** Until then an opened page may still name its order; a page that fails never does. */
     #openingUntil = 0
-    #unfollow
+    /** The newest order that is followed, and what stops that. */
+    #followed
     options = null
     element = null
 
@@ -92,11 +95,10 @@
         console.warn('Comptoir: this page has no origin, so the payment opens on a page of its own, without events.')
       }
       this.element = element ?? null
-      ;[this.#code, this.#toldCode] = this.#remembered()
+      this.#recall()
       instances.add(this)
       addStyle()
       if (this.element) this.#attach(this.element)
-      if (this.options.autoSubscribeTransaction && this.#code && this.#toldCode !== this.#code) this.#follow()
       return this
     }
 
@@ -116,10 +118,10 @@
       })
     }
 
-    /** Without a reference, a click after "paid" is another purchase; a page of its own cannot tell what it showed. */
+    /** Without a reference, a click after the end is another purchase; a page of its own cannot tell what it showed. */
     #isAnother() {
       const { orderRef, display } = this.options
-      return !orderRef && (display === 'page' || isDone(this.#state))
+      return !orderRef && (display === 'page' || isDone(this.#state) || isOver(this.#state))
     }
 
     /** Address of the page that begins the payment. */
@@ -158,12 +160,18 @@
     /** Opens the payment as the button is set: in a dialog, on a new page, or in its place on this page. */
     open() {
       if (this.options.display === 'page') {
-        this.#openingUntil = performance.now() + OPENING_MS
-        const popup = window.open(this.getButtonUrl(), '_blank')
+        const url = this.#openingUrl()
+        const popup = window.open(url, '_blank')
         if (popup) this.#popups.add(popup)
-        else location.assign(this.getButtonUrl())
+        else location.assign(url)
       } else if (this.options.display === 'inline') this.#showInline(this.element)
       else this.handleModal()
+    }
+
+    #openingUrl() {
+      this.#openingUntil = performance.now() + OPENING_MS
+      this.#recall()
+      return this.getButtonUrl()
     }
 
     /** Opens the dialog, or closes it. */
@@ -206,8 +214,7 @@
       const frame = make('iframe', { className: 'comptoir-frame', title: WORDS[lang(this.options.lang)][2] })
       if (id) frame.id = id
       frame.allow = 'clipboard-write'
-      this.#openingUntil = performance.now() + OPENING_MS
-      frame.src = this.getButtonUrl()
+      frame.src = this.#openingUrl()
       this.#frame = frame
       return frame
     }
@@ -266,9 +273,9 @@
 
     #follow() {
       // another purchase replaces no order: all of them are followed
-      if (!this.#isAnother()) this.#unfollow?.()
-      const { success, error } = this.options
       const code = this.#code
+      if (!this.#isAnother() || this.#followed?.code === code) this.#followed?.stop()
+      const { success, error } = this.options
       let timer
       const fail = (answer) => {
         // while a page opens, this order may be cancelled for one at the cart's new price
@@ -276,15 +283,17 @@
           timer = setTimeout(fail, 1000, answer)
           return
         }
+        if (this.#toldCode === code) return
         this.#toldCode = code
         this.#remember()
         error?.(answer)
       }
-      const stop = this.subscribeTransaction({ code, success, error: fail })
-      this.#unfollow = () => {
-        stop()
+      const unsubscribe = this.subscribeTransaction({ code, success, error: fail })
+      const stop = () => {
+        unsubscribe()
         clearTimeout(timer)
       }
+      this.#followed = { code, stop }
     }
 
     /** A message of one of our own frames or windows. */
@@ -306,11 +315,14 @@
     }
 
     #setCode(code) {
-      if (this.#code === code) return
-      this.#code = code
-      this.#state = undefined
-      this.#remember()
-      this.#tell('order')
+      const isKnown = this.#code === code
+      if (isKnown && this.#toldCode !== code) return
+      if (!isKnown) {
+        this.#code = code
+        this.#state = undefined
+        this.#remember()
+        this.#tell('order')
+      }
       if (this.options.autoSubscribeTransaction) this.#follow()
     }
 
@@ -320,10 +332,7 @@
       this.#state = state
       this.#tell('state')
       if (isDone(state) && !wasDone) this.#tell('paid')
-      if (isOver(state)) {
-        // the next click begins a new order; with a reference only the service knows whether money came late
-        if (!this.options.orderRef) this.#code = undefined
-      } else if (this.#code && this.#toldCode === this.#code) {
+      if (!isOver(state) && this.#code && this.#toldCode === this.#code) {
         // it goes on: at a fresh rate, or paid late
         this.#toldCode = undefined
         this.#remember()
@@ -339,23 +348,35 @@
     }
 
     /** The order of this tab, so that a reload leads back to it; a browser that keeps nothing starts again. */
-    #place() {
-      return `comptoir:${this.options.buttonId}:${this.options.orderRef ?? ''}`
+    #place(kind) {
+      return `comptoir${kind}:${this.options.buttonId}:${this.options.orderRef}`
     }
 
-    #remembered() {
-      if (!this.options.orderRef) return []
+    /** Also before a page opens: another button of the same reference may have begun the order. */
+    #recall() {
+      const code = this.#remembered()
+      if (!code || code === this.#code) return
+      this.#code = code
+      this.#toldCode = this.#remembered(TOLD)
+      this.#state = undefined
+      if (this.options.autoSubscribeTransaction) this.#follow()
+    }
+
+    #remembered(kind = '') {
+      if (!this.options.orderRef) return undefined
       try {
-        return (sessionStorage.getItem(this.#place()) ?? '').split(' ').map((code) => code || undefined)
+        return sessionStorage.getItem(this.#place(kind)) || undefined
       } catch {
-        return []
+        return undefined
       }
     }
 
+    /** An older script, which a browser may still have cached, sends what stands under the first key as the code. */
     #remember() {
       if (!this.options.orderRef) return
       try {
-        sessionStorage.setItem(this.#place(), [this.#code, this.#toldCode].join(' '))
+        sessionStorage.setItem(this.#place(''), this.#code ?? '')
+        sessionStorage.setItem(this.#place(TOLD), this.#toldCode ?? '')
       } catch {
         // storage is off: the code lives as long as the page
       }

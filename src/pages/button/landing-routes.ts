@@ -67,9 +67,10 @@ const Params = Type.Object({ tokenKey: Query.properties.tokenKey })
 const OPEN = { open: true, page: true } as const
 const DEFAULT_TOKEN_KEY = 'comptoirToken'
 
-/** Older clients send `name=` for absent values. */
-function dropEmpty(request: FastifyRequest): void {
+/** Older clients send `name=` for absent values, and a script that stored two codes sends both, or a blank. */
+function tidyQuery(request: FastifyRequest): void {
   const query = request.query as Record<string, unknown>
+  if (typeof query.code === 'string') query.code = query.code.trim().replace(/\s.*/s, '')
   for (const [name, value] of Object.entries(query)) if (value === '') delete query[name]
 }
 
@@ -119,7 +120,7 @@ export const landingRoutes: FastifyPluginAsyncTypebox<LandingDeps> = async (app,
   const ours = new Set([config.payUrl, config.baseUrl].map((url) => new URL(url).origin))
   await app.register(formbody)
   rememberLanguage(app)
-  app.addHook('preValidation', async (request) => dropEmpty(request))
+  app.addHook('preValidation', async (request) => tidyQuery(request))
 
   /** The website that may frame this page, if the request names an existing button. */
   const originOf = async ({ id, session }: Query): Promise<string | null> => {

@@ -1,4 +1,4 @@
-import { hasMoney, hasReceived } from '../../companies/order-money-queries.ts'
+import { hasMoney, hasOtherCoin, hasReceived } from '../../companies/order-money-queries.ts'
 import { type Queryable, sql, type Tx } from '../../db/db.ts'
 import type { Order } from '../../orders/order.ts'
 
@@ -24,16 +24,24 @@ export async function findFirstEnd(
   return row.at
 }
 
-/** Whether any payment of the order ever received money, also money sent back or ignored, or has money on its way. */
+/** Why an order takes a fresh rate: it has ended, or it is an open payment link whose rate is old. */
+export type RequoteReason = 'ended' | 'link'
+
+/**
+ * Whether any payment of the order has money, or another coin that waits for a person. An order that ended is not
+ * reopened either if it ever received money, also money sent back or ignored.
+ */
 export async function existsMoney(
   q: Queryable,
   order: Pick<Order, 'companyId' | 'id'>,
   dustUnits: bigint,
+  reason: RequoteReason,
 ): Promise<boolean> {
   const { found } = await q.one<{ found: boolean }>(sql`
     select exists (select 1 from payments p
       where p.company_id = ${order.companyId} and p.order_id = ${order.id}
-        and (p.status = 'paid' or ${hasReceived(dustUnits)} or ${hasMoney(dustUnits)})) as found`)
+        and (p.status = 'paid' or (${reason === 'ended'} and ${hasReceived(dustUnits)}) or ${hasMoney(dustUnits)}
+          or ${hasOtherCoin(dustUnits)})) as found`)
   return found
 }
 

@@ -15,13 +15,14 @@ import {
   findQuotedAt,
   findQuotePolicy,
   lockSessionOf,
+  type RequoteReason,
 } from './requote-queries.ts'
 import type { AcceptDeps } from './start-payment.ts'
 
 type RequoteDeps = Pick<AcceptDeps, 'db' | 'clock' | 'channels' | 'dustUnits'>
 
 /** A fresh rate, fetched before the transaction, and the reason for it. */
-export type FreshQuote = { quote: Quote; reason: 'ended' | 'link' }
+export type FreshQuote = { quote: Quote; reason: RequoteReason }
 
 const isPastExpiry = ({ status, expiresAt }: Order, nowMs: number): boolean =>
   allows(status, 'expire') && expiresAt.getTime() <= nowMs
@@ -59,7 +60,7 @@ export async function findFreshQuote(deps: AcceptDeps, order: Order, asked: bool
   const reason = hasEnded(order, deps.clock()) ? 'ended' : 'link'
   const wanted = reason === 'ended' ? asked : await isLinkStale(deps, order)
   if (wanted && (await isChainBehind(deps, order))) throw new AppError('ORDER_STATE_CONFLICT', { message: UNREAD })
-  if (!wanted || (reason === 'link' && (await existsMoney(deps.db, order, deps.dustUnits)))) return null
+  if (!wanted || (reason === 'link' && (await existsMoney(deps.db, order, deps.dustUnits, reason)))) return null
   const quote = await deps.payers.rates.quote(order.from.asset, { isForOrder: true })
   await deps.payers.rates.store(quote)
   return { quote, reason }
@@ -79,7 +80,7 @@ async function findRequoteFault(deps: RequoteDeps, q: Queryable, order: Order): 
   const ended = (await findFirstEnd(q, order)) ?? order.expiresAt
   if (deps.clock() - ended.getTime() > requoteHours * HOUR)
     return 'The time to pay this order at a fresh rate is over too. Create a new order.'
-  if (await existsMoney(q, order, deps.dustUnits))
+  if (await existsMoney(q, order, deps.dustUnits, 'ended'))
     return 'Money for this order has arrived or is on its way, so it gets no fresh rate. See its mispayments.'
   const isReplaced = (await existsRival(q, order)) || (await isSoldAlready({ ...deps, db: q }, order))
   return isReplaced ? REPLACED : null
@@ -110,7 +111,7 @@ export async function repriceOrder(
   const price = { toUnits: to.units, rate: quote.rate, quoteId: quote.id }
   const priced = { ...order, to, rate: quote.rate, quoteId: quote.id }
   if (!hasEnded(order, now.getTime())) {
-    const paid = await existsMoney(tx, order, deps.dustUnits)
+    const paid = await existsMoney(tx, order, deps.dustUnits, 'link')
     return paid ? { order, trigger: 'accept', change: {} } : { order: priced, trigger: 'accept', change: price }
   }
   if (fresh.reason === 'link') return { order, trigger: 'accept', change: {} }

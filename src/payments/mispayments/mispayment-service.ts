@@ -1,6 +1,6 @@
 import type { Audit } from '../../audit/audit.ts'
 import { amountText } from '../../channels/usdc-text.ts'
-import { isSoldAlready, soldAlready } from '../../companies/button-landing.ts'
+import { checkAcceptableOnce } from '../../companies/button-landing.ts'
 import { lockActor } from '../../companies/company-scope.ts'
 import type { PayerGate } from '../../compliance/payer-gate.ts'
 import type { Db, Tx } from '../../db/db.ts'
@@ -166,7 +166,7 @@ export async function acceptMispayment(
     const { order, payment, record } = scene
     const received = undecidedUnits(payment.receivedUnits, await readStanding(tx, payment))
     checkAcceptable(record, received)
-    if (await isSoldAlready({ ...deps, db: tx }, order)) throw soldAlready()
+    await checkAcceptableOnce(tx, order, deps.dustUnits)
     const policy = await findPaymentPolicy(tx, order.companyId)
     checkNoneComes(scene, received, policy)
     const { companyId, id: subjectId } = payment
