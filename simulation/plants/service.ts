@@ -69,7 +69,7 @@ export const SERVICE: readonly Plant[] = [
     edits: [
       {
         file: 'src/payments/accept/requote.ts',
-        find: "if (!wanted || (reason === 'link' && (await existsMoney(deps.db, order, deps.dustUnits)))) return null",
+        find: "if (!wanted || (reason === 'link' && (await existsMoney(deps.db, order, deps.dustUnits, reason)))) return null",
         replace: 'if (!wanted) return null',
       },
       {
