@@ -150,6 +150,13 @@ const freshen = ({ userId }: Person) =>
 /** A refund of a channel whose provider cannot refund. */
 async function startManual(): Promise<RefundData> {
   const refund = await startRefund(newAddress())
+  // a poll that asks the chain meanwhile would make it submitted for a moment
+  await eventually(
+    () =>
+      shop.host.db.one<{ isPolled: boolean }>(sql`
+      select next_check_at is not null as is_polled from refunds where id = ${refund._id}`),
+    ({ isPolled }) => !isPolled,
+  )
   await shop.host.db.run(sql`update refunds set channel = 'gatepay' where id = ${refund._id}`)
   await shop.host.db.run(sql`
     update payments set channel = 'gatepay' where id = (select payment_id from refunds where id = ${refund._id})`)

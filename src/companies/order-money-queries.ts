@@ -49,3 +49,8 @@ const leastCoinUnits = (dustUnits: bigint): Sql => sql`case
 export const hasOtherCoin = (dustUnits: bigint): Sql => sql`exists (select 1 from mispayments m
   where m.company_id = p.company_id and m.payment_id = p.id and m.kind = 'wrong_token' and m.status = 'open'
     and m.units >= ${leastCoinUnits(dustUnits)} and m.asset not like '%…%')`
+
+/** Whether money of payment `p` is frozen at its provider (`isFrozen`) and waits for a person. */
+export const HAS_FROZEN = sql`exists (select 1 from mispayments m
+  where m.company_id = p.company_id and m.payment_id = p.id and m.status = 'open'
+    and m.source_reference like '%:frozen:%')`

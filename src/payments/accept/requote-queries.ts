@@ -1,4 +1,4 @@
-import { hasMoney, hasOtherCoin, hasReceived } from '../../companies/order-money-queries.ts'
+import { HAS_FROZEN, hasMoney, hasReceived } from '../../companies/order-money-queries.ts'
 import { type Queryable, sql, type Tx } from '../../db/db.ts'
 import type { Order } from '../../orders/order.ts'
 
@@ -28,8 +28,8 @@ export async function findFirstEnd(
 export type RequoteReason = 'ended' | 'link'
 
 /**
- * Whether any payment of the order has money, or another coin that waits for a person. An order that ended is not
- * reopened either if it ever received money, also money sent back or ignored.
+ * Whether any payment of the order has money, also frozen at its provider. An order that ended is not reopened either
+ * if it ever received money, also money sent back or ignored. A coin that pays no order does not hinder paying anew.
  */
 export async function existsMoney(
   q: Queryable,
@@ -41,7 +41,7 @@ export async function existsMoney(
     select exists (select 1 from payments p
       where p.company_id = ${order.companyId} and p.order_id = ${order.id}
         and (p.status = 'paid' or (${reason === 'ended'} and ${hasReceived(dustUnits)}) or ${hasMoney(dustUnits)}
-          or ${hasOtherCoin(dustUnits)})) as found`)
+          or ${HAS_FROZEN})) as found`)
   return found
 }
 
