@@ -394,7 +394,7 @@ test('a file that breaks off does not look like a whole one', async () => {
   const shop = await host.createMerchant()
   await insertOrders(shop.companyId, 60_000)
   const answer = await open(shop)
-  // Node keeps the error of an answer that breaks off before anybody reads it only where somebody listens
+  // if a response breaks off before it is read, Node drops the error unless something listens for it
   answer.on('error', () => {})
   await eventually(busyExporters, (rows) => rows.length === 0)
   // the next page cannot be read: the reader has taken nothing yet, so that pages are left

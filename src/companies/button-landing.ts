@@ -171,6 +171,12 @@ export const soldAlready = (): AppError =>
     details: [{ path: 'orderRef', message: 'already has a payment' }],
   })
 
+/** The session of an order's purchase, and since when a payment of its reference counts; null: since ever. */
+async function findPurchase(q: Queryable, sessionId: string | null) {
+  const session = sessionId === null ? undefined : await queries.findButtonSession(q, sessionId)
+  return session && { session, since: isServerMade(session) ? session.createdAt : null }
+}
+
 /**
  * Whether the purchase that an order is for has a payment already, by another order.
  * @param order id null: it is to be created in this session
@@ -179,10 +185,11 @@ export async function isSoldAlready(
   { db, dustUnits }: { db: Queryable; dustUnits: bigint },
   { id, buttonSessionId }: { id: string | null; buttonSessionId: string | null },
 ): Promise<boolean> {
-  const session = buttonSessionId === null ? undefined : await queries.findButtonSession(db, buttonSessionId)
-  if (!session) return false
-  const facts = await queries.findReferenceFacts(db, session, dustUnits, id)
-  return isSold(facts, isServerMade(session) ? session.createdAt : null)
+  const purchase = await findPurchase(db, buttonSessionId)
+  return (
+    purchase !== undefined &&
+    isSold(await queries.findReferenceFacts(db, purchase.session, dustUnits, id), purchase.since)
+  )
 }
 
 /**
@@ -195,9 +202,9 @@ export async function checkAcceptableOnce(
   { id, buttonSessionId }: { id: string; buttonSessionId: string | null },
   dustUnits: bigint,
 ): Promise<void> {
-  const session = buttonSessionId === null ? undefined : await queries.findButtonSession(q, buttonSessionId)
-  if (!session) return
-  const since = isServerMade(session) ? session.createdAt : null
+  const purchase = await findPurchase(q, buttonSessionId)
+  if (!purchase) return
+  const { session, since } = purchase
   const paid = await queries.findPaidOrder(q, session, { dustUnits, since, exceptOrderId: id })
   if (paid === undefined) return
   throw new AppError('ORDER_STATE_CONFLICT', {

@@ -4,7 +4,7 @@ import { type Sql, sql } from '../db/db.ts'
 
 /*
  * The money of an unpaid order: received, or on its way, and neither sent back nor ignored. Dust on a chain, which
- * anyone can send, is none.
+ * anyone can send, does not count.
  */
 
 const leastUnits = (dustUnits: bigint): Sql =>
@@ -25,8 +25,8 @@ const isOnChain = (dustUnits: bigint): Sql => sql`exists (select 1 from (${TRANS
     and ${isUsdcOf({})})`
 
 /**
- * Whether payment `p` received money, or has money on its way. What is on its way counts while the payment is polled:
- * nobody could decide about money that is given up.
+ * Whether payment `p` received money, or has money on its way. What is on its way counts only while the payment
+ * is polled: once polling is given up, nobody could decide about it.
  */
 export const hasMoney = (dustUnits: bigint): Sql => sql`(p.status = 'confirming'
   or p.received_units - ${DECIDED_UNITS} >= ${leastUnits(dustUnits)}

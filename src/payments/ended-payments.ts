@@ -2,14 +2,9 @@ import type { PaymentReport, UnmatchedMoney } from '../channels/channel.ts'
 import { DAY } from '../kernel/clock.ts'
 import type { Order } from '../orders/order.ts'
 import { allows, isOpen } from '../orders/order-states.ts'
+import { updatePaymentAbandoned } from './abandoned-queries.ts'
 import { hasUndecided } from './mispayments/mispayment-records.ts'
-import {
-  existsMoneyOfOthers,
-  type Payment,
-  updatePayment,
-  updatePaymentAbandoned,
-  updatePaymentNextCheck,
-} from './payment-queries.ts'
+import { existsMoneyOfOthers, type Payment, updatePayment, updatePaymentNextCheck } from './payment-queries.ts'
 import { isOld, isOver, nextCheckDelayMs, nextClosingCheck, nextEndedCheck, nextFailedCheck } from './payment-rules.ts'
 import {
   type LockedCase,

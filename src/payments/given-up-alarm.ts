@@ -4,21 +4,22 @@ import type { Clock } from '../kernel/clock.ts'
 import { insertNotice } from '../mail/daily-mail-queries.ts'
 import type { RaiseAlarm } from '../mail/operator-alarm.ts'
 import type { Order } from '../orders/order.ts'
+import { countClosing } from './abandoned-queries.ts'
 import { isAwaitedBy } from './ended-payments.ts'
-import { countClosing, type Payment } from './payment-queries.ts'
+import type { Payment } from './payment-queries.ts'
 import type { NoticeGivenUp } from './report-case.ts'
 
-function describe(order: Order, payment: Payment): { subject: string; story: string } {
+function describe(order: Order, payment: Payment, isClosing: boolean): { subject: string; story: string } {
   const { companyId, code, shortCode } = order
   const name = `Order ${shortCode} (${code}) of company ${companyId}`
-  return isAwaitedBy(order, payment)
+  return isClosing
     ? {
-        subject: `Order ${shortCode} no longer waits for its payment`,
-        story: `${name} waited for money on its way through ${payment.channel}. In 30 days the provider has not said whether it arrived, so it is not asked any more, and the order expires.`,
-      }
-    : {
         subject: `A payment of order ${shortCode} could not be closed`,
         story: `${name} ended, or its payer chose another way to pay, and its payment through ${payment.channel} was to be closed. In 30 days the provider has refused to, or has not answered, so it is not asked any more.`,
+      }
+    : {
+        subject: `Order ${shortCode} no longer waits for its payment`,
+        story: `${name} waited for money on its way through ${payment.channel}. In 30 days the provider has not said whether it arrived, so it is not asked any more, and the order expires.`,
       }
 }
 
@@ -26,17 +27,17 @@ const moreOf = (others: number, channel: string): string =>
   `Payments of this company through ${channel} that are still to be closed: ${others}. Of those that are given up today too, no further mail tells; each is in the log as “could not be closed”.`
 
 /**
- * Logs and mails the operator that a provider never reported what became of a payment. Of the payments of
- * a company and channel that could not be closed, one mail a day.
+ * Logs and mails the operator that a provider never reported what became of a payment. Payments that could not be
+ * closed bring one mail a day for each company and channel.
  */
 export const openGivenUpAlarm =
   ({ alarm, log, clock }: { alarm: RaiseAlarm; log: FastifyBaseLogger; clock: Clock }): NoticeGivenUp =>
   async (tx, { order, payment }) => {
     const { companyId, code } = order
     const { channel, providerReference, merchantReference } = payment
-    const { subject, story } = describe(order, payment)
-    tx.afterCommit(() => log.error({ companyId, code, channel, providerReference, merchantReference }, subject))
     const isClosing = !isAwaitedBy(order, payment)
+    const { subject, story } = describe(order, payment, isClosing)
+    tx.afterCommit(() => log.error({ companyId, code, channel, providerReference, merchantReference }, subject))
     const now = new Date(clock())
     const notice = `payments.unclosed:${companyId}:${channel}:${now.toISOString().slice(0, 10)}`
     if (isClosing && !(await insertNotice(tx, notice, now))) return

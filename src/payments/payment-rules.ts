@@ -98,9 +98,9 @@ export function nextMoneyCheck(
   nowMs: number,
 ): Date | null {
   if (status === 'paid') return null
-  const isOver = status === 'closed' || status === 'failed'
-  if (isOver && seen === final) return seen > 0n ? nextEndedCheck(payment, nowMs) : null
-  if (isOver && isOld(payment, nowMs)) return null
+  const hasEnded = isOver({ status })
+  if (hasEnded && seen === final) return seen > 0n ? nextEndedCheck(payment, nowMs) : null
+  if (hasEnded && isOld(payment, nowMs)) return null
   return new Date(nowMs + nextCheckDelayMs(payment, status))
 }
 

@@ -8,6 +8,7 @@ import type { Order } from '../orders/order.ts'
 import { findOrderById } from '../orders/order-queries.ts'
 import { findReachableOrder } from '../orders/order-service.ts'
 import { isOpen } from '../orders/order-states.ts'
+import { markPaymentAbandoned } from './abandoned-queries.ts'
 import { resumePayment } from './accept/create-at-provider.ts'
 import { type AcceptDeps, keyOf } from './accept/start-payment.ts'
 import { giveUp, giveUpClosing, nextAwaited, postponeEnded } from './ended-payments.ts'
@@ -15,7 +16,6 @@ import {
   findPayment,
   findPaymentPolicy,
   listPaymentsOfOrder,
-  markPaymentAbandoned,
   type Payment,
   updatePayment,
   updatePaymentClosed,
@@ -222,9 +222,10 @@ async function endPayment(deps: PaymentDeps, channel: Channel, given: Payment): 
   const [close] = await Promise.allSettled([channel.closePayment?.({ ...keyOf(order, payment), providerReference })])
   // a payment that cannot be closed is often being paid or already paid, so poll it
   const { report } = await askAndApply(deps, { ...payment, providerReference }, null)
-  const isAnswered = report !== undefined && (takesBack(report) || (await isPaidWith(deps, { order, payment, report })))
+  const isAnswered = async (): Promise<boolean> =>
+    report !== undefined && (takesBack(report) || (await isPaidWith(deps, { order, payment, report })))
   // it may still be payable there, however long ago it was opened
-  if (close.status === 'rejected' && !isAnswered) throw close.reason
+  if (close.status === 'rejected' && !(await isAnswered())) throw close.reason
   const hasEnded = report !== undefined && OVER.has(report.outcome)
   if (hasEnded || isPastClosing(payment, now.getTime()))
     return updatePaymentClosed(deps.db, payment, { now, isAsked: true })

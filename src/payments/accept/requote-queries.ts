@@ -29,7 +29,7 @@ export type RequoteReason = 'ended' | 'link'
 
 /**
  * Whether any payment of the order has money, also frozen at its provider. An order that ended is not reopened either
- * if it ever received money, also money sent back or ignored. A coin that pays no order does not hinder paying anew.
+ * if it ever received money, even if that was sent back or ignored. A coin that pays no order stops nobody from paying.
  */
 export async function existsMoney(
   q: Queryable,

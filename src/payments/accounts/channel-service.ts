@@ -92,7 +92,7 @@ export async function listAccounts(deps: ChannelSettingsDeps, companyId: string)
 
 /**
  * Before the account changes: payments of earlier versions were opened with the one that is saved now, if it is older.
- * @returns the mark of that one; null if nothing names it, undefined if there is none
+ * @returns the mark of the saved account; null if it cannot be told, undefined if none is saved
  */
 async function markPayments(
   deps: ChannelSettingsDeps,
