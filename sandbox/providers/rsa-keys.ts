@@ -35,8 +35,16 @@ const base64url = (value: bigint): string => {
   return Buffer.from(hex.padStart(hex.length + (hex.length % 2), '0'), 'hex').toString('base64url')
 }
 
+const made = new Map<string, KeyObject>()
+
 /** An RSA-2048 key that survives restarts, so that configured credentials stay valid. It protects nothing. */
 export function rsaKeyOf(seed: string): KeyObject {
+  const key = made.get(seed) ?? makeKey(seed)
+  made.set(seed, key)
+  return key
+}
+
+function makeKey(seed: string): KeyObject {
   common ??= primeOf('all keys', 'p')
   const p = common
   const q = primeOf(seed, 'q')

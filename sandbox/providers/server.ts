@@ -116,7 +116,9 @@ type Built = {
 export async function buildProviders(options: Omit<Options, 'port'> & { url: string }): Promise<Built> {
   const { chain, url, callbackBase = null, file = null, log = () => {}, now = Date.now } = options
   const app = Fastify({ bodyLimit: 256 * 1024, forceCloseConnections: true })
-  const payerConsole = new PayerConsole({ file, now, log, newSecret: () => randomBytes(32).toString('hex') })
+  // what ends with its process protects nothing; the same keys again need not be searched for
+  const newSecret = (): string => (file === null ? 'in memory' : randomBytes(32).toString('hex'))
+  const payerConsole = new PayerConsole({ file, now, log, newSecret })
   const secretOf = (purpose: string): string => createHmac('sha256', payerConsole.secret).update(purpose).digest('hex')
   await app.register(formbody)
   walletRoutes(app, chain)

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { ValidateFunction } from 'ajv'
 import fastJson, { type Schema as FastJsonSchema } from 'fast-json-stringify'
 import type { FastifyInstance, FastifySchemaValidationError } from 'fastify'
@@ -13,6 +14,26 @@ declare module 'fastify' {
 }
 
 type Compile = (schema: object, httpPart: string | undefined) => ValidateFunction
+type Serialize = ReturnType<typeof fastJson>
+
+/** By what they are made of: a process that runs several services, or one after another, compiles each schema once. */
+const serializers = new Map<string, Serialize>()
+
+/** @returns what makes a serializer; a schema may refer to those that the service shares between its endpoints */
+function openSerializers(app: FastifyInstance): (schema: unknown) => Serialize {
+  let shared: { schemas: Record<string, FastJsonSchema>; text: string } | undefined
+  const readShared = () => {
+    const schemas = app.getSchemas() as Record<string, FastJsonSchema>
+    return { schemas, text: JSON.stringify(schemas) }
+  }
+  return (schema) => {
+    shared ??= readShared()
+    const key = hash('sha1', shared.text + JSON.stringify(schema))
+    const made = serializers.get(key) ?? fastJson(schema as FastJsonSchema, { schema: shared.schemas })
+    serializers.set(key, made)
+    return made
+  }
+}
 
 /**
  * Schemas are compiled at the first call of their endpoint. Together they would take 0.6 s of CPU at the start, and a
@@ -44,10 +65,9 @@ export function registerSchemas(app: FastifyInstance, compile: Compile): void {
     validate.errors = null as FastifySchemaValidationError[] | null
     return validate
   })
+  const serializerOf = openSerializers(app)
   app.setSerializerCompiler(({ schema }) => {
-    const compiled = once(() =>
-      fastJson(schema as FastJsonSchema, { schema: app.getSchemas() as Record<string, FastJsonSchema> }),
-    )
+    const compiled = once(() => serializerOf(schema))
     return (data) => compiled()(data)
   })
   app.decorate('compileSchemas', async () => {
