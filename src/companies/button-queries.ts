@@ -123,6 +123,13 @@ const isHeld = (dustUnits: bigint): Sql =>
 
 type Reference = Pick<ButtonSession, 'companyId' | 'orderRef'>
 
+/**
+ * Lets one decision at a time be taken about who may pay a reference, until the transaction ends. Locked after an
+ * order or a session, and before a payer.
+ */
+export const lockReference = (tx: Tx, { companyId, orderRef }: Reference): Promise<number> =>
+  tx.run(sql`select pg_advisory_xact_lock(hashtextextended(${`reference ${companyId} ${orderRef}`}, 0))`)
+
 /** Frees a reference for the shop's server: ends its live session if a page made it, or if an order of it is paid. */
 export async function updateReferenceFreed(tx: Tx, { companyId, orderRef }: Reference, at: Date): Promise<void> {
   await tx.run(sql`

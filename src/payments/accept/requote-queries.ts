@@ -1,5 +1,5 @@
 import { HAS_FROZEN, hasMoney, hasReceived } from '../../companies/order-money-queries.ts'
-import { type Queryable, sql, type Tx } from '../../db/db.ts'
+import { type Queryable, sql } from '../../db/db.ts'
 import type { Order } from '../../orders/order.ts'
 
 export type QuotePolicy = { requoteHours: number; linkQuoteMinutes: number | null }
@@ -43,13 +43,6 @@ export async function existsMoney(
         and (p.status = 'paid' or (${reason === 'ended'} and ${hasReceived(dustUnits)}) or ${hasMoney(dustUnits)}
           or ${HAS_FROZEN})) as found`)
   return found
-}
-
-/** Lets one reopening or sale of a buy-button session happen at a time. The order is locked first. */
-export async function lockSessionOf(tx: Tx, { companyId, buttonSessionId }: Order): Promise<void> {
-  if (buttonSessionId === null) return
-  await tx.run(sql`
-    select 1 from button_sessions where company_id = ${companyId} and id = ${buttonSessionId} for update`)
 }
 
 /**

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { type PaymentReport, paidReport } from '../src/channels/channel.ts'
+import { sql } from '../src/db/db.ts'
+import { acceptOrder } from '../src/payments/accept/accept-order.ts'
+import { acceptMispayment } from '../src/payments/mispayments/mispayment-service.ts'
+import { applyReport } from '../src/payments/payment-report.ts'
+import { addButton, readFrame } from './harness/button-pages.ts'
+import { actorOf, contextFor, type ModelWorld, startModelWorld } from './harness/model-world.ts'
+
+/* The money of orders that share a buy button's reference: one of them is paid by it, and what is blocked holds it. */
+
+let world: ModelWorld
+before(async () => {
+  world = await startModelWorld()
+})
+after(() => world?.stop())
+
+/** Clicks for a reference of its own button, as buyers that do not know each other. */
+async function sell(orderRef: string) {
+  const { db } = world.host
+  const { id, client } = await addButton(world.host)
+  const land = async (code = '') => {
+    const path = `/buy-button/landing?id=${id}&orderRef=${orderRef}&code=${code}`
+    const { answer, said } = await readFrame(world.host, path)
+    return { status: answer.status, code: said.conversionCode }
+  }
+  const take = () => client.post('buy-button/sessions', { button: id, orderRef, price: '80' })
+  /** What a page, another one with the buyer's code, and the shop's server get. */
+  const state = async (code: string) => [(await land()).status, (await land(code)).code === code, (await take()).status]
+  return { land, take, state, order: async () => openOrder((await land()).code ?? '') }
+
+  /** An order whose buyer chose a provider. */
+  async function openOrder(code: string) {
+    const { orderId, ...row } = await db.one<{ companyId: string; orderId: string; units: string }>(sql`
+      select company_id, id as order_id, to_units as units from orders where code = ${code}`)
+    const context = contextFor(actorOf(row))
+    const accept = (requote = false) =>
+      acceptOrder(world.payments, { context, code, body: { paymentChannel: 'binance', ...(requote && { requote }) } })
+    await accept()
+    const { id: paymentId, providerReference } = await db.one<{ id: string; providerReference: string }>(sql`
+      select id, provider_reference from payments where order_id = ${orderId}`)
+    const key = { companyId: row.companyId, id: paymentId }
+    const due = BigInt(row.units)
+    const says = (report: PaymentReport) => applyReport(world.payments, key, { ...report, providerReference })
+    const receives = (final: bigint) => says(paidReport(providerReference, { final, providerStatus: 'PAID' }))
+    const expire = async () => {
+      await db.run(sql`update orders set status = 'EXPIRED', updated_at = now() where id = ${orderId}`)
+      await db.run(sql`update payments set status = 'closed' where id = ${paymentId}`)
+    }
+    const records = () =>
+      db.many<{ id: string; kind: string; status: string }>(sql`
+        select id, kind, status from mispayments where order_id = ${orderId} order by id`)
+    const status = async () =>
+      (await db.one<{ status: string }>(sql`select status from orders where id = ${orderId}`)).status
+    return { code, context, key, due, accept, says, receives, expire, records, status }
+  }
+}
+
+type Sold = Awaited<ReturnType<Awaited<ReturnType<typeof sell>>['order']>>
+
+test('of two people who accept money of two orders of one reference at once, one is refused', async () => {
+  const reference = await sell('ATONCE-001')
+  const both = [await reference.order(), await reference.order()]
+  for (const { expire, receives, due } of both) {
+    await expire()
+    await receives(due / 2n)
+  }
+  let arrived = 0
+  /** Waits a moment for the other one. */
+  const admit = async () => {
+    arrived += 1
+    for (let waits = 0; waits < 20 && arrived < 2; waits += 1) await wait(20)
+    return null
+  }
+  const accept = async ({ context, records }: Sold) =>
+    acceptMispayment({ ...world.mispayments, gate: { admit } }, context, (await records())[0]?.id ?? '', {})
+  const answers = await Promise.allSettled(both.map(accept))
+  const faults = answers.flatMap((answer) => (answer.status === 'rejected' ? [String(answer.reason.message)] : []))
+  assert.equal(faults.length, 1)
+  assert.match(faults[0] ?? '', /^Order \w+ of the same purchase is paid/)
+  assert.deepEqual((await Promise.all(both.map(({ status }) => status()))).toSorted(), ['EXPIRED', 'PAID'])
+})
