@@ -82,3 +82,28 @@ test('of two people who accept money of two orders of one reference at once, one
   assert.match(faults[0] ?? '', /^Order \w+ of the same purchase is paid/)
   assert.deepEqual((await Promise.all(both.map(({ status }) => status()))).toSorted(), ['EXPIRED', 'PAID'])
 })
+
+test('late money makes no second order of a reference paid: it waits for a person, who cannot accept it either', async () => {
+  const reference = await sell('LATE-00001')
+  const late = await reference.order()
+  await late.expire()
+  const paid = await reference.order()
+  await paid.receives(paid.due)
+  await late.receives(late.due)
+  const [record] = await late.records()
+  assert.deepEqual([await paid.status(), await late.status(), record?.kind], ['PAID', 'EXPIRED', 'late'])
+  const accepted = acceptMispayment(world.mispayments, late.context, record?.id ?? '', {})
+  await assert.rejects(accepted, /of the same purchase is paid/)
+})
+
+test('late money pays its order while another order of the reference only waits, and two that are paid in time are both paid', async () => {
+  const reference = await sell('LATE-00002')
+  const late = await reference.order()
+  await late.expire()
+  const open = await reference.order()
+  await late.receives(late.due)
+  assert.equal(await late.status(), 'PAID')
+  // its buyer was shown where to pay
+  await open.receives(open.due)
+  assert.equal(await open.status(), 'PAID')
+})

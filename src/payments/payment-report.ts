@@ -1,5 +1,6 @@
 import { type PaymentReport, paidReport, type SeenReport, type UnmatchedMoney } from '../channels/channel.ts'
 import { dollarUnits } from '../channels/usdc-text.ts'
+import { findPaidInstead } from '../companies/button-landing.ts'
 import type { Tx } from '../db/db.ts'
 import type { Order } from '../orders/order.ts'
 import { updateOrderPaidUnits } from '../orders/order-queries.ts'
@@ -261,11 +262,12 @@ async function settle(scene: ReportCase, { counted, completedAt: at }: Verdict):
   if (allows(over.status, 'pay')) return deps.transition(tx, over, { trigger: 'pay', actor, requestId, change })
   if (!allows(over.status, 'payLate')) return over
   const endedAt = over === order ? over.updatedAt : over.expiresAt
+  const inTime = wasInTime(over, at)
+  if (!inTime && !acceptsLate(over.status, endedAt, (at ?? now).getTime(), policy)) return over
+  // what a person could not accept waits for one as late
+  if ((await findPaidInstead(tx, over, deps.dustUnits)) !== undefined) return over
   // what was paid in time was admitted with the accept
-  const accepted =
-    wasInTime(over, at) ||
-    (acceptsLate(over.status, endedAt, (at ?? now).getTime(), policy) && (await deps.gate.admitLate(tx, over)))
-  if (!accepted) return over
+  if (!inTime && !(await deps.gate.admitLate(tx, over))) return over
   return deps.transition(tx, over, { trigger: 'payLate', actor, requestId, change })
 }
 
