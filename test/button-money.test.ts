@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { type PaymentReport, paidReport } from '../src/channels/channel.ts'
+import { type PaymentReport, paidReport, type UnmatchedMoney } from '../src/channels/channel.ts'
 import { sql } from '../src/db/db.ts'
 import { acceptOrder } from '../src/payments/accept/accept-order.ts'
-import { acceptMispayment } from '../src/payments/mispayments/mispayment-service.ts'
+import { acceptMispayment, ignoreMispayment } from '../src/payments/mispayments/mispayment-service.ts'
 import { applyReport } from '../src/payments/payment-report.ts'
+import { decideScreening } from '../src/screening/screening-decisions.ts'
 import { addButton, readFrame } from './harness/button-pages.ts'
 import { actorOf, contextFor, type ModelWorld, startModelWorld } from './harness/model-world.ts'
 
@@ -43,8 +44,11 @@ async function sell(orderRef: string) {
       select id, provider_reference from payments where order_id = ${orderId}`)
     const key = { companyId: row.companyId, id: paymentId }
     const due = BigInt(row.units)
-    const says = (report: PaymentReport) => applyReport(world.payments, key, { ...report, providerReference })
-    const receives = (final: bigint) => says(paidReport(providerReference, { final, providerStatus: 'PAID' }))
+    const apply = (report: PaymentReport) => applyReport(world.payments, key, report)
+    const says = (outcome: 'waiting' | 'expired' | 'blocked', unmatched?: UnmatchedMoney[]) =>
+      apply({ outcome, providerReference, providerStatus: outcome, ...(unmatched && { unmatched }) })
+    const receives = (final: bigint, pending = 0n) =>
+      apply(paidReport(providerReference, { final, pending, providerStatus: 'PAID' }))
     const expire = async () => {
       await db.run(sql`update orders set status = 'EXPIRED', updated_at = now() where id = ${orderId}`)
       await db.run(sql`update payments set status = 'closed' where id = ${paymentId}`)
@@ -52,9 +56,19 @@ async function sell(orderRef: string) {
     const records = () =>
       db.many<{ id: string; kind: string; status: string }>(sql`
         select id, kind, status from mispayments where order_id = ${orderId} order by id`)
+    const ignore = async () => {
+      for (const { id: record, status: now } of await records())
+        if (now === 'open') await ignoreMispayment(world.mispayments, context, record, { reason: 'sent back' })
+    }
+    const giveBack = async () => {
+      const { id: screening } = await db.one<{ id: string }>(sql`
+        select id from screenings where subject_id = ${paymentId} and status = 'blocked'`)
+      const deps = { ...world.mispayments, wakeSubject: async () => {} }
+      await decideScreening(deps, context, screening, { decision: 'return', reason: 'sent back' })
+    }
     const status = async () =>
       (await db.one<{ status: string }>(sql`select status from orders where id = ${orderId}`)).status
-    return { code, context, key, due, accept, says, receives, expire, records, status }
+    return { code, context, due, accept, says, receives, expire, records, ignore, giveBack, status }
   }
 }
 
@@ -106,4 +120,66 @@ test('late money pays its order while another order of the reference only waits,
   // its buyer was shown where to pay
   await open.receives(open.due)
   assert.equal(await open.status(), 'PAID')
+})
+
+const HELD = [409, true, 409]
+const FREE = [200, false, 200]
+const BTC: UnmatchedMoney[] = [{ asset: 'BTC', units: 5n, reference: 'gatepay:unresolved:1', isOneSum: true }]
+/** Its amount cannot be read. */
+const FROZEN: UnmatchedMoney[] = [{ asset: 'USDC', units: 0n, reference: 'gatepay:frozen:1', isOneSum: true }]
+
+for (const what of ['without an amount', 'whose amount cannot be read'])
+  test(`money ${what}, blocked by its provider, holds the reference until a person decides, whatever was decided before`, async () => {
+    const { state, order } = await sell(`BLOCKED ${what}`)
+    const { code, says, ignore, giveBack, status } = await order()
+    await says('waiting', BTC)
+    await ignore()
+    await says('blocked', what === 'without an amount' ? undefined : FROZEN)
+    assert.deepEqual([await status(), await state(code)], ['KYT_FAILED', HELD])
+    await giveBack()
+    if (what !== 'without an amount') {
+      assert.deepEqual(await state(code), HELD, 'its record is open')
+      await ignore()
+    }
+    assert.deepEqual(await state(code), FREE)
+  })
+
+for (const pending of [true, false])
+  test(`what its provider gave back holds no reference, until it blocks money again; it was ${pending ? '' : 'not '}seen before`, async () => {
+    const { state, order } = await sell(`GONE-${pending}`)
+    const { code, due, says, receives, records, giveBack, status } = await order()
+    if (pending) await receives(0n, due)
+    await says('blocked')
+    assert.deepEqual([await status(), await state(code)], ['KYT_FAILED', HELD])
+    await says('expired', BTC)
+    assert.deepEqual(await state(code), HELD, 'not all is gone')
+    await world.host.db.run(sql`update mispayments set status = 'ignored' where asset = 'BTC' and status = 'open'`)
+    await says('waiting')
+    assert.deepEqual(await state(code), HELD, 'this is not its last word')
+    await says('expired')
+    const screening = () =>
+      world.host.db.one(sql`
+        select s.status, s.decided_by as by from screenings s join orders o on o.id = s.order_id where o.code = ${code}`)
+    assert.deepEqual(await screening(), { status: 'returned', by: 'channel:binance' })
+    await says('blocked')
+    assert.deepEqual([await screening(), await state(code)], [{ status: 'blocked', by: null }, HELD])
+    await giveBack()
+    await says('blocked')
+    assert.deepEqual([(await records()).length, await state(code)], [1, FREE])
+  })
+
+test('money of an expired order that its provider blocks holds the reference until a person decides to return it', async () => {
+  for (const pending of [true, false])
+    for (const frozen of [undefined, FROZEN]) {
+      const { state, order } = await sell(`EXPIRED-${pending}-${frozen?.length}`)
+      const { code, due, accept, says, receives, expire, ignore, giveBack } = await order()
+      await expire()
+      if (pending) await receives(0n, due)
+      await says('blocked', frozen)
+      await assert.rejects(accept(true), /has arrived or is on its way/)
+      assert.deepEqual(await state(code), HELD)
+      await giveBack()
+      await ignore()
+      assert.deepEqual(await state(code), FREE)
+    }
 })

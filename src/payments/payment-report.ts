@@ -89,6 +89,14 @@ function isFrozenBeside({ payment: { status }, deps }: ReportCase, frozen: reado
   return frozen.length > 0 && (isDust || status === 'paid')
 }
 
+/** The attempt is over and its provider reports no money of it at all, so it blocks none either. */
+const blocksNothing = ({ payment: { status } }: ReportCase, { unmatched = [], ...report }: PaymentReport): boolean =>
+  ENDED.includes(status) &&
+  unmatched.length === 0 &&
+  (report.outcome === 'seen'
+    ? report.final + report.pending === 0n
+    : report.outcome === 'expired' || report.outcome === 'cancelled')
+
 type Told = Pick<PaymentReport, 'outcome' | 'unmatched' | 'providerStatus'>
 
 /**
@@ -123,7 +131,11 @@ const ENDINGS = {
 type Ending = (typeof ENDINGS)[keyof typeof ENDINGS]
 
 async function applyTo(scene: ReportCase, report: PaymentReport): Promise<Order> {
-  const { tx, order, payment, now } = scene
+  const { tx, order, payment, now, deps } = scene
+  const { channel } = payment
+  // a record of frozen money keeps its screening open: its provider reports the amount once
+  if (blocksNothing(scene, report) && !(await hasUndecided(tx, payment)))
+    await deps.screening.noteUnblocked(tx, subjectOf(scene), { channel, providerStatus: report.providerStatus })
   if (report.outcome === 'seen') return applyMoney(scene, report)
   if (report.unmatched) await recordUnmatchedTransfers(scene, report.unmatched)
   if (report.outcome === 'blocked' && isFrozenBeside(scene, report.unmatched ?? [])) return passBy(scene)
@@ -133,7 +145,7 @@ async function applyTo(scene: ReportCase, report: PaymentReport): Promise<Order>
   const over = payment.status === 'paid' || payment.status === 'closed' || (asked && payment.status === 'failed')
   // also when the attempt is over: its money may still come, and must pay no order
   if (outcome === 'blocked' && payment.status !== 'paid')
-    await scene.deps.screening.noteProvider(tx, subjectOf(scene), { channel: payment.channel, providerStatus })
+    await deps.screening.noteProvider(tx, subjectOf(scene), { channel, providerStatus })
   // the rest of an abandoned payment can still be paid: it is closed at its provider first
   if (outcome === 'blocked' && payment.status === 'closing' && report.unmatched !== undefined) return order
   if (outcome !== 'waiting' && outcome !== 'unknown' && !over) return applyEnding(scene, { ...report, outcome })
