@@ -183,3 +183,16 @@ test('money of an expired order that its provider blocks holds the reference unt
       assert.deepEqual(await state(code), FREE)
     }
 })
+
+test('an ended order is not reopened while another order of its reference is open, and of two that ended, one is', async () => {
+  const reference = await sell('REOPEN-001')
+  const old = await reference.order()
+  await old.expire()
+  const other = await reference.order()
+  await assert.rejects(old.accept(true), /Another order for the same purchase/)
+  await other.expire()
+  const answers = await Promise.allSettled([old.accept(true), other.accept(true)])
+  assert.deepEqual(answers.map((answer) => answer.status).toSorted(), ['fulfilled', 'rejected'])
+  const statuses = [await old.status(), await other.status()]
+  assert.deepEqual(statuses.toSorted(), ['AWAITING', 'EXPIRED'])
+})
