@@ -3,9 +3,11 @@ import { after, before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type PaymentReport, paidReport, type UnmatchedMoney } from '../src/channels/channel.ts'
 import { sql } from '../src/db/db.ts'
+import { lockOrderByCode } from '../src/orders/order-queries.ts'
 import { acceptOrder } from '../src/payments/accept/accept-order.ts'
 import { acceptMispayment, ignoreMispayment } from '../src/payments/mispayments/mispayment-service.ts'
 import { applyReport } from '../src/payments/payment-report.ts'
+import { openSoldTwiceAlarm } from '../src/payments/sold-twice-alarm.ts'
 import { decideScreening } from '../src/screening/screening-decisions.ts'
 import { addButton, readFrame } from './harness/button-pages.ts'
 import { actorOf, contextFor, type ModelWorld, startModelWorld } from './harness/model-world.ts'
@@ -110,16 +112,29 @@ test('late money makes no second order of a reference paid: it waits for a perso
   await assert.rejects(accepted, /of the same purchase is paid/)
 })
 
-test('late money pays its order while another order of the reference only waits, and two that are paid in time are both paid', async () => {
+test('late money pays its order while another order only waits; two that are paid in time are both paid, and the operator reads of it once', async () => {
   const reference = await sell('LATE-00002')
   const late = await reference.order()
   await late.expire()
   const open = await reference.order()
   await late.receives(late.due)
   assert.equal(await late.status(), 'PAID')
+  const subjects: string[] = []
+  const onSoldTwice = openSoldTwiceAlarm({
+    alarm: async (_, { subject }) => void subjects.push(subject),
+    ...{ log: world.host.service.app.log, clock: world.payments.clock },
+  })
+  const before = world
+  world = { ...before, payments: { ...before.payments, onSoldTwice } }
   // its buyer was shown where to pay
   await open.receives(open.due)
   assert.equal(await open.status(), 'PAID')
+  const { db } = world.host
+  const order = await db.tx((tx) => lockOrderByCode(tx, late.code))
+  if (order) await db.tx((tx) => onSoldTwice(tx, { order, other: open.code }))
+  world = before
+  assert.equal(subjects.length, 1)
+  assert.match(subjects[0] ?? '', /^Two orders of one purchase were paid/)
 })
 
 const HELD = [409, true, 409]

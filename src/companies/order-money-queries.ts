@@ -19,7 +19,7 @@ const DECIDED_UNITS = sql`coalesce((select sum(m.units) from mispayments m
   where m.company_id = p.company_id and m.payment_id = p.id and m.kind in ('under', 'late', 'duplicate', 'held')
     and ${IS_DECIDED}), 0)`
 
-/** The own screening of the provider of payment `p` is in this state; of `returned` ones, only what a person decided. */
+/** What the provider of payment `p` blocks by its own screening is undecided, or a person decided to return it. */
 const isBlock = (status: 'blocked' | 'returned'): Sql => sql`exists (select 1 from screenings s
   where s.company_id = p.company_id and s.purpose = 'payment' and s.subject_id = p.id and coalesce(s.address, '') = ''
     and s.status = ${status} and coalesce(s.decided_by not like 'channel:%', true))`
@@ -57,8 +57,8 @@ export const hasOtherCoin = (dustUnits: bigint): Sql => sql`exists (select 1 fro
     and m.units >= ${leastCoinUnits(dustUnits)} and m.asset not like '%…%')`
 
 /**
- * Whether money of payment `p` is frozen at its provider and waits for a person: as a record (`isFrozen`), or, where its
- * provider names no amount, as a screening.
+ * Whether money of payment `p` is frozen at its provider and waits for a person: as a record (`isFrozen`), or as a
+ * screening, which is all there is where its provider names no amount.
  */
 export const HAS_FROZEN = sql`(${isBlock('blocked')} or exists (select 1 from mispayments m
   where m.company_id = p.company_id and m.payment_id = p.id and m.status = 'open'

@@ -271,7 +271,11 @@ async function settle(scene: ReportCase, { counted, completedAt: at }: Verdict):
   const change = { paidAt: now, paidUnits: counted, paymentChannel: payment.channel, paymentId: payment.id }
   const actor = `channel:${payment.channel}`
   const over = await expireWhenLate(scene, at)
-  if (allows(over.status, 'pay')) return deps.transition(tx, over, { trigger: 'pay', actor, requestId, change })
+  if (allows(over.status, 'pay')) {
+    const other = await findPaidInstead(tx, over, deps.dustUnits)
+    if (other !== undefined) await deps.onSoldTwice(tx, { order: over, other })
+    return deps.transition(tx, over, { trigger: 'pay', actor, requestId, change })
+  }
   if (!allows(over.status, 'payLate')) return over
   const endedAt = over === order ? over.updatedAt : over.expiresAt
   const inTime = wasInTime(over, at)
