@@ -87,6 +87,8 @@ test('an amount that its provider froze at an attempt that is over is money of i
   const unmatched: UnmatchedMoney[] = [{ asset: 'USDC', units: DUE, reference: 'p:frozen:all' }]
   await apply({ outcome: 'blocked', providerReference: reference, unmatched, providerStatus: 'risk' })
   await assert.rejects(requote(), /has arrived or is on its way/)
+  await db.run(sql`update screenings set status = 'returned', decided_by = 'user:1' where subject_id = ${key.id}`)
+  await assert.rejects(requote(), /has arrived or is on its way/)
   await db.run(sql`update mispayments set status = 'ignored' where payment_id = ${key.id}`)
   assert.equal((await requote()).status, 'AWAITING')
 })

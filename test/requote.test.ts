@@ -357,7 +357,8 @@ async function requoteBoth(first: string, second: string) {
   try {
     await client.query('begin')
     await client.query(
-      'select s.id from button_sessions s join orders o on o.button_session_id = s.id where o.code = $1 for update of s',
+      `select pg_advisory_xact_lock(hashtextextended('reference ' || s.company_id || ' ' || s.order_ref, 0))
+       from button_sessions s join orders o on o.button_session_id = s.id where o.code = $1`,
       [first],
     )
     await client.query(`update orders set status = 'AWAITING' where code = $1`, [first])
@@ -366,7 +367,7 @@ async function requoteBoth(first: string, second: string) {
     const waits = () =>
       shop.host.db.one<{ count: number }>(sql`select count(*)::int as count from pg_stat_activity
         where datname = current_database() and wait_event_type = 'Lock'
-          and (query like '%update orders set%' or query like '%from button_sessions where%')`)
+          and (query like '%update orders set%' or query like '%hashtextextended%')`)
     await Promise.race([answer, eventually(waits, ({ count }) => count > 0)])
     await client.query('commit')
     return await answer

@@ -15,11 +15,14 @@ const SCRIPT = readFileSync(join(import.meta.dirname, '../web/sdkjs/sdk.js'), 'u
 type Button = { init(options: object): Button; handleModal(): void; getButtonUrl(): string }
 type Listener = (event: { origin: string; source: object; data: object }) => void
 
-/** A tab, whose storage outlives its pages. The service answers with `state` about every order. */
+/** A tab, whose storage outlives its pages. The service answers with `state` about every order that `states` lacks. */
 function openTab(state: string) {
   const stored: Record<string, string> = {}
+  const states: Record<string, string> = {}
+  /** Addresses that the script has asked. */
+  const asked: string[] = []
   let timers: (() => void)[] = []
-  const tab = { state, stored, loadPage, poll }
+  const tab = { state, states, stored, asked, loadPage, poll }
 
   /** Lets all that wait for the next poll ask the service. */
   async function poll(): Promise<void> {
@@ -47,9 +50,16 @@ function openTab(state: string) {
       addEventListener: (_: string, listener: Listener) => listeners.push(listener),
     }
     runInNewContext(SCRIPT, {
-      ...{ window, self: { origin: 'https://shop.example' }, performance, encodeURIComponent, clearTimeout: ignore },
+      ...{ window, self: { origin: 'https://shop.example' }, performance, encodeURIComponent },
+      clearTimeout: (timer: () => void) => {
+        timers = timers.filter((one) => one !== timer)
+      },
       document: { ...page, dispatchEvent: ({ type }: Event) => events.push(type) },
-      setTimeout: (ask: () => void) => timers.push(ask),
+      setTimeout: (ask: (...values: unknown[]) => void, _: number, ...values: unknown[]) => {
+        const timer = () => ask(...values)
+        timers.push(timer)
+        return timer
+      },
       CSSStyleSheet: class {
         replaceSync = ignore
       },
@@ -60,7 +70,10 @@ function openTab(state: string) {
           stored[key] = value
         },
       },
-      fetch: async () => ({ json: async () => ({ data: { state: tab.state } }) }),
+      fetch: async (url: string) => {
+        asked.push(url)
+        return { json: async () => ({ data: { state: states[url.split('/').at(-1) ?? ''] ?? tab.state } }) }
+      },
     })
     const makeButton = (options: object = { orderRef: 'REF-0001' }): Button => {
       const note = (word: string) => () => calls.push(word)
@@ -144,4 +157,50 @@ test('two buttons of one reference on a page lead to one order, and each hears t
   tab.state = 'state:executed'
   await tab.poll()
   assert.deepEqual(page.calls, ['success', 'success'])
+})
+
+test('the end of an older order of one button makes the tab forget no newer order of another button', async () => {
+  const tab = openTab('state:pending')
+  const page = tab.loadPage()
+  const [one, other] = [page.makeButton(), page.makeButton()]
+  one.handleModal()
+  await page.hear('AAA', 'waiting')
+  one.handleModal()
+  // its order cannot be paid any more: the buyer begins another one
+  other.handleModal()
+  await page.hear('BBB', 'waiting')
+  tab.states.AAA = 'state:expired'
+  for (let polls = 0; polls < 2; polls += 1) await tab.poll()
+  assert.deepEqual([tab.stored['comptoir:B:REF-0001'], page.calls], ['BBB', []])
+  other.handleModal()
+  other.handleModal()
+  assert.match(other.getButtonUrl(), /&code=BBB&/)
+  tab.states.BBB = 'state:expired'
+  other.handleModal()
+  for (let polls = 0; polls < 2; polls += 1) await tab.poll()
+  assert.deepEqual(page.calls, ['error'])
+})
+
+test('a cart that another button of the page has repriced is not told as an error while the new order begins', async () => {
+  const tab = openTab('state:pending')
+  const page = tab.loadPage()
+  const make = (price: string) => page.makeButton({ orderRef: 'REF-0001', price })
+  const [one, other] = [make('5'), make('6')]
+  one.handleModal()
+  await page.hear('AAA', 'waiting')
+  one.handleModal()
+  other.handleModal()
+  tab.states.AAA = 'state:cancelled'
+  await tab.poll()
+  await page.hear('BBB', 'waiting')
+  await tab.poll()
+  assert.deepEqual([tab.stored['comptoir:B:REF-0001'], page.calls], ['BBB', []])
+})
+
+test('two codes that an older script has left in the tab are one order', async () => {
+  const tab = openTab('state:pending')
+  tab.stored['comptoir:B:REF-0001'] = 'AAA AAA'
+  assert.match(tab.loadPage().makeButton().getButtonUrl(), /&code=AAA&/)
+  await settle()
+  assert.deepEqual(tab.asked, [`${BASE}/api/confirm_conversion/status/AAA`])
 })

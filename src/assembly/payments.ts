@@ -13,6 +13,7 @@ import { mispaymentRoutes } from '../payments/mispayments/mispayment-routes.ts'
 import type { MispaymentDeps } from '../payments/mispayments/mispayment-service.ts'
 import type { PaymentDeps } from '../payments/payment-service.ts'
 import { noteWord } from '../payments/reconcile.ts'
+import { openSoldTwiceAlarm } from '../payments/sold-twice-alarm.ts'
 import { unmatchedRoutes } from '../payments/unmatched/unmatched-routes.ts'
 import type { UnmatchedDeps } from '../payments/unmatched/unmatched-service.ts'
 import { noticeForeignRefund } from '../refunds/foreign-refund.ts'
@@ -67,7 +68,11 @@ export function openPayments(
     await wakeRefundsHandedOver(tx, loss.order, new Date(clock()))
     await alarmOfLoss(tx, loss)
   }
-  const alarms = { onLoss, onGivenUp: openGivenUpAlarm({ alarm, log, clock }) }
+  const alarms = {
+    onLoss,
+    onGivenUp: openGivenUpAlarm({ alarm, log, clock }),
+    onSoldTwice: openSoldTwiceAlarm({ alarm, log, clock }),
+  }
   const reports = { dustUnits: BigInt(config.orders.chainDustUnits), ...alarms, screening }
   const onTakenBack: PaymentDeps['onTakenBack'] = (...word) => noteWord(refunds.books, ...word)
   const news = { onRefunded, onTakenBack }

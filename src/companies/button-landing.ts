@@ -171,41 +171,61 @@ export const soldAlready = (): AppError =>
     details: [{ path: 'orderRef', message: 'already has a payment' }],
   })
 
+/** An order as part of a purchase. Id null: it is to be created in this session. Session null: of no buy button. */
+type Buying = { id: string | null; buttonSessionId: string | null }
+
 /** The session of an order's purchase, and since when a payment of its reference counts; null: since ever. */
-async function findPurchase(q: Queryable, sessionId: string | null) {
-  const session = sessionId === null ? undefined : await queries.findButtonSession(q, sessionId)
+async function findPurchase(q: Queryable, { buttonSessionId }: Buying) {
+  const session = buttonSessionId === null ? undefined : await queries.findButtonSession(q, buttonSessionId)
   return session && { session, since: isServerMade(session) ? session.createdAt : null }
 }
 
-/**
- * Whether the purchase that an order is for has a payment already, by another order.
- * @param order id null: it is to be created in this session
- */
+/** Locks the reference of an order's purchase: what is decided about it next sees what was decided before. */
+export async function lockPurchase(tx: Tx, order: Buying): Promise<void> {
+  const purchase = await findPurchase(tx, order)
+  if (purchase) await queries.lockReference(tx, purchase.session)
+}
+
+/** Whether the purchase that an order is for has a payment already, by another order. */
 export async function isSoldAlready(
   { db, dustUnits }: { db: Queryable; dustUnits: bigint },
-  { id, buttonSessionId }: { id: string | null; buttonSessionId: string | null },
+  order: Buying,
 ): Promise<boolean> {
-  const purchase = await findPurchase(db, buttonSessionId)
+  const purchase = await findPurchase(db, order)
   return (
     purchase !== undefined &&
-    isSold(await queries.findReferenceFacts(db, purchase.session, dustUnits, id), purchase.since)
+    isSold(await queries.findReferenceFacts(db, purchase.session, dustUnits, order.id), purchase.since)
   )
 }
 
+/** Refuses to sell an order whose purchase has a payment. @throws ORDER_STATE_CONFLICT */
+export async function checkUnsold(tx: Tx, order: Buying, dustUnits: bigint): Promise<void> {
+  await lockPurchase(tx, order)
+  if (await isSoldAlready({ db: tx, dustUnits }, order)) throw soldAlready()
+}
+
 /**
- * Refuses money as the payment of an order once another order of its purchase has one. Unpaid money elsewhere does not
- * hinder a person who decides.
+ * The code of another order that has the payment of an order's purchase. Its reference is locked, so that of two orders
+ * that are to be paid at once one finds the other. Unpaid money elsewhere does not count.
+ */
+export async function findPaidInstead(
+  tx: Tx,
+  order: Buying & { id: string },
+  dustUnits: bigint,
+): Promise<string | undefined> {
+  const purchase = await findPurchase(tx, order)
+  if (!purchase) return undefined
+  const { session, since } = purchase
+  await queries.lockReference(tx, session)
+  return queries.findPaidOrder(tx, session, { dustUnits, since, exceptOrderId: order.id })
+}
+
+/**
+ * Refuses money as the payment of an order once another order of its purchase has one.
  * @throws ORDER_STATE_CONFLICT
  */
-export async function checkAcceptableOnce(
-  q: Queryable,
-  { id, buttonSessionId }: { id: string; buttonSessionId: string | null },
-  dustUnits: bigint,
-): Promise<void> {
-  const purchase = await findPurchase(q, buttonSessionId)
-  if (!purchase) return
-  const { session, since } = purchase
-  const paid = await queries.findPaidOrder(q, session, { dustUnits, since, exceptOrderId: id })
+export async function checkAcceptableOnce(tx: Tx, order: Buying & { id: string }, dustUnits: bigint): Promise<void> {
+  const paid = await findPaidInstead(tx, order, dustUnits)
   if (paid === undefined) return
   throw new AppError('ORDER_STATE_CONFLICT', {
     message: `Order ${paid} of the same purchase is paid, being confirmed or under review. Refund or ignore this money.`,

@@ -1,7 +1,7 @@
 import { type Queryable, type Sql, sql, type Tx } from '../db/db.ts'
 import type { Fiat } from '../kernel/money.ts'
 import type { OwnOrder, ReferenceFacts } from './button-reference.ts'
-import { hasMoney, hasOtherCoin, IS_DECIDED } from './order-money-queries.ts'
+import { HAS_FROZEN, hasMoney, hasOtherCoin, IS_DECIDED } from './order-money-queries.ts'
 
 export type BuyButton = {
   id: string
@@ -110,18 +110,28 @@ export async function findButtonSessionByCode(q: Queryable, code: string): Promi
 export const SERVER_CODE_PREFIX = 'shop_'
 
 const IS_PAGE_MADE = sql`not starts_with(s.code, ${SERVER_CODE_PREFIX})`
-/** Order `o` is unpaid, open or ended, and any of its payments has money. */
+/** Order `o` is unpaid, open or ended, and any of its payments has money, also frozen at its provider. */
 const hasUnpaidMoney = (dustUnits: bigint): Sql =>
   sql`(o.paid_at is null and o.payment_id is not null and exists (select 1 from payments p
-    where p.company_id = o.company_id and p.order_id = o.id and (${hasMoney(dustUnits)} or ${hasOtherCoin(dustUnits)})))`
+    where p.company_id = o.company_id and p.order_id = o.id
+      and (${hasMoney(dustUnits)} or ${hasOtherCoin(dustUnits)} or ${HAS_FROZEN})))`
 
 /** Order `o` is being confirmed, or under review: until a person decided about its money, and none of it is left. */
 const isHeld = (dustUnits: bigint): Sql =>
   sql`(o.status = 'WAITING_CHAIN_CONFIRMATION' or (o.status = 'KYT_FAILED' and (${hasUnpaidMoney(dustUnits)}
-    or not exists (select 1 from mispayments m
-      where m.company_id = o.company_id and m.order_id = o.id and ${IS_DECIDED}))))`
+    or not (exists (select 1 from mispayments m
+        where m.company_id = o.company_id and m.order_id = o.id and ${IS_DECIDED})
+      or exists (select 1 from screenings s
+        where s.company_id = o.company_id and s.order_id = o.id and s.status = 'returned')))))`
 
 type Reference = Pick<ButtonSession, 'companyId' | 'orderRef'>
+
+/**
+ * Lets one decision at a time be taken about who may pay a reference, until the transaction ends. Locked after an
+ * order or a session, and before a payer.
+ */
+export const lockReference = (tx: Tx, { companyId, orderRef }: Reference): Promise<number> =>
+  tx.run(sql`select pg_advisory_xact_lock(hashtextextended(${`reference ${companyId} ${orderRef}`}, 0))`)
 
 /** Frees a reference for the shop's server: ends its live session if a page made it, or if an order of it is paid. */
 export async function updateReferenceFreed(tx: Tx, { companyId, orderRef }: Reference, at: Date): Promise<void> {

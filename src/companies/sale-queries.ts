@@ -1,4 +1,5 @@
-import { type Queryable, sql } from '../db/db.ts'
+import { type Queryable, sql, type Tx } from '../db/db.ts'
+import { lockReference } from './button-queries.ts'
 
 /** The company's settings that decide whether and how an order is created. */
 export type SaleCompany = { id: string; version: bigint; maxOrderAmount: string; optionalEvents: string[] }
@@ -29,6 +30,7 @@ export async function findSaleCollector(
 export type SaleSession = {
   id: string
   companyId: string
+  orderRef: string
   websiteOrigin: string
   /** Decimal text with the currency's digits. */
   price: string
@@ -39,13 +41,15 @@ export type SaleSession = {
   returnUrl: string | null
 }
 
-/** Locks a buy-button session while its order is created. */
-export async function lockSaleSession(q: Queryable, idOrCode: string): Promise<SaleSession | undefined> {
-  return q.maybe<SaleSession>(sql`
-    select s.id, s.company_id, b.website_origin, s.price, s.currency, s.ended_at is not null as ended,
+/** Locks a buy-button session, and then its reference, while its order is created. */
+export async function lockSaleSession(tx: Tx, idOrCode: string): Promise<SaleSession | undefined> {
+  const session = await tx.maybe<SaleSession>(sql`
+    select s.id, s.company_id, s.order_ref, b.website_origin, s.price, s.currency, s.ended_at is not null as ended,
       coalesce(s.callback_url, b.callback_url) as callback_url, s.cancel_url, s.return_url
     from button_sessions s join buy_buttons b on b.id = s.button_id and b.deleted_at is null
     where s.id = ${idOrCode} or s.code = ${idOrCode} for update of s`)
+  if (session) await lockReference(tx, session)
+  return session
 }
 
 export async function updateSaleSessionOrder(q: Queryable, sessionId: string, orderId: string): Promise<void> {

@@ -1,5 +1,6 @@
 import { type PaymentReport, paidReport, type SeenReport, type UnmatchedMoney } from '../channels/channel.ts'
 import { dollarUnits } from '../channels/usdc-text.ts'
+import { findPaidInstead } from '../companies/button-landing.ts'
 import type { Tx } from '../db/db.ts'
 import type { Order } from '../orders/order.ts'
 import { updateOrderPaidUnits } from '../orders/order-queries.ts'
@@ -88,6 +89,14 @@ function isFrozenBeside({ payment: { status }, deps }: ReportCase, frozen: reado
   return frozen.length > 0 && (isDust || status === 'paid')
 }
 
+/** The attempt is over and its provider reports no money of it at all, so it blocks none either. */
+const blocksNothing = ({ payment: { status } }: ReportCase, { unmatched = [], ...report }: PaymentReport): boolean =>
+  ENDED.includes(status) &&
+  unmatched.length === 0 &&
+  (report.outcome === 'seen'
+    ? report.final + report.pending === 0n
+    : report.outcome === 'expired' || report.outcome === 'cancelled')
+
 type Told = Pick<PaymentReport, 'outcome' | 'unmatched' | 'providerStatus'>
 
 /**
@@ -122,7 +131,11 @@ const ENDINGS = {
 type Ending = (typeof ENDINGS)[keyof typeof ENDINGS]
 
 async function applyTo(scene: ReportCase, report: PaymentReport): Promise<Order> {
-  const { tx, order, payment, now } = scene
+  const { tx, order, payment, now, deps } = scene
+  const { channel } = payment
+  // a record of frozen money keeps its screening open: its provider reports the amount once
+  if (blocksNothing(scene, report) && !(await hasUndecided(tx, payment)))
+    await deps.screening.noteUnblocked(tx, subjectOf(scene), { channel, providerStatus: report.providerStatus })
   if (report.outcome === 'seen') return applyMoney(scene, report)
   if (report.unmatched) await recordUnmatchedTransfers(scene, report.unmatched)
   if (report.outcome === 'blocked' && isFrozenBeside(scene, report.unmatched ?? [])) return passBy(scene)
@@ -132,7 +145,7 @@ async function applyTo(scene: ReportCase, report: PaymentReport): Promise<Order>
   const over = payment.status === 'paid' || payment.status === 'closed' || (asked && payment.status === 'failed')
   // also when the attempt is over: its money may still come, and must pay no order
   if (outcome === 'blocked' && payment.status !== 'paid')
-    await scene.deps.screening.noteProvider(tx, subjectOf(scene), { channel: payment.channel, providerStatus })
+    await deps.screening.noteProvider(tx, subjectOf(scene), { channel, providerStatus })
   // the rest of an abandoned payment can still be paid: it is closed at its provider first
   if (outcome === 'blocked' && payment.status === 'closing' && report.unmatched !== undefined) return order
   if (outcome !== 'waiting' && outcome !== 'unknown' && !over) return applyEnding(scene, { ...report, outcome })
@@ -258,14 +271,19 @@ async function settle(scene: ReportCase, { counted, completedAt: at }: Verdict):
   const change = { paidAt: now, paidUnits: counted, paymentChannel: payment.channel, paymentId: payment.id }
   const actor = `channel:${payment.channel}`
   const over = await expireWhenLate(scene, at)
-  if (allows(over.status, 'pay')) return deps.transition(tx, over, { trigger: 'pay', actor, requestId, change })
+  if (allows(over.status, 'pay')) {
+    const other = await findPaidInstead(tx, over, deps.dustUnits)
+    if (other !== undefined) await deps.onSoldTwice(tx, { order: over, other })
+    return deps.transition(tx, over, { trigger: 'pay', actor, requestId, change })
+  }
   if (!allows(over.status, 'payLate')) return over
   const endedAt = over === order ? over.updatedAt : over.expiresAt
+  const inTime = wasInTime(over, at)
+  if (!inTime && !acceptsLate(over.status, endedAt, (at ?? now).getTime(), policy)) return over
+  // what a person could not accept waits for one as late
+  if ((await findPaidInstead(tx, over, deps.dustUnits)) !== undefined) return over
   // what was paid in time was admitted with the accept
-  const accepted =
-    wasInTime(over, at) ||
-    (acceptsLate(over.status, endedAt, (at ?? now).getTime(), policy) && (await deps.gate.admitLate(tx, over)))
-  if (!accepted) return over
+  if (!inTime && !(await deps.gate.admitLate(tx, over))) return over
   return deps.transition(tx, over, { trigger: 'payLate', actor, requestId, change })
 }
 

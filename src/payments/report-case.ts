@@ -26,10 +26,14 @@ export type ReportDeps = {
    * whether its money came. Called in the transaction.
    */
   onGivenUp: NoticeGivenUp
+  /** An order is paid in time, and so is another one of its purchase. Called in the transaction. */
+  onSoldTwice: NoticeSoldTwice
 }
 
 export type Loss = { order: Order; payment: Payment; units: bigint }
 export type NoticeLoss = (tx: Tx, loss: Loss) => Promise<void>
+/** @param of `other` the code of the other order */
+export type NoticeSoldTwice = (tx: Tx, of: { order: Order; other: string }) => Promise<void>
 export type NoticeGivenUp = (tx: Tx, of: { order: Order; payment: Payment }) => Promise<void>
 
 export type ReportCase = {

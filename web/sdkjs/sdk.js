@@ -34,6 +34,11 @@
   const TOLD = ':told'
   const own = document.currentScript?.dataset ?? {}
   const instances = new Set()
+  /**
+   * Until when an opened page may still name its order; a page that fails never does. All buttons of a reference wait
+   * for it, one without a reference alone.
+   */
+  const openings = new Map()
   let styled = false
 
   const lang = (wish) => {
@@ -75,8 +80,6 @@
     #frame = null
     #popups = new Set()
     #dialog = null
-    /** Until then an opened page may still name its order; a page that fails never does. */
-    #openingUntil = 0
     /** The newest order that is followed, and what stops that. */
     #followed
     options = null
@@ -169,7 +172,7 @@
     }
 
     #openingUrl() {
-      this.#openingUntil = performance.now() + OPENING_MS
+      openings.set(this.#purchase(), performance.now() + OPENING_MS)
       this.#recall()
       return this.getButtonUrl()
     }
@@ -204,7 +207,7 @@
       this.#dialog.remove()
       this.#dialog = null
       this.#frame = null
-      this.#openingUntil = 0
+      openings.delete(this.#purchase())
       // no way to pay is chosen: the shop's reference gets free again
       if (this.options.orderRef && this.#state === 'choose') this.removeSession()
       this.#tell('closed')
@@ -279,13 +282,15 @@
       let timer
       const fail = (answer) => {
         // while a page opens, this order may be cancelled for one at the cart's new price
-        if (performance.now() < this.#openingUntil) {
+        if (performance.now() < (openings.get(this.#purchase()) ?? 0)) {
           timer = setTimeout(fail, 1000, answer)
           return
         }
-        if (this.#toldCode === code) return
+        // another button of the reference leads to a newer order
+        const isReplaced = (this.#remembered() ?? code) !== code
+        if (this.#toldCode === code || isReplaced) return
         this.#toldCode = code
-        this.#remember()
+        this.#remember(TOLD, code)
         error?.(answer)
       }
       const unsubscribe = this.subscribeTransaction({ code, success, error: fail })
@@ -304,7 +309,7 @@
       if (typeof data[key] === 'string') this.#token = data[key]
       if (typeof data.sessionId === 'string') this.#sessionId = data.sessionId
       if (typeof data.conversionCode === 'string') {
-        this.#openingUntil = 0
+        openings.delete(this.#purchase())
         this.#setCode(data.conversionCode)
       }
       if (data.type === 'comptoir:escape') return this.close()
@@ -320,7 +325,7 @@
       if (!isKnown) {
         this.#code = code
         this.#state = undefined
-        this.#remember()
+        this.#remember('', code)
         this.#tell('order')
       }
       if (this.options.autoSubscribeTransaction) this.#follow()
@@ -335,7 +340,7 @@
       if (!isOver(state) && this.#code && this.#toldCode === this.#code) {
         // it goes on: at a fresh rate, or paid late
         this.#toldCode = undefined
-        this.#remember()
+        if (this.#remembered() === this.#code) this.#remember(TOLD, '')
         this.#follow()
       }
     }
@@ -345,6 +350,10 @@
       const detail = { code: this.#code, state: this.#state, orderRef: this.options.orderRef }
       const event = new CustomEvent(`comptoir:${what}`, { bubbles: true, detail })
       ;(this.element ?? document).dispatchEvent(event)
+    }
+
+    #purchase() {
+      return this.options.orderRef ? this.#place('') : this
     }
 
     /** The order of this tab, so that a reload leads back to it; a browser that keeps nothing starts again. */
@@ -365,18 +374,18 @@
     #remembered(kind = '') {
       if (!this.options.orderRef) return undefined
       try {
-        return sessionStorage.getItem(this.#place(kind)) || undefined
+        // an older script wrote a second code behind the first
+        return sessionStorage.getItem(this.#place(kind))?.split(' ')[0] || undefined
       } catch {
         return undefined
       }
     }
 
     /** An older script, which a browser may still have cached, sends what stands under the first key as the code. */
-    #remember() {
+    #remember(kind, code) {
       if (!this.options.orderRef) return
       try {
-        sessionStorage.setItem(this.#place(''), this.#code ?? '')
-        sessionStorage.setItem(this.#place(TOLD), this.#toldCode ?? '')
+        sessionStorage.setItem(this.#place(kind), code)
       } catch {
         // storage is off: the code lives as long as the page
       }

@@ -1,5 +1,5 @@
 import type { Channel, ChannelId } from '../../channels/channel.ts'
-import { isSoldAlready, soldAlready } from '../../companies/button-landing.ts'
+import { checkUnsold } from '../../companies/button-landing.ts'
 import { lockActor } from '../../companies/company-scope.ts'
 import type { Tx } from '../../db/db.ts'
 import { nameOf, type RequestContext } from '../../http/request-context.ts'
@@ -138,7 +138,7 @@ async function openPayment(deps: AcceptDeps, request: AcceptRequest, choice: Cho
       await noteWriter()
       return refused ? { refused } : { order, ...same, fresh: false }
     }
-    if (order.status === 'INITIAL' && (await isSoldAlready({ ...deps, db: tx }, order))) throw soldAlready()
+    if (order.status === 'INITIAL') await checkUnsold(tx, order, deps.dustUnits)
     if (choice.ruleFault !== null) throw notAvailable(channel.id, choice.ruleFault)
     if (choice.networkFault !== null) throw unavailableNow(channel.id, choice.networkFault)
     nextStatus(order.status, trigger)

@@ -1,5 +1,5 @@
 import { HAS_FROZEN, hasMoney, hasReceived } from '../../companies/order-money-queries.ts'
-import { type Queryable, sql, type Tx } from '../../db/db.ts'
+import { type Queryable, sql } from '../../db/db.ts'
 import type { Order } from '../../orders/order.ts'
 
 export type QuotePolicy = { requoteHours: number; linkQuoteMinutes: number | null }
@@ -45,25 +45,20 @@ export async function existsMoney(
   return found
 }
 
-/** Lets one reopening or sale of a buy-button session happen at a time. The order is locked first. */
-export async function lockSessionOf(tx: Tx, { companyId, buttonSessionId }: Order): Promise<void> {
-  if (buttonSessionId === null) return
-  await tx.run(sql`
-    select 1 from button_sessions where company_id = ${companyId} and id = ${buttonSessionId} for update`)
-}
-
 /**
- * Another order for the same thing, by reference or buy-button session, that is open or paid: a newer one, or an
- * earlier one that was reopened or paid late. A reference that was paid before this order was made had been free to
- * use again.
+ * Another order for the same thing: one of the same reference, in any session of a buy button, that is open, or one of
+ * the same alias that is open or was paid since. One that was paid before this order was made had been free to use
+ * again. Which orders of a button's reference are paid, `isSoldAlready` says.
  */
 export async function existsRival(q: Queryable, order: Order): Promise<boolean> {
   const { companyId, id, alias, buttonSessionId, createdAt } = order
-  const isOpen = sql`status in ('INITIAL', 'PENDING', 'AWAITING', 'WAITING_CHAIN_CONFIRMATION')`
+  const isOpen = sql`o.status in ('INITIAL', 'PENDING', 'AWAITING', 'WAITING_CHAIN_CONFIRMATION')`
   const { found } = await q.one<{ found: boolean }>(sql`
-    select exists (select 1 from orders where company_id = ${companyId} and id <> ${id} and alias = ${alias}
-        and (${isOpen} or paid_at > ${createdAt}))
-      or exists (select 1 from orders where company_id = ${companyId} and id <> ${id}
-        and button_session_id = ${buttonSessionId} and (${isOpen} or paid_at is not null)) as found`)
+    select exists (select 1 from orders o where o.company_id = ${companyId} and o.id <> ${id} and o.alias = ${alias}
+        and (${isOpen} or o.paid_at > ${createdAt}))
+      or exists (select 1 from button_sessions own
+        join button_sessions s on s.company_id = own.company_id and s.order_ref = own.order_ref
+        join orders o on o.company_id = s.company_id and o.button_session_id = s.id
+        where own.company_id = ${companyId} and own.id = ${buttonSessionId} and o.id <> ${id} and ${isOpen}) as found`)
   return found
 }

@@ -1,4 +1,4 @@
-import { isSoldAlready } from '../../companies/button-landing.ts'
+import { isSoldAlready, lockPurchase } from '../../companies/button-landing.ts'
 import { brokenConstraint, type Db, type Queryable, type Tx } from '../../db/db.ts'
 import { HOUR, MINUTE } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
@@ -14,7 +14,6 @@ import {
   findFirstEnd,
   findQuotedAt,
   findQuotePolicy,
-  lockSessionOf,
   type RequoteReason,
 } from './requote-queries.ts'
 import type { AcceptDeps } from './start-payment.ts'
@@ -115,7 +114,7 @@ export async function repriceOrder(
     return paid ? { order, trigger: 'accept', change: {} } : { order: priced, trigger: 'accept', change: price }
   }
   if (fresh.reason === 'link') return { order, trigger: 'accept', change: {} }
-  await lockSessionOf(tx, order)
+  await lockPurchase(tx, order)
   const fault = await findRequoteFault(deps, tx, order)
   if (fault !== null) throw new AppError('ORDER_STATE_CONFLICT', { message: fault })
   const ended = allows(order.status, 'requote')
