@@ -5,7 +5,7 @@ import { fillGap, isOfFormerRelayer } from './account-nonces.ts'
 import { doubtWords } from './agreement.ts'
 import { change, type PayoutDeps } from './payout-deps.ts'
 import { listPayoutTransactions, type Payout, type PayoutTransaction } from './payout-queries.ts'
-import { broadcast, isAuthorizationOver, isOverForAll, resend } from './payout-steps.ts'
+import { broadcast, hasRunOut, isAuthorizationOver, resend, SIGNABLE } from './payout-steps.ts'
 import type { ChainView } from './payout-view.ts'
 import { isReceiptFinal, type Receipt, readReceipts } from './receipt.ts'
 import { checkTransfer } from './transfer-check.ts'
@@ -182,17 +182,16 @@ function waitingWords({ kind, fromAddress, validBefore }: Payout): string {
   )
 }
 
-const EXPIRED = { status: 'failed', providerStatus: 'the authorization ran out unused' } as const
-/** A node with the key may sign it again, a person may take it back. */
-const SIGNABLE = { ...EXPIRED, status: 'reserved', authorization: null, relayer: null } as const
+const RAN_OUT = 'the authorization ran out unused'
+const FAILED = { status: 'failed' } as const
 
 /** Follows a payout that we cannot send: another key started it, or someone else submits it. */
 export async function watch(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout> {
   const submitted = await readSubmitted(deps, payout)
   const mined = await followMined(deps, payout, view, submitted)
   if (mined) return mined
-  if (payout.validBefore !== null && isAuthorizationOver(payout, view) && (await isOverForAll(deps, payout)))
-    return change(deps, payout, payout.kind === 'payout' ? SIGNABLE : EXPIRED)
+  if (await hasRunOut(deps, payout, view))
+    return change(deps, payout, { ...(payout.kind === 'payout' ? SIGNABLE : FAILED), providerStatus: RAN_OUT })
   const before = submitted.transactions.length > 0 ? 'sent' : 'reserved'
   const status = payout.status === 'mined' ? before : payout.status
   return change(deps, payout, { status, providerStatus: waitingWords(payout) })

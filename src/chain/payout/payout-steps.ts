@@ -104,17 +104,21 @@ async function isRefusedBy(rpc: Rpc, { network }: PayoutDeps, payout: Payout): P
 }
 
 /**
- * A refund that is given up is owed again and may be paid another way. A node whose clock is wrong must not cause that
- * while the authorization can still be used, nor may a single node that claims a refusal.
+ * Whether nothing that was signed can pay it any more, and `isRefused`. A refund that is given up is owed again and may
+ * be paid another way. A node whose clock is wrong must not cause that while the authorization can still be used, nor
+ * may a single node that claims a refusal.
  */
-export async function isOverForAll(deps: PayoutDeps, payout: Payout): Promise<boolean> {
-  const { agree, network, refundSigner } = deps
+async function isOverForAll(
+  deps: PayoutDeps,
+  payout: Payout,
+  isRefused: (rpc: Rpc) => Promise<boolean> = async () => true,
+): Promise<boolean> {
+  const { agree, network } = deps
   const key = { from: payout.fromAddress, nonce: payout.authorizationNonce }
   const isOver = async (rpc: Rpc): Promise<boolean> => {
     if (!isAuthorizationOver(payout, await readChainView(rpc, network))) return false
     if (await isAuthorizationUsed(rpc, network, key)) return false
-    // without a signer, only expiry ends it
-    return refundSigner === null || isRefusedBy(rpc, deps, payout)
+    return isRefused(rpc)
   }
   try {
     // a node that is behind makes us wait
@@ -126,20 +130,40 @@ export async function isOverForAll(deps: PayoutDeps, payout: Payout): Promise<bo
   }
 }
 
-/** Records why the payout is stuck; gives up only once no signed authorization can be used. */
+/** A node with the key may sign it again, a person may take it back. */
+export const SIGNABLE = { status: 'reserved', authorization: null, relayer: null } as const
+
+/** Whether its authorization ran out unused, which all nodes say. */
+export const hasRunOut = async (deps: PayoutDeps, payout: Payout, view: ChainView): Promise<boolean> =>
+  payout.validBefore !== null && isAuthorizationOver(payout, view) && isOverForAll(deps, payout)
+
+/** Whether it can be given up: nothing that was signed can be used, and every node says that it is refused. */
+async function isHopeless(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<boolean> {
+  if (!isAuthorizationOver(payout, view)) return false
+  // without a signer, only expiry ends it
+  return deps.refundSigner === null
+    ? isOverForAll(deps, payout)
+    : isOverForAll(deps, payout, (rpc) => isRefusedBy(rpc, deps, payout))
+}
+
+/**
+ * Records why the payout is stuck; gives up only once no signed authorization can be used. What ran out unused is
+ * forgotten, so that a person can take the payout back while it waits.
+ */
 async function hold(
   deps: PayoutDeps,
   payout: Payout,
   view: ChainView,
   { providerStatus, never, isRefusal = false }: Obstacle,
 ): Promise<Payout> {
-  if (never && isAuthorizationOver(payout, view) && (await isOverForAll(deps, payout))) {
+  if (never && (await isHopeless(deps, payout, view))) {
     if (payout.relayerNonce !== null) await fillNonce(deps, view, payout.relayerNonce)
     return change(deps, payout, { status: 'failed', providerStatus, relayer: null })
   }
   // nothing was signed with its account nonce, and other transactions need later nonces
   const gap = payout.status === 'reserved' && payout.relayerNonce !== null ? { relayer: null } : {}
-  return change(deps, payout, { providerStatus, ...gap, ...(isRefusal && { refusals: payout.refusals + 1 }) })
+  const end = payout.kind === 'payout' && (await hasRunOut(deps, payout, view)) ? SIGNABLE : gap
+  return change(deps, payout, { providerStatus, ...end, ...(isRefusal && { refusals: payout.refusals + 1 }) })
 }
 
 /**

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after, before, test } from 'node:test'
+import pino from 'pino'
+import { mint } from '../sandbox/chain/token.ts'
+import { createRpc, type Rpc } from '../src/chain/endpoints/rpc.ts'
+import { networkFor } from '../src/chain/networks.ts'
+import { openPayouts, type PayoutRequest, type Payouts, withdrawPayout } from '../src/chain/payout/payout.ts'
+import { localSigner, type Signer } from '../src/chain/payout/signer.ts'
+import { type Db, openDb, sql } from '../src/db/db.ts'
+import { newId } from '../src/kernel/ids.ts'
+import { startTestChain, type TestChain } from './harness/chain.ts'
+import { createTestDatabase, type TestDatabase } from './harness/database.ts'
+
+/*
+ * Payouts that wait, or whose authorization runs out: what a person can take back, and what a transaction that is lost
+ * costs. Each test has wallets of its own. What the engine does otherwise is in payouts.test.ts.
+ */
+
+const ETHER = 10n ** 18n
+const VALID_SECONDS = 600
+
+let chain: TestChain
+let database: TestDatabase
+let db: Db
+let rpc: Rpc
+
+const newKey = (): string => `0x${randomBytes(32).toString('hex')}`
+const newAddress = (): string => localSigner(newKey()).address.toLowerCase()
+
+before(async () => {
+  ;[chain, database] = await Promise.all([startTestChain(), createTestDatabase()])
+  db = openDb({ connectionString: database.connectionString })
+  rpc = createRpc({ url: chain.rpcUrl })
+})
+after(async () => {
+  await rpc?.close()
+  await db?.close()
+  await database?.drop()
+  await chain?.stop()
+})
+
+type Options = Partial<Parameters<typeof openPayouts>[0]>
+
+/** How far the chain's clock is ahead of ours. */
+let aheadMs = 0
+const pass = async (seconds: number): Promise<void> => {
+  aheadMs += seconds * 1000
+  await chain.call('evm_increaseTime', seconds)
+  await chain.mine()
+}
+
+/** A wallet with these units, and a relayer with ten of the native coin. */
+async function openWallet(units: bigint) {
+  const signers = { refundSigner: localSigner(newKey()), relayerSigner: localSigner(newKey()) }
+  await mint(chain.call, signers.refundSigner.address, units)
+  await setPurse(signers.relayerSigner, 10n * ETHER)
+  const open = (options: Options = {}): Payouts =>
+    openPayouts({
+      ...{ db, rpc, clock: () => Date.now() + aheadMs, log: pino({ level: 'silent' }), validSeconds: VALID_SECONDS },
+      network: networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress }),
+      ...signers,
+      ...options,
+    })
+  return { ...signers, open }
+}
+
+const setPurse = ({ address }: Signer, wei: bigint) => chain.call('anvil_setBalance', address, `0x${wei.toString(16)}`)
+
+const request = (units = 1_500_000n): PayoutRequest => ({ id: newId(), to: newAddress(), units })
+
+type Row = { status: string; validBefore: bigint | null; signature: string | null; words: string }
+const rowOf = ({ id }: PayoutRequest) =>
+  db.one<Row>(sql`select status, valid_before, signature, words from chain_payouts where id = ${id}`)
+
+const withdraw = (asked: PayoutRequest): Promise<boolean> =>
+  withdrawPayout(db, { ...asked, chainId: chain.chainId }, { isPaid: false, providerStatus: 'rejected' }, new Date())
+
+test('a payout that was signed while another one took the money can be taken back once it ran out', async () => {
+  const { open } = await openWallet(15_000_000n)
+  const payouts = open()
+  const both = [request(10_000_000n), request(10_000_000n)]
+  await Promise.all(both.map((one) => payouts.send(one)))
+  await chain.mine(4)
+  for (let visit = 0; visit < 3; visit += 1) for (const one of both) await payouts.send(one)
+  const rows = await Promise.all(both.map(rowOf))
+  const loser = both[rows[0]?.status === 'final' ? 1 : 0] as PayoutRequest
+  assert.equal(await withdraw(loser), false, 'it is signed')
+  await pass(VALID_SECONDS + 100)
+  for (let visit = 0; visit < 2; visit += 1) await payouts.send(loser)
+  assert.match((await rowOf(loser)).words, /Fund it/)
+  assert.equal(await withdraw(loser), true)
+})
+
+test('a payout that was signed before the gas was counted can be taken back once it ran out', async () => {
+  const { open, relayerSigner } = await openWallet(15_000_000n)
+  const { baseFeePerGas } = await rpc.call<{ baseFeePerGas: string }>('eth_getBlockByNumber', 'latest', false)
+  const maxFee = BigInt(baseFeePerGas) * 2n + BigInt(await rpc.call<string>('eth_maxPriorityFeePerGas'))
+  await setPurse(relayerSigner, maxFee * 60_000n)
+  const payouts = open()
+  const asked = request()
+  await payouts.send(asked)
+  assert.notEqual((await rowOf(asked)).validBefore, null)
+  await pass(VALID_SECONDS + 100)
+  await setPurse(relayerSigner, 0n)
+  await payouts.send(asked)
+  assert.match((await rowOf(asked)).words, /too little native coin/)
+  assert.equal(await withdraw(asked), true)
+})

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { sql } from '../src/db/db.ts'
+import { idFrom } from '../src/kernel/ids.ts'
+import type { Client } from './harness/accounts.ts'
+import { createPaid, listRefunds, newAddress, type RefundData, revert } from './harness/refunds.ts'
+import { openRestoredShop, type RestoredShop } from './harness/restored.ts'
+import { eventually } from './harness/service.ts'
+import type { Payable, Shop } from './harness/shop.ts'
+
+/*
+ * Refunds whose transaction was lost, and whose authorization ran out: all checks are repeated before anything is
+ * signed again, and a person can take them back. What the engine does is in payouts-run-out.test.ts.
+ */
+
+let world: RestoredShop
+let shop: Shop
+let admin: Client
+before(async () => {
+  world = await openRestoredShop()
+  ;({ shop, admin } = world)
+})
+after(() => world?.stop())
+
+type Row = { status: string; validBefore: bigint | null }
+const rowOf = (id: string) =>
+  shop.host.db.maybe<Row>(sql`select status, valid_before from chain_payouts where id = ${id}`)
+const idOf = ({ orderId }: Payable, number = 1): string => idFrom('refund', shop.merchant.companyId, orderId, number)
+
+/** Its newest refund, polled again and again until it is as expected. */
+const reaches = (order: Payable, isThere: (refund: RefundData) => boolean): Promise<RefundData> =>
+  eventually(
+    async () => {
+      await shop.host.db.run(sql`update refunds set next_check_at = now() where next_check_at is not null`)
+      await shop.chain.mine()
+      return (await listRefunds(shop, order.orderId)).at(-1) as RefundData
+    },
+    (refund) => refund !== undefined && isThere(refund),
+  )
+
+/** Its transaction is lost, and it can no longer be sent. */
+async function runsOut(): Promise<void> {
+  await shop.chain.call('anvil_dropAllTransactions')
+  await shop.chain.call('evm_increaseTime', 3700)
+}
+
+/** A refund of 10 USDC that is sent and not mined. */
+async function startRefund(): Promise<{ order: Payable; id: string; to: string }> {
+  const order = await createPaid(shop)
+  const [id, to] = [idOf(order), newAddress()]
+  await revert(shop, order.code, { amount: '10', address: to })
+  await eventually(
+    () => rowOf(id),
+    (row) => row?.status === 'sent',
+  )
+  return { order, id, to }
+}
+
+test('a refund that was sent, ran out unused and lacks money can be paid by hand', async () => {
+  const { chain } = shop
+  const { order, id, to } = await startRefund()
+  await chain.call('anvil_dropAllTransactions')
+  const wallet = world.restored.address
+  await chain.call('anvil_impersonateAccount', wallet)
+  await chain.call('anvil_setBalance', wallet, '0x8ac7230489e80000')
+  await chain.pay({ to: newAddress(), units: await chain.balanceOf(wallet), from: wallet })
+  await runsOut()
+  await reaches(order, ({ message }) => /Fund it/.test(message ?? ''))
+  assert.deepEqual(await rowOf(id), { status: 'reserved', validBefore: null })
+  const txHash = await chain.pay({ to, units: 10_000_000n })
+  await chain.mine(4)
+  const named = await world.nameRefund({ _id: id }, txHash)
+  assert.equal(named.status, 200, named.text)
+  const rejected = await admin.post(`refunds/${id}/reject`, { reason: 'it was paid' })
+  assert.equal(rejected.status, 409)
+})
