@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import pino from 'pino'
 import { mint } from '../sandbox/chain/token.ts'
-import { createRpc, type Rpc } from '../src/chain/endpoints/rpc.ts'
+import { createRpc, type Rpc, RpcError } from '../src/chain/endpoints/rpc.ts'
 import { networkFor } from '../src/chain/networks.ts'
 import { openPayouts, type PayoutRequest, type Payouts, withdrawPayout } from '../src/chain/payout/payout.ts'
 import { localSigner, type Signer } from '../src/chain/payout/signer.ts'
@@ -106,4 +106,27 @@ test('a payout that was signed before the gas was counted can be taken back once
   await payouts.send(asked)
   assert.match((await rowOf(asked)).words, /too little native coin/)
   assert.equal(await withdraw(asked), true)
+})
+
+test('what ran out unused is not signed again in the same visit, so that whoever asks checks it first', async () => {
+  const { open } = await openWallet(15_000_000n)
+  const payouts = open()
+  const [sent, unsent] = [request(), request()]
+  await payouts.send(sent)
+  await chain.call('anvil_dropAllTransactions')
+  const silent = () => Promise.reject(new RpcError('unknown', 'Web3Signer: no answer'))
+  const { address } = (await openWallet(0n)).relayerSigner
+  await setPurse({ address } as Signer, ETHER)
+  await open({ relayerSigner: { address, signTypedData: silent, signTransaction: silent } }).send(unsent)
+  await pass(VALID_SECONDS + 100)
+  for (const asked of [sent, unsent]) {
+    await payouts.send(asked)
+    const { status, validBefore, signature, words } = await rowOf(asked)
+    assert.deepEqual([status, validBefore, signature], ['reserved', null, null], words)
+    assert.match(words, /ran out unused/)
+    await payouts.send(asked)
+    await chain.mine(4)
+    assert.equal((await payouts.send(asked)).outcome, 'settled')
+    assert.equal(await chain.balanceOf(asked.to), asked.units)
+  }
 })

@@ -56,6 +56,30 @@ async function startRefund(): Promise<{ order: Payable; id: string; to: string }
   return { order, id, to }
 }
 
+test('a refund that was sent, and ran out unmined, is checked again before it is signed again', async (t) => {
+  const { db } = shop.host
+  const { order, id, to } = await startRefund()
+  await runsOut()
+  t.after(() => db.run(sql`update installation set reconciled_at = now()`))
+  await db.run(sql`update installation set reconciled_at = null`)
+  await reaches(order, ({ message }) => /^waits: .*reconcile/.test(message ?? ''))
+  assert.deepEqual(await rowOf(id), { status: 'reserved', validBefore: null })
+  assert.equal(await shop.chain.balanceOf(to), 0n)
+})
+
+test('a refund that was sent, and ran out, waits for the one that left before the restore', async () => {
+  const order = await createPaid(shop)
+  const to = newAddress()
+  // in the lost database the first was rejected after it ran out, and the second was paid
+  await world.leave({ id: idOf(order, 2), to, units: 10_000_000n })
+  await world.restored.send({ id: idOf(order), to, units: 10_000_000n })
+  await runsOut()
+  await shop.chain.mine()
+  await revert(shop, order.code, { amount: '10', address: to })
+  await reaches(order, ({ message }) => /^waits: a later one left before the database was restored/.test(message ?? ''))
+  assert.equal(await shop.chain.balanceOf(to), 10_000_000n, 'paid once')
+})
+
 test('a refund that was sent, ran out unused and lacks money can be paid by hand', async () => {
   const { chain } = shop
   const { order, id, to } = await startRefund()

@@ -5,7 +5,7 @@ import { fillGap, isOfFormerRelayer } from './account-nonces.ts'
 import { doubtWords } from './agreement.ts'
 import { change, type PayoutDeps } from './payout-deps.ts'
 import { listPayoutTransactions, type Payout, type PayoutTransaction } from './payout-queries.ts'
-import { broadcast, hasRunOut, isAuthorizationOver, resend, SIGNABLE } from './payout-steps.ts'
+import { broadcast, hasRunOut, isAuthorizationOver, prepare, resend, SIGNABLE } from './payout-steps.ts'
 import type { ChainView } from './payout-view.ts'
 import { isReceiptFinal, type Receipt, readReceipts } from './receipt.ts'
 import { checkTransfer } from './transfer-check.ts'
@@ -134,10 +134,8 @@ async function waitFor(deps: PayoutDeps, payout: Payout, view: ChainView, newest
       relayer: null,
       providerStatus: 'the account nonce was used by another transaction',
     })
-  if (isAuthorizationOver(payout, view)) {
-    const expired = await change(deps, payout, { providerStatus: 'the authorization ran out before it was mined' })
-    return resend(deps, expired, view)
-  }
+  // it is not signed again before all nodes say so, and whoever asks for it has checked it again
+  if (isAuthorizationOver(payout, view)) return prepare(deps, payout, view)
   if (count < newest.relayerNonce) await fillGap(deps, payout, view, count)
   // even if no node has it: another program's transaction may occupy its nonce
   const waited = view.number - (newest.sentBlock ?? view.number)

@@ -51,7 +51,12 @@ const authorizationOf = (payout: Payout, validBefore: bigint): Authorization => 
 export const isAuthorizationOver = ({ validBefore }: Payout, view: ChainView): boolean =>
   validBefore === null || view.timestamp >= validBefore + EXPIRY_MARGIN_SECONDS
 
-const RAN_OUT = { providerStatus: 'The signed authorization ran out unused. Plan the sweep again.', never: true }
+const SWEEP_RAN_OUT = { providerStatus: 'The signed authorization ran out unused. Plan the sweep again.', never: true }
+/** Whoever asks for the payout checks it again before it is signed again: that is not this visit. */
+const RAN_OUT = {
+  providerStatus: 'What was signed ran out unused. It is checked again before it is signed again.',
+  never: false,
+}
 
 const isSigned = ({ signature, validBefore }: Payout, view: ChainView): boolean =>
   signature !== null && signature !== UNSIGNED && validBefore !== null && view.timestamp < validBefore
@@ -175,7 +180,7 @@ export async function prepare(deps: PayoutDeps, given: Payout, view: ChainView):
   const isFormer = isOfFormerRelayer(deps, given)
   const payout = isFormer ? await change(deps, given, { status: 'reserved', relayer: null }) : given
   const canAuthorize = deps.refundSigner !== null || isSigned(payout, view)
-  const obstacle = canAuthorize ? await findObstacle(deps, payout) : RAN_OUT
+  const obstacle = canAuthorize ? await findObstacle(deps, payout) : SWEEP_RAN_OUT
   if (obstacle) return hold(deps, payout, view, obstacle)
   // while gas is missing nothing is signed, so that it can be taken back
   const fees = await chooseFees(deps, payout, view)
@@ -243,6 +248,7 @@ const announce = ({ db, clock, findNamedHold }: PayoutDeps, payout: Payout, vali
 async function authorize(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout | Obstacle> {
   const { rpc, network, refundSigner } = deps
   if (refundSigner === null || isSigned(payout, view)) return payout
+  if (payout.validBefore !== null && view.timestamp >= payout.validBefore) return RAN_OUT
   const validBefore = view.timestamp + BigInt(deps.validSeconds)
   const data = await authorizationData(rpc, network, authorizationOf(payout, validBefore))
   const announced = await announce(deps, payout, validBefore)
