@@ -130,3 +130,24 @@ test('what ran out unused is not signed again in the same visit, so that whoever
     assert.equal(await chain.balanceOf(asked.to), asked.units)
   }
 })
+
+test('while the signer is away its announced expiry stays, and what it never signed can be taken back then', async () => {
+  const { open, refundSigner } = await openWallet(15_000_000n)
+  const away = { ...refundSigner, signTypedData: () => Promise.reject(new RpcError('unknown', 'no answer')) }
+  const payouts = open({ refundSigner: away })
+  const [late, never] = [request(), request()]
+  for (const asked of [late, never]) assert.equal((await payouts.send(asked)).outcome, 'unknown')
+  const announced = await rowOf(late)
+  assert.equal(announced.signature, '0x')
+  await pass(VALID_SECONDS / 2)
+  for (const asked of [late, never]) assert.equal((await payouts.send(asked)).outcome, 'unknown')
+  assert.deepEqual(await rowOf(late), announced)
+  assert.equal(await withdraw(never), false, 'an answer of the signer may have been lost')
+  await open().send(late)
+  assert.equal((await rowOf(late)).validBefore, announced.validBefore)
+  await chain.mine()
+  assert.equal(await chain.balanceOf(late.to), late.units)
+  await pass(VALID_SECONDS)
+  await payouts.send(never)
+  assert.equal(await withdraw(never), true)
+})

@@ -245,12 +245,17 @@ const announce = ({ db, clock, findNamedHold }: PayoutDeps, payout: Payout, vali
     return change({ db: tx, clock }, payout, { authorization: { signature: UNSIGNED, validBefore } })
   })
 
+/**
+ * Signs the authorization, or again one that was announced and whose signature is not stored: with the same expiry, or
+ * a signer that is away would keep the payout in progress for ever.
+ */
 async function authorize(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout | Obstacle> {
   const { rpc, network, refundSigner } = deps
   if (refundSigner === null || isSigned(payout, view)) return payout
-  if (payout.validBefore !== null && view.timestamp >= payout.validBefore) return RAN_OUT
-  const validBefore = view.timestamp + BigInt(deps.validSeconds)
+  const validBefore = payout.validBefore ?? view.timestamp + BigInt(deps.validSeconds)
+  if (view.timestamp >= validBefore) return RAN_OUT
   const data = await authorizationData(rpc, network, authorizationOf(payout, validBefore))
+  if (payout.validBefore === null) await refundSigner.check?.()
   const announced = await announce(deps, payout, validBefore)
   if ('never' in announced) return announced
   const signature = await refundSigner.signTypedData(data)
