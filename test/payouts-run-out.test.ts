@@ -151,3 +151,26 @@ test('while the signer is away its announced expiry stays, and what it never sig
   await payouts.send(never)
   assert.equal(await withdraw(never), true)
 })
+
+test('a payout that only waits for money can be taken back while it is looked at', async () => {
+  const { open } = await openWallet(0n)
+  const asked = request()
+  await open().send(asked)
+  const [inside, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const slow: Rpc = {
+    ...rpc,
+    call: async <Result>(name: string, ...params: unknown[]): Promise<Result> => {
+      if (name === 'eth_call') {
+        inside.resolve()
+        await answer.promise
+      }
+      return rpc.call<Result>(name, ...params)
+    },
+  }
+  const poll = open({ rpc: slow }).send(asked)
+  await inside.promise
+  assert.equal(await withdraw(asked), true)
+  answer.resolve()
+  assert.equal((await poll).outcome, 'pending')
+  assert.equal((await open().send(asked)).outcome, 'refused')
+})
