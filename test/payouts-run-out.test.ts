@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import pino from 'pino'
+import { parseTransaction } from 'viem/utils'
 import { mint } from '../sandbox/chain/token.ts'
 import { createRpc, type Rpc, RpcError } from '../src/chain/endpoints/rpc.ts'
 import { networkFor } from '../src/chain/networks.ts'
@@ -18,6 +19,7 @@ import { createTestDatabase, type TestDatabase } from './harness/database.ts'
  */
 
 const ETHER = 10n ** 18n
+const GWEI = 10n ** 9n
 const VALID_SECONDS = 600
 
 let chain: TestChain
@@ -73,8 +75,20 @@ type Row = { status: string; validBefore: bigint | null; signature: string | nul
 const rowOf = ({ id }: PayoutRequest) =>
   db.one<Row>(sql`select status, valid_before, signature, words from chain_payouts where id = ${id}`)
 
+const feesOf = async ({ id }: PayoutRequest) =>
+  (
+    await db.many<{ raw: `0x${string}` }>(sql`
+      select raw from chain_payout_transactions where payout_id = ${id} order by created_at, max_fee_wei`)
+  ).map(({ raw }) => parseTransaction(raw).maxPriorityFeePerGas ?? 0n)
+
 const withdraw = (asked: PayoutRequest): Promise<boolean> =>
   withdrawPayout(db, { ...asked, chainId: chain.chainId }, { isPaid: false, providerStatus: 'rejected' }, new Date())
+
+/** A block with this base fee. */
+const mineAt = async (baseFee: bigint): Promise<void> => {
+  await chain.call('anvil_setNextBlockBaseFeePerGas', `0x${baseFee.toString(16)}`)
+  await chain.mine()
+}
 
 test('a payout that was signed while another one took the money can be taken back once it ran out', async () => {
   const { open } = await openWallet(15_000_000n)
@@ -173,4 +187,36 @@ test('a payout that only waits for money can be taken back while it is looked at
   answer.resolve()
   assert.equal((await poll).outcome, 'pending')
   assert.equal((await open().send(asked)).outcome, 'refused')
+})
+
+test('a node that takes transactions and loses them raises no fee, and holds nothing up once it is honest', async () => {
+  const { open } = await openWallet(15_000_000n)
+  const asked = request()
+  const payouts = open({ stuckBlocks: 1n, maxFeeWei: 50n * GWEI, validSeconds: 3600 })
+  await mineAt(10n * GWEI)
+  for (let poll = 0; poll < 60; poll += 1) {
+    await payouts.send(asked)
+    await chain.call('anvil_dropAllTransactions')
+    await mineAt(10n * GWEI)
+  }
+  assert.equal((await feesOf(asked)).length, 1)
+  const behind = request()
+  for (let poll = 0; poll < 6; poll += 1) {
+    for (const one of [asked, behind]) await payouts.send(one)
+    await mineAt(10n * GWEI)
+  }
+  assert.deepEqual([(await rowOf(asked)).status, (await rowOf(behind)).status], ['final', 'final'])
+})
+
+test('a transaction that stays in the pool is replaced until its tip is ten times the present one, no further', async () => {
+  const { open } = await openWallet(15_000_000n)
+  const asked = request()
+  const payouts = open({ stuckBlocks: 0n, validSeconds: 3600 })
+  await mineAt(GWEI)
+  for (let poll = 0; poll < 60; poll += 1) await payouts.send(asked)
+  const tips = await feesOf(asked)
+  const [first = 0n, last = 0n] = [tips.at(0), tips.at(-1)]
+  assert.ok(last > first * 5n && last <= first * 10n, `${tips.length} tips from ${first} to ${last}`)
+  await chain.mine(4)
+  assert.equal((await payouts.send(asked)).outcome, 'settled')
 })

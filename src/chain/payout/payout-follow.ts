@@ -137,12 +137,13 @@ async function waitFor(deps: PayoutDeps, payout: Payout, view: ChainView, newest
   // it is not signed again before all nodes say so, and whoever asks for it has checked it again
   if (isAuthorizationOver(payout, view)) return prepare(deps, payout, view)
   if (count < newest.relayerNonce) await fillGap(deps, payout, view, count)
-  // even if no node has it: another program's transaction may occupy its nonce
   const waited = view.number - (newest.sentBlock ?? view.number)
   const isNext = count === newest.relayerNonce || isOfFormerRelayer(deps, payout)
-  if (isNext && waited >= deps.stuckBlocks) return resend(deps, payout, view)
+  const isStuck = isNext && waited >= deps.stuckBlocks
+  // a node that loses what it took would make us raise the fees for ever
   const known = await rpc.call<object | null>('eth_getTransactionByHash', newest.txHash)
-  if (known === null) return broadcast(deps, payout, view)
+  if (known === null) return broadcast(deps, payout, view, isStuck)
+  if (isStuck) return resend(deps, payout, view)
   return payout.status === 'sent'
     ? payout
     : change(deps, payout, { status: 'sent', providerStatus: 'it left the chain and waits again' })

@@ -183,8 +183,8 @@ export async function prepare(deps: PayoutDeps, given: Payout, view: ChainView):
   const obstacle = canAuthorize ? await findObstacle(deps, payout) : SWEEP_RAN_OUT
   if (obstacle) return hold(deps, payout, view, obstacle)
   // while gas is missing nothing is signed, so that it can be taken back
-  const fees = await chooseFees(deps, payout, view)
-  const means = await readMeans(deps)
+  const { mostPriorityWei, ...fees } = await chooseFees(deps, payout, view)
+  const means = { ...(await readMeans(deps)), mostPriorityWei }
   const dear = findGasFault(deps, view, { ...fees, ...means, gas: LEAST_GAS })
   if (dear) return hold(deps, payout, view, dear)
   const authorized = await authorize(deps, payout, view)
@@ -207,9 +207,9 @@ export async function prepare(deps: PayoutDeps, given: Payout, view: ChainView):
 const LEAST_GAS = 50_000n
 
 /** What the relayer may and can pay for gas, in wei. */
-type Means = { ceiling: bigint | null; purse: bigint }
+type Means = { ceiling: bigint | null; mostPriorityWei: bigint; purse: bigint }
 
-async function readMeans(deps: PayoutDeps): Promise<Means> {
+async function readMeans(deps: PayoutDeps): Promise<Pick<Means, 'ceiling' | 'purse'>> {
   const purse = await deps.rpc.call<Hex>('eth_getBalance', deps.relayerSigner.address, 'latest')
   return { ceiling: await findCeiling(deps), purse: BigInt(purse) }
 }
@@ -218,14 +218,19 @@ async function readMeans(deps: PayoutDeps): Promise<Means> {
 function findGasFault(
   { network, relayerSigner }: PayoutDeps,
   view: ChainView,
-  { gas, maxFeeWei, priorityFeeWei, ceiling, purse }: Fees & Means & { gas: bigint },
+  { gas, maxFeeWei, priorityFeeWei, ceiling, mostPriorityWei, purse }: Fees & Means & { gas: bigint },
 ): Obstacle | null {
+  if (priorityFeeWei > mostPriorityWei) return { providerStatus: OUTBID, never: false }
   if (ceiling !== null && view.baseFee + priorityFeeWei > ceiling)
     return { providerStatus: tooExpensive(network, view, ceiling), never: false }
   if (purse >= gas * maxFeeWei) return null
   const providerStatus = `The relayer ${relayerSigner.address} on chain ${network.chainId} has too little native coin for gas. Fund it.`
   return { providerStatus, never: false }
 }
+
+const OUTBID =
+  'Its transaction pays the relayer’s highest tip, and is not replaced by a dearer one. It waits for a block, or until ' +
+  'its authorization runs out.'
 
 /** A temporary override by an operator takes precedence over the setting. */
 async function findCeiling({ db, clock, network, maxFeeWei = null }: PayoutDeps): Promise<bigint | null> {
@@ -262,11 +267,14 @@ async function authorize(deps: PayoutDeps, payout: Payout, view: ChainView): Pro
   return change(deps, announced, { authorization: { signature, validBefore } })
 }
 
-/** Adds a margin; returns the refusal if the token would revert. */
+/**
+ * Adds a margin; returns the refusal if the token would revert. In the pending block, where some nodes look by default,
+ * the transaction that is to be replaced has used the authorization.
+ */
 async function estimateGas({ rpc, network, relayerSigner }: PayoutDeps, data: Hex): Promise<bigint | RpcError> {
   try {
     const question = { from: relayerSigner.address, to: network.usdcAddress, data }
-    return (BigInt(await rpc.call<Hex>('eth_estimateGas', question)) * GAS_MARGIN_PERCENT) / 100n
+    return (BigInt(await rpc.call<Hex>('eth_estimateGas', question, 'latest')) * GAS_MARGIN_PERCENT) / 100n
   } catch (error) {
     if (error instanceof RpcError && error.kind === 'definite') return error
     throw error
@@ -283,8 +291,18 @@ const larger = (left: bigint, right: bigint): bigint => (left > right ? left : r
  */
 const raise = (fee: bigint): bigint => (fee * 9n + 7n) / 8n
 
-/** The current fees, but at least enough to replace our previous transaction with the same nonce. */
-async function chooseFees(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Fees> {
+/** A tip is raised to at most so many times the present one, or to the base fee if that is more. */
+const MOST_TIPS = 10n
+
+/**
+ * The current fees, but at least enough to replace our previous transaction with the same nonce; `mostPriorityWei`: a
+ * replacement with a higher tip would not help.
+ */
+async function chooseFees(
+  deps: PayoutDeps,
+  payout: Payout,
+  view: ChainView,
+): Promise<Fees & Pick<Means, 'mostPriorityWei'>> {
   const tip = await deps.rpc.call<Hex>('eth_maxPriorityFeePerGas').catch((error: unknown) => {
     if (error instanceof RpcError && error.kind === 'definite') return toHex(1_000_000_000n)
     throw error
@@ -294,13 +312,14 @@ async function chooseFees(deps: PayoutDeps, payout: Payout, view: ChainView): Pr
   const earlier = (await listPayoutTransactions(deps.db, payout.id)).filter(
     ({ relayerNonce }) => relayerNonce === payout.relayerNonce,
   )
-  return earlier.reduce<Fees>(
-    (fees, { maxFeeWei, priorityFeeWei }) => ({
-      maxFeeWei: larger(fees.maxFeeWei, raise(maxFeeWei)),
-      priorityFeeWei: larger(fees.priorityFeeWei, raise(priorityFeeWei)),
+  const fees = earlier.reduce<Fees>(
+    (most, { maxFeeWei, priorityFeeWei }) => ({
+      maxFeeWei: larger(most.maxFeeWei, raise(maxFeeWei)),
+      priorityFeeWei: larger(most.priorityFeeWei, raise(priorityFeeWei)),
     }),
     now,
   )
+  return { ...fees, mostPriorityWei: larger(priority * MOST_TIPS, view.baseFee) }
 }
 
 async function signAndStore(
@@ -334,26 +353,37 @@ const overtaken = ({ relayerSigner }: PayoutDeps, { relayerNonce }: PayoutTransa
   `The node has another transaction of the relayer ${relayerSigner.address} with the account nonce ${relayerNonce}. If it ` +
   'is not mined soon, it is replaced with higher fees. Does another program use this key?'
 
-/** Submits the newest signed bytes; submitting them twice is harmless. */
-export async function broadcast(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout> {
+/** `occupied`: the node has another transaction with this account nonce. An error: it refuses. @throws RpcError */
+async function submit({ rpc }: PayoutDeps, raw: Hex): Promise<'taken' | 'known' | 'occupied' | RpcError> {
+  try {
+    await rpc.call('eth_sendRawTransaction', raw)
+    return 'taken'
+  } catch (error) {
+    if (!(error instanceof RpcError)) throw error
+    if (HAS_ANOTHER.test(error.message)) return 'occupied'
+    if (HAS_IT.test(error.message)) return 'known'
+    if (error.kind !== 'definite') throw error
+    return error
+  }
+}
+
+/**
+ * Submits the newest signed bytes; submitting them twice is harmless.
+ * @param isStuck it is replaced with higher fees, unless the node had lost it: that costs nothing but the same again
+ */
+export async function broadcast(deps: PayoutDeps, payout: Payout, view: ChainView, isStuck = false): Promise<Payout> {
   const newest = (await listPayoutTransactions(deps.db, payout.id)).at(-1)
   if (!newest) throw new Error(`payout ${payout.id} is ${payout.status} without a transaction`)
-  let providerStatus = `sent in transaction ${newest.txHash}`
-  try {
-    await deps.rpc.call('eth_sendRawTransaction', newest.raw)
-  } catch (error) {
-    if (error instanceof RpcError && HAS_ANOTHER.test(error.message)) providerStatus = overtaken(deps, newest)
-    else if (!(error instanceof RpcError) || !HAS_IT.test(error.message)) {
-      if (!(error instanceof RpcError) || error.kind !== 'definite') throw error
-      return change(deps, payout, {
-        status: 'reserved',
-        providerStatus: `The node refuses the transaction: ${error.message}`,
-      })
-    }
+  const answer = await submit(deps, newest.raw)
+  if (answer instanceof RpcError) {
+    const providerStatus = `The node refuses the transaction: ${answer.message}`
+    return change(deps, payout, { status: 'reserved', providerStatus })
   }
+  if (isStuck && answer !== 'taken') return resend(deps, payout, view)
   // a sweep is authorized by the deposit address, not by our wallet
   crashPoint(deps.refundSigner === null ? 'sweep:after-submit' : 'payout:after-submit')
   await updatePayoutTransactionSent(deps.db, payout, newest.txHash, view.number)
+  const providerStatus = answer === 'occupied' ? overtaken(deps, newest) : `sent in transaction ${newest.txHash}`
   return change(deps, payout, { status: 'sent', providerStatus })
 }
 
