@@ -145,7 +145,7 @@ test('what ran out unused is not signed again in the same visit, so that whoever
   }
 })
 
-test('while the signer is away its announced expiry stays, and what it never signed can be taken back then', async () => {
+test('while the signer is away its announced expiry stays; what it never signed can be taken back then', async () => {
   const { open, refundSigner } = await openWallet(15_000_000n)
   const away = { ...refundSigner, signTypedData: () => Promise.reject(new RpcError('unknown', 'no answer')) }
   const payouts = open({ refundSigner: away })
@@ -189,7 +189,7 @@ test('a payout that only waits for money can be taken back while it is looked at
   assert.equal((await open().send(asked)).outcome, 'refused')
 })
 
-test('a node that takes transactions and loses them raises no fee, and holds nothing up once it is honest', async () => {
+test('a node that takes transactions and loses them raises no fee, and holds nothing up later', async () => {
   const { open } = await openWallet(15_000_000n)
   const asked = request()
   const payouts = open({ stuckBlocks: 1n, maxFeeWei: 50n * GWEI, validSeconds: 3600 })
@@ -208,7 +208,7 @@ test('a node that takes transactions and loses them raises no fee, and holds not
   assert.deepEqual([(await rowOf(asked)).status, (await rowOf(behind)).status], ['final', 'final'])
 })
 
-test('a transaction that stays in the pool is replaced until its tip is ten times the present one, no further', async () => {
+test('a transaction that stays in the pool is replaced until its tip is ten times the present one', async () => {
   const { open } = await openWallet(15_000_000n)
   const asked = request()
   const payouts = open({ stuckBlocks: 0n, validSeconds: 3600 })
@@ -219,4 +219,16 @@ test('a transaction that stays in the pool is replaced until its tip is ten time
   assert.ok(last > first * 5n && last <= first * 10n, `${tips.length} tips from ${first} to ${last}`)
   await chain.mine(4)
   assert.equal((await payouts.send(asked)).outcome, 'settled')
+})
+
+test('nothing is signed while the chain’s clock is far ahead of ours', async () => {
+  const { open } = await openWallet(15_000_000n)
+  const asked = request()
+  const early = open({ clock: () => Date.now() + aheadMs - 3_600_000 })
+  const waiting = await early.send(asked)
+  assert.match(waiting.providerStatus, /is 60 minutes ahead of our clock/)
+  assert.equal((await rowOf(asked)).validBefore, null)
+  await open().send(asked)
+  await chain.mine(4)
+  assert.equal((await early.send(asked)).outcome, 'settled', 'what was signed is followed')
 })

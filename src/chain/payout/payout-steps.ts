@@ -14,7 +14,7 @@ import {
   updatePayout,
   updatePayoutTransactionSent,
 } from './payout-queries.ts'
-import { type ChainView, readChainView } from './payout-view.ts'
+import { type ChainView, findClockFault, isAuthorizationOver, readChainView } from './payout-view.ts'
 import {
   type Authorization,
   authorizationData,
@@ -29,8 +29,6 @@ import { findFeeOverride } from './wallet-queries.ts'
 
 /** How often a temporary refusal is retried before the payout fails. */
 const MOST_REFUSALS = 8
-/** Block times can go back a little in a reorganisation. */
-const EXPIRY_MARGIN_SECONDS = 60n
 const GAS_MARGIN_PERCENT = 125n
 
 /** Placeholder for a signature that is about to be made. */
@@ -46,10 +44,6 @@ const authorizationOf = (payout: Payout, validBefore: bigint): Authorization => 
   validBefore,
   nonce: payout.authorizationNonce,
 })
-
-/** Whether the authorization can no longer be used, so giving up is safe. */
-export const isAuthorizationOver = ({ validBefore }: Payout, view: ChainView): boolean =>
-  validBefore === null || view.timestamp >= validBefore + EXPIRY_MARGIN_SECONDS
 
 const SWEEP_RAN_OUT = { providerStatus: 'The signed authorization ran out unused. Plan the sweep again.', never: true }
 /** Whoever asks for the payout checks it again before it is signed again: that is not this visit. */
@@ -259,6 +253,8 @@ async function authorize(deps: PayoutDeps, payout: Payout, view: ChainView): Pro
   if (refundSigner === null || isSigned(payout, view)) return payout
   const validBefore = payout.validBefore ?? view.timestamp + BigInt(deps.validSeconds)
   if (view.timestamp >= validBefore) return RAN_OUT
+  const clockFault = payout.validBefore === null ? findClockFault(network, view, deps.clock()) : null
+  if (clockFault !== null) return { providerStatus: clockFault, never: false }
   const data = await authorizationData(rpc, network, authorizationOf(payout, validBefore))
   if (payout.validBefore === null) await refundSigner.check?.()
   const announced = await announce(deps, payout, validBefore)
