@@ -219,6 +219,32 @@ test('a refund and a settlement are signed by Web3Signer; while it fails they wa
   }
 })
 
+test('while Web3Signer is away nothing counts as signed, and a refund can be rejected', async () => {
+  const shop = await openShop({ env: web3signerEnv })
+  try {
+    const { db } = shop.host
+    const admin = await logInSuperAdmin(shop.host)
+    const order = await createPaid(shop)
+    signer.fail('unavailable')
+    const to = newAddress()
+    await revert(shop, order.code, { amount: '10', address: to })
+    const { _id } = await eventually(
+      () => refundReaches(shop, order.orderId, 'submitted'),
+      ({ message }) => /Web3Signer: it answers 503/.test(message ?? ''),
+    )
+    const row = await db.one(sql`select status, signature, valid_before from chain_payouts where id = ${_id}`)
+    assert.deepEqual(row, { status: 'reserved', signature: null, validBefore: null })
+    const rejected = await admin.post(`refunds/${_id}/reject`, { reason: 'paid at the till' })
+    assert.equal(rejected.status, 200, rejected.text)
+    signer.fail(null)
+    await shop.chain.mine(4)
+    assert.equal(await shop.chain.balanceOf(to), 0n)
+  } finally {
+    signer.fail(null)
+    await shop.stop()
+  }
+})
+
 test('Web3Signer signs typed data that the standard verifies, and a key it lacks is named', async () => {
   const { address } = privateKeyToAccount(signerRefund)
   const data = {

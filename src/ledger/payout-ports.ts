@@ -15,8 +15,8 @@ export type PayoutPorts = {
   isPayoutOver(q: Queryable, id: string): Promise<boolean>
   /**
    * Whether something was signed that can pay it, or did.
-   * @param nowMs what has run out by then, or is about to, and is in no transaction, does not count: the next step may
-   * sign it again. Without it, that counts too
+   * @param nowMs what has run out by then, or is about to, and is in no transaction, does not count: the next step
+   * forgets it once all nodes say so. Without it, that counts too
    */
   isPayoutSigned(q: Queryable, id: string, nowMs?: number): Promise<boolean>
   /** Whether something was signed for it here, or it left before a restore exactly as asked. */

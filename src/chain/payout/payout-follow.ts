@@ -5,8 +5,8 @@ import { fillGap, isOfFormerRelayer } from './account-nonces.ts'
 import { doubtWords } from './agreement.ts'
 import { change, type PayoutDeps } from './payout-deps.ts'
 import { listPayoutTransactions, type Payout, type PayoutTransaction } from './payout-queries.ts'
-import { broadcast, isAuthorizationOver, isOverForAll, resend } from './payout-steps.ts'
-import type { ChainView } from './payout-view.ts'
+import { broadcast, hasRunOut, prepare, resend, SIGNABLE } from './payout-steps.ts'
+import { type ChainView, isAuthorizationOver } from './payout-view.ts'
 import { isReceiptFinal, type Receipt, readReceipts } from './receipt.ts'
 import { checkTransfer } from './transfer-check.ts'
 import {
@@ -134,17 +134,16 @@ async function waitFor(deps: PayoutDeps, payout: Payout, view: ChainView, newest
       relayer: null,
       providerStatus: 'the account nonce was used by another transaction',
     })
-  if (isAuthorizationOver(payout, view)) {
-    const expired = await change(deps, payout, { providerStatus: 'the authorization ran out before it was mined' })
-    return resend(deps, expired, view)
-  }
+  // it is not signed again before all nodes say so, and whoever asks for it has checked it again
+  if (isAuthorizationOver(payout, view)) return prepare(deps, payout, view)
   if (count < newest.relayerNonce) await fillGap(deps, payout, view, count)
-  // even if no node has it: another program's transaction may occupy its nonce
   const waited = view.number - (newest.sentBlock ?? view.number)
   const isNext = count === newest.relayerNonce || isOfFormerRelayer(deps, payout)
-  if (isNext && waited >= deps.stuckBlocks) return resend(deps, payout, view)
+  const isStuck = isNext && waited >= deps.stuckBlocks
+  // a node that loses what it took would make us raise the fees for ever
   const known = await rpc.call<object | null>('eth_getTransactionByHash', newest.txHash)
-  if (known === null) return broadcast(deps, payout, view)
+  if (known === null) return broadcast(deps, payout, view, isStuck)
+  if (isStuck) return resend(deps, payout, view)
   return payout.status === 'sent'
     ? payout
     : change(deps, payout, { status: 'sent', providerStatus: 'it left the chain and waits again' })
@@ -182,17 +181,16 @@ function waitingWords({ kind, fromAddress, validBefore }: Payout): string {
   )
 }
 
-const EXPIRED = { status: 'failed', providerStatus: 'the authorization ran out unused' } as const
-/** A node with the key may sign it again, a person may take it back. */
-const SIGNABLE = { ...EXPIRED, status: 'reserved', authorization: null, relayer: null } as const
+const RAN_OUT = 'the authorization ran out unused'
+const FAILED = { status: 'failed' } as const
 
 /** Follows a payout that we cannot send: another key started it, or someone else submits it. */
 export async function watch(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout> {
   const submitted = await readSubmitted(deps, payout)
   const mined = await followMined(deps, payout, view, submitted)
   if (mined) return mined
-  if (payout.validBefore !== null && isAuthorizationOver(payout, view) && (await isOverForAll(deps, payout)))
-    return change(deps, payout, payout.kind === 'payout' ? SIGNABLE : EXPIRED)
+  if (await hasRunOut(deps, payout, view))
+    return change(deps, payout, { ...(payout.kind === 'payout' ? SIGNABLE : FAILED), providerStatus: RAN_OUT })
   const before = submitted.transactions.length > 0 ? 'sent' : 'reserved'
   const status = payout.status === 'mined' ? before : payout.status
   return change(deps, payout, { status, providerStatus: waitingWords(payout) })

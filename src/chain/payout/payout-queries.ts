@@ -196,7 +196,8 @@ export const insertWithdrawn = (
 export type Withdrawal = { isPaid: boolean; providerStatus: string; txHash?: string; leftNonce?: Hex }
 
 /**
- * Ends an unclaimed payout for which nothing was ever signed. `isPaid`: by a transaction that a person found, or never,
+ * Ends a payout for which nothing is signed, also while a worker looks at it: whatever that would write, or announce
+ * before it signs, fails by the lease's number. `isPaid`: by a transaction that a person found, or never,
  * because its authorization has moved something else; `txHash`: by one of our own wallet, which left before a restore,
  * under the authorization `leftNonce`. @returns whether it will never be paid
  */
@@ -209,8 +210,8 @@ export async function updatePayoutWithdrawn(
   const done = await q.run(sql`
     update chain_payouts set status = 'failed', words = ${providerStatus}, tx_hash = ${txHash ?? null},
       left_nonce = ${leftNonce ?? null}, updated_at = ${now}, lease_epoch = lease_epoch + 1
-    where id = ${id} and ((status = 'reserved' and valid_before is null and (used_at is null or ${isPaid}) and (lease_until is null or lease_until <= ${now}))
-      or (status = 'failed' and (used_at is null or ${isPaid})))`)
+    where id = ${id} and (status = 'reserved' and valid_before is null or status = 'failed')
+      and (used_at is null or ${isPaid})`)
   return done > 0
 }
 

@@ -14,7 +14,7 @@ import {
   updatePayout,
   updatePayoutTransactionSent,
 } from './payout-queries.ts'
-import { type ChainView, readChainView } from './payout-view.ts'
+import { type ChainView, findClockFault, isAuthorizationOver, readChainView } from './payout-view.ts'
 import {
   type Authorization,
   authorizationData,
@@ -29,8 +29,6 @@ import { findFeeOverride } from './wallet-queries.ts'
 
 /** How often a temporary refusal is retried before the payout fails. */
 const MOST_REFUSALS = 8
-/** Block times can go back a little in a reorganisation. */
-const EXPIRY_MARGIN_SECONDS = 60n
 const GAS_MARGIN_PERCENT = 125n
 
 /** Placeholder for a signature that is about to be made. */
@@ -47,11 +45,12 @@ const authorizationOf = (payout: Payout, validBefore: bigint): Authorization => 
   nonce: payout.authorizationNonce,
 })
 
-/** Whether the authorization can no longer be used, so giving up is safe. */
-export const isAuthorizationOver = ({ validBefore }: Payout, view: ChainView): boolean =>
-  validBefore === null || view.timestamp >= validBefore + EXPIRY_MARGIN_SECONDS
-
-const RAN_OUT = { providerStatus: 'The signed authorization ran out unused. Plan the sweep again.', never: true }
+const SWEEP_RAN_OUT = { providerStatus: 'The signed authorization ran out unused. Plan the sweep again.', never: true }
+/** Whoever asks for the payout checks it again before it is signed again: that is not this visit. */
+const RAN_OUT = {
+  providerStatus: 'What was signed ran out unused. It is checked again before it is signed again.',
+  never: false,
+}
 
 const isSigned = ({ signature, validBefore }: Payout, view: ChainView): boolean =>
   signature !== null && signature !== UNSIGNED && validBefore !== null && view.timestamp < validBefore
@@ -104,17 +103,21 @@ async function isRefusedBy(rpc: Rpc, { network }: PayoutDeps, payout: Payout): P
 }
 
 /**
- * A refund that is given up is owed again and may be paid another way. A node whose clock is wrong must not cause that
- * while the authorization can still be used, nor may a single node that claims a refusal.
+ * Whether nothing that was signed can pay it any more, and `isRefused`. A refund that is given up is owed again and may
+ * be paid another way. A node whose clock is wrong must not cause that while the authorization can still be used, nor
+ * may a single node that claims a refusal.
  */
-export async function isOverForAll(deps: PayoutDeps, payout: Payout): Promise<boolean> {
-  const { agree, network, refundSigner } = deps
+async function isOverForAll(
+  deps: PayoutDeps,
+  payout: Payout,
+  isRefused: (rpc: Rpc) => Promise<boolean> = async () => true,
+): Promise<boolean> {
+  const { agree, network } = deps
   const key = { from: payout.fromAddress, nonce: payout.authorizationNonce }
   const isOver = async (rpc: Rpc): Promise<boolean> => {
     if (!isAuthorizationOver(payout, await readChainView(rpc, network))) return false
     if (await isAuthorizationUsed(rpc, network, key)) return false
-    // without a signer, only expiry ends it
-    return refundSigner === null || isRefusedBy(rpc, deps, payout)
+    return isRefused(rpc)
   }
   try {
     // a node that is behind makes us wait
@@ -126,20 +129,40 @@ export async function isOverForAll(deps: PayoutDeps, payout: Payout): Promise<bo
   }
 }
 
-/** Records why the payout is stuck; gives up only once no signed authorization can be used. */
+/** A node with the key may sign it again, a person may take it back. */
+export const SIGNABLE = { status: 'reserved', authorization: null, relayer: null } as const
+
+/** Whether its authorization ran out unused, which all nodes say. */
+export const hasRunOut = async (deps: PayoutDeps, payout: Payout, view: ChainView): Promise<boolean> =>
+  payout.validBefore !== null && isAuthorizationOver(payout, view) && isOverForAll(deps, payout)
+
+/** Whether it can be given up: nothing that was signed can be used, and every node says that it is refused. */
+async function isHopeless(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<boolean> {
+  if (!isAuthorizationOver(payout, view)) return false
+  // without a signer, only expiry ends it
+  return deps.refundSigner === null
+    ? isOverForAll(deps, payout)
+    : isOverForAll(deps, payout, (rpc) => isRefusedBy(rpc, deps, payout))
+}
+
+/**
+ * Records why the payout is stuck; gives up only once no signed authorization can be used. What ran out unused is
+ * forgotten, so that a person can take the payout back while it waits.
+ */
 async function hold(
   deps: PayoutDeps,
   payout: Payout,
   view: ChainView,
   { providerStatus, never, isRefusal = false }: Obstacle,
 ): Promise<Payout> {
-  if (never && isAuthorizationOver(payout, view) && (await isOverForAll(deps, payout))) {
+  if (never && (await isHopeless(deps, payout, view))) {
     if (payout.relayerNonce !== null) await fillNonce(deps, view, payout.relayerNonce)
     return change(deps, payout, { status: 'failed', providerStatus, relayer: null })
   }
   // nothing was signed with its account nonce, and other transactions need later nonces
   const gap = payout.status === 'reserved' && payout.relayerNonce !== null ? { relayer: null } : {}
-  return change(deps, payout, { providerStatus, ...gap, ...(isRefusal && { refusals: payout.refusals + 1 }) })
+  const end = payout.kind === 'payout' && (await hasRunOut(deps, payout, view)) ? SIGNABLE : gap
+  return change(deps, payout, { providerStatus, ...end, ...(isRefusal && { refusals: payout.refusals + 1 }) })
 }
 
 /**
@@ -151,11 +174,11 @@ export async function prepare(deps: PayoutDeps, given: Payout, view: ChainView):
   const isFormer = isOfFormerRelayer(deps, given)
   const payout = isFormer ? await change(deps, given, { status: 'reserved', relayer: null }) : given
   const canAuthorize = deps.refundSigner !== null || isSigned(payout, view)
-  const obstacle = canAuthorize ? await findObstacle(deps, payout) : RAN_OUT
+  const obstacle = canAuthorize ? await findObstacle(deps, payout) : SWEEP_RAN_OUT
   if (obstacle) return hold(deps, payout, view, obstacle)
   // while gas is missing nothing is signed, so that it can be taken back
-  const fees = await chooseFees(deps, payout, view)
-  const means = await readMeans(deps)
+  const { mostPriorityWei, ...fees } = await chooseFees(deps, payout, view)
+  const means = { ...(await readMeans(deps)), mostPriorityWei }
   const dear = findGasFault(deps, view, { ...fees, ...means, gas: LEAST_GAS })
   if (dear) return hold(deps, payout, view, dear)
   const authorized = await authorize(deps, payout, view)
@@ -178,9 +201,9 @@ export async function prepare(deps: PayoutDeps, given: Payout, view: ChainView):
 const LEAST_GAS = 50_000n
 
 /** What the relayer may and can pay for gas, in wei. */
-type Means = { ceiling: bigint | null; purse: bigint }
+type Means = { ceiling: bigint | null; mostPriorityWei: bigint; purse: bigint }
 
-async function readMeans(deps: PayoutDeps): Promise<Means> {
+async function readMeans(deps: PayoutDeps): Promise<Pick<Means, 'ceiling' | 'purse'>> {
   const purse = await deps.rpc.call<Hex>('eth_getBalance', deps.relayerSigner.address, 'latest')
   return { ceiling: await findCeiling(deps), purse: BigInt(purse) }
 }
@@ -189,14 +212,19 @@ async function readMeans(deps: PayoutDeps): Promise<Means> {
 function findGasFault(
   { network, relayerSigner }: PayoutDeps,
   view: ChainView,
-  { gas, maxFeeWei, priorityFeeWei, ceiling, purse }: Fees & Means & { gas: bigint },
+  { gas, maxFeeWei, priorityFeeWei, ceiling, mostPriorityWei, purse }: Fees & Means & { gas: bigint },
 ): Obstacle | null {
+  if (priorityFeeWei > mostPriorityWei) return { providerStatus: OUTBID, never: false }
   if (ceiling !== null && view.baseFee + priorityFeeWei > ceiling)
     return { providerStatus: tooExpensive(network, view, ceiling), never: false }
   if (purse >= gas * maxFeeWei) return null
   const providerStatus = `The relayer ${relayerSigner.address} on chain ${network.chainId} has too little native coin for gas. Fund it.`
   return { providerStatus, never: false }
 }
+
+const OUTBID =
+  'Its transaction pays the relayer’s highest tip, and is not replaced by a dearer one. It waits for a block, or until ' +
+  'its authorization runs out.'
 
 /** A temporary override by an operator takes precedence over the setting. */
 async function findCeiling({ db, clock, network, maxFeeWei = null }: PayoutDeps): Promise<bigint | null> {
@@ -216,22 +244,33 @@ const announce = ({ db, clock, findNamedHold }: PayoutDeps, payout: Payout, vali
     return change({ db: tx, clock }, payout, { authorization: { signature: UNSIGNED, validBefore } })
   })
 
+/**
+ * Signs the authorization, or again one that was announced and whose signature is not stored: with the same expiry, or
+ * a signer that is away would keep the payout in progress for ever.
+ */
 async function authorize(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout | Obstacle> {
   const { rpc, network, refundSigner } = deps
   if (refundSigner === null || isSigned(payout, view)) return payout
-  const validBefore = view.timestamp + BigInt(deps.validSeconds)
+  const validBefore = payout.validBefore ?? view.timestamp + BigInt(deps.validSeconds)
+  if (view.timestamp >= validBefore) return RAN_OUT
+  const clockFault = payout.validBefore === null ? findClockFault(network, view, deps.clock()) : null
+  if (clockFault !== null) return { providerStatus: clockFault, never: false }
   const data = await authorizationData(rpc, network, authorizationOf(payout, validBefore))
+  if (payout.validBefore === null) await refundSigner.check?.()
   const announced = await announce(deps, payout, validBefore)
   if ('never' in announced) return announced
   const signature = await refundSigner.signTypedData(data)
   return change(deps, announced, { authorization: { signature, validBefore } })
 }
 
-/** Adds a margin; returns the refusal if the token would revert. */
+/**
+ * Adds a margin; returns the refusal if the token would revert. In the pending block, where some nodes look by default,
+ * the transaction that is to be replaced has used the authorization.
+ */
 async function estimateGas({ rpc, network, relayerSigner }: PayoutDeps, data: Hex): Promise<bigint | RpcError> {
   try {
     const question = { from: relayerSigner.address, to: network.usdcAddress, data }
-    return (BigInt(await rpc.call<Hex>('eth_estimateGas', question)) * GAS_MARGIN_PERCENT) / 100n
+    return (BigInt(await rpc.call<Hex>('eth_estimateGas', question, 'latest')) * GAS_MARGIN_PERCENT) / 100n
   } catch (error) {
     if (error instanceof RpcError && error.kind === 'definite') return error
     throw error
@@ -248,8 +287,18 @@ const larger = (left: bigint, right: bigint): bigint => (left > right ? left : r
  */
 const raise = (fee: bigint): bigint => (fee * 9n + 7n) / 8n
 
-/** The current fees, but at least enough to replace our previous transaction with the same nonce. */
-async function chooseFees(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Fees> {
+/** A tip is raised to at most so many times the present one, or to the base fee if that is more. */
+const MOST_TIPS = 10n
+
+/**
+ * The current fees, but at least enough to replace our previous transaction with the same nonce; `mostPriorityWei`: a
+ * replacement with a higher tip would not help.
+ */
+async function chooseFees(
+  deps: PayoutDeps,
+  payout: Payout,
+  view: ChainView,
+): Promise<Fees & Pick<Means, 'mostPriorityWei'>> {
   const tip = await deps.rpc.call<Hex>('eth_maxPriorityFeePerGas').catch((error: unknown) => {
     if (error instanceof RpcError && error.kind === 'definite') return toHex(1_000_000_000n)
     throw error
@@ -259,13 +308,14 @@ async function chooseFees(deps: PayoutDeps, payout: Payout, view: ChainView): Pr
   const earlier = (await listPayoutTransactions(deps.db, payout.id)).filter(
     ({ relayerNonce }) => relayerNonce === payout.relayerNonce,
   )
-  return earlier.reduce<Fees>(
-    (fees, { maxFeeWei, priorityFeeWei }) => ({
-      maxFeeWei: larger(fees.maxFeeWei, raise(maxFeeWei)),
-      priorityFeeWei: larger(fees.priorityFeeWei, raise(priorityFeeWei)),
+  const fees = earlier.reduce<Fees>(
+    (most, { maxFeeWei, priorityFeeWei }) => ({
+      maxFeeWei: larger(most.maxFeeWei, raise(maxFeeWei)),
+      priorityFeeWei: larger(most.priorityFeeWei, raise(priorityFeeWei)),
     }),
     now,
   )
+  return { ...fees, mostPriorityWei: larger(priority * MOST_TIPS, view.baseFee) }
 }
 
 async function signAndStore(
@@ -299,26 +349,37 @@ const overtaken = ({ relayerSigner }: PayoutDeps, { relayerNonce }: PayoutTransa
   `The node has another transaction of the relayer ${relayerSigner.address} with the account nonce ${relayerNonce}. If it ` +
   'is not mined soon, it is replaced with higher fees. Does another program use this key?'
 
-/** Submits the newest signed bytes; submitting them twice is harmless. */
-export async function broadcast(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout> {
+/** `occupied`: the node has another transaction with this account nonce. An error: it refuses. @throws RpcError */
+async function submit({ rpc }: PayoutDeps, raw: Hex): Promise<'taken' | 'known' | 'occupied' | RpcError> {
+  try {
+    await rpc.call('eth_sendRawTransaction', raw)
+    return 'taken'
+  } catch (error) {
+    if (!(error instanceof RpcError)) throw error
+    if (HAS_ANOTHER.test(error.message)) return 'occupied'
+    if (HAS_IT.test(error.message)) return 'known'
+    if (error.kind !== 'definite') throw error
+    return error
+  }
+}
+
+/**
+ * Submits the newest signed bytes; submitting them twice is harmless.
+ * @param isStuck it is replaced with higher fees, unless the node had lost it: that costs nothing but the same again
+ */
+export async function broadcast(deps: PayoutDeps, payout: Payout, view: ChainView, isStuck = false): Promise<Payout> {
   const newest = (await listPayoutTransactions(deps.db, payout.id)).at(-1)
   if (!newest) throw new Error(`payout ${payout.id} is ${payout.status} without a transaction`)
-  let providerStatus = `sent in transaction ${newest.txHash}`
-  try {
-    await deps.rpc.call('eth_sendRawTransaction', newest.raw)
-  } catch (error) {
-    if (error instanceof RpcError && HAS_ANOTHER.test(error.message)) providerStatus = overtaken(deps, newest)
-    else if (!(error instanceof RpcError) || !HAS_IT.test(error.message)) {
-      if (!(error instanceof RpcError) || error.kind !== 'definite') throw error
-      return change(deps, payout, {
-        status: 'reserved',
-        providerStatus: `The node refuses the transaction: ${error.message}`,
-      })
-    }
+  const answer = await submit(deps, newest.raw)
+  if (answer instanceof RpcError) {
+    const providerStatus = `The node refuses the transaction: ${answer.message}`
+    return change(deps, payout, { status: 'reserved', providerStatus })
   }
+  if (isStuck && answer !== 'taken') return resend(deps, payout, view)
   // a sweep is authorized by the deposit address, not by our wallet
   crashPoint(deps.refundSigner === null ? 'sweep:after-submit' : 'payout:after-submit')
   await updatePayoutTransactionSent(deps.db, payout, newest.txHash, view.number)
+  const providerStatus = answer === 'occupied' ? overtaken(deps, newest) : `sent in transaction ${newest.txHash}`
   return change(deps, payout, { status: 'sent', providerStatus })
 }
 

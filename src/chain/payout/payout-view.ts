@@ -1,3 +1,4 @@
+import { MINUTE, SECOND } from '../../kernel/clock.ts'
 import { tagsOf } from '../endpoints/network-check.ts'
 import type { Hex, Rpc } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
@@ -33,4 +34,26 @@ export async function readChainView(rpc: Rpc, network: Network): Promise<ChainVi
     safeNumber: numberOf('safe'),
     finalizedNumber: numberOf('finalized'),
   }
+}
+
+/** Block times can go back a little in a reorganisation. */
+const EXPIRY_MARGIN_SECONDS = 60n
+
+/** Whether the authorization can no longer be used, so giving up is safe. */
+export const isAuthorizationOver = ({ validBefore }: { validBefore: bigint | null }, view: ChainView): boolean =>
+  validBefore === null || view.timestamp >= validBefore + EXPIRY_MARGIN_SECONDS
+
+const MOST_AHEAD_MS = 30 * MINUTE
+
+/**
+ * Why nothing is signed by this clock: an expiry counted from it could be far off, and until then what is signed cannot
+ * be taken back. Null: it is about ours, or behind it.
+ */
+export function findClockFault({ chainId, name }: Network, { timestamp }: ChainView, nowMs: number): string | null {
+  const aheadMs = Number(timestamp) * SECOND - nowMs
+  if (aheadMs <= MOST_AHEAD_MS) return null
+  return (
+    `The newest block of ${name} is ${Math.round(aheadMs / MINUTE)} minutes ahead of our clock, so nothing is signed. ` +
+    `Check the clock of the server, and the nodes in CHAIN_${chainId}_RPC_URL.`
+  )
 }

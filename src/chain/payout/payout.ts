@@ -127,13 +127,13 @@ export async function workOn(deps: PayoutDeps, payout: Payout): Promise<PayoutRe
   }
 }
 
-/** A chain's clock may be ahead of ours, and once a signature ran out by that clock, it is signed again. */
+/** A chain's clock may be ahead of ours, and what ran out by that clock is forgotten. */
 const CLOCK_MARGIN_MS = MINUTE
 
 /**
  * Whether something was signed that can pay it, or did.
- * @param nowMs what has run out by then, or is about to, and is in no transaction, does not count: the next step may
- * sign it again. Without it, that counts too
+ * @param nowMs what has run out by then, or is about to, and is in no transaction, does not count: the next step
+ * forgets it once all nodes say so. Without it, that counts too
  */
 export async function isPayoutSigned(q: Queryable, id: string, nowMs = 0): Promise<boolean> {
   const payout = await findPayout(q, id)

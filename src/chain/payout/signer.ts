@@ -20,10 +20,12 @@ export type UnsignedTransaction = {
   maxPriorityFeePerGas: bigint
 }
 
-/** A key that can sign, wherever it is kept: in our memory, or behind a service with these three operations. */
+/** A key that can sign, wherever it is kept: in our memory, or behind a service with these operations. */
 export interface Signer {
   /** With EIP-55 checksum. */
   readonly address: Hex
+  /** Absent: it can always sign. @throws RpcError if it cannot now */
+  check?(): Promise<unknown>
   signTypedData(data: TypedData): Promise<Hex>
   /** @returns the signed bytes, ready for eth_sendRawTransaction */
   signTransaction(transaction: UnsignedTransaction): Promise<Hex>

@@ -104,6 +104,7 @@ export function web3signer({ url, address: given }: { url: string; address: stri
 
   return {
     address,
+    check: findKey,
     signTypedData: (data) => sign(typedDataBytes(data)),
     async signTransaction(transaction: UnsignedTransaction) {
       const unsigned = { ...transaction, type: 'eip1559' } as const

@@ -1,0 +1,234 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after, before, test } from 'node:test'
+import pino from 'pino'
+import { parseTransaction } from 'viem/utils'
+import { mint } from '../sandbox/chain/token.ts'
+import { createRpc, type Rpc, RpcError } from '../src/chain/endpoints/rpc.ts'
+import { networkFor } from '../src/chain/networks.ts'
+import { openPayouts, type PayoutRequest, type Payouts, withdrawPayout } from '../src/chain/payout/payout.ts'
+import { localSigner, type Signer } from '../src/chain/payout/signer.ts'
+import { type Db, openDb, sql } from '../src/db/db.ts'
+import { newId } from '../src/kernel/ids.ts'
+import { startTestChain, type TestChain } from './harness/chain.ts'
+import { createTestDatabase, type TestDatabase } from './harness/database.ts'
+
+/*
+ * Payouts that wait, or whose authorization runs out: what a person can take back, and what a transaction that is lost
+ * costs. Each test has wallets of its own. What the engine does otherwise is in payouts.test.ts.
+ */
+
+const ETHER = 10n ** 18n
+const GWEI = 10n ** 9n
+const VALID_SECONDS = 600
+
+let chain: TestChain
+let database: TestDatabase
+let db: Db
+let rpc: Rpc
+
+const newKey = (): string => `0x${randomBytes(32).toString('hex')}`
+const newAddress = (): string => localSigner(newKey()).address.toLowerCase()
+
+before(async () => {
+  ;[chain, database] = await Promise.all([startTestChain(), createTestDatabase()])
+  db = openDb({ connectionString: database.connectionString })
+  rpc = createRpc({ url: chain.rpcUrl })
+})
+after(async () => {
+  await rpc?.close()
+  await db?.close()
+  await database?.drop()
+  await chain?.stop()
+})
+
+type Options = Partial<Parameters<typeof openPayouts>[0]>
+
+/** How far the chain's clock is ahead of ours. */
+let aheadMs = 0
+const pass = async (seconds: number): Promise<void> => {
+  aheadMs += seconds * 1000
+  await chain.call('evm_increaseTime', seconds)
+  await chain.mine()
+}
+
+/** A wallet with these units, and a relayer with ten of the native coin. */
+async function openWallet(units: bigint) {
+  const signers = { refundSigner: localSigner(newKey()), relayerSigner: localSigner(newKey()) }
+  await mint(chain.call, signers.refundSigner.address, units)
+  await setPurse(signers.relayerSigner, 10n * ETHER)
+  const open = (options: Options = {}): Payouts =>
+    openPayouts({
+      ...{ db, rpc, clock: () => Date.now() + aheadMs, log: pino({ level: 'silent' }), validSeconds: VALID_SECONDS },
+      network: networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress }),
+      ...signers,
+      ...options,
+    })
+  return { ...signers, open }
+}
+
+const setPurse = ({ address }: Signer, wei: bigint) => chain.call('anvil_setBalance', address, `0x${wei.toString(16)}`)
+
+const request = (units = 1_500_000n): PayoutRequest => ({ id: newId(), to: newAddress(), units })
+
+type Row = { status: string; validBefore: bigint | null; signature: string | null; words: string }
+const rowOf = ({ id }: PayoutRequest) =>
+  db.one<Row>(sql`select status, valid_before, signature, words from chain_payouts where id = ${id}`)
+
+const feesOf = async ({ id }: PayoutRequest) =>
+  (
+    await db.many<{ raw: `0x${string}` }>(sql`
+      select raw from chain_payout_transactions where payout_id = ${id} order by created_at, max_fee_wei`)
+  ).map(({ raw }) => parseTransaction(raw).maxPriorityFeePerGas ?? 0n)
+
+const withdraw = (asked: PayoutRequest): Promise<boolean> =>
+  withdrawPayout(db, { ...asked, chainId: chain.chainId }, { isPaid: false, providerStatus: 'rejected' }, new Date())
+
+/** A block with this base fee. */
+const mineAt = async (baseFee: bigint): Promise<void> => {
+  await chain.call('anvil_setNextBlockBaseFeePerGas', `0x${baseFee.toString(16)}`)
+  await chain.mine()
+}
+
+test('a payout that was signed while another one took the money can be taken back once it ran out', async () => {
+  const { open } = await openWallet(15_000_000n)
+  const payouts = open()
+  const both = [request(10_000_000n), request(10_000_000n)]
+  await Promise.all(both.map((one) => payouts.send(one)))
+  await chain.mine(4)
+  for (let visit = 0; visit < 3; visit += 1) for (const one of both) await payouts.send(one)
+  const rows = await Promise.all(both.map(rowOf))
+  const loser = both[rows[0]?.status === 'final' ? 1 : 0] as PayoutRequest
+  assert.equal(await withdraw(loser), false, 'it is signed')
+  await pass(VALID_SECONDS + 100)
+  for (let visit = 0; visit < 2; visit += 1) await payouts.send(loser)
+  assert.match((await rowOf(loser)).words, /Fund it/)
+  assert.equal(await withdraw(loser), true)
+})
+
+test('a payout that was signed before the gas was counted can be taken back once it ran out', async () => {
+  const { open, relayerSigner } = await openWallet(15_000_000n)
+  const { baseFeePerGas } = await rpc.call<{ baseFeePerGas: string }>('eth_getBlockByNumber', 'latest', false)
+  const maxFee = BigInt(baseFeePerGas) * 2n + BigInt(await rpc.call<string>('eth_maxPriorityFeePerGas'))
+  await setPurse(relayerSigner, maxFee * 60_000n)
+  const payouts = open()
+  const asked = request()
+  await payouts.send(asked)
+  assert.notEqual((await rowOf(asked)).validBefore, null)
+  await pass(VALID_SECONDS + 100)
+  await setPurse(relayerSigner, 0n)
+  await payouts.send(asked)
+  assert.match((await rowOf(asked)).words, /too little native coin/)
+  assert.equal(await withdraw(asked), true)
+})
+
+test('what ran out unused is not signed again in the same visit, so that whoever asks checks it first', async () => {
+  const { open } = await openWallet(15_000_000n)
+  const payouts = open()
+  const [sent, unsent] = [request(), request()]
+  await payouts.send(sent)
+  await chain.call('anvil_dropAllTransactions')
+  const silent = () => Promise.reject(new RpcError('unknown', 'Web3Signer: no answer'))
+  const { address } = (await openWallet(0n)).relayerSigner
+  await setPurse({ address } as Signer, ETHER)
+  await open({ relayerSigner: { address, signTypedData: silent, signTransaction: silent } }).send(unsent)
+  await pass(VALID_SECONDS + 100)
+  for (const asked of [sent, unsent]) {
+    await payouts.send(asked)
+    const { status, validBefore, signature, words } = await rowOf(asked)
+    assert.deepEqual([status, validBefore, signature], ['reserved', null, null], words)
+    assert.match(words, /ran out unused/)
+    await payouts.send(asked)
+    await chain.mine(4)
+    assert.equal((await payouts.send(asked)).outcome, 'settled')
+    assert.equal(await chain.balanceOf(asked.to), asked.units)
+  }
+})
+
+test('while the signer is away its announced expiry stays; what it never signed can be taken back then', async () => {
+  const { open, refundSigner } = await openWallet(15_000_000n)
+  const away = { ...refundSigner, signTypedData: () => Promise.reject(new RpcError('unknown', 'no answer')) }
+  const payouts = open({ refundSigner: away })
+  const [late, never] = [request(), request()]
+  for (const asked of [late, never]) assert.equal((await payouts.send(asked)).outcome, 'unknown')
+  const announced = await rowOf(late)
+  assert.equal(announced.signature, '0x')
+  await pass(VALID_SECONDS / 2)
+  for (const asked of [late, never]) assert.equal((await payouts.send(asked)).outcome, 'unknown')
+  assert.deepEqual(await rowOf(late), announced)
+  assert.equal(await withdraw(never), false, 'an answer of the signer may have been lost')
+  await open().send(late)
+  assert.equal((await rowOf(late)).validBefore, announced.validBefore)
+  await chain.mine()
+  assert.equal(await chain.balanceOf(late.to), late.units)
+  await pass(VALID_SECONDS)
+  await payouts.send(never)
+  assert.equal(await withdraw(never), true)
+})
+
+test('a payout that only waits for money can be taken back while it is looked at', async () => {
+  const { open } = await openWallet(0n)
+  const asked = request()
+  await open().send(asked)
+  const [inside, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const slow: Rpc = {
+    ...rpc,
+    call: async <Result>(name: string, ...params: unknown[]): Promise<Result> => {
+      if (name === 'eth_call') {
+        inside.resolve()
+        await answer.promise
+      }
+      return rpc.call<Result>(name, ...params)
+    },
+  }
+  const poll = open({ rpc: slow }).send(asked)
+  await inside.promise
+  assert.equal(await withdraw(asked), true)
+  answer.resolve()
+  assert.equal((await poll).outcome, 'pending')
+  assert.equal((await open().send(asked)).outcome, 'refused')
+})
+
+test('a node that takes transactions and loses them raises no fee, and holds nothing up later', async () => {
+  const { open } = await openWallet(15_000_000n)
+  const asked = request()
+  const payouts = open({ stuckBlocks: 1n, maxFeeWei: 50n * GWEI, validSeconds: 3600 })
+  await mineAt(10n * GWEI)
+  for (let poll = 0; poll < 60; poll += 1) {
+    await payouts.send(asked)
+    await chain.call('anvil_dropAllTransactions')
+    await mineAt(10n * GWEI)
+  }
+  assert.equal((await feesOf(asked)).length, 1)
+  const behind = request()
+  for (let poll = 0; poll < 6; poll += 1) {
+    for (const one of [asked, behind]) await payouts.send(one)
+    await mineAt(10n * GWEI)
+  }
+  assert.deepEqual([(await rowOf(asked)).status, (await rowOf(behind)).status], ['final', 'final'])
+})
+
+test('a transaction that stays in the pool is replaced until its tip is ten times the present one', async () => {
+  const { open } = await openWallet(15_000_000n)
+  const asked = request()
+  const payouts = open({ stuckBlocks: 0n, validSeconds: 3600 })
+  await mineAt(GWEI)
+  for (let poll = 0; poll < 60; poll += 1) await payouts.send(asked)
+  const tips = await feesOf(asked)
+  const [first = 0n, last = 0n] = [tips.at(0), tips.at(-1)]
+  assert.ok(last > first * 5n && last <= first * 10n, `${tips.length} tips from ${first} to ${last}`)
+  await chain.mine(4)
+  assert.equal((await payouts.send(asked)).outcome, 'settled')
+})
+
+test('nothing is signed while the chain’s clock is far ahead of ours', async () => {
+  const { open } = await openWallet(15_000_000n)
+  const asked = request()
+  const early = open({ clock: () => Date.now() + aheadMs - 3_600_000 })
+  const waiting = await early.send(asked)
+  assert.match(waiting.providerStatus, /is 60 minutes ahead of our clock/)
+  assert.equal((await rowOf(asked)).validBefore, null)
+  await open().send(asked)
+  await chain.mine(4)
+  assert.equal((await early.send(asked)).outcome, 'settled', 'what was signed is followed')
+})
