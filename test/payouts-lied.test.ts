@@ -8,7 +8,7 @@ import { DEPLOYER } from '../sandbox/chain/throwaway-keys.ts'
 import { mint } from '../sandbox/chain/token.ts'
 import { openEndpoints } from '../src/chain/endpoints/endpoints.ts'
 import { createRpc, type Rpc } from '../src/chain/endpoints/rpc.ts'
-import { networkFor } from '../src/chain/networks.ts'
+import { networkFor, tokenOf } from '../src/chain/networks.ts'
 import { openAgree } from '../src/chain/payout/agreement.ts'
 import { checkManualTransfer } from '../src/chain/payout/manual-transfer.ts'
 import { openPayouts, PAYOUT_TIMES, type PayoutRequest, type Payouts, workOn } from '../src/chain/payout/payout.ts'
@@ -225,7 +225,12 @@ test('one of two endpoints whose clock runs ahead does not end what someone else
     const from = refundSigner.address
     const signed = { nonce: `0x${randomBytes(32).toString('hex')}`, signature: '0x12', validBefore: 1n << 40n } as const
     const { chainId, usdcAddress } = chain
-    await insertRelayed(db, { id, chainId, from, to: localSigner(newKey()).address, units, ...signed }, new Date())
+    const token = tokenOf(chain)
+    await insertRelayed(
+      db,
+      { id, chainId, from, to: localSigner(newKey()).address, units, token, ...signed },
+      new Date(),
+    )
     const now = Date.now()
     const claimed = await claimPayout(db, id, new Date(now), new Date(now + 60_000))
     assert.ok(claimed)

@@ -169,8 +169,16 @@ async function followMined(
   return own ? follow(deps, payout, view, own) : followUsed(deps, payout, view)
 }
 
-function waitingWords({ kind, fromAddress, validBefore }: Payout): string {
+function waitingWords({ isFormerToken }: PayoutDeps, payout: Payout): string {
+  const { kind, fromAddress, tokenAddress, validBefore, reopenedAt } = payout
   if (kind !== 'payout') return 'waits until it is submitted'
+  if (isFormerToken && reopenedAt !== null)
+    return `It was undone, and paid in ${tokenAddress}, which is not USDC in the settings any more: it is not sent again.`
+  if (isFormerToken && validBefore !== null)
+    return (
+      `It was signed in ${tokenAddress}, which is not USDC in the settings any more. It is followed until its ` +
+      'authorization runs out; unused, it is paid in the present one.'
+    )
   if (validBefore === null)
     return (
       `It is to be paid from the wallet ${fromAddress}, whose key is not set up here, and nothing is signed for it. Give ` +
@@ -186,16 +194,21 @@ const EXPIRED = { status: 'failed', providerStatus: 'the authorization ran out u
 /** A node with the key may sign it again, a person may take it back. */
 const SIGNABLE = { ...EXPIRED, status: 'reserved', authorization: null, relayer: null } as const
 
+/** No other token pays what was undone in this one. */
+const lost = (deps: PayoutDeps, payout: Payout) => ({ ...EXPIRED, providerStatus: waitingWords(deps, payout) })
+
 /** Follows a payout that we cannot send: another key started it, or someone else submits it. */
 export async function watch(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout> {
   const submitted = await readSubmitted(deps, payout)
   const mined = await followMined(deps, payout, view, submitted)
   if (mined) return mined
-  if (payout.validBefore !== null && isAuthorizationOver(payout, view) && (await isOverForAll(deps, payout)))
-    return change(deps, payout, payout.kind === 'payout' ? SIGNABLE : EXPIRED)
+  const isLost = deps.isFormerToken === true && payout.reopenedAt !== null
+  const mayEnd = payout.validBefore !== null || isLost
+  if (mayEnd && isAuthorizationOver(payout, view) && (await isOverForAll(deps, payout)))
+    return change(deps, payout, isLost ? lost(deps, payout) : payout.kind === 'payout' ? SIGNABLE : EXPIRED)
   const before = submitted.transactions.length > 0 ? 'sent' : 'reserved'
   const status = payout.status === 'mined' ? before : payout.status
-  return change(deps, payout, { status, providerStatus: waitingWords(payout) })
+  return change(deps, payout, { status, providerStatus: waitingWords(deps, payout) })
 }
 
 /** Follows a payout whose transactions were submitted. */
