@@ -7,7 +7,7 @@ import { word } from '../sandbox/chain/rpc.ts'
 import { DEPLOYER } from '../sandbox/chain/throwaway-keys.ts'
 import { mint } from '../sandbox/chain/token.ts'
 import { openEndpoints } from '../src/chain/endpoints/endpoints.ts'
-import { createRpc, type Rpc } from '../src/chain/endpoints/rpc.ts'
+import { createRpc, type Rpc, RpcError } from '../src/chain/endpoints/rpc.ts'
 import { networkFor, tokenOf } from '../src/chain/networks.ts'
 import { openAgree } from '../src/chain/payout/agreement.ts'
 import { checkManualTransfer } from '../src/chain/payout/manual-transfer.ts'
@@ -242,3 +242,29 @@ test('one of two endpoints whose clock runs ahead does not end what someone else
     const deps = { db, network, clock: Date.now, log, ...PAYOUT_TIMES, ...wallets, ...options }
     assert.equal((await workOn(deps, claimed)).outcome, 'pending')
   }))
+
+test('an account nonce that another program took is given up, in whatever words the node refuses it', async () => {
+  const other = localSigner(newKey())
+  await chain.call('anvil_setBalance', other.address, '0x8ac7230489e80000')
+  const asked = request()
+  const cut: Rpc = {
+    ...rpc,
+    call: (name, ...params) =>
+      name === 'eth_sendRawTransaction' ? Promise.reject(new Error('the process ends')) : rpc.call(name, ...params),
+  }
+  await assert.rejects(open({ rpc: cut, relayerSigner: other }).send(asked))
+  await chain.call('anvil_impersonateAccount', other.address)
+  await chain.call('eth_sendTransaction', { from: other.address, to: DEPLOYER, value: '0x1' })
+  await chain.mine()
+  const nethermind: Rpc = {
+    ...rpc,
+    call: <Result>(name: string, ...params: unknown[]) =>
+      rpc.call<Result>(name, ...params).catch((error: unknown) => {
+        if (!(error instanceof RpcError) || !/nonce too low/i.test(error.message)) throw error
+        throw new RpcError('definite', 'OldNonce, Current nonce: 1, nonce of rejected tx: 0')
+      }),
+  }
+  const payouts = open({ rpc: nethermind, relayerSigner: other })
+  for (let poll = 0; poll < 3; poll += 1) await payouts.send(asked)
+  assert.equal((await settle(asked, payouts)).outcome, 'settled')
+})
