@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
 import pino from 'pino'
 import { word } from '../sandbox/chain/rpc.ts'
+import { DEPLOYER } from '../sandbox/chain/throwaway-keys.ts'
 import { mint } from '../sandbox/chain/token.ts'
 import { createRpc, type Rpc } from '../src/chain/endpoints/rpc.ts'
 import { networkFor } from '../src/chain/networks.ts'
@@ -168,6 +169,25 @@ test('an undone payout of an earlier contract is an alarm, and is paid in no oth
   assert.match((await rowOf(asked.id)).words, /is not sent again/)
   await chain.mine(4)
   assert.deepEqual([(await rowOf(asked.id)).status, await balanceIn(other, asked)], ['failed', 0n])
+  assert.ok(lines.some(({ level, msg }) => level === 50 && /^ALARM: .* undone is never sent again: /.test(msg)))
+})
+
+test('an undone payout whose destination the issuer has blocked since is an alarm once it is given up', async () => {
+  const asked = request()
+  const payouts = open(chain.usdcAddress)
+  await settle(asked, payouts)
+  await age()
+  await chain.reorg(6)
+  await chain.call('anvil_dropAllTransactions')
+  const blacklist = `0xf9f92be4${word(asked.to)}`
+  await chain.call('eth_sendTransaction', { from: DEPLOYER, to: chain.usdcAddress, data: blacklist })
+  await chain.mine()
+  await payouts.recheck()
+  await pass(3700)
+  await age()
+  await payouts.followReopened()
+  assert.equal((await rowOf(asked.id)).status, 'failed')
+  assert.ok(lines.some(({ msg }) => /^ALARM: .* never sent again: The token’s issuer has blocked/.test(msg)))
 })
 
 test('an undone payout of an earlier wallet is followed until it is mined again', async () => {

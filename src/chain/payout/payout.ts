@@ -145,7 +145,12 @@ export async function workOn(deps: PayoutDeps, payout: Payout): Promise<PayoutRe
     const known = await withToken(deps, payout)
     const after = await takePresentToken(deps, await advance(inOwnToken(deps, known), known))
     const { status } = after
-    if (status !== payout.status)
+    if (status === 'failed' && after.reopenedAt !== null)
+      log.error(
+        { payoutId: payout.id, chainId: network.chainId, txHash: after.txHash, units: after.units.toString() },
+        `ALARM: a payout that was undone is never sent again: ${after.providerStatus}`,
+      )
+    else if (status !== payout.status)
       log.info({ payoutId: payout.id, chainId: network.chainId, status, txHash: after.txHash }, after.providerStatus)
     return viewPayout(after)
   } catch (error) {
