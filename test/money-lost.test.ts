@@ -152,6 +152,32 @@ test('a settlement that was made before the loss is not approved, and an approve
   await desk.checkBooks()
 })
 
+test('a refund that was undone and can never be sent again is an alarm and a difference until it is explained', async () => {
+  const { db } = shop.host
+  const order = await createPaid(shop)
+  const to = newAddress()
+  await revert(shop, order.code, { amount: '10', address: to })
+  const { _id } = await refundReaches(shop, order.orderId, 'settled')
+  // what is known once a reorganisation undid it, and the issuer has blocked the payer since
+  await db.run(sql`update chain_payouts set status = 'failed', reopened_at = now() where id = ${_id}`)
+  const { companyId } = shop.merchant
+  const refused = await shop.host.call('POST', `revert/${order.code}`, { as: shop.merchant, body: { amount: '1' } })
+  assert.equal(refused.error.code, 'BOOKS_DIFFER')
+  assert.match(refused.error.message, new RegExp(`refund ${_id} .*: what its transaction 0x.* paid is 10.0`))
+  const { data: differences } = await desk.admin.get<{ _id: string; subject: string }[]>(
+    `ledger/differences?companyId=${companyId}&status=open`,
+  )
+  const [difference] = differences.filter(({ subject }) => subject === `refund ${_id}`)
+  const path = `ledger/differences/${difference?._id}/explain`
+  assert.equal((await desk.admin.post(path, { reason: 'the issuer blocked the payer' })).status, 200)
+  assert.equal(
+    (await shop.host.call('POST', `revert/${order.code}`, { as: shop.merchant, body: { amount: '1' } })).status,
+    200,
+  )
+  // the last test compares the books once more
+  await db.run(sql`update chain_payouts set reopened_at = null where id = ${_id}`)
+})
+
 test('a refund that was decided before the loss is not sent', async () => {
   const order = await createPaid(shop)
   await shop.host.db.run(sql`update companies set refund_approval = true where id = ${shop.merchant.companyId}`)

@@ -7,8 +7,8 @@ import { word } from '../sandbox/chain/rpc.ts'
 import { DEPLOYER } from '../sandbox/chain/throwaway-keys.ts'
 import { mint } from '../sandbox/chain/token.ts'
 import { openEndpoints } from '../src/chain/endpoints/endpoints.ts'
-import { createRpc, type Rpc } from '../src/chain/endpoints/rpc.ts'
-import { networkFor } from '../src/chain/networks.ts'
+import { createRpc, type Rpc, RpcError } from '../src/chain/endpoints/rpc.ts'
+import { networkFor, tokenOf } from '../src/chain/networks.ts'
 import { openAgree } from '../src/chain/payout/agreement.ts'
 import { checkManualTransfer } from '../src/chain/payout/manual-transfer.ts'
 import { openPayouts, PAYOUT_TIMES, type PayoutRequest, type Payouts, workOn } from '../src/chain/payout/payout.ts'
@@ -225,7 +225,12 @@ test('one of two endpoints whose clock runs ahead does not end what someone else
     const from = refundSigner.address
     const signed = { nonce: `0x${randomBytes(32).toString('hex')}`, signature: '0x12', validBefore: 1n << 40n } as const
     const { chainId, usdcAddress } = chain
-    await insertRelayed(db, { id, chainId, from, to: localSigner(newKey()).address, units, ...signed }, new Date())
+    const token = tokenOf(chain)
+    await insertRelayed(
+      db,
+      { id, chainId, from, to: localSigner(newKey()).address, units, token, ...signed },
+      new Date(),
+    )
     const now = Date.now()
     const claimed = await claimPayout(db, id, new Date(now), new Date(now + 60_000))
     assert.ok(claimed)
@@ -237,3 +242,29 @@ test('one of two endpoints whose clock runs ahead does not end what someone else
     const deps = { db, network, clock: Date.now, log, ...PAYOUT_TIMES, ...wallets, ...options }
     assert.equal((await workOn(deps, claimed)).outcome, 'pending')
   }))
+
+test('an account nonce that another program took is given up, in whatever words the node refuses it', async () => {
+  const other = localSigner(newKey())
+  await chain.call('anvil_setBalance', other.address, '0x8ac7230489e80000')
+  const asked = request()
+  const cut: Rpc = {
+    ...rpc,
+    call: (name, ...params) =>
+      name === 'eth_sendRawTransaction' ? Promise.reject(new Error('the process ends')) : rpc.call(name, ...params),
+  }
+  await assert.rejects(open({ rpc: cut, relayerSigner: other }).send(asked))
+  await chain.call('anvil_impersonateAccount', other.address)
+  await chain.call('eth_sendTransaction', { from: other.address, to: DEPLOYER, value: '0x1' })
+  await chain.mine()
+  const nethermind: Rpc = {
+    ...rpc,
+    call: <Result>(name: string, ...params: unknown[]) =>
+      rpc.call<Result>(name, ...params).catch((error: unknown) => {
+        if (!(error instanceof RpcError) || !/nonce too low/i.test(error.message)) throw error
+        throw new RpcError('definite', 'OldNonce, Current nonce: 1, nonce of rejected tx: 0')
+      }),
+  }
+  const payouts = open({ rpc: nethermind, relayerSigner: other })
+  for (let poll = 0; poll < 3; poll += 1) await payouts.send(asked)
+  assert.equal((await settle(asked, payouts)).outcome, 'settled')
+})

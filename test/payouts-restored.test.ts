@@ -202,6 +202,21 @@ test('a settlement that had left and is not final is followed without the keys, 
   await settlementReaches(made._id, isPaid)
 })
 
+test('a settlement that had left as asked counts in the day’s sum, also if its transaction is found late', async (t) => {
+  const to = await owe()
+  const made = await create()
+  const txHash = await world.leave(settlementIn(0, to, made.units))
+  t.after(() => node.heal())
+  // a node without old logs
+  node.faults.refuses = ({ method }) => method === 'eth_getLogs'
+  await approve(made)
+  await settlementReaches(made._id, ({ message }) => /Look it up/.test(message ?? ''))
+  node.heal()
+  await shop.host.db.run(sql`update settlements set next_check_at = now() where id = ${made._id}`)
+  assert.equal((await settlementReaches(made._id, isPaid)).txHash, txHash)
+  assert.ok(await releasedAtOf(made))
+})
+
 test('a settlement that had left with less is paid with what left, and the rest is owed again, also where it left next', async (t) => {
   const to = await owe()
   const made = await create()

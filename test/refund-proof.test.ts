@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, before, type TestContext, test } from 'node:test'
 import { mint } from '../sandbox/chain/token.ts'
 import { sql } from '../src/db/db.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
@@ -17,7 +17,7 @@ import {
   revertPlainly,
   signAs,
 } from './harness/refunds.ts'
-import type { Answer } from './harness/service.ts'
+import { type Answer, eventually, startTestService, type TestService } from './harness/service.ts'
 import { openShop, type Payable, type Shop } from './harness/shop.ts'
 
 let shop: Shop
@@ -329,6 +329,58 @@ test('a refund of a mispayment follows the same rule', async () => {
       ['refund.address', 'signature'],
     ],
   )
+})
+
+/** A node of the same service without the chain's settings, as during a restart that forgot them. */
+async function startBare(t: TestContext): Promise<TestService> {
+  const bare = await startTestService({ connectionString: shop.host.connectionString })
+  t.after(() => bare.stop())
+  return bare
+}
+
+test('on a node without the chain, too, a destination that the payer did not state is a proposal', async (t) => {
+  const bare = await startBare(t)
+  const to = newAddress()
+  const [order, later] = [await createPaid(shop), await createPaid(shop)]
+  const ask = (path: string) => bare.call('POST', path, { as: shop.merchant, body: { address: to } })
+  assert.equal((await ask(`revert/${order.code}`)).status, 200)
+  await revertPlainly(shop, later.code)
+  assert.equal((await ask(`/api/next/refunds/${(await newest(later))._id}/address`)).status, 200)
+  const mispaid = await createPaid(shop, {}, 6_000_000n)
+  const { data } = await admin.get<{ mispayments: { _id: string }[] }>(`mispayments?code=${mispaid.code}`)
+  const record = data.mispayments[0]?._id ?? ''
+  const there = await logInSuperAdmin(bare)
+  assert.equal((await there.post(`mispayments/${record}/refund`, { address: to })).status, 200)
+  for (const one of [order, later, mispaid]) {
+    const { status, address, proposedAddress } = await newest(one)
+    assert.deepEqual([status, address, proposedAddress], ['needs_address', null, to])
+  }
+})
+
+test('a refund that is approved on a node without the chain still asks the payer for its address', async (t) => {
+  const bare = await startBare(t)
+  const { companyId } = shop.merchant
+  const order = await createPaid(shop)
+  await shop.host.db.run(sql`update companies set refund_approval = true where id = ${companyId}`)
+  await revertPlainly(shop, order.code)
+  await shop.host.db.run(sql`update companies set refund_approval = false where id = ${companyId}`)
+  const there = await logInSuperAdmin(bare)
+  assert.equal((await there.post(`refunds/${(await newest(order))._id}/approve`)).status, 200)
+  assert.equal((await newest(order)).status, 'needs_address')
+})
+
+test('a refund to an address that nothing proves is not sent, and can be rejected', async () => {
+  const [order, to] = [await createPaid(shop), newAddress()]
+  await revertPlainly(shop, order.code)
+  // as a node of an earlier version stored it
+  await shop.host.db.run(sql`
+    update refunds set status = 'ready', address = ${to}, next_check_at = now() where order_id = ${order.orderId}`)
+  const { _id } = await eventually(
+    () => newest(order),
+    ({ message }) => message?.startsWith('waits: nothing proves that its destination is the payer’s') === true,
+  )
+  assert.equal((await admin.post(`refunds/${_id}/reject`, { reason: 'not proven' })).status, 200)
+  assert.deepEqual([await statusOf(order), await shop.chain.balanceOf(to)], ['PAID', 0n])
 })
 
 test('after all of this the books are right', async () => {

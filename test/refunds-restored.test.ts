@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Hex } from '../src/chain/endpoints/rpc.ts'
+import { tokenOf } from '../src/chain/networks.ts'
 import { type PayoutRequest, type Payouts, withdrawPayout } from '../src/chain/payout/payout.ts'
 import { nonceOf } from '../src/chain/payout/payout-deps.ts'
 import { insertPayout } from '../src/chain/payout/payout-queries.ts'
@@ -174,7 +175,7 @@ const reserve = ({ id, to, units }: PayoutRequest): Promise<number> => {
   const stored = { ...wallets, status: 'reserved', providerStatus: 'Fund it.' } as const
   return insertPayout(
     shop.host.db,
-    { ...stored, id, units, chainId: 31337, authorizationNonce: nonceOf(id) },
+    { ...stored, id, units, chainId: 31337, authorizationNonce: nonceOf(id), tokenAddress: tokenOf(shop.chain) },
     new Date(),
   )
 }

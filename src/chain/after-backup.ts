@@ -1,6 +1,7 @@
 import type { Db } from '../db/db.ts'
 import { deriveAddress, parseXpub } from '../kernel/xpub.ts'
 import { listOwnTransactions } from './deposits/balance-audit-queries.ts'
+import { listPayingTokens } from './payout/wallet-queries.ts'
 import { type ChainReader, listOutgoing, provenEndpoints, readLogRange } from './rescan.ts'
 import { type RpcLog, tokensOf } from './transfer-logs.ts'
 
@@ -64,7 +65,9 @@ export async function findUnknownPayouts(
   const { chainId } = reader.network
   const [endpoint] = await provenEndpoints(reader)
   if (!endpoint) return []
-  const logs = await listOutgoing(reader.network, endpoint, { senders: [wallet], ...range })
+  const logs: RpcLog[] = []
+  for (const network of await listPayingTokens(reader.db, reader.network))
+    logs.push(...(await listOutgoing(network, endpoint, { senders: [wallet], ...range })))
   const own = await listOwn(reader.db, chainId, logs)
   return logs
     .filter(({ transactionHash }) => !own.has(transactionHash))

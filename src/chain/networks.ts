@@ -243,6 +243,13 @@ export function networkFor(options: {
   }
 }
 
+/** USDC's contract, in lower case. */
+export const tokenOf = ({ usdcAddress }: Pick<Network, 'usdcAddress'>): `0x${string}` =>
+  usdcAddress.toLowerCase() as `0x${string}`
+
+/** The same chain, where USDC was another contract before the settings named this one. */
+export const inToken = (network: Network, usdcAddress: string): Network => ({ ...network, usdcAddress })
+
 /** USDC's contract on each chain, in lower case. */
 export const usdcOf = (networks: readonly Pick<Network, 'chainId' | 'usdcAddress'>[]): Record<number, string> =>
   Object.fromEntries(networks.map(({ chainId, usdcAddress }) => [chainId, usdcAddress.toLowerCase()]))

@@ -295,8 +295,6 @@ export interface Channel {
    * it was sent, with a proof, or that it was not.
    */
   readonly refundsByCallback?: true
-  /** The refund needs a destination address (on a chain). Otherwise the provider returns it to where it came from. */
-  readonly refundsToAddress?: true
   /** The chains that are set up for such refunds. */
   readonly refundNetworks?: readonly number[]
   /** Checks that a transaction named by a person pays this refund. @throws VALIDATION_FAILED saying what is wrong */

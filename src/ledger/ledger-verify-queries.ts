@@ -288,6 +288,18 @@ const payable: Check = (within) => sql`
   left join booked b on b.company_id = c.company_id left join facts f on f.company_id = c.company_id
   where ${within(sql`c`)} and coalesce(b.units, 0) <> coalesce(f.units, 0) order by c.company_id`
 
+/** Paid by a transaction that a reorganisation undid after it was final, and that is never sent again. */
+const undone: Check = (within) => sql`
+  select c.company_id, c.kind || ' ' || c.id as subject, 'what its transaction ' || p.tx_hash || ' paid' as what,
+    p.units::text as booked, '0' as expected
+  from (select id, tx_hash, units from chain_payouts where reopened_at is not null and status = 'failed') p
+  join (
+    select r.company_id, r.id, 'refund' as kind from refunds r where ${within(sql`r`)} and r.status = 'settled'
+    union all
+    select s.company_id, s.id, 'settlement' from settlements s where ${within(sql`s`)} and s.status = 'paid'
+  ) c on c.id = p.id
+  order by c.company_id, c.id`
+
 /** Ordered so that the first difference is closest to its cause. */
 const CHECKS: readonly Check[] = [
   unbalanced,
@@ -303,6 +315,7 @@ const CHECKS: readonly Check[] = [
   losses,
   suspense,
   payable,
+  undone,
 ]
 
 /** Searches one company, or all when null. */

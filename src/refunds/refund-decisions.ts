@@ -12,7 +12,7 @@ import { writeRefundAudit } from './refund-audit.ts'
 import type { RefundDeps } from './refund-deps.ts'
 import { type Refund, updateRefund, updateRefundUnnamed } from './refund-queries.ts'
 import { reopenRecords } from './refund-records.ts'
-import { bookingOf, isPaidOnChain, lockRefundWithOrder, releaseNamed } from './refund-settle.ts'
+import { bookingOf, goesToAddress, isPaidOnChain, lockRefundWithOrder, releaseNamed } from './refund-settle.ts'
 
 /** Submitted without an answer, and only a callback could report on it: a person checks with the provider. */
 async function isLost(deps: RefundDeps, { companyId, paymentId, status, providerReference }: Refund): Promise<boolean> {
@@ -131,9 +131,7 @@ export async function approveRefund(deps: RefundDeps, key: Refund, context: Requ
       throw new AppError('OBJECT_CONFLICT', { message: `The refund is ${refund.status}; there is nothing to approve.` })
     }
     const now = new Date(deps.clock())
-    const payment = await findPayment(tx, refund.companyId, refund.paymentId)
-    const onChain = payment !== undefined && (await deps.channels.forPayment(payment, tx))?.refundsToAddress === true
-    const status = onChain && refund.address === null ? 'needs_address' : 'ready'
+    const status = goesToAddress(refund) && refund.address === null ? 'needs_address' : 'ready'
     const { email } = await findPayerContact(deps.payers, tx, order)
     const askedByMail = status === 'needs_address' && email !== null
     const nextCheckAt = status === 'ready' ? now : null

@@ -25,7 +25,7 @@ import {
   updateRefundNextCheck,
   wakeRefundsOfOperator,
 } from './refund-queries.ts'
-import { isPaidOnChain, lockRefundWithOrder, settleRefundIn, withChainOf } from './refund-settle.ts'
+import { goesToAddress, isPaidOnChain, lockRefundWithOrder, settleRefundIn, withChainOf } from './refund-settle.ts'
 
 /** Delay before a blocked refund is retried. */
 const HOLD_MS = 30_000
@@ -109,8 +109,15 @@ async function findOther({ db, findOtherPayout }: RefundDeps, refund: Refund): P
   })
 }
 
+/** No step before gives it a destination without a proof; a transfer cannot be reversed, so it is looked at again. */
+const findUnproven = (refund: Refund): string | null =>
+  goesToAddress(refund) && (refund.address === null || refund.addressProof === null) ? UNPROVEN : null
+
+const UNPROVEN =
+  'nothing proves that its destination is the payer’s. Reject the refund; a new one asks for the address again'
+
 const findLocalHold = async (deps: RefundDeps, tx: Tx, refund: Refund): Promise<string | null> =>
-  (await findLossOf(tx, refund)) ?? (await findScreeningHold(deps, tx, refund))
+  findUnproven(refund) ?? (await findLossOf(tx, refund)) ?? (await findScreeningHold(deps, tx, refund))
 
 /** Why it waits; the chain is asked only once nothing else is in the way. */
 const findHold = async (deps: RefundDeps, refund: Refund): Promise<string | null> =>

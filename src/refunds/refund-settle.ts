@@ -20,15 +20,21 @@ export const bookingOf = (refund: Pick<Refund, 'companyId' | 'id' | 'orderId'>, 
 /** Channels whose refunds go out on a chain, to an address of the payer. */
 const PAID_ON_CHAIN: ReadonlySet<string> = new Set(['crypto', 'coinbase'])
 
-/** By what is stored, so that the answer does not depend on the keys and chains of the node that asks. */
-export const isPaidOnChain = ({ channel, network }: Refund): boolean => network !== null && PAID_ON_CHAIN.has(channel)
+/**
+ * Whether a refund needs a destination, and a proof that it is the payer's. By what is stored, so that the answer does
+ * not depend on the keys and chains of the node that asks.
+ */
+export const goesToAddress = ({ channel }: { channel: string }): boolean => PAID_ON_CHAIN.has(channel)
+
+/** The same, of one whose chain is known. */
+export const isPaidOnChain = (refund: Refund): boolean => refund.network !== null && goesToAddress(refund)
 
 /**
  * The account that a refund leaves: money in a company's own wallet is refunded from there, not from the operator's.
  */
 function payerOf(payment: Payment): Holder {
   const holder = holderOf(payment)
-  return holder === 'payer_clearing' && PAID_ON_CHAIN.has(payment.channel) ? 'wallet' : holder
+  return holder === 'payer_clearing' && goesToAddress(payment) ? 'wallet' : holder
 }
 
 /** Undefined: its chain is not set up on this node. */

@@ -18,7 +18,7 @@ import { type Answer, eventually } from './service.ts'
 import { openShop, type Shop } from './shop.ts'
 
 /** The database is a restored one, and `reconcile` has run. */
-async function restore(db: Db): Promise<void> {
+export async function restore(db: Db): Promise<void> {
   await db.run(sql`insert into installation (mode, key_mark) values ('sandbox', 'x')`)
   await db.tx((tx) => markRestored(tx, { backupMadeAt: new Date(), restoredAt: new Date() }))
   await updateReconciledRestore(db, new Date())

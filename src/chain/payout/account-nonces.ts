@@ -44,11 +44,14 @@ async function readAccountNonce({ db, rpc, agree, network, relayerSigner }: Payo
 export const isOfFormerRelayer = ({ relayerSigner }: PayoutDeps, { relayerAddress }: Payout): boolean =>
   relayerAddress !== null && relayerAddress !== relayerSigner.address.toLowerCase()
 
-/** Gives a payout the relayer's next nonce, unless it already keeps one. @throws PayoutTaken, RpcError */
+/**
+ * Gives a payout the relayer's next nonce, unless it keeps one that no transaction has used: nodes refuse a used one in
+ * words of their own. @throws PayoutTaken, RpcError
+ */
 export async function keepNonce(deps: PayoutDeps, payout: Payout): Promise<Payout> {
-  if (payout.relayerNonce !== null) return payout
   const { address } = deps.relayerSigner
   const chainNonce = await readAccountNonce(deps)
+  if (payout.relayerNonce !== null && payout.relayerNonce >= chainNonce) return payout
   const relayer = { address: address.toLowerCase() as Hex, chainNonce }
   const numbered = await deps.db.tx((tx) => updatePayoutRelayer(tx, payout, relayer, new Date(deps.clock())))
   if (!numbered) throw new PayoutTaken()

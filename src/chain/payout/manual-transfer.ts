@@ -4,7 +4,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
-import type { Network } from '../networks.ts'
+import { inToken, type Network } from '../networks.ts'
 import { ChainDoubt } from '../transfer-logs.ts'
 import { type Agree, agreeAlone } from './agreement.ts'
 import { type PayoutRequest, type Payouts, type WatchPayout, withdrawPayout } from './payout.ts'
@@ -14,7 +14,7 @@ import { findPayout, findPayoutOfTransaction, isPayoutDropped, type Payout, type
 import { readChainView } from './payout-view.ts'
 import { checkAuthorizationUsed, checkTransfer, checkUsed, readAuthorizations } from './transfer-check.ts'
 import type { AuthorizationKey, AuthorizedTransfer } from './usdc-token.ts'
-import { listPayingWallets } from './wallet-queries.ts'
+import { listPayingTokens, listPayingWallets } from './wallet-queries.ts'
 
 /** `agree` is absent where `rpc` is the only node. */
 export type ManualTransferDeps = {
@@ -79,38 +79,37 @@ const OF_ANOTHER =
   'is the payout of another refund or settlement, which finds it by itself. Reject or cancel this one, and ask again: ' +
   'the next one has the next number.'
 
+/** An authorization, and the chain in its token: of the settings, or of earlier ones. */
+type UsedKey = { key: AuthorizationKey; network: Network }
+
 /**
  * The authorization of our own wallet that this transaction used: its own, or one whose refund or settlement was
  * dropped here before anything was signed, and which therefore settles nothing else. Null: none moved anything.
  * @throws VALIDATION_FAILED at `txHash` if it is another one's
  */
-async function findUsed(
-  deps: ManualTransferDeps,
-  { id, to }: PayoutRequest,
-  txHash: string,
-): Promise<AuthorizationKey | null> {
-  const { db, network, payouts } = deps
-  const { chainId } = network
-  const reader = { agree: deps.agree ?? agreeAlone(deps.rpc), network }
-  const ours: AuthorizationKey[] = []
+async function findUsed(deps: ManualTransferDeps, { id, to }: PayoutRequest, txHash: string): Promise<UsedKey | null> {
+  const { db, payouts, agree = agreeAlone(deps.rpc) } = deps
+  const { chainId } = deps.network
+  const ours: UsedKey[] = []
   // anyone may use our nonces, as nonces of a wallet of their own
   const wallets = await listPayingWallets(db, chainId, payouts?.address)
-  for (const key of await ask(deps, readAuthorizations(reader, txHash))) if (wallets.includes(key.from)) ours.push(key)
-  const own = ours.find(({ nonce }) => nonce === nonceOf(id))
+  for (const network of await listPayingTokens(db, deps.network))
+    for (const key of await ask(deps, readAuthorizations({ agree, network }, txHash)))
+      if (wallets.includes(key.from)) ours.push({ key, network })
+  const own = ours.find(({ key }) => key.nonce === nonceOf(id))
   if (own) return own
-  for (const key of ours) {
-    const use = await ask(deps, checkUsed(reader, { txHash, authorization: key }))
+  for (const used of ours) {
+    const use = await ask(deps, checkUsed({ agree, network: used.network }, { txHash, authorization: used.key }))
     if (!use || use.to === null) continue
-    if (use.to === to.toLowerCase() && (await isPayoutDropped(db, chainId, key.nonce))) return key
+    if (use.to === to.toLowerCase() && (await isPayoutDropped(db, chainId, used.key.nonce))) return used
     throw invalid('txHash', OF_ANOTHER)
   }
   return null
 }
 
 /** The transaction that used an authorization, and what it moved. @throws RpcError, ChainDoubt */
-async function findUse(deps: ManualTransferDeps, key: AuthorizationKey) {
-  const { rpc, network, agree = agreeAlone(rpc) } = deps
-  const receipt = await findForeignReceipt(deps, key, await readChainView(rpc, network))
+async function findUse({ rpc, agree = agreeAlone(rpc) }: ManualTransferDeps, { key, network }: UsedKey) {
+  const receipt = await findForeignReceipt({ rpc, network }, key, await readChainView(rpc, network))
   const txHash = receipt?.transactionHash
   const use = txHash === undefined ? null : await checkUsed({ agree, network }, { txHash, authorization: key })
   return { txHash, use }
@@ -130,20 +129,21 @@ async function checkNothingLeft(
   payout: Payout | undefined,
 ): Promise<void> {
   if (payout && !isUnsigned(payout)) return
-  const { db, rpc, network, payouts } = deps
-  const reader = { agree: deps.agree ?? agreeAlone(rpc), network }
-  const find = async (from: Hex) => {
+  const { db, rpc, payouts, agree = agreeAlone(rpc) } = deps
+  const find = async (from: Hex, network: Network) => {
     const key = { from, nonce: nonceOf(request.id) }
-    if (!(await checkAuthorizationUsed(reader, key))) return null
-    const { txHash, use } = await findUse(deps, key)
+    if (!(await checkAuthorizationUsed({ agree, network }, key))) return null
+    const { txHash, use } = await findUse(deps, { key, network })
     if (use?.to === null) return null
     if (txHash === undefined) return 'one that the node does not find'
     return `transaction ${txHash}. ${accepts || !use || isAsked(use, request) ? 'Name that one.' : ASK_FOR_IT}`
   }
-  for (const from of await listPayingWallets(db, network.chainId, payouts?.address)) {
-    const other = await ask(deps, find(from))
-    if (other !== null) throw invalid('txHash', `is not what paid this: that left in ${other}`)
-  }
+  const wallets = await listPayingWallets(db, deps.network.chainId, payouts?.address)
+  for (const network of await listPayingTokens(db, deps.network))
+    for (const from of wallets) {
+      const other = await ask(deps, find(from, network))
+      if (other !== null) throw invalid('txHash', `is not what paid this: that left in ${other}`)
+    }
 }
 
 const ASK_FOR_IT = 'It is not what this asks for: reject this one, and ask for exactly that one (docs/backup.md).'
@@ -157,7 +157,11 @@ export async function hasLeftOtherwise(deps: ManualTransferDeps, id: string): Pr
   const payout = await findPayout(db, id)
   const isHeld = payout?.kind === 'payout' && payout.chainId === network.chainId && payout.usedAt !== null
   if (!isHeld || payout.status !== 'reserved' || !isUnsigned(payout) || !(await findRestored(db))) return false
-  const { use } = await ask(deps, findUse(deps, authorizationKeyOf(payout)))
+  const used = {
+    key: authorizationKeyOf(payout),
+    network: inToken(network, payout.tokenAddress ?? network.usdcAddress),
+  }
+  const { use } = await ask(deps, findUse(deps, used))
   return use?.isFinal === true && !isAsked(use, { to: payout.toAddress, units: payout.units })
 }
 
@@ -165,9 +169,10 @@ export async function hasLeftOtherwise(deps: ManualTransferDeps, id: string): Pr
 async function followUse(
   deps: ManualTransferDeps,
   request: PayoutRequest,
-  { txHash, authorization, accepts }: { txHash: string; authorization: AuthorizationKey; accepts: AcceptLeft },
+  { txHash, used, accepts }: { txHash: string; used: UsedKey; accepts: AcceptLeft },
 ): Promise<ManualTransfer> {
-  const { network, agree = agreeAlone(deps.rpc) } = deps
+  const { key: authorization, network } = used
+  const { agree = agreeAlone(deps.rpc) } = deps
   const use = await ask(deps, checkUsed({ agree, network }, { txHash, authorization }))
   if (!use?.isFinal) throw invalid('txHash', 'is not final yet. Wait for it.')
   const left = { to: use.to, units: use.units }
@@ -207,10 +212,12 @@ export async function checkManualTransfer(
   const owner = await findPayoutOfTransaction(deps.db, deps.network.chainId, txHash)
   if (owner === request.id && payout && !isUnsigned(payout)) return followOwn(deps, request)
   if (owner !== undefined && owner !== request.id) throw invalid('txHash', 'is a payout that this service made')
-  const authorization = await findUsed(deps, request, txHash)
+  const used = await findUsed(deps, request, txHash)
+  const authorization = used?.key
   if (authorization?.nonce !== nonceOf(request.id)) await checkNothingLeft(deps, { ...request, accepts }, payout)
-  if (authorization && accepts) return followUse(deps, request, { txHash, authorization, accepts })
-  const { network, agree = agreeAlone(deps.rpc) } = deps
+  if (used && accepts) return followUse(deps, request, { txHash, used, accepts })
+  const { agree = agreeAlone(deps.rpc) } = deps
+  const network = used?.network ?? deps.network
   const asked = { txHash, to, units, notBefore, ...(authorization && { authorization }) }
   const { verdict, providerStatus } = await ask(deps, checkTransfer({ agree, network }, asked))
   if (verdict === 'wrong') throw invalid('txHash', authorization ? `${providerStatus}. ${ASK_FOR_IT}` : providerStatus)

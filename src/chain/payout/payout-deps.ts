@@ -3,10 +3,10 @@ import { keccak256, stringToHex } from 'viem/utils'
 import type { Db, Queryable, Tx } from '../../db/db.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Hex, Rpc } from '../endpoints/rpc.ts'
-import type { Network } from '../networks.ts'
+import { inToken, type Network, tokenOf } from '../networks.ts'
 import type { Agree } from './agreement.ts'
 import { type Payout, type PayoutChange, updatePayout } from './payout-queries.ts'
-import type { Signer } from './signer.ts'
+import { NOBODY, type Signer } from './signer.ts'
 
 export type PayoutDeps = {
   db: Db
@@ -25,6 +25,8 @@ export type PayoutDeps = {
   findNamedHold?: FindNamedHold | undefined
   /** Someone else submits it: we follow it and never send it. */
   watchOnly?: boolean
+  /** It was started in a token that the settings no longer name. */
+  isFormerToken?: boolean
   /** Maximum price of one gas, in wei; null: no limit. */
   maxFeeWei?: bigint | null
   /** A transaction that has been pending for this many blocks is sent again with higher fees. */
@@ -39,6 +41,19 @@ export type FindNamedHold = (tx: Tx, payout: { chainId: number; id: string }) =>
 
 /** The token's own nonce of a payout: it pays once. */
 export const nonceOf = (id: string): Hex => keccak256(stringToHex(id))
+
+/** For a payout that cannot be sent here: nothing is signed. */
+export const KEYLESS = { refundSigner: null, relayerSigner: NOBODY, watchOnly: true }
+
+/**
+ * A payout is followed in the token that it was started in, whatever the settings name since. Our own money is only
+ * watched then: what was signed may be used, and nothing more is signed. Others signed a sweep or a payment.
+ */
+export function inOwnToken(deps: PayoutDeps, { kind, tokenAddress }: Payout): PayoutDeps {
+  if (tokenAddress === null || tokenAddress === tokenOf(deps.network)) return deps
+  const network = inToken(deps.network, tokenAddress)
+  return kind === 'payout' ? { ...deps, ...KEYLESS, network, isFormerToken: true } : { ...deps, network }
+}
 
 /** Another worker has taken over the payout; nothing was written. */
 export class PayoutTaken extends Error {

@@ -5,7 +5,7 @@ import { fillGap, isOfFormerRelayer } from './account-nonces.ts'
 import { doubtWords } from './agreement.ts'
 import { change, type PayoutDeps } from './payout-deps.ts'
 import { listPayoutTransactions, type Payout, type PayoutTransaction } from './payout-queries.ts'
-import { broadcast, hasRunOut, prepare, resend, SIGNABLE } from './payout-steps.ts'
+import { broadcast, hasRunOut, isUnusable, prepare, resend, SIGNABLE } from './payout-steps.ts'
 import { type ChainView, isAuthorizationOver } from './payout-view.ts'
 import { isReceiptFinal, type Receipt, readReceipts } from './receipt.ts'
 import { checkTransfer } from './transfer-check.ts'
@@ -168,8 +168,16 @@ async function followMined(
   return own ? follow(deps, payout, view, own) : followUsed(deps, payout, view)
 }
 
-function waitingWords({ kind, fromAddress, validBefore }: Payout): string {
+function waitingWords({ isFormerToken }: PayoutDeps, payout: Payout): string {
+  const { kind, fromAddress, tokenAddress, validBefore, reopenedAt } = payout
   if (kind !== 'payout') return 'waits until it is submitted'
+  if (isFormerToken && reopenedAt !== null)
+    return `It was undone, and paid in ${tokenAddress}, which is not USDC in the settings any more: it is not sent again.`
+  if (isFormerToken && validBefore !== null)
+    return (
+      `It was signed in ${tokenAddress}, which is not USDC in the settings any more. It is followed until its ` +
+      'authorization runs out; unused, it is paid in the present one.'
+    )
   if (validBefore === null)
     return (
       `It is to be paid from the wallet ${fromAddress}, whose key is not set up here, and nothing is signed for it. Give ` +
@@ -189,11 +197,15 @@ export async function watch(deps: PayoutDeps, payout: Payout, view: ChainView): 
   const submitted = await readSubmitted(deps, payout)
   const mined = await followMined(deps, payout, view, submitted)
   if (mined) return mined
-  if (await hasRunOut(deps, payout, view))
+  // no other token pays what was undone in this one
+  const isLost = deps.isFormerToken === true && payout.reopenedAt !== null
+  if (isLost && (await isUnusable(deps, payout, view)))
+    return change(deps, payout, { ...FAILED, providerStatus: waitingWords(deps, payout) })
+  if (!isLost && (await hasRunOut(deps, payout, view)))
     return change(deps, payout, { ...(payout.kind === 'payout' ? SIGNABLE : FAILED), providerStatus: RAN_OUT })
   const before = submitted.transactions.length > 0 ? 'sent' : 'reserved'
   const status = payout.status === 'mined' ? before : payout.status
-  return change(deps, payout, { status, providerStatus: waitingWords(payout) })
+  return change(deps, payout, { status, providerStatus: waitingWords(deps, payout) })
 }
 
 /** Follows a payout whose transactions were submitted. */

@@ -17,6 +17,8 @@ export type Payout = {
   toAddress: Hex
   units: bigint
   authorizationNonce: Hex
+  /** The contract in which it was signed or is to be. Null: an earlier version stored it, and nothing says which. */
+  tokenAddress: Hex | null
   status: PayoutStatus
   signature: Hex | null
   /** In the chain's seconds. */
@@ -30,13 +32,15 @@ export type Payout = {
   refusals: number
   /** Since when the token says that its authorization was used, but not by a transaction that pays it. */
   usedAt: Date | null
+  /** When a reorganisation undid it after it was final. */
+  reopenedAt: Date | null
   leaseEpoch: bigint
 }
 
 type Row = Omit<Payout, 'units'> & { units: string }
 
-const COLUMNS = sql`id, kind, chain_id, from_address, to_address, units, authorization_nonce, status, signature, valid_after, valid_before,
-  relayer_address, relayer_nonce, tx_hash, words as provider_status, refusals, used_at, lease_epoch`
+const COLUMNS = sql`id, kind, chain_id, from_address, to_address, units, authorization_nonce, token_address, status, signature, valid_after,
+  valid_before, relayer_address, relayer_nonce, tx_hash, words as provider_status, refusals, used_at, reopened_at, lease_epoch`
 
 const NO_WALLET = '0x0000000000000000000000000000000000000000'
 
@@ -44,16 +48,24 @@ const toPayout = (row: Row): Payout => ({ ...row, units: BigInt(row.units) })
 
 export type NewPayout = Pick<
   Payout,
-  'id' | 'chainId' | 'fromAddress' | 'toAddress' | 'units' | 'authorizationNonce' | 'status' | 'providerStatus'
+  | 'id'
+  | 'chainId'
+  | 'fromAddress'
+  | 'toAddress'
+  | 'units'
+  | 'authorizationNonce'
+  | 'tokenAddress'
+  | 'status'
+  | 'providerStatus'
 >
 
 /** @returns 1 when it is new, 0 when the id is known */
 export const insertPayout = (q: Queryable, payout: NewPayout, now: Date): Promise<number> =>
   q.run(sql`
-    insert into chain_payouts (id, chain_id, from_address, to_address, units, authorization_nonce, status, words, created_at,
-      updated_at)
+    insert into chain_payouts (id, chain_id, from_address, to_address, units, authorization_nonce, token_address, status, words,
+      created_at, updated_at)
     values (${payout.id}, ${payout.chainId}, ${payout.fromAddress}, ${payout.toAddress}, ${payout.units},
-      ${payout.authorizationNonce}, ${payout.status}, ${payout.providerStatus}, ${now}, ${now})
+      ${payout.authorizationNonce}, ${payout.tokenAddress}, ${payout.status}, ${payout.providerStatus}, ${now}, ${now})
     on conflict do nothing`)
 
 export type RelayedPayment = {
@@ -66,16 +78,17 @@ export type RelayedPayment = {
   validBefore: bigint
   nonce: Hex
   signature: Hex
+  token: Hex
 }
 
 /** A payer's own authorization, to be submitted by our relayer. */
 export const insertRelayed = (q: Queryable, payment: RelayedPayment, now: Date): Promise<number> =>
   q.run(sql`
-    insert into chain_payouts (id, kind, chain_id, from_address, to_address, units, authorization_nonce, status, signature,
+    insert into chain_payouts (id, kind, chain_id, from_address, to_address, units, authorization_nonce, token_address, status, signature,
       valid_after, valid_before, words, created_at, updated_at)
     values (${payment.id}, 'payment', ${payment.chainId}, ${payment.from.toLowerCase()}, ${payment.to.toLowerCase()},
-      ${payment.units}, ${payment.nonce.toLowerCase()}, 'reserved', ${payment.signature}, ${payment.validAfter ?? 0n},
-      ${payment.validBefore}, 'signed by the payer', ${now}, ${now})
+      ${payment.units}, ${payment.nonce.toLowerCase()}, ${payment.token}, 'reserved', ${payment.signature},
+      ${payment.validAfter ?? 0n}, ${payment.validBefore}, 'signed by the payer', ${now}, ${now})
     on conflict do nothing`)
 
 /** Unfinished ones that no worker holds. */
@@ -132,18 +145,16 @@ export async function isPayoutDropped(q: Queryable, chainId: number, nonce: Hex)
   return row !== undefined
 }
 
-type Wallet = { chainId: number; from: Hex }
-
-/** Payouts of a wallet that became final in this period. */
+/** Payouts of all wallets that became final in this period. One whose token is not known cannot be looked up. */
 export async function listFinalPayouts(
   q: Queryable,
-  { chainId, from }: Wallet,
+  chainId: number,
   { after, before }: { after: Date; before: Date },
-): Promise<Payout[]> {
-  const rows = await q.many<Row>(sql`
-    select ${COLUMNS} from chain_payouts where chain_id = ${chainId} and from_address = ${from} and kind = 'payout'
-      and status = 'final' and updated_at between ${after} and ${before} order by id`)
-  return rows.map(toPayout)
+): Promise<(Payout & { tokenAddress: Hex })[]> {
+  const rows = await q.many<Row & { tokenAddress: Hex }>(sql`
+    select ${COLUMNS} from chain_payouts where chain_id = ${chainId} and kind = 'payout' and status = 'final'
+      and updated_at between ${after} and ${before} and token_address is not null order by id`)
+  return rows.map((row) => ({ ...row, ...toPayout(row), tokenAddress: row.tokenAddress }))
 }
 
 /**
@@ -156,10 +167,10 @@ export const updatePayoutReopened = (q: Queryable, id: string, providerStatus: s
       reopened_at = ${now}, updated_at = ${now}
     where id = ${id} and status = 'final'`)
 
-/** Payouts of a wallet that a reorganisation undid, and that are unfinished and idle since then. */
-export async function listIdlePayouts(q: Queryable, { chainId, from }: Wallet, since: Date): Promise<string[]> {
+/** Payouts of all wallets that a reorganisation undid, and that are unfinished and idle since then. */
+export async function listIdlePayouts(q: Queryable, chainId: number, since: Date): Promise<string[]> {
   const rows = await q.many<{ id: string }>(sql`
-    select id from chain_payouts where chain_id = ${chainId} and from_address = ${from} and kind = 'payout'
+    select id from chain_payouts where chain_id = ${chainId} and kind = 'payout'
       and reopened_at is not null and status not in ('final', 'failed') and updated_at < ${since} order by updated_at`)
   return rows.map(({ id }) => id)
 }
@@ -222,6 +233,8 @@ export type PayoutChange = {
   /** Null: it ran out unused, so nothing is signed any more. */
   authorization?: { signature: Hex; validBefore: bigint } | null
   txHash?: string
+  /** In which it is to be signed. */
+  tokenAddress?: Hex
   /** Null: another transaction used this nonce, so the payout needs a new one. */
   relayer?: null
   refusals?: number
@@ -236,14 +249,14 @@ export async function updatePayout(
   change: PayoutChange,
   now: Date,
 ): Promise<Payout | undefined> {
-  const { status, providerStatus, authorization, txHash, refusals } = change
+  const { status, providerStatus, authorization, txHash, refusals, tokenAddress } = change
   const drop = change.relayer === null
   const row = await q.maybe<Row>(sql`
     update chain_payouts set status = coalesce(${status ?? null}, status), words = coalesce(${providerStatus ?? null}, words),
       signature = case when ${authorization === null} then null else coalesce(${authorization?.signature ?? null}, signature) end,
       valid_before = case when ${authorization === null} then null
         else coalesce(${authorization?.validBefore.toString() ?? null}::bigint, valid_before) end,
-      tx_hash = coalesce(${txHash ?? null}, tx_hash),
+      tx_hash = coalesce(${txHash ?? null}, tx_hash), token_address = coalesce(${tokenAddress ?? null}, token_address),
       used_at = case when ${change.used === true} then coalesce(used_at, ${now}) when ${change.used === false} then null
         else used_at end, refusals = coalesce(${refusals ?? null}::integer, refusals),
       relayer_address = case when ${drop} then null else relayer_address end,

@@ -3,7 +3,7 @@ import { findRestored } from '../../db/restored-queries.ts'
 import { DAY, HOUR, MINUTE } from '../../kernel/clock.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
-import type { Network } from '../networks.ts'
+import { inToken, type Network, tokenOf } from '../networks.ts'
 import { ChainDoubt } from '../transfer-logs.ts'
 import { doubtWords } from './agreement.ts'
 import { nonceOf, type PayoutDeps } from './payout-deps.ts'
@@ -15,12 +15,13 @@ import {
   listAccountedPayouts,
   listFinalPayouts,
   listIdlePayouts,
+  type Payout,
   updatePayoutReopened,
 } from './payout-queries.ts'
 import { readChainView } from './payout-view.ts'
 import { checkUsed } from './transfer-check.ts'
 import { type AuthorizationKey, authorizationStateCall } from './usdc-token.ts'
-import { listPayingChains, listPayingWallets } from './wallet-queries.ts'
+import { listPayingChains, listPayingTokens, listPayingWallets } from './wallet-queries.ts'
 
 /** How long final payouts are rechecked, and how soon at the earliest: by then every node has their block. */
 const AGAIN_MS = { longest: 2 * DAY, shortest: 5 * MINUTE }
@@ -28,7 +29,7 @@ const AGAIN_MS = { longest: 2 * DAY, shortest: 5 * MINUTE }
 const IDLE_MS = MINUTE
 const PAGE = 100
 
-const LEFT = 'its transaction left the chain after it was final; it is sent again'
+const LEFT = 'its transaction left the chain after it was final'
 
 /** Those whose authorization the token does not know. @throws RpcError */
 async function listUnused<Item>(
@@ -48,24 +49,37 @@ async function listUnused<Item>(
   return items.filter((_, index) => BigInt(answers[index] ?? '0x1') === 0n)
 }
 
+/** What becomes of an undone payout: only the wallet and the token of the settings pay it again. */
+function undoneWords({ network, refundSigner }: PayoutDeps, { fromAddress, tokenAddress }: Payout): string {
+  if (tokenAddress !== tokenOf(network))
+    return `${LEFT}. It was paid in ${tokenAddress}, which is not USDC in the settings any more: it is not sent again`
+  if (fromAddress !== refundSigner?.address.toLowerCase())
+    return `${LEFT}. It is sent again once the key of its wallet ${fromAddress} is set up`
+  return `${LEFT}; it is sent again`
+}
+
 /**
- * A reorganisation deeper than finality reverts payouts: the wallet has the money again, and the payer does not. The
- * token knows every used authorization, so the payouts are sent again, and none is paid twice.
+ * A reorganisation deeper than finality reverts payouts: the wallet has the money again, and the payer does not. Their
+ * token knows every used authorization, so the payouts are sent again, and none is paid twice. Those of an earlier
+ * wallet or token are only followed: their transactions may be mined again.
  * @returns their ids; those that another node found meanwhile are left to it
  * @throws RpcError
  */
-export async function reopenUnpaid(deps: PayoutDeps, from: Hex): Promise<string[]> {
+export async function reopenUnpaid(deps: PayoutDeps): Promise<string[]> {
   const { db, rpc, clock, log, network } = deps
   const { chainId } = network
   const now = clock()
   const time = { after: new Date(now - AGAIN_MS.longest), before: new Date(now - AGAIN_MS.shortest) }
-  const unpaid = await listUnused(rpc, network, await listFinalPayouts(db, { chainId, from }, time), authorizationKeyOf)
+  const byToken = Map.groupBy(await listFinalPayouts(db, chainId, time), ({ tokenAddress }) => tokenAddress)
   const reopened: string[] = []
-  for (const { id, txHash, units } of unpaid) {
-    if ((await updatePayoutReopened(db, id, LEFT, new Date(now))) === 0) continue
-    reopened.push(id)
-    log.error({ payoutId: id, chainId, txHash, units: units.toString() }, `ALARM: a payout was undone: ${LEFT}`)
-  }
+  for (const [token, payouts] of byToken)
+    for (const payout of await listUnused(rpc, inToken(network, token), payouts, authorizationKeyOf)) {
+      const { id, txHash, units } = payout
+      const words = undoneWords(deps, payout)
+      if ((await updatePayoutReopened(db, id, words, new Date(now))) === 0) continue
+      reopened.push(id)
+      log.error({ payoutId: id, chainId, txHash, units: units.toString() }, `ALARM: a payout was undone: ${words}`)
+    }
   return reopened
 }
 
@@ -74,8 +88,8 @@ export async function reopenUnpaid(deps: PayoutDeps, from: Hex): Promise<string[
  * are final; others wait behind the account nonces that they keep. Payouts that were not reopened are left to their
  * owner, which may be stopped.
  */
-export const listReopened = ({ db, clock, network: { chainId } }: PayoutDeps, from: Hex): Promise<string[]> =>
-  listIdlePayouts(db, { chainId, from }, new Date(clock() - IDLE_MS))
+export const listReopened = ({ db, clock, network: { chainId } }: PayoutDeps): Promise<string[]> =>
+  listIdlePayouts(db, chainId, new Date(clock() - IDLE_MS))
 
 /**
  * Numbers of the same order or company: those that are in the database, and the next ones, which are not. `since`: when
@@ -142,26 +156,38 @@ const NAME_IT =
   '(docs/backup.md)'
 
 /**
- * The wallet that this one is paid from; undefined: this node does not follow it there. Without keys it follows only
- * what was signed.
+ * The wallet that this one is paid from, and its token, unless that of the settings; undefined: this node does not
+ * follow it there. Without keys it follows only what was signed.
  */
-async function findOwnWallet({ db }: OtherDeps, { payouts }: OtherChain, { id, network }: Asked) {
+async function findOwnWallet({ db }: OtherDeps, { payouts, network: { chainId } }: OtherChain, id: string) {
   const payout = await findPayout(db, id)
-  if (payout?.kind !== 'payout' || payout.chainId !== network) return payouts?.address.toLowerCase()
-  return payouts || payout.validBefore !== null ? payout.fromAddress : undefined
+  if (payout?.kind !== 'payout' || payout.chainId !== chainId) return { from: payouts?.address.toLowerCase() }
+  return payouts || payout.validBefore !== null ? { from: payout.fromAddress, token: payout.tokenAddress } : undefined
 }
 
-/**
- * Why this one waits because of one chain. `isOwn`: it left itself, which its payout finds.
- * @throws RpcError, ChainDoubt
- */
-async function lookOn(
-  deps: OtherDeps,
-  chain: OtherChain,
-  asked: Asked,
-): Promise<{ isOwn: boolean; words: string | null }> {
+/** `isOwn`: it left itself, which its payout finds. */
+type Seen = { isOwn: boolean; words: string | null }
+
+const NOTHING: Seen = { isOwn: false, words: null }
+
+/** Why this one waits because of one chain, in any token that its wallets paid in. @throws RpcError, ChainDoubt */
+async function lookOn(deps: OtherDeps, chain: OtherChain, asked: Asked): Promise<Seen> {
+  const own = chain.network.chainId === asked.network ? await findOwnWallet(deps, chain, asked.id) : undefined
+  const ownToken = own?.token ?? tokenOf(chain.network)
+  const isOwn = (network: Network) => tokenOf(network) === ownToken
+  const networks = await listPayingTokens(deps.db, chain.network)
+  for (const network of networks.toSorted((a, b) => Number(isOwn(b)) - Number(isOwn(a)))) {
+    const from = isOwn(network) ? own?.from : undefined
+    const seen = await lookIn(deps, { ...chain, network }, asked, from)
+    if (seen.isOwn || seen.words !== null) return seen
+  }
+  return NOTHING
+}
+
+/** The same in one token. @param ownWallet the wallet that this one is paid from in it */
+async function lookIn(deps: OtherDeps, chain: OtherChain, asked: Asked, ownWallet: string | undefined): Promise<Seen> {
   const { db } = deps
-  const { id, network, others } = asked
+  const { id, others } = asked
   const { chainId } = chain.network
   const accounted = await listAccountedPayouts(db, chainId, others.known)
   const numbers = [id, ...others.known, ...others.next].filter((one, index) => index === 0 || !accounted.has(one))
@@ -171,13 +197,12 @@ async function lookOn(
     chain,
     wallets.flatMap((from) => nonces.map((one) => ({ ...one, from }))),
   )
-  const ownWallet = chainId === network ? await findOwnWallet(deps, chain, asked) : undefined
   if (used.some((key) => key.id === id && key.from === ownWallet)) return { isOwn: true, words: null }
   for (const key of used) {
     const words = await otherWords(deps, chain, key, asked)
     if (words !== null) return { isOwn: false, words }
   }
-  return { isOwn: false, words: null }
+  return NOTHING
 }
 
 /** Clocks of two machines differ by less. */

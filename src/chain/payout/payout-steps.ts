@@ -132,9 +132,13 @@ async function isOverForAll(
 /** A node with the key may sign it again, a person may take it back. */
 export const SIGNABLE = { status: 'reserved', authorization: null, relayer: null } as const
 
+/** Whether nothing that was signed can pay it, which all nodes say. */
+export const isUnusable = async (deps: PayoutDeps, payout: Payout, view: ChainView): Promise<boolean> =>
+  isAuthorizationOver(payout, view) && isOverForAll(deps, payout)
+
 /** Whether its authorization ran out unused, which all nodes say. */
 export const hasRunOut = async (deps: PayoutDeps, payout: Payout, view: ChainView): Promise<boolean> =>
-  payout.validBefore !== null && isAuthorizationOver(payout, view) && isOverForAll(deps, payout)
+  payout.validBefore !== null && isUnusable(deps, payout, view)
 
 /** Whether it can be given up: nothing that was signed can be used, and every node says that it is refused. */
 async function isHopeless(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<boolean> {

@@ -2,9 +2,17 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Db, Queryable } from '../../db/db.ts'
 import { type Clock, MINUTE, SECOND } from '../../kernel/clock.ts'
 import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
-import type { Network } from '../networks.ts'
+import { type Network, tokenOf } from '../networks.ts'
 import { type Agree, agreeAlone } from './agreement.ts'
-import { type FindNamedHold, nonceOf, type PayoutDeps, PayoutTaken } from './payout-deps.ts'
+import {
+  change,
+  type FindNamedHold,
+  inOwnToken,
+  KEYLESS,
+  nonceOf,
+  type PayoutDeps,
+  PayoutTaken,
+} from './payout-deps.ts'
 import { followReserved, followSent, watch } from './payout-follow.ts'
 import {
   claimPayout,
@@ -20,7 +28,7 @@ import {
 } from './payout-queries.ts'
 import { listReopened, reopenUnpaid } from './payout-recheck.ts'
 import { broadcast, lookAtChain, prepare } from './payout-steps.ts'
-import { NOBODY, type Signer } from './signer.ts'
+import type { Signer } from './signer.ts'
 
 export type PayoutRequest = {
   /** The caller's id: at most one payment is ever made for it. */
@@ -45,7 +53,7 @@ export type Payouts = {
    * concurrently.
    */
   send(request: PayoutRequest): Promise<PayoutResult>
-  /** Sends payouts again that a reorganisation undid after they were settled. @throws RpcError */
+  /** Sends payouts again that a reorganisation undid after they were settled, or only follows them. @throws RpcError */
   recheck(): Promise<void>
   /** Continues reopened payouts, which no refund or settlement polls. @throws RpcError */
   followReopened(): Promise<void>
@@ -56,6 +64,8 @@ export const PAYOUT_LEASE_MS = 60_000
 export const PAYOUT_TIMES = { validSeconds: 3600, stuckBlocks: 10n }
 /** Within one poll a payout only moves forward; one that fell back waits for the next poll. */
 const WAY: readonly PayoutStatus[] = ['reserved', 'signed', 'sent', 'mined', 'final']
+
+const NOT_SENT = 'not sent yet'
 
 const OUTCOMES: Record<PayoutStatus, PayoutResult['outcome']> = {
   reserved: 'pending',
@@ -108,13 +118,39 @@ async function advance(deps: PayoutDeps, payout: Payout): Promise<Payout> {
   return forward && next.status !== 'final' ? advance(deps, next) : next
 }
 
+/** An earlier version stored it without its token, and had signed nothing that says which: the present one. */
+const withToken = async (deps: PayoutDeps, payout: Payout): Promise<Payout & { tokenAddress: Hex }> => {
+  const tokenAddress = payout.tokenAddress ?? tokenOf(deps.network)
+  const known = payout.tokenAddress === null ? await change(deps, payout, { tokenAddress }) : payout
+  return { ...known, tokenAddress }
+}
+
+/**
+ * Nothing is signed any more in the token of earlier settings, and that one does not know it: from the next step on it
+ * is paid in the present one. One that was undone stays: a node that errs about the earlier token would pay it twice.
+ */
+async function takePresentToken(deps: PayoutDeps, payout: Payout): Promise<Payout> {
+  const { kind, status, validBefore, usedAt, reopenedAt } = payout
+  const isUnsigned = kind === 'payout' && status === 'reserved' && validBefore === null && usedAt === null
+  const tokenAddress = tokenOf(deps.network)
+  if (deps.refundSigner === null || !isUnsigned || reopenedAt !== null || payout.tokenAddress === tokenAddress)
+    return payout
+  return change(deps, payout, { tokenAddress, providerStatus: NOT_SENT })
+}
+
 /** Advances a claimed payout as far as possible now, then releases it. */
 export async function workOn(deps: PayoutDeps, payout: Payout): Promise<PayoutResult> {
   const { db, network, log } = deps
   try {
-    const after = await advance(deps, payout)
+    const known = await withToken(deps, payout)
+    const after = await takePresentToken(deps, await advance(inOwnToken(deps, known), known))
     const { status } = after
-    if (status !== payout.status)
+    if (status === 'failed' && after.reopenedAt !== null)
+      log.error(
+        { payoutId: payout.id, chainId: network.chainId, txHash: after.txHash, units: after.units.toString() },
+        `ALARM: a payout that was undone is never sent again: ${after.providerStatus}`,
+      )
+    else if (status !== payout.status)
       log.info({ payoutId: payout.id, chainId: network.chainId, status, txHash: after.txHash }, after.providerStatus)
     return viewPayout(after)
   } catch (error) {
@@ -149,8 +185,6 @@ export async function isPayoutStarted(q: Queryable, id: string): Promise<boolean
   if (payout === undefined || payout.status === 'failed') return false
   return payout.status !== 'reserved' || payout.validBefore !== null
 }
-
-const KEYLESS = { refundSigner: null, relayerSigner: NOBODY, watchOnly: true }
 
 /**
  * Follows a payout that a node with the chain's keys started, to its end.
@@ -210,8 +244,9 @@ export function openPayouts(options: {
     toAddress: to.toLowerCase() as Hex,
     units,
     authorizationNonce: nonceOf(id),
+    tokenAddress: tokenOf(network),
     status: 'reserved',
-    providerStatus: 'not sent yet',
+    providerStatus: NOT_SENT,
   })
 
   const read = async ({ id, to, units }: PayoutRequest): Promise<Payout> => {
@@ -230,7 +265,7 @@ export function openPayouts(options: {
     for (const id of ids) {
       const now = clock()
       const claimed = await claimPayout(db, id, new Date(now), new Date(now + PAYOUT_LEASE_MS))
-      if (claimed) await workOn(deps, claimed)
+      if (claimed) await work(claimed)
     }
   }
 
@@ -243,7 +278,7 @@ export function openPayouts(options: {
       const claimed = await claimPayout(db, request.id, new Date(now), new Date(now + PAYOUT_LEASE_MS))
       return claimed ? work(claimed) : viewPayout(known)
     },
-    recheck: async () => workOnAll(await reopenUnpaid(deps, from)),
-    followReopened: async () => workOnAll(await listReopened(deps, from)),
+    recheck: async () => workOnAll(await reopenUnpaid(deps)),
+    followReopened: async () => workOnAll(await listReopened(deps)),
   }
 }

@@ -4,7 +4,7 @@ import type { Db } from '../../db/db.ts'
 import { type Clock, SECOND } from '../../kernel/clock.ts'
 import { readDomain } from '../endpoints/network-check.ts'
 import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
-import type { Network } from '../networks.ts'
+import { type Network, tokenOf } from '../networks.ts'
 import type { Agree } from './agreement.ts'
 import { PAYOUT_LEASE_MS, PAYOUT_TIMES, workOn } from './payout.ts'
 import { claimPayout, findPayout, insertRelayed, listRelayed, type Payout } from './payout-queries.ts'
@@ -128,11 +128,16 @@ export function openRelay(deps: RelayDeps): Relay {
         const reason = await findRefusal(deps, request)
         if (reason !== null) return { outcome: 'refused', reason }
         await beforeNew()
-        await insertRelayed(db, { ...request, id, chainId: network.chainId }, new Date(clock()))
+        await insertRelayed(
+          db,
+          { ...request, id, chainId: network.chainId, token: tokenOf(network) },
+          new Date(clock()),
+        )
       }
       // the same nonce may have been signed for another order and submitted at the same moment
       const known = earlier ?? (await findPayout(db, id))
-      if (known?.toAddress !== request.to.toLowerCase() || known.units !== request.units)
+      const isSame = known?.toAddress === request.to.toLowerCase() && known.units === request.units
+      if (!isSame || (known.tokenAddress ?? tokenOf(network)) !== tokenOf(network))
         return { outcome: 'refused', reason: 'invalid_transaction_state' }
       const untilMs = performance.now() + WAIT_MS
       for (;;) {

@@ -1,5 +1,6 @@
 import { type Queryable, sql, type Tx } from '../../db/db.ts'
 import type { Hex } from '../endpoints/rpc.ts'
+import { inToken, type Network, tokenOf } from '../networks.ts'
 
 /** `payout` holds USDC, in units; `relayer` native coin, in wei. */
 export type WalletName = 'payout' | 'relayer'
@@ -50,6 +51,19 @@ export async function listPayingWallets(q: Queryable, chainId: number, present: 
     select address from paying_wallets where chain_id = ${chainId} order by address`)
   const now = present === undefined ? [] : [present.toLowerCase() as Hex]
   return [...new Set([...now, ...rows.map(({ address }) => address)])]
+}
+
+/** Remembers a token in which a chain's wallets pay; a later one does not replace it. */
+export const insertPayingToken = (q: Queryable, chainId: number, token: Hex): Promise<number> =>
+  q.run(sql`
+    insert into paying_tokens (chain_id, token_address) values (${chainId}, ${token}) on conflict do nothing`)
+
+/** The chain in each token in which its wallets pay, or did: as the settings name it first. */
+export async function listPayingTokens(q: Queryable, network: Network): Promise<Network[]> {
+  const rows = await q.many<{ tokenAddress: string }>(sql`
+    select token_address from paying_tokens
+    where chain_id = ${network.chainId} and token_address <> ${tokenOf(network)} order by token_address`)
+  return [network, ...rows.map(({ tokenAddress }) => inToken(network, tokenAddress))]
 }
 
 /** The chains on which a wallet pays, or did. */

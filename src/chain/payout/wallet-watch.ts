@@ -5,10 +5,11 @@ import type { Db, Tx } from '../../db/db.ts'
 import { type Clock, DAY } from '../../kernel/clock.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
-import type { Network } from '../networks.ts'
+import { type Network, tokenOf } from '../networks.ts'
 import { readChainView } from './payout-view.ts'
 import { readBalance } from './usdc-token.ts'
 import {
+  insertPayingToken,
   insertPayingWallet,
   listWalletLevels,
   lockWalletLow,
@@ -85,14 +86,17 @@ function words({ name }: Network, { wallet, address, units, dailyUnits }: Wallet
 }
 
 /**
- * Remembers the paying wallet of each chain and reads the wallets’ balances; warns once when one runs low, and again
- * after it recovered.
+ * Remembers the paying wallet and token of each chain and reads the wallets’ balances; warns once when one runs low,
+ * and again after it recovered.
  */
 export async function watchWallets(deps: WalletWatchDeps): Promise<undefined> {
   for (const chain of deps.chains) {
     if (chain.payouts) await insertPayingWallet(deps.db, chain.network.chainId, chain.payouts.address)
     try {
-      for (const level of await readLevels(deps, chain))
+      const levels = await readLevels(deps, chain)
+      // a contract that answered
+      if (chain.payouts) await insertPayingToken(deps.db, chain.network.chainId, tokenOf(chain.network))
+      for (const level of levels)
         await deps.db.tx(async (tx) => {
           const wasLow = await lockWalletLow(tx, level.chainId, level.wallet)
           await upsertWalletLevel(tx, level, new Date(deps.clock()))

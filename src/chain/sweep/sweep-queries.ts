@@ -145,7 +145,7 @@ export const findDepositOwner = (
 export type NewSweep = Pick<
   Sweep,
   'companyId' | 'id' | 'chainId' | 'address' | 'number' | 'toAddress' | 'units' | 'outside'
-> & { authorizationNonce: Hex; signature: Hex; validBefore: bigint; sentBy: string }
+> & { token: Hex; authorizationNonce: Hex; signature: Hex; validBefore: bigint; sentBy: string }
 
 /**
  * Inserts it together with the payout that carries its authorization. @returns 1 when it is new, 0 when its id is known
@@ -159,10 +159,11 @@ export async function insertSweep(tx: Tx, sweep: NewSweep, now: Date): Promise<n
     on conflict (company_id, id) do nothing`)
   if (added === 0) return 0
   await tx.run(sql`
-    insert into chain_payouts (id, kind, chain_id, from_address, to_address, units, authorization_nonce, status,
-      signature, valid_before, words, created_at, updated_at)
+    insert into chain_payouts (id, kind, chain_id, from_address, to_address, units, authorization_nonce,
+      token_address, status, signature, valid_before, words, created_at, updated_at)
     values (${sweep.id}, 'sweep', ${sweep.chainId}, ${sweep.address}, ${sweep.toAddress}, ${sweep.units},
-      ${sweep.authorizationNonce}, 'reserved', ${sweep.signature}, ${sweep.validBefore}, 'signed', ${now}, ${now})`)
+      ${sweep.authorizationNonce}, ${sweep.token}, 'reserved', ${sweep.signature}, ${sweep.validBefore},
+      'signed', ${now}, ${now})`)
   return added
 }
 

@@ -82,6 +82,7 @@ export async function storeBatch(
       ...{ companyId: owner.companyId, id, chainId: network.network, address, outside, sentBy },
       ...{ number: Number(id.slice(id.lastIndexOf(':') + 1)), toAddress: network.to.toLowerCase() as Hex },
       ...{ units: BigInt(deposit.units), authorizationNonce: nonce, signature: signature as Hex },
+      token: network.token.toLowerCase() as Hex,
       validBefore: BigInt(deposit.validBefore),
     })
   }

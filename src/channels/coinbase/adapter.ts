@@ -103,7 +103,6 @@ function openCoinbase(values: CoinbaseValues, context: ChannelContext): Channel 
       return news
     },
     acknowledgement: { contentType: 'text/plain', body: 'OK' },
-    refundsToAddress: true,
     ...(wallet.refundNetworks && { refundNetworks: wallet.refundNetworks }),
     ...(refundPayment ? { refundPayment: (refund) => refundPayment.call(wallet, placed(refund)) } : {}),
     ...(checkRefundTransaction

@@ -232,7 +232,6 @@ export function openCryptoChannel(deps: WalletDeps): Channel {
       const placed = await listPlacedTransfers(db, [providerReference], asked)
       return withNative(reportOf(providerReference, placed, networks), native, networks)
     },
-    refundsToAddress: true,
     refundNetworks: networks.map(({ chainId }) => chainId),
     async refundPayment(refund) {
       const { chain, payout } = readPlace(payable, refund)

@@ -72,6 +72,8 @@ export async function settlePaid(
       const providerStatus = claimedWords(news.txHash ?? '')
       return updateSettlement(tx, settlement, { status: 'approved', providerStatus, nextCheckAt }, now)
     }
+    // it had left before a restore, and what the day may send no longer counted it
+    if (settlement.releasedAt === null) await updateSettlementReleased(tx, settlement, now)
     await updateSettlement(tx, settlement, { status: 'paid', ...news, nextCheckAt: null }, now)
     const { companyId, id: causeId, network } = settlement
     await releaseClaims(tx, { companyId, network, causeId })

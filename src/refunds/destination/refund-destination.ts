@@ -10,6 +10,7 @@ import type { Payment } from '../../payments/payment-queries.ts'
 import { listCommonMakers, type Maker } from '../../users/maker-queries.ts'
 import type { RefundDeps } from '../refund-deps.ts'
 import { findKeyMaker, type Refund } from '../refund-queries.ts'
+import { goesToAddress } from '../refund-settle.ts'
 import { type AddressProof, type GivenProof, sameAddress } from './address-proof.ts'
 import { checkProof } from './refund-proof.ts'
 
@@ -103,7 +104,7 @@ export async function findDestination(
   if (wanted.address !== undefined) await checkPayerAddress(deps.payers, tx, 'address', wanted.address)
   const known = await findPayerContact(deps.payers, tx, order)
   const believed = { email: known.email, proposedAddress: null, proposedBy: null, status: 'ready' } as const
-  if ((await deps.channels.forPayment(payment, tx))?.refundsToAddress !== true)
+  if (!goesToAddress(payment))
     return { ...believed, address: wanted.address ?? payment.userAddress ?? known.address, addressProof: null }
   const statements = listStatements(payment, known)
   const isWanted = ({ address }: Statement): boolean =>
