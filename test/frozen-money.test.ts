@@ -93,6 +93,34 @@ test('an amount that its provider froze at an attempt that is over is money of i
   assert.equal((await requote()).status, 'AWAITING')
 })
 
+test('what a provider keeps beside an order that ended, and may still count, keeps it from a fresh rate until a person decides', async () => {
+  for (const [units, asset, name, isKept] of [
+    [DUE, 'USDC', 'gatepay:5:late', true],
+    [DUE, 'USDC', 'gatepay:unresolved:5', true],
+    [0n, 'USDC', 'gatepay:unresolved:5', true],
+    [DUE, 'USDC', 'whitepay:5', true],
+    [10n ** 18n, 'USDT', 'whitepay:5', true],
+    [5n, 'SHIB', 'gatepay:5:late', true],
+    [10_000n, 'USDC', 'gatepay:frozen:5', true],
+    [9_999n, 'USDC', 'gatepay:frozen:5', false],
+    [9_999n, 'USDC', 'gatepay:5:late', false],
+    [10n ** 18n, 'USDT', 'gatepay:unresolved:5', false],
+    [10n ** 18n, 'ETH', 'native:1:1', false],
+  ] as const) {
+    const { order, context, reference, apply, ignoreFirst } = await openAttempt()
+    await world.host.db.run(sql`update orders set status = 'EXPIRED' where id = ${order.id}`)
+    const requote = () =>
+      acceptOrder(world.payments, { context, code: order.code, body: { paymentChannel: 'binance', requote: true } })
+    const ended = { outcome: 'expired', providerReference: reference, providerStatus: 'EXPIRED' } as const
+    await apply({ ...ended, unmatched: [{ asset, units, reference: name }] })
+    if (isKept) {
+      await assert.rejects(requote(), /has arrived or is on its way/, `${units} ${asset} ${name}`)
+      await ignoreFirst()
+    }
+    assert.equal((await requote()).status, 'AWAITING', `${units} ${asset} ${name}`)
+  }
+})
+
 test('money of a closed attempt that is frozen holds its order, on its way or not, with an amount or without', async () => {
   const all: UnmatchedMoney[] = [{ asset: 'USDC', units: DUE, reference: 'p:frozen:all' }]
   for (const isSeen of [true, false])

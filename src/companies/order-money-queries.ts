@@ -56,10 +56,10 @@ export const hasOtherCoin = (dustUnits: bigint): Sql => sql`exists (select 1 fro
   where m.company_id = p.company_id and m.payment_id = p.id and m.kind = 'wrong_token' and m.status = 'open'
     and m.units >= ${leastCoinUnits(dustUnits)} and m.asset not like '%…%')`
 
-/**
- * Whether money of payment `p` is frozen at its provider and waits for a person: as a record (`isFrozen`), or as a
- * screening, which is all there is where its provider names no amount.
- */
-export const HAS_FROZEN = sql`(${isBlock('blocked')} or exists (select 1 from mispayments m
+/** Whether a person has yet to decide about the screening of payment `p`, whose money its provider blocks. */
+export const IS_BLOCKED = isBlock('blocked')
+
+/** Whether money of payment `p` is frozen at its provider and waits for a person: blocked, or as a record (`isFrozen`). */
+export const HAS_FROZEN = sql`(${IS_BLOCKED} or exists (select 1 from mispayments m
   where m.company_id = p.company_id and m.payment_id = p.id and m.status = 'open'
     and m.source_reference like '%:frozen:%'))`

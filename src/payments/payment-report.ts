@@ -1,5 +1,5 @@
 import { type PaymentReport, paidReport, type SeenReport, type UnmatchedMoney } from '../channels/channel.ts'
-import { dollarUnits } from '../channels/usdc-text.ts'
+import { isDust } from '../channels/usdc-text.ts'
 import { findPaidInstead } from '../companies/button-landing.ts'
 import type { Tx } from '../db/db.ts'
 import type { Order } from '../orders/order.ts'
@@ -84,9 +84,7 @@ const nothingOf = ({ providerReference, providerStatus }: PaymentReport): SeenRe
  * on its way may be that money. A block without an amount concerns the whole payment.
  */
 function isFrozenBeside({ payment: { status }, deps }: ReportCase, frozen: readonly UnmatchedMoney[]): boolean {
-  // an amount of 0 could not be read
-  const isDust = frozen.every((money) => money.units > 0n && (dollarUnits(money) ?? deps.dustUnits) < deps.dustUnits)
-  return frozen.length > 0 && (isDust || status === 'paid')
+  return frozen.length > 0 && (status === 'paid' || frozen.every((money) => isDust(money, deps.dustUnits)))
 }
 
 /** The attempt is over and its provider reports no money of it at all, so it blocks none either. */

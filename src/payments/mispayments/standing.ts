@@ -1,5 +1,5 @@
-import type { SeenReport } from '../../channels/channel.ts'
-import { dollarUnits } from '../../channels/usdc-text.ts'
+import { isCreditable, isFrozen, type SeenReport } from '../../channels/channel.ts'
+import { dollarUnits, isDust } from '../../channels/usdc-text.ts'
 import type { Tx } from '../../db/db.ts'
 import type { Payment } from '../payment-queries.ts'
 import { lockMispayments, type Mispayment, type MispaymentKind, sumRefundedExcess } from './mispayment-queries.ts'
@@ -79,6 +79,22 @@ export function lossAfter({ committed, lost }: Standing, { final, seen }: { fina
   const most = committed > final ? committed - final : 0n
   if (lost < least) return least
   return lost > most ? most : lost
+}
+
+type Beside = Pick<Mispayment, 'kind' | 'asset' | 'sourceReference'>
+
+/** Money beside a payment that its payer may see. */
+export const isUnmatched = ({ kind, sourceReference }: Pick<Beside, 'kind' | 'sourceReference'>): boolean =>
+  kind === 'wrong_token' && !isFrozen(sourceReference)
+
+/** USDC that a provider keeps apart from its payment has the kind of other tokens too. */
+export const isUnmatchedUsdc = (record: Beside): boolean => isUnmatched(record) && record.asset === 'USDC'
+
+/** Undecided money beside a payment that may still be its order's: whoever paid it must not pay again. */
+export function mayBeOfOrder(record: Mispayment, dustUnits: bigint): boolean {
+  const { kind, status, sourceReference: name } = record
+  if (kind !== 'wrong_token' || status !== 'open' || isDust(record, dustUnits)) return false
+  return isUnmatchedUsdc(record) || isFrozen(name) || isCreditable(name)
 }
 
 /** Whether the record is about money under this reference; each growth has a number behind it. */
