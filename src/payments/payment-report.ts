@@ -6,7 +6,15 @@ import type { Order } from '../orders/order.ts'
 import { updateOrderPaidUnits } from '../orders/order-queries.ts'
 import { allows, type Trigger } from '../orders/order-states.ts'
 import type { Standing as Clearance } from '../screening/screening-gate.ts'
-import { giveUp, isAwaitedBy, isPaidOtherwise, nextAwaited, nextPollOfEnded, stopWaiting } from './ended-payments.ts'
+import {
+  giveUp,
+  isAwaitedBy,
+  isPaidOtherwise,
+  limitWait,
+  nextAwaited,
+  nextPollOfEnded,
+  stopWaiting,
+} from './ended-payments.ts'
 import {
   bookMoney,
   bookOrderPaid,
@@ -152,7 +160,8 @@ async function applyTo(scene: ReportCase, report: PaymentReport): Promise<Order>
     : new Date(now.getTime() + nextCheckDelayMs(payment, payment.status))
   const pendingUnits = stillPending(scene, report)
   await updatePayment(tx, payment, { status: payment.status, pendingUnits, providerStatus, nextCheckAt }, now)
-  if (!over || (outcome === 'unknown' && nextCheckAt !== null)) return order
+  if (!over) return limitWait(scene)
+  if (outcome === 'unknown' && nextCheckAt !== null) return order
   if (outcome === 'unknown') return giveUp(scene)
   if (outcome !== 'blocked') return stopWaiting(scene)
   return (await isPaidOtherwise(scene, report.unmatched)) ? order : holdBack(scene)
@@ -236,11 +245,15 @@ async function applyMoney(scene: ReportCase, told: SeenReport): Promise<Order> {
   const checks = checksAfter(payment, { status, receivedUnits })
   const nextCheckAt = nextMoneyCheck({ ...payment, checks }, { status, final, seen }, now.getTime())
   const { providerStatus } = report
-  const change = { status, receivedUnits, pendingUnits: seen - final, providerStatus, nextCheckAt, checks }
+  const pendingUnits = seen - final
+  const change = { status, receivedUnits, pendingUnits, providerStatus, nextCheckAt, checks }
   await updatePayment(tx, payment, change, now)
   const moved = await moveOrder(scene, verdict)
   await recordMoney({ ...scene, standing, payment: { ...payment, receivedUnits } }, report, moved, verdict)
-  if (nextCheckAt !== null || !ENDED.includes(status)) return moved
+  // a provider's word alone; what a chain shows is there
+  const isStuck = report.transfers.length === 0 && pendingUnits > 0n && pendingUnits === payment.pendingUnits
+  if (nextCheckAt !== null) return isStuck ? limitWait({ ...scene, order: moved }) : moved
+  if (!ENDED.includes(status)) return moved
   // what the report has just recorded waits for a person too
   const endedAt = (await hasUndecided(tx, payment)) ? nextEndedCheck({ ...payment, checks }, now.getTime()) : null
   const laterAt = endedAt ?? nextAwaited({ ...scene, order: moved }, checks)
