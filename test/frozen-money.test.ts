@@ -269,13 +269,50 @@ test('a sum that was decided about in its last coin waits in no earlier one, but
   assert.deepEqual(await openOf(), ['wrong_token 3 USDC open p.3'])
 })
 
-test('the rest of a sum that was decided about in part stays open when its earlier coin comes back', async () => {
+test('the rest of a sum that was decided about in part stays open when its earlier coin comes back, and waits once when that grows', async () => {
   const { tell, recordsOf, ignoreFirst } = await openRenamed()
-  await tell(['USDC', 5n], ['USDT', 3n], ['USDT', 5n])
+  await tell(['USDC', 50n], ['USDT', 30n], ['USDT', 50n])
   await ignoreFirst()
-  await tell(['USDC', 5n])
-  const rest = ['wrong_token 5 USDC resolved p', 'wrong_token 3 USDT ignored p.1', 'wrong_token 2 USDT open p.2']
-  assert.deepEqual(await recordsOf(), rest)
-  await tell(['USDC', 6n])
-  assert.deepEqual(await recordsOf(), [...rest, 'wrong_token 1 USDC open p.3'])
+  world.clock.nowMs += 1
+  await tell(['USDC', 50n])
+  assert.deepEqual(await recordsOf(), [
+    'wrong_token 50 USDC resolved p',
+    'wrong_token 30 USDT ignored p.1',
+    'wrong_token 20 USDT open p.2',
+  ])
+  for (const _ of [1, 2]) {
+    await tell(['USDC', 60n], ['USDC', 60n])
+    // two fifths of the sum are undecided
+    assert.deepEqual(await recordsOf(), [
+      'wrong_token 36 USDC resolved p',
+      'wrong_token 30 USDT ignored p.1',
+      'wrong_token 20 USDT resolved p.2',
+      'wrong_token 24 USDC open p.3',
+    ])
+    await tell(['USDT', 50n])
+    assert.deepEqual((await recordsOf()).slice(2), ['wrong_token 20 USDT open p.2', 'wrong_token 24 USDC resolved p.3'])
+  }
+  await tell(['USDC', 61n])
+  assert.deepEqual((await recordsOf()).slice(2), ['wrong_token 20 USDT resolved p.2', 'wrong_token 25 USDC open p.3'])
+})
+
+test('what grew under another name waits once, whichever part was decided about', async () => {
+  for (const [isFirst, rest] of [
+    [true, 2n],
+    [false, 3n],
+  ] as const) {
+    const { key, tell, recordsOf } = await openRenamed()
+    await tell(['USDC', 3n], ['USDT', 3n], ['USDT', 5n])
+    world.clock.nowMs += 1000
+    const now = new Date(world.clock.nowMs)
+    await world.host.db.run(sql`
+      update mispayments set status = 'ignored', updated_at = ${now}
+      where payment_id = ${key.id} and status = 'open' and source_reference = ${isFirst ? 'p.1' : 'p.2'}`)
+    world.clock.nowMs += 1000
+    await tell(['USDC', 5n], ['USDC', 5n])
+    const open = (await recordsOf()).filter((record) => record.includes(' open '))
+    assert.deepEqual(open, [`wrong_token ${rest} USDC open p.3`])
+    await tell(['USDC', 6n])
+    assert.equal((await recordsOf()).at(-1), 'wrong_token 1 USDC open p.4')
+  }
 })

@@ -7,7 +7,8 @@ import { lockMispayments, type Mispayment, type MispaymentKind, sumRefundedExces
 /** Money that does not pay anything yet. */
 export const HELD: readonly MispaymentKind[] = ['under', 'late', 'duplicate', 'held']
 
-const sum = (records: readonly Mispayment[]): bigint => records.reduce((total, { units }) => total + units, 0n)
+export const sumUnits = (records: readonly Mispayment[]): bigint =>
+  records.reduce((total, { units }) => total + units, 0n)
 
 type Fact = Pick<Mispayment, 'kind' | 'status' | 'units' | 'decidedBy'>
 
@@ -22,20 +23,20 @@ const isUsedUp = ({ decidedBy }: Fact): boolean => decidedBy?.startsWith('refund
 
 /** Refunded or ignored before it paid anything. Such money no longer belongs to its order, whatever comes later. */
 export const decidedUnits = (records: readonly Mispayment[]): bigint =>
-  sum(records.filter((record) => HELD.includes(record.kind) && isDecided(record)))
+  sumUnits(records.filter((record) => HELD.includes(record.kind) && isDecided(record)))
 
 /** Money that left the chain after it paid an order or was decided about. */
 export const lostUnits = (records: readonly Mispayment[]): bigint =>
-  sum(records.filter(({ kind, status }) => kind === 'orphaned' && (status === 'open' || status === 'borne')))
+  sumUnits(records.filter(({ kind, status }) => kind === 'orphaned' && (status === 'open' || status === 'borne')))
 
 /** Loss without a decision. */
 export const openLossUnits = (records: readonly Mispayment[]): bigint =>
-  sum(records.filter(({ kind, status }) => kind === 'orphaned' && status === 'open'))
+  sumUnits(records.filter(({ kind, status }) => kind === 'orphaned' && status === 'open'))
 
 /** Units above the price that are still there but reserved by a refund of the order that took part of them. */
 export function spokenUnits(records: readonly Mispayment[], refundedExcess: bigint): bigint {
   const over = records.filter(({ kind, status }) => kind === 'over' && status === 'refunded')
-  const rest = refundedExcess - sum(over.filter(isUsedUp))
+  const rest = refundedExcess - sumUnits(over.filter(isUsedUp))
   return rest > 0n ? rest : 0n
 }
 
@@ -59,7 +60,7 @@ export async function readStanding(tx: Tx, payment: Payment): Promise<Standing> 
   const price = payment.priceUnits ?? 0n
   const spoken = price === 0n ? 0n : spokenUnits(records, await sumRefundedExcess(tx, companyId, orderId))
   const decided = decidedUnits(records)
-  const over = sum(records.filter((record) => record.kind === 'over' && isDecided(record)))
+  const over = sumUnits(records.filter((record) => record.kind === 'over' && isDecided(record)))
   return { records, decided, committed: price + decided + over + spoken, spoken, lost: lostUnits(records) }
 }
 
