@@ -316,3 +316,34 @@ test('what grew under another name waits once, whichever part was decided about'
     assert.equal((await recordsOf()).at(-1), 'wrong_token 1 USDC open p.4')
   }
 })
+
+test('a sum that was decided about is the same sum in a coin that it never had: only what grows waits', async () => {
+  for (const [first, units] of [
+    ['USDC', 5n],
+    ['unknown', 0n],
+  ] as const) {
+    const { tell, recordsOf, ignoreFirst } = await openRenamed()
+    await tell([first, units])
+    world.clock.nowMs += 1000
+    await ignoreFirst()
+    world.clock.nowMs += 1000
+    const decided = [`wrong_token ${units} ${first} ignored p`, 'wrong_token 6 USDT resolved p.1']
+    await tell(['USDT', 6n], ['USDT', 6n], [first, units], ['USDT', 6n])
+    assert.deepEqual(await recordsOf(), decided)
+    await tell(['USDT', 8n], ['USDT', 8n])
+    assert.deepEqual(await recordsOf(), [...decided, 'wrong_token 2 USDT open p.2'])
+  }
+})
+
+test('a coin that its provider reports beside one that was decided about waits for a person', async () => {
+  const { apply, reference, recordsOf, ignoreFirst } = await openRenamed()
+  const say = (...coins: string[]) =>
+    apply({
+      ...{ outcome: 'waiting', providerReference: reference, providerStatus: 'PENDING' },
+      unmatched: coins.map((asset) => ({ asset, units: 5n, reference: 'p', isOneSum: true as const })),
+    })
+  await say('USDC')
+  await ignoreFirst()
+  await say('USDC', 'USDT')
+  assert.deepEqual(await recordsOf(), ['wrong_token 5 USDC ignored p', 'wrong_token 5 USDT open p.1'])
+})

@@ -182,6 +182,12 @@ const isDecidedElsewhere = ({ asset, updatedAt }: Mispayment, records: readonly 
 const countedIn = (coin: string, records: readonly Mispayment[]): Mispayment[] =>
   records.filter((one) => one.asset === coin && (!one.isRenamed || isDecidedElsewhere(one, records)))
 
+/** The decision about all of a sum, in a coin that its provider does not name any more. */
+function findDecision(records: readonly Mispayment[], coins: readonly string[]): Mispayment | undefined {
+  const last = records.findLast(({ isRenamed }) => !isRenamed)
+  return last && isDecided(last) && !isUndecided(records) && !coins.includes(last.asset) ? last : undefined
+}
+
 /** The part of a sum that nothing is decided about, where `open` are its records that wait in another coin. */
 function undecidedOf(total: bigint, open: readonly Mispayment[], records: readonly Mispayment[]): bigint {
   const coin = open[0]?.asset
@@ -209,8 +215,8 @@ async function takeIn(
  * money under its reference becomes a record of its own, whatever a person decided about the first one. So does another
  * token of the same transaction. If a provider names another coin for one sum, the open records are resolved; the first
  * one takes in all that is undecided when its coin comes back, so that no name that alternates makes further records. A
- * decision about the sum in one coin counts in every coin that it had before; if it was about a part, the rest waits in
- * its own coin until more comes in another one, which then takes in the rest too, in proportion.
+ * decision about the sum in one coin counts in every other coin, as much as was told in that first. If it was about a
+ * part, the rest waits in its own coin until more comes in another one. That takes in the rest too, in proportion.
  */
 export async function recordUnmatchedTransfers(
   { tx, order: { companyId, id: orderId }, payment: { id: paymentId }, now: createdAt }: MispaymentContext,
@@ -242,7 +248,11 @@ export async function recordUnmatchedTransfers(
     if (isLookAlike(transfer) && room-- <= 0) continue
     const sourceReference = earlier.length === 0 ? reference : `${reference}.${earlier.length}`
     const record = { companyId, id: newId(createdAt.getTime()), orderId, paymentId, kind: 'wrong_token' } as const
-    wrong.push(await insertMispayment(tx, { ...record, asset, units, sourceReference, createdAt }))
+    const decision = isOneSum && counted.length === 0 ? findDecision(earlier, coins) : undefined
+    const made = await insertMispayment(tx, { ...record, asset, units, sourceReference, createdAt })
+    wrong.push(made)
+    // as if it had had this coin before
+    if (decision) await updateMispayment(tx, made, { status: 'resolved', isRenamed: true }, decision.updatedAt)
   }
 }
 
