@@ -93,6 +93,33 @@ test('an amount that its provider froze at an attempt that is over is money of i
   assert.equal((await requote()).status, 'AWAITING')
 })
 
+test('money on its way stays money of its order when its provider freezes another part of it, however often that is told', async () => {
+  const { db } = world.host
+  const { order, context, key, reference, apply, find, ignoreFirst } = await openAttempt()
+  await db.run(sql`update payments set status = 'closed' where id = ${key.id}`)
+  await db.run(sql`update orders set status = 'EXPIRED' where id = ${order.id}`)
+  await apply(paidReport(reference, { final: 0n, pending: DUE, providerStatus: 'money arrives' }))
+  const freeze = (units: bigint, name = '7', asset = 'USDC') =>
+    apply({
+      ...{ outcome: 'blocked', providerReference: reference, providerStatus: 'risk' },
+      unmatched: [{ asset, units, reference: `gatepay:frozen:${name}`, isOneSum: true }],
+    })
+  for (const _ of [1, 2]) await freeze(20_000n)
+  assert.equal((await find()).pendingUnits, DUE - 20_000n)
+  await freeze(50_000n)
+  assert.equal((await find()).pendingUnits, DUE - 50_000n)
+  for (const _ of [1, 2]) await freeze(10n ** 18n, '8', 'USDT')
+  assert.equal((await find()).pendingUnits, DUE - 1_050_000n)
+  await db.run(sql`update screenings set status = 'returned' where subject_id = ${key.id}`)
+  for (const _ of [1, 2, 3]) await ignoreFirst()
+  await assert.rejects(
+    acceptOrder(world.payments, { context, code: order.code, body: { paymentChannel: 'binance', requote: true } }),
+    /has arrived or is on its way/,
+  )
+  await freeze(1n, '9', 'BTC')
+  assert.equal((await find()).pendingUnits, 0n, 'how much of it is frozen cannot be read')
+})
+
 test('what a provider keeps beside an order that ended, and may still count, keeps it from a fresh rate until a person decides', async () => {
   for (const [units, asset, name, isKept] of [
     [DUE, 'USDC', 'gatepay:5:late', true],

@@ -23,7 +23,14 @@ import {
   resolveUnmatched,
   type Surplus,
 } from './mispayments/mispayment-records.ts'
-import { bookedUnits, readStanding, type Standing, undecidedUnits, withoutRecorded } from './mispayments/standing.ts'
+import {
+  bookedUnits,
+  dollarsOf,
+  readStanding,
+  type Standing,
+  undecidedUnits,
+  withoutRecorded,
+} from './mispayments/standing.ts'
 import {
   findPaymentPolicy,
   type Payment,
@@ -103,15 +110,19 @@ const blocksNothing = ({ payment: { status } }: ReportCase, { unmatched = [], ..
     ? report.final + report.pending === 0n
     : report.outcome === 'expired' || report.outcome === 'cancelled')
 
-type Told = Pick<PaymentReport, 'outcome' | 'unmatched' | 'providerStatus'>
+type Told = Pick<PaymentReport, 'outcome' | 'providerStatus'> & {
+  /** What it told of beside the payment for the first time. */
+  news: readonly UnmatchedMoney[]
+}
 
 /**
  * What is on its way stays so while its provider blocks it or does not answer. An amount that is named as frozen waits
  * as a record of its own instead.
  */
-function stillPending({ payment }: ReportCase, { outcome, unmatched = [] }: Told): bigint {
-  const isBlocked = outcome === 'blocked' && !unmatched.some(({ units }) => units > 0n)
-  return isBlocked || outcome === 'unknown' ? payment.pendingUnits : 0n
+function stillPending({ payment: { pendingUnits } }: ReportCase, { outcome, news }: Told): bigint {
+  if (outcome !== 'blocked') return outcome === 'unknown' ? pendingUnits : 0n
+  const frozen = dollarsOf(news) ?? pendingUnits
+  return pendingUnits > frozen ? pendingUnits - frozen : 0n
 }
 
 /** Nothing changes, but a payment that is over is polled less and less, and not for ever. */
@@ -143,7 +154,7 @@ async function applyTo(scene: ReportCase, report: PaymentReport): Promise<Order>
   if (blocksNothing(scene, report) && !(await hasUndecided(tx, payment)))
     await deps.screening.noteUnblocked(tx, subjectOf(scene), { channel, providerStatus: report.providerStatus })
   if (report.outcome === 'seen') return applyMoney(scene, report)
-  if (report.unmatched) await recordUnmatchedTransfers(scene, report.unmatched)
+  const news = await recordUnmatchedTransfers(scene, report.unmatched ?? [])
   if (report.outcome === 'blocked' && isFrozenBeside(scene, report.unmatched ?? [])) return passBy(scene)
   if (report.outcome === 'waiting' && isGone(scene)) return applyMoney(scene, nothingOf(report))
   const { outcome, providerStatus } = report
@@ -154,11 +165,12 @@ async function applyTo(scene: ReportCase, report: PaymentReport): Promise<Order>
     await deps.screening.noteProvider(tx, subjectOf(scene), { channel, providerStatus })
   // the rest of an abandoned payment can still be paid: it is closed at its provider first
   if (outcome === 'blocked' && payment.status === 'closing' && report.unmatched !== undefined) return order
-  if (outcome !== 'waiting' && outcome !== 'unknown' && !over) return applyEnding(scene, { ...report, outcome })
+  if (outcome !== 'waiting' && outcome !== 'unknown' && !over)
+    return applyEnding(scene, { outcome, providerStatus, news })
   const nextCheckAt = over
     ? await nextPollOfEnded(scene, { outcome, checks: payment.checks })
     : new Date(now.getTime() + nextCheckDelayMs(payment, payment.status))
-  const pendingUnits = stillPending(scene, report)
+  const pendingUnits = stillPending(scene, { outcome, providerStatus, news })
   await updatePayment(tx, payment, { status: payment.status, pendingUnits, providerStatus, nextCheckAt }, now)
   if (!over) return limitWait(scene)
   if (outcome === 'unknown' && nextCheckAt !== null) return order

@@ -217,12 +217,14 @@ async function takeIn(
  * one takes in all that is undecided when its coin comes back, so that no name that alternates makes further records. A
  * decision about the sum in one coin counts in every other coin, as much as was told in that first. If it was about a
  * part, the rest waits in its own coin until more comes in another one. That takes in the rest too, in proportion.
+ * @returns what is new, in no other coin before
  */
 export async function recordUnmatchedTransfers(
   { tx, order: { companyId, id: orderId }, payment: { id: paymentId }, now: createdAt }: MispaymentContext,
   transfers: readonly UnmatchedMoney[],
-): Promise<void> {
-  if (transfers.length === 0) return
+): Promise<UnmatchedMoney[]> {
+  const news: UnmatchedMoney[] = []
+  if (transfers.length === 0) return news
   const records = await lockMispayments(tx, companyId, paymentId)
   const wrong = records.filter(({ kind }) => kind === 'wrong_token')
   let room = MOST_LOOK_ALIKES - wrong.filter(isLookAlike).length
@@ -253,7 +255,9 @@ export async function recordUnmatchedTransfers(
     wrong.push(made)
     // as if it had had this coin before
     if (decision) await updateMispayment(tx, made, { status: 'resolved', isRenamed: true }, decision.updatedAt)
+    else if (others.length === 0) news.push({ asset, units, reference })
   }
+  return news
 }
 
 /** Whether any money of the payment waits for a person. */

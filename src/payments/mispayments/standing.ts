@@ -1,4 +1,4 @@
-import { isCreditable, isFrozen, type SeenReport } from '../../channels/channel.ts'
+import { isCreditable, isFrozen, type SeenReport, type UnmatchedMoney } from '../../channels/channel.ts'
 import { dollarUnits, isDust } from '../../channels/usdc-text.ts'
 import type { Tx } from '../../db/db.ts'
 import type { Payment } from '../payment-queries.ts'
@@ -103,9 +103,9 @@ export const isUnder = ({ sourceReference }: Mispayment, reference: string): boo
   sourceReference === reference || sourceReference.startsWith(`${reference}.`)
 
 /** The value of money beside a payment in USDC; undefined: some of it is in a coin of unknown value. */
-function dollarsOf(records: readonly Mispayment[]): bigint | undefined {
-  const values = records.map(dollarUnits).filter((value) => value !== undefined)
-  return values.length < records.length ? undefined : values.reduce((total, value) => total + value, 0n)
+export function dollarsOf(sums: readonly Pick<UnmatchedMoney, 'asset' | 'units'>[]): bigint | undefined {
+  const values = sums.map(dollarUnits).filter((value) => value !== undefined)
+  return values.length < sums.length ? undefined : values.reduce((total, value) => total + value, 0n)
 }
 
 /**
