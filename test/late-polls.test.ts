@@ -455,6 +455,20 @@ test('an order waits on for money that a chain shows, that still grows, or that 
   }
 })
 
+test('an amount that no payer has pays nothing, and its payment is asked about again', async () => {
+  for (const told of [
+    { final: 10n ** 39n },
+    { final: 0n, pending: 10n ** 39n },
+    { final: 10n ** 38n - 1n, pending: 1n },
+  ]) {
+    const { reference, apply, find } = await openAttempt()
+    const order = await apply(paidReport(reference, { ...told, providerStatus: 'PAID' }))
+    const { status, receivedUnits, nextCheckAt } = await find()
+    assert.deepEqual([order?.status, status, receivedUnits, nextCheckAt !== null], ['AWAITING', 'awaiting', 0n, true])
+    assert.equal((await apply(paidReport(reference, { final: DUE, providerStatus: 'PAID' })))?.status, 'PAID')
+  }
+})
+
 test('an order whose account at the provider was removed stops waiting after thirty days too', async () => {
   const { subjects, deps } = withAlarm()
   const { order, reference, apply, find } = await openAttempt()

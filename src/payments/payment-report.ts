@@ -52,6 +52,16 @@ import {
 } from './payment-rules.ts'
 import { lockCase, type PaymentPlace, type ReportCase, type ReportDeps } from './report-case.ts'
 
+/** No payer has 10^24 USDC, and columns end at 10^38 units. */
+const MOST_UNITS = 10n ** 30n
+
+/** An amount that cannot be right says nothing: its payment is asked about again. */
+function withoutAbsurd(report: PaymentReport): PaymentReport {
+  if (report.outcome !== 'seen' || report.final + report.pending <= MOST_UNITS) return report
+  const { providerReference, unmatched, providerStatus } = report
+  return { outcome: 'unknown', providerReference, unmatched, providerStatus: `${providerStatus}: an impossible amount` }
+}
+
 /**
  * The only way that a provider's or a chain's report changes an order. Repeated and late reports are harmless: a paid
  * order never moves back, and an old payment never touches an order that another one paid.
@@ -68,7 +78,7 @@ export async function applyReport(
     const locked = await lockCase(deps, tx, key)
     if (!locked) return undefined
     const policy = await findPaymentPolicy(tx, key.companyId)
-    const after = await applyTo({ ...locked, policy, requestId }, report)
+    const after = await applyTo({ ...locked, policy, requestId }, withoutAbsurd(report))
     await also?.(tx, after)
     return after
   })
