@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { paidReport } from '../src/channels/channel.ts'
-import { sql, type Tx } from '../src/db/db.ts'
+import { type Sql, sql, type Tx, unnamed } from '../src/db/db.ts'
 import { pollNow } from '../src/db/polling.ts'
 import { DAY, HOUR, MINUTE } from '../src/kernel/clock.ts'
 import type { Alarm } from '../src/mail/operator-alarm.ts'
-import { wakePaymentOfOrder } from '../src/payments/abandoned-queries.ts'
+import { countClosing, wakePaymentOfOrder } from '../src/payments/abandoned-queries.ts'
 import { openGivenUpAlarm } from '../src/payments/given-up-alarm.ts'
 import { PAYMENT_POLLS } from '../src/payments/payment-queries.ts'
 import { pollPayment } from '../src/payments/payment-service.ts'
@@ -141,4 +141,19 @@ test('of payments of one company and channel that are given up, one mail a day t
   world.clock.nowMs += DAY
   await giveUp()
   assert.equal(subjects.length, 2)
+})
+
+test('payments that are still to be closed are counted without reading all others of the company', async () => {
+  const { find } = await openAttempt()
+  const payment = await find()
+  const plan: unknown[] = []
+  await world.host.db.tx(async (tx) => {
+    await tx.run(sql`set local enable_seqscan = off`)
+    const one = async <Row>(statement: Sql): Promise<Row> => {
+      plan.push(...(await tx.many(unnamed(sql`explain ${statement}`))))
+      return tx.one<Row>(statement)
+    }
+    await countClosing({ ...tx, one }, payment)
+  })
+  assert.match(JSON.stringify(plan), /payments__closing/)
 })

@@ -93,6 +93,61 @@ test('an amount that its provider froze at an attempt that is over is money of i
   assert.equal((await requote()).status, 'AWAITING')
 })
 
+test('money on its way stays money of its order when its provider freezes another part of it, however often that is told', async () => {
+  const { db } = world.host
+  const { order, context, key, reference, apply, find, ignoreFirst } = await openAttempt()
+  await db.run(sql`update payments set status = 'closed' where id = ${key.id}`)
+  await db.run(sql`update orders set status = 'EXPIRED' where id = ${order.id}`)
+  await apply(paidReport(reference, { final: 0n, pending: DUE, providerStatus: 'money arrives' }))
+  const freeze = (units: bigint, name = '7', asset = 'USDC') =>
+    apply({
+      ...{ outcome: 'blocked', providerReference: reference, providerStatus: 'risk' },
+      unmatched: [{ asset, units, reference: `gatepay:frozen:${name}`, isOneSum: true }],
+    })
+  for (const _ of [1, 2]) await freeze(20_000n)
+  assert.equal((await find()).pendingUnits, DUE - 20_000n)
+  await freeze(50_000n)
+  assert.equal((await find()).pendingUnits, DUE - 50_000n)
+  for (const _ of [1, 2]) await freeze(10n ** 18n, '8', 'USDT')
+  assert.equal((await find()).pendingUnits, DUE - 1_050_000n)
+  await db.run(sql`update screenings set status = 'returned' where subject_id = ${key.id}`)
+  for (const _ of [1, 2, 3]) await ignoreFirst()
+  await assert.rejects(
+    acceptOrder(world.payments, { context, code: order.code, body: { paymentChannel: 'binance', requote: true } }),
+    /has arrived or is on its way/,
+  )
+  await freeze(1n, '9', 'BTC')
+  assert.equal((await find()).pendingUnits, 0n, 'how much of it is frozen cannot be read')
+})
+
+test('what a provider keeps beside an order that ended, and may still count, keeps it from a fresh rate until a person decides', async () => {
+  for (const [units, asset, name, isKept] of [
+    [DUE, 'USDC', 'gatepay:5:late', true],
+    [DUE, 'USDC', 'gatepay:unresolved:5', true],
+    [0n, 'USDC', 'gatepay:unresolved:5', true],
+    [DUE, 'USDC', 'whitepay:5', true],
+    [10n ** 18n, 'USDT', 'whitepay:5', true],
+    [5n, 'SHIB', 'gatepay:5:late', true],
+    [10_000n, 'USDC', 'gatepay:frozen:5', true],
+    [9_999n, 'USDC', 'gatepay:frozen:5', false],
+    [9_999n, 'USDC', 'gatepay:5:late', false],
+    [10n ** 18n, 'USDT', 'gatepay:unresolved:5', false],
+    [10n ** 18n, 'ETH', 'native:1:1', false],
+  ] as const) {
+    const { order, context, reference, apply, ignoreFirst } = await openAttempt()
+    await world.host.db.run(sql`update orders set status = 'EXPIRED' where id = ${order.id}`)
+    const requote = () =>
+      acceptOrder(world.payments, { context, code: order.code, body: { paymentChannel: 'binance', requote: true } })
+    const ended = { outcome: 'expired', providerReference: reference, providerStatus: 'EXPIRED' } as const
+    await apply({ ...ended, unmatched: [{ asset, units, reference: name }] })
+    if (isKept) {
+      await assert.rejects(requote(), /has arrived or is on its way/, `${units} ${asset} ${name}`)
+      await ignoreFirst()
+    }
+    assert.equal((await requote()).status, 'AWAITING', `${units} ${asset} ${name}`)
+  }
+})
+
 test('money of a closed attempt that is frozen holds its order, on its way or not, with an amount or without', async () => {
   const all: UnmatchedMoney[] = [{ asset: 'USDC', units: DUE, reference: 'p:frozen:all' }]
   for (const isSeen of [true, false])
@@ -241,13 +296,81 @@ test('a sum that was decided about in its last coin waits in no earlier one, but
   assert.deepEqual(await openOf(), ['wrong_token 3 USDC open p.3'])
 })
 
-test('the rest of a sum that was decided about in part stays open when its earlier coin comes back', async () => {
+test('the rest of a sum that was decided about in part stays open when its earlier coin comes back, and waits once when that grows', async () => {
   const { tell, recordsOf, ignoreFirst } = await openRenamed()
-  await tell(['USDC', 5n], ['USDT', 3n], ['USDT', 5n])
+  await tell(['USDC', 50n], ['USDT', 30n], ['USDT', 50n])
   await ignoreFirst()
-  await tell(['USDC', 5n])
-  const rest = ['wrong_token 5 USDC resolved p', 'wrong_token 3 USDT ignored p.1', 'wrong_token 2 USDT open p.2']
-  assert.deepEqual(await recordsOf(), rest)
-  await tell(['USDC', 6n])
-  assert.deepEqual(await recordsOf(), [...rest, 'wrong_token 1 USDC open p.3'])
+  world.clock.nowMs += 1
+  await tell(['USDC', 50n])
+  assert.deepEqual(await recordsOf(), [
+    'wrong_token 50 USDC resolved p',
+    'wrong_token 30 USDT ignored p.1',
+    'wrong_token 20 USDT open p.2',
+  ])
+  for (const _ of [1, 2]) {
+    await tell(['USDC', 60n], ['USDC', 60n])
+    // two fifths of the sum are undecided
+    assert.deepEqual(await recordsOf(), [
+      'wrong_token 36 USDC resolved p',
+      'wrong_token 30 USDT ignored p.1',
+      'wrong_token 20 USDT resolved p.2',
+      'wrong_token 24 USDC open p.3',
+    ])
+    await tell(['USDT', 50n])
+    assert.deepEqual((await recordsOf()).slice(2), ['wrong_token 20 USDT open p.2', 'wrong_token 24 USDC resolved p.3'])
+  }
+  await tell(['USDC', 61n])
+  assert.deepEqual((await recordsOf()).slice(2), ['wrong_token 20 USDT resolved p.2', 'wrong_token 25 USDC open p.3'])
+})
+
+test('what grew under another name waits once, whichever part was decided about', async () => {
+  for (const [isFirst, rest] of [
+    [true, 2n],
+    [false, 3n],
+  ] as const) {
+    const { key, tell, recordsOf } = await openRenamed()
+    await tell(['USDC', 3n], ['USDT', 3n], ['USDT', 5n])
+    world.clock.nowMs += 1000
+    const now = new Date(world.clock.nowMs)
+    await world.host.db.run(sql`
+      update mispayments set status = 'ignored', updated_at = ${now}
+      where payment_id = ${key.id} and status = 'open' and source_reference = ${isFirst ? 'p.1' : 'p.2'}`)
+    world.clock.nowMs += 1000
+    await tell(['USDC', 5n], ['USDC', 5n])
+    const open = (await recordsOf()).filter((record) => record.includes(' open '))
+    assert.deepEqual(open, [`wrong_token ${rest} USDC open p.3`])
+    await tell(['USDC', 6n])
+    assert.equal((await recordsOf()).at(-1), 'wrong_token 1 USDC open p.4')
+  }
+})
+
+test('a sum that was decided about is the same sum in a coin that it never had: only what grows waits', async () => {
+  for (const [first, units] of [
+    ['USDC', 5n],
+    ['unknown', 0n],
+  ] as const) {
+    const { tell, recordsOf, ignoreFirst } = await openRenamed()
+    await tell([first, units])
+    world.clock.nowMs += 1000
+    await ignoreFirst()
+    world.clock.nowMs += 1000
+    const decided = [`wrong_token ${units} ${first} ignored p`, 'wrong_token 6 USDT resolved p.1']
+    await tell(['USDT', 6n], ['USDT', 6n], [first, units], ['USDT', 6n])
+    assert.deepEqual(await recordsOf(), decided)
+    await tell(['USDT', 8n], ['USDT', 8n])
+    assert.deepEqual(await recordsOf(), [...decided, 'wrong_token 2 USDT open p.2'])
+  }
+})
+
+test('a coin that its provider reports beside one that was decided about waits for a person', async () => {
+  const { apply, reference, recordsOf, ignoreFirst } = await openRenamed()
+  const say = (...coins: string[]) =>
+    apply({
+      ...{ outcome: 'waiting', providerReference: reference, providerStatus: 'PENDING' },
+      unmatched: coins.map((asset) => ({ asset, units: 5n, reference: 'p', isOneSum: true as const })),
+    })
+  await say('USDC')
+  await ignoreFirst()
+  await say('USDC', 'USDT')
+  assert.deepEqual(await recordsOf(), ['wrong_token 5 USDC ignored p', 'wrong_token 5 USDT open p.1'])
 })

@@ -6,6 +6,7 @@ import { wakeItem } from '../src/db/poll-queries.ts'
 import { pollNow } from '../src/db/polling.ts'
 import { DAY, HOUR, MINUTE } from '../src/kernel/clock.ts'
 import type { Alarm } from '../src/mail/operator-alarm.ts'
+import { expireOrders } from '../src/orders/order-jobs.ts'
 import { findOrderById } from '../src/orders/order-queries.ts'
 import { acceptOrder } from '../src/payments/accept/accept-order.ts'
 import { takeCallback } from '../src/payments/callbacks/callback-service.ts'
@@ -410,6 +411,62 @@ test('an order stops waiting after thirty days, and the operator is told', async
     onPoll = async () => {}
   }
   answer = undefined
+})
+
+test('an order stops waiting for money that never arrives, also at a payment that is not over, and the operator is told once', async () => {
+  for (const last of ['refused', 'unknown', 'waiting', 'pending'] as const) {
+    const { subjects, deps } = withAlarm()
+    const { order, key, reference, apply, find } = await openAttempt()
+    const pending = paidReport(reference, { final: 0n, pending: DUE, providerStatus: 'money arrives' })
+    await apply(last === 'waiting' ? { ...pending, final: 1n, pending: DUE - 1n } : pending)
+    answer = pending
+    if (last === 'refused') onPoll = refuses
+    else if (last !== 'pending') answer = { outcome: last, providerReference: reference, providerStatus: '?' }
+    const statusOf = async () => (await findOrderById(world.host.db, order.companyId, order.id))?.status
+    const pollFor = async (days: number) => {
+      for (let day = 0; day < days; day += 1) {
+        world.clock.nowMs += DAY
+        const poll = pollNow(deps, PAYMENT_POLLS, key, async (db) => pollPayment({ ...deps, db }, await find()))
+        await poll.catch(() => {})
+        await expireOrders(world.host.db, deps.transition, world.clock.nowMs)
+      }
+      return [await statusOf(), subjects.splice(0)]
+    }
+    assert.deepEqual(await pollFor(30), ['WAITING_CHAIN_CONFIRMATION', []], last)
+    assert.deepEqual(await pollFor(1), ['EXPIRED', [`Order ${order.shortCode} no longer waits for its payment`]], last)
+    assert.deepEqual((await pollFor(40))[0], 'EXPIRED', last)
+    onPoll = async () => {}
+  }
+  answer = undefined
+})
+
+test('an order waits on for money that a chain shows, that still grows, or that is under review', async () => {
+  const from = { network: 1, txHash: '0x1', from: '0x2', at: new Date(), final: false, confirmations: 1, needed: 2 }
+  for (const [index, change] of [
+    { pending: DUE, transfers: [{ ...from, units: DUE }] },
+    { pending: DUE + 1n },
+    { pending: 0n, final: DUE, isPart: true as const },
+  ].entries()) {
+    const { reference, apply } = await openAttempt()
+    const nothing = paidReport(reference, { final: 0n, providerStatus: 'money arrives' })
+    await apply({ ...nothing, pending: DUE })
+    world.clock.nowMs += 31 * DAY
+    assert.equal((await apply({ ...nothing, ...change }))?.status, 'WAITING_CHAIN_CONFIRMATION', `${index}`)
+  }
+})
+
+test('an amount that no payer has pays nothing, and its payment is asked about again', async () => {
+  for (const told of [
+    { final: 10n ** 39n },
+    { final: 0n, pending: 10n ** 39n },
+    { final: 10n ** 38n - 1n, pending: 1n },
+  ]) {
+    const { reference, apply, find } = await openAttempt()
+    const order = await apply(paidReport(reference, { ...told, providerStatus: 'PAID' }))
+    const { status, receivedUnits, nextCheckAt } = await find()
+    assert.deepEqual([order?.status, status, receivedUnits, nextCheckAt !== null], ['AWAITING', 'awaiting', 0n, true])
+    assert.equal((await apply(paidReport(reference, { final: DUE, providerStatus: 'PAID' })))?.status, 'PAID')
+  }
 })
 
 test('an order whose account at the provider was removed stops waiting after thirty days too', async () => {

@@ -31,6 +31,10 @@ export function dollarUnits({ asset, units }: Pick<UnmatchedMoney, 'asset' | 'un
   return asset === 'USDT' ? units / 10n ** BigInt(PROVIDER_DIGITS - EXPONENTS.USDC) : undefined
 }
 
+/** Money too little to matter. An amount of 0 could not be read, and coins of unknown value are never dust. */
+export const isDust = (money: Pick<UnmatchedMoney, 'asset' | 'units'>, dustUnits: bigint): boolean =>
+  money.units > 0n && (dollarUnits(money) ?? dustUnits) < dustUnits
+
 /**
  * Decimal text of money in USDC, in a native coin or in a coin at a provider, both recorded with 18 digits; null for
  * other tokens, which are recorded in their smallest units.

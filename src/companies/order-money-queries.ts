@@ -24,6 +24,13 @@ const isBlock = (status: 'blocked' | 'returned'): Sql => sql`exists (select 1 fr
   where s.company_id = p.company_id and s.purpose = 'payment' and s.subject_id = p.id and coalesce(s.address, '') = ''
     and s.status = ${status} and coalesce(s.decided_by not like 'channel:%', true))`
 
+/** Records of amounts that the provider of payment `p` froze (`isFrozen`). */
+const FROZEN = sql`select 1 from mispayments m
+  where m.company_id = p.company_id and m.payment_id = p.id and m.source_reference like '%:frozen:%'`
+
+/** A person decided to return all that is on its way: its provider blocked the payment and named no amount. */
+const IS_RETURNED = sql`(${isBlock('returned')} and not exists (${FROZEN} and m.units > 0))`
+
 /** A transfer that the last report of payment `p` could not book yet: it is recent, so this version noted its token. */
 const isOnChain = (dustUnits: bigint): Sql => sql`exists (select 1 from (${TRANSFERS}) as t
   where t.status = 'seen' and (t.final_at is null or t.final_at > p.updated_at) and t.units >= ${dustUnits}::numeric
@@ -32,11 +39,12 @@ const isOnChain = (dustUnits: bigint): Sql => sql`exists (select 1 from (${TRANS
 /**
  * Whether payment `p` received money, or has money on its way. What is on its way counts only while the payment
  * is polled: once polling is given up, nobody could decide about it. Nor does it count once a person decided to return
- * what its provider blocks.
+ * all that its provider blocks; of an amount that it named, only the rest is still on its way.
  */
 export const hasMoney = (dustUnits: bigint): Sql => sql`(p.status = 'confirming'
   or p.received_units - ${DECIDED_UNITS} >= ${leastUnits(dustUnits)}
-  or (p.pending_units >= ${leastUnits(dustUnits)} and p.next_check_at is not null and not ${isBlock('returned')}) or ${isOnChain(dustUnits)})`
+  or (p.pending_units >= ${leastUnits(dustUnits)} and p.next_check_at is not null and not ${IS_RETURNED})
+  or ${isOnChain(dustUnits)})`
 
 /** Whether payment `p` ever received money, whatever a person decided about it since. */
 export const hasReceived = (dustUnits: bigint): Sql => sql`p.received_units >= ${leastUnits(dustUnits)}`
@@ -56,10 +64,8 @@ export const hasOtherCoin = (dustUnits: bigint): Sql => sql`exists (select 1 fro
   where m.company_id = p.company_id and m.payment_id = p.id and m.kind = 'wrong_token' and m.status = 'open'
     and m.units >= ${leastCoinUnits(dustUnits)} and m.asset not like '%…%')`
 
-/**
- * Whether money of payment `p` is frozen at its provider and waits for a person: as a record (`isFrozen`), or as a
- * screening, which is all there is where its provider names no amount.
- */
-export const HAS_FROZEN = sql`(${isBlock('blocked')} or exists (select 1 from mispayments m
-  where m.company_id = p.company_id and m.payment_id = p.id and m.status = 'open'
-    and m.source_reference like '%:frozen:%'))`
+/** Whether a person has yet to decide about the screening of payment `p`, whose money its provider blocks. */
+export const IS_BLOCKED = isBlock('blocked')
+
+/** Whether money of payment `p` is frozen at its provider and waits for a person: blocked, or as a record. */
+export const HAS_FROZEN = sql`(${IS_BLOCKED} or exists (${FROZEN} and m.status = 'open'))`

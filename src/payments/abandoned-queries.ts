@@ -16,7 +16,7 @@ export async function wakePaymentOfOrder(
     where company_id = ${order.companyId} and id = ${order.paymentId} and next_check_at is not null`)
 }
 
-/** Abandoned payments of the same company and channel that are not closed yet. */
+/** Abandoned payments of the same company and channel that are not closed yet; an index has the same condition. */
 export async function countClosing(q: Queryable, { companyId, channel }: Payment): Promise<number> {
   const { total } = await q.one<{ total: bigint }>(sql`
     select count(*) as total from payments

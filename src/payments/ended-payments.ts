@@ -52,12 +52,16 @@ export async function stopWaiting({ tx, order, payment, deps, requestId }: Waiti
   return deps.transition(tx, order, { trigger: 'losePayment', actor: `channel:${payment.channel}`, requestId })
 }
 
-/** The payment is not polled any more, so nothing would end the wait for its money. */
+/** No answer will end the wait for this payment's money. */
 export async function giveUp(scene: Waiting): Promise<Order> {
   const { tx, order, payment, deps } = scene
   if (isAwaitedBy(order, payment)) await deps.onGivenUp(tx, { order, payment })
   return stopWaiting(scene)
 }
+
+/** The payment is polled on until its order ends, but nothing new comes: the order does not wait for ever. */
+export const limitWait = async (scene: Waiting & Pick<ReportCase, 'now'>): Promise<Order> =>
+  nextAwaited(scene, scene.payment.checks) === null ? giveUp(scene) : scene.order
 
 /** An answer that says nothing ends no polling, least of all while the order waits for this payment's money. */
 export async function nextPollOfEnded(
@@ -102,7 +106,8 @@ export const postponeEnded = (deps: ReportDeps, key: PaymentPlace): Promise<void
     const failed = { ...payment, checks: payment.checks - 1 }
     if (!isOver(payment)) {
       const isAbandoned = payment.status === 'closing' || !isOpen(order.status)
-      return isAbandoned ? postponeClosing(locked, failed.checks) : undefined
+      await (isAbandoned ? postponeClosing(locked, failed.checks) : limitWait({ ...locked, requestId: null }))
+      return
     }
     const nextCheckAt = nextAwaited(locked, failed.checks) ?? nextFailedCheck(failed, now.getTime())
     await updatePaymentNextCheck(tx, payment, nextCheckAt)

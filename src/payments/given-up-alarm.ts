@@ -19,7 +19,7 @@ function describe(order: Order, payment: Payment, isClosing: boolean): { subject
       }
     : {
         subject: `Order ${shortCode} no longer waits for its payment`,
-        story: `${name} waited for money on its way through ${payment.channel}. In 30 days the provider has not said whether it arrived, so it is not asked any more, and the order expires.`,
+        story: `${name} waited for money on its way through ${payment.channel}. In 30 days the provider has not said whether it arrived, so the order waits no longer and expires.`,
       }
 }
 

@@ -1,12 +1,20 @@
 import { type PaymentReport, paidReport, type SeenReport, type UnmatchedMoney } from '../channels/channel.ts'
-import { dollarUnits } from '../channels/usdc-text.ts'
+import { isDust } from '../channels/usdc-text.ts'
 import { findPaidInstead } from '../companies/button-landing.ts'
 import type { Tx } from '../db/db.ts'
 import type { Order } from '../orders/order.ts'
 import { updateOrderPaidUnits } from '../orders/order-queries.ts'
 import { allows, type Trigger } from '../orders/order-states.ts'
 import type { Standing as Clearance } from '../screening/screening-gate.ts'
-import { giveUp, isAwaitedBy, isPaidOtherwise, nextAwaited, nextPollOfEnded, stopWaiting } from './ended-payments.ts'
+import {
+  giveUp,
+  isAwaitedBy,
+  isPaidOtherwise,
+  limitWait,
+  nextAwaited,
+  nextPollOfEnded,
+  stopWaiting,
+} from './ended-payments.ts'
 import {
   bookMoney,
   bookOrderPaid,
@@ -15,7 +23,14 @@ import {
   resolveUnmatched,
   type Surplus,
 } from './mispayments/mispayment-records.ts'
-import { bookedUnits, readStanding, type Standing, undecidedUnits, withoutRecorded } from './mispayments/standing.ts'
+import {
+  bookedUnits,
+  dollarsOf,
+  readStanding,
+  type Standing,
+  undecidedUnits,
+  withoutRecorded,
+} from './mispayments/standing.ts'
 import {
   findPaymentPolicy,
   type Payment,
@@ -37,6 +52,16 @@ import {
 } from './payment-rules.ts'
 import { lockCase, type PaymentPlace, type ReportCase, type ReportDeps } from './report-case.ts'
 
+/** No payer has 10^24 USDC, and columns end at 10^38 units. */
+const MOST_UNITS = 10n ** 30n
+
+/** An amount that cannot be right says nothing: its payment is asked about again. */
+function withoutAbsurd(report: PaymentReport): PaymentReport {
+  if (report.outcome !== 'seen' || report.final + report.pending <= MOST_UNITS) return report
+  const { providerReference, unmatched, providerStatus } = report
+  return { outcome: 'unknown', providerReference, unmatched, providerStatus: `${providerStatus}: an impossible amount` }
+}
+
 /**
  * The only way that a provider's or a chain's report changes an order. Repeated and late reports are harmless: a paid
  * order never moves back, and an old payment never touches an order that another one paid.
@@ -53,7 +78,7 @@ export async function applyReport(
     const locked = await lockCase(deps, tx, key)
     if (!locked) return undefined
     const policy = await findPaymentPolicy(tx, key.companyId)
-    const after = await applyTo({ ...locked, policy, requestId }, report)
+    const after = await applyTo({ ...locked, policy, requestId }, withoutAbsurd(report))
     await also?.(tx, after)
     return after
   })
@@ -84,9 +109,7 @@ const nothingOf = ({ providerReference, providerStatus }: PaymentReport): SeenRe
  * on its way may be that money. A block without an amount concerns the whole payment.
  */
 function isFrozenBeside({ payment: { status }, deps }: ReportCase, frozen: readonly UnmatchedMoney[]): boolean {
-  // an amount of 0 could not be read
-  const isDust = frozen.every((money) => money.units > 0n && (dollarUnits(money) ?? deps.dustUnits) < deps.dustUnits)
-  return frozen.length > 0 && (isDust || status === 'paid')
+  return frozen.length > 0 && (status === 'paid' || frozen.every((money) => isDust(money, deps.dustUnits)))
 }
 
 /** The attempt is over and its provider reports no money of it at all, so it blocks none either. */
@@ -97,15 +120,19 @@ const blocksNothing = ({ payment: { status } }: ReportCase, { unmatched = [], ..
     ? report.final + report.pending === 0n
     : report.outcome === 'expired' || report.outcome === 'cancelled')
 
-type Told = Pick<PaymentReport, 'outcome' | 'unmatched' | 'providerStatus'>
+type Told = Pick<PaymentReport, 'outcome' | 'providerStatus'> & {
+  /** What it told of beside the payment for the first time. */
+  news: readonly UnmatchedMoney[]
+}
 
 /**
  * What is on its way stays so while its provider blocks it or does not answer. An amount that is named as frozen waits
  * as a record of its own instead.
  */
-function stillPending({ payment }: ReportCase, { outcome, unmatched = [] }: Told): bigint {
-  const isBlocked = outcome === 'blocked' && !unmatched.some(({ units }) => units > 0n)
-  return isBlocked || outcome === 'unknown' ? payment.pendingUnits : 0n
+function stillPending({ payment: { pendingUnits } }: ReportCase, { outcome, news }: Told): bigint {
+  if (outcome !== 'blocked') return outcome === 'unknown' ? pendingUnits : 0n
+  const frozen = dollarsOf(news) ?? pendingUnits
+  return pendingUnits > frozen ? pendingUnits - frozen : 0n
 }
 
 /** Nothing changes, but a payment that is over is polled less and less, and not for ever. */
@@ -137,7 +164,7 @@ async function applyTo(scene: ReportCase, report: PaymentReport): Promise<Order>
   if (blocksNothing(scene, report) && !(await hasUndecided(tx, payment)))
     await deps.screening.noteUnblocked(tx, subjectOf(scene), { channel, providerStatus: report.providerStatus })
   if (report.outcome === 'seen') return applyMoney(scene, report)
-  if (report.unmatched) await recordUnmatchedTransfers(scene, report.unmatched)
+  const news = await recordUnmatchedTransfers(scene, report.unmatched ?? [])
   if (report.outcome === 'blocked' && isFrozenBeside(scene, report.unmatched ?? [])) return passBy(scene)
   if (report.outcome === 'waiting' && isGone(scene)) return applyMoney(scene, nothingOf(report))
   const { outcome, providerStatus } = report
@@ -148,13 +175,15 @@ async function applyTo(scene: ReportCase, report: PaymentReport): Promise<Order>
     await deps.screening.noteProvider(tx, subjectOf(scene), { channel, providerStatus })
   // the rest of an abandoned payment can still be paid: it is closed at its provider first
   if (outcome === 'blocked' && payment.status === 'closing' && report.unmatched !== undefined) return order
-  if (outcome !== 'waiting' && outcome !== 'unknown' && !over) return applyEnding(scene, { ...report, outcome })
+  if (outcome !== 'waiting' && outcome !== 'unknown' && !over)
+    return applyEnding(scene, { outcome, providerStatus, news })
   const nextCheckAt = over
     ? await nextPollOfEnded(scene, { outcome, checks: payment.checks })
     : new Date(now.getTime() + nextCheckDelayMs(payment, payment.status))
-  const pendingUnits = stillPending(scene, report)
+  const pendingUnits = stillPending(scene, { outcome, providerStatus, news })
   await updatePayment(tx, payment, { status: payment.status, pendingUnits, providerStatus, nextCheckAt }, now)
-  if (!over || (outcome === 'unknown' && nextCheckAt !== null)) return order
+  if (!over) return limitWait(scene)
+  if (outcome === 'unknown' && nextCheckAt !== null) return order
   if (outcome === 'unknown') return giveUp(scene)
   if (outcome !== 'blocked') return stopWaiting(scene)
   return (await isPaidOtherwise(scene, report.unmatched)) ? order : holdBack(scene)
@@ -238,11 +267,15 @@ async function applyMoney(scene: ReportCase, told: SeenReport): Promise<Order> {
   const checks = checksAfter(payment, { status, receivedUnits })
   const nextCheckAt = nextMoneyCheck({ ...payment, checks }, { status, final, seen }, now.getTime())
   const { providerStatus } = report
-  const change = { status, receivedUnits, pendingUnits: seen - final, providerStatus, nextCheckAt, checks }
+  const pendingUnits = seen - final
+  const change = { status, receivedUnits, pendingUnits, providerStatus, nextCheckAt, checks }
   await updatePayment(tx, payment, change, now)
   const moved = await moveOrder(scene, verdict)
   await recordMoney({ ...scene, standing, payment: { ...payment, receivedUnits } }, report, moved, verdict)
-  if (nextCheckAt !== null || !ENDED.includes(status)) return moved
+  // a provider's word alone; what a chain shows is there
+  const isStuck = report.transfers.length === 0 && pendingUnits > 0n && pendingUnits === payment.pendingUnits
+  if (nextCheckAt !== null) return isStuck ? limitWait({ ...scene, order: moved }) : moved
+  if (!ENDED.includes(status)) return moved
   // what the report has just recorded waits for a person too
   const endedAt = (await hasUndecided(tx, payment)) ? nextEndedCheck({ ...payment, checks }, now.getTime()) : null
   const laterAt = endedAt ?? nextAwaited({ ...scene, order: moved }, checks)

@@ -11,7 +11,7 @@ import { isOpen } from '../orders/order-states.ts'
 import { markPaymentAbandoned } from './abandoned-queries.ts'
 import { resumePayment } from './accept/create-at-provider.ts'
 import { type AcceptDeps, keyOf } from './accept/start-payment.ts'
-import { giveUp, giveUpClosing, nextAwaited, postponeEnded } from './ended-payments.ts'
+import { giveUpClosing, limitWait, postponeEnded } from './ended-payments.ts'
 import {
   findPayment,
   findPaymentPolicy,
@@ -166,7 +166,7 @@ async function waitForAccount(deps: PaymentDeps, key: Payment): Promise<void> {
     if (!locked) return
     const { order, payment, now } = locked
     if (isOpen(order.status) && order.paymentId === payment.id) {
-      if (nextAwaited(locked, payment.checks) === null) await giveUp({ ...locked, requestId: null })
+      await limitWait({ ...locked, requestId: null })
       return
     }
     const checks = isOver(payment) ? payment.checks : checksAfter(payment, { status: 'closing' })

@@ -22,8 +22,8 @@ export type ReportDeps = {
   /** Money that counted is gone. Called in the transaction that books it, so it may only write. */
   onLoss: NoticeLoss
   /**
-   * This payment, which its order waited for or which was abandoned, is not polled any more: its provider never said
-   * whether its money came. Called in the transaction.
+   * Its order does not wait for this payment any more, or it was abandoned and is not polled any more: its provider
+   * never said whether its money came. Called in the transaction.
    */
   onGivenUp: NoticeGivenUp
   /** An order is paid in time, and so is another one of its purchase. Called in the transaction. */

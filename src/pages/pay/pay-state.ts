@@ -1,8 +1,14 @@
-import { isFrozen } from '../../channels/channel.ts'
 import type { Order } from '../../orders/order.ts'
 import { isOpen } from '../../orders/order-states.ts'
 import type { Mispayment } from '../../payments/mispayments/mispayment-queries.ts'
-import { decidedUnits, HELD, lostUnits, undecidedUnits } from '../../payments/mispayments/standing.ts'
+import {
+  decidedUnits,
+  HELD,
+  isUnmatched,
+  isUnmatchedUsdc,
+  lostUnits,
+  undecidedUnits,
+} from '../../payments/mispayments/standing.ts'
 import type { Payment } from '../../payments/payment-queries.ts'
 import { priceUnitsOf } from '../../payments/payment-rules.ts'
 import type { Refund } from '../../refunds/refund-queries.ts'
@@ -76,12 +82,6 @@ export function countedTransactions(
 }
 
 const isOpenRecord = ({ status }: Mispayment): boolean => status === 'open'
-
-const isUnmatched = ({ kind, sourceReference }: Mispayment): boolean =>
-  kind === 'wrong_token' && !isFrozen(sourceReference)
-
-/** USDC that a provider keeps apart from its payment has the kind of other tokens too. */
-const isUnmatchedUsdc = (record: Mispayment): boolean => isUnmatched(record) && record.asset === 'USDC'
 
 /** Undecided money in another token. */
 export const foreignToken = (records: readonly Mispayment[]): Mispayment | undefined =>

@@ -1,6 +1,8 @@
-import { HAS_FROZEN, hasMoney, hasReceived } from '../../companies/order-money-queries.ts'
+import { hasMoney, hasReceived, IS_BLOCKED } from '../../companies/order-money-queries.ts'
 import { type Queryable, sql } from '../../db/db.ts'
 import type { Order } from '../../orders/order.ts'
+import { listMispaymentsOfOrder } from '../mispayments/mispayment-queries.ts'
+import { mayBeOfOrder } from '../mispayments/standing.ts'
 
 export type QuotePolicy = { requoteHours: number; linkQuoteMinutes: number | null }
 
@@ -28,8 +30,9 @@ export async function findFirstEnd(
 export type RequoteReason = 'ended' | 'link'
 
 /**
- * Whether any payment of the order has money, also frozen at its provider. An order that ended is not reopened either
- * if it ever received money, even if that was sent back or ignored. A coin that pays no order stops nobody from paying.
+ * Whether any payment of the order has money, or money beside it that may still be the order's. An order that ended is
+ * not reopened either if it ever received money, even if that was sent back or ignored. A coin that pays no order stops
+ * nobody from paying.
  */
 export async function existsMoney(
   q: Queryable,
@@ -41,8 +44,10 @@ export async function existsMoney(
     select exists (select 1 from payments p
       where p.company_id = ${order.companyId} and p.order_id = ${order.id}
         and (p.status = 'paid' or (${reason === 'ended'} and ${hasReceived(dustUnits)}) or ${hasMoney(dustUnits)}
-          or ${HAS_FROZEN})) as found`)
-  return found
+          or ${IS_BLOCKED})) as found`)
+  if (found) return true
+  const records = await listMispaymentsOfOrder(q, order.companyId, order.id)
+  return records.some((record) => mayBeOfOrder(record, dustUnits))
 }
 
 /**

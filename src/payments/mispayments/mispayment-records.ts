@@ -30,6 +30,7 @@ import {
   lossAfter,
   readStanding,
   type Standing,
+  sumUnits,
   undecidedUnits,
 } from './standing.ts'
 
@@ -177,22 +178,53 @@ const isLookAlike = ({ asset }: { asset: string }): boolean => asset.includes('â
 const isDecidedElsewhere = ({ asset, updatedAt }: Mispayment, records: readonly Mispayment[]): boolean =>
   records.some((one) => one.asset !== asset && isDecided(one) && one.updatedAt >= updatedAt)
 
-/** A part of a sum that nothing was decided about when another part was: it is in no later record of the sum. */
-const isRest = ({ createdAt }: Mispayment, records: readonly Mispayment[]): boolean =>
-  records.some((one) => isDecided(one) && one.updatedAt >= createdAt)
+/** The records of a sum that stand for all of it in this coin. */
+const countedIn = (coin: string, records: readonly Mispayment[]): Mispayment[] =>
+  records.filter((one) => one.asset === coin && (!one.isRenamed || isDecidedElsewhere(one, records)))
+
+/** The decision about all of a sum, in a coin that its provider does not name any more. */
+function findDecision(records: readonly Mispayment[], coins: readonly string[]): Mispayment | undefined {
+  const last = records.findLast(({ isRenamed }) => !isRenamed)
+  return last && isDecided(last) && !isUndecided(records) && !coins.includes(last.asset) ? last : undefined
+}
+
+/** The part of a sum that nothing is decided about, where `open` are its records that wait in another coin. */
+function undecidedOf(total: bigint, open: readonly Mispayment[], records: readonly Mispayment[]): bigint {
+  const coin = open[0]?.asset
+  if (coin === undefined) return 0n
+  const all = sumUnits(countedIn(coin, records))
+  return all === 0n ? total : (total * sumUnits(open.filter(({ asset }) => asset === coin))) / all
+}
+
+/**
+ * What waits in a coin again, beside a record that stands for what was decided about: that one shrinks if not all of it
+ * was. Its time stays, which tells that it is older than the decision.
+ */
+async function takeIn(
+  tx: Tx,
+  { base, grown, undecided }: { base: Mispayment; grown: bigint; undecided: bigint },
+): Promise<bigint> {
+  const missing = undecided > grown ? undecided - grown : 0n
+  const part = missing < base.units ? missing : base.units
+  if (part > 0n) await updateMispayment(tx, base, { units: base.units - part }, base.updatedAt)
+  return grown + part
+}
 
 /**
  * Money that does not count, such as other tokens at the address: recorded but not booked. A record never changes: more
  * money under its reference becomes a record of its own, whatever a person decided about the first one. So does another
  * token of the same transaction. If a provider names another coin for one sum, the open records are resolved; the first
  * one takes in all that is undecided when its coin comes back, so that no name that alternates makes further records. A
- * decision about the sum in one coin counts in every coin that it had before.
+ * decision about the sum in one coin counts in every other coin, as much as was told in that first. If it was about a
+ * part, the rest waits in its own coin until more comes in another one. That takes in the rest too, in proportion.
+ * @returns what is new, in no other coin before
  */
 export async function recordUnmatchedTransfers(
   { tx, order: { companyId, id: orderId }, payment: { id: paymentId }, now: createdAt }: MispaymentContext,
   transfers: readonly UnmatchedMoney[],
-): Promise<void> {
-  if (transfers.length === 0) return
+): Promise<UnmatchedMoney[]> {
+  const news: UnmatchedMoney[] = []
+  if (transfers.length === 0) return news
   const records = await lockMispayments(tx, companyId, paymentId)
   const wrong = records.filter(({ kind }) => kind === 'wrong_token')
   let room = MOST_LOOK_ALIKES - wrong.filter(isLookAlike).length
@@ -201,19 +233,16 @@ export async function recordUnmatchedTransfers(
     const earlier = wrong.filter((record) => isUnder(record, reference))
     const total = transfer.units < MOST_UNITS ? transfer.units : MOST_UNITS
     const coins = transfers.filter((one) => one.reference === reference).map((one) => one.asset)
-    const ofCoin = earlier.filter((record) => record.asset === asset)
-    const counted = ofCoin.filter((record) => !record.isRenamed || isDecidedElsewhere(record, earlier))
-    const units = counted.reduce((rest, record) => rest - record.units, total)
-    const isKnown = counted.length > 0 && units <= 0n
-    const hasRest = counted.some(({ isRenamed }) => isRenamed)
-    if (isKnown && hasRest) continue
-    const others = earlier.filter(
-      (record) =>
-        isOneSum && record.status === 'open' && !coins.includes(record.asset) && !(hasRest && isRest(record, earlier)),
-    )
+    const counted = countedIn(asset, earlier)
+    const base = counted.find(({ isRenamed }) => isRenamed)
+    const grown = total - sumUnits(counted)
+    const isKnown = counted.length > 0 && grown <= 0n
+    if (isKnown && base) continue
+    const others = earlier.filter((record) => isOneSum && record.status === 'open' && !coins.includes(record.asset))
     for (const record of others) await updateMispayment(tx, record, { status: 'resolved', isRenamed: true }, createdAt)
     if (isKnown) continue
-    const back = ofCoin.find((record) => !counted.includes(record))
+    const units = base ? await takeIn(tx, { base, grown, undecided: undecidedOf(total, others, earlier) }) : grown
+    const back = earlier.find((record) => record.asset === asset && !counted.includes(record))
     if (back) {
       await updateMispayment(tx, back, { status: 'open', units, isRenamed: false }, createdAt)
       continue
@@ -221,8 +250,14 @@ export async function recordUnmatchedTransfers(
     if (isLookAlike(transfer) && room-- <= 0) continue
     const sourceReference = earlier.length === 0 ? reference : `${reference}.${earlier.length}`
     const record = { companyId, id: newId(createdAt.getTime()), orderId, paymentId, kind: 'wrong_token' } as const
-    wrong.push(await insertMispayment(tx, { ...record, asset, units, sourceReference, createdAt }))
+    const decision = isOneSum && counted.length === 0 ? findDecision(earlier, coins) : undefined
+    const made = await insertMispayment(tx, { ...record, asset, units, sourceReference, createdAt })
+    wrong.push(made)
+    // as if it had had this coin before
+    if (decision) await updateMispayment(tx, made, { status: 'resolved', isRenamed: true }, decision.updatedAt)
+    else if (others.length === 0) news.push({ asset, units, reference })
   }
+  return news
 }
 
 /** Whether any money of the payment waits for a person. */

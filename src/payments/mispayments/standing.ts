@@ -1,5 +1,5 @@
-import type { SeenReport } from '../../channels/channel.ts'
-import { dollarUnits } from '../../channels/usdc-text.ts'
+import { isCreditable, isFrozen, type SeenReport, type UnmatchedMoney } from '../../channels/channel.ts'
+import { dollarUnits, isDust } from '../../channels/usdc-text.ts'
 import type { Tx } from '../../db/db.ts'
 import type { Payment } from '../payment-queries.ts'
 import { lockMispayments, type Mispayment, type MispaymentKind, sumRefundedExcess } from './mispayment-queries.ts'
@@ -7,7 +7,8 @@ import { lockMispayments, type Mispayment, type MispaymentKind, sumRefundedExces
 /** Money that does not pay anything yet. */
 export const HELD: readonly MispaymentKind[] = ['under', 'late', 'duplicate', 'held']
 
-const sum = (records: readonly Mispayment[]): bigint => records.reduce((total, { units }) => total + units, 0n)
+export const sumUnits = (records: readonly Mispayment[]): bigint =>
+  records.reduce((total, { units }) => total + units, 0n)
 
 type Fact = Pick<Mispayment, 'kind' | 'status' | 'units' | 'decidedBy'>
 
@@ -22,20 +23,20 @@ const isUsedUp = ({ decidedBy }: Fact): boolean => decidedBy?.startsWith('refund
 
 /** Refunded or ignored before it paid anything. Such money no longer belongs to its order, whatever comes later. */
 export const decidedUnits = (records: readonly Mispayment[]): bigint =>
-  sum(records.filter((record) => HELD.includes(record.kind) && isDecided(record)))
+  sumUnits(records.filter((record) => HELD.includes(record.kind) && isDecided(record)))
 
 /** Money that left the chain after it paid an order or was decided about. */
 export const lostUnits = (records: readonly Mispayment[]): bigint =>
-  sum(records.filter(({ kind, status }) => kind === 'orphaned' && (status === 'open' || status === 'borne')))
+  sumUnits(records.filter(({ kind, status }) => kind === 'orphaned' && (status === 'open' || status === 'borne')))
 
 /** Loss without a decision. */
 export const openLossUnits = (records: readonly Mispayment[]): bigint =>
-  sum(records.filter(({ kind, status }) => kind === 'orphaned' && status === 'open'))
+  sumUnits(records.filter(({ kind, status }) => kind === 'orphaned' && status === 'open'))
 
 /** Units above the price that are still there but reserved by a refund of the order that took part of them. */
 export function spokenUnits(records: readonly Mispayment[], refundedExcess: bigint): bigint {
   const over = records.filter(({ kind, status }) => kind === 'over' && status === 'refunded')
-  const rest = refundedExcess - sum(over.filter(isUsedUp))
+  const rest = refundedExcess - sumUnits(over.filter(isUsedUp))
   return rest > 0n ? rest : 0n
 }
 
@@ -59,7 +60,7 @@ export async function readStanding(tx: Tx, payment: Payment): Promise<Standing> 
   const price = payment.priceUnits ?? 0n
   const spoken = price === 0n ? 0n : spokenUnits(records, await sumRefundedExcess(tx, companyId, orderId))
   const decided = decidedUnits(records)
-  const over = sum(records.filter((record) => record.kind === 'over' && isDecided(record)))
+  const over = sumUnits(records.filter((record) => record.kind === 'over' && isDecided(record)))
   return { records, decided, committed: price + decided + over + spoken, spoken, lost: lostUnits(records) }
 }
 
@@ -81,14 +82,30 @@ export function lossAfter({ committed, lost }: Standing, { final, seen }: { fina
   return lost > most ? most : lost
 }
 
+type Beside = Pick<Mispayment, 'kind' | 'asset' | 'sourceReference'>
+
+/** Money beside a payment that its payer may see. */
+export const isUnmatched = ({ kind, sourceReference }: Pick<Beside, 'kind' | 'sourceReference'>): boolean =>
+  kind === 'wrong_token' && !isFrozen(sourceReference)
+
+/** USDC that a provider keeps apart from its payment has the kind of other tokens too. */
+export const isUnmatchedUsdc = (record: Beside): boolean => isUnmatched(record) && record.asset === 'USDC'
+
+/** Undecided money beside a payment that may still be its order's: whoever paid it must not pay again. */
+export function mayBeOfOrder(record: Mispayment, dustUnits: bigint): boolean {
+  const { kind, status, sourceReference: name } = record
+  if (kind !== 'wrong_token' || status !== 'open' || isDust(record, dustUnits)) return false
+  return isUnmatchedUsdc(record) || isFrozen(name) || isCreditable(name)
+}
+
 /** Whether the record is about money under this reference; each growth has a number behind it. */
 export const isUnder = ({ sourceReference }: Mispayment, reference: string): boolean =>
   sourceReference === reference || sourceReference.startsWith(`${reference}.`)
 
 /** The value of money beside a payment in USDC; undefined: some of it is in a coin of unknown value. */
-function dollarsOf(records: readonly Mispayment[]): bigint | undefined {
-  const values = records.map(dollarUnits).filter((value) => value !== undefined)
-  return values.length < records.length ? undefined : values.reduce((total, value) => total + value, 0n)
+export function dollarsOf(sums: readonly Pick<UnmatchedMoney, 'asset' | 'units'>[]): bigint | undefined {
+  const values = sums.map(dollarUnits).filter((value) => value !== undefined)
+  return values.length < sums.length ? undefined : values.reduce((total, value) => total + value, 0n)
 }
 
 /**
