@@ -1,4 +1,5 @@
-import pg from 'pg'
+import type pg from 'pg'
+import { connectionConfig, withClient } from './wire/connection.ts'
 
 const OLDEST = 140_000
 
@@ -36,32 +37,27 @@ export async function refuseOtherEncoding(client: pg.Client): Promise<string | n
  * Citus distributed our tables
  * @returns advice about its encoding; null without
  */
-export async function assertDurable(connectionString: string): Promise<string | null> {
-  const client = new pg.Client({ connectionString, application_name: 'comptoir-check', connectionTimeoutMillis: 5000 })
-  // a lost connection also rejects what is being asked
-  client.on('error', () => {})
-  await client.connect()
-  try {
-    const version = await readSetting(client, 'server_version_num')
-    if (Number(version) < OLDEST) {
-      throw new Error(
-        `The database is PostgreSQL ${await readSetting(client, 'server_version')}; Comptoir needs 14 or newer.`,
-      )
-    }
-    if ((await readSetting(client, 'transaction_read_only')) === 'on') throw new Error(`${READ_ONLY} ${READ_ONLY_FIX}`)
-    const advice = await refuseOtherEncoding(client)
-    const off: string[] = []
-    for (const name of SETTINGS) if ((await readSetting(client, name)) === 'off') off.push(name)
-    if (off.length > 0) {
-      throw new Error(
-        `The database may lose paid orders in a crash: ${off.join(', ')} is off. Turn it on (also for this role and database) and start again.`,
-      )
-    }
-    await refuseDivided(client)
-    return advice
-  } finally {
-    await client.end()
+export const assertDurable = (connectionString: string): Promise<string | null> =>
+  withClient(connectionConfig({ connectionString, prepared: false, applicationName: 'comptoir-check' }), refuseUnsafe)
+
+async function refuseUnsafe(client: pg.Client): Promise<string | null> {
+  const version = await readSetting(client, 'server_version_num')
+  if (Number(version) < OLDEST) {
+    throw new Error(
+      `The database is PostgreSQL ${await readSetting(client, 'server_version')}; Comptoir needs 14 or newer.`,
+    )
   }
+  if ((await readSetting(client, 'transaction_read_only')) === 'on') throw new Error(`${READ_ONLY} ${READ_ONLY_FIX}`)
+  const advice = await refuseOtherEncoding(client)
+  const off: string[] = []
+  for (const name of SETTINGS) if ((await readSetting(client, name)) === 'off') off.push(name)
+  if (off.length > 0) {
+    throw new Error(
+      `The database may lose paid orders in a crash: ${off.join(', ')} is off. Turn it on (also for this role and database) and start again.`,
+    )
+  }
+  await refuseDivided(client)
+  return advice
 }
 
 /**
