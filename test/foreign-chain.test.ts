@@ -161,6 +161,20 @@ test('a token that is another one by a node’s answer, and USDC by none, stops 
   }
 })
 
+test('a chain of which no block was read lags since the start, in its metric as at /readyz', async (t) => {
+  let aheadMs = 0
+  const down = { CHAIN_8453_RPC_URL: 'http://127.0.0.1:9', CHAIN_8453_XPUB: TEST_XPUB }
+  const env = { ...down, METRICS_TOKEN: 'scrape-me-please' }
+  const service = await startTestService({ env, clock: () => Date.now() + aheadMs })
+  t.after(() => service.stop())
+  aheadMs = 300_000
+  const headers = { authorization: 'Bearer scrape-me-please' }
+  const { text } = await service.call('GET', '/metrics', { headers })
+  assert.match(text, /^comptoir_chain_lag_seconds\{chain="8453"\} 30\d/m)
+  const { checks } = (await service.call<Ready>('GET', '/readyz', { headers })).data
+  assert.match(checks.find(({ name }) => name === 'chain 8453')?.message ?? '', /no new block for 30\d seconds/)
+})
+
 test('nodes that hang hold up no webhook at a start', async (t) => {
   const hole = createServer((socket) => void socket.on('error', () => {}).resume()).listen(0, '127.0.0.1')
   await once(hole, 'listening')
