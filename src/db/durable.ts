@@ -32,13 +32,14 @@ export async function refuseOtherEncoding(client: pg.Client): Promise<string | n
 }
 
 /**
- * Ensures that an acknowledged commit survives a crash of the database's machine, complete.
+ * Ensures that an acknowledged commit survives a crash of the database's machine, complete. It connects as the service
+ * does, so that what refuses the service is found here.
  * @throws Error if a setting prevents that, if the server is older than PostgreSQL 14, read-only or not in UTF-8, or if
  * Citus distributed our tables
  * @returns advice about its encoding; null without
  */
-export const assertDurable = (connectionString: string): Promise<string | null> =>
-  withClient(connectionConfig({ connectionString, prepared: false, applicationName: 'comptoir-check' }), refuseUnsafe)
+export const assertDurable = (connectionString: string, { prepared } = { prepared: true }): Promise<string | null> =>
+  withClient(connectionConfig({ connectionString, prepared, applicationName: 'comptoir-check' }), refuseUnsafe)
 
 async function refuseUnsafe(client: pg.Client): Promise<string | null> {
   const version = await readSetting(client, 'server_version_num')

@@ -1,3 +1,4 @@
+import { describeFailure } from '../../checks/database-words.ts'
 import { loadConfig } from '../../config/config.ts'
 import { type Running, serve } from '../../serve.ts'
 import type { FromChild, ToChild } from './messages.ts'
@@ -36,7 +37,7 @@ async function start({ name, roles, handover }: Extract<ToChild, { kind: 'start'
     running = await serve(config, say, { ...handover, name, scrapeAll })
     tell({ kind: 'ready', facts: running.facts })
   } catch (error) {
-    say(error instanceof Error ? error.message : String(error))
+    say(describeFailure(error))
     process.exit(1)
   }
 }
