@@ -1,4 +1,4 @@
-import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { Registry } from 'prom-client'
 import { type Accounts, openAccounts } from './assembly/accounts.ts'
 import { registerApi } from './assembly/api.ts'
@@ -7,9 +7,7 @@ import { registerPages } from './assembly/pages.ts'
 import type { ServiceBase } from './assembly/service-base.ts'
 import { startUpkeep } from './assembly/upkeep/upkeep.ts'
 import { openAnchor } from './audit/anchor.ts'
-import { type Endpoint, ForeignChain } from './chain/endpoints/endpoint.ts'
-import { checkNetwork, NetworkMismatch } from './chain/endpoints/network-check.ts'
-import type { Network } from './chain/networks.ts'
+import { checkEndpoints } from './chain/endpoints/start-check.ts'
 import { runChecks } from './checks/check.ts'
 import { outsideChecks } from './checks/installation-checks.ts'
 import { checkReady, listChainChecks } from './checks/ready-checks.ts'
@@ -25,7 +23,7 @@ import { openReads } from './db/stale-reads.ts'
 import { healthRoutes } from './http/health/health-routes.ts'
 import { buildServer } from './http/server.ts'
 import { traceService } from './http/tracing/service-traces.ts'
-import { startJobs } from './jobs.ts'
+import { type JobDeps, startChainJobs, startJobs } from './jobs.ts'
 import { MAIL_JOB } from './mail/mail.ts'
 import { openMailJob } from './mail/mail-jobs.ts'
 import { orderSchemas } from './orders/order-routes.ts'
@@ -48,6 +46,7 @@ export type ServiceDeps = Pick<ServiceBase, 'config' | 'db' | 'vault' | 'clock'>
 export type Service = {
   app: FastifyInstance
   metrics: Registry
+  /** Resolves when all of them run. @throws NetworkMismatch when a chain's token is not USDC; then none runs */
   startWorkers(): Promise<void>
   stopWorkers(): Promise<void>
 }
@@ -55,39 +54,26 @@ export type Service = {
 /** Time for webhook attempts in progress to end; the rest is due again at the next start. */
 const STOP_MS = 4000
 
-/**
- * Only a wrong token stops the start, because payments in it are not USDC. An endpoint that serves another chain is not
- * trusted. One that does not answer is used as soon as it does and has proved its token; all other channels work
- * meanwhile.
- */
-async function checkChain(endpoint: Endpoint, network: Network, log: FastifyBaseLogger): Promise<void> {
-  const where = { chainId: network.chainId, endpoint: endpoint.number }
-  try {
-    await endpoint.verify(network)
-    await checkNetwork(endpoint, network)
-  } catch (error) {
-    if (error instanceof NetworkMismatch) throw error
-    endpoint.unproven = true
-    if (error instanceof ForeignChain) log.error(where, `ALARM: ${error.message}; its answers are ignored`)
-    else log.warn({ err: error, ...where }, 'an endpoint of the chain does not answer')
-  }
+type Workers = {
+  /** @throws NetworkMismatch */
+  chainsStarted: Promise<void>
+  stop(): Promise<void>
 }
 
+/** Nodes of chains that hang, or are down, hold up nothing but the jobs of chains and payouts. */
 async function startWorkers(
   ground: ServiceBase,
   accounts: Accounts,
   trade: Commerce & { requestLog: RequestLog; guardsClock: boolean },
-): Promise<{ stop(): Promise<void> }> {
+): Promise<Workers> {
   const { config, db, vault, clock, log, metrics } = ground
-  for (const { endpoints, network } of trade.chains)
-    for (const endpoint of endpoints.all) await checkChain(endpoint, network, log)
   const sender = await startSender({ db, vault, config, clock, log, metrics, tracer: ground.tracer })
   trade.seat.sender = sender
   const handlers = { [MAIL_JOB]: openMailJob({ db, vault, clock, config }), [NO_MAIL_JOB]: { run: async () => {} } }
   const runner = openJobRunner({ db, clock, log, handlers })
   const { refunds, settlements, chains, dailyMails, kyc, screening } = trade
   const payments = { ...trade.payments, deposits: trade.deposits }
-  const jobs = startJobs({
+  const jobDeps: JobDeps = {
     db,
     clock,
     log,
@@ -110,11 +96,18 @@ async function startWorkers(
     jobQueue: accounts.jobs,
     config,
     guardsClock: trade.guardsClock,
-  })
-  const upkeep = startUpkeep({ ...ground, alarm: trade.alarm })
+  }
+  const started = [startJobs(jobDeps), startUpkeep({ ...ground, alarm: trade.alarm })]
+  let isStopped = false
+  const startChains = async (): Promise<void> => {
+    await Promise.all(chains.map((chain) => checkEndpoints(chain, log)))
+    if (!isStopped) started.push(startChainJobs(jobDeps))
+  }
   return {
+    chainsStarted: startChains(),
     async stop() {
-      await Promise.all([jobs.stop(), sender.stop(STOP_MS), upkeep.stop()])
+      isStopped = true
+      await Promise.all([...started.map((one) => one.stop()), sender.stop(STOP_MS)])
     },
   }
 }
@@ -174,12 +167,18 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
   ]
   await registerApi(app, ground, accounts, { ...trade, requestLog, examine })
   await registerPages(app, ground, accounts, trade)
-  let workers: { stop(): Promise<void> } | undefined
+  let workers: Workers | undefined
   return {
     app,
     metrics,
     async startWorkers() {
       workers = await startWorkers(ground, accounts, { ...trade, requestLog, guardsClock: deps.guardsClock === true })
+      try {
+        await workers.chainsStarted
+      } catch (error) {
+        await workers.stop()
+        throw error
+      }
     },
     async stopWorkers() {
       await workers?.stop()

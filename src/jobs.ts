@@ -64,7 +64,38 @@ export type JobDeps = ChainJobDeps & {
   guardsClock: boolean
 }
 
-/** Every periodic job, by name, with its period. Each may run on any number of nodes concurrently. */
+const startPolls = ({ db, clock, log }: JobDeps, spec: PollSpec) =>
+  startPolling(pollSource({ db, clock, log }, spec), POLL_LIMITS, log)
+
+/**
+ * The jobs that read the chains, and those that send money: once the chains' tokens were looked at, so that none is
+ * sent in another token.
+ */
+export function startChainJobs(deps: JobDeps): Stoppable {
+  const { log, payments } = deps
+  const [refunds, settlements, sweeps] = [
+    startPolls(deps, refundPolls(deps.refunds)),
+    startPolls(deps, settlementPolls(deps.settlements)),
+    startPolls(deps, bookedSweepPolls(deps)),
+  ]
+  deps.rounds.pollRefunds = () => refunds.wake()
+  void wakeWaitingRefunds(deps.refunds).catch((error: unknown) =>
+    log.warn({ err: error }, 'refunds that wait for a channel were not woken; each is polled within five minutes'),
+  )
+  const tickers: Stoppable[] = [
+    ...deps.chains.flatMap((chain) => startChain(deps, chain)),
+    startTicker('deposits.audit', 5000, log, () => auditEndedDeposits(payments)),
+    ...[refunds, settlements, sweeps],
+  ]
+  return {
+    async stop() {
+      deps.rounds.pollRefunds = () => {}
+      await Promise.all(tickers.map((ticker) => ticker.stop()))
+    },
+  }
+}
+
+/** Every other periodic job, by name, with its period. Each may run on any number of nodes concurrently. */
 export function startJobs(deps: JobDeps): Stoppable {
   const { db, clock, log, payments } = deps
   const daysAgo = (days: number): Date => new Date(clock() - days * DAY)
@@ -74,36 +105,26 @@ export function startJobs(deps: JobDeps): Stoppable {
     startTicker(name, everyMs, log, async () => ((await isClockSound()) ? work() : undefined))
   const durable = startTicker('jobs.run', 500, log, () => deps.runner.runDue())
   deps.jobQueue.wake = () => durable.wake()
-  const poll = (spec: PollSpec) => startPolling(pollSource({ db, clock, log }, spec), POLL_LIMITS, log)
   const polls = {
-    payments: poll(paymentPolls(payments)),
-    refunds: poll(refundPolls(deps.refunds)),
-    settlements: poll(settlementPolls(deps.settlements)),
-    sweeps: poll(bookedSweepPolls(deps)),
-    kycs: poll(kycPolls(deps.kyc)),
-    screenings: poll(screeningPolls(deps.screening.polls)),
+    payments: startPolls(deps, paymentPolls(payments)),
+    kycs: startPolls(deps, kycPolls(deps.kyc)),
+    screenings: startPolls(deps, screeningPolls(deps.screening.polls)),
   }
   deps.rounds.pollPayments = () => polls.payments.wake()
-  deps.rounds.pollRefunds = () => polls.refunds.wake()
   deps.rounds.pollScreenings = () => polls.screenings.wake()
   deps.kyc.signals.look = () => polls.kycs.wake()
   void wakeWaitingPayments(payments).catch((error: unknown) =>
     log.warn({ err: error }, 'payments that wait for a channel were not woken; each is polled within a day'),
-  )
-  void wakeWaitingRefunds(deps.refunds).catch((error: unknown) =>
-    log.warn({ err: error }, 'refunds that wait for a channel were not woken; each is polled within five minutes'),
   )
   const expiry: ExpiryChecks = {
     chains: deps.chains.map(({ network }) => network.chainId),
     beforeEnd: (orders) => checkBeforeEnd(payments, orders),
   }
   const tickers: Stoppable[] = [
-    ...deps.chains.flatMap((chain) => startChain(deps, chain)),
     byClock('orders.expire', 1000, async () => {
       return (await expireOrders(db, payments.transition, clock(), expiry)) > 0
     }),
     startTicker('orders.totals', 1000, log, () => keepTotals(db)),
-    startTicker('deposits.audit', 5000, log, () => auditEndedDeposits(payments)),
     ...Object.values(polls),
     durable,
     startTicker('screening.denyList', 2000, log, () => deps.screening.watch()),
@@ -143,7 +164,6 @@ export function startJobs(deps: JobDeps): Stoppable {
     async stop() {
       deps.jobQueue.wake = () => {}
       deps.rounds.pollPayments = () => {}
-      deps.rounds.pollRefunds = () => {}
       deps.rounds.pollScreenings = () => {}
       deps.kyc.signals.look = () => {}
       await Promise.all(tickers.map((ticker) => ticker.stop()))

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { explainDatabaseFault } from './checks/database-words.ts'
+import { describeFailure } from './checks/database-words.ts'
 import type { OperatorCommand } from './commands/admin.ts'
 import { type Commands, runCommand } from './commands/command.ts'
 import { findEnvFile, readEnv } from './commands/read-env.ts'
@@ -147,9 +147,7 @@ function asOperator(work: OperatorCommand): (args: string[]) => Promise<boolean 
 const describe = (error: unknown): string => {
   if (error instanceof ConfigError)
     return `Comptoir does not start:\n${error.faults.map((fault) => `  ${fault}`).join('\n')}`
-  if (!(error instanceof Error)) return String(error)
-  const refused = explainDatabaseFault(error)
-  return refused ? `${refused.message} ${refused.fix}` : error.message
+  return describeFailure(error)
 }
 
 const version = (): string => {

@@ -209,7 +209,7 @@ export async function openOwned(
   const chosen = chooseMasterKey(config)
   const vault = openVault(chosen.key, config.previousMasterKeys)
   const claimed = claimOf(config, chosen.key)
-  refuseUnfit(await runDatabaseChecks(connectionString, claimed))
+  refuseUnfit(await runDatabaseChecks({ connectionString, prepared: config.databasePrepared }, claimed))
   chosen.keep()
   const sandbox = shared ? handedSandbox(shared) : await openSandbox(config, vault, say, closers)
   if (!shared) {

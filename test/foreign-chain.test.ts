@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import { after, before, type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { openChainHealth } from '../src/chain/chain-health.ts'
 import { sql } from '../src/db/db.ts'
 import { HOUR } from '../src/kernel/clock.ts'
 import { startTestChain, type TestChain } from './harness/chain.ts'
-import { startRpcProxy } from './harness/rpc-proxy.ts'
+import { startReceiver } from './harness/receiver.ts'
+import { type Faults, startRpcProxy } from './harness/rpc-proxy.ts'
 import { eventually, startTestService, type TestService } from './harness/service.ts'
 import { chainEnv, TEST_XPUB } from './harness/shop.ts'
 
@@ -93,6 +97,114 @@ test('an endpoint that was down at the start proves its token before it is belie
     (check) => check?.ok === true,
     20_000,
   )
+})
+
+type Fault = Partial<Faults>
+
+/** One node of the chain with faults, beside `others` that are right. */
+async function startBeside(t: TestContext, fault: Fault, others: readonly string[]) {
+  const proxy = await startRpcProxy(chain.rpcUrl)
+  Object.assign(proxy.faults, fault)
+  const env = {
+    ...chainEnv(chain),
+    CHAIN_31337_RPC_URL: [proxy.url, ...others].join(),
+    METRICS_TOKEN: 'scrape-me-please',
+  }
+  const service = await startTestService({ env })
+  t.after(async () => {
+    await service.stop()
+    await proxy.stop()
+  })
+  return { service, proxy }
+}
+
+const noCode: Fault['alter'] = ({ method }, result) => (method === 'eth_call' ? '0x' : result)
+const old: Fault['alter'] = (question, result) =>
+  question.method === 'eth_getBlockByNumber'
+    ? { ...(result as object), timestamp: '0x5f5e100' }
+    : noCode(question, result)
+const decimals18: Fault['alter'] = ({ params }, result) =>
+  (params[0] as { data?: string })?.data === DECIMALS ? `0x${'12'.padStart(64, '0')}` : result
+
+test('a node that cannot tell, or contradicts one that proves the token, does not stop the start', async (t) => {
+  const notNow: Fault = { refuses: ({ method }) => method === 'eth_call' }
+  for (const fault of [notNow, { alter: noCode }, { alter: decimals18 }]) {
+    const { service } = await startBeside(t, fault, [chain.rpcUrl])
+    await service.service.startWorkers()
+    const blocks = () => service.db.one<{ count: number }>(sql`select count(*)::int as count from chain_blocks`)
+    await eventually(blocks, ({ count }) => count > 0)
+    const alarms = service.logLines.filter((line) => /ALARM: .*its answers are ignored/.test(line))
+    assert.equal(alarms.length, fault === notNow ? 0 : 1)
+  }
+})
+
+test('a chain whose only node is still synchronised is not read, and everything else starts', async (t) => {
+  const { service, proxy } = await startBeside(t, { alter: old }, [])
+  await service.service.startWorkers()
+  const blocks = () => service.db.one<{ count: number }>(sql`select count(*)::int as count from chain_blocks`)
+  await sleep(1500)
+  assert.equal((await blocks()).count, 0, 'nothing is read from it')
+  proxy.faults.alter = null
+  await eventually(blocks, ({ count }) => count > 0, 40_000)
+})
+
+test('a token that is another one by a node’s answer, and USDC by none, stops the start and all its jobs', async (t) => {
+  for (const [fault, words] of [
+    [{ alter: noCode }, /has no decimals\(\)/],
+    [{ alter: decimals18 }, /has 18 decimals, USDC has 6/],
+  ] as const) {
+    const silent = await startRpcProxy(chain.rpcUrl)
+    silent.faults.status = 503
+    t.after(() => silent.stop())
+    const { service } = await startBeside(t, fault, [silent.url])
+    await assert.rejects(service.service.startWorkers(), words)
+  }
+})
+
+test('a chain of which no block was read lags since the start, in its metric as at /readyz', async (t) => {
+  let aheadMs = 0
+  const down = { CHAIN_8453_RPC_URL: 'http://127.0.0.1:9', CHAIN_8453_XPUB: TEST_XPUB }
+  const env = { ...down, METRICS_TOKEN: 'scrape-me-please' }
+  const service = await startTestService({ env, clock: () => Date.now() + aheadMs })
+  t.after(() => service.stop())
+  aheadMs = 300_000
+  const headers = { authorization: 'Bearer scrape-me-please' }
+  const { text } = await service.call('GET', '/metrics', { headers })
+  assert.match(text, /^comptoir_chain_lag_seconds\{chain="8453"\} 30\d/m)
+  const { checks } = (await service.call<Ready>('GET', '/readyz', { headers })).data
+  assert.match(checks.find(({ name }) => name === 'chain 8453')?.message ?? '', /no new block for 30\d seconds/)
+})
+
+test('nodes that hang hold up no webhook at a start', async (t) => {
+  const hole = createServer((socket) => void socket.on('error', () => {}).resume()).listen(0, '127.0.0.1')
+  await once(hole, 'listening')
+  const { port } = hole.address() as AddressInfo
+  const receiver = await startReceiver()
+  const env: Record<string, string> = {}
+  for (const id of [1, 10, 8453, 42161]) {
+    env[`CHAIN_${id}_RPC_URL`] = `http://127.0.0.1:${port}/a,http://127.0.0.1:${port}/b`
+    env[`CHAIN_${id}_XPUB`] = TEST_XPUB
+  }
+  const service = await startTestService({ env })
+  t.after(async () => {
+    await service.stop()
+    await receiver.close()
+    hole.close()
+  })
+  const as = await service.createMerchant()
+  await service.db.run(sql`update companies set optional_events = array['order.initial']`)
+  const startedMs = Date.now()
+  const started = service.service.startWorkers()
+  const place = { merchantIdentifier: as.merchantIdentifier, webhookUrl: `${receiver.url}/hook` }
+  const sold = await service.call('POST', 'request', { as, body: { amount: '5', fromAsset: 'EUR', ...place } })
+  assert.equal(sold.status, 200, sold.text)
+  await eventually(
+    async () => receiver.received.length,
+    (count) => count > 0,
+    6000,
+  )
+  await started
+  assert.ok(Date.now() - startedMs < 15_000, 'all at the same time, and none for longer than one question takes')
 })
 
 /** ERC-20: decimals() */

@@ -77,3 +77,27 @@ if (program)
 const orderOf = ({ merchantIdentifier }: Merchant, webhookUrl: string) => ({
   ...{ amount: 50, fromAsset: 'EUR', merchantIdentifier, webhookUrl },
 })
+
+if (program)
+  test('behind PgBouncer without DATABASE_PREPARED=false, doctor and the start name it', async (t) => {
+    const database = await createTestDatabase()
+    const place = newFolder()
+    const bouncer = await startPgBouncer(program, database.connectionString)
+    const served = startServed({
+      ...{ DATABASE_URL: bouncer.connectionString, DATA_DIR: place.path, PORT: String(await freePort()) },
+      ...{ MASTER_KEY: TEST_MASTER_KEY.toString('base64') },
+      ...{ CHAIN_31337_RPC_URL: 'http://127.0.0.1:9', CHAIN_31337_USDC: `0x${'a'.repeat(40)}` },
+    })
+    t.after(async () => {
+      await served.end()
+      await bouncer.stop()
+      await database.drop()
+      place.remove()
+    })
+    const env = { DATABASE_URL: bouncer.connectionString, MASTER_KEY: TEST_MASTER_KEY.toString('base64') }
+    const words =
+      /The database refuses us: unsupported startup parameter: options\.\s+(→ )?Behind PgBouncer .+ set DATABASE_PREPARED=false/
+    const doctor = await runOperator(['doctor'], env, place.path)
+    assert.match(doctor.out, words)
+    await assert.rejects(served.ready(), words)
+  })

@@ -169,7 +169,9 @@ test('the other mode, and another key, are refused before anything is written; a
     const next = randomBytes(32)
     const rotated = claimOf({ mode: 'sandbox', previousMasterKeys: [key] }, next)
     const keyWords = async (): Promise<string | undefined> =>
-      (await runDatabaseChecks(database.connectionString, rotated)).find(({ name }) => name === 'master-key')?.message
+      (await runDatabaseChecks({ connectionString: database.connectionString, prepared: true }, rotated)).find(
+        ({ name }) => name === 'master-key',
+      )?.message
     assert.match((await keyWords()) ?? '', /MASTER_KEY_PREVIOUS is still needed: the service has not started with the/)
     await writeInstallation(database.connectionString, rotated)
     assert.match((await keyWords()) ?? '', /Secrets no longer need MASTER_KEY_PREVIOUS/)

@@ -83,6 +83,7 @@ class VirtualConnection extends EventEmitter {
   }
   setNoDelay(): void {}
   setKeepAlive(): void {}
+  setTimeout(): void {}
   cork(): void {}
   uncork(): void {}
   ref(): void {}

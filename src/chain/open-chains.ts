@@ -3,7 +3,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { Counter, Gauge, type Registry } from 'prom-client'
 import type { ChainConfig } from '../config/config.ts'
 import type { Db } from '../db/db.ts'
-import type { Clock } from '../kernel/clock.ts'
+import { type Clock, SECOND } from '../kernel/clock.ts'
 import { type ChainStanding, listStandings } from './chain-queries.ts'
 import { listEndpointLimits, upsertEndpointLimits } from './endpoints/endpoint-queries.ts'
 import { type Endpoints, openEndpoints } from './endpoints/endpoints.ts'
@@ -54,9 +54,10 @@ export type ChainDeps = {
 const hashOf = (url: string): string => createHash('sha256').update(url).digest('hex').slice(0, 32)
 
 /** Chain metrics. Endpoints have numbers: their addresses may hold secrets. */
-function openMetrics({ config, db, metrics }: ChainDeps): { countError(chain: number, endpoint: number): void } {
+function openMetrics({ config, db, clock, metrics }: ChainDeps): { countError(chain: number, endpoint: number): void } {
   const ids = config.chains.map(({ chainId }) => chainId)
-  let standings: Promise<ChainStanding[]> = Promise.resolve([])
+  const openedMs = clock()
+  let standings: Promise<ChainStanding[] | null> = Promise.resolve(null)
   new Gauge({
     name: 'comptoir_chain_head',
     help: 'Number of the newest block that was read.',
@@ -64,19 +65,24 @@ function openMetrics({ config, db, metrics }: ChainDeps): { countError(chain: nu
     registers: [metrics],
     async collect() {
       // without its database a node still serves its other metrics
-      standings = listStandings(db, ids).catch(() => [])
-      for (const { chainId, number } of await standings)
+      standings = listStandings(db, ids).catch(() => null)
+      for (const { chainId, number } of (await standings) ?? [])
         if (number !== null) this.set({ chain: chainId }, Number(number))
     },
   })
   new Gauge({
     name: 'comptoir_chain_lag_seconds',
-    help: 'Seconds without a new block, or age of the newest one that was read, whichever is more.',
+    help: 'Seconds without a new block, or age of the newest one read, whichever is more; before any, since the start.',
     labelNames: ['chain'],
     registers: [metrics],
     async collect() {
-      for (const { chainId, lagSeconds } of await standings)
-        if (lagSeconds !== null) this.set({ chain: chainId }, Math.max(0, lagSeconds))
+      const known = await standings
+      // a chain that was never read is behind since this process waits for it
+      const upSeconds = (clock() - openedMs) / SECOND
+      for (const chain of known ? ids : []) {
+        const lagSeconds = known?.find(({ chainId }) => chainId === chain)?.lagSeconds ?? upSeconds
+        this.set({ chain }, Math.max(0, lagSeconds))
+      }
     },
   })
   new Gauge({
@@ -85,7 +91,7 @@ function openMetrics({ config, db, metrics }: ChainDeps): { countError(chain: nu
     labelNames: ['chain'],
     registers: [metrics],
     async collect() {
-      for (const { chainId, trouble } of await standings) this.set({ chain: chainId }, trouble === null ? 0 : 1)
+      for (const { chainId, trouble } of (await standings) ?? []) this.set({ chain: chainId }, trouble === null ? 0 : 1)
     },
   })
   const errors = new Counter({

@@ -1,3 +1,5 @@
+import { AppError } from '../kernel/errors.ts'
+
 type Known = { isIt(code: string, message: string): boolean; start: string; fix: string }
 
 const REFUSED = 'The database refuses us'
@@ -33,6 +35,14 @@ const CONNECTION_FAULTS: readonly Known[] = [
     fix: 'Turn TLS on there, or write ?sslmode=disable on a private network.',
   },
   {
+    // PgBouncer: a connection brings the limits of its statements, unless the service sets them in each transaction
+    isIt: (_code, message) => /unsupported startup parameter/.test(message),
+    start: REFUSED,
+    fix:
+      'Behind PgBouncer in transaction mode, set DATABASE_PREPARED=false, and name the database itself in ' +
+      'DATABASE_DIRECT_URL for migrations.',
+  },
+  {
     // invalid_authorization_specification: pg_hba.conf contains only hostssl lines
     isIt: (code, message) => code === '28000' && /no encryption/.test(message),
     start: REFUSED,
@@ -50,12 +60,25 @@ const NOT_OWNER: Known = {
 /** Whether a check failed for one of these reasons: then the database was not reached at all. */
 export const isConnectionFix = (wanted: string | null): boolean => CONNECTION_FAULTS.some(({ fix }) => fix === wanted)
 
+/** What the driver said, behind our own error for a database that is away. */
+const causeOf = (error: unknown): unknown =>
+  error instanceof AppError && error.code === 'DATABASE_UNAVAILABLE' ? (error.cause ?? error) : error
+
 /**
  * Explains what the driver's message does not: a connection that failed because of encryption, or a role that may not
  * create tables, and what to do. Undefined: neither.
  */
 export function explainDatabaseFault(error: unknown): { message: string; fix: string } | undefined {
-  const { code = '', message = '' } = error as { code?: string; message?: string }
+  const { code = '', message = '' } = causeOf(error) as { code?: string; message?: string }
   const known = [...CONNECTION_FAULTS, NOT_OWNER].find(({ isIt }) => isIt(code, message))
   return known && { message: `${known.start}: ${message.split(';')[0]}.`, fix: known.fix }
+}
+
+/** Why a start or a command failed, for the operator. */
+export function describeFailure(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const refused = explainDatabaseFault(error)
+  if (refused) return `${refused.message} ${refused.fix}`
+  const cause = causeOf(error)
+  return cause !== error && cause instanceof Error ? `${error.message} ${cause.message}` : error.message
 }

@@ -18,6 +18,7 @@ import {
   readNewestMigration,
 } from '../db/installation.ts'
 import { listMigrations } from '../db/migrate.ts'
+import type { Connecting } from '../db/wire/connection.ts'
 import { openVault } from '../kernel/vault.ts'
 import { bad, type Check, type CheckResult, good, runChecks } from './check.ts'
 import { credentialChecks } from './credential-checks.ts'
@@ -40,15 +41,18 @@ export const claimOf = (config: Pick<Config, 'mode' | 'previousMasterKeys'>, mas
 
 const UNREACHED_FIX = 'Check DATABASE_URL, and that PostgreSQL runs there.'
 
+/** As the service reaches it. */
+export type DatabasePlace = Pick<Connecting, 'connectionString' | 'prepared'>
+
 /**
  * All checks of the database; if it does not answer, only that is reported. @param more further checks of the database
  */
 export async function runDatabaseChecks(
-  connectionString: string,
+  place: DatabasePlace,
   claimed: Claimed,
   more: readonly Check[] = [],
 ): Promise<CheckResult[]> {
-  const results = await runChecks([...databaseChecks(connectionString, claimed), ...more])
+  const results = await runChecks([...databaseChecks(place, claimed), ...more])
   const isUnreached = (fix: string | null): boolean => fix === UNREACHED_FIX || isConnectionFix(fix)
   const unreached = results.find(({ name, ok, fix }) => name === 'database' && !ok && isUnreached(fix))
   return unreached ? [unreached] : results
@@ -69,7 +73,8 @@ const NOT_NEEDED =
   'PINs not used since stop working. Keep it for two days at least, and for old backups.'
 
 /** Database, mode, key, schema and clock: checked before the start writes anything. */
-function databaseChecks(connectionString: string, claimed: Claimed): Check[] {
+function databaseChecks(place: DatabasePlace, claimed: Claimed): Check[] {
+  const { connectionString } = place
   const fits = (check: 'mode' | 'master-key', message: (known?: Installation) => string): Check => ({
     name: check,
     async run() {
@@ -83,7 +88,7 @@ function databaseChecks(connectionString: string, claimed: Claimed): Check[] {
       name: 'database',
       async run() {
         try {
-          const advice = await assertDurable(connectionString)
+          const advice = await assertDurable(connectionString, place)
           return good(['The database answers, and its commits are durable.', ...(advice ? [advice] : [])].join(' '))
         } catch (error) {
           const { code, message } = error as { code?: string; message: string }

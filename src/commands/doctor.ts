@@ -14,7 +14,8 @@ async function checkDatabase(config: Config): Promise<CheckResult[]> {
   }
   const key = findMasterKey(config)
   if (!key) return [{ name: 'master-key', ok: false, message: 'There is no master key.', fix: 'Set MASTER_KEY.' }]
-  return runDatabaseChecks(connectionString, claimOf(config, key), [schemaCheck(connectionString)])
+  const place = { connectionString, prepared: config.databasePrepared }
+  return runDatabaseChecks(place, claimOf(config, key), [schemaCheck(connectionString)])
 }
 
 const printResult = ({ name, ok, message, fix }: CheckResult): string => {

@@ -1,3 +1,5 @@
+import { AppError } from '../kernel/errors.ts'
+
 type Waiting<In, Out> = { item: In; resolve: (out: Out) => void; reject: (error: unknown) => void }
 
 export type BatchOptions<In, Out> = {
@@ -11,10 +13,13 @@ export type BatchOptions<In, Out> = {
   oneMoreFrom?: number
 }
 
+const isAway = (error: unknown): boolean => error instanceof AppError && error.code === 'DATABASE_UNAVAILABLE'
+
 /**
  * Groups concurrent calls into one statement. When idle, a batch starts as soon as every request that has already
  * arrived was read, so that a lone caller waits for nothing. While batches are in flight, further calls collect. If a
- * batch fails, its members run one by one, so that one bad item cannot fail the others.
+ * batch fails, its members run one by one, so that one bad item cannot fail the others. Without the database none is to
+ * blame, and each would wait for it in turn: all fail, and for each its caller finds out whether it was done.
  */
 export function createBatcher<In, Out>({
   runMany,
@@ -39,8 +44,9 @@ export function createBatcher<In, Out>({
     try {
       const outs = await runMany(batch.map(({ item }) => item))
       for (const [index, { resolve }] of batch.entries()) resolve(outs[index] as Out)
-    } catch {
-      for (const member of batch) await runAlone(member)
+    } catch (error) {
+      if (isAway(error)) for (const { reject } of batch) reject(error)
+      else for (const member of batch) await runAlone(member)
     }
   }
   const mayStart = (): boolean =>

@@ -3,7 +3,8 @@ import { AppError } from '../kernel/errors.ts'
 import { assertHoldsNone, whileHolding } from './held.ts'
 import { openShares } from './shares.ts'
 import { type Sql, sql } from './sql.ts'
-import { parseTimestamp } from './timestamps.ts'
+import { connectionConfig, endWhenSilent, LIMITS, SILENCE_MS, setSilence } from './wire/connection.ts'
+import { parseTimestamp } from './wire/timestamps.ts'
 
 export { joinSql, json, openRows, raw, type Sql, sql, unnamed } from './sql.ts'
 
@@ -28,6 +29,8 @@ export interface Tx extends Queryable {
   afterCommit(action: () => void): void
   /** Passes on each row as it arrives, for results that are too large for memory. */
   each(statement: Sql, onRow: (row: RawRow) => void): Promise<void>
+  /** Until the end of the transaction its statements may take as long as they need: for those that read everything. */
+  liftTimeLimit(): Promise<void>
 }
 
 /** Columns in the order of the statement, as PostgreSQL writes them. */
@@ -218,9 +221,9 @@ export type DbOptions = {
   /** Off behind PgBouncer in transaction mode: no statement and no setting may outlive its transaction. */
   prepared?: boolean
   applicationName?: string
+  /** Ends a connection whose statement got no answer for so long. */
+  silenceMs?: number
 }
-
-const LIMITS = ['statement_timeout=30s', 'idle_in_transaction_session_timeout=10s', 'lock_timeout=5s', 'timezone=UTC']
 
 /** One round trip. Behind PgBouncer the limits are set per transaction, because the connection is not ours. */
 const beginText = (named: boolean): string => {
@@ -238,20 +241,21 @@ const SHARE = 1 / 3
 /** A backend takes 5 MB and is reopened in 5 ms, so idle ones opened in a rush are closed. */
 const IDLE_CONNECTION_MS = 10_000
 
-/** Opens the pool. Statements are cut off after 30 s, idle transactions after 10 s, lock waits after 5 s. */
+/**
+ * Opens the pool. The server cuts statements off after 30 s, idle transactions after 10 s, lock waits after 5 s. A
+ * server that no longer answers is given up after 35 s; whether its last commit was made is not known then.
+ */
 export function openDb(options: DbOptions): Db {
-  const named = options.prepared ?? true
+  const { connectionString, prepared: named = true, silenceMs = SILENCE_MS } = options
   const pool = new pg.Pool({
-    connectionString: options.connectionString,
+    ...connectionConfig({ connectionString, prepared: named, applicationName: options.applicationName ?? 'comptoir' }),
     max: options.max ?? 12,
-    connectionTimeoutMillis: 5000,
     idleTimeoutMillis: IDLE_CONNECTION_MS,
-    application_name: options.applicationName ?? 'comptoir',
-    ...(named && { options: LIMITS.map((limit) => `-c ${limit}`).join(' ') }),
   })
   const begin = beginText(named)
   const shares = openShares(Math.max(1, Math.ceil(pool.options.max * SHARE)))
   pool.on('error', () => {}) // an idle connection was lost; the next query opens another or answers 503
+  pool.on('connect', (client) => endWhenSilent(client, silenceMs))
   /** Statements outside a transaction. */
   const statements: Runner = {
     query: ((query: pg.QueryConfig) => again(() => shares.run(() => pool.query(query)))) as Runner['query'],
@@ -276,8 +280,12 @@ export function openDb(options: DbOptions): Db {
         ...queryable(client, named),
         afterCommit: (action: () => void) => void actions.push(action),
         each: (statement: Sql, onRow: (row: RawRow) => void) => readEach(client, statement, onRow),
+        async liftTimeLimit() {
+          await execute(client, sql`set local statement_timeout = 0`, named)
+          setSilence(client, 0)
+        },
       } as Tx
-      const result = await whileHolding(() => work(tx))
+      const result = await whileHolding(() => work(tx)).finally(() => setSilence(client, silenceMs))
       const commit = await execute(client, sql`commit`, false)
       if (commit.command !== 'COMMIT') throw new Error('the transaction was rolled back by the server')
       for (const action of actions) action()
@@ -293,7 +301,6 @@ export function openDb(options: DbOptions): Db {
   }
   const run = <Result>(work: (tx: Tx) => Promise<Result>, first: string): Promise<Result> =>
     again(() => shares.run(() => runOnce(work, first)))
-  const { connectionString } = options
   const direct = queryable(statements, named)
   return {
     ...direct,

@@ -1,4 +1,5 @@
-import pg from 'pg'
+import type pg from 'pg'
+import { connectionConfig, withClient } from './wire/connection.ts'
 
 const OLDEST = 140_000
 
@@ -31,37 +32,33 @@ export async function refuseOtherEncoding(client: pg.Client): Promise<string | n
 }
 
 /**
- * Ensures that an acknowledged commit survives a crash of the database's machine, complete.
+ * Ensures that an acknowledged commit survives a crash of the database's machine, complete. It connects as the service
+ * does, so that what refuses the service is found here.
  * @throws Error if a setting prevents that, if the server is older than PostgreSQL 14, read-only or not in UTF-8, or if
  * Citus distributed our tables
  * @returns advice about its encoding; null without
  */
-export async function assertDurable(connectionString: string): Promise<string | null> {
-  const client = new pg.Client({ connectionString, application_name: 'comptoir-check', connectionTimeoutMillis: 5000 })
-  // a lost connection also rejects what is being asked
-  client.on('error', () => {})
-  await client.connect()
-  try {
-    const version = await readSetting(client, 'server_version_num')
-    if (Number(version) < OLDEST) {
-      throw new Error(
-        `The database is PostgreSQL ${await readSetting(client, 'server_version')}; Comptoir needs 14 or newer.`,
-      )
-    }
-    if ((await readSetting(client, 'transaction_read_only')) === 'on') throw new Error(`${READ_ONLY} ${READ_ONLY_FIX}`)
-    const advice = await refuseOtherEncoding(client)
-    const off: string[] = []
-    for (const name of SETTINGS) if ((await readSetting(client, name)) === 'off') off.push(name)
-    if (off.length > 0) {
-      throw new Error(
-        `The database may lose paid orders in a crash: ${off.join(', ')} is off. Turn it on (also for this role and database) and start again.`,
-      )
-    }
-    await refuseDivided(client)
-    return advice
-  } finally {
-    await client.end()
+export const assertDurable = (connectionString: string, { prepared } = { prepared: true }): Promise<string | null> =>
+  withClient(connectionConfig({ connectionString, prepared, applicationName: 'comptoir-check' }), refuseUnsafe)
+
+async function refuseUnsafe(client: pg.Client): Promise<string | null> {
+  const version = await readSetting(client, 'server_version_num')
+  if (Number(version) < OLDEST) {
+    throw new Error(
+      `The database is PostgreSQL ${await readSetting(client, 'server_version')}; Comptoir needs 14 or newer.`,
+    )
   }
+  if ((await readSetting(client, 'transaction_read_only')) === 'on') throw new Error(`${READ_ONLY} ${READ_ONLY_FIX}`)
+  const advice = await refuseOtherEncoding(client)
+  const off: string[] = []
+  for (const name of SETTINGS) if ((await readSetting(client, name)) === 'off') off.push(name)
+  if (off.length > 0) {
+    throw new Error(
+      `The database may lose paid orders in a crash: ${off.join(', ')} is off. Turn it on (also for this role and database) and start again.`,
+    )
+  }
+  await refuseDivided(client)
+  return advice
 }
 
 /**

@@ -1,6 +1,6 @@
-import { Socket } from 'node:net'
-import pg from 'pg'
+import type pg from 'pg'
 import { type Clock, SECOND, systemClock } from '../kernel/clock.ts'
+import { connectionConfig, withClient } from './wire/connection.ts'
 
 export type Mode = 'sandbox' | 'live'
 
@@ -18,29 +18,8 @@ export type Claimed = { mode: Mode; keyMark: string; previousMarks: readonly str
 
 export type InstallationFault = { check: 'mode' | 'master-key'; message: string; fix: string }
 
-/** For the server to close the connection, before we do. */
-const GOODBYE_MS = 2 * SECOND
-
-async function withClient<Result>(
-  connectionString: string,
-  work: (client: pg.Client) => Promise<Result>,
-  limits: Pick<pg.ClientConfig, 'query_timeout'> = {},
-): Promise<Result> {
-  const options = { connectionString, application_name: 'comptoir-check', connectionTimeoutMillis: 5000 }
-  const socket = new Socket()
-  const client = new pg.Client({ ...options, ...limits, stream: () => socket })
-  // a lost connection also rejects what is being asked
-  client.on('error', () => {})
-  await client.connect()
-  try {
-    return await work(client)
-  } finally {
-    // the other end may be gone without a word
-    const late = setTimeout(() => socket.destroy(), GOODBYE_MS)
-    await client.end()
-    clearTimeout(late)
-  }
-}
+const checking = (connectionString: string): pg.ClientConfig =>
+  connectionConfig({ connectionString, prepared: false, applicationName: 'comptoir-check' })
 
 /**
  * Reads the seal prefixes of data that the service cannot work without. All of these tables are older than
@@ -58,7 +37,7 @@ async function readSealPrefixes(client: pg.Client): Promise<string[]> {
 
 /** Undefined: a new database. Writes nothing. */
 export const readInstallation = (connectionString: string): Promise<Installation | undefined> =>
-  withClient(connectionString, async (client) => {
+  withClient(checking(connectionString), async (client) => {
     const hasTable = async (name: string): Promise<boolean> => {
       const { rows } = await client.query<{ found: boolean }>('select to_regclass($1) is not null as found', [name])
       return rows[0]?.found === true
@@ -76,7 +55,7 @@ export const readInstallation = (connectionString: string): Promise<Installation
 
 /** When this installation's database was created; undefined before its first start. */
 export const readInstalledAt = (connectionString: string): Promise<Date | undefined> =>
-  withClient(connectionString, async (client) => {
+  withClient(checking(connectionString), async (client) => {
     const found = await client.query<{ found: boolean }>("select to_regclass('installation') is not null as found")
     if (found.rows[0]?.found !== true) return undefined
     const { rows } = await client.query<{ at: Date }>('select created_at as at from installation')
@@ -116,7 +95,7 @@ export function findInstallationFaults(known: Installation | undefined, claimed:
 
 /** Records the installation once the schema exists; a new key replaces the previous one. */
 export const writeInstallation = (connectionString: string, { mode, keyMark }: Claimed): Promise<void> =>
-  withClient(connectionString, async (client) => {
+  withClient(checking(connectionString), async (client) => {
     await client.query(
       `insert into installation (mode, key_mark) values ($1, $2)
        on conflict (only_row) do update set key_mark = excluded.key_mark, updated_at = now()
@@ -131,7 +110,7 @@ export type ClockSkew = { seconds: number; doubtSeconds: number }
 /** @throws Error without an answer within 5 s */
 export const readClockSkew = (connectionString: string, clock: Clock = systemClock): Promise<ClockSkew> =>
   withClient(
-    connectionString,
+    checking(connectionString),
     async (client) => {
       const before = clock()
       const { rows } = await client.query<{ at: number }>(
@@ -143,12 +122,12 @@ export const readClockSkew = (connectionString: string, clock: Clock = systemClo
         doubtSeconds: Math.abs(after - before) / 2 / SECOND,
       }
     },
-    { query_timeout: 5 * SECOND },
+    5 * SECOND,
   )
 
 /** The latest applied migration; undefined on a database without our schema. */
 export const readNewestMigration = (connectionString: string): Promise<string | undefined> =>
-  withClient(connectionString, async (client) => {
+  withClient(checking(connectionString), async (client) => {
     const { rows: tables } = await client.query<{ found: boolean }>(
       "select to_regclass('migrations') is not null as found",
     )

@@ -6,12 +6,15 @@ import pg from 'pg'
 import { MINUTE, SECOND } from '../kernel/clock.ts'
 import { refuseOtherEncoding } from './durable.ts'
 import { buildIndices, readIndexMigration } from './index-migrations.ts'
+import { KEEP_ALIVE } from './wire/connection.ts'
 
 const FOLDER = join(import.meta.dirname, '../../migrations')
 const LOCK = 4_207_316_001
 
 /** The role's limits are meant for requests: indexing a large table takes longer. */
 const NO_LIMITS = 'set statement_timeout = 0; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0'
+/** A node that vanished without a word must not keep the lock from the others for two hours, the kernel's default. */
+const SHORT_MEMORY = 'set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 1; set tcp_keepalives_count = 10'
 /**
  * While a migration waits for a table lock, everyone else who needs the table queues behind it: so it gives way and
  * retries.
@@ -54,12 +57,12 @@ export async function migrate(
   }: { onApplied?: (done: number, of: number) => void; onWaiting?: (words: string) => void } = {},
 ): Promise<string[]> {
   const migrations = listMigrations()
-  const client = new pg.Client({ connectionString, application_name: 'comptoir-migrate' })
+  const client = new pg.Client({ connectionString, application_name: 'comptoir-migrate', ...KEEP_ALIVE })
   // a lost connection also rejects what is being asked
   client.on('error', () => {})
   await client.connect()
   try {
-    await client.query(NO_LIMITS)
+    await client.query(`${NO_LIMITS}; ${SHORT_MEMORY}`)
     await refuseOtherEncoding(client)
     await lockMigrations(client, onWaiting)
     await client.query(

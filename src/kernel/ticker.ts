@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
+import { AppError } from './errors.ts'
 
 export type Ticker = { wake(): void; stop(): Promise<void> }
 
@@ -16,9 +17,20 @@ function phaseOf(name: string, intervalMs: number): number {
   return (intervalMs * hash) / 997
 }
 
+/** Between two tries, while they fail. */
+const LONGEST_MS = 30_000
+/** What ends with the database's outage is due at once: nothing else wakes a job that failed. */
+const LONGEST_AWAY_MS = 5000
+
+function longestPauseOf(error: unknown, intervalMs: number): number {
+  const isAway = error instanceof AppError && error.code === 'DATABASE_UNAVAILABLE'
+  return isAway && intervalMs <= SHORT_MS ? LONGEST_AWAY_MS : LONGEST_MS
+}
+
 /**
  * Repeats `work`: at once, then `intervalMs` after it ended, and immediately after `wake` or when it returned true
- * (there is more). A failure is logged and retried with backoff, up to half a minute.
+ * (there is more). A failure is logged and retried with backoff, up to half a minute; without the database, a job that
+ * runs every few seconds is retried as often.
  */
 export function startTicker(
   name: string,
@@ -29,6 +41,7 @@ export function startTicker(
   let stopped = false
   let again = false
   let failures = 0
+  let longestMs = LONGEST_MS
   let nextMs = phaseOf(name, intervalMs)
   let wakeUp = (): void => {}
   const pause = (delayMs: number): Promise<void> =>
@@ -48,10 +61,11 @@ export function startTicker(
         failures = 0
       } catch (error) {
         failures += 1
+        longestMs = longestPauseOf(error, intervalMs)
         log.warn({ err: error, job: name, failures }, 'job failed')
       }
       if (stopped || ((again || more) && failures === 0)) continue
-      await pause(failures === 0 ? nextMs : Math.min(30_000, 500 * 2 ** failures))
+      await pause(failures === 0 ? nextMs : Math.min(longestMs, 500 * 2 ** failures))
       nextMs = intervalMs
     }
   }

@@ -14,7 +14,7 @@ export type Difference = {
 /** Sets one snapshot for the transaction, so that the data does not change during a long comparison. */
 export async function setSnapshot(tx: Tx): Promise<void> {
   await tx.run(sql`set transaction isolation level repeatable read read only`)
-  await tx.run(sql`set local statement_timeout = 0`)
+  await tx.liftTimeLimit()
   // a nested loop makes the comparison quadratic, and PostgreSQL chooses it for tables without statistics: in a new
   // installation, in a restored backup
   await tx.run(sql`set local enable_nestloop = off`)

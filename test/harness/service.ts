@@ -98,6 +98,8 @@ export async function startTestService(
     vault?: Vault
     /** At most so many to the database. */
     connections?: number | undefined
+    /** How long the database may be silent. */
+    silenceMs?: number
   } = {},
 ): Promise<TestService> {
   const database = options.connectionString === undefined ? await createTestDatabase() : null
@@ -108,6 +110,7 @@ export async function startTestService(
     connectionString,
     prepared: config.databasePrepared,
     max: options.connections ?? FEW_CONNECTIONS,
+    ...(options.silenceMs !== undefined && { silenceMs: options.silenceMs }),
   })
   const vault = options.vault ?? openVault(TEST_MASTER_KEY)
   const logLines: string[] = []

@@ -1,4 +1,5 @@
 import { decodeAbiParameters, encodeAbiParameters, keccak256, parseAbiParameters, stringToHex } from 'viem/utils'
+import { HOUR } from '../../kernel/clock.ts'
 import type { Network } from '../networks.ts'
 import { type Endpoint, ForeignChain } from './endpoint.ts'
 import { type Hex, type Rpc, RpcError } from './rpc.ts'
@@ -10,7 +11,7 @@ const SELECTOR = {
   DOMAIN_SEPARATOR: '0x3644e515',
 } as const
 
-/** The node's chain or its token is not the configured one. */
+/** The node's chain or its token is proven to be another than the configured one. */
 export class NetworkMismatch extends Error {
   override readonly name = 'NetworkMismatch'
 }
@@ -18,7 +19,7 @@ export class NetworkMismatch extends Error {
 /**
  * Proves that a node serves this network and that the token there is USDC as we know it: chain id, 6 decimals, the
  * EIP-712 domain recomputed from its own name and version, and the block tags that the finality rule needs.
- * @throws NetworkMismatch saying what differs; RpcError if the node does not answer
+ * @throws NetworkMismatch saying what differs; RpcError if the node cannot tell: no answer, or it is synchronising
  */
 export async function checkNetwork(
   { rpc, number = 1 }: { rpc: Rpc; number?: number },
@@ -39,7 +40,7 @@ export async function checkNetwork(
 }
 
 /**
- * Makes up for the startup check of an endpoint that was down or served another chain when the service started.
+ * Makes up for the startup check of an endpoint that proved nothing when the service started.
  * @throws ForeignChain when it, or its token, is not the configured one; RpcError if it does not answer
  */
 export async function proveLate(endpoint: Endpoint, network: Network): Promise<void> {
@@ -52,14 +53,24 @@ export async function proveLate(endpoint: Endpoint, network: Network): Promise<v
   endpoint.unproven = false
 }
 
+/** A node whose newest block is older is being synchronised, and may not have the token yet. */
+const STALE_MS = HOUR
+
+/** The contract stopped the call itself: EIP-1474's 3, and what nodes that do not use it say. */
+const isReverted = ({ code, message }: RpcError): boolean => code === 3 || /revert|invalid opcode/i.test(message)
+
+/** Only what a contract at this address said, or its absence in a recent block, is about the token. */
 async function readToken(rpc: Rpc, { chainId, usdcAddress }: Network, what: keyof typeof SELECTOR): Promise<Hex> {
-  const refuse = () => new NetworkMismatch(`Chain ${chainId}: the contract at ${usdcAddress} has no ${what}().`)
+  const refusal = new NetworkMismatch(`Chain ${chainId}: the contract at ${usdcAddress} has no ${what}().`)
   const call = rpc.call<Hex>('eth_call', { to: usdcAddress, data: SELECTOR[what] }, 'latest')
   const answer = await call.catch((error: unknown) => {
-    throw error instanceof RpcError && error.kind === 'definite' ? refuse() : error
+    if (!(error instanceof RpcError) || error.kind === 'unknown') throw error
+    throw isReverted(error) ? refusal : new RpcError('unknown', error.message, error.code, error)
   })
-  if (answer === '0x') throw refuse()
-  return answer
+  if (answer !== '0x') return answer
+  const head = await rpc.call<{ timestamp: Hex } | null>('eth_getBlockByNumber', 'latest', false)
+  if (head && Number(BigInt(head.timestamp)) * 1000 > Date.now() - STALE_MS) throw refusal
+  throw new RpcError('unknown', `${refusal.message} The node is still being synchronised.`)
 }
 
 /**
@@ -69,8 +80,8 @@ async function readToken(rpc: Rpc, { chainId, usdcAddress }: Network, what: keyo
  */
 export async function readDomain(rpc: Rpc, network: Network): Promise<{ name: string; version: string }> {
   const { chainId, usdcAddress } = network
-  const [name] = decodeAbiParameters([{ type: 'string' }], await readToken(rpc, network, 'name'))
-  const [version] = decodeAbiParameters([{ type: 'string' }], await readToken(rpc, network, 'version'))
+  const name = await readText(rpc, network, 'name')
+  const version = await readText(rpc, network, 'version')
   const separator = domainSeparator({ name, version, chainId, token: usdcAddress as Hex })
   if (separator !== (await readToken(rpc, network, 'DOMAIN_SEPARATOR'))) {
     throw new NetworkMismatch(
@@ -78,6 +89,17 @@ export async function readDomain(rpc: Rpc, network: Network): Promise<{ name: st
     )
   }
   return { name, version }
+}
+
+async function readText(rpc: Rpc, network: Network, what: 'name' | 'version'): Promise<string> {
+  const answer = await readToken(rpc, network, what)
+  try {
+    const [text] = decodeAbiParameters([{ type: 'string' }], answer)
+    return text
+  } catch (error) {
+    const words = `Chain ${network.chainId}: ${what}() of ${network.usdcAddress} returns no text.`
+    throw new NetworkMismatch(words, { cause: error })
+  }
 }
 
 /** EIP-712's hash of the domain that the token's holders sign in. */
@@ -96,6 +118,7 @@ export function tagsOf({ small, large }: Network): ('safe' | 'finalized')[] {
   return [...new Set([small, large].flatMap((rule) => (rule.kind === 'tag' ? [rule.tag] : [])))]
 }
 
+/** A node that is being synchronised knows no such block yet; about the token that says nothing. */
 async function checkTags(rpc: Rpc, network: Network): Promise<void> {
   for (const tag of tagsOf(network)) {
     const block = await rpc.call('eth_getBlockByNumber', tag, false).catch((error: unknown) => {
@@ -104,7 +127,7 @@ async function checkTags(rpc: Rpc, network: Network): Promise<void> {
     })
     if (block === null) {
       const remedy = `Use another node, or set CHAIN_${network.chainId}_CONFIRMATIONS.`
-      throw new NetworkMismatch(`Chain ${network.chainId}: this node does not know the "${tag}" block. ${remedy}`)
+      throw new RpcError('unknown', `Chain ${network.chainId}: this node does not know the "${tag}" block. ${remedy}`)
     }
   }
 }

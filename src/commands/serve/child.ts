@@ -1,3 +1,4 @@
+import { describeFailure } from '../../checks/database-words.ts'
 import { loadConfig } from '../../config/config.ts'
 import { type Running, serve } from '../../serve.ts'
 import type { FromChild, ToChild } from './messages.ts'
@@ -7,7 +8,8 @@ import type { FromChild, ToChild } from './messages.ts'
  * listens through its parent, and ends with it.
  */
 const say = (line: string): void => void process.stderr.write(`${line}\n`)
-const tell = (message: FromChild): void => void process.send?.(message)
+/** Without its parent it ends by `disconnect`, and not by a message that could not be sent. */
+const tell = (message: FromChild): void => void process.send?.(message, undefined, undefined, () => {})
 
 let running: Running | undefined
 let stopping = false
@@ -35,16 +37,20 @@ async function start({ name, roles, handover }: Extract<ToChild, { kind: 'start'
     running = await serve(config, say, { ...handover, name, scrapeAll })
     tell({ kind: 'ready', facts: running.facts })
   } catch (error) {
-    say(error instanceof Error ? error.message : String(error))
+    say(describeFailure(error))
     process.exit(1)
   }
+}
+
+async function tellMetrics(id: number): Promise<void> {
+  const text = await running?.metrics.metrics().catch((error: unknown) => say(`The metrics cannot be read: ${error}`))
+  tell({ kind: 'metrics', id, text: text ?? '' })
 }
 
 process.on('message', (message: ToChild) => {
   if (message.kind === 'start') void start(message)
   if (message.kind === 'stop') void stop()
-  if (message.kind === 'metrics' && running)
-    void running.metrics.metrics().then((text) => tell({ kind: 'metrics', id: message.id, text }))
+  if (message.kind === 'metrics') void tellMetrics(message.id)
   if (message.kind === 'scraped') {
     scrapes.get(message.id)?.(message.text)
     scrapes.delete(message.id)

@@ -1,3 +1,4 @@
+import type { Worker } from 'node:cluster'
 import type { Role } from '../../config/config.ts'
 
 /** Resources that the parent owns and its processes use. */
@@ -28,3 +29,12 @@ export type FromChild =
   | { kind: 'ready'; facts: Record<string, unknown> | null }
   | { kind: 'metrics'; id: number; text: string }
   | { kind: 'scrape'; id: number }
+
+/**
+ * A process may die, or lose its channel, while it is written to: its end is noticed elsewhere, and must not end the
+ * parent. @param onLost the message was not sent
+ */
+export function sendTo(worker: Worker, message: ToChild, onLost: () => void = () => {}): void {
+  if (worker.isConnected()) worker.send(message, (error: Error | null) => void (error && onLost()))
+  else onLost()
+}

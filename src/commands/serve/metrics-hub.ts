@@ -1,5 +1,5 @@
 import type { Worker } from 'node:cluster'
-import type { FromChild, ToChild } from './messages.ts'
+import { type FromChild, sendTo } from './messages.ts'
 
 /** Metrics of all processes as one text. Each series has the label `process`. */
 export type MetricsHub = {
@@ -44,8 +44,7 @@ export function openMetricsHub(list: () => readonly { worker: Worker }[]): Metri
       }
       const timer = setTimeout(() => done(''), WAIT_MS)
       waiting.set(id, done)
-      const message: ToChild = { kind: 'metrics', id }
-      if (worker.isConnected()) worker.send(message)
+      sendTo(worker, { kind: 'metrics', id }, () => done(''))
     })
   return {
     read: async () => joinMetrics(await Promise.all(list().map(({ worker }) => ask(worker)))),

@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config, Role } from '../../config/config.ts'
-import type { FromChild, Handover, ToChild } from './messages.ts'
+import { type FromChild, type Handover, sendTo } from './messages.ts'
 import { type MetricsHub, openMetricsHub } from './metrics-hub.ts'
 
 type Say = (line: string) => void
@@ -55,16 +55,24 @@ export type Parent = {
 
 const isOver = ({ worker }: Child): boolean => worker.isDead()
 
-function send(child: Child, message: ToChild): void {
-  if (child.worker.isConnected()) child.worker.send(message)
+/** Calls once the process is gone. One that could not be created (no more files or processes) has no exit. */
+function whenOver(child: Child, act: () => void): void {
+  const { worker } = child
+  const look = (): void => {
+    if (!isOver(child)) return
+    worker.off('exit', look).off('error', look)
+    act()
+  }
+  worker.on('exit', look).on('error', look)
+  look()
 }
 
 /** Resolves when it has exited: it is asked first, and killed after its time. */
 async function leave(child: Child): Promise<void> {
   child.leaving = true
   if (isOver(child)) return
-  const gone = new Promise<void>((resolve) => child.worker.once('exit', () => resolve()))
-  send(child, { kind: 'stop' })
+  const gone = new Promise<void>((resolve) => whenOver(child, resolve))
+  sendTo(child.worker, { kind: 'stop' })
   const timer = setTimeout(() => child.worker.process.kill('SIGKILL'), LEAVE_MS)
   await gone
   clearTimeout(timer)
@@ -91,17 +99,29 @@ export async function startParent(
 
   const fork = ({ name, roles }: { name: string; roles: readonly Role[] }): Child => {
     const child: Child = { worker: cluster.fork(settings.env), name, roles, ready: false, leaving: false }
+    // a message that met its end; without a listener it would end the parent
+    child.worker.on('error', (error) => say(`Process ${name}: ${error.message}.`))
     child.worker.on('message', (message: FromChild) => {
-      if (message.kind === 'hello') send(child, { kind: 'start', name, roles: [...roles], handover })
+      if (message.kind === 'hello') sendTo(child.worker, { kind: 'start', name, roles: [...roles], handover })
       if (message.kind === 'ready') {
         child.ready = true
         facts = message.facts
       }
       if (message.kind === 'metrics') metrics.take(message)
       if (message.kind === 'scrape')
-        void metrics.read().then((text) => send(child, { kind: 'scraped', id: message.id, text }))
+        void metrics.read().then((text) => sendTo(child.worker, { kind: 'scraped', id: message.id, text }))
     })
     return child
+  }
+
+  /** Undefined: the machine gives no process now. */
+  const tryFork = (slot: { name: string; roles: readonly Role[] }): Child | undefined => {
+    try {
+      return fork(slot)
+    } catch (error) {
+      say(`Process ${slot.name}: ${(error as Error).message}.`)
+      return undefined
+    }
   }
 
   const awaitReady = async (child: Child): Promise<boolean> => {
@@ -112,30 +132,31 @@ export async function startParent(
 
   /** Supervises one slot: a process that dies there is replaced, with a growing delay while it keeps dying. */
   const guard = (child: Child, failures = 0): void => {
-    const replace = (code: number | null, signal: string | null): void => {
-      if (stopping || child.leaving) return
-      const lived = child.ready ? 0 : failures + 1
-      say(`Process ${child.name} ended (${signal ?? `code ${code}`}) and is started again.`)
-      const delayMs = lived === 0 ? 0 : Math.min(LONGEST_RESTART_MS, RESTART_MS * 2 ** lived)
+    const replace = (failed: number): void => {
+      const delayMs = failed === 0 ? 0 : Math.min(LONGEST_RESTART_MS, RESTART_MS * 2 ** failed)
       setTimeout(() => {
         if (stopping || !children.includes(child)) return
-        const next = fork(child)
+        const next = tryFork(child)
+        if (!next) return replace(failed + 1)
         children = children.map((one) => (one === child ? next : one))
-        guard(next, lived)
-      }, delayMs).unref()
+        guard(next, failed)
+      }, delayMs)
     }
-    const { exitCode, signalCode } = child.worker.process
     // it may have died since it was ready, while its siblings were not
-    if (isOver(child)) replace(exitCode, signalCode)
-    else child.worker.once('exit', replace)
+    whenOver(child, () => {
+      if (stopping || child.leaving) return
+      const { exitCode, signalCode } = child.worker.process
+      say(`Process ${child.name} ended (${signalCode ?? `code ${exitCode}`}) and is started again.`)
+      replace(child.ready ? 0 : failures + 1)
+    })
   }
 
   /** All of them ready, or none started. */
   const startSet = async (): Promise<Child[] | undefined> => {
     const count = countProcesses(settings.config.processes)
-    const set = planProcesses(count, settings.config.roles).map(fork)
+    const set = planProcesses(count, settings.config.roles).flatMap((slot) => tryFork(slot) ?? [])
     const ready = await Promise.all(set.map(awaitReady))
-    if (ready.every(Boolean)) return set
+    if (ready.length === count && ready.every(Boolean)) return set
     await Promise.all(set.map(leave))
     return undefined
   }

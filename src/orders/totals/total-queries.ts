@@ -53,7 +53,7 @@ export async function foldOrderCounts(q: Queryable): Promise<number> {
 export async function countOlderOrders(tx: Tx): Promise<boolean> {
   const first = await tx.run(sql`insert into order_count_state (only_row) values (true) on conflict do nothing`)
   if (first === 0) return false
-  await tx.run(sql`set local statement_timeout = 0`)
+  await tx.liftTimeLimit()
   await tx.run(sql`
     insert into order_counts as c (company_id, status, orders)
     select company_id, status, sum(orders) from (

@@ -1,0 +1,89 @@
+import type { Socket } from 'node:net'
+import pg from 'pg'
+import { SECOND } from '../../kernel/clock.ts'
+
+/** What the server ends by itself: statements, idle transactions and lock waits that take too long. */
+export const LIMITS = [
+  ...['statement_timeout=30s', 'idle_in_transaction_session_timeout=10s', 'lock_timeout=5s', 'timezone=UTC'],
+]
+
+/**
+ * A little more than the server's own limits, so that a server that is there has always said something by then. One
+ * that vanished without a word (power, a failover, a dropped NAT entry) says nothing: a statement that it never
+ * acknowledged would otherwise wait as long as the kernel repeats it, which is a quarter of an hour or more.
+ */
+export const SILENCE_MS = 35 * SECOND
+
+/** For the server to close the connection, before we do. */
+const GOODBYE_MS = 2 * SECOND
+
+/**
+ * For statements without a time limit: the kernel asks an idle connection's other end after 10 s, and after ten
+ * questions without an answer, one a second, it ends the connection. Source: Node, socket.setKeepAlive.
+ */
+export const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 10 * SECOND } as const
+
+export type Connecting = {
+  connectionString: string
+  /** Off behind PgBouncer in transaction mode: no statement and no setting may outlive its transaction. */
+  prepared: boolean
+  applicationName: string
+}
+
+/** How the service connects. PgBouncer refuses connections that bring settings. */
+export const connectionConfig = ({ connectionString, prepared, applicationName }: Connecting): pg.ClientConfig => ({
+  connectionString,
+  application_name: applicationName,
+  connectionTimeoutMillis: 5000,
+  ...KEEP_ALIVE,
+  ...(prepared && { options: LIMITS.map((limit) => `-c ${limit}`).join(' ') }),
+})
+
+/** The driver's types leave it out. With TLS it is the encrypted one, and what it reads counts. */
+const socketOf = (client: pg.ClientBase): Socket =>
+  (client as unknown as { connection: { stream: Socket } }).connection.stream
+
+const silent = (): Error =>
+  Object.assign(new Error('The database has sent nothing for too long.'), { code: 'ETIMEDOUT' })
+
+/**
+ * Ends a connection on which nothing came and went for so long; whatever waits for an answer fails. The socket's own
+ * timer does it, which costs a statement nothing. @param client connected
+ */
+export function endWhenSilent(client: pg.ClientBase, limitMs: number): void {
+  const socket = socketOf(client)
+  socket.setTimeout(limitMs)
+  socket.on('timeout', () => {
+    const { bytesRead } = socket
+    // a process that was busy or asleep for so long has not read yet what came meanwhile
+    setImmediate(() => {
+      if (socket.bytesRead === bytesRead) socket.destroy(silent())
+    })
+  })
+}
+
+/** @param limitMs 0: no limit */
+export function setSilence(client: pg.ClientBase, limitMs: number): void {
+  const socket = socketOf(client)
+  if (socket.timeout !== limitMs) socket.setTimeout(limitMs)
+}
+
+/** A connection of its own, for a few questions. @param silenceMs how long to wait for an answer */
+export async function withClient<Result>(
+  config: pg.ClientConfig,
+  work: (client: pg.Client) => Promise<Result>,
+  silenceMs = SILENCE_MS,
+): Promise<Result> {
+  const client = new pg.Client(config)
+  // a lost connection also rejects what is being asked
+  client.on('error', () => {})
+  await client.connect()
+  endWhenSilent(client, silenceMs)
+  try {
+    return await work(client)
+  } finally {
+    // the other end may be gone without a word
+    setSilence(client, GOODBYE_MS)
+    await client.end()
+  }
+}
