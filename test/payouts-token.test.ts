@@ -33,11 +33,14 @@ let database: TestDatabase
 let db: Db
 let rpc: Rpc
 let other: string
+/** The chain's clock is ahead of the machine's by what passed on it; the service's goes with it. */
+let aheadMs = 0
+const clock = () => Date.now() + aheadMs
 
 const networkOf = (usdcAddress: string) => networkFor({ chainId: chain.chainId, usdcAddress })
 const open = (usdcAddress: string, options: Partial<Parameters<typeof openPayouts>[0]> = {}): Payouts =>
   openPayouts({
-    ...{ db, rpc, refundSigner, relayerSigner, clock: Date.now, log, network: networkOf(usdcAddress) },
+    ...{ db, rpc, refundSigner, relayerSigner, clock, log, network: networkOf(usdcAddress) },
     ...options,
   })
 
@@ -64,8 +67,12 @@ const rowOf = (id: string) =>
   )
 const balanceIn = async (token: string, { to }: PayoutRequest): Promise<bigint> =>
   BigInt(await chain.call<string>('eth_call', { to: token, data: `0x70a08231${word(to)}` }, 'latest'))
-const pass = async (seconds: number): Promise<void> => {
+const leap = async (seconds: number): Promise<void> => {
   await chain.call('evm_increaseTime', seconds)
+  aheadMs += seconds * 1000
+}
+const pass = async (seconds: number): Promise<void> => {
+  await leap(seconds)
   await chain.mine()
 }
 const age = () => db.run(sql`update chain_payouts set updated_at = now() - interval '10 minutes'`)
@@ -108,7 +115,7 @@ test('a payout that was mined in the first contract becomes final in it, and is 
   await open(chain.usdcAddress).send(asked)
   await chain.mine()
   await open(chain.usdcAddress).send(asked)
-  await chain.call('evm_increaseTime', 4 * 3600)
+  await leap(4 * 3600)
   const since = open(other)
   for (let poll = 0; poll < 5; poll += 1) {
     await since.send(asked)
@@ -138,7 +145,7 @@ test('a payout that was signed in the first contract is followed there, and paid
 })
 
 const openWatch = (token: string) =>
-  openWatchPayout({ db, rpc, agree: agreeAlone(rpc), network: networkOf(token), clock: Date.now, log })
+  openWatchPayout({ db, rpc, agree: agreeAlone(rpc), network: networkOf(token), clock, log })
 
 test('a payout for which nothing is signed is paid in the contract that the settings name', async () => {
   const asked = request()
@@ -219,7 +226,7 @@ test('after a restore, what left in an earlier contract holds the payout in the 
   // before the loss, the service paid in the first contract
   const earlier = { network: networkOf(chain.usdcAddress), rpc, relayerSigner, minUnits: 0n }
   const payouts = { address: refundSigner.address }
-  await watchWallets({ db, clock: Date.now, log, chains: [{ ...earlier, payouts }], alarm: async () => undefined })
+  await watchWallets({ db, clock, log, chains: [{ ...earlier, payouts }], alarm: async () => undefined })
   await restore(db)
   const present = { rpc, agree: agreeAlone(rpc), network: networkOf(other), payouts }
   const others = async () => ({ since: new Date(0), known: [asked.id], next: [] })
