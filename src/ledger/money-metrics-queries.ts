@@ -1,4 +1,5 @@
 import { type Queryable, sql } from '../db/db.ts'
+import { oldestBookCheck } from './difference-queries.ts'
 
 /** Figures about money that an operator monitors, over all companies. */
 export type MoneyFigures = {
@@ -6,7 +7,7 @@ export type MoneyFigures = {
   orphanedUnits: string
   mispayments: number
   unmatched: number
-  /** Since the books of a company were last compared, or else since the first order; null: no order yet. */
+  /** Since the company that waits longest was last compared, or else made its first order; null: no order yet. */
   booksAgeSeconds: number | null
   refunds: { status: string; count: number }[]
   settlements: { status: string; count: number }[]
@@ -22,6 +23,4 @@ export const findMoneyFigures = (q: Queryable): Promise<MoneyFigures> =>
         where status in ('needs_approval', 'needs_address', 'ready', 'submitted') group by status) r) as refunds,
       (select coalesce(json_agg(s), '[]') from (select status, count(*)::int as count from settlements
         where status in ('open', 'approved') group by status) s) as settlements,
-      extract(epoch from now() - coalesce((select max(checked_at) from book_checks),
-        (select min(first.created_at) from companies c cross join lateral (select o.created_at from orders o
-          where o.company_id = c.id order by o.id limit 1) first)))::float8 as books_age_seconds`)
+      extract(epoch from now() - ${oldestBookCheck})::float8 as books_age_seconds`)

@@ -71,7 +71,7 @@ export function openMoneyMetrics(registry: Registry, db: Db): void {
   )
   gauge(
     'books_age_seconds',
-    'How long ago books were last compared with the facts, or the first order was made; NaN: no order yet.',
+    'Since the longest unchecked company was compared with the facts, or made its first order; NaN: no order yet.',
     (figures) => figures.booksAgeSeconds ?? Number.NaN,
   )
   byStatus('refunds_waiting', 'Refunds that are not finished.', REFUNDS, (figures) => figures.refunds)
