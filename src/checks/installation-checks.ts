@@ -19,6 +19,7 @@ import {
 } from '../db/installation.ts'
 import { listMigrations } from '../db/migrate.ts'
 import { openVault } from '../kernel/vault.ts'
+import { MAIL_DAYS } from '../mail/mail.ts'
 import { bad, type Check, type CheckResult, good, runChecks } from './check.ts'
 import { credentialChecks } from './credential-checks.ts'
 import { explainDatabaseFault, isConnectionFix } from './database-words.ts'
@@ -192,7 +193,9 @@ export const NO_LOGIN_YET = 'Until SMTP_URL is set, codes for logging in come fr
 export function outsideChecks(config: Config): Check[] {
   const { smtpUrl } = config.mail
   const withoutMail =
-    config.mode === 'sandbox' ? 'Mails stay on the mailbox page.' : `${NO_LOGIN_YET} Mails wait here for about a day.`
+    config.mode === 'sandbox'
+      ? 'Mails stay on the mailbox page.'
+      : `${NO_LOGIN_YET} Mails wait here for ${MAIL_DAYS} days.`
   const mail: Check = {
     name: 'mail',
     async run() {
