@@ -15,9 +15,9 @@ import {
   type Installation,
   readClockSkew,
   readInstallation,
-  readNewestMigration,
+  readMigrations,
 } from '../db/installation.ts'
-import { listMigrations } from '../db/migrate.ts'
+import { findHistoryFault, listMigrations } from '../db/migrate.ts'
 import { openVault } from '../kernel/vault.ts'
 import { MAIL_DAYS } from '../mail/mail.ts'
 import { bad, type Check, type CheckResult, good, runChecks } from './check.ts'
@@ -113,10 +113,17 @@ function databaseChecks(connectionString: string, claimed: Claimed): Check[] {
 export const schemaCheck = (connectionString: string): Check => ({
   name: 'schema',
   async run() {
-    const newest = listMigrations().at(-1)?.id
-    const applied = await readNewestMigration(connectionString)
-    if (applied === newest) return good(`The schema is the newest (${newest}).`)
-    return bad(`The schema is at ${applied ?? 'nothing'}, this program needs ${newest}.`, 'Run: comptoir migrate')
+    const known = listMigrations()
+    const newest = known.at(-1)?.id
+    const applied = await readMigrations(connectionString)
+    const last = applied.at(-1)?.id
+    const fault = findHistoryFault(applied, known)
+    if (fault !== undefined) return bad(fault, 'Install the version that belongs to this database.')
+    const missing = known.filter(({ id }) => !applied.some((one) => one.id === id))
+    if (missing.length > 0)
+      return bad(`The schema is at ${last ?? 'nothing'}, this program needs ${newest}.`, 'Run: comptoir migrate')
+    if (last === newest) return good(`The schema is the newest (${newest}).`)
+    return good(`The schema is that of a newer version (${last}), which only added to what this one needs (${newest}).`)
   },
 })
 

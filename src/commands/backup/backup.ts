@@ -4,7 +4,7 @@ import type { Config } from '../../config/config.ts'
 import { findMasterKey } from '../../config/master-key.ts'
 import { type ChosenBackup, chooseBackup, openStore } from '../../db/backup/places.ts'
 import { pruneBackups, takeBackup, withBackupConnection } from '../../db/backup/take-backup.ts'
-import { readNewestMigration } from '../../db/installation.ts'
+import { readMigrations } from '../../db/installation.ts'
 import { openVault } from '../../kernel/vault.ts'
 import type { OperatorCommand } from '../admin.ts'
 import { UsageError } from '../command.ts'
@@ -58,7 +58,7 @@ export const runBackup: OperatorCommand = async (config: Config, args, say) => {
     const facts = {
       madeAt: new Date().toISOString(),
       mode: config.mode,
-      schema: (await readNewestMigration(connectionString)) ?? '',
+      schema: (await readMigrations(connectionString)).at(-1)?.id ?? '',
     }
     return withBackupConnection(connectionString, (client) =>
       takeBackup({
