@@ -139,6 +139,21 @@ test('a company that cannot be compared keeps no other from its turn, and its ag
   await db.run(sql`delete from book_checks where company_id = ${large}`)
 })
 
+test('how long the oldest refund has been under way is a figure', async () => {
+  const undo = new Error('leaves the refunds as they are')
+  const looking = shop.host.db.tx(async (tx) => {
+    await tx.run(sql`set local session_replication_role = replica`)
+    await tx.run(sql`update refunds set status = 'submitted', created_at = now() - interval '7 hours'`)
+    const { refunds } = await findMoneyFigures(tx)
+    assert.deepEqual(
+      refunds.map(({ status, age }) => [status, Math.round(age)]),
+      [['submitted', 7 * 3600]],
+    )
+    throw undo
+  })
+  await assert.rejects(looking, undo)
+})
+
 test('two attempts that count the money of one address are named, before anything that follows from them', async () => {
   const { orderId, code } = await createPaid(shop)
   const twin = sql`${orderId} || '100'`
