@@ -22,6 +22,7 @@ import { finishRestore } from './db/backup/restore-backup.ts'
 import { type Db, openDb } from './db/db.ts'
 import { lockDataDir } from './db/embedded/data-dir-lock.ts'
 import { startEmbeddedPostgres } from './db/embedded/embedded.ts'
+import { checkStateDirectory } from './db/embedded/state-directory.ts'
 import { writeInstallation } from './db/installation.ts'
 import { migrate } from './db/migrate.ts'
 import { API_SCOPES } from './http/actor.ts'
@@ -72,6 +73,8 @@ async function openDatabase(config: Config, say: Say, closers: Closers): Promise
     closers.add(async () => lock.release())
     return config.databaseUrl
   }
+  const doubt = checkStateDirectory(config.dataDir, process.env.STATE_DIRECTORY)
+  if (doubt !== undefined) say(doubt)
   const server = await startEmbeddedPostgres({ dataDir: config.dataDir, log: say })
   closers.add(() => server.stop())
   if (await finishRestore(server.connectionString, config.dataDir)) say('The database was restored from a backup.')

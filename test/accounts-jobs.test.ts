@@ -4,7 +4,7 @@ import Fastify from 'fastify'
 import { type Db, openDb, sql } from '../src/db/db.ts'
 import { countParkedJobs } from '../src/db/job-queries.ts'
 import { type JobHandler, openJobQueue, openJobRunner } from '../src/db/job-runner.ts'
-import { HOUR, MINUTE, SECOND } from '../src/kernel/clock.ts'
+import { DAY, HOUR, MINUTE, SECOND } from '../src/kernel/clock.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 
 let database: TestDatabase
@@ -83,6 +83,28 @@ test('a failure is tried again later and later, and given up at last, for a pers
   await runner.runDue()
   assert.equal(tries, 3)
   assert.equal(await countParkedJobs(db), 1)
+})
+
+test('a job with an end of its own is retried every hour until then, and leaves nothing behind', async () => {
+  let tries = 0
+  const until = new Date(now + 3 * DAY)
+  const runner = runnerOf({
+    until: () => until,
+    async run() {
+      tries += 1
+      throw new Error('not today')
+    },
+  })
+  await enqueue(1)
+  let lastMs = now
+  while ((await left()) > 0) {
+    const { runAt } = await db.one<{ runAt: Date }>(sql`select run_at from jobs`)
+    assert.ok(runAt.getTime() - lastMs <= HOUR)
+    now = lastMs = runAt.getTime()
+    await runner.runDue()
+  }
+  assert.ok(lastMs < until.getTime() && lastMs >= until.getTime() - HOUR, new Date(lastMs).toISOString())
+  assert.ok(tries > 72)
 })
 
 test('the job of a node that died is done by another after a minute; the dead one, come back, destroys nothing', async () => {

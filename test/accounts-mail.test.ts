@@ -3,9 +3,11 @@ import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
 import { SMTPServer } from 'smtp-server'
 import { json, sql } from '../src/db/db.ts'
+import { openJobQueue } from '../src/db/job-runner.ts'
 import { DAY } from '../src/kernel/clock.ts'
 import { LANGS } from '../src/kernel/lang.ts'
-import type { MailOrder } from '../src/mail/mail.ts'
+import { type MailOrder, openMailer } from '../src/mail/mail.ts'
+import { openMailJob } from '../src/mail/mail-jobs.ts'
 import { writeMail } from '../src/mail/mail-layout.ts'
 import { deleteOldNotices } from '../src/mail/mailbox-queries.ts'
 import { TEXTS } from '../src/texts/languages.ts'
@@ -34,7 +36,7 @@ before(async () => {
       }
       if (refusals > 0) {
         refusals -= 1
-        return done(Object.assign(new Error('try later'), { responseCode: 451 }))
+        return done(Object.assign(new Error(`<${address}> try later`), { responseCode: 451 }))
       }
       done()
     },
@@ -95,7 +97,27 @@ test('a mail that the server refuses for now is sent later; the request did not 
     (count) => count === 1,
     20_000,
   )
+  const told = service.logLines.filter((line) => line.includes('job failed and will be retried')).join('\n')
+  assert.match(told, /<…@…> try later/)
+  assert.equal(told.includes(email), false, 'the log holds no address of a recipient')
 })
+
+test('a mail waits for its server for as long as it is valid, which is what the documents say', async () => {
+  const { db, vault } = service
+  const clock = Date.now
+  const sent = openMailer({ jobs: openJobQueue({ clock }), vault, clock })
+  const { payload } = await db.tx(async (tx) => {
+    await sent.send(tx, { to: 'someone@shop.example', lang: 'en', kind: 'notice', data: NOTICE })
+    return tx.one<{ payload: { expiresAt: string } }>(
+      sql`delete from jobs where id = (select max(id) from jobs where kind = 'mail') returning payload`,
+    )
+  })
+  const job = openMailJob({ ...{ db, vault, clock }, config: service.config })
+  assert.equal(job.until?.(payload).toISOString(), payload.expiresAt)
+  assert.equal(Math.round((Date.parse(payload.expiresAt) - clock()) / DAY), 3)
+})
+
+const NOTICE = { subject: 'x', paragraphs: ['y'] }
 
 const OFFICE = 'https://shop.example/app'
 /** What a mail about an account lets its owner look at. */

@@ -13,7 +13,13 @@ import { chooseBackup, findStoreFaults } from '../src/db/backup/places.ts'
 import { type S3Settings, s3Store } from '../src/db/backup/s3-store.ts'
 import { seal } from '../src/db/backup/sealed.ts'
 import { type BackupStore, backupNameAt } from '../src/db/backup/store.ts'
-import { listBackups, pruneBackups, takeBackup, verifyBackup } from '../src/db/backup/take-backup.ts'
+import {
+  listBackups,
+  pruneBackups,
+  takeBackup,
+  verifyBackup,
+  withBackupConnection,
+} from '../src/db/backup/take-backup.ts'
 import { HOUR } from '../src/kernel/clock.ts'
 import { openVault } from '../src/kernel/vault.ts'
 import { freePort } from './harness/free-port.ts'
@@ -185,10 +191,12 @@ test('a folder that cannot be written is said in words, and the service outlives
   writeFileSync(join(places.path, 'a-file'), '')
   const facts = { madeAt: '2030-01-01T00:00:00.000Z', mode: 'sandbox', schema: '' } as const
   const take = (folder: string) =>
-    takeBackup({
-      ...{ connectionString: process.env.TEST_DATABASE_URL ?? '', cluster, to: folderStore(join(places.path, folder)) },
-      ...{ vault: openVault(randomBytes(32)), facts, onProgress: () => {} },
-    })
+    withBackupConnection(process.env.TEST_DATABASE_URL ?? '', (client) =>
+      takeBackup({
+        ...{ client, cluster, to: folderStore(join(places.path, folder)) },
+        ...{ vault: openVault(randomBytes(32)), facts, onProgress: () => {} },
+      }),
+    )
   const uncaught: unknown[] = []
   const keep = (error: unknown): void => void uncaught.push(error)
   process.on('uncaughtException', keep)

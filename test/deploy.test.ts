@@ -7,6 +7,7 @@ import { parseYaml } from '@redocly/openapi-core'
 import { changelogOf, commandOf, controlOf, manualOf, scriptsOf } from '../scripts/release/debian.ts'
 import { RELEASED } from '../scripts/release/files.ts'
 import { readEnvironment } from '../src/checks/environment.ts'
+import { placeOf } from '../src/commands/init/init.ts'
 import { settingNames } from '../src/config/all-settings.ts'
 import { bareEnv } from './harness/bare-env.ts'
 import { createEmptyDatabase } from './harness/database.ts'
@@ -323,7 +324,16 @@ const BUILD = {
 test('the unit lets the service read its settings itself, so that a reload sees them, and write its backups', () => {
   const unit = read('deploy/systemd/comptoir.service')
   assert.doesNotMatch(unit, /^EnvironmentFile=/m, 'what systemd hands over at the start wins for ever')
+  const given = [...unit.matchAll(/^Environment=(.+)$/gm)].flatMap(([, pairs = '']) => pairs.split(' '))
+  assert.deepEqual(
+    given.map((pair) => pair.split('=')[0]),
+    ['COMPTOIR_ENV_FILE', 'NODE_ENV'],
+    'what stands there, its commands do not see',
+  )
   const file = /^Environment=COMPTOIR_ENV_FILE=(.+)$/m.exec(unit)?.[1]
+  const state = /^StateDirectory=(.+)$/m.exec(unit)?.[1]
+  assert.deepEqual(placeOf(file ?? ''), { dataDir: `/var/lib/${state}`, values: { PROCESSES: 'auto' } })
+  assert.equal(placeOf('.env').dataDir, './data')
   assert.ok(file && commandOf(BUILD).includes(`COMPTOIR_ENV_FILE:-${file}}`), 'its commands read it, too')
   const example = /^#BACKUP_TO=(.+)$/m.exec(read('.env.example'))?.[1]
   assert.match(unit, new RegExp(`^ReadWritePaths=-${example}$`, 'm'))

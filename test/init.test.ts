@@ -83,9 +83,22 @@ test('init writes a closed file, shows the key once, makes the SuperAdmin; the s
   other.close()
   assert.equal(refused.code, 1)
   assert.match(refused.err, new RegExp(`Another program listens on 127.0.0.1:${port} already.*set PORT`))
-  const served = startServed({ PORT: String(port), LOG_LEVEL: 'silent' }, { cwd: place.path })
+  // as systemd starts it: with what its unit sets, in another folder
+  const unit = readFileSync(join(import.meta.dirname, '../deploy/systemd/comptoir.service'), 'utf8')
+  const given = [...unit.matchAll(/^Environment=(.+)$/gm)].flatMap(([, pairs = '']) => pairs.split(' '))
+  const settings = Object.fromEntries(given.map((pair) => pair.split('=') as [string, string]))
+  const asService = { ...settings, COMPTOIR_ENV_FILE: env, STATE_DIRECTORY: join(place.path, 'data') }
+  const elsewhere = { ...asService, DATA_DIR: join(place.path, 'other'), PORT: '0' }
+  const second = await runOperator(['serve'], elsewhere, place.path)
+  assert.equal(second.code, 1)
+  assert.match(second.err, /^DATA_DIR in the environment differs from the settings file\./m)
+  assert.match(second.err, /data, holds a database, and DATA_DIR is .*other, where there is none\. Nothing was written/)
+  const served = startServed({ ...asService, PORT: String(port), LOG_LEVEL: 'silent' })
   try {
     await served.ready()
+    assert.equal(/DATA_DIR/.test(served.words()), false, served.words())
+    const same = await runOperator(['admin', 'create', '--email', 'boss@pay.example'], asService, place.path)
+    assert.match(same.err, /is registered already/, 'the service has the database that init made')
     assert.equal((await fetch(`http://127.0.0.1:${port}/readyz`)).status, 200)
     const beside = await runOperator(['migrate', '--json'], {}, place.path)
     assert.deepEqual([beside.code, beside.out], [0, '{"applied":[]}\n'], beside.err)

@@ -6,7 +6,8 @@ import { auditDeposits, auditWallets } from '../src/chain/deposits/balance-audit
 import { openEndpoints } from '../src/chain/endpoints/endpoints.ts'
 import { createRpc, type Rpc } from '../src/chain/endpoints/rpc.ts'
 import { networkFor } from '../src/chain/networks.ts'
-import { type Sql, sql } from '../src/db/db.ts'
+import { type Db, type Queryable, type Sql, sql } from '../src/db/db.ts'
+import { AppError } from '../src/kernel/errors.ts'
 import { openBooks } from '../src/ledger/books.ts'
 import { describeDifference, verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { findMoneyFigures } from '../src/ledger/money-metrics-queries.ts'
@@ -93,6 +94,61 @@ test('books that no worker has ever compared are as old as the first order', asy
       sql`select extract(epoch from now() - min(created_at))::float8 as age from orders`,
     )
     assert.equal((await findMoneyFigures(tx)).booksAgeSeconds, age)
+    throw undo
+  })
+  await assert.rejects(looking, undo)
+})
+
+test('a company that cannot be compared keeps no other from its turn, and its age is what the metric shows', async () => {
+  const { db } = shop.host
+  const ids: string[] = []
+  for (let turn = 0; turn < 3; turn += 1) {
+    const as = await shop.host.createMerchant()
+    const body = { amount: '5', fromAsset: 'EUR', merchantIdentifier: as.merchantIdentifier }
+    await shop.host.call('POST', 'request', { as, body })
+    ids.push(as.companyId)
+  }
+  const [late = '', large = '', last = ''] = ids
+  const turns: string[] = []
+  // the statement of the large company takes longer than the database allows
+  const failing = <Q extends Queryable>(q: Q): Q => ({
+    ...q,
+    many: async <Row>(statement: Sql) => {
+      const id = statement.text.includes('money at ') && ids.find((one) => statement.values.includes(one))
+      if (id) turns.push(id)
+      if (id === large) throw new AppError('BUSY')
+      return q.many<Row>(statement)
+    },
+  })
+  const limited: Db = { ...failing(db), tx: (work) => db.tx((tx) => work(failing(tx))) }
+  const hoursAgo = new Map([
+    [late, 4],
+    [large, 5],
+    [last, 3],
+  ])
+  for (const [id, hours] of hoursAgo)
+    await db.run(sql`insert into book_checks values (${id}, now() - ${hours} * interval '1 hour')`)
+  const log = pino({ level: 'silent' })
+  await openBooks({ db: limited, clock: Date.now, log, alarm: async () => {}, usdc: {} }).verifyAll()
+  assert.deepEqual(turns, [large, late, last], 'the longest unchecked first')
+  const unchecked = await db.many<{ companyId: string }>(
+    sql`select company_id from book_checks where checked_at < now() - interval '1 hour'`,
+  )
+  assert.deepEqual(unchecked, [{ companyId: large }])
+  assert.equal(Math.floor(((await findMoneyFigures(db)).booksAgeSeconds ?? 0) / 3600), 5)
+  await db.run(sql`delete from book_checks where company_id = ${large}`)
+})
+
+test('how long the oldest refund has been under way is a figure', async () => {
+  const undo = new Error('leaves the refunds as they are')
+  const looking = shop.host.db.tx(async (tx) => {
+    await tx.run(sql`set local session_replication_role = replica`)
+    await tx.run(sql`update refunds set status = 'submitted', created_at = now() - interval '7 hours'`)
+    const { refunds } = await findMoneyFigures(tx)
+    assert.deepEqual(
+      refunds.map(({ status, age }) => [status, Math.round(age)]),
+      [['submitted', 7 * 3600]],
+    )
     throw undo
   })
   await assert.rejects(looking, undo)

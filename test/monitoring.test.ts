@@ -107,6 +107,13 @@ test('no rule goes by the age of a rate, which grows while no one buys', () => {
   )
 })
 
+test('no rule goes by how many refunds are under way, which is never none where many are made', () => {
+  assert.deepEqual(
+    rules.filter(({ expr }) => expr.includes('refunds_waiting')),
+    [],
+  )
+})
+
 test('without a worker its metrics are gone, and a rule says so; the metric that it misses is of workers only', () => {
   const { expr } = rules.find(({ alert }) => alert === 'ComptoirWorkersGone') ?? {}
   assert.equal(expr, 'absent(comptoir_webhook_oldest_seconds)')

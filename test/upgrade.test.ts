@@ -4,11 +4,12 @@ import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
+import { schemaCheck } from '../src/checks/installation-checks.ts'
 import { assertDurable } from '../src/db/durable.ts'
 import { buildIndices, readIndexMigration } from '../src/db/index-migrations.ts'
 import { listMigrations, migrate } from '../src/db/migrate.ts'
 import { startTestChain } from './harness/chain.ts'
-import { createEmptyDatabase } from './harness/database.ts'
+import { createEmptyDatabase, createTestDatabase } from './harness/database.ts'
 import { freePort } from './harness/free-port.ts'
 import { insertMerchantIn, newFolder } from './harness/installation.ts'
 import { startReceiver } from './harness/receiver.ts'
@@ -51,8 +52,8 @@ const breaksInserts = (statement: string): boolean =>
     .split(/,(?![^(]*\))/)
     .some((part) => /add column/i.test(part) && /not null/i.test(part) && !/default/i.test(part))
 
-test('no migration since the version before breaks its nodes', () => {
-  const since = listMigrations().filter(({ id }) => id > BEFORE.migration)
+test('no migration since the version before breaks its nodes, unless it says so', () => {
+  const since = listMigrations().filter(({ id, expands }) => id > BEFORE.migration && expands)
   const wrong = since.flatMap(({ id, text }) =>
     statementsOf(text).flatMap((statement) => {
       const reasons = CONTRACTIONS.filter(([pattern]) => pattern.test(statement)).map(([, reason]) => reason)
@@ -61,6 +62,35 @@ test('no migration since the version before breaks its nodes', () => {
     }),
   )
   assert.deepEqual(wrong, [])
+})
+
+test('a version starts on what a later one only added to, and not on what one took something from', async (t) => {
+  const database = await createTestDatabase()
+  const client = new pg.Client({ connectionString: database.connectionString })
+  await client.connect()
+  t.after(async () => {
+    await client.end()
+    await database.drop()
+  })
+  const note = (id: string, expands: boolean | null) =>
+    client.query("insert into migrations (id, hash, expands) values ($1, 'x', $2)", [id, expands])
+  const check = () => schemaCheck(database.connectionString).run()
+  const { rows } = await client.query("select expands from migrations where id like '1000%'")
+  assert.deepEqual(rows, [{ expands: true }])
+  assert.match((await check()).message, /^The schema is the newest/)
+  await note('9990_wider', true)
+  assert.deepEqual(await migrate(database.connectionString), [])
+  const wider = await check()
+  assert.deepEqual([wider.ok, /newer version \(9990_wider\)/.test(wider.message)], [true, true])
+  for (const expands of [false, null]) {
+    await note('9991_narrower', expands)
+    await assert.rejects(migrate(database.connectionString), /9991_narrower, which this program does not know/)
+    assert.equal((await check()).ok, false)
+    await client.query("delete from migrations where id = '9991_narrower'")
+  }
+  await client.query("delete from migrations where id like '1000%'")
+  await note('1000_renamed', true)
+  assert.equal((await check()).fix, 'Run: comptoir migrate')
 })
 
 /** The schema as it was before a migration. */

@@ -16,8 +16,8 @@ Depends: libc6 (>= 2.28), libstdc++6, adduser
 Section: net
 Priority: optional
 Description: crypto payments for merchants, settled in USDC
- Comptoir with its own Node and PostgreSQL. Set it up with "comptoir init
- --data-dir /var/lib/comptoir", as docs/going-live.md says.
+ Comptoir with its own Node and PostgreSQL. Set it up with "comptoir init",
+ as docs/going-live.md says.
 `
 
 const postinstOf = (node: string): string => `#!/bin/sh

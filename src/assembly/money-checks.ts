@@ -1,7 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { auditDeposits, auditWallets, type BalanceFault, type IsAnsweredFor } from '../chain/deposits/balance-audit.ts'
 import type { Endpoints } from '../chain/endpoints/endpoints.ts'
-import { RpcError } from '../chain/endpoints/rpc.ts'
 import type { Network } from '../chain/networks.ts'
 import type { Payouts } from '../chain/payout/payout.ts'
 import { type WalletWatchDeps, type WatchedChain, watchWallets } from '../chain/payout/wallet-watch.ts'
@@ -50,7 +49,6 @@ export async function auditBalances({ db, log, chains, books }: BalanceDeps): Pr
       faults.push(...(await auditDeposits(chain)), ...(await auditWallets(chain, isAnsweredFor)))
       audited.push(chainId)
     } catch (error) {
-      if (!(error instanceof RpcError)) throw error
       log.error({ err: error, chainId }, 'the balances on this chain could not be compared')
     }
   }
@@ -63,7 +61,6 @@ async function recheckPayouts({ log, chains }: CheckDeps, step: RecheckStep): Pr
     try {
       await payouts?.[step]()
     } catch (error) {
-      if (!(error instanceof RpcError)) throw error
       log.warn({ err: error, chainId: network.chainId }, 'the payouts on this chain could not be rechecked')
     }
   }

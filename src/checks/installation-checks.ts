@@ -15,11 +15,12 @@ import {
   type Installation,
   readClockSkew,
   readInstallation,
-  readNewestMigration,
+  readMigrations,
 } from '../db/installation.ts'
-import { listMigrations } from '../db/migrate.ts'
+import { findHistoryFault, listMigrations } from '../db/migrate.ts'
 import type { Connecting } from '../db/wire/connection.ts'
 import { openVault } from '../kernel/vault.ts'
+import { MAIL_DAYS } from '../mail/mail.ts'
 import { bad, type Check, type CheckResult, good, runChecks } from './check.ts'
 import { credentialChecks } from './credential-checks.ts'
 import { explainDatabaseFault, isConnectionFix } from './database-words.ts'
@@ -117,10 +118,17 @@ function databaseChecks(place: DatabasePlace, claimed: Claimed): Check[] {
 export const schemaCheck = (connectionString: string): Check => ({
   name: 'schema',
   async run() {
-    const newest = listMigrations().at(-1)?.id
-    const applied = await readNewestMigration(connectionString)
-    if (applied === newest) return good(`The schema is the newest (${newest}).`)
-    return bad(`The schema is at ${applied ?? 'nothing'}, this program needs ${newest}.`, 'Run: comptoir migrate')
+    const known = listMigrations()
+    const newest = known.at(-1)?.id
+    const applied = await readMigrations(connectionString)
+    const last = applied.at(-1)?.id
+    const fault = findHistoryFault(applied, known)
+    if (fault !== undefined) return bad(fault, 'Install the version that belongs to this database.')
+    const missing = known.filter(({ id }) => !applied.some((one) => one.id === id))
+    if (missing.length > 0)
+      return bad(`The schema is at ${last ?? 'nothing'}, this program needs ${newest}.`, 'Run: comptoir migrate')
+    if (last === newest) return good(`The schema is the newest (${newest}).`)
+    return good(`The schema is that of a newer version (${last}), which only added to what this one needs (${newest}).`)
   },
 })
 
@@ -197,7 +205,9 @@ export const NO_LOGIN_YET = 'Until SMTP_URL is set, codes for logging in come fr
 export function outsideChecks(config: Config): Check[] {
   const { smtpUrl } = config.mail
   const withoutMail =
-    config.mode === 'sandbox' ? 'Mails stay on the mailbox page.' : `${NO_LOGIN_YET} Mails wait here for about a day.`
+    config.mode === 'sandbox'
+      ? 'Mails stay on the mailbox page.'
+      : `${NO_LOGIN_YET} Mails wait here for ${MAIL_DAYS} days.`
   const mail: Check = {
     name: 'mail',
     async run() {

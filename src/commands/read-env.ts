@@ -22,6 +22,17 @@ function read(file: string): string {
   }
 }
 
+/** Two of these are two databases. */
+const PLACES = ['DATA_DIR', 'DATABASE_URL']
+
+/** Names of databases that the environment and the file give differently; the environment wins. */
+export function listDividedPlaces(): string[] {
+  const file = findEnvFile()
+  if (file === null) return []
+  const written = parseEnv(read(file))
+  return PLACES.filter((name) => written[name] && process.env[name] && written[name] !== process.env[name])
+}
+
 /**
  * The environment, plus the file's settings where the environment has none. Reads the file on every call. @throws Error
  */

@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from 'prom-client'
 import type { Db } from './db.ts'
-import { countParkedJobs, countWaitingJobs } from './job-queries.ts'
+import { countParkedJobs, findWaitingJobs } from './job-queries.ts'
 
 /** Database metrics for the operator, read at each scrape. */
 export function registerDbMetrics(db: Db, metrics: Registry, mailJob: string): void {
@@ -37,7 +37,25 @@ export function registerDbMetrics(db: Db, metrics: Registry, mailJob: string): v
     help: 'Mails that were not handed to the mail server yet.',
     registers: [metrics],
     async collect() {
-      this.set(await countWaitingJobs(db, mailJob).catch(() => Number.NaN))
+      this.set(
+        await findWaitingJobs(db, mailJob).then(
+          ({ count }) => count,
+          () => Number.NaN,
+        ),
+      )
+    },
+  })
+  new Gauge({
+    name: 'comptoir_mail_oldest_seconds',
+    help: 'Since when the oldest of these mails waits; 0: none does.',
+    registers: [metrics],
+    async collect() {
+      this.set(
+        await findWaitingJobs(db, mailJob).then(
+          ({ oldestSeconds }) => oldestSeconds,
+          () => Number.NaN,
+        ),
+      )
     },
   })
 }

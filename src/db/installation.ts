@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import { type Clock, SECOND, systemClock } from '../kernel/clock.ts'
+import { type AppliedMigration, readApplied } from './migrate.ts'
 import { connectionConfig, withClient } from './wire/connection.ts'
 
 export type Mode = 'sandbox' | 'live'
@@ -125,13 +126,11 @@ export const readClockSkew = (connectionString: string, clock: Clock = systemClo
     5 * SECOND,
   )
 
-/** The latest applied migration; undefined on a database without our schema. */
-export const readNewestMigration = (connectionString: string): Promise<string | undefined> =>
+/** What was applied, in order; none on a database without our schema. */
+export const readMigrations = (connectionString: string): Promise<AppliedMigration[]> =>
   withClient(checking(connectionString), async (client) => {
     const { rows: tables } = await client.query<{ found: boolean }>(
       "select to_regclass('migrations') is not null as found",
     )
-    if (!tables[0]?.found) return undefined
-    const { rows } = await client.query<{ id: string | null }>('select max(id) as id from migrations')
-    return rows[0]?.id ?? undefined
+    return tables[0]?.found ? readApplied(client) : []
   })

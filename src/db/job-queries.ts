@@ -59,10 +59,8 @@ export async function countParkedJobs(q: Queryable): Promise<number> {
   return count
 }
 
-/** Number of waiting jobs of one kind, without parked ones. */
-export async function countWaitingJobs(q: Queryable, kind: string): Promise<number> {
-  const { count } = await q.one<{ count: number }>(
-    sql`select count(*)::int as count from jobs where kind = ${kind} and run_at <> 'infinity'`,
-  )
-  return count
-}
+/** Number of waiting jobs of one kind, and since when the oldest waits; without parked ones. */
+export const findWaitingJobs = (q: Queryable, kind: string): Promise<{ count: number; oldestSeconds: number }> =>
+  q.one(sql`
+    select count(*)::int as count, coalesce(extract(epoch from now() - min(created_at)), 0)::float8 as oldest_seconds
+    from jobs where kind = ${kind} and run_at <> 'infinity'`)

@@ -8,8 +8,10 @@ import { toStorableText } from './storable.ts'
 export type JobHandler = {
   /** Does the work. It may be called again for the same job after a crash, so its effect must be idempotent. */
   run(payload: unknown): Promise<void>
-  /** Tries before the job is parked for a person; 24 tries span about a day. */
+  /** Tries before the job is parked for a person; 24 tries span 14 hours. */
   maxAttempts?: number
+  /** Instead of a number of tries: from then on the job is worth nothing. It is retried until then, and deleted. */
+  until?(payload: unknown): Date
 }
 
 export type JobQueue = {
@@ -63,13 +65,19 @@ export function openJobRunner(deps: {
       await handler.run(job.payload)
       await deleteJob(db, job)
     } catch (error) {
-      const final = job.attempts >= (handler.maxAttempts ?? DEFAULT_MAX_ATTEMPTS)
-      const facts = { err: error, job: job.kind, jobId: job.id, attempts: job.attempts }
-      if (final) log.error(facts, 'job failed permanently')
-      else log.warn(facts, 'job failed and will be retried')
-      const runAt = final ? null : new Date(clock() + retryDelayMs(job.attempts))
-      await updateJobFailed(db, job, { runAt, error: toStorableText(String((error as Error).message), 500) })
+      await retryLater(job, handler, error)
     }
+  }
+  const retryLater = async (job: ClaimedJob, handler: JobHandler, error: unknown): Promise<void> => {
+    const retryAt = new Date(clock() + retryDelayMs(job.attempts))
+    const until = handler.until?.(job.payload)
+    const final = until ? retryAt >= until : job.attempts >= (handler.maxAttempts ?? DEFAULT_MAX_ATTEMPTS)
+    const facts = { err: error, job: job.kind, jobId: job.id, attempts: job.attempts }
+    if (final) log.error(facts, 'job failed permanently')
+    else log.warn(facts, 'job failed and will be retried')
+    if (final && until) return void (await deleteJob(db, job))
+    const runAt = final ? null : retryAt
+    await updateJobFailed(db, job, { runAt, error: toStorableText(String((error as Error).message), 500) })
   }
   /** By job id: a job that outlives its lease is claimed again, but not started twice on this node. */
   const running = new Map<string, Promise<void>>()

@@ -28,7 +28,14 @@ const SILENT_MS = 5 * SECOND
 /** A transaction that holds a table for longer has been forgotten. */
 const PATIENCE_MS = 5 * MINUTE
 
-export type Migration = { id: string; text: string; hash: string }
+/** `expands`: it only adds, so that the versions before it keep working. */
+export type Migration = { id: string; text: string; hash: string; expands: boolean }
+
+/** As the database records it; `expands` is null where it was not noted yet. */
+export type AppliedMigration = { id: string; hash: string; expands: boolean | null }
+
+/** A file that takes away what the versions before it use says so in a line of its own. */
+const CONTRACTS = /^-- contracts\b/m
 
 /** The numbered files of `migrations/`, in order. */
 export function listMigrations(folder: string = FOLDER): Migration[] {
@@ -37,14 +44,15 @@ export function listMigrations(folder: string = FOLDER): Migration[] {
     .sort()
   return files.map((name) => {
     const text = readFileSync(join(folder, name), 'utf8')
-    return { id: name.slice(0, -4), text, hash: createHash('sha256').update(text).digest('hex') }
+    const hash = createHash('sha256').update(text).digest('hex')
+    return { id: name.slice(0, -4), text, hash, expands: !CONTRACTS.test(text) }
   })
 }
 
 /**
  * Migrates a database to the latest schema: forward only, one transaction per file, one node at a time (advisory lock).
  * A file that contains only indices is built without a transaction, while others write. Refuses a database whose
- * applied files differ from ours, or that is newer than this program.
+ * applied files differ from ours, or from which a newer program took something away.
  * @param options.onApplied progress: how many of the missing ones are done
  * @param options.onWaiting which session holds the lock, a sentence, when it holds it for longer
  * @returns the ids applied now
@@ -68,8 +76,9 @@ export async function migrate(
     await client.query(
       'create table if not exists migrations (id text primary key, hash text not null, applied_at timestamptz not null default now())',
     )
-    const { rows } = await client.query<{ id: string; hash: string }>('select id, hash from migrations order by id')
-    checkHistory(rows, migrations)
+    const rows = await readApplied(client)
+    const fault = findHistoryFault(rows, migrations)
+    if (fault !== undefined) throw new Error(fault)
     const applied = new Set(rows.map((row) => row.id))
     const pending = migrations.filter((migration) => !applied.has(migration.id))
     for (const [index, migration] of pending.entries()) {
@@ -117,22 +126,36 @@ async function describeHolder(client: pg.Client): Promise<string | undefined> {
   )
 }
 
-function checkHistory(rows: { id: string; hash: string }[], migrations: Migration[]): void {
-  const known = new Map(migrations.map((migration) => [migration.id, migration.hash]))
-  for (const row of rows) {
-    const hash = known.get(row.id)
-    if (hash === undefined)
-      throw new Error(
-        `The database has migration ${row.id}, which this program does not know: it is newer. Update the program.`,
-      )
-    if (hash !== row.hash)
-      throw new Error(
-        `Migration ${row.id} was changed after it had been applied. Restore the file; write a new one instead.`,
-      )
-  }
+/** A database from before the column has no `expands`. */
+export async function readApplied(client: pg.Client): Promise<AppliedMigration[]> {
+  const { rows } = await client.query<AppliedMigration>(
+    `select id, hash, (to_jsonb(m)->>'expands')::boolean as expands from migrations m order by id`,
+  )
+  return rows
 }
 
-const NOTE = 'insert into migrations (id, hash) values ($1, $2)'
+/** Why this program must not run on this database; it may on one that a newer version only added to. */
+export function findHistoryFault(
+  rows: readonly AppliedMigration[],
+  migrations: readonly Migration[],
+): string | undefined {
+  const known = new Map(migrations.map((migration) => [migration.id, migration.hash]))
+  for (const { id, hash, expands } of rows) {
+    const ours = known.get(id)
+    if (ours === undefined && expands !== true)
+      return (
+        `The database has migration ${id}, which this program does not know: it is newer, and may lack what this ` +
+        'program uses. Update the program.'
+      )
+    if (ours !== undefined && ours !== hash)
+      return `Migration ${id} was changed after it had been applied. Restore the file; write a new one instead.`
+  }
+  return undefined
+}
+
+/** Leaves out what the table has no column for yet. */
+const NOTE = `insert into migrations select * from jsonb_populate_record(null::migrations,
+  jsonb_build_object('id', $1::text, 'hash', $2::text, 'expands', $3::boolean, 'applied_at', now()))`
 
 const FORGOTTEN =
   'Another session holds a table that it needs. Find it (select pid, state, xact_start, query from pg_stat_activity ' +
@@ -140,14 +163,14 @@ const FORGOTTEN =
 
 const isInUse = (error: unknown): boolean => IN_USE.includes((error as { code?: string }).code ?? '')
 
-async function applyAtOnce(client: pg.Client, { id, text, hash }: Migration): Promise<void> {
+async function applyAtOnce(client: pg.Client, { id, text, hash, expands }: Migration): Promise<void> {
   const indices = readIndexMigration(text)
   try {
-    if (indices && (await buildIndices(client, indices))) return void (await client.query(NOTE, [id, hash]))
+    if (indices && (await buildIndices(client, indices))) return void (await client.query(NOTE, [id, hash, expands]))
     await client.query('begin')
     await client.query(GIVE_WAY)
     await client.query(text)
-    await client.query(NOTE, [id, hash])
+    await client.query(NOTE, [id, hash, expands])
     await client.query('commit')
   } catch (error) {
     await client.query('rollback')

@@ -9,6 +9,7 @@ import { newId } from '../kernel/ids.ts'
 import type { RaiseAlarm } from '../mail/operator-alarm.ts'
 import {
   type DifferenceSource,
+  findBookCheck,
   findOpenDifference,
   hasMorePayments,
   isExplained,
@@ -21,7 +22,7 @@ import {
   upsertDifference,
 } from './difference-queries.ts'
 import { describeDifference } from './ledger-verify.ts'
-import { type Difference, listDifferences, setSnapshot } from './ledger-verify-queries.ts'
+import { type Difference, listDifferences, setLongSnapshot, setSnapshot } from './ledger-verify-queries.ts'
 import { listTransferDifferences } from './transfer-verify-queries.ts'
 
 export type BooksDeps = {
@@ -44,7 +45,7 @@ export type Books = {
   check(companyId: string): Promise<void>
   /** For jobs: why money may not leave now, or null. */
   findHold(companyId: string): Promise<string | null>
-  /** Every company's books, one after the other. */
+  /** Every company's books, one after the other, the longest unchecked first. */
   verifyAll(): Promise<void>
   /**
    * Stores the differences found for one company by one source: new ones raise an alarm, missing ones are closed.
@@ -121,7 +122,10 @@ export function openBooks(deps: BooksDeps): Books {
   const note: Books['note'] = (...found) => db.tx((tx) => noteIn(tx, ...found))
 
   const readTransfers = (companyId: string): Promise<Difference[]> =>
-    listTransferDifferences(db, companyId, MAX_OF_A_CHECK, deps.usdc)
+    db.tx(async (tx) => {
+      await setLongSnapshot(tx)
+      return listTransferDifferences(tx, companyId, MAX_OF_A_CHECK, deps.usdc)
+    })
 
   /** @returns how long the database was busy */
   const verify = async (companyId: string): Promise<number> => {
@@ -140,6 +144,25 @@ export function openBooks(deps: BooksDeps): Books {
     await note(companyId, 'transfers', moved)
     await upsertBookCheck(db, companyId, new Date(clock()))
     return tookMs
+  }
+
+  /**
+   * Does the same for one company after the other. One that fails is logged and keeps no other from its turn; only
+   * without the database the round ends. @returns the errors
+   */
+  const forEachCompany = async (ids: readonly string[], work: (id: string) => Promise<unknown>): Promise<unknown[]> => {
+    const errors: unknown[] = []
+    for (const companyId of ids) {
+      try {
+        await work(companyId)
+      } catch (error) {
+        log.error({ err: error, companyId }, 'the books of this company could not be compared')
+        // rejects without the database
+        await findBookCheck(db, companyId)
+        errors.push(error)
+      }
+    }
+    return errors
   }
 
   /** Concurrent calls for a company share one verification; for large books, calls shortly after it do too. */
@@ -183,14 +206,16 @@ export function openBooks(deps: BooksDeps): Books {
       throw new AppError('BOOKS_DIFFER', { message })
     },
     async noteBalances(faults, chains) {
-      for (const companyId of [OPERATOR, ...(await listBookedCompanies(db))]) {
+      const failed = await forEachCompany([OPERATOR, ...(await listBookedCompanies(db))], (companyId) => {
         const own = faults.filter((fault) => fault.companyId === companyId)
-        await note(companyId, 'balances', own, { chains })
-      }
+        return note(companyId, 'balances', own, { chains })
+      })
+      // a fault that is not stored stops no payout: the audit is due again
+      if (failed.length > 0) throw failed[0]
     },
     isBalanceExplained: (fault) => isExplained(db, 'balances', fault),
     async verifyAll() {
-      for (const companyId of await listBookedCompanies(db)) await verify(companyId)
+      await forEachCompany(await listBookedCompanies(db), verify)
     },
   }
 }

@@ -111,12 +111,26 @@ export const upsertBookCheck = (q: Queryable, companyId: string, at: Date): Prom
 export const findBookCheck = (q: Queryable, companyId: string): Promise<{ checkedAt: Date } | undefined> =>
   q.maybe(sql`select checked_at from book_checks where company_id = ${companyId}`)
 
-/** Companies that have books. */
+/**
+ * Companies that have books: an order, or a check. `since`: their last check, or else their first order.
+ */
+const booked = sql`
+  select c.id, coalesce(k.checked_at, first.created_at) as since, k.checked_at
+  from companies c
+  left join book_checks k on k.company_id = c.id
+  left join lateral (select o.created_at from orders o where o.company_id = c.id and k.company_id is null
+    order by o.id limit 1) first on true
+  where k.company_id is not null or first.created_at is not null`
+
+/** Companies that have books, the longest unchecked first. */
 export async function listBookedCompanies(q: Queryable): Promise<string[]> {
   const rows = await q.many<{ id: string }>(sql`
-    select id from companies c where exists (select 1 from orders o where o.company_id = c.id) order by id`)
+    select id from (${booked}) b order by checked_at nulls first, id`)
   return rows.map(({ id }) => id)
 }
+
+/** Of the company whose books were not compared for longest; null: no company has books yet. */
+export const oldestBookCheck = sql`(select min(since) from (${booked}) b)`
 
 /** Whether a company has more payments than this. Reads no further than that. */
 export async function hasMorePayments(q: Queryable, companyId: string, count: number): Promise<boolean> {

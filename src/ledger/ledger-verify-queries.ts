@@ -11,10 +11,15 @@ export type Difference = {
   expected: string
 }
 
-/** Sets one snapshot for the transaction, so that the data does not change during a long comparison. */
-export async function setSnapshot(tx: Tx): Promise<void> {
+/** Sets one snapshot without a time limit for the transaction: a company's comparison takes as long as it takes. */
+export async function setLongSnapshot(tx: Tx): Promise<void> {
   await tx.run(sql`set transaction isolation level repeatable read read only`)
   await tx.liftTimeLimit()
+}
+
+/** The same for the comparisons below, which read whole tables of a company. */
+export async function setSnapshot(tx: Tx): Promise<void> {
+  await setLongSnapshot(tx)
   // a nested loop makes the comparison quadratic, and PostgreSQL chooses it for tables without statistics: in a new
   // installation, in a restored backup
   await tx.run(sql`set local enable_nestloop = off`)

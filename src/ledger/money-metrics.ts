@@ -3,6 +3,8 @@ import type { Db } from '../db/db.ts'
 import { findMoneyFigures, type MoneyFigures } from './money-metrics-queries.ts'
 
 const REFUNDS = ['needs_approval', 'needs_address', 'ready', 'submitted'] as const
+/** No person decides about them any more. */
+const UNDER_WAY: readonly string[] = ['ready', 'submitted']
 const SETTLEMENTS = ['open', 'approved'] as const
 
 /** The gauges of one scrape share one query. */
@@ -40,7 +42,7 @@ export function openMoneyMetrics(registry: Registry, db: Db): void {
     name: string,
     help: string,
     statuses: readonly string[],
-    pick: (figures: MoneyFigures) => MoneyFigures['refunds'],
+    pick: (figures: MoneyFigures) => MoneyFigures['settlements'],
   ): void => {
     new Gauge({
       name: `comptoir_${name}`,
@@ -71,8 +73,13 @@ export function openMoneyMetrics(registry: Registry, db: Db): void {
   )
   gauge(
     'books_age_seconds',
-    'How long ago books were last compared with the facts, or the first order was made; NaN: no order yet.',
+    'Since the longest unchecked company was compared with the facts, or made its first order; NaN: no order yet.',
     (figures) => figures.booksAgeSeconds ?? Number.NaN,
+  )
+  gauge(
+    'refunds_oldest_seconds',
+    'Since the oldest refund that is under way was asked for; 0: none is.',
+    ({ refunds }) => Math.max(0, ...refunds.filter(({ status }) => UNDER_WAY.includes(status)).map(({ age }) => age)),
   )
   byStatus('refunds_waiting', 'Refunds that are not finished.', REFUNDS, (figures) => figures.refunds)
   byStatus('settlements_waiting', 'Settlements that are not finished.', SETTLEMENTS, (figures) => figures.settlements)

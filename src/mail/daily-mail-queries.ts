@@ -1,4 +1,6 @@
-import { type Db, type Queryable, sql } from '../db/db.ts'
+import { type Db, type Queryable, sql, type Tx } from '../db/db.ts'
+import { DAY, MINUTE } from '../kernel/clock.ts'
+import { ALARM_PREFIX } from './mailbox-queries.ts'
 
 export type Manager = { companyId: string; companyName: string; email: string; firstName: string; lang: string }
 
@@ -13,6 +15,19 @@ export const listManagers = (db: Db, companyIds: readonly string[]): Promise<Man
 /** @returns false when this was already sent */
 export const insertNotice = async (q: Queryable, key: string, now: Date): Promise<boolean> =>
   (await q.run(sql`insert into notices_sent (key, sent_at) values (${key}, ${now}) on conflict do nothing`)) === 1
+
+/** Clocks of nodes differ; a time further ahead was written by a wrong one. */
+const AHEAD_MS = 5 * MINUTE
+
+/**
+ * Claims the mail about a lasting fault, for whichever process comes first. A time that has not come, by a clock that
+ * was ahead, silences nothing. @returns false within a day after the last one
+ */
+export const claimDailyNotice = async (tx: Tx, key: string, nowMs: number): Promise<boolean> =>
+  (await tx.run(sql`
+    insert into notices_sent as known (key, sent_at) values (${ALARM_PREFIX + key}, ${new Date(nowMs)})
+    on conflict (key) do update set sent_at = excluded.sent_at
+    where known.sent_at <= ${new Date(nowMs - DAY)} or known.sent_at > ${new Date(nowMs + AHEAD_MS)}`)) === 1
 
 /** The key of the latest day among those that consist of this prefix and a day. */
 export async function findLastNotice(db: Db, prefix: string): Promise<string | null> {

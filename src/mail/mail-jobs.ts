@@ -56,15 +56,24 @@ function openDeliver({ db, clock, config }: MailJobDeps): Deliver {
   }
 }
 
-/** Writes and sends one mail; drops an expired one. */
+/** What a mail server says often repeats the recipient, which no log and no row may hold unsealed. */
+const withoutAddresses = (error: unknown): Error => {
+  const { message, code } = error as Error & { code?: string }
+  return Object.assign(new Error(message.replaceAll(/[^\s<>"'(),:;]+@[^\s<>"'(),:;]+/g, '…@…')), { code })
+}
+
+/** Writes and sends one mail, as long as it is valid; drops an expired one. */
 export function openMailJob(deps: MailJobDeps): JobHandler {
   const deliver = openDeliver(deps)
   return {
+    until: (payload) => new Date((payload as MailPayload).expiresAt),
     async run(payload) {
       const { sealed, expiresAt } = payload as MailPayload
       if (new Date(expiresAt).getTime() <= deps.clock()) return
       const order = JSON.parse(deps.vault.open(sealed, MAIL_CONTEXT)) as MailOrder
-      await deliver(order.to, writeMail(order, deps.config.officeUrl), newId(deps.clock()))
+      await deliver(order.to, writeMail(order, deps.config.officeUrl), newId(deps.clock())).catch((error: unknown) => {
+        throw withoutAddresses(error)
+      })
     },
   }
 }

@@ -25,10 +25,13 @@ export const MAIL_CONTEXT = 'mail-job'
 /** What waits in the jobs table: sealed, because mails carry codes and links. */
 export type MailPayload = { sealed: string; expiresAt: string; payerOf?: string }
 
+/** How long a mail without a time of its own waits for a mail server that is down. */
+export const MAIL_DAYS = 3
+
 export function openMailer(deps: { jobs: JobQueue; vault: Vault; clock: Clock }): Mailer {
   return {
     async send(tx, { expiresAt, payerOf, ...mail }) {
-      const until = expiresAt ?? new Date(deps.clock() + 3 * DAY)
+      const until = expiresAt ?? new Date(deps.clock() + MAIL_DAYS * DAY)
       const payload: MailPayload = {
         sealed: deps.vault.seal(JSON.stringify(mail), MAIL_CONTEXT),
         expiresAt: until.toISOString(),

@@ -33,6 +33,9 @@ export async function deleteKeptMails(q: Queryable, before: Date): Promise<numbe
   return q.run(sql`delete from mails where created_at < ${before}`)
 }
 
+/** Of the keys of alarms, which say nothing about the daily mails. */
+export const ALARM_PREFIX = 'alarm:'
+
 /**
  * Forgets which daily mails were sent. Of a service that did not run for long, the last week is left: it says which
  * days to make up for.
@@ -40,7 +43,8 @@ export async function deleteKeptMails(q: Queryable, before: Date): Promise<numbe
 export const deleteOldNotices = (q: Queryable, before: Date): Promise<number> =>
   q.run(sql`
     delete from notices_sent
-    where sent_at < least(${before}, (select max(sent_at) from notices_sent) - interval '7 days')`)
+    where sent_at < least(${before}, (select max(sent_at) from notices_sent
+      where not starts_with(key, ${ALARM_PREFIX})) - interval '7 days')`)
 
 /** Mails that expired before they could be sent; those that were given up too. */
 export const deleteExpiredMails = (q: Queryable, now: Date): Promise<number> =>

@@ -1,9 +1,16 @@
 import { join } from 'node:path'
+import type pg from 'pg'
 import { Gauge } from 'prom-client'
 import { isBackupOverdue, type KnownBackups, openKnownBackups, readBackupAge } from '../../db/backup/newest-backup.ts'
 import { openStore } from '../../db/backup/places.ts'
 import { BackupFault } from '../../db/backup/sealed.ts'
-import { listBackups, pruneBackups, takeBackup } from '../../db/backup/take-backup.ts'
+import {
+  listBackups,
+  lockBackups,
+  pruneBackups,
+  takeBackup,
+  withBackupConnection,
+} from '../../db/backup/take-backup.ts'
 import { listMigrations } from '../../db/migrate.ts'
 import { isYounger, MINUTE, SECOND } from '../../kernel/clock.ts'
 import { startTicker } from '../../kernel/ticker.ts'
@@ -44,18 +51,26 @@ function openMetrics({ config, clock, metrics }: BackupDeps, backups: KnownBacku
   }).set((config.backupEveryMinutes * MINUTE) / SECOND)
 }
 
-/** Takes a backup when it is due. */
+/** Takes a backup when it is due, and no other process is about to: every worker comes here. */
 function backUpWhenDue({ config, vault, clock, log, db }: BackupDeps, backupTo: string): () => Promise<void> {
   const to = openStore(backupTo, config)
-  return async () => {
+  const isDue = async (): Promise<boolean> => {
     const { newest } = await listBackups(to, clock())
-    if (newest && clock() - newest.madeAtMs < config.backupEveryMinutes * MINUTE) return
+    return !newest || clock() - newest.madeAtMs >= config.backupEveryMinutes * MINUTE
+  }
+  const backUp = async (client: pg.Client): Promise<void> => {
+    // another process may have made it since
+    if (!(await lockBackups(client)) || !(await isDue())) return
     const { mode, dataDir } = config
     const facts = { madeAt: new Date(clock()).toISOString(), mode, schema: listMigrations().at(-1)?.id ?? '' }
-    const place = { connectionString: db.connectionString, cluster: join(dataDir, 'postgres'), to }
-    const made = await takeBackup({ ...place, vault, facts, onProgress: () => {} })
+    const made = await takeBackup({
+      ...{ client, cluster: join(dataDir, 'postgres'), to, vault, facts, onProgress: () => {} },
+    })
     await pruneBackups(to, config.backupKeep, clock())
     log.info({ file: made.file, bytes: made.bytes }, 'backed up and read back')
+  }
+  return async () => {
+    if (await isDue()) await withBackupConnection(db.connectionString, backUp)
   }
 }
 

@@ -1,4 +1,4 @@
-import { uptime } from 'node:os'
+import { hostname, uptime } from 'node:os'
 import type { FastifyBaseLogger } from 'fastify'
 import { Gauge } from 'prom-client'
 import type { Config } from '../../config/config.ts'
@@ -35,7 +35,7 @@ type GuardDeps = Pick<ServiceBase, 'db' | 'clock' | 'metrics'> & {
  */
 export function openClockGuard(deps: GuardDeps): () => Promise<boolean> {
   const { config, db, clock, log, uptimeMs = () => uptime() * SECOND } = deps
-  const mail = openDailyAlarm(deps, 'A clock is wrong')
+  const mail = openDailyAlarm(deps, 'A clock is wrong', hostname())
   const offsetMs = (): number => clock() - uptimeMs()
   const firstOffsetMs = offsetMs()
   let isSound = true

@@ -4,7 +4,7 @@ import { OFFICE_PATHS } from '../../config/office-paths.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import { type Clock, DAY } from '../../kernel/clock.ts'
 import { formatDecimal } from '../../kernel/money.ts'
-import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
+import type { Hex, Rpc } from '../endpoints/rpc.ts'
 import { type Network, tokenOf } from '../networks.ts'
 import { readChainView } from './payout-view.ts'
 import { readBalance } from './usdc-token.ts'
@@ -91,8 +91,8 @@ function words({ name }: Network, { wallet, address, units, dailyUnits }: Wallet
  */
 export async function watchWallets(deps: WalletWatchDeps): Promise<undefined> {
   for (const chain of deps.chains) {
-    if (chain.payouts) await insertPayingWallet(deps.db, chain.network.chainId, chain.payouts.address)
     try {
+      if (chain.payouts) await insertPayingWallet(deps.db, chain.network.chainId, chain.payouts.address)
       const levels = await readLevels(deps, chain)
       // a contract that answered
       if (chain.payouts) await insertPayingToken(deps.db, chain.network.chainId, tokenOf(chain.network))
@@ -103,7 +103,6 @@ export async function watchWallets(deps: WalletWatchDeps): Promise<undefined> {
           if (level.low && !wasLow) await deps.alarm(tx, words(chain.network, level))
         })
     } catch (error) {
-      if (!(error instanceof RpcError)) throw error
       deps.log.warn({ err: error, chainId: chain.network.chainId }, 'the wallet balances could not be read')
     }
   }

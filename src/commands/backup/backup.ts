@@ -3,8 +3,8 @@ import { parseArgs } from 'node:util'
 import type { Config } from '../../config/config.ts'
 import { findMasterKey } from '../../config/master-key.ts'
 import { type ChosenBackup, chooseBackup, openStore } from '../../db/backup/places.ts'
-import { pruneBackups, takeBackup } from '../../db/backup/take-backup.ts'
-import { readNewestMigration } from '../../db/installation.ts'
+import { pruneBackups, takeBackup, withBackupConnection } from '../../db/backup/take-backup.ts'
+import { readMigrations } from '../../db/installation.ts'
 import { openVault } from '../../kernel/vault.ts'
 import type { OperatorCommand } from '../admin.ts'
 import { UsageError } from '../command.ts'
@@ -55,15 +55,17 @@ export const runBackup: OperatorCommand = async (config: Config, args, say) => {
   const made = await withDatabaseServer(config, say, async (connectionString) => {
     // another key would seal a backup that this installation cannot open, and --keep would then remove the good ones
     await refuseForeignDatabase(connectionString, config, key)
-    return takeBackup({
-      ...{ connectionString, cluster: join(config.dataDir, 'postgres'), to: store, vault: openVault(key) },
-      facts: {
-        madeAt: new Date().toISOString(),
-        mode: config.mode,
-        schema: (await readNewestMigration(connectionString)) ?? '',
-      },
-      onProgress: (done, of) => progress(megabytes(done), megabytes(of)),
-    })
+    const facts = {
+      madeAt: new Date().toISOString(),
+      mode: config.mode,
+      schema: (await readMigrations(connectionString)).at(-1)?.id ?? '',
+    }
+    return withBackupConnection(connectionString, (client) =>
+      takeBackup({
+        ...{ client, cluster: join(config.dataDir, 'postgres'), to: store, vault: openVault(key), facts },
+        onProgress: (done, of) => progress(megabytes(done), megabytes(of)),
+      }),
+    )
   })
   if (keep !== null) await pruneBackups(store, keep, Date.now())
   const text = `Backed up and read back: ${made.file} (${megabytes(made.bytes)} MB). It opens with your MASTER_KEY only.`

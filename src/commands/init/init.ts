@@ -21,7 +21,7 @@ A MASTER_KEY (or MASTER_KEY_FILE) in the environment or in the file that is repl
   --domain pay.example         where payers reach you
   --database-url URL           your PostgreSQL; without it Comptoir runs its own
   --backup-to FOLDER           backups of its own PostgreSQL
-  --data-dir FOLDER            default ./data
+  --data-dir FOLDER            default ./data; /var/lib/comptoir for a file below /etc
   --smtp-url URL               mail server
   --mail-from TEXT             sender of mails
   --operator-email ADDRESS     gets alarms
@@ -74,7 +74,15 @@ const readEmail = matching(/^[^\s@]+@[^\s@]+$/, 'An e-mail address.')
 const readPostgres = matching(/^postgres(ql)?:\/\//, 'An address that begins with postgres://.')
 const readSmtp = matching(/^smtps?:\/\//, 'An address that begins with smtps:// (or smtp://).')
 
-async function askService(asker: Asker, token: Record<string, string>): Promise<Section> {
+type Place = { dataDir: string; values: Record<string, string> }
+
+/** A file below /etc belongs to a service, whose unit (deploy/systemd) lets it write here and is reloaded. */
+export const placeOf = (out: string): Place =>
+  resolve(out).startsWith('/etc/')
+    ? { dataDir: '/var/lib/comptoir', values: { PROCESSES: 'auto' } }
+    : { dataDir: './data', values: {} }
+
+async function askService(asker: Asker, values: Record<string, string>): Promise<Section> {
   const domain = await asker.ask({
     flag: 'domain',
     text: 'Domain that payers see, for example pay.example',
@@ -82,14 +90,14 @@ async function askService(asker: Asker, token: Record<string, string>): Promise<
   })
   return {
     title: 'The service; a proxy on this machine does TLS',
-    values: { MODE: 'live', BASE_URL: `https://${domain}`, TRUST_PROXY: '127.0.0.1', ...token },
+    values: { MODE: 'live', BASE_URL: `https://${domain}`, TRUST_PROXY: '127.0.0.1', ...values },
   }
 }
 
-async function askDatabase(asker: Asker): Promise<Section> {
+async function askDatabase(asker: Asker, fallback: string): Promise<Section> {
   const text = 'PostgreSQL (postgres://user:password@host/database), or empty for the one that comes with Comptoir'
   const url = await asker.ask({ flag: 'database-url', text, fallback: '', read: readPostgres })
-  const dataDir = await asker.ask({ flag: 'data-dir', text: 'Folder for its own files', fallback: './data' })
+  const dataDir = await asker.ask({ flag: 'data-dir', text: 'Folder for its own files', fallback })
   const place = { DATA_DIR: resolve(dataDir) }
   if (url !== '') return { title: 'Database', values: { DATABASE_URL: url, ...place } }
   const to = await asker.ask({
@@ -140,12 +148,12 @@ type Answers = { sections: Section[]; admin: string; written: Record<string, str
 const valuesOf = (sections: readonly Section[]): Record<string, string> =>
   Object.assign({}, ...sections.map(({ values }) => values))
 
-type Secrets = { key: Record<string, string>; token: Record<string, string> }
+type Known = { key: Record<string, string>; token: Record<string, string>; place: Place }
 
-async function askAll(asker: Asker, flags: Flags, { key, token }: Secrets): Promise<Answers> {
+async function askAll(asker: Asker, flags: Flags, { key, token, place }: Known): Promise<Answers> {
   const sections = [
-    await askService(asker, token),
-    await askDatabase(asker),
+    await askService(asker, { ...place.values, ...token }),
+    await askDatabase(asker, place.dataDir),
     await askMail(asker),
     { title: 'Chains', values: await askChains(asker) },
     { title: 'Channels', values: await askChannels(asker) },
@@ -203,6 +211,7 @@ export async function runInit(args: string[], environment: Env, say: Say): Promi
     const { sections, admin, written } = await askAll(asker, flags, {
       key: known ?? newKey(),
       token: findKnownToken(environment, old) ?? newToken(),
+      place: placeOf(out),
     })
     const env = { ...environment, ...written }
     const { config } = readEnvironment(env)

@@ -4,7 +4,7 @@ import { loadForStart, readEnvironment } from '../../checks/environment.ts'
 import type { Config, Env } from '../../config/config.ts'
 import { startMetricsServer } from '../../http/health/metrics-server.ts'
 import { Closers, noteInstallation, openOwned, type Running, serve } from '../../serve.ts'
-import { readEnv } from '../read-env.ts'
+import { listDividedPlaces, readEnv } from '../read-env.ts'
 import { countProcesses, type Parent, startParent } from './parent.ts'
 
 type Say = (line: string) => void
@@ -120,6 +120,9 @@ function answerEarlyReloads(say: Say): () => void {
   return () => void process.off('SIGHUP', answer)
 }
 
+const DIVIDED =
+  'The environment wins here; a command that is run without it works on another database. Remove one of the two.'
+
 /** `serve`: the service, in one process or several. @param printTable prints what a user of the sandbox needs */
 export async function runServe(
   args: string[],
@@ -127,6 +130,7 @@ export async function runServe(
 ): Promise<undefined> {
   parseArgs({ args })
   const env: Env = readEnv()
+  for (const name of listDividedPlaces()) say(`${name} in the environment differs from the settings file. ${DIVIDED}`)
   const { config } = loadForStart(env, say)
   const count = countProcesses(config.processes)
   const isAlone = count === 1

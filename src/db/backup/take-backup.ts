@@ -8,7 +8,8 @@ import { type BackupFacts, BackupFault, seal, unseal } from './sealed.ts'
 import { type BackupStore, backupNameAt, backupTimeOf, type Content, isAhead } from './store.ts'
 
 export type BackupRequest = {
-  connectionString: string
+  /** Of `withBackupConnection`. */
+  client: pg.Client
   /** The cluster's folder. */
   cluster: string
   to: BackupStore
@@ -83,26 +84,42 @@ export async function verifyBackup(stored: Content, vault: Vault, madeAt: string
   for await (const piece of decompressed(content)) if (piece.length === 0) continue
 }
 
+/** A connection for one backup, which PostgreSQL binds to the session that began it. */
+export async function withBackupConnection<Result>(
+  connectionString: string,
+  work: (client: pg.Client) => Promise<Result>,
+): Promise<Result> {
+  const client = new pg.Client({ connectionString, application_name: 'comptoir-backup' })
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    return await work(client)
+  } finally {
+    await client.end()
+  }
+}
+
+const LOCK = 4_207_316_002
+
+/** Whether this connection is now the one that makes the due backups of its database; it stays so until it ends. */
+export async function lockBackups(client: pg.Client): Promise<boolean> {
+  const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [LOCK])
+  return rows[0]?.locked === true
+}
+
 /**
  * A consistent, encrypted copy of the embedded database while it runs. It is sealed before it leaves this machine, and
  * kept only if it is complete and was read back once.
  * @throws Error with a sentence for the operator
  */
 export async function takeBackup(request: BackupRequest): Promise<Backup> {
-  const { to, cluster, vault, facts, onProgress } = request
+  const { client, to, cluster, vault, facts, onProgress } = request
   const name = backupNameAt(facts.madeAt)
-  const client = new pg.Client({ connectionString: request.connectionString, application_name: 'comptoir-backup' })
-  client.on('error', () => {})
-  await client.connect()
-  try {
-    const total = measureCluster(cluster)
-    const plain = counted(packFiles(backupItems(client, cluster)), (done) => onProgress(Math.min(done, total), total))
-    const bytes = await to.put(name, seal(compressed(plain), { vault, facts }), {
-      expectedBytes: total,
-      verify: (stored) => verifyBackup(stored, vault, facts.madeAt),
-    })
-    return { file: to.pathOf(name), bytes, madeAt: facts.madeAt }
-  } finally {
-    await client.end()
-  }
+  const total = measureCluster(cluster)
+  const plain = counted(packFiles(backupItems(client, cluster)), (done) => onProgress(Math.min(done, total), total))
+  const bytes = await to.put(name, seal(compressed(plain), { vault, facts }), {
+    expectedBytes: total,
+    verify: (stored) => verifyBackup(stored, vault, facts.madeAt),
+  })
+  return { file: to.pathOf(name), bytes, madeAt: facts.madeAt }
 }
