@@ -200,7 +200,7 @@ export function Facts({ rows }: { rows: [string, ReactNode][] }) {
   )
 }
 
-const FIELDS = 'input:not([type=hidden], :disabled), select, textarea'
+const FIELDS = 'input:not([type=hidden], :disabled, [readonly]), select, textarea'
 
 /** A modal dialog. Focuses its first field and closes with Escape; the focus then returns to where it was. */
 type DialogProps = {
