@@ -227,8 +227,15 @@ export function Dialog({ title, onClose, isOnce, children }: DialogProps) {
     event.preventDefault()
     if (!isOnce) onClose()
   }
+  // a browser closes it by itself when Escape is pressed again, whatever onCancel says
+  const onClosed = (): void => {
+    const dialog = ref.current
+    if (!dialog || dialog.open) return
+    if (isOnce) dialog.showModal()
+    else onClose()
+  }
   return (
-    <dialog ref={ref} aria-labelledby={id} onCancel={onCancel}>
+    <dialog ref={ref} aria-labelledby={id} onCancel={onCancel} onClose={onClosed}>
       <div className="flex items-center justify-between gap-3 border-b border-line px-5 py-3.5">
         <h2 id={id} className="text-lg font-semibold">
           {title}
