@@ -109,10 +109,16 @@ test('without an e-mail the link is handed over: what is said there needs two pe
   assert.match(await (await fetch(addressUrl ?? '')).text(), /checks this address/)
   const vouch = { address: own, addressProof: { statement: 'He stood at the counter.', evidence: 'receipt 12' } }
   const [first, second] = [await join(true), await join(true)]
+  const readPay = async () => (await fetch(`${shop.host.baseUrl}/pay?code=${order.code}`)).text()
   for (const client of [first, first]) {
     const named = await client.post<RefundData>(`refunds/${waiting._id}/address`, vouch)
     assert.deepEqual([named.status, named.data.status], [200, 'needs_address'], 'one person alone is not enough')
+    assert.match(await (await fetch(addressUrl ?? '')).text(), /checks this address/, 'the payer is not asked again')
+    assert.match(await readPay(), /We have your address/)
   }
+  assert.equal((await answerRefundPage(addressUrl ?? '', own)).status, 303, 'a repeated answer takes back nothing')
+  assert.equal((await newest(order)).proposedBy, `user:${first.userId}`)
+  assert.match(await (await fetch(`${addressUrl}&change=1`)).text(), /<input class="field mono" id="address"/)
   assert.equal(await shop.chain.balanceOf(own), 0n)
   const named = await second.post<RefundData>(`refunds/${waiting._id}/address`, vouch)
   assert.deepEqual([named.status, named.data.addressProof?.by], [200, `user:${second.userId}`])
