@@ -110,7 +110,7 @@ export const refundPageRoutes: FastifyPluginAsyncTypebox<RefundPageDeps> = async
     const lang = languageOf(request)
     const { unknownTitle, unknown } = TEXTS[lang].refund
     const status = error.status === 422 ? 404 : error.status
-    return send(reply, status, renderNotice(lang, unknownTitle, unknown), { lang, shop: null })
+    return send(reply, status, renderNotice(request, { title: unknownTitle, text: unknown }), { lang, shop: null })
   })
 
   app.get('/refund', { config: OPEN, schema: { hide: true, querystring: Query } }, async (request, reply) => {
