@@ -148,6 +148,19 @@ test('a double click makes one order, and without a connection none is made, the
   await context.close()
 })
 
+test('over plain http, where a browser has neither randomUUID nor a clipboard, an order is made and its link copied', async () => {
+  const { page, context } = await enterOffice(browser, service.baseUrl, { email: manager.email, path: '/orders/new' })
+  await context.addInitScript(`delete Crypto.prototype.randomUUID
+    Object.defineProperty(Navigator.prototype, 'clipboard', { get: () => undefined })`)
+  await page.reload()
+  await page.getByLabel('Amount').fill('3')
+  await page.getByRole('button', { name: 'Create the order' }).click()
+  await page.getByRole('heading', { name: 'Ready to be paid' }).waitFor()
+  await page.getByRole('button', { name: 'Copy' }).first().click()
+  await page.getByText('Copied').waitFor()
+  await context.close()
+})
+
 test('a buy button changes its price and keeps its code', async () => {
   const { page, context } = await enterOffice(browser, service.baseUrl, {
     email: manager.email,

@@ -165,10 +165,25 @@ export function Time({ at, long, ago }: { at: string; long?: boolean; ago?: bool
   )
 }
 
+/** The clipboard exists over https only; over plain http a selected text is copied. */
+async function copy(text: string): Promise<void> {
+  if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text)
+  const field = document.createElement('textarea')
+  field.value = text
+  // beside an open dialog nothing can be selected
+  const place = [...document.querySelectorAll('dialog[open]')].at(-1) ?? document.body
+  const focused = document.activeElement
+  place.append(field)
+  field.select()
+  document.execCommand('copy')
+  field.remove()
+  if (focused instanceof HTMLElement) focused.focus()
+}
+
 export function Copy({ text, label }: { text: string; label?: string }) {
   const core = useCore()
   const onClick = async (): Promise<void> => {
-    await navigator.clipboard.writeText(text)
+    await copy(text)
     say(core.copied)
   }
   return (
