@@ -33,3 +33,20 @@ test('money in another coin has the amount that the service says, and the way ba
   const onChain = { units: '7000000', asset: 'USDT', reference: '31337:0xab:1' }
   assert.match(told(onChain), / 7\.00 USDT came in another token .*: send it back by hand, then ignore it\.$/)
 })
+
+test('a payment that is not final says whether money is on its way, a part is here, or the whole', () => {
+  const told = (receivedUnits: string): string => {
+    const facts = {
+      number: 1,
+      channel: 'crypto',
+      status: 'confirming',
+      dueUnits: '12500000',
+      dueAsset: 'USDC',
+      receivedUnits,
+    }
+    return explain(ORDER, [{ at: '2026-11-22T11:41:24.000Z', kind: 'payment', facts } as unknown as Entry])[2] ?? ''
+  }
+  assert.match(told('0'), /It has money on its way that is not final yet\.$/)
+  assert.match(told('6000000'), /It waits for the rest, or for it to be final\. Received so far: 6\.00 USDC\.$/)
+  assert.match(told('12500000'), /It has arrived and waits to be counted\. Received so far: 12\.50 USDC\.$/)
+})

@@ -55,24 +55,30 @@ function tellState({ trigger, from, to, actor }: Facts): string {
 const PAYMENT: Record<string, string> = {
   creating: 'its provider has not confirmed it yet',
   awaiting: 'waits for the payer',
-  confirming: 'has arrived and is not final yet',
+  confirming: 'has money on its way that is not final yet',
   paid: 'is paid',
   failed: 'failed',
   closing: 'is being closed at the provider',
   closed: 'was closed unpaid',
 }
 
+/** Of a part that is final the rest may be missing or on its way: the record does not say which. */
+function stateOf({ status, dueUnits, receivedUnits }: Facts): string {
+  const [due, received] = [BigInt(text(dueUnits) || 0), BigInt(text(receivedUnits) || 0)]
+  if (status === 'confirming' && received >= due) return 'has arrived and waits to be counted'
+  if (status === 'confirming' && received > 0n) return 'waits for the rest, or for it to be final'
+  return PAYMENT[text(status)] ?? text(status)
+}
+
 function tellPayment(facts: Facts): string {
-  const { number, channel, status, dueUnits, dueAsset, receivedUnits, toAddress, network, providerReference, message } =
-    facts
+  const { number, channel, dueUnits, dueAsset, receivedUnits, toAddress, network, providerReference, message } = facts
   const where = toAddress ? `, to ${text(toAddress)} on chain ${text(network)}` : ''
   const isAddress = text(providerReference).toLowerCase() === text(toAddress).toLowerCase()
   const known = providerReference && !isAddress ? `; the provider calls it ${text(providerReference)}` : ''
   const got = text(receivedUnits) === '0' ? '' : ` Received so far: ${money(receivedUnits, dueAsset)}.`
   const counted = /^(\d+) transfers$/.exec(text(message))?.[1]
   const said = message && counted === undefined ? ` The provider said: “${text(message)}”.` : ''
-  const state = PAYMENT[text(status)] ?? text(status)
-  return `Payment ${text(number)} through ${text(channel)} asks for ${money(dueUnits, dueAsset)}${where}${known}. It ${state}.${got}${said}`
+  return `Payment ${text(number)} through ${text(channel)} asks for ${money(dueUnits, dueAsset)}${where}${known}. It ${stateOf(facts)}.${got}${said}`
 }
 
 const STEPS: Record<string, string> = {

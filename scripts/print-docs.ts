@@ -127,6 +127,8 @@ of a colleague's till. A \`yes\` must have its effect, a \`–\` must change not
 What a role may do at all stands here. Whose objects it may touch follows from the object: another company's is 404 to
 everyone but SuperAdmin; a SuperManager has the companies attached to it, a Cashier the orders of the tills given to it,
 a SimpleUser its own orders. \`Second factor\` \`fresh\`: given within the last five minutes, by people (API keys have none).
+\`users.invite\` and \`users.change\` need it too where the role, before or after, decides about money: to give it, to take it
+away, to disable such a person or to let them in again.
 \`Anyone\`: no credential is needed. Which endpoint asks for which row stands in the API reference (\`x-permission\`) and in
 \`test/harness/permission-cases.ts\`.
 

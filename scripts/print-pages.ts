@@ -25,6 +25,7 @@ const WHEN: Record<Situation, string> = {
   error: 'the provider declined or failed',
   refundApproval: 'a refund waits for its approval',
   refundAddress: 'a refund waits for the payer’s address; the page links to the form',
+  refundCheck: 'the payer named an address through a link that anyone may hold; people of the shop confirm it',
   refundMailed: 'a refund waits for the payer’s address; the link went by mail',
   refunding: 'a refund is being sent',
   refundedPart: 'a part was refunded; `{price}` is what was paid',

@@ -435,3 +435,19 @@ test('strangers cause ten mails an hour to the managers of a shop, and ten to on
   const mails = await readMails(service.baseUrl, manager.email)
   assert.equal(mails.filter(({ subject }) => /asks to join/.test(subject)).length, 10, 'the office lists all twelve')
 })
+
+test('an association has no Manager and a company no Association: the same rights, each with its word', async () => {
+  const company = await registerManager(service.baseUrl)
+  const club = await register(service.baseUrl, { role: 'Association', associationName: 'Chess Club' })
+  for (const [{ companyId }, wrong, right] of [
+    [company, 'Association', 'Manager'],
+    [club, 'Manager', 'Association'],
+  ] as const) {
+    const person = { firstName: 'A', lastName: 'B', email: newEmail('new'), companyId }
+    assert.equal((await admin.post('users', { ...person, role: wrong })).error?.details?.[0]?.path, 'role')
+    const { data } = await admin.post<{ _id: string }>('users', { ...person, role: 'Cashier' })
+    const path = `users/${data._id}`
+    assert.equal((await admin.call('PUT', path, { role: wrong })).error?.details?.[0]?.path, 'role')
+    assert.equal((await admin.call('PUT', path, { role: right })).status, 200)
+  }
+})

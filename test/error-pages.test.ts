@@ -60,6 +60,24 @@ test('a fault of ours is no fault of the link: each page of payers says so, with
   for (const path of paths) assert.equal((await open(path)).status, 404, path)
 })
 
+test('another language on a page of a failure leads back to the same order', async () => {
+  const code = 'a'.repeat(24)
+  const pages = [`/pay?code=${code}`, `/refund?code=${code}&token=t`].map((path) => `${path}&lang=en`)
+  const hrefOf = (text: string) => /href="([^"]*)" lang="de"/.exec(text)?.[1]?.replaceAll('&amp;', '&')
+  await host.db.run(sql`alter table orders rename to orders_elsewhere`)
+  try {
+    for (const path of pages) {
+      const back = path.slice(path.indexOf('?')).replace('lang=en', 'lang=de')
+      assert.equal(hrefOf(await (await ask(path, { accept: BROWSER })).text()), back)
+    }
+    const body = new URLSearchParams({ code, token: 't', address: '0x1' })
+    const sent = await fetch(`${host.baseUrl}/refund?lang=en`, { method: 'POST', body, headers: { accept: BROWSER } })
+    assert.equal(hrefOf(await sent.text()), `?code=${code}&token=t&lang=de`)
+  } finally {
+    await host.db.run(sql`alter table orders_elsewhere rename to orders`)
+  }
+})
+
 test('a service without its database does not blame the payer’s network', async () => {
   const app = Fastify()
   for (const code of ['DATABASE_UNAVAILABLE', 'BUSY', 'TOO_MANY_REQUESTS'] as const)

@@ -5,6 +5,7 @@ import { sql } from '../src/db/db.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { type Client, logInSuperAdmin, newEmail, register, waitForMail } from './harness/accounts.ts'
 import {
+  answerRefundPage,
   createPaid,
   createPaidBy,
   listRefunds,
@@ -55,12 +56,6 @@ type Entry = { actor: string; action: string; detail: Record<string, unknown> }
 const auditOf = async (refund: RefundData): Promise<Entry[]> =>
   (await admin.get<{ entries: Entry[] }>(`audit-log?object=refund:${refund._id}`)).data.entries.toReversed()
 
-const answerPage = (url: string, address: string): Promise<Response> => {
-  const { code = '', token = '' } = Object.fromEntries(new URL(url).searchParams)
-  const body = new URLSearchParams({ code, token, address, confirmed: address })
-  return fetch(`${shop.host.baseUrl}/refund`, { method: 'POST', redirect: 'manual', body })
-}
-
 test('an address that the payer did not state gets nothing before the payer confirms it on the page from the mail', async () => {
   const [email, to] = [newEmail('payer'), newAddress()]
   const order = await createPaidBy(shop, email)
@@ -78,7 +73,7 @@ test('an address that the payer did not state gets nothing before the payer conf
   const page = await (await fetch(link)).text()
   assert.match(page, new RegExp(`value="${to}"`))
   assert.match(page, /suggests the address/)
-  assert.equal((await answerPage(link, to)).status, 303)
+  assert.equal((await answerRefundPage(link, to)).status, 303)
   const settled = await refundReaches(shop, order.orderId, 'settled')
   assert.deepEqual([settled.address, settled.addressProof?.kind, settled.addressProof?.by], [to, 'payer', 'payer'])
   assert.equal(await shop.chain.balanceOf(to), order.units)
@@ -107,17 +102,23 @@ test('without an e-mail the link is handed over: what is said there needs two pe
   const [proposed, own] = [newAddress(), newAddress()]
   await revertPlainly(shop, order.code, { address: proposed })
   const { addressUrl } = await newest(order)
-  assert.equal((await answerPage(addressUrl ?? '', own)).status, 303)
+  assert.equal((await answerRefundPage(addressUrl ?? '', own)).status, 303)
   await shop.chain.mine(5)
   const waiting = await newest(order)
   assert.deepEqual([waiting.status, waiting.proposedAddress, waiting.address], ['needs_address', own, null])
   assert.match(await (await fetch(addressUrl ?? '')).text(), /checks this address/)
   const vouch = { address: own, addressProof: { statement: 'He stood at the counter.', evidence: 'receipt 12' } }
   const [first, second] = [await join(true), await join(true)]
+  const readPay = async () => (await fetch(`${shop.host.baseUrl}/pay?code=${order.code}`)).text()
   for (const client of [first, first]) {
     const named = await client.post<RefundData>(`refunds/${waiting._id}/address`, vouch)
     assert.deepEqual([named.status, named.data.status], [200, 'needs_address'], 'one person alone is not enough')
+    assert.match(await (await fetch(addressUrl ?? '')).text(), /checks this address/, 'the payer is not asked again')
+    assert.match(await readPay(), /We have your address/)
   }
+  assert.equal((await answerRefundPage(addressUrl ?? '', own)).status, 303, 'a repeated answer takes back nothing')
+  assert.equal((await newest(order)).proposedBy, `user:${first.userId}`)
+  assert.match(await (await fetch(`${addressUrl}&change=1`)).text(), /<input class="field mono" id="address"/)
   assert.equal(await shop.chain.balanceOf(own), 0n)
   const named = await second.post<RefundData>(`refunds/${waiting._id}/address`, vouch)
   assert.deepEqual([named.status, named.data.addressProof?.by], [200, `user:${second.userId}`])
@@ -240,9 +241,13 @@ test('a second person with a fresh factor vouches in words; a key cannot, nor on
   const stale = await (await join(false)).post(path, { address: to, addressProof })
   assert.equal(stale.error.code, 'STEP_UP_REQUIRED')
   const manager = await join(true)
-  for (const incomplete of [{ statement: addressProof.statement }, { evidence: 'ticket 4711' }, { message: 'x' }]) {
+  for (const [incomplete, message] of [
+    [{ statement: addressProof.statement }, 'needs signature, or evidence'],
+    [{ evidence: 'ticket 4711' }, 'needs signature, or statement'],
+    [{ message: 'x' }, 'needs signature, or statement and evidence'],
+  ] as const) {
     const answer = await manager.post(path, { address: to, addressProof: incomplete })
-    assert.deepEqual([answer.status, answer.error?.details?.[0]?.path], [422, 'addressProof'])
+    assert.deepEqual([answer.status, answer.error?.details], [422, [{ path: 'addressProof', message }]])
   }
   const nowhere = await manager.post(path, { addressProof })
   assert.deepEqual([nowhere.status, nowhere.error?.details?.[0]?.path], [422, 'addressProof'])

@@ -423,19 +423,33 @@ test('a company is attached to a SuperManager after a fresh second factor only, 
   assert.deepEqual([(await attach([companyId])).status, (await attach([])).status], [200, 200])
 })
 
-test('a Manager who was disabled is let in again after a fresh second factor only', async () => {
+test('who decides about money is let in, shut out, raised and lowered after a fresh second factor only', async () => {
   const { email, companyId } = await registerManager(service.baseUrl)
-  const boss = await logIn(service.baseUrl, email)
-  const id = newId()
-  await service.db.run(sql`
-    insert into users (id, email, email_key, password_hash, first_name, last_name, role, company_id, disabled_at)
-    values (${id}, ${`${id}@shop.example`}, ${`${id}@shop.example`}, '-', 'Ex', 'Boss', 'Manager', ${companyId}, now())`)
-  const enable = () => boss.call('PUT', `users/${id}`, { disabled: false })
+  const insert = async (role: string): Promise<string> => {
+    const id = newId()
+    await service.db.run(sql`
+      insert into users (id, email, email_key, password_hash, first_name, last_name, role, company_id, disabled_at)
+      values (${id}, ${`${id}@shop.example`}, ${`${id}@shop.example`}, '-', 'A', 'B', ${role}, ${companyId},
+        case when ${role} = 'Manager' then now() end)`)
+    return id
+  }
+  const [boss, cashier] = [await insert('Manager'), await insert('Cashier')]
+  const stale = await logIn(service.baseUrl, email)
   shiftMs += 6 * MINUTE
-  boss.token = (await boss.post<{ token: string }>('auth/refresh-token')).data.token
-  assert.equal((await enable()).error?.code, 'STEP_UP_REQUIRED')
+  stale.token = (await stale.post<{ token: string }>('auth/refresh-token')).data.token
   const fresh = await logIn(service.baseUrl, email)
-  assert.equal((await fresh.call('PUT', `users/${id}`, { disabled: false })).status, 200)
+  for (const [id, change] of [
+    [boss, { disabled: false }],
+    [boss, { disabled: true }],
+    [boss, { role: 'Observer', disabled: false }],
+    [cashier, { role: 'Manager' }],
+  ] as const) {
+    const said = JSON.stringify(change)
+    assert.equal((await stale.call('PUT', `users/${id}`, change)).error?.code, 'STEP_UP_REQUIRED', said)
+    assert.equal((await fresh.call('PUT', `users/${id}`, change)).status, 200, said)
+  }
+  assert.equal((await stale.call('PUT', `users/${boss}`, { disabled: true })).status, 200, 'an Observer by now')
+  assert.equal((await stale.call('PUT', `users/${cashier}`, { firstName: 'C' })).status, 200, 'a name gives no right')
 })
 
 test('a colleague who sends the same Idempotency-Key gets an own authenticator, not the secret of the first', async () => {

@@ -438,14 +438,15 @@ export interface Operations {
         address?: string
         /** Why the address is what the payer wants: a signature over the text of GET /refunds/address-message, or the statement of a second person, with a fresh second factor and its evidence. */
         addressProof?: {
+          /** EIP-191, by the destination or by the address that paid. */
+          signature: string
           /** What was signed; may be left out. */
           message?: string
-          /** EIP-191, by the destination or by the address that paid. */
-          signature?: string
+        } | {
           /** How the payer asked for it, stated by a person. */
-          statement?: string
+          statement: string
           /** Where to look it up, such as a ticket number. */
-          evidence?: string
+          evidence: string
         }
       }
     }
@@ -917,14 +918,15 @@ export interface Operations {
         address: string
         /** Why the address is what the payer wants: a signature over the text of GET /refunds/address-message, or the statement of a second person, with a fresh second factor and its evidence. */
         addressProof?: {
+          /** EIP-191, by the destination or by the address that paid. */
+          signature: string
           /** What was signed; may be left out. */
           message?: string
-          /** EIP-191, by the destination or by the address that paid. */
-          signature?: string
+        } | {
           /** How the payer asked for it, stated by a person. */
-          statement?: string
+          statement: string
           /** Where to look it up, such as a ticket number. */
-          evidence?: string
+          evidence: string
         }
       }
     }
@@ -1031,14 +1033,15 @@ export interface Operations {
         address?: string
         /** Why the address is what the payer wants: a signature over the text of GET /refunds/address-message, or the statement of a second person, with a fresh second factor and its evidence. */
         addressProof?: {
+          /** EIP-191, by the destination or by the address that paid. */
+          signature: string
           /** What was signed; may be left out. */
           message?: string
-          /** EIP-191, by the destination or by the address that paid. */
-          signature?: string
+        } | {
           /** How the payer asked for it, stated by a person. */
-          statement?: string
+          statement: string
           /** Where to look it up, such as a ticket number. */
-          evidence?: string
+          evidence: string
         }
       }
     }

@@ -5,7 +5,13 @@ import { answerPreflight, isPreflight } from './cors.ts'
 import { failure } from './envelope.ts'
 import { openRouteTable } from './route-table.ts'
 
-type AjvFault = { instancePath: string; keyword: string; message?: string; params: Record<string, unknown> }
+type AjvFault = {
+  instancePath: string
+  schemaPath: string
+  keyword: string
+  message?: string
+  params: Record<string, unknown>
+}
 
 const FRAMEWORK_CODES: Record<string, ConstructorParameters<typeof AppError>[0]> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'UNSUPPORTED_MEDIA_TYPE',
@@ -39,9 +45,24 @@ function detailOf(fault: AjvFault): ErrorDetail {
   return { path, message: rule ?? format ?? fault.message ?? 'is not valid' }
 }
 
+/** A choice between objects of which none is whole: what is missing is the rest of one of them, not of each. */
+function withChoice(faults: AjvFault[], choice: AjvFault): AjvFault[] {
+  const rests = new Map<string | undefined, string[]>()
+  const isRest = ({ keyword, instancePath, schemaPath }: AjvFault): boolean =>
+    keyword === 'required' && instancePath === choice.instancePath && schemaPath.startsWith(`${choice.schemaPath}/`)
+  for (const { schemaPath, params } of faults.filter(isRest)) {
+    const one = schemaPath.slice(choice.schemaPath.length + 1).split('/')[0]
+    rests.set(one, [...(rests.get(one) ?? []), String(params.missingProperty)])
+  }
+  if (rests.size < 2) return faults
+  const message = `needs ${[...rests.values()].map((names) => names.join(' and ')).join(', or ')}`
+  return [...faults.filter((fault) => !isRest(fault)), { ...choice, keyword: 'choice', message }]
+}
+
 /** Ajv reports every branch of a failed union; people need one line per field. */
-function detailsOf(faults: AjvFault[]): ErrorDetail[] {
+function detailsOf(reported: AjvFault[]): ErrorDetail[] {
   const seen = new Map<string, ErrorDetail>()
+  const faults = reported.filter(({ keyword }) => keyword === 'anyOf').reduce(withChoice, reported)
   for (const detail of faults.filter(({ keyword }) => keyword !== 'anyOf').map(detailOf)) {
     const known = seen.get(detail.path)
     if (!known) seen.set(detail.path, detail)

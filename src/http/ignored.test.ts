@@ -25,6 +25,18 @@ test('no handler of the API sees a parameter that its schema does not name, and 
   assert.deepEqual(await queryOf('/none?__proto__=b'), { query: {}, ignored: '__proto__' })
 })
 
+test('of a choice between objects, the names of each are known', async () => {
+  const choice = Type.Union([Type.Object({ a: Type.String() }), Type.Object({ b: Type.String() }), Type.Null()])
+  const app = Fastify()
+  registerIgnored(app)
+  const schema = { body: Type.Object({ choice }) }
+  app.post('/chosen', { config: { permission: 'orders.list' }, schema }, async ({ body }) => body)
+  const payload = { choice: { a: '1', b: '2', c: '3' } }
+  const answer = await app.inject({ method: 'POST', url: '/chosen', payload })
+  assert.deepEqual(answer.json(), { choice: { a: '1', b: '2' } })
+  assert.equal(answer.headers['comptoir-ignored'], 'choice.c')
+})
+
 test('a page reads its language, which no schema names', async () => {
   assert.deepEqual(await queryOf('/page?lang=fr'), { query: { lang: 'fr' }, ignored: undefined })
 })

@@ -18,13 +18,12 @@ type Schema = {
 
 /** The names that a schema defines; undefined: it accepts any name, or does not say. */
 function propertiesOf(schema: Schema | undefined): Record<string, Schema> | undefined {
-  if (schema?.allOf) {
-    const parts = schema.allOf.map(propertiesOf)
-    return parts.includes(undefined) ? undefined : (Object.assign({}, ...parts) as Record<string, Schema>)
+  // all of these objects, or one of them, or null
+  const parts = schema?.allOf ?? schema?.anyOf?.filter(({ type }) => type !== 'null') ?? []
+  if (parts.length > 0) {
+    const names = parts.map(propertiesOf)
+    return names.includes(undefined) ? undefined : (Object.assign({}, ...names) as Record<string, Schema>)
   }
-  // an object, or null
-  const [choice, ...others] = schema?.anyOf?.filter(({ type }) => type !== 'null') ?? []
-  if (choice !== undefined) return others.length === 0 ? propertiesOf(choice) : undefined
   const takesAny = typeof schema?.additionalProperties === 'object' || schema?.additionalProperties === true
   return takesAny ? undefined : schema?.properties
 }

@@ -6,6 +6,9 @@ import { openHmac, type Vault } from '../kernel/vault.ts'
  */
 export type LinkKind = 'mailed' | 'handed'
 
+/** Added to a link: the form, although an address was named. */
+export const CHANGE = '&change=1'
+
 /** Links to the page where a payer sets the destination of one refund. */
 export type RefundLinks = {
   urlOf(orderCode: string, refundId: string, kind: LinkKind): string

@@ -42,6 +42,8 @@ export type Refund = {
   proposedAddress: string | null
   /** Who proposed it: a value of `payer-word.ts`, or `payer` through a link that was not mailed. */
   proposedBy: string | null
+  /** Entered on the refund page through a link that was not mailed. */
+  payerAddress: string | null
   addressProof: AddressProof | null
   askedByMail: boolean
   network: number | null
@@ -86,8 +88,8 @@ export const REFUND_POLLS: PollTopic = {
 }
 
 const COLUMNS = sql`company_id, id, order_id, number, payment_id, mispayment_id, channel, status, units, excess_units,
-  fiat_units, without_cover, address, proposed_address, proposed_by, address_proof, asked_by_mail, network, reason, approval, requested_by,
-  requested_role, decided_by, provider_reference, tx_hash, by_hand,
+  fiat_units, without_cover, address, proposed_address, proposed_by, payer_address, address_proof, asked_by_mail,
+  network, reason, approval, requested_by, requested_role, decided_by, provider_reference, tx_hash, by_hand,
   coalesce(settled_by_hand, false) as settled_by_hand,
   coalesce(paid_elsewhere, settled_by_hand, false) as paid_elsewhere, last_words as provider_status, checks, next_check_at, handed_over_at,
   created_at, updated_at, settled_at`
@@ -101,6 +103,7 @@ const toRefund = (row: Row): Refund => ({
 
 export type NewRefund = Omit<
   Refund,
+  | 'payerAddress'
   | 'decidedBy'
   | 'providerReference'
   | 'txHash'
@@ -190,6 +193,7 @@ export type RefundChange = {
   address?: string
   proposedAddress?: string
   proposedBy?: string
+  payerAddress?: string
   addressProof?: AddressProof
   askedByMail?: boolean
   decidedBy?: string
@@ -209,6 +213,7 @@ export async function updateRefund(tx: Tx, refund: Refund, change: RefundChange,
     update refunds set status = ${change.status}, address = coalesce(${change.address ?? null}, address),
       proposed_address = coalesce(${change.proposedAddress ?? null}, proposed_address),
       proposed_by = coalesce(${change.proposedBy ?? null}, proposed_by),
+      payer_address = coalesce(${change.payerAddress ?? null}, payer_address),
       address_proof = coalesce(${proof}::jsonb, address_proof),
       asked_by_mail = coalesce(${change.askedByMail ?? null}, asked_by_mail),
       decided_by = coalesce(${change.decidedBy ?? null}, decided_by),
@@ -227,7 +232,7 @@ export async function updateRefund(tx: Tx, refund: Refund, change: RefundChange,
 export const updateRefundUnnamed = (tx: Tx, { companyId, id }: Refund): Promise<number> =>
   tx.run(sql`update refunds set tx_hash = null, by_hand = false where company_id = ${companyId} and id = ${id}`)
 
-/** Only sets the next poll; null: none. */
+/** Sets the next poll; null: none. */
 export const updateRefundNextCheck = (tx: Tx, refund: Refund, nextCheckAt: Date | null): Promise<number> =>
   tx.run(sql`
     update refunds set next_check_at = ${nextCheckAt}
@@ -324,12 +329,6 @@ export const wakeRefundsOfOperator = (
     update refunds set next_check_at = ${now}, checks = 0, poll_again = lease_until is not null
     where status in ('ready', 'submitted') and next_check_at is not null and channel = any(${[...channels]})
       and last_words = any(${[...words]})`)
-
-/** The user who created an API key; null if none did. */
-export async function findKeyMaker(q: Queryable, keyId: string): Promise<string | null> {
-  const row = await q.maybe<{ createdBy: string | null }>(sql`select created_by from api_keys where id = ${keyId}`)
-  return row?.createdBy ?? null
-}
 
 /** Sender of mails to payers, the contact for replies, and the language for payers who have chosen none. */
 export type Merchant = {

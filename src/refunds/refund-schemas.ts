@@ -5,6 +5,20 @@ import { REFUND_STATUSES } from './refund-queries.ts'
 
 const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
 
+const Signed = Type.Object({
+  signature: Type.String({ maxLength: 132, description: 'EIP-191, by the destination or by the address that paid.' }),
+  message: Type.Optional(Type.String({ maxLength: 500, description: 'What was signed; may be left out.' })),
+})
+
+const Attested = Type.Object({
+  statement: Type.String({
+    minLength: 10,
+    maxLength: 500,
+    description: 'How the payer asked for it, stated by a person.',
+  }),
+  evidence: Type.String({ minLength: 1, maxLength: 256, description: 'Where to look it up, such as a ticket number.' }),
+})
+
 const WantedFields = {
   address: Type.Optional(
     Type.String({
@@ -15,29 +29,12 @@ const WantedFields = {
     }),
   ),
   addressProof: Type.Optional(
-    Type.Object(
-      {
-        message: Type.Optional(Type.String({ maxLength: 500, description: 'What was signed; may be left out.' })),
-        signature: Type.Optional(
-          Type.String({ maxLength: 132, description: 'EIP-191, by the destination or by the address that paid.' }),
-        ),
-        statement: Type.Optional(
-          Type.String({
-            minLength: 10,
-            maxLength: 500,
-            description: 'How the payer asked for it, stated by a person.',
-          }),
-        ),
-        evidence: Type.Optional(
-          Type.String({ minLength: 1, maxLength: 256, description: 'Where to look it up, such as a ticket number.' }),
-        ),
-      },
-      {
-        description:
-          'Why the address is what the payer wants: a signature over the text of GET /refunds/address-message, or the ' +
-          'statement of a second person, with a fresh second factor and its evidence.',
-      },
-    ),
+    Type.Union([Signed, Attested], {
+      description:
+        'Why the address is what the payer wants: a signature over the text of GET /refunds/address-message, or the ' +
+        'statement of a second person, with a fresh second factor and its evidence.',
+      examples: [{ statement: 'The customer read it out at the counter.', evidence: 'Ticket 4711' }],
+    }),
   ),
 }
 

@@ -21,6 +21,7 @@ export const SITUATIONS = [
   'error',
   'refundApproval',
   'refundAddress',
+  'refundCheck',
   'refundMailed',
   'refunding',
   'refundedPart',

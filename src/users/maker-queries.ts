@@ -49,3 +49,9 @@ export async function updateUserMaker(tx: Tx, id: string, madeBy: string): Promi
   if ((await listCommonMakers(tx, id, madeBy)).some((maker) => maker.id === id)) return
   await tx.run(sql`update users set made_by = ${madeBy} where id = ${id}`)
 }
+
+/** The user who created an API key; null if none did. */
+export async function findKeyMaker(q: Queryable, keyId: string): Promise<string | null> {
+  const row = await q.maybe<{ createdBy: string | null }>(sql`select created_by from api_keys where id = ${keyId}`)
+  return row?.createdBy ?? null
+}

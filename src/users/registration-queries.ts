@@ -1,4 +1,5 @@
 import { type Queryable, sql, type Tx } from '../db/db.ts'
+import type { UserCompany } from './user.ts'
 
 export type NewCompany = {
   id: string
@@ -36,8 +37,11 @@ export async function listCompaniesNamed(q: Queryable, nameOrId: string): Promis
     select id, name from companies where id = ${nameOrId} or lower(name) = lower(${nameOrId}) order by id limit 2`)
 }
 
-export async function findCompanyName(q: Queryable, id: string): Promise<{ id: string; name: string } | undefined> {
-  return q.maybe<{ id: string; name: string }>(sql`select id, name from companies where id = ${id}`)
+export async function findCompanyName(
+  q: Queryable,
+  id: string,
+): Promise<Pick<UserCompany, 'id' | 'name' | 'kind'> | undefined> {
+  return q.maybe(sql`select id, name, kind from companies where id = ${id}`)
 }
 
 export async function insertVerification(

@@ -14,7 +14,7 @@ import { filterText } from '../kernel/schema.ts'
 import type { Mailer } from '../mail/mail.ts'
 import { updateUserMaker } from './maker-queries.ts'
 import { findCompanyName } from './registration-queries.ts'
-import { APPROVED_ROLES, NO_PASSWORD, TWO_FACTOR_ROLES, type User } from './user.ts'
+import { APPROVED_ROLES, NO_PASSWORD, TWO_FACTOR_ROLES, type User, type UserCompany } from './user.ts'
 import * as queries from './user-queries.ts'
 
 /** Implemented by src/sessions, which may import src/users but not the reverse. */
@@ -42,6 +42,16 @@ export type UserDeps = {
 
 /** Roles inside one company, assigned by its managers. */
 const COMPANY_ROLES: readonly UserRole[] = ['Manager', 'Association', 'Cashier', 'Observer']
+
+/** Those of a company or of an association: both have the same rights, and each its own word for who leads it. */
+const rolesOf = (kind: UserCompany['kind']): readonly UserRole[] =>
+  COMPANY_ROLES.filter((role) => role !== (kind === 'association' ? 'Manager' : 'Association'))
+
+/** @throws VALIDATION_FAILED */
+function checkRoleOf(kind: UserCompany['kind'], role: UserRole): void {
+  const roles = rolesOf(kind)
+  if (!roles.includes(role)) throw invalid('role', `must be one of: ${roles.join(', ')}`)
+}
 
 /** May this actor manage that user? To others the user does not exist. */
 function manages(actor: Actor, user: User): boolean {
@@ -179,7 +189,8 @@ const isInvitedAs = (user: User, role: UserRole, companyId: string | null): bool
 /**
  * Creates an approved account without a password. The mailed link lets its owner choose one and verifies the address.
  * Who has not used the link yet gets a new one, and what this invitation says about the person replaces the earlier.
- * @throws EMAIL_ALREADY_REGISTERED, FORBIDDEN for a role that the actor cannot assign, TOO_MANY_REQUESTS, UNAUTHORIZED
+ * @throws EMAIL_ALREADY_REGISTERED, FORBIDDEN for a role that the actor cannot assign, TOO_MANY_REQUESTS, UNAUTHORIZED,
+ * VALIDATION_FAILED for a role of the other kind of company
  */
 export async function inviteUser(deps: UserDeps, context: RequestContext, body: Invitation): Promise<User> {
   const { actor } = context
@@ -191,7 +202,8 @@ export async function inviteUser(deps: UserDeps, context: RequestContext, body: 
     })
   }
   const company = operatorOnly ? null : await findInvitingCompany(deps, actor, body.companyId)
-  checkFreshForManager(actor, body.role, clock())
+  if (company) checkRoleOf(company.kind, body.role)
+  checkFreshForMoney(actor, [body.role], clock())
   const at = new Date(clock())
   const inviter = (await readMe(deps, actor)).firstName
   const by = { inviter, company: company?.name ?? 'Comptoir' }
@@ -240,10 +252,9 @@ export async function inviteUser(deps: UserDeps, context: RequestContext, body: 
 
 const decidesAboutMoney = (role: UserRole): boolean => role !== 'Cashier' && role !== 'Observer'
 
-/** Granting or removing a role that decides about money needs a fresh second factor. @throws STEP_UP_REQUIRED */
-function checkFreshForManager(actor: Actor, role: UserRole, nowMs: number): void {
-  if (!decidesAboutMoney(role) || hasFreshFactor(actor, nowMs)) return
-  throw new AppError('STEP_UP_REQUIRED')
+/** Who decides about money changes only after a fresh second factor, whichever way. @throws STEP_UP_REQUIRED */
+function checkFreshForMoney(actor: Actor, roles: readonly UserRole[], nowMs: number): void {
+  if (roles.some(decidesAboutMoney) && !hasFreshFactor(actor, nowMs)) throw new AppError('STEP_UP_REQUIRED')
 }
 
 /** Writes the change, and what follows from a new role. */
@@ -284,18 +295,18 @@ export async function approveUser(deps: UserDeps, context: RequestContext, id: s
 
 export type ManagedChange = { firstName?: string; lastName?: string; role?: UserRole; disabled?: boolean }
 
-function checkRoleChange(actor: Actor, user: User, role: UserRole, nowMs: number): void {
-  const inCompany = user.company !== null && COMPANY_ROLES.includes(role)
-  if (!inCompany && actor.role !== 'SuperAdmin') throw invalid('role', `must be one of: ${COMPANY_ROLES.join(', ')}`)
-  if (COMPANY_ROLES.includes(role) && user.company === null)
-    throw invalid('role', `${role} needs a company; invite the person into one instead`)
-  checkFreshForManager(actor, role, nowMs)
+/** @throws VALIDATION_FAILED */
+function checkRoleChange(actor: Actor, { company }: User, role: UserRole): void {
+  const isOperators = !COMPANY_ROLES.includes(role)
+  if (isOperators && actor.role === 'SuperAdmin') return
+  if (company === null) throw invalid('role', `${role} needs a company; invite the person into one instead`)
+  checkRoleOf(company.kind, role)
 }
 
 /**
  * Renames, disables or enables a user, or changes the role. A new role or disabling ends the user's sessions at once,
  * including those of command lines; API keys of the company's servers stay.
- * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT for the caller's own account
+ * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT for the caller's own account, VALIDATION_FAILED, STEP_UP_REQUIRED
  */
 export async function changeUser(
   deps: UserDeps,
@@ -314,8 +325,10 @@ export async function changeUser(
       })
     }
     const role = change.role ?? user.role
-    if (role !== user.role) checkRoleChange(actor, user, role, clock())
-    if (change.disabled === false && user.disabledAt !== null) checkFreshForManager(actor, role, clock())
+    if (role !== user.role) checkRoleChange(actor, user, role)
+    const isDisabled = user.disabledAt !== null
+    if (role !== user.role || (change.disabled ?? isDisabled) !== isDisabled)
+      checkFreshForMoney(actor, [user.role, role], clock())
     const at = new Date(clock())
     const disabledAt =
       change.disabled === undefined ? user.disabledAt : change.disabled ? (user.disabledAt ?? at) : null
@@ -347,7 +360,7 @@ export async function attachCompanies(
     }
     const known = new Set(await queries.listSuperManagerCompanies(tx, id))
     // an accomplice would want one more company; taking one away need not wait for a code
-    if (wanted.some((companyId) => !known.has(companyId))) checkFreshForManager(actor, user.role, deps.clock())
+    if (wanted.some((companyId) => !known.has(companyId))) checkFreshForMoney(actor, [user.role], deps.clock())
     await queries.deleteSuperManagerCompanies(tx, id)
     const count = await queries.insertSuperManagerCompanies(tx, id, wanted)
     if (count !== wanted.length) throw invalid('companies', 'contains the id of a company that does not exist')

@@ -72,6 +72,30 @@ test('a key made on the page stands in the code of every language, and the order
   await context.close()
 })
 
+test('an impatient Escape does not lose a secret that is shown only now', async () => {
+  const { page, context } = await enter('/keys')
+  await page.getByRole('button', { name: 'New key' }).click()
+  await page.getByLabel('Name').fill('till server')
+  await page.getByRole('button', { name: 'Create the key' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('heading', { name: 'The secret is shown only now' }).waitFor()
+  const shown = await dialog.innerText()
+  for (let presses = 0; presses < 5; presses += 1) await page.keyboard.press('Escape')
+  // the browser tells of a dialog that it closed after the key has been handled
+  await page.evaluate('new Promise((done) => setTimeout(done, 100))')
+  assert.equal(await dialog.innerText(), shown)
+  await dialog.getByRole('button', { name: 'I have copied it' }).click()
+  await dialog.waitFor({ state: 'detached' })
+  await context.close()
+})
+
+test('who typed a code that no command line shows types another', async () => {
+  const { page, context } = await enter('/device?code=AAAA-AAAA')
+  await page.getByRole('button', { name: 'Enter another code' }).click()
+  await page.getByPlaceholder('XXXX-XXXX').waitFor()
+  await context.close()
+})
+
 test('a test event is sent from the page, and a hostile answer shows as text', async () => {
   receiver.answer('/hook', (_request, response) => void response.writeHead(418).end(HOSTILE))
   const { page, context } = await enter('/webhooks')

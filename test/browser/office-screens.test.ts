@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
+import { sql } from '../../src/db/db.ts'
 import type { UserRole } from '../../src/http/actor.ts'
 import { listFaultsOfBothSchemes } from '../harness/axe.ts'
 import { startBrowser } from '../harness/browser.ts'
 import { enterOffice, goTo as go } from '../harness/office.ts'
-import { HOSTILE, type OfficeWorld, openOffice } from '../harness/office-world.ts'
+import { HOSTILE, insertPerson, type OfficeWorld, openOffice } from '../harness/office-world.ts'
 
 let world: OfficeWorld
 let browser: Browser
@@ -248,3 +249,16 @@ for (const role of Object.keys(MENUS) as UserRole[]) {
     await context.close()
   })
 }
+
+test('the dialog that changes a role begins at the present one, and offers those of an association to an association', async () => {
+  const { db } = world.shop.host
+  const { id, email } = await insertPerson(db, 'Association', world.shop.merchant.companyId, '-')
+  await db.run(sql`
+    update users set company_id = (select company_id from users where id = ${world.people.Association.id}) where id = ${id}`)
+  const { page, context } = await enter('Association', '/people')
+  await page.locator('article', { hasText: email }).getByRole('button', { name: 'Change the role' }).click()
+  const role = page.getByRole('dialog').getByLabel('Role')
+  assert.equal(await role.inputValue(), 'Association')
+  assert.deepEqual(await role.locator('option').allTextContents(), ['Cashier', 'Observer', 'Association'])
+  await context.close()
+})

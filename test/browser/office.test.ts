@@ -127,7 +127,7 @@ test('the address of a shop is corrected, and a line of it can be taken away', a
   await context.close()
 })
 
-test('a double click makes one order, and without a connection none is made, then or later', async () => {
+test('a double click makes one order, without a connection none is made, over plain http one; a silent service is named', async () => {
   const { page, context } = await enterOffice(browser, service.baseUrl, { email: manager.email, path: '/orders/new' })
   const count = async (): Promise<number> =>
     (await manager.client.get<{ total: number }>('confirm_conversion')).data.total
@@ -145,6 +145,21 @@ test('a double click makes one order, and without a connection none is made, the
   await page.getByRole('button', { name: 'Create the order' }).click()
   await page.getByRole('heading', { name: 'Ready to be paid' }).waitFor()
   assert.equal(await count(), before + 2)
+  // over plain http a browser has neither
+  await context.addInitScript(`delete Crypto.prototype.randomUUID
+    Object.defineProperty(Navigator.prototype, 'clipboard', { get: () => undefined })`)
+  await page.reload()
+  await page.getByLabel('Amount').fill('5')
+  await page.getByRole('button', { name: 'Create the order' }).click()
+  await page.getByRole('heading', { name: 'Ready to be paid' }).waitFor()
+  await page.getByRole('button', { name: 'Copy' }).first().click()
+  await page.getByText('Copied').waitFor()
+  assert.equal(await count(), before + 3)
+  const silence = page.getByRole('alert').getByText('The service does not answer. What you see is from')
+  await page.route('**/api/next/**', (route) => route.fulfill({ status: 503, json: {} }))
+  await silence.waitFor()
+  await page.unroute('**/api/next/**')
+  await silence.waitFor({ state: 'detached' })
   await context.close()
 })
 

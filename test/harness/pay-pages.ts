@@ -34,7 +34,9 @@ export async function makePayerPages(world: PayWorld): Promise<PayerPage[]> {
     async () => /href="([^"]*\/receipt\/[\w-]+)"/.exec(await textOf(states.paid))?.[1] ?? '',
     (link) => link !== '',
   )
-  const refund = /href="([^"]*\/refund\?[^"]+)"/.exec(await textOf(states.refundAddress))?.[1] ?? ''
+  const refundOf = async (url: string) => /href="([^"]*\/refund\?[^"]+)"/.exec(await textOf(url))?.[1] ?? ''
+  const refund = await refundOf(states.refundAddress)
+  const named = (await refundOf(states.refundCheck)).replace(/&(amp;)?change=1/, '')
   const links = await makeLinks(world)
   const who = world.pageUrl(await world.createOrder({ amount: 1500 }))
   const page = (name: string, path: string, words: PayerPage['words']): PayerPage => ({
@@ -52,6 +54,7 @@ export async function makePayerPages(world: PayWorld): Promise<PayerPage[]> {
     page('linkPoster', links.typed.posterUrl, (lang) => TEXTS[lang].order.link.posterText),
     page('identity', who, (lang) => TEXTS[lang].identity.title),
     page('refund', refund, (lang) => TEXTS[lang].refund.label),
+    page('refundNamed', named, (lang) => TEXTS[lang].order.situations.refundCheck.title),
     page('noRefund', '/refund?code=x&token=y', (lang) => TEXTS[lang].refund.unknownTitle),
     page('noCheck', '/kyc?code=x&token=y', (lang) => TEXTS[lang].kyc.unknownTitle),
     page('verifyEmail', '/account/verify-email?token=x', (lang) => TEXTS[lang].account.verifyTitle),

@@ -117,6 +117,13 @@ export async function revert(shop: Shop, code: string, body: Record<string, unkn
 export const revertPlainly = (shop: Shop, code: string, body: Record<string, unknown> = {}): Promise<Answer<null>> =>
   shop.host.call('POST', `revert/${code}`, { as: shop.merchant, body })
 
+/** What a payer does with the link of the refund page: enters the address, checks it and confirms. */
+export function answerRefundPage(url: string, address: string): Promise<Response> {
+  const { origin, pathname, searchParams } = new URL(url)
+  const body = new URLSearchParams([...searchParams, ['address', address], ['confirmed', address]])
+  return fetch(`${origin}${pathname}`, { method: 'POST', redirect: 'manual', body })
+}
+
 export const listRefunds = (shop: Shop, orderId: string): Promise<RefundData[]> => listRefundsOf(shop, orderId)
 
 export async function listRefundsOf(

@@ -208,8 +208,13 @@ function charge() {
     // a reference makes a payment link; at a till it lives as long as a customer stands there
     ...(reference === '' ? {} : { alias: reference, expiryMinutes: 10 }),
   }
-  const { key, order } = sell(body)
-  showSending(key, order, body)
+  try {
+    const { key, order } = sell(body)
+    showSending(key, order, body)
+  } catch (error) {
+    // nothing was kept, so nothing is sent: for example the device's storage is full
+    say(wordsOf(error), true)
+  }
 }
 
 /** What is on the pay screen: a sale under way, or an order. */

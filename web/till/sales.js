@@ -37,9 +37,13 @@ let waitMs = 150
 /** Sales that were not handed over yet, oldest first. */
 export const listWaiting = () => read().filter(({ discarded }) => !discarded)
 
+/** 128 random bits. `crypto.randomUUID` exists over https only, and a till may be tried over plain http. */
+const newKey = () =>
+  [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+
 /** @returns the order, as soon as there is a connection. @throws Refused when the service does not want the sale */
 export function sell(body) {
-  const key = crypto.randomUUID()
+  const key = newKey()
   write([...read(), { key, body, at: Date.now(), tries: 0, discarded: false }])
   return { key, order: follow(key) }
 }

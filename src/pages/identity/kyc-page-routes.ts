@@ -78,7 +78,7 @@ export const kycPageRoutes: FastifyPluginAsyncTypebox<KycPageDeps> = async (app,
     if (error.status >= 500) request.log.error({ err: thrown }, 'identity page failed')
     if (isGeneral(request, error)) return sendErrorPage(request, reply, error)
     const { lang, texts } = textsFor(request)
-    const page = renderNotice(lang, texts.unknownTitle, texts.unknown)
+    const page = renderNotice(request, { title: texts.unknownTitle, text: texts.unknown })
     return send(reply, error.status === 422 ? 404 : error.status, { page, lang, policy: NOTICE_POLICY })
   })
 

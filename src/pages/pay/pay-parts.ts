@@ -200,10 +200,10 @@ export function receipt(view: PayView, page: PageContext): Html {
 function refundFacts(refund: RefundView, page: PageContext): Html {
   const { texts, language } = page
   const { receipt: labels, situations } = TEXTS[language].order
-  const { status, beside, address, txHash, network, amount, askUrl } = refund
+  const { status, situation, beside, address, txHash, network, amount, askUrl } = refund
   // until its destination is settled, the sentence says everything
   if (status === 'needs_address' || status === 'needs_approval')
-    return html`${askUrl && html`<a class="button main" href="${askUrl}">${situations.refundAddress.next(NO_FACTS)}</a>`}`
+    return html`${askUrl && html`<a class="button ${situation === 'refundAddress' ? 'main' : 'wide'}" href="${askUrl}">${situations[situation].next(NO_FACTS)}</a>`}`
   const settled = beside ? labels.sentBackBeside : labels.sentBack
   return html`<dl class="facts box">
     ${fact(status === 'settled' ? settled : texts.amount, showUsdc(amount, page))}

@@ -90,9 +90,8 @@ function registerNotices(app: FastifyInstance, pages: PayPages): void {
     const error = toAppError(thrown)
     if (error.status >= 500) request.log.error({ err: thrown }, 'pay page failed')
     if (isGeneral(request, error)) return sendErrorPage(request, reply, error)
-    const language = languageOf(request)
-    const texts = TEXTS[language].pay
-    const html = renderNotice(language, texts.unknownTitle, texts.unknown)
+    const { unknownTitle: title, unknown: text } = TEXTS[languageOf(request)].pay
+    const html = renderNotice(request, { title, text })
     return pages.send(request, reply, { status: 404, html, shop: null })
   })
 }

@@ -15,7 +15,7 @@ import { canRequote, findLinkQuoteMinutes, isChainBehind } from '../../payments/
 import { keyOf } from '../../payments/accept/start-payment.ts'
 import { listMispaymentsOfOrder, type Mispayment } from '../../payments/mispayments/mispayment-queries.ts'
 import { listPaymentsOfOrder, type Payment } from '../../payments/payment-queries.ts'
-import type { RefundLinks } from '../../refunds/refund-link.ts'
+import { CHANGE, type RefundLinks } from '../../refunds/refund-link.ts'
 import { listRefundsOfOrder, type Refund, type RefundStatus } from '../../refunds/refund-queries.ts'
 import type { Situation } from '../../texts/order-texts.ts'
 import type { PayerTokens } from '../shared/payer.ts'
@@ -32,6 +32,7 @@ import {
   isFinalSituation,
   type OrderFacts,
   openRefund,
+  refundSituation,
   situationOf,
   surplusUnits,
 } from './pay-state.ts'
@@ -62,6 +63,7 @@ export type PaymentView = {
 /** One refund as its payer sees it. */
 export type RefundView = {
   status: RefundStatus
+  situation: Situation
   amount: Money
   /** Of a paid order: it returned money that the payment does not count, such as a second payment. */
   beside: boolean
@@ -69,7 +71,7 @@ export type RefundView = {
   address: string | null
   network: { id: number; name: string } | null
   txHash: string | null
-  /** Where the payer enters the address; null when the link was mailed, or nothing is asked. */
+  /** Where the payer enters or changes the address; null when the link was mailed, or nothing is asked. */
   askUrl: string | null
 }
 
@@ -223,18 +225,21 @@ function viewRefund(
   { order, records }: Pick<OrderFacts, 'order' | 'records'>,
   refund: Refund,
 ): RefundView {
-  const { status, network, units, id, askedByMail } = refund
+  const { status, network, units, id } = refund
   const record = records.find((one) => one.id === refund.mispaymentId)
   const counted = !record || (record.kind === 'over' && record.paymentId === order.paymentId)
+  const situation = refundSituation(refund)
+  const asks = situation === 'refundAddress' || situation === 'refundCheck'
   return {
     status,
+    situation,
     amount: { asset: order.to.asset, units },
     beside: order.paidAt !== null && !counted,
     address: refund.address,
     network: network === null ? null : { id: network, name: networkName(network) },
     txHash: refund.txHash,
     // if the mailed link were shown here, anyone with the order's URL could answer for the payer
-    askUrl: status === 'needs_address' && !askedByMail ? links.urlOf(order.code, id, 'handed') : null,
+    askUrl: asks ? `${links.urlOf(order.code, id, 'handed')}${situation === 'refundCheck' ? CHANGE : ''}` : null,
   }
 }
 

@@ -11,6 +11,7 @@ import {
 } from '../../payments/mispayments/standing.ts'
 import type { Payment } from '../../payments/payment-queries.ts'
 import { priceUnitsOf } from '../../payments/payment-rules.ts'
+import { isNamedByPayer } from '../../refunds/destination/refund-address.ts'
 import type { Refund } from '../../refunds/refund-queries.ts'
 import type { Situation } from '../../texts/order-texts.ts'
 
@@ -138,11 +139,17 @@ function whileOpen(facts: OrderFacts): Situation {
   return foreignToken(records) ? 'wrongToken' : 'waiting'
 }
 
+/** What an open refund waits for. */
+export function refundSituation(refund: Refund): Situation {
+  if (refund.status === 'needs_approval') return 'refundApproval'
+  if (refund.status !== 'needs_address') return 'refunding'
+  if (refund.askedByMail) return 'refundMailed'
+  return isNamedByPayer(refund) ? 'refundCheck' : 'refundAddress'
+}
+
 function whileRefunding(refunds: readonly Refund[]): Situation {
   const refund = openRefund(refunds)
-  if (refund?.status === 'needs_approval') return 'refundApproval'
-  if (refund?.status !== 'needs_address') return 'refunding'
-  return refund.askedByMail ? 'refundMailed' : 'refundAddress'
+  return refund ? refundSituation(refund) : 'refunding'
 }
 
 const wasSentBack = (refunds: readonly Refund[]): boolean => refunds.some(({ status }) => status === 'settled')

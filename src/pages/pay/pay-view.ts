@@ -113,9 +113,7 @@ const seen: Part = (view, page) =>
 function refundNote(view: PayView, page: PageContext): Html | null {
   const refund = view.refunds.find(({ status }) => status === 'needs_approval' || status === 'needs_address')
   if (!refund) return null
-  const asked = refund.askUrl === null ? 'refundMailed' : 'refundAddress'
-  const situation = refund.status === 'needs_approval' ? 'refundApproval' : asked
-  return words({ ...view, situation }, page, refund.askUrl === null)
+  return words({ ...view, situation: refund.situation }, page, refund.askUrl === null)
 }
 
 const paid: Part = (view, page) =>
@@ -182,6 +180,7 @@ const PARTS: Record<Situation, Part> = {
   error: failed,
   refundApproval: refunding,
   refundAddress: refunding,
+  refundCheck: refunding,
   refundMailed: refunding,
   refunding,
   refundedPart: refunded,
@@ -212,6 +211,7 @@ const SDK_STATES: Record<Situation, string> = {
   error: 'error',
   refundApproval: 'refunding',
   refundAddress: 'refunding',
+  refundCheck: 'refunding',
   refundMailed: 'refunding',
   refunding: 'refunding',
   refundedPart: 'refunded',

@@ -55,7 +55,7 @@ export const receiptRoutes: FastifyPluginAsyncTypebox<ReceiptPageDeps> = async (
     void reply.code(error.status).header('content-security-policy', NOTICE_POLICY)
     const language = languageOf(request)
     const { title, unknown } = TEXTS[language].order.receipt
-    return reply.type('text/html; charset=utf-8').send(renderNotice(language, title, unknown).text)
+    return reply.type('text/html; charset=utf-8').send(renderNotice(request, { title, text: unknown }).text)
   })
 
   app.get('/receipt/:token.json', { config: OPEN, schema: { hide: true, params: Token } }, async (request, reply) => {

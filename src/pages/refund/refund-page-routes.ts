@@ -10,7 +10,7 @@ import type { Html } from '../../kernel/html.ts'
 import type { Lang } from '../../kernel/lang.ts'
 import { Type } from '../../kernel/schema.ts'
 import { findOrderByCode } from '../../orders/order-queries.ts'
-import { confirmRefundAddress } from '../../refunds/destination/refund-address.ts'
+import { confirmRefundAddress, isNamedByPayer } from '../../refunds/destination/refund-address.ts'
 import type { RefundDeps } from '../../refunds/refund-deps.ts'
 import type { LinkKind, RefundLinks } from '../../refunds/refund-link.ts'
 import { listRefundsOfOrder } from '../../refunds/refund-queries.ts'
@@ -21,7 +21,13 @@ import { renderNotice } from '../shared/notice.ts'
 import { pagePolicy } from '../shared/page-policy.ts'
 import { checkSameOrigin, payerOf } from '../shared/payer.ts'
 import { readShop, type Shop } from '../shared/shop.ts'
-import { type RefundPage, renderAddressCheck, renderAddressForm, renderRefundState } from './refund-view.ts'
+import {
+  type RefundPage,
+  renderAddressCheck,
+  renderAddressForm,
+  renderNamed,
+  renderRefundState,
+} from './refund-view.ts'
 
 export type RefundPageDeps = RefundDeps & {
   links: RefundLinks
@@ -31,6 +37,8 @@ export type RefundPageDeps = RefundDeps & {
 
 const OPEN = { open: true, page: true } as const
 const Link = { code: Type.String({ maxLength: 64 }), token: Type.String({ maxLength: 100 }) }
+/** `change`: shows the form although the address was named. */
+const Query = Type.Object({ ...Link, change: Type.Optional(Type.String({ maxLength: 8 })) })
 const Form = Type.Object({
   ...Link,
   address: Type.String({ maxLength: 200 }),
@@ -102,19 +110,16 @@ export const refundPageRoutes: FastifyPluginAsyncTypebox<RefundPageDeps> = async
     const lang = languageOf(request)
     const { unknownTitle, unknown } = TEXTS[lang].refund
     const status = error.status === 422 ? 404 : error.status
-    return send(reply, status, renderNotice(lang, unknownTitle, unknown), { lang, shop: null })
+    return send(reply, status, renderNotice(request, { title: unknownTitle, text: unknown }), { lang, shop: null })
   })
 
-  app.get(
-    '/refund',
-    { config: OPEN, schema: { hide: true, querystring: Type.Object(Link) } },
-    async (request, reply) => {
-      const page = await find(request, request.query)
-      const asked = page.refund.status === 'needs_address'
-      const proposed = page.refund.proposedAddress ?? ''
-      return send(reply, 200, asked ? renderAddressForm(page, proposed, null) : renderRefundState(page), page)
-    },
-  )
+  app.get('/refund', { config: OPEN, schema: { hide: true, querystring: Query } }, async (request, reply) => {
+    const page = await find(request, request.query)
+    const { status, proposedAddress } = page.refund
+    if (status !== 'needs_address') return send(reply, 200, renderRefundState(page), page)
+    const isAnswered = isNamedByPayer(page.refund) && request.query.change === undefined
+    return send(reply, 200, isAnswered ? renderNamed(page) : renderAddressForm(page, proposedAddress ?? '', null), page)
+  })
 
   app.post('/refund', { config: OPEN, schema: { hide: true, body: Form } }, async (request, reply) => {
     checkSameOrigin(request, deps.payUrl)

@@ -1,5 +1,8 @@
+import { getAddress } from 'viem/utils'
 import { type Html, html } from '../../kernel/html.ts'
 import type { Lang } from '../../kernel/lang.ts'
+import { isNamedByPayer } from '../../refunds/destination/refund-address.ts'
+import { CHANGE } from '../../refunds/refund-link.ts'
 import type { Refund } from '../../refunds/refund-queries.ts'
 import { TEXTS } from '../../texts/languages.ts'
 import { halves } from '../pay/pay-parts.ts'
@@ -43,7 +46,7 @@ const hintOf = (page: RefundPage): string => {
   const { shop, refund } = page
   const texts = textsOf(page)
   if (refund.proposedAddress === null) return texts.notTheSender
-  return refund.proposedBy === 'payer' ? texts.passedOn(shop.name) : texts.proposed(shop.name)
+  return isNamedByPayer(refund) ? texts.passedOn(shop.name) : texts.proposed(shop.name)
 }
 
 /**
@@ -67,17 +70,32 @@ export function renderAddressForm(page: RefundPage, given: string, fault: string
   )
 }
 
+const changeLink = (page: RefundPage): Html => {
+  const { action, code, token } = page
+  const url = `${action}?${new URLSearchParams({ code, token })}${CHANGE}`
+  return html`<p><a class="button wide" href="${url}">${textsOf(page).change}</a></p>`
+}
+
+/** The payer has answered; people of the shop check the address. */
+export function renderNamed(page: RefundPage): Html {
+  const { refund, shop, lang } = page
+  const { title } = TEXTS[lang].order.situations.refundCheck
+  const body = html`<div class="state"><h2>${title}</h2></div>
+    <p class="whole mono">${getAddress(refund.proposedAddress ?? '')}</p>
+    <p class="soft">${textsOf(page).passedOn(shop.name)}</p>${changeLink(page)}`
+  return document(page, title, body)
+}
+
 /** Shows the whole address with its checksum once more, before anything is sent there. */
 export function renderAddressCheck(page: RefundPage, address: string): Html {
-  const { network, action, code, token, lang } = page
+  const { network, action, lang } = page
   const texts = textsOf(page)
-  const back = `${action}?${new URLSearchParams({ code, token })}`
   const body = html`<div class="state"><h2>${texts.checkTitle}</h2></div>
     <p class="whole mono">${address}</p><p class="note">${texts.check(network)}</p>
     <form method="post" action="${action}?lang=${lang}">${hidden(page)}
       <input type="hidden" name="address" value="${address}">
       <input type="hidden" name="confirmed" value="${address}"><button class="main">${texts.confirm}</button></form>
-    <p><a class="button wide" href="${back}">${texts.change}</a></p>`
+    ${changeLink(page)}`
   return document(page, texts.checkTitle, body)
 }
 

@@ -34,5 +34,5 @@ export function sendErrorPage(request: FastifyRequest, reply: FastifyReply, erro
         'retry-after': String(Math.max(1, Math.ceil(error.retryAfter ?? 60))),
       }),
     })
-    .send(renderNotice(language, title, text, hint).text)
+    .send(renderNotice(request, { title, text, hint }).text)
 }

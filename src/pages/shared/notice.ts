@@ -1,8 +1,9 @@
+import type { FastifyRequest } from 'fastify'
 import { type Html, html, raw } from '../../kernel/html.ts'
 import type { Lang } from '../../kernel/lang.ts'
 import { TEXTS } from '../../texts/languages.ts'
 import { mark } from '../pay/pay-parts.ts'
-import { languageSwitch } from './language.ts'
+import { languageOf, languageSwitch } from './language.ts'
 import { pagePolicy } from './page-policy.ts'
 import { PAY_STYLE } from './page-style.ts'
 
@@ -22,11 +23,22 @@ export const shell = ({ language, title, head, body }: Shell): Html =>
 /** No scripts, no external resources, no forms. */
 export const NOTICE_POLICY = pagePolicy({})
 
+/** What leads back to the same page, besides the language. A form carries it in its body. */
+function queryOf({ query, body }: FastifyRequest): Record<string, string> {
+  const { code, token } = (body ?? {}) as Record<string, unknown>
+  const { lang: _lang, ...asked } = query as Record<string, unknown>
+  const texts = Object.entries({ code, token, ...asked }).filter(([, value]) => typeof value === 'string')
+  return Object.fromEntries(texts) as Record<string, string>
+}
+
+type NoticeWords = { title: string; text: string; hint?: string | null }
+
 /** A page without an order: what happened and what to do. @param hint small print, such as a number to quote */
-export function renderNotice(language: Lang, title: string, text: string, hint: string | null = null): Html {
+export function renderNotice(request: FastifyRequest, { title, text, hint = null }: NoticeWords): Html {
+  const language = languageOf(request)
   const body = html`<main>
     <div class="state big quiet">${mark('stop')}<h1>${title}</h1><p class="soft">${text}</p>
       ${hint && html`<p class="hint mono">${hint}</p>`}</div>
-  </main><footer>${languageSwitch(language, '', {})}</footer>`
+  </main><footer>${languageSwitch(language, '', queryOf(request))}</footer>`
   return shell({ language, title, body })
 }

@@ -21,7 +21,8 @@ export type AddressProof = {
   evidence?: string
 }
 
-export type GivenProof = { message?: string; signature?: string; statement?: string; evidence?: string }
+/** A signature, or the word of a person with its evidence. */
+export type GivenProof = { signature: string; message?: string } | { statement: string; evidence: string }
 
 /** The facts of a refund that a signature covers. */
 export type RefundFacts = { code: string; number: number; units: bigint; network: number | null }

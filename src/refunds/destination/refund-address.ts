@@ -16,7 +16,7 @@ import type { LinkKind } from '../refund-link.ts'
 import { countRefunds, listRefundsOfOrder, type Refund, updateRefund } from '../refund-queries.ts'
 import { readReturned } from '../refund-records.ts'
 import { lockRefundWithOrder } from '../refund-settle.ts'
-import { type AddressProof, addressMessage, type RefundFacts } from './address-proof.ts'
+import { type AddressProof, addressMessage, type RefundFacts, sameAddress } from './address-proof.ts'
 import { findDestination, readWanted, type Wanted } from './refund-destination.ts'
 
 async function lockWaiting(tx: Tx, key: Refund): Promise<{ order: Order; refund: Refund }> {
@@ -67,6 +67,27 @@ export async function setRefundAddress(
   })
 }
 
+/** Whoever proposed the same address before stays its proposer: the payer's answer takes nobody's word back. */
+const proposedByPayer = ({ proposedAddress, proposedBy }: Refund, address: string) => ({
+  payerAddress: address,
+  proposedAddress: address,
+  proposedBy: proposedAddress !== null && sameAddress(proposedAddress, address) ? (proposedBy ?? 'payer') : 'payer',
+})
+
+/** The payer named the address through a link that anyone may hold: people of the shop have to confirm it. */
+export const isNamedByPayer = ({
+  status,
+  askedByMail,
+  proposedAddress,
+  proposedBy,
+  payerAddress,
+}: Pick<Refund, 'status' | 'askedByMail' | 'proposedAddress' | 'proposedBy' | 'payerAddress'>): boolean =>
+  status === 'needs_address' &&
+  !askedByMail &&
+  proposedAddress !== null &&
+  // an older node writes only who proposed it
+  (proposedBy === 'payer' || (payerAddress !== null && sameAddress(payerAddress, proposedAddress)))
+
 /**
  * The payer's answer on the refund page. Only a mailed link identifies the payer. Anyone may hold a link that was
  * handed over, so such an answer is a proposal: the payer confirms it through the mailed link, or two people of the
@@ -89,7 +110,7 @@ export async function confirmRefundAddress(
     const addressProof: AddressProof = { kind: 'payer', by: 'payer', at: now.toISOString() }
     const said = refund.askedByMail
       ? { status: 'ready' as const, address, addressProof, decidedBy: 'payer', nextCheckAt: now }
-      : { status: refund.status, proposedAddress: address, proposedBy: 'payer', nextCheckAt: null }
+      : { status: refund.status, ...proposedByPayer(refund, address), nextCheckAt: null }
     await updateRefund(tx, refund, said, now)
     const changed = { ...refund, ...said }
     await writeRefundAudit(deps, tx, context, { refund: changed, action: 'refund.address' })

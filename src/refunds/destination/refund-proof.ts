@@ -9,7 +9,7 @@ import { type AddressProof, addressMessage, type GivenProof, type RefundFacts, s
 
 type ProofRequest = { facts: RefundFacts; payment: Payment; address: string; actor: Actor; now: Date }
 
-async function readSignature(q: Queryable, claim: ProofRequest, given: GivenProof & { signature: string }) {
+async function readSignature(q: Queryable, claim: ProofRequest, given: Extract<GivenProof, { signature: string }>) {
   const { facts, payment, address } = claim
   const message = addressMessage(facts, address)
   const expected = `The message to sign is ${JSON.stringify(message)}.`
@@ -32,12 +32,8 @@ async function readSignature(q: Queryable, claim: ProofRequest, given: GivenProo
  */
 export async function checkProof(q: Queryable, claim: ProofRequest, given: GivenProof): Promise<AddressProof> {
   const { actor, now } = claim
-  const { signature, statement, evidence } = given
   const base = { by: `${actor.kind}:${actor.id}`, at: now.toISOString() }
-  if (signature !== undefined)
-    return { kind: 'signature', ...base, ...(await readSignature(q, claim, { ...given, signature })) }
-  if (statement === undefined || evidence === undefined)
-    throw invalid('addressProof', 'needs a signature, or a statement together with its evidence')
+  if ('signature' in given) return { kind: 'signature', ...base, ...(await readSignature(q, claim, given)) }
   if (actor.kind !== 'user' || actor.role === 'Service') {
     throw new AppError('FORBIDDEN', {
       message:
@@ -45,5 +41,6 @@ export async function checkProof(q: Queryable, claim: ProofRequest, given: Given
     })
   }
   checkFreshFactor(actor, now.getTime())
+  const { statement, evidence } = given
   return { kind: 'attested', ...base, statement, evidence }
 }

@@ -127,6 +127,11 @@ export const de: OrderTexts = {
         `${merchant} möchte Ihnen ${amount} erstatten und braucht dafür die Adresse Ihrer Wallet.`,
       next: () => 'Adresse eingeben',
     },
+    refundCheck: {
+      title: 'Wir haben Ihre Adresse',
+      text: ({ merchant, amount }) => `${merchant} prüft sie und schickt Ihnen dann ${amount}.`,
+      next: () => 'Adresse ändern',
+    },
     refundMailed: {
       title: 'Für Ihre Erstattung fehlt Ihre Adresse',
       text: ({ merchant, amount }) =>

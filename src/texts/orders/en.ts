@@ -117,6 +117,11 @@ export const en: OrderTexts = {
       text: ({ merchant, amount }) => `${merchant} wants to send you ${amount} and needs your wallet address.`,
       next: () => 'Enter my address',
     },
+    refundCheck: {
+      title: 'We have your address',
+      text: ({ merchant, amount }) => `${merchant} checks it and then sends you ${amount}.`,
+      next: () => 'Change my address',
+    },
     refundMailed: {
       title: 'Your refund needs your address',
       text: ({ merchant, amount }) =>

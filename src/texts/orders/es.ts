@@ -119,6 +119,11 @@ export const es: OrderTexts = {
       text: ({ merchant, amount }) => `${merchant} quiere devolverle ${amount} y necesita la dirección de su monedero.`,
       next: () => 'Indicar mi dirección',
     },
+    refundCheck: {
+      title: 'Tenemos su dirección',
+      text: ({ merchant, amount }) => `${merchant} la comprueba y después le devuelve ${amount}.`,
+      next: () => 'Cambiar mi dirección',
+    },
     refundMailed: {
       title: 'Falta su dirección para el reembolso',
       text: ({ merchant, amount }) =>

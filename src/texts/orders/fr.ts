@@ -121,6 +121,11 @@ export const fr: OrderTexts = {
         `${merchant} veut vous rembourser ${amount} et a besoin de l’adresse de votre portefeuille.`,
       next: () => 'Saisir mon adresse',
     },
+    refundCheck: {
+      title: 'Nous avons votre adresse',
+      text: ({ merchant, amount }) => `${merchant} la vérifie, puis vous renvoie ${amount}.`,
+      next: () => 'Modifier mon adresse',
+    },
     refundMailed: {
       title: 'Votre adresse est nécessaire au remboursement',
       text: ({ merchant, amount }) =>

@@ -121,6 +121,11 @@ export const it: OrderTexts = {
         `${merchant} vuole restituirle ${amount} e ha bisogno dell’indirizzo del suo wallet.`,
       next: () => 'Inserisci il mio indirizzo',
     },
+    refundCheck: {
+      title: 'Abbiamo il suo indirizzo',
+      text: ({ merchant, amount }) => `${merchant} lo controlla e poi le restituisce ${amount}.`,
+      next: () => 'Cambia il mio indirizzo',
+    },
     refundMailed: {
       title: 'Per il rimborso manca il suo indirizzo',
       text: ({ merchant, amount }) =>

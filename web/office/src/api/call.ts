@@ -119,10 +119,14 @@ const unsure = new Map<string, string>()
 const isUnsure = (error: unknown): boolean =>
   error instanceof ApiError && (error.status === 0 || error.status >= 500 || error.code === 'IDEMPOTENCY_IN_PROGRESS')
 
+/** 128 random bits. `crypto.randomUUID` exists over https only, and an office may be tried over plain http. */
+const newKey = (): string =>
+  [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+
 /** A POST, under the key of the same request if that one got no answer. */
 async function post(sent: Omit<Sent, 'key'>): Promise<Response> {
   const what = JSON.stringify([sent.url, sent.body])
-  const key = unsure.get(what) ?? crypto.randomUUID()
+  const key = unsure.get(what) ?? newKey()
   const isKept = guard.token() !== null
   try {
     const response = await request({ ...sent, key })

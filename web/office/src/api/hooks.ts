@@ -10,7 +10,7 @@ import {
   useMutation,
   useQuery,
 } from '@tanstack/react-query'
-import { useRef } from 'react'
+import { useRef, useSyncExternalStore } from 'react'
 import { say } from '../kit/toasts.tsx'
 import { ApiError, type Args, call, type Route } from './call.ts'
 import { joinPages, PAGE } from './pages.ts'
@@ -19,12 +19,28 @@ export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 2000,
-      retry: (count, error) => error instanceof ApiError && (error.status === 0 || error.status >= 500) && count < 2,
+      retry: (count, error) => isSilence(error) && count < 2,
     },
     // without a connection it fails at once: a queued action could run after the person has left the page
     mutations: { networkMode: 'always' },
   },
 })
+
+/** The service, not the request, is why there is no answer. */
+const isSilence = (error: unknown): boolean => error instanceof ApiError && (error.status === 0 || error.status >= 500)
+
+/** The age of what the screen shows although the service did not answer the last question, in ms since 1970. */
+function readSilence(): number | null {
+  const silent = queryClient
+    .getQueryCache()
+    .getAll()
+    .filter((query) => query.getObserversCount() > 0 && isSilence(query.state.error))
+    .map(({ state }) => state.dataUpdatedAt || state.errorUpdatedAt)
+  return silent.length === 0 ? null : Math.min(...silent)
+}
+
+export const useSilence = (): number | null =>
+  useSyncExternalStore((listener) => queryClient.getQueryCache().subscribe(listener), readSilence)
 
 type Options = { enabled?: boolean; liveMs?: number }
 

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react'
+import type { Schemas } from '../api/call.ts'
 import { useWhole } from '../api/hooks.ts'
 import { useCan, useSession, useSessionState } from '../api/session.ts'
 import { Select } from '../kit/fields.tsx'
@@ -29,6 +30,16 @@ export function useCompanyQuery(): { companyId?: string } {
   const { user } = useSession()
   const [{ company }] = useAddress()
   return isOperator(user.role) && company ? { companyId: company } : {}
+}
+
+/** A company or an association: what the page's company is. */
+export function useCompanyKind(): Schemas['Company']['kind'] {
+  const { user } = useSession()
+  const id = useCompanyId()
+  const isChosen = isOperator(user.role)
+  const { data } = useWhole('GET /api/next/companies', {}, { enabled: isChosen })
+  const chosen = data?.companies.find(({ _id }) => _id === id)
+  return (isChosen ? chosen : user.company)?.kind ?? 'company'
 }
 
 export function CompanyPicker() {

@@ -165,10 +165,25 @@ export function Time({ at, long, ago }: { at: string; long?: boolean; ago?: bool
   )
 }
 
+/** The clipboard exists over https only; over plain http a selected text is copied. */
+async function copy(text: string): Promise<void> {
+  if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text)
+  const field = document.createElement('textarea')
+  field.value = text
+  // beside an open dialog nothing can be selected
+  const place = [...document.querySelectorAll('dialog[open]')].at(-1) ?? document.body
+  const focused = document.activeElement
+  place.append(field)
+  field.select()
+  document.execCommand('copy')
+  field.remove()
+  if (focused instanceof HTMLElement) focused.focus()
+}
+
 export function Copy({ text, label }: { text: string; label?: string }) {
   const core = useCore()
   const onClick = async (): Promise<void> => {
-    await navigator.clipboard.writeText(text)
+    await copy(text)
     say(core.copied)
   }
   return (
@@ -200,7 +215,7 @@ export function Facts({ rows }: { rows: [string, ReactNode][] }) {
   )
 }
 
-const FIELDS = 'input:not([type=hidden], :disabled), select, textarea'
+const FIELDS = 'input:not([type=hidden], :disabled, [readonly]), select, textarea'
 
 /** A modal dialog. Focuses its first field and closes with Escape; the focus then returns to where it was. */
 type DialogProps = {
@@ -227,8 +242,15 @@ export function Dialog({ title, onClose, isOnce, children }: DialogProps) {
     event.preventDefault()
     if (!isOnce) onClose()
   }
+  // a browser closes it by itself when Escape is pressed again, whatever onCancel says
+  const onClosed = (): void => {
+    const dialog = ref.current
+    if (!dialog || dialog.open) return
+    if (isOnce) dialog.showModal()
+    else onClose()
+  }
   return (
-    <dialog ref={ref} aria-labelledby={id} onCancel={onCancel}>
+    <dialog ref={ref} aria-labelledby={id} onCancel={onCancel} onClose={onClosed}>
       <div className="flex items-center justify-between gap-3 border-b border-line px-5 py-3.5">
         <h2 id={id} className="text-lg font-semibold">
           {title}

@@ -27,6 +27,7 @@ export const de: Core = {
   stillLoading: 'Das dauert länger als sonst. Wird noch geladen…',
   failed: 'Die Daten konnten nicht geladen werden',
   offline: 'Keine Verbindung. Die Anzeige ist möglicherweise veraltet.',
+  silent: (time) => `Der Dienst antwortet nicht. Die Anzeige ist vom ${time}.`,
   offlineAgain: 'Die Verbindung steht wieder.',
   reference: (id) => `Referenz für den Support: ${id}`,
   page: (page, pages) => `Seite ${page} von ${pages}`,

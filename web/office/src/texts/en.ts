@@ -25,6 +25,7 @@ export const en = {
   stillLoading: 'This takes longer than usual. Still loading…',
   failed: 'This could not be loaded',
   offline: 'No connection. What you see may be out of date.',
+  silent: (time: string) => `The service does not answer. What you see is from ${time}.`,
   offlineAgain: 'The connection is back.',
   reference: (id: string) => `Reference for support: ${id}`,
   page: (page: number, pages: number) => `Page ${page} of ${pages}`,

@@ -27,6 +27,7 @@ export const es: Core = {
   stillLoading: 'Está tardando más de lo habitual. Seguimos cargando…',
   failed: 'No se han podido cargar los datos',
   offline: 'Sin conexión. Lo que ve puede estar desactualizado.',
+  silent: (time) => `El servicio no responde. Lo que ve es del ${time}.`,
   offlineAgain: 'Se ha recuperado la conexión.',
   reference: (id) => `Referencia para soporte: ${id}`,
   page: (page, pages) => `Página ${page} de ${pages}`,

@@ -27,6 +27,7 @@ export const fr: Core = {
   stillLoading: 'C’est plus long que d’habitude. Chargement en cours…',
   failed: 'Impossible de charger ces données',
   offline: 'Pas de connexion. Les données affichées peuvent être périmées.',
+  silent: (time) => `Le service ne répond pas. Ce que vous voyez date du ${time}.`,
   offlineAgain: 'Connexion rétablie.',
   reference: (id) => `Référence pour l’assistance : ${id}`,
   page: (page, pages) => `Page ${page} sur ${pages}`,

@@ -27,6 +27,7 @@ export const it: Core = {
   stillLoading: 'Ci vuole più del solito. Caricamento in corso…',
   failed: 'Impossibile caricare i dati',
   offline: 'Nessuna connessione. I dati mostrati potrebbero non essere aggiornati.',
+  silent: (time) => `Il servizio non risponde. Ciò che vede è del ${time}.`,
   offlineAgain: 'La connessione è tornata.',
   reference: (id) => `Riferimento per l’assistenza: ${id}`,
   page: (page, pages) => `Pagina ${page} di ${pages}`,

@@ -19,7 +19,7 @@ const DAYS = ['1', '7', '30', '90', '365'] as const
  */
 export function DeviceLogin() {
   const t = useTexts(texts)
-  const [{ code }, go] = useAddress() as unknown as [{ code?: string }, (change: { code?: string }) => void]
+  const [{ code }, go] = useAddress() as unknown as [{ code?: string }, (change: { code: string | undefined }) => void]
   const [done, setDone] = useState<Done | null>(null)
   return (
     <Page title={t.title} lead={t.lead}>
@@ -43,7 +43,9 @@ export function DeviceLogin() {
           </Panel>
         )}
         {!done && code && (
-          <OneCompany>{() => <Question code={code} onDone={setDone} onOther={() => go({})} />}</OneCompany>
+          <OneCompany>
+            {() => <Question code={code} onDone={setDone} onOther={() => go({ code: undefined })} />}
+          </OneCompany>
         )}
       </div>
     </Page>

@@ -1,23 +1,20 @@
 import { useState } from 'react'
 import { ApiError, type Body, call } from '../../api/call.ts'
 import { useAction } from '../../api/hooks.ts'
-import { useSession } from '../../api/session.ts'
-import { OneCompany, useCompanyQuery } from '../../frame/company.tsx'
+import { OneCompany, useCompanyKind, useCompanyQuery } from '../../frame/company.tsx'
 import { Field, Form, Select } from '../../kit/fields.tsx'
 import { Dialog } from '../../kit/parts.tsx'
 import { useCore, useLang, useTexts, wordFor } from '../../texts/lang.ts'
+import { rolesOf } from './roles.ts'
 import { texts } from './texts.ts'
-
-const ROLES = ['Cashier', 'Observer', 'Manager'] as const
 
 export function Invite({ onClose }: { onClose(): void }) {
   const t = useTexts(texts)
   const core = useCore()
   const lang = useLang()
-  const { user } = useSession()
+  const kind = useCompanyKind()
   const company = useCompanyQuery()
   const [role, setRole] = useState<string>('Cashier')
-  const roles = user.role === 'Association' ? (['Cashier', 'Observer', 'Association'] as const) : ROLES
   const action = useAction({
     run: (values: Record<string, string>) =>
       call('POST /api/next/users', { body: { ...values, ...company, lang } as unknown as Body<'inviteUser'> }).catch(
@@ -50,7 +47,7 @@ export function Invite({ onClose }: { onClose(): void }) {
               name="role"
               value={role}
               hint={wordFor(t.means, role)}
-              options={roles.map((one) => [one, wordFor(core.roles, one)] as const)}
+              options={rolesOf(kind).map((one) => [one, wordFor(core.roles, one)] as const)}
               onChange={(event) => setRole(event.target.value)}
             />
           </Form>

@@ -7,6 +7,7 @@ import { Check, Form, Select } from '../../kit/fields.tsx'
 import { Offers } from '../../kit/lists.tsx'
 import { Dialog, Loaded, Refusal } from '../../kit/parts.tsx'
 import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
+import { rolesOf } from './roles.ts'
 import { texts } from './texts.ts'
 import { waits } from './waits.ts'
 
@@ -91,7 +92,8 @@ function AskDialog({ ask, user, onClose }: AskProps) {
       : { undo: { word: core.undo, run: () => putBack(user, ask) } }),
     onDone: onClose,
   })
-  const roles = ['Cashier', 'Observer', 'Manager']
+  // the list begins at the present role, also where the kind does not have it: an older invitation gave it
+  const roles = new Set([...rolesOf(user.company?.kind ?? 'company'), user.role])
   return (
     <Dialog title={t[ask]} onClose={onClose}>
       <Form
@@ -108,7 +110,7 @@ function AskDialog({ ask, user, onClose }: AskProps) {
             label={t.role}
             name="role"
             defaultValue={user.role}
-            options={roles.map((one) => [one, wordFor(core.roles, one)] as const)}
+            options={[...roles].map((one) => [one, wordFor(core.roles, one)] as const)}
           />
         )}
       </Form>

@@ -1,18 +1,19 @@
 import { useState } from 'react'
 import { type Body, call, request } from '../../api/call.ts'
 import { useAction } from '../../api/hooks.ts'
-import { useCan } from '../../api/session.ts'
+import { useCan, useSession } from '../../api/session.ts'
 import { findHold, type Hold, transactionIn } from '../../frame/holds.ts'
 import { Area, Field, Form, readForm } from '../../kit/fields.tsx'
 import { readBase64, saveAs } from '../../kit/files.ts'
 import { Icon } from '../../kit/icons.tsx'
 import { Offers } from '../../kit/lists.tsx'
 import { Dialog, Refusal } from '../../kit/parts.tsx'
+import { say } from '../../kit/toasts.tsx'
 import { useCore, useTexts } from '../../texts/lang.ts'
-import type { Refund } from './refund.ts'
+import { asksForWord, type Refund } from './refund.ts'
 import { texts } from './texts.ts'
 
-type Ask = 'reject' | 'address' | 'transaction' | 'settle' | 'addProof'
+type Ask = 'reject' | 'confirm' | 'address' | 'transaction' | 'settle' | 'addProof'
 
 const MAX_PROOF_BYTES = 1_000_000
 
@@ -20,6 +21,7 @@ const MAX_PROOF_BYTES = 1_000_000
 export function RefundActions({ refund }: { refund: Refund }) {
   const t = useTexts(texts)
   const can = useCan()
+  const { user } = useSession()
   const [ask, setAsk] = useState<Ask | null>(null)
   const path = { id: refund._id }
   const approve = useAction({
@@ -34,6 +36,7 @@ export function RefundActions({ refund }: { refund: Refund }) {
   const isOnChain = refund.channel === 'crypto' || refund.channel === 'coinbase'
   const offers: [Ask, boolean][] = [
     ['reject', isRejectable(refund, isOnChain, hold) && can('refunds.decide')],
+    ['confirm', asksForWord(refund, user._id) && can('refunds.revert')],
     ['address', refund.status === 'needs_address' && can('refunds.revert')],
     ['transaction', isOpen && isOnChain && hold !== 'chain' && !isForAnother(hold) && can('refunds.revert')],
     ['settle', isOpen && (!isOnChain || hold === 'chain') && can('refunds.settle')],
@@ -78,7 +81,7 @@ async function saveProof({ _id, proof }: Refund): Promise<void> {
 type Sent = { values: Record<string, string>; file: string | undefined }
 
 function send(ask: Ask, id: string, sent: Sent): Promise<unknown> {
-  const { statement = '', ...values } = sent.values
+  const { statement = '', evidence = '', ...values } = sent.values
   const { file } = sent
   const path = { id }
   if (ask === 'reject')
@@ -92,7 +95,8 @@ function send(ask: Ask, id: string, sent: Sent): Promise<unknown> {
     const body = values as Body<'reportRefundTransaction'>
     return call('POST /api/next/refunds/{id}/transaction', { path, body })
   }
-  const body = { ...values, ...(statement ? { addressProof: { statement } } : {}) } as Body<'setRefundAddress'>
+  const { address = '' } = values
+  const body = ask === 'confirm' ? { address, addressProof: { statement, evidence } } : { address }
   return call('POST /api/next/refunds/{id}/address', { path, body })
 }
 
@@ -107,17 +111,21 @@ function ProofField({ label, required = false }: { label: string; required?: boo
   return <Field label={label} name="file" type="file" accept={accept} hint={t.proofHint} required={required} />
 }
 
-function AskDialog({ ask, refund, onClose }: { ask: Ask; refund: Refund; onClose(): void }) {
+type AskProps = { ask: Ask; refund: Refund }
+
+function AskDialog({ ask, refund, onClose }: AskProps & { onClose(): void }) {
   const t = useTexts(texts)
-  const core = useCore()
   const action = useAction({
     run: async (form: HTMLFormElement) => {
       const file = fileOf(form)
       if (file && file.size > MAX_PROOF_BYTES) throw new Error(t.tooLarge)
       return send(ask, refund._id, { values: readForm(form), file: file && (await readBase64(file)) })
     },
-    done: t.done,
-    onDone: onClose,
+    onDone: (sent) => {
+      const confirmed = (sent as Refund).status === 'needs_address' ? t.confirmedOnce : t.confirmed
+      say(ask === 'confirm' ? confirmed : t.done)
+      onClose()
+    },
   })
   return (
     <Dialog title={t[ask]} onClose={onClose}>
@@ -128,37 +136,64 @@ function AskDialog({ ask, refund, onClose }: { ask: Ask; refund: Refund; onClose
         error={action.error}
         onSend={(_values, form) => action.mutate(form)}
       >
-        {ask === 'reject' && <Area label={core.reason} name="reason" required maxLength={256} />}
-        {ask === 'address' && (
-          <>
-            <p className="mb-4 text-soft">{t.addressText}</p>
-            <Field label={t.addressLabel} name="address" required pattern="0x[0-9a-fA-F]{40}" spellCheck={false} />
-            <Area label={`${t.statement} (${core.optional})`} name="statement" maxLength={500} />
-          </>
-        )}
-        {ask === 'transaction' && (
-          <>
-            <p className="mb-4 text-soft">{t.transactionText}</p>
-            <Field
-              label={t.transactionLabel}
-              name="txHash"
-              required
-              pattern="0x[0-9a-fA-F]{64}"
-              spellCheck={false}
-              defaultValue={transactionIn(refund.message)}
-            />
-          </>
-        )}
-        {ask === 'settle' && (
-          <>
-            <p className="mb-4 text-soft">{t.settleText}</p>
-            <Field label={t.reference} name="reference" required maxLength={200} />
-            <Area label={t.proof} name="statement" required minLength={10} maxLength={500} />
-            <ProofField label={`${t.proofFile} (${core.optional})`} />
-          </>
-        )}
-        {ask === 'addProof' && <ProofField label={t.proofFile} required />}
+        <Fields ask={ask} refund={refund} />
       </Form>
     </Dialog>
+  )
+}
+
+function Fields({ ask, refund }: AskProps) {
+  const t = useTexts(texts)
+  const core = useCore()
+  switch (ask) {
+    case 'reject':
+      return <Area label={core.reason} name="reason" required maxLength={256} />
+    case 'confirm':
+      return <ConfirmFields address={refund.proposedAddress ?? ''} />
+    case 'address':
+      return (
+        <>
+          <p className="mb-4 text-soft">{t.addressText}</p>
+          <Field label={t.addressLabel} name="address" required pattern="0x[0-9a-fA-F]{40}" spellCheck={false} />
+        </>
+      )
+    case 'transaction':
+      return (
+        <>
+          <p className="mb-4 text-soft">{t.transactionText}</p>
+          <Field
+            label={t.transactionLabel}
+            name="txHash"
+            required
+            pattern="0x[0-9a-fA-F]{64}"
+            spellCheck={false}
+            defaultValue={transactionIn(refund.message)}
+          />
+        </>
+      )
+    case 'settle':
+      return (
+        <>
+          <p className="mb-4 text-soft">{t.settleText}</p>
+          <Field label={t.reference} name="reference" required maxLength={200} />
+          <Area label={t.proof} name="statement" required minLength={10} maxLength={500} />
+          <ProofField label={`${t.proofFile} (${core.optional})`} />
+        </>
+      )
+    case 'addProof':
+      return <ProofField label={t.proofFile} required />
+  }
+}
+
+/** The word of a second person for an address that another one named. */
+function ConfirmFields({ address }: { address: string }) {
+  const t = useTexts(texts)
+  return (
+    <>
+      <p className="mb-4 text-soft">{t.confirmText}</p>
+      <Field label={t.addressLabel} name="address" className="font-mono" value={address} readOnly />
+      <Area label={t.statement} name="statement" required minLength={10} maxLength={500} />
+      <Field label={t.evidence} name="evidence" required maxLength={256} hint={t.evidenceHint} />
+    </>
   )
 }

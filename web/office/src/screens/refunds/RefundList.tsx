@@ -1,6 +1,7 @@
 import { Link, useSearch } from '@tanstack/react-router'
 import type { Query } from '../../api/call.ts'
 import { useApi } from '../../api/hooks.ts'
+import { useSession } from '../../api/session.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { holdTexts } from '../../frame/hold-texts.ts'
 import { findHold } from '../../frame/holds.ts'
@@ -10,7 +11,7 @@ import { Badge, Code, Copy, Empty, Facts, Money, Page, Time, type Tone } from '.
 import { StatusTabs, usePage } from '../../kit/Tabs.tsx'
 import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
 import { RefundActions } from './RefundActions.tsx'
-import type { Refund } from './refund.ts'
+import { namedBy, type Refund } from './refund.ts'
 import { texts } from './texts.ts'
 
 const LIMIT = 20
@@ -51,12 +52,21 @@ const isSaid = ({ status, message }: Refund): boolean => status === 'settled' &&
 /** Only in these states does the last message explain a problem; otherwise it is news, or a person's text. */
 const isStuck = ({ status }: Refund): boolean => ['ready', 'refused', 'rejected'].includes(status)
 
+function useMeaning(refund: Refund): string {
+  const t = useTexts(texts)
+  const { user } = useSession()
+  const by = namedBy(refund, user._id)
+  if (by === null) return wordFor(t.means, refund.status)
+  return by === 'payer' ? t.named.payer : t.named[by](refund.askedByMail)
+}
+
 function Card({ refund }: { refund: Refund }) {
   const t = useTexts(texts)
   const holds = useTexts(holdTexts)
   const core = useCore()
   const hold = findHold(refund.message)
   const isOpen = refund.status === 'ready' || refund.status === 'submitted'
+  const meaning = useMeaning(refund)
   const rows: [string, React.ReactNode][] = []
   if (refund.reason) rows.push([core.reason, refund.reason])
   if (refund.address) rows.push([t.destination, <Code key="to" text={refund.address} whole />])
@@ -78,7 +88,7 @@ function Card({ refund }: { refund: Refund }) {
         </Link>
       </div>
       <p className="mb-3 text-sm">
-        {hold && isOpen ? holds[hold] : wordFor(t.means, refund.status)} {refund.approvalReason === 'limit' && t.limit}
+        {hold && isOpen ? holds[hold] : meaning} {refund.approvalReason === 'limit' && t.limit}
       </p>
       {refund.message && !isSaid(refund) && (
         <p className={`mb-3 text-sm break-words ${isStuck(refund) ? 'text-bad' : 'text-soft'}`} lang="en">

@@ -33,8 +33,23 @@ export const texts = defineTexts(
     reject: 'Reject',
     address: 'Propose an address',
     addressLabel: 'Wallet address',
-    addressText: 'The payer must confirm it, or a second person with a fresh code must vouch for it.',
+    addressText: 'The payer must confirm it through the link in our mail, or a second person must confirm it here.',
     statement: 'How do you know that this address is his?',
+    evidence: 'Where can this be looked up?',
+    evidenceHint: 'A ticket number, a mail, a signed receipt',
+    confirm: 'Confirm this address',
+    confirmText:
+      'Ask the payer in a way that you trust, such as at the counter or by phone, and compare every character. What is sent there cannot be taken back. Whoever named the address cannot confirm it.',
+    confirmed: 'Confirmed. The money is on its way.',
+    confirmedOnce: 'Noted. Another person must confirm it too.',
+    named: {
+      payer:
+        'The payer named this address. Two of you must confirm it, one after the other; the payer can still change it.',
+      mine: (mailed: boolean) =>
+        `You named or confirmed this address. Another person must confirm it${mailed ? ', or the payer through the link in our mail' : ''}.`,
+      other: (mailed: boolean) =>
+        `Someone else named or confirmed this address. Confirm it if you know that it is the payer’s${mailed ? '; the payer can do so through the link in our mail' : ''}.`,
+    },
     link: 'Copy the payer’s link',
     proposed: 'Proposed address',
     destination: 'Destination',
@@ -86,8 +101,23 @@ export const texts = defineTexts(
       reject: 'Rejeter',
       address: 'Proposer une adresse',
       addressLabel: 'Adresse du portefeuille',
-      addressText: 'Le payeur doit la confirmer, ou une seconde personne s’en porter garante avec un nouveau code.',
+      addressText: 'Le payeur doit la confirmer par le lien de notre e-mail, ou une seconde personne ici.',
       statement: 'Comment savez-vous que cette adresse est la sienne ?',
+      evidence: 'Où peut-on le vérifier ?',
+      evidenceHint: 'Un numéro de ticket, un e-mail, un reçu signé',
+      confirm: 'Confirmer cette adresse',
+      confirmText:
+        'Demandez au payeur par une voie sûre, par exemple au comptoir ou par téléphone, et comparez chaque caractère. Un envoi ne se reprend pas. La personne qui a indiqué l’adresse ne peut pas la confirmer.',
+      confirmed: 'Confirmé. L’argent est en route.',
+      confirmedOnce: 'C’est noté. Une autre personne doit aussi la confirmer.',
+      named: {
+        payer:
+          'Le payeur a indiqué cette adresse. Deux d’entre vous doivent la confirmer, l’un après l’autre ; le payeur peut encore la changer.',
+        mine: (mailed) =>
+          `Vous avez indiqué ou confirmé cette adresse. Une autre personne doit la confirmer${mailed ? ', ou le payeur par le lien de notre e-mail' : ''}.`,
+        other: (mailed) =>
+          `Quelqu’un d’autre a indiqué ou confirmé cette adresse. Confirmez-la si vous savez qu’elle est au payeur${mailed ? ' ; il peut le faire par le lien de notre e-mail' : ''}.`,
+      },
       link: 'Copier le lien du payeur',
       proposed: 'Adresse proposée',
       destination: 'Destination',
@@ -138,9 +168,23 @@ export const texts = defineTexts(
       reject: 'Ablehnen',
       address: 'Adresse vorschlagen',
       addressLabel: 'Wallet-Adresse',
-      addressText:
-        'Sie muss von der zahlenden Person oder von einer zweiten Person mit frischem Code bestätigt werden.',
+      addressText: 'Sie muss über den Link in unserer E-Mail oder hier von einer zweiten Person bestätigt werden.',
       statement: 'Woher wissen Sie, dass die Adresse ihr gehört?',
+      evidence: 'Wo lässt sich das nachsehen?',
+      evidenceHint: 'Eine Ticketnummer, eine E-Mail, ein unterschriebener Beleg',
+      confirm: 'Diese Adresse bestätigen',
+      confirmText:
+        'Fragen Sie auf einem sicheren Weg nach, etwa an der Kasse oder am Telefon, und vergleichen Sie jedes Zeichen. Was gesendet ist, lässt sich nicht zurückholen. Wer die Adresse genannt hat, kann sie nicht bestätigen.',
+      confirmed: 'Bestätigt. Das Geld ist unterwegs.',
+      confirmedOnce: 'Vermerkt. Eine weitere Person muss sie auch bestätigen.',
+      named: {
+        payer:
+          'Diese Adresse kam über den Link der zahlenden Person. Zwei von Ihnen müssen sie nacheinander bestätigen; sie lässt sich noch ändern.',
+        mine: (mailed) =>
+          `Sie haben diese Adresse genannt oder bestätigt. Eine andere Person muss sie bestätigen${mailed ? ', oder die zahlende Person über den Link in unserer E-Mail' : ''}.`,
+        other: (mailed) =>
+          `Jemand anderes hat diese Adresse genannt oder bestätigt. Bestätigen Sie sie, wenn Sie wissen, dass sie der zahlenden Person gehört${mailed ? '; sie kann es auch selbst über den Link in unserer E-Mail' : ''}.`,
+      },
       link: 'Link für die zahlende Person kopieren',
       proposed: 'Vorgeschlagene Adresse',
       destination: 'Ziel',
@@ -191,8 +235,23 @@ export const texts = defineTexts(
       reject: 'Rechazar',
       address: 'Proponer una dirección',
       addressLabel: 'Dirección del monedero',
-      addressText: 'El pagador debe confirmarla, o una segunda persona avalarla con un código nuevo.',
+      addressText: 'El pagador debe confirmarla con el enlace de nuestro correo, o una segunda persona aquí.',
       statement: '¿Cómo sabe que esta dirección es suya?',
+      evidence: '¿Dónde se puede comprobar?',
+      evidenceHint: 'Un número de ticket, un correo, un recibo firmado',
+      confirm: 'Confirmar esta dirección',
+      confirmText:
+        'Pregunte al pagador por una vía segura, por ejemplo en el mostrador o por teléfono, y compare cada carácter. Lo enviado no se puede recuperar. Quien indicó la dirección no puede confirmarla.',
+      confirmed: 'Confirmada. El dinero está en camino.',
+      confirmedOnce: 'Anotado. Otra persona debe confirmarla también.',
+      named: {
+        payer:
+          'El pagador indicó esta dirección. Dos de ustedes deben confirmarla, una persona después de otra; el pagador aún puede cambiarla.',
+        mine: (mailed) =>
+          `Usted indicó o confirmó esta dirección. Otra persona debe confirmarla${mailed ? ', o el pagador con el enlace de nuestro correo' : ''}.`,
+        other: (mailed) =>
+          `Otra persona indicó o confirmó esta dirección. Confírmela si sabe que es del pagador${mailed ? '; él puede hacerlo con el enlace de nuestro correo' : ''}.`,
+      },
       link: 'Copiar el enlace del pagador',
       proposed: 'Dirección propuesta',
       destination: 'Destino',
@@ -241,8 +300,23 @@ export const texts = defineTexts(
       reject: 'Respingi',
       address: 'Proponi un indirizzo',
       addressLabel: 'Indirizzo del wallet',
-      addressText: 'Chi ha pagato deve confermarlo, o una seconda persona garantirlo con un codice nuovo.',
+      addressText: 'Chi ha pagato deve confermarlo con il link nella nostra e-mail, o una seconda persona qui.',
       statement: 'Come sa che questo indirizzo è suo?',
+      evidence: 'Dove si può verificare?',
+      evidenceHint: 'Un numero di ticket, un’e-mail, una ricevuta firmata',
+      confirm: 'Conferma questo indirizzo',
+      confirmText:
+        'Chieda a chi ha pagato in modo sicuro, per esempio al banco o per telefono, e confronti ogni carattere. Ciò che è inviato non si recupera. Chi ha indicato l’indirizzo non può confermarlo.',
+      confirmed: 'Confermato. Il denaro è in viaggio.',
+      confirmedOnce: 'Annotato. Anche un’altra persona deve confermarlo.',
+      named: {
+        payer:
+          'Chi ha pagato ha indicato questo indirizzo. Due di voi devono confermarlo, uno dopo l’altro; chi ha pagato può ancora cambiarlo.',
+        mine: (mailed) =>
+          `Ha indicato o confermato lei questo indirizzo. Un’altra persona deve confermarlo${mailed ? ', o chi ha pagato con il link nella nostra e-mail' : ''}.`,
+        other: (mailed) =>
+          `Un’altra persona ha indicato o confermato questo indirizzo. Lo confermi se sa che è di chi ha pagato${mailed ? '; questi può farlo con il link nella nostra e-mail' : ''}.`,
+      },
       link: 'Copia il link per chi ha pagato',
       proposed: 'Indirizzo proposto',
       destination: 'Destinazione',

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { sql } from '../../src/db/db.ts'
+import { openPasswords } from '../../src/users/password.ts'
+import { PASSWORD } from '../harness/accounts.ts'
+import { startBrowser } from '../harness/browser.ts'
+import { enterOffice } from '../harness/office.ts'
+import { insertPerson, type OfficeWorld, openOffice } from '../harness/office-world.ts'
+import { answerRefundPage, listRefunds, newAddress, type RefundData } from '../harness/refunds.ts'
+
+let world: OfficeWorld
+let browser: Browser
+/** Two Managers of the shop, each with the list of refunds open. */
+let first: Page
+let second: Page
+
+before(async () => {
+  world = await openOffice({ goods: 'Tea', alias: 'INV-1', company: 'Other', reason: 'came back' })
+  const { host, merchant } = world.shop
+  const other = await insertPerson(host.db, 'Manager', merchant.companyId, await openPasswords().hash(PASSWORD))
+  browser = await startBrowser()
+  const enter = async (email: string) => (await enterOffice(browser, host.baseUrl, { email, path: '/refunds' })).page
+  first = await enter(world.people.Manager.email)
+  second = await enter(other.email)
+})
+after(async () => {
+  await browser?.close()
+  await world?.stop()
+})
+
+const confirmButton = (page: Page) => page.getByRole('button', { name: 'Confirm this address' })
+
+async function confirm(page: Page, address: string, says: string): Promise<void> {
+  await page.reload()
+  await confirmButton(page).click()
+  const dialog = page.getByRole('dialog')
+  assert.equal(await dialog.getByLabel('Wallet address').inputValue(), address)
+  await dialog.getByLabel(/How do you know/).fill('He stood at the counter and read it out.')
+  await dialog.getByRole('button', { name: 'Confirm this address' }).click()
+  assert.ok(await dialog.isVisible(), 'a word without a place to look it up is not sent')
+  await dialog.getByLabel(/looked up/).fill('receipt 12')
+  await dialog.getByRole('button', { name: 'Confirm this address' }).click()
+  await page.getByText(says).waitFor()
+}
+
+/** The refund that waits for an address. */
+async function waiting(): Promise<RefundData> {
+  const { host } = world.shop
+  const { id } = await host.db.one<{ id: string }>(sql`select id from orders where code = ${world.orders.refunding}`)
+  const [refund] = await listRefunds(world.shop, id)
+  assert.ok(refund)
+  return refund
+}
+
+test('what the payer named through the link is confirmed by two people, one after the other', async () => {
+  const address = newAddress()
+  const { addressUrl } = await waiting()
+  assert.equal((await answerRefundPage(addressUrl ?? '', address)).status, 303)
+  await first.reload()
+  await first.getByText('Two of you must confirm it').waitFor()
+  await confirm(first, address, 'Another person must confirm it too')
+  await first.getByText('You named or confirmed this address').waitFor()
+  assert.equal(await confirmButton(first).count(), 0, 'the same person is not asked twice')
+  await confirm(second, address, 'Confirmed. The money is on its way.')
+  const { status, address: destination, addressProof } = await waiting()
+  assert.ok(['ready', 'submitted', 'settled'].includes(status), status)
+  assert.deepEqual([destination, addressProof?.evidence], [address, 'receipt 12'])
+})
