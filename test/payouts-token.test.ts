@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
 import pino from 'pino'
 import { word } from '../sandbox/chain/rpc.ts'
 import { DEPLOYER } from '../sandbox/chain/throwaway-keys.ts'
 import { mint } from '../sandbox/chain/token.ts'
-import { createRpc, type Rpc } from '../src/chain/endpoints/rpc.ts'
+import { createRpc, type Rpc, RpcError } from '../src/chain/endpoints/rpc.ts'
 import { networkFor } from '../src/chain/networks.ts'
 import { agreeAlone } from '../src/chain/payout/agreement.ts'
 import { checkManualTransfer } from '../src/chain/payout/manual-transfer.ts'
@@ -244,18 +243,115 @@ test('after a restore, what left in an earlier contract holds the payout in the 
   assert.equal((await checkManualTransfer(manual, named, txHash ?? '')).outcome, 'settled')
 })
 
-test('a payout of an earlier version takes the contract of its signed transaction, otherwise the present one', async () => {
-  const [sent, unsent] = [request(), request()]
-  await settle(sent, open(other))
-  await open(chain.usdcAddress, { refundSigner: localSigner(newKey()) }).send(unsent)
-  await db.run(sql`update chain_payouts set token_address = null where id in (${sent.id}, ${unsent.id})`)
-  const migration = await readFile(new URL('../migrations/0950_payouts_token.sql', import.meta.url), 'utf8')
-  const [fill = ''] = /^update chain_payouts [^;]+;/m.exec(migration) ?? []
-  await db.run({ text: fill, values: [], name: 'fill' })
+/** As a node of an earlier version stores it, which may run beside this one. */
+const forget = ({ id }: PayoutRequest) => db.run(sql`update chain_payouts set token_address = null where id = ${id}`)
+
+for (const isMined of [true, false])
+  test(`what a node of an earlier version sent is not paid in a second contract (mined before: ${isMined})`, async () => {
+    const asked = request()
+    await open(chain.usdcAddress).send(asked)
+    await forget(asked)
+    if (isMined) await chain.mine()
+    const since = open(other)
+    for (let poll = 0; poll < 6; poll += 1) {
+      await since.send(asked)
+      await chain.mine(2)
+    }
+    await pass(3700)
+    for (let poll = 0; poll < 6; poll += 1) {
+      await since.send(asked)
+      await chain.mine(2)
+    }
+    assert.deepEqual([await balanceIn(chain.usdcAddress, asked), await balanceIn(other, asked)], [asked.units, 0n])
+    const { status, tokenAddress } = await rowOf(asked.id)
+    assert.deepEqual([status, tokenAddress], ['final', chain.usdcAddress.toLowerCase()])
+  })
+
+test('what a node of an earlier version signed for a payout of this one is followed in its contract', async () => {
+  const [sent, final] = [request(), request()]
+  await open(chain.usdcAddress).send(sent)
+  await settle(final, open(chain.usdcAddress))
+  // the row names the contract of this version's settings, and the earlier version does not read it
+  await db.run(sql`
+    update chain_payouts set token_address = ${other.toLowerCase()} where id in (${sent.id}, ${final.id})`)
+  const since = await recheckIn(other)
+  for (let poll = 0; poll < 3; poll += 1) {
+    await since.send(sent)
+    await chain.mine(2)
+  }
+  for (const asked of [sent, final]) {
+    assert.deepEqual([await balanceIn(chain.usdcAddress, asked), await balanceIn(other, asked)], [asked.units, 0n])
+    assert.equal((await rowOf(asked.id)).tokenAddress, chain.usdcAddress.toLowerCase())
+  }
+})
+
+test('a payout whose contract nothing says is followed until it ran out, and then paid in the present one', async () => {
+  const asked = request()
+  const poor = localSigner(newKey())
+  await open(chain.usdcAddress, { refundSigner: poor }).send(asked)
+  await forget(asked)
+  const { timestamp } = await chain.call<{ timestamp: string }>('eth_getBlockByNumber', 'latest', false)
+  const validBefore = BigInt(timestamp) + 3600n
+  await db.run(sql`update chain_payouts set valid_before = ${validBefore}, signature = '0x' where id = ${asked.id}`)
+  await mint(chain.call, poor.address, asked.units, other)
+  await chain.mine()
+  const since = open(other, { refundSigner: poor })
+  assert.match((await since.send(asked)).providerStatus, /nothing stored says in which USDC contract/)
+  await pass(3700)
+  await since.send(asked)
+  await settle(asked, since)
+  assert.equal(await balanceIn(other, asked), asked.units)
+})
+
+test('final payouts of an earlier version are rechecked in the contract of their transaction', async () => {
+  const [kept, undone] = [request(), request()]
+  const payouts = open(chain.usdcAddress)
+  await settle(kept, payouts)
+  await chain.mine(10)
+  await settle(undone, payouts)
+  for (const asked of [kept, undone]) await forget(asked)
+  await age()
+  await chain.reorg(6)
+  await chain.call('anvil_dropAllTransactions')
+  await chain.mine()
+  await open(other).recheck()
+  const rows = [await rowOf(kept.id), await rowOf(undone.id)]
   assert.deepEqual(
-    [(await rowOf(sent.id)).tokenAddress, (await rowOf(unsent.id)).tokenAddress],
-    [other.toLowerCase(), null],
+    rows.map(({ status, tokenAddress }) => [status, tokenAddress]),
+    [
+      ['final', chain.usdcAddress.toLowerCase()],
+      ['reserved', chain.usdcAddress.toLowerCase()],
+    ],
   )
-  await open(other).send(unsent)
-  assert.equal((await rowOf(unsent.id)).tokenAddress, other.toLowerCase())
+})
+
+test('a contract that a node does not find, or does not answer for, keeps the payouts of no other from their recheck', async () => {
+  const [lost, silent, undone] = [request(), request(), request()]
+  const payouts = open(chain.usdcAddress)
+  for (const asked of [lost, silent, undone]) await settle(asked, payouts)
+  const [nowhere, deaf] = [newAddress(), newAddress()]
+  await db.run(sql`update chain_payouts set token_address = ${nowhere} where id = ${lost.id}`)
+  await db.run(sql`update chain_payouts set token_address = ${deaf} where id = ${silent.id}`)
+  await age()
+  await chain.reorg(8)
+  await chain.call('anvil_dropAllTransactions')
+  await chain.mine()
+  const batch: Rpc['batch'] = (calls) =>
+    JSON.stringify(calls, (_, value) => (typeof value === 'bigint' ? String(value) : value)).includes(deaf)
+      ? Promise.reject(new RpcError('unknown', 'does not answer'))
+      : rpc.batch(calls)
+  await open(chain.usdcAddress, { rpc: { ...rpc, batch } }).recheck()
+  const states = [await rowOf(lost.id), await rowOf(silent.id), await rowOf(undone.id)].map(({ status }) => status)
+  assert.deepEqual(
+    states.map((status) => status === 'final'),
+    [true, true, false],
+  )
+})
+
+test('a payout of an earlier version for which nothing is signed takes the contract of the settings', async () => {
+  const asked = request()
+  await open(chain.usdcAddress, { refundSigner: localSigner(newKey()) }).send(asked)
+  await forget(asked)
+  await open(other).send(asked)
+  assert.equal((await rowOf(asked.id)).tokenAddress, other.toLowerCase())
 })

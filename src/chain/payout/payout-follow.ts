@@ -171,6 +171,11 @@ async function followMined(
 function waitingWords({ isFormerToken }: PayoutDeps, payout: Payout): string {
   const { kind, fromAddress, tokenAddress, validBefore, reopenedAt } = payout
   if (kind !== 'payout') return 'waits until it is submitted'
+  if (tokenAddress === null)
+    return (
+      'An earlier version signed it, and nothing stored says in which USDC contract. It is followed until its ' +
+      'authorization runs out.'
+    )
   if (isFormerToken && reopenedAt !== null)
     return `It was undone, and paid in ${tokenAddress}, which is not USDC in the settings any more: it is not sent again.`
   if (isFormerToken && validBefore !== null)

@@ -145,17 +145,21 @@ export async function isPayoutDropped(q: Queryable, chainId: number, nonce: Hex)
   return row !== undefined
 }
 
-/** Payouts of all wallets that became final in this period. One whose token is not known cannot be looked up. */
+/** Payouts of all wallets that became final in this period. */
 export async function listFinalPayouts(
   q: Queryable,
   chainId: number,
   { after, before }: { after: Date; before: Date },
-): Promise<(Payout & { tokenAddress: Hex })[]> {
-  const rows = await q.many<Row & { tokenAddress: Hex }>(sql`
+): Promise<Payout[]> {
+  const rows = await q.many<Row>(sql`
     select ${COLUMNS} from chain_payouts where chain_id = ${chainId} and kind = 'payout' and status = 'final'
-      and updated_at between ${after} and ${before} and token_address is not null order by id`)
-  return rows.map((row) => ({ ...row, ...toPayout(row), tokenAddress: row.tokenAddress }))
+      and updated_at between ${after} and ${before} order by id`)
+  return rows.map(toPayout)
 }
+
+/** Notes in which token a final payout left; when it became final stays. */
+export const updateFinalToken = (q: Queryable, id: string, token: Hex): Promise<number> =>
+  q.run(sql`update chain_payouts set token_address = ${token} where id = ${id} and status = 'final'`)
 
 /**
  * Its transaction left the chain after it was final: starts it over, because another payout may have its account nonce
