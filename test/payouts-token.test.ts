@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
 import pino from 'pino'
 import { word } from '../sandbox/chain/rpc.ts'
@@ -346,6 +347,32 @@ test('a contract that a node does not find, or does not answer for, keeps the pa
     states.map((status) => status === 'final'),
     [true, true, false],
   )
+})
+
+test('the migration reads the contracts of earlier payouts, and holds no payout of a running node meanwhile', async () => {
+  await settle(request(), open(other))
+  const migration = await readFile(new URL('../migrations/0950_payouts_token.sql', import.meta.url), 'utf8')
+  const statements = migration.split(';').filter((part) => part.replace(/--.*$/gm, '').trim() !== '')
+  const held: string[] = []
+  const undone = new Error('nothing of this stays')
+  const tried = db.tx(async (tx) => {
+    await tx.run(sql`drop table paying_tokens`)
+    for (const text of statements) {
+      const [name = ''] = /^(alter table|insert|create table)/m.exec(text) ?? []
+      if (name === 'alter table') held.push(name)
+      else assert.deepEqual(held, [], `it comes after the lock: ${text}`)
+      if (name !== 'alter table') await tx.run({ text, values: [], name: '' })
+    }
+    const known = await tx.many<{ tokenAddress: string }>(sql`select token_address from paying_tokens`)
+    assert.ok(known.some(({ tokenAddress }) => tokenAddress === other.toLowerCase()))
+    const locks = await tx.many(sql`
+      select mode from pg_locks where relation = 'chain_payouts'::regclass and pid = pg_backend_pid()
+        and mode <> 'AccessShareLock'`)
+    assert.deepEqual(locks, [])
+    throw undone
+  })
+  await assert.rejects(tried, (error) => error === undone)
+  assert.equal(held.length, 2)
 })
 
 test('a payout of an earlier version for which nothing is signed takes the contract of the settings', async () => {
