@@ -216,6 +216,45 @@ test('an undone payout of an earlier wallet is followed until it is mined again'
   assert.equal((await rowOf(asked.id)).status, 'final')
 })
 
+/** A deep reorganisation undoes a final payout, whose authorization has run out since. */
+async function undo(asked: PayoutRequest): Promise<void> {
+  await settle(asked, open(chain.usdcAddress))
+  await age()
+  await chain.reorg(6)
+  await chain.call('anvil_dropAllTransactions')
+  await pass(3700)
+}
+
+test('an undone payout is sent again by the node with its key, though one with another key looks first', async () => {
+  const asked = request()
+  await undo(asked)
+  const [own, foreign] = [open(chain.usdcAddress), open(chain.usdcAddress, { refundSigner: localSigner(newKey()) })]
+  await foreign.recheck()
+  for (let minute = 0; minute < 8; minute += 1) {
+    aheadMs += 31_000
+    await own.followReopened()
+    aheadMs += 30_000
+    await foreign.followReopened()
+    await chain.mine()
+  }
+  const { status, words } = await rowOf(asked.id)
+  assert.equal(status, 'final', words)
+})
+
+test('who only watches an undone payout writes nothing when nothing has changed', async () => {
+  const asked = request()
+  await undo(asked)
+  const foreign = open(chain.usdcAddress, { refundSigner: localSigner(newKey()) })
+  await foreign.recheck()
+  const read = () => db.one<{ updatedAt: Date }>(sql`select updated_at from chain_payouts where id = ${asked.id}`)
+  aheadMs += 360_000
+  await foreign.followReopened()
+  const { updatedAt } = await read()
+  aheadMs += 360_000
+  await foreign.followReopened()
+  assert.deepEqual((await read()).updatedAt, updatedAt)
+})
+
 test('after a restore, what left in an earlier contract holds the payout in the present one, and can be named', async () => {
   const asked = request()
   const lost = await createTestDatabase()

@@ -210,7 +210,10 @@ export async function watch(deps: PayoutDeps, payout: Payout, view: ChainView): 
     return change(deps, payout, { ...(payout.kind === 'payout' ? SIGNABLE : FAILED), providerStatus: RAN_OUT })
   const before = submitted.transactions.length > 0 ? 'sent' : 'reserved'
   const status = payout.status === 'mined' ? before : payout.status
-  return change(deps, payout, { status, providerStatus: waitingWords(deps, payout) })
+  const providerStatus = waitingWords(deps, payout)
+  // a write would tell the node that can send it that it is not idle
+  const isSame = status === payout.status && providerStatus === payout.providerStatus
+  return isSame ? payout : change(deps, payout, { status, providerStatus })
 }
 
 /** Follows a payout whose transactions were submitted. */

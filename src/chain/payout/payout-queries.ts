@@ -171,11 +171,18 @@ export const updatePayoutReopened = (q: Queryable, id: string, providerStatus: s
       reopened_at = ${now}, updated_at = ${now}
     where id = ${id} and status = 'final'`)
 
+/** The wallet and the token in which a node pays; what another has to pay is idle for longer before it looks. */
+export type OwnPayouts = { wallet: string | null; token: Hex; since: Date; othersSince: Date }
+
 /** Payouts of all wallets that a reorganisation undid, and that are unfinished and idle since then. */
-export async function listIdlePayouts(q: Queryable, chainId: number, since: Date): Promise<string[]> {
+export async function listIdlePayouts(q: Queryable, chainId: number, own: OwnPayouts): Promise<string[]> {
+  const { wallet, token, since, othersSince } = own
   const rows = await q.many<{ id: string }>(sql`
     select id from chain_payouts where chain_id = ${chainId} and kind = 'payout'
-      and reopened_at is not null and status not in ('final', 'failed') and updated_at < ${since} order by updated_at`)
+      and reopened_at is not null and status not in ('final', 'failed')
+      and updated_at < case when from_address = ${wallet} and coalesce(token_address, ${token}) = ${token}
+        then ${since}::timestamptz else ${othersSince}::timestamptz end
+    order by updated_at`)
   return rows.map(({ id }) => id)
 }
 

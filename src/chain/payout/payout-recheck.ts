@@ -26,8 +26,11 @@ import { insertPayingToken, listPayingChains, listPayingTokens, listPayingWallet
 
 /** How long final payouts are rechecked, and how soon at the earliest: by then every node has their block. */
 const AGAIN_MS = { longest: 2 * DAY, shortest: 5 * MINUTE }
-/** How long a payout that was sent again is left alone. */
-const IDLE_MS = MINUTE
+/**
+ * How long a payout that was sent again is left alone: longer by a node that only watches it, so that the one that pays
+ * it comes first.
+ */
+const IDLE_MS = { own: MINUTE, others: 5 * MINUTE }
 const PAGE = 100
 
 const LEFT = 'its transaction left the chain after it was final'
@@ -123,8 +126,13 @@ export async function reopenUnpaid(deps: PayoutDeps): Promise<string[]> {
  * are final; others wait behind the account nonces that they keep. Payouts that were not reopened are left to their
  * owner, which may be stopped.
  */
-export const listReopened = ({ db, clock, network: { chainId } }: PayoutDeps): Promise<string[]> =>
-  listIdlePayouts(db, chainId, new Date(clock() - IDLE_MS))
+export const listReopened = ({ db, clock, network, refundSigner }: PayoutDeps): Promise<string[]> =>
+  listIdlePayouts(db, network.chainId, {
+    wallet: refundSigner?.address.toLowerCase() ?? null,
+    token: tokenOf(network),
+    since: new Date(clock() - IDLE_MS.own),
+    othersSince: new Date(clock() - IDLE_MS.others),
+  })
 
 /**
  * Numbers of the same order or company: those that are in the database, and the next ones, which are not. `since`: when
