@@ -75,7 +75,7 @@ const pass = async (seconds: number): Promise<void> => {
   await leap(seconds)
   await chain.mine()
 }
-const age = () => db.run(sql`update chain_payouts set updated_at = now() - interval '10 minutes'`)
+const age = () => db.run(sql`update chain_payouts set updated_at = ${new Date(clock() - 600_000)}`)
 
 async function settle(asked: PayoutRequest, payouts: Payouts): Promise<string | null> {
   await payouts.send(asked)
@@ -169,11 +169,17 @@ test('an undone payout of an earlier contract is an alarm, and is paid in no oth
   await chain.mine()
   const since = open(other)
   await since.recheck()
-  assert.ok(lines.some(({ msg }) => /^ALARM: a payout was undone: .*: it is not sent again$/.test(msg)))
+  assert.ok(lines.some(({ msg }) => /^ALARM: a payout was undone: .*: only a node with that one sends/.test(msg)))
   await pass(3700)
-  await age()
+  for (let look = 0; look < 2; look += 1) {
+    await age()
+    await since.followReopened()
+  }
+  const { status, words } = await rowOf(asked.id)
+  assert.match(`${status} ${words}`, /^reserved .* only a node with that one sends it again\. If none does for 3 days/)
+  assert.ok(!lines.some(({ msg }) => /undone is never sent again/.test(msg)))
+  await pass(3 * 86_400)
   await since.followReopened()
-  assert.match((await rowOf(asked.id)).words, /is not sent again/)
   await chain.mine(4)
   assert.deepEqual([(await rowOf(asked.id)).status, await balanceIn(other, asked)], ['failed', 0n])
   assert.ok(lines.some(({ level, msg }) => level === 50 && /^ALARM: .* undone is never sent again: /.test(msg)))
@@ -239,6 +245,23 @@ test('an undone payout is sent again by the node with its key, though one with a
   }
   const { status, words } = await rowOf(asked.id)
   assert.equal(status, 'final', words)
+})
+
+test('an undone payout is sent again in its contract, though one node has another in its settings', async () => {
+  const asked = request()
+  await undo(asked)
+  const [own, foreign] = [open(chain.usdcAddress), open(other)]
+  await foreign.recheck()
+  aheadMs += 360_000
+  await foreign.followReopened()
+  assert.equal((await rowOf(asked.id)).status, 'reserved')
+  for (let minute = 0; minute < 4; minute += 1) {
+    aheadMs += 61_000
+    await own.followReopened()
+    await chain.mine(2)
+  }
+  assert.equal((await rowOf(asked.id)).status, 'final')
+  assert.deepEqual([await balanceIn(chain.usdcAddress, asked), await balanceIn(other, asked)], [asked.units, 0n])
 })
 
 test('who only watches an undone payout writes nothing when nothing has changed', async () => {

@@ -34,13 +34,15 @@ export type Payout = {
   usedAt: Date | null
   /** When a reorganisation undid it after it was final. */
   reopenedAt: Date | null
+  /** When a step last wrote; claiming it does not. */
+  updatedAt: Date
   leaseEpoch: bigint
 }
 
 type Row = Omit<Payout, 'units'> & { units: string }
 
 const COLUMNS = sql`id, kind, chain_id, from_address, to_address, units, authorization_nonce, token_address, status, signature, valid_after,
-  valid_before, relayer_address, relayer_nonce, tx_hash, words as provider_status, refusals, used_at, reopened_at, lease_epoch`
+  valid_before, relayer_address, relayer_nonce, tx_hash, words as provider_status, refusals, used_at, reopened_at, updated_at, lease_epoch`
 
 const NO_WALLET = '0x0000000000000000000000000000000000000000'
 

@@ -58,7 +58,7 @@ async function listInState<Item>(
 /** What becomes of an undone payout: only the wallet and the token of the settings pay it again. */
 function undoneWords({ network, refundSigner }: PayoutDeps, { fromAddress, tokenAddress }: Payout): string {
   if (tokenAddress !== tokenOf(network))
-    return `${LEFT}. It was paid in ${tokenAddress}, which is not USDC in the settings any more: it is not sent again`
+    return `${LEFT}. It was paid in ${tokenAddress}, which is not USDC in the settings here: only a node with that one sends it again`
   if (fromAddress !== refundSigner?.address.toLowerCase())
     return `${LEFT}. It is sent again once the key of its wallet ${fromAddress} is set up`
   return `${LEFT}; it is sent again`
