@@ -6,7 +6,7 @@ import pino from 'pino'
 import { word } from '../sandbox/chain/rpc.ts'
 import { DEPLOYER } from '../sandbox/chain/throwaway-keys.ts'
 import { mint } from '../sandbox/chain/token.ts'
-import { createRpc, type Rpc } from '../src/chain/endpoints/rpc.ts'
+import { createRpc, type Rpc, RpcError } from '../src/chain/endpoints/rpc.ts'
 import { networkFor } from '../src/chain/networks.ts'
 import { agreeAlone } from '../src/chain/payout/agreement.ts'
 import { checkManualTransfer } from '../src/chain/payout/manual-transfer.ts'
@@ -75,7 +75,7 @@ const pass = async (seconds: number): Promise<void> => {
   await leap(seconds)
   await chain.mine()
 }
-const age = () => db.run(sql`update chain_payouts set updated_at = now() - interval '10 minutes'`)
+const age = () => db.run(sql`update chain_payouts set updated_at = ${new Date(clock() - 600_000)}`)
 
 async function settle(asked: PayoutRequest, payouts: Payouts): Promise<string | null> {
   await payouts.send(asked)
@@ -169,11 +169,17 @@ test('an undone payout of an earlier contract is an alarm, and is paid in no oth
   await chain.mine()
   const since = open(other)
   await since.recheck()
-  assert.ok(lines.some(({ msg }) => /^ALARM: a payout was undone: .*: it is not sent again$/.test(msg)))
+  assert.ok(lines.some(({ msg }) => /^ALARM: a payout was undone: .*: only a node with that one sends/.test(msg)))
   await pass(3700)
-  await age()
+  for (let look = 0; look < 2; look += 1) {
+    await age()
+    await since.followReopened()
+  }
+  const { status, words } = await rowOf(asked.id)
+  assert.match(`${status} ${words}`, /^reserved .* only a node with that one sends it again\. If none does for 3 days/)
+  assert.ok(!lines.some(({ msg }) => /undone is never sent again/.test(msg)))
+  await pass(3 * 86_400)
   await since.followReopened()
-  assert.match((await rowOf(asked.id)).words, /is not sent again/)
   await chain.mine(4)
   assert.deepEqual([(await rowOf(asked.id)).status, await balanceIn(other, asked)], ['failed', 0n])
   assert.ok(lines.some(({ level, msg }) => level === 50 && /^ALARM: .* undone is never sent again: /.test(msg)))
@@ -216,6 +222,62 @@ test('an undone payout of an earlier wallet is followed until it is mined again'
   assert.equal((await rowOf(asked.id)).status, 'final')
 })
 
+/** A deep reorganisation undoes a final payout, whose authorization has run out since. */
+async function undo(asked: PayoutRequest): Promise<void> {
+  await settle(asked, open(chain.usdcAddress))
+  await age()
+  await chain.reorg(6)
+  await chain.call('anvil_dropAllTransactions')
+  await pass(3700)
+}
+
+test('an undone payout is sent again by the node with its key, though one with another key looks first', async () => {
+  const asked = request()
+  await undo(asked)
+  const [own, foreign] = [open(chain.usdcAddress), open(chain.usdcAddress, { refundSigner: localSigner(newKey()) })]
+  await foreign.recheck()
+  for (let minute = 0; minute < 8; minute += 1) {
+    aheadMs += 31_000
+    await own.followReopened()
+    aheadMs += 30_000
+    await foreign.followReopened()
+    await chain.mine()
+  }
+  const { status, words } = await rowOf(asked.id)
+  assert.equal(status, 'final', words)
+})
+
+test('an undone payout is sent again in its contract, though one node has another in its settings', async () => {
+  const asked = request()
+  await undo(asked)
+  const [own, foreign] = [open(chain.usdcAddress), open(other)]
+  await foreign.recheck()
+  aheadMs += 360_000
+  await foreign.followReopened()
+  assert.equal((await rowOf(asked.id)).status, 'reserved')
+  for (let minute = 0; minute < 4; minute += 1) {
+    aheadMs += 61_000
+    await own.followReopened()
+    await chain.mine(2)
+  }
+  assert.equal((await rowOf(asked.id)).status, 'final')
+  assert.deepEqual([await balanceIn(chain.usdcAddress, asked), await balanceIn(other, asked)], [asked.units, 0n])
+})
+
+test('who only watches an undone payout writes nothing when nothing has changed', async () => {
+  const asked = request()
+  await undo(asked)
+  const foreign = open(chain.usdcAddress, { refundSigner: localSigner(newKey()) })
+  await foreign.recheck()
+  const read = () => db.one<{ updatedAt: Date }>(sql`select updated_at from chain_payouts where id = ${asked.id}`)
+  aheadMs += 360_000
+  await foreign.followReopened()
+  const { updatedAt } = await read()
+  aheadMs += 360_000
+  await foreign.followReopened()
+  assert.deepEqual((await read()).updatedAt, updatedAt)
+})
+
 test('after a restore, what left in an earlier contract holds the payout in the present one, and can be named', async () => {
   const asked = request()
   const lost = await createTestDatabase()
@@ -244,18 +306,141 @@ test('after a restore, what left in an earlier contract holds the payout in the 
   assert.equal((await checkManualTransfer(manual, named, txHash ?? '')).outcome, 'settled')
 })
 
-test('a payout of an earlier version takes the contract of its signed transaction, otherwise the present one', async () => {
-  const [sent, unsent] = [request(), request()]
-  await settle(sent, open(other))
-  await open(chain.usdcAddress, { refundSigner: localSigner(newKey()) }).send(unsent)
-  await db.run(sql`update chain_payouts set token_address = null where id in (${sent.id}, ${unsent.id})`)
-  const migration = await readFile(new URL('../migrations/0950_payouts_token.sql', import.meta.url), 'utf8')
-  const [fill = ''] = /^update chain_payouts [^;]+;/m.exec(migration) ?? []
-  await db.run({ text: fill, values: [], name: 'fill' })
+/** As a node of an earlier version stores it, which may run beside this one. */
+const forget = ({ id }: PayoutRequest) => db.run(sql`update chain_payouts set token_address = null where id = ${id}`)
+
+for (const isMined of [true, false])
+  test(`what a node of an earlier version sent is not paid in a second contract (mined before: ${isMined})`, async () => {
+    const asked = request()
+    await open(chain.usdcAddress).send(asked)
+    await forget(asked)
+    if (isMined) await chain.mine()
+    const since = open(other)
+    for (let poll = 0; poll < 6; poll += 1) {
+      await since.send(asked)
+      await chain.mine(2)
+    }
+    await pass(3700)
+    for (let poll = 0; poll < 6; poll += 1) {
+      await since.send(asked)
+      await chain.mine(2)
+    }
+    assert.deepEqual([await balanceIn(chain.usdcAddress, asked), await balanceIn(other, asked)], [asked.units, 0n])
+    const { status, tokenAddress } = await rowOf(asked.id)
+    assert.deepEqual([status, tokenAddress], ['final', chain.usdcAddress.toLowerCase()])
+  })
+
+test('what a node of an earlier version signed for a payout of this one is followed in its contract', async () => {
+  const [sent, final] = [request(), request()]
+  await open(chain.usdcAddress).send(sent)
+  await settle(final, open(chain.usdcAddress))
+  // the row names the contract of this version's settings, and the earlier version does not read it
+  await db.run(sql`
+    update chain_payouts set token_address = ${other.toLowerCase()} where id in (${sent.id}, ${final.id})`)
+  const since = await recheckIn(other)
+  for (let poll = 0; poll < 3; poll += 1) {
+    await since.send(sent)
+    await chain.mine(2)
+  }
+  for (const asked of [sent, final]) {
+    assert.deepEqual([await balanceIn(chain.usdcAddress, asked), await balanceIn(other, asked)], [asked.units, 0n])
+    assert.equal((await rowOf(asked.id)).tokenAddress, chain.usdcAddress.toLowerCase())
+  }
+})
+
+test('a payout whose contract nothing says is followed until it ran out, and then paid in the present one', async () => {
+  const asked = request()
+  const poor = localSigner(newKey())
+  await open(chain.usdcAddress, { refundSigner: poor }).send(asked)
+  await forget(asked)
+  const { timestamp } = await chain.call<{ timestamp: string }>('eth_getBlockByNumber', 'latest', false)
+  const validBefore = BigInt(timestamp) + 3600n
+  await db.run(sql`update chain_payouts set valid_before = ${validBefore}, signature = '0x' where id = ${asked.id}`)
+  await mint(chain.call, poor.address, asked.units, other)
+  await chain.mine()
+  const since = open(other, { refundSigner: poor })
+  assert.match((await since.send(asked)).providerStatus, /nothing stored says in which USDC contract/)
+  await pass(3700)
+  await since.send(asked)
+  await settle(asked, since)
+  assert.equal(await balanceIn(other, asked), asked.units)
+})
+
+test('final payouts of an earlier version are rechecked in the contract of their transaction', async () => {
+  const [kept, undone] = [request(), request()]
+  const payouts = open(chain.usdcAddress)
+  await settle(kept, payouts)
+  await chain.mine(10)
+  await settle(undone, payouts)
+  for (const asked of [kept, undone]) await forget(asked)
+  await age()
+  await chain.reorg(6)
+  await chain.call('anvil_dropAllTransactions')
+  await chain.mine()
+  await open(other).recheck()
+  const rows = [await rowOf(kept.id), await rowOf(undone.id)]
   assert.deepEqual(
-    [(await rowOf(sent.id)).tokenAddress, (await rowOf(unsent.id)).tokenAddress],
-    [other.toLowerCase(), null],
+    rows.map(({ status, tokenAddress }) => [status, tokenAddress]),
+    [
+      ['final', chain.usdcAddress.toLowerCase()],
+      ['reserved', chain.usdcAddress.toLowerCase()],
+    ],
   )
-  await open(other).send(unsent)
-  assert.equal((await rowOf(unsent.id)).tokenAddress, other.toLowerCase())
+})
+
+test('a contract that a node does not find, or does not answer for, keeps the payouts of no other from their recheck', async () => {
+  const [lost, silent, undone] = [request(), request(), request()]
+  const payouts = open(chain.usdcAddress)
+  for (const asked of [lost, silent, undone]) await settle(asked, payouts)
+  const [nowhere, deaf] = [newAddress(), newAddress()]
+  await db.run(sql`update chain_payouts set token_address = ${nowhere} where id = ${lost.id}`)
+  await db.run(sql`update chain_payouts set token_address = ${deaf} where id = ${silent.id}`)
+  await age()
+  await chain.reorg(8)
+  await chain.call('anvil_dropAllTransactions')
+  await chain.mine()
+  const batch: Rpc['batch'] = (calls) =>
+    JSON.stringify(calls, (_, value) => (typeof value === 'bigint' ? String(value) : value)).includes(deaf)
+      ? Promise.reject(new RpcError('unknown', 'does not answer'))
+      : rpc.batch(calls)
+  await open(chain.usdcAddress, { rpc: { ...rpc, batch } }).recheck()
+  const states = [await rowOf(lost.id), await rowOf(silent.id), await rowOf(undone.id)].map(({ status }) => status)
+  assert.deepEqual(
+    states.map((status) => status === 'final'),
+    [true, true, false],
+  )
+})
+
+test('the migration reads the contracts of earlier payouts, and holds no payout of a running node meanwhile', async () => {
+  await settle(request(), open(other))
+  const migration = await readFile(new URL('../migrations/0950_payouts_token.sql', import.meta.url), 'utf8')
+  const statements = migration.split(';').filter((part) => part.replace(/--.*$/gm, '').trim() !== '')
+  const held: string[] = []
+  const undone = new Error('nothing of this stays')
+  const tried = db.tx(async (tx) => {
+    await tx.run(sql`drop table paying_tokens`)
+    for (const text of statements) {
+      const [name = ''] = /^(alter table|insert|create table)/m.exec(text) ?? []
+      if (name === 'alter table') held.push(name)
+      else assert.deepEqual(held, [], `it comes after the lock: ${text}`)
+      if (name !== 'alter table') await tx.run({ text, values: [], name: '' })
+    }
+    const known = await tx.many<{ tokenAddress: string }>(sql`select token_address from paying_tokens`)
+    assert.ok(known.some(({ tokenAddress }) => tokenAddress === other.toLowerCase()))
+    const locks = await tx.many(sql`
+      select mode from pg_locks where relation = 'chain_payouts'::regclass and pid = pg_backend_pid()
+        and mode <> 'AccessShareLock'`)
+    assert.deepEqual(locks, [])
+    throw undone
+  })
+  await assert.rejects(tried, (error) => error === undone)
+  assert.equal(held.length, 2)
+})
+
+test('a payout of an earlier version for which nothing is signed takes the contract of the settings', async () => {
+  const asked = request()
+  await open(chain.usdcAddress, { refundSigner: localSigner(newKey()) }).send(asked)
+  await forget(asked)
+  await open(other).send(asked)
+  assert.equal((await rowOf(asked.id)).tokenAddress, other.toLowerCase())
 })

@@ -8,7 +8,7 @@ import { inToken, type Network } from '../networks.ts'
 import { ChainDoubt } from '../transfer-logs.ts'
 import { type Agree, agreeAlone } from './agreement.ts'
 import { type PayoutRequest, type Payouts, type WatchPayout, withdrawPayout } from './payout.ts'
-import { nonceOf } from './payout-deps.ts'
+import { findOwnToken, nonceOf } from './payout-deps.ts'
 import { authorizationKeyOf, findForeignReceipt } from './payout-follow.ts'
 import { findPayout, findPayoutOfTransaction, isPayoutDropped, type Payout, type Withdrawal } from './payout-queries.ts'
 import { readChainView } from './payout-view.ts'
@@ -159,7 +159,7 @@ export async function hasLeftOtherwise(deps: ManualTransferDeps, id: string): Pr
   if (!isHeld || payout.status !== 'reserved' || !isUnsigned(payout) || !(await findRestored(db))) return false
   const used = {
     key: authorizationKeyOf(payout),
-    network: inToken(network, payout.tokenAddress ?? network.usdcAddress),
+    network: inToken(network, (await ask(deps, findOwnToken(deps, payout))) ?? network.usdcAddress),
   }
   const { use } = await ask(deps, findUse(deps, used))
   return use?.isFinal === true && !isAsked(use, { to: payout.toAddress, units: payout.units })

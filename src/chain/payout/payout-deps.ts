@@ -1,12 +1,14 @@
 import type { FastifyBaseLogger } from 'fastify'
-import { keccak256, stringToHex } from 'viem/utils'
+import { keccak256, parseTransaction, stringToHex } from 'viem/utils'
 import type { Db, Queryable, Tx } from '../../db/db.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Hex, Rpc } from '../endpoints/rpc.ts'
 import { inToken, type Network, tokenOf } from '../networks.ts'
 import type { Agree } from './agreement.ts'
-import { type Payout, type PayoutChange, updatePayout } from './payout-queries.ts'
+import { listPayoutTransactions, type Payout, type PayoutChange, updatePayout } from './payout-queries.ts'
 import { NOBODY, type Signer } from './signer.ts'
+import { authorizationStateCall, toAuthorizationState } from './usdc-token.ts'
+import { listPayingTokens } from './wallet-queries.ts'
 
 export type PayoutDeps = {
   db: Db
@@ -45,12 +47,64 @@ export const nonceOf = (id: string): Hex => keccak256(stringToHex(id))
 /** For a payout that cannot be sent here: nothing is signed. */
 export const KEYLESS = { refundSigner: null, relayerSigner: NOBODY, watchOnly: true }
 
+/** The contract that a signed transaction calls; undefined: the stored bytes do not say it. */
+function contractOf(raw: Hex): Hex | undefined {
+  try {
+    return parseTransaction(raw as `0x02${string}`).to?.toLowerCase() as Hex | undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The token of the transaction that paid it, or in which it is signed now; undefined: that is in none. */
+async function findCalledToken(db: Queryable, payout: Payout): Promise<Hex | undefined> {
+  const { status, txHash, relayerNonce, tokenAddress } = payout
+  const transactions = await listPayoutTransactions(db, payout.id)
+  const paying =
+    status === 'mined' || status === 'final' ? transactions.find((one) => one.txHash === txHash) : undefined
+  const newest = transactions.at(-1)
+  // an earlier one may be in the token of earlier settings
+  const isPresent = tokenAddress === null || newest?.relayerNonce === relayerNonce
+  const signed = paying ?? (isPresent ? newest : undefined)
+  return signed && contractOf(signed.raw)
+}
+
+/** Whether one node says that the token knows it; one without a contract there does not. @throws RpcError */
+async function isKnownIn(rpc: Rpc, network: Network, payout: Payout): Promise<boolean> {
+  const key = { from: payout.fromAddress, nonce: payout.authorizationNonce }
+  const state = await rpc.call<Hex>('eth_call', authorizationStateCall(network, key), 'latest')
+  return toAuthorizationState(state) === true
+}
+
+/**
+ * The token in which a payout was signed or is to be. A node of an earlier version, which may run beside this one,
+ * stores none and signs in that of its own settings: so its transaction is believed before the row. Null: something was
+ * signed, and nothing says in which.
+ * @throws RpcError
+ */
+export async function findOwnToken(
+  { db, rpc, network }: Pick<PayoutDeps, 'rpc' | 'network'> & { db: Queryable },
+  payout: Payout,
+): Promise<Hex | null> {
+  const { kind, status, validBefore, usedAt, tokenAddress } = payout
+  const isUnsigned = status === 'reserved' && validBefore === null
+  const called = isUnsigned && tokenAddress !== null ? undefined : await findCalledToken(db, payout)
+  if (called !== undefined) return called
+  if (tokenAddress !== null) return tokenAddress
+  // others signed a sweep or a payment, and no other token takes their signature
+  if (kind !== 'payout' || (isUnsigned && usedAt === null)) return tokenOf(network)
+  for (const one of await listPayingTokens(db, network)) if (await isKnownIn(rpc, one, payout)) return tokenOf(one)
+  return null
+}
+
 /**
  * A payout is followed in the token that it was started in, whatever the settings name since. Our own money is only
- * watched then: what was signed may be used, and nothing more is signed. Others signed a sweep or a payment.
+ * watched then: what was signed may be used, and nothing more is signed; so too where nothing says which token that is.
+ * Others signed a sweep or a payment.
  */
 export function inOwnToken(deps: PayoutDeps, { kind, tokenAddress }: Payout): PayoutDeps {
-  if (tokenAddress === null || tokenAddress === tokenOf(deps.network)) return deps
+  if (tokenAddress === null) return { ...deps, ...KEYLESS }
+  if (tokenAddress === tokenOf(deps.network)) return deps
   const network = inToken(deps.network, tokenAddress)
   return kind === 'payout' ? { ...deps, ...KEYLESS, network, isFormerToken: true } : { ...deps, network }
 }

@@ -1,3 +1,4 @@
+import { DAY } from '../../kernel/clock.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import { type Hex, RpcError } from '../endpoints/rpc.ts'
 import { ChainDoubt, toHex } from '../transfer-logs.ts'
@@ -171,8 +172,16 @@ async function followMined(
 function waitingWords({ isFormerToken }: PayoutDeps, payout: Payout): string {
   const { kind, fromAddress, tokenAddress, validBefore, reopenedAt } = payout
   if (kind !== 'payout') return 'waits until it is submitted'
+  if (tokenAddress === null)
+    return (
+      'An earlier version signed it, and nothing stored says in which USDC contract. It is followed until its ' +
+      'authorization runs out.'
+    )
   if (isFormerToken && reopenedAt !== null)
-    return `It was undone, and paid in ${tokenAddress}, which is not USDC in the settings any more: it is not sent again.`
+    return (
+      `It was undone, and paid in ${tokenAddress}, which is not USDC in the settings here: only a node with that one ` +
+      `sends it again. If none does for ${LOST_DAYS} days, it is given up.`
+    )
   if (isFormerToken && validBefore !== null)
     return (
       `It was signed in ${tokenAddress}, which is not USDC in the settings any more. It is followed until its ` +
@@ -189,6 +198,17 @@ function waitingWords({ isFormerToken }: PayoutDeps, payout: Payout): string {
   )
 }
 
+/** For so long, a node with the token of an undone payout may be away. */
+const LOST_DAYS = 3
+
+/** Nothing has happened to an undone payout for days, and no other token pays it: nobody is left who would send it. */
+const isForsaken = ({ isFormerToken, clock }: PayoutDeps, { reopenedAt, updatedAt }: Payout): boolean =>
+  isFormerToken === true && reopenedAt !== null && clock() - updatedAt.getTime() >= LOST_DAYS * DAY
+
+const forsakenWords = ({ tokenAddress }: Payout): string =>
+  `It was undone, and paid in ${tokenAddress}. For ${LOST_DAYS} days no node with that USDC contract in its settings has ` +
+  'sent it again, so it is given up.'
+
 const RAN_OUT = 'the authorization ran out unused'
 const FAILED = { status: 'failed' } as const
 
@@ -197,15 +217,16 @@ export async function watch(deps: PayoutDeps, payout: Payout, view: ChainView): 
   const submitted = await readSubmitted(deps, payout)
   const mined = await followMined(deps, payout, view, submitted)
   if (mined) return mined
-  // no other token pays what was undone in this one
-  const isLost = deps.isFormerToken === true && payout.reopenedAt !== null
-  if (isLost && (await isUnusable(deps, payout, view)))
-    return change(deps, payout, { ...FAILED, providerStatus: waitingWords(deps, payout) })
-  if (!isLost && (await hasRunOut(deps, payout, view)))
+  if (isForsaken(deps, payout) && (await isUnusable(deps, payout, view)))
+    return change(deps, payout, { ...FAILED, providerStatus: forsakenWords(payout) })
+  if (await hasRunOut(deps, payout, view))
     return change(deps, payout, { ...(payout.kind === 'payout' ? SIGNABLE : FAILED), providerStatus: RAN_OUT })
   const before = submitted.transactions.length > 0 ? 'sent' : 'reserved'
   const status = payout.status === 'mined' ? before : payout.status
-  return change(deps, payout, { status, providerStatus: waitingWords(deps, payout) })
+  const providerStatus = waitingWords(deps, payout)
+  // a write would tell the node that can send it that it is not idle
+  const isSame = status === payout.status && providerStatus === payout.providerStatus
+  return isSame ? payout : change(deps, payout, { status, providerStatus })
 }
 
 /** Follows a payout whose transactions were submitted. */

@@ -34,13 +34,15 @@ export type Payout = {
   usedAt: Date | null
   /** When a reorganisation undid it after it was final. */
   reopenedAt: Date | null
+  /** When a step last wrote; claiming it does not. */
+  updatedAt: Date
   leaseEpoch: bigint
 }
 
 type Row = Omit<Payout, 'units'> & { units: string }
 
 const COLUMNS = sql`id, kind, chain_id, from_address, to_address, units, authorization_nonce, token_address, status, signature, valid_after,
-  valid_before, relayer_address, relayer_nonce, tx_hash, words as provider_status, refusals, used_at, reopened_at, lease_epoch`
+  valid_before, relayer_address, relayer_nonce, tx_hash, words as provider_status, refusals, used_at, reopened_at, updated_at, lease_epoch`
 
 const NO_WALLET = '0x0000000000000000000000000000000000000000'
 
@@ -145,17 +147,21 @@ export async function isPayoutDropped(q: Queryable, chainId: number, nonce: Hex)
   return row !== undefined
 }
 
-/** Payouts of all wallets that became final in this period. One whose token is not known cannot be looked up. */
+/** Payouts of all wallets that became final in this period. */
 export async function listFinalPayouts(
   q: Queryable,
   chainId: number,
   { after, before }: { after: Date; before: Date },
-): Promise<(Payout & { tokenAddress: Hex })[]> {
-  const rows = await q.many<Row & { tokenAddress: Hex }>(sql`
+): Promise<Payout[]> {
+  const rows = await q.many<Row>(sql`
     select ${COLUMNS} from chain_payouts where chain_id = ${chainId} and kind = 'payout' and status = 'final'
-      and updated_at between ${after} and ${before} and token_address is not null order by id`)
-  return rows.map((row) => ({ ...row, ...toPayout(row), tokenAddress: row.tokenAddress }))
+      and updated_at between ${after} and ${before} order by id`)
+  return rows.map(toPayout)
 }
+
+/** Notes in which token a final payout left; when it became final stays. */
+export const updateFinalToken = (q: Queryable, id: string, token: Hex): Promise<number> =>
+  q.run(sql`update chain_payouts set token_address = ${token} where id = ${id} and status = 'final'`)
 
 /**
  * Its transaction left the chain after it was final: starts it over, because another payout may have its account nonce
@@ -167,11 +173,18 @@ export const updatePayoutReopened = (q: Queryable, id: string, providerStatus: s
       reopened_at = ${now}, updated_at = ${now}
     where id = ${id} and status = 'final'`)
 
+/** The wallet and the token in which a node pays; what another has to pay is idle for longer before it looks. */
+export type OwnPayouts = { wallet: string | null; token: Hex; since: Date; othersSince: Date }
+
 /** Payouts of all wallets that a reorganisation undid, and that are unfinished and idle since then. */
-export async function listIdlePayouts(q: Queryable, chainId: number, since: Date): Promise<string[]> {
+export async function listIdlePayouts(q: Queryable, chainId: number, own: OwnPayouts): Promise<string[]> {
+  const { wallet, token, since, othersSince } = own
   const rows = await q.many<{ id: string }>(sql`
     select id from chain_payouts where chain_id = ${chainId} and kind = 'payout'
-      and reopened_at is not null and status not in ('final', 'failed') and updated_at < ${since} order by updated_at`)
+      and reopened_at is not null and status not in ('final', 'failed')
+      and updated_at < case when from_address = ${wallet} and coalesce(token_address, ${token}) = ${token}
+        then ${since}::timestamptz else ${othersSince}::timestamptz end
+    order by updated_at`)
   return rows.map(({ id }) => id)
 }
 

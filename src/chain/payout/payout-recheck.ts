@@ -6,7 +6,7 @@ import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import { inToken, type Network, tokenOf } from '../networks.ts'
 import { ChainDoubt } from '../transfer-logs.ts'
 import { doubtWords } from './agreement.ts'
-import { nonceOf, type PayoutDeps } from './payout-deps.ts'
+import { findOwnToken, nonceOf, type PayoutDeps } from './payout-deps.ts'
 import { authorizationKeyOf, findForeignReceipt } from './payout-follow.ts'
 import {
   findPayout,
@@ -16,27 +16,33 @@ import {
   listFinalPayouts,
   listIdlePayouts,
   type Payout,
+  updateFinalToken,
   updatePayoutReopened,
 } from './payout-queries.ts'
 import { readChainView } from './payout-view.ts'
 import { checkUsed } from './transfer-check.ts'
-import { type AuthorizationKey, authorizationStateCall } from './usdc-token.ts'
-import { listPayingChains, listPayingTokens, listPayingWallets } from './wallet-queries.ts'
+import { type AuthorizationKey, authorizationStateCall, toAuthorizationState } from './usdc-token.ts'
+import { insertPayingToken, listPayingChains, listPayingTokens, listPayingWallets } from './wallet-queries.ts'
 
 /** How long final payouts are rechecked, and how soon at the earliest: by then every node has their block. */
 const AGAIN_MS = { longest: 2 * DAY, shortest: 5 * MINUTE }
-/** How long a payout that was sent again is left alone. */
-const IDLE_MS = MINUTE
+/**
+ * How long a payout that was sent again is left alone: longer by a node that only watches it, so that the one that pays
+ * it comes first.
+ */
+const IDLE_MS = { own: MINUTE, others: 5 * MINUTE }
 const PAGE = 100
 
 const LEFT = 'its transaction left the chain after it was final'
 
-/** Those whose authorization the token does not know. @throws RpcError */
-async function listUnused<Item>(
+/**
+ * Those whose authorization the token knows, if `isUsed`, or does not. None where the node finds no contract.
+ * @throws RpcError
+ */
+async function listInState<Item>(
   rpc: Rpc,
   network: Network,
-  items: readonly Item[],
-  keyOf: (item: Item) => AuthorizationKey,
+  { items, keyOf, isUsed }: { items: readonly Item[]; keyOf: (item: Item) => AuthorizationKey; isUsed: boolean },
 ): Promise<Item[]> {
   const answers: Hex[] = []
   for (let start = 0; start < items.length; start += PAGE) {
@@ -46,16 +52,45 @@ async function listUnused<Item>(
     }))
     answers.push(...(await rpc.batch<Hex>(calls)))
   }
-  return items.filter((_, index) => BigInt(answers[index] ?? '0x1') === 0n)
+  return items.filter((_, index) => toAuthorizationState(answers[index]) === isUsed)
 }
 
 /** What becomes of an undone payout: only the wallet and the token of the settings pay it again. */
 function undoneWords({ network, refundSigner }: PayoutDeps, { fromAddress, tokenAddress }: Payout): string {
   if (tokenAddress !== tokenOf(network))
-    return `${LEFT}. It was paid in ${tokenAddress}, which is not USDC in the settings any more: it is not sent again`
+    return `${LEFT}. It was paid in ${tokenAddress}, which is not USDC in the settings here: only a node with that one sends it again`
   if (fromAddress !== refundSigner?.address.toLowerCase())
     return `${LEFT}. It is sent again once the key of its wallet ${fromAddress} is set up`
   return `${LEFT}; it is sent again`
+}
+
+/** The token in which a final payout left; null: nothing says it, or not now. What the row lacks is stored. */
+async function findFinalToken(deps: PayoutDeps, payout: Payout): Promise<Hex | null> {
+  try {
+    const token = await findOwnToken(deps, payout)
+    if (token === null || token === payout.tokenAddress) return token
+    await insertPayingToken(deps.db, payout.chainId, token)
+    await updateFinalToken(deps.db, payout.id, token)
+    return token
+  } catch (error) {
+    if (!(error instanceof RpcError)) throw error
+    return null
+  }
+}
+
+/** Those of one token that it does not know, and that left in no other one. One token keeps no other waiting. */
+async function listUndone(deps: PayoutDeps, token: Hex, payouts: readonly Payout[]): Promise<Payout[]> {
+  const { rpc, network, log } = deps
+  const asked = { items: payouts, keyOf: authorizationKeyOf, isUsed: false }
+  const undone: Payout[] = []
+  try {
+    for (const payout of await listInState(rpc, inToken(network, token), asked))
+      if ((await findFinalToken(deps, payout)) === token) undone.push(payout)
+  } catch (error) {
+    if (!(error instanceof RpcError)) throw error
+    log.warn({ err: error, chainId: network.chainId, token }, 'the payouts in this token could not be rechecked')
+  }
+  return undone
 }
 
 /**
@@ -63,17 +98,20 @@ function undoneWords({ network, refundSigner }: PayoutDeps, { fromAddress, token
  * token knows every used authorization, so the payouts are sent again, and none is paid twice. Those of an earlier
  * wallet or token are only followed: their transactions may be mined again.
  * @returns their ids; those that another node found meanwhile are left to it
- * @throws RpcError
  */
 export async function reopenUnpaid(deps: PayoutDeps): Promise<string[]> {
-  const { db, rpc, clock, log, network } = deps
+  const { db, clock, log, network } = deps
   const { chainId } = network
   const now = clock()
   const time = { after: new Date(now - AGAIN_MS.longest), before: new Date(now - AGAIN_MS.shortest) }
-  const byToken = Map.groupBy(await listFinalPayouts(db, chainId, time), ({ tokenAddress }) => tokenAddress)
+  const byToken = new Map<Hex, Payout[]>()
+  for (const payout of await listFinalPayouts(db, chainId, time)) {
+    const token = payout.tokenAddress ?? (await findFinalToken(deps, payout))
+    if (token !== null) byToken.set(token, [...(byToken.get(token) ?? []), { ...payout, tokenAddress: token }])
+  }
   const reopened: string[] = []
   for (const [token, payouts] of byToken)
-    for (const payout of await listUnused(rpc, inToken(network, token), payouts, authorizationKeyOf)) {
+    for (const payout of await listUndone(deps, token, payouts)) {
       const { id, txHash, units } = payout
       const words = undoneWords(deps, payout)
       if ((await updatePayoutReopened(db, id, words, new Date(now))) === 0) continue
@@ -88,8 +126,13 @@ export async function reopenUnpaid(deps: PayoutDeps): Promise<string[]> {
  * are final; others wait behind the account nonces that they keep. Payouts that were not reopened are left to their
  * owner, which may be stopped.
  */
-export const listReopened = ({ db, clock, network: { chainId } }: PayoutDeps): Promise<string[]> =>
-  listIdlePayouts(db, chainId, new Date(clock() - IDLE_MS))
+export const listReopened = ({ db, clock, network, refundSigner }: PayoutDeps): Promise<string[]> =>
+  listIdlePayouts(db, network.chainId, {
+    wallet: refundSigner?.address.toLowerCase() ?? null,
+    token: tokenOf(network),
+    since: new Date(clock() - IDLE_MS.own),
+    othersSince: new Date(clock() - IDLE_MS.others),
+  })
 
 /**
  * Numbers of the same order or company: those that are in the database, and the next ones, which are not. `since`: when
@@ -111,10 +154,7 @@ type Asked = { id: string; network: number; others: OtherNumbers }
 /** @returns those of these that the token knows, on whose word the nodes agree @throws RpcError, ChainDoubt */
 async function listUsed({ agree, network }: OtherChain, keys: readonly NumberKey[]): Promise<NumberKey[]> {
   if (keys.length === 0) return []
-  const look = async (rpc: Rpc) => {
-    const unused = new Set(await listUnused(rpc, network, keys, (key) => key))
-    return keys.filter((key) => !unused.has(key))
-  }
+  const look = (rpc: Rpc) => listInState(rpc, network, { items: keys, keyOf: (key) => key, isUsed: true })
   const keyOf = (used: NumberKey[]) => used.map(({ id, from }) => `${id} ${from}`).join()
   return agree({ own: look, other: look, keyOf, subject: `payouts from ${keys[0]?.id} on` })
 }
@@ -159,10 +199,11 @@ const NAME_IT =
  * The wallet that this one is paid from, and its token, unless that of the settings; undefined: this node does not
  * follow it there. Without keys it follows only what was signed.
  */
-async function findOwnWallet({ db }: OtherDeps, { payouts, network: { chainId } }: OtherChain, id: string) {
+async function findOwnWallet({ db }: OtherDeps, { payouts, network, rpc }: OtherChain, id: string) {
   const payout = await findPayout(db, id)
-  if (payout?.kind !== 'payout' || payout.chainId !== chainId) return { from: payouts?.address.toLowerCase() }
-  return payouts || payout.validBefore !== null ? { from: payout.fromAddress, token: payout.tokenAddress } : undefined
+  if (payout?.kind !== 'payout' || payout.chainId !== network.chainId) return { from: payouts?.address.toLowerCase() }
+  if (!payouts && payout.validBefore === null) return undefined
+  return { from: payout.fromAddress, token: await findOwnToken({ db, rpc, network }, payout) }
 }
 
 /** `isOwn`: it left itself, which its payout finds. */

@@ -7,6 +7,7 @@ import { type Agree, agreeAlone } from './agreement.ts'
 import {
   change,
   type FindNamedHold,
+  findOwnToken,
   inOwnToken,
   KEYLESS,
   nonceOf,
@@ -29,6 +30,7 @@ import {
 import { listReopened, reopenUnpaid } from './payout-recheck.ts'
 import { broadcast, lookAtChain, prepare } from './payout-steps.ts'
 import type { Signer } from './signer.ts'
+import { insertPayingToken } from './wallet-queries.ts'
 
 export type PayoutRequest = {
   /** The caller's id: at most one payment is ever made for it. */
@@ -118,11 +120,12 @@ async function advance(deps: PayoutDeps, payout: Payout): Promise<Payout> {
   return forward && next.status !== 'final' ? advance(deps, next) : next
 }
 
-/** An earlier version stored it without its token, and had signed nothing that says which: the present one. */
-const withToken = async (deps: PayoutDeps, payout: Payout): Promise<Payout & { tokenAddress: Hex }> => {
-  const tokenAddress = payout.tokenAddress ?? tokenOf(deps.network)
-  const known = payout.tokenAddress === null ? await change(deps, payout, { tokenAddress }) : payout
-  return { ...known, tokenAddress }
+/** Stores its token where an earlier version did not, or signed it in another. @throws RpcError */
+async function withToken(deps: PayoutDeps, payout: Payout): Promise<Payout> {
+  const tokenAddress = await findOwnToken(deps, payout)
+  if (tokenAddress === null || tokenAddress === payout.tokenAddress) return payout
+  if (payout.kind === 'payout') await insertPayingToken(deps.db, payout.chainId, tokenAddress)
+  return change(deps, payout, { tokenAddress })
 }
 
 /**

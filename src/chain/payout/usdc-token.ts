@@ -124,9 +124,19 @@ export const authorizationStateCall = ({ usdcAddress: to }: Network, { from, non
   data: encodeFunctionData({ abi: ABI, functionName: 'authorizationState', args: [from, nonce] }),
 })
 
-/** Whether the token knows this authorization: it was paid or cancelled, and can never be used again. */
-export const isAuthorizationUsed = async (rpc: Rpc, network: Network, key: AuthorizationKey): Promise<boolean> =>
-  BigInt(await ask(rpc, authorizationStateCall(network, key))) !== 0n
+/**
+ * What a node answers to that call: whether the authorization was paid or cancelled, and can never be used again. Null:
+ * it finds no contract there.
+ */
+export const toAuthorizationState = (answer: Hex | undefined): boolean | null =>
+  answer === undefined || answer === '0x' ? null : BigInt(answer) !== 0n
+
+/** Whether the token knows this authorization. @throws RpcError */
+export async function isAuthorizationUsed(rpc: Rpc, network: Network, key: AuthorizationKey): Promise<boolean> {
+  const isUsed = toAuthorizationState(await ask(rpc, authorizationStateCall(network, key)))
+  if (isUsed === null) throw new RpcError('unknown', `the node finds no contract at ${network.usdcAddress}`)
+  return isUsed
+}
 
 /**
  * Simulates the transfer, without a signature. @throws RpcError `definite` if the token would refuse
