@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import pino from 'pino'
-import { parseTransaction } from 'viem/utils'
+import { keccak256, parseTransaction } from 'viem/utils'
 import { mint } from '../sandbox/chain/token.ts'
 import { createRpc, type Rpc, RpcError } from '../src/chain/endpoints/rpc.ts'
 import { networkFor } from '../src/chain/networks.ts'
@@ -281,6 +281,23 @@ function geth(): Rpc {
   })
 }
 
+/** Answers a duplicate with its hash, and shows nothing that is in no block. */
+function quiet(): Rpc {
+  const seen = new Set<string>()
+  return nodeWith({
+    eth_getTransactionByHash: async (_, go) => {
+      const found = (await go()) as { blockHash: string | null } | null
+      return found?.blockHash ? found : null
+    },
+    eth_sendRawTransaction: (raw, go) => {
+      const hash = keccak256(raw)
+      if (seen.has(hash)) return hash
+      seen.add(hash)
+      return go()
+    },
+  })
+}
+
 test('the account nonce of a payout that ran out is filled where the node takes no small tip', async () => {
   const { open } = await openWallet(15_000_000n)
   const payouts = open({ rpc: bor() })
@@ -416,6 +433,23 @@ test('a gap that is being filled is no news each minute, one that cannot be fill
   assert.equal((await fillingsOf(relayerSigner, 7n)).length, 3, 'a refused one is raised')
   await assert.rejects(fillAgainst(new RpcError('unknown', 'no answer in 10 s', null)), /no answer/)
   assert.equal((await fillingsOf(relayerSigner, 7n)).length, 3, 'a node that may have taken it is asked again')
+})
+
+test('a risen base fee is met where the node takes a duplicate and shows nothing that waits', async () => {
+  const { open } = await openWallet(15_000_000n)
+  const payouts = open({ rpc: quiet(), validSeconds: 3600 })
+  const all = [request(), request(), request()]
+  await mineAt(10n * GWEI)
+  for (const one of all) await payouts.send(one)
+  for (let poll = 0; poll < 30; poll += 1) {
+    await mineAt(60n * GWEI)
+    for (const one of all) await payouts.send(one)
+  }
+  assert.deepEqual(
+    (await Promise.all(all.map(rowOf))).map(({ status }) => status),
+    ['final', 'final', 'final'],
+  )
+  for (const one of all) assert.ok((await feesOf(one)).length <= 2)
 })
 
 test('nothing is signed while the chain’s clock is far ahead of ours', async () => {
