@@ -1,19 +1,34 @@
+import { keccak256 } from 'viem/utils'
 import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import { ChainDoubt } from '../transfer-logs.ts'
 import { doubtWords } from './agreement.ts'
 import { type PayoutDeps, PayoutTaken } from './payout-deps.ts'
-import { findNextNonce, isRelayerNonceKept, type Payout, updatePayoutRelayer } from './payout-queries.ts'
+import {
+  findNextNonce,
+  insertPayoutTransaction,
+  isRelayerNonceKept,
+  type Payout,
+  type PayoutTransaction,
+  updatePayoutRelayer,
+  updatePayoutTransactionSent,
+} from './payout-queries.ts'
 import type { ChainView } from './payout-view.ts'
+import {
+  aboveSigned,
+  atMostAStepMore,
+  type Fees,
+  findGasFault,
+  isRaiseDue,
+  isStuck,
+  readFees,
+  readMeans,
+} from './relayer/fees.ts'
+import { listSigned } from './relayer/signed-transactions.ts'
 
 /*
  * A relayer's transactions are mined in the order of its account nonces. Each payout keeps one; a nonce that no payout
  * keeps any longer blocks all after it.
  */
-
-/** The node already has the transaction, or something with this nonce is mined: the receipts show which. */
-export const HAS_IT = /already (known|imported)|nonce too low|known transaction/i
-/** Another transaction with this nonce is pending: ours replaces it once its fees are high enough. */
-export const HAS_ANOTHER = /replacement/i
 
 /** A jump larger than this by other programs' transactions is not trusted. */
 const FAR = 100n
@@ -65,26 +80,73 @@ export async function fillGap(deps: PayoutDeps, payout: Payout, view: ChainView,
   if (!(await isRelayerNonceKept(deps.db, place))) await fillNonce(deps, view, count)
 }
 
-/** Uses up the nonce by sending nothing to ourselves. @throws RpcError when the node does not answer */
-export async function fillNonce(
-  { rpc, network, relayerSigner, log }: PayoutDeps,
-  view: ChainView,
-  nonce: bigint,
-): Promise<void> {
-  const fee = view.baseFee * 2n + 2_000_000_000n
+/** The node already has the transaction, or something with this nonce is mined: the receipts show which. */
+const HAS_IT = /already (known|imported)|nonce too low|known transaction/i
+/** Another transaction with this nonce is pending: ours replaces it once its fees are high enough. */
+const HAS_ANOTHER = /replacement/i
+
+/** `occupied`: the node has another transaction with this account nonce. An error: it refuses. @throws RpcError */
+export async function submit({ rpc }: PayoutDeps, raw: Hex): Promise<'taken' | 'known' | 'occupied' | RpcError> {
+  try {
+    await rpc.call('eth_sendRawTransaction', raw)
+    return 'taken'
+  } catch (error) {
+    if (!(error instanceof RpcError)) throw error
+    if (HAS_ANOTHER.test(error.message)) return 'occupied'
+    if (HAS_IT.test(error.message)) return 'known'
+    if (error.kind !== 'definite') throw error
+    return error
+  }
+}
+
+/**
+ * Uses up the nonce by sending nothing to ourselves. Repeated every minute until it is mined: with the same bytes, and
+ * with higher fees than all that was signed with the nonce once they do not suffice.
+ * @throws RpcError when the node does not answer
+ */
+export async function fillNonce(deps: PayoutDeps, view: ChainView, nonce: bigint): Promise<void> {
+  const newest = (await listSigned(deps, nonce)).at(-1)
+  if (newest?.payoutId === null && !(await isRaiseDue(deps, view, newest))) {
+    const answer = await submitFilling(deps, view, newest)
+    if (answer === 'taken' || (answer === 'known' && !isStuck(deps, view, newest))) return
+  }
+  const above = await aboveSigned(deps, view, await readFees(deps, view), nonce)
+  const offer = newest?.payoutId === null ? above : atMostAStepMore(above, view)
+  const fault = findGasFault(deps, view, { ...offer, ...(await readMeans(deps)), gas: FILLING_GAS })
+  if (fault) return warnOfGap(deps, nonce, fault.providerStatus)
+  const answer = await submitFilling(deps, view, await signFilling(deps, nonce, offer))
+  if (answer === 'occupied') warnOfGap(deps, nonce, 'the node has another transaction with it, which pays more')
+  else if (answer instanceof RpcError) warnOfGap(deps, nonce, answer.message)
+}
+
+const warnOfGap = ({ log, network: { chainId } }: PayoutDeps, nonce: bigint, why: string): void =>
+  log.warn({ chainId, nonce: nonce.toString() }, `a gap in the relayer’s account nonces was not filled: ${why}`)
+
+const FILLING_GAS = 21_000n
+
+/** Stored before it is submitted: whatever is signed with the nonce later pays more. */
+async function signFilling(
+  { db, clock, network: { chainId }, relayerSigner }: PayoutDeps,
+  relayerNonce: bigint,
+  { maxFeeWei, priorityFeeWei }: Fees,
+): Promise<PayoutTransaction> {
   const raw = await relayerSigner.signTransaction({
-    chainId: network.chainId,
-    nonce: Number(nonce),
+    chainId,
+    nonce: Number(relayerNonce),
     to: relayerSigner.address,
     data: '0x',
-    gas: 21_000n,
-    maxFeePerGas: fee,
-    maxPriorityFeePerGas: fee - view.baseFee * 2n,
+    gas: FILLING_GAS,
+    maxFeePerGas: maxFeeWei,
+    maxPriorityFeePerGas: priorityFeeWei,
   })
-  await rpc.call('eth_sendRawTransaction', raw).catch((error: unknown) => {
-    if (!(error instanceof RpcError) || error.kind !== 'definite') throw error
-    // retried every minute until it is mined
-    if (HAS_IT.test(error.message) || HAS_ANOTHER.test(error.message)) return
-    log.warn({ err: error, chainId: network.chainId }, 'a gap in the relayer’s account nonces was not filled')
-  })
+  const filling = { txHash: keccak256(raw), payoutId: null, relayerNonce, raw, maxFeeWei, priorityFeeWei }
+  await db.tx((tx) => insertPayoutTransaction(tx, chainId, filling, new Date(clock())))
+  return { ...filling, sentBlock: null }
+}
+
+async function submitFilling(deps: PayoutDeps, view: ChainView, { txHash, raw }: PayoutTransaction) {
+  const answer = await submit(deps, raw)
+  if (answer === 'taken' || answer === 'known')
+    await updatePayoutTransactionSent(deps.db, deps.network.chainId, txHash, view.number)
+  return answer
 }

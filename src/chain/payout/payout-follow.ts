@@ -9,6 +9,7 @@ import { listPayoutTransactions, type Payout, type PayoutTransaction } from './p
 import { broadcast, hasRunOut, isUnusable, prepare, resend, SIGNABLE } from './payout-steps.ts'
 import { type ChainView, isAuthorizationOver } from './payout-view.ts'
 import { isReceiptFinal, type Receipt, readReceipts } from './receipt.ts'
+import { isRaiseDue, isStuck } from './relayer/fees.ts'
 import { checkTransfer } from './transfer-check.ts'
 import {
   type AuthorizationKey,
@@ -138,13 +139,10 @@ async function waitFor(deps: PayoutDeps, payout: Payout, view: ChainView, newest
   // it is not signed again before all nodes say so, and whoever asks for it has checked it again
   if (isAuthorizationOver(payout, view)) return prepare(deps, payout, view)
   if (count < newest.relayerNonce) await fillGap(deps, payout, view, count)
-  const waited = view.number - (newest.sentBlock ?? view.number)
   const isNext = count === newest.relayerNonce || isOfFormerRelayer(deps, payout)
-  const isStuck = isNext && waited >= deps.stuckBlocks
-  // a node that loses what it took would make us raise the fees for ever
+  if (isNext && (await isRaiseDue(deps, view, newest))) return resend(deps, payout, view)
   const known = await rpc.call<object | null>('eth_getTransactionByHash', newest.txHash)
-  if (known === null) return broadcast(deps, payout, view, isStuck)
-  if (isStuck) return resend(deps, payout, view)
+  if (known === null) return broadcast(deps, payout, view, isNext && isStuck(deps, view, newest))
   return payout.status === 'sent'
     ? payout
     : change(deps, payout, { status: 'sent', providerStatus: 'it left the chain and waits again' })

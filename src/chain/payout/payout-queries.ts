@@ -326,9 +326,11 @@ export async function isRelayerNonceKept(
   return row !== undefined
 }
 
-/** One signed transaction of a payout; fees in wei. */
+/** One signed transaction of the relayer; fees in wei. */
 export type PayoutTransaction = {
   txHash: string
+  /** Null: it only uses up its account nonce. */
+  payoutId: string | null
   relayerNonce: bigint
   raw: Hex
   maxFeeWei: bigint
@@ -336,39 +338,42 @@ export type PayoutTransaction = {
   sentBlock: bigint | null
 }
 
-type TransactionRow = Omit<PayoutTransaction, 'maxFeeWei' | 'priorityFeeWei'> & {
+export type TransactionRow = Omit<PayoutTransaction, 'maxFeeWei' | 'priorityFeeWei'> & {
   maxFeeWei: string
   priorityFeeWei: string
 }
 
+export const TRANSACTION_COLUMNS = sql`tx_hash, payout_id, relayer_nonce, raw, max_fee_wei, priority_fee_wei, sent_block`
+
+export const toTransaction = (row: TransactionRow): PayoutTransaction => ({
+  ...row,
+  maxFeeWei: BigInt(row.maxFeeWei),
+  priorityFeeWei: BigInt(row.priorityFeeWei),
+})
+
 /** Oldest first. */
 export async function listPayoutTransactions(q: Queryable, payoutId: string): Promise<PayoutTransaction[]> {
   const rows = await q.many<TransactionRow>(sql`
-    select tx_hash, relayer_nonce, raw, max_fee_wei, priority_fee_wei, sent_block from chain_payout_transactions
-    where payout_id = ${payoutId} order by created_at, max_fee_wei`)
-  return rows.map((row) => ({
-    ...row,
-    maxFeeWei: BigInt(row.maxFeeWei),
-    priorityFeeWei: BigInt(row.priorityFeeWei),
-  }))
+    select ${TRANSACTION_COLUMNS} from chain_payout_transactions where payout_id = ${payoutId} order by created_at, max_fee_wei`)
+  return rows.map(toTransaction)
 }
 
 export const insertPayoutTransaction = (
   tx: Tx,
-  payout: Payout,
+  chainId: number,
   transaction: Omit<PayoutTransaction, 'sentBlock'>,
   now: Date,
 ): Promise<number> =>
   tx.run(sql`
     insert into chain_payout_transactions (chain_id, tx_hash, payout_id, relayer_nonce, raw, max_fee_wei, priority_fee_wei,
       created_at)
-    values (${payout.chainId}, ${transaction.txHash}, ${payout.id}, ${transaction.relayerNonce}, ${transaction.raw},
+    values (${chainId}, ${transaction.txHash}, ${transaction.payoutId}, ${transaction.relayerNonce}, ${transaction.raw},
       ${transaction.maxFeeWei}, ${transaction.priorityFeeWei}, ${now})
     on conflict do nothing`)
 
 export const updatePayoutTransactionSent = (
   q: Queryable,
-  { chainId }: Payout,
+  chainId: number,
   txHash: string,
   sentBlock: bigint,
 ): Promise<number> =>
@@ -376,13 +381,13 @@ export const updatePayoutTransactionSent = (
     update chain_payout_transactions set sent_block = coalesce(sent_block, ${sentBlock})
     where chain_id = ${chainId} and tx_hash = ${txHash}`)
 
-/** The payout that one of our transactions belongs to. */
+/** The payout that one of our transactions belongs to; null: to none, undefined: it is not ours. */
 export async function findPayoutOfTransaction(
   q: Queryable,
   chainId: number,
   txHash: string,
-): Promise<string | undefined> {
-  const row = await q.maybe<{ payoutId: string }>(sql`
+): Promise<string | null | undefined> {
+  const row = await q.maybe<{ payoutId: string | null }>(sql`
     select payout_id from chain_payout_transactions where chain_id = ${chainId} and tx_hash = ${txHash}
     union all select id from chain_payouts where chain_id = ${chainId} and tx_hash = ${txHash} limit 1`)
   return row?.payoutId

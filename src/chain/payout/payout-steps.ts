@@ -2,9 +2,8 @@ import { keccak256 } from 'viem/utils'
 import { crashPoint } from '../../kernel/crash-point.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
-import type { Network } from '../networks.ts'
-import { ChainDoubt, toHex } from '../transfer-logs.ts'
-import { fillNonce, HAS_ANOTHER, HAS_IT, isOfFormerRelayer, keepNonce } from './account-nonces.ts'
+import { ChainDoubt } from '../transfer-logs.ts'
+import { fillNonce, isOfFormerRelayer, keepNonce, submit } from './account-nonces.ts'
 import { change, type PayoutDeps, PayoutTaken } from './payout-deps.ts'
 import {
   insertPayoutTransaction,
@@ -15,6 +14,7 @@ import {
   updatePayoutTransactionSent,
 } from './payout-queries.ts'
 import { type ChainView, findClockFault, isAuthorizationOver, readChainView } from './payout-view.ts'
+import { aboveSigned, atMostAStepMore, type Fees, findGasFault, readFees, readMeans } from './relayer/fees.ts'
 import {
   type Authorization,
   authorizationData,
@@ -25,7 +25,6 @@ import {
   readBalance,
   tryTransfer,
 } from './usdc-token.ts'
-import { findFeeOverride } from './wallet-queries.ts'
 
 /** How often a temporary refusal is retried before the payout fails. */
 const MOST_REFUSALS = 8
@@ -181,9 +180,10 @@ export async function prepare(deps: PayoutDeps, given: Payout, view: ChainView):
   const obstacle = canAuthorize ? await findObstacle(deps, payout) : SWEEP_RAN_OUT
   if (obstacle) return hold(deps, payout, view, obstacle)
   // while gas is missing nothing is signed, so that it can be taken back
-  const { mostPriorityWei, ...fees } = await chooseFees(deps, payout, view)
-  const means = { ...(await readMeans(deps)), mostPriorityWei }
-  const dear = findGasFault(deps, view, { ...fees, ...means, gas: LEAST_GAS })
+  const means = await readMeans(deps)
+  const present = await readFees(deps, view)
+  const offer = { ...means, ...(await aboveSigned(deps, view, present, payout.relayerNonce)) }
+  const dear = findGasFault(deps, view, { ...offer, gas: LEAST_GAS })
   if (dear) return hold(deps, payout, view, dear)
   const authorized = await authorize(deps, payout, view)
   if ('never' in authorized) return hold(deps, payout, view, authorized)
@@ -195,50 +195,19 @@ export async function prepare(deps: PayoutDeps, given: Payout, view: ChainView):
     const providerStatus = `The token refuses the authorization: ${gas.message}`
     return hold(deps, authorized, view, { providerStatus, never: payout.refusals >= MOST_REFUSALS, isRefusal: true })
   }
-  const fault = findGasFault(deps, view, { ...fees, ...means, gas })
+  const fault = findGasFault(deps, view, { ...offer, gas })
   if (fault) return hold(deps, authorized, view, fault)
   const numbered = await keepNonce(deps, authorized)
+  if (numbered.relayerNonce === payout.relayerNonce) return signAndStore(deps, numbered, { data, gas, ...offer })
+  // whoever gave the nonce up may have signed something with it
+  const fees = atMostAStepMore(await aboveSigned(deps, view, present, numbered.relayerNonce), view)
+  const dearer = findGasFault(deps, view, { ...means, ...fees, gas })
+  if (dearer) return hold(deps, numbered, view, dearer)
   return signAndStore(deps, numbered, { data, gas, ...fees })
 }
 
 /** A transfer by authorization takes more than this: one storage write for the nonce, two for the balances. */
 const LEAST_GAS = 50_000n
-
-/** What the relayer may and can pay for gas, in wei. */
-type Means = { ceiling: bigint | null; mostPriorityWei: bigint; purse: bigint }
-
-async function readMeans(deps: PayoutDeps): Promise<Pick<Means, 'ceiling' | 'purse'>> {
-  const purse = await deps.rpc.call<Hex>('eth_getBalance', deps.relayerSigner.address, 'latest')
-  return { ceiling: await findCeiling(deps), purse: BigInt(purse) }
-}
-
-/** Gas costs more than it may, or more than the relayer has. Null: it can be paid for. */
-function findGasFault(
-  { network, relayerSigner }: PayoutDeps,
-  view: ChainView,
-  { gas, maxFeeWei, priorityFeeWei, ceiling, mostPriorityWei, purse }: Fees & Means & { gas: bigint },
-): Obstacle | null {
-  if (priorityFeeWei > mostPriorityWei) return { providerStatus: OUTBID, never: false }
-  if (ceiling !== null && view.baseFee + priorityFeeWei > ceiling)
-    return { providerStatus: tooExpensive(network, view, ceiling), never: false }
-  if (purse >= gas * maxFeeWei) return null
-  const providerStatus = `The relayer ${relayerSigner.address} on chain ${network.chainId} has too little native coin for gas. Fund it.`
-  return { providerStatus, never: false }
-}
-
-const OUTBID =
-  'Its transaction pays the relayer’s highest tip, and is not replaced by a dearer one. It waits for a block, or until ' +
-  'its authorization runs out.'
-
-/** A temporary override by an operator takes precedence over the setting. */
-async function findCeiling({ db, clock, network, maxFeeWei = null }: PayoutDeps): Promise<bigint | null> {
-  if (maxFeeWei === null) return null
-  return (await findFeeOverride(db, network.chainId, new Date(clock()))) ?? maxFeeWei
-}
-
-const tooExpensive = ({ chainId, name }: Network, { baseFee }: ChainView, ceiling: bigint): string =>
-  `Gas on ${name} costs ${formatDecimal(baseFee, 9)} gwei, more than the ${formatDecimal(ceiling, 9)} that are allowed. ` +
-  `It waits; to pay more for a while: comptoir admin allow-fee --chain ${chainId}`
 
 /** Stores the expiry before the signature exists, unless a person named what paid it. */
 const announce = ({ db, clock, findNamedHold }: PayoutDeps, payout: Payout, validBefore: bigint) =>
@@ -281,47 +250,6 @@ async function estimateGas({ rpc, network, relayerSigner }: PayoutDeps, data: He
   }
 }
 
-type Fees = Pick<PayoutTransaction, 'maxFeeWei' | 'priorityFeeWei'>
-
-const larger = (left: bigint, right: bigint): bigint => (left > right ? left : right)
-
-/**
- * Raises a fee by an eighth, rounded up: nodes accept a replacement only if both fees rise by at least a tenth
- * (go-ethereum).
- */
-const raise = (fee: bigint): bigint => (fee * 9n + 7n) / 8n
-
-/** A tip is raised to at most so many times the present one, or to the base fee if that is more. */
-const MOST_TIPS = 10n
-
-/**
- * The current fees, but at least enough to replace our previous transaction with the same nonce; `mostPriorityWei`: a
- * replacement with a higher tip would not help.
- */
-async function chooseFees(
-  deps: PayoutDeps,
-  payout: Payout,
-  view: ChainView,
-): Promise<Fees & Pick<Means, 'mostPriorityWei'>> {
-  const tip = await deps.rpc.call<Hex>('eth_maxPriorityFeePerGas').catch((error: unknown) => {
-    if (error instanceof RpcError && error.kind === 'definite') return toHex(1_000_000_000n)
-    throw error
-  })
-  const priority = larger(BigInt(tip), 1n)
-  const now = { priorityFeeWei: priority, maxFeeWei: view.baseFee * 2n + priority }
-  const earlier = (await listPayoutTransactions(deps.db, payout.id)).filter(
-    ({ relayerNonce }) => relayerNonce === payout.relayerNonce,
-  )
-  const fees = earlier.reduce<Fees>(
-    (most, { maxFeeWei, priorityFeeWei }) => ({
-      maxFeeWei: larger(most.maxFeeWei, raise(maxFeeWei)),
-      priorityFeeWei: larger(most.priorityFeeWei, raise(priorityFeeWei)),
-    }),
-    now,
-  )
-  return { ...fees, mostPriorityWei: larger(priority * MOST_TIPS, view.baseFee) }
-}
-
 async function signAndStore(
   deps: PayoutDeps,
   payout: Payout,
@@ -339,12 +267,13 @@ async function signAndStore(
     maxFeePerGas: maxFeeWei,
     maxPriorityFeePerGas: priorityFeeWei,
   })
-  const transaction = { txHash: keccak256(raw), relayerNonce: payout.relayerNonce, raw, maxFeeWei, priorityFeeWei }
+  const { id: payoutId, relayerNonce } = payout
+  const transaction = { txHash: keccak256(raw), payoutId, relayerNonce, raw, maxFeeWei, priorityFeeWei }
   return db.tx(async (tx) => {
     const now = new Date(clock())
     const signed = await updatePayout(tx, payout, { status: 'signed', providerStatus: 'signed' }, now)
     if (!signed) throw new PayoutTaken()
-    await insertPayoutTransaction(tx, signed, transaction, now)
+    await insertPayoutTransaction(tx, signed.chainId, transaction, now)
     return signed
   })
 }
@@ -352,20 +281,6 @@ async function signAndStore(
 const overtaken = ({ relayerSigner }: PayoutDeps, { relayerNonce }: PayoutTransaction): string =>
   `The node has another transaction of the relayer ${relayerSigner.address} with the account nonce ${relayerNonce}. If it ` +
   'is not mined soon, it is replaced with higher fees. Does another program use this key?'
-
-/** `occupied`: the node has another transaction with this account nonce. An error: it refuses. @throws RpcError */
-async function submit({ rpc }: PayoutDeps, raw: Hex): Promise<'taken' | 'known' | 'occupied' | RpcError> {
-  try {
-    await rpc.call('eth_sendRawTransaction', raw)
-    return 'taken'
-  } catch (error) {
-    if (!(error instanceof RpcError)) throw error
-    if (HAS_ANOTHER.test(error.message)) return 'occupied'
-    if (HAS_IT.test(error.message)) return 'known'
-    if (error.kind !== 'definite') throw error
-    return error
-  }
-}
 
 /**
  * Submits the newest signed bytes; submitting them twice is harmless.
@@ -382,7 +297,7 @@ export async function broadcast(deps: PayoutDeps, payout: Payout, view: ChainVie
   if (isStuck && answer !== 'taken') return resend(deps, payout, view)
   // a sweep is authorized by the deposit address, not by our wallet
   crashPoint(deps.refundSigner === null ? 'sweep:after-submit' : 'payout:after-submit')
-  await updatePayoutTransactionSent(deps.db, payout, newest.txHash, view.number)
+  await updatePayoutTransactionSent(deps.db, payout.chainId, newest.txHash, view.number)
   const providerStatus = answer === 'occupied' ? overtaken(deps, newest) : `sent in transaction ${newest.txHash}`
   return change(deps, payout, { status: 'sent', providerStatus })
 }

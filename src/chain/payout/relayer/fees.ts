@@ -1,0 +1,132 @@
+import { formatDecimal } from '../../../kernel/money.ts'
+import { type Hex, RpcError } from '../../endpoints/rpc.ts'
+import type { Network } from '../../networks.ts'
+import { toHex } from '../../transfer-logs.ts'
+import type { PayoutDeps } from '../payout-deps.ts'
+import type { PayoutTransaction } from '../payout-queries.ts'
+import type { ChainView } from '../payout-view.ts'
+import { findFeeOverride } from '../wallet-queries.ts'
+import { listSigned } from './signed-transactions.ts'
+
+/*
+ * What a transaction of the relayer pays for gas. Its account nonce decides, not its payout: a node compares it with
+ * whatever it has of the same nonce.
+ */
+
+export type Fees = Pick<PayoutTransaction, 'maxFeeWei' | 'priorityFeeWei'>
+
+/** `mostPriorityWei`: a replacement with a higher tip would not help. */
+export type Offer = Fees & { mostPriorityWei: bigint }
+
+const smaller = (left: bigint, right: bigint): bigint => (left < right ? left : right)
+const larger = (left: bigint, right: bigint): bigint => (left > right ? left : right)
+
+/**
+ * Raises a fee by an eighth, rounded up: nodes accept a replacement only if both fees rise by at least a tenth
+ * (go-ethereum).
+ */
+const raise = (fee: bigint): bigint => (fee * 9n + 7n) / 8n
+
+/** A tip is raised to at most so many times the present one, or to the base fee if that is more. */
+const MOST_TIPS = 10n
+
+/** The tip that the node suggests now, in wei per gas. */
+async function readTip({ rpc }: PayoutDeps): Promise<bigint> {
+  const tip = await rpc.call<Hex>('eth_maxPriorityFeePerGas').catch((error: unknown) => {
+    if (error instanceof RpcError && error.kind === 'definite') return toHex(1_000_000_000n)
+    throw error
+  })
+  return larger(BigInt(tip), 1n)
+}
+
+/** What a transaction pays whose account nonce nothing was signed with. */
+export async function readFees(deps: PayoutDeps, view: ChainView): Promise<Offer> {
+  const tip = await readTip(deps)
+  const mostPriorityWei = larger(tip * MOST_TIPS, view.baseFee)
+  return { priorityFeeWei: tip, maxFeeWei: view.baseFee * 2n + tip, mostPriorityWei }
+}
+
+/** What no block takes at this base fee. */
+const isTooLow = ({ maxFeeWei }: Fees, view: ChainView, tip: bigint): boolean => maxFeeWei < view.baseFee + tip
+
+/**
+ * These fees, but at least enough to replace whatever the relayer has signed with this account nonce. Where no block
+ * takes the newest of it, a higher tip than the highest is no waste.
+ * @param nonce null: none is known yet
+ */
+export async function aboveSigned(deps: PayoutDeps, view: ChainView, now: Offer, nonce: bigint | null): Promise<Offer> {
+  const earlier = nonce === null ? [] : await listSigned(deps, nonce)
+  const above = (fee: keyof Fees) => earlier.reduce((most, one) => larger(most, raise(one[fee])), now[fee])
+  const [maxFeeWei, priorityFeeWei] = [above('maxFeeWei'), above('priorityFeeWei')]
+  const newest = earlier.at(-1)
+  const isFree = newest !== undefined && isTooLow(newest, view, now.priorityFeeWei)
+  const mostPriorityWei = isFree ? larger(now.mostPriorityWei, priorityFeeWei) : now.mostPriorityWei
+  return { maxFeeWei, priorityFeeWei, mostPriorityWei }
+}
+
+/**
+ * For something else than was signed with the nonce so far: it is submitted in any case, for at most a step more than
+ * the highest tip. A node that has a dearer one refuses it, and that one gets into a block; one that has lost that, or
+ * has refused it, takes this.
+ */
+export function atMostAStepMore({ maxFeeWei, priorityFeeWei, mostPriorityWei }: Offer, view: ChainView): Offer {
+  const most = raise(mostPriorityWei)
+  return {
+    maxFeeWei: smaller(maxFeeWei, raise(view.baseFee * 2n + mostPriorityWei)),
+    priorityFeeWei: smaller(priorityFeeWei, most),
+    mostPriorityWei: most,
+  }
+}
+
+/** It has waited for so many blocks that it may be replaced with a dearer one. */
+export const isStuck = ({ stuckBlocks }: PayoutDeps, view: ChainView, { sentBlock }: PayoutTransaction): boolean =>
+  view.number - (sentBlock ?? view.number) >= stuckBlocks
+
+/**
+ * Whether a transaction that is next is to be replaced with a dearer one. One that the node shows is, once it is stuck.
+ * A node that shows nothing may have lost it, and the same bytes cost no more: unless they pay less than a new one, and
+ * no block takes them.
+ */
+export async function isRaiseDue(deps: PayoutDeps, view: ChainView, newest: PayoutTransaction): Promise<boolean> {
+  if (!isStuck(deps, view, newest)) return false
+  const known = await deps.rpc.call<object | null>('eth_getTransactionByHash', newest.txHash)
+  if (known !== null) return true
+  const tip = await readTip(deps)
+  return newest.priorityFeeWei < tip || isTooLow(newest, view, tip)
+}
+
+/** What the relayer may and can pay for gas, in wei. */
+export type Means = { ceiling: bigint | null; purse: bigint }
+
+export async function readMeans(deps: PayoutDeps): Promise<Means> {
+  const purse = await deps.rpc.call<Hex>('eth_getBalance', deps.relayerSigner.address, 'latest')
+  return { ceiling: await findCeiling(deps), purse: BigInt(purse) }
+}
+
+/** Gas costs more than it may, or more than the relayer has. Null: it can be paid for. */
+export function findGasFault(
+  { network, relayerSigner }: PayoutDeps,
+  view: ChainView,
+  { gas, maxFeeWei, priorityFeeWei, ceiling, mostPriorityWei, purse }: Offer & Means & { gas: bigint },
+): { providerStatus: string; never: false } | null {
+  if (priorityFeeWei > mostPriorityWei) return { providerStatus: OUTBID, never: false }
+  if (ceiling !== null && view.baseFee + priorityFeeWei > ceiling)
+    return { providerStatus: tooExpensive(network, view, ceiling), never: false }
+  if (purse >= gas * maxFeeWei) return null
+  const providerStatus = `The relayer ${relayerSigner.address} on chain ${network.chainId} has too little native coin for gas. Fund it.`
+  return { providerStatus, never: false }
+}
+
+const OUTBID =
+  'Its transaction pays the relayer’s highest tip, and is not replaced by a dearer one. It waits for a block, or until ' +
+  'its authorization runs out.'
+
+/** A temporary override by an operator takes precedence over the setting. */
+async function findCeiling({ db, clock, network, maxFeeWei = null }: PayoutDeps): Promise<bigint | null> {
+  if (maxFeeWei === null) return null
+  return (await findFeeOverride(db, network.chainId, new Date(clock()))) ?? maxFeeWei
+}
+
+const tooExpensive = ({ chainId, name }: Network, { baseFee }: ChainView, ceiling: bigint): string =>
+  `Gas on ${name} costs ${formatDecimal(baseFee, 9)} gwei, more than the ${formatDecimal(ceiling, 9)} that are allowed. ` +
+  `It waits; to pay more for a while: comptoir admin allow-fee --chain ${chainId}`
