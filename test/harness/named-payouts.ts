@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type Channel, NO_INSTRUCTIONS, paidReport, type RefundReport } from '../../src/channels/channel.ts'
-import { sql } from '../../src/db/db.ts'
+import { json, sql } from '../../src/db/db.ts'
 import { invalid } from '../../src/kernel/errors.ts'
 import { claimTransaction } from '../../src/ledger/claim-queries.ts'
 import { acceptOrder } from '../../src/payments/accept/accept-order.ts'
@@ -29,8 +29,10 @@ export async function startRefund(world: ModelWorld) {
   const context = contextFor(actorOf(merchant))
   const { refundId } = await revertOrder(world.refunds, context, code, {})
   const address = `0x${'c'.repeat(40)}`
+  const proof = { kind: 'payer', by: 'payer', at: '2026-01-01T00:00:00.000Z' }
   await world.host.db.run(sql`
-    update refunds set channel = 'crypto', network = ${CHAIN}, address = ${address} where id = ${refundId}`)
+    update refunds set channel = 'crypto', network = ${CHAIN}, address = ${address}, address_proof = ${json(proof)}
+    where id = ${refundId}`)
   return { context, orderId, key: { companyId: merchant.companyId, id: refundId } }
 }
 
