@@ -22,7 +22,7 @@ const DECIDED_UNITS = sql`coalesce((select sum(m.units) from mispayments m
 /** What the provider of payment `p` blocks by its own screening is undecided, or a person decided to return it. */
 const isBlock = (status: 'blocked' | 'returned'): Sql => sql`exists (select 1 from screenings s
   where s.company_id = p.company_id and s.purpose = 'payment' and s.subject_id = p.id and coalesce(s.address, '') = ''
-    and s.status = ${status} and coalesce(s.decided_by not like 'channel:%', true))`
+    and s.status = ${status})`
 
 /** Records of amounts that the provider of payment `p` froze (`isFrozen`). */
 const FROZEN = sql`select 1 from mispayments m

@@ -112,14 +112,6 @@ function isFrozenBeside({ payment: { status }, deps }: ReportCase, frozen: reado
   return frozen.length > 0 && (status === 'paid' || frozen.every((money) => isDust(money, deps.dustUnits)))
 }
 
-/** The attempt is over and its provider reports no money of it at all, so it blocks none either. */
-const blocksNothing = ({ payment: { status } }: ReportCase, { unmatched = [], ...report }: PaymentReport): boolean =>
-  ENDED.includes(status) &&
-  unmatched.length === 0 &&
-  (report.outcome === 'seen'
-    ? report.final + report.pending === 0n
-    : report.outcome === 'expired' || report.outcome === 'cancelled')
-
 type Told = Pick<PaymentReport, 'outcome' | 'providerStatus'> & {
   /** What it told of beside the payment for the first time. */
   news: readonly UnmatchedMoney[]
@@ -160,9 +152,6 @@ type Ending = (typeof ENDINGS)[keyof typeof ENDINGS]
 async function applyTo(scene: ReportCase, report: PaymentReport): Promise<Order> {
   const { tx, order, payment, now, deps } = scene
   const { channel } = payment
-  // a record of frozen money keeps its screening open: its provider reports the amount once
-  if (blocksNothing(scene, report) && !(await hasUndecided(tx, payment)))
-    await deps.screening.noteUnblocked(tx, subjectOf(scene), { channel, providerStatus: report.providerStatus })
   if (report.outcome === 'seen') return applyMoney(scene, report)
   const news = await recordUnmatchedTransfers(scene, report.unmatched ?? [])
   if (report.outcome === 'blocked' && isFrozenBeside(scene, report.unmatched ?? [])) return passBy(scene)
