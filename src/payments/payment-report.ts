@@ -10,6 +10,7 @@ import {
   giveUp,
   isAwaitedBy,
   isPaidOtherwise,
+  isPastWaiting,
   limitWait,
   nextAwaited,
   nextPollOfEnded,
@@ -35,6 +36,7 @@ import {
   findPaymentPolicy,
   type Payment,
   type PaymentStatus,
+  pendingSince,
   updatePayment,
   updatePaymentNextCheck,
 } from './payment-queries.ts'
@@ -220,6 +222,8 @@ type Verdict = {
   min: bigint
   complete: boolean
   moves: boolean
+  /** A provider has said for too long that it is on its way; what a chain shows is there. */
+  isStale: boolean
   clearance: Clearance
   /** By block time; null for money that a provider received. */
   completedAt: Date | null
@@ -234,7 +238,10 @@ function judge(scene: ReportCase, report: SeenReport, standing: Standing, cleara
   const decided = report.final + report.pending - seen
   const at = completedAt(report.transfers, min + decided)
   const complete = moves && counted >= min && report.isPart !== true && clearance === 'clear'
-  return { counted, seen, min, complete, moves, clearance, completedAt: at }
+  const pending = seen - counted
+  const since = pendingSince(payment, pending, scene.now)
+  const isStale = report.transfers.length === 0 && pending > 0n && since !== null && isPastWaiting(since, scene.now)
+  return { counted, seen, min, complete, moves, isStale, clearance, completedAt: at }
 }
 
 function statusAfter({ payment }: ReportCase, { complete, seen, moves }: Verdict): PaymentStatus {
@@ -261,14 +268,13 @@ async function applyMoney(scene: ReportCase, told: SeenReport): Promise<Order> {
   await updatePayment(tx, payment, change, now)
   const moved = await moveOrder(scene, verdict)
   await recordMoney({ ...scene, standing, payment: { ...payment, receivedUnits } }, report, moved, verdict)
-  // a provider's word alone; what a chain shows is there
-  const isStuck = report.transfers.length === 0 && pendingUnits > 0n && pendingUnits === payment.pendingUnits
-  if (nextCheckAt !== null) return isStuck ? limitWait({ ...scene, order: moved }) : moved
+  const after = { ...scene, order: moved, payment: { ...payment, pendingAt: pendingSince(payment, pendingUnits, now) } }
+  if (nextCheckAt !== null) return verdict.isStale ? giveUp(after) : moved
   if (!ENDED.includes(status)) return moved
   // what the report has just recorded waits for a person too
   const endedAt = (await hasUndecided(tx, payment)) ? nextEndedCheck({ ...payment, checks }, now.getTime()) : null
-  const laterAt = endedAt ?? nextAwaited({ ...scene, order: moved }, checks)
-  if (laterAt === null) return giveUp({ ...scene, order: moved })
+  const laterAt = endedAt ?? nextAwaited(after, checks)
+  if (laterAt === null) return giveUp(after)
   await updatePaymentNextCheck(tx, payment, laterAt)
   return moved
 }
@@ -322,14 +328,17 @@ async function expireWhenLate({ tx, order, deps, requestId }: ReportCase, at: Da
 const wasInTime = (order: Order, at: Date | null): boolean =>
   order.status === 'EXPIRED' && order.updatedAt >= order.expiresAt && at !== null && at <= order.expiresAt
 
-/** Not complete or not final: the order shows what was seen, and moves back if that leaves the chain. */
-async function follow(scene: ReportCase, { seen, min, moves, completedAt: at }: Verdict): Promise<Order> {
+/**
+ * Not complete or not final: the order shows what was seen, and moves back if that leaves the chain. It waits once for
+ * the same money.
+ */
+async function follow(scene: ReportCase, { seen, min, moves, isStale, completedAt: at }: Verdict): Promise<Order> {
   const { tx, order, payment, requestId, deps } = scene
   if (order.paymentId !== payment.id) return order
   const late = at !== null && at > order.expiresAt
   const enough = moves && seen >= min
   const actor = `channel:${payment.channel}`
-  if (enough && !late && allows(order.status, 'seePayment'))
+  if (enough && !late && !isStale && allows(order.status, 'seePayment'))
     return deps.transition(tx, order, { trigger: 'seePayment', actor, requestId })
   if (!enough && allows(order.status, 'losePayment'))
     return deps.transition(tx, order, { trigger: 'losePayment', actor, requestId })
