@@ -120,7 +120,12 @@ test('money on its way stays money of its order when its provider freezes anothe
     /has arrived or is on its way/,
   )
   await freeze(1n, '9', 'BTC')
-  assert.equal((await find()).pendingUnits, 0n, 'how much of it is frozen cannot be read')
+  assert.equal((await find()).pendingUnits, DUE - 1_050_000n, 'nothing says that it was part of it')
+  await ignoreFirst()
+  await assert.rejects(
+    acceptOrder(world.payments, { context, code: order.code, body: { paymentChannel: 'binance', requote: true } }),
+    /has arrived or is on its way/,
+  )
 })
 
 test('what a provider keeps beside an order that ended, and may still count, keeps it from a fresh rate until a person decides', async () => {

@@ -121,11 +121,11 @@ type Told = Pick<PaymentReport, 'outcome' | 'providerStatus'> & {
 
 /**
  * What is on its way stays so while its provider blocks it or does not answer. An amount that is named as frozen waits
- * as a record of its own instead.
+ * as a record of its own instead; in a coin of unknown value it takes nothing off.
  */
 function stillPending({ payment: { pendingUnits } }: ReportCase, { outcome, news }: Told): bigint {
   if (outcome !== 'blocked') return outcome === 'unknown' ? pendingUnits : 0n
-  const frozen = dollarsOf(news) ?? pendingUnits
+  const frozen = dollarsOf(news) ?? 0n
   return pendingUnits > frozen ? pendingUnits - frozen : 0n
 }
 
