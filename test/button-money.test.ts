@@ -192,6 +192,21 @@ test('money of an expired order that its provider blocks holds the reference unt
     }
 })
 
+test('dust that a provider keeps beside an expired order, frozen or not, leaves its reference free; an amount that cannot be read does not', async () => {
+  const { state, order } = await sell('DUST-00001')
+  const { code, says, expire } = await order()
+  await expire()
+  const beside = (asset: string, units: bigint, name: string): UnmatchedMoney[] => [
+    { asset, units, reference: `gatepay:${name}:${asset}${units}`, isOneSum: true },
+  ]
+  await says('blocked', beside('USDC', 1n, 'frozen'))
+  await says('blocked', beside('USDT', 10n ** 16n - 1n, 'frozen'))
+  await says('expired', beside('USDC', 9_999n, 'unresolved'))
+  assert.deepEqual(await state(code), FREE)
+  await says('expired', beside('USDT', 0n, 'unresolved'))
+  assert.deepEqual(await state(code), HELD)
+})
+
 test('an ended order is not reopened while another order of its reference is open, and of two that ended, one is', async () => {
   const reference = await sell('REOPEN-001')
   const old = await reference.order()
