@@ -128,6 +128,45 @@ test('money on its way stays money of its order when its provider freezes anothe
   )
 })
 
+test('once a person returned a block without an amount, nothing is on its way, whatever was frozen before; an amount that is named later is a part again', async () => {
+  const { db } = world.host
+  const { order, context, key, reference, apply, ignoreFirst } = await openAttempt()
+  await apply({ outcome: 'expired', providerReference: reference, providerStatus: 'EXPIRED' })
+  await db.run(sql`update orders set status = 'EXPIRED', updated_at = now() where id = ${order.id}`)
+  const requote = () =>
+    acceptOrder(world.payments, { context, code: order.code, body: { paymentChannel: 'binance', requote: true } })
+  const block = (...units: bigint[]) => {
+    const unmatched = units.map((one) => ({
+      asset: 'USDC',
+      units: one,
+      reference: 'gatepay:frozen:1',
+      isOneSum: true as const,
+    }))
+    const blocked = { outcome: 'blocked', providerReference: reference, providerStatus: 'risk' } as const
+    return apply({ ...blocked, ...(units.length > 0 && { unmatched }) })
+  }
+  const arrives = () => apply(paidReport(reference, { final: 0n, pending: DUE, providerStatus: 'money arrives' }))
+  const giveBack = () =>
+    db.run(sql`
+      update screenings set status = 'returned', decided_by = 'user:1', updated_at = ${new Date(world.clock.nowMs)}
+      where subject_id = ${key.id}`)
+  await block(1_000_000n)
+  await arrives()
+  await giveBack()
+  world.clock.nowMs += DAY
+  await ignoreFirst()
+  await block()
+  await assert.rejects(requote(), /has arrived or is on its way/, 'the decision was about a part')
+  await block(2_000_000n)
+  await giveBack()
+  await ignoreFirst()
+  await assert.rejects(requote(), /has arrived or is on its way/, 'the last word names a part')
+  for (const _ of [1, 2]) await block()
+  await giveBack()
+  await block()
+  assert.equal((await requote()).status, 'AWAITING')
+})
+
 test('what a provider keeps beside an order that ended, and may still count, keeps it from a fresh rate until a person decides', async () => {
   for (const [units, asset, name, isKept] of [
     [DUE, 'USDC', 'gatepay:5:late', true],

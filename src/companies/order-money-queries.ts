@@ -19,17 +19,18 @@ const DECIDED_UNITS = sql`coalesce((select sum(m.units) from mispayments m
   where m.company_id = p.company_id and m.payment_id = p.id and m.kind in ('under', 'late', 'duplicate', 'held')
     and ${IS_DECIDED}), 0)`
 
-/** What the provider of payment `p` blocks by its own screening is undecided, or a person decided to return it. */
-const isBlock = (status: 'blocked' | 'returned'): Sql => sql`exists (select 1 from screenings s
+/** A screening `s` of payment `p` by its provider, whose own screening blocks money. */
+const blockOf = (status: 'blocked' | 'returned'): Sql => sql`select 1 from screenings s
   where s.company_id = p.company_id and s.purpose = 'payment' and s.subject_id = p.id and coalesce(s.address, '') = ''
-    and s.status = ${status})`
+    and s.status = ${status}`
 
-/** Records of amounts that the provider of payment `p` froze (`isFrozen`). */
-const FROZEN = sql`select 1 from mispayments m
-  where m.company_id = p.company_id and m.payment_id = p.id and m.source_reference like '%:frozen:%'`
-
-/** A person decided to return all that is on its way: its provider blocked the payment and named no amount. */
-const IS_RETURNED = sql`(${isBlock('returned')} and not exists (${FROZEN} and m.units > 0))`
+/**
+ * A person decided to return all that is on its way: its provider blocked the payment and named no amount, ever or
+ * since before the decision.
+ */
+const IS_RETURNED = sql`exists (${blockOf('returned')} and (s.updated_at >= p.blocked_at
+  or not exists (select 1 from mispayments m where m.company_id = p.company_id and m.payment_id = p.id
+    and m.source_reference like '%:frozen:%' and m.units > 0)))`
 
 /** A transfer that the last report of payment `p` could not book yet: it is recent, so this version noted its token. */
 const isOnChain = (dustUnits: bigint): Sql => sql`exists (select 1 from (${TRANSFERS}) as t
@@ -75,4 +76,4 @@ export const hasOtherCoin = (dustUnits: bigint): Sql =>
   sql`exists (${waitsBeside(dustUnits)} and m.asset not like '%…%')`
 
 /** Whether a person has yet to decide about the screening of payment `p`, whose money its provider blocks. */
-export const IS_BLOCKED = isBlock('blocked')
+export const IS_BLOCKED = sql`exists (${blockOf('blocked')})`

@@ -159,6 +159,8 @@ export type PaymentChange = {
   providerStatus: string
   nextCheckAt: Date | null
   checks?: number
+  /** Whether its provider blocks all of it now, or names what it blocks. */
+  isBlockedWhole?: boolean | undefined
 }
 
 /** Since when these units are on their way. What was seen and is no longer named keeps its time. */
@@ -175,6 +177,8 @@ export async function updatePayment(tx: Tx, payment: Payment, change: PaymentCha
       received_units = coalesce(${change.receivedUnits?.toString() ?? null}::numeric, received_units),
       pending_units = coalesce(${change.pendingUnits?.toString() ?? null}::numeric, pending_units),
       pending_at = ${pendingSince(payment, change.pendingUnits ?? payment.pendingUnits, now)},
+      blocked_at = case ${change.isBlockedWhole ?? null}::boolean
+        when true then coalesce(blocked_at, ${now}) when false then null else blocked_at end,
       closed_at = case when ${change.status} in ('closed', 'failed', 'paid') then coalesce(closed_at, ${now}) end,
       abandoned_at = case when ${change.status} <> 'closing' then abandoned_at
         when closed_at is null then coalesce(abandoned_at, ${now}) else ${now} end,

@@ -129,6 +129,10 @@ function stillPending({ payment: { pendingUnits } }: ReportCase, { outcome, news
   return pendingUnits > frozen ? pendingUnits - frozen : 0n
 }
 
+/** Whether the provider blocks all of the payment: it names no amount that can be read. Undefined: it blocks nothing now. */
+const blocksWhole = ({ outcome, unmatched = [] }: PaymentReport): boolean | undefined =>
+  outcome === 'blocked' ? unmatched.every(({ units }) => units === 0n) : undefined
+
 /** Nothing changes, but a payment that is over is polled less and less, and not for ever. */
 async function passBy(scene: ReportCase): Promise<Order> {
   const { tx, order, payment } = scene
@@ -166,13 +170,15 @@ async function applyTo(scene: ReportCase, report: PaymentReport): Promise<Order>
     await deps.screening.noteProvider(tx, subjectOf(scene), { channel, providerStatus })
   // the rest of an abandoned payment can still be paid: it is closed at its provider first
   if (outcome === 'blocked' && payment.status === 'closing' && report.unmatched !== undefined) return order
+  const isBlockedWhole = blocksWhole(report)
   if (outcome !== 'waiting' && outcome !== 'unknown' && !over)
-    return applyEnding(scene, { outcome, providerStatus, news })
+    return applyEnding(scene, { outcome, providerStatus, news, isBlockedWhole })
   const nextCheckAt = over
     ? await nextPollOfEnded(scene, { outcome, checks: payment.checks })
     : new Date(now.getTime() + nextCheckDelayMs(payment, payment.status))
   const pendingUnits = stillPending(scene, { outcome, providerStatus, news })
-  await updatePayment(tx, payment, { status: payment.status, pendingUnits, providerStatus, nextCheckAt }, now)
+  const change = { status: payment.status, pendingUnits, providerStatus, nextCheckAt, isBlockedWhole }
+  await updatePayment(tx, payment, change, now)
   if (!over) return limitWait(scene)
   if (outcome === 'unknown' && nextCheckAt !== null) return order
   if (outcome === 'unknown') return giveUp(scene)
@@ -181,15 +187,18 @@ async function applyTo(scene: ReportCase, report: PaymentReport): Promise<Order>
 }
 
 /** The attempt is over, even if its money was seen but never arrived: the order stops waiting for it. */
-async function applyEnding(scene: ReportCase, report: Told & { outcome: keyof typeof ENDINGS }): Promise<Order> {
+async function applyEnding(
+  scene: ReportCase,
+  report: Told & { outcome: keyof typeof ENDINGS; isBlockedWhole: boolean | undefined },
+): Promise<Order> {
   const { tx, order, payment, now, deps, requestId } = scene
-  const { outcome, providerStatus } = report
+  const { outcome, providerStatus, isBlockedWhole } = report
   const ending: Ending = ENDINGS[outcome]
   const status = payment.status === 'failed' ? 'failed' : ending.status
   const checks = checksAfter(payment, { status })
   const nextCheckAt = await nextPollOfEnded(scene, { outcome, checks })
   const pendingUnits = stillPending(scene, report)
-  await updatePayment(tx, payment, { status, pendingUnits, providerStatus, nextCheckAt, checks }, now)
+  await updatePayment(tx, payment, { status, pendingUnits, providerStatus, nextCheckAt, checks, isBlockedWhole }, now)
   if (payment.status === 'closing' || order.paymentId !== payment.id) return order
   const actor = `channel:${payment.channel}`
   const move = (from: Order, trigger: Trigger): Promise<Order> | Order =>
