@@ -2,6 +2,7 @@ import { type PaymentReport, paidReport, type SeenReport, type UnmatchedMoney } 
 import { isDust } from '../channels/usdc-text.ts'
 import { findPaidInstead } from '../companies/button-landing.ts'
 import type { Tx } from '../db/db.ts'
+import { MOST_REAL_UNITS } from '../kernel/money.ts'
 import type { Order } from '../orders/order.ts'
 import { updateOrderPaidUnits } from '../orders/order-queries.ts'
 import { allows, type Trigger } from '../orders/order-states.ts'
@@ -54,12 +55,9 @@ import {
 } from './payment-rules.ts'
 import { lockCase, type PaymentPlace, type ReportCase, type ReportDeps } from './report-case.ts'
 
-/** No payer has 10^24 USDC, and columns end at 10^38 units. */
-const MOST_UNITS = 10n ** 30n
-
 /** An amount that cannot be right says nothing: its payment is asked about again. */
 function withoutAbsurd(report: PaymentReport): PaymentReport {
-  if (report.outcome !== 'seen' || report.final + report.pending <= MOST_UNITS) return report
+  if (report.outcome !== 'seen' || report.final + report.pending <= MOST_REAL_UNITS) return report
   const { providerReference, unmatched, providerStatus } = report
   return { outcome: 'unknown', providerReference, unmatched, providerStatus: `${providerStatus}: an impossible amount` }
 }
