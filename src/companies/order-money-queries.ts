@@ -54,8 +54,8 @@ export const hasReceived = (dustUnits: bigint): Sql => sql`p.received_units >= $
 const NATIVE_DUST_UNITS = 10n ** 13n
 
 /**
- * The same for record `m`. On a chain, coins of `networks.ts` have 6 digits, DAI 18, and tokens of the operator no limit.
- * At a provider USDC has 6 and USDT 18, and a coin of unknown value has no limit.
+ * The same for record `m`. On a chain, coins of `networks.ts` have 6 digits, DAI 18, and tokens of the operator no
+ * limit. At a provider USDC has 6 and USDT 18, and a coin of unknown value has no limit.
  */
 const leastCoinUnits = (dustUnits: bigint): Sql => sql`greatest(1, case
   when m.source_reference like 'native:%' then ${NATIVE_DUST_UNITS}::numeric

@@ -127,7 +127,7 @@ function stillPending({ payment: { pendingUnits } }: ReportCase, { outcome, news
   return pendingUnits > frozen ? pendingUnits - frozen : 0n
 }
 
-/** Whether the provider blocks all of the payment: it names no amount that can be read. Undefined: it blocks nothing now. */
+/** Whether the provider blocks all of the payment: it names no amount that can be read. Undefined: no block. */
 const blocksWhole = ({ outcome, unmatched = [] }: PaymentReport): boolean | undefined =>
   outcome === 'blocked' ? unmatched.every(({ units }) => units === 0n) : undefined
 

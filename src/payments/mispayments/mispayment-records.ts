@@ -241,9 +241,9 @@ async function takeUndecided(
  * money under its reference becomes a record of its own, whatever a person decided about the first one. So does another
  * token of the same transaction. If a provider names another coin for one sum, the open records are resolved; the first
  * one takes in all that is undecided when its coin comes back, so that no name that alternates makes further records. A
- * decision about the sum in one coin counts in every other coin: in an earlier one as much as was told in that, in a new
- * one the value of what was decided. If it was about a part, the rest waits in its own coin until more comes in another
- * one. That takes in the rest too, in proportion.
+ * decision about the sum in one coin counts in every other coin: in an earlier one as much as was told in that, in a
+ * new one the value of what was decided. If it was about a part, the rest waits in its own coin until more comes in
+ * another one. That takes in the rest too, in proportion.
  * @returns what is new, in no other coin before
  */
 export async function recordUnmatchedTransfers(
