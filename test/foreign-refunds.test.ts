@@ -118,6 +118,15 @@ test('a refund above what its order still holds stops the company’s money unti
   await assert.rejects(world.books.check(sale.companyId), { code: 'BOOKS_DIFFER' })
 })
 
+test('a total that no payer has is no refund, and breaks no report', async () => {
+  const sale = await sell()
+  await notice(sale.payment, 10n ** 39n)
+  assert.deepEqual([await refundsOf(sale), await differencesOf(sale)], [[], []])
+  const { db } = world.host
+  await db.run(sql`update orders set status = 'REFUNDING' where id = ${sale.orderId}`)
+  await notice(sale.payment, 10n ** 39n)
+})
+
 test('money above the price that was ignored hides no refund of the price', async () => {
   const sale = await sell(DUE + 6_000_000n)
   const { id } = await world.host.db.one<{ id: string }>(

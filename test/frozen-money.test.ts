@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { paidReport, type UnmatchedMoney } from '../src/channels/channel.ts'
+import { reportOf } from '../src/channels/gatepay/status-map.ts'
 import { sql } from '../src/db/db.ts'
 import { DAY, MINUTE } from '../src/kernel/clock.ts'
 import { acceptOrder } from '../src/payments/accept/accept-order.ts'
@@ -56,7 +57,7 @@ test('money that is frozen while it is on its way holds the order', async () => 
   assert.equal(held?.status, 'KYT_FAILED')
 })
 
-test('the price on its way at a provider is money of its order, also at an attempt that is over, until it is reported gone', async () => {
+test('the price on its way at a provider is money of its order, also at an attempt that is over, until it is reported gone and a block is decided', async () => {
   const { db } = world.host
   for (const ended of ['closing', 'closed', 'failed']) {
     const { order, context, key, reference, apply, find } = await openAttempt()
@@ -72,6 +73,8 @@ test('the price on its way at a provider is money of its order, also at an attem
     }
     assert.notEqual((await find()).nextCheckAt, null, 'its provider may still let it go on')
     await apply(paidReport(reference, { final: 0n, providerStatus: 'returned' }))
+    await assert.rejects(requote(), /has arrived or is on its way/, 'only a person ends a block')
+    await db.run(sql`update screenings set status = 'returned', decided_by = 'user:1' where subject_id = ${key.id}`)
     assert.equal((await requote()).status, 'AWAITING', ended)
   }
 })
@@ -117,7 +120,51 @@ test('money on its way stays money of its order when its provider freezes anothe
     /has arrived or is on its way/,
   )
   await freeze(1n, '9', 'BTC')
-  assert.equal((await find()).pendingUnits, 0n, 'how much of it is frozen cannot be read')
+  assert.equal((await find()).pendingUnits, DUE - 1_050_000n, 'nothing says that it was part of it')
+  await ignoreFirst()
+  await assert.rejects(
+    acceptOrder(world.payments, { context, code: order.code, body: { paymentChannel: 'binance', requote: true } }),
+    /has arrived or is on its way/,
+  )
+})
+
+test('once a person returned a block without an amount, nothing is on its way, whatever was frozen before; an amount that is named later is a part again', async () => {
+  const { db } = world.host
+  const { order, context, key, reference, apply, ignoreFirst } = await openAttempt()
+  await apply({ outcome: 'expired', providerReference: reference, providerStatus: 'EXPIRED' })
+  await db.run(sql`update orders set status = 'EXPIRED', updated_at = now() where id = ${order.id}`)
+  const requote = () =>
+    acceptOrder(world.payments, { context, code: order.code, body: { paymentChannel: 'binance', requote: true } })
+  const block = (...units: bigint[]) => {
+    const unmatched = units.map((one) => ({
+      asset: 'USDC',
+      units: one,
+      reference: 'gatepay:frozen:1',
+      isOneSum: true as const,
+    }))
+    const blocked = { outcome: 'blocked', providerReference: reference, providerStatus: 'risk' } as const
+    return apply({ ...blocked, ...(units.length > 0 && { unmatched }) })
+  }
+  const arrives = () => apply(paidReport(reference, { final: 0n, pending: DUE, providerStatus: 'money arrives' }))
+  const giveBack = () =>
+    db.run(sql`
+      update screenings set status = 'returned', decided_by = 'user:1', updated_at = ${new Date(world.clock.nowMs)}
+      where subject_id = ${key.id}`)
+  await block(1_000_000n)
+  await arrives()
+  await giveBack()
+  world.clock.nowMs += DAY
+  await ignoreFirst()
+  await block()
+  await assert.rejects(requote(), /has arrived or is on its way/, 'the decision was about a part')
+  await block(2_000_000n)
+  await giveBack()
+  await ignoreFirst()
+  await assert.rejects(requote(), /has arrived or is on its way/, 'the last word names a part')
+  for (const _ of [1, 2]) await block()
+  await giveBack()
+  await block()
+  assert.equal((await requote()).status, 'AWAITING')
 })
 
 test('what a provider keeps beside an order that ended, and may still count, keeps it from a fresh rate until a person decides', async () => {
@@ -231,8 +278,12 @@ async function openRenamed() {
         unmatched: [{ asset, units, reference: 'p', isOneSum: true }],
       })
   }
-  return { ...attempt, tell }
+  const openOf = async () => (await attempt.recordsOf()).filter((record) => record.includes(' open '))
+  return { ...attempt, tell, openOf }
 }
+/** One USDC, and one USDT as providers' coins are recorded. */
+const M = 10n ** 6n
+const USDT = 10n ** 18n
 
 test('frozen dust of a payment that is over is asked about with growing gaps, and not after thirty days', async () => {
   const { key, reference, apply, find } = await openAttempt()
@@ -285,8 +336,7 @@ test('a sum that gets its earlier coin back waits for a person without the part 
 })
 
 test('a sum that was decided about in its last coin waits in no earlier one, but what comes after the decision does', async () => {
-  const { tell, recordsOf, ignoreFirst } = await openRenamed()
-  const openOf = async () => (await recordsOf()).filter((record) => record.includes(' open '))
+  const { tell, ignoreFirst, openOf } = await openRenamed()
   await tell(['BTC', 0n], ['USDC', 5n], ['USDT', 3n])
   await ignoreFirst()
   await tell(['USDC', 5n], ['BTC', 0n])
@@ -309,23 +359,42 @@ test('the rest of a sum that was decided about in part stays open when its earli
   ])
   for (const _ of [1, 2]) {
     await tell(['USDC', 60n], ['USDC', 60n])
-    // two fifths of the sum are undecided
+    // 30 of 50 were decided about
     assert.deepEqual(await recordsOf(), [
-      'wrong_token 36 USDC resolved p',
+      'wrong_token 30 USDC resolved p',
       'wrong_token 30 USDT ignored p.1',
       'wrong_token 20 USDT resolved p.2',
-      'wrong_token 24 USDC open p.3',
+      'wrong_token 30 USDC open p.3',
     ])
     await tell(['USDT', 50n])
-    assert.deepEqual((await recordsOf()).slice(2), ['wrong_token 20 USDT open p.2', 'wrong_token 24 USDC resolved p.3'])
+    assert.deepEqual((await recordsOf()).slice(2), ['wrong_token 20 USDT open p.2', 'wrong_token 30 USDC resolved p.3'])
   }
   await tell(['USDC', 61n])
-  assert.deepEqual((await recordsOf()).slice(2), ['wrong_token 20 USDT resolved p.2', 'wrong_token 25 USDC open p.3'])
+  assert.deepEqual((await recordsOf()).slice(2), ['wrong_token 20 USDT resolved p.2', 'wrong_token 31 USDC open p.3'])
+})
+
+test('the rest of a sum that was decided about in part stays open, however much more comes in its earlier coin', async () => {
+  const { tell, openOf, ignoreFirst } = await openRenamed()
+  await tell(['USDC', 20n * M], ['USDC', 50n * M], ['USDT', 30n * M], ['USDT', 50n * M])
+  await ignoreFirst()
+  world.clock.nowMs += 1
+  await tell(['USDC', 1050n * M])
+  assert.deepEqual(await openOf(), [`wrong_token ${1020n * M} USDC open p.4`])
+})
+
+test('what came to a sum after it was decided about waits once, also when it grows in its earlier coin', async () => {
+  const { tell, openOf, ignoreFirst } = await openRenamed()
+  await tell(['USDC', 5n], ['USDT', 5n])
+  await ignoreFirst()
+  world.clock.nowMs += 1
+  await tell(['USDT', 8n], ['USDC', 9n])
+  assert.deepEqual(await openOf(), ['wrong_token 4 USDC open p.3'])
 })
 
 test('what grew under another name waits once, whichever part was decided about', async () => {
+  // a share of 3 of 5: never less waits than nothing is decided about
   for (const [isFirst, rest] of [
-    [true, 2n],
+    [true, 3n],
     [false, 3n],
   ] as const) {
     const { key, tell, recordsOf } = await openRenamed()
@@ -344,22 +413,58 @@ test('what grew under another name waits once, whichever part was decided about'
   }
 })
 
-test('a sum that was decided about is the same sum in a coin that it never had: only what grows waits', async () => {
-  for (const [first, units] of [
-    ['USDC', 5n],
-    ['unknown', 0n],
-  ] as const) {
-    const { tell, recordsOf, ignoreFirst } = await openRenamed()
-    await tell([first, units])
-    world.clock.nowMs += 1000
+test('a sum that was decided about keeps its value in a dollar coin that it never had: what is more waits', async () => {
+  const { tell, recordsOf, ignoreFirst } = await openRenamed()
+  await tell(['USDC', 5n * M])
+  world.clock.nowMs += 1000
+  await ignoreFirst()
+  world.clock.nowMs += 1000
+  const records = [
+    'wrong_token 5000000 USDC ignored p',
+    'wrong_token 5000000000000000000 USDT resolved p.1',
+    'wrong_token 1000000000000000000 USDT open p.2',
+  ]
+  await tell(['USDT', 6n * USDT], ['USDT', 6n * USDT], ['USDC', 5n * M], ['USDT', 6n * USDT])
+  assert.deepEqual(await recordsOf(), records)
+  await tell(['USDT', 8n * USDT], ['USDT', 8n * USDT])
+  assert.deepEqual(await recordsOf(), [...records, 'wrong_token 2000000000000000000 USDT open p.3'])
+})
+
+test('a sum that was decided about in a coin of unknown value waits whole in another one, and once', async () => {
+  for (const units of [0n, 5n]) {
+    const { tell, recordsOf, ignoreFirst, openOf } = await openRenamed()
+    await tell(['BTC', units])
     await ignoreFirst()
     world.clock.nowMs += 1000
-    const decided = [`wrong_token ${units} ${first} ignored p`, 'wrong_token 6 USDT resolved p.1']
-    await tell(['USDT', 6n], ['USDT', 6n], [first, units], ['USDT', 6n])
-    assert.deepEqual(await recordsOf(), decided)
-    await tell(['USDT', 8n], ['USDT', 8n])
-    assert.deepEqual(await recordsOf(), [...decided, 'wrong_token 2 USDT open p.2'])
+    await tell(['USDT', 6n * USDT], ['USDT', 6n * USDT])
+    const records = [`wrong_token ${units} BTC ignored p`, 'wrong_token 6000000000000000000 USDT open p.1']
+    assert.deepEqual(await recordsOf(), records)
+    await ignoreFirst()
+    world.clock.nowMs += 1000
+    await tell(['USDC', 6n * M], ['USDT', 6n * USDT], ['USDC', 7n * M])
+    assert.deepEqual(await openOf(), ['wrong_token 1000000 USDC open p.3'])
   }
+})
+
+test('the price that comes late after a little in another coin was decided about waits for a person, and keeps the order from a fresh rate', async () => {
+  const { apply, reference, recordsOf, ignoreFirst, order, context } = await openAttempt()
+  const gateSays = (actualCurrency: string, done_amount: string) => {
+    const data = { currency: 'USDC', orderAmount: '54', pay_currency: '', pay_amount: '0', actualCurrency }
+    const more = { ...data, transaction_info: { done_amount } }
+    return apply(reportOf('EXPIRED', more, { providerReference: reference, closedStatuses: [] }))
+  }
+  await gateSays('USDT', '5')
+  await world.host.db.run(sql`update orders set status = 'EXPIRED', updated_at = now() where id = ${order.id}`)
+  await ignoreFirst()
+  world.clock.nowMs += DAY
+  await gateSays('USDC', '59')
+  const late = `gatepay:${reference}:late`
+  assert.deepEqual((await recordsOf()).slice(1), [
+    `wrong_token 5000000 USDC resolved ${late}.1`,
+    `wrong_token 54000000 USDC open ${late}.2`,
+  ])
+  const body = { paymentChannel: 'binance', requote: true }
+  await assert.rejects(acceptOrder(world.payments, { context, code: order.code, body }), /has arrived or is on its way/)
 })
 
 test('a coin that its provider reports beside one that was decided about waits for a person', async () => {

@@ -103,8 +103,8 @@ export type UnmatchedMoney = {
 /** Of money that its provider's screening froze: it cannot be sent back, and its payer must not learn why. */
 export const isFrozen = (reference: string): boolean => reference.includes(':frozen:')
 
-/** Of money that its provider may still count for the order, whatever its coin; what it cannot credit is not. */
-export const isCreditable = (reference: string): boolean => /^(gatepay:.+:late|whitepay:)/.test(reference)
+/** References of money that its provider may still count for the order, whatever its coin; a pattern, also in SQL. */
+export const CREDITABLE = '^(gatepay:.+:late|whitepay:)'
 
 /** Money was seen. `final` cannot disappear any more, `pending` still can. In smallest units of the due asset. */
 export type SeenReport = {

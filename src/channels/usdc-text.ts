@@ -31,6 +31,13 @@ export function dollarUnits({ asset, units }: Pick<UnmatchedMoney, 'asset' | 'un
   return asset === 'USDT' ? units / 10n ** BigInt(PROVIDER_DIGITS - EXPONENTS.USDC) : undefined
 }
 
+/** The same value in another dollar coin, cut; undefined if one of both has no known value. */
+export function inDollarCoin(asset: string, money: Pick<UnmatchedMoney, 'asset' | 'units'>): bigint | undefined {
+  const value = dollarUnits(money)
+  if (value === undefined || asset === 'USDC') return value
+  return asset === 'USDT' ? value * 10n ** BigInt(PROVIDER_DIGITS - EXPONENTS.USDC) : undefined
+}
+
 /** Money too little to matter. An amount of 0 could not be read, and coins of unknown value are never dust. */
 export const isDust = (money: Pick<UnmatchedMoney, 'asset' | 'units'>, dustUnits: bigint): boolean =>
   money.units > 0n && (dollarUnits(money) ?? dustUnits) < dustUnits

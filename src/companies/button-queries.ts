@@ -1,7 +1,7 @@
 import { type Queryable, type Sql, sql, type Tx } from '../db/db.ts'
 import type { Fiat } from '../kernel/money.ts'
 import type { OwnOrder, ReferenceFacts } from './button-reference.ts'
-import { HAS_FROZEN, hasMoney, hasOtherCoin, IS_DECIDED } from './order-money-queries.ts'
+import { hasMoney, hasOtherCoin, IS_BLOCKED, IS_DECIDED } from './order-money-queries.ts'
 
 export type BuyButton = {
   id: string
@@ -114,7 +114,7 @@ const IS_PAGE_MADE = sql`not starts_with(s.code, ${SERVER_CODE_PREFIX})`
 const hasUnpaidMoney = (dustUnits: bigint): Sql =>
   sql`(o.paid_at is null and o.payment_id is not null and exists (select 1 from payments p
     where p.company_id = o.company_id and p.order_id = o.id
-      and (${hasMoney(dustUnits)} or ${hasOtherCoin(dustUnits)} or ${HAS_FROZEN})))`
+      and (${hasMoney(dustUnits)} or ${hasOtherCoin(dustUnits)} or ${IS_BLOCKED})))`
 
 /** Order `o` is being confirmed, or under review: until a person decided about its money, and none of it is left. */
 const isHeld = (dustUnits: bigint): Sql =>

@@ -19,17 +19,18 @@ const DECIDED_UNITS = sql`coalesce((select sum(m.units) from mispayments m
   where m.company_id = p.company_id and m.payment_id = p.id and m.kind in ('under', 'late', 'duplicate', 'held')
     and ${IS_DECIDED}), 0)`
 
-/** What the provider of payment `p` blocks by its own screening is undecided, or a person decided to return it. */
-const isBlock = (status: 'blocked' | 'returned'): Sql => sql`exists (select 1 from screenings s
+/** A screening `s` of payment `p` by its provider, whose own screening blocks money. */
+const blockOf = (status: 'blocked' | 'returned'): Sql => sql`select 1 from screenings s
   where s.company_id = p.company_id and s.purpose = 'payment' and s.subject_id = p.id and coalesce(s.address, '') = ''
-    and s.status = ${status} and coalesce(s.decided_by not like 'channel:%', true))`
+    and s.status = ${status}`
 
-/** Records of amounts that the provider of payment `p` froze (`isFrozen`). */
-const FROZEN = sql`select 1 from mispayments m
-  where m.company_id = p.company_id and m.payment_id = p.id and m.source_reference like '%:frozen:%'`
-
-/** A person decided to return all that is on its way: its provider blocked the payment and named no amount. */
-const IS_RETURNED = sql`(${isBlock('returned')} and not exists (${FROZEN} and m.units > 0))`
+/**
+ * A person decided to return all that is on its way: its provider blocked the payment and named no amount, ever or
+ * since before the decision.
+ */
+const IS_RETURNED = sql`exists (${blockOf('returned')} and (s.updated_at >= p.blocked_at
+  or not exists (select 1 from mispayments m where m.company_id = p.company_id and m.payment_id = p.id
+    and m.source_reference like '%:frozen:%' and m.units > 0)))`
 
 /** A transfer that the last report of payment `p` could not book yet: it is recent, so this version noted its token. */
 const isOnChain = (dustUnits: bigint): Sql => sql`exists (select 1 from (${TRANSFERS}) as t
@@ -52,20 +53,27 @@ export const hasReceived = (dustUnits: bigint): Sql => sql`p.received_units >= $
 /** The least of a chain's native coin that counts: 0.00001, in 18 digits. */
 const NATIVE_DUST_UNITS = 10n ** 13n
 
-/** The same for record `m`: coins of `networks.ts` have 6 digits, DAI 18. Tokens of the operator have no limit. */
-const leastCoinUnits = (dustUnits: bigint): Sql => sql`case
+/**
+ * The same for record `m`. On a chain, coins of `networks.ts` have 6 digits, DAI 18, and tokens of the operator no
+ * limit. At a provider USDC has 6 and USDT 18, and a coin of unknown value has no limit.
+ */
+const leastCoinUnits = (dustUnits: bigint): Sql => sql`greatest(1, case
   when m.source_reference like 'native:%' then ${NATIVE_DUST_UNITS}::numeric
-  when m.asset = 'DAI' then ${leastUnits(dustUnits * 10n ** 12n)}
-  when m.asset ~ '^(USD[CTt]|USDbC|EURC)' then ${leastUnits(dustUnits)}
-  else 1 end`
+  when p.channel = 'crypto' and m.asset ~ '^(USD[CTt]|USDbC|EURC)' or m.asset = 'USDC' then ${dustUnits}::numeric
+  when m.asset = case when p.channel = 'crypto' then 'DAI' else 'USDT' end then ${dustUnits * 10n ** 12n}::numeric
+  else 1 end)`
 
-/** Whether a coin that pays no order waits for a person. Tokens named with their contract are on no list, and free. */
-export const hasOtherCoin = (dustUnits: bigint): Sql => sql`exists (select 1 from mispayments m
+/** Money beside payment `p`, record `m`, that waits for a person and is no dust. At a provider, 0 could not be read. */
+export const waitsBeside = (dustUnits: bigint): Sql => sql`select 1 from mispayments m
   where m.company_id = p.company_id and m.payment_id = p.id and m.kind = 'wrong_token' and m.status = 'open'
-    and m.units >= ${leastCoinUnits(dustUnits)} and m.asset not like '%…%')`
+    and (m.units >= ${leastCoinUnits(dustUnits)} or (m.units = 0 and p.channel <> 'crypto'))`
+
+/**
+ * Whether a coin that pays no order waits for a person, or what a provider froze. Tokens named with their contract are
+ * on no list, and free.
+ */
+export const hasOtherCoin = (dustUnits: bigint): Sql =>
+  sql`exists (${waitsBeside(dustUnits)} and m.asset not like '%…%')`
 
 /** Whether a person has yet to decide about the screening of payment `p`, whose money its provider blocks. */
-export const IS_BLOCKED = isBlock('blocked')
-
-/** Whether money of payment `p` is frozen at its provider and waits for a person: blocked, or as a record. */
-export const HAS_FROZEN = sql`(${IS_BLOCKED} or exists (${FROZEN} and m.status = 'open'))`
+export const IS_BLOCKED = sql`exists (${blockOf('blocked')})`

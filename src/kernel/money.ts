@@ -96,5 +96,8 @@ export const proportion = (whole: bigint, part: bigint, total: bigint): bigint =
 /** ceil(whole × part total): reverses `proportion` when `whole` has the coarser units. */
 export const proportionUp = (whole: bigint, part: bigint, total: bigint): bigint => (whole * part + total - 1n) / total
 
+/** The most that any amount of a provider can be: no payer has 10^24 USDC, and columns end at 10^38 units. */
+export const MOST_REAL_UNITS = 10n ** 30n
+
 /** Orders that share an address differ in their amounts: each is less than this above its price. */
 export const OWN_AMOUNTS_UNITS = 1000n

@@ -5,7 +5,7 @@ import { allows, isOpen } from '../orders/order-states.ts'
 import { updatePaymentAbandoned } from './abandoned-queries.ts'
 import { hasUndecided } from './mispayments/mispayment-records.ts'
 import { existsMoneyOfOthers, type Payment, updatePayment, updatePaymentNextCheck } from './payment-queries.ts'
-import { isOld, isOver, nextCheckDelayMs, nextClosingCheck, nextEndedCheck, nextFailedCheck } from './payment-rules.ts'
+import { isOver, nextCheckDelayMs, nextClosingCheck, nextEndedCheck, nextFailedCheck } from './payment-rules.ts'
 import {
   type LockedCase,
   lockCase,
@@ -29,8 +29,9 @@ export async function isPaidOtherwise(
   return existsMoneyOfOthers(tx, payment, deps.dustUnits)
 }
 
-/** How long an order waits at least for money that it was told of. */
-const PATIENCE_MS = DAY
+/** How long an order waits for money on its way that stays the same. */
+const PATIENCE_MS = 30 * DAY
+export const isPastWaiting = (since: Date, now: Date): boolean => now.getTime() - since.getTime() > PATIENCE_MS
 
 /**
  * Next poll of a payment whose money its order waits for, as often as before it was over. Null: the order does not wait
@@ -40,10 +41,8 @@ export function nextAwaited(
   { order, payment, now }: Pick<ReportCase, 'order' | 'payment' | 'now'>,
   checks: number,
 ): Date | null {
-  const nowMs = now.getTime()
-  const isPatient = nowMs - order.updatedAt.getTime() < PATIENCE_MS || !isOld(payment, nowMs)
-  if (!isAwaitedBy(order, payment) || !isPatient) return null
-  return new Date(nowMs + nextCheckDelayMs({ ...payment, checks }, payment.status))
+  if (!isAwaitedBy(order, payment) || isPastWaiting(payment.pendingAt ?? order.updatedAt, now)) return null
+  return new Date(now.getTime() + nextCheckDelayMs({ ...payment, checks }, payment.status))
 }
 
 /** The order waits for this payment's money, which ended unpaid. */

@@ -30,6 +30,8 @@ export type Payment = {
   receivedUnits: bigint
   /** Seen at the last report, and not final. */
   pendingUnits: bigint
+  /** Since when they have been the same; null: nothing was seen, or by an older node. */
+  pendingAt: Date | null
   /** The part booked as the order's price; null while this payment has not paid its order. */
   priceUnits: bigint | null
   /** The company's fee at the time of booking, in hundredths of a percent. */
@@ -63,8 +65,8 @@ export const PAYMENT_POLLS: PollTopic = {
 }
 
 const COLUMNS = sql`company_id, id, order_id, number, channel, own_account, account_mark, status, merchant_reference,
-  provider_reference, instructions, network, token_address, due_units, received_units, pending_units, price_units, fee_bps, user_address,
-  user_address_by, cancel_url, return_url, checks, next_check_at, opened_at, abandoned_at`
+  provider_reference, instructions, network, token_address, due_units, received_units, pending_units, pending_at, price_units, fee_bps,
+  user_address, user_address_by, cancel_url, return_url, checks, next_check_at, opened_at, abandoned_at`
 
 const toPayment = (row: Row): Payment => ({
   ...row,
@@ -157,13 +159,26 @@ export type PaymentChange = {
   providerStatus: string
   nextCheckAt: Date | null
   checks?: number
+  /** Whether its provider blocks all of it now, or names what it blocks. */
+  isBlockedWhole?: boolean | undefined
 }
+
+/** Since when these units are on their way. What was seen and is no longer named keeps its time. */
+export const pendingSince = (
+  payment: Pick<Payment, 'pendingUnits' | 'pendingAt'>,
+  units: bigint,
+  now: Date,
+): Date | null =>
+  units === 0n || units === payment.pendingUnits ? (payment.pendingAt ?? (units === 0n ? null : now)) : now
 
 export async function updatePayment(tx: Tx, payment: Payment, change: PaymentChange, now: Date): Promise<void> {
   await tx.run(sql`
     update payments set status = ${change.status}, last_words = ${change.providerStatus}, next_check_at = ${change.nextCheckAt},
       received_units = coalesce(${change.receivedUnits?.toString() ?? null}::numeric, received_units),
       pending_units = coalesce(${change.pendingUnits?.toString() ?? null}::numeric, pending_units),
+      pending_at = ${pendingSince(payment, change.pendingUnits ?? payment.pendingUnits, now)},
+      blocked_at = case ${change.isBlockedWhole ?? null}::boolean
+        when true then coalesce(blocked_at, ${now}) when false then null else blocked_at end,
       closed_at = case when ${change.status} in ('closed', 'failed', 'paid') then coalesce(closed_at, ${now}) end,
       abandoned_at = case when ${change.status} <> 'closing' then abandoned_at
         when closed_at is null then coalesce(abandoned_at, ${now}) else ${now} end,

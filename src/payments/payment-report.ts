@@ -2,6 +2,7 @@ import { type PaymentReport, paidReport, type SeenReport, type UnmatchedMoney } 
 import { isDust } from '../channels/usdc-text.ts'
 import { findPaidInstead } from '../companies/button-landing.ts'
 import type { Tx } from '../db/db.ts'
+import { MOST_REAL_UNITS } from '../kernel/money.ts'
 import type { Order } from '../orders/order.ts'
 import { updateOrderPaidUnits } from '../orders/order-queries.ts'
 import { allows, type Trigger } from '../orders/order-states.ts'
@@ -10,6 +11,7 @@ import {
   giveUp,
   isAwaitedBy,
   isPaidOtherwise,
+  isPastWaiting,
   limitWait,
   nextAwaited,
   nextPollOfEnded,
@@ -35,6 +37,7 @@ import {
   findPaymentPolicy,
   type Payment,
   type PaymentStatus,
+  pendingSince,
   updatePayment,
   updatePaymentNextCheck,
 } from './payment-queries.ts'
@@ -52,12 +55,9 @@ import {
 } from './payment-rules.ts'
 import { lockCase, type PaymentPlace, type ReportCase, type ReportDeps } from './report-case.ts'
 
-/** No payer has 10^24 USDC, and columns end at 10^38 units. */
-const MOST_UNITS = 10n ** 30n
-
 /** An amount that cannot be right says nothing: its payment is asked about again. */
 function withoutAbsurd(report: PaymentReport): PaymentReport {
-  if (report.outcome !== 'seen' || report.final + report.pending <= MOST_UNITS) return report
+  if (report.outcome !== 'seen' || report.final + report.pending <= MOST_REAL_UNITS) return report
   const { providerReference, unmatched, providerStatus } = report
   return { outcome: 'unknown', providerReference, unmatched, providerStatus: `${providerStatus}: an impossible amount` }
 }
@@ -112,14 +112,6 @@ function isFrozenBeside({ payment: { status }, deps }: ReportCase, frozen: reado
   return frozen.length > 0 && (status === 'paid' || frozen.every((money) => isDust(money, deps.dustUnits)))
 }
 
-/** The attempt is over and its provider reports no money of it at all, so it blocks none either. */
-const blocksNothing = ({ payment: { status } }: ReportCase, { unmatched = [], ...report }: PaymentReport): boolean =>
-  ENDED.includes(status) &&
-  unmatched.length === 0 &&
-  (report.outcome === 'seen'
-    ? report.final + report.pending === 0n
-    : report.outcome === 'expired' || report.outcome === 'cancelled')
-
 type Told = Pick<PaymentReport, 'outcome' | 'providerStatus'> & {
   /** What it told of beside the payment for the first time. */
   news: readonly UnmatchedMoney[]
@@ -127,13 +119,17 @@ type Told = Pick<PaymentReport, 'outcome' | 'providerStatus'> & {
 
 /**
  * What is on its way stays so while its provider blocks it or does not answer. An amount that is named as frozen waits
- * as a record of its own instead.
+ * as a record of its own instead; in a coin of unknown value it takes nothing off.
  */
 function stillPending({ payment: { pendingUnits } }: ReportCase, { outcome, news }: Told): bigint {
   if (outcome !== 'blocked') return outcome === 'unknown' ? pendingUnits : 0n
-  const frozen = dollarsOf(news) ?? pendingUnits
+  const frozen = dollarsOf(news) ?? 0n
   return pendingUnits > frozen ? pendingUnits - frozen : 0n
 }
+
+/** Whether the provider blocks all of the payment: it names no amount that can be read. Undefined: no block. */
+const blocksWhole = ({ outcome, unmatched = [] }: PaymentReport): boolean | undefined =>
+  outcome === 'blocked' ? unmatched.every(({ units }) => units === 0n) : undefined
 
 /** Nothing changes, but a payment that is over is polled less and less, and not for ever. */
 async function passBy(scene: ReportCase): Promise<Order> {
@@ -160,9 +156,6 @@ type Ending = (typeof ENDINGS)[keyof typeof ENDINGS]
 async function applyTo(scene: ReportCase, report: PaymentReport): Promise<Order> {
   const { tx, order, payment, now, deps } = scene
   const { channel } = payment
-  // a record of frozen money keeps its screening open: its provider reports the amount once
-  if (blocksNothing(scene, report) && !(await hasUndecided(tx, payment)))
-    await deps.screening.noteUnblocked(tx, subjectOf(scene), { channel, providerStatus: report.providerStatus })
   if (report.outcome === 'seen') return applyMoney(scene, report)
   const news = await recordUnmatchedTransfers(scene, report.unmatched ?? [])
   if (report.outcome === 'blocked' && isFrozenBeside(scene, report.unmatched ?? [])) return passBy(scene)
@@ -175,13 +168,15 @@ async function applyTo(scene: ReportCase, report: PaymentReport): Promise<Order>
     await deps.screening.noteProvider(tx, subjectOf(scene), { channel, providerStatus })
   // the rest of an abandoned payment can still be paid: it is closed at its provider first
   if (outcome === 'blocked' && payment.status === 'closing' && report.unmatched !== undefined) return order
+  const isBlockedWhole = blocksWhole(report)
   if (outcome !== 'waiting' && outcome !== 'unknown' && !over)
-    return applyEnding(scene, { outcome, providerStatus, news })
+    return applyEnding(scene, { outcome, providerStatus, news, isBlockedWhole })
   const nextCheckAt = over
     ? await nextPollOfEnded(scene, { outcome, checks: payment.checks })
     : new Date(now.getTime() + nextCheckDelayMs(payment, payment.status))
   const pendingUnits = stillPending(scene, { outcome, providerStatus, news })
-  await updatePayment(tx, payment, { status: payment.status, pendingUnits, providerStatus, nextCheckAt }, now)
+  const change = { status: payment.status, pendingUnits, providerStatus, nextCheckAt, isBlockedWhole }
+  await updatePayment(tx, payment, change, now)
   if (!over) return limitWait(scene)
   if (outcome === 'unknown' && nextCheckAt !== null) return order
   if (outcome === 'unknown') return giveUp(scene)
@@ -190,15 +185,18 @@ async function applyTo(scene: ReportCase, report: PaymentReport): Promise<Order>
 }
 
 /** The attempt is over, even if its money was seen but never arrived: the order stops waiting for it. */
-async function applyEnding(scene: ReportCase, report: Told & { outcome: keyof typeof ENDINGS }): Promise<Order> {
+async function applyEnding(
+  scene: ReportCase,
+  report: Told & { outcome: keyof typeof ENDINGS; isBlockedWhole: boolean | undefined },
+): Promise<Order> {
   const { tx, order, payment, now, deps, requestId } = scene
-  const { outcome, providerStatus } = report
+  const { outcome, providerStatus, isBlockedWhole } = report
   const ending: Ending = ENDINGS[outcome]
   const status = payment.status === 'failed' ? 'failed' : ending.status
   const checks = checksAfter(payment, { status })
   const nextCheckAt = await nextPollOfEnded(scene, { outcome, checks })
   const pendingUnits = stillPending(scene, report)
-  await updatePayment(tx, payment, { status, pendingUnits, providerStatus, nextCheckAt, checks }, now)
+  await updatePayment(tx, payment, { status, pendingUnits, providerStatus, nextCheckAt, checks, isBlockedWhole }, now)
   if (payment.status === 'closing' || order.paymentId !== payment.id) return order
   const actor = `channel:${payment.channel}`
   const move = (from: Order, trigger: Trigger): Promise<Order> | Order =>
@@ -231,6 +229,8 @@ type Verdict = {
   min: bigint
   complete: boolean
   moves: boolean
+  /** A provider has said for too long that it is on its way; what a chain shows is there. */
+  isStale: boolean
   clearance: Clearance
   /** By block time; null for money that a provider received. */
   completedAt: Date | null
@@ -245,7 +245,10 @@ function judge(scene: ReportCase, report: SeenReport, standing: Standing, cleara
   const decided = report.final + report.pending - seen
   const at = completedAt(report.transfers, min + decided)
   const complete = moves && counted >= min && report.isPart !== true && clearance === 'clear'
-  return { counted, seen, min, complete, moves, clearance, completedAt: at }
+  const pending = seen - counted
+  const since = pendingSince(payment, pending, scene.now)
+  const isStale = report.transfers.length === 0 && pending > 0n && since !== null && isPastWaiting(since, scene.now)
+  return { counted, seen, min, complete, moves, isStale, clearance, completedAt: at }
 }
 
 function statusAfter({ payment }: ReportCase, { complete, seen, moves }: Verdict): PaymentStatus {
@@ -272,14 +275,13 @@ async function applyMoney(scene: ReportCase, told: SeenReport): Promise<Order> {
   await updatePayment(tx, payment, change, now)
   const moved = await moveOrder(scene, verdict)
   await recordMoney({ ...scene, standing, payment: { ...payment, receivedUnits } }, report, moved, verdict)
-  // a provider's word alone; what a chain shows is there
-  const isStuck = report.transfers.length === 0 && pendingUnits > 0n && pendingUnits === payment.pendingUnits
-  if (nextCheckAt !== null) return isStuck ? limitWait({ ...scene, order: moved }) : moved
+  const after = { ...scene, order: moved, payment: { ...payment, pendingAt: pendingSince(payment, pendingUnits, now) } }
+  if (nextCheckAt !== null) return verdict.isStale ? giveUp(after) : moved
   if (!ENDED.includes(status)) return moved
   // what the report has just recorded waits for a person too
   const endedAt = (await hasUndecided(tx, payment)) ? nextEndedCheck({ ...payment, checks }, now.getTime()) : null
-  const laterAt = endedAt ?? nextAwaited({ ...scene, order: moved }, checks)
-  if (laterAt === null) return giveUp({ ...scene, order: moved })
+  const laterAt = endedAt ?? nextAwaited(after, checks)
+  if (laterAt === null) return giveUp(after)
   await updatePaymentNextCheck(tx, payment, laterAt)
   return moved
 }
@@ -333,14 +335,17 @@ async function expireWhenLate({ tx, order, deps, requestId }: ReportCase, at: Da
 const wasInTime = (order: Order, at: Date | null): boolean =>
   order.status === 'EXPIRED' && order.updatedAt >= order.expiresAt && at !== null && at <= order.expiresAt
 
-/** Not complete or not final: the order shows what was seen, and moves back if that leaves the chain. */
-async function follow(scene: ReportCase, { seen, min, moves, completedAt: at }: Verdict): Promise<Order> {
+/**
+ * Not complete or not final: the order shows what was seen, and moves back if that leaves the chain. It waits once for
+ * the same money.
+ */
+async function follow(scene: ReportCase, { seen, min, moves, isStale, completedAt: at }: Verdict): Promise<Order> {
   const { tx, order, payment, requestId, deps } = scene
   if (order.paymentId !== payment.id) return order
   const late = at !== null && at > order.expiresAt
   const enough = moves && seen >= min
   const actor = `channel:${payment.channel}`
-  if (enough && !late && allows(order.status, 'seePayment'))
+  if (enough && !late && !isStale && allows(order.status, 'seePayment'))
     return deps.transition(tx, order, { trigger: 'seePayment', actor, requestId })
   if (!enough && allows(order.status, 'losePayment'))
     return deps.transition(tx, order, { trigger: 'losePayment', actor, requestId })

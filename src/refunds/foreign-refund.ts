@@ -1,7 +1,7 @@
 import type { Tx } from '../db/db.ts'
 import { AppError } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
-import { convert, formatDecimal, formatMoney, type Money, proportion } from '../kernel/money.ts'
+import { convert, formatDecimal, formatMoney, MOST_REAL_UNITS, type Money, proportion } from '../kernel/money.ts'
 import { bookRefund } from '../ledger/ledger-service.ts'
 import type { Order } from '../orders/order.ts'
 import { lockOrderById } from '../orders/order-queries.ts'
@@ -98,6 +98,8 @@ export async function noticeForeignRefund(
   payment: Payment,
   { refunded, dropped }: { refunded: bigint; dropped?: bigint },
 ): Promise<void> {
+  // says nothing, like an amount paid that cannot be right: a later report may
+  if (refunded > MOST_REAL_UNITS) return
   const order = await lockOrderById(tx, payment.companyId, payment.orderId)
   if (!order) return
   // while a refund of ours is in progress no total is certain; a later report, or the end of ours, decides

@@ -9,11 +9,9 @@ import {
   insertScreening,
   listScreeningsOf,
   type Release,
-  reopenBlock,
   reopenScreening,
   type Screening,
   type SubjectKey,
-  updateBlockReturned,
 } from './screening-queries.ts'
 
 /** Whether money may move. `waiting` never permits it. */
@@ -27,9 +25,6 @@ export type Subject = SubjectKey & {
   release?: Release | null
 }
 
-/** What a payment provider says about its own screening. */
-export type ProviderWord = { channel: string; providerStatus: string }
-
 /** The gate that all money passes. It calls no source, so it may be used inside a transaction. */
 export type ScreeningGate = {
   /**
@@ -37,10 +32,8 @@ export type ScreeningGate = {
    * commit.
    */
   look(tx: Tx, subject: Subject, places: readonly Place[]): Promise<Standing>
-  /** A payment provider's own screening holds the money. */
-  noteProvider(tx: Tx, subject: Subject, report: ProviderWord): Promise<void>
-  /** It holds none any more, so no person has to decide. It may hold money again. */
-  noteUnblocked(tx: Tx, key: SubjectKey, report: ProviderWord): Promise<void>
+  /** A payment provider's own screening holds the money. Only a person ends that. */
+  noteProvider(tx: Tx, subject: Subject, report: { channel: string; providerStatus: string }): Promise<void>
   /** Screens again what was found clean too long ago. @returns whether there was any */
   renew(tx: Tx, key: SubjectKey): Promise<boolean>
   /** Whether a person has to decide first, or has decided to return the money of this subject. */
@@ -102,7 +95,7 @@ export function openScreeningGate({ clock, screens, wake, alarm }: GateDeps): Sc
     },
     async noteProvider(tx, subject, { channel, providerStatus }) {
       const now = new Date(clock())
-      const fresh = {
+      const row = {
         ...subject,
         id: newId(now.getTime()),
         network: null,
@@ -111,10 +104,7 @@ export function openScreeningGate({ clock, screens, wake, alarm }: GateDeps): Sc
         nextCheckAt: null,
         at: now,
       } as const
-      const isNew = await insertScreening(tx, fresh)
-      const id = isNew ? fresh.id : await reopenBlock(tx, subject, { decidedBy: `channel:${channel}`, at: now })
-      if (id === undefined) return
-      const row = { ...fresh, id }
+      if (!(await insertScreening(tx, row))) return
       const answer: Answer = {
         verdict: 'blocked',
         level: null,
@@ -123,9 +113,6 @@ export function openScreeningGate({ clock, screens, wake, alarm }: GateDeps): Sc
       }
       await insertAnswer(tx, row, { id: newId(now.getTime()), source: 'provider', answer, at: now })
       await tellBlocked(alarm, tx, row, [{ source: channel, answer }])
-    },
-    async noteUnblocked(tx, key, { channel, providerStatus: reason }) {
-      await updateBlockReturned(tx, key, { decidedBy: `channel:${channel}`, reason, at: new Date(clock()) })
     },
     async renew(tx, key) {
       if (!screens) return false

@@ -64,32 +64,6 @@ export const insertScreening = async (tx: Tx, row: NewScreening): Promise<boolea
       ${row.at})
     on conflict (company_id, purpose, subject_id, coalesce(address, '')) do nothing`)) > 0
 
-const isBlockOf = ({ companyId, purpose, subjectId }: SubjectKey): Sql =>
-  sql`company_id = ${companyId} and purpose = ${purpose} and subject_id = ${subjectId} and coalesce(address, '') = ''`
-
-/** Ends a provider's block that nobody decided about. */
-export const updateBlockReturned = (
-  tx: Tx,
-  key: SubjectKey,
-  { decidedBy, reason, at }: Release & { at: Date },
-): Promise<number> =>
-  tx.run(sql`
-    update screenings set status = 'returned', decided_by = ${decidedBy}, reason = ${reason}, updated_at = ${at}
-    where ${isBlockOf(key)} and status = 'blocked'`)
-
-/** Reopens a block that its provider had ended. @returns its id; undefined if there is none */
-export async function reopenBlock(
-  tx: Tx,
-  key: SubjectKey,
-  { decidedBy, at }: { decidedBy: string; at: Date },
-): Promise<string | undefined> {
-  const row = await tx.maybe<{ id: string }>(sql`
-    update screenings set status = 'blocked', decided_by = null, reason = null, told_at = null, opened_at = ${at},
-      updated_at = ${at}
-    where ${isBlockOf(key)} and status = 'returned' and decided_by = ${decidedBy} returning id`)
-  return row?.id
-}
-
 /** Reopens an old clean answer or release: it waits, and a person is notified, as if it were new. */
 export const reopenScreening = (tx: Tx, { companyId, id }: Screening, now: Date): Promise<number> =>
   tx.run(sql`

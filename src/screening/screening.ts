@@ -8,7 +8,7 @@ export type Purpose = (typeof PURPOSES)[number]
 
 /**
  * `held`: a source does not answer, or asks for a person's review. `released` and `returned` are decisions of a person;
- * money of a `returned` one never counts. A provider that gave back what it had blocked returned it too.
+ * money of a `returned` one never counts.
  */
 export const SCREENING_STATUSES = ['checking', 'held', 'clean', 'blocked', 'released', 'returned'] as const
 export type ScreeningStatus = (typeof SCREENING_STATUSES)[number]

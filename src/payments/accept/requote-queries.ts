@@ -1,8 +1,7 @@
-import { hasMoney, hasReceived, IS_BLOCKED } from '../../companies/order-money-queries.ts'
-import { type Queryable, sql } from '../../db/db.ts'
+import { CREDITABLE } from '../../channels/channel.ts'
+import { hasMoney, hasReceived, IS_BLOCKED, waitsBeside } from '../../companies/order-money-queries.ts'
+import { type Queryable, type Sql, sql } from '../../db/db.ts'
 import type { Order } from '../../orders/order.ts'
-import { listMispaymentsOfOrder } from '../mispayments/mispayment-queries.ts'
-import { mayBeOfOrder } from '../mispayments/standing.ts'
 
 export type QuotePolicy = { requoteHours: number; linkQuoteMinutes: number | null }
 
@@ -29,6 +28,10 @@ export async function findFirstEnd(
 /** Why an order takes a fresh rate: it has ended, or it is an open payment link whose rate is old. */
 export type RequoteReason = 'ended' | 'link'
 
+/** Whether money beside payment `p` may still be its order's: whoever paid it must not pay again. */
+const hasOwnBeside = (dustUnits: bigint): Sql => sql`exists (${waitsBeside(dustUnits)}
+  and (m.asset = 'USDC' or m.source_reference like '%:frozen:%' or m.source_reference ~ ${CREDITABLE}))`
+
 /**
  * Whether any payment of the order has money, or money beside it that may still be the order's. An order that ended is
  * not reopened either if it ever received money, even if that was sent back or ignored. A coin that pays no order stops
@@ -44,10 +47,8 @@ export async function existsMoney(
     select exists (select 1 from payments p
       where p.company_id = ${order.companyId} and p.order_id = ${order.id}
         and (p.status = 'paid' or (${reason === 'ended'} and ${hasReceived(dustUnits)}) or ${hasMoney(dustUnits)}
-          or ${IS_BLOCKED})) as found`)
-  if (found) return true
-  const records = await listMispaymentsOfOrder(q, order.companyId, order.id)
-  return records.some((record) => mayBeOfOrder(record, dustUnits))
+          or ${IS_BLOCKED} or ${hasOwnBeside(dustUnits)})) as found`)
+  return found
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { UnmatchedMoney } from '../../channels/channel.ts'
+import { inDollarCoin } from '../../channels/usdc-text.ts'
 import type { Tx } from '../../db/db.ts'
 import { newId } from '../../kernel/ids.ts'
 import {
@@ -188,26 +189,51 @@ function findDecision(records: readonly Mispayment[], coins: readonly string[]):
   return last && isDecided(last) && !isUndecided(records) && !coins.includes(last.asset) ? last : undefined
 }
 
-/** The part of a sum that nothing is decided about, where `open` are its records that wait in another coin. */
-function undecidedOf(total: bigint, open: readonly Mispayment[], records: readonly Mispayment[]): bigint {
-  const coin = open[0]?.asset
-  if (coin === undefined) return 0n
-  const all = sumUnits(countedIn(coin, records))
-  return all === 0n ? total : (total * sumUnits(open.filter(({ asset }) => asset === coin))) / all
+/**
+ * What of a sum was decided about, as units of a coin that it never had before: no more than was there at the decision.
+ * 0 if the value of either coin is unknown, so that a person sees the whole sum.
+ */
+function decidedIn(
+  asset: string,
+  { decision, records }: { decision: Mispayment; records: readonly Mispayment[] },
+): bigint {
+  const { asset: coin } = decision
+  return inDollarCoin(asset, { asset: coin, units: sumUnits(countedIn(coin, records)) }) ?? 0n
 }
 
 /**
- * What waits in a coin again, beside a record that stands for what was decided about: that one shrinks if not all of it
- * was. Its time stays, which tells that it is older than the decision.
+ * The part of `units`, which stand for a sum up to the decision about it, that is undecided: the share that waits in
+ * each coin. What came to that coin after the decision is no part of it.
  */
-async function takeIn(
+function undecidedOf(units: bigint, open: readonly Mispayment[], records: readonly Mispayment[]): bigint {
+  let undecided = 0n
+  for (const coin of new Set(open.map(({ asset }) => asset))) {
+    const counted = countedIn(coin, records)
+    const decisions = counted.filter(isDecided).map(({ updatedAt }) => updatedAt.getTime())
+    const until = decisions.length === 0 ? Number.POSITIVE_INFINITY : Math.max(...decisions)
+    const known = counted.filter(({ createdAt }) => createdAt.getTime() <= until)
+    const all = sumUnits(known)
+    if (all > 0n) undecided += (units * sumUnits(known.filter(({ status }) => status === 'open'))) / all
+  }
+  return undecided < units ? undecided : units
+}
+
+/**
+ * Takes what is undecided out of the records that stand for a sum up to the decision: it waits beside them from now on.
+ * Their time stays, which tells that they are older than the decision. @returns how much
+ */
+async function takeUndecided(
   tx: Tx,
-  { base, grown, undecided }: { base: Mispayment; grown: bigint; undecided: bigint },
+  { bases, open, records }: Record<'bases' | 'open' | 'records', readonly Mispayment[]>,
 ): Promise<bigint> {
-  const missing = undecided > grown ? undecided - grown : 0n
-  const part = missing < base.units ? missing : base.units
-  if (part > 0n) await updateMispayment(tx, base, { units: base.units - part }, base.updatedAt)
-  return grown + part
+  const undecided = undecidedOf(sumUnits(bases), open, records)
+  let left = undecided
+  for (const base of bases) {
+    const part = left < base.units ? left : base.units
+    if (part > 0n) await updateMispayment(tx, base, { units: base.units - part }, base.updatedAt)
+    left -= part
+  }
+  return undecided
 }
 
 /**
@@ -215,8 +241,9 @@ async function takeIn(
  * money under its reference becomes a record of its own, whatever a person decided about the first one. So does another
  * token of the same transaction. If a provider names another coin for one sum, the open records are resolved; the first
  * one takes in all that is undecided when its coin comes back, so that no name that alternates makes further records. A
- * decision about the sum in one coin counts in every other coin, as much as was told in that first. If it was about a
- * part, the rest waits in its own coin until more comes in another one. That takes in the rest too, in proportion.
+ * decision about the sum in one coin counts in every other coin: in an earlier one as much as was told in that, in a
+ * new one the value of what was decided. If it was about a part, the rest waits in its own coin until more comes in
+ * another one. That takes in the rest too, in proportion.
  * @returns what is new, in no other coin before
  */
 export async function recordUnmatchedTransfers(
@@ -234,28 +261,41 @@ export async function recordUnmatchedTransfers(
     const total = transfer.units < MOST_UNITS ? transfer.units : MOST_UNITS
     const coins = transfers.filter((one) => one.reference === reference).map((one) => one.asset)
     const counted = countedIn(asset, earlier)
-    const base = counted.find(({ isRenamed }) => isRenamed)
+    const bases = counted.filter(({ isRenamed }) => isRenamed)
     const grown = total - sumUnits(counted)
     const isKnown = counted.length > 0 && grown <= 0n
-    if (isKnown && base) continue
+    if (isKnown && bases.length > 0) continue
     const others = earlier.filter((record) => isOneSum && record.status === 'open' && !coins.includes(record.asset))
     for (const record of others) await updateMispayment(tx, record, { status: 'resolved', isRenamed: true }, createdAt)
     if (isKnown) continue
-    const units = base ? await takeIn(tx, { base, grown, undecided: undecidedOf(total, others, earlier) }) : grown
     const back = earlier.find((record) => record.asset === asset && !counted.includes(record))
     if (back) {
-      await updateMispayment(tx, back, { status: 'open', units, isRenamed: false }, createdAt)
+      // it had taken in what was undecided before
+      await updateMispayment(tx, back, { status: 'open', units: grown, isRenamed: false }, createdAt)
       continue
     }
     if (isLookAlike(transfer) && room-- <= 0) continue
-    const sourceReference = earlier.length === 0 ? reference : `${reference}.${earlier.length}`
-    const record = { companyId, id: newId(createdAt.getTime()), orderId, paymentId, kind: 'wrong_token' } as const
+    const record = { companyId, orderId, paymentId, kind: 'wrong_token', asset, createdAt } as const
+    const insert = async (units: bigint): Promise<Mispayment> => {
+      const number = wrong.filter((one) => isUnder(one, reference)).length
+      const sourceReference = number === 0 ? reference : `${reference}.${number}`
+      const made = await insertMispayment(tx, { ...record, id: newId(createdAt.getTime()), units, sourceReference })
+      wrong.push(made)
+      return made
+    }
     const decision = isOneSum && counted.length === 0 ? findDecision(earlier, coins) : undefined
-    const made = await insertMispayment(tx, { ...record, asset, units, sourceReference, createdAt })
-    wrong.push(made)
-    // as if it had had this coin before
-    if (decision) await updateMispayment(tx, made, { status: 'resolved', isRenamed: true }, decision.updatedAt)
-    else if (others.length === 0) news.push({ asset, units, reference })
+    const value = decision ? decidedIn(asset, { decision, records: earlier }) : 0n
+    const decided = value < total ? value : total
+    if (decision && decided > 0n) {
+      // as if it had had this coin before
+      const made = await insert(decided)
+      await updateMispayment(tx, made, { status: 'resolved', isRenamed: true }, decision.updatedAt)
+      if (decided === total) continue
+    }
+    const units = grown - decided + (await takeUndecided(tx, { bases, open: others, records: earlier }))
+    await insert(units)
+    const isNew = others.length === 0 && (decision === undefined || decided > 0n)
+    if (isNew) news.push({ asset, units, reference })
   }
   return news
 }

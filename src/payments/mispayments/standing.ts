@@ -1,5 +1,5 @@
-import { isCreditable, isFrozen, type SeenReport, type UnmatchedMoney } from '../../channels/channel.ts'
-import { dollarUnits, isDust } from '../../channels/usdc-text.ts'
+import { isFrozen, type SeenReport, type UnmatchedMoney } from '../../channels/channel.ts'
+import { dollarUnits } from '../../channels/usdc-text.ts'
 import type { Tx } from '../../db/db.ts'
 import type { Payment } from '../payment-queries.ts'
 import { lockMispayments, type Mispayment, type MispaymentKind, sumRefundedExcess } from './mispayment-queries.ts'
@@ -90,13 +90,6 @@ export const isUnmatched = ({ kind, sourceReference }: Pick<Beside, 'kind' | 'so
 
 /** USDC that a provider keeps apart from its payment has the kind of other tokens too. */
 export const isUnmatchedUsdc = (record: Beside): boolean => isUnmatched(record) && record.asset === 'USDC'
-
-/** Undecided money beside a payment that may still be its order's: whoever paid it must not pay again. */
-export function mayBeOfOrder(record: Mispayment, dustUnits: bigint): boolean {
-  const { kind, status, sourceReference: name } = record
-  if (kind !== 'wrong_token' || status !== 'open' || isDust(record, dustUnits)) return false
-  return isUnmatchedUsdc(record) || isFrozen(name) || isCreditable(name)
-}
 
 /** Whether the record is about money under this reference; each growth has a number behind it. */
 export const isUnder = ({ sourceReference }: Mispayment, reference: string): boolean =>

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { paidReport } from '../src/channels/channel.ts'
+import { sql } from '../src/db/db.ts'
+import { DAY, HOUR } from '../src/kernel/clock.ts'
+import { expireOrders } from '../src/orders/order-jobs.ts'
+import { openGivenUpAlarm } from '../src/payments/given-up-alarm.ts'
+import { applyReport } from '../src/payments/payment-report.ts'
+import { openAttemptIn } from './harness/attempts.ts'
+import { DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
+
+/* How long an order waits for money that its provider says is on its way. */
+
+let world: ModelWorld
+before(async () => {
+  world = await startModelWorld()
+})
+after(() => world?.stop())
+
+/** An attempt to pay a link that is open for that long. */
+async function openLink(days: number) {
+  const attempt = await openAttemptIn(world)
+  const { order, reference, key } = attempt
+  const { db } = world.host
+  await db.run(sql`update orders set expires_at = ${new Date(world.clock.nowMs + days * DAY)} where id = ${order.id}`)
+  const subjects: string[] = []
+  const onGivenUp = openGivenUpAlarm({
+    alarm: async (_, { subject }) => {
+      subjects.push(subject)
+    },
+    ...{ log: world.host.service.app.log, clock: world.payments.clock },
+  })
+  const arrives = async (pending: bigint) =>
+    (
+      await applyReport(
+        { ...world.payments, onGivenUp },
+        key,
+        paidReport(reference, { final: 0n, pending, providerStatus: 'money arrives' }),
+      )
+    )?.status
+  const waits = async () =>
+    (
+      await db.one<{ n: number }>(sql`
+        select count(*)::int as n from order_events
+        where order_id = ${order.id} and to_status = 'WAITING_CHAIN_CONFIRMATION'`)
+    ).n
+  return { ...attempt, arrives, subjects, waits }
+}
+
+test('an order waits thirty days for the same money, however often its provider repeats it, and once', async () => {
+  const { apply, arrives, reference, subjects, waits } = await openLink(400)
+  for (let day = 0; day <= 30; day += 1) {
+    assert.equal(await arrives(DUE), 'WAITING_CHAIN_CONFIRMATION', `${day}`)
+    world.clock.nowMs += DAY
+  }
+  for (let day = 31; day < 70; day += 1) {
+    assert.equal(await arrives(DUE), 'AWAITING', `${day}`)
+    world.clock.nowMs += DAY
+  }
+  assert.deepEqual([subjects.length, await waits()], [1, 1])
+  assert.equal(await arrives(DUE + 1n), 'WAITING_CHAIN_CONFIRMATION', 'more came')
+  assert.equal((await apply(paidReport(reference, { final: DUE + 1n, providerStatus: 'PAID' })))?.status, 'PAID')
+})
+
+test('what an order stopped waiting for pays it once it arrives, and is confirmed in between', async () => {
+  const { apply, arrives, reference } = await openLink(400)
+  await arrives(DUE)
+  world.clock.nowMs += 31 * DAY
+  assert.equal(await arrives(DUE), 'AWAITING')
+  const part = paidReport(reference, { final: DUE, providerStatus: 'PROCESS' })
+  assert.equal((await apply({ ...part, isPart: true }))?.status, 'WAITING_CHAIN_CONFIRMATION')
+  assert.equal((await apply(part))?.status, 'PAID')
+})
+
+test('an order waits as long for money that comes late in the life of a link, also after it ended', async () => {
+  const { apply, arrives, reference } = await openLink(32)
+  world.clock.nowMs += 32 * DAY - HOUR
+  assert.equal(await arrives(DUE), 'WAITING_CHAIN_CONFIRMATION')
+  world.clock.nowMs += 25 * HOUR
+  assert.equal(await arrives(DUE), 'WAITING_CHAIN_CONFIRMATION')
+  await expireOrders(world.host.db, world.payments.transition, world.clock.nowMs)
+  world.clock.nowMs += HOUR
+  assert.equal((await apply(paidReport(reference, { final: DUE, providerStatus: 'PAID' })))?.status, 'PAID')
+})
