@@ -5,7 +5,7 @@ import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
 import { ChainDoubt, toHex } from '../transfer-logs.ts'
 import { fillNonce, HAS_ANOTHER, HAS_IT, isOfFormerRelayer, keepNonce } from './account-nonces.ts'
-import { change, type PayoutDeps, PayoutTaken } from './payout-deps.ts'
+import { change, needsCheck, type PayoutDeps, PayoutTaken } from './payout-deps.ts'
 import {
   insertPayoutTransaction,
   listPayoutTransactions,
@@ -14,7 +14,14 @@ import {
   updatePayout,
   updatePayoutTransactionSent,
 } from './payout-queries.ts'
-import { type ChainView, findClockFault, isAuthorizationOver, readChainView } from './payout-view.ts'
+import {
+  type ChainView,
+  findClockFault,
+  isAuthorizationOver,
+  isSigned,
+  readChainView,
+  UNSIGNED,
+} from './payout-view.ts'
 import {
   type Authorization,
   authorizationData,
@@ -30,9 +37,6 @@ import { findFeeOverride } from './wallet-queries.ts'
 /** How often a temporary refusal is retried before the payout fails. */
 const MOST_REFUSALS = 8
 const GAS_MARGIN_PERCENT = 125n
-
-/** Placeholder for a signature that is about to be made. */
-const UNSIGNED: Hex = '0x'
 
 const text = (units: bigint): string => `${formatDecimal(units, 6)} USDC`
 
@@ -52,8 +56,7 @@ const RAN_OUT = {
   never: false,
 }
 
-const isSigned = ({ signature, validBefore }: Payout, view: ChainView): boolean =>
-  signature !== null && signature !== UNSIGNED && validBefore !== null && view.timestamp < validBefore
+const UNCHECKED = { providerStatus: 'It is checked again before anything is signed or submitted for it.', never: false }
 
 /**
  * `never`: waiting cannot help. `isRefusal`: the token itself refuses; such refusals are retried a limited number of
@@ -180,6 +183,7 @@ export async function prepare(deps: PayoutDeps, given: Payout, view: ChainView):
   const canAuthorize = deps.refundSigner !== null || isSigned(payout, view)
   const obstacle = canAuthorize ? await findObstacle(deps, payout) : SWEEP_RAN_OUT
   if (obstacle) return hold(deps, payout, view, obstacle)
+  if (needsCheck(deps, given)) return hold(deps, payout, view, UNCHECKED)
   // while gas is missing nothing is signed, so that it can be taken back
   const { mostPriorityWei, ...fees } = await chooseFees(deps, payout, view)
   const means = { ...(await readMeans(deps)), mostPriorityWei }
