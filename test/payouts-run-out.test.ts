@@ -6,7 +6,14 @@ import { parseTransaction } from 'viem/utils'
 import { mint } from '../sandbox/chain/token.ts'
 import { createRpc, type Rpc, RpcError } from '../src/chain/endpoints/rpc.ts'
 import { networkFor } from '../src/chain/networks.ts'
-import { openPayouts, type PayoutRequest, type Payouts, withdrawPayout } from '../src/chain/payout/payout.ts'
+import { agreeAlone } from '../src/chain/payout/agreement.ts'
+import {
+  openPayouts,
+  openWatchPayout,
+  type PayoutRequest,
+  type Payouts,
+  withdrawPayout,
+} from '../src/chain/payout/payout.ts'
 import { localSigner, type Signer } from '../src/chain/payout/signer.ts'
 import { type Db, openDb, sql } from '../src/db/db.ts'
 import { newId } from '../src/kernel/ids.ts'
@@ -171,6 +178,23 @@ test('without a check nothing is signed, or submitted for the first time; what w
     await chain.mine(4)
     assert.equal((await payouts.resume(asked)).outcome, 'settled')
   }
+})
+
+test('a payout that is held before its transaction is signed holds up no other one', async () => {
+  const { open, relayerSigner } = await openWallet(15_000_000n)
+  const [held, behind] = [request(), request()]
+  await open({ relayerSigner: { ...relayerSigner, signTransaction: silent } }).send(held)
+  const payouts = open()
+  await payouts.send(behind)
+  const network = networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress })
+  const log = pino({ level: 'silent' })
+  const watch = openWatchPayout({ db, rpc, agree: agreeAlone(rpc), network, clock: Date.now, log })
+  for (let poll = 0; poll < 3; poll += 1) {
+    await watch(held.id)
+    await payouts.send(behind)
+    await chain.mine(4)
+  }
+  assert.equal((await payouts.send(behind)).outcome, 'settled')
 })
 
 test('while the signer is away its announced expiry stays; what it never signed can be taken back then', async () => {

@@ -205,7 +205,9 @@ export async function watch(deps: PayoutDeps, payout: Payout, view: ChainView): 
     return change(deps, payout, { ...(payout.kind === 'payout' ? SIGNABLE : FAILED), providerStatus: RAN_OUT })
   const before = submitted.transactions.length > 0 ? 'sent' : 'reserved'
   const status = payout.status === 'mined' ? before : payout.status
-  return change(deps, payout, { status, providerStatus: waitingWords(deps, payout) })
+  // other transactions need later nonces
+  const gap = status === 'reserved' && payout.relayerNonce !== null ? { relayer: null } : {}
+  return change(deps, payout, { status, providerStatus: waitingWords(deps, payout), ...gap })
 }
 
 /** Follows a payout whose transactions were submitted. */

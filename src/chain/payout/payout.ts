@@ -166,8 +166,8 @@ export async function workOn(deps: PayoutDeps, payout: Payout): Promise<PayoutRe
 }
 
 /**
- * Whether a transaction was signed that can pay it, or it was paid. Until then all checks are repeated: an authorization
- * that was only announced, or signed and not submitted, pays nothing by itself.
+ * Whether a transaction was signed that can pay it, or it was paid. Until then all checks are repeated: what was only
+ * announced, or authorized and not submitted, pays nothing by itself.
  */
 export async function mayPayoutHaveLeft(q: Queryable, id: string): Promise<boolean> {
   const payout = await findPayout(q, id)
