@@ -10,6 +10,7 @@ import { fillNonce } from '../src/chain/payout/account-nonces.ts'
 import { agreeAlone } from '../src/chain/payout/agreement.ts'
 import {
   openPayouts,
+  openWatchPayout,
   PAYOUT_TIMES,
   type PayoutRequest,
   type Payouts,
@@ -60,6 +61,9 @@ const pass = async (seconds: number): Promise<void> => {
   await chain.call('evm_increaseTime', seconds)
   await chain.mine()
 }
+
+/** A signer that does not answer. */
+const silent = () => Promise.reject(new RpcError('unknown', 'Web3Signer: no answer'))
 
 /** A wallet with these units, and a relayer with ten of the native coin. */
 async function openWallet(units: bigint) {
@@ -148,7 +152,6 @@ test('what ran out unused is not signed again in the same visit, so that whoever
   const [sent, unsent] = [request(), request()]
   await payouts.send(sent)
   await chain.call('anvil_dropAllTransactions')
-  const silent = () => Promise.reject(new RpcError('unknown', 'Web3Signer: no answer'))
   const { address } = (await openWallet(0n)).relayerSigner
   await setPurse({ address } as Signer, ETHER)
   await open({ relayerSigner: { address, signTypedData: silent, signTransaction: silent } }).send(unsent)
@@ -163,6 +166,49 @@ test('what ran out unused is not signed again in the same visit, so that whoever
     assert.equal((await payouts.send(asked)).outcome, 'settled')
     assert.equal(await chain.balanceOf(asked.to), asked.units)
   }
+})
+
+test('without a check nothing is signed, or submitted for the first time; what was sent goes on', async () => {
+  const { open, relayerSigner } = await openWallet(15_000_000n)
+  const payouts = open({ stuckBlocks: 0n })
+  const [unsigned, unsent, sent] = [request(), request(), request()]
+  await payouts.send(sent)
+  await open({ relayerSigner: { ...relayerSigner, signTransaction: silent } }).send(unsent)
+  const { validBefore, signature } = await rowOf(unsent)
+  for (const asked of [unsigned, unsent]) {
+    assert.equal((await payouts.resume(asked)).outcome, 'pending')
+    assert.match((await rowOf(asked)).words, /is checked again before anything is signed or submitted/)
+    assert.deepEqual(await feesOf(asked), [])
+  }
+  assert.equal((await rowOf(unsigned)).validBefore, null)
+  const kept = await rowOf(unsent)
+  assert.deepEqual(kept, { ...kept, status: 'reserved', validBefore, signature })
+  await payouts.resume(sent)
+  assert.ok((await feesOf(sent)).length > 1, 'replaced with higher fees')
+  await chain.mine(4)
+  assert.equal((await payouts.resume(sent)).outcome, 'settled')
+  for (const asked of [unsigned, unsent]) {
+    await payouts.send(asked)
+    await chain.mine(4)
+    assert.equal((await payouts.resume(asked)).outcome, 'settled')
+  }
+})
+
+test('a payout that is held before its transaction is signed holds up no other one', async () => {
+  const { open, relayerSigner } = await openWallet(15_000_000n)
+  const [held, behind] = [request(), request()]
+  await open({ relayerSigner: { ...relayerSigner, signTransaction: silent } }).send(held)
+  const payouts = open()
+  await payouts.send(behind)
+  const network = networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress })
+  const log = pino({ level: 'silent' })
+  const watch = openWatchPayout({ db, rpc, agree: agreeAlone(rpc), network, clock: Date.now, log })
+  for (let poll = 0; poll < 3; poll += 1) {
+    await watch(held.id)
+    await payouts.send(behind)
+    await chain.mine(4)
+  }
+  assert.equal((await payouts.send(behind)).outcome, 'settled')
 })
 
 test('while the signer is away its announced expiry stays; what it never signed can be taken back then', async () => {

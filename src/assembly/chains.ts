@@ -2,7 +2,13 @@ import { KNOWN_ADDRESS_WORDS, openKnownAddresses } from '../chain/known-addresse
 import { SANDBOX_CHAIN_ID } from '../chain/networks.ts'
 import type { OpenChain } from '../chain/open-chains.ts'
 import { checkManualTransfer, hasLeftOtherwise } from '../chain/payout/manual-transfer.ts'
-import { isPayoutOver, isPayoutSigned, isPayoutStarted, withdrawPayout } from '../chain/payout/payout.ts'
+import {
+  isPayoutOver,
+  isPayoutSigned,
+  isPayoutStarted,
+  mayPayoutHaveLeft,
+  withdrawPayout,
+} from '../chain/payout/payout.ts'
 import type { FindNamedHold } from '../chain/payout/payout-deps.ts'
 import { findOtherPayout } from '../chain/payout/payout-recheck.ts'
 import type { WalletDeps } from '../channels/crypto/adapter.ts'
@@ -94,6 +100,7 @@ export const openPayoutPorts = (ground: Ground, chains: Chains): PayoutPorts => 
   isPayoutOver,
   isPayoutSigned,
   isPayoutStarted,
+  mayPayoutHaveLeft,
   // also on a chain that is no longer set up
   withdrawPayout: (tx, { network: chainId, hasLeftOtherwise: isPaid = false, ...request }, providerStatus) =>
     withdrawPayout(tx, { ...request, chainId }, { isPaid, providerStatus }, new Date(ground.clock())),
@@ -114,7 +121,7 @@ function settleOn({ db, clock }: Ground, chain: OpenChain): SettlementChain {
   const { network, payouts, watchPayout: watch } = chain
   return {
     network: network.chainId,
-    pay: payouts ? (request) => payouts.send(request) : null,
+    pay: payouts && ((request, isChecked) => (isChecked ? payouts.send(request) : payouts.resume(request))),
     watch,
     check: (request, txHash, accepts) => checkManualTransfer({ db, clock, ...chain }, { ...request, accepts }, txHash),
   }

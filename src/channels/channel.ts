@@ -226,6 +226,8 @@ export type RefundRequest = {
   reference: string | null
   /** It may have been sent before: query first. */
   attempted: boolean
+  /** On a chain: all checks just passed. Absent: only what is under way goes on, and nothing is signed. */
+  isChecked?: true
   /** On a chain: a person sends it, or named what paid it, so nothing is sent; what was signed before is followed. */
   followOnly?: true
   network: number | null

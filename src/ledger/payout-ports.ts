@@ -13,12 +13,10 @@ export type PayoutPorts = {
   ): Promise<boolean>
   /** Whether it is never sent, because it was withdrawn or given up. */
   isPayoutOver(q: Queryable, id: string): Promise<boolean>
-  /**
-   * Whether something was signed that can pay it, or did.
-   * @param nowMs what has run out by then, or is about to, and is in no transaction, does not count: the next step
-   * forgets it once all nodes say so. Without it, that counts too
-   */
-  isPayoutSigned(q: Queryable, id: string, nowMs?: number): Promise<boolean>
+  /** Whether a transaction was signed that can pay it, or it was paid. Until then all checks are repeated. */
+  mayPayoutHaveLeft(q: Queryable, id: string): Promise<boolean>
+  /** Whether something was announced or signed that can pay it, or did, also if it ran out and is not forgotten yet. */
+  isPayoutSigned(q: Queryable, id: string): Promise<boolean>
   /** Whether something was signed for it here, or it left before a restore exactly as asked. */
   isPayoutStarted(q: Queryable, id: string): Promise<boolean>
   /**

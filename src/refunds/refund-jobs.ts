@@ -134,20 +134,25 @@ const isNamed = async (tx: Tx, refund: Refund): Promise<boolean> =>
   !refund.byHand && (await listNamed(tx, refund)).length > 0
 
 /**
- * Whether a provider was asked for it, or something was signed that can pay it on its chain, or a person paid it. Until
- * then all checks are repeated.
+ * Whether a provider was asked for it, or a transaction was signed that can pay it on its chain, or a person paid it.
+ * Until then all checks are repeated.
  */
-const mayHaveLeft = async ({ db, clock, isPayoutSigned }: RefundDeps, refund: Refund): Promise<boolean> => {
+const mayHaveLeft = async ({ db, mayPayoutHaveLeft }: RefundDeps, refund: Refund): Promise<boolean> => {
   if (refund.byHand || !isPaidOnChain(refund)) return refund.status === 'submitted'
-  return isPayoutSigned(db, refund.id, clock())
+  return mayPayoutHaveLeft(db, refund.id)
 }
 
 /**
- * Marks the refund as submitted before it is sent: it can no longer be rejected then, unless nothing was signed for it.
- * @returns whether it may be sent, or only what was signed before, or named, is followed; `held`: a check holds it, but
- * what was signed, which ran out since, may have been used
+ * `send`: all checks passed. `resume`: what had left goes on without them. `follow`: a person sends it, or named what
+ * they sent. `held`: a check holds it, but what was signed may be used.
  */
-async function beginSending(deps: RefundDeps, refund: Refund): Promise<'send' | 'follow' | 'held' | null> {
+type Step = 'send' | 'resume' | 'follow' | 'held'
+
+/**
+ * Marks the refund as submitted before it is sent: it can no longer be rejected then, unless nothing was signed for it.
+ * @returns null: nothing is asked of its channel now
+ */
+async function beginSending(deps: RefundDeps, refund: Refund): Promise<Step | null> {
   const isUnsent = isPayable(refund) && !(await mayHaveLeft(deps, refund))
   const hold = isUnsent ? await findHold(deps, refund) : null
   return deps.db.tx(async (tx) => {
@@ -167,13 +172,13 @@ async function beginSending(deps: RefundDeps, refund: Refund): Promise<'send' | 
       return (await deps.isPayoutSigned(tx, current.id)) ? 'held' : null
     }
     if (isHandedOver(current)) return 'follow'
-    if (current.status === 'submitted') return 'send'
+    if (current.status === 'submitted') return isChecked ? 'send' : 'resume'
     if (await anotherRuns(tx, current)) {
       await updateRefundNextCheck(tx, current, new Date(now.getTime() + pollGapMs('refund', current.checks)))
       return null
     }
     await updateRefund(tx, current, { status: 'submitted', nextCheckAt: current.nextCheckAt }, now)
-    return 'send'
+    return isChecked ? 'send' : 'resume'
   })
 }
 
@@ -194,9 +199,11 @@ async function takeBack(deps: RefundDeps, refund: Refund): Promise<void> {
 async function askChannel(
   deps: RefundDeps,
   refund: Refund,
-  { channel, followOnly }: { channel: Channel | undefined; followOnly: boolean },
+  { channel, step }: { channel: Channel | undefined; step: Step },
 ): Promise<RefundReport> {
-  const request = { ...(await refundRequestOf(deps, refund)), ...(followOnly && { followOnly }) }
+  const followOnly = step === 'follow' || step === 'held'
+  const how = followOnly ? { followOnly } : step === 'send' && { isChecked: true as const }
+  const request = { ...(await refundRequestOf(deps, refund)), ...how }
   const { byHand, txHash } = refund
   if (byHand && txHash !== null && channel?.checkRefundTransaction) {
     const { checkRefundTransaction } = channel
@@ -246,7 +253,7 @@ async function holdNamed(deps: RefundDeps, refund: Refund): Promise<void> {
 
 /** Once the chain says that what was signed ran out unused, the refund can be rejected; if it was used, it goes on. */
 async function followHeld(deps: RefundDeps, refund: Refund, channel: Channel | undefined): Promise<void> {
-  const report = await askChannel(deps, refund, { channel, followOnly: true })
+  const report = await askChannel(deps, refund, { channel, step: 'held' })
   if (await mayHaveLeft(deps, refund)) await applyRefundReport(deps, refund, report)
 }
 
@@ -264,13 +271,12 @@ async function pollRefund(deps: RefundDeps, refund: Refund): Promise<void> {
   if (step === null) return
   if (step === 'held') return followHeld(deps, refund, channel)
   crashPoint('refund:before-send')
-  const followOnly = step === 'follow'
-  const report = await askChannel(deps, refund, { channel, followOnly }).catch(async (error: unknown) => {
+  const report = await askChannel(deps, refund, { channel, step }).catch(async (error: unknown) => {
     if (refund.status === 'ready' && isNotDone(error)) await takeBack(deps, refund)
     throw error
   })
   crashPoint('refund:after-send')
-  if (followOnly && report.outcome === 'manual' && !isHandedOver(refund)) return holdNamed(deps, refund)
+  if (step === 'follow' && report.outcome === 'manual' && !isHandedOver(refund)) return holdNamed(deps, refund)
   await applyRefundReport(deps, refund, report)
   crashPoint('refund:after-settle')
 }

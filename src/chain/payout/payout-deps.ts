@@ -6,6 +6,7 @@ import type { Hex, Rpc } from '../endpoints/rpc.ts'
 import { inToken, type Network, tokenOf } from '../networks.ts'
 import type { Agree } from './agreement.ts'
 import { listPayoutTransactions, type Payout, type PayoutChange, updatePayout } from './payout-queries.ts'
+import { hasSignature } from './payout-view.ts'
 import { NOBODY, type Signer } from './signer.ts'
 import { authorizationStateCall, toAuthorizationState } from './usdc-token.ts'
 import { listPayingTokens } from './wallet-queries.ts'
@@ -25,6 +26,11 @@ export type PayoutDeps = {
   validSeconds: number
   /** Absent: no person can name what paid it. */
   findNamedHold?: FindNamedHold | undefined
+  /**
+   * Whoever asks has just checked that it may be paid. Absent: nothing is signed for it, nor submitted for the first
+   * time; what is under way goes on.
+   */
+  isChecked?: boolean
   /** Someone else submits it: we follow it and never send it. */
   watchOnly?: boolean
   /** It was started in a token that the settings no longer name. */
@@ -43,6 +49,10 @@ export type FindNamedHold = (tx: Tx, payout: { chainId: number; id: string }) =>
 
 /** The token's own nonce of a payout: it pays once. */
 export const nonceOf = (id: string): Hex => keccak256(stringToHex(id))
+
+/** It has not left, or nothing is signed for it: nothing is signed or submitted unless whoever asks has checked it. */
+export const needsCheck = ({ refundSigner, isChecked }: PayoutDeps, payout: Payout): boolean =>
+  refundSigner !== null && isChecked !== true && (payout.status === 'reserved' || !hasSignature(payout))
 
 /** For a payout that cannot be sent here: nothing is signed. */
 export const KEYLESS = { refundSigner: null, relayerSigner: NOBODY, watchOnly: true }

@@ -222,9 +222,11 @@ export async function watch(deps: PayoutDeps, payout: Payout, view: ChainView): 
   const before = submitted.transactions.length > 0 ? 'sent' : 'reserved'
   const status = payout.status === 'mined' ? before : payout.status
   const providerStatus = waitingWords(deps, payout)
+  // other transactions need later nonces
+  const hasGap = status === 'reserved' && payout.relayerNonce !== null
   // a write would tell the node that can send it that it is not idle
-  const isSame = status === payout.status && providerStatus === payout.providerStatus
-  return isSame ? payout : change(deps, payout, { status, providerStatus })
+  if (status === payout.status && providerStatus === payout.providerStatus && !hasGap) return payout
+  return change(deps, payout, { status, providerStatus, ...(hasGap && { relayer: null }) })
 }
 
 /** Follows a payout whose transactions were submitted. */

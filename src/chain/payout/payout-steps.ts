@@ -4,7 +4,7 @@ import { formatDecimal } from '../../kernel/money.ts'
 import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import { ChainDoubt } from '../transfer-logs.ts'
 import { fillNonce, isOfFormerRelayer, keepNonce, submit } from './account-nonces.ts'
-import { change, type PayoutDeps, PayoutTaken } from './payout-deps.ts'
+import { change, needsCheck, type PayoutDeps, PayoutTaken } from './payout-deps.ts'
 import {
   insertPayoutTransaction,
   listPayoutTransactions,
@@ -13,7 +13,14 @@ import {
   updatePayout,
   updatePayoutTransactionSent,
 } from './payout-queries.ts'
-import { type ChainView, findClockFault, isAuthorizationOver, readChainView } from './payout-view.ts'
+import {
+  type ChainView,
+  findClockFault,
+  isAuthorizationOver,
+  isSigned,
+  readChainView,
+  UNSIGNED,
+} from './payout-view.ts'
 import { aboveSigned, atMostAStepMore, type Fees, findGasFault, readFees, readMeans } from './relayer/fees.ts'
 import {
   type Authorization,
@@ -29,9 +36,6 @@ import {
 /** How often a temporary refusal is retried before the payout fails. */
 const MOST_REFUSALS = 8
 const GAS_MARGIN_PERCENT = 125n
-
-/** Placeholder for a signature that is about to be made. */
-const UNSIGNED: Hex = '0x'
 
 const text = (units: bigint): string => `${formatDecimal(units, 6)} USDC`
 
@@ -51,8 +55,7 @@ const RAN_OUT = {
   never: false,
 }
 
-const isSigned = ({ signature, validBefore }: Payout, view: ChainView): boolean =>
-  signature !== null && signature !== UNSIGNED && validBefore !== null && view.timestamp < validBefore
+const UNCHECKED = { providerStatus: 'It is checked again before anything is signed or submitted for it.', never: false }
 
 /**
  * `never`: waiting cannot help. `isRefusal`: the token itself refuses; such refusals are retried a limited number of
@@ -179,6 +182,7 @@ export async function prepare(deps: PayoutDeps, given: Payout, view: ChainView):
   const canAuthorize = deps.refundSigner !== null || isSigned(payout, view)
   const obstacle = canAuthorize ? await findObstacle(deps, payout) : SWEEP_RAN_OUT
   if (obstacle) return hold(deps, payout, view, obstacle)
+  if (needsCheck(deps, given)) return hold(deps, payout, view, UNCHECKED)
   // while gas is missing nothing is signed, so that it can be taken back
   const means = await readMeans(deps)
   const present = await readFees(deps, view)

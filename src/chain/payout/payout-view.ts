@@ -36,6 +36,18 @@ export async function readChainView(rpc: Rpc, network: Network): Promise<ChainVi
   }
 }
 
+/** Placeholder for a signature that is about to be made: with its expiry, it announces it. */
+export const UNSIGNED: Hex = '0x'
+
+type Authorized = { signature: Hex | null; validBefore: bigint | null }
+
+export const hasSignature = ({ signature }: Pick<Authorized, 'signature'>): boolean =>
+  signature !== null && signature !== UNSIGNED
+
+/** Whether its signature is stored and can be used. */
+export const isSigned = (payout: Authorized, view: ChainView): boolean =>
+  hasSignature(payout) && payout.validBefore !== null && view.timestamp < payout.validBefore
+
 /** Block times can go back a little in a reorganisation. */
 const EXPIRY_MARGIN_SECONDS = 60n
 

@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Db, Queryable } from '../../db/db.ts'
-import { type Clock, MINUTE, SECOND } from '../../kernel/clock.ts'
+import type { Clock } from '../../kernel/clock.ts'
 import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import { type Network, tokenOf } from '../networks.ts'
 import { type Agree, agreeAlone } from './agreement.ts'
@@ -51,10 +51,12 @@ export type Payouts = {
   /** The wallet that pays. */
   readonly address: string
   /**
-   * Starts or continues a payout and returns its state; settled only once it is final. Idempotent, also when called
-   * concurrently.
+   * Starts or continues a payout that the caller has just checked, and returns its state; settled only once it is
+   * final. Idempotent, also when called concurrently.
    */
   send(request: PayoutRequest): Promise<PayoutResult>
+  /** The same without a check: only what is under way goes on; nothing is signed or submitted for the first time. */
+  resume(request: PayoutRequest): Promise<PayoutResult>
   /** Sends payouts again that a reorganisation undid after they were settled, or only follows them. @throws RpcError */
   recheck(): Promise<void>
   /** Continues reopened payouts, which no refund or settlement polls. @throws RpcError */
@@ -166,21 +168,20 @@ export async function workOn(deps: PayoutDeps, payout: Payout): Promise<PayoutRe
   }
 }
 
-/** A chain's clock may be ahead of ours, and what ran out by that clock is forgotten. */
-const CLOCK_MARGIN_MS = MINUTE
-
 /**
- * Whether something was signed that can pay it, or did.
- * @param nowMs what has run out by then, or is about to, and is in no transaction, does not count: the next step
- * forgets it once all nodes say so. Without it, that counts too
+ * Whether a transaction was signed that can pay it, or it was paid. Until then all checks are repeated: what was only
+ * announced, or authorized and not submitted, pays nothing by itself.
  */
-export async function isPayoutSigned(q: Queryable, id: string, nowMs = 0): Promise<boolean> {
+export async function mayPayoutHaveLeft(q: Queryable, id: string): Promise<boolean> {
   const payout = await findPayout(q, id)
   if (payout === undefined || payout.status === 'failed') return false
   // what left before a restore was not signed here
-  if (payout.status !== 'reserved' || payout.usedAt !== null) return true
-  return payout.validBefore !== null && Number(payout.validBefore) * SECOND > nowMs + CLOCK_MARGIN_MS
+  return payout.status !== 'reserved' || payout.usedAt !== null
 }
+
+/** Whether something was announced or signed that can pay it, or did, also if it ran out and is not forgotten yet. */
+export const isPayoutSigned = async (q: Queryable, id: string): Promise<boolean> =>
+  (await mayPayoutHaveLeft(q, id)) || (await isPayoutStarted(q, id))
 
 /** Whether something was signed for it here, or it left before a restore exactly as asked. */
 export async function isPayoutStarted(q: Queryable, id: string): Promise<boolean> {
@@ -261,26 +262,30 @@ export function openPayouts(options: {
     return payout
   }
 
-  const work = (payout: Payout): Promise<PayoutResult> =>
-    workOn(payout.fromAddress === from ? deps : { ...deps, ...KEYLESS }, payout)
+  const work = (payout: Payout, isChecked: boolean): Promise<PayoutResult> =>
+    workOn(payout.fromAddress === from ? { ...deps, isChecked } : { ...deps, ...KEYLESS }, payout)
 
+  const visit = async (request: PayoutRequest, isChecked: boolean): Promise<PayoutResult> => {
+    const now = clock()
+    await insertPayout(db, rowOf(request), new Date(now))
+    const known = await read(request)
+    const claimed = await claimPayout(db, request.id, new Date(now), new Date(now + PAYOUT_LEASE_MS))
+    return claimed ? work(claimed, isChecked) : viewPayout(known)
+  }
+
+  /** Undone payouts were checked, and final once: to sign one again under its nonce is no new decision to pay. */
   const workOnAll = async (ids: readonly string[]): Promise<void> => {
     for (const id of ids) {
       const now = clock()
       const claimed = await claimPayout(db, id, new Date(now), new Date(now + PAYOUT_LEASE_MS))
-      if (claimed) await work(claimed)
+      if (claimed) await work(claimed, true)
     }
   }
 
   return {
     address: options.refundSigner.address,
-    async send(request) {
-      const now = clock()
-      await insertPayout(db, rowOf(request), new Date(now))
-      const known = await read(request)
-      const claimed = await claimPayout(db, request.id, new Date(now), new Date(now + PAYOUT_LEASE_MS))
-      return claimed ? work(claimed) : viewPayout(known)
-    },
+    send: (request) => visit(request, true),
+    resume: (request) => visit(request, false),
     recheck: async () => workOnAll(await reopenUnpaid(deps)),
     followReopened: async () => workOnAll(await listReopened(deps)),
   }

@@ -235,8 +235,9 @@ export function openCryptoChannel(deps: WalletDeps): Channel {
     refundNetworks: networks.map(({ chainId }) => chainId),
     async refundPayment(refund) {
       const { chain, payout } = readPlace(payable, refund)
-      const sent =
-        chain.payouts && !refund.followOnly ? await chain.payouts.send(payout) : await chain.watchPayout(payout.id)
+      const payouts = refund.followOnly ? null : chain.payouts
+      const go = (by: Payouts) => (refund.isChecked ? by.send(payout) : by.resume(payout))
+      const sent = await (payouts ? go(payouts) : chain.watchPayout(payout.id))
       if (sent) return { reference: null, ...sent }
       const providerStatus = `send it by hand on ${chain.network.name}, then name the transaction`
       return { outcome: 'manual', reference: null, txHash: null, providerStatus }

@@ -30,12 +30,12 @@ const BY_HAND =
   'are, cancel it and settle again'
 
 /**
- * What was signed for it may have run out since: once the chain says that it was not used, the settlement can be
- * cancelled. @returns null: it was not used, or nothing was signed
+ * What was signed for it may run out: once the chain says that it was not used, the settlement can be cancelled.
+ * @returns null: it was not used, or nothing was signed
  */
 async function followHeld(deps: SettlementDeps, chain: SettlementChain, id: string): Promise<SettlementReport | null> {
   const report = await chain.watch(id)
-  return (await deps.isPayoutSigned(deps.db, id, deps.clock())) ? report : null
+  return (await deps.mayPayoutHaveLeft(deps.db, id)) ? report : null
 }
 
 /**
@@ -47,9 +47,9 @@ async function send(
   { chain, pay }: { chain: SettlementChain; pay: Pay },
   settlement: Settlement,
 ): Promise<SettlementReport> {
-  const hold = await releaseSettlement(deps, settlement, 'service')
+  const { hold, isChecked } = await releaseSettlement(deps, settlement, 'service')
   if (hold !== null) return (await followHeld(deps, chain, settlement.id)) ?? waits(`waits: ${hold}`)
-  const report = await pay(requestOf(settlement))
+  const report = await pay(requestOf(settlement), isChecked)
   if (report.outcome !== 'settled' && !(await deps.isPayoutStarted(deps.db, settlement.id)))
     await updateSettlementReleased(deps.db, settlement, null)
   return report
@@ -70,7 +70,7 @@ async function askChain(deps: SettlementDeps, settlement: Settlement): Promise<A
   const watched = await chain.watch(id)
   if (watched) return watched
   if (named.length > 0) return { ...waits(namedWords(named)), ...(!pay && { isHandedOver: true }) }
-  const hold = await releaseSettlement(deps, settlement, 'person')
+  const { hold } = await releaseSettlement(deps, settlement, 'person')
   return hold === null ? { ...waits(BY_HAND), isHandedOver: true } : waits(`waits: ${hold}`)
 }
 

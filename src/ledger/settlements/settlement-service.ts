@@ -44,8 +44,11 @@ export type Left = { to: string | null; units: bigint }
 /** What a settlement needs from the chain that it is paid on. */
 export type SettlementChain = {
   network: number
-  /** Sends it, or returns its state; idempotent. Null if a person sends. */
-  pay: ((request: SettlementRequest) => Promise<SettlementReport>) | null
+  /**
+   * Sends it, or returns its state; idempotent. Not checked just before: what is under way goes on, and nothing is
+   * signed. Null if a person sends.
+   */
+  pay: ((request: SettlementRequest, isChecked: boolean) => Promise<SettlementReport>) | null
   /** Follows a transfer that a node with the keys began; null: there is none, and a person sends. */
   watch(id: string): Promise<SettlementReport | null>
   /**
@@ -275,28 +278,29 @@ const isReleasedByHand = ({ handedOverAt, releasedAt }: Settlement): boolean =>
   handedOverAt !== null && releasedAt !== null
 
 /**
- * The check before an approved settlement is sent, or a person is asked to send it. As long as nothing is signed that
- * can pay it, all of it is repeated, except the day's limit once a person was asked.
- * @returns why it waits; null: it may be sent
+ * The check before an approved settlement is sent, or a person is asked to send it. As long as no transaction is signed
+ * that can pay it, all of it is repeated, except the day's limit once a person was asked.
+ * @returns `hold`: why it waits; null: it may be sent, or only resumed if it was not checked
  */
 export async function releaseSettlement(
   deps: SettlementDeps,
   settlement: Settlement,
   sentBy: 'service' | 'person',
-): Promise<string | null> {
-  const isSigned = await deps.isPayoutSigned(deps.db, settlement.id, deps.clock())
-  const reason = isSigned ? null : await findReason(deps, settlement)
-  if (reason !== null) return reason
-  return deps.db.tx(async (tx) => {
+): Promise<{ hold: string | null; isChecked: boolean }> {
+  const isChecked = !(await deps.mayPayoutHaveLeft(deps.db, settlement.id))
+  const reason = isChecked ? await findReason(deps, settlement) : null
+  if (reason !== null) return { hold: reason, isChecked }
+  const hold = await deps.db.tx(async (tx) => {
     const current = await lockSettlement(tx, settlement.companyId, settlement.id)
     if (current?.status !== 'approved') return `it is ${current?.status}`
     if (sentBy === 'service' && (current.handedOverAt !== null || (await listNamed(tx, current)).length > 0))
       return FOR_PERSON
-    if (isSigned || isReleasedByHand(current)) return null
+    if (!isChecked || isReleasedByHand(current)) return null
     const limit = await findLimit(deps, tx, settlement)
     if (limit === null) await updateSettlementReleased(tx, settlement, new Date(deps.clock()))
     return limit
   })
+  return { hold, isChecked }
 }
 
 async function findReason(deps: SettlementDeps, settlement: Settlement): Promise<string | null> {
