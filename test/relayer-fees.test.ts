@@ -1,0 +1,269 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import pino from 'pino'
+import { keccak256, parseTransaction } from 'viem/utils'
+import { type Rpc, RpcError } from '../src/chain/endpoints/rpc.ts'
+import { networkFor } from '../src/chain/networks.ts'
+import { fillNonce } from '../src/chain/payout/account-nonces.ts'
+import { agreeAlone } from '../src/chain/payout/agreement.ts'
+import { PAYOUT_TIMES, type PayoutRequest } from '../src/chain/payout/payout.ts'
+import { readChainView } from '../src/chain/payout/payout-view.ts'
+import { GWEI, type PayoutWorld, request, startPayoutWorld, VALID_SECONDS } from './harness/payout-world.ts'
+
+/*
+ * What a relayer's transactions pay, and what becomes of its account nonces, where a node loses what it took, hides what
+ * waits, or takes no small tip.
+ */
+
+let world: PayoutWorld
+before(async () => {
+  world = await startPayoutWorld()
+})
+after(() => world?.stop())
+
+test('a node that takes transactions and loses them raises no fee, and holds nothing up later', async () => {
+  const { open } = await world.openWallet(15_000_000n)
+  const asked = request()
+  const payouts = open({ stuckBlocks: 1n, maxFeeWei: 50n * GWEI, validSeconds: 3600 })
+  await world.mineAt(10n * GWEI)
+  for (let poll = 0; poll < 60; poll += 1) {
+    await payouts.send(asked)
+    await world.chain.call('anvil_dropAllTransactions')
+    await world.mineAt(10n * GWEI)
+  }
+  assert.equal((await world.feesOf(asked)).length, 1)
+  const behind = request()
+  for (let poll = 0; poll < 6; poll += 1) {
+    for (const one of [asked, behind]) await payouts.send(one)
+    await world.mineAt(10n * GWEI)
+  }
+  assert.deepEqual([(await world.rowOf(asked)).status, (await world.rowOf(behind)).status], ['final', 'final'])
+})
+
+test('a transaction that stays in the pool is replaced until its tip is ten times the present one', async () => {
+  const { open } = await world.openWallet(15_000_000n)
+  const asked = request()
+  const payouts = open({ stuckBlocks: 0n, validSeconds: 3600 })
+  await world.mineAt(GWEI)
+  for (let poll = 0; poll < 60; poll += 1) await payouts.send(asked)
+  const tips = await world.feesOf(asked)
+  const [first = 0n, last = 0n] = [tips.at(0), tips.at(-1)]
+  assert.ok(last > first * 5n && last <= first * 10n, `${tips.length} tips from ${first} to ${last}`)
+  await world.chain.mine(4)
+  assert.equal((await payouts.send(asked)).outcome, 'settled')
+})
+
+/** Each node is the chain's own, with something of another kind of node. */
+const nodeWith = (changed: Record<string, (raw: `0x02${string}`, go: () => Promise<unknown>) => unknown>): Rpc => ({
+  ...world.rpc,
+  call: async <Result>(name: string, ...params: unknown[]): Promise<Result> => {
+    const go = () => world.rpc.call<unknown>(name, ...params)
+    return (await (changed[name]?.(params[0] as `0x02${string}`, go) ?? go())) as Result
+  },
+})
+
+const suggested = () => `0x${(30n * GWEI).toString(16)}`
+
+/** Polygon's: suggests 30 gwei, and takes no tip below 25 (bor's txpool.pricelimit). */
+const bor = (): Rpc =>
+  nodeWith({
+    eth_maxPriorityFeePerGas: suggested,
+    eth_sendRawTransaction: (raw, go) => {
+      const { maxPriorityFeePerGas: tip = 0n } = parseTransaction(raw)
+      if (tip >= 25n * GWEI) return go()
+      throw new RpcError('definite', `transaction underpriced: gas tip cap ${tip}, minimum needed 25000000000`)
+    },
+  })
+
+/** go-ethereum: a replacement needs a tenth more of both fees. */
+function geth(): Rpc {
+  const pool = new Map<number, { tip: bigint; most: bigint }>()
+  return nodeWith({
+    eth_maxPriorityFeePerGas: suggested,
+    eth_sendRawTransaction: async (raw, go) => {
+      const { nonce = 0, maxPriorityFeePerGas: tip = 0n, maxFeePerGas: most = 0n } = parseTransaction(raw)
+      const known = pool.get(nonce)
+      if (known?.tip === tip && known.most === most) throw new RpcError('definite', 'already known')
+      if (known && (tip * 10n < known.tip * 11n || most * 10n < known.most * 11n))
+        throw new RpcError('definite', 'replacement transaction underpriced')
+      const hash = await go()
+      pool.set(nonce, { tip, most })
+      return hash
+    },
+  })
+}
+
+/** Answers a duplicate with its hash, and shows nothing that is in no block. */
+function quiet(): Rpc {
+  const seen = new Set<string>()
+  return nodeWith({
+    eth_getTransactionByHash: async (_, go) => {
+      const found = (await go()) as { blockHash: string | null } | null
+      return found?.blockHash ? found : null
+    },
+    eth_sendRawTransaction: (raw, go) => {
+      const hash = keccak256(raw)
+      if (seen.has(hash)) return hash
+      seen.add(hash)
+      return go()
+    },
+  })
+}
+
+test('the account nonce of a payout that ran out is filled where the node takes no small tip', async () => {
+  const { open } = await world.openWallet(15_000_000n)
+  const payouts = open({ rpc: bor() })
+  const both = [request(), request()]
+  const [lost, behind] = both as [PayoutRequest, PayoutRequest]
+  await payouts.send(lost)
+  await world.chain.call('anvil_dropAllTransactions')
+  await world.pass(VALID_SECONDS - 60)
+  await payouts.send(behind)
+  await world.pass(200)
+  for (let poll = 0; poll < 10; poll += 1) {
+    for (const one of both) await payouts.send(one)
+    await world.chain.mine()
+  }
+  assert.deepEqual(
+    (await Promise.all(both.map(world.rowOf))).map(({ status }) => status),
+    ['final', 'final'],
+  )
+})
+
+test('an expired transaction that waits for a lower base fee is replaced, and holds no other up', async () => {
+  const { open, relayerSigner } = await world.openWallet(15_000_000n)
+  const payouts = open({ rpc: geth(), maxFeeWei: 500n * GWEI })
+  const both = [request(), request()]
+  const [old, behind] = both as [PayoutRequest, PayoutRequest]
+  await world.mineAt(30n * GWEI)
+  await payouts.send(old)
+  for (let poll = 0; poll < 12; poll += 1) {
+    await world.mineAt(600n * GWEI) // dearer than the operator allows
+    await payouts.send(old)
+  }
+  await world.pass(VALID_SECONDS - 100)
+  await world.mineAt(200n * GWEI)
+  await payouts.send(behind)
+  await world.pass(200)
+  for (let poll = 0; poll < 6; poll += 1) {
+    await world.mineAt(600n * GWEI)
+    for (const one of both) await payouts.send(one)
+  }
+  assert.deepEqual(await world.fillingsOf(relayerSigner, 0n), [], 'the operator’s limit holds for it too')
+  for (let poll = 0; poll < 12; poll += 1) {
+    await world.mineAt(200n * GWEI)
+    for (const one of both) await payouts.send(one)
+  }
+  assert.deepEqual(
+    (await Promise.all(both.map(world.rowOf))).map(({ status }) => status),
+    ['final', 'final'],
+  )
+  assert.equal((await world.fillingsOf(relayerSigner, 0n)).length, 1)
+})
+
+test('what fills an account nonce is raised while no block takes it, on each node', async () => {
+  const { open, relayerSigner } = await world.openWallet(15_000_000n)
+  const lines: string[] = []
+  const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
+  const node = geth()
+  const nodes = [open({ rpc: node, log }), open({ rpc: node, log })]
+  const both = [request(), request()]
+  const [lost, behind] = both as [PayoutRequest, PayoutRequest]
+  const look = async () => {
+    for (const payouts of nodes) for (const one of both) await payouts.send(one)
+  }
+  await world.mineAt(30n * GWEI)
+  await nodes[0]?.send(lost)
+  await world.chain.call('anvil_dropAllTransactions')
+  await world.pass(VALID_SECONDS - 100)
+  await nodes[0]?.send(behind)
+  await world.pass(200)
+  await world.mineAt(100n * GWEI)
+  for (let visit = 0; visit < 3; visit += 1) await look()
+  assert.equal((await world.fillingsOf(relayerSigner, 0n)).length, 1, 'the same bytes again')
+  for (const baseFee of [300n, 1500n]) {
+    for (let block = 0; block < 10; block += 1) await world.mineAt(baseFee * GWEI)
+    for (let visit = 0; visit < 3; visit += 1) await look()
+  }
+  const fees = await world.fillingsOf(relayerSigner, 0n)
+  assert.equal(fees.length, 3)
+  for (const [index, fee] of fees.entries()) assert.ok(index === 0 || fee * 8n >= (fees[index - 1] ?? 0n) * 9n)
+  assert.deepEqual(lines, [])
+  for (let poll = 0; poll < 5; poll += 1) {
+    await world.mineAt(1500n * GWEI)
+    await look()
+  }
+  for (let poll = 0; poll < 5; poll += 1) {
+    await world.mineAt(30n * GWEI)
+    await look()
+  }
+  assert.deepEqual(
+    (await Promise.all(both.map(world.rowOf))).map(({ status }) => status),
+    ['final', 'final'],
+  )
+})
+
+test('an account nonce is used again after the highest tip was signed with it and every node has lost that', async () => {
+  const { open } = await world.openWallet(15_000_000n)
+  const refusing = nodeWith({
+    eth_sendRawTransaction: () => Promise.reject(new RpcError('definite', 'transaction type not supported')),
+  })
+  const asked = request()
+  await world.mineAt(GWEI)
+  for (let poll = 0; poll < 60; poll += 1) await open({ rpc: refusing, validSeconds: 3600 }).send(asked)
+  const refused = await world.feesOf(asked)
+  const [first = 0n, last = 0n] = [refused.at(0), refused.at(-1)]
+  assert.ok(last > first * 5n && last < first * 12n, `${refused.length} tips from ${first} to ${last}`)
+  for (let poll = 0; poll < 3; poll += 1) {
+    await open({ validSeconds: 3600 }).send(asked)
+    await world.chain.mine(4)
+  }
+  assert.equal((await world.rowOf(asked)).status, 'final', (await world.rowOf(asked)).words)
+})
+
+test('a gap that is being filled is no news each minute, one that cannot be filled is', async () => {
+  const { relayerSigner } = await world.openWallet(0n)
+  const network = networkFor({ chainId: world.chain.chainId, usdcAddress: world.chain.usdcAddress })
+  const lines: string[] = []
+  const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
+  const fillAgainst = async (error: Error): Promise<string[]> => {
+    lines.length = 0
+    const node = nodeWith({ eth_sendRawTransaction: () => Promise.reject(error) })
+    const deps = { ...{ db: world.db, rpc: node, network, relayerSigner, log, clock: Date.now }, ...PAYOUT_TIMES }
+    await fillNonce(
+      { ...deps, agree: agreeAlone(node), refundSigner: null },
+      await readChainView(world.rpc, network),
+      7n,
+    )
+    return lines
+  }
+  const refused = (words: string) => new RpcError('definite', `eth_sendRawTransaction: ${words}`, -32000)
+  for (const words of ['already known', 'nonce too low: next nonce 8, tx nonce 7'])
+    assert.deepEqual(await fillAgainst(refused(words)), [], words)
+  assert.equal((await world.fillingsOf(relayerSigner, 7n)).length, 1)
+  for (const words of ['replacement transaction underpriced', 'insufficient funds for gas * price + value']) {
+    const [line, ...more] = await fillAgainst(refused(words))
+    assert.match(line ?? '', /account nonces was not filled/)
+    assert.deepEqual(more, [])
+  }
+  assert.equal((await world.fillingsOf(relayerSigner, 7n)).length, 3, 'a refused one is raised')
+  await assert.rejects(fillAgainst(new RpcError('unknown', 'no answer in 10 s', null)), /no answer/)
+  assert.equal((await world.fillingsOf(relayerSigner, 7n)).length, 3, 'a node that may have taken it is asked again')
+})
+
+test('a risen base fee is met where the node takes a duplicate and shows nothing that waits', async () => {
+  const { open } = await world.openWallet(15_000_000n)
+  const payouts = open({ rpc: quiet(), validSeconds: 3600 })
+  const all = [request(), request(), request()]
+  await world.mineAt(10n * GWEI)
+  for (const one of all) await payouts.send(one)
+  for (let poll = 0; poll < 30; poll += 1) {
+    await world.mineAt(60n * GWEI)
+    for (const one of all) await payouts.send(one)
+  }
+  assert.deepEqual(
+    (await Promise.all(all.map(world.rowOf))).map(({ status }) => status),
+    ['final', 'final', 'final'],
+  )
+  for (const one of all) assert.ok((await world.feesOf(one)).length <= 2)
+})
