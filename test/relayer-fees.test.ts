@@ -11,8 +11,8 @@ import { readChainView } from '../src/chain/payout/payout-view.ts'
 import { GWEI, type PayoutWorld, request, startPayoutWorld, VALID_SECONDS } from './harness/payout-world.ts'
 
 /*
- * What a relayer's transactions pay, and what becomes of its account nonces, where a node loses what it took, hides what
- * waits, or takes no small tip.
+ * What a relayer's transactions pay, and what becomes of its account nonces, where a node loses what it took, hides
+ * what waits, or takes no small tip.
  */
 
 let world: PayoutWorld
