@@ -50,6 +50,11 @@ async function join(fresh: boolean): Promise<Client> {
   return client
 }
 
+const wordFor = (address: string) => ({
+  address,
+  addressProof: { statement: 'He stood at the counter.', evidence: 'receipt 12' },
+})
+
 type Entry = { actor: string; action: string; detail: Record<string, unknown> }
 
 /** What the audit log says of a refund, oldest first. */
@@ -107,7 +112,7 @@ test('without an e-mail the link is handed over: what is said there needs two pe
   const waiting = await newest(order)
   assert.deepEqual([waiting.status, waiting.proposedAddress, waiting.address], ['needs_address', own, null])
   assert.match(await (await fetch(addressUrl ?? '')).text(), /checks this address/)
-  const vouch = { address: own, addressProof: { statement: 'He stood at the counter.', evidence: 'receipt 12' } }
+  const vouch = wordFor(own)
   const [first, second] = [await join(true), await join(true)]
   const readPay = async () => (await fetch(`${shop.host.baseUrl}/pay?code=${order.code}`)).text()
   for (const client of [first, first]) {
@@ -117,7 +122,8 @@ test('without an e-mail the link is handed over: what is said there needs two pe
     assert.match(await readPay(), /We have your address/)
   }
   assert.equal((await answerRefundPage(addressUrl ?? '', own)).status, 303, 'a repeated answer takes back nothing')
-  assert.equal((await newest(order)).proposedBy, `user:${first.userId}`)
+  const repeated = await newest(order)
+  assert.deepEqual([repeated.proposedBy, repeated.confirmedBy], ['payer', `user:${first.userId}`])
   assert.match(await (await fetch(`${addressUrl}&change=1`)).text(), /<input class="field mono" id="address"/)
   assert.equal(await shop.chain.balanceOf(own), 0n)
   const named = await second.post<RefundData>(`refunds/${waiting._id}/address`, vouch)
@@ -125,6 +131,28 @@ test('without an e-mail the link is handed over: what is said there needs two pe
   const settled = await refundReaches(shop, order.orderId, 'settled')
   assert.deepEqual([settled.address, settled.proposedAddress], [own, null])
   assert.deepEqual([await shop.chain.balanceOf(own), await shop.chain.balanceOf(proposed)], [order.units, 0n])
+})
+
+test('one person with the handed-over link cannot pass for the payer: two others are needed, and it shows', async () => {
+  const order = await createPaid(shop)
+  await revertPlainly(shop, order.code)
+  const { _id, addressUrl } = await newest(order)
+  const [own, foreign] = [newAddress(), newAddress()]
+  await answerRefundPage(addressUrl ?? '', own)
+  const [first, second] = [await join(true), await join(true)]
+  const path = `refunds/${_id}/address`
+  const replaced = await first.post<RefundData>(path, { address: foreign })
+  assert.deepEqual([replaced.data.proposedBy, replaced.data.replacedAddress], [`user:${first.userId}`, own])
+  const readPay = async () => (await fetch(`${shop.host.baseUrl}/pay?code=${order.code}`)).text()
+  assert.match(await readPay(), /Where should your refund go/)
+  await answerRefundPage(addressUrl ?? '', foreign)
+  const answered = await newest(order)
+  assert.deepEqual([answered.proposedBy, answered.replacedAddress], ['payer', own])
+  const page = await readPay()
+  assert.match(page, /We have your address/)
+  assert.ok(page.includes(foreign), 'the payer sees that it is not theirs')
+  const alone = await second.post<RefundData>(path, wordFor(foreign))
+  assert.deepEqual([alone.data.status, alone.data.confirmedBy], ['needs_address', `user:${second.userId}`])
 })
 
 test('what the payer stated at accept or in the payer information needs no other proof, in any spelling', async () => {
