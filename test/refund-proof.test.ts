@@ -133,6 +133,31 @@ test('without an e-mail the link is handed over: what is said there needs two pe
   assert.deepEqual([await shop.chain.balanceOf(own), await shop.chain.balanceOf(proposed)], [order.units, 0n])
 })
 
+test('a word for an address that the payer has changed meanwhile counts for nothing, and names the present one', async () => {
+  const order = await createPaid(shop)
+  await revertPlainly(shop, order.code)
+  const { _id, addressUrl } = await newest(order)
+  const [wrong, right] = [newAddress(), newAddress()]
+  await answerRefundPage(addressUrl ?? '', wrong)
+  const [first, second] = [await join(true), await join(true)]
+  const path = `refunds/${_id}/address`
+  assert.equal((await first.post<RefundData>(path, wordFor(wrong))).data.confirmedBy, `user:${first.userId}`)
+  assert.equal((await answerRefundPage(addressUrl ?? '', right)).status, 303)
+  for (const client of [second, first]) {
+    const stale = await client.post<RefundData>(path, wordFor(wrong))
+    assert.deepEqual([stale.status, stale.error?.code], [409, 'OBJECT_CONFLICT'])
+    assert.ok(stale.error?.message?.includes(right), stale.text)
+  }
+  const { status, proposedAddress, proposedBy, confirmedBy, replacedAddress } = await newest(order)
+  assert.deepEqual([status, proposedAddress, proposedBy, confirmedBy], ['needs_address', right, 'payer', null])
+  assert.equal(replacedAddress, wrong, 'the shop learns of the change')
+  assert.equal((await second.post<RefundData>(path, wordFor(right))).data.status, 'needs_address')
+  // a node of an earlier version knows no confirmation: the database forgets it with the address
+  await shop.host.db.run(sql`update refunds set proposed_address = ${wrong} where id = ${_id}`)
+  assert.equal((await first.post<RefundData>(path, wordFor(wrong))).data.status, 'needs_address')
+  assert.equal((await second.post<RefundData>(path, wordFor(wrong))).data.address, wrong)
+})
+
 test('one person with the handed-over link cannot pass for the payer: two others are needed, and it shows', async () => {
   const order = await createPaid(shop)
   await revertPlainly(shop, order.code)

@@ -924,7 +924,7 @@ export interface Operations {
       settledAt: string | null
     }
   }
-  /** Set where an on-chain refund goes. Without a proof, an address that the payer did not state is a proposal: the payer is asked to confirm it. */
+  /** Set where an on-chain refund goes. Without a proof, an address that the payer did not state is a proposal: the payer is asked to confirm it. Statement and evidence count only for the address that is proposed now; otherwise the answer is 409. */
   setRefundAddress: {
     params: {
       /** Identifier: 24 hex characters. */

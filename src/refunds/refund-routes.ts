@@ -264,7 +264,8 @@ export const refundRoutes: FastifyPluginAsyncTypebox<MispaymentRefundDeps> = asy
         tags,
         params: IdParams,
         description:
-          'Without a proof, an address that the payer did not state is a proposal: the payer is asked to confirm it.',
+          'Without a proof, an address that the payer did not state is a proposal: the payer is asked to confirm it. ' +
+          'Statement and evidence count only for the address that is proposed now; otherwise the answer is 409.',
         body: RefundAddressBody,
         response: { 200: Envelope(RefundSchema) },
       },

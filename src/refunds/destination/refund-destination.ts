@@ -18,6 +18,10 @@ const ONE_MAKER =
   'One of the two accounts was invited or approved by the other, or both by one member of staff, so they count as one ' +
   'person. Leave addressProof out, and the payer is asked; or another Manager vouches for the address.'
 
+/** Whoever compared another address with the payer has to compare anew. */
+const changedTo = (address: string): string =>
+  `The address was changed: ${address} is proposed now. Compare it with the payer, then confirm that one.`
+
 const NO_PROPOSAL = { proposedAddress: null, proposedBy: null, confirmedBy: null } as const
 
 /** The requested destination and its proof. */
@@ -107,9 +111,10 @@ async function isSecondPerson(q: Queryable, actor: Actor, earlier: readonly (str
  * Where a refund goes. An address that the payer gave before PAID is trusted: at accept, on the pay page, or from the
  * shop's server in the payer information. An address from staff, or from anyone after PAID, is a proposal: it needs the
  * payer's confirmation, a signature, or a second person; what the payer named through a link that anyone may hold needs
- * two. The sending address is never used unchecked, because it may
+ * two. A person vouches only for the address that is proposed at that moment. The sending address is never used unchecked, because it may
  * belong to an exchange.
- * @throws VALIDATION_FAILED, FORBIDDEN, STEP_UP_REQUIRED for an invalid proof; OBJECT_CONFLICT if the persons count as one
+ * @throws VALIDATION_FAILED, FORBIDDEN, STEP_UP_REQUIRED for an invalid proof; OBJECT_CONFLICT if another address is
+ *   proposed, or the persons count as one
  */
 export async function findDestination(
   deps: RefundDeps,
@@ -145,6 +150,7 @@ export async function findDestination(
   if (wanted.addressProof === undefined) return proposal
   const proof = await prove(tx, scene, address, wanted.addressProof)
   if (proof.kind !== 'attested') return { ...believed, address, addressProof: proof }
+  if (now !== null && !isProposed) throw new AppError('OBJECT_CONFLICT', { message: changedTo(now) })
   if (await isSecondPerson(tx, actor, [proposer, earlier.confirmedBy]))
     return { ...believed, address, addressProof: proof }
   return { ...proposal, confirmedBy: writerOf(actor) }
