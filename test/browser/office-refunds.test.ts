@@ -53,6 +53,27 @@ async function waiting(): Promise<RefundData> {
   return refund
 }
 
+test('the address in the open dialog stays as it was; once another one is proposed, it cannot be confirmed', async () => {
+  const [right, foreign] = [newAddress(), newAddress()]
+  const { addressUrl } = await waiting()
+  await answerRefundPage(addressUrl ?? '', right)
+  await second.reload()
+  await confirmButton(second).click()
+  const dialog = second.getByRole('dialog')
+  const field = dialog.getByLabel('Wallet address')
+  await dialog.getByLabel(/How do you know/).fill('He read it out on the phone.')
+  await dialog.getByLabel(/looked up/).fill('call 12')
+  await answerRefundPage(addressUrl ?? '', foreign)
+  await dialog.getByRole('button', { name: 'Confirm this address' }).click()
+  await dialog.getByText('The address was changed in the meantime').waitFor()
+  assert.equal(await field.inputValue(), right, 'what was compared')
+  assert.ok(await dialog.getByRole('button', { name: 'Confirm this address' }).isDisabled())
+  await dialog.getByRole('button', { name: 'Close' }).click()
+  await second.getByText('The payer had named another address before').waitFor()
+  const { status, proposedAddress, confirmedBy } = await waiting()
+  assert.deepEqual([status, proposedAddress, confirmedBy], ['needs_address', foreign, null])
+})
+
 test('what the payer named through the link is confirmed by two people, one after the other', async () => {
   const address = newAddress()
   const { addressUrl } = await waiting()

@@ -115,6 +115,10 @@ export function useAction<Input, Output>({ run, done, undo, onDone }: Action<Inp
       onDone?.(output)
       await queryClient.invalidateQueries()
     },
+    // the service knows something newer than the screen shows
+    onError: (error) => {
+      if (error instanceof ApiError && error.status === 409) void queryClient.invalidateQueries()
+    },
   })
   /**
    * The second click of a double click arrives before the button is disabled: the same input does not run twice at

@@ -41,6 +41,8 @@ export const texts = defineTexts(
     confirmText:
       'Ask the payer in a way that you trust, such as at the counter or by phone, and compare every character. What is sent there cannot be taken back. Whoever named the address cannot confirm it.',
     confirmed: 'Confirmed. The money is on its way.',
+    changedMeanwhile:
+      'The address was changed in the meantime. Close this window and compare the new one with the payer.',
     confirmedOnce: 'Noted. Another person must confirm it too.',
     named: {
       payer:
@@ -112,6 +114,8 @@ export const texts = defineTexts(
       confirmText:
         'Demandez au payeur par une voie sûre, par exemple au comptoir ou par téléphone, et comparez chaque caractère. Un envoi ne se reprend pas. La personne qui a indiqué l’adresse ne peut pas la confirmer.',
       confirmed: 'Confirmé. L’argent est en route.',
+      changedMeanwhile:
+        'L’adresse a été changée entre-temps. Fermez cette fenêtre et comparez la nouvelle avec le payeur.',
       confirmedOnce: 'C’est noté. Une autre personne doit aussi la confirmer.',
       named: {
         payer:
@@ -182,6 +186,8 @@ export const texts = defineTexts(
       confirmText:
         'Fragen Sie auf einem sicheren Weg nach, etwa an der Kasse oder am Telefon, und vergleichen Sie jedes Zeichen. Was gesendet ist, lässt sich nicht zurückholen. Wer die Adresse genannt hat, kann sie nicht bestätigen.',
       confirmed: 'Bestätigt. Das Geld ist unterwegs.',
+      changedMeanwhile:
+        'Die Adresse wurde inzwischen geändert. Schließen Sie dieses Fenster und vergleichen Sie die neue mit dem Zahler.',
       confirmedOnce: 'Vermerkt. Eine weitere Person muss sie auch bestätigen.',
       named: {
         payer:
@@ -252,6 +258,7 @@ export const texts = defineTexts(
       confirmText:
         'Pregunte al pagador por una vía segura, por ejemplo en el mostrador o por teléfono, y compare cada carácter. Lo enviado no se puede recuperar. Quien indicó la dirección no puede confirmarla.',
       confirmed: 'Confirmada. El dinero está en camino.',
+      changedMeanwhile: 'La dirección ha cambiado entretanto. Cierre esta ventana y compare la nueva con el pagador.',
       confirmedOnce: 'Anotado. Otra persona debe confirmarla también.',
       named: {
         payer:
@@ -319,6 +326,8 @@ export const texts = defineTexts(
       confirmText:
         'Chieda a chi ha pagato in modo sicuro, per esempio al banco o per telefono, e confronti ogni carattere. Ciò che è inviato non si recupera. Chi ha indicato l’indirizzo non può confermarlo.',
       confirmed: 'Confermato. Il denaro è in viaggio.',
+      changedMeanwhile:
+        'L’indirizzo è stato cambiato nel frattempo. Chiuda questa finestra e confronti il nuovo con il pagante.',
       confirmedOnce: 'Annotato. Anche un’altra persona deve confermarlo.',
       named: {
         payer:
@@ -330,8 +339,8 @@ export const texts = defineTexts(
       },
       link: 'Copia il link per chi ha pagato',
       proposed: 'Indirizzo proposto',
-      replaced: 'Indicato prima dal pagatore',
-      replacedText: 'Il pagatore aveva indicato un altro indirizzo. Chieda quale è giusto prima di confermare questo.',
+      replaced: 'Indicato prima dal pagante',
+      replacedText: 'Il pagante aveva indicato un altro indirizzo. Chieda quale è giusto prima di confermare questo.',
       destination: 'Destinazione',
       transaction: 'Segnala la transazione',
       transactionLabel: 'Hash della transazione',
