@@ -124,7 +124,14 @@ test('without an e-mail the link is handed over: what is said there needs two pe
   assert.equal((await answerRefundPage(addressUrl ?? '', own)).status, 303, 'a repeated answer takes back nothing')
   const repeated = await newest(order)
   assert.deepEqual([repeated.proposedBy, repeated.confirmedBy], ['payer', `user:${first.userId}`])
-  assert.match(await (await fetch(`${addressUrl}&change=1`)).text(), /<input class="field mono" id="address"/)
+  const form = await (await fetch(`${addressUrl}&change=1`)).text()
+  assert.match(form, /<input class="field mono" id="address"/)
+  const german = /href="([^"]*)" lang="de"/.exec(form)?.[1]?.replaceAll('&amp;', '&') ?? ''
+  assert.match(
+    await (await fetch(new URL(german, addressUrl ?? ''))).text(),
+    /id="address"/,
+    'in another language, too',
+  )
   assert.equal(await shop.chain.balanceOf(own), 0n)
   const named = await second.post<RefundData>(`refunds/${waiting._id}/address`, vouch)
   assert.deepEqual([named.status, named.data.addressProof?.by], [200, `user:${second.userId}`])
