@@ -74,6 +74,23 @@ test('the address in the open dialog stays as it was; once another one is propos
   assert.deepEqual([status, proposedAddress, confirmedBy], ['needs_address', foreign, null])
 })
 
+test('closing the file chooser without a choice keeps the dialog and what was typed', async () => {
+  const { _id } = await waiting()
+  const { db } = world.shop.host
+  const put = (channel: string, status: string) =>
+    db.run(sql`update refunds set channel = ${channel}, status = ${status}, next_check_at = null where id = ${_id}`)
+  await put('gate', 'ready')
+  await first.reload()
+  await first.getByRole('button', { name: 'Settle by hand', exact: true }).click()
+  const dialog = first.getByRole('dialog')
+  await dialog.locator('textarea').fill('Sent from the till, by Ann.')
+  await dialog.locator('input[type=file]').dispatchEvent('cancel', { bubbles: true })
+  assert.equal(await dialog.locator('textarea').inputValue(), 'Sent from the till, by Ann.')
+  await first.keyboard.press('Escape')
+  await dialog.waitFor({ state: 'detached' })
+  await put('crypto', 'needs_address')
+})
+
 test('what the payer named through the link is confirmed by two people, one after the other', async () => {
   const address = newAddress()
   const { addressUrl } = await waiting()

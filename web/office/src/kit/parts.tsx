@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useId, useLayoutEffect, useRef, useState } from 'react'
+import { type ReactNode, type SyntheticEvent, useEffect, useId, useLayoutEffect, useRef, useState } from 'react'
 import { ApiError } from '../api/call.ts'
 import { isGivenUp } from '../api/hooks.ts'
 import { useCore, useLang, wordFor } from '../texts/lang.ts'
@@ -238,7 +238,9 @@ export function Dialog({ title, onClose, isOnce, children }: DialogProps) {
     fields.find((field) => field.checkVisibility())?.focus()
     return () => dialog?.close()
   }, [])
-  const onCancel = (event: { preventDefault(): void }): void => {
+  const onCancel = (event: SyntheticEvent<HTMLDialogElement>): void => {
+    // a file chooser inside that was closed without a choice says so, too
+    if (event.target !== event.currentTarget) return
     event.preventDefault()
     if (!isOnce) onClose()
   }
