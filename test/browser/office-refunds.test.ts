@@ -91,6 +91,27 @@ test('closing the file chooser without a choice keeps the dialog and what was ty
   await put('crypto', 'needs_address')
 })
 
+test('one question without an answer is the fault of its panel; when none is answered, the page says so until one is', async () => {
+  await first.reload()
+  const card = first.getByRole('article')
+  await card.waitFor()
+  const silence = first.getByText('The service does not answer. What you see is from')
+  const comeBack = async () => {
+    await first.waitForTimeout(2500)
+    await first.evaluate(`document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))`)
+  }
+  await first.route('**/api/next/refunds?**', (route) => route.fulfill({ status: 503, json: {} }))
+  await comeBack()
+  await first.getByRole('alert').first().waitFor()
+  assert.deepEqual([await card.count(), await silence.count()], [1, 0], 'the rest of the service answers')
+  await first.route('**/api/**', () => new Promise(() => {}))
+  await comeBack()
+  await silence.waitFor()
+  await first.unrouteAll({ behavior: 'ignoreErrors' })
+  await silence.waitFor({ state: 'detached' })
+  await first.getByRole('alert').first().waitFor({ state: 'detached' })
+})
+
 test('what the payer named through the link is confirmed by two people, one after the other', async () => {
   const address = newAddress()
   const { addressUrl } = await waiting()
