@@ -67,7 +67,7 @@ export type RefundView = {
   amount: Money
   /** Of a paid order: it returned money that the payment does not count, such as a second payment. */
   beside: boolean
-  /** Its destination, once that is settled; before, what the shop checks as the payer's, so that the payer sees it too. */
+  /** Its destination, once that is settled; before, what the shop checks as the payer's own. */
   address: string | null
   network: { id: number; name: string } | null
   txHash: string | null

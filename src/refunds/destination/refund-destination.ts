@@ -111,8 +111,8 @@ async function isSecondPerson(q: Queryable, actor: Actor, earlier: readonly (str
  * Where a refund goes. An address that the payer gave before PAID is trusted: at accept, on the pay page, or from the
  * shop's server in the payer information. An address from staff, or from anyone after PAID, is a proposal: it needs the
  * payer's confirmation, a signature, or a second person; what the payer named through a link that anyone may hold needs
- * two. A person vouches only for the address that is proposed at that moment. The sending address is never used unchecked, because it may
- * belong to an exchange.
+ * two. A person vouches only for the address that is proposed at that moment. The sending address is never used
+ * unchecked, because it may belong to an exchange.
  * @throws VALIDATION_FAILED, FORBIDDEN, STEP_UP_REQUIRED for an invalid proof; OBJECT_CONFLICT if another address is
  *   proposed, or the persons count as one
  */
