@@ -73,6 +73,18 @@ test('another language on a page of a failure leads back to the same order', asy
     const body = new URLSearchParams({ code, token: 't', address: '0x1' })
     const sent = await fetch(`${host.baseUrl}/refund?lang=en`, { method: 'POST', body, headers: { accept: BROWSER } })
     assert.equal(hrefOf(await sent.text()), `?code=${code}&token=t&lang=de`)
+    const token = Buffer.alloc(16, 1).toString('base64url')
+    const buttons = { '/pay/cancel': { code, nonce: 'x' }, '/kyc/look': { code, token } }
+    for (const [path, fields] of Object.entries(buttons)) {
+      const url = `${host.baseUrl}${path}?lang=en`
+      const failed = await fetch(url, {
+        method: 'POST',
+        body: new URLSearchParams(fields),
+        headers: { accept: BROWSER },
+      })
+      const { pathname, searchParams } = new URL(hrefOf(await failed.text()) ?? '', url)
+      assert.deepEqual([pathname, searchParams.get('code')], [path.replace(/\/\w+$/, ''), code])
+    }
   } finally {
     await host.db.run(sql`alter table orders_elsewhere rename to orders`)
   }

@@ -50,6 +50,11 @@ async function join(fresh: boolean): Promise<Client> {
   return client
 }
 
+const wordFor = (address: string) => ({
+  address,
+  addressProof: { statement: 'He stood at the counter.', evidence: 'receipt 12' },
+})
+
 type Entry = { actor: string; action: string; detail: Record<string, unknown> }
 
 /** What the audit log says of a refund, oldest first. */
@@ -107,7 +112,7 @@ test('without an e-mail the link is handed over: what is said there needs two pe
   const waiting = await newest(order)
   assert.deepEqual([waiting.status, waiting.proposedAddress, waiting.address], ['needs_address', own, null])
   assert.match(await (await fetch(addressUrl ?? '')).text(), /checks this address/)
-  const vouch = { address: own, addressProof: { statement: 'He stood at the counter.', evidence: 'receipt 12' } }
+  const vouch = wordFor(own)
   const [first, second] = [await join(true), await join(true)]
   const readPay = async () => (await fetch(`${shop.host.baseUrl}/pay?code=${order.code}`)).text()
   for (const client of [first, first]) {
@@ -117,14 +122,69 @@ test('without an e-mail the link is handed over: what is said there needs two pe
     assert.match(await readPay(), /We have your address/)
   }
   assert.equal((await answerRefundPage(addressUrl ?? '', own)).status, 303, 'a repeated answer takes back nothing')
-  assert.equal((await newest(order)).proposedBy, `user:${first.userId}`)
-  assert.match(await (await fetch(`${addressUrl}&change=1`)).text(), /<input class="field mono" id="address"/)
+  const repeated = await newest(order)
+  assert.deepEqual([repeated.proposedBy, repeated.confirmedBy], ['payer', `user:${first.userId}`])
+  const form = await (await fetch(`${addressUrl}&change=1`)).text()
+  assert.match(form, /<input class="field mono" id="address"/)
+  const german = /href="([^"]*)" lang="de"/.exec(form)?.[1]?.replaceAll('&amp;', '&') ?? ''
+  assert.match(
+    await (await fetch(new URL(german, addressUrl ?? ''))).text(),
+    /id="address"/,
+    'in another language, too',
+  )
   assert.equal(await shop.chain.balanceOf(own), 0n)
   const named = await second.post<RefundData>(`refunds/${waiting._id}/address`, vouch)
   assert.deepEqual([named.status, named.data.addressProof?.by], [200, `user:${second.userId}`])
   const settled = await refundReaches(shop, order.orderId, 'settled')
   assert.deepEqual([settled.address, settled.proposedAddress], [own, null])
   assert.deepEqual([await shop.chain.balanceOf(own), await shop.chain.balanceOf(proposed)], [order.units, 0n])
+})
+
+test('a word for an address that the payer has changed meanwhile counts for nothing, and names the present one', async () => {
+  const order = await createPaid(shop)
+  await revertPlainly(shop, order.code)
+  const { _id, addressUrl } = await newest(order)
+  const [wrong, right] = [newAddress(), newAddress()]
+  await answerRefundPage(addressUrl ?? '', wrong)
+  const [first, second] = [await join(true), await join(true)]
+  const path = `refunds/${_id}/address`
+  assert.equal((await first.post<RefundData>(path, wordFor(wrong))).data.confirmedBy, `user:${first.userId}`)
+  assert.equal((await answerRefundPage(addressUrl ?? '', right)).status, 303)
+  for (const client of [second, first]) {
+    const stale = await client.post<RefundData>(path, wordFor(wrong))
+    assert.deepEqual([stale.status, stale.error?.code], [409, 'OBJECT_CONFLICT'])
+    assert.ok(stale.error?.message?.includes(right), stale.text)
+  }
+  const { status, proposedAddress, proposedBy, confirmedBy, replacedAddress } = await newest(order)
+  assert.deepEqual([status, proposedAddress, proposedBy, confirmedBy], ['needs_address', right, 'payer', null])
+  assert.equal(replacedAddress, wrong, 'the shop learns of the change')
+  assert.equal((await second.post<RefundData>(path, wordFor(right))).data.status, 'needs_address')
+  // a node of an earlier version knows no confirmation: the database forgets it with the address
+  await shop.host.db.run(sql`update refunds set proposed_address = ${wrong} where id = ${_id}`)
+  assert.equal((await first.post<RefundData>(path, wordFor(wrong))).data.status, 'needs_address')
+  assert.equal((await second.post<RefundData>(path, wordFor(wrong))).data.address, wrong)
+})
+
+test('one person with the handed-over link cannot pass for the payer: two others are needed, and it shows', async () => {
+  const order = await createPaid(shop)
+  await revertPlainly(shop, order.code)
+  const { _id, addressUrl } = await newest(order)
+  const [own, foreign] = [newAddress(), newAddress()]
+  await answerRefundPage(addressUrl ?? '', own)
+  const [first, second] = [await join(true), await join(true)]
+  const path = `refunds/${_id}/address`
+  const replaced = await first.post<RefundData>(path, { address: foreign })
+  assert.deepEqual([replaced.data.proposedBy, replaced.data.replacedAddress], [`user:${first.userId}`, own])
+  const readPay = async () => (await fetch(`${shop.host.baseUrl}/pay?code=${order.code}`)).text()
+  assert.match(await readPay(), /Where should your refund go/)
+  await answerRefundPage(addressUrl ?? '', foreign)
+  const answered = await newest(order)
+  assert.deepEqual([answered.proposedBy, answered.replacedAddress], ['payer', own])
+  const page = await readPay()
+  assert.match(page, /We have your address/)
+  assert.ok(page.includes(foreign), 'the payer sees that it is not theirs')
+  const alone = await second.post<RefundData>(path, wordFor(foreign))
+  assert.deepEqual([alone.data.status, alone.data.confirmedBy], ['needs_address', `user:${second.userId}`])
 })
 
 test('what the payer stated at accept or in the payer information needs no other proof, in any spelling', async () => {

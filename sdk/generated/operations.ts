@@ -519,6 +519,10 @@ export interface Operations {
         proposedAddress: string | null
         /** Who named it; a second person may vouch for it. */
         proposedBy: string | null
+        /** The person of the shop who vouches for it; one more has to, if the payer named it. */
+        confirmedBy: string | null
+        /** What the payer had named before the proposed address took its place. */
+        replacedAddress: string | null
         /** Why this destination is trusted. */
         addressProof: {
           /** `stated`: the payer’s own, given before PAID. `payer`: confirmed on the refund page, by the link in the mail. `signature`: signed for. `attested`: a second person vouches for it. */
@@ -623,6 +627,10 @@ export interface Operations {
       proposedAddress: string | null
       /** Who named it; a second person may vouch for it. */
       proposedBy: string | null
+      /** The person of the shop who vouches for it; one more has to, if the payer named it. */
+      confirmedBy: string | null
+      /** What the payer had named before the proposed address took its place. */
+      replacedAddress: string | null
       /** Why this destination is trusted. */
       addressProof: {
         /** `stated`: the payer’s own, given before PAID. `payer`: confirmed on the refund page, by the link in the mail. `signature`: signed for. `attested`: a second person vouches for it. */
@@ -743,6 +751,10 @@ export interface Operations {
       proposedAddress: string | null
       /** Who named it; a second person may vouch for it. */
       proposedBy: string | null
+      /** The person of the shop who vouches for it; one more has to, if the payer named it. */
+      confirmedBy: string | null
+      /** What the payer had named before the proposed address took its place. */
+      replacedAddress: string | null
       /** Why this destination is trusted. */
       addressProof: {
         /** `stated`: the payer’s own, given before PAID. `payer`: confirmed on the refund page, by the link in the mail. `signature`: signed for. `attested`: a second person vouches for it. */
@@ -844,6 +856,10 @@ export interface Operations {
       proposedAddress: string | null
       /** Who named it; a second person may vouch for it. */
       proposedBy: string | null
+      /** The person of the shop who vouches for it; one more has to, if the payer named it. */
+      confirmedBy: string | null
+      /** What the payer had named before the proposed address took its place. */
+      replacedAddress: string | null
       /** Why this destination is trusted. */
       addressProof: {
         /** `stated`: the payer’s own, given before PAID. `payer`: confirmed on the refund page, by the link in the mail. `signature`: signed for. `attested`: a second person vouches for it. */
@@ -908,7 +924,7 @@ export interface Operations {
       settledAt: string | null
     }
   }
-  /** Set where an on-chain refund goes. Without a proof, an address that the payer did not state is a proposal: the payer is asked to confirm it. */
+  /** Set where an on-chain refund goes. Without a proof, an address that the payer did not state is a proposal: the payer is asked to confirm it. Statement and evidence count only for the address that is proposed now; otherwise the answer is 409. */
   setRefundAddress: {
     params: {
       /** Identifier: 24 hex characters. */
@@ -957,6 +973,10 @@ export interface Operations {
       proposedAddress: string | null
       /** Who named it; a second person may vouch for it. */
       proposedBy: string | null
+      /** The person of the shop who vouches for it; one more has to, if the payer named it. */
+      confirmedBy: string | null
+      /** What the payer had named before the proposed address took its place. */
+      replacedAddress: string | null
       /** Why this destination is trusted. */
       addressProof: {
         /** `stated`: the payer’s own, given before PAID. `payer`: confirmed on the refund page, by the link in the mail. `signature`: signed for. `attested`: a second person vouches for it. */
@@ -1091,6 +1111,10 @@ export interface Operations {
       proposedAddress: string | null
       /** Who named it; a second person may vouch for it. */
       proposedBy: string | null
+      /** The person of the shop who vouches for it; one more has to, if the payer named it. */
+      confirmedBy: string | null
+      /** What the payer had named before the proposed address took its place. */
+      replacedAddress: string | null
       /** Why this destination is trusted. */
       addressProof: {
         /** `stated`: the payer’s own, given before PAID. `payer`: confirmed on the refund page, by the link in the mail. `signature`: signed for. `attested`: a second person vouches for it. */
@@ -1192,6 +1216,10 @@ export interface Operations {
       proposedAddress: string | null
       /** Who named it; a second person may vouch for it. */
       proposedBy: string | null
+      /** The person of the shop who vouches for it; one more has to, if the payer named it. */
+      confirmedBy: string | null
+      /** What the payer had named before the proposed address took its place. */
+      replacedAddress: string | null
       /** Why this destination is trusted. */
       addressProof: {
         /** `stated`: the payer’s own, given before PAID. `payer`: confirmed on the refund page, by the link in the mail. `signature`: signed for. `attested`: a second person vouches for it. */
@@ -1301,6 +1329,10 @@ export interface Operations {
       proposedAddress: string | null
       /** Who named it; a second person may vouch for it. */
       proposedBy: string | null
+      /** The person of the shop who vouches for it; one more has to, if the payer named it. */
+      confirmedBy: string | null
+      /** What the payer had named before the proposed address took its place. */
+      replacedAddress: string | null
       /** Why this destination is trusted. */
       addressProof: {
         /** `stated`: the payer’s own, given before PAID. `payer`: confirmed on the refund page, by the link in the mail. `signature`: signed for. `attested`: a second person vouches for it. */

@@ -54,6 +54,7 @@ function foreignRefund(order: Order, payment: Payment, amounts: Amounts, at: Dat
     address: null,
     proposedAddress: null,
     proposedBy: null,
+    confirmedBy: null,
     addressProof: null,
     askedByMail: false,
     approval: null,

@@ -20,7 +20,7 @@ export function newRefund(parts: {
   now: Date
 }) {
   const { order, payment, number, actor, approval, destination, now } = parts
-  const { address, proposedAddress, proposedBy, addressProof, email } = destination
+  const { address, proposedAddress, proposedBy, confirmedBy, addressProof, email } = destination
   const status: RefundStatus = approval === null ? destination.status : 'needs_approval'
   return {
     companyId: order.companyId,
@@ -33,6 +33,7 @@ export function newRefund(parts: {
     address,
     proposedAddress,
     proposedBy,
+    confirmedBy,
     addressProof,
     askedByMail: status === 'needs_address' && email !== null,
     network: payment.network,

@@ -5,7 +5,16 @@ import type { Refund } from './refund-queries.ts'
 
 type Audited = Pick<
   Refund,
-  'companyId' | 'id' | 'orderId' | 'units' | 'approval' | 'address' | 'proposedAddress' | 'proposedBy' | 'addressProof'
+  | 'companyId'
+  | 'id'
+  | 'orderId'
+  | 'units'
+  | 'approval'
+  | 'address'
+  | 'proposedAddress'
+  | 'proposedBy'
+  | 'confirmedBy'
+  | 'addressProof'
 >
 
 /** Writes the audit entry of a refund; must be the last statement of its transaction. */
@@ -22,8 +31,19 @@ export const writeRefundAudit = (
 ): Promise<void> => {
   const { refund, action, more = {} } = entry
   const { kind = null, statement = null, evidence = null, signer = null } = refund.addressProof ?? {}
-  const { companyId, id: refundId, orderId, approval, address, proposedAddress, proposedBy } = refund
-  const facts = { refundId, orderId, units: refund.units.toString(), approval, address, proposedAddress, proposedBy }
+  const {
+    companyId,
+    id: refundId,
+    orderId,
+    units,
+    approval,
+    address,
+    proposedAddress,
+    proposedBy,
+    confirmedBy,
+  } = refund
+  const proposal = { proposedAddress, proposedBy, confirmedBy }
+  const facts = { refundId, orderId, units: units.toString(), approval, address, ...proposal }
   const detail = {
     ...facts,
     addressProof: kind,

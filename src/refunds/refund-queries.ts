@@ -42,8 +42,10 @@ export type Refund = {
   proposedAddress: string | null
   /** Who proposed it: a value of `payer-word.ts`, or `payer` through a link that was not mailed. */
   proposedBy: string | null
-  /** Entered on the refund page through a link that was not mailed. */
-  payerAddress: string | null
+  /** The first person of the shop who vouches for the proposed address; the database forgets it with the address. */
+  confirmedBy: string | null
+  /** What the payer named through a link that was not mailed, before another address took its place. */
+  replacedAddress: string | null
   addressProof: AddressProof | null
   askedByMail: boolean
   network: number | null
@@ -88,8 +90,8 @@ export const REFUND_POLLS: PollTopic = {
 }
 
 const COLUMNS = sql`company_id, id, order_id, number, payment_id, mispayment_id, channel, status, units, excess_units,
-  fiat_units, without_cover, address, proposed_address, proposed_by, payer_address, address_proof, asked_by_mail,
-  network, reason, approval, requested_by, requested_role, decided_by, provider_reference, tx_hash, by_hand,
+  fiat_units, without_cover, address, proposed_address, proposed_by, confirmed_by, replaced_address,
+  address_proof, asked_by_mail, network, reason, approval, requested_by, requested_role, decided_by, provider_reference, tx_hash, by_hand,
   coalesce(settled_by_hand, false) as settled_by_hand,
   coalesce(paid_elsewhere, settled_by_hand, false) as paid_elsewhere, last_words as provider_status, checks, next_check_at, handed_over_at,
   created_at, updated_at, settled_at`
@@ -103,7 +105,7 @@ const toRefund = (row: Row): Refund => ({
 
 export type NewRefund = Omit<
   Refund,
-  | 'payerAddress'
+  | 'replacedAddress'
   | 'decidedBy'
   | 'providerReference'
   | 'txHash'
@@ -122,11 +124,11 @@ export async function insertRefund(tx: Tx, refund: NewRefund): Promise<void> {
   const { addressProof } = refund
   await tx.run(sql`
     insert into refunds (company_id, id, order_id, number, payment_id, mispayment_id, channel, status, units,
-      excess_units, fiat_units, without_cover, address, proposed_address, proposed_by, address_proof, asked_by_mail, network, reason, approval,
-      requested_by, requested_role, request_id, next_check_at, created_at, updated_at)
+      excess_units, fiat_units, without_cover, address, proposed_address, proposed_by, confirmed_by, address_proof,
+      asked_by_mail, network, reason, approval, requested_by, requested_role, request_id, next_check_at, created_at, updated_at)
     values (${refund.companyId}, ${refund.id}, ${refund.orderId}, ${refund.number}, ${refund.paymentId},
       ${refund.mispaymentId}, ${refund.channel}, ${refund.status}, ${refund.units}, ${refund.excessUnits},
-      ${refund.fiatUnits}, ${refund.withoutCover}, ${refund.address}, ${refund.proposedAddress}, ${refund.proposedBy}, ${addressProof && json(addressProof)},
+      ${refund.fiatUnits}, ${refund.withoutCover}, ${refund.address}, ${refund.proposedAddress}, ${refund.proposedBy}, ${refund.confirmedBy}, ${addressProof && json(addressProof)},
       ${refund.askedByMail}, ${refund.network}, ${refund.reason}, ${refund.approval}, ${refund.requestedBy},
       ${refund.requestedRole}, ${refund.requestId},
       case when ${refund.status} = 'ready' then ${refund.createdAt}::timestamptz end, ${refund.createdAt},
@@ -193,7 +195,7 @@ export type RefundChange = {
   address?: string
   proposedAddress?: string
   proposedBy?: string
-  payerAddress?: string
+  confirmedBy?: string
   addressProof?: AddressProof
   askedByMail?: boolean
   decidedBy?: string
@@ -213,7 +215,7 @@ export async function updateRefund(tx: Tx, refund: Refund, change: RefundChange,
     update refunds set status = ${change.status}, address = coalesce(${change.address ?? null}, address),
       proposed_address = coalesce(${change.proposedAddress ?? null}, proposed_address),
       proposed_by = coalesce(${change.proposedBy ?? null}, proposed_by),
-      payer_address = coalesce(${change.payerAddress ?? null}, payer_address),
+      confirmed_by = coalesce(${change.confirmedBy ?? null}, confirmed_by),
       address_proof = coalesce(${proof}::jsonb, address_proof),
       asked_by_mail = coalesce(${change.askedByMail ?? null}, asked_by_mail),
       decided_by = coalesce(${change.decidedBy ?? null}, decided_by),

@@ -7,7 +7,7 @@ import { formatDecimal } from '../kernel/money.ts'
 import { Type } from '../kernel/schema.ts'
 import { findOrderById } from '../orders/order-queries.ts'
 import { CodeParams } from '../orders/order-schemas.ts'
-import { addressMessage } from './destination/address-proof.ts'
+import { addressMessage, sameAddress } from './destination/address-proof.ts'
 import { readAddressMessage, setRefundAddress } from './destination/refund-address.ts'
 import { settleByHand } from './manual-refund.ts'
 import { type MispaymentRefundDeps, refundMispayment } from './mispayment-refund.ts'
@@ -48,6 +48,14 @@ function viewQuestion(deps: MispaymentRefundDeps, refund: Refund, code: string) 
   }
 }
 
+const NO_PROPOSAL = { proposedAddress: null, proposedBy: null, confirmedBy: null, replacedAddress: null }
+
+function viewProposal({ address, proposedAddress, proposedBy, confirmedBy, replacedAddress }: Refund) {
+  if (address !== null || proposedAddress === null) return NO_PROPOSAL
+  const isReplaced = replacedAddress !== null && !sameAddress(replacedAddress, proposedAddress)
+  return { proposedAddress, proposedBy, confirmedBy, replacedAddress: isReplaced ? replacedAddress : null }
+}
+
 type Names = { code: string; shortCode: string }
 type Known = Names & { proof: ProofFacts | undefined }
 
@@ -81,8 +89,7 @@ const describeRefund = (deps: MispaymentRefundDeps, refund: Refund, { code, shor
   withoutCover: refund.withoutCover,
   channel: refund.channel,
   address: refund.address,
-  proposedAddress: refund.address === null ? refund.proposedAddress : null,
-  proposedBy: refund.address === null ? refund.proposedBy : null,
+  ...viewProposal(refund),
   addressProof: refund.addressProof,
   network: refund.network,
   askedByMail: refund.askedByMail,
@@ -257,7 +264,8 @@ export const refundRoutes: FastifyPluginAsyncTypebox<MispaymentRefundDeps> = asy
         tags,
         params: IdParams,
         description:
-          'Without a proof, an address that the payer did not state is a proposal: the payer is asked to confirm it.',
+          'Without a proof, an address that the payer did not state is a proposal: the payer is asked to confirm it. ' +
+          'Statement and evidence count only for the address that is proposed now; otherwise the answer is 409.',
         body: RefundAddressBody,
         response: { 200: Envelope(RefundSchema) },
       },

@@ -123,6 +123,12 @@ export const RefundSchema = Type.Object({
     Type.String({ description: 'Named without a proof: nothing goes there before the payer confirms it.' }),
   ),
   proposedBy: Nullable(Type.String({ description: 'Who named it; a second person may vouch for it.' })),
+  confirmedBy: Nullable(
+    Type.String({ description: 'The person of the shop who vouches for it; one more has to, if the payer named it.' }),
+  ),
+  replacedAddress: Nullable(
+    Type.String({ description: 'What the payer had named before the proposed address took its place.' }),
+  ),
   addressProof: Nullable(AddressProofSchema),
   askedByMail: Type.Boolean({ description: 'The payer got a mail with the link of the page for it.' }),
   addressUrl: Nullable(

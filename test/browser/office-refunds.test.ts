@@ -53,6 +53,65 @@ async function waiting(): Promise<RefundData> {
   return refund
 }
 
+test('the address in the open dialog stays as it was; once another one is proposed, it cannot be confirmed', async () => {
+  const [right, foreign] = [newAddress(), newAddress()]
+  const { addressUrl } = await waiting()
+  await answerRefundPage(addressUrl ?? '', right)
+  await second.reload()
+  await confirmButton(second).click()
+  const dialog = second.getByRole('dialog')
+  const field = dialog.getByLabel('Wallet address')
+  await dialog.getByLabel(/How do you know/).fill('He read it out on the phone.')
+  await dialog.getByLabel(/looked up/).fill('call 12')
+  await answerRefundPage(addressUrl ?? '', foreign)
+  await dialog.getByRole('button', { name: 'Confirm this address' }).click()
+  await dialog.getByText('The address was changed in the meantime').waitFor()
+  assert.equal(await field.inputValue(), right, 'what was compared')
+  assert.ok(await dialog.getByRole('button', { name: 'Confirm this address' }).isDisabled())
+  await dialog.getByRole('button', { name: 'Close' }).click()
+  await second.getByText('The payer had named another address before').waitFor()
+  const { status, proposedAddress, confirmedBy } = await waiting()
+  assert.deepEqual([status, proposedAddress, confirmedBy], ['needs_address', foreign, null])
+})
+
+test('closing the file chooser without a choice keeps the dialog and what was typed', async () => {
+  const { _id } = await waiting()
+  const { db } = world.shop.host
+  const put = (channel: string, status: string) =>
+    db.run(sql`update refunds set channel = ${channel}, status = ${status}, next_check_at = null where id = ${_id}`)
+  await put('gate', 'ready')
+  await first.reload()
+  await first.getByRole('button', { name: 'Settle by hand', exact: true }).click()
+  const dialog = first.getByRole('dialog')
+  await dialog.locator('textarea').fill('Sent from the till, by Ann.')
+  await dialog.locator('input[type=file]').dispatchEvent('cancel', { bubbles: true })
+  assert.equal(await dialog.locator('textarea').inputValue(), 'Sent from the till, by Ann.')
+  await first.keyboard.press('Escape')
+  await dialog.waitFor({ state: 'detached' })
+  await put('crypto', 'needs_address')
+})
+
+test('one question without an answer is the fault of its panel; when none is answered, the page says so until one is', async () => {
+  await first.reload()
+  const card = first.getByRole('article')
+  await card.waitFor()
+  const silence = first.getByText('The service does not answer. What you see is from')
+  const comeBack = async () => {
+    await first.waitForTimeout(2500)
+    await first.evaluate(`document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))`)
+  }
+  await first.route('**/api/next/refunds?**', (route) => route.fulfill({ status: 503, json: {} }))
+  await comeBack()
+  await first.getByRole('alert').first().waitFor()
+  assert.deepEqual([await card.count(), await silence.count()], [1, 0], 'the rest of the service answers')
+  await first.route('**/api/**', () => new Promise(() => {}))
+  await comeBack()
+  await silence.waitFor()
+  await first.unrouteAll({ behavior: 'ignoreErrors' })
+  await silence.waitFor({ state: 'detached' })
+  await first.getByRole('alert').first().waitFor({ state: 'detached' })
+})
+
 test('what the payer named through the link is confirmed by two people, one after the other', async () => {
   const address = newAddress()
   const { addressUrl } = await waiting()

@@ -30,10 +30,9 @@ async function refund({ host }: PayWorld, code: string, facts: RefundFacts): Pro
   const txHash = status === 'settled' ? `0x${newId().padEnd(64, '7')}` : null
   await host.db.run(sql`
     insert into refunds (company_id, id, order_id, number, payment_id, channel, status, units, excess_units, fiat_units,
-      without_cover, address, proposed_address, proposed_by, payer_address, asked_by_mail, network, tx_hash, requested_by, created_at, updated_at, settled_at)
+      without_cover, address, proposed_address, proposed_by, asked_by_mail, network, tx_hash, requested_by, created_at, updated_at, settled_at)
     select company_id, ${newId()}, id, 1, payment_id, 'crypto', ${status}, ${units}, 0, 0, false, ${address},
-      ${proposed}, ${by}, ${proposed}, ${byMail},
-      31337, ${txHash}, 'apiKey:test', now(), now(), case when ${status} = 'settled' then now() end
+      ${proposed}, ${by}, ${byMail}, 31337, ${txHash}, 'apiKey:test', now(), now(), case when ${status} = 'settled' then now() end
     from orders where code = ${code}`)
   const refunded = status === 'settled' ? units : 0n
   await host.db.run(sql`

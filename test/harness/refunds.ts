@@ -21,6 +21,8 @@ export type RefundData = {
   askedByMail: boolean
   proposedAddress: string | null
   proposedBy: string | null
+  confirmedBy: string | null
+  replacedAddress: string | null
   addressMessage: string | null
   addressProof: Record<string, string> | null
   approvalReason: string | null

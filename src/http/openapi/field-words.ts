@@ -190,6 +190,8 @@ const PAYMENTS: Record<string, Word> = {
   addressProof: ['Why the address is what the payer wants.'],
   addressUrl: ['Page where the payer gives or confirms the address.', 'https://pay.example/refund/4Yx0'],
   proposedBy: ['Who named the address that waits.', 'user:66a1f0c2e4b07d3a5c9e1f20'],
+  confirmedBy: ['Who vouches for the address that waits.', 'user:66a1f0c2e4b07d3a5c9e1f20'],
+  replacedAddress: ['Address that the payer had named before.', WALLET],
   proposedAddress: ['Address that waits for the payer’s word.', WALLET],
   approvalReason: ['Why the refund waits for the operator.', 'refundApproval'],
   askedByMail: ['The payer was asked by mail.', true],

@@ -1,3 +1,4 @@
+import { getAddress } from 'viem/utils'
 import { type Html, html, raw, webLink } from '../../kernel/html.ts'
 import type { Lang } from '../../kernel/lang.ts'
 import type { Money } from '../../kernel/money.ts'
@@ -203,7 +204,7 @@ function refundFacts(refund: RefundView, page: PageContext): Html {
   const { status, situation, beside, address, txHash, network, amount, askUrl } = refund
   // until its destination is settled, the sentence says everything
   if (status === 'needs_address' || status === 'needs_approval')
-    return html`${askUrl && html`<a class="button ${situation === 'refundAddress' ? 'main' : 'wide'}" href="${askUrl}">${situations[situation].next(NO_FACTS)}</a>`}`
+    return html`${address && html`<p class="whole mono">${getAddress(address)}</p>`}${askUrl && html`<a class="button ${situation === 'refundAddress' ? 'main' : 'wide'}" href="${askUrl}">${situations[situation].next(NO_FACTS)}</a>`}`
   const settled = beside ? labels.sentBackBeside : labels.sentBack
   return html`<dl class="facts box">
     ${fact(status === 'settled' ? settled : texts.amount, showUsdc(amount, page))}

@@ -67,7 +67,7 @@ export type RefundView = {
   amount: Money
   /** Of a paid order: it returned money that the payment does not count, such as a second payment. */
   beside: boolean
-  /** Its destination, once that is settled. */
+  /** Its destination, once that is settled; before, what the shop checks as the payer's own. */
   address: string | null
   network: { id: number; name: string } | null
   txHash: string | null
@@ -235,7 +235,7 @@ function viewRefund(
     situation,
     amount: { asset: order.to.asset, units },
     beside: order.paidAt !== null && !counted,
-    address: refund.address,
+    address: situation === 'refundCheck' ? refund.proposedAddress : refund.address,
     network: network === null ? null : { id: network, name: networkName(network) },
     txHash: refund.txHash,
     // if the mailed link were shown here, anyone with the order's URL could answer for the payer

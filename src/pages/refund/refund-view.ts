@@ -26,8 +26,13 @@ export type RefundPage = {
 
 const textsOf = ({ lang }: RefundPage) => TEXTS[lang].refund
 
-function document(page: RefundPage, title: string, body: Html): Html {
-  const { lang, shop, refund, action, basePath, code, token } = page
+/** What leads to this page again. `form`: also when the payer has named an address. */
+type Shows = 'form' | 'state'
+const addressOf = ({ code, token, refund }: RefundPage, shows: Shows): Record<string, string> =>
+  shows === 'form' && isNamedByPayer(refund) ? { code, token, change: '1' } : { code, token }
+
+function document(page: RefundPage, title: string, body: Html, shows: Shows = 'state'): Html {
+  const { lang, shop, refund, action, basePath } = page
   const headline = html`<h1>${shopLogo(shop, basePath)}${textsOf(page).from(shop.name)}</h1>
     <p class="price">${showToken({ asset: 'USDC', units: refund.units }, TEXTS[lang].locale)} USDC</p>`
   return shell({
@@ -35,7 +40,7 @@ function document(page: RefundPage, title: string, body: Html): Html {
     title: `${title} · ${shop.name}`,
     head: shopStyle(shop),
     body: html`<main>${headline}${body}</main>
-      <footer>${shopImprint(shop, TEXTS[lang].order.receipt.terms)}${languageSwitch(lang, action, { code, token })}</footer>`,
+      <footer>${shopImprint(shop, TEXTS[lang].order.receipt.terms)}${languageSwitch(lang, action, addressOf(page, shows))}</footer>`,
   })
 }
 
@@ -67,6 +72,7 @@ export function renderAddressForm(page: RefundPage, given: string, fault: string
     page,
     texts.title,
     html`<div class="state"><h2>${texts.ask(page.network)}</h2></div><p class="soft">${hintOf(page)}</p>${form}`,
+    'form',
   )
 }
 
@@ -96,7 +102,7 @@ export function renderAddressCheck(page: RefundPage, address: string): Html {
       <input type="hidden" name="address" value="${address}">
       <input type="hidden" name="confirmed" value="${address}"><button class="main">${texts.confirm}</button></form>
     ${changeLink(page)}`
-  return document(page, texts.checkTitle, body)
+  return document(page, texts.checkTitle, body, 'form')
 }
 
 /** State of the refund once its destination is known. */

@@ -31,6 +31,13 @@ function queryOf({ query, body }: FastifyRequest): Record<string, string> {
   return Object.fromEntries(texts) as Record<string, string>
 }
 
+/** The page that the failure belongs to: nothing answers a link to a button's own address, such as `/pay/cancel`. */
+function pageOf({ method, server, url, routeOptions }: FastifyRequest): string {
+  const route = routeOptions.url
+  if (method !== 'POST' || route === undefined || server.hasRoute({ method: 'GET', url: route })) return ''
+  return `../${url.split('?')[0]?.split('/').at(-2) ?? ''}`
+}
+
 type NoticeWords = { title: string; text: string; hint?: string | null }
 
 /** A page without an order: what happened and what to do. @param hint small print, such as a number to quote */
@@ -39,6 +46,6 @@ export function renderNotice(request: FastifyRequest, { title, text, hint = null
   const body = html`<main>
     <div class="state big quiet">${mark('stop')}<h1>${title}</h1><p class="soft">${text}</p>
       ${hint && html`<p class="hint mono">${hint}</p>`}</div>
-  </main><footer>${languageSwitch(language, '', queryOf(request))}</footer>`
+  </main><footer>${languageSwitch(language, pageOf(request), queryOf(request))}</footer>`
   return shell({ language, title, body })
 }

@@ -45,10 +45,9 @@ export async function setRefundAddress(
     if (!payment) throw new Error(`refund ${refund.id} without its payment`)
     const now = new Date(deps.clock())
     const { number, units } = refund
-    const proposed = { address: refund.proposedAddress, by: refund.proposedBy }
-    const scene = { order, payment, number, units, actor, now, proposed }
+    const scene = { order, payment, number, units, actor, now, proposed: refund }
     const found = await findDestination(deps, tx, scene, given)
-    const { status, address, proposedAddress, proposedBy, addressProof, email } = found
+    const { status, address, proposedAddress, proposedBy, confirmedBy, addressProof, email } = found
     const asks = status === 'needs_address'
     const isNew = !refund.askedByMail || refund.proposedAddress !== proposedAddress
     const change = {
@@ -58,40 +57,36 @@ export async function setRefundAddress(
       ...(address && { address, decidedBy: `${actor.kind}:${actor.id}` }),
       ...(proposedAddress && { proposedAddress }),
       ...(proposedBy && { proposedBy }),
+      ...(confirmedBy && { confirmedBy }),
       ...(addressProof && { addressProof }),
     }
     await updateRefund(tx, refund, change, now)
-    const changed = { ...refund, address, proposedAddress, proposedBy, addressProof }
+    const changed = { ...refund, address, proposedAddress, proposedBy, confirmedBy, addressProof }
     if (asks && isNew) await deps.askForAddress(tx, order, { ...changed, requestId: null }, email)
     await writeRefundAudit(deps, tx, context, { refund: changed, action: 'refund.address' })
   })
 }
 
-/** Whoever proposed the same address before stays its proposer: the payer's answer takes nobody's word back. */
-const proposedByPayer = ({ proposedAddress, proposedBy }: Refund, address: string) => ({
-  payerAddress: address,
-  proposedAddress: address,
-  proposedBy: proposedAddress !== null && sameAddress(proposedAddress, address) ? (proposedBy ?? 'payer') : 'payer',
-})
-
-/** The payer named the address through a link that anyone may hold: people of the shop have to confirm it. */
+/**
+ * The payer named the address through a link that anyone may hold: people of the shop have to confirm it. It stays so
+ * when a person of the shop named another one and then that one again.
+ */
 export const isNamedByPayer = ({
   status,
   askedByMail,
   proposedAddress,
   proposedBy,
-  payerAddress,
-}: Pick<Refund, 'status' | 'askedByMail' | 'proposedAddress' | 'proposedBy' | 'payerAddress'>): boolean =>
+  replacedAddress,
+}: Pick<Refund, 'status' | 'askedByMail' | 'proposedAddress' | 'proposedBy' | 'replacedAddress'>): boolean =>
   status === 'needs_address' &&
   !askedByMail &&
   proposedAddress !== null &&
-  // an older node writes only who proposed it
-  (proposedBy === 'payer' || (payerAddress !== null && sameAddress(payerAddress, proposedAddress)))
+  (proposedBy === 'payer' || (replacedAddress !== null && sameAddress(replacedAddress, proposedAddress)))
 
 /**
  * The payer's answer on the refund page. Only a mailed link identifies the payer. Anyone may hold a link that was
- * handed over, so such an answer is a proposal: the payer confirms it through the mailed link, or two people of the
- * shop do.
+ * handed over, so such an answer is a proposal of the payer, whoever proposed the same address before: the payer
+ * confirms it through the mailed link, or two people of the shop do. A word for the same address stays.
  * @throws OBJECT_CONFLICT
  */
 export async function confirmRefundAddress(
@@ -110,7 +105,7 @@ export async function confirmRefundAddress(
     const addressProof: AddressProof = { kind: 'payer', by: 'payer', at: now.toISOString() }
     const said = refund.askedByMail
       ? { status: 'ready' as const, address, addressProof, decidedBy: 'payer', nextCheckAt: now }
-      : { status: refund.status, ...proposedByPayer(refund, address), nextCheckAt: null }
+      : { status: refund.status, proposedAddress: address, proposedBy: 'payer', nextCheckAt: null }
     await updateRefund(tx, refund, said, now)
     const changed = { ...refund, ...said }
     await writeRefundAudit(deps, tx, context, { refund: changed, action: 'refund.address' })

@@ -18,10 +18,19 @@ const ONE_MAKER =
   'One of the two accounts was invited or approved by the other, or both by one member of staff, so they count as one ' +
   'person. Leave addressProof out, and the payer is asked; or another Manager vouches for the address.'
 
+/** Whoever compared another address with the payer has to compare anew. */
+const changedTo = (address: string): string =>
+  `The address was changed: ${address} is proposed now. Compare it with the payer, then confirm that one.`
+
+const NO_PROPOSAL = { proposedAddress: null, proposedBy: null, confirmedBy: null } as const
+
 /** The requested destination and its proof. */
 export type Wanted = { address?: string; addressProof?: GivenProof }
 
-export type Destination = Pick<Refund, 'address' | 'proposedAddress' | 'proposedBy' | 'addressProof'> & {
+export type Destination = Pick<
+  Refund,
+  'address' | 'proposedAddress' | 'proposedBy' | 'confirmedBy' | 'addressProof'
+> & {
   status: 'needs_address' | 'ready'
   /** Mail address of the payer. */
   email: string | null
@@ -35,7 +44,7 @@ type NewRefund = {
   actor: Actor
   now: Date
   /** Earlier proposal for this refund. */
-  proposed?: { address: string | null; by: string | null }
+  proposed?: Pick<Refund, 'proposedAddress' | 'proposedBy' | 'confirmedBy'>
 }
 
 /** @throws VALIDATION_FAILED */
@@ -71,28 +80,41 @@ function listStatements(payment: Payment, known: PayerContact): Statement[] {
 const isOnlyStaff = ({ role, madeBy }: Maker): boolean =>
   madeBy !== null && role !== 'SuperAdmin' && role !== 'SuperManager'
 
-/**
- * Whether a different person proposed the address. An API key counts as its creator.
- * @throws OBJECT_CONFLICT if the proposer created this account, or one person created both
- */
-async function isSecondPerson(q: Queryable, actor: Actor, proposer: string | null): Promise<boolean> {
-  const [kind = '', named = ''] = (proposer ?? '').split(':')
-  if (!['user', 'service', 'apiKey'].includes(kind)) return false
+/** Whether someone of the shop who proposed or confirmed is another person. An API key counts as its creator. */
+async function compare(q: Queryable, actor: Actor, earlier: string | null): Promise<'same' | 'related' | 'other'> {
+  const [kind = '', named = ''] = (earlier ?? '').split(':')
+  if (!['user', 'service', 'apiKey'].includes(kind)) return 'same'
   const id = kind === 'apiKey' ? await findKeyMaker(q, named) : named
-  if (id === actor.id) return false
+  if (id === actor.id) return 'same'
   // an old key, whose creator was not recorded
-  if (id === null) return true
-  if ((await listCommonMakers(q, `user:${id}`, `user:${actor.id}`)).some(isOnlyStaff))
-    throw new AppError('OBJECT_CONFLICT', { message: ONE_MAKER })
-  return true
+  if (id === null) return 'other'
+  const makers = await listCommonMakers(q, `user:${id}`, `user:${actor.id}`)
+  return makers.some(isOnlyStaff) ? 'related' : 'other'
+}
+
+/**
+ * Whether another person of the shop has proposed or confirmed the address before.
+ * @throws OBJECT_CONFLICT if these created this account, or one person created both
+ */
+async function isSecondPerson(q: Queryable, actor: Actor, earlier: readonly (string | null)[]): Promise<boolean> {
+  let isRelated = false
+  for (const who of earlier) {
+    const compared = await compare(q, actor, who)
+    if (compared === 'other') return true
+    isRelated ||= compared === 'related'
+  }
+  if (isRelated) throw new AppError('OBJECT_CONFLICT', { message: ONE_MAKER })
+  return false
 }
 
 /**
  * Where a refund goes. An address that the payer gave before PAID is trusted: at accept, on the pay page, or from the
  * shop's server in the payer information. An address from staff, or from anyone after PAID, is a proposal: it needs the
- * payer's confirmation, a signature, or a second person. The sending address is never used unchecked, because it may
- * belong to an exchange.
- * @throws VALIDATION_FAILED, FORBIDDEN, STEP_UP_REQUIRED for an invalid proof
+ * payer's confirmation, a signature, or a second person; what the payer named through a link that anyone may hold needs
+ * two. A person vouches only for the address that is proposed at that moment. The sending address is never used
+ * unchecked, because it may belong to an exchange.
+ * @throws VALIDATION_FAILED, FORBIDDEN, STEP_UP_REQUIRED for an invalid proof; OBJECT_CONFLICT if another address is
+ *   proposed, or the persons count as one
  */
 export async function findDestination(
   deps: RefundDeps,
@@ -103,7 +125,7 @@ export async function findDestination(
   const { order, payment, actor } = scene
   if (wanted.address !== undefined) await checkPayerAddress(deps.payers, tx, 'address', wanted.address)
   const known = await findPayerContact(deps.payers, tx, order)
-  const believed = { email: known.email, proposedAddress: null, proposedBy: null, status: 'ready' } as const
+  const believed = { email: known.email, ...NO_PROPOSAL, status: 'ready' } as const
   if (!goesToAddress(payment))
     return { ...believed, address: wanted.address ?? payment.userAddress ?? known.address, addressProof: null }
   const statements = listStatements(payment, known)
@@ -119,16 +141,19 @@ export async function findDestination(
   }
   const address = wanted.address ?? stated?.address
   const open = { address: null, addressProof: null, email: known.email, status: 'needs_address' } as const
-  if (address === undefined) return { ...open, proposedAddress: null, proposedBy: null }
-  const earlier = scene.proposed?.address && sameAddress(scene.proposed.address, address) ? scene.proposed.by : null
-  const proposer = earlier ?? stated?.by ?? null
-  const proposal = { ...open, proposedAddress: address, proposedBy: proposer ?? writerOf(actor) }
+  if (address === undefined) return { ...open, ...NO_PROPOSAL }
+  const { proposedAddress: now, proposedBy, confirmedBy } = scene.proposed ?? NO_PROPOSAL
+  const isProposed = now !== null && sameAddress(now, address)
+  const earlier = isProposed ? { proposedBy, confirmedBy } : { proposedBy: null, confirmedBy: null }
+  const proposer = earlier.proposedBy ?? stated?.by ?? null
+  const proposal = { ...open, ...earlier, proposedAddress: address, proposedBy: proposer ?? writerOf(actor) }
   if (wanted.addressProof === undefined) return proposal
   const proof = await prove(tx, scene, address, wanted.addressProof)
-  if (proof.kind !== 'attested' || (await isSecondPerson(tx, actor, proposer)))
+  if (proof.kind !== 'attested') return { ...believed, address, addressProof: proof }
+  if (now !== null && !isProposed) throw new AppError('OBJECT_CONFLICT', { message: changedTo(now) })
+  if (await isSecondPerson(tx, actor, [proposer, earlier.confirmedBy]))
     return { ...believed, address, addressProof: proof }
-  // the first person's statement is a proposal; a second person must confirm it
-  return { ...proposal, proposedBy: writerOf(actor) }
+  return { ...proposal, confirmedBy: writerOf(actor) }
 }
 
 function prove(tx: Tx, scene: NewRefund, address: string, given: GivenProof): Promise<AddressProof> {

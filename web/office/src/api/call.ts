@@ -1,4 +1,5 @@
 import type { Operations, Schemas } from './operations.d.ts'
+import { noteAnswer, noteFault } from './silence.ts'
 
 type ByRoute = { [Name in keyof Operations as Operations[Name]['route']]: Operations[Name] }
 export type Route = keyof ByRoute
@@ -67,25 +68,56 @@ function addressOf(template: string, path: Record<string, unknown>, query: Recor
   return text === '' ? filled : `${filled}?${text}`
 }
 
-type Sent = { method: string; url: string; body: unknown; key: string | null; signal?: AbortSignal | undefined }
+type Sent = {
+  method: string
+  url: string
+  body: unknown
+  key: string | null
+  signal?: AbortSignal | undefined
+  /** How long an answer may take. Without it a file is read as long as it comes. */
+  waitMs?: number | undefined
+}
 
-async function send({ method, url, body, key, signal }: Sent): Promise<Response> {
+const WAIT_MS = 15_000
+
+/** Whether the service answers the least that a person may ask. */
+async function isThere(): Promise<boolean> {
+  const token = guard.token()
+  const headers: Record<string, string> = token === null ? {} : { authorization: `Bearer ${token}` }
+  const signal = AbortSignal.timeout(5000)
+  return fetch('/api/next/users/me', { headers, signal }).then(
+    ({ status }) => status < 500,
+    () => false,
+  )
+}
+
+/** What stands for the failure of a request that was not given up by us. */
+function silenceOf(cause: unknown, signal: AbortSignal | undefined): unknown {
+  if (signal?.aborted) return cause
+  void noteFault(isThere)
+  return new ApiError(0, { code: 'OFFLINE', message: 'The service does not answer.' })
+}
+
+async function send({ method, url, body, key, signal, waitMs }: Sent): Promise<Response> {
   const token = guard.token()
   const headers: Record<string, string> = { accept: 'application/json' }
   if (token !== null) headers.authorization = `Bearer ${token}`
   if (body !== undefined) headers['content-type'] = 'application/json'
   if (key !== null && token !== null) headers['idempotency-key'] = key
+  const ends = [...(signal ? [signal] : []), ...(waitMs === undefined ? [] : [AbortSignal.timeout(waitMs)])]
   try {
-    return await fetch(url, {
+    const response = await fetch(url, {
       method,
       headers,
       credentials: 'same-origin',
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      ...(signal ? { signal } : {}),
+      signal: AbortSignal.any(ends),
     })
+    if (response.status < 500) noteAnswer()
+    else void noteFault(isThere)
+    return response
   } catch (cause) {
-    if (signal?.aborted) throw cause
-    throw new ApiError(0, { code: 'OFFLINE', message: 'The service does not answer.' })
+    throw silenceOf(cause, signal)
   }
 }
 
@@ -147,8 +179,12 @@ export async function call<R extends Route>(
   const [method = 'GET', template = ''] = route.split(' ')
   const { path = {}, query = {}, body } = (args ?? {}) as { path?: object; query?: object; body?: unknown }
   const url = addressOf(template, path as Record<string, unknown>, query as Record<string, unknown>)
-  const sent = { method, url, body, signal }
+  const sent = { method, url, body, signal, waitMs: method === 'GET' ? WAIT_MS : undefined }
   const response = await (method === 'POST' ? post(sent) : request({ ...sent, key: null }))
-  if (!response.headers.get('content-type')?.includes('json')) return (await response.text()) as ByRoute[R]['data']
-  return ((await response.json()) as { data: ByRoute[R]['data'] }).data
+  try {
+    if (!response.headers.get('content-type')?.includes('json')) return (await response.text()) as ByRoute[R]['data']
+    return ((await response.json()) as { data: ByRoute[R]['data'] }).data
+  } catch (cause) {
+    throw silenceOf(cause, signal)
+  }
 }

@@ -14,6 +14,7 @@ import { useRef, useSyncExternalStore } from 'react'
 import { say } from '../kit/toasts.tsx'
 import { ApiError, type Args, call, type Route } from './call.ts'
 import { joinPages, PAGE } from './pages.ts'
+import { readSilence, watchSilence } from './silence.ts'
 
 export const queryClient = new QueryClient({
   defaultOptions: {
@@ -26,21 +27,17 @@ export const queryClient = new QueryClient({
   },
 })
 
-/** The service, not the request, is why there is no answer. */
-const isSilence = (error: unknown): boolean => error instanceof ApiError && (error.status === 0 || error.status >= 500)
+/** The service, not the request, is why there is no answer to this question. */
+export const isSilence = (error: unknown): boolean =>
+  error instanceof ApiError && (error.status === 0 || error.status >= 500)
 
-/** The age of what the screen shows although the service did not answer the last question, in ms since 1970. */
-function readSilence(): number | null {
-  const silent = queryClient
-    .getQueryCache()
-    .getAll()
-    .filter((query) => query.getObserversCount() > 0 && isSilence(query.state.error))
-    .map(({ state }) => state.dataUpdatedAt || state.errorUpdatedAt)
-  return silent.length === 0 ? null : Math.min(...silent)
-}
+watchSilence(() => {
+  const isFailed = ({ state }: { state: { error: unknown } }): boolean => state.error !== null
+  if (readSilence() === null) void queryClient.invalidateQueries({ predicate: isFailed })
+})
 
-export const useSilence = (): number | null =>
-  useSyncExternalStore((listener) => queryClient.getQueryCache().subscribe(listener), readSilence)
+/** From when what the screen shows is, in ms since 1970, while the service answers nothing; null: it answers. */
+export const useSilence = (): number | null => useSyncExternalStore(watchSilence, readSilence)
 
 type Options = { enabled?: boolean; liveMs?: number }
 
@@ -114,6 +111,10 @@ export function useAction<Input, Output>({ run, done, undo, onDone }: Action<Inp
       if (done !== undefined) say(done, undo ? { word: undo.word, run: () => back(input) } : null)
       onDone?.(output)
       await queryClient.invalidateQueries()
+    },
+    // the service knows something newer than the screen shows
+    onError: (error) => {
+      if (error instanceof ApiError && error.status === 409) void queryClient.invalidateQueries()
     },
   })
   /**

@@ -27,7 +27,9 @@ export function OfflineBar() {
   if (!isOffline && silentSince === null) return null
   return (
     <p role="alert" className="bg-warn-soft px-4 py-2 text-center text-sm text-warn">
-      {silentSince === null ? core.offline : core.silent(formatTime(lang, new Date(silentSince).toISOString()))}
+      {isOffline || silentSince === null
+        ? core.offline
+        : core.silent(formatTime(lang, new Date(silentSince).toISOString()))}
     </p>
   )
 }

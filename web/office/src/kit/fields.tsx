@@ -108,6 +108,8 @@ type FormProps = {
   onSend(values: Record<string, string>, form: HTMLFormElement): void
   error?: unknown
   isBusy?: boolean
+  /** What the person sees does not hold any more: nothing is sent. */
+  isBlocked?: boolean
   button: string
   tone?: 'fill' | 'bad'
   beside?: ReactNode
@@ -124,18 +126,18 @@ function labelIn(form: HTMLFormElement | null, path: string): string | null {
 }
 
 /** A form that sends once, shows a refusal above its button, and keeps the input. */
-export function Form({ onSend, error, isBusy, button, tone = 'fill', beside, children }: FormProps) {
+export function Form({ onSend, error, isBusy, isBlocked, button, tone = 'fill', beside, children }: FormProps) {
   const form = useRef<HTMLFormElement>(null)
   const onSubmit = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault()
-    if (!isBusy) onSend(readForm(event.currentTarget), event.currentTarget)
+    if (!isBusy && !isBlocked) onSend(readForm(event.currentTarget), event.currentTarget)
   }
   return (
     <form ref={form} onSubmit={onSubmit} className="min-w-0">
       {children}
       <Refusal error={error} labelOf={(path) => labelIn(form.current, path)} />
       <div className="mt-2 flex flex-wrap items-center gap-2">
-        <button type="submit" className={`btn btn-${tone}`} aria-busy={isBusy} disabled={isBusy}>
+        <button type="submit" className={`btn btn-${tone}`} aria-busy={isBusy} disabled={isBusy || isBlocked}>
           {button}
         </button>
         {beside}

@@ -1,6 +1,6 @@
-import { type ReactNode, useEffect, useId, useLayoutEffect, useRef, useState } from 'react'
+import { type ReactNode, type SyntheticEvent, useEffect, useId, useLayoutEffect, useRef, useState } from 'react'
 import { ApiError } from '../api/call.ts'
-import { isGivenUp } from '../api/hooks.ts'
+import { isGivenUp, isSilence, useSilence } from '../api/hooks.ts'
 import { useCore, useLang, wordFor } from '../texts/lang.ts'
 import { formatMoney, formatTime, shorten, useAgo } from './format.ts'
 import { Icon, type IconName } from './icons.tsx'
@@ -98,6 +98,8 @@ export function Refusal({ error, labelOf }: { error: unknown; labelOf?: LabelOf 
 /** A query's three other states: loading (with text after a moment), failed with a way to continue, empty. */
 export function Loaded<Data>({ query, empty, isEmpty, children }: LoadedProps<Data>) {
   const core = useCore()
+  // while the service answers nothing, the bar above says so for all
+  const silentSince = useSilence()
   const { data, error } = query
   if (data === undefined && error) {
     return (
@@ -111,8 +113,12 @@ export function Loaded<Data>({ query, empty, isEmpty, children }: LoadedProps<Da
     )
   }
   if (data === undefined) return <Loading />
-  if (isEmpty?.(data)) return <>{empty}</>
-  return <>{children(data)}</>
+  return (
+    <>
+      {silentSince === null && isSilence(error) && <Refusal error={error} />}
+      {isEmpty?.(data) ? empty : children(data)}
+    </>
+  )
 }
 type LoadedProps<Data> = {
   query: { data: Data | undefined; error: unknown; refetch(): unknown }
@@ -238,7 +244,9 @@ export function Dialog({ title, onClose, isOnce, children }: DialogProps) {
     fields.find((field) => field.checkVisibility())?.focus()
     return () => dialog?.close()
   }, [])
-  const onCancel = (event: { preventDefault(): void }): void => {
+  const onCancel = (event: SyntheticEvent<HTMLDialogElement>): void => {
+    // a file chooser inside that was closed without a choice says so, too
+    if (event.target !== event.currentTarget) return
     event.preventDefault()
     if (!isOnce) onClose()
   }

@@ -79,6 +79,7 @@ function AskDialog({ ask, user, onClose }: AskProps) {
   const t = useTexts(texts)
   const core = useCore()
   const path = { id: user._id }
+  const offered = rolesOf(user.company?.kind ?? 'company')
   const action = useAction({
     run: (values: Record<string, string>): Promise<unknown> => {
       if (ask === 'reset') return call('POST /api/next/users/{id}/reset-2fa', { path })
@@ -86,14 +87,15 @@ function AskDialog({ ask, user, onClose }: AskProps) {
       return call('PUT /api/next/users/{id}', { path, body })
     },
     done: t.done,
-    // a removed factor cannot be restored, nor do a cashier's tills come back with the role
-    ...(ask === 'reset' || (ask === 'changeRole' && user.role === 'Cashier')
+    // a removed factor cannot be restored, nor do a cashier's tills come back with the role; nor is a role given again
+    // that the kind of the company does not have
+    ...(ask === 'reset' || (ask === 'changeRole' && (user.role === 'Cashier' || !offered.includes(user.role)))
       ? {}
       : { undo: { word: core.undo, run: () => putBack(user, ask) } }),
     onDone: onClose,
   })
   // the list begins at the present role, also where the kind does not have it: an older invitation gave it
-  const roles = new Set([...rolesOf(user.company?.kind ?? 'company'), user.role])
+  const roles = new Set([...offered, user.role])
   return (
     <Dialog title={t[ask]} onClose={onClose}>
       <Form

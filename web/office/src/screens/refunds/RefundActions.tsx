@@ -7,7 +7,7 @@ import { Area, Field, Form, readForm } from '../../kit/fields.tsx'
 import { readBase64, saveAs } from '../../kit/files.ts'
 import { Icon } from '../../kit/icons.tsx'
 import { Offers } from '../../kit/lists.tsx'
-import { Dialog, Refusal } from '../../kit/parts.tsx'
+import { Dialog, Notice, Refusal } from '../../kit/parts.tsx'
 import { say } from '../../kit/toasts.tsx'
 import { useCore, useTexts } from '../../texts/lang.ts'
 import { asksForWord, type Refund } from './refund.ts'
@@ -22,7 +22,8 @@ export function RefundActions({ refund }: { refund: Refund }) {
   const t = useTexts(texts)
   const can = useCan()
   const { user } = useSession()
-  const [ask, setAsk] = useState<Ask | null>(null)
+  // as it was when the dialog opened: the person compares and decides what they saw then
+  const [asked, setAsked] = useState<{ ask: Ask; refund: Refund } | null>(null)
   const path = { id: refund._id }
   const approve = useAction({
     run: () => call('POST /api/next/refunds/{id}/approve', { path }),
@@ -45,7 +46,7 @@ export function RefundActions({ refund }: { refund: Refund }) {
   return (
     <>
       <Refusal error={approve.error ?? download.error} />
-      <Offers offers={offers} words={t} onAsk={setAsk}>
+      <Offers offers={offers} words={t} onAsk={(ask) => setAsked({ ask, refund })}>
         {refund.status === 'needs_approval' && can('refunds.decide') && (
           <button type="button" className="btn btn-fill" onClick={() => approve.mutate(undefined)}>
             {t.approve}
@@ -58,7 +59,7 @@ export function RefundActions({ refund }: { refund: Refund }) {
           </button>
         )}
       </Offers>
-      {ask && <AskDialog ask={ask} refund={refund} onClose={() => setAsk(null)} />}
+      {asked && <AskDialog {...asked} present={refund} onClose={() => setAsked(null)} />}
     </>
   )
 }
@@ -113,8 +114,10 @@ function ProofField({ label, required = false }: { label: string; required?: boo
 
 type AskProps = { ask: Ask; refund: Refund }
 
-function AskDialog({ ask, refund, onClose }: AskProps & { onClose(): void }) {
+/** @param present the refund as it is now; `refund` stays as it was when the dialog opened */
+function AskDialog({ ask, refund, present, onClose }: AskProps & { present: Refund; onClose(): void }) {
   const t = useTexts(texts)
+  const isChanged = ask === 'confirm' && present.proposedAddress !== refund.proposedAddress
   const action = useAction({
     run: async (form: HTMLFormElement) => {
       const file = fileOf(form)
@@ -133,10 +136,12 @@ function AskDialog({ ask, refund, onClose }: AskProps & { onClose(): void }) {
         button={t[ask]}
         tone={ask === 'reject' ? 'bad' : 'fill'}
         isBusy={action.isPending}
-        error={action.error}
+        isBlocked={isChanged}
+        error={isChanged ? null : action.error}
         onSend={(_values, form) => action.mutate(form)}
       >
         <Fields ask={ask} refund={refund} />
+        {isChanged && <Notice tone="bad">{t.changedMeanwhile}</Notice>}
       </Form>
     </Dialog>
   )

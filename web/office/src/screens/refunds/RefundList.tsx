@@ -7,7 +7,7 @@ import { holdTexts } from '../../frame/hold-texts.ts'
 import { findHold } from '../../frame/holds.ts'
 import { PagedList } from '../../kit/lists.tsx'
 import { SLOW_MS } from '../../kit/live.ts'
-import { Badge, Code, Copy, Empty, Facts, Money, Page, Time, type Tone } from '../../kit/parts.tsx'
+import { Badge, Code, Copy, Empty, Facts, Money, Notice, Page, Time, type Tone } from '../../kit/parts.tsx'
 import { StatusTabs, usePage } from '../../kit/Tabs.tsx'
 import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
 import { RefundActions } from './RefundActions.tsx'
@@ -71,6 +71,7 @@ function Card({ refund }: { refund: Refund }) {
   if (refund.reason) rows.push([core.reason, refund.reason])
   if (refund.address) rows.push([t.destination, <Code key="to" text={refund.address} whole />])
   if (refund.proposedAddress) rows.push([t.proposed, <Code key="proposed" text={refund.proposedAddress} whole />])
+  if (refund.replacedAddress) rows.push([t.replaced, <Code key="replaced" text={refund.replacedAddress} whole />])
   if (refund.proof?.erasedAt) rows.push([t.proofFile, t.proofErased])
   if (refund.txHash) rows.push([t.transactionLabel, <Code key="tx" text={refund.txHash} />])
   return (
@@ -90,6 +91,7 @@ function Card({ refund }: { refund: Refund }) {
       <p className="mb-3 text-sm">
         {hold && isOpen ? holds[hold] : meaning} {refund.approvalReason === 'limit' && t.limit}
       </p>
+      {refund.replacedAddress && <Notice tone="warn">{t.replacedText}</Notice>}
       {refund.message && !isSaid(refund) && (
         <p className={`mb-3 text-sm break-words ${isStuck(refund) ? 'text-bad' : 'text-soft'}`} lang="en">
           {refund.message}

@@ -4,12 +4,12 @@ export type Refund = Data<'getRefund'>
 
 /** Whose word stands behind the address that is proposed while the refund waits for one. */
 export function namedBy(
-  { status, proposedAddress, proposedBy }: Refund,
+  { status, proposedAddress, proposedBy, confirmedBy }: Refund,
   me: string,
 ): 'payer' | 'mine' | 'other' | null {
   if (status !== 'needs_address' || proposedAddress === null) return null
-  if (proposedBy === 'payer') return 'payer'
-  return proposedBy === `user:${me}` ? 'mine' : 'other'
+  if ([proposedBy, confirmedBy].includes(`user:${me}`)) return 'mine'
+  return proposedBy === 'payer' && confirmedBy === null ? 'payer' : 'other'
 }
 
 /** A second person is asked, so whoever named the address, or confirmed it first, is not. */

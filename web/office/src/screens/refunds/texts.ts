@@ -41,6 +41,8 @@ export const texts = defineTexts(
     confirmText:
       'Ask the payer in a way that you trust, such as at the counter or by phone, and compare every character. What is sent there cannot be taken back. Whoever named the address cannot confirm it.',
     confirmed: 'Confirmed. The money is on its way.',
+    changedMeanwhile:
+      'The address was changed in the meantime. Close this window and compare the new one with the payer.',
     confirmedOnce: 'Noted. Another person must confirm it too.',
     named: {
       payer:
@@ -52,6 +54,9 @@ export const texts = defineTexts(
     },
     link: 'Copy the payer’s link',
     proposed: 'Proposed address',
+    replaced: 'Named by the payer before',
+    replacedText:
+      'The payer had named another address before. Ask the payer which one is right before you confirm this one.',
     destination: 'Destination',
     transaction: 'Report the transaction',
     transactionLabel: 'Hash of the transaction',
@@ -109,6 +114,8 @@ export const texts = defineTexts(
       confirmText:
         'Demandez au payeur par une voie sûre, par exemple au comptoir ou par téléphone, et comparez chaque caractère. Un envoi ne se reprend pas. La personne qui a indiqué l’adresse ne peut pas la confirmer.',
       confirmed: 'Confirmé. L’argent est en route.',
+      changedMeanwhile:
+        'L’adresse a été changée entre-temps. Fermez cette fenêtre et comparez la nouvelle avec le payeur.',
       confirmedOnce: 'C’est noté. Une autre personne doit aussi la confirmer.',
       named: {
         payer:
@@ -120,6 +127,9 @@ export const texts = defineTexts(
       },
       link: 'Copier le lien du payeur',
       proposed: 'Adresse proposée',
+      replaced: 'Indiquée avant par le payeur',
+      replacedText:
+        'Le payeur avait indiqué une autre adresse. Demandez-lui laquelle est la bonne avant de confirmer celle-ci.',
       destination: 'Destination',
       transaction: 'Signaler la transaction',
       transactionLabel: 'Empreinte de la transaction',
@@ -176,6 +186,8 @@ export const texts = defineTexts(
       confirmText:
         'Fragen Sie auf einem sicheren Weg nach, etwa an der Kasse oder am Telefon, und vergleichen Sie jedes Zeichen. Was gesendet ist, lässt sich nicht zurückholen. Wer die Adresse genannt hat, kann sie nicht bestätigen.',
       confirmed: 'Bestätigt. Das Geld ist unterwegs.',
+      changedMeanwhile:
+        'Die Adresse wurde inzwischen geändert. Schließen Sie dieses Fenster und vergleichen Sie die neue mit dem Zahler.',
       confirmedOnce: 'Vermerkt. Eine weitere Person muss sie auch bestätigen.',
       named: {
         payer:
@@ -187,6 +199,9 @@ export const texts = defineTexts(
       },
       link: 'Link für die zahlende Person kopieren',
       proposed: 'Vorgeschlagene Adresse',
+      replaced: 'Zuvor vom Zahler genannt',
+      replacedText:
+        'Zuvor hat der Zahler eine andere Adresse genannt. Fragen Sie ihn, welche stimmt, bevor Sie diese bestätigen.',
       destination: 'Ziel',
       transaction: 'Transaktion melden',
       transactionLabel: 'Hash der Transaktion',
@@ -243,6 +258,7 @@ export const texts = defineTexts(
       confirmText:
         'Pregunte al pagador por una vía segura, por ejemplo en el mostrador o por teléfono, y compare cada carácter. Lo enviado no se puede recuperar. Quien indicó la dirección no puede confirmarla.',
       confirmed: 'Confirmada. El dinero está en camino.',
+      changedMeanwhile: 'La dirección ha cambiado entretanto. Cierre esta ventana y compare la nueva con el pagador.',
       confirmedOnce: 'Anotado. Otra persona debe confirmarla también.',
       named: {
         payer:
@@ -254,6 +270,8 @@ export const texts = defineTexts(
       },
       link: 'Copiar el enlace del pagador',
       proposed: 'Dirección propuesta',
+      replaced: 'Indicada antes por el pagador',
+      replacedText: 'El pagador había indicado otra dirección. Pregúntele cuál es la correcta antes de confirmar esta.',
       destination: 'Destino',
       transaction: 'Informar de la transacción',
       transactionLabel: 'Hash de la transacción',
@@ -308,6 +326,8 @@ export const texts = defineTexts(
       confirmText:
         'Chieda a chi ha pagato in modo sicuro, per esempio al banco o per telefono, e confronti ogni carattere. Ciò che è inviato non si recupera. Chi ha indicato l’indirizzo non può confermarlo.',
       confirmed: 'Confermato. Il denaro è in viaggio.',
+      changedMeanwhile:
+        'L’indirizzo è stato cambiato nel frattempo. Chiuda questa finestra e confronti il nuovo con il pagante.',
       confirmedOnce: 'Annotato. Anche un’altra persona deve confermarlo.',
       named: {
         payer:
@@ -319,6 +339,8 @@ export const texts = defineTexts(
       },
       link: 'Copia il link per chi ha pagato',
       proposed: 'Indirizzo proposto',
+      replaced: 'Indicato prima dal pagante',
+      replacedText: 'Il pagante aveva indicato un altro indirizzo. Chieda quale è giusto prima di confermare questo.',
       destination: 'Destinazione',
       transaction: 'Segnala la transazione',
       transactionLabel: 'Hash della transazione',
