@@ -69,7 +69,10 @@ async function startWorkers(
   const { config, db, vault, clock, log, metrics } = ground
   const sender = await startSender({ db, vault, config, clock, log, metrics, tracer: ground.tracer })
   trade.seat.sender = sender
-  const handlers = { [MAIL_JOB]: openMailJob({ db, vault, clock, config }), [NO_MAIL_JOB]: { run: async () => {} } }
+  const handlers = {
+    [MAIL_JOB]: openMailJob({ db, vault, clock, log, metrics, config }),
+    [NO_MAIL_JOB]: { run: async () => {} },
+  }
   const runner = openJobRunner({ db, clock, log, handlers })
   const { refunds, settlements, chains, dailyMails, kyc, screening } = trade
   const payments = { ...trade.payments, deposits: trade.deposits }

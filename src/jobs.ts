@@ -1,6 +1,6 @@
 import { startResealing } from './assembly/accounts.ts'
 import { type ChainJobDeps, type Stoppable, startChain } from './assembly/chain-jobs.ts'
-import { startMoneyChecks } from './assembly/money-checks.ts'
+import { startChainChecks, startMoneyChecks } from './assembly/money-checks.ts'
 import type { PollWakes, ServiceBase } from './assembly/service-base.ts'
 import { bookedSweepPolls } from './assembly/sweeps.ts'
 import { openClockGuard } from './assembly/upkeep/clock-guard.ts'
@@ -69,7 +69,7 @@ const startPolls = ({ db, clock, log }: JobDeps, spec: PollSpec) =>
 
 /**
  * The jobs that read the chains, and those that send money: once the chains' tokens were looked at, so that none is
- * sent in another token.
+ * sent in another token, and nothing is concluded from one.
  */
 export function startChainJobs(deps: JobDeps): Stoppable {
   const { log, payments } = deps
@@ -85,6 +85,7 @@ export function startChainJobs(deps: JobDeps): Stoppable {
   const tickers: Stoppable[] = [
     ...deps.chains.flatMap((chain) => startChain(deps, chain)),
     startTicker('deposits.audit', 5000, log, () => auditEndedDeposits(payments)),
+    ...startChainChecks(deps),
     ...[refunds, settlements, sweeps],
   ]
   return {

@@ -73,8 +73,6 @@ async function openDatabase(config: Config, say: Say, closers: Closers): Promise
     closers.add(async () => lock.release())
     return config.databaseUrl
   }
-  const doubt = checkStateDirectory(config.dataDir, process.env.STATE_DIRECTORY)
-  if (doubt !== undefined) say(doubt)
   const server = await startEmbeddedPostgres({ dataDir: config.dataDir, log: say })
   closers.add(() => server.stop())
   if (await finishRestore(server.connectionString, config.dataDir)) say('The database was restored from a backup.')
@@ -206,6 +204,7 @@ export async function openOwned(
 ): Promise<Owned> {
   const config = await withPort(given)
   if (!shared && startsSandbox(config)) assertSandboxInstalled()
+  if (!shared && config.databaseUrl === null) checkStateDirectory(config.dataDir, process.env.STATE_DIRECTORY)
   mkdirSync(config.dataDir, { recursive: true })
   const own = shared ? null : await openDatabase(config, say, closers)
   const connectionString = own ?? shared?.connectionString ?? config.databaseUrl ?? ''

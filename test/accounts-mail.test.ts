@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
 import { SMTPServer } from 'smtp-server'
 import { json, sql } from '../src/db/db.ts'
 import { openJobQueue } from '../src/db/job-runner.ts'
@@ -34,6 +36,8 @@ before(async () => {
         hung.push(() => done(Object.assign(new Error('no such mailbox'), { responseCode: 550 })))
         return
       }
+      if (address.startsWith('mistyped'))
+        return done(Object.assign(new Error(`5.1.1 <${address}> no such user`), { responseCode: 550 }))
       if (refusals > 0) {
         refusals -= 1
         return done(Object.assign(new Error(`<${address}> try later`), { responseCode: 451 }))
@@ -89,6 +93,22 @@ test('a mail goes out by SMTP, in the language asked for, as text and HTML, and 
   assert.equal(count, 0)
 })
 
+test('a mail whose recipient the server refuses for good is dropped, counted, and named in no log', async () => {
+  const email = `mistyped-${newEmail()}`
+  const body = { email, password: PASSWORD, firstName: 'Zoë', lastName: 'B', role: 'SimpleUser' }
+  assert.equal((await new Client(service.baseUrl).post('auth/register', body)).status, 200)
+  const dropped = () => service.logLines.filter((line) => /refuses the recipient for good/.test(line))
+  await eventually(
+    async () => dropped().length,
+    (count) => count === 1,
+  )
+  const waiting = () =>
+    service.db.one<{ count: number }>(sql`select count(*)::int as count from jobs where kind = 'mail'`)
+  await eventually(waiting, ({ count }) => count === 0)
+  assert.equal(dropped().join().includes(email), false)
+  assert.match(await service.service.metrics.metrics(), /^comptoir_mails_refused_total 1$/m)
+})
+
 test('a mail that the server refuses for now is sent later; the request did not wait for it', async () => {
   refusals = 1
   const { email } = await register(service.baseUrl, { role: 'SimpleUser' })
@@ -112,7 +132,11 @@ test('a mail waits for its server for as long as it is valid, which is what the 
       sql`delete from jobs where id = (select max(id) from jobs where kind = 'mail') returning payload`,
     )
   })
-  const job = openMailJob({ ...{ db, vault, clock }, config: service.config })
+  const job = openMailJob({
+    ...{ db, vault, clock, log: pino({ level: 'silent' }) },
+    metrics: new Registry(),
+    config: service.config,
+  })
   assert.equal(job.until?.(payload).toISOString(), payload.expiresAt)
   assert.equal(Math.round((Date.parse(payload.expiresAt) - clock()) / DAY), 3)
 })

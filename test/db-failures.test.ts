@@ -128,6 +128,24 @@ test('a server that answers late, but within its own limits, is no silent one', 
   assert.deepEqual(await sleepThere(far, SILENCE_MS / 2), { done: false })
 })
 
+test('a server that still works is waited for, on the connections that it has: none is opened beside them', async (t) => {
+  // a commit that waits for a synchronous replica looks so: active, and beyond every limit of the server
+  const { wire, far } = await openOverWire(t, 3)
+  const name = 'comptoir'
+  const others = () =>
+    db.one<{ count: number }>(sql`
+      select count(*)::int as count from pg_stat_activity
+      where application_name = ${name} and datname = current_database() and query like '%pg_sleep%' and pid <> pg_backend_pid()`)
+  const waiting = Array.from({ length: 3 }, () => sleepThere(far, 5 * SILENCE_MS))
+  await sleep(4 * SILENCE_MS)
+  assert.deepEqual([(await others()).count, far.pool.totalCount], [3, 3])
+  assert.deepEqual(await Promise.all(waiting), Array(3).fill({ done: false }))
+  const lost = sleepThere(far, 3 * SILENCE_MS)
+  await sleep(SILENCE_MS / 2)
+  wire.vanish()
+  await assert.rejects(lost, { code: 'DATABASE_UNAVAILABLE' }, 'what it answered then was lost')
+})
+
 test('a server whose answer waits for a busy process is no silent one', async (t) => {
   const near = openDb({ connectionString: database.connectionString, max: 1, silenceMs: SILENCE_MS })
   t.after(() => near.close())
@@ -163,7 +181,9 @@ test('over TLS a silent server is found as well, and a long statement is waited 
     await far.close()
     await server.stop()
   })
-  await assert.rejects(sleepThere(far, 3 * SILENCE_MS), { code: 'DATABASE_UNAVAILABLE' })
+  await far.one(sql`select 1 as n`)
+  server.vanish()
+  await assert.rejects(far.one(sql`select 1 as n`), { code: 'DATABASE_UNAVAILABLE' })
   const long = await far.tx(async (tx) => {
     await tx.liftTimeLimit()
     return sleepThere(tx, 2 * SILENCE_MS)

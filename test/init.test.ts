@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { pbkdf2Sync } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -93,6 +93,15 @@ test('init writes a closed file, shows the key once, makes the SuperAdmin; the s
   assert.equal(second.code, 1)
   assert.match(second.err, /^DATA_DIR in the environment differs from the settings file\./m)
   assert.match(second.err, /data, holds a database, and DATA_DIR is .*other, where there is none\. Nothing was written/)
+  assert.equal(existsSync(elsewhere.DATA_DIR), false)
+  // a unit of an earlier version began one of its own beside the one that init had made
+  const units = join(place.path, 'unit')
+  mkdirSync(join(units, 'postgres'), { recursive: true })
+  writeFileSync(join(units, 'postgres/PG_VERSION'), '18')
+  const both = await runOperator(['serve'], { ...asService, STATE_DIRECTORY: units, PORT: '0' }, place.path)
+  assert.equal(both.code, 1)
+  assert.match(both.err, /unit, holds a database, and DATA_DIR is .*data, where there is another\. Nothing was written/)
+  assert.match(both.err, /set DATA_DIR=.*unit in the settings file\. Otherwise move .*unit\/postgres out of the way/)
   const served = startServed({ ...asService, PORT: String(port), LOG_LEVEL: 'silent' })
   try {
     await served.ready()

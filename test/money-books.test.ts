@@ -143,12 +143,29 @@ test('how long the oldest refund has been under way is a figure', async () => {
   const undo = new Error('leaves the refunds as they are')
   const looking = shop.host.db.tx(async (tx) => {
     await tx.run(sql`set local session_replication_role = replica`)
-    await tx.run(sql`update refunds set status = 'submitted', created_at = now() - interval '7 hours'`)
+    await tx.run(sql`update refunds set status = 'submitted', ready_at = now() - interval '7 hours'`)
     const { refunds } = await findMoneyFigures(tx)
     assert.deepEqual(
-      refunds.map(({ status, age }) => [status, Math.round(age)]),
+      refunds.map(({ status, age }) => [status, Math.round(age ?? 0)]),
       [['submitted', 7 * 3600]],
     )
+    throw undo
+  })
+  await assert.rejects(looking, undo)
+})
+
+test('the days that an approver or the payer took are no part of it', async () => {
+  const undo = new Error('leaves the refunds as they are')
+  const looking = shop.host.db.tx(async (tx) => {
+    const ages = async () =>
+      (await findMoneyFigures(tx)).refunds.map(({ status, age }) => [status, age && Math.abs(Math.round(age))])
+    await tx.run(sql`update refunds set status = 'needs_address', created_at = now() - interval '2 days'`)
+    assert.deepEqual(await ages(), [['needs_address', null]])
+    await tx.run(sql`update refunds set status = 'ready', updated_at = now()`)
+    assert.deepEqual(await ages(), [['ready', 0]])
+    await tx.run(sql`update refunds set ready_at = now() - interval '1 hour'`)
+    await tx.run(sql`update refunds set status = 'submitted'`)
+    assert.deepEqual(await ages(), [['submitted', 3600]])
     throw undo
   })
   await assert.rejects(looking, undo)

@@ -4026,8 +4026,8 @@ export interface Operations {
         endpoints: Array<{
           /** Its place in `CHAIN_<id>_RPC_URL`, from 1. */
           number: number
-          /** How it answers now. */
-          state: "ok" | "down" | "behind" | "foreign" | "outvoted"
+          /** How it answers now. `unproven`: it has not shown yet that its token is USDC, and is not used. */
+          state: "ok" | "down" | "behind" | "foreign" | "outvoted" | "unproven"
           /** Its newest block; null: it did not answer. */
           head: number | null
           /** How long it took to answer. */

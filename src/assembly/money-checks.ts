@@ -24,11 +24,8 @@ type BalanceDeps = {
 type RecheckStep = 'recheck' | 'followReopened'
 type Watched = WatchedChain & { endpoints: Endpoints; payouts: Pick<Payouts, 'address' | RecheckStep> | null }
 
-type CheckDeps = Omit<WalletWatchDeps, 'chains'> & {
-  chains: readonly Watched[]
-  payments: PaymentDeps
-  settlements: SettlementDeps
-}
+type ChainCheckDeps = Omit<WalletWatchDeps, 'chains'> & { chains: readonly Watched[]; settlements: SettlementDeps }
+type CheckDeps = { log: FastifyBaseLogger; payments: PaymentDeps; settlements: SettlementDeps }
 
 /**
  * Audits the balances of deposit addresses and payout wallets on every chain. A chain that does not answer does not
@@ -56,7 +53,7 @@ export async function auditBalances({ db, log, chains, books }: BalanceDeps): Pr
 }
 
 /** Sends payouts again that a deep reorganisation undid, and follows them. */
-async function recheckPayouts({ log, chains }: CheckDeps, step: RecheckStep): Promise<undefined> {
+async function recheckPayouts({ log, chains }: ChainCheckDeps, step: RecheckStep): Promise<undefined> {
   for (const { network, payouts } of chains) {
     try {
       await payouts?.[step]()
@@ -66,19 +63,23 @@ async function recheckPayouts({ log, chains }: CheckDeps, step: RecheckStep): Pr
   }
 }
 
-/**
- * Every hour: the books of every company, the balances of addresses and wallets, and the providers' view of paid
- * payments.
- */
+/** Every hour: the books of every company, and the providers' view of paid payments. */
 export function startMoneyChecks(deps: CheckDeps): Ticker[] {
   const { log, payments, settlements } = deps
   const { books } = settlements
   return [
     startTicker('ledger.verify', HOUR, log, async () => void (await books.verifyAll())),
-    startTicker('ledger.balances', HOUR, log, () => auditBalances({ ...deps, books })),
+    startTicker('payments.reconcile', HOUR, log, () => reconcilePayments(payments, books, log)),
+  ]
+}
+
+/** What is compared with the chains, once their tokens were looked at: balances, final payouts, paying wallets. */
+export function startChainChecks(deps: ChainCheckDeps): Ticker[] {
+  const { log, settlements } = deps
+  return [
+    startTicker('ledger.balances', HOUR, log, () => auditBalances({ ...deps, books: settlements.books })),
     startTicker('payouts.recheck', HOUR, log, () => recheckPayouts(deps, 'recheck')),
     startTicker('payouts.reopened', MINUTE, log, () => recheckPayouts(deps, 'followReopened')),
     startTicker('wallets.watch', MINUTE, log, () => watchWallets(deps)),
-    startTicker('payments.reconcile', HOUR, log, () => reconcilePayments(payments, books, log)),
   ]
 }

@@ -10,6 +10,6 @@ import type { ServiceBase } from './service-base.ts'
 export function openWatch({ config, db, clock, log, metrics }: ServiceBase, { mailer }: Accounts, usdc: UsdcContracts) {
   const alarm = openOperatorAlarm({ mailer, config })
   openMoneyMetrics(metrics, db)
-  openWalletMetrics(metrics, db)
+  openWalletMetrics({ metrics, db, clock })
   return { alarm, books: openBooks({ db, clock, log, alarm, usdc }) }
 }

@@ -27,7 +27,7 @@ import { type FoundTransfer, upsertTransfers } from './transfer-queries.ts'
 
 export type ChainReader = { db: Db; network: Network; endpoints: Endpoints; log: FastifyBaseLogger }
 
-/** Available endpoints, each proven to serve this chain. @throws RpcError if none is */
+/** Available endpoints, each proven to serve this chain and its token. @throws RpcError if none is */
 export async function provenEndpoints({
   endpoints,
   network,
@@ -35,7 +35,8 @@ export async function provenEndpoints({
   const proven: Endpoint[] = []
   let last: unknown = new RpcError('unknown', `no endpoint of chain ${network.chainId} is available`)
   for (const endpoint of endpoints.usable().length > 0 ? endpoints.usable() : endpoints.all) {
-    if (endpoint.fault() === 'foreign') continue
+    const fault = endpoint.fault()
+    if (fault === 'foreign' || fault === 'unproven') continue
     try {
       await endpoint.verify(network)
       proven.push(endpoint)

@@ -16,7 +16,7 @@ import {
 } from './chain-queries.ts'
 import { type Endpoint, ForeignChain } from './endpoints/endpoint.ts'
 import type { Endpoints } from './endpoints/endpoints.ts'
-import { proveLate } from './endpoints/network-check.ts'
+import { NetworkMismatch, prove } from './endpoints/network-check.ts'
 import { RpcError } from './endpoints/rpc.ts'
 import { LogCost } from './log-cost.ts'
 import type { Network } from './networks.ts'
@@ -86,6 +86,8 @@ class Reader {
   /** As recorded at the last claim of the lease; null without it. */
   private trouble: ChainTrouble | null = null
   private disagreedMs: number | null = null
+  private readonly looks = new Map<Endpoint, Promise<unknown>>()
+  private readonly lookedMs = new Map<Endpoint, number>()
 
   constructor(base: Base, clock: Clock) {
     this.base = base
@@ -95,13 +97,13 @@ class Reader {
   /** Scans through the first trusted endpoint; if that proves wrong, the next one takes over. */
   async look(): Promise<boolean> {
     await this.register()
+    let last: unknown = await this.lookAtSuspects()
     await this.compareEndpoints()
-    let last: unknown
     for (const endpoint of this.choose()) {
       try {
         return await this.lookThrough(endpoint)
       } catch (error) {
-        if (error instanceof ForeignChain) await this.noteForeign(endpoint, error.message)
+        if (error instanceof ForeignChain) this.noteForeign(endpoint, error.message)
         else if (!(error instanceof Outvoted) && !(error instanceof RpcError)) throw error
         last = error
       }
@@ -129,11 +131,52 @@ class Reader {
     this.registered = true
   }
 
-  /** Finds endpoints that are behind, and those that serve the right chain again. */
+  /**
+   * Finds endpoints that serve the right chain again, or prove their token. Waits for them only where no other can be
+   * used, so that one that hangs delays nothing. @returns why one that was waited for is still not used, if it says so
+   */
+  private async lookAtSuspects(): Promise<unknown> {
+    const { all, usable } = this.base.endpoints
+    const others = usable().length > 0
+    for (const endpoint of all) if (this.isSuspect(endpoint, others)) this.beginLook(endpoint)
+    if (others) return undefined
+    return (await Promise.all(this.looks.values())).find((error) => error instanceof RpcError)
+  }
+
+  private isSuspect(endpoint: Endpoint, others: boolean): boolean {
+    const fault = endpoint.fault()
+    const lookedMs = this.lookedMs.get(endpoint) ?? Number.NEGATIVE_INFINITY
+    return fault === 'foreign' || (fault === 'unproven' && !(others && isYounger(lookedMs, RENEW_MS, this.clock())))
+  }
+
+  /** One look at a time for each endpoint. */
+  private beginLook(endpoint: Endpoint): void {
+    if (this.looks.has(endpoint)) return
+    this.lookedMs.set(endpoint, this.clock())
+    this.looks.set(
+      endpoint,
+      this.lookAt(endpoint).finally(() => this.looks.delete(endpoint)),
+    )
+  }
+
+  /** @returns why it tells nothing */
+  private async lookAt(endpoint: Endpoint): Promise<unknown> {
+    const { network, log } = this.base
+    try {
+      await prove(endpoint, network)
+      await checkIdentity(network, endpoint, this.genesisHash)
+      return undefined
+    } catch (error) {
+      if (error instanceof ForeignChain || error instanceof NetworkMismatch) this.noteForeign(endpoint, error.message)
+      else if (!(error instanceof RpcError))
+        log.error({ err: error, chainId: network.chainId }, 'an endpoint was not checked')
+      return error
+    }
+  }
+
+  /** Finds endpoints that are behind. */
   private async compareEndpoints(): Promise<void> {
     const { all } = this.base.endpoints
-    const suspects = all.filter((endpoint) => endpoint.fault() === 'foreign')
-    await Promise.all(suspects.map((endpoint) => this.lookForForeign(endpoint)))
     if (all.length < 2 || isYounger(this.comparedMs, RENEW_MS, this.clock())) return
     this.comparedMs = this.clock()
     const heads = await Promise.all(all.map((endpoint) => this.headOf(endpoint)))
@@ -141,16 +184,6 @@ class Reader {
     for (const [index, endpoint] of all.entries()) {
       const at = heads[index] ?? null
       if (at !== null) endpoint.behind = newest - at > BEHIND_MS
-    }
-  }
-
-  private async lookForForeign(endpoint: Endpoint): Promise<void> {
-    try {
-      await proveLate(endpoint, this.base.network)
-      await checkIdentity(this.base.network, endpoint, this.genesisHash)
-    } catch (error) {
-      if (error instanceof ForeignChain) endpoint.noteWrong('foreign')
-      else if (!(error instanceof RpcError)) throw error
     }
   }
 
@@ -163,16 +196,16 @@ class Reader {
       const head = await endpoint.rpc.call<RpcBlock | null>(method, ...params)
       return head ? Number(BigInt(head.timestamp)) * 1000 : null
     } catch (error) {
-      if (error instanceof ForeignChain) await this.noteForeign(endpoint, error.message)
+      if (error instanceof ForeignChain) this.noteForeign(endpoint, error.message)
       else if (!(error instanceof RpcError)) throw error
       return null
     }
   }
 
-  private async noteForeign(endpoint: Endpoint, words: string): Promise<void> {
+  private noteForeign(endpoint: Endpoint, words: string): void {
     const { log, network } = this.base
     const alarm = { chainId: network.chainId, endpoint: endpoint.number }
-    if (endpoint.noteWrong('foreign')) log.error(alarm, `ALARM: ${words}; its answers are ignored`)
+    if (endpoint.noteWrong('foreign')) log.error(alarm, `ALARM: ${words.replace(/\.$/, '')}; its answers are ignored`)
   }
 
   /** Logs once when reading stops and once when it resumes, even if it was another node that had stopped. */
@@ -204,7 +237,6 @@ class Reader {
     }
     const view = await readView(scan)
     if (newsOf(view) === this.announced && isYounger(this.claimedMs, RENEW_MS, clock())) return false
-    await proveLate(endpoint, base.network)
     await checkIdentity(base.network, endpoint, this.genesisHash)
     const lease = await this.claim()
     return lease !== undefined && this.holding(() => this.readFrom(scan, view, lease))

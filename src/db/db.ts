@@ -3,7 +3,7 @@ import { AppError } from '../kernel/errors.ts'
 import { assertHoldsNone, whileHolding } from './held.ts'
 import { openShares } from './shares.ts'
 import { type Sql, sql } from './sql.ts'
-import { connectionConfig, endWhenSilent, LIMITS, SILENCE_MS, setSilence } from './wire/connection.ts'
+import { connectionConfig, endWhenSilent, LIMITS, openIsBusy, SILENCE_MS, setSilence } from './wire/connection.ts'
 import { parseTimestamp } from './wire/timestamps.ts'
 
 export { joinSql, json, openRows, raw, type Sql, sql, unnamed } from './sql.ts'
@@ -221,7 +221,7 @@ export type DbOptions = {
   /** Off behind PgBouncer in transaction mode: no statement and no setting may outlive its transaction. */
   prepared?: boolean
   applicationName?: string
-  /** Ends a connection whose statement got no answer for so long. */
+  /** Ends a connection whose statement got no answer for so long, unless the server still works on it. */
   silenceMs?: number
 }
 
@@ -243,19 +243,24 @@ const IDLE_CONNECTION_MS = 10_000
 
 /**
  * Opens the pool. The server cuts statements off after 30 s, idle transactions after 10 s, lock waits after 5 s. A
- * server that no longer answers is given up after 35 s; whether its last commit was made is not known then.
+ * server that no longer answers is given up after 35 s; whether its last commit was made is not known then. One that
+ * still works on a statement, or whose commit waits for a replica, is waited for.
  */
 export function openDb(options: DbOptions): Db {
   const { connectionString, prepared: named = true, silenceMs = SILENCE_MS } = options
+  const applicationName = options.applicationName ?? 'comptoir'
+  const config = connectionConfig({ connectionString, prepared: named, applicationName })
   const pool = new pg.Pool({
-    ...connectionConfig({ connectionString, prepared: named, applicationName: options.applicationName ?? 'comptoir' }),
+    ...config,
     max: options.max ?? 12,
     idleTimeoutMillis: IDLE_CONNECTION_MS,
   })
   const begin = beginText(named)
   const shares = openShares(Math.max(1, Math.ceil(pool.options.max * SHARE)))
   pool.on('error', () => {}) // an idle connection was lost; the next query opens another or answers 503
-  pool.on('connect', (client) => endWhenSilent(client, silenceMs))
+  const isBusy = openIsBusy(config)
+  // a pool that is being closed waits for nothing
+  pool.on('connect', (client) => endWhenSilent(client, silenceMs, async (one) => !pool.ending && isBusy(one)))
   /** Statements outside a transaction. */
   const statements: Runner = {
     query: ((query: pg.QueryConfig) => again(() => shares.run(() => pool.query(query)))) as Runner['query'],

@@ -9,8 +9,8 @@ export type MoneyFigures = {
   unmatched: number
   /** Since the company that waits longest was last compared, or else made its first order; null: no order yet. */
   booksAgeSeconds: number | null
-  /** `age`: of the oldest one, in seconds since it was asked for. */
-  refunds: { status: string; count: number; age: number }[]
+  /** `age`: of the one that is under way for longest, in seconds; null while a person decides. */
+  refunds: { status: string; count: number; age: number | null }[]
   settlements: { status: string; count: number }[]
 }
 
@@ -21,7 +21,7 @@ export const findMoneyFigures = (q: Queryable): Promise<MoneyFigures> =>
       (select count(*)::int from mispayments where status = 'open') as mispayments,
       (select count(*)::int from unmatched_transfers where status = 'open' and not is_dust) as unmatched,
       (select coalesce(json_agg(r), '[]') from (select status, count(*)::int as count,
-          extract(epoch from now() - min(created_at))::float8 as age from refunds
+          extract(epoch from now() - min(ready_at))::float8 as age from refunds
         where status in ('needs_approval', 'needs_address', 'ready', 'submitted') group by status) r) as refunds,
       (select coalesce(json_agg(s), '[]') from (select status, count(*)::int as count from settlements
         where status in ('open', 'approved') group by status) s) as settlements,

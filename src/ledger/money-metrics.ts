@@ -78,8 +78,9 @@ export function openMoneyMetrics(registry: Registry, db: Db): void {
   )
   gauge(
     'refunds_oldest_seconds',
-    'Since the oldest refund that is under way was asked for; 0: none is.',
-    ({ refunds }) => Math.max(0, ...refunds.filter(({ status }) => UNDER_WAY.includes(status)).map(({ age }) => age)),
+    'How long the oldest refund has been under way, from when it needed no approval and no address; 0: none is.',
+    ({ refunds }) =>
+      Math.max(0, ...refunds.filter(({ status }) => UNDER_WAY.includes(status)).map(({ age }) => age ?? 0)),
   )
   byStatus('refunds_waiting', 'Refunds that are not finished.', REFUNDS, (figures) => figures.refunds)
   byStatus('settlements_waiting', 'Settlements that are not finished.', SETTLEMENTS, (figures) => figures.settlements)

@@ -1,4 +1,6 @@
+import type { FastifyBaseLogger } from 'fastify'
 import type { Transporter, TransportOptions } from 'nodemailer'
+import { Counter, type Registry } from 'prom-client'
 import type { Config } from '../config/config.ts'
 import type { Db } from '../db/db.ts'
 import type { JobHandler } from '../db/job-runner.ts'
@@ -22,13 +24,20 @@ const SMTP = {
 
 type Deliver = (to: string, mail: WrittenMail, id: string) => Promise<void>
 
-export type MailJobDeps = { db: Db; vault: Vault; clock: Clock; config: Pick<Config, 'mode' | 'mail' | 'officeUrl'> }
+export type MailJobDeps = {
+  db: Db
+  vault: Vault
+  clock: Clock
+  log: FastifyBaseLogger
+  metrics: Registry
+  config: Pick<Config, 'mode' | 'mail' | 'officeUrl'>
+}
 
 /** In the sandbox without SMTP_URL, mails are kept for `/mailbox`; in live mode they wait until it is set. */
 export const keepsMails = (config: Pick<Config, 'mode' | 'mail'>): boolean =>
   config.mail.smtpUrl === null && config.mode === 'sandbox'
 
-function openDeliver({ db, clock, config }: MailJobDeps): Deliver {
+function openDeliver({ db, clock, config }: Pick<MailJobDeps, 'db' | 'clock' | 'config'>): Deliver {
   const { smtpUrl, from } = config.mail
   if (smtpUrl !== null) {
     // loaded with the first mail: most processes send none
@@ -62,9 +71,35 @@ const withoutAddresses = (error: unknown): Error => {
   return Object.assign(new Error(message.replaceAll(/[^\s<>"'(),:;]+@[^\s<>"'(),:;]+/g, '…@…')), { code })
 }
 
-/** Writes and sends one mail, as long as it is valid; drops an expired one. */
+/** No such mailbox, not here, or no name of one (RFC 5321, 4.2.3). */
+const NO_SUCH_RECIPIENT = new Set([550, 551, 553])
+
+/**
+ * Whether the server refuses this recipient for good. What it refuses to us (the sender's address, a relay, a policy:
+ * enhanced codes 5.7, RFC 3463) holds for every mail, and an operator can mend it.
+ */
+const isRecipientRefused = (error: unknown): boolean => {
+  const {
+    code,
+    command,
+    responseCode = 0,
+    message,
+  } = error as Error &
+    Record<'code' | 'command', unknown> & {
+      responseCode?: number
+    }
+  const isOurs = /\b5\.7\.\d|relay/i.test(message)
+  return code === 'EENVELOPE' && command === 'RCPT TO' && NO_SUCH_RECIPIENT.has(responseCode) && !isOurs
+}
+
+/** Writes and sends one mail, as long as it is valid; drops an expired one, and one whose recipient is refused. */
 export function openMailJob(deps: MailJobDeps): JobHandler {
   const deliver = openDeliver(deps)
+  const refused = new Counter({
+    name: 'comptoir_mails_refused_total',
+    help: 'Mails that were dropped because the mail server refused their recipient for good.',
+    registers: [deps.metrics],
+  })
   return {
     until: (payload) => new Date((payload as MailPayload).expiresAt),
     async run(payload) {
@@ -72,7 +107,10 @@ export function openMailJob(deps: MailJobDeps): JobHandler {
       if (new Date(expiresAt).getTime() <= deps.clock()) return
       const order = JSON.parse(deps.vault.open(sealed, MAIL_CONTEXT)) as MailOrder
       await deliver(order.to, writeMail(order, deps.config.officeUrl), newId(deps.clock())).catch((error: unknown) => {
-        throw withoutAddresses(error)
+        if (!isRecipientRefused(error)) throw withoutAddresses(error)
+        refused.inc()
+        const facts = { err: withoutAddresses(error), mail: order.kind }
+        deps.log.warn(facts, 'the mail server refuses the recipient for good; the mail is dropped')
       })
     },
   }

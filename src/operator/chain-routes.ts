@@ -46,7 +46,10 @@ const ChainSchema = Type.Object({
   endpoints: Type.Array(
     Type.Object({
       number: Type.Integer({ description: 'Its place in `CHAIN_<id>_RPC_URL`, from 1.', examples: [1] }),
-      state: Type.String({ enum: ['ok', 'down', 'behind', 'foreign', 'outvoted'], description: 'How it answers now.' }),
+      state: Type.String({
+        enum: ['ok', 'down', 'behind', 'foreign', 'outvoted', 'unproven'],
+        description: 'How it answers now. `unproven`: it has not shown yet that its token is USDC, and is not used.',
+      }),
       head: Nullable(
         Type.Integer({ description: 'Its newest block; null: it did not answer.', examples: [21_407_312] }),
       ),

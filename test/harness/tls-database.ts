@@ -12,6 +12,7 @@ export async function startTlsDatabase(connectionString: string, certificate?: C
   const url = new URL(connectionString)
   const path = join(url.searchParams.get('host') ?? '', `.s.PGSQL.${url.port}`)
   const open = new Set<Socket>()
+  const cuts: (() => void)[] = []
   const server = createServer((client) => {
     open.add(client)
     client.on('error', () => {}).once('close', () => open.delete(client))
@@ -21,7 +22,12 @@ export async function startTlsDatabase(connectionString: string, certificate?: C
       if (!certificate) return
       const { keyPem: key, cert } = certificate
       const safe = new TLSSocket(client, { isServer: true, key, cert }).on('error', () => {})
-      safe.pipe(connect(path).on('error', () => {})).pipe(safe)
+      const backend = connect(path).on('error', () => {})
+      safe.pipe(backend).pipe(safe)
+      cuts.push(() => {
+        safe.unpipe()
+        backend.unpipe()
+      })
     })
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -29,6 +35,10 @@ export async function startTlsDatabase(connectionString: string, certificate?: C
   return {
     /** @param query what follows the question mark */
     url: (query: string, host = 'localhost') => `postgres://${url.username}@${host}:${port}${url.pathname}?${query}`,
+    /** From now on nothing comes and goes on the connections that are open. */
+    vanish() {
+      for (const cut of cuts.splice(0)) cut()
+    },
     async stop() {
       for (const socket of open) socket.destroy()
       server.close()

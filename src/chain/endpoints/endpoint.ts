@@ -18,9 +18,10 @@ const FIRST_LIMITS: EndpointLimits = {
 
 /**
  * Why an endpoint is not used. `down`: its last call failed. `behind`: others have newer blocks. `foreign`: it served
- * another chain less than a minute ago. `outvoted`: others, or its own block headers, contradict it.
+ * another chain less than a minute ago. `outvoted`: others, or its own block headers, contradict it. `unproven`: it has
+ * not shown yet that its token is USDC.
  */
-export type EndpointFault = 'down' | 'behind' | 'foreign' | 'outvoted'
+export type EndpointFault = 'down' | 'behind' | 'foreign' | 'outvoted' | 'unproven'
 
 /** The node does not serve the configured chain, or not the one read before. */
 export class ForeignChain extends Error {
@@ -47,7 +48,7 @@ export class Endpoint {
   readonly rpc: Rpc
   limits: EndpointLimits = { ...FIRST_LIMITS }
   behind = false
-  /** Its token could not be checked when the service started, so that must happen before it is trusted. */
+  /** Its token is not checked yet: until then nothing is read from it, even if no other endpoint answers. */
   unproven = false
   /** Blocks queried at once: fewer after each missing answer, one more after each answer. */
   blocksAtOnce = MAX_BLOCKS_AT_ONCE
@@ -88,6 +89,7 @@ export class Endpoint {
       if (rightSince === null || now - rightSince < PROBATION_MS) return fault
       this.#wrong = null
     }
+    if (this.unproven) return 'unproven'
     if (isRecent(this.#paused.atMs, this.#paused.forMs, now)) return 'down'
     return this.behind ? 'behind' : null
   }

@@ -1,16 +1,22 @@
 import type { Clock } from '../../kernel/clock.ts'
 import type { Network } from '../networks.ts'
 import { Endpoint, type EndpointEvents, ForeignChain } from './endpoint.ts'
-import { type Rpc, RpcError } from './rpc.ts'
+import { isReverted, type Rpc, RpcError } from './rpc.ts'
 
 /** All nodes of one chain. */
 export type Endpoints = {
   readonly all: readonly Endpoint[]
   /** The trusted ones, in the order of configuration. */
   usable(): Endpoint[]
-  /** Asks them in order until one answers. A transaction goes to one node only: its sender decides what to do next. */
+  /**
+   * Asks them in order until one answers. What one cannot or will not answer, the next one may; a contract's refusal is
+   * an answer. A transaction goes to one node only: its sender decides what to do next.
+   */
   readonly rpc: Rpc
 }
+
+/** What is refused here is refused because of the transaction, whatever the words (EIP-1474 has no code for it). */
+const isAboutTransaction = (method: string): boolean => method === 'eth_estimateGas'
 
 const QUIET: EndpointEvents = { onError: () => {}, onLearned: () => {} }
 
@@ -30,7 +36,10 @@ export function openEndpoints(
     return all.filter((endpoint) => ['down', 'behind'].includes(endpoint.fault() ?? ''))
   }
 
-  async function ask<Result>(question: (rpc: Rpc) => Promise<Result>, once: boolean): Promise<Result> {
+  type How = { once?: boolean; isFinal(error: RpcError): boolean }
+
+  async function ask<Result>(question: (rpc: Rpc) => Promise<Result>, { once, isFinal }: How): Promise<Result> {
+    let refused: RpcError | undefined
     let last: unknown = new RpcError('unknown', `no endpoint of chain ${network.chainId} is available`)
     for (const endpoint of candidates()) {
       try {
@@ -42,16 +51,22 @@ export function openEndpoints(
       try {
         return await question(endpoint.rpc)
       } catch (error) {
-        if (once || !(error instanceof RpcError) || error.kind === 'definite') throw error
+        if (once || !(error instanceof RpcError) || isFinal(error)) throw error
+        if (error.kind === 'definite') refused ??= error
         last = error
       }
     }
-    throw last
+    throw refused ?? last
   }
 
   const rpc: Rpc = {
-    call: (method, ...params) => ask((one) => one.call(method, ...params), method === 'eth_sendRawTransaction'),
-    batch: (calls) => ask((one) => one.batch(calls), false),
+    call: (method, ...params) =>
+      ask((one) => one.call(method, ...params), {
+        once: method === 'eth_sendRawTransaction',
+        isFinal: (error) => error.kind === 'definite' && (isReverted(error) || isAboutTransaction(method)),
+      }),
+    batch: (calls) =>
+      ask((one) => one.batch(calls), { isFinal: (error) => error.kind === 'definite' && isReverted(error) }),
     close: async () => void (await Promise.all(rpcs.map((one) => one.close()))),
   }
   return { all, usable, rpc }

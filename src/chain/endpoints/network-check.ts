@@ -1,8 +1,8 @@
 import { decodeAbiParameters, encodeAbiParameters, keccak256, parseAbiParameters, stringToHex } from 'viem/utils'
 import { HOUR } from '../../kernel/clock.ts'
 import type { Network } from '../networks.ts'
-import { type Endpoint, ForeignChain } from './endpoint.ts'
-import { type Hex, type Rpc, RpcError } from './rpc.ts'
+import type { Endpoint } from './endpoint.ts'
+import { type Hex, isReverted, type Rpc, RpcError } from './rpc.ts'
 
 const SELECTOR = {
   name: '0x06fdde03',
@@ -40,24 +40,19 @@ export async function checkNetwork(
 }
 
 /**
- * Makes up for the startup check of an endpoint that proved nothing when the service started.
- * @throws ForeignChain when it, or its token, is not the configured one; RpcError if it does not answer
+ * Checks an endpoint that is still unproven.
+ * @throws ForeignChain when it serves another chain, NetworkMismatch when its token is another one; RpcError if it
+ *   cannot tell
  */
-export async function proveLate(endpoint: Endpoint, network: Network): Promise<void> {
+export async function prove(endpoint: Endpoint, network: Network): Promise<void> {
   if (!endpoint.unproven) return
-  try {
-    await checkNetwork(endpoint, network)
-  } catch (error) {
-    throw error instanceof NetworkMismatch ? new ForeignChain(error.message.replace(/\.$/, '')) : error
-  }
+  await endpoint.verify(network)
+  await checkNetwork(endpoint, network)
   endpoint.unproven = false
 }
 
 /** A node whose newest block is older is being synchronised, and may not have the token yet. */
 const STALE_MS = HOUR
-
-/** The contract stopped the call itself: EIP-1474's 3, and what nodes that do not use it say. */
-const isReverted = ({ code, message }: RpcError): boolean => code === 3 || /revert|invalid opcode/i.test(message)
 
 /** Only what a contract at this address said, or its absence in a recent block, is about the token. */
 async function readToken(rpc: Rpc, { chainId, usdcAddress }: Network, what: keyof typeof SELECTOR): Promise<Hex> {

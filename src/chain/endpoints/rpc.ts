@@ -40,6 +40,9 @@ export class RpcError extends Error {
   }
 }
 
+/** The contract stopped the call itself: EIP-1474's 3, and what nodes that do not use it say. */
+export const isReverted = ({ code, message }: RpcError): boolean => code === 3 || /revert|invalid opcode/i.test(message)
+
 /**
  * Addresses or topics in one position of an eth_getLogs filter. geth and Erigon refuse more by default
  * (--rpc.logquerylimit, go-ethereum pull 32327); anvil accepts any number, so we enforce it.

@@ -4,18 +4,11 @@ import { SECOND } from '../../kernel/clock.ts'
 import type { Network } from '../networks.ts'
 import { type Endpoint, ForeignChain } from './endpoint.ts'
 import type { Endpoints } from './endpoints.ts'
-import { checkNetwork, NetworkMismatch } from './network-check.ts'
+import { NetworkMismatch, prove } from './network-check.ts'
 import { RpcError } from './rpc.ts'
 
 /** A little more than one question may take: a node that is slower each time must not hold up the start. */
 const PATIENCE_MS = 12 * SECOND
-
-/** @throws NetworkMismatch, ForeignChain, RpcError */
-async function prove(endpoint: Endpoint, network: Network): Promise<void> {
-  await endpoint.verify(network)
-  await checkNetwork(endpoint, network)
-  endpoint.unproven = false
-}
 
 /** @returns what disproves that its token is USDC, if anything does */
 async function tryToProve(
@@ -44,8 +37,8 @@ async function tryToProve(
 
 /**
  * Asks all endpoints of a chain for the proof of its token. One that gives none, for whatever reason, stays unproven:
- * nothing is read from it until it does. A token that is another one stops the start, because payments in it are not
- * USDC; one endpoint alone does not, if another proves the token.
+ * it is used for nothing until it does, and the scanner asks it again. A token that is another one stops the start,
+ * because payments in it are not USDC; one endpoint alone does not, if another proves the token.
  * @throws NetworkMismatch when an endpoint disproves the token, and none proves it
  */
 export async function checkEndpoints(

@@ -55,6 +55,16 @@ async function listInState<Item>(
   return items.filter((_, index) => toAuthorizationState(answers[index]) === isUsed)
 }
 
+/**
+ * Those that their token does not know, on whose word the nodes agree: one that is behind knows none of the last ones.
+ * @throws RpcError, ChainDoubt
+ */
+function listAgreedUnused({ agree }: PayoutDeps, network: Network, items: readonly Payout[]): Promise<Payout[]> {
+  const look = (rpc: Rpc) => listInState(rpc, network, { items, keyOf: authorizationKeyOf, isUsed: false })
+  const keyOf = (unused: Payout[]) => unused.map(({ id }) => id).join()
+  return agree({ own: look, other: look, keyOf, subject: `final payouts from ${items[0]?.id} on` })
+}
+
 /** What becomes of an undone payout: only the wallet and the token of the settings pay it again. */
 function undoneWords({ network, refundSigner }: PayoutDeps, { fromAddress, tokenAddress }: Payout): string {
   if (tokenAddress !== tokenOf(network))
@@ -80,14 +90,13 @@ async function findFinalToken(deps: PayoutDeps, payout: Payout): Promise<Hex | n
 
 /** Those of one token that it does not know, and that left in no other one. One token keeps no other waiting. */
 async function listUndone(deps: PayoutDeps, token: Hex, payouts: readonly Payout[]): Promise<Payout[]> {
-  const { rpc, network, log } = deps
-  const asked = { items: payouts, keyOf: authorizationKeyOf, isUsed: false }
+  const { network, log } = deps
   const undone: Payout[] = []
   try {
-    for (const payout of await listInState(rpc, inToken(network, token), asked))
+    for (const payout of await listAgreedUnused(deps, inToken(network, token), payouts))
       if ((await findFinalToken(deps, payout)) === token) undone.push(payout)
   } catch (error) {
-    if (!(error instanceof RpcError)) throw error
+    if (!(error instanceof RpcError) && !(error instanceof ChainDoubt)) throw error
     log.warn({ err: error, chainId: network.chainId, token }, 'the payouts in this token could not be rechecked')
   }
   return undone

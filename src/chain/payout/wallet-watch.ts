@@ -2,7 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { Gauge, type Registry } from 'prom-client'
 import { OFFICE_PATHS } from '../../config/office-paths.ts'
 import type { Db, Tx } from '../../db/db.ts'
-import { type Clock, DAY } from '../../kernel/clock.ts'
+import { type Clock, DAY, HOUR, isRecent } from '../../kernel/clock.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import type { Hex, Rpc } from '../endpoints/rpc.ts'
 import { type Network, tokenOf } from '../networks.ts'
@@ -108,17 +108,24 @@ export async function watchWallets(deps: WalletWatchDeps): Promise<undefined> {
   }
 }
 
+/** A level that no node has read for so long is of a wallet, or a chain, that was taken out of the settings. */
+const READ_MS = HOUR
+
 /** Reads from the database at each scrape, whichever node queried the chain. */
-export function openWalletMetrics(registry: Registry, db: Db): void {
+export function openWalletMetrics({ metrics: registry, db, clock }: { metrics: Registry; db: Db; clock: Clock }): void {
   let levels: Promise<WalletLevel[]> = Promise.resolve([])
+  const read = async (): Promise<WalletLevel[]> =>
+    (await listWalletLevels(db)).filter(({ checkedAt }) => isRecent(checkedAt.getTime(), READ_MS, clock()))
   new Gauge({
     name: 'comptoir_wallet_units',
     help: 'USDC units of each wallet that pays, as of the last minute.',
     labelNames: ['chain', 'wallet'],
     registers: [registry],
     async collect() {
-      levels = listWalletLevels(db).catch(() => [])
-      for (const { chainId, wallet, units } of await levels)
+      levels = read().catch(() => [])
+      const known = await levels
+      this.reset()
+      for (const { chainId, wallet, units } of known)
         if (wallet === 'payout') this.set({ chain: chainId, wallet }, Number(units))
     },
   })
@@ -128,7 +135,9 @@ export function openWalletMetrics(registry: Registry, db: Db): void {
     labelNames: ['chain'],
     registers: [registry],
     async collect() {
-      for (const { chainId, wallet, units } of await levels)
+      const known = await levels
+      this.reset()
+      for (const { chainId, wallet, units } of known)
         if (wallet === 'relayer') this.set({ chain: chainId }, Number(units))
     },
   })
@@ -138,7 +147,9 @@ export function openWalletMetrics(registry: Registry, db: Db): void {
     labelNames: ['chain', 'wallet'],
     registers: [registry],
     async collect() {
-      for (const { chainId, wallet, units, dailyUnits } of await levels)
+      const known = await levels
+      this.reset()
+      for (const { chainId, wallet, units, dailyUnits } of known)
         if (dailyUnits > 0n) this.set({ chain: chainId, wallet }, Number((units * 100n) / dailyUnits) / 100)
     },
   })

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { setImmediate } from 'node:timers/promises'
 import pg from 'pg'
 import { SECOND } from '../../kernel/clock.ts'
 
@@ -49,17 +50,24 @@ const silent = (): Error =>
 /**
  * Ends a connection on which nothing came and went for so long; whatever waits for an answer fails. The socket's own
  * timer does it, which costs a statement nothing. @param client connected
+ * @param isBusy whether the server still works on what was asked: then the wait begins again
  */
-export function endWhenSilent(client: pg.ClientBase, limitMs: number): void {
+export function endWhenSilent(
+  client: pg.ClientBase,
+  limitMs: number,
+  isBusy: (client: pg.ClientBase) => Promise<boolean> = async () => false,
+): void {
   const socket = socketOf(client)
   socket.setTimeout(limitMs)
-  socket.on('timeout', () => {
+  const look = async (): Promise<void> => {
     const { bytesRead } = socket
     // a process that was busy or asleep for so long has not read yet what came meanwhile
-    setImmediate(() => {
-      if (socket.bytesRead === bytesRead) socket.destroy(silent())
-    })
-  })
+    await setImmediate()
+    const isWaiting = socket.bytesRead === bytesRead && (await isBusy(client))
+    if (isWaiting) socket.setTimeout(socket.timeout ?? limitMs)
+    else if (socket.bytesRead === bytesRead) socket.destroy(silent())
+  }
+  socket.on('timeout', () => void look())
 }
 
 /** @param limitMs 0: no limit */
@@ -85,5 +93,43 @@ export async function withClient<Result>(
     // the other end may be gone without a word
     setSilence(client, GOODBYE_MS)
     await client.end()
+  }
+}
+
+/** For a server that is there: it answers at once. */
+const LOOK_MS = 5 * SECOND
+/** It is there, and takes no more connections (PostgreSQL Appendix A: too_many_connections). */
+const FULL = '53300'
+
+/** The process ids of the server's sides of our connections that are working. */
+const listBusy = (config: pg.ClientConfig): Promise<ReadonlySet<unknown>> =>
+  withClient(
+    config,
+    async (client) => {
+      const { rows } = await client.query<{ pid: number }>(
+        "select pid from pg_stat_activity where usename = current_user and state = 'active'",
+      )
+      return new Set(rows.map(({ pid }) => pid))
+    },
+    LOOK_MS,
+  )
+
+/**
+ * Asks the server, over another connection, whether it still works on what a silent one asked. A commit waits without
+ * any limit for a synchronous replica that is away, and goes on waiting when its client has left: each connection that
+ * is given up and replaced would then cost the server one more, until it takes none. Behind PgBouncer, which limits
+ * them itself, the server knows no such process id.
+ */
+export function openIsBusy(config: pg.ClientConfig): (client: pg.ClientBase) => Promise<boolean> {
+  /** Shared by those that fall silent together. */
+  let asked: Promise<ReadonlySet<unknown> | 'full'> | undefined
+  return async (client) => {
+    asked ??= listBusy(config)
+      .catch((error: { code?: string }) => (error.code === FULL ? ('full' as const) : new Set()))
+      .finally(() => {
+        asked = undefined
+      })
+    const busy = await asked
+    return busy === 'full' || busy.has((client as unknown as { processID: unknown }).processID)
   }
 }

@@ -26,6 +26,7 @@ export const chainTexts = defineTexts(
       behind: 'Behind the others',
       foreign: 'Serves another chain',
       outvoted: 'Contradicts the others',
+      unproven: 'Has not proved its token',
     } as Words,
   },
   {
@@ -52,6 +53,7 @@ export const chainTexts = defineTexts(
         behind: 'En retard sur les autres',
         foreign: 'Sert une autre chaîne',
         outvoted: 'Contredit les autres',
+        unproven: 'N’a pas prouvé son jeton',
       },
     },
     de: {
@@ -77,6 +79,7 @@ export const chainTexts = defineTexts(
         behind: 'Hinter den anderen',
         foreign: 'Liefert eine andere Chain',
         outvoted: 'Widerspricht den anderen',
+        unproven: 'Hat ihr Token nicht bewiesen',
       },
     },
     es: {
@@ -102,6 +105,7 @@ export const chainTexts = defineTexts(
         behind: 'Por detrás de los demás',
         foreign: 'Sirve otra cadena',
         outvoted: 'Contradice a los demás',
+        unproven: 'No ha probado su token',
       },
     },
     it: {
@@ -127,6 +131,7 @@ export const chainTexts = defineTexts(
         behind: 'Indietro rispetto agli altri',
         foreign: 'Serve un’altra catena',
         outvoted: 'Contraddice gli altri',
+        unproven: 'Non ha provato il suo token',
       },
     },
   },
