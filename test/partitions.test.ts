@@ -194,6 +194,7 @@ async function migrateWith(orderIds: readonly string[]): Promise<Record<string, 
   await client.connect()
   try {
     const all = listMigrations()
+    await client.query('create table migrations (id text primary key)')
     for (const { text } of all.filter(({ id }) => id < '0270')) await client.query(text)
     for (const id of orderIds) {
       await client.query(

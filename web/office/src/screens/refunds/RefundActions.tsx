@@ -125,8 +125,8 @@ function AskDialog({ ask, refund, present, onClose }: AskProps & { present: Refu
       return send(ask, refund._id, { values: readForm(form), file: file && (await readBase64(file)) })
     },
     onDone: (sent) => {
-      const confirmed = (sent as Refund).status === 'needs_address' ? t.confirmedOnce : t.confirmed
-      say(ask === 'confirm' ? confirmed : t.done)
+      const isOnce = ask === 'confirm' && (sent as Refund).status === 'needs_address'
+      say(isOnce ? t.confirmedOnce : ask === 'confirm' ? t.confirmed : t.done)
       onClose()
     },
   })
