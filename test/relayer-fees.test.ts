@@ -267,3 +267,78 @@ test('a risen base fee is met where the node takes a duplicate and shows nothing
   )
   for (const one of all) assert.ok((await world.feesOf(one)).length <= 2)
 })
+
+/** One payout is raised up to the operator's limit, no block takes it, every node loses it, and it runs out. */
+async function loseTheDearest(limit: bigint) {
+  const wallet = await world.openWallet(15_000_000n)
+  const payouts = wallet.open({ stuckBlocks: 0n, maxFeeWei: limit })
+  const lost = request()
+  await world.mineAt(GWEI)
+  for (let poll = 0; poll < 40; poll += 1) await payouts.send(lost)
+  const tips = await world.feesOf(lost)
+  await world.chain.call('anvil_dropAllTransactions')
+  return { ...wallet, lost, tips, normal: wallet.open({ maxFeeWei: limit }) }
+}
+
+test('after a payout that was raised up to the limit was lost, the relayer pays on at the same base fee', async () => {
+  const { lost, tips, normal } = await loseTheDearest(6n * GWEI)
+  assert.ok((tips.at(-1) ?? 0n) > 4n * GWEI, String(tips.at(-1)))
+  await world.pass(VALID_SECONDS + 100)
+  const next = request()
+  for (let poll = 0; poll < 30; poll += 1) {
+    await world.mineAt(GWEI)
+    for (const one of [lost, next]) await normal.send(one)
+  }
+  const rows = await Promise.all([lost, next].map(world.rowOf))
+  assert.deepEqual(
+    rows.map(({ status }) => status),
+    ['final', 'final'],
+    rows.map(({ words }) => words).join(' | '),
+  )
+})
+
+test('the same, with a payout that waits behind it', async () => {
+  const { lost, normal, relayerSigner } = await loseTheDearest(6n * GWEI)
+  const behind = request()
+  await world.pass(VALID_SECONDS - 100)
+  await world.mineAt(GWEI)
+  await normal.send(behind)
+  await world.pass(200)
+  for (let poll = 0; poll < 40; poll += 1) {
+    await world.mineAt(GWEI)
+    for (const one of [lost, behind]) await normal.send(one)
+  }
+  await world.pass(VALID_SECONDS)
+  for (let poll = 0; poll < 10; poll += 1) {
+    await world.mineAt(GWEI)
+    for (const one of [lost, behind]) await normal.send(one)
+  }
+  const rows = await Promise.all([lost, behind].map(world.rowOf))
+  assert.deepEqual(
+    [rows.map(({ status }) => status), (await world.fillingsOf(relayerSigner, 0n)).length],
+    [['final', 'final'], 1],
+    rows.map(({ words }) => words).join(' | '),
+  )
+})
+
+test('an operator allowed more for a while: when that ended, the relayer pays on', async () => {
+  const wallet = await world.openWallet(15_000_000n)
+  const lost = request()
+  const allowed = wallet.open({ stuckBlocks: 0n, maxFeeWei: 50n * GWEI })
+  await world.mineAt(GWEI)
+  for (let poll = 0; poll < 40; poll += 1) await allowed.send(lost)
+  await world.chain.call('anvil_dropAllTransactions')
+  await world.pass(VALID_SECONDS + 100)
+  const normal = wallet.open({ maxFeeWei: 5n * GWEI })
+  const next = request()
+  for (let poll = 0; poll < 30; poll += 1) {
+    await world.mineAt(GWEI)
+    for (const one of [next, lost]) await normal.send(one)
+  }
+  const rows = await Promise.all([next, lost].map(world.rowOf))
+  assert.deepEqual(
+    rows.map(({ status }) => status),
+    ['final', 'final'],
+    rows.map(({ words }) => words).join(' | '),
+  )
+})

@@ -63,7 +63,7 @@ async function askEach<Answer>(
  * may take its whole timeout, and those that served another chain, because they know nothing about our heights.
  */
 const ASKED_THOUGH_OUT: Record<'money' | 'other', readonly EndpointFault[]> = {
-  money: ['outvoted', 'behind', 'down', 'foreign'],
+  money: ['outvoted', 'behind', 'down', 'foreign', 'unproven'],
   other: ['outvoted', 'behind'],
 }
 
@@ -81,7 +81,9 @@ async function askOthers<Answer>(
   if (trusted.length > 0) return trusted
   const asked = ASKED_THOUGH_OUT[isMoney ? 'money' : 'other']
   const out = endpoints.all.filter((other) => other !== endpoint && asked.some((fault) => fault === other.fault()))
-  return askEach(out, { ask, keyOf, waits: false })
+  // one that has not proved its token is not believed, but one that is up to date and does not know yet makes us wait
+  const waits = (one: Endpoint): boolean => one.fault() === 'unproven' && !one.behind
+  return (await Promise.all(out.map((one) => askEach([one], { ask, keyOf, waits: waits(one) })))).flat()
 }
 
 /**

@@ -189,7 +189,7 @@ class Reader {
 
   private async headOf(endpoint: Endpoint): Promise<number | null> {
     const fault = endpoint.fault()
-    if (fault !== null && fault !== 'behind') return null
+    if (fault !== null && fault !== 'behind' && fault !== 'unproven') return null
     try {
       await endpoint.verify(this.base.network)
       const { method, params } = blockCall('latest')

@@ -110,9 +110,14 @@ export async function fillNonce(deps: PayoutDeps, view: ChainView, nonce: bigint
     const answer = await submitFilling(deps, view, newest)
     if (answer === 'taken' || (answer === 'known' && !isStuck(deps, view, newest))) return
   }
-  const above = await aboveSigned(deps, view, await readFees(deps, view), nonce)
-  const offer = newest?.payoutId === null ? above : atMostAStepMore(above, view)
-  const fault = findGasFault(deps, view, { ...offer, ...(await readMeans(deps)), gas: FILLING_GAS })
+  const present = await readFees(deps, view)
+  const means = await readMeans(deps)
+  const above = await aboveSigned(deps, view, present, nonce)
+  const offer =
+    newest?.payoutId === null
+      ? above
+      : atMostAStepMore(above, view, { ceiling: means.ceiling, tip: present.priorityFeeWei })
+  const fault = findGasFault(deps, view, { ...offer, ...means, gas: FILLING_GAS })
   if (fault) return warnOfGap(deps, nonce, fault.providerStatus)
   const answer = await submitFilling(deps, view, await signFilling(deps, nonce, offer))
   if (answer === 'occupied') warnOfGap(deps, nonce, 'the node has another transaction with it, which pays more')

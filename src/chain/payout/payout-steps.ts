@@ -204,7 +204,10 @@ export async function prepare(deps: PayoutDeps, given: Payout, view: ChainView):
   const numbered = await keepNonce(deps, authorized)
   if (numbered.relayerNonce === payout.relayerNonce) return signAndStore(deps, numbered, { data, gas, ...offer })
   // whoever gave the nonce up may have signed something with it
-  const fees = atMostAStepMore(await aboveSigned(deps, view, present, numbered.relayerNonce), view)
+  const fees = atMostAStepMore(await aboveSigned(deps, view, present, numbered.relayerNonce), view, {
+    ceiling: means.ceiling,
+    tip: present.priorityFeeWei,
+  })
   const dearer = findGasFault(deps, view, { ...means, ...fees, gas })
   if (dearer) return hold(deps, numbered, view, dearer)
   return signAndStore(deps, numbered, { data, gas, ...fees })

@@ -69,8 +69,13 @@ export async function aboveSigned(deps: PayoutDeps, view: ChainView, now: Offer,
  * the highest tip. A node that has a dearer one refuses it, and that one gets into a block; one that has lost that, or
  * has refused it, takes this.
  */
-export function atMostAStepMore({ maxFeeWei, priorityFeeWei, mostPriorityWei }: Offer, view: ChainView): Offer {
-  const most = raise(mostPriorityWei)
+export function atMostAStepMore(
+  { maxFeeWei, priorityFeeWei, mostPriorityWei }: Offer,
+  view: ChainView,
+  { ceiling, tip }: { ceiling: bigint | null; tip: bigint },
+): Offer {
+  const step = raise(mostPriorityWei)
+  const most = ceiling === null ? step : smaller(step, larger(ceiling - view.baseFee, tip))
   return {
     maxFeeWei: smaller(maxFeeWei, raise(view.baseFee * 2n + mostPriorityWei)),
     priorityFeeWei: smaller(priorityFeeWei, most),
