@@ -274,7 +274,7 @@ async function loseTheDearest(limit: bigint) {
   const payouts = wallet.open({ stuckBlocks: 0n, maxFeeWei: limit })
   const lost = request()
   await world.mineAt(GWEI)
-  for (let poll = 0; poll < 40; poll += 1) await payouts.send(lost)
+  for (let poll = 0; poll < 18; poll += 1) await payouts.send(lost)
   const tips = await world.feesOf(lost)
   await world.chain.call('anvil_dropAllTransactions')
   return { ...wallet, lost, tips, normal: wallet.open({ maxFeeWei: limit }) }
@@ -285,7 +285,7 @@ test('after a payout that was raised up to the limit was lost, the relayer pays 
   assert.ok((tips.at(-1) ?? 0n) > 4n * GWEI, String(tips.at(-1)))
   await world.pass(VALID_SECONDS + 100)
   const next = request()
-  for (let poll = 0; poll < 30; poll += 1) {
+  for (let poll = 0; poll < 10; poll += 1) {
     await world.mineAt(GWEI)
     for (const one of [lost, next]) await normal.send(one)
   }
@@ -304,7 +304,7 @@ test('the same, with a payout that waits behind it', async () => {
   await world.mineAt(GWEI)
   await normal.send(behind)
   await world.pass(200)
-  for (let poll = 0; poll < 40; poll += 1) {
+  for (let poll = 0; poll < 18; poll += 1) {
     await world.mineAt(GWEI)
     for (const one of [lost, behind]) await normal.send(one)
   }
@@ -326,12 +326,12 @@ test('an operator allowed more for a while: when that ended, the relayer pays on
   const lost = request()
   const allowed = wallet.open({ stuckBlocks: 0n, maxFeeWei: 50n * GWEI })
   await world.mineAt(GWEI)
-  for (let poll = 0; poll < 40; poll += 1) await allowed.send(lost)
+  for (let poll = 0; poll < 18; poll += 1) await allowed.send(lost)
   await world.chain.call('anvil_dropAllTransactions')
   await world.pass(VALID_SECONDS + 100)
   const normal = wallet.open({ maxFeeWei: 5n * GWEI })
   const next = request()
-  for (let poll = 0; poll < 30; poll += 1) {
+  for (let poll = 0; poll < 10; poll += 1) {
     await world.mineAt(GWEI)
     for (const one of [next, lost]) await normal.send(one)
   }
