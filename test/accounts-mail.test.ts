@@ -8,7 +8,7 @@ import { json, sql } from '../src/db/db.ts'
 import { openJobQueue } from '../src/db/job-runner.ts'
 import { DAY } from '../src/kernel/clock.ts'
 import { LANGS } from '../src/kernel/lang.ts'
-import { type MailOrder, openMailer } from '../src/mail/mail.ts'
+import { MAIL_CONTEXT, type MailOrder, openMailer } from '../src/mail/mail.ts'
 import { openMailJob } from '../src/mail/mail-jobs.ts'
 import { writeMail } from '../src/mail/mail-layout.ts'
 import { deleteOldNotices } from '../src/mail/mailbox-queries.ts'
@@ -23,6 +23,8 @@ let smtp: SMTPServer
 let service: TestService
 const received: Received[] = []
 let refusals = 0
+/** What the server says when it refuses a recipient `worded`. */
+let words = ''
 /** What the server owes an answer to: recipients for whom it hangs; null: it hangs no longer. */
 let hung: (() => void)[] | null = []
 
@@ -38,6 +40,7 @@ before(async () => {
       }
       if (address.startsWith('mistyped'))
         return done(Object.assign(new Error(`5.1.1 <${address}> no such user`), { responseCode: 550 }))
+      if (address.startsWith('worded')) return done(Object.assign(new Error(words), { responseCode: 550 }))
       if (refusals > 0) {
         refusals -= 1
         return done(Object.assign(new Error(`<${address}> try later`), { responseCode: 451 }))
@@ -107,6 +110,38 @@ test('a mail whose recipient the server refuses for good is dropped, counted, an
   await eventually(waiting, ({ count }) => count === 0)
   assert.equal(dropped().join().includes(email), false)
   assert.match(await service.service.metrics.metrics(), /^comptoir_mails_refused_total 1$/m)
+})
+
+test('only what names the recipient ends a mail: what the server has against us is tried again', async () => {
+  const { db, vault } = service
+  const clock = Date.now
+  const metrics = new Registry()
+  const job = openMailJob({ db, vault, clock, metrics, log: pino({ level: 'silent' }), config: service.config })
+  const order: MailOrder = { to: newEmail('worded'), lang: 'en', kind: 'notice', data: NOTICE }
+  const payload = {
+    sealed: vault.seal(JSON.stringify(order), MAIL_CONTEXT),
+    expiresAt: new Date(clock() + DAY).toISOString(),
+  }
+  for (words of [
+    '5.1.8 <pay@shop.example>: Sender address rejected: Domain not found',
+    '5.1.0 <pay@shop.example>: Sender address rejected: User unknown in local recipient table',
+    '5.4.5 Daily user sending limit exceeded',
+    '5.7.1 Relaying denied',
+    'Sender verify failed',
+    'Sender address does not exist',
+    'SMTP authentication is required',
+    'Blocked - see https://www.spamhaus.org/query/ip/5.1.1.1',
+    'Requested action not taken: mailbox unavailable',
+  ])
+    await assert.rejects(job.run(payload), words)
+  for (words of [
+    '5.1.1 <x@y.example>: Recipient address rejected: User unknown in relay recipient table',
+    '5.1.10 Recipient not found',
+    '5.2.1 disabled',
+    'No such user here',
+  ])
+    await job.run(payload)
+  assert.match(await metrics.metrics(), /^comptoir_mails_refused_total 4$/m)
 })
 
 test('a mail that the server refuses for now is sent later; the request did not wait for it', async () => {

@@ -187,6 +187,27 @@ test('one person with the handed-over link cannot pass for the payer: two others
   assert.deepEqual([alone.data.status, alone.data.confirmedBy], ['needs_address', `user:${second.userId}`])
 })
 
+test('what the payer named stays in sight and needs two words, whatever one person of the shop proposes around it', async () => {
+  for (const isFirst of [true, false]) {
+    const order = await createPaid(shop)
+    await revertPlainly(shop, order.code)
+    const { _id, addressUrl } = await newest(order)
+    const [own, foreign, any] = [newAddress(), newAddress(), newAddress()]
+    const [first, second, third] = [await join(true), await join(true), await join(true)]
+    const path = `refunds/${_id}/address`
+    // one of the two answers is the payer's, the other that of a person of the shop with the handed-over link
+    for (const address of isFirst ? [foreign, own] : [own, foreign]) await answerRefundPage(addressUrl ?? '', address)
+    await first.post(path, { address: any })
+    await first.post(path, { address: foreign })
+    const seen = await newest(order)
+    assert.deepEqual([seen.proposedAddress, seen.proposedBy, seen.replacedAddress], [foreign, 'payer', own])
+    const { data } = await first.post<RefundData>(path, { address: own })
+    assert.deepEqual([data.proposedBy, data.replacedAddress], ['payer', foreign])
+    assert.equal((await second.post<RefundData>(path, wordFor(own))).data.status, 'needs_address')
+    assert.equal((await third.post<RefundData>(path, wordFor(own))).data.address, own)
+  }
+})
+
 test('what the payer stated at accept or in the payer information needs no other proof, in any spelling', async () => {
   const own = newAddress()
   const { code, _id: orderId } = await shop.create()

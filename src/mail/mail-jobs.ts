@@ -71,25 +71,23 @@ const withoutAddresses = (error: unknown): Error => {
   return Object.assign(new Error(message.replaceAll(/[^\s<>"'(),:;]+@[^\s<>"'(),:;]+/g, '…@…')), { code })
 }
 
-/** No such mailbox, not here, or no name of one (RFC 5321, 4.2.3). */
-const NO_SUCH_RECIPIENT = new Set([550, 551, 553])
+/** The recipient does not exist, has moved or takes no mail any more (RFC 3463, 3.2 and 3.3; RFC 7505 for 5.1.10). */
+const NO_SUCH_RECIPIENT = new Set(['5.1.1', '5.1.2', '5.1.3', '5.1.6', '5.1.10', '5.2.1'])
+const SAYS_NO_SUCH_RECIPIENT = /no such user|unknown user|user unknown|does not exist/i
+const BLAMES_US = /sender|relay(?! recipient)|policy/i
+
+type SmtpError = Error & { code?: string; command?: string; responseCode?: number; response?: string }
 
 /**
- * Whether the server refuses this recipient for good. What it refuses to us (the sender's address, a relay, a policy:
- * enhanced codes 5.7, RFC 3463) holds for every mail, and an operator can mend it.
+ * Whether the server refuses this recipient for good, by name. Many servers say at RCPT TO, with a 550 too, what they
+ * have against us: the sender's address, a login, a limit, a blocked network. That holds for every mail, and an
+ * operator can mend it.
  */
 const isRecipientRefused = (error: unknown): boolean => {
-  const {
-    code,
-    command,
-    responseCode = 0,
-    message,
-  } = error as Error &
-    Record<'code' | 'command', unknown> & {
-      responseCode?: number
-    }
-  const isOurs = /\b5\.7\.\d|relay/i.test(message)
-  return code === 'EENVELOPE' && command === 'RCPT TO' && NO_SUCH_RECIPIENT.has(responseCode) && !isOurs
+  const { code, command, responseCode = 0, response = '' } = error as SmtpError
+  if (code !== 'EENVELOPE' || command !== 'RCPT TO' || responseCode < 500 || BLAMES_US.test(response)) return false
+  const enhanced = /^\d{3}[ -](\d\.\d{1,3}\.\d{1,3})\b/.exec(response)?.[1]
+  return enhanced === undefined ? SAYS_NO_SUCH_RECIPIENT.test(response) : NO_SUCH_RECIPIENT.has(enhanced)
 }
 
 /** Writes and sends one mail, as long as it is valid; drops an expired one, and one whose recipient is refused. */

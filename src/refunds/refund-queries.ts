@@ -44,8 +44,8 @@ export type Refund = {
   proposedBy: string | null
   /** The first person of the shop who vouches for the proposed address; the database forgets it with the address. */
   confirmedBy: string | null
-  /** What the payer named through a link that was not mailed, before another address took its place. */
-  replacedAddress: string | null
+  /** What the payer named through a link that was not mailed, before another address took its place; newest last. */
+  replacedAddresses: string[]
   addressProof: AddressProof | null
   askedByMail: boolean
   network: number | null
@@ -90,7 +90,7 @@ export const REFUND_POLLS: PollTopic = {
 }
 
 const COLUMNS = sql`company_id, id, order_id, number, payment_id, mispayment_id, channel, status, units, excess_units,
-  fiat_units, without_cover, address, proposed_address, proposed_by, confirmed_by, replaced_address,
+  fiat_units, without_cover, address, proposed_address, proposed_by, confirmed_by, replaced_addresses,
   address_proof, asked_by_mail, network, reason, approval, requested_by, requested_role, decided_by, provider_reference, tx_hash, by_hand,
   coalesce(settled_by_hand, false) as settled_by_hand,
   coalesce(paid_elsewhere, settled_by_hand, false) as paid_elsewhere, last_words as provider_status, checks, next_check_at, handed_over_at,
@@ -105,7 +105,7 @@ const toRefund = (row: Row): Refund => ({
 
 export type NewRefund = Omit<
   Refund,
-  | 'replacedAddress'
+  | 'replacedAddresses'
   | 'decidedBy'
   | 'providerReference'
   | 'txHash'

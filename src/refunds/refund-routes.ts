@@ -50,10 +50,10 @@ function viewQuestion(deps: MispaymentRefundDeps, refund: Refund, code: string) 
 
 const NO_PROPOSAL = { proposedAddress: null, proposedBy: null, confirmedBy: null, replacedAddress: null }
 
-function viewProposal({ address, proposedAddress, proposedBy, confirmedBy, replacedAddress }: Refund) {
+function viewProposal({ address, proposedAddress, proposedBy, confirmedBy, replacedAddresses }: Refund) {
   if (address !== null || proposedAddress === null) return NO_PROPOSAL
-  const isReplaced = replacedAddress !== null && !sameAddress(replacedAddress, proposedAddress)
-  return { proposedAddress, proposedBy, confirmedBy, replacedAddress: isReplaced ? replacedAddress : null }
+  const replacedAddress = replacedAddresses.findLast((replaced) => !sameAddress(replaced, proposedAddress)) ?? null
+  return { proposedAddress, proposedBy, confirmedBy, replacedAddress }
 }
 
 type Names = { code: string; shortCode: string }

@@ -16,7 +16,7 @@ import type { LinkKind } from '../refund-link.ts'
 import { countRefunds, listRefundsOfOrder, type Refund, updateRefund } from '../refund-queries.ts'
 import { readReturned } from '../refund-records.ts'
 import { lockRefundWithOrder } from '../refund-settle.ts'
-import { type AddressProof, addressMessage, type RefundFacts, sameAddress } from './address-proof.ts'
+import { type AddressProof, addressMessage, type RefundFacts } from './address-proof.ts'
 import { findDestination, readWanted, type Wanted } from './refund-destination.ts'
 
 async function lockWaiting(tx: Tx, key: Refund): Promise<{ order: Order; refund: Refund }> {
@@ -68,20 +68,16 @@ export async function setRefundAddress(
 }
 
 /**
- * The payer named the address through a link that anyone may hold: people of the shop have to confirm it. It stays so
- * when a person of the shop named another one and then that one again.
+ * The payer named the address through a link that anyone may hold: two people of the shop have to confirm it. It stays
+ * so when a person of the shop proposed another one and then that one again (`findDestination`).
  */
 export const isNamedByPayer = ({
   status,
   askedByMail,
   proposedAddress,
   proposedBy,
-  replacedAddress,
-}: Pick<Refund, 'status' | 'askedByMail' | 'proposedAddress' | 'proposedBy' | 'replacedAddress'>): boolean =>
-  status === 'needs_address' &&
-  !askedByMail &&
-  proposedAddress !== null &&
-  (proposedBy === 'payer' || (replacedAddress !== null && sameAddress(replacedAddress, proposedAddress)))
+}: Pick<Refund, 'status' | 'askedByMail' | 'proposedAddress' | 'proposedBy'>): boolean =>
+  status === 'needs_address' && !askedByMail && proposedAddress !== null && proposedBy === 'payer'
 
 /**
  * The payer's answer on the refund page. Only a mailed link identifies the payer. Anyone may hold a link that was

@@ -23,6 +23,7 @@ const changedTo = (address: string): string =>
   `The address was changed: ${address} is proposed now. Compare it with the payer, then confirm that one.`
 
 const NO_PROPOSAL = { proposedAddress: null, proposedBy: null, confirmedBy: null } as const
+const NONE_BEFORE = { ...NO_PROPOSAL, replacedAddresses: [] }
 
 /** The requested destination and its proof. */
 export type Wanted = { address?: string; addressProof?: GivenProof }
@@ -44,7 +45,7 @@ type NewRefund = {
   actor: Actor
   now: Date
   /** Earlier proposal for this refund. */
-  proposed?: Pick<Refund, 'proposedAddress' | 'proposedBy' | 'confirmedBy'>
+  proposed?: Pick<Refund, 'proposedAddress' | 'proposedBy' | 'confirmedBy' | 'replacedAddresses'>
 }
 
 /** @throws VALIDATION_FAILED */
@@ -111,8 +112,8 @@ async function isSecondPerson(q: Queryable, actor: Actor, earlier: readonly (str
  * Where a refund goes. An address that the payer gave before PAID is trusted: at accept, on the pay page, or from the
  * shop's server in the payer information. An address from staff, or from anyone after PAID, is a proposal: it needs the
  * payer's confirmation, a signature, or a second person; what the payer named through a link that anyone may hold needs
- * two. A person vouches only for the address that is proposed at that moment. The sending address is never used
- * unchecked, because it may belong to an exchange.
+ * two, also when someone of the shop proposes it again. A person vouches only for the address that is proposed at that
+ * moment. The sending address is never used unchecked, because it may belong to an exchange.
  * @throws VALIDATION_FAILED, FORBIDDEN, STEP_UP_REQUIRED for an invalid proof; OBJECT_CONFLICT if another address is
  *   proposed, or the persons count as one
  */
@@ -142,10 +143,12 @@ export async function findDestination(
   const address = wanted.address ?? stated?.address
   const open = { address: null, addressProof: null, email: known.email, status: 'needs_address' } as const
   if (address === undefined) return { ...open, ...NO_PROPOSAL }
-  const { proposedAddress: now, proposedBy, confirmedBy } = scene.proposed ?? NO_PROPOSAL
+  const { proposedAddress: now, proposedBy, confirmedBy, replacedAddresses } = scene.proposed ?? NONE_BEFORE
   const isProposed = now !== null && sameAddress(now, address)
   const earlier = isProposed ? { proposedBy, confirmedBy } : { proposedBy: null, confirmedBy: null }
-  const proposer = earlier.proposedBy ?? stated?.by ?? null
+  // whoever proposes what the payer named through the link speaks no other word than that link
+  const isNamed = replacedAddresses.some((replaced) => sameAddress(replaced, address))
+  const proposer = isNamed ? 'payer' : (earlier.proposedBy ?? stated?.by ?? null)
   const proposal = { ...open, ...earlier, proposedAddress: address, proposedBy: proposer ?? writerOf(actor) }
   if (wanted.addressProof === undefined) return proposal
   const proof = await prove(tx, scene, address, wanted.addressProof)

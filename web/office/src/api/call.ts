@@ -155,15 +155,26 @@ const isUnsure = (error: unknown): boolean =>
 const newKey = (): string =>
   [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 
-/** A POST, under the key of the same request if that one got no answer. */
-async function post(sent: Omit<Sent, 'key'>): Promise<Response> {
+/** Reads an answer to its end: text, or the data of the JSON. */
+async function read(sent: Sent): Promise<unknown> {
+  const response = await request(sent)
+  try {
+    if (!response.headers.get('content-type')?.includes('json')) return await response.text()
+    return ((await response.json()) as { data: unknown }).data
+  } catch (cause) {
+    throw silenceOf(cause, sent.signal)
+  }
+}
+
+/** A POST, under the key of the same request if that one got no answer, or one that broke off. */
+async function post(sent: Omit<Sent, 'key'>): Promise<unknown> {
   const what = JSON.stringify([sent.url, sent.body])
   const key = unsure.get(what) ?? newKey()
   const isKept = guard.token() !== null
   try {
-    const response = await request({ ...sent, key })
+    const data = await read({ ...sent, key })
     unsure.delete(what)
-    return response
+    return data
   } catch (error) {
     if (isKept && isUnsure(error)) unsure.set(what, key)
     else unsure.delete(what)
@@ -180,11 +191,5 @@ export async function call<R extends Route>(
   const { path = {}, query = {}, body } = (args ?? {}) as { path?: object; query?: object; body?: unknown }
   const url = addressOf(template, path as Record<string, unknown>, query as Record<string, unknown>)
   const sent = { method, url, body, signal, waitMs: method === 'GET' ? WAIT_MS : undefined }
-  const response = await (method === 'POST' ? post(sent) : request({ ...sent, key: null }))
-  try {
-    if (!response.headers.get('content-type')?.includes('json')) return (await response.text()) as ByRoute[R]['data']
-    return ((await response.json()) as { data: ByRoute[R]['data'] }).data
-  } catch (cause) {
-    throw silenceOf(cause, signal)
-  }
+  return (await (method === 'POST' ? post(sent) : read({ ...sent, key: null }))) as ByRoute[R]['data']
 }
