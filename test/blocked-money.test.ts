@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { paidReport } from '../src/channels/channel.ts'
+import { type PaymentReport, paidReport } from '../src/channels/channel.ts'
 import { reportOf } from '../src/channels/gatepay/status-map.ts'
 import { sql } from '../src/db/db.ts'
 import { acceptOrder } from '../src/payments/accept/accept-order.ts'
 import { applyReport } from '../src/payments/payment-report.ts'
 import { askAboutOrder } from '../src/payments/payment-service.ts'
+import { decideScreening } from '../src/screening/screening-decisions.ts'
 import { openScreeningGate } from '../src/screening/screening-gate.ts'
 import { openAttemptIn } from './harness/attempts.ts'
 import { DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
@@ -28,7 +29,9 @@ before(async () => {
 after(() => world?.stop())
 
 const screeningsOf = (payment: string) =>
-  world.host.db.many(sql`select status, decided_by as by from screenings where subject_id = ${payment}`)
+  world.host.db.many<{ status: string; by: string | null }>(
+    sql`select status, decided_by as by from screenings where subject_id = ${payment}`,
+  )
 const UNDECIDED = [{ status: 'blocked', by: null }]
 
 for (const isEnded of [false, true])
@@ -80,4 +83,38 @@ test('a payment that its provider blocks again and again brings one mail', async
       await applyReport({ ...world.payments, screening }, key, gateSays(said, reference))
   }
   assert.equal(mails, 1)
+})
+
+test('a provider that blocks all after a person returned the part that it named is decided about again, once', async () => {
+  const { db } = world.host
+  let mails = 0
+  const screening = openScreeningGate({
+    ...{ clock: world.payments.clock, screens: false, wake: () => {} },
+    alarm: async () => {
+      mails += 1
+    },
+  })
+  const { context, ignoreFirst, key, order, reference } = await openAttemptIn(world)
+  const apply = (report: PaymentReport) => {
+    world.clock.nowMs += 60_000
+    return applyReport({ ...world.payments, screening }, key, report)
+  }
+  const giveBack = async () => {
+    world.clock.nowMs += 60_000
+    const { id } = await db.one<{ id: string }>(sql`select id from screenings where subject_id = ${key.id}`)
+    const deps = { ...world.mispayments, wakeSubject: async () => {} }
+    await decideScreening(deps, context, id, { decision: 'return', reason: 'sent back' })
+  }
+  const frozen = { asset: 'USDC', units: 1_000_000n, reference: 'gatepay:frozen:1', isOneSum: true } as const
+  await apply(paidReport(reference, { final: 0n, pending: DUE, providerStatus: 'money arrives' }))
+  await apply({ outcome: 'blocked', providerReference: reference, providerStatus: 'risk', unmatched: [frozen] })
+  await giveBack()
+  await ignoreFirst()
+  await apply(gateSays('PAY_BLOCK', reference))
+  assert.deepEqual([await screeningsOf(key.id), mails], [UNDECIDED, 2])
+  await giveBack()
+  await apply(gateSays('PAY_BLOCK', reference))
+  assert.deepEqual([(await screeningsOf(key.id)).map(({ status }) => status), mails], [['returned'], 2])
+  await db.run(sql`update orders set status = 'EXPIRED', updated_at = now() where id = ${order.id}`)
+  await acceptOrder(world.payments, { context, code: order.code, body: { paymentChannel: 'binance', requote: true } })
 })

@@ -207,6 +207,26 @@ test('dust that a provider keeps beside an expired order, frozen or not, leaves 
   assert.deepEqual(await state(code), HELD)
 })
 
+test('another token at a deposit address holds the reference, whoever offers the address, unless it is dust', async () => {
+  const { db } = world.host
+  for (const channel of ['crypto', 'coinbase'])
+    for (const [asset, units, expected] of [
+      ['USDT', 54_000_000n, HELD],
+      ['USDT', 9_999n, FREE],
+      ['DAI', 10n ** 16n, HELD],
+      ['DAI', 10n ** 16n - 1n, FREE],
+      ['XYZ', 0n, FREE],
+    ] as const) {
+      const { state, order } = await sell(`TOKEN-${channel}-${asset}-${units}`)
+      const { code, says, expire } = await order()
+      await expire()
+      await db.run(sql`
+        update payments set channel = ${channel} where order_id = (select id from orders where code = ${code})`)
+      await says('waiting', [{ asset, units, reference: `0x${'ab'.repeat(32)}:0` }])
+      assert.deepEqual(await state(code), expected, `${channel} ${asset} ${units}`)
+    }
+})
+
 test('an ended order is not reopened while another order of its reference is open, and of two that ended, one is', async () => {
   const reference = await sell('REOPEN-001')
   const old = await reference.order()

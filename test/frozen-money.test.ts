@@ -6,7 +6,7 @@ import { sql } from '../src/db/db.ts'
 import { DAY, MINUTE } from '../src/kernel/clock.ts'
 import { acceptOrder } from '../src/payments/accept/accept-order.ts'
 import { applyReport } from '../src/payments/payment-report.ts'
-import { openAttemptIn } from './harness/attempts.ts'
+import { openAttemptIn, openRenamedIn } from './harness/attempts.ts'
 import { DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
 
 /* Money beside a payment: frozen by its provider's own screening, or in a coin that its provider renames. */
@@ -268,19 +268,7 @@ test('money that is frozen at an abandoned attempt does not keep it from being c
   assert.equal(closes, 1)
 })
 
-/** An attempt whose provider names the coin of one sum beside it. */
-async function openRenamed() {
-  const attempt = await openAttempt()
-  const tell = async (...sums: (readonly [string, bigint])[]): Promise<void> => {
-    for (const [asset, units] of sums)
-      await attempt.apply({
-        ...{ outcome: 'waiting', providerReference: attempt.reference, providerStatus: 'PENDING' },
-        unmatched: [{ asset, units, reference: 'p', isOneSum: true }],
-      })
-  }
-  const openOf = async () => (await attempt.recordsOf()).filter((record) => record.includes(' open '))
-  return { ...attempt, tell, openOf }
-}
+const openRenamed = () => openRenamedIn(world)
 /** One USDC, and one USDT as providers' coins are recorded. */
 const M = 10n ** 6n
 const USDT = 10n ** 18n

@@ -53,20 +53,24 @@ export const hasReceived = (dustUnits: bigint): Sql => sql`p.received_units >= $
 /** The least of a chain's native coin that counts: 0.00001, in 18 digits. */
 const NATIVE_DUST_UNITS = 10n ** 13n
 
+/** A provider keeps the money of record `m`: `amountText` knows its digits, and 0 is an amount that cannot be read. */
+const IS_AT_PROVIDER = sql`m.source_reference ~ '^(gatepay|whitepay):'`
+
 /**
- * The same for record `m`. On a chain, coins of `networks.ts` have 6 digits, DAI 18, and tokens of the operator no
- * limit. At a provider USDC has 6 and USDT 18, and a coin of unknown value has no limit.
+ * The same for record `m`. On a chain, also at a provider's deposit address, coins of `networks.ts` have 6 digits,
+ * DAI 18, and tokens of the operator no limit. At a provider USDC has 6 and USDT 18, and a coin of unknown value has no
+ * limit.
  */
 const leastCoinUnits = (dustUnits: bigint): Sql => sql`greatest(1, case
   when m.source_reference like 'native:%' then ${NATIVE_DUST_UNITS}::numeric
-  when p.channel = 'crypto' and m.asset ~ '^(USD[CTt]|USDbC|EURC)' or m.asset = 'USDC' then ${dustUnits}::numeric
-  when m.asset = case when p.channel = 'crypto' then 'DAI' else 'USDT' end then ${dustUnits * 10n ** 12n}::numeric
+  when m.asset = 'USDC' or m.asset ~ '^(USD[CTt]|USDbC|EURC)' and not ${IS_AT_PROVIDER} then ${dustUnits}::numeric
+  when m.asset = case when ${IS_AT_PROVIDER} then 'USDT' else 'DAI' end then ${dustUnits * 10n ** 12n}::numeric
   else 1 end)`
 
-/** Money beside payment `p`, record `m`, that waits for a person and is no dust. At a provider, 0 could not be read. */
+/** Money beside payment `p`, record `m`, that waits for a person and is no dust. */
 export const waitsBeside = (dustUnits: bigint): Sql => sql`select 1 from mispayments m
   where m.company_id = p.company_id and m.payment_id = p.id and m.kind = 'wrong_token' and m.status = 'open'
-    and (m.units >= ${leastCoinUnits(dustUnits)} or (m.units = 0 and p.channel <> 'crypto'))`
+    and (m.units >= ${leastCoinUnits(dustUnits)} or (m.units = 0 and ${IS_AT_PROVIDER}))`
 
 /**
  * Whether a coin that pays no order waits for a person, or what a provider froze. Tokens named with their contract are

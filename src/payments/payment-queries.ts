@@ -186,6 +186,13 @@ export async function updatePayment(tx: Tx, payment: Payment, change: PaymentCha
     where company_id = ${payment.companyId} and id = ${payment.id}`)
 }
 
+/** Its provider named what it froze so far: a block of all is new, and `updatePayment` notes its time. */
+export const isBlockedInPart = async (tx: Tx, { companyId, id }: Payment): Promise<boolean> =>
+  (await tx.maybe(sql`
+    select from payments p where p.company_id = ${companyId} and p.id = ${id} and p.blocked_at is null
+      and exists (select 1 from mispayments m where m.company_id = p.company_id and m.payment_id = p.id
+        and m.source_reference like '%:frozen:%' and m.units > 0)`)) !== undefined
+
 /** Stores the booked price, with the company's fee at that time. */
 export async function updatePaymentBooked(
   tx: Tx,

@@ -35,6 +35,7 @@ import {
 } from './mispayments/standing.ts'
 import {
   findPaymentPolicy,
+  isBlockedInPart,
   type Payment,
   type PaymentStatus,
   pendingSince,
@@ -164,11 +165,14 @@ async function applyTo(scene: ReportCase, report: PaymentReport): Promise<Order>
   const asked = outcome === 'waiting' || outcome === 'unknown'
   const over = payment.status === 'paid' || payment.status === 'closed' || (asked && payment.status === 'failed')
   // also when the attempt is over: its money may still come, and must pay no order
-  if (outcome === 'blocked' && payment.status !== 'paid')
-    await deps.screening.noteProvider(tx, subjectOf(scene), { channel, providerStatus })
-  // the rest of an abandoned payment can still be paid: it is closed at its provider first
-  if (outcome === 'blocked' && payment.status === 'closing' && report.unmatched !== undefined) return order
+  const isClosedFirst = outcome === 'blocked' && payment.status === 'closing' && report.unmatched !== undefined
   const isBlockedWhole = blocksWhole(report)
+  if (outcome === 'blocked' && payment.status !== 'paid') {
+    const isMore = isBlockedWhole === true && !isClosedFirst && (await isBlockedInPart(tx, payment))
+    await deps.screening.noteProvider(tx, subjectOf(scene), { channel, providerStatus, isMore })
+  }
+  // the rest of an abandoned payment can still be paid: it is closed at its provider first
+  if (isClosedFirst) return order
   if (outcome !== 'waiting' && outcome !== 'unknown' && !over)
     return applyEnding(scene, { outcome, providerStatus, news, isBlockedWhole })
   const nextCheckAt = over

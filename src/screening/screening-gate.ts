@@ -9,6 +9,7 @@ import {
   insertScreening,
   listScreeningsOf,
   type Release,
+  reopenReturned,
   reopenScreening,
   type Screening,
   type SubjectKey,
@@ -25,6 +26,9 @@ export type Subject = SubjectKey & {
   release?: Release | null
 }
 
+/** `isMore`: it blocks all now, after it named a part. A person who returned that part decides again. */
+type ProviderBlock = { channel: string; providerStatus: string; isMore: boolean }
+
 /** The gate that all money passes. It calls no source, so it may be used inside a transaction. */
 export type ScreeningGate = {
   /**
@@ -33,7 +37,7 @@ export type ScreeningGate = {
    */
   look(tx: Tx, subject: Subject, places: readonly Place[]): Promise<Standing>
   /** A payment provider's own screening holds the money. Only a person ends that. */
-  noteProvider(tx: Tx, subject: Subject, report: { channel: string; providerStatus: string }): Promise<void>
+  noteProvider(tx: Tx, subject: Subject, report: ProviderBlock): Promise<void>
   /** Screens again what was found clean too long ago. @returns whether there was any */
   renew(tx: Tx, key: SubjectKey): Promise<boolean>
   /** Whether a person has to decide first, or has decided to return the money of this subject. */
@@ -93,9 +97,9 @@ export function openScreeningGate({ clock, screens, wake, alarm }: GateDeps): Sc
       const worst = worstOf(['clean', ...standings.map((standing) => VERDICT_OF[standing])])
       return worst === 'blocked' ? 'blocked' : worst === 'clean' ? 'clear' : 'waiting'
     },
-    async noteProvider(tx, subject, { channel, providerStatus }) {
+    async noteProvider(tx, subject, { channel, providerStatus, isMore }) {
       const now = new Date(clock())
-      const row = {
+      const fresh = {
         ...subject,
         id: newId(now.getTime()),
         network: null,
@@ -104,7 +108,9 @@ export function openScreeningGate({ clock, screens, wake, alarm }: GateDeps): Sc
         nextCheckAt: null,
         at: now,
       } as const
-      if (!(await insertScreening(tx, row))) return
+      const id = (await insertScreening(tx, fresh)) ? fresh.id : isMore && (await reopenReturned(tx, subject, now))
+      if (!id) return
+      const row = { ...fresh, id }
       const answer: Answer = {
         verdict: 'blocked',
         level: null,

@@ -71,6 +71,17 @@ export const reopenScreening = (tx: Tx, { companyId, id }: Screening, now: Date)
       updated_at = ${now}
     where company_id = ${companyId} and id = ${id} and status in ('clean', 'released')`)
 
+/** A provider blocks more than what a person returned: a person decides again. @returns its id, if there is one */
+export const reopenReturned = async (tx: Tx, key: SubjectKey, now: Date): Promise<string | undefined> =>
+  (
+    await tx.maybe<{ id: string }>(sql`
+      update screenings set status = 'blocked', decided_by = null, reason = null, told_at = null, opened_at = ${now},
+        updated_at = ${now}
+      where company_id = ${key.companyId} and purpose = ${key.purpose} and subject_id = ${key.subjectId}
+        and coalesce(address, '') = '' and status = 'returned'
+      returning id`)
+  )?.id
+
 export type ScreeningChange = {
   status: ScreeningStatus
   nextCheckAt: Date | null

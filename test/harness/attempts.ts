@@ -52,3 +52,17 @@ export async function openAttemptIn(world: ModelWorld) {
     apply: (report: PaymentReport) => applyReport(world.payments, key, report),
   }
 }
+
+/** An attempt whose provider names the coin of one sum beside it. */
+export async function openRenamedIn(world: ModelWorld) {
+  const attempt = await openAttemptIn(world)
+  const tell = async (...sums: (readonly [string, bigint])[]): Promise<void> => {
+    for (const [asset, units] of sums)
+      await attempt.apply({
+        ...{ outcome: 'waiting', providerReference: attempt.reference, providerStatus: 'PENDING' },
+        unmatched: [{ asset, units, reference: 'p', isOneSum: true }],
+      })
+  }
+  const openOf = async () => (await attempt.recordsOf()).filter((record) => record.includes(' open '))
+  return { ...attempt, tell, openOf }
+}

@@ -190,28 +190,36 @@ function findDecision(records: readonly Mispayment[], coins: readonly string[]):
 }
 
 /**
- * What of a sum was decided about, as units of a coin that it never had before: no more than was there at the decision.
- * 0 if the value of either coin is unknown, so that a person sees the whole sum.
+ * What of a sum was decided about in another coin, as units of this one, and when: what waits there is no part of it.
+ * Nothing if the value of either coin is unknown, so that a person sees the whole sum, or if its provider names both.
  */
 function decidedIn(
   asset: string,
-  { decision, records }: { decision: Mispayment; records: readonly Mispayment[] },
-): bigint {
-  const { asset: coin } = decision
-  return inDollarCoin(asset, { asset: coin, units: sumUnits(countedIn(coin, records)) }) ?? 0n
+  { records, coins }: { records: readonly Mispayment[]; coins: readonly string[] },
+): { units: bigint; at: Date } | undefined {
+  for (const coin of new Set(records.map((one) => one.asset))) {
+    if (coin === asset || coins.includes(coin)) continue
+    const over = countedIn(coin, records).filter(({ status }) => status !== 'open')
+    const at = over.findLast(isDecided)?.updatedAt
+    const value = inDollarCoin(asset, { asset: coin, units: sumUnits(over) })
+    // only two coins have a value
+    if (at && value !== undefined) return { units: value < MOST_UNITS ? value : MOST_UNITS, at }
+  }
+  return undefined
 }
+
+/** A provider named this sum. What stands for the value of a decision was made after that, with its time. */
+const isTold = ({ createdAt, updatedAt }: Mispayment): boolean => createdAt <= updatedAt
 
 /**
  * The part of `units`, which stand for a sum up to the decision about it, that is undecided: the share that waits in
- * each coin. What came to that coin after the decision is no part of it.
+ * each coin. What came to that coin after the last decision, in whichever coin, is no part of it.
  */
 function undecidedOf(units: bigint, open: readonly Mispayment[], records: readonly Mispayment[]): bigint {
+  const until = Math.max(...records.filter(isDecided).map(({ updatedAt }) => updatedAt.getTime()))
   let undecided = 0n
   for (const coin of new Set(open.map(({ asset }) => asset))) {
-    const counted = countedIn(coin, records)
-    const decisions = counted.filter(isDecided).map(({ updatedAt }) => updatedAt.getTime())
-    const until = decisions.length === 0 ? Number.POSITIVE_INFINITY : Math.max(...decisions)
-    const known = counted.filter(({ createdAt }) => createdAt.getTime() <= until)
+    const known = countedIn(coin, records).filter(({ createdAt }) => createdAt.getTime() <= until)
     const all = sumUnits(known)
     if (all > 0n) undecided += (units * sumUnits(known.filter(({ status }) => status === 'open'))) / all
   }
@@ -242,8 +250,8 @@ async function takeUndecided(
  * token of the same transaction. If a provider names another coin for one sum, the open records are resolved; the first
  * one takes in all that is undecided when its coin comes back, so that no name that alternates makes further records. A
  * decision about the sum in one coin counts in every other coin: in an earlier one as much as was told in that, in a
- * new one the value of what was decided. If it was about a part, the rest waits in its own coin until more comes in
- * another one. That takes in the rest too, in proportion.
+ * dollar coin at least the value of what was decided. If it was about a part, the rest waits in its own coin until more
+ * comes in another one. That takes in the rest too, in proportion where it has no value there.
  * @returns what is new, in no other coin before
  */
 export async function recordUnmatchedTransfers(
@@ -260,7 +268,24 @@ export async function recordUnmatchedTransfers(
     const earlier = wrong.filter((record) => isUnder(record, reference))
     const total = transfer.units < MOST_UNITS ? transfer.units : MOST_UNITS
     const coins = transfers.filter((one) => one.reference === reference).map((one) => one.asset)
+    const insert = async (units: bigint): Promise<Mispayment> => {
+      const number = wrong.filter((one) => isUnder(one, reference)).length
+      const sourceReference = number === 0 ? reference : `${reference}.${number}`
+      const record = { companyId, orderId, paymentId, kind: 'wrong_token', asset, createdAt } as const
+      const made = await insertMispayment(tx, { ...record, id: newId(createdAt.getTime()), units, sourceReference })
+      wrong.push(made)
+      return made
+    }
     const counted = countedIn(asset, earlier)
+    const decision = isOneSum && counted.length === 0 ? findDecision(earlier, coins) : undefined
+    const decided = isOneSum && total > sumUnits(counted) ? decidedIn(asset, { records: earlier, coins }) : undefined
+    const missing = decided ? decided.units - sumUnits(counted) : 0n
+    if (decided && missing > 0n) {
+      // as if it had had all of this coin before
+      const made = await insert(missing)
+      await updateMispayment(tx, made, { status: 'resolved', isRenamed: true }, decided.at)
+      counted.push({ ...made, isRenamed: true, updatedAt: decided.at })
+    }
     const bases = counted.filter(({ isRenamed }) => isRenamed)
     const grown = total - sumUnits(counted)
     const isKnown = counted.length > 0 && grown <= 0n
@@ -275,26 +300,10 @@ export async function recordUnmatchedTransfers(
       continue
     }
     if (isLookAlike(transfer) && room-- <= 0) continue
-    const record = { companyId, orderId, paymentId, kind: 'wrong_token', asset, createdAt } as const
-    const insert = async (units: bigint): Promise<Mispayment> => {
-      const number = wrong.filter((one) => isUnder(one, reference)).length
-      const sourceReference = number === 0 ? reference : `${reference}.${number}`
-      const made = await insertMispayment(tx, { ...record, id: newId(createdAt.getTime()), units, sourceReference })
-      wrong.push(made)
-      return made
-    }
-    const decision = isOneSum && counted.length === 0 ? findDecision(earlier, coins) : undefined
-    const value = decision ? decidedIn(asset, { decision, records: earlier }) : 0n
-    const decided = value < total ? value : total
-    if (decision && decided > 0n) {
-      // as if it had had this coin before
-      const made = await insert(decided)
-      await updateMispayment(tx, made, { status: 'resolved', isRenamed: true }, decision.updatedAt)
-      if (decided === total) continue
-    }
-    const units = grown - decided + (await takeUndecided(tx, { bases, open: others, records: earlier }))
+    const told = missing > 0n ? [] : bases.filter(isTold)
+    const units = grown + (await takeUndecided(tx, { bases: told, open: others, records: earlier }))
     await insert(units)
-    const isNew = others.length === 0 && (decision === undefined || decided > 0n)
+    const isNew = others.length === 0 && (decision === undefined || missing > 0n)
     if (isNew) news.push({ asset, units, reference })
   }
   return news
