@@ -4,74 +4,40 @@ import { after, before, test } from 'node:test'
 import pino from 'pino'
 import { keccak256, stringToHex } from 'viem/utils'
 import { word } from '../sandbox/chain/rpc.ts'
-import { mint } from '../sandbox/chain/token.ts'
 import { openEndpoints } from '../src/chain/endpoints/endpoints.ts'
-import { createRpc, type Rpc } from '../src/chain/endpoints/rpc.ts'
+import { createRpc } from '../src/chain/endpoints/rpc.ts'
 import { checkEndpoints } from '../src/chain/endpoints/start-check.ts'
 import { networkFor } from '../src/chain/networks.ts'
 import { openAgree } from '../src/chain/payout/agreement.ts'
 import { checkManualTransfer } from '../src/chain/payout/manual-transfer.ts'
-import { openPayouts, type PayoutRequest, type Payouts } from '../src/chain/payout/payout.ts'
-import { localSigner, type Signer } from '../src/chain/payout/signer.ts'
+import type { PayoutRequest } from '../src/chain/payout/payout.ts'
 import { blockCall, TRANSFER_TOPIC, toTopic } from '../src/chain/transfer-logs.ts'
-import { type Db, openDb } from '../src/db/db.ts'
-import { newId } from '../src/kernel/ids.ts'
-import { startTestChain, type TestChain } from './harness/chain.ts'
-import { createTestDatabase, type TestDatabase } from './harness/database.ts'
+import { type PayoutWorld, request, startPayoutWorld } from './harness/payout-world.ts'
 import { type RpcProxy, startRpcProxy } from './harness/rpc-proxy.ts'
 
 /* Payouts where one of two nodes lies and the other shows all but the proof of its token. */
 
-let chain: TestChain
-let database: TestDatabase
-let db: Db
-let rpc: Rpc
-let refundSigner: Signer
-let relayerSigner: Signer
+type Wallet = Awaited<ReturnType<PayoutWorld['openWallet']>>
+type Options = NonNullable<Parameters<Wallet['open']>[0]>
 
-const newKey = (): string => `0x${randomBytes(32).toString('hex')}`
-
-type Options = Partial<Parameters<typeof openPayouts>[0]>
-
-const open = (options: Options): Payouts =>
-  openPayouts({
-    ...{ db, rpc, refundSigner, relayerSigner, clock: Date.now, log: pino({ level: 'silent' }) },
-    network: networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress }),
-    ...options,
-  })
-
+let world: PayoutWorld
+let wallet: Wallet
 before(async () => {
-  ;[chain, database] = await Promise.all([startTestChain(), createTestDatabase()])
-  db = openDb({ connectionString: database.connectionString })
-  rpc = createRpc({ url: chain.rpcUrl })
-  refundSigner = localSigner(newKey())
-  relayerSigner = localSigner(newKey())
-  await mint(chain.call, refundSigner.address, 1_000_000_000n)
-  await chain.call('anvil_setBalance', relayerSigner.address, '0x8ac7230489e80000')
+  world = await startPayoutWorld()
+  wallet = await world.openWallet(1_000_000_000n)
 })
-after(async () => {
-  await rpc?.close()
-  await db?.close()
-  await database?.drop()
-  await chain?.stop()
-})
-
-const request = (): PayoutRequest => ({
-  id: newId(),
-  to: localSigner(newKey()).address.toLowerCase(),
-  units: 1_500_000n,
-})
+after(() => world?.stop())
 
 /** Two endpoints: the first may lie, the second is honest and shows all but the proof of its token. */
 async function withTwo(
   isProofRefused: boolean,
   work: (two: { liar: RpcProxy; options: Required<Pick<Options, 'rpc' | 'agree'>> }) => Promise<void>,
 ) {
-  const [liar, honest] = await Promise.all([startRpcProxy(chain.rpcUrl), startRpcProxy(chain.rpcUrl)])
+  const [liar, honest] = await Promise.all([startRpcProxy(world.chain.rpcUrl), startRpcProxy(world.chain.rpcUrl)])
   // as a node without the tag `finalized`, or with a plan without eth_call
   honest.faults.refuses = ({ method }) => isProofRefused && method === 'eth_call'
   const rpcs = [createRpc({ url: liar.url }), createRpc({ url: honest.url })]
-  const network = networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress })
+  const network = networkFor({ chainId: world.chain.chainId, usdcAddress: world.chain.usdcAddress })
   const endpoints = openEndpoints(network, rpcs, { clock: Date.now })
   const log = pino({ level: 'silent' })
   await checkEndpoints({ endpoints, network }, log)
@@ -89,14 +55,16 @@ async function withTwo(
 
 /** Shows a transaction as mined five blocks ago, with the authorization and the transfer that is asked about. */
 async function showsPaid({ id, to, units }: PayoutRequest): Promise<RpcProxy['faults']['alter']> {
-  await chain.mine(6)
-  const [block] = await rpc.batch<{ hash: string; number: string }>([blockCall((await chain.blockNumber()) - 5n)])
-  const from = toTopic(refundSigner.address)
+  await world.chain.mine(6)
+  const [block] = await world.rpc.batch<{ hash: string; number: string }>([
+    blockCall((await world.chain.blockNumber()) - 5n),
+  ])
+  const from = toTopic(wallet.refundSigner.address)
   const used = [keccak256(stringToHex('AuthorizationUsed(address,bytes32)')), from, keccak256(stringToHex(id))]
   const logs = [
-    { address: chain.usdcAddress, topics: used, data: '0x', logIndex: '0x0' },
+    { address: world.chain.usdcAddress, topics: used, data: '0x', logIndex: '0x0' },
     {
-      address: chain.usdcAddress,
+      address: world.chain.usdcAddress,
       topics: [TRANSFER_TOPIC, from, toTopic(to)],
       data: `0x${word(units)}`,
       logIndex: '0x1',
@@ -112,17 +80,17 @@ async function showsPaid({ id, to, units }: PayoutRequest): Promise<RpcProxy['fa
 for (const isProofRefused of [false, true])
   test(`a payment which never was, shown by one of two nodes, settles nothing${isProofRefused ? ', also where the other is unproven' : ''}`, () =>
     withTwo(isProofRefused, async ({ liar, options }) => {
-      const network = networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress })
+      const network = networkFor({ chainId: world.chain.chainId, usdcAddress: world.chain.usdcAddress })
       const [asked, named] = [request(), request()]
-      const lied = open(options)
+      const lied = wallet.open(options)
       liar.faults.alter = await showsPaid(asked)
       await lied.send(asked)
       // nothing leaves: only the first node says so
-      await chain.call('anvil_dropAllTransactions')
+      await world.chain.call('anvil_dropAllTransactions')
       const { outcome } = await lied.send(asked)
       liar.faults.alter = await showsPaid(named)
       const check = checkManualTransfer(
-        { db, clock: Date.now, network, watchPayout: async () => null, ...options },
+        { db: world.db, clock: Date.now, network, watchPayout: async () => null, ...options },
         named,
         `0x${randomBytes(32).toString('hex')}`,
       ).then(
@@ -130,7 +98,7 @@ for (const isProofRefused of [false, true])
         () => 'refused',
       )
       assert.deepEqual(
-        { outcome, named: await check, arrived: await chain.balanceOf(asked.to) },
+        { outcome, named: await check, arrived: await world.chain.balanceOf(asked.to) },
         { outcome: 'pending', named: 'refused', arrived: 0n },
       )
     }))
