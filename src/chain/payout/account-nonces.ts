@@ -3,15 +3,7 @@ import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import { ChainDoubt } from '../transfer-logs.ts'
 import { doubtWords } from './agreement.ts'
 import { type PayoutDeps, PayoutTaken } from './payout-deps.ts'
-import {
-  findNextNonce,
-  insertPayoutTransaction,
-  isRelayerNonceKept,
-  type Payout,
-  type PayoutTransaction,
-  updatePayoutRelayer,
-  updatePayoutTransactionSent,
-} from './payout-queries.ts'
+import { findNextNonce, isRelayerNonceKept, type Payout, updatePayoutRelayer } from './payout-queries.ts'
 import type { ChainView } from './payout-view.ts'
 import {
   aboveSigned,
@@ -24,6 +16,11 @@ import {
   readMeans,
 } from './relayer/fees.ts'
 import { listSigned } from './relayer/signed-transactions.ts'
+import {
+  insertPayoutTransaction,
+  type PayoutTransaction,
+  updatePayoutTransactionSent,
+} from './relayer/transaction-queries.ts'
 
 /*
  * A relayer's transactions are mined in the order of its account nonces. Each payout keeps one; a nonce that no payout
@@ -144,7 +141,15 @@ async function signFilling(
     maxFeePerGas: maxFeeWei,
     maxPriorityFeePerGas: priorityFeeWei,
   })
-  const filling = { txHash: keccak256(raw), payoutId: null, relayerNonce, raw, maxFeeWei, priorityFeeWei }
+  const filling = {
+    txHash: keccak256(raw),
+    signerAddress: relayerSigner.address,
+    payoutId: null,
+    relayerNonce,
+    raw,
+    maxFeeWei,
+    priorityFeeWei,
+  }
   await db.tx((tx) => insertPayoutTransaction(tx, chainId, filling, new Date(clock())))
   return { ...filling, sentBlock: null }
 }

@@ -5,11 +5,12 @@ import { ChainDoubt, toHex } from '../transfer-logs.ts'
 import { fillGap, isOfFormerRelayer } from './account-nonces.ts'
 import { doubtWords } from './agreement.ts'
 import { change, type PayoutDeps } from './payout-deps.ts'
-import { listPayoutTransactions, type Payout, type PayoutTransaction } from './payout-queries.ts'
+import type { Payout } from './payout-queries.ts'
 import { broadcast, hasRunOut, isUnusable, prepare, resend, SIGNABLE } from './payout-steps.ts'
 import { type ChainView, isAuthorizationOver } from './payout-view.ts'
 import { isReceiptFinal, type Receipt, readReceipts } from './receipt.ts'
 import { isRaiseDue, isStuck } from './relayer/fees.ts'
+import { listPayoutTransactions, type PayoutTransaction } from './relayer/transaction-queries.ts'
 import { checkTransfer } from './transfer-check.ts'
 import {
   type AuthorizationKey,

@@ -5,14 +5,7 @@ import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import { ChainDoubt } from '../transfer-logs.ts'
 import { fillNonce, isOfFormerRelayer, keepNonce, submit } from './account-nonces.ts'
 import { change, needsCheck, type PayoutDeps, PayoutTaken } from './payout-deps.ts'
-import {
-  insertPayoutTransaction,
-  listPayoutTransactions,
-  type Payout,
-  type PayoutTransaction,
-  updatePayout,
-  updatePayoutTransactionSent,
-} from './payout-queries.ts'
+import { type Payout, updatePayout } from './payout-queries.ts'
 import {
   type ChainView,
   findClockFault,
@@ -22,6 +15,12 @@ import {
   UNSIGNED,
 } from './payout-view.ts'
 import { aboveSigned, atMostAStepMore, type Fees, findGasFault, readFees, readMeans } from './relayer/fees.ts'
+import {
+  insertPayoutTransaction,
+  listPayoutTransactions,
+  type PayoutTransaction,
+  updatePayoutTransactionSent,
+} from './relayer/transaction-queries.ts'
 import {
   type Authorization,
   authorizationData,
@@ -275,7 +274,8 @@ async function signAndStore(
     maxPriorityFeePerGas: priorityFeeWei,
   })
   const { id: payoutId, relayerNonce } = payout
-  const transaction = { txHash: keccak256(raw), payoutId, relayerNonce, raw, maxFeeWei, priorityFeeWei }
+  const signerAddress = relayerSigner.address
+  const transaction = { txHash: keccak256(raw), signerAddress, payoutId, relayerNonce, raw, maxFeeWei, priorityFeeWei }
   return db.tx(async (tx) => {
     const now = new Date(clock())
     const signed = await updatePayout(tx, payout, { status: 'signed', providerStatus: 'signed' }, now)

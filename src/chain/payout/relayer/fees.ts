@@ -3,10 +3,10 @@ import { type Hex, RpcError } from '../../endpoints/rpc.ts'
 import type { Network } from '../../networks.ts'
 import { toHex } from '../../transfer-logs.ts'
 import type { PayoutDeps } from '../payout-deps.ts'
-import type { PayoutTransaction } from '../payout-queries.ts'
 import type { ChainView } from '../payout-view.ts'
 import { findFeeOverride } from '../wallet-queries.ts'
 import { listSigned } from './signed-transactions.ts'
+import type { PayoutTransaction } from './transaction-queries.ts'
 
 /*
  * What a transaction of the relayer pays for gas. Its account nonce decides, not its payout: a node compares it with

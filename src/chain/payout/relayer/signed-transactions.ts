@@ -1,8 +1,7 @@
 import { keccak256, parseTransaction, recoverAddress, serializeTransaction } from 'viem/utils'
 import type { Hex } from '../../endpoints/rpc.ts'
 import type { PayoutDeps } from '../payout-deps.ts'
-import type { PayoutTransaction } from '../payout-queries.ts'
-import { listNonceTransactions } from './relayer-queries.ts'
+import { listNonceTransactions, type PayoutTransaction } from './transaction-queries.ts'
 
 /** Who signed it, in lower case. */
 async function recoverSigner(raw: Hex): Promise<string> {
@@ -14,13 +13,13 @@ async function recoverSigner(raw: Hex): Promise<string> {
 
 /**
  * Everything that this relayer has signed with the account nonce, oldest first: for payouts that keep it, for those
- * that gave it up, and to fill it. Relayers of earlier settings count with the same numbers: the signature decides.
+ * that gave it up, and to fill it. Relayers of earlier settings count with the same numbers.
  */
 export async function listSigned(
   { db, network, relayerSigner }: PayoutDeps,
   nonce: bigint,
 ): Promise<PayoutTransaction[]> {
   const all = await listNonceTransactions(db, network.chainId, nonce)
-  const signers = await Promise.all(all.map(({ raw }) => recoverSigner(raw)))
+  const signers = await Promise.all(all.map(({ signerAddress, raw }) => signerAddress ?? recoverSigner(raw)))
   return all.filter((_, index) => signers[index] === relayerSigner.address.toLowerCase())
 }
