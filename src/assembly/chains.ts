@@ -2,15 +2,15 @@ import { KNOWN_ADDRESS_WORDS, openKnownAddresses } from '../chain/known-addresse
 import { SANDBOX_CHAIN_ID } from '../chain/networks.ts'
 import type { OpenChain } from '../chain/open-chains.ts'
 import { checkManualTransfer, hasLeftOtherwise } from '../chain/payout/manual-transfer.ts'
+import { withdrawPayout } from '../chain/payout/payout.ts'
+import type { FindNamedHold } from '../chain/payout/payout-deps.ts'
+import { findOtherPayout } from '../chain/payout/payout-recheck.ts'
 import {
   isPayoutOver,
   isPayoutSigned,
   isPayoutStarted,
   mayPayoutHaveLeft,
-  withdrawPayout,
-} from '../chain/payout/payout.ts'
-import type { FindNamedHold } from '../chain/payout/payout-deps.ts'
-import { findOtherPayout } from '../chain/payout/payout-recheck.ts'
+} from '../chain/payout/state/payout-answers.ts'
 import type { WalletDeps } from '../channels/crypto/adapter.ts'
 import { isSettlementAddressOfOther } from '../companies/company-queries.ts'
 import type { CompanyDeps } from '../companies/company-service.ts'

@@ -13,6 +13,7 @@ import { authorizationKeyOf, findForeignReceipt } from './payout-follow.ts'
 import { findPayout, isPayoutDropped, type Payout, type Withdrawal } from './payout-queries.ts'
 import { readChainView } from './payout-view.ts'
 import { findPayoutOfTransaction } from './relayer/transaction-queries.ts'
+import { answersOf, stateOf } from './state/states.ts'
 import { checkAuthorizationUsed, checkTransfer, checkUsed, readAuthorizations } from './transfer-check.ts'
 import type { AuthorizationKey, AuthorizedTransfer } from './usdc-token.ts'
 import { listPayingTokens, listPayingWallets } from './wallet-queries.ts'
@@ -72,10 +73,6 @@ async function ask<Answer>({ network }: ManualTransferDeps, answer: Promise<Answ
 /** Accepts, by not throwing, that something else left than was asked. */
 export type AcceptLeft = (left: AuthorizedTransfer) => Promise<void>
 
-/** Nothing is signed for it here. */
-const isUnsigned = ({ status, validBefore }: Payout): boolean =>
-  (status === 'reserved' || status === 'failed') && validBefore === null
-
 const OF_ANOTHER =
   'is the payout of another refund or settlement, which finds it by itself. Reject or cancel this one, and ask again: ' +
   'the next one has the next number.'
@@ -129,7 +126,7 @@ async function checkNothingLeft(
   { accepts, ...request }: PayoutRequest & { accepts?: AcceptLeft | undefined },
   payout: Payout | undefined,
 ): Promise<void> {
-  if (payout && !isUnsigned(payout)) return
+  if (payout && !answersOf(payout).isUnsigned) return
   const { db, rpc, payouts, agree = agreeAlone(rpc) } = deps
   const find = async (from: Hex, network: Network) => {
     const key = { from, nonce: nonceOf(request.id) }
@@ -157,7 +154,7 @@ export async function hasLeftOtherwise(deps: ManualTransferDeps, id: string): Pr
   const { db, network } = deps
   const payout = await findPayout(db, id)
   const isHeld = payout?.kind === 'payout' && payout.chainId === network.chainId && payout.usedAt !== null
-  if (!isHeld || payout.status !== 'reserved' || !isUnsigned(payout) || !(await findRestored(db))) return false
+  if (!isHeld || stateOf(payout) !== 'held' || !(await findRestored(db))) return false
   const used = {
     key: authorizationKeyOf(payout),
     network: inToken(network, (await ask(deps, findOwnToken(deps, payout))) ?? network.usdcAddress),
@@ -211,7 +208,7 @@ export async function checkManualTransfer(
   const { to, units } = request
   const payout = await findPayout(deps.db, request.id)
   const owner = await findPayoutOfTransaction(deps.db, deps.network.chainId, txHash)
-  if (owner === request.id && payout && !isUnsigned(payout)) return followOwn(deps, request)
+  if (owner === request.id && payout && !answersOf(payout).isUnsigned) return followOwn(deps, request)
   if (owner !== undefined && owner !== request.id) throw invalid('txHash', 'is a payout that this service made')
   const used = await findUsed(deps, request, txHash)
   const authorization = used?.key

@@ -9,6 +9,7 @@ import { type Payout, type PayoutChange, updatePayout } from './payout-queries.t
 import { hasSignature } from './payout-view.ts'
 import { listPayoutTransactions } from './relayer/transaction-queries.ts'
 import { NOBODY, type Signer } from './signer.ts'
+import { answersOf } from './state/states.ts'
 import { authorizationStateCall, toAuthorizationState } from './usdc-token.ts'
 import { listPayingTokens } from './wallet-queries.ts'
 
@@ -53,7 +54,7 @@ export const nonceOf = (id: string): Hex => keccak256(stringToHex(id))
 
 /** It has not left, or nothing is signed for it: nothing is signed or submitted unless whoever asks has checked it. */
 export const needsCheck = ({ refundSigner, isChecked }: PayoutDeps, payout: Payout): boolean =>
-  refundSigner !== null && isChecked !== true && (payout.status === 'reserved' || !hasSignature(payout))
+  refundSigner !== null && isChecked !== true && (answersOf(payout).needsCheck || !hasSignature(payout))
 
 /** For a payout that cannot be sent here: nothing is signed. */
 export const KEYLESS = { refundSigner: null, relayerSigner: NOBODY, watchOnly: true }
@@ -97,8 +98,8 @@ export async function findOwnToken(
   { db, rpc, network }: Pick<PayoutDeps, 'rpc' | 'network'> & { db: Queryable },
   payout: Payout,
 ): Promise<Hex | null> {
-  const { kind, status, validBefore, usedAt, tokenAddress } = payout
-  const isUnsigned = status === 'reserved' && validBefore === null
+  const { kind, usedAt, tokenAddress } = payout
+  const { isUnsigned } = answersOf(payout)
   const called = isUnsigned && tokenAddress !== null ? undefined : await findCalledToken(db, payout)
   if (called !== undefined) return called
   if (tokenAddress !== null) return tokenAddress

@@ -1,11 +1,6 @@
 import { type Queryable, sql, type Tx } from '../../db/db.ts'
 import type { Hex } from '../endpoints/rpc.ts'
-
-/**
- * `reserved`: stored, nothing signed that could be mined. `signed`: the signed bytes are stored. `sent`: a node
- * accepted them. `mined`: in a block. `final`: irreversible. `failed`: we will never pay it.
- */
-export type PayoutStatus = 'reserved' | 'signed' | 'sent' | 'mined' | 'final' | 'failed'
+import { type PayoutStatus, rowsWhere } from './state/states.ts'
 
 /** One payment out of our own wallet; addresses in lower case. */
 export type Payout = {
@@ -43,6 +38,8 @@ type Row = Omit<Payout, 'units'> & { units: string }
 
 const COLUMNS = sql`id, kind, chain_id, from_address, to_address, units, authorization_nonce, token_address, status, signature, valid_after,
   valid_before, relayer_address, relayer_nonce, tx_hash, words as provider_status, refusals, used_at, reopened_at, updated_at, lease_epoch`
+
+const IS_OPEN = rowsWhere('isOpen')
 
 const NO_WALLET = '0x0000000000000000000000000000000000000000'
 
@@ -97,7 +94,7 @@ export const insertRelayed = (q: Queryable, payment: RelayedPayment, now: Date):
 export async function listRelayed(q: Queryable, chainId: number, now: Date, limit: number): Promise<string[]> {
   const rows = await q.many<{ id: string }>(sql`
     select id from chain_payouts
-    where chain_id = ${chainId} and kind = 'payment' and status not in ('final', 'failed')
+    where chain_id = ${chainId} and kind = 'payment' and ${IS_OPEN}
       and (lease_until is null or lease_until <= ${now})
     order by updated_at limit ${limit}`)
   return rows.map(({ id }) => id)
@@ -119,7 +116,7 @@ export async function listAccountedPayouts(
 ): Promise<Set<string>> {
   const rows = await q.many<{ id: string }>(sql`
     select id from chain_payouts where id = any(${[...ids]}::text[]) and chain_id = ${chainId}
-      and (status = 'final' or valid_before is not null or (status = 'failed' and tx_hash is not null))
+      and ${rowsWhere('isAccounted')}
     union all
     select dropped.id from chain_payouts dropped
     join chain_payouts named on named.left_nonce = dropped.authorization_nonce
@@ -142,8 +139,7 @@ export async function isPayoutTransaction(q: Queryable, chainId: number, txHash:
 export async function isPayoutDropped(q: Queryable, chainId: number, nonce: Hex): Promise<boolean> {
   const row = await q.maybe(sql`
     select 1 from chain_payouts where authorization_nonce = ${nonce} and kind in ('payout', 'withdrawn')
-      and (status = 'failed' and valid_before is null and tx_hash is null
-        or status in ('final', 'failed') and tx_hash is not null and chain_id <> ${chainId})`)
+      and (${rowsWhere('isDropped')} or status in ('final', 'failed') and tx_hash is not null and chain_id <> ${chainId})`)
   return row !== undefined
 }
 
@@ -154,7 +150,7 @@ export async function listFinalPayouts(
   { after, before }: { after: Date; before: Date },
 ): Promise<Payout[]> {
   const rows = await q.many<Row>(sql`
-    select ${COLUMNS} from chain_payouts where chain_id = ${chainId} and kind = 'payout' and status = 'final'
+    select ${COLUMNS} from chain_payouts where chain_id = ${chainId} and kind = 'payout' and ${rowsWhere('isRechecked')}
       and updated_at between ${after} and ${before} order by id`)
   return rows.map(toPayout)
 }
@@ -181,7 +177,7 @@ export async function listIdlePayouts(q: Queryable, chainId: number, own: OwnPay
   const { wallet, token, since, othersSince } = own
   const rows = await q.many<{ id: string }>(sql`
     select id from chain_payouts where chain_id = ${chainId} and kind = 'payout'
-      and reopened_at is not null and status not in ('final', 'failed')
+      and reopened_at is not null and ${IS_OPEN}
       and updated_at < case when from_address = ${wallet} and coalesce(token_address, ${token}) = ${token}
         then ${since}::timestamptz else ${othersSince}::timestamptz end
     order by updated_at`)
@@ -192,7 +188,7 @@ export async function listIdlePayouts(q: Queryable, chainId: number, own: OwnPay
 export async function claimPayout(q: Queryable, id: string, now: Date, until: Date): Promise<Payout | undefined> {
   const row = await q.maybe<Row>(sql`
     update chain_payouts set lease_until = ${until}, lease_epoch = lease_epoch + 1
-    where id = ${id} and status not in ('final', 'failed') and (lease_until is null or lease_until <= ${now})
+    where id = ${id} and ${IS_OPEN} and (lease_until is null or lease_until <= ${now})
     returning ${COLUMNS}`)
   return row && toPayout(row)
 }
@@ -234,8 +230,7 @@ export async function updatePayoutWithdrawn(
   const done = await q.run(sql`
     update chain_payouts set status = 'failed', words = ${providerStatus}, tx_hash = ${txHash ?? null},
       left_nonce = ${leftNonce ?? null}, updated_at = ${now}, lease_epoch = lease_epoch + 1
-    where id = ${id} and (status = 'reserved' and valid_before is null or status = 'failed')
-      and (used_at is null or ${isPaid})`)
+    where id = ${id} and ${rowsWhere(isPaid ? 'canBeNamed' : 'canBeTakenBack')}`)
   return done > 0
 }
 
@@ -297,7 +292,7 @@ export async function updatePayoutRelayer(
     select next_nonce from chain_relayers where chain_id = ${chainId} and address = ${relayer.address} for update`)
   const { busy } = await tx.one<{ busy: boolean }>(sql`
     select exists (select 1 from chain_payouts where chain_id = ${chainId} and relayer_address = ${relayer.address}
-      and status not in ('final', 'failed')) as busy`)
+      and ${IS_OPEN}) as busy`)
   const nonce = busy && nextNonce > relayer.chainNonce ? nextNonce : relayer.chainNonce
   await tx.run(sql`
     update chain_relayers set next_nonce = ${nonce + 1n}
@@ -322,6 +317,6 @@ export async function isRelayerNonceKept(
 ): Promise<boolean> {
   const row = await q.maybe(sql`
     select 1 from chain_payouts where chain_id = ${chainId} and relayer_address = ${address} and relayer_nonce = ${nonce}
-      and status not in ('final', 'failed')`)
+      and ${IS_OPEN}`)
   return row !== undefined
 }

@@ -20,6 +20,7 @@ import {
   updatePayoutReopened,
 } from './payout-queries.ts'
 import { readChainView } from './payout-view.ts'
+import { answersOf } from './state/states.ts'
 import { checkUsed } from './transfer-check.ts'
 import { type AuthorizationKey, authorizationStateCall, toAuthorizationState } from './usdc-token.ts'
 import { insertPayingToken, listPayingChains, listPayingTokens, listPayingWallets } from './wallet-queries.ts'
@@ -211,7 +212,7 @@ const NAME_IT =
 async function findOwnWallet({ db }: OtherDeps, { payouts, network, rpc }: OtherChain, id: string) {
   const payout = await findPayout(db, id)
   if (payout?.kind !== 'payout' || payout.chainId !== network.chainId) return { from: payouts?.address.toLowerCase() }
-  if (!payouts && payout.validBefore === null) return undefined
+  if (!payouts && answersOf(payout).isUnsigned) return undefined
   return { from: payout.fromAddress, token: await findOwnToken({ db, rpc, network }, payout) }
 }
 

@@ -6,14 +6,7 @@ import { ChainDoubt } from '../transfer-logs.ts'
 import { fillNonce, isOfFormerRelayer, keepNonce, submit } from './account-nonces.ts'
 import { change, needsCheck, type PayoutDeps, PayoutTaken } from './payout-deps.ts'
 import { type Payout, updatePayout } from './payout-queries.ts'
-import {
-  type ChainView,
-  findClockFault,
-  isAuthorizationOver,
-  isSigned,
-  readChainView,
-  UNSIGNED,
-} from './payout-view.ts'
+import { type ChainView, findClockFault, isAuthorizationOver, isSigned, readChainView } from './payout-view.ts'
 import { aboveSigned, atMostAStepMore, type Fees, findGasFault, readFees, readMeans } from './relayer/fees.ts'
 import {
   insertPayoutTransaction,
@@ -21,6 +14,7 @@ import {
   type PayoutTransaction,
   updatePayoutTransactionSent,
 } from './relayer/transaction-queries.ts'
+import { UNSIGNED } from './state/states.ts'
 import {
   type Authorization,
   authorizationData,

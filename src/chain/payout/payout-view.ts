@@ -3,6 +3,7 @@ import { tagsOf } from '../endpoints/network-check.ts'
 import type { Hex, Rpc } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
 import { blockCall } from '../transfer-logs.ts'
+import { UNSIGNED } from './state/states.ts'
 
 /** The chain as a node saw it at one moment. */
 export type ChainView = {
@@ -35,9 +36,6 @@ export async function readChainView(rpc: Rpc, network: Network): Promise<ChainVi
     finalizedNumber: numberOf('finalized'),
   }
 }
-
-/** Placeholder for a signature that is about to be made: with its expiry, it announces it. */
-export const UNSIGNED: Hex = '0x'
 
 type Authorized = { signature: Hex | null; validBefore: bigint | null }
 

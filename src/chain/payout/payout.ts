@@ -22,7 +22,6 @@ import {
   insertWithdrawn,
   type NewPayout,
   type Payout,
-  type PayoutStatus,
   releasePayout,
   updatePayoutWithdrawn,
   type Withdrawal,
@@ -30,6 +29,8 @@ import {
 import { listReopened, reopenUnpaid } from './payout-recheck.ts'
 import { broadcast, lookAtChain, prepare } from './payout-steps.ts'
 import type { Signer } from './signer.ts'
+import { isPayoutSigned } from './state/payout-answers.ts'
+import { answersOf, PAYOUT_STATUSES } from './state/states.ts'
 import { insertPayingToken } from './wallet-queries.ts'
 
 export type PayoutRequest = {
@@ -66,24 +67,13 @@ export type Payouts = {
 export const PAYOUT_LEASE_MS = 60_000
 /** An authorization is valid for an hour; a transaction that waits for ten blocks is sent again. */
 export const PAYOUT_TIMES = { validSeconds: 3600, stuckBlocks: 10n }
-/** Within one poll a payout only moves forward; one that fell back waits for the next poll. */
-const WAY: readonly PayoutStatus[] = ['reserved', 'signed', 'sent', 'mined', 'final']
 
 const NOT_SENT = 'not sent yet'
 
-const OUTCOMES: Record<PayoutStatus, PayoutResult['outcome']> = {
-  reserved: 'pending',
-  signed: 'pending',
-  sent: 'pending',
-  mined: 'pending',
-  final: 'settled',
-  failed: 'refused',
-}
-
-export const viewPayout = ({ status, txHash, providerStatus }: Payout): PayoutResult => ({
-  outcome: OUTCOMES[status],
-  txHash,
-  providerStatus,
+export const viewPayout = (payout: Payout): PayoutResult => ({
+  outcome: answersOf(payout).outcome,
+  txHash: payout.txHash,
+  providerStatus: payout.providerStatus,
 })
 
 /**
@@ -102,10 +92,6 @@ export async function withdrawPayout(
   return updatePayoutWithdrawn(q, id, why, now)
 }
 
-/** Whether no node ever sends it: it was withdrawn or given up. */
-export const isPayoutOver = async (q: Queryable, id: string): Promise<boolean> =>
-  (await findPayout(q, id))?.status === 'failed'
-
 async function step(deps: PayoutDeps, payout: Payout): Promise<Payout> {
   const chain = await lookAtChain(deps)
   if (deps.watchOnly) return watch(deps, payout, chain)
@@ -115,11 +101,11 @@ async function step(deps: PayoutDeps, payout: Payout): Promise<Payout> {
   return followSent(deps, payout, chain)
 }
 
-/** Takes steps until the status no longer changes. */
+/** Takes steps while it moves forward; one that fell back waits for the next poll. */
 async function advance(deps: PayoutDeps, payout: Payout): Promise<Payout> {
   const next = await step(deps, payout)
-  const forward = WAY.indexOf(next.status) > WAY.indexOf(payout.status)
-  return forward && next.status !== 'final' ? advance(deps, next) : next
+  const forward = PAYOUT_STATUSES.indexOf(next.status) > PAYOUT_STATUSES.indexOf(payout.status)
+  return forward && answersOf(next).isOpen ? advance(deps, next) : next
 }
 
 /** Stores its token where an earlier version did not, or signed it in another. @throws RpcError */
@@ -135,11 +121,9 @@ async function withToken(deps: PayoutDeps, payout: Payout): Promise<Payout> {
  * is paid in the present one. One that was undone stays: a node that errs about the earlier token would pay it twice.
  */
 async function takePresentToken(deps: PayoutDeps, payout: Payout): Promise<Payout> {
-  const { kind, status, validBefore, usedAt, reopenedAt } = payout
-  const isUnsigned = kind === 'payout' && status === 'reserved' && validBefore === null && usedAt === null
+  const mayTake = payout.kind === 'payout' && payout.reopenedAt === null && answersOf(payout).mayTakePresentToken
   const tokenAddress = tokenOf(deps.network)
-  if (deps.refundSigner === null || !isUnsigned || reopenedAt !== null || payout.tokenAddress === tokenAddress)
-    return payout
+  if (deps.refundSigner === null || !mayTake || payout.tokenAddress === tokenAddress) return payout
   return change(deps, payout, { tokenAddress, providerStatus: NOT_SENT })
 }
 
@@ -166,28 +150,6 @@ export async function workOn(deps: PayoutDeps, payout: Payout): Promise<PayoutRe
   } finally {
     await releasePayout(db, payout)
   }
-}
-
-/**
- * Whether a transaction was signed that can pay it, or it was paid. Until then all checks are repeated: what was only
- * announced, or authorized and not submitted, pays nothing by itself.
- */
-export async function mayPayoutHaveLeft(q: Queryable, id: string): Promise<boolean> {
-  const payout = await findPayout(q, id)
-  if (payout === undefined || payout.status === 'failed') return false
-  // what left before a restore was not signed here
-  return payout.status !== 'reserved' || payout.usedAt !== null
-}
-
-/** Whether something was announced or signed that can pay it, or did, also if it ran out and is not forgotten yet. */
-export const isPayoutSigned = async (q: Queryable, id: string): Promise<boolean> =>
-  (await mayPayoutHaveLeft(q, id)) || (await isPayoutStarted(q, id))
-
-/** Whether something was signed for it here, or it left before a restore exactly as asked. */
-export async function isPayoutStarted(q: Queryable, id: string): Promise<boolean> {
-  const payout = await findPayout(q, id)
-  if (payout === undefined || payout.status === 'failed') return false
-  return payout.status !== 'reserved' || payout.validBefore !== null
 }
 
 /**
