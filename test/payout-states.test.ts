@@ -31,7 +31,9 @@ const listRows = (): StateColumns[] =>
     [null, UNSIGNED, '0xab'].flatMap((signature) =>
       [null, 5n].flatMap((validBefore) =>
         [null, '0x1'].flatMap((txHash) =>
-          [null, AT].map((usedAt) => ({ status, signature, validBefore, txHash, usedAt })),
+          [null, AT].flatMap((usedAt) =>
+            [null, 0n, 7n].map((spentUnits) => ({ status, signature, validBefore, txHash, usedAt, spentUnits })),
+          ),
         ),
       ),
     ),
@@ -46,7 +48,8 @@ test('every combination of columns is one state, and SQL answers each question a
   assert.ok(questions.length > 8)
   for (const row of rows) {
     const known = sql`select ${row.status}::text as status, ${row.signature}::text as signature,
-      ${row.validBefore}::bigint as valid_before, ${row.txHash}::text as tx_hash, ${row.usedAt}::timestamptz as used_at`
+      ${row.validBefore}::bigint as valid_before, ${row.txHash}::text as tx_hash, ${row.usedAt}::timestamptz as used_at,
+      ${row.spentUnits}::numeric as spent_units`
     for (const question of questions) {
       const found = await db.maybe(sql`select 1 from (${known}) as one where ${rowsWhere(question)}`)
       assert.equal(found !== undefined, answersOf(row)[question], `${question} of ${stateOf(row)}`)

@@ -400,7 +400,12 @@ test('an authorization that somebody else submitted counts, with his transaction
 })
 
 const withdraw = (asked: PayoutRequest, isPaid = false): Promise<boolean> =>
-  withdrawPayout(db, { ...asked, chainId: chain.chainId }, { isPaid, providerStatus: 'withdrawn' }, new Date())
+  withdrawPayout(
+    db,
+    { ...asked, chainId: chain.chainId },
+    { by: isPaid ? 'canBeNamed' : 'canBeTakenBack', providerStatus: 'withdrawn' },
+    new Date(),
+  )
 
 test('what is paid by hand is never sent, and what is under way cannot be paid by hand', async () => {
   const [byHand, underWay] = [request(), request()]

@@ -1,7 +1,7 @@
 import { DAY } from '../../kernel/clock.ts'
 import { formatDecimal } from '../../kernel/money.ts'
-import { type Hex, RpcError } from '../endpoints/rpc.ts'
-import { ChainDoubt, toHex } from '../transfer-logs.ts'
+import type { Hex } from '../endpoints/rpc.ts'
+import { ChainDoubt } from '../transfer-logs.ts'
 import { fillGap, isOfFormerRelayer } from './account-nonces.ts'
 import { doubtWords } from './agreement.ts'
 import { change, type PayoutDeps } from './payout-deps.ts'
@@ -11,18 +11,9 @@ import { type ChainView, isAuthorizationOver } from './payout-view.ts'
 import { isReceiptFinal, type Receipt, readReceipts } from './receipt.ts'
 import { isRaiseDue, isStuck } from './relayer/fees.ts'
 import { listPayoutTransactions, type PayoutTransaction } from './relayer/transaction-queries.ts'
+import { authorizationKeyOf, findForeignReceipt, findSpent } from './state/authorization-use.ts'
 import { checkTransfer } from './transfer-check.ts'
-import {
-  type AuthorizationKey,
-  findAuthorizationUse,
-  isAuthorizationUsed,
-  transferOfAuthorization,
-} from './usdc-token.ts'
-
-export const authorizationKeyOf = ({ fromAddress, authorizationNonce }: Payout) => ({
-  from: fromAddress,
-  nonce: authorizationNonce,
-})
+import { isAuthorizationUsed, transferOfAuthorization } from './usdc-token.ts'
 
 /** What its authorization moved in this transaction; undefined if it was not used there. */
 const leftBy = ({ network }: PayoutDeps, payout: Payout, { logs }: Receipt) =>
@@ -33,26 +24,6 @@ function paid(deps: PayoutDeps, payout: Payout, receipt: Receipt | null | undefi
   if (receipt?.status !== '0x1') return false
   const left = leftBy(deps, payout, receipt)
   return left?.to === payout.toAddress && left.units === payout.units
-}
-
-const RECENT_BLOCKS = 1000n
-
-/** The authorization was used, whoever submitted it: finds its transaction, newest blocks first. */
-export async function findForeignReceipt(
-  { rpc, network }: Pick<PayoutDeps, 'rpc' | 'network'>,
-  key: AuthorizationKey,
-  view: ChainView,
-): Promise<Receipt | null> {
-  const start = view.number > RECENT_BLOCKS ? view.number - RECENT_BLOCKS : 0n
-  for (const fromBlock of new Set<Hex>([toHex(start), '0x0'])) {
-    try {
-      const txHash = await findAuthorizationUse(rpc, network, key, fromBlock)
-      if (txHash !== undefined) return (await readReceipts(rpc, [txHash]))[0] ?? null
-    } catch (error) {
-      if (!(error instanceof RpcError) || error.kind !== 'definite') throw error // the node refuses such a long range
-    }
-  }
-  return null
 }
 
 /** Why one node's claim that a receipt is final is not trusted; null if the others agree. */
@@ -72,13 +43,14 @@ async function findDoubt(deps: PayoutDeps, payout: Payout, txHash: string): Prom
 async function follow(deps: PayoutDeps, payout: Payout, view: ChainView, receipt: Receipt): Promise<Payout> {
   const txHash = receipt.transactionHash
   const { units } = payout
+  const seen = { txHash, used: false }
   if (await isReceiptFinal(deps.rpc, deps.network, { receipt, view, units })) {
     const doubt = await findDoubt(deps, payout, txHash)
-    if (doubt !== null) return change(deps, payout, { status: 'mined', txHash, providerStatus: doubt })
-    return change(deps, payout, { status: 'final', txHash, providerStatus: `paid by transaction ${txHash}` })
+    if (doubt !== null) return change(deps, payout, { ...seen, status: 'mined', providerStatus: doubt })
+    return change(deps, payout, { ...seen, status: 'final', providerStatus: `paid by transaction ${txHash}` })
   }
   const providerStatus = `transaction ${txHash} is in block ${BigInt(receipt.blockNumber)}, not final yet`
-  return change(deps, payout, { status: 'mined', txHash, providerStatus })
+  return change(deps, payout, { ...seen, status: 'mined', providerStatus })
 }
 
 /**
@@ -120,10 +92,17 @@ async function followUsed(deps: PayoutDeps, payout: Payout, view: ChainView): Pr
   if (!(await isAuthorizationUsed(deps.rpc, deps.network, authorizationKeyOf(payout))))
     return payout.usedAt === null ? null : change(deps, payout, { used: false })
   const receipt = await findForeignReceipt(deps, authorizationKeyOf(payout), view)
+  const txHash = receipt?.transactionHash
   if (paid(deps, payout, receipt)) return follow(deps, payout, view, receipt)
   if (await isSpentElsewhere(deps, payout, view, receipt))
     return change(deps, payout, { status: 'failed', providerStatus: 'the payer cancelled it or used it otherwise' })
-  return change(deps, payout, { used: true, providerStatus: usedWords(deps, payout, receipt) })
+  const used = { used: true, providerStatus: usedWords(deps, payout, receipt) } as const
+  const isOwn = payout.kind === 'payout'
+  const spentUnits = isOwn && txHash !== undefined ? await findSpent(deps, payout, txHash) : null
+  if (spentUnits !== null) return change(deps, payout, { ...SIGNABLE, ...used, spentUnits })
+  // what is signed pays nothing then, and other transactions need later nonces
+  const isSure = txHash !== undefined || payout.usedAt !== null
+  return change(deps, payout, { ...used, ...(isSure && { status: 'reserved', relayer: null }) })
 }
 
 /** None of our transactions is mined. */

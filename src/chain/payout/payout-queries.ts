@@ -27,6 +27,11 @@ export type Payout = {
   refusals: number
   /** Since when the token says that its authorization was used, but not by a transaction that pays it. */
   usedAt: Date | null
+  /**
+   * What its authorization moved instead, finally, as all nodes say; 0: it was cancelled. Null: nothing, or it is not
+   * certain yet.
+   */
+  spentUnits: bigint | null
   /** When a reorganisation undid it after it was final. */
   reopenedAt: Date | null
   /** When a step last wrote; claiming it does not. */
@@ -34,16 +39,20 @@ export type Payout = {
   leaseEpoch: bigint
 }
 
-type Row = Omit<Payout, 'units'> & { units: string }
+type Row = Omit<Payout, 'units' | 'spentUnits'> & { units: string; spentUnits: string | null }
 
 const COLUMNS = sql`id, kind, chain_id, from_address, to_address, units, authorization_nonce, token_address, status, signature, valid_after,
-  valid_before, relayer_address, relayer_nonce, tx_hash, words as provider_status, refusals, used_at, reopened_at, updated_at, lease_epoch`
+  valid_before, relayer_address, relayer_nonce, tx_hash, words as provider_status, refusals, used_at, spent_units, reopened_at, updated_at, lease_epoch`
 
 const IS_OPEN = rowsWhere('isOpen')
 
 const NO_WALLET = '0x0000000000000000000000000000000000000000'
 
-const toPayout = (row: Row): Payout => ({ ...row, units: BigInt(row.units) })
+const toPayout = (row: Row): Payout => ({
+  ...row,
+  units: BigInt(row.units),
+  spentUnits: row.spentUnits === null ? null : BigInt(row.spentUnits),
+})
 
 export type NewPayout = Pick<
   Payout,
@@ -213,26 +222,42 @@ export const insertWithdrawn = (
       ${providerStatus}, ${now}, ${now})
     on conflict do nothing`)
 
-export type Withdrawal = { isPaid: boolean; providerStatus: string; txHash?: string; leftNonce?: Hex }
+/** Why it ends: a person takes it back (a refund also where something else left), or names what paid it. */
+export type Withdrawal = {
+  by: 'canBeTakenBack' | 'canBeRejected' | 'canBeNamed'
+  providerStatus: string
+  txHash?: string
+  leftNonce?: Hex
+}
 
 /**
  * Ends a payout for which nothing is signed, also while a worker looks at it: whatever that would write, or announce
- * before it signs, fails by the lease's number. `isPaid`: by a transaction that a person found, or never,
- * because its authorization has moved something else; `txHash`: by one of our own wallet, which left before a restore,
- * under the authorization `leftNonce`. @returns whether it will never be paid
+ * before it signs, fails by the lease's number. `txHash`: a transaction of our own wallet paid it, which left before a
+ * restore, under the authorization `leftNonce`. @returns whether it will never be paid
  */
 export async function updatePayoutWithdrawn(
   q: Queryable,
   id: string,
-  { isPaid, providerStatus, txHash, leftNonce }: Withdrawal,
+  { by, providerStatus, txHash, leftNonce }: Withdrawal,
   now: Date,
 ): Promise<boolean> {
   const done = await q.run(sql`
-    update chain_payouts set status = 'failed', words = ${providerStatus}, tx_hash = ${txHash ?? null},
-      left_nonce = ${leftNonce ?? null}, updated_at = ${now}, lease_epoch = lease_epoch + 1
-    where id = ${id} and ${rowsWhere(isPaid ? 'canBeNamed' : 'canBeTakenBack')}`)
+    update chain_payouts set status = 'failed', words = ${providerStatus}, tx_hash = coalesce(${txHash ?? null}, tx_hash),
+      left_nonce = coalesce(${leftNonce ?? null}, left_nonce), updated_at = ${now}, lease_epoch = lease_epoch + 1
+    where id = ${id} and ${rowsWhere(by)}`)
   return done > 0
 }
+
+/**
+ * Its authorization has moved something else, or was cancelled, finally: what is signed for it pays nothing any more,
+ * and its account nonce is given up, also while a worker looks at it.
+ */
+export const updatePayoutSpent = (q: Queryable, id: string, spentUnits: bigint, now: Date): Promise<number> =>
+  q.run(sql`
+    update chain_payouts set status = 'reserved', signature = null, valid_before = null, relayer_address = null,
+      relayer_nonce = null, used_at = coalesce(used_at, ${now}), spent_units = ${spentUnits.toString()}::numeric,
+      updated_at = ${now}, lease_epoch = lease_epoch + 1
+    where id = ${id} and kind = 'payout' and ${IS_OPEN}`)
 
 /** An absent field stays as it is, null clears it. */
 export type PayoutChange = {
@@ -248,6 +273,8 @@ export type PayoutChange = {
   refusals?: number
   /** Whether the token says that its authorization was used, but not by a transaction that pays it. */
   used?: boolean
+  /** What it moved instead. */
+  spentUnits?: bigint
 }
 
 /** @returns the updated payout; undefined if another worker has taken over */
@@ -266,7 +293,9 @@ export async function updatePayout(
         else coalesce(${authorization?.validBefore.toString() ?? null}::bigint, valid_before) end,
       tx_hash = coalesce(${txHash ?? null}, tx_hash), token_address = coalesce(${tokenAddress ?? null}, token_address),
       used_at = case when ${change.used === true} then coalesce(used_at, ${now}) when ${change.used === false} then null
-        else used_at end, refusals = coalesce(${refusals ?? null}::integer, refusals),
+        else used_at end,
+      spent_units = case when ${change.used === false} then null
+        else coalesce(${change.spentUnits?.toString() ?? null}::numeric, spent_units) end, refusals = coalesce(${refusals ?? null}::integer, refusals),
       relayer_address = case when ${drop} then null else relayer_address end,
       relayer_nonce = case when ${drop} then null else relayer_nonce end, updated_at = ${now}
     where id = ${payout.id} and lease_epoch = ${payout.leaseEpoch} returning ${COLUMNS}`)

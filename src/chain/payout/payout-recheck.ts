@@ -7,7 +7,6 @@ import { inToken, type Network, tokenOf } from '../networks.ts'
 import { ChainDoubt } from '../transfer-logs.ts'
 import { doubtWords } from './agreement.ts'
 import { findOwnToken, nonceOf, type PayoutDeps } from './payout-deps.ts'
-import { authorizationKeyOf, findForeignReceipt } from './payout-follow.ts'
 import {
   findPayout,
   isPayoutDropped,
@@ -20,6 +19,7 @@ import {
   updatePayoutReopened,
 } from './payout-queries.ts'
 import { readChainView } from './payout-view.ts'
+import { authorizationKeyOf, findForeignReceipt } from './state/authorization-use.ts'
 import { answersOf } from './state/states.ts'
 import { checkUsed } from './transfer-check.ts'
 import { type AuthorizationKey, authorizationStateCall, toAuthorizationState } from './usdc-token.ts'
@@ -257,7 +257,7 @@ async function lookIn(deps: OtherDeps, chain: OtherChain, asked: Asked, ownWalle
 }
 
 /** Clocks of two machines differ by less. */
-const CLOCK_MARGIN_MS = HOUR
+const CLOCK_MARGIN_MS = 2 * HOUR
 
 /** Why it cannot be known now what left on this chain. */
 function troubleWords({ network: { name } }: OtherChain, error: unknown): string {

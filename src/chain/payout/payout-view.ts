@@ -54,6 +54,12 @@ export const isAuthorizationOver = ({ validBefore }: { validBefore: bigint | nul
   validBefore === null || view.timestamp >= validBefore + EXPIRY_MARGIN_SECONDS
 
 const MOST_AHEAD_MS = 30 * MINUTE
+/** An authorization of ours is valid for an hour. */
+export const VALID_SECONDS = 3600
+
+/** When the last authorization that was signed before this moment has run out, in the chain's seconds. */
+export const lastExpiryOf = (signedUntil: Date): bigint =>
+  BigInt(Math.ceil((signedUntil.getTime() + MOST_AHEAD_MS) / SECOND) + VALID_SECONDS) + EXPIRY_MARGIN_SECONDS
 
 /**
  * Why nothing is signed by this clock: an expiry counted from it could be far off, and until then what is signed cannot

@@ -28,6 +28,7 @@ import {
 } from './payout-queries.ts'
 import { listReopened, reopenUnpaid } from './payout-recheck.ts'
 import { broadcast, lookAtChain, prepare } from './payout-steps.ts'
+import { VALID_SECONDS } from './payout-view.ts'
 import type { Signer } from './signer.ts'
 import { isPayoutSigned } from './state/payout-answers.ts'
 import { answersOf, PAYOUT_STATUSES } from './state/states.ts'
@@ -65,8 +66,8 @@ export type Payouts = {
 }
 
 export const PAYOUT_LEASE_MS = 60_000
-/** An authorization is valid for an hour; a transaction that waits for ten blocks is sent again. */
-export const PAYOUT_TIMES = { validSeconds: 3600, stuckBlocks: 10n }
+/** A transaction that waits for ten blocks is sent again. */
+export const PAYOUT_TIMES = { validSeconds: VALID_SECONDS, stuckBlocks: 10n }
 
 const NOT_SENT = 'not sent yet'
 
@@ -77,7 +78,7 @@ export const viewPayout = (payout: Payout): PayoutResult => ({
 })
 
 /**
- * It is paid some other way (`isPaid`) or not at all, so no node may ever send it. Whether it is in progress is read
+ * It is paid some other way or not at all, so no node may ever send it. Whether it is in progress is read
  * from what was stored: the answer does not depend on the keys and chains of the node that asks.
  * @returns false if it is already in progress
  */

@@ -17,6 +17,7 @@ export type StateColumns = {
   validBefore: bigint | null
   txHash: string | null
   usedAt: Date | null
+  spentUnits: bigint | null
 }
 
 /** What a column says, here and in SQL. */
@@ -28,6 +29,13 @@ const MARKS = {
     sql: `coalesce(signature, '${UNSIGNED}') <> '${UNSIGNED}'`,
   },
   used: { of: ({ usedAt }: StateColumns) => usedAt !== null, sql: 'used_at is not null' },
+  /** For what, is certain. */
+  spent: { of: ({ spentUnits }: StateColumns) => spentUnits !== null, sql: 'spent_units is not null' },
+  /** For something that moved money, or for what is not certain. */
+  moved: {
+    of: ({ usedAt, spentUnits }: StateColumns) => usedAt !== null && spentUnits !== 0n,
+    sql: 'used_at is not null and spent_units is distinct from 0',
+  },
   left: { of: ({ txHash }: StateColumns) => txHash !== null, sql: 'tx_hash is not null' },
 } as const
 type Mark = keyof typeof MARKS
@@ -48,6 +56,8 @@ type Answers = {
   isUnsigned: boolean
   /** A person may reject or cancel it. */
   canBeTakenBack: boolean
+  /** The same for a refund: the next one then asks for what left. A settlement is paid with it. */
+  canBeRejected: boolean
   /** A transaction that a person names may have paid it. */
   canBeNamed: boolean
   /** The settings may name another token or wallet before something is signed for it. */
@@ -63,15 +73,26 @@ type Answers = {
 }
 
 const NO = {
-  ...{ isOpen: false, mayHaveLeft: false, isStarted: false, isUnsigned: false, canBeTakenBack: false },
-  ...{ canBeNamed: false, mayTakePresentToken: false, isAccounted: false, isDropped: false, needsCheck: false },
+  ...{ isOpen: false, mayHaveLeft: false, isStarted: false, isUnsigned: false },
+  ...{
+    canBeTakenBack: false,
+    canBeRejected: false,
+    canBeNamed: false,
+    mayTakePresentToken: false,
+    isAccounted: false,
+    isDropped: false,
+    needsCheck: false,
+  },
   isRechecked: false,
 }
+/** A person may end it. */
+const ENDS = { canBeTakenBack: true, canBeRejected: true, canBeNamed: true } as const
 const OPEN = { ...NO, outcome: 'pending', isOpen: true } as const
-const ENDED = { ...NO, outcome: 'refused', canBeTakenBack: true, canBeNamed: true } as const
+const ENDED = { ...NO, outcome: 'refused', ...ENDS } as const
 /** It may have moved something, so it is not owed again. */
-const USED = { canBeTakenBack: false } as const
+const USED = { canBeTakenBack: false, canBeRejected: false } as const
 const SIGNED = { isStarted: true, isAccounted: true, needsCheck: true } as const
+const HELD = { isUnsigned: true, mayHaveLeft: true, needsCheck: true } as const
 const LEFT = { mayHaveLeft: true, isStarted: true } as const
 
 const STATES = {
@@ -79,14 +100,24 @@ const STATES = {
   free: {
     shape: { status: 'reserved', dated: false, used: false },
     answers: {
-      ...{ ...OPEN, isUnsigned: true, canBeTakenBack: true, canBeNamed: true, mayTakePresentToken: true },
+      ...{ ...OPEN, ...ENDS, isUnsigned: true, mayTakePresentToken: true },
       needsCheck: true,
     },
   },
   /** Nothing is signed here, and the token says that it was paid or cancelled. */
   held: {
-    shape: { status: 'reserved', dated: false, used: true },
-    answers: { ...OPEN, isUnsigned: true, canBeNamed: true, mayHaveLeft: true, needsCheck: true },
+    shape: { status: 'reserved', dated: false, used: true, spent: false },
+    answers: { ...OPEN, ...HELD, canBeNamed: true },
+  },
+  /** Its authorization was cancelled, finally: it is never paid, and nothing left. */
+  cancelled: {
+    shape: { status: 'reserved', dated: false, used: true, spent: true, moved: false },
+    answers: { ...OPEN, ...HELD, ...ENDS },
+  },
+  /** Its authorization moved something else, finally: it is never paid. */
+  spent: {
+    shape: { status: 'reserved', dated: false, used: true, spent: true, moved: true },
+    answers: { ...OPEN, ...HELD, canBeRejected: true, canBeNamed: true },
   },
   /** Its expiry is stored; the signature may exist. */
   announced: {
@@ -115,28 +146,28 @@ const STATES = {
   },
   /** Taken back, paid by hand, or refused before anything was signed. */
   takenBack: {
-    shape: { status: 'failed', dated: false, left: false, used: false },
+    shape: { status: 'failed', dated: false, left: false, moved: false },
     answers: { ...ENDED, isUnsigned: true, isDropped: true },
   },
   /** A person named what paid it, while the token said that it was paid or cancelled. */
   namedUsed: {
-    shape: { status: 'failed', dated: false, left: false, used: true },
+    shape: { status: 'failed', dated: false, left: false, moved: true },
     answers: { ...ENDED, ...USED, isUnsigned: true, isDropped: true },
   },
   /** A person named the transaction in which it left before a restore, before the token was asked. */
   namedLeft: {
-    shape: { status: 'failed', dated: false, left: true, used: false },
+    shape: { status: 'failed', dated: false, left: true, moved: false },
     answers: { ...ENDED, isUnsigned: true, isAccounted: true },
   },
   /** It left before a restore, in a transaction that was named for it. */
   leftBefore: {
-    shape: { status: 'failed', dated: false, left: true, used: true },
+    shape: { status: 'failed', dated: false, left: true, moved: true },
     answers: { ...ENDED, ...USED, isUnsigned: true, isAccounted: true },
   },
   /** Refused, run out or given up after something was signed, also one that a reorganisation undid. */
-  givenUp: { shape: { status: 'failed', dated: true, used: false }, answers: { ...ENDED, isAccounted: true } },
+  givenUp: { shape: { status: 'failed', dated: true, moved: false }, answers: { ...ENDED, isAccounted: true } },
   givenUpUsed: {
-    shape: { status: 'failed', dated: true, used: true },
+    shape: { status: 'failed', dated: true, moved: true },
     answers: { ...ENDED, ...USED, isAccounted: true },
   },
 } as const satisfies Record<string, { shape: Shape; answers: Answers }>
