@@ -10,6 +10,7 @@ import { broadcast, hasRunOut, isUnusable, prepare, resend, SIGNABLE } from './p
 import { type ChainView, isAuthorizationOver } from './payout-view.ts'
 import { isReceiptFinal, type Receipt, readReceipts } from './receipt.ts'
 import { isRaiseDue, isStuck } from './relayer/fees.ts'
+import { isKept, presentOf } from './relayer/present.ts'
 import { listPayoutTransactions, type PayoutTransaction } from './relayer/transaction-queries.ts'
 import { authorizationKeyOf, findForeignReceipt, findSpent } from './state/authorization-use.ts'
 import { checkTransfer } from './transfer-check.ts'
@@ -105,17 +106,22 @@ async function followUsed(deps: PayoutDeps, payout: Payout, view: ChainView): Pr
   return change(deps, payout, { ...used, ...(isSure && { status: 'reserved', relayer: null }) })
 }
 
+const NONCE_GONE = {
+  status: 'reserved',
+  relayer: null,
+  providerStatus: 'the account nonce was used by another transaction',
+} as const
+
+/** How many transactions the chain has of the relayer whose account nonce the payout keeps. @throws RpcError */
+async function countOf({ rpc, relayerSigner }: PayoutDeps, { relayerAddress }: Payout): Promise<bigint> {
+  return BigInt(await rpc.call<Hex>('eth_getTransactionCount', relayerAddress ?? relayerSigner.address, 'latest'))
+}
+
 /** None of our transactions is mined. */
 async function waitFor(deps: PayoutDeps, payout: Payout, view: ChainView, newest: PayoutTransaction): Promise<Payout> {
-  const { rpc, relayerSigner } = deps
-  const relayer = payout.relayerAddress ?? relayerSigner.address
-  const count = BigInt(await rpc.call<Hex>('eth_getTransactionCount', relayer, 'latest'))
-  if (count > newest.relayerNonce)
-    return change(deps, payout, {
-      status: 'reserved',
-      relayer: null,
-      providerStatus: 'the account nonce was used by another transaction',
-    })
+  const { rpc } = deps
+  const count = await countOf(deps, payout)
+  if (count > newest.relayerNonce) return change(deps, payout, NONCE_GONE)
   // it is not signed again before all nodes say so, and whoever asks for it has checked it again
   if (isAuthorizationOver(payout, view)) return prepare(deps, payout, view)
   if (count < newest.relayerNonce) await fillGap(deps, payout, view, count)
@@ -215,12 +221,10 @@ export async function followSent(deps: PayoutDeps, payout: Payout, view: ChainVi
   const mined = await followMined(deps, payout, view, submitted)
   if (mined) return mined
   const { transactions, receipts } = submitted
-  const newest = transactions.at(-1)
+  const newest = presentOf(payout, transactions)
   // someone else submitted it, and that transaction left the chain
   if (!newest) return change(deps, payout, { status: 'reserved', providerStatus: 'the transaction left the chain' })
-  const refused = receipts.some(
-    (receipt, index) => receipt && transactions[index]?.relayerNonce === payout.relayerNonce,
-  )
+  const refused = transactions.some((one, index) => receipts[index] && isKept(payout, one))
   if (refused)
     return change(deps, payout, {
       status: 'reserved',

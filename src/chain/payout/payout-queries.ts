@@ -22,6 +22,8 @@ export type Payout = {
   relayerAddress: Hex | null
   relayerNonce: bigint | null
   txHash: string | null
+  /** The transaction that was signed last. Null: an earlier version signed all of them, or none is signed. */
+  presentTxHash: string | null
   providerStatus: string
   /** How often the token refused for a temporary reason. */
   refusals: number
@@ -42,7 +44,7 @@ export type Payout = {
 type Row = Omit<Payout, 'units' | 'spentUnits'> & { units: string; spentUnits: string | null }
 
 const COLUMNS = sql`id, kind, chain_id, from_address, to_address, units, authorization_nonce, token_address, status, signature, valid_after,
-  valid_before, relayer_address, relayer_nonce, tx_hash, words as provider_status, refusals, used_at, spent_units, reopened_at, updated_at, lease_epoch`
+  valid_before, relayer_address, relayer_nonce, tx_hash, present_tx_hash, words as provider_status, refusals, used_at, spent_units, reopened_at, updated_at, lease_epoch`
 
 const IS_OPEN = rowsWhere('isOpen')
 
@@ -266,6 +268,8 @@ export type PayoutChange = {
   /** Null: it ran out unused, so nothing is signed any more. */
   authorization?: { signature: Hex; validBefore: bigint } | null
   txHash?: string
+  /** The transaction that was just signed. */
+  presentTxHash?: string
   /** In which it is to be signed. */
   tokenAddress?: Hex
   /** Null: another transaction used this nonce, so the payout needs a new one. */
@@ -291,7 +295,8 @@ export async function updatePayout(
       signature = case when ${authorization === null} then null else coalesce(${authorization?.signature ?? null}, signature) end,
       valid_before = case when ${authorization === null} then null
         else coalesce(${authorization?.validBefore.toString() ?? null}::bigint, valid_before) end,
-      tx_hash = coalesce(${txHash ?? null}, tx_hash), token_address = coalesce(${tokenAddress ?? null}, token_address),
+      tx_hash = coalesce(${txHash ?? null}, tx_hash), present_tx_hash = coalesce(${change.presentTxHash ?? null}, present_tx_hash),
+      token_address = coalesce(${tokenAddress ?? null}, token_address),
       used_at = case when ${change.used === true} then coalesce(used_at, ${now}) when ${change.used === false} then null
         else used_at end,
       spent_units = case when ${change.used === false} then null

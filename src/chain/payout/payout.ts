@@ -29,7 +29,7 @@ import {
 import { listReopened, reopenUnpaid } from './payout-recheck.ts'
 import { broadcast, lookAtChain, prepare } from './payout-steps.ts'
 import { VALID_SECONDS } from './payout-view.ts'
-import type { Signer } from './signer.ts'
+import { NOBODY, type Signer } from './signer.ts'
 import { isPayoutSigned } from './state/payout-answers.ts'
 import { answersOf, PAYOUT_STATUSES } from './state/states.ts'
 import { insertPayingToken } from './wallet-queries.ts'
@@ -159,17 +159,20 @@ export async function workOn(deps: PayoutDeps, payout: Payout): Promise<PayoutRe
  */
 export type WatchPayout = (id: string) => Promise<PayoutResult | null>
 
-/** For a node without the keys of the chain. */
+/** For a node without the keys of the chain, and for what is not to be sent. */
 export function openWatchPayout(options: {
   db: Db
   rpc: Rpc
   agree: Agree
   network: Network
+  /** Its transactions go on where they were submitted already. Null, or absent: it is not set up here. */
+  relayerSigner?: Signer | null
   clock: Clock
   log: FastifyBaseLogger
+  findNamedHold?: FindNamedHold | undefined
 }): WatchPayout {
   const { db, clock } = options
-  const deps: PayoutDeps = { ...PAYOUT_TIMES, ...options, ...KEYLESS }
+  const deps: PayoutDeps = { ...PAYOUT_TIMES, ...options, ...KEYLESS, relayerSigner: options.relayerSigner ?? NOBODY }
   return async (id) => {
     if (!(await isPayoutSigned(db, id))) return null
     const now = clock()

@@ -66,7 +66,7 @@ type Answers = {
   isAccounted: boolean
   /** After a restore, what left under its number settles another one. */
   isDropped: boolean
-  /** Whoever asks for it checks it before anything is signed or submitted for it. */
+  /** Whoever asks for it checks it before anything is signed, or submitted for the first time. */
   needsCheck: boolean
   /** The chain is asked for days whether a reorganisation undid it. */
   isRechecked: boolean
