@@ -4,13 +4,13 @@ import type { Hex } from '../endpoints/rpc.ts'
 import { ChainDoubt } from '../transfer-logs.ts'
 import { fillGap, isOfFormerRelayer } from './account-nonces.ts'
 import { doubtWords } from './agreement.ts'
-import { change, type PayoutDeps } from './payout-deps.ts'
+import { change, needsCheck, type PayoutDeps } from './payout-deps.ts'
 import type { Payout } from './payout-queries.ts'
-import { broadcast, hasRunOut, isUnusable, prepare, resend, SIGNABLE } from './payout-steps.ts'
+import { broadcast, hasRunOut, isUnusable, prepare, resend, SIGNABLE, UNCHECKED } from './payout-steps.ts'
 import { type ChainView, isAuthorizationOver } from './payout-view.ts'
 import { isReceiptFinal, type Receipt, readReceipts } from './receipt.ts'
 import { isRaiseDue, isStuck } from './relayer/fees.ts'
-import { isKept, presentOf } from './relayer/present.ts'
+import { isKept, presentOf, wasSubmitted } from './relayer/present.ts'
 import { listPayoutTransactions, type PayoutTransaction } from './relayer/transaction-queries.ts'
 import { authorizationKeyOf, findForeignReceipt, findSpent } from './state/authorization-use.ts'
 import { checkTransfer } from './transfer-check.ts'
@@ -232,6 +232,19 @@ export async function followSent(deps: PayoutDeps, payout: Payout, view: ChainVi
       providerStatus: 'the token refused it when it was mined',
     })
   return waitFor(deps, payout, view, newest)
+}
+
+/**
+ * Follows a payout whose bytes are stored, and which may have been submitted. What no node has taken waits for a check
+ * like what is not signed; what is signed stays usable, so that another account nonce submits it.
+ */
+export async function followSigned(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout> {
+  if (!needsCheck(deps, payout)) return broadcast(deps, payout, view)
+  const submitted = await readSubmitted(deps, payout)
+  if (await wasSubmitted(deps, payout, submitted.transactions)) return broadcast(deps, payout, view)
+  const mined = await followMined(deps, payout, view, submitted)
+  const { providerStatus } = UNCHECKED
+  return mined ?? change(deps, payout, { status: 'reserved', relayer: null, providerStatus })
 }
 
 /** Follows a payout that has no pending transaction: one of ours may have been mined since it was given up. */

@@ -14,7 +14,7 @@ import {
   type PayoutDeps,
   PayoutTaken,
 } from './payout-deps.ts'
-import { followReserved, followSent, watch } from './payout-follow.ts'
+import { followReserved, followSent, followSigned, watch } from './payout-follow.ts'
 import {
   claimPayout,
   findPayout,
@@ -27,7 +27,7 @@ import {
   type Withdrawal,
 } from './payout-queries.ts'
 import { listReopened, reopenUnpaid } from './payout-recheck.ts'
-import { broadcast, lookAtChain, prepare } from './payout-steps.ts'
+import { lookAtChain, prepare } from './payout-steps.ts'
 import { VALID_SECONDS } from './payout-view.ts'
 import { NOBODY, type Signer } from './signer.ts'
 import { isPayoutSigned } from './state/payout-answers.ts'
@@ -98,7 +98,7 @@ async function step(deps: PayoutDeps, payout: Payout): Promise<Payout> {
   if (deps.watchOnly) return watch(deps, payout, chain)
   if (payout.status === 'reserved')
     return (await followReserved(deps, payout, chain)) ?? (await prepare(deps, payout, chain))
-  if (payout.status === 'signed') return broadcast(deps, payout, chain)
+  if (payout.status === 'signed') return followSigned(deps, payout, chain)
   return followSent(deps, payout, chain)
 }
 

@@ -135,7 +135,7 @@ const STATES = {
     answers: { ...OPEN, ...SIGNED, mayHaveLeft: true },
   },
   /** The bytes are stored, and perhaps submitted. */
-  signed: { shape: { status: 'signed' }, answers: { ...OPEN, ...LEFT, isAccounted: true } },
+  signed: { shape: { status: 'signed' }, answers: { ...OPEN, ...LEFT, isAccounted: true, needsCheck: true } },
   submitted: { shape: { status: 'sent' }, answers: { ...OPEN, ...LEFT, isAccounted: true } },
   mined: { shape: { status: 'mined', dated: true }, answers: { ...OPEN, ...LEFT, isAccounted: true } },
   /** What someone else submitted, or what left before a restore, is in a block. */
