@@ -33,6 +33,55 @@ const fastClock = () => Date.now() + world.aheadMs() + 300_000
 const statusesOf = async (all: readonly PayoutRequest[]) =>
   (await Promise.all(all.map(world.rowOf))).map(({ status }) => status)
 
+for (const how of ['signed and not submitted', 'sent, and lost by the node'])
+  test(`a payout of a former wallet, ${how}, holds up no payout of the present one`, async () => {
+    const { open } = await world.openWallet(15_000_000n)
+    const [old, next] = [request(), request()]
+    if (how.startsWith('signed'))
+      await open({ rpc: ending() })
+        .send(old)
+        .catch(() => {})
+    else {
+      await open().send(old)
+      await world.chain.call('anvil_dropAllTransactions')
+    }
+    // the operator changes the paying wallet, the relayer stays
+    const refundSigner = newSigner()
+    await mint(world.chain.call, refundSigner.address, 15_000_000n)
+    await world.chain.mine()
+    const since = open({ refundSigner })
+    for (let poll = 0; poll < 8; poll += 1) {
+      for (const one of [old, next]) await since.send(one)
+      await world.chain.mine()
+    }
+    const wasSent = how.startsWith('sent')
+    assert.deepEqual(await statusesOf([old, next]), [wasSent ? 'final' : 'reserved', 'final'])
+    assert.equal(
+      await world.chain.balanceOf(old.to),
+      wasSent ? old.units : 0n,
+      'nothing is submitted for the first time',
+    )
+  })
+
+test('what was sent is not submitted again once a person names what paid it, and holds up no other payout', async () => {
+  const { open } = await world.openWallet(15_000_000n)
+  const [old, next] = [request(), request()]
+  await open().send(old)
+  await world.chain.call('anvil_dropAllTransactions')
+  const refundSigner = newSigner()
+  await mint(world.chain.call, refundSigner.address, 15_000_000n)
+  await world.chain.mine()
+  const findNamedHold = async (_: unknown, { id }: { id: string }) =>
+    id === old.id ? 'a person named what paid it' : null
+  const since = open({ refundSigner, findNamedHold })
+  for (let poll = 0; poll < 8; poll += 1) {
+    for (const one of [old, next]) await since.send(one)
+    await world.chain.mine()
+  }
+  assert.deepEqual(await statusesOf([old, next]), ['reserved', 'final'])
+  assert.equal(await world.chain.balanceOf(old.to), 0n)
+})
+
 test('a payout that ran out in one contract is paid in the next one, also where the relayer’s signer is silent once', async () => {
   const { open, refundSigner, relayerSigner } = await world.openWallet(15_000_000n)
   const other = await world.chain.deployOtherToken()
@@ -55,6 +104,30 @@ test('a payout that ran out in one contract is paid in the next one, also where 
     sql`select token_address as token from chain_payouts where id = ${asked.id}`,
   )
   assert.equal(token, other.toLowerCase())
+})
+
+test('what was signed and never submitted is submitted after a check only; what a node knows goes on', async () => {
+  const { open } = await world.openWallet(15_000_000n)
+  const asked = request()
+  await open({ rpc: ending() })
+    .send(asked)
+    .catch(() => {})
+  assert.deepEqual(await statusesOf([asked]), ['signed'])
+  for (let poll = 0; poll < 3; poll += 1) {
+    assert.match((await open().resume(asked)).providerStatus, /^It is checked again/)
+    await world.chain.mine(4)
+  }
+  assert.equal(await world.chain.balanceOf(asked.to), 0n)
+  assert.equal((await open().send(asked)).outcome, 'pending')
+  await world.chain.mine(4)
+  assert.equal((await open().resume(asked)).outcome, 'settled')
+  const taken = request()
+  await open().send(taken)
+  // the process ended before it wrote down that the node took it
+  await world.db.run(sql`update chain_payouts set status = 'signed' where id = ${taken.id}`)
+  await world.db.run(sql`update chain_payout_transactions set sent_block = null where payout_id = ${taken.id}`)
+  await open().resume(taken)
+  assert.deepEqual(await statusesOf([taken]), ['sent'])
 })
 
 test('a payout whose first transaction a node with a fast clock signed is sent by another node', async () => {
@@ -106,28 +179,4 @@ test('a node of an earlier version names the present transaction by storing it',
     sql`select present_tx_hash as hash from chain_payouts where id = ${asked.id}`,
   )
   assert.equal(hash, '0xlater')
-})
-
-test('what was signed and never submitted is submitted after a check only; what a node knows goes on', async () => {
-  const { open } = await world.openWallet(15_000_000n)
-  const asked = request()
-  await open({ rpc: ending() })
-    .send(asked)
-    .catch(() => {})
-  assert.deepEqual(await statusesOf([asked]), ['signed'])
-  for (let poll = 0; poll < 3; poll += 1) {
-    assert.match((await open().resume(asked)).providerStatus, /^It is checked again/)
-    await world.chain.mine(4)
-  }
-  assert.equal(await world.chain.balanceOf(asked.to), 0n)
-  assert.equal((await open().send(asked)).outcome, 'pending')
-  await world.chain.mine(4)
-  assert.equal((await open().resume(asked)).outcome, 'settled')
-  const taken = request()
-  await open().send(taken)
-  // the process ended before it wrote down that the node took it
-  await world.db.run(sql`update chain_payouts set status = 'signed' where id = ${taken.id}`)
-  await world.db.run(sql`update chain_payout_transactions set sent_block = null where payout_id = ${taken.id}`)
-  await open().resume(taken)
-  assert.deepEqual(await statusesOf([taken]), ['sent'])
 })

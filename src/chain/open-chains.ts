@@ -161,7 +161,7 @@ export function openChains(deps: ChainDeps): OpenChain[] {
     const relay = relayerSigner && openRelay({ db, rpc, agree, network, relayerSigner, ...relayed, clock, log })
     const paying = { db, rpc, agree, network, clock, log }
     const opened = {
-      watchPayout: openWatchPayout(paying),
+      watchPayout: openWatchPayout({ ...paying, relayerSigner, findNamedHold }),
       relay,
       network,
       endpoints,

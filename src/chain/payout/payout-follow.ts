@@ -196,6 +196,30 @@ const forsakenWords = ({ tokenAddress }: Payout): string =>
 const RAN_OUT = 'the authorization ran out unused'
 const FAILED = { status: 'failed' } as const
 
+/**
+ * Other transactions wait behind the account nonce of a payout for which nothing can be signed here. What a node took
+ * already is submitted again where it was lost. What none took is not submitted for the first time, and what a person
+ * names another transaction for not again: both give their nonce up, and it is filled. @returns null: nothing to do
+ */
+async function tendNonce(
+  deps: PayoutDeps,
+  payout: Payout,
+  view: ChainView,
+  { transactions }: Submitted,
+): Promise<Payout | null> {
+  if (payout.relayerNonce === null || payout.status === 'reserved' || isOfFormerRelayer(deps, payout)) return null
+  const present = presentOf(payout, transactions)
+  const { findNamedHold } = deps
+  const named = findNamedHold ? await deps.db.tx((tx) => findNamedHold(tx, payout)) : null
+  if (!present || named !== null || !(await wasSubmitted(deps, payout, transactions)))
+    return change(deps, payout, { status: 'reserved', relayer: null, providerStatus: waitingWords(deps, payout) })
+  const count = await countOf(deps, payout)
+  if (count > present.relayerNonce) return change(deps, payout, NONCE_GONE)
+  if (count < present.relayerNonce) await fillGap(deps, payout, view, count)
+  const known = await deps.rpc.call<object | null>('eth_getTransactionByHash', present.txHash)
+  return known === null ? broadcast(deps, payout, view) : null
+}
+
 /** Follows a payout that we cannot send: another key started it, or someone else submits it. */
 export async function watch(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout> {
   const submitted = await readSubmitted(deps, payout)
@@ -205,6 +229,8 @@ export async function watch(deps: PayoutDeps, payout: Payout, view: ChainView): 
     return change(deps, payout, { ...FAILED, providerStatus: forsakenWords(payout) })
   if (await hasRunOut(deps, payout, view))
     return change(deps, payout, { ...(payout.kind === 'payout' ? SIGNABLE : FAILED), providerStatus: RAN_OUT })
+  const tended = await tendNonce(deps, payout, view, submitted)
+  if (tended) return tended
   const before = submitted.transactions.length > 0 ? 'sent' : 'reserved'
   const status = payout.status === 'mined' ? before : payout.status
   const providerStatus = waitingWords(deps, payout)
