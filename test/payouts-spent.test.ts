@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { networkFor } from '../src/chain/networks.ts'
+import { agreeAlone } from '../src/chain/payout/agreement.ts'
 import { checkManualTransfer } from '../src/chain/payout/manual-transfer.ts'
+import { findOtherPayout } from '../src/chain/payout/payout-recheck.ts'
 import { findRestoreHold } from '../src/chain/payout/state/after-restore.ts'
 import { sql } from '../src/db/db.ts'
 import { cancelAuthorization } from './harness/authorizations.ts'
@@ -112,11 +114,20 @@ test('after a restore, what may wait in a pool is not paid by hand before it has
   const deps = { db: world.db, clock: Date.now, rpc: world.rpc, network, watchPayout: async () => null }
   const name = (txHash: string) =>
     checkManualTransfer({ ...deps, payouts: { address: refundSigner.address } }, asked, txHash)
+  const chain = { rpc: world.rpc, agree: agreeAlone(world.rpc), network, payouts: null }
+  const handOver = () =>
+    findOtherPayout(
+      { db: world.db, chains: [chain], isFollowed: async () => false },
+      { network: network.chainId, id: request().id },
+      async () => ({ since: new Date(0), known: [], next: [] }),
+    )
+  assert.match((await handOver()) ?? '', /may still wait in the pool/, 'no person is asked to send it')
   await assert.rejects(name(byHand), { code: 'OBJECT_CONFLICT', message: /may still wait in the pool of a node/ })
   const own = await world.rpc.call<string>('eth_sendRawTransaction', raw)
   await world.chain.mine(10)
   assert.equal((await name(own)).outcome, 'settled', 'what left itself is named at once')
   await back()
+  assert.equal(await handOver(), null)
 })
 
 test('a chain that is not set up any more is waited for a day longer, and not for ever', async () => {

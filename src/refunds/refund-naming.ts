@@ -92,7 +92,7 @@ export async function rejectRefund(
   reason: string,
   by: RequestContext,
 ): Promise<void> {
-  const vanished = await listVanishedOf(deps, refund)
   const hold = await findRefundHold(deps, refund)
+  const vanished = await listVanishedOf(deps, refund)
   await dropRefund(deps, refund, { status: 'rejected', by, vanished, hold, providerStatus: reason })
 }

@@ -18,7 +18,8 @@ import {
   updateFinalToken,
   updatePayoutReopened,
 } from './payout-queries.ts'
-import { readChainView } from './payout-view.ts'
+import { lastExpiryOf, readChainView } from './payout-view.ts'
+import { isPast, poolWords } from './state/after-restore.ts'
 import { authorizationKeyOf, findForeignReceipt } from './state/authorization-use.ts'
 import { answersOf } from './state/states.ts'
 import { checkUsed } from './transfer-check.ts'
@@ -283,6 +284,7 @@ export async function findOtherPayout(
   if (!restored) return null
   const asked = { id, network, others: await listOthers() }
   if (asked.others.since.getTime() > restored.restoredAt.getTime() + CLOCK_MARGIN_MS) return null
+  const last = lastExpiryOf(restored.restoredAt)
   const isHere = (chainId: number) => chains.some((chain) => chain.network.chainId === chainId)
   const ownFirst = chains.toSorted(
     (a, b) => Number(b.network.chainId === network) - Number(a.network.chainId === network),
@@ -291,6 +293,9 @@ export async function findOtherPayout(
     try {
       const { isOwn, words } = await lookOn(deps, chain, asked)
       if (isOwn || words !== null) return words
+      // what a person sends by hand is not stopped by its own authorization
+      const isForPerson = chain.payouts === null && chain.network.chainId === network
+      if (isForPerson && !(await isPast(chain, last))) return poolWords(last)
     } catch (error) {
       return troubleWords(chain, error)
     }

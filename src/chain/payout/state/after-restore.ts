@@ -33,7 +33,7 @@ export async function askChain<Answer>({ name }: Network, answer: Promise<Answer
 }
 
 /** Whether all nodes show a block of this time, in the chain's seconds, or a later one. @throws RpcError */
-async function isPast({ rpc, agree = agreeAlone(rpc), network }: Chain, seconds: bigint): Promise<boolean> {
+export async function isPast({ rpc, agree = agreeAlone(rpc), network }: Chain, seconds: bigint): Promise<boolean> {
   const look = async (node: Rpc) => (await readChainView(node, network)).timestamp >= seconds
   try {
     const other = async (node: Rpc, own: boolean) => ((await look(node)) === own ? own : undefined)
@@ -65,6 +65,16 @@ async function findUsed({ db, clock }: Deps, chain: Chain, id: string): Promise<
   return found
 }
 
+const WHY =
+  'The database was restored, and a transaction that was signed for this after the backup may still wait in the pool of ' +
+  'a node and pay it'
+
+const timeOf = (ms: number): string => new Date(ms).toISOString()
+
+/** @param last when it runs out, in the chain's seconds */
+export const poolWords = (last: bigint): string =>
+  `${WHY} until ${timeOf(Number(last) * SECOND)}, by the time of the blocks.`
+
 const NOT_FINAL =
   'Its authorization was used before the database was restored, in a transaction that is not final yet. Wait for that.'
 
@@ -86,16 +96,12 @@ export async function findRestoreHold(
   if (!restored || isKnown || (payout && payout.spentUnits !== null)) return null
   const last = lastExpiryOf(restored.restoredAt)
   const lastMs = Number(last) * SECOND
-  const text = (ms: number) => new Date(ms).toISOString()
-  const why =
-    'The database was restored, and a transaction that was signed for this after the backup may still wait in the pool ' +
-    'of a node and pay it'
   if (!chain)
     return deps.clock() >= lastMs + DAY
       ? null
-      : `${why}. The chain ${chainId} is not set up here: set CHAIN_${chainId}_RPC_URL, or try again after ${text(lastMs + DAY)}.`
+      : `${WHY}. The chain ${chainId} is not set up here: set CHAIN_${chainId}_RPC_URL, or try again after ${timeOf(lastMs + DAY)}.`
   const used = await askChain(chain.network, findUsed(deps, chain, id))
   if (used === 'unknown') return NOT_FINAL
   if (used === 'final' || (await askChain(chain.network, isPast(chain, last)))) return null
-  return `${why} until ${text(lastMs)}, by the time of the blocks. Try again once ${chain.network.name} has a later block.`
+  return `${poolWords(last)} Try again once ${chain.network.name} has a later block.`
 }
