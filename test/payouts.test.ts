@@ -399,13 +399,9 @@ test('an authorization that somebody else submitted counts, with his transaction
   assert.equal(await chain.balanceOf(asked.to), asked.units)
 })
 
-const withdraw = (asked: PayoutRequest, isPaid = false): Promise<boolean> =>
-  withdrawPayout(
-    db,
-    { ...asked, chainId: chain.chainId },
-    { by: isPaid ? 'canBeNamed' : 'canBeTakenBack', providerStatus: 'withdrawn' },
-    new Date(),
-  )
+const TAKEN_BACK = { by: 'canBeTakenBack', providerStatus: 'withdrawn' } as const
+const withdraw = (asked: PayoutRequest): Promise<boolean> =>
+  withdrawPayout(db, { ...asked, chainId: chain.chainId }, TAKEN_BACK, new Date())
 
 test('what is paid by hand is never sent, and what is under way cannot be paid by hand', async () => {
   const [byHand, underWay] = [request(), request()]

@@ -73,17 +73,9 @@ type Answers = {
 }
 
 const NO = {
-  ...{ isOpen: false, mayHaveLeft: false, isStarted: false, isUnsigned: false },
-  ...{
-    canBeTakenBack: false,
-    canBeRejected: false,
-    canBeNamed: false,
-    mayTakePresentToken: false,
-    isAccounted: false,
-    isDropped: false,
-    needsCheck: false,
-  },
-  isRechecked: false,
+  ...{ isOpen: false, mayHaveLeft: false, isStarted: false, isUnsigned: false, needsCheck: false },
+  ...{ canBeTakenBack: false, canBeRejected: false, canBeNamed: false, mayTakePresentToken: false },
+  ...{ isAccounted: false, isDropped: false, isRechecked: false },
 }
 /** A person may end it. */
 const ENDS = { canBeTakenBack: true, canBeRejected: true, canBeNamed: true } as const
@@ -99,10 +91,7 @@ const STATES = {
   /** Nothing is signed, or what was signed ran out. */
   free: {
     shape: { status: 'reserved', dated: false, used: false },
-    answers: {
-      ...{ ...OPEN, ...ENDS, isUnsigned: true, mayTakePresentToken: true },
-      needsCheck: true,
-    },
+    answers: { ...OPEN, ...ENDS, isUnsigned: true, mayTakePresentToken: true, needsCheck: true },
   },
   /** Nothing is signed here, and the token says that it was paid or cancelled. */
   held: {
