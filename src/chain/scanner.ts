@@ -14,6 +14,7 @@ import {
   updateChainReleased,
   updateTrouble,
 } from './chain-queries.ts'
+import { compareHeads } from './endpoints/compare-heads.ts'
 import { type Endpoint, ForeignChain } from './endpoints/endpoint.ts'
 import type { Endpoints } from './endpoints/endpoints.ts'
 import { NetworkMismatch, prove } from './endpoints/network-check.ts'
@@ -64,10 +65,10 @@ const LEASE_MS = 10_000
 const RENEW_MS = 3000
 /** Upper limit of a block range: every header in it is read. */
 const MAX_SPAN = 5000n
-/** An endpoint is behind if its newest block is this much older than another one's. */
-const BEHIND_MS = 15_000
 /** Endpoints disagree briefly at every reorganisation; a longer disagreement raises an alarm. */
 const DISAGREED_MS = 5000
+
+const EARLY_WORDS = 'the endpoint shows a block from the future, and no other one does; it is not used'
 
 type Base = Pick<Scan, 'db' | 'network' | 'log' | 'owner' | 'leaseMs' | 'endpoints' | 'cost'>
 
@@ -99,7 +100,7 @@ class Reader {
     await this.register()
     let last: unknown = await this.lookAtSuspects()
     await this.compareEndpoints()
-    for (const endpoint of this.choose()) {
+    for (const endpoint of this.base.endpoints.candidates()) {
       try {
         return await this.lookThrough(endpoint)
       } catch (error) {
@@ -111,13 +112,6 @@ class Reader {
     if (this.base.endpoints.all.every((endpoint) => endpoint.fault() === 'foreign')) await this.note('foreign')
     if (last instanceof RpcError) throw last
     return false
-  }
-
-  /** Endpoints to try in this scan, in order; those that merely failed come last. */
-  private choose(): Endpoint[] {
-    const { endpoints } = this.base
-    const usable = endpoints.usable()
-    return usable.length > 0 ? usable : endpoints.all.filter((endpoint) => endpoint.fault() === 'down')
   }
 
   private async register(): Promise<void> {
@@ -174,22 +168,20 @@ class Reader {
     }
   }
 
-  /** Finds endpoints that are behind. */
+  /** Finds endpoints that are behind, or whose blocks are from the future. */
   private async compareEndpoints(): Promise<void> {
-    const { all } = this.base.endpoints
+    const { log, network, endpoints } = this.base
+    const { all } = endpoints
     if (all.length < 2 || isYounger(this.comparedMs, RENEW_MS, this.clock())) return
     this.comparedMs = this.clock()
-    const heads = await Promise.all(all.map((endpoint) => this.headOf(endpoint)))
-    const newest = Math.max(...heads.map((at) => at ?? 0))
-    for (const [index, endpoint] of all.entries()) {
-      const at = heads[index] ?? null
-      if (at !== null) endpoint.behind = newest - at > BEHIND_MS
-    }
+    const heads = await Promise.all(all.map(async (endpoint) => ({ endpoint, at: await this.headOf(endpoint) })))
+    for (const { number } of compareHeads(heads, this.clock()))
+      log.error({ chainId: network.chainId, endpoint: number }, `ALARM: ${EARLY_WORDS}`)
   }
 
   private async headOf(endpoint: Endpoint): Promise<number | null> {
     const fault = endpoint.fault()
-    if (fault !== null && fault !== 'behind' && fault !== 'unproven') return null
+    if (fault !== null && fault !== 'behind' && fault !== 'unproven' && !endpoint.early) return null
     try {
       await endpoint.verify(this.base.network)
       const { method, params } = blockCall('latest')

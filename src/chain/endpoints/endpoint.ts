@@ -18,8 +18,8 @@ const FIRST_LIMITS: EndpointLimits = {
 
 /**
  * Why an endpoint is not used. `down`: its last call failed. `behind`: others have newer blocks. `foreign`: it served
- * another chain less than a minute ago. `outvoted`: others, or its own block headers, contradict it. `unproven`: it has
- * not shown yet that its token is USDC.
+ * another chain less than a minute ago. `outvoted`: others, or its own block headers, contradict it, or its blocks are
+ * from the future. `unproven`: it has not shown yet that its token is USDC.
  */
 export type EndpointFault = 'down' | 'behind' | 'foreign' | 'outvoted' | 'unproven'
 
@@ -48,6 +48,8 @@ export class Endpoint {
   readonly rpc: Rpc
   limits: EndpointLimits = { ...FIRST_LIMITS }
   behind = false
+  /** Its newest block is far ahead of all others and of our clock. */
+  early = false
   /** Its token is not checked yet: until then nothing is read from it, even if no other endpoint answers. */
   unproven = false
   /** Blocks queried at once: fewer after each missing answer, one more after each answer. */
@@ -89,6 +91,7 @@ export class Endpoint {
       if (rightSince === null || now - rightSince < PROBATION_MS) return fault
       this.#wrong = null
     }
+    if (this.early) return 'outvoted'
     if (this.unproven) return 'unproven'
     if (isRecent(this.#paused.atMs, this.#paused.forMs, now)) return 'down'
     return this.behind ? 'behind' : null
