@@ -102,3 +102,80 @@ test('a node whose newest block is from the future is not read, with an alarm, u
   await nodes.lookOn(4)
   assert.deepEqual(nodes.faults(), [null, null])
 })
+
+const byHash = 'eth_getBlockByHash'
+/** Knows its blocks by their numbers alone. */
+const knowsNoHash: Faults['alter'] = ({ method }, result) => (method === byHash ? null : result)
+/** Has another block at every height, and knows none of ours. */
+const hasOthers: Faults['alter'] = ({ method, params }, result) => {
+  if (method === byHash) return null
+  if (method !== 'eth_getBlockByNumber' || params[0] === '0x0') return result
+  return { ...(result as object), hash: `0x${'a'.repeat(64)}` }
+}
+const noProof: Faults['refuses'] = ({ method }) => method === 'eth_call'
+
+for (const [what, alter] of Object.entries({
+  'no block by its hash': knowsNoHash,
+  'other blocks than all': hasOthers,
+})) {
+  test(`two nodes outvote a third one that knows ${what}: the payment counts, with one alarm`, async (t) => {
+    const nodes = await openNodes(t, 3)
+    nodes.proxy(2).faults.alter = alter
+    const address = await payNew(42n)
+    await nodes.lookOn(8)
+    assert.deepEqual([await seen(address), nodes.faults()], [['42 seen'], [null, 'outvoted', null]])
+    assert.deepEqual([nodes.alarms().length, await trouble()], [1, null])
+  })
+
+  test(`one against one, a node that knows ${what} contradicts: nothing counts, and the operator hears`, async (t) => {
+    const nodes = await openNodes(t, 2)
+    nodes.proxy(2).faults.alter = alter
+    const address = await payNew(43n)
+    await nodes.lookOn(5)
+    assert.deepEqual([await seen(address), await trouble()], [[], null], 'it may only be a moment behind')
+    await nodes.lookOn(8)
+    assert.deepEqual([await seen(address), await trouble()], [[], 'disagreement'])
+    assert.match(nodes.alarms().join(), /the chain is not read/)
+    nodes.proxy(2).heal()
+    await nodes.lookOn(2)
+    assert.deepEqual([await seen(address), await trouble()], [['43 seen'], null])
+  })
+}
+
+test('two nodes that both have another block outvote the one in use', async (t) => {
+  const nodes = await openNodes(t, 3)
+  for (const number of [2, 3]) nodes.proxy(number).faults.alter = hasOthers
+  const address = await payNew(44n)
+  await nodes.lookOn(7)
+  assert.deepEqual([nodes.faults(), await seen(address)], [['outvoted', null, null], []])
+})
+
+for (const count of [2, 3])
+  test(`one of ${count} nodes that is late is waited for ${count === 2 ? 'until it confirms' : 'for a moment'}`, async (t) => {
+    const nodes = await openNodes(t, count)
+    nodes.proxy(2).faults.knowsUpTo = await chain.blockNumber()
+    const address = await payNew(45n)
+    await nodes.lookOn(4)
+    assert.deepEqual(await seen(address), [])
+    await nodes.lookOn(8)
+    assert.deepEqual(await seen(address), count === 2 ? [] : ['45 seen'])
+    assert.deepEqual([nodes.faults(), nodes.alarms()], [new Array(count).fill(null), []])
+    nodes.proxy(2).heal()
+    await nodes.lookOn(1)
+    assert.deepEqual(await seen(address), ['45 seen'])
+  })
+
+for (const [what, { alter, counted, ends }] of Object.entries({
+  'knows no block by its hash holds no payment up': { alter: knowsNoHash, counted: ['46 seen'], ends: null },
+  'has another block contradicts': { alter: hasOthers, counted: [], ends: 'disagreement' },
+}))
+  test(`a node that proved nothing and ${what}`, async (t) => {
+    const nodes = await openNodes(t, 2)
+    Object.assign(nodes.proxy(2).faults, { alter, refuses: noProof })
+    Object.assign(nodes.endpoints.all[1] ?? {}, { unproven: true })
+    const address = await payNew(46n)
+    await nodes.lookOn(5)
+    assert.deepEqual([await seen(address), nodes.faults()], [[], [null, 'unproven']], 'it may only be a moment behind')
+    await nodes.lookOn(8)
+    assert.deepEqual([await seen(address), await trouble()], [counted, ends])
+  })
