@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { pino } from 'pino'
+import { openChainHealth } from '../src/chain/chain-health.ts'
 import { findHead, listStandings } from '../src/chain/chain-queries.ts'
 import { assignDepositAddress } from '../src/chain/deposits/deposit-addresses.ts'
 import { openEndpoints } from '../src/chain/endpoints/endpoints.ts'
@@ -179,3 +180,38 @@ for (const [what, { alter, counted, ends }] of Object.entries({
     await nodes.lookOn(8)
     assert.deepEqual([await seen(address), await trouble()], [counted, ends])
   })
+
+test('a doubt that lasts is trouble of the chain, with a warning that says why, until the chain is read on', async (t) => {
+  const nodes = await openNodes(t, 2)
+  const health = async () => {
+    const [one] = await openChainHealth({ db, clock: Date.now, networks: [network], maxLagSeconds: 60 }).list()
+    return one
+  }
+  nodes.proxy(2).faults.knowsUpTo = await chain.blockNumber()
+  const address = await payNew(47n)
+  await nodes.lookOn(29)
+  assert.deepEqual([await trouble(), nodes.warnings()], [null, []])
+  await nodes.lookOn(10)
+  assert.deepEqual([await trouble(), (await health())?.ok, nodes.alarms()], ['doubt', false, []])
+  assert.equal(nodes.warnings().length, 1)
+  assert.match(nodes.warnings().join(), /not read on: endpoint 2 does not have the block yet/)
+  assert.match((await health())?.message ?? '', /do not fit together/)
+  nodes.proxy(2).heal()
+  await nodes.lookOn(1)
+  assert.deepEqual([await trouble(), (await health())?.ok, await seen(address)], [null, true, ['47 seen']])
+})
+
+test('doubts between which the chain is read on are no trouble, though its head is never reached', async (t) => {
+  const nodes = await openNodes(t, 1)
+  // as several nodes behind one address, of which most do not have the newest block
+  let newest = ''
+  nodes.proxy(1).faults.alter = ({ params }, result) => (params[0] === newest ? null : result)
+  for (let look = 0; look < 40; look += 1) {
+    await chain.mine()
+    newest = toHex(await chain.blockNumber())
+    Object.assign(nodes.endpoints.all[0] ?? {}, { blocksAtOnce: 1 })
+    await nodes.lookOn(1)
+  }
+  assert.equal((await findHead(db, chain.chainId))?.number, (await chain.blockNumber()) - 1n)
+  assert.deepEqual([await trouble(), nodes.warnings()], [null, []])
+})

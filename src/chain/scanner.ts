@@ -67,6 +67,8 @@ const RENEW_MS = 3000
 const MAX_SPAN = 5000n
 /** Endpoints disagree briefly at every reorganisation; a longer disagreement raises an alarm. */
 const DISAGREED_MS = 5000
+/** Longer than an endpoint lags before it counts as behind: a doubt without progress does not pass by itself. */
+const DOUBTED_MS = 30_000
 
 const EARLY_WORDS = 'the endpoint shows a block from the future, and no other one does; it is not used'
 
@@ -87,6 +89,8 @@ class Reader {
   /** As recorded at the last claim of the lease; null without it. */
   private trouble: ChainTrouble | null = null
   private disagreedMs: number | null = null
+  /** Since when looks have ended in doubt and nothing was read. */
+  private doubtedMs: number | null = null
   private readonly looks = new Map<Endpoint, Promise<unknown>>()
   private readonly lookedMs = new Map<Endpoint, number>()
 
@@ -201,7 +205,7 @@ class Reader {
   }
 
   /** Logs once when reading stops and once when it resumes, even if it was another node that had stopped. */
-  private async note(trouble: ChainTrouble | null): Promise<void> {
+  private async note(trouble: ChainTrouble | null, reason = ''): Promise<void> {
     const { db, network, owner, log, leaseMs } = this.base
     // after twice the lease, another node may have taken over and written something else
     const isKnown = isYounger(this.claimedMs, 2 * leaseMs, this.clock())
@@ -212,6 +216,7 @@ class Reader {
     await updateTrouble(db, { chainId, owner, trouble })
     this.trouble = trouble
     if (trouble === null) log.info({ chainId }, 'the chain is read again')
+    else if (trouble === 'doubt') log.warn({ chainId, trouble }, `the chain is not read on: ${reason}`)
     else log.error({ chainId, trouble }, 'ALARM: the chain is not read; recorded transfers are kept')
   }
 
@@ -255,7 +260,7 @@ class Reader {
     const start = known ?? (await begin(scan, view.head))
     if (!(await this.walk(scan, start, view.head))) return false
     await finish(scan, view)
-    this.disagreedMs = null
+    this.forgetDoubts()
     await this.note(null)
     const news = newsOf(view)
     const changed = news !== this.announced
@@ -268,7 +273,10 @@ class Reader {
     const { db, network, owner, leaseMs } = this.base
     this.claimedMs = this.clock()
     const lease = await claimChain(db, { chainId: network.chainId, owner, leaseMs })
-    if (!lease) this.announced = ''
+    if (!lease) {
+      this.announced = ''
+      this.forgetDoubts()
+    }
     const standing = lease ?? (await listStandings(db, [network.chainId]))[0]
     this.genesisHash = standing?.genesisHash ?? null
     this.trouble = lease?.trouble ?? null
@@ -286,6 +294,7 @@ class Reader {
       const reached = next ?? (await reconcile(scan, { top, genesisHash: this.genesisHash }, head))
       // the node is behind us, or has just switched chains: scan again later
       if (!next && reached.hash === top.hash) return false
+      if (next) this.doubtedMs = null
       top = reached
     }
     return !this.stopped
@@ -293,10 +302,17 @@ class Reader {
 
   /** Records a doubt that only another scan, or a person, can settle. */
   async noteDoubt(doubt: ChainDoubt): Promise<void> {
-    if (!(doubt instanceof Disagreement)) return
     const now = this.clock()
-    this.disagreedMs = Math.min(this.disagreedMs ?? now, now)
-    if (now - this.disagreedMs >= DISAGREED_MS) await this.note('disagreement')
+    this.doubtedMs = Math.min(this.doubtedMs ?? now, now)
+    if (doubt instanceof Disagreement) {
+      this.disagreedMs = Math.min(this.disagreedMs ?? now, now)
+      if (now - this.disagreedMs >= DISAGREED_MS) await this.note('disagreement')
+    } else if (this.trouble === null && now - this.doubtedMs >= DOUBTED_MS) await this.note('doubt', doubt.message)
+  }
+
+  private forgetDoubts(): void {
+    this.disagreedMs = null
+    this.doubtedMs = null
   }
 }
 
