@@ -4020,8 +4020,8 @@ export interface Operations {
         blockAt: string | null
         /** Seconds without a new block, or the age of the newest one that was read. */
         lagSeconds: number | null
-        /** Why nothing of it is believed: it is another chain, or its endpoints contradict each other. */
-        trouble: "foreign" | "disagreement" | null
+        /** Why it is not read: it is another chain, its endpoints contradict each other, or (`doubt`) what they say does not fit together. */
+        trouble: "foreign" | "disagreement" | "doubt" | null
         /** The nodes that are asked, without their addresses. */
         endpoints: Array<{
           /** Its place in `CHAIN_<id>_RPC_URL`, from 1. */

@@ -117,6 +117,7 @@ async function isConfirmed(
   try {
     await confirm<Receipt | 'none'>(panelOf(reader, endpoint), {
       ...{ own: receipt, ask, keyOf: receiptKey, subject: `transaction ${txHash}`, isMoney: true },
+      block: { number: BigInt(receipt.blockNumber), hash: receipt.blockHash },
     })
     return true
   } catch (error) {

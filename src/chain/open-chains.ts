@@ -87,7 +87,7 @@ function openMetrics({ config, db, clock, metrics }: ChainDeps): { countError(ch
   })
   new Gauge({
     name: 'comptoir_chain_stopped',
-    help: '1 while nothing of the chain is believed: it is another chain, or its endpoints disagree.',
+    help: '1 while the chain is not read: it is another one, or its endpoints disagree or do not fit together.',
     labelNames: ['chain'],
     registers: [metrics],
     async collect() {

@@ -39,8 +39,10 @@ const ChainSchema = Type.Object({
       examples: [2],
     }),
   ),
-  trouble: Type.Union([Type.Literal('foreign'), Type.Literal('disagreement'), Type.Null()], {
-    description: 'Why nothing of it is believed: it is another chain, or its endpoints contradict each other.',
+  trouble: Type.Union([Type.Literal('foreign'), Type.Literal('disagreement'), Type.Literal('doubt'), Type.Null()], {
+    description:
+      'Why it is not read: it is another chain, its endpoints contradict each other, or (`doubt`) what they say does ' +
+      'not fit together.',
     examples: ['disagreement'],
   }),
   endpoints: Type.Array(

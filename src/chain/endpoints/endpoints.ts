@@ -8,6 +8,8 @@ export type Endpoints = {
   readonly all: readonly Endpoint[]
   /** The trusted ones, in the order of configuration. */
   usable(): Endpoint[]
+  /** Those to read from, in this order: the trusted ones; without any, those that merely failed, or are behind. */
+  candidates(): Endpoint[]
   /**
    * Asks them in order until one answers. What one cannot or will not answer, the next one may; a contract's refusal is
    * an answer. A transaction goes to one node only: its sender decides what to do next.
@@ -29,7 +31,7 @@ export function openEndpoints(
   const all = rpcs.map((rpc, index) => new Endpoint(index + 1, rpc, { clock, events }))
   const usable = (): Endpoint[] => all.filter((endpoint) => endpoint.fault() === null)
 
-  /** If none is trusted, try those that merely failed: they may be back. */
+  // who merely failed may be back
   const candidates = (): Endpoint[] => {
     const fit = usable()
     if (fit.length > 0) return fit
@@ -69,5 +71,5 @@ export function openEndpoints(
       ask((one) => one.batch(calls), { isFinal: (error) => error.kind === 'definite' && isReverted(error) }),
     close: async () => void (await Promise.all(rpcs.map((one) => one.close()))),
   }
-  return { all, usable, rpc }
+  return { all, usable, candidates, rpc }
 }
