@@ -12,9 +12,12 @@ function answerWith(t: TestContext, answers: (() => Response)[]): (string | null
     keys.push(new Headers(init.headers).get('idempotency-key'))
     return answers.shift()?.() ?? assert.fail('one request too many')
   })
-  setGuard({ token: () => 'x', renew: async () => false, stepUp: async () => {} })
+  logIn('ada')
   return keys
 }
+
+const logIn = (owner: string): void =>
+  setGuard({ token: () => `of ${owner}`, owner: () => owner, renew: async () => false, stepUp: async () => {} })
 
 const headers = { 'content-type': 'application/json' }
 const whole = () => new Response('{"data":{"_id":"1"}}', { headers })
@@ -32,4 +35,17 @@ test('a POST whose answer breaks off after its headers is repeated under the sam
   assert.ok(first)
   assert.deepEqual([second, third], [first, first])
   assert.notEqual(fourth, first)
+})
+
+test('the next person in the tab does not repeat the request of the one before; who comes back does', async (t) => {
+  const keys = answerWith(t, [brokenOff, whole, whole])
+  const vouch = () => call('POST /api/next/refunds/{id}/approve', { path: { id: '1' } })
+  await assert.rejects(vouch)
+  logIn('grace')
+  await vouch()
+  logIn('ada')
+  await vouch()
+  const [first, second, third] = keys
+  assert.notEqual(second, first)
+  assert.equal(third, first)
 })

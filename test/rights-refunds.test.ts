@@ -213,6 +213,27 @@ test('the word of a person who was thrown out since, and the proposal of a revok
   await setKey(createdBy, false)
 })
 
+test('two persons of one shop confirm under the same Idempotency-Key: each word is its own; a repetition is none', async () => {
+  const order = await createPaid(shop)
+  await revertPlainly(shop, order.code)
+  const { _id: id, addressUrl } = await newest(order)
+  const to = newAddress()
+  await answerRefundPage(addressUrl ?? '', to)
+  const vouch = { address: to, addressProof: { statement: 'The payer stood at the counter.', evidence: 'receipt 12' } }
+  const outcomes: unknown[] = []
+  const [first, second] = [await join('Manager', true), await join('Manager', true)]
+  for (const { client } of [first, first, second]) {
+    const key = { 'idempotency-key': 'kept by the tab' }
+    const { data, headers } = await client.post<RefundData>(`refunds/${id}/address`, vouch, key)
+    outcomes.push([data.status, headers.get('idempotency-replayed')])
+  }
+  assert.deepEqual(outcomes, [
+    ['needs_address', null],
+    ['needs_address', 'true'],
+    ['ready', null],
+  ])
+})
+
 /** Invites a person, who accepts, logs in and has just given a second factor. */
 async function invite(by: Person): Promise<Person> {
   const email = newEmail('invited')

@@ -45,13 +45,15 @@ export class ApiError extends Error {
 /** What the client needs from the session; set once at the start. */
 export type Guard = {
   token(): string | null
+  /** Whose token it is. */
+  owner(): string | null
   /** Gets a new access token through the cookie. Resolves to false when the session is over. */
   renew(): Promise<boolean>
   /** Asks the person for a code. Rejects when the person gives up. */
   stepUp(): Promise<void>
 }
 
-let guard: Guard = { token: () => null, renew: async () => false, stepUp: async () => {} }
+let guard: Guard = { token: () => null, owner: () => null, renew: async () => false, stepUp: async () => {} }
 export const setGuard = (next: Guard): void => {
   guard = next
 }
@@ -143,8 +145,9 @@ export async function request(sent: Sent, renews = true): Promise<Response> {
 }
 
 /**
- * Idempotency keys of requests whose outcome is unknown: who sends one again must not refund twice. Nothing is kept of
- * a request without a login, because it holds a password.
+ * Idempotency keys of requests whose outcome is unknown: who sends one again must not refund twice. Another person who
+ * sends the same from this tab does something else, such as confirming a second time. Nothing is kept of a request
+ * without a login, because it holds a password.
  */
 const unsure = new Map<string, string>()
 
@@ -168,15 +171,15 @@ async function read(sent: Sent): Promise<unknown> {
 
 /** A POST, under the key of the same request if that one got no answer, or one that broke off. */
 async function post(sent: Omit<Sent, 'key'>): Promise<unknown> {
-  const what = JSON.stringify([sent.url, sent.body])
+  const owner = guard.owner()
+  const what = JSON.stringify([owner, sent.url, sent.body])
   const key = unsure.get(what) ?? newKey()
-  const isKept = guard.token() !== null
   try {
     const data = await read({ ...sent, key })
     unsure.delete(what)
     return data
   } catch (error) {
-    if (isKept && isUnsure(error)) unsure.set(what, key)
+    if (owner !== null && isUnsure(error)) unsure.set(what, key)
     else unsure.delete(what)
     throw error
   }
