@@ -151,8 +151,12 @@ export async function request(sent: Sent, renews = true): Promise<Response> {
  */
 const unsure = new Map<string, string>()
 
+/** Whether a request may have taken effect: it got no answer, or we gave it up. */
 const isUnsure = (error: unknown): boolean =>
-  error instanceof ApiError && (error.status === 0 || error.status >= 500 || error.code === 'IDEMPOTENCY_IN_PROGRESS')
+  !(error instanceof ApiError) || error.status === 0 || error.status >= 500 || error.code === 'IDEMPOTENCY_IN_PROGRESS'
+
+/** The service holds another request under this key, so it would refuse every repetition. */
+const isForeign = (error: unknown): boolean => error instanceof ApiError && error.code === 'IDEMPOTENCY_KEY_REUSED'
 
 /** 128 random bits. `crypto.randomUUID` exists over https only, and an office may be tried over plain http. */
 const newKey = (): string =>
@@ -169,7 +173,10 @@ async function read(sent: Sent): Promise<unknown> {
   }
 }
 
-/** A POST, under the key of the same request if that one got no answer, or one that broke off. */
+/**
+ * A POST, under the key of the same request if that one got no answer, or one that broke off. A refusal afterwards says
+ * nothing about that one: most come before the service looks at the key. One that comes later leaves the key unused.
+ */
 async function post(sent: Omit<Sent, 'key'>): Promise<unknown> {
   const owner = guard.owner()
   const what = JSON.stringify([owner, sent.url, sent.body])
@@ -179,8 +186,8 @@ async function post(sent: Omit<Sent, 'key'>): Promise<unknown> {
     unsure.delete(what)
     return data
   } catch (error) {
-    if (owner !== null && isUnsure(error)) unsure.set(what, key)
-    else unsure.delete(what)
+    if (isForeign(error)) unsure.delete(what)
+    else if (owner !== null && isUnsure(error)) unsure.set(what, key)
     throw error
   }
 }
