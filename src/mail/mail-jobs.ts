@@ -31,6 +31,8 @@ export type MailJobDeps = {
   log: FastifyBaseLogger
   metrics: Registry
   config: Pick<Config, 'mode' | 'mail' | 'officeUrl'>
+  /** The mail was dropped, because its recipient is refused for good. */
+  onRefused?(mail: MailOrder): Promise<void>
 }
 
 /** In the sandbox without SMTP_URL, mails are kept for `/mailbox`; in live mode they wait until it is set. */
@@ -113,12 +115,15 @@ export function openMailJob(deps: MailJobDeps): JobHandler {
       const { sealed, expiresAt } = payload as MailPayload
       if (new Date(expiresAt).getTime() <= deps.clock()) return
       const order = JSON.parse(deps.vault.open(sealed, MAIL_CONTEXT)) as MailOrder
-      await deliver(order.to, writeMail(order, deps.config.officeUrl), newId(deps.clock())).catch((error: unknown) => {
-        if (!isRecipientRefused(error, order.to, deps.config.mail.from)) throw withoutAddresses(error)
-        refused.inc()
-        const facts = { err: withoutAddresses(error), mail: order.kind }
-        deps.log.warn(facts, 'the mail server refuses the recipient for good; the mail is dropped')
-      })
+      await deliver(order.to, writeMail(order, deps.config.officeUrl), newId(deps.clock())).catch(
+        async (error: unknown) => {
+          if (!isRecipientRefused(error, order.to, deps.config.mail.from)) throw withoutAddresses(error)
+          await deps.onRefused?.(order)
+          refused.inc()
+          const facts = { err: withoutAddresses(error), mail: order.kind }
+          deps.log.warn(facts, 'the mail server refuses the recipient for good; the mail is dropped')
+        },
+      )
     },
   }
 }
