@@ -460,6 +460,9 @@ test('verify-receipt takes a genuine receipt and refuses a changed one, another 
     refused.map(({ code, out }) => [code, out]),
     Array(4).fill([1, '']),
   )
+  const missing = await comptoir(['verify-receipt', 'none.json', '--jwks', keys])
+  assert.deepEqual([missing.code, missing.out], [2, ''])
+  assert.match(missing.err, /none\.json cannot be read: there is no such file\./)
 })
 
 /* ---- webhooks test: ten broken receivers and a good one ---- */

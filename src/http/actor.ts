@@ -63,6 +63,8 @@ declare module 'fastify' {
     page?: true
     /** The route stores its response under the Idempotency-Key in its own statement. */
     ownIdempotency?: true
+    /** Who acts is part of what is done, as where two persons confirm: an Idempotency-Key is the person's own. */
+    personal?: true
     /** The response holds a secret: what is stored under an Idempotency-Key is encrypted. */
     sealAnswer?: true
     /** `null` and `""` in the body reach the route instead of counting as absent. */

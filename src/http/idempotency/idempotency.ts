@@ -52,9 +52,12 @@ const textAt = (value: unknown, name: string): string | undefined => {
   return typeof found === 'string' ? found : undefined
 }
 
-/** Requests about a person's own account are scoped to that person, because colleagues share the company. */
-const isPersonal = ({ routeOptions }: FastifyRequest): boolean =>
-  routeOptions.config.permission?.startsWith('auth.') === true
+/**
+ * Requests about a person's own account, and those in which the person counts, are scoped to that person, because
+ * colleagues share the company.
+ */
+const isPersonal = ({ routeOptions: { config } }: FastifyRequest): boolean =>
+  config.personal === true || config.permission?.startsWith('auth.') === true
 
 /**
  * The scope of the key: the company that the request names if the actor may see it, otherwise the actor's own.
