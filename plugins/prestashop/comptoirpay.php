@@ -36,7 +36,8 @@ class ComptoirPay extends PaymentModule
 
     public function install(): bool
     {
-        return parent::install() && $this->registerHook('paymentOptions') && $this->registerHook('actionOrderSlipAdd');
+        return parent::install() && $this->registerHook('paymentOptions')
+            && $this->registerHook('displayPaymentReturn') && $this->registerHook('actionOrderSlipAdd');
     }
 
     /** The settings go; which payment belongs to which order stays, for refunds after a new installation. */
@@ -48,12 +49,15 @@ class ComptoirPay extends PaymentModule
         return parent::uninstall();
     }
 
-    public function payments(): ShopPayments
+    /** @param int $timeout seconds; with no retry, for a page that a customer looks at */
+    public function payments(int $timeout = 30, int $maxRetries = 3): ShopPayments
     {
         $api = new Comptoir(
             (string) Configuration::get('COMPTOIR_BASE_URL'),
             (string) Configuration::get('COMPTOIR_API_KEY'),
             (string) Configuration::get('COMPTOIR_API_SECRET'),
+            $timeout,
+            $maxRetries,
         );
         return new ShopPayments($api, (string) Configuration::get('COMPTOIR_TILL'), (string) Configuration::get('COMPTOIR_WEBHOOK_SECRET'));
     }
@@ -103,48 +107,171 @@ class ComptoirPay extends PaymentModule
         return number_format($total, $currency === 'XPF' ? 0 : 2, '.', '');
     }
 
+    public function address(): string
+    {
+        return (string) $this->context->shop->getBaseURL();
+    }
+
+    /** @return string[] every payment that was opened for the order, the newest last */
+    private static function codesOf(int $id): array
+    {
+        return array_values(array_filter(explode(',', (string) Configuration::get("COMPTOIR_ORDER_$id"))));
+    }
+
+    /** The payment that paid the order; empty: another one, or none. */
+    private static function paidBy(Order $order): string
+    {
+        $code = Configuration::get("COMPTOIR_PAID_{$order->id}");
+        // an order of an earlier version of the module has one payment, and no word of which one paid it
+        return $code === false && $order->hasBeenPaid() ? self::codesOf((int) $order->id)[0] ?? '' : (string) $code;
+    }
+
+    /**
+     * Changes an order as it is in the database now, one request at a time: the webhook and the customer who comes back
+     * arrive together. No call to Comptoir may be made in it.
+     */
+    private static function change(int $id, callable $do): mixed
+    {
+        $lock = pSQL('comptoir_' . _DB_PREFIX_ . $id);
+        Db::getInstance()->getValue("SELECT GET_LOCK('$lock', 10)", false);
+        try {
+            Cache::clean("objectmodel_Order_{$id}_*");
+            Configuration::loadConfiguration();
+            $order = new Order($id);
+            return Validate::isLoadedObject($order) ? $do($order) : null;
+        } finally {
+            Db::getInstance()->getValue("SELECT RELEASE_LOCK('$lock')", false);
+        }
+    }
+
     /** Opens the payment of a placed order. @return string the payment page */
     public function openPayment(Order $order, string $currency): string
     {
         $link = $this->context->link;
-        $payment = $this->payments()->open('PS-' . $order->id, self::amountOf((float) $order->total_paid, $currency), $currency, [
-            'shop' => (string) $this->context->shop->getBaseURL(),
+        $id = (int) $order->id;
+        $urls = [
+            'shop' => $this->address(),
             'webhook' => $link->getModuleLink($this->name, 'webhook', [], true),
-            'return' => $link->getPageLink('order-confirmation', true, null, ['id_order' => $order->id, 'key' => $order->secure_key]),
+            'return' => $link->getPageLink('order-confirmation', true, null, [
+                'id_cart' => $order->id_cart,
+                'id_module' => $this->id,
+                'id_order' => $id,
+                'key' => $order->secure_key,
+            ]),
             'cancel' => $link->getPageLink('history', true),
-        ]);
-        Configuration::updateValue("COMPTOIR_ORDER_{$order->id}", $payment['code']);
-        return $payment['url'];
+        ];
+        $amount = self::amountOf((float) $order->total_paid, $currency);
+        $payment = $this->payments()->open("PS-$id", $amount, $currency, $urls, self::codesOf($id));
+        self::change($id, function () use ($id, $payment): void {
+            $codes = array_unique([...self::codesOf($id), $payment->code]);
+            Configuration::updateValue("COMPTOIR_ORDER_$id", implode(',', $codes));
+            // only so is an order of an earlier version known
+            Configuration::get("COMPTOIR_PAID_$id") !== false || Configuration::updateValue("COMPTOIR_PAID_$id", '');
+        });
+        $this->apply($payment);
+        return $payment->state === 'paid' ? $urls['return'] : $payment->url;
     }
 
-    /** What a verified webhook changes. */
+    /** The customer is back from the payment's page. If the webhook is late or lost, Comptoir still knows. */
+    public function hookDisplayPaymentReturn(array $params): string
+    {
+        $order = $params['order'] ?? null;
+        if (!$order instanceof Order || $order->module !== $this->name || $order->hasBeenPaid()) {
+            return '';
+        }
+        try {
+            foreach ($this->payments(5, 0)->look(self::codesOf((int) $order->id), $this->address()) as $payment) {
+                $this->apply($payment);
+            }
+        } catch (ComptoirError) {
+            // the page is shown all the same, and the webhook may still come
+        }
+        return '';
+    }
+
     public function apply(ShopPayment $payment): void
     {
         $id = str_starts_with($payment->reference, 'PS-') ? (int) substr($payment->reference, 3) : 0;
-        $order = new Order($id);
-        // an order of another shop, or a second payment: a person decides in Comptoir
-        if (!Validate::isLoadedObject($order) || Configuration::get("COMPTOIR_ORDER_$id") !== $payment->code) {
-            return;
+        $others = $id === 0 ? [] : self::change($id, fn (Order $order) => $this->settle($order, $payment));
+        $this->payments()->close($others ?? []);
+    }
+
+    /** @return string[] the payments that must not be paid any more */
+    private function settle(Order $order, ShopPayment $payment): array
+    {
+        $codes = self::codesOf((int) $order->id);
+        if (!in_array($payment->code, $codes, true)) {
+            if (!$payment->isOwn) {
+                return [];
+            }
+            // opened before the module kept every code
+            array_unshift($codes, $payment->code);
         }
         $currency = (new Currency((int) $order->id_currency))->iso_code;
-        $fits = $payment->amount === self::amountOf((float) $order->total_paid, $currency) && $payment->currency === $currency;
-        $state = match ($payment->state) {
-            'paid' => $fits ? 'PS_OS_PAYMENT' : 'PS_OS_ERROR',
-            'ended' => 'PS_OS_CANCELED',
-            'refunded' => 'PS_OS_REFUND',
-            default => null,
-        };
+        $amount = self::amountOf((float) $order->total_paid, $currency);
         // what ended late changes no order that was paid or that the shop moved on, and nothing is done twice
         // PrestaShop itself moves an order of something out of stock on
-        $waits = array_map(fn ($name) => (int) Configuration::get($name), ['PS_OS_BANKWIRE', 'PS_OS_OUTOFSTOCK_UNPAID']);
-        if ($payment->state === 'ended' && !in_array((int) $order->current_state, $waits, true)) {
-            return;
-        }
+        $names = ['PS_OS_BANKWIRE', 'PS_OS_OUTOFSTOCK_UNPAID'];
+        $waiting = array_map(fn ($name) => (int) Configuration::get($name), $names);
+        $waits = in_array((int) $order->current_state, $waiting, true);
         $isPaid = (bool) $order->hasBeenPaid();
-        if ($state === null || ($isPaid && $payment->state !== 'refunded') || (int) $order->current_state === (int) Configuration::get($state)) {
-            return;
+        [$action, $note] = $payment->decide($codes, $isPaid, self::paidBy($order), $waits, $amount, $currency);
+        if ($action === 'complete') {
+            Configuration::updateValue("COMPTOIR_PAID_{$order->id}", $payment->code);
         }
-        $order->setCurrentState((int) Configuration::get($state));
+        $isNews = $note === '' || self::say($order, $note, $action === 'review' ? "review $payment->code" : $note);
+        $state = match ($action) {
+            'complete' => (int) Configuration::get('PS_OS_PAYMENT'),
+            'review' => $isNews ? self::reviewState($order, $isPaid) : null,
+            'fail' => (int) Configuration::get('PS_OS_CANCELED'),
+            'refund' => (int) Configuration::get('PS_OS_REFUND'),
+            default => null,
+        };
+        if ($state !== null && (int) $order->current_state !== $state) {
+            $order->setCurrentState($state);
+        }
+        return in_array($payment->state, ['paid', 'held'], true) ? array_diff($codes, [$payment->code]) : [];
+    }
+
+    /** Where a person sees an order whose payment does not fit. null: what was sent, or is over, keeps its state. */
+    private static function reviewState(Order $order, bool $isPaid): ?int
+    {
+        if (!$isPaid) {
+            return (int) Configuration::get('PS_OS_ERROR');
+        }
+        if ((int) $order->current_state !== (int) Configuration::get('PS_OS_PAYMENT')) {
+            return null;
+        }
+        $id = (int) Configuration::get('COMPTOIR_OS_PAID_TWICE');
+        if ($id === 0) {
+            $state = new OrderState();
+            $state->name = array_fill_keys(Language::getIDs(false), 'Paid twice, please check');
+            $state->module_name = 'comptoirpay';
+            $state->color = '#E38405';
+            $state->paid = true;
+            $state->logable = true;
+            $state->invoice = true;
+            $state->add();
+            $id = (int) $state->id;
+            Configuration::updateValue('COMPTOIR_OS_PAID_TWICE', $id);
+        }
+        return $id;
+    }
+
+    /** Adds a private note to the order once, and to the shop's log. @return bool it was news */
+    private static function say(Order $order, string $note, string $key): bool
+    {
+        $name = "COMPTOIR_SAID_{$order->id}";
+        $said = array_filter(explode(',', (string) Configuration::get($name)));
+        $mark = substr(hash('sha256', $key), 0, 16);
+        if (in_array($mark, $said, true)) {
+            return false;
+        }
+        Configuration::updateValue($name, implode(',', [...$said, $mark]));
+        $order->note = ltrim("{$order->note}\n$note");
+        $order->update();
+        PrestaShopLogger::addLog("Comptoir: $note", 2, null, 'Order', (int) $order->id);
+        return true;
     }
 
     /**
@@ -154,7 +281,8 @@ class ComptoirPay extends PaymentModule
     public function hookActionOrderSlipAdd(array $params): void
     {
         $order = $params['order'];
-        $code = (string) Configuration::get("COMPTOIR_ORDER_{$order->id}");
+        $codes = self::codesOf((int) $order->id);
+        $code = self::paidBy($order) ?: (string) end($codes);
         if ($order->module !== $this->name || $code === '') {
             return;
         }

@@ -49,9 +49,56 @@ namespace {
             Shop::$settings[$name] = $value;
             return true;
         }
+        public static function loadConfiguration(): void
+        {
+        }
         public static function deleteByName(string $name): bool
         {
             unset(Shop::$settings[$name]);
+            return true;
+        }
+    }
+    const _DB_PREFIX_ = 'ps_';
+    function pSQL(string $text): string
+    {
+        return addslashes($text);
+    }
+    final class Db
+    {
+        public static function getInstance(): self
+        {
+            return new self();
+        }
+        public function getValue(string $query, bool $useCache = true): string
+        {
+            return '1';
+        }
+    }
+    final class Cache
+    {
+        public static function clean(string $pattern): void
+        {
+        }
+    }
+    final class Language
+    {
+        public static function getIDs(bool $active): array
+        {
+            return [1];
+        }
+    }
+    final class OrderState
+    {
+        public int $id = 0;
+        public array $name = [];
+        public string $module_name = '';
+        public string $color = '';
+        public bool $paid = false;
+        public bool $logable = false;
+        public bool $invoice = false;
+        public function add(): bool
+        {
+            $this->id = 20;
             return true;
         }
     }
@@ -94,7 +141,9 @@ namespace {
     }
     final class Customer
     {
+        public int $id_cart = 9;
         public string $secure_key = 'secure';
+        public ?string $note = null;
         public function __construct(public int $id)
         {
         }
@@ -124,6 +173,10 @@ namespace {
         {
             $this->current_state = $state;
             $this->states[] = $state;
+            $this->update();
+        }
+        public function update(): void
+        {
             Shop::$orders[$this->id] = get_object_vars($this);
         }
     }
@@ -175,6 +228,7 @@ namespace {
     }
     abstract class PaymentModule
     {
+        public int $id = 77;
         public string $name;
         public string $tab;
         public string $version;
@@ -270,6 +324,8 @@ namespace {
                 isset($command['state']) && Shop::$orders[2]['current_state'] = $command['state'];
                 return (new ComptoirPayWebhookModuleFrontController($module))->take($command['body'], $command['headers']);
             })(),
+            'open' => $module->openPayment(new Order($command['order']), 'EUR'),
+            'thanks' => $module->hookDisplayPaymentReturn(['order' => new Order($command['order'])]),
             'slip' => (function () use ($module, $command) {
                 $order = new Order($command['order']);
                 Shop::$slips[] = [];
@@ -277,7 +333,7 @@ namespace {
                 return Shop::$logged;
             })(),
         };
-        $orders = array_map(fn ($order) => ['state' => $order['current_state'], 'states' => $order['states']], Shop::$orders);
+        $orders = array_map(fn ($order) => ['state' => $order['current_state'], 'states' => $order['states'], 'note' => $order['note'] ?? ''], Shop::$orders);
         echo json_encode(['answer' => $answer, 'orders' => (object) $orders]), "\n";
     }
 }
