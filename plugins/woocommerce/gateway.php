@@ -75,10 +75,16 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
         return (string) get_option('siteurl');
     }
 
+    /** @return string[] what the module wrote to the order under this name, the newest last */
+    private static function listOf(WC_Order $order, string $name): array
+    {
+        return array_values(array_map(fn ($meta) => (string) $meta->value, $order->get_meta($name, false)));
+    }
+
     /** @return string[] every payment that was opened for the order, the newest last */
     private static function codesOf(WC_Order $order): array
     {
-        return array_values(array_map(fn ($meta) => (string) $meta->value, $order->get_meta('_comptoir_code', false)));
+        return self::listOf($order, '_comptoir_code');
     }
 
     /** The payment that paid the order; empty: another one, or none. */
@@ -269,8 +275,7 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
     /** Adds a note once, however often it is news. @return bool it was news */
     private static function say(WC_Order $order, string $note, string $key): bool
     {
-        $said = array_map(fn ($meta) => $meta->value, $order->get_meta('_comptoir_said', false));
-        if (in_array($key, $said, true)) {
+        if (in_array($key, self::listOf($order, '_comptoir_said'), true)) {
             return false;
         }
         $order->add_meta_data('_comptoir_said', $key);
@@ -290,14 +295,23 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
         }
         $digits = $order->get_currency() === 'XPF' ? 0 : 2;
         $text = $amount === null ? null : number_format((float) $amount, $digits, '.', '');
-        // refunds so far are part of the key: the same amount may be refunded twice, a repeated click refunds once
-        $key = "wc-{$order->get_id()}-" . count($order->get_refunds()) . "-$text";
+        // WooCommerce deletes the record of a refund whose answer was lost, and a person may delete any: what has started
+        // is counted here. So the same amount may be refunded twice, and a click that is repeated refunds once
+        $key = "wc-refund-{$order->get_id()}-" . count(self::listOf($order, '_comptoir_refund')) . "-$text";
         try {
             $id = $this->payments()->refund($code, $text, (string) $reason, $key);
         } catch (ComptoirError | InvalidArgumentException $error) {
             return new WP_Error('comptoir', $error->getMessage());
         }
-        $order->add_order_note("Refund $id has started at Comptoir. The customer may be asked for a wallet address.");
-        return true;
+        $isNew = self::change($order->get_id(), function (WC_Order $order) use ($id): bool {
+            if (in_array($id, self::listOf($order, '_comptoir_refund'), true)) {
+                return false;
+            }
+            $order->add_meta_data('_comptoir_refund', $id);
+            $order->save_meta_data();
+            $order->add_order_note("Refund $id has started at Comptoir. The customer may be asked for a wallet address.");
+            return true;
+        });
+        return $isNew ?: new WP_Error('comptoir', "Refund $id has started already, by another click.");
     }
 }

@@ -182,10 +182,6 @@ final class WC_Order
         $this->write('status', 'processing');
         Shop::$orders[$this->id]->completed++;
     }
-    public function get_refunds(): array
-    {
-        return $this->refunds;
-    }
     public function add_order_note(string $note): void
     {
         Shop::$orders[$this->id]->notes[] = $note;
@@ -259,7 +255,20 @@ while (($line = fgets(STDIN)) !== false) {
             }
         })(),
         'thanks' => (Shop::$actions['woocommerce_thankyou_comptoir'])($id),
-        'refund' => $gateway->process_refund($id, $command['amount'], 'Cold'),
+        'refund' => (function () use ($gateway, $command, $order, $id) {
+            // WooCommerce makes its record first, and deletes it if the gateway fails
+            [$refunds, $meta] = [$order->refunds, $order->meta];
+            $order->refunds[] = $command['amount'];
+            $answer = $gateway->process_refund($id, $command['amount'], 'Cold');
+            if ($command['lost'] ?? false) {
+                [$order->refunds, $order->meta] = [$refunds, $meta];
+                return 'lost';
+            }
+            if ($answer !== true) {
+                $order->refunds = $refunds;
+            }
+            return $answer;
+        })(),
         'part' => ShopPayments::partOf(...$command['of']),
     };
     $facts = ['status' => $order->status, 'completed' => $order->completed, 'notes' => $order->notes, 'mails' => Shop::$mails];
