@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
 import { hasPhp, openPhpShop, type PhpShop } from './harness/php-shop.ts'
-import type { Shop } from './harness/shop.ts'
+import { refundReaches } from './harness/refunds.ts'
+import type { OrderData, Shop } from './harness/shop.ts'
 
 const PAYER = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 
@@ -69,7 +70,7 @@ withPhp(
     await askPresta({ do: 'webhook', ...hook })
     const twice = await askPresta<number>({ do: 'webhook', ...hook })
     assert.deepEqual([twice.answer, twice.orders[1]?.states], [200, [STATES.waiting, STATES.paid]], 'paid once')
-    const slip = (amount: number) => askPresta<string[]>({ do: 'slip', order: 1, lines: [{ amount }] })
+    const slip = (amount: number) => askPresta<string[]>({ do: 'slip', order: 1, slip: slipOf(amount) })
     assert.match((await slip(20)).answer[0] ?? '', /refund \w+ of 20\.00 EUR has started/)
     assert.match((await slip(900)).answer[0] ?? '', /was not refunded: The amount of the refund is not a part/)
     assert.match((await slip(0)).answer[0] ?? '', /was not refunded/)
@@ -116,6 +117,43 @@ async function orderInPresta(): Promise<{ id: number; code: string }> {
   const code = new URL(answer[0]).searchParams.get('code') ?? ''
   return { id: Object.keys(orders).length, code }
 }
+
+/** A credit slip as PrestaShop stores it: products with tax, without, and the shipping with tax. */
+const slipOf = (gross: number, net = gross, shipping = 0, more: Record<string, number> = {}) => ({
+  total_products_tax_incl: gross,
+  total_products_tax_excl: net,
+  total_shipping_tax_incl: shipping,
+  amount: gross,
+  order_slip_type: 0,
+  ...more,
+})
+
+withPhp(
+  'a credit slip gives back its tax and shipping, less what it leaves out, and nothing beside a voucher',
+  async () => {
+    const { id, code } = await orderInPresta()
+    const { data } = await shop.accept(code, { network: shop.chain.chainId, userAddress: PAYER })
+    const { data: order } = await shop.host.call<OrderData>('GET', `status/${code}`, { as: shop.merchant })
+    await shop.chain.pay({ to: data.toAddress, units: 54_000_000n })
+    await shop.makeFinal()
+    await shop.reaches(code, 'PAID')
+    await askPresta({ do: 'webhook', ...(await php.hookOf('order.paid', code)) })
+    const refund = async (slip: object, more: Record<string, unknown> = {}) => {
+      const { answer } = await askPresta<string[]>({ do: 'slip', order: id, slip, ...more })
+      if (/has started/.test(answer[0] ?? '')) await refundReaches(shop, order._id, 'settled')
+      return answer[0]?.replace(/refund \w+ of/, 'refund of')
+    }
+    const started = (amount: string) => `Comptoir: refund of ${amount} EUR has started.`
+    const voucher = await refund(slipOf(6, 5), { form: { voucher: '1' } })
+    assert.equal(voucher, 'Comptoir: the credit slip of 6.00 EUR was not refunded, because the customer got a voucher.')
+    const net = slipOf(6, 5, 1.2, { amount: 5, order_slip_type: 2 })
+    assert.equal(await refund(net), started('7.20'), 'a group without tax, with shipping')
+    const typed = slipOf(12, 10, 0, { amount: 4, order_slip_type: 2 })
+    assert.equal(await refund(typed, { form: { voucher_refund_type: '2' } }), started('4.00'))
+    const less = slipOf(12, 7, 1, { amount: 12, order_slip_type: 2 })
+    assert.equal(await refund(less, { form: { voucher_refund_type: '1' }, discounts: 3 }), started('10.00'))
+  },
+)
 
 withPhp('late money pays the order, a second payment is put before a person, lost webhooks are made up', async () => {
   const takeIn = async (id: number, event: string, code: string) =>

@@ -20,6 +20,10 @@ class ComptoirPay extends PaymentModule
         'COMPTOIR_TILL' => 'Till',
     ];
 
+    /** PrestaShop's VoucherRefundType: what a credit slip does with the order's discounts. */
+    private const WITHOUT_DISCOUNTS = 1;
+    private const CHOSEN_AMOUNT = 2;
+
     public function __construct()
     {
         $this->name = 'comptoirpay';
@@ -287,15 +291,47 @@ class ComptoirPay extends PaymentModule
             return;
         }
         $currency = (new Currency((int) $order->id_currency))->iso_code;
-        $total = array_sum(array_map(fn ($line) => (float) ($line['amount'] ?? 0), $params['productList'] ?? []));
-        $slips = count(OrderSlip::getOrdersSlip((int) $order->id_customer, (int) $order->id));
-        $amount = self::amountOf($total, $currency);
+        $slips = array_column(OrderSlip::getOrdersSlip((int) $order->id_customer, (int) $order->id), null, 'id_order_slip');
+        if ($slips === []) {
+            return;
+        }
+        $newest = max(array_keys($slips));
+        $form = Tools::getValue('cancel_product');
+        $form = is_array($form) ? $form : [];
+        $amount = self::amountOf(self::totalOf($slips[$newest], $form, $order), $currency);
+        if (!empty($form['voucher'])) {
+            $said = "Comptoir: the credit slip of $amount $currency was not refunded, because the customer got a voucher.";
+            PrestaShopLogger::addLog($said, 2, null, 'Order', (int) $order->id);
+            return;
+        }
         try {
-            $id = $this->payments()->refund($code, $amount, 'Credit slip', "ps-{$order->id}-$slips-$amount");
+            $id = $this->payments()->refund($code, $amount, 'Credit slip', "ps-slip-$newest-$amount");
             PrestaShopLogger::addLog("Comptoir: refund $id of $amount $currency has started.", 1, null, 'Order', (int) $order->id);
         } catch (ComptoirError | InvalidArgumentException $error) {
             $said = "Comptoir: the credit slip of $amount $currency was not refunded: {$error->getMessage()}";
             PrestaShopLogger::addLog($said, 3, null, 'Order', (int) $order->id);
         }
+    }
+
+    /**
+     * What a credit slip gives back, with tax and shipping. The lines that the hook is given are without tax where the
+     * customer's group sees prices without tax, and without shipping always.
+     * @param array $slip its row
+     * @param array $form what the back office was asked for
+     */
+    private static function totalOf(array $slip, array $form, Order $order): float
+    {
+        [$amount, $net] = [(float) $slip['amount'], (float) $slip['total_products_tax_excl']];
+        $products = (float) $slip['total_products_tax_incl'];
+        $type = (int) ($form['voucher_refund_type'] ?? $slip['order_slip_type']);
+        $isNet = abs($amount - $net) < 0.005;
+        if ($type === self::CHOSEN_AMOUNT && !$isNet) {
+            $products = $amount;
+        }
+        // PrestaShop takes the order's discounts off one of the two sums only: the net one, if the prices have tax
+        if ($type === self::WITHOUT_DISCOUNTS && !$isNet) {
+            $products -= (float) $order->total_discounts;
+        }
+        return $products + (float) $slip['total_shipping_tax_incl'];
     }
 }

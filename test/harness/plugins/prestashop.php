@@ -142,6 +142,7 @@ namespace {
     final class Customer
     {
         public int $id_cart = 9;
+        public float $total_discounts = 0;
         public string $secure_key = 'secure';
         public ?string $note = null;
         public function __construct(public int $id)
@@ -184,7 +185,7 @@ namespace {
     {
         public static function getOrdersSlip(int $customer, int $order): array
         {
-            return Shop::$slips;
+            return array_reverse(Shop::$slips);
         }
     }
     final class Cart
@@ -328,8 +329,11 @@ namespace {
             'thanks' => $module->hookDisplayPaymentReturn(['order' => new Order($command['order'])]),
             'slip' => (function () use ($module, $command) {
                 $order = new Order($command['order']);
-                Shop::$slips[] = [];
-                $module->hookActionOrderSlipAdd(['order' => $order, 'productList' => $command['lines']]);
+                $order->total_discounts = $command['discounts'] ?? 0;
+                Shop::$slips[] = ['id_order_slip' => count(Shop::$slips) + 1, ...$command['slip']];
+                Shop::$post = ['cancel_product' => $command['form'] ?? []];
+                $module->hookActionOrderSlipAdd(['order' => $order, 'productList' => [['amount' => $command['slip']['amount']]]]);
+                Shop::$post = [];
                 return Shop::$logged;
             })(),
         };
