@@ -39,6 +39,14 @@ withPhp('the module installs, offers itself, and its settings say what is wrong 
     [option?.module, option?.action],
     ['comptoirpay', 'https://shop.example/module/comptoirpay/validation'],
   )
+  const yen = { currency: 'JPY' }
+  assert.deepEqual(
+    (await askPresta({ do: 'options', ...yen })).answer,
+    [],
+    'not in a currency that Comptoir does not take',
+  )
+  const placed = await askPresta<[string, string[]]>({ do: 'pay', ...yen })
+  assert.deepEqual([placed.answer[0], placed.orders], ['index.php?controller=order', {}])
   const keys = { COMPTOIR_BASE_URL: shop.host.baseUrl, COMPTOIR_API_KEY: shop.merchant.headers['x-api-key'] }
   const save = (post: Record<string, string | undefined>) =>
     askPresta<[string, Record<string, string>]>({ do: 'save', post: { ...keys, COMPTOIR_TILL: 'TILL-1', ...post } })

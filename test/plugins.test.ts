@@ -64,6 +64,16 @@ withPhp('saving the settings says whether they work, and what is wrong', async (
   assert.deepEqual(elsewhere.answer, ['Something else than Comptoir answers. Check the address.'])
 })
 
+withPhp(
+  'the payment method is offered in the currencies that Comptoir takes, of the shop or of the order',
+  async () => {
+    const isOffered = async (more: Record<string, unknown>) => (await tell<boolean>({ do: 'offer', ...more })).answer
+    assert.equal(await isOffered({ currency: 'CHF' }), true)
+    assert.equal(await isOffered({ currency: 'JPY' }), false)
+    assert.equal(await isOffered({ currency: 'EUR', page: 15, order: 15, set: { currency: 'JPY' } }), false)
+  },
+)
+
 withPhp('an order is paid by a real webhook once, a forged one changes nothing, and a part goes back', async () => {
   const started = await tell<{ result: string; redirect: string }>({ do: 'pay' })
   assert.deepEqual([started.answer.result, started.status], ['success', 'on-hold'])

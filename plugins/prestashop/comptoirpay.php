@@ -95,7 +95,7 @@ class ComptoirPay extends PaymentModule
 
     public function hookPaymentOptions(array $params): array
     {
-        if (!$this->active) {
+        if (!$this->active || !ShopPayments::takes((string) $this->context->currency->iso_code)) {
             return [];
         }
         $option = new PrestaShop\PrestaShop\Core\Payment\PaymentOption();
@@ -103,12 +103,6 @@ class ComptoirPay extends PaymentModule
         $option->setCallToActionText('Pay with crypto (USDC and others)');
         $option->setAction($this->context->link->getModuleLink($this->name, 'validation', [], true));
         return [$option];
-    }
-
-    /** Decimal text with the currency's digits. */
-    public static function amountOf(float $total, string $currency): string
-    {
-        return number_format($total, $currency === 'XPF' ? 0 : 2, '.', '');
     }
 
     public function address(): string
@@ -164,7 +158,7 @@ class ComptoirPay extends PaymentModule
             ]),
             'cancel' => $link->getPageLink('history', true),
         ];
-        $amount = self::amountOf((float) $order->total_paid, $currency);
+        $amount = ShopPayments::amountOf((float) $order->total_paid, $currency);
         $payment = $this->payments()->open("PS-$id", $amount, $currency, $urls, self::codesOf($id));
         self::change($id, function () use ($id, $payment): void {
             $codes = array_unique([...self::codesOf($id), $payment->code]);
@@ -212,7 +206,7 @@ class ComptoirPay extends PaymentModule
             array_unshift($codes, $payment->code);
         }
         $currency = (new Currency((int) $order->id_currency))->iso_code;
-        $amount = self::amountOf((float) $order->total_paid, $currency);
+        $amount = ShopPayments::amountOf((float) $order->total_paid, $currency);
         // what ended late changes no order that was paid or that the shop moved on, and nothing is done twice
         // PrestaShop itself moves an order of something out of stock on
         $names = ['PS_OS_BANKWIRE', 'PS_OS_OUTOFSTOCK_UNPAID'];
@@ -291,16 +285,18 @@ class ComptoirPay extends PaymentModule
             return;
         }
         $currency = (new Currency((int) $order->id_currency))->iso_code;
-        $slips = array_column(OrderSlip::getOrdersSlip((int) $order->id_customer, (int) $order->id), null, 'id_order_slip');
+        $rows = OrderSlip::getOrdersSlip((int) $order->id_customer, (int) $order->id);
+        $slips = array_column($rows, null, 'id_order_slip');
         if ($slips === []) {
             return;
         }
         $newest = max(array_keys($slips));
         $form = Tools::getValue('cancel_product');
         $form = is_array($form) ? $form : [];
-        $amount = self::amountOf(self::totalOf($slips[$newest], $form, $order), $currency);
+        $amount = ShopPayments::amountOf(self::totalOf($slips[$newest], $form, $order), $currency);
         if (!empty($form['voucher'])) {
-            $said = "Comptoir: the credit slip of $amount $currency was not refunded, because the customer got a voucher.";
+            $said = "Comptoir: the credit slip of $amount $currency was not refunded, because the customer got a "
+                . 'voucher.';
             PrestaShopLogger::addLog($said, 2, null, 'Order', (int) $order->id);
             return;
         }

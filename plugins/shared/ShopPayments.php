@@ -20,6 +20,9 @@ final class ShopPayments
     /** Of the hash of the shop's address, at the end of an alias. */
     private const SHOP_DIGITS = 6;
 
+    /** Comptoir's currencies and their digits. An operator may take fewer of them. */
+    private const DIGITS = ['EUR' => 2, 'CHF' => 2, 'XPF' => 0, 'USD' => 2, 'GBP' => 2];
+
     public function __construct(
         private readonly Comptoir $api,
         private readonly string $till,
@@ -97,7 +100,8 @@ final class ShopPayments
             $this->api->cancelOrder($code);
             return true;
         } catch (ComptoirError $error) {
-            return in_array($error->errorCode, ['ORDER_STATE_CONFLICT', 'ORDER_NOT_FOUND'], true) ? false : throw $error;
+            $isOver = in_array($error->errorCode, ['ORDER_STATE_CONFLICT', 'ORDER_NOT_FOUND'], true);
+            return $isOver ? false : throw $error;
         }
     }
 
@@ -128,6 +132,17 @@ final class ShopPayments
             return null;
         }
         return $this->paymentOf($this->api->getOrder($event['code']), $shop);
+    }
+
+    public static function takes(string $currency): bool
+    {
+        return isset(self::DIGITS[$currency]);
+    }
+
+    /** Decimal text with the currency's digits; shops keep their sums as floats or as text. */
+    public static function amountOf(float $amount, string $currency): string
+    {
+        return number_format($amount, self::DIGITS[$currency] ?? 2, '.', '');
     }
 
     /** Several shops of a company, and the staging copy of one, number their orders alike. */

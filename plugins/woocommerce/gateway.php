@@ -63,10 +63,17 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
         }
     }
 
-    /** Decimal text with the currency's digits; WooCommerce keeps totals as decimal text. */
+    /** On the page that pays an order, its own currency counts, not the one of the shop. */
+    public function is_available(): bool
+    {
+        $order = wc_get_order(absint(get_query_var('order-pay')));
+        return parent::is_available()
+            && ShopPayments::takes($order ? $order->get_currency() : get_woocommerce_currency());
+    }
+
     private static function amountOf(WC_Order $order): string
     {
-        return number_format((float) $order->get_total(), $order->get_currency() === 'XPF' ? 0 : 2, '.', '');
+        return ShopPayments::amountOf((float) $order->get_total(), $order->get_currency());
     }
 
     /** home_url() would differ from one language of a shop to another. */
@@ -293,10 +300,9 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
         if ($code === '') {
             return new WP_Error('comptoir', 'This order was not paid through Comptoir.');
         }
-        $digits = $order->get_currency() === 'XPF' ? 0 : 2;
-        $text = $amount === null ? null : number_format((float) $amount, $digits, '.', '');
-        // WooCommerce deletes the record of a refund whose answer was lost, and a person may delete any: what has started
-        // is counted here. So the same amount may be refunded twice, and a click that is repeated refunds once
+        $text = $amount === null ? null : ShopPayments::amountOf((float) $amount, $order->get_currency());
+        // WooCommerce deletes the record of a refund whose answer was lost, and a person may delete any: what has
+        // started is counted here. So the same amount may be refunded twice, and a repeated click refunds once
         $key = "wc-refund-{$order->get_id()}-" . count(self::listOf($order, '_comptoir_refund')) . "-$text";
         try {
             $id = $this->payments()->refund($code, $text, (string) $reason, $key);
@@ -309,7 +315,8 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
             }
             $order->add_meta_data('_comptoir_refund', $id);
             $order->save_meta_data();
-            $order->add_order_note("Refund $id has started at Comptoir. The customer may be asked for a wallet address.");
+            $note = "Refund $id has started at Comptoir. The customer may be asked for a wallet address.";
+            $order->add_order_note($note);
             return true;
         });
         return $isNew ?: new WP_Error('comptoir', "Refund $id has started already, by another click.");

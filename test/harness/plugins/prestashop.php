@@ -134,9 +134,11 @@ namespace {
     }
     final class Currency
     {
-        public string $iso_code = 'EUR';
+        public static string $used = 'EUR';
+        public string $iso_code;
         public function __construct(public int $id)
         {
+            $this->iso_code = self::$used;
         }
     }
     final class Customer
@@ -215,8 +217,10 @@ namespace {
         public Link $link;
         public Cart $cart;
         public object $shop;
+        public Currency $currency;
         public function __construct()
         {
+            $this->currency = new Currency(1);
             $this->link = new Link();
             $this->cart = new Cart();
             $this->shop = new class () {
@@ -301,6 +305,7 @@ namespace {
         $command = json_decode($line, true);
         Shop::$logged = [];
         Shop::$redirect = null;
+        Currency::$used = $module->context->currency->iso_code = $command['currency'] ?? 'EUR';
         $answer = match ($command['do']) {
             'install' => [$module->install(), $module->hooks],
             'options' => array_map(fn ($option) => $option->given, $module->hookPaymentOptions([])),

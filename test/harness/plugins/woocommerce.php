@@ -15,6 +15,18 @@ function get_option(string $name): string|false
 {
     return ['siteurl' => Shop::$address, 'admin_email' => 'shop@shop.example'][$name] ?? false;
 }
+function get_query_var(string $name): string
+{
+    return Shop::$page;
+}
+function absint(string $value): int
+{
+    return abs((int) $value);
+}
+function get_woocommerce_currency(): string
+{
+    return Shop::$currency;
+}
 function wp_mail(string $to, string $subject, string $text): void
 {
     Shop::$mails[] = "$to: $subject";
@@ -43,6 +55,9 @@ final class Shop
     public static array $cache = [];
     /** What another request changes while this one talks to Comptoir. */
     public static array $meanwhile = [];
+    /** The order on its page of payment; empty: the checkout. */
+    public static string $page = '';
+    public static string $currency = 'EUR';
     public static array $actions = [];
     public static array $mails = [];
     public static array $notices = [];
@@ -76,6 +91,10 @@ abstract class WC_Payment_Gateway
     public string $title;
     public string $description;
     public array $form_fields;
+    public function is_available(): bool
+    {
+        return true;
+    }
     public function init_settings(): void
     {
     }
@@ -253,6 +272,10 @@ while (($line = fgets(STDIN)) !== false) {
             } catch (WebhookVerificationError) {
                 return 'refused';
             }
+        })(),
+        'offer' => (function () use ($gateway, $command) {
+            [Shop::$currency, Shop::$page] = [$command['currency'], (string) ($command['page'] ?? '')];
+            return $gateway->is_available();
         })(),
         'thanks' => (Shop::$actions['woocommerce_thankyou_comptoir'])($id),
         'refund' => (function () use ($gateway, $command, $order, $id) {
