@@ -24,15 +24,9 @@ import {
   recordUnmatchedTransfers,
   resolveUnmatched,
   type Surplus,
+  type UnmatchedNews,
 } from './mispayments/mispayment-records.ts'
-import {
-  bookedUnits,
-  dollarsOf,
-  readStanding,
-  type Standing,
-  undecidedUnits,
-  withoutRecorded,
-} from './mispayments/standing.ts'
+import { bookedUnits, readStanding, type Standing, undecidedUnits, withoutRecorded } from './mispayments/standing.ts'
 import {
   findPaymentPolicy,
   isBlockedInPart,
@@ -114,8 +108,8 @@ function isFrozenBeside({ payment: { status }, deps }: ReportCase, frozen: reado
 }
 
 type Told = Pick<PaymentReport, 'outcome' | 'providerStatus'> & {
-  /** What it told of beside the payment for the first time. */
-  news: readonly UnmatchedMoney[]
+  /** What it told of beside the payment. */
+  news: UnmatchedNews
 }
 
 /**
@@ -124,7 +118,7 @@ type Told = Pick<PaymentReport, 'outcome' | 'providerStatus'> & {
  */
 function stillPending({ payment: { pendingUnits } }: ReportCase, { outcome, news }: Told): bigint {
   if (outcome !== 'blocked') return outcome === 'unknown' ? pendingUnits : 0n
-  const frozen = dollarsOf(news) ?? 0n
+  const frozen = news.dollars > 0n ? news.dollars : 0n
   return pendingUnits > frozen ? pendingUnits - frozen : 0n
 }
 
