@@ -216,3 +216,25 @@ test('what a person returned is returned whole where an older node noted the blo
   assert.deepEqual([await status(), mails()], ['returned', 1])
   await isFree()
 })
+
+test('what is frozen under any name, coin or amount, at an open or a closing payment, is not on its way any more', async () => {
+  const all = 10n ** 12n
+  for (const status of ['confirming', 'closing'])
+    for (const [name, ...sums] of [
+      ['grows under another name', ['USDC', PART, 53n], ['USDT', DUE * all, 0n]],
+      ['cannot be read at first', ['unknown', 0n, 54n], ['USDC', DUE, 0n], ['USDC', DUE, 0n]],
+      ['is dust at first', ['USDC', 5n, null], ['USDC', DUE, 0n]],
+      ['is more than that', ['USDC', DUE + PART, -1n], ['USDT', DUE * all, 0n], ['USDT', 53n * PART * all, 0n]],
+      ['is named as less', ['USDC', DUE, 0n], ['USDT', 3n * PART * all, 51n], ['USDC', DUE, 0n]],
+    ] as const) {
+      const { freeze, giveBack, ignoreAll, is, pending, isFree } = await openBlocked()
+      await is(status)
+      for (const [asset, units, left] of sums) {
+        await freeze(units, '1', asset)
+        if (left !== null) assert.equal(await pending(), left * PART, `${name}: ${asset} ${units}`)
+      }
+      await giveBack()
+      await ignoreAll()
+      await isFree()
+    }
+})

@@ -28,7 +28,7 @@ export type Payment = {
   dueUnits: bigint
   /** Final units that arrived. */
   receivedUnits: bigint
-  /** Seen at the last report, and not final. */
+  /** Seen at the last report, and neither final nor frozen since; less than zero: more is frozen than was seen. */
   pendingUnits: bigint
   /** Since when they have been the same; null: nothing was seen, or by an older node. */
   pendingAt: Date | null
@@ -167,7 +167,7 @@ export const pendingSince = (
   units: bigint,
   now: Date,
 ): Date | null =>
-  units === 0n || units === payment.pendingUnits ? (payment.pendingAt ?? (units === 0n ? null : now)) : now
+  units <= 0n || units === payment.pendingUnits ? (payment.pendingAt ?? (units <= 0n ? null : now)) : now
 
 export async function updatePayment(tx: Tx, payment: Payment, change: PaymentChange, now: Date): Promise<void> {
   await tx.run(sql`
@@ -181,6 +181,10 @@ export async function updatePayment(tx: Tx, payment: Payment, change: PaymentCha
       checks = coalesce(${change.checks ?? null}, checks), updated_at = ${now}
     where company_id = ${payment.companyId} and id = ${payment.id}`)
 }
+
+/** A part of what is on its way is frozen: the rest is on its way as long as before. */
+export const updatePaymentPending = (tx: Tx, { companyId, id }: Payment, pendingUnits: bigint): Promise<number> =>
+  tx.run(sql`update payments set pending_units = ${pendingUnits} where company_id = ${companyId} and id = ${id}`)
 
 /** Stores the booked price, with the company's fee at that time. */
 export async function updatePaymentBooked(

@@ -34,6 +34,7 @@ import {
   pendingSince,
   updatePayment,
   updatePaymentNextCheck,
+  updatePaymentPending,
 } from './payment-queries.ts'
 import {
   acceptsLate,
@@ -107,15 +108,19 @@ function isFrozenBeside({ payment: { status }, deps }: ReportCase, frozen: reado
 }
 
 /**
- * What is on its way stays so while its provider blocks it or does not answer. An amount that is named as frozen waits
- * as a record of its own instead; in a coin of unknown value it takes nothing off.
+ * An amount that is named as frozen waits as a record of its own, and is not on its way any more; in a coin of unknown
+ * value it takes nothing off.
  */
-function stillPending({ payment: { pendingUnits } }: ReportCase, outcome: Outcome, { dollars }: UnmatchedNews): bigint {
-  if (outcome !== 'blocked') return outcome === 'unknown' ? pendingUnits : 0n
-  const frozen = dollars > 0n ? dollars : 0n
-  return pendingUnits > frozen ? pendingUnits - frozen : 0n
+async function takeOffFrozen(scene: ReportCase, { dollars }: UnmatchedNews): Promise<ReportCase> {
+  if (dollars === 0n) return scene
+  const pendingUnits = scene.payment.pendingUnits - dollars
+  await updatePaymentPending(scene.tx, scene.payment, pendingUnits)
+  return { ...scene, payment: { ...scene.payment, pendingUnits } }
 }
-type Outcome = PaymentReport['outcome']
+
+/** What is on its way stays so while its provider blocks it or does not answer. */
+const stillPending = ({ payment }: ReportCase, { outcome }: Pick<PaymentReport, 'outcome'>): bigint =>
+  outcome === 'blocked' || outcome === 'unknown' ? payment.pendingUnits : 0n
 
 /** Whether the provider that blocks the payment blocks all of it: it names no amount that can be read. */
 const blocksWhole = ({ unmatched = [] }: PaymentReport): boolean => unmatched.every(({ units }) => units === 0n)
@@ -142,10 +147,12 @@ const ENDINGS = {
 } as const satisfies Record<string, { status: PaymentStatus; trigger: Trigger | null }>
 type Ending = (typeof ENDINGS)[keyof typeof ENDINGS]
 
-async function applyTo(scene: ReportCase, report: PaymentReport): Promise<Order> {
-  const { tx, order, payment, now, deps } = scene
-  if (report.outcome === 'seen') return applyMoney(scene, report)
-  const news = await recordUnmatchedTransfers(scene, report.unmatched ?? [])
+async function applyTo(given: ReportCase, report: PaymentReport): Promise<Order> {
+  const { tx, order, now, deps } = given
+  if (report.outcome === 'seen') return applyMoney(given, report)
+  const news = await recordUnmatchedTransfers(given, report.unmatched ?? [])
+  const scene = report.outcome === 'blocked' ? await takeOffFrozen(given, news) : given
+  const { payment } = scene
   const { channel } = payment
   if (report.outcome === 'blocked' && isFrozenBeside(scene, report.unmatched ?? [])) return passBy(scene)
   if (report.outcome === 'waiting' && isGone(scene)) return applyMoney(scene, nothingOf(report))
@@ -159,12 +166,11 @@ async function applyTo(scene: ReportCase, report: PaymentReport): Promise<Order>
   }
   // the rest of an abandoned payment can still be paid: it is closed at its provider first
   if (outcome === 'blocked' && payment.status === 'closing' && report.unmatched !== undefined) return order
-  if (outcome !== 'waiting' && outcome !== 'unknown' && !over)
-    return applyEnding(scene, { outcome, providerStatus, news })
+  if (outcome !== 'waiting' && outcome !== 'unknown' && !over) return applyEnding(scene, { outcome, providerStatus })
   const nextCheckAt = over
     ? await nextPollOfEnded(scene, { outcome, checks: payment.checks })
     : new Date(now.getTime() + nextCheckDelayMs(payment, payment.status))
-  const pendingUnits = stillPending(scene, outcome, news)
+  const pendingUnits = stillPending(scene, report)
   await updatePayment(tx, payment, { status: payment.status, pendingUnits, providerStatus, nextCheckAt }, now)
   if (!over) return limitWait(scene)
   if (outcome === 'unknown' && nextCheckAt !== null) return order
@@ -176,15 +182,15 @@ async function applyTo(scene: ReportCase, report: PaymentReport): Promise<Order>
 /** The attempt is over, even if its money was seen but never arrived: the order stops waiting for it. */
 async function applyEnding(
   scene: ReportCase,
-  report: { outcome: keyof typeof ENDINGS; providerStatus: string; news: UnmatchedNews },
+  report: { outcome: keyof typeof ENDINGS; providerStatus: string },
 ): Promise<Order> {
   const { tx, order, payment, now, deps, requestId } = scene
-  const { outcome, providerStatus, news } = report
+  const { outcome, providerStatus } = report
   const ending: Ending = ENDINGS[outcome]
   const status = payment.status === 'failed' ? 'failed' : ending.status
   const checks = checksAfter(payment, { status })
   const nextCheckAt = await nextPollOfEnded(scene, { outcome, checks })
-  const pendingUnits = stillPending(scene, outcome, news)
+  const pendingUnits = stillPending(scene, report)
   await updatePayment(tx, payment, { status, pendingUnits, providerStatus, nextCheckAt, checks }, now)
   if (payment.status === 'closing' || order.paymentId !== payment.id) return order
   const actor = `channel:${payment.channel}`
