@@ -39,8 +39,10 @@ function start(args: string[], url = shop.host.baseUrl, more: Record<string, str
   return spawn(process.execPath, [BIN, ...args], { cwd: folder, env, stdio: ['pipe', 'pipe', 'pipe'] })
 }
 
-async function comptoir(...args: string[]): Promise<Done> {
-  const child = start(args)
+const comptoir = (...args: string[]): Promise<Done> => comptoirAt(shop.host.baseUrl, ...args)
+
+async function comptoirAt(url: string, ...args: string[]): Promise<Done> {
+  const child = start(args, url)
   child.stdin.end()
   const done: Done = { code: 0, out: '', err: '' }
   child.stdout.on('data', (chunk: Buffer) => {
@@ -163,7 +165,7 @@ async function openBreakingExport(busy: number) {
 
 test('orders export bears a busy service, and keeps what came from one that stays busy, to be continued', async () => {
   const short = await openBreakingExport(2)
-  const done = await comptoir('orders', 'export', 'busy.csv', '--url', short.url)
+  const done = await comptoirAt(short.url, 'orders', 'export', 'busy.csv')
   short.close()
   assert.equal(done.code, 0, done.err)
   assert.match(done.err, /BUSY: Try again later\. Trying again/)
@@ -171,17 +173,17 @@ test('orders export bears a busy service, and keeps what came from one that stay
   assert.equal(readFileSync(join(folder, 'busy.csv'), 'utf8'), whole)
 
   const long = await openBreakingExport(6)
-  const failed = await comptoir('orders', 'export', 'left.csv', '--url', long.url)
+  const failed = await comptoirAt(long.url, 'orders', 'export', 'left.csv')
   assert.deepEqual([failed.code, existsSync(join(folder, 'left.csv'))], [1, false])
   assert.match(failed.err, /BUSY: .*\n2 orders are in left\.csv\.part\. For the rest, repeat .* --continue/)
-  const continued = await comptoir('orders', 'export', 'left.csv', '--continue', '--url', long.url)
+  const continued = await comptoirAt(long.url, 'orders', 'export', 'left.csv', '--continue')
   long.close()
   assert.deepEqual([continued.code, continued.out], [0, '3 orders are in left.csv.\n'], continued.err)
   assert.equal(readFileSync(join(folder, 'left.csv'), 'utf8'), whole)
   assert.deepEqual(long.asked.slice(1), Array(long.asked.length - 1).fill('b'.repeat(24)))
 
   for (const file of ['none.csv', 'none.xlsx'])
-    assert.equal((await comptoir('orders', 'export', file, '--continue', '--url', long.url)).code, 2, file)
+    assert.equal((await comptoirAt(long.url, 'orders', 'export', file, '--continue')).code, 2, file)
 })
 
 test('a state that does not exist is refused at once, with those that do', async () => {
