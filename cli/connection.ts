@@ -108,7 +108,18 @@ export function listLogins(): (Login & { current: boolean })[] {
 export const findLogin = (url: string | undefined): Login | undefined =>
   listLogins().find((login) => (url === undefined ? login.current : sameUrl(login.url, url)))
 
-const readSandbox = (): SandboxFile | undefined => readJson<SandboxFile>(join('data', 'sandbox.json'))
+/** @throws UsageError when the file is damaged */
+function readSandbox(): SandboxFile | undefined {
+  const file = join('data', 'sandbox.json')
+  try {
+    const found = readJson<SandboxFile | null>(file)
+    if (found === undefined) return undefined
+    if (URL.canParse(found?.baseUrl ?? '')) return found ?? undefined
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+  }
+  throw new UsageError(`${file} is damaged. "npm start" in this folder writes it again.`)
+}
 
 export type Connection = {
   client: Comptoir

@@ -95,6 +95,15 @@ test('a key without COMPTOIR_URL is refused, and a sandbox in the folder does no
   assert.deepEqual(secrets, ['sk_sandbox', 'sk_sandbox'])
 })
 
+test('a damaged data/sandbox.json is named', async () => {
+  mkdirSync(join(folder, 'data'))
+  for (const text of ['{"baseUrl":', 'null', '{}']) {
+    writeFileSync(join(folder, 'data/sandbox.json'), text)
+    const { code, err } = await run(LIST, {})
+    assert.deepEqual([code, err.split('\n')[0]?.split('. ')[0]], [2, 'data/sandbox.json is damaged'], text)
+  }
+})
+
 test('a redirect takes neither key nor password to another host', async () => {
   elsewhere = `http://localhost:${port}`
   const env = { COMPTOIR_URL: here, ...ENV_KEY }

@@ -290,6 +290,27 @@ test('listen refuses a secret that cannot sign before it listens', async () => {
   assert.match(err, /^--secret: /)
 })
 
+test('listen says that it listens only after the service took the cursor', async () => {
+  const { code, err } = await comptoir('listen', '--forward-to', 'http://127.0.0.1:1', '--after', 'nonsense')
+  assert.equal(code, 1)
+  assert.doesNotMatch(err, /Listening/)
+})
+
+test('what an order carries does not steer the terminal', async () => {
+  const { code } = await shop.create({ alias: 'WC-\u001b[31m\u009b2J\u0007-9' })
+  for (const args of [
+    ['orders', 'list'],
+    ['orders', 'show', code],
+    ['logs', code],
+    ['explain', code],
+  ]) {
+    const { out, err } = await comptoir(...args)
+    assert.doesNotMatch(out + err, /(?!\n)\p{Cc}/u, args.join(' '))
+  }
+  const { out } = await comptoir('orders', 'list')
+  assert.match(out, /WC-\ufffd\[31m\ufffd2J\ufffd-9/)
+})
+
 test('listen replays from the start, loses no event to a failed read, and goes on while a proxy answers', async () => {
   const { code: old } = await shop.create()
   const { front, close } = await openFront()
