@@ -144,13 +144,14 @@ const KEY_WITHOUT_URL =
 function findKey(flags: Values, sandbox: SandboxFile | undefined): Login {
   const { COMPTOIR_URL, COMPTOIR_API_KEY: apiKey, COMPTOIR_API_SECRET: apiSecret } = process.env
   const url = textOf(flags, 'url') ?? (COMPTOIR_URL || undefined)
-  if (apiKey && apiSecret) {
-    if (url === undefined) throw new UsageError(KEY_WITHOUT_URL)
-    if (COMPTOIR_URL && sameUrl(url, COMPTOIR_URL)) return { url, apiKey, apiSecret }
-  }
+  if (apiKey && apiSecret && url !== undefined && COMPTOIR_URL && sameUrl(url, COMPTOIR_URL))
+    return { url, apiKey, apiSecret }
+  const isHomeless = apiKey && apiSecret && !COMPTOIR_URL
+  if (isHomeless && url === undefined) throw new UsageError(KEY_WITHOUT_URL)
   const stored = findLogin(url)
   if (stored) return { ...stored, url: url ?? stored.url }
   if (sandbox && (url === undefined || sameUrl(url, sandbox.baseUrl))) return { ...sandbox, url: sandbox.baseUrl }
+  if (isHomeless) throw new UsageError(KEY_WITHOUT_URL)
   throw new UsageError(url ? `No key for ${url} is known here. Run "comptoir login --url ${url}".` : NOTHING_KNOWN)
 }
 

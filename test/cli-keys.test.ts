@@ -90,6 +90,8 @@ test('a key without COMPTOIR_URL is refused, and a sandbox in the folder does no
   const { code, err } = await run(LIST, ENV_KEY)
   assert.deepEqual([code, secrets], [2, []])
   assert.match(err, /^COMPTOIR_API_KEY is set, but COMPTOIR_URL is not/)
+  const other = await run([...LIST, '--url', 'http://127.0.0.1:1'], ENV_KEY)
+  assert.deepEqual([other.code, other.err], [2, err], 'it is no key of another address either')
   assert.equal((await run([...LIST, '--url', here], ENV_KEY)).code, 0)
   assert.equal((await run(LIST, {})).code, 0)
   assert.deepEqual(secrets, ['sk_sandbox', 'sk_sandbox'])
