@@ -30,7 +30,9 @@ export const PARAMETERS = {
   IdempotencyKey: {
     name: 'Idempotency-Key',
     in: 'header',
-    description: 'Makes repeating safe: the same key and body answer the stored result, for 48 hours.',
+    description:
+      'Makes repeating safe: the same key and body answer the stored result, for 48 hours. Use a key of its own for each ' +
+      'order, for example your number of it: two customers under one key get one order.',
     schema: { type: 'string', minLength: 1, maxLength: 255, examples: ['order-118'] },
   },
   RequestId: {
