@@ -1,8 +1,9 @@
 import type { Db } from '../db/db.ts'
 import { deriveAddress, parseXpub } from '../kernel/xpub.ts'
 import { listOwnTransactions } from './deposits/balance-audit-queries.ts'
+import { provenEndpoints } from './endpoints/endpoints.ts'
 import { listPayingTokens } from './payout/wallet-queries.ts'
-import { type ChainReader, listOutgoing, provenEndpoints, readLogRange } from './rescan.ts'
+import { type ChainReader, listOutgoing, readLogRange } from './rescan.ts'
 import { type RpcLog, tokensOf } from './transfer-logs.ts'
 
 /** Money that moved after a backup was made and that the restored database cannot explain. */

@@ -31,8 +31,6 @@ export type OpenChain = {
   relayerSigner: Signer | null
   /** Submits payers' authorizations; null if no relayer is configured. */
   relay: Relay | null
-  /** Maximum price of one gas, in wei. */
-  maxFeeWei: bigint | null
   /** The operator is warned when the paying wallet holds less USDC than this. */
   minUnits: bigint
   /** Null if its keys are not configured and a person sends. */
@@ -155,10 +153,9 @@ export function openChains(deps: ChainDeps): OpenChain[] {
     const endpoints = openNodes(deps, network, chain.rpcUrls, (endpoint) => countError(chainId, endpoint))
     const { rpc } = endpoints
     const [refundSigner, relayerSigner] = [openSigner(chain, 'refund'), openSigner(chain, 'relayer')]
-    const maxFeeWei = chain.maxFeeGwei === null ? null : BigInt(chain.maxFeeGwei) * 1_000_000_000n
-    const relayed = { minUnits: chain.relayMinUnits ?? network.relayMinUnits, maxFeeWei }
+    const minUnits = chain.relayMinUnits ?? network.relayMinUnits
     const agree = openAgree({ endpoints, network, log })
-    const relay = relayerSigner && openRelay({ db, rpc, agree, network, relayerSigner, ...relayed, clock, log })
+    const relay = relayerSigner && openRelay({ db, rpc, agree, network, relayerSigner, minUnits, clock, log })
     const paying = { db, rpc, agree, network, clock, log }
     const opened = {
       watchPayout: openWatchPayout(paying),
@@ -170,10 +167,9 @@ export function openChains(deps: ChainDeps): OpenChain[] {
       agree,
       xpub,
       relayerSigner,
-      maxFeeWei,
       minUnits: chain.walletMinUnits ?? 0n,
     }
     if (refundSigner === null || relayerSigner === null) return { ...opened, payouts: null }
-    return { ...opened, payouts: openPayouts({ ...paying, refundSigner, relayerSigner, maxFeeWei, findNamedHold }) }
+    return { ...opened, payouts: openPayouts({ ...paying, refundSigner, relayerSigner, findNamedHold }) }
   })
 }

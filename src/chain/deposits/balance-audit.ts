@@ -1,10 +1,10 @@
 import type { Db } from '../../db/db.ts'
 import { type BlockId, findHead } from '../chain-queries.ts'
-import type { Endpoints } from '../endpoints/endpoints.ts'
+import { type Endpoints, provenEndpoints } from '../endpoints/endpoints.ts'
 import { type Hex, RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
 import { balanceCall } from '../payout/usdc-token.ts'
-import { listOutgoing, provenEndpoints } from '../rescan.ts'
+import { listOutgoing } from '../rescan.ts'
 import { blockCall, type RpcBlock, type RpcLog, toHex } from '../transfer-logs.ts'
 import {
   findAudited,

@@ -1,9 +1,10 @@
 import { HOUR } from '../../kernel/clock.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
+import { provenEndpoints } from '../endpoints/endpoints.ts'
 import type { Hex, Rpc } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
 import { balanceCall } from '../payout/usdc-token.ts'
-import { type ChainReader, listOutgoing, provenEndpoints, rescan } from '../rescan.ts'
+import { type ChainReader, listOutgoing, rescan } from '../rescan.ts'
 import { findBlockBefore } from './block-before.ts'
 import {
   claimAuditPage,

@@ -30,6 +30,7 @@ const object =
     Object.entries(fields).every(([name, fits]) => fits((value as Record<string, unknown>)[name]))
 
 const number = text(NUMBER)
+const ratio: Fits = (value) => typeof value === 'number'
 const hash = text(HASH)
 const place = { blockHash: hash, blockNumber: number }
 const log = object({
@@ -50,6 +51,7 @@ const SHAPES: Readonly<Record<string, Fits>> = {
   eth_getTransactionCount: number,
   eth_estimateGas: number,
   eth_maxPriorityFeePerGas: number,
+  eth_feeHistory: object({ gasUsedRatio: list(ratio), reward: orNothing(list(list(number))) }),
   eth_call: text(BYTES),
   eth_getLogs: list(log),
   eth_getBlockByNumber: orNothing(block),

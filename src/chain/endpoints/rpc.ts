@@ -14,7 +14,27 @@ export interface Rpc {
   call<Result>(method: string, ...params: unknown[]): Promise<Result>
   /** A batch of calls, answered in order. @throws RpcError if any of them fails */
   batch<Result>(calls: readonly RpcCall[]): Promise<Result[]>
+  /** Where it stands for several nodes: those that are proven, at least one. @throws RpcError if none is */
+  nodes?(): Promise<Rpc[]>
   close(): Promise<void>
+}
+
+/**
+ * What each proven node says. One that does not answer does not count.
+ * @returns at least one answer @throws RpcError if none answers
+ */
+export async function askNodes<Answer>(rpc: Rpc, ask: (node: Rpc) => Promise<Answer>): Promise<Answer[]> {
+  const nodes = (await rpc.nodes?.()) ?? [rpc]
+  const results = await Promise.allSettled(nodes.map(ask))
+  const answers: Answer[] = []
+  const errors: unknown[] = []
+  for (const result of results)
+    if (result.status === 'fulfilled') answers.push(result.value)
+    else errors.push(result.reason)
+  const unexpected = errors.find((error) => !(error instanceof RpcError))
+  if (unexpected !== undefined) throw unexpected
+  if (answers.length === 0) throw errors[0]
+  return answers
 }
 
 /**

@@ -14,7 +14,8 @@ import {
   readChainView,
   UNSIGNED,
 } from './payout-view.ts'
-import { aboveSigned, atMostAStepMore, type Fees, findGasFault, readFees, readMeans } from './relayer/fees.ts'
+import { aboveSigned, atMostAStepMore, type Fees, findGasFault, readMeans } from './relayer/fees.ts'
+import { readGasPrice } from './relayer/gas-price.ts'
 import {
   insertPayoutTransaction,
   listPayoutTransactions,
@@ -184,9 +185,9 @@ export async function prepare(deps: PayoutDeps, given: Payout, view: ChainView):
   if (needsCheck(deps, given)) return hold(deps, payout, view, UNCHECKED)
   // while gas is missing nothing is signed, so that it can be taken back
   const means = await readMeans(deps)
-  const present = await readFees(deps, view)
-  const offer = { ...means, ...(await aboveSigned(deps, view, present, payout.relayerNonce)) }
-  const dear = findGasFault(deps, view, { ...offer, gas: LEAST_GAS })
+  const price = await readGasPrice(deps.rpc)
+  const offer = { ...means, ...(await aboveSigned(deps, price, payout.relayerNonce)) }
+  const dear = findGasFault(deps, price, { ...offer, gas: LEAST_GAS })
   if (dear) return hold(deps, payout, view, dear)
   const authorized = await authorize(deps, payout, view)
   if ('never' in authorized) return hold(deps, payout, view, authorized)
@@ -198,16 +199,13 @@ export async function prepare(deps: PayoutDeps, given: Payout, view: ChainView):
     const providerStatus = `The token refuses the authorization: ${gas.message}`
     return hold(deps, authorized, view, { providerStatus, never: payout.refusals >= MOST_REFUSALS, isRefusal: true })
   }
-  const fault = findGasFault(deps, view, { ...offer, gas })
+  const fault = findGasFault(deps, price, { ...offer, gas })
   if (fault) return hold(deps, authorized, view, fault)
   const numbered = await keepNonce(deps, authorized)
   if (numbered.relayerNonce === payout.relayerNonce) return signAndStore(deps, numbered, { data, gas, ...offer })
   // whoever gave the nonce up may have signed something with it
-  const fees = atMostAStepMore(await aboveSigned(deps, view, present, numbered.relayerNonce), view, {
-    ceiling: means.ceiling,
-    tip: present.priorityFeeWei,
-  })
-  const dearer = findGasFault(deps, view, { ...means, ...fees, gas })
+  const fees = atMostAStepMore(await aboveSigned(deps, price, numbered.relayerNonce), price, means)
+  const dearer = findGasFault(deps, price, { ...means, ...fees, gas })
   if (dearer) return hold(deps, numbered, view, dearer)
   return signAndStore(deps, numbered, { data, gas, ...fees })
 }

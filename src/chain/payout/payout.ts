@@ -233,7 +233,6 @@ export function openPayouts(options: {
   clock: Clock
   log: FastifyBaseLogger
   findNamedHold?: FindNamedHold | undefined
-  maxFeeWei?: bigint | null
   validSeconds?: number
   stuckBlocks?: bigint
 }): Payouts {

@@ -49,7 +49,6 @@ type RelayDeps = {
   agree: Agree
   network: Network
   relayerSigner: Signer
-  maxFeeWei: bigint | null
   minUnits: bigint
   clock: Clock
   log: FastifyBaseLogger

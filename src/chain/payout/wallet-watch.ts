@@ -6,7 +6,7 @@ import { type Clock, DAY, HOUR, isRecent } from '../../kernel/clock.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import type { Hex, Rpc } from '../endpoints/rpc.ts'
 import { type Network, tokenOf } from '../networks.ts'
-import { readChainView } from './payout-view.ts'
+import { readGasPrice } from './relayer/gas-price.ts'
 import { readBalance } from './usdc-token.ts'
 import {
   insertPayingToken,
@@ -56,8 +56,7 @@ async function readLevels({ db, clock }: WalletWatchDeps, chain: WatchedChain): 
     levels.push({ chainId, wallet: 'payout', address: payouts.address, units, dailyUnits, low })
   }
   if (relayerSigner) {
-    const { baseFee } = await readChainView(rpc, network)
-    const tip = BigInt(await rpc.call<Hex>('eth_maxPriorityFeePerGas').catch(() => '0x3b9aca00' as const))
+    const { baseFee, tip } = await readGasPrice(rpc)
     const cost = PAYOUT_GAS * (baseFee + tip)
     const units = BigInt(await rpc.call<Hex>('eth_getBalance', relayerSigner.address, 'latest'))
     const dailyUnits = (left.transactions * cost) / WEEK_DAYS

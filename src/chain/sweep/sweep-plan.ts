@@ -5,6 +5,7 @@ import { readDomain } from '../endpoints/network-check.ts'
 import type { Hex, Rpc } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
 import { readChainView } from '../payout/payout-view.ts'
+import { readGasPrice } from '../payout/relayer/gas-price.ts'
 import { authorizationStateCall, balanceCall } from '../payout/usdc-token.ts'
 import { FORMAT, type SweepBatch, type SweepDeposit, sweepIdOf, sweepNonceOf } from './sweep-batch.ts'
 import { listSweepable, type Sweepable } from './sweep-queries.ts'
@@ -109,8 +110,7 @@ export async function planSweep(
     const id = sweepIdOf(network.chainId, one.address, one.number)
     return { ...one, id, nonce: sweepNonceOf(id) }
   })
-  const { baseFee } = await readChainView(rpc, network)
-  const tip = BigInt(await rpc.call<Hex>('eth_maxPriorityFeePerGas').catch(() => '0x3b9aca00' as const))
+  const { baseFee, tip } = await readGasPrice(rpc)
   return {
     ...{ chain, deposits, held },
     dustUnits: dust.reduce((sum, { units }) => sum + units, 0n),

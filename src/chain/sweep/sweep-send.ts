@@ -29,7 +29,6 @@ export type SendingChain = {
   rpc: Rpc
   agree: Agree
   relayerSigner: Signer | null
-  maxFeeWei: bigint | null
 }
 
 export type SweepDeps = {
