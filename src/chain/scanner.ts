@@ -66,6 +66,8 @@ const RENEW_MS = 3000
 const MAX_SPAN = 5000n
 /** An endpoint is behind if its newest block is this much older than another one's. */
 const BEHIND_MS = 15_000
+/** It does not tell its newest block: while another does, it is behind until it is asked again. */
+const NO_HEAD = Number.NEGATIVE_INFINITY
 /** Endpoints disagree briefly at every reorganisation; a longer disagreement raises an alarm. */
 const DISAGREED_MS = 5000
 
@@ -180,24 +182,27 @@ class Reader {
     if (all.length < 2 || isYounger(this.comparedMs, RENEW_MS, this.clock())) return
     this.comparedMs = this.clock()
     const heads = await Promise.all(all.map((endpoint) => this.headOf(endpoint)))
-    const newest = Math.max(...heads.map((at) => at ?? 0))
+    const newest = Math.max(...heads.map((at) => at ?? NO_HEAD))
+    if (newest === NO_HEAD) return
     for (const [index, endpoint] of all.entries()) {
       const at = heads[index] ?? null
       if (at !== null) endpoint.behind = newest - at > BEHIND_MS
     }
   }
 
+  /** When its newest block was mined; null: it is not asked. */
   private async headOf(endpoint: Endpoint): Promise<number | null> {
     const fault = endpoint.fault()
     if (fault !== null && fault !== 'behind' && fault !== 'unproven') return null
     try {
       await endpoint.verify(this.base.network)
       const { method, params } = blockCall('latest')
-      const head = await endpoint.rpc.call<RpcBlock | null>(method, ...params)
-      return head ? Number(BigInt(head.timestamp)) * 1000 : null
+      const head = await endpoint.rpc.call<RpcBlock>(method, ...params)
+      return Number(BigInt(head.timestamp)) * 1000
     } catch (error) {
-      if (error instanceof ForeignChain) this.noteForeign(endpoint, error.message)
-      else if (!(error instanceof RpcError)) throw error
+      if (error instanceof RpcError) return NO_HEAD
+      if (!(error instanceof ForeignChain)) throw error
+      this.noteForeign(endpoint, error.message)
       return null
     }
   }

@@ -2,7 +2,7 @@ import { getAddress } from 'viem/utils'
 import type { Db } from '../../db/db.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import { readDomain } from '../endpoints/network-check.ts'
-import type { Hex, Rpc } from '../endpoints/rpc.ts'
+import { type Hex, type Rpc, toWord } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
 import { readChainView } from '../payout/payout-view.ts'
 import { readGasPrice } from '../payout/relayer/gas-price.ts'
@@ -47,7 +47,7 @@ async function askEach(
   const answers: bigint[] = []
   for (const page of pagesOf(list)) {
     const calls = page.map((one) => ({ method: 'eth_call', params: [call(one), 'latest'] }))
-    answers.push(...(await rpc.batch<Hex>(calls)).map(BigInt))
+    answers.push(...(await rpc.batch<Hex>(calls)).map(toWord))
   }
   return answers
 }
