@@ -6,6 +6,7 @@ import { type Clock, DAY, HOUR, isRecent } from '../../kernel/clock.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import type { Hex, Rpc } from '../endpoints/rpc.ts'
 import { type Network, tokenOf } from '../networks.ts'
+import { PAYOUT_GAS } from './relayer/attempts.ts'
 import { readGasPrice } from './relayer/gas-price.ts'
 import { readBalance } from './usdc-token.ts'
 import {
@@ -40,7 +41,6 @@ const WEEK_DAYS = 7n
 const RUNWAY_DAYS = 3n
 /** A relayer is low when it cannot pay for this many payouts at the current fee. */
 const RELAYER_PAYOUTS = 20n
-const PAYOUT_GAS = 120_000n
 
 const isShort = (units: bigint, dailyUnits: bigint): boolean => dailyUnits > 0n && units < dailyUnits * RUNWAY_DAYS
 

@@ -36,6 +36,12 @@ export async function listPayoutTransactions(q: Queryable, payoutId: string): Pr
   return rows.map(toTransaction)
 }
 
+/** When each of its transactions was signed, oldest first. */
+export const listSigningTimes = (q: Queryable, payoutId: string): Promise<{ txHash: string; createdAt: Date }[]> =>
+  q.many(sql`
+    select tx_hash, created_at from chain_payout_transactions where payout_id = ${payoutId}
+    order by created_at, max_fee_wei`)
+
 /** Of all relayers, oldest first; also those that belong to no payout. */
 export async function listNonceTransactions(
   q: Queryable,
