@@ -11,7 +11,14 @@ import { createRpc, type Rpc } from './endpoints/rpc.ts'
 import { type Network, networkFor } from './networks.ts'
 import { type Agree, openAgree } from './payout/agreement.ts'
 import { openSigner } from './payout/chain-signers.ts'
-import { openPayouts, openWatchPayout, type Payouts, type WatchPayout } from './payout/payout.ts'
+import {
+  openPayouts,
+  openRechecks,
+  openWatchPayout,
+  type PayoutRechecks,
+  type Payouts,
+  type WatchPayout,
+} from './payout/payout.ts'
 import type { FindNamedHold } from './payout/payout-deps.ts'
 import { openRelay, type Relay } from './payout/relay.ts'
 import type { Signer } from './payout/signer.ts'
@@ -35,6 +42,8 @@ export type OpenChain = {
   minUnits: bigint
   /** Null if its keys are not configured and a person sends. */
   payouts: Payouts | null
+  /** `payouts`, or what is left of them without the keys. */
+  rechecks: PayoutRechecks
   /** Where the keys are not configured, but a payout may be under way. */
   watchPayout: WatchPayout
 }
@@ -169,7 +178,9 @@ export function openChains(deps: ChainDeps): OpenChain[] {
       relayerSigner,
       minUnits: chain.walletMinUnits ?? 0n,
     }
-    if (refundSigner === null || relayerSigner === null) return { ...opened, payouts: null }
-    return { ...opened, payouts: openPayouts({ ...paying, refundSigner, relayerSigner, findNamedHold }) }
+    if (refundSigner === null || relayerSigner === null)
+      return { ...opened, payouts: null, rechecks: openRechecks(paying) }
+    const payouts = openPayouts({ ...paying, refundSigner, relayerSigner, findNamedHold })
+    return { ...opened, payouts, rechecks: payouts }
   })
 }
