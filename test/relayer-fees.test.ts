@@ -8,6 +8,7 @@ import { fillNonce } from '../src/chain/payout/account-nonces.ts'
 import { agreeAlone } from '../src/chain/payout/agreement.ts'
 import { PAYOUT_TIMES, type PayoutRequest } from '../src/chain/payout/payout.ts'
 import { readChainView } from '../src/chain/payout/payout-view.ts'
+import { insertPayoutTransaction, listPayoutTransactions } from '../src/chain/payout/relayer/transaction-queries.ts'
 import { sql } from '../src/db/db.ts'
 import { ETHER, GWEI, type PayoutWorld, request, startPayoutWorld, VALID_SECONDS } from './harness/payout-world.ts'
 
@@ -432,4 +433,21 @@ test('where no block says what was paid, the node’s own suggestion stands up t
     const { tips } = await costOf(nodeWith({ ...tipOf(30n * GWEI), eth_feeHistory }))
     assert.deepEqual(tips, [30n * GWEI])
   }
+})
+
+test('bytes that are signed a second time are the newest of their payout, and not yet submitted', async () => {
+  const { open, relayerSigner } = await world.openWallet(15_000_000n)
+  const asked = request()
+  await open().send(asked)
+  const list = () => listPayoutTransactions(world.db, asked.id)
+  const [first] = await list()
+  assert.ok(first?.sentBlock)
+  const own = { ...first, signerAddress: relayerSigner.address }
+  const other = { ...own, txHash: keccak256('0x01'), relayerNonce: 1n, raw: '0x01' as const }
+  for (const [index, one] of [other, own].entries())
+    await world.db.tx((tx) =>
+      insertPayoutTransaction(tx, world.chain.chainId, one, new Date(Date.now() + (index + 1) * 60_000)),
+    )
+  const newest = (await list()).at(-1)
+  assert.deepEqual([newest?.txHash, newest?.sentBlock], [first.txHash, null])
 })

@@ -54,6 +54,7 @@ export async function listNonceTransactions(
   return rows.map(toTransaction)
 }
 
+/** The same bytes, signed again, are the newest again. */
 export const insertPayoutTransaction = (
   tx: Tx,
   chainId: number,
@@ -65,7 +66,7 @@ export const insertPayoutTransaction = (
       priority_fee_wei, created_at)
     values (${chainId}, ${transaction.txHash}, ${transaction.signerAddress.toLowerCase()}, ${transaction.payoutId},
       ${transaction.relayerNonce}, ${transaction.raw}, ${transaction.maxFeeWei}, ${transaction.priorityFeeWei}, ${now})
-    on conflict do nothing`)
+    on conflict (chain_id, tx_hash) do update set created_at = excluded.created_at, sent_block = null`)
 
 export const updatePayoutTransactionSent = (
   q: Queryable,
