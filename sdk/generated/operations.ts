@@ -4082,8 +4082,8 @@ export interface Operations {
         network: number
         /** The network’s name. */
         name: string
-        /** Most that one gas may cost (`CHAIN_<id>_MAX_FEE_GWEI`); null: no ceiling. */
-        maxGwei: string | null
+        /** Most that one gas may cost (`CHAIN_<id>_MAX_FEE_GWEI`). */
+        maxGwei: string
         /** A higher ceiling for a while (`comptoir admin allow-fee`); null: none. */
         override: {
           /** The higher ceiling. */

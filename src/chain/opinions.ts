@@ -332,8 +332,8 @@ async function readReceipts(rpc: Rpc, hash: string): Promise<readonly (Receipt |
   } catch (error) {
     if (!(error instanceof RpcError && error.kind === 'definite')) throw error
   }
-  const block = await rpc.call<{ transactions: string[] } | null>('eth_getBlockByHash', hash, false)
-  if (!block) return [null]
+  const block = await rpc.call<{ transactions?: string[] } | null>('eth_getBlockByHash', hash, false)
+  if (!block?.transactions) return [null]
   return rpc.batch(block.transactions.map((one) => ({ method: 'eth_getTransactionReceipt', params: [one] })))
 }
 

@@ -104,7 +104,7 @@ function present(block: RpcBlock | null, number: bigint): Block {
 export async function readView({ rpc, network }: Scan): Promise<View> {
   const tags = tagsOf(network)
   const [head, ...tagged] = await rpc.batch<RpcBlock | null>([blockCall('latest'), ...tags.map(blockCall)])
-  if (!head) throw new ChainDoubt('the node has no newest block')
+  if (!head) throw new RpcError('unknown', 'the node has no newest block')
   const pick = (tag: 'safe' | 'finalized'): Block | null => {
     const block = tagged[tags.indexOf(tag)]
     return block ? toBlock(block) : null

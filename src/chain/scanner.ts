@@ -65,6 +65,8 @@ const LEASE_MS = 10_000
 const RENEW_MS = 3000
 /** Upper limit of a block range: every header in it is read. */
 const MAX_SPAN = 5000n
+/** It does not tell its newest block: while another does, it is behind until it is asked again. */
+const NO_HEAD = Number.NEGATIVE_INFINITY
 /** Endpoints disagree briefly at every reorganisation; a longer disagreement raises an alarm. */
 const DISAGREED_MS = 5000
 /** Longer than an endpoint lags before it counts as behind: a doubt without progress does not pass by itself. */
@@ -183,17 +185,19 @@ class Reader {
       log.error({ chainId: network.chainId, endpoint: number }, `ALARM: ${EARLY_WORDS}`)
   }
 
+  /** When its newest block was mined; null: it is not asked. */
   private async headOf(endpoint: Endpoint): Promise<number | null> {
     const fault = endpoint.fault()
     if (fault !== null && fault !== 'behind' && fault !== 'unproven' && !endpoint.early) return null
     try {
       await endpoint.verify(this.base.network)
       const { method, params } = blockCall('latest')
-      const head = await endpoint.rpc.call<RpcBlock | null>(method, ...params)
-      return head ? Number(BigInt(head.timestamp)) * 1000 : null
+      const head = await endpoint.rpc.call<RpcBlock>(method, ...params)
+      return Number(BigInt(head.timestamp)) * 1000
     } catch (error) {
-      if (error instanceof ForeignChain) this.noteForeign(endpoint, error.message)
-      else if (!(error instanceof RpcError)) throw error
+      if (error instanceof RpcError) return NO_HEAD
+      if (!(error instanceof ForeignChain)) throw error
+      this.noteForeign(endpoint, error.message)
       return null
     }
   }

@@ -102,9 +102,7 @@ const WalletsSchema = Type.Object({
   gas: Type.Array(
     Type.Object({
       ...{ network, name },
-      maxGwei: Nullable(
-        Decimal('Most that one gas may cost (`CHAIN_<id>_MAX_FEE_GWEI`); null: no ceiling.', '50.000000000'),
-      ),
+      maxGwei: Decimal('Most that one gas may cost (`CHAIN_<id>_MAX_FEE_GWEI`).', '50.000000000'),
       override: Nullable(
         Type.Object({
           maxGwei: Decimal('The higher ceiling.', '500.000000000'),

@@ -17,6 +17,30 @@ export type Endpoints = {
   readonly rpc: Rpc
 }
 
+/** Available endpoints, each proven to serve this chain and its token. @throws RpcError if none is */
+export async function provenEndpoints({
+  endpoints,
+  network,
+}: {
+  endpoints: Pick<Endpoints, 'all' | 'usable'>
+  network: Pick<Network, 'chainId'>
+}): Promise<Endpoint[]> {
+  const proven: Endpoint[] = []
+  let last: unknown = new RpcError('unknown', `no endpoint of chain ${network.chainId} is available`)
+  for (const endpoint of endpoints.usable().length > 0 ? endpoints.usable() : endpoints.all) {
+    const fault = endpoint.fault()
+    if (fault === 'foreign' || fault === 'unproven') continue
+    try {
+      await endpoint.verify(network)
+      proven.push(endpoint)
+    } catch (error) {
+      last = error
+    }
+  }
+  if (proven.length === 0) throw last instanceof RpcError ? last : new RpcError('unknown', (last as Error).message)
+  return proven
+}
+
 /** What is refused here is refused because of the transaction, whatever the words (EIP-1474 has no code for it). */
 const isAboutTransaction = (method: string): boolean => method === 'eth_estimateGas'
 
@@ -69,6 +93,7 @@ export function openEndpoints(
       }),
     batch: (calls) =>
       ask((one) => one.batch(calls), { isFinal: (error) => error.kind === 'definite' && isReverted(error) }),
+    nodes: async () => (await provenEndpoints({ endpoints: { all, usable }, network })).map((one) => one.rpc),
     close: async () => void (await Promise.all(rpcs.map((one) => one.close()))),
   }
   return { all, usable, candidates, rpc }

@@ -28,7 +28,7 @@ export type Payout = {
   relayerNonce: bigint | null
   txHash: string | null
   providerStatus: string
-  /** How often the token refused for a temporary reason. */
+  /** How often the token refused for a temporary reason, before it was signed or in a block. */
   refusals: number
   /** Since when the token says that its authorization was used, but not by a transaction that pays it. */
   usedAt: Date | null
