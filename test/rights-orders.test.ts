@@ -92,6 +92,27 @@ test('the merchant’s own key cannot undersell a session either; numbers and te
   }
 })
 
+test('a session binds the sale at a till too: an unknown one is refused, its price is due, and it sells once', async () => {
+  const sessionId = await createSession('12.00')
+  const sell = (more: Record<string, unknown>) => {
+    const till = { fromAsset: 'EUR', merchantIdentifier: merchant.merchantIdentifier }
+    return service.call<Created>('POST', 'request', { as: merchant, body: { amount: '12.00', ...till, ...more } })
+  }
+  for (const [more, code] of [
+    [{ sessionId: 'nope' }, 'UNKNOWN_SESSION'],
+    [{ sessionId, amount: '1.00' }, 'ILLEGAL_AMOUNT'],
+    [{ sessionId, websiteUrl: 'https://other.example' }, 'WEBSITE_MISMATCH'],
+  ] as [Record<string, unknown>, string][]) {
+    const refused = await sell(more)
+    assert.deepEqual([refused.status, refused.error?.code], [400, code], JSON.stringify(more))
+  }
+  const sold = await sell({ sessionId })
+  assert.equal(sold.status, 200, sold.text)
+  const { websiteUrl, webhookUrl, merchantIdentifier } = sold.data.order
+  assert.deepEqual([websiteUrl, webhookUrl, merchantIdentifier], [SHOP, CALLBACK, merchant.merchantIdentifier])
+  assert.equal((await sell({ sessionId })).error?.code, 'UNKNOWN_SESSION', 'it has an order by now')
+})
+
 test('a JSON number means the amount within 0.000001 of it; a text is exact', async () => {
   const create = async (amount: unknown, fromAsset = 'EUR') => {
     const body = { amount, fromAsset, merchantIdentifier: merchant.merchantIdentifier }

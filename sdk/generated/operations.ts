@@ -4,7 +4,7 @@ import type { Order, ReferenceOrder, Company, SalesPoint, Collector, BuyButton, 
 
 /** What each operation takes and answers. */
 export interface Operations {
-  /** Create an order or a payment link. Creates an order in state INITIAL at a fresh rate. With `alias` it is a payment link. Show `paymentUrl` to the payer as a link or QR code. Name the till (`merchantIdentifier`), or the website with its buy-button session (`websiteUrl` and `sessionId`). */
+  /** Create an order or a payment link. Creates an order in state INITIAL at a fresh rate. With `alias` it is a payment link. Show `paymentUrl` to the payer as a link or QR code. Name the till (`merchantIdentifier`), or the website with its buy-button session (`websiteUrl` and `sessionId`). A `sessionId` always counts: with a till too, the order costs the session’s price and uses the session up. */
   createOrder: {
     params: {
       /** For operators: the company whose till `merchantIdentifier` names. Not needed with a till’s id. */
@@ -20,7 +20,7 @@ export interface Operations {
         merchantIdentifier?: string
         /** The website, for a sale online. */
         websiteUrl?: string
-        /** The buy-button session; required with websiteUrl. */
+        /** The buy-button session: the order costs its price. Required with websiteUrl, also taken at a till. */
         sessionId?: string
         /** Receives the order’s events. */
         webhookUrl?: string

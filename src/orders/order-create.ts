@@ -70,24 +70,27 @@ type SaleOrigin = {
 /** The cached company or till was outdated; the next try reads it again. */
 class StaleCopy extends Error {}
 
+/** @param tx locks the session of the sale; null: the sale has none */
 async function findPlace(deps: CreateDeps, request: CreateRequest, tx: Tx | null): Promise<SaleOrigin> {
   const { body } = request
   const { actor } = request.context
   const websiteUrl = readPageUrl('websiteUrl', body.websiteUrl)
   const collector =
     body.merchantIdentifier === undefined ? null : await findTill(deps, request, body.merchantIdentifier, tx)
-  if (websiteUrl === null || tx === null)
-    return { companyId: collector?.companyId ?? companyOf(actor), collector, session: null, websiteUrl }
+  if (tx === null)
+    return { companyId: collector?.companyId ?? companyOf(actor), collector, session: null, websiteUrl: null }
   const session = await lockSaleSession(tx, body.sessionId ?? '')
   const foreign = session !== undefined && actor.role !== 'SimpleUser' && !sees(actor, session.companyId)
   if (!session || foreign || session.ended) throw new AppError('UNKNOWN_SESSION')
   if (collector && collector.companyId !== session.companyId) throw new AppError('UNKNOWN_MERCHANT_IDENTIFIER')
-  if (new URL(websiteUrl).origin !== session.websiteOrigin) throw new AppError('WEBSITE_MISMATCH')
+  if (websiteUrl !== null && new URL(websiteUrl).origin !== session.websiteOrigin) {
+    throw new AppError('WEBSITE_MISMATCH')
+  }
   const dustUnits = BigInt(deps.config.orders.chainDustUnits)
   const earlier = await findSessionOrder(tx, session, dustUnits)
   if (earlier?.live) throw new AppError('UNKNOWN_SESSION')
   if (await isSoldAlready({ db: tx, dustUnits }, { id: null, buttonSessionId: session.id })) throw soldAlready()
-  return { companyId: session.companyId, collector, session, websiteUrl }
+  return { companyId: session.companyId, collector, session, websiteUrl: websiteUrl ?? session.websiteUrl }
 }
 
 /** Finds a till by its identifier within one company, or by its id; operators who name no company use the id. */
@@ -223,8 +226,8 @@ function newOrderOf(request: CreateRequest, order: Order, companyVersion: bigint
 const storedOf = ({ idempotency }: NewOrder): string | null => idempotency?.response ?? null
 
 /**
- * Creates orders. Under load, sales at tills share a statement. Website sales, and companies that subscribe to
- * `order.initial`, get a transaction each.
+ * Creates orders. Under load, sales at tills share a statement. Sales through a session, and companies that subscribe
+ * to `order.initial`, get a transaction each.
  */
 export function openCreateOrder(deps: CreateDeps): CreateOrder {
   const insertGrouped = createBatcher<NewOrder, boolean>({
@@ -256,7 +259,7 @@ export function openCreateOrder(deps: CreateDeps): CreateOrder {
     await deps.announce(tx, newOrder.order, 'order.initial', { requestId: newOrder.order.requestId, refundId: null })
     return true
   }
-  const createOnWebsite = async (request: CreateRequest): Promise<CreateResult> => {
+  const createInSession = async (request: CreateRequest): Promise<CreateResult> => {
     const quote = await readQuote(deps, request.body)
     return deps.db.tx(async (tx) => {
       const place = await findPlace(deps, request, tx)
@@ -276,7 +279,7 @@ export function openCreateOrder(deps: CreateDeps): CreateOrder {
     }
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return request.body.websiteUrl === undefined ? await createAtTill(request) : await createOnWebsite(request)
+        return request.body.sessionId === undefined ? await createAtTill(request) : await createInSession(request)
       } catch (thrown) {
         const error = explainConstraint(thrown)
         if (!(error instanceof StaleCopy) || attempt >= 4)

@@ -87,7 +87,10 @@ export const CreateOrderBody = Type.Object({
   merchantIdentifier: Type.Optional(Type.String({ maxLength: 100, description: 'The till, for a sale in the shop.' })),
   websiteUrl: Type.Optional(Type.String({ maxLength: 2048, description: 'The website, for a sale online.' })),
   sessionId: Type.Optional(
-    Type.String({ maxLength: 100, description: 'The buy-button session; required with websiteUrl.' }),
+    Type.String({
+      maxLength: 100,
+      description: 'The buy-button session: the order costs its price. Required with websiteUrl, also taken at a till.',
+    }),
   ),
   webhookUrl: Type.Optional(Type.String({ maxLength: 2048, description: 'Receives the order’s events.' })),
   cancelUrl: Type.Optional(Type.String({ maxLength: 2048 })),

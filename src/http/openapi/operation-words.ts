@@ -17,7 +17,7 @@ const CHANGED = ['OBJECT_CONFLICT'] as const
 const ORDERS: Record<string, OperationWords> = {
   createOrder: {
     unsent: ['websiteUrl', 'sessionId'],
-    does: 'Creates an order in state INITIAL at a fresh rate. With `alias` it is a payment link. Show `paymentUrl` to the payer as a link or QR code. Name the till (`merchantIdentifier`), or the website with its buy-button session (`websiteUrl` and `sessionId`).',
+    does: 'Creates an order in state INITIAL at a fresh rate. With `alias` it is a payment link. Show `paymentUrl` to the payer as a link or QR code. Name the till (`merchantIdentifier`), or the website with its buy-button session (`websiteUrl` and `sessionId`). A `sessionId` always counts: with a till too, the order costs the session’s price and uses the session up.',
     refuses: [
       'ILLEGAL_AMOUNT',
       'INVALID_EXCHANGE_RATE',
