@@ -21,6 +21,7 @@ export type Rule = {
   till?: true
   /** Needs a second factor not older than five minutes. */
   stepUp?: true
+  /** 'public': by address; a call with a valid credential counts for its company instead, unless it is ignored. */
   limit: Limit
 }
 

@@ -53,6 +53,10 @@ function requestIdOf(headers: Record<string, string | string[] | undefined>): st
   return typeof given === 'string' && /^[A-Za-z0-9._-]{8,64}$/.test(given) ? given : newId()
 }
 
+/** Whether the request bears anything that `authenticate` would look up or refuse. */
+const hasCredential = ({ headers }: FastifyRequest): boolean =>
+  [headers.authorization, headers['x-api-secret'], headers['x-api-key']].some((value) => (value ?? '') !== '')
+
 function registerPermissions(app: FastifyInstance, { authenticate, clock, limits }: ServerDeps): void {
   app.decorateRequest('actor', null)
   app.decorateRequest('rateLimits', null)
@@ -82,9 +86,13 @@ function registerPermissions(app: FastifyInstance, { authenticate, clock, limits
       await limits.checkAddress(request, reply, 'public')
       return
     }
-    await limits.checkAddress(request, reply, rule.limit)
+    // with a valid credential, a read that is open to everyone counts for its company, not for the shared address
+    const mayBeOurs = rule.limit === 'public' && !rule.ignoreCredential && hasCredential(request)
+    if (mayBeOurs) await limits.checkRefusals(request, reply)
+    else await limits.checkAddress(request, reply, rule.limit)
     if (!rule.ignoreCredential) request.actor = await readActor(request, reply, rule)
-    if (rule.limit === 'company') await limits.checkCompany(request, reply)
+    if (mayBeOurs && request.actor === null) await limits.checkAddress(request, reply, rule.limit)
+    if (mayBeOurs || rule.limit === 'company') await limits.checkCompany(request, reply)
     checkPermission(permission, request.actor, clock())
   })
 }
