@@ -88,7 +88,7 @@ export const PERMISSIONS = {
   'compliance.callback': { roles: 'anyone', ignoreCredential: true, limit: 'none' },
   'screenings.read': { roles: MANAGERS, limit: 'company' },
   'screenings.decide': { roles: MANAGERS, stepUp: true, limit: 'company' },
-  'rates.read': { roles: 'anyone', limit: 'public' },
+  'rates.read': { roles: 'anyone', staleIsNone: true, limit: 'public' },
   'channels.callback': { roles: 'anyone', ignoreCredential: true, limit: 'none' },
   'channels.read': { roles: READERS, scope: 'orders:read', till: true, limit: 'company' },
   'channels.accounts': { roles: MANAGERS, limit: 'company' },

@@ -64,7 +64,7 @@ const needsCredential = (rule: Rule): boolean => rule.roles !== 'anyone'
 const takesKey = (method: string, rule: Rule): boolean => isPost(method) && rule.ignoreCredential !== true
 
 function credentialErrors(rule: Rule): ErrorCode[] {
-  if (rule.ignoreCredential) return []
+  if (rule.ignoreCredential || rule.staleIsNone) return []
   if (!needsCredential(rule)) return ['UNAUTHORIZED']
   return ['UNAUTHORIZED', 'FORBIDDEN', ...(rule.stepUp ? (['STEP_UP_REQUIRED'] as const) : [])]
 }
