@@ -350,6 +350,23 @@ test('sorted by toAmount, amounts of several currencies stand in the order of th
   assert.deepEqual(await read('-toAmount'), up.toReversed())
 })
 
+test('a reference that ends in a slash finds its own order first, percent-encoded or not', async () => {
+  const shop = await host.createMerchant()
+  const amountAt = async (path: string) => {
+    const { data } = await host.call<OrderData | null>('GET', `status/order/${path}`, { as: shop })
+    return data && [data.alias, data.fromAmount]
+  }
+  await create({ alias: 'INV/7', amount: '1.00' }, shop)
+  assert.deepEqual(await amountAt('INV/7/'), ['INV/7', '1.00'], 'a slash too many')
+  await create({ alias: 'INV/7/', amount: '2.00' }, shop)
+  await create({ alias: 'é ?//', amount: '3.00' }, shop)
+  for (const path of ['INV/7/', 'INV%2F7%2F', 'INV/7%2F', 'INV/7/?x=1'])
+    assert.deepEqual(await amountAt(path), ['INV/7/', '2.00'], path)
+  for (const path of ['INV/7', 'INV%2F7', 'INV/7?x=/']) assert.deepEqual(await amountAt(path), ['INV/7', '1.00'], path)
+  assert.deepEqual(await amountAt('%C3%A9%20%3F//'), ['é ?//', '3.00'])
+  assert.equal(await amountAt('/'), null)
+})
+
 test('pages and cursors show every order exactly once while others arrive', async () => {
   const shop = await host.createMerchant()
   await Promise.all(Array.from({ length: 45 }, (_, index) => create({ amount: index + 1 }, shop)))

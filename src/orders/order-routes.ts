@@ -27,6 +27,10 @@ import {
 
 const OrderRef = refTo(OrderSchema)
 
+/** The router takes one slash off the end of a path: the reference as it was sent, then without that slash. */
+const referencesOf = (text: string, url = ''): string[] =>
+  /^[^?#]*\/(?:[?#]|$)/.test(url) ? [`${text}/`, text] : [text]
+
 /** Creates, reads, lists and ends orders. Registered under the canonical prefix and, hidden, under the older one. */
 type RouteDeps = OrderDeps & ListDeps & { createOrder: CreateOrder }
 
@@ -78,7 +82,6 @@ export const orderRoutes: FastifyPluginAsyncTypebox<RouteDeps> = async (app, dep
         tags: ['orders'],
         params: Type.Object({
           '*': Type.String({
-            minLength: 1,
             maxLength: 300,
             description: 'The alias given at creation, or the orderRef of the session; any characters.',
           }),
@@ -86,7 +89,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<RouteDeps> = async (app, dep
         response: { 200: Envelope(refTo(ReferenceOrderSchema)) },
       },
     },
-    async (request) => ok(await readOrderByAlias(deps, request.actor, request.params['*'])),
+    async ({ actor, params, raw }) => ok(await readOrderByAlias(deps, actor, referencesOf(params['*'], raw.url))),
   )
   for (const [operation, trigger, summary] of [
     ['cancelOrder', 'cancel', 'Cancel an unpaid order'],
