@@ -2471,14 +2471,28 @@ export interface Operations {
       id: string
     }
   }
-  /** Send many deliveries again; without a status: the failed and parked ones. Sends every delivery that the filters match once more; without `status`, the failed and parked ones. */
+  /** Send many deliveries again; without a status: the failed and parked ones. Sends every delivery that the filters match once more, at most 10 000; without `status`, the failed and parked ones. The filters of the list, in the body or in the address; what is no filter is refused. */
   redeliverWebhooks: {
     params: {
+      /** What happened. */
+      event?: "order.initial" | "order.pending" | "order.awaiting" | "order.waiting_chain_confirmation" | "order.paid" | "order.cancelled" | "order.error" | "order.expired" | "order.kyt_failed" | "order.refunding" | "order.refunded" | "order.full_refunded" | "kyc.pending" | "kyc.approved" | "kyc.refused" | "kyc.edd_completed"
+      /** Repeat it, or separate by commas. */
+      status?: Array<string>
+      /** The order’s code. */
+      code?: string
+      /** The address, exactly as the order named it. */
+      url?: string
+      /** createdAt at or after. A date alone: its beginning, UTC. */
+      from?: string
+      /** createdAt at or before. A date alone: its end, UTC. */
+      to?: string
+      /** Operators: this company only. */
+      companyId?: string
       body?: {
         /** What happened. */
         event?: "order.initial" | "order.pending" | "order.awaiting" | "order.waiting_chain_confirmation" | "order.paid" | "order.cancelled" | "order.error" | "order.expired" | "order.kyt_failed" | "order.refunding" | "order.refunded" | "order.full_refunded" | "kyc.pending" | "kyc.approved" | "kyc.refused" | "kyc.edd_completed"
-        /** Repeat it, or separate by commas. */
-        status?: Array<string>
+        /** A list, or separated by commas. Without it: failed and parked. */
+        status?: Array<string> | string
         /** The order’s code. */
         code?: string
         /** The address, exactly as the order named it. */
@@ -2489,7 +2503,7 @@ export interface Operations {
         to?: string
         /** Operators: this company only. */
         companyId?: string
-      } | null
+      }
     }
     data: {
       /** How many are sent again. */
@@ -5049,7 +5063,7 @@ export const OPERATIONS = {
   getWebhookDelivery: { method: 'GET', path: '/api/next/webhook-deliveries/{id}', query: [], keyed: false, json: true },
   getWebhookDeliveryAsCurl: { method: 'GET', path: '/api/next/webhook-deliveries/{id}/curl', query: [], keyed: false, json: false },
   redeliverWebhook: { method: 'POST', path: '/api/next/webhook-deliveries/{id}/redeliver', query: [], keyed: true, json: true },
-  redeliverWebhooks: { method: 'POST', path: '/api/next/webhook-deliveries/redeliver', query: [], keyed: true, json: true },
+  redeliverWebhooks: { method: 'POST', path: '/api/next/webhook-deliveries/redeliver', query: ['event', 'status', 'code', 'url', 'from', 'to', 'companyId'], keyed: true, json: true },
   listWebhookAddresses: { method: 'GET', path: '/api/next/webhook-addresses', query: ['days', 'companyId'], keyed: false, json: true },
   sendTestWebhook: { method: 'POST', path: '/api/next/webhook-deliveries/test', query: [], keyed: true, json: true },
   getWebhookSubscriptions: { method: 'GET', path: '/api/next/webhook-subscriptions', query: ['companyId'], keyed: false, json: true },

@@ -67,6 +67,8 @@ declare module 'fastify' {
     sealAnswer?: true
     /** `null` and `""` in the body reach the route instead of counting as absent. */
     keepNulls?: true
+    /** Acts on all that its filters match: an unknown name is refused, because without it more would match. */
+    refuseUnknown?: true
   }
 }
 

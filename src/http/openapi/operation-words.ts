@@ -172,7 +172,7 @@ const WEBHOOKS: Record<string, OperationWords> = {
   getWebhookDeliveryAsCurl: { does: 'A `curl` command that sends the same body with a fresh signature.' },
   redeliverWebhook: { does: 'Sends the same bytes under the same id once more.', refuses: CHANGED },
   redeliverWebhooks: {
-    does: 'Sends every delivery that the filters match once more; without `status`, the failed and parked ones.',
+    does: 'Sends every delivery that the filters match once more, at most 10 000; without `status`, the failed and parked ones. The filters of the list, in the body or in the address; what is no filter is refused.',
   },
   getWebhookSubscriptions: { does: 'The events that are sent, and the optional ones that the operator can enable.' },
   changeWebhookSubscriptions: {
