@@ -10,7 +10,7 @@ export interface Operations {
       /** For operators: the company whose till `merchantIdentifier` names. Not needed with a till’s id. */
       companyId?: string
       body: {
-        /** In fromAsset: decimal text, exact; or a number, which means the amount within 0.000001 of it. At least 0.10. With a session: its price. */
+        /** In fromAsset: decimal text, exact; or a number, which means the amount within 0.000001 of it. At least 0.10, at most the company’s maximum, which is in EUR. With a session: its price. */
         amount: number | string
         /** EUR, CHF, XPF, USD or GBP. */
         fromAsset: string
@@ -4296,7 +4296,7 @@ export interface Operations {
         linkQuoteMinutes?: number | null
         /** USDC that settlements leave for refunds. */
         settlementReserve?: string
-        /** The most that one order may be, in its currency. */
+        /** EUR that one order may be worth at most, whatever its currency. */
         maxOrderAmount?: string
         /** EUR from which the payer’s identity is needed. */
         identityThresholdAmount?: string

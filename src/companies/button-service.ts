@@ -3,7 +3,15 @@ import { type Actor, sees } from '../http/actor.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { newId, newOrderCode } from '../kernel/ids.ts'
-import { EXPONENTS, type Fiat, formatMoney, isAsset, parseDecimal, parseMoneyNumber } from '../kernel/money.ts'
+import {
+  EXPONENTS,
+  type Fiat,
+  formatMoney,
+  isAsset,
+  type Money,
+  parseDecimal,
+  parseMoneyNumber,
+} from '../kernel/money.ts'
 import type { Static } from '../kernel/schema.ts'
 import type { ButtonSession, BuyButton } from './button-queries.ts'
 import * as queries from './button-queries.ts'
@@ -14,6 +22,8 @@ import { type CompanyDeps, noteChange } from './company-service.ts'
 
 export type ButtonDeps = CompanyDeps & {
   fiatAssets: readonly Fiat[]
+  /** A company's largest order, given in EUR, in a currency; null: there is no rate to compare by. */
+  largestOrder: (maximum: string, asset: Fiat) => Promise<Money | null>
   /** On a chain, less does not sell a reference. */
   dustUnits: bigint
 }
@@ -82,6 +92,19 @@ export function readPrice(
   if (units === undefined || units <= 0n)
     throw invalid('price', `must be a positive decimal with at most ${EXPONENTS[asset]} digits after the point`)
   return { price: formatMoney({ asset, units }), currency: asset }
+}
+
+/** Asks for rates: call before opening a transaction. @throws OBJECT_NOT_FOUND */
+export async function largestOf(deps: ButtonDeps, companyId: string, asset: Fiat): Promise<Money | null> {
+  const company = await deps.cache.company(companyId)
+  if (!company) throw new AppError('OBJECT_NOT_FOUND')
+  return deps.largestOrder(company.maxOrderAmount, asset)
+}
+
+/** What no order of the company may cost. @throws VALIDATION_FAILED */
+export function checkLargest(path: string, { asset, units }: Money, largest: Money | null): void {
+  if (largest === null || units <= largest.units) return
+  throw invalid(path, `must not be above ${formatMoney(largest)} ${asset}, the largest order of this account`)
 }
 
 function readWebsite(path: string, text: string): URL {

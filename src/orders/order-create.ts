@@ -19,6 +19,7 @@ import { crashPoint } from '../kernel/crash-point.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { newId, newOrderCode, newShortCode } from '../kernel/ids.ts'
 import { convert } from '../kernel/money.ts'
+import { findEuroRate, largestOrderAt } from '../rates/euro.ts'
 import type { Quote, Rates } from '../rates/rate-service.ts'
 import { isSubscribed } from '../webhooks/outbox/events.ts'
 import { checkWebhookUrl } from '../webhooks/outbox/webhook-url.ts'
@@ -110,32 +111,35 @@ async function findTill(
   return collector
 }
 
+/** The order's rate, and that of EUR, in which the company's maximum is; null: none is fresh. */
+type Quoted = { quote: Quote; euroRate: bigint | null }
+
 /**
  * Called before any transaction, because it may query price sources on the internet. @throws INVALID_EXCHANGE_RATE,
  * VALIDATION_FAILED
  */
-async function readQuote({ config, rates }: CreateDeps, body: CreateOrderBody): Promise<Quote> {
-  const quote = await rates.quote(readAssets(body, config.fiatAssets), { isForOrder: true })
+async function readQuote({ config, rates }: CreateDeps, body: CreateOrderBody): Promise<Quoted> {
+  const from = readAssets(body, config.fiatAssets)
+  const quote = await rates.quote(from, { isForOrder: true })
   await rates.store(quote)
-  return quote
+  return { quote, euroRate: from === 'EUR' ? quote.rate : await findEuroRate({ rates }) }
 }
 
 async function buildOrder(
   deps: CreateDeps,
   request: CreateRequest,
   place: SaleOrigin,
-  quoted: { quote: Quote; tx: Tx | null },
+  { quote, euroRate, tx }: Quoted & { tx: Tx | null },
 ): Promise<{ order: Order; companyVersion: bigint; optionalEvents: string[] }> {
   const { body, context } = request
   const from = readAssets(body, deps.config.fiatAssets)
   if (body.webhookUrl !== undefined) checkWebhookUrl(body.webhookUrl, deps.config.webhooks)
-  const company = await deps.cache.company(place.companyId, quoted.tx ?? undefined)
+  const company = await deps.cache.company(place.companyId, tx ?? undefined)
   if (!company) throw new AppError('UNAUTHORIZED')
-  const amount = readAmount(body.amount, from, company.maxOrderAmount)
+  const amount = readAmount(body.amount, from, largestOrderAt(company.maxOrderAmount, quote, euroRate))
   checkPrice(amount, place.session)
   // only the merchant's session counts for a SimpleUser
   const pages: Pick<CreateOrderBody, 'cancelUrl' | 'returnUrl'> = context.actor.role === 'SimpleUser' ? {} : body
-  const { quote } = quoted
   const nowMs = deps.clock()
   const order: Order = {
     companyId: place.companyId,
@@ -243,8 +247,8 @@ export function openCreateOrder(deps: CreateDeps): CreateOrder {
   })
   const createAtTill = async (request: CreateRequest): Promise<CreateResult> => {
     const place = await findPlace(deps, request, null)
-    const quote = await readQuote(deps, request.body)
-    const { order, companyVersion, optionalEvents } = await buildOrder(deps, request, place, { quote, tx: null })
+    const quoted = await readQuote(deps, request.body)
+    const { order, companyVersion, optionalEvents } = await buildOrder(deps, request, place, { ...quoted, tx: null })
     const answer = answerOf(deps, order)
     const newOrder = newOrderOf(request, order, companyVersion, answer)
     const alone = order.webhookUrl !== null && isSubscribed(optionalEvents, 'order.initial')
@@ -260,10 +264,10 @@ export function openCreateOrder(deps: CreateDeps): CreateOrder {
     return true
   }
   const createInSession = async (request: CreateRequest): Promise<CreateResult> => {
-    const quote = await readQuote(deps, request.body)
+    const quoted = await readQuote(deps, request.body)
     return deps.db.tx(async (tx) => {
       const place = await findPlace(deps, request, tx)
-      const { order, companyVersion } = await buildOrder(deps, request, place, { quote, tx })
+      const { order, companyVersion } = await buildOrder(deps, request, place, { ...quoted, tx })
       const answer = answerOf(deps, order)
       const newOrder = newOrderOf(request, order, companyVersion, answer)
       if (!(await insertInTx(tx, newOrder))) return explainRefusal(deps, request, order, tx)

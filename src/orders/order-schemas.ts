@@ -78,8 +78,8 @@ export const ReferenceOrderSchema = Type.Object(
 export const CreateOrderBody = Type.Object({
   amount: Type.Union([Type.Number(), Type.String({ maxLength: 32 })], {
     description:
-      'In fromAsset: decimal text, exact; or a number, which means the amount within 0.000001 of it. At least 0.10. With ' +
-      'a session: its price.',
+      'In fromAsset: decimal text, exact; or a number, which means the amount within 0.000001 of it. At least 0.10, ' +
+      'at most the company’s maximum, which is in EUR. With a session: its price.',
     examples: [50],
   }),
   fromAsset: Type.String({ maxLength: 8, description: 'EUR, CHF, XPF, USD or GBP.', examples: ['EUR'] }),

@@ -14,7 +14,7 @@ export const ERROR_WORDS: Partial<Record<ErrorCode, Words>> = {
   ],
   ILLEGAL_AMOUNT: [
     'The amount is below 0.10, above the company’s maximum, has more decimals than the currency, or differs from the price of the session.',
-    'Send decimal text with at most the currency’s digits, such as `"50.00"`. A company’s maximum is `maxOrderAmount`.',
+    'Send decimal text with at most the currency’s digits, such as `"50.00"`. A company’s maximum is `maxOrderAmount`, in EUR; another currency is compared at its rate.',
   ],
   INVALID_EXCHANGE_RATE: [
     'Too few price sources answered in time, so no fresh rate exists. Nothing was created.',
