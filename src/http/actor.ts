@@ -61,6 +61,8 @@ declare module 'fastify' {
     open?: true
     /** An open page for people: limited per address. */
     page?: true
+    /** Its failures are JSON to everyone, also to a browser. */
+    json?: true
     /** The route stores its response under the Idempotency-Key in its own statement. */
     ownIdempotency?: true
     /** The response holds a secret: what is stored under an Idempotency-Key is encrypted. */

@@ -8,7 +8,7 @@ import { creatorOf, staticLinkUrl } from '../../companies/static-links/static-li
 import type { Config } from '../../config/config.ts'
 import type { Db } from '../../db/db.ts'
 import type { Actor } from '../../http/actor.ts'
-import { toAppError } from '../../http/failures.ts'
+import { registerPageFailures, toAppError } from '../../http/failures.ts'
 import type { Claim } from '../../http/idempotency/idempotency.ts'
 import type { RateLimits } from '../../http/limits/rate-limits.ts'
 import { contextAs } from '../../http/request-context.ts'
@@ -155,9 +155,7 @@ export const linkRoutes: FastifyPluginAsyncTypebox<LinkPageDeps> = async (app, d
     return reply.send(await compressPage(request, reply, sent.html.text))
   }
 
-  app.setErrorHandler((thrown, request, reply) => {
-    const error = toAppError(thrown)
-    if (error.status >= 500) request.log.error({ err: thrown }, 'static link failed')
+  registerPageFailures(app, 'static link', (request, reply, error) => {
     const isLinks = error.status === 422 && !isGeneral(request, error)
     return sendErrorPage(request, reply, isLinks ? new AppError('NOT_FOUND') : error)
   })
