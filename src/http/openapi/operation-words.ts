@@ -79,7 +79,7 @@ const PAYMENTS: Record<string, OperationWords> = {
     refuses: ['PAYMENT_NOT_RECEIVED', 'ORDER_STATE_CONFLICT', 'CHANNEL_UNAVAILABLE'],
   },
   revertOrder: {
-    does: 'Starts a refund; without a body, of everything that is left. `data.refundId` names it; its fate is told by GET /refunds/{id} and by webhook.',
+    does: 'Starts a refund; without a body, of everything that is left. `data.refundId` names it, since an order can have several (confirm, cancel and expire answer `data: null`); its fate is told by GET /refunds/{id} and by webhook.',
     refuses: [...MONEY, 'CHANNEL_NOT_AVAILABLE', 'CHANNEL_UNAVAILABLE', 'STEP_UP_REQUIRED'],
   },
   listRefunds: { does: 'Refunds, newest first, each with the code of its order.' },
