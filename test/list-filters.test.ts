@@ -117,6 +117,23 @@ test('a filter that was left empty, or holds only spaces, hides nothing', async 
   }
 })
 
+test('every filter that was left empty counts as absent, in each list', async () => {
+  const names = ['page', 'limit', 'from', 'to', 'sort', 'cursor', 'status', 'paymentChannel', 'event', 'code', 'url']
+  const all = names.map((name) => `${name}=`).join('&')
+  for (const path of ['confirm_conversion', 'webhook-deliveries', 'refunds', 'mispayments', 'events', 'ledger']) {
+    const { status, text } = await get(`${path}?${all}`)
+    assert.equal(status, 200, `${path}: ${text}`)
+  }
+  assert.equal((await get(`confirm_conversion?${all}`)).data.total, 1)
+  assert.ok(Number((await get(`webhook-deliveries?${all}`)).data.total) > 0)
+})
+
+test('an empty amount of a refund is refused, and does not stand for all that is left', async () => {
+  const path = `/api/next/confirm_conversion/revert/${paid.code}`
+  const { status, error } = await shop.host.call('POST', path, { headers: shop.merchant.headers, body: { amount: '' } })
+  assert.deepEqual([status, error?.details?.[0]?.path], [422, 'amount'])
+})
+
 test('managerEmail finds a manager by the address as it is written, in the list and in the download', async () => {
   const admin = await logInSuperAdmin(shop.host)
   const [written, key] = ['Eva@Bücher.example', 'eva@xn--bcher-kva.example']

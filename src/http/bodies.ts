@@ -39,15 +39,26 @@ function findUnstorable(value: unknown): string | undefined {
   return undefined
 }
 
-/** `null` and `""` count as absent for optional fields, at every depth. */
+/**
+ * `null` and `""` count as absent for optional fields, at every depth. Not an empty `amount`: absent, it would mean all
+ * the money that is left. @throws VALIDATION_FAILED
+ */
 function dropEmpty(value: unknown): void {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return
   const record = value as Record<string, unknown>
   for (const name in record) {
     const inner = record[name]
+    if (name === 'amount' && inner === '') throw invalid(name, 'is empty: send an amount, or leave it out')
     if (inner === null || inner === '') delete record[name]
     else dropEmpty(inner)
   }
+}
+
+/** A filter that was left empty in a form filters nothing. */
+function dropEmptyFilters({ method, query, routeOptions: { config } }: FastifyRequest): void {
+  if (config.permission === undefined || (method !== 'GET' && method !== 'HEAD')) return
+  const filters = query as Record<string, unknown>
+  for (const name in filters) if (filters[name] === '') delete filters[name]
 }
 
 const tooDeep = (): AppError =>
@@ -90,7 +101,7 @@ export function registerBodies(app: FastifyInstance): void {
     if (isTooDeep(text)) done(tooDeep())
     else void parse(request, text, done)
   })
-  app.addHook('preValidation', (request, _reply, done) => {
+  app.addHook('preValidation', async (request) => {
     // a missing body counts as empty, so that validation names the required fields; so does null
     if ((request.body ?? null) === null && request.routeOptions.schema?.body !== undefined) request.body = {}
     // raw bodies (callbacks) are left to their readers
@@ -98,9 +109,9 @@ export function registerBodies(app: FastifyInstance): void {
     for (const part of [body, request.query, request.params]) {
       const path = findUnstorable(part)
       if (path !== undefined)
-        return done(invalid(path, 'contains a character that is not text (NUL or half a surrogate pair)'))
+        throw invalid(path, 'contains a character that is not text (NUL or half a surrogate pair)')
     }
     if (request.routeOptions.config.keepNulls !== true) dropEmpty(body)
-    done()
+    dropEmptyFilters(request)
   })
 }
