@@ -57,6 +57,10 @@ for (const path of ['/%ff', '/api/next/confirm_conversion/status/%ff', '/%', '/a
 test('a request that is no HTTP, or has too many headers, is answered in our envelope, too', async () => {
   const garbage = await sendRaw('GARBAGE\r\n\r\n')
   assert.match(garbage, /^HTTP\/1\.1 400[\s\S]*"code":"MALFORMED_REQUEST"/)
+  assert.match(garbage, new RegExp(`"docs":"${host.config.baseUrl}/docs/errors/MALFORMED_REQUEST"`))
+  const hostless = await sendRaw('GET /healthz HTTP/1.1\r\nconnection: close\r\n\r\n')
+  assert.match(hostless, /^HTTP\/1\.1 400[\s\S]*"code":"MALFORMED_REQUEST"[\s\S]*Host/)
+  assert.match(await sendRaw('GET /healthz HTTP/1.0\r\n\r\n'), /^HTTP\/1\.1 200/)
   const long = await sendRaw(`GET / HTTP/1.1\r\nhost: x\r\nx-long: ${'a'.repeat(40_000)}\r\n\r\n`)
   assert.match(long, /^HTTP\/1\.1 431[\s\S]*"code":"HEADERS_TOO_LARGE"/)
 })

@@ -40,6 +40,7 @@ function detailOf(fault: AjvFault): ErrorDetail {
   if (fault.keyword === 'enum') {
     return { path, message: `must be one of: ${(fault.params.allowedValues as unknown[]).join(', ')}` }
   }
+  if (fault.keyword === 'const') return { path, message: `must be ${JSON.stringify(fault.params.allowedValue)}` }
   const rule = fault.keyword === 'pattern' ? RULES[String(fault.params.pattern)] : undefined
   const format = fault.keyword === 'format' ? FORMATS[String(fault.params.format)] : undefined
   return { path, message: rule ?? format ?? fault.message ?? 'is not valid' }

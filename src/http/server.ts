@@ -11,7 +11,7 @@ import type { Vault } from '../kernel/vault.ts'
 import type { Actor, Authenticate } from './actor.ts'
 import { networkOf } from './address.ts'
 import { BODY_LIMIT_BYTES, registerBodies } from './bodies.ts'
-import { answerBroken, answerUnroutable } from './broken-requests.ts'
+import { openAnswerBroken, openAnswerUnroutable } from './broken-requests.ts'
 import { registerCors, registerShopCors } from './cors.ts'
 import { type ErrorPage, registerFailures } from './failures.ts'
 import { registerIdempotency } from './idempotency/idempotency.ts'
@@ -175,7 +175,10 @@ function registerHeaders(app: FastifyInstance, config: ServerDeps['config']): vo
   const headers = { ...SECURITY_HEADERS, ...(https ? { 'strict-transport-security': 'max-age=31536000' } : {}) }
   app.addHook('onRequest', (request, reply, done) => {
     void reply.headers(headers).header('x-request-id', request.id)
-    done()
+    const { httpVersion, headers: sent } = request.raw
+    // RFC 9112, section 3.2
+    const isHostless = httpVersion === '1.1' && sent.host === undefined
+    done(isHostless ? new AppError('MALFORMED_REQUEST', { message: 'Send the header Host with HTTP/1.1.' }) : undefined)
   })
   if (config.corsOrigins.length > 0) registerCors(app, config.corsOrigins)
 }
@@ -193,9 +196,10 @@ export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
   const app = Fastify({
     bodyLimit: BODY_LIMIT_BYTES,
     requestTimeout: REQUEST_MS,
-    http: { headersTimeout: HEAD_MS, connectionsCheckingInterval: 1000 },
-    clientErrorHandler: answerBroken,
-    frameworkErrors: answerUnroutable,
+    // Node would answer a request without Host itself, with nothing in it
+    http: { headersTimeout: HEAD_MS, connectionsCheckingInterval: 1000, requireHostHeader: false },
+    clientErrorHandler: openAnswerBroken(config.baseUrl),
+    frameworkErrors: openAnswerUnroutable(config.baseUrl),
     keepAliveTimeout: 65_000,
     trustProxy: config.trustProxy.length > 0 ? config.trustProxy : false,
     genReqId: (raw) => requestIdOf(raw.headers),

@@ -36,7 +36,8 @@ export const PARAMETERS = {
   RequestId: {
     name: 'X-Request-Id',
     in: 'header',
-    description: 'Your own name for this call: 8 to 64 letters, digits, dots, dashes, underscores.',
+    description:
+      'Your own name for this call: 8 to 64 letters, digits, dots, dashes, underscores; any other is replaced.',
     schema: { type: 'string', examples: ['checkout-20260703-118'] },
   },
 }
