@@ -8,6 +8,7 @@ import {
   type Fiat,
   formatMoney,
   isAsset,
+  leastOf,
   type Money,
   parseDecimal,
   parseMoneyNumber,
@@ -91,6 +92,8 @@ export function readPrice(
   const units = typeof price === 'number' ? numberUnits(price, asset) : parseDecimal(price, EXPONENTS[asset])
   if (units === undefined || units <= 0n)
     throw invalid('price', `must be a positive decimal with at most ${EXPONENTS[asset]} digits after the point`)
+  const least = leastOf(asset)
+  if (units < least.units) throw invalid('price', `must be at least ${formatMoney(least)} ${asset}`)
   return { price: formatMoney({ asset, units }), currency: asset }
 }
 
@@ -105,6 +108,21 @@ export async function largestOf(deps: ButtonDeps, companyId: string, asset: Fiat
 export function checkLargest(path: string, { asset, units }: Money, largest: Money | null): void {
   if (largest === null || units <= largest.units) return
   throw invalid(path, `must not be above ${formatMoney(largest)} ${asset}, the largest order of this account`)
+}
+
+type Price = { price: string; currency: Fiat }
+
+/** The price of a button, at which orders can be made. @throws VALIDATION_FAILED */
+async function readButtonPrice(
+  deps: ButtonDeps,
+  companyId: string,
+  { price, currency }: Pick<ButtonFields, 'price' | 'currency'>,
+): Promise<Price> {
+  const read = readPrice(deps, price, currency)
+  const asset = read.currency
+  const units = parseDecimal(read.price, EXPONENTS[asset]) ?? 0n
+  checkLargest('price', { asset, units }, await largestOf(deps, companyId, asset))
+  return read
 }
 
 function readWebsite(path: string, text: string): URL {
@@ -144,7 +162,7 @@ export async function createButton(
     name: fields.name,
     websiteUrl: fields.websiteUrl,
     websiteOrigin: readWebsite('websiteUrl', fields.websiteUrl).origin,
-    ...readPrice(deps, fields.price, fields.currency),
+    ...(await readButtonPrice(deps, companyId, fields)),
     itemRef: fields.itemRef ?? null,
     callbackUrl: readCallback(deps, fields.callbackUrl),
     pagePrice: fields.pagePrice ?? false,
@@ -188,6 +206,11 @@ export async function changeButton(
   fields: Partial<ButtonFields>,
 ): Promise<BuyButton> {
   const { actor } = context
+  const known = await readButton(deps, actor, id)
+  const { price = known.price, currency = known.currency } = fields
+  // a price from before these rules stays until it is changed
+  const isPriced = String(price) !== known.price || currency.toUpperCase() !== known.currency
+  const priced = isPriced ? await readButtonPrice(deps, known.companyId, { price, currency }) : {}
   return deps.db.tx(async (tx) => {
     const button = await queries.lockButton(tx, id)
     if (!seen(actor, button)) throw new AppError('OBJECT_NOT_FOUND')
@@ -197,7 +220,7 @@ export async function changeButton(
       name: fields.name ?? button.name,
       websiteUrl,
       websiteOrigin: readWebsite('websiteUrl', websiteUrl).origin,
-      ...readPrice(deps, fields.price ?? button.price, fields.currency ?? button.currency),
+      ...priced,
       itemRef: fields.itemRef ?? button.itemRef,
       callbackUrl: readCallback(deps, fields.callbackUrl) ?? button.callbackUrl,
       pagePrice: fields.pagePrice ?? button.pagePrice,
