@@ -304,6 +304,14 @@ test('one Idempotency-Key makes one order: replayed, refused for another body, a
   assert.equal(n, 1n)
 })
 
+test('confirm says why it is too late, also for an order that was never accepted', async () => {
+  const { data } = await create()
+  const confirm = async () => (await host.call('POST', `confirm/${data.code}`, { as: merchant })).error.message
+  assert.match(await confirm(), /Accept the order first/)
+  await host.call('POST', `expire/${data.code}`, { as: merchant })
+  assert.match(await confirm(), /The order is EXPIRED; it cannot be paid any more/)
+})
+
 test('an Idempotency-Key on cancel repeats the answer, and a refusal is not remembered', async () => {
   const { data } = await create()
   const key = { 'idempotency-key': 'cancel-1' }

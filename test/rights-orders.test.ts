@@ -79,6 +79,28 @@ test('a SimpleUser orders only through a session and at its price; pages and web
   )
 })
 
+test('a SimpleUser may leave amount and currency out, which the session gives; nobody else may', async () => {
+  const { client } = await register(service.baseUrl, { role: 'SimpleUser' })
+  const path = 'confirm_conversion/request'
+  const sale = { websiteUrl: SHOP, sessionId: await createSession('7.50') }
+  assert.equal((await service.call('POST', 'request', { as: merchant, body: sale })).status, 422)
+  const sold = await client.post<Created>(path, sale)
+  assert.deepEqual([sold.data?.order.fromAmount, sold.data?.order.fromAsset], ['7.50', 'EUR'], sold.text)
+  const other = { websiteUrl: SHOP, sessionId: await createSession('7.50') }
+  assert.equal((await client.post(path, { ...other, amount: '1.00' })).error.code, 'ILLEGAL_AMOUNT')
+  assert.equal((await client.post(path, { websiteUrl: SHOP, sessionId: 'nope' })).error.code, 'UNKNOWN_SESSION')
+})
+
+test('an operator who names a till by its identifier alone hears of companyId', async () => {
+  const admin = await logInSuperAdmin(service)
+  const { merchantIdentifier } = merchant
+  const refused = await order(admin, { merchantIdentifier })
+  assert.deepEqual([refused.status, refused.error?.code], [400, 'UNKNOWN_MERCHANT_IDENTIFIER'])
+  assert.match(refused.error?.message ?? '', /companyId/)
+  const query = `?companyId=${merchant.companyId}`
+  assert.equal((await order(admin, { merchantIdentifier }, query)).status, 200)
+})
+
 test('the merchant’s own key cannot undersell a session either; numbers and texts of its price are good', async () => {
   for (const amount of ['11.99', 11.99, '0.10', '12.000001']) {
     const body = { amount, fromAsset: 'EUR', websiteUrl: SHOP, sessionId: await createSession('12.00') }

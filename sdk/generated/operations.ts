@@ -10,7 +10,7 @@ export interface Operations {
       /** For operators: the company whose till `merchantIdentifier` names. Not needed with a till’s id. */
       companyId?: string
       body: {
-        /** In fromAsset: decimal text, exact; or a number, which means the amount within 0.000001 of it. At least 0.10, at most the company’s maximum, which is in EUR. With a session: its price. */
+        /** In fromAsset: decimal text, exact; or a number, which means the amount within 0.000001 of it. At least 0.10, at most the company’s maximum, which is in EUR. With a session: its price, which a SimpleUser may leave out, as fromAsset. */
         amount: number | string
         /** EUR, CHF, XPF, USD or GBP. */
         fromAsset: string
@@ -2600,6 +2600,8 @@ export interface Operations {
   /** Enable or disable the optional events of an account (operator). The operator chooses the optional events of an account. The four default events always stay. */
   changeWebhookSubscriptions: {
     params: {
+      /** Operators: this company only. */
+      companyId?: string
       body: {
         /** Events. */
         events: Array<"order.initial" | "order.pending" | "order.awaiting" | "order.waiting_chain_confirmation" | "order.paid" | "order.cancelled" | "order.error" | "order.expired" | "order.kyt_failed" | "order.refunding" | "order.refunded" | "order.full_refunded" | "kyc.pending" | "kyc.approved" | "kyc.refused" | "kyc.edd_completed">
@@ -5067,7 +5069,7 @@ export const OPERATIONS = {
   listWebhookAddresses: { method: 'GET', path: '/api/next/webhook-addresses', query: ['days', 'companyId'], keyed: false, json: true },
   sendTestWebhook: { method: 'POST', path: '/api/next/webhook-deliveries/test', query: [], keyed: true, json: true },
   getWebhookSubscriptions: { method: 'GET', path: '/api/next/webhook-subscriptions', query: ['companyId'], keyed: false, json: true },
-  changeWebhookSubscriptions: { method: 'PUT', path: '/api/next/webhook-subscriptions', query: [], keyed: false, json: true },
+  changeWebhookSubscriptions: { method: 'PUT', path: '/api/next/webhook-subscriptions', query: ['companyId'], keyed: false, json: true },
   register: { method: 'POST', path: '/api/next/auth/register', query: ['lang'], keyed: true, json: true },
   loginManager: { method: 'POST', path: '/api/next/auth/login/manager', query: [], keyed: false, json: true },
   login: { method: 'POST', path: '/api/next/auth/login', query: [], keyed: false, json: true },

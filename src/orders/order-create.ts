@@ -1,5 +1,5 @@
 import { isSoldAlready, soldAlready } from '../companies/button-landing.ts'
-import { findSessionOrder } from '../companies/button-queries.ts'
+import { findButtonSession, findButtonSessionByCode, findSessionOrder } from '../companies/button-queries.ts'
 import type { SaleCache } from '../companies/sale-cache.ts'
 import {
   lockSaleSession,
@@ -10,7 +10,7 @@ import {
 import type { Config } from '../config/config.ts'
 import { createBatcher } from '../db/batch.ts'
 import { brokenConstraint, type Db, type Queryable, type Tx } from '../db/db.ts'
-import { companyOf, sees } from '../http/actor.ts'
+import { type Actor, companyOf, sees } from '../http/actor.ts'
 import { ok } from '../http/envelope.ts'
 import { answerOfKey, type Claim } from '../http/idempotency/idempotency.ts'
 import { findIdempotencyKey } from '../http/idempotency/idempotency-queries.ts'
@@ -94,6 +94,20 @@ async function findPlace(deps: CreateDeps, request: CreateRequest, tx: Tx | null
   return { companyId: session.companyId, collector, session, websiteUrl: websiteUrl ?? session.websiteUrl }
 }
 
+/** What a SimpleUser leaves out of an order comes from its session. @throws UNKNOWN_SESSION */
+export async function fillFromSession(
+  db: Queryable,
+  actor: Actor | null,
+  body: Partial<CreateOrderBody>,
+): Promise<void> {
+  const { amount, fromAsset, sessionId } = body
+  const isWhole = amount !== undefined && fromAsset !== undefined
+  if (actor?.role !== 'SimpleUser' || typeof sessionId !== 'string' || isWhole) return
+  const session = (await findButtonSession(db, sessionId)) ?? (await findButtonSessionByCode(db, sessionId))
+  if (!session) throw new AppError('UNKNOWN_SESSION')
+  Object.assign(body, { amount: amount ?? session.price, fromAsset: fromAsset ?? session.currency })
+}
+
 /** Finds a till by its identifier within one company, or by its id; operators who name no company use the id. */
 async function findTill(
   { cache }: CreateDeps,
@@ -106,6 +120,11 @@ async function findTill(
   const place = companyId ?? (isOperator ? null : companyOf(actor))
   const collector = await cache.collector(place, identifier, tx ?? undefined)
   const seen = collector !== undefined && sees(actor, collector.companyId)
+  if (collector === undefined && place === null) {
+    const message =
+      'No active till has this id. An operator names a till by its id, or by its identifier and ?companyId=.'
+    throw new AppError('UNKNOWN_MERCHANT_IDENTIFIER', { message })
+  }
   const given = actor.role !== 'Cashier' || (seen && actor.collectorIds.includes(collector.id))
   if (!seen || !given) throw new AppError('UNKNOWN_MERCHANT_IDENTIFIER')
   return collector

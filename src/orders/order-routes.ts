@@ -4,7 +4,7 @@ import { Envelope, ok, refTo } from '../http/envelope.ts'
 import { replay, sendStored } from '../http/idempotency/idempotency.ts'
 import { contextOf } from '../http/request-context.ts'
 import { Type } from '../kernel/schema.ts'
-import type { CreateOrder } from './order-create.ts'
+import { type CreateOrder, fillFromSession } from './order-create.ts'
 import {
   CodeParams,
   CreateOrderBody,
@@ -40,6 +40,9 @@ export const orderRoutes: FastifyPluginAsyncTypebox<RouteDeps> = async (app, dep
     '/request',
     {
       config: { permission: 'orders.create', ownIdempotency: true },
+      preValidation: async ({ actor, body }) => {
+        if (typeof body === 'object' && body !== null) await fillFromSession(deps.db, actor, body)
+      },
       schema: {
         operationId: 'createOrder',
         summary: 'Create an order or a payment link',

@@ -79,7 +79,8 @@ export const CreateOrderBody = Type.Object({
   amount: Type.Union([Type.Number(), Type.String({ maxLength: 32 })], {
     description:
       'In fromAsset: decimal text, exact; or a number, which means the amount within 0.000001 of it. At least 0.10, ' +
-      'at most the company’s maximum, which is in EUR. With a session: its price.',
+      'at most the company’s maximum, which is in EUR. With a session: its price, which a ' +
+      'SimpleUser may leave out, as fromAsset.',
     examples: [50],
   }),
   fromAsset: Type.String({ maxLength: 8, description: 'EUR, CHF, XPF, USD or GBP.', examples: ['EUR'] }),
