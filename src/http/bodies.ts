@@ -84,8 +84,8 @@ function unreadableOf({ headers }: FastifyRequest): AppError | undefined {
 }
 
 /**
- * How bodies are read and checked: JSON in UTF-8 only, 64 KiB, no coercion (a coerced `true` would be 1 EUR). Query strings and
- * path parameters are text, so their types are coerced.
+ * How bodies are read and checked: JSON in UTF-8 only, 64 KiB, no coercion (a coerced `true` would be 1 EUR). Query
+ * strings and path parameters are text, so their types are coerced.
  */
 export function registerBodies(app: FastifyInstance): void {
   registerSchemas(app, (schema, httpPart) => (httpPart === 'body' ? strict : coercing).compile(schema))

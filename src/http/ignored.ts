@@ -109,9 +109,9 @@ function unknownNames(names: readonly string[], querystring: Schema): AppError {
 
 /**
  * Unknown body fields and query parameters have no effect (compat), but the response lists them in `Comptoir-Ignored`,
- * so that a typo such as `returnURL` is found; a route that acts on many refuses them. They are removed before the handler, because one that passes on its body
- * or query would let a client set fields that it must not set. The start fails for a route where they cannot be
- * removed.
+ * so that a typo such as `returnURL` is found; a route that acts on many refuses them. They are removed before the
+ * handler, because one that passes on its body or query would let a client set fields that it must not set. The start
+ * fails for a route where they cannot be removed.
  */
 export function registerIgnored(app: FastifyInstance): void {
   const count = openCounter()
