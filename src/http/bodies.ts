@@ -41,16 +41,16 @@ function findUnstorable(value: unknown): string | undefined {
 
 /**
  * `null` and `""` count as absent for optional fields, at every depth. Not an empty `amount`: absent, it would mean all
- * the money that is left. @throws VALIDATION_FAILED
+ * the money that is left. A form of a page says itself what is wrong with it. @throws VALIDATION_FAILED
  */
-function dropEmpty(value: unknown): void {
+function dropEmpty(value: unknown, isApi: boolean): void {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return
   const record = value as Record<string, unknown>
   for (const name in record) {
     const inner = record[name]
-    if (name === 'amount' && inner === '') throw invalid(name, 'is empty: send an amount, or leave it out')
+    if (isApi && name === 'amount' && inner === '') throw invalid(name, 'is empty: send an amount, or leave it out')
     if (inner === null || inner === '') delete record[name]
-    else dropEmpty(inner)
+    else dropEmpty(inner, isApi)
   }
 }
 
@@ -111,7 +111,8 @@ export function registerBodies(app: FastifyInstance): void {
       if (path !== undefined)
         throw invalid(path, 'contains a character that is not text (NUL or half a surrogate pair)')
     }
-    if (request.routeOptions.config.keepNulls !== true) dropEmpty(body)
+    const { keepNulls, permission } = request.routeOptions.config
+    if (keepNulls !== true) dropEmpty(body, permission !== undefined)
     dropEmptyFilters(request)
   })
 }
