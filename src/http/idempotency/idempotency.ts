@@ -77,6 +77,12 @@ function scopeOfClaim(request: FastifyRequest, actor: Actor): Pick<Claim, 'compa
   }
 }
 
+/** What a key stands for: the body, and the filters in the address where a route acts on all that they match. */
+function coveredBy({ sentBody, query, routeOptions }: FastifyRequest): unknown {
+  const isFiltered = routeOptions.config.refuseUnknown && Object.keys(query as object).length > 0
+  return isFiltered ? [sentBody ?? null, query] : (sentBody ?? null)
+}
+
 /** Bodies hold passwords and names, so their fingerprints are keyed: they cannot be guessed from the table. */
 function openReadClaim(vault: Vault): ReadClaim {
   const hmac = openHmac(vault, 'idempotency-fingerprint', 'hex')
@@ -88,7 +94,7 @@ function openReadClaim(vault: Vault): ReadClaim {
       const details = [{ path: 'Idempotency-Key', message: 'must be 1 to 255 printable characters' }]
       throw new AppError('VALIDATION_FAILED', { details })
     }
-    const [fingerprint = '', ...earlierFingerprints] = hmac.all(canonical(request.sentBody ?? null))
+    const [fingerprint = '', ...earlierFingerprints] = hmac.all(canonical(coveredBy(request)))
     return {
       ...scopeOfClaim(request, request.actor),
       key,

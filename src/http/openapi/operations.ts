@@ -38,7 +38,8 @@ export const PARAMETERS = {
   RequestId: {
     name: 'X-Request-Id',
     in: 'header',
-    description: 'Your own name for this call: 8 to 64 letters, digits, dots, dashes, underscores.',
+    description:
+      'Your own name for this call: 8 to 64 letters, digits, dots, dashes, underscores; any other is replaced.',
     schema: { type: 'string', examples: ['checkout-20260703-118'] },
   },
 }
@@ -66,7 +67,7 @@ const needsCredential = (rule: Rule): boolean => rule.roles !== 'anyone'
 const takesKey = (method: string, rule: Rule): boolean => isPost(method) && rule.ignoreCredential !== true
 
 function credentialErrors(rule: Rule): ErrorCode[] {
-  if (rule.ignoreCredential) return []
+  if (rule.ignoreCredential || rule.staleIsNone) return []
   if (!needsCredential(rule)) return ['UNAUTHORIZED']
   return ['UNAUTHORIZED', 'FORBIDDEN', ...(rule.stepUp ? (['STEP_UP_REQUIRED'] as const) : [])]
 }
