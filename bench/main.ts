@@ -1,19 +1,18 @@
 import { benchOrders } from './orders.ts'
 
-/*
- * npm run bench                 all of them but growth, some minutes
- * npm run bench -- webhooks     one by name: orders, logins, hostile, chain, pages, webhooks, isolation, exports,
- *                               claims, nodes, office, start and growth
- * BENCH_ONLY                    of orders: create or read (both)
- * BENCH_CALLERS                 at once (1,16,64)
- * BENCH_ROUNDS, BENCH_SECONDS   how often and how long (5 and 3)
- * --flame                       with orders and webhooks: writes docs/flames/*.svg instead of measuring
- * BENCH_NODE_OPTIONS            for the service, for example "--cpu-prof --cpu-prof-dir=profiles"
- * BENCH_NODES, BENCH_PROCESSES  of nodes: how many at once (1,2,4), and how many processes of one service (1,2)
- * BENCH_EXPORT_ORDERS           orders in the files of exports (1000000)
- * BENCH_OFFICE_ORDERS           orders in the list of the back office (100000)
- * BENCH_GROWTH_ORDERS           orders that are stored at last in growth (10000000: about 10 GB, and half an hour)
- */
+const USAGE = `npm run bench                 all of them but growth, some minutes
+npm run bench -- webhooks     one by name: orders, logins, hostile, chain, pages, webhooks, isolation, exports,
+                              claims, nodes, office, start and growth
+BENCH_ONLY                    of orders: create or read (both)
+BENCH_CALLERS                 at once (1,16,64)
+BENCH_ROUNDS, BENCH_SECONDS   how often and how long (5 and 3)
+--flame                       with orders and webhooks: writes docs/flames/*.svg instead of measuring
+BENCH_NODE_OPTIONS            for the service, for example "--cpu-prof --cpu-prof-dir=profiles"
+BENCH_NODES, BENCH_PROCESSES  of nodes: how many at once (1,2,4), and how many processes of one service (1,2)
+BENCH_EXPORT_ORDERS           orders in the files of exports (1000000)
+BENCH_OFFICE_ORDERS           orders in the list of the back office (100000)
+BENCH_GROWTH_ORDERS           orders that are stored at last in growth (10000000: about 10 GB, and half an hour)`
+
 const BENCHES: Record<string, () => Promise<unknown>> = {
   orders: benchOrders,
   logins: async () => (await import('./logins.ts')).run(),
@@ -30,6 +29,10 @@ const BENCHES: Record<string, () => Promise<unknown>> = {
   isolation: async () => (await import('./webhooks.ts')).runIsolation(),
 }
 
+if (process.argv.includes('--help')) {
+  console.log(USAGE)
+  process.exit()
+}
 const names = process.argv.slice(2).filter((name) => name !== '--flame')
 const unknown = names.find((name) => !Object.hasOwn(BENCHES, name))
 if (unknown !== undefined) {

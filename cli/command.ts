@@ -73,6 +73,13 @@ function checkArity({ arity = [0, 0], takes = '' }: Command, count: number, path
   if (count > most) throw new UsageError(`${path} takes ${most === 0 ? 'no arguments' : takes}, but got more.`)
 }
 
+/**
+ * What came from outside, an alias or a name, without what would steer the terminal: C0 but tab and line feed, DEL, C1,
+ * and what turns the direction of writing. JSON escapes it by itself.
+ */
+export const printable = (text: string): string =>
+  text.replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, (letter) => (/[\t\n]/.test(letter) ? letter : '\ufffd'))
+
 /** Runs the command that the arguments name. @throws UsageError */
 export async function runCommand(command: Command, args: string[], path: string): Promise<void> {
   const { subcommands } = command
@@ -93,8 +100,8 @@ export async function runCommand(command: Command, args: string[], path: string)
     args: positionals,
     flags: values,
     isJson,
-    say: (line) => void (isJson || process.stderr.write(`${line}\n`)),
-    show: (data, words) => print(isJson ? JSON.stringify(data) : [words].flat().join('\n')),
+    say: (line) => void (isJson || process.stderr.write(`${printable(line)}\n`)),
+    show: (data, words) => print(isJson ? JSON.stringify(data) : printable([words].flat().join('\n'))),
   })
 }
 

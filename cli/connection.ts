@@ -67,7 +67,26 @@ function writeFile(stored: LoginFile): string {
   return file
 }
 
-const sameUrl = (left: string, right: string): boolean => left.replace(/\/+$/, '') === right.replace(/\/+$/, '')
+/**
+ * The address of a service, without slashes at its end.
+ * @throws UsageError when it is no URL, or when a key sent to it could be read on the way
+ */
+export function addressOf(text: string): string {
+  if (!/^https?:\/\/[^/]/.test(text) || !URL.canParse(text)) {
+    throw new UsageError(`"${text}" is not the address of a service. Write it like https://pay.example.`)
+  }
+  const { protocol, hostname } = new URL(text)
+  if (protocol === 'http:' && !/^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)) {
+    throw new UsageError(
+      `Use https for ${text}: over plain http others could read the key. Plain http is allowed only for this computer.`,
+    )
+  }
+  return text.replace(/\/+$/, '')
+}
+
+const plain = (url: string): string => (URL.canParse(url) ? new URL(url).href : url).replace(/\/+$/, '')
+
+const sameUrl = (left: string, right: string): boolean => plain(left) === plain(right)
 
 export function saveLogin(login: Login): string {
   const others = readOrPutAside().logins.filter(({ url }) => !sameUrl(url, login.url))
@@ -89,7 +108,18 @@ export function listLogins(): (Login & { current: boolean })[] {
 export const findLogin = (url: string | undefined): Login | undefined =>
   listLogins().find((login) => (url === undefined ? login.current : sameUrl(login.url, url)))
 
-const readSandbox = (): SandboxFile | undefined => readJson<SandboxFile>(join('data', 'sandbox.json'))
+/** @throws UsageError when the file is damaged */
+function readSandbox(): SandboxFile | undefined {
+  const file = join('data', 'sandbox.json')
+  try {
+    const found = readJson<SandboxFile | null>(file)
+    if (found === undefined) return undefined
+    if (URL.canParse(found?.baseUrl ?? '')) return found ?? undefined
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+  }
+  throw new UsageError(`${file} is damaged. "npm start" in this folder writes it again.`)
+}
 
 export type Connection = {
   client: Comptoir
@@ -99,32 +129,45 @@ export type Connection = {
   sandbox: SandboxFile | undefined
 }
 
+const NOTHING_KNOWN =
+  'No service is known here. Run "comptoir login", set COMPTOIR_URL, COMPTOIR_API_KEY and COMPTOIR_API_SECRET, ' +
+  'or start the sandbox in this folder.'
+
+const KEY_WITHOUT_URL =
+  'COMPTOIR_API_KEY is set, but COMPTOIR_URL is not: a key is sent only to its own service. Set both, or neither.'
+
+/**
+ * Which service, and its own key: that of the environment belongs to `COMPTOIR_URL` alone, a stored login to its URL,
+ * and the sandbox's key to the sandbox of this folder.
+ * @throws UsageError when there is no key for it
+ */
+function findKey(flags: Values, sandbox: SandboxFile | undefined): Login {
+  const { COMPTOIR_URL, COMPTOIR_API_KEY: apiKey, COMPTOIR_API_SECRET: apiSecret } = process.env
+  const url = textOf(flags, 'url') ?? (COMPTOIR_URL || undefined)
+  if (apiKey && apiSecret && url !== undefined && COMPTOIR_URL && sameUrl(url, COMPTOIR_URL))
+    return { url, apiKey, apiSecret }
+  const isHomeless = apiKey && apiSecret && !COMPTOIR_URL
+  if (isHomeless && url === undefined) throw new UsageError(KEY_WITHOUT_URL)
+  const stored = findLogin(url)
+  if (stored) return { ...stored, url: url ?? stored.url }
+  if (sandbox && (url === undefined || sameUrl(url, sandbox.baseUrl))) return { ...sandbox, url: sandbox.baseUrl }
+  if (isHomeless) throw new UsageError(KEY_WITHOUT_URL)
+  throw new UsageError(url ? `No key for ${url} is known here. Run "comptoir login --url ${url}".` : NOTHING_KNOWN)
+}
+
 /**
  * URL and credentials: `COMPTOIR_URL`, `COMPTOIR_API_KEY`, `COMPTOIR_API_SECRET`; otherwise what `login` stored;
  * otherwise `data/sandbox.json` in this folder.
- * @throws UsageError when none of them is set
+ * @throws UsageError when no key is known for the service, or it would travel over plain http
  */
 export function connect(flags: Values): Connection {
-  const { COMPTOIR_URL, COMPTOIR_API_KEY, COMPTOIR_API_SECRET } = process.env
   const sandbox = readSandbox()
-  const fromEnv =
-    COMPTOIR_API_KEY && COMPTOIR_API_SECRET ? { apiKey: COMPTOIR_API_KEY, apiSecret: COMPTOIR_API_SECRET } : undefined
-  const wanted = textOf(flags, 'url') ?? COMPTOIR_URL
-  const stored = fromEnv ? undefined : findLogin(wanted)
-  const isSandbox = sandbox !== undefined && (wanted === undefined || sameUrl(wanted, sandbox.baseUrl))
-  // a key is sent only to its own instance
-  const found = fromEnv ?? stored ?? (isSandbox ? sandbox : undefined)
-  const url = wanted ?? stored?.url ?? sandbox?.baseUrl
-  if (!found || !url) {
-    throw new UsageError(
-      'No service is known here. Run "comptoir login", set COMPTOIR_URL, COMPTOIR_API_KEY and COMPTOIR_API_SECRET, or start the sandbox in this folder.',
-    )
-  }
-  const client = new Comptoir({ baseUrl: url, apiKey: found.apiKey, apiSecret: found.apiSecret })
+  const { url: found, apiKey, apiSecret } = findKey(flags, sandbox)
+  const url = addressOf(found)
   return {
-    client,
+    client: new Comptoir({ baseUrl: url, apiKey, apiSecret }),
     url,
-    headers: { 'x-api-key': found.apiKey, 'x-api-secret': found.apiSecret },
+    headers: { 'x-api-key': apiKey, 'x-api-secret': apiSecret },
     sandbox: sandbox && new URL(sandbox.baseUrl).origin === new URL(url).origin ? sandbox : undefined,
   }
 }

@@ -1,5 +1,5 @@
 import { isComptoirError } from '../sdk/index.ts'
-import { type Command, runCommand, UsageError } from './command.ts'
+import { type Command, printable, runCommand, UsageError } from './command.ts'
 import { openCompletion } from './commands/completion.ts'
 import { explain } from './commands/explain.ts'
 import { fixtures } from './commands/fixtures.ts'
@@ -49,7 +49,7 @@ export async function runDeveloper(args: string[]): Promise<number> {
       const facts = isComptoirError(error) ? { code: error.code, requestId: error.requestId, docs: error.docs } : {}
       process.stdout.write(`${JSON.stringify({ error: { message: lines[0], ...facts } })}\n`)
     }
-    process.stderr.write(`${lines.join('\n')}\n`)
+    process.stderr.write(`${printable(lines.join('\n'))}\n`)
     return isUsage ? 2 : 1
   }
 }

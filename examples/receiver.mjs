@@ -3,6 +3,8 @@ import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 
 const { webhookSigningSecret } = JSON.parse(readFileSync('data/sandbox.json', 'utf8'))
+// with an empty secret, anyone could sign
+if (!webhookSigningSecret?.startsWith('whsec_')) throw new Error('no secret in data/sandbox.json')
 createServer(async (request, response) => {
   const body = Buffer.concat(await request.toArray())
   const [, t, v1] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(request.headers['service-signature']) ?? []

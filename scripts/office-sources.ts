@@ -8,7 +8,8 @@ export const SOURCES_FILE = join(OFFICE, 'dist/sources.txt')
 
 /** Of everything that the built files follow from: the sources, and the versions of what is built in. */
 export function hashSources(): string {
-  const files = globSync(['web/office/index.html', 'web/office/src/**/*.{ts,tsx,css}'], { cwd: ROOT })
+  const patterns = ['web/office/index.html', 'web/office/src/**/*.{ts,tsx,css}', 'sdk/examples/verify.*']
+  const files = globSync(patterns, { cwd: ROOT })
   const hash = createHash('sha256')
   for (const file of files.filter((name) => !name.endsWith('.d.ts')).sort()) {
     hash

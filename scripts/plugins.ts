@@ -7,7 +7,11 @@ import { zipFile } from '../src/orders/export/export-zip.ts'
  */
 
 const ROOT = join(import.meta.dirname, '..')
-const SHARED = { 'Comptoir.php': 'sdk/php/Comptoir.php', 'ShopPayments.php': 'plugins/shared/ShopPayments.php' }
+const SHARED = {
+  'Comptoir.php': 'sdk/php/Comptoir.php',
+  'ShopPayment.php': 'plugins/shared/ShopPayment.php',
+  'ShopPayments.php': 'plugins/shared/ShopPayments.php',
+}
 const FRONT = 'controllers/front'
 
 type Pack = { folder: string; files: Record<string, string> }

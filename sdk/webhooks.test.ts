@@ -163,13 +163,21 @@ for (const file of ['plain.ts', 'fastify.ts']) {
 }
 
 const LANGUAGES: [command: string, file: string][] = [
+  [process.execPath, 'verify.js'],
   ['python3', 'verify.py'],
   ['php', 'verify.php'],
 ]
 
+/** Missing, malformed, not ASCII. */
+const badHeaders = (t: number): (string | undefined)[] => {
+  const mac = 'a'.repeat(64)
+  const parts = ['', 'garbage', '=', ',,', 'v1=', 'v1=zz', `v2=${mac}`, `v1=${mac}`].map((part) => `t=${t},${part}`)
+  return [undefined, '', 'garbage', '=', ',,', `v1=${mac}`, `t=x,v1=${mac}`, `t[]=1,v1[]=${mac}`, 't=1,v1=é', ...parts]
+}
+
 for (const [command, file] of LANGUAGES.filter(([command]) => spawnSync(command, ['--version']).status === 0)) {
   test(`the example ${file} verifies a good webhook and refuses a forged and an old one`, async () => {
-    const run = (input: string, signature: string, secret = SECRET): string => {
+    const run = (input: string, signature?: string, secret = SECRET): string => {
       const env = { ...process.env, SIGNATURE: signature, WEBHOOK_SECRET: secret }
       return spawnSync(command, [join(EXAMPLES, file)], { env, input })
         .stdout.toString()
@@ -181,8 +189,7 @@ for (const [command, file] of LANGUAGES.filter(([command]) => spawnSync(command,
     assert.equal(run(body.replace('abc', 'abd'), signature), 'refused')
     const old = await signTestWebhook(PAYLOAD, SECRET, { atSeconds: 1_700_000_000 })
     assert.equal(run(old.body, old.headers['service-signature'] ?? ''), 'refused')
-    assert.equal(run(body, ''), 'refused')
-    assert.equal(run(body, 't=1,v1=é'), 'refused', 'a header that is not ASCII')
+    for (const header of badHeaders(Math.floor(Date.now() / 1000))) assert.equal(run(body, header), 'refused', header)
     const at = Math.floor(Date.now() / 1000)
     for (const secret of ['', 'whsec_']) {
       const forged = createHmac('sha256', secret).update(`${at}.${body}`).digest('hex')
@@ -191,7 +198,7 @@ for (const [command, file] of LANGUAGES.filter(([command]) => spawnSync(command,
   })
 }
 
-test('the reference shows the Python and PHP examples as they are', () => {
+test('the reference shows the examples without a client as they are', () => {
   const reference = readFileSync(join(import.meta.dirname, '../docs/webhooks.md'), 'utf8')
   for (const [, file] of LANGUAGES) assert.ok(reference.includes(readFileSync(join(EXAMPLES, file), 'utf8')), file)
 })

@@ -24,10 +24,11 @@ import { healthRoutes } from './http/health/health-routes.ts'
 import { buildServer } from './http/server.ts'
 import { traceService } from './http/tracing/service-traces.ts'
 import { type JobDeps, startChainJobs, startJobs } from './jobs.ts'
-import { MAIL_JOB } from './mail/mail.ts'
+import { MAIL_JOB, type MailOrder } from './mail/mail.ts'
 import { openMailJob } from './mail/mail-jobs.ts'
 import { orderSchemas } from './orders/order-routes.ts'
 import { sendErrorPage } from './pages/shared/error-page.ts'
+import { noteUnasked } from './refunds/destination/refund-address.ts'
 import { type RequestLog, registerRequestLog } from './request-log/request-log.ts'
 import { NO_MAIL_JOB } from './sessions/reset-service.ts'
 import { DeviceSchema } from './tills/till-schemas.ts'
@@ -69,8 +70,11 @@ async function startWorkers(
   const { config, db, vault, clock, log, metrics } = ground
   const sender = await startSender({ db, vault, config, clock, log, metrics, tracer: ground.tracer })
   trade.seat.sender = sender
+  const onRefused = async ({ refundId }: MailOrder): Promise<void> => {
+    if (refundId !== undefined) await noteUnasked(trade.refunds, refundId)
+  }
   const handlers = {
-    [MAIL_JOB]: openMailJob({ db, vault, clock, log, metrics, config }),
+    [MAIL_JOB]: openMailJob({ db, vault, clock, log, metrics, config, onRefused }),
     [NO_MAIL_JOB]: { run: async () => {} },
   }
   const runner = openJobRunner({ db, clock, log, handlers })

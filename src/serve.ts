@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, writeFileSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
@@ -30,6 +30,7 @@ import { startMetricsServer } from './http/health/metrics-server.ts'
 import { systemClock } from './kernel/clock.ts'
 import { armCrashPoint } from './kernel/crash-point.ts'
 import { collectStartGarbage } from './kernel/process/garbage.ts'
+import { makeFolder } from './kernel/process/make-folder.ts'
 import { openVault, type Vault } from './kernel/vault.ts'
 import { followEventClock } from './orders/feed/event-feed-queries.ts'
 import { assertSandboxInstalled, type SandboxProcess, startSandboxProcess } from './sandbox-process.ts'
@@ -205,7 +206,7 @@ export async function openOwned(
   const config = await withPort(given)
   if (!shared && startsSandbox(config)) assertSandboxInstalled()
   if (!shared && config.databaseUrl === null) checkStateDirectory(config.dataDir, process.env.STATE_DIRECTORY)
-  mkdirSync(config.dataDir, { recursive: true })
+  makeFolder(config.dataDir)
   const own = shared ? null : await openDatabase(config, say, closers)
   const connectionString = own ?? shared?.connectionString ?? config.databaseUrl ?? ''
   const chosen = chooseMasterKey(config)

@@ -61,6 +61,19 @@ test('a shop gets a till, the till sells under its identifier, and stops at once
   assert.equal(list.data.total, 1)
 })
 
+test('a button is made and changed only at a price that an order can have; an earlier one stays', async () => {
+  const site = { name: 'Tea', websiteUrl: 'https://tea.example', currency: 'EUR' }
+  const faultOf = ({ status, error }: Awaited<ReturnType<typeof boss.post>>) => [status, error?.details?.[0]?.path]
+  for (const price of ['0.09', '100000.01', 0.01])
+    assert.deepEqual(faultOf(await boss.post('buy-buttons', { ...site, price })), [422, 'price'], String(price))
+  const made = await boss.post<Object_>('buy-buttons', { ...site, price: '100000.00' })
+  assert.equal(made.status, 200, made.text)
+  const path = `buy-buttons/${made.data._id}`
+  assert.deepEqual(faultOf(await boss.call('PUT', path, { price: '0.09' })), [422, 'price'])
+  await service.db.run(sql`update buy_buttons set price = '0.05' where id = ${made.data._id ?? ''}`)
+  assert.equal((await boss.call('PUT', path, { name: 'Coffee', price: '0.05' })).status, 200)
+})
+
 test('a website order needs a live session of a button of that website, and uses it once', async () => {
   const button = await boss.post<Object_>('buy-buttons', {
     name: 'Ticket',

@@ -93,6 +93,32 @@ test('ten logins a minute for one account, from wherever they come', async () =>
   assert.match(refused.headers.get('ratelimit') ?? '', /"account";r=0;t=\d+/)
 })
 
+test('a status read with a company’s key counts for the company; with a wrong key it counts for its address', async () => {
+  const merchant = await first.createMerchant()
+  offsetMs += 61 * SECOND
+  const address = { 'x-forwarded-for': '203.0.113.77' }
+  const read = async (headers: Record<string, string>) => {
+    const { status, headers: answered } = await callService(nodes()[0] ?? '', 'GET', 'status/none', {
+      headers: { ...address, ...headers },
+    })
+    return { status, policies: answered.get('ratelimit-policy') ?? '' }
+  }
+  for (let count = 0; count < 45; count += 1) {
+    const { status, policies } = await read(merchant.headers)
+    assert.equal(status, 404)
+    assert.match(policies, /^"company"/)
+  }
+  assert.match((await read({})).policies, /^"public"/)
+  const guesses: number[] = []
+  for (let count = 0; count < 45; count += 1)
+    guesses.push((await read({ authorization: `Bearer sk_wrong${count}` })).status)
+  assert.deepEqual([guesses.filter((status) => status === 404).length, guesses.at(-1)], [39, 429])
+  // used up: the address's credentials are not even looked up, and the company's own address goes on
+  assert.match((await read(merchant.headers)).policies, /^"refused"/)
+  const elsewhere = { ...merchant.headers, 'x-forwarded-for': '203.0.113.78' }
+  assert.equal((await read(elsewhere)).status, 404)
+})
+
 test('calls of a company and public reads are limited over all nodes, and the headers count down to zero', async () => {
   offsetMs += 61 * SECOND
   const { email } = await registerManager(first.baseUrl)

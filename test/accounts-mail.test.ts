@@ -117,31 +117,45 @@ test('only what names the recipient ends a mail: what the server has against us 
   const clock = Date.now
   const metrics = new Registry()
   const job = openMailJob({ db, vault, clock, metrics, log: pino({ level: 'silent' }), config: service.config })
-  const order: MailOrder = { to: newEmail('worded'), lang: 'en', kind: 'notice', data: NOTICE }
-  const payload = {
-    sealed: vault.seal(JSON.stringify(order), MAIL_CONTEXT),
-    expiresAt: new Date(clock() + DAY).toISOString(),
+  const run = (to: string, said: string) => {
+    words = said
+    const order: MailOrder = { to, lang: 'en', kind: 'notice', data: NOTICE }
+    const sealed = vault.seal(JSON.stringify(order), MAIL_CONTEXT)
+    return job.run({ sealed, expiresAt: new Date(clock() + DAY).toISOString() })
   }
-  for (words of [
+  const to = newEmail('worded')
+  for (const said of [
     '5.1.8 <pay@shop.example>: Sender address rejected: Domain not found',
     '5.1.0 <pay@shop.example>: Sender address rejected: User unknown in local recipient table',
+    '5.1.2 <till@comptoir.example>: bad origin domain',
     '5.4.5 Daily user sending limit exceeded',
     '5.7.1 Relaying denied',
     'Sender verify failed',
     'Sender address does not exist',
+    'MAIL FROM domain does not exist',
+    'The domain of your return-path <till@comptoir.example> does not exist',
+    'Verification failed for <till@comptoir.example>: unknown user',
+    'Account Till@comptoir.example. does not exist',
+    `Callback for ${to} failed: till@comptoir.example does not exist`,
+    'Host HELO name does not exist (no DNS record)',
     'SMTP authentication is required',
     'Blocked - see https://www.spamhaus.org/query/ip/5.1.1.1',
     'Requested action not taken: mailbox unavailable',
-  ])
-    await assert.rejects(job.run(payload), words)
-  for (words of [
-    '5.1.1 <x@y.example>: Recipient address rejected: User unknown in relay recipient table',
-    '5.1.10 Recipient not found',
-    '5.2.1 disabled',
     'No such user here',
   ])
-    await job.run(payload)
-  assert.match(await metrics.metrics(), /^comptoir_mails_refused_total 4$/m)
+    await assert.rejects(run(to, said), Error, said)
+  const unknown = 'Recipient address rejected: User unknown in virtual mailbox table'
+  const ended: [string, string][] = [
+    [to, '5.1.1 <x@y.example>: Recipient address rejected: User unknown in relay recipient table'],
+    [to, '5.1.10 Recipient not found'],
+    [to, '5.2.1 disabled'],
+    [to, `No such user here: ${to.toUpperCase()}.`],
+    ...['worded-policy@insurer.example', 'worded-relay@club.example', 'worded.sender@x.example'].map(
+      (name): [string, string] => [name, `5.1.1 <${name}>: ${unknown}`],
+    ),
+  ]
+  for (const [name, said] of ended) await run(name, said)
+  assert.match(await metrics.metrics(), new RegExp(`^comptoir_mails_refused_total ${ended.length}$`, 'm'))
 })
 
 test('a mail that the server refuses for now is sent later; the request did not wait for it', async () => {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
@@ -106,6 +107,20 @@ test('a folder and a bucket keep backups alike: read back, listed in order, the 
     assert.equal((await listBackups(store, NOW)).newest?.name, nameOf(3))
     await store.remove(future)
   }
+})
+
+test('a folder that the system does not let anyone make is refused at once', {
+  skip: process.platform !== 'linux',
+}, () => {
+  const store = JSON.stringify(import.meta.resolve('../src/db/backup/folder-store.ts'))
+  const program = `
+    const { folderStore } = await import(${store})
+    const put = folderStore('/proc/backups/daily').put('x', [], { verify: async () => {} })
+    await put.catch((error) => console.log(error.message))`
+  // in a process of its own: what never returns could not be stopped here
+  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { timeout: 20_000 })
+  const reason = 'it does not exist and cannot be made. Nothing of this backup was kept.'
+  assert.equal(stdout.toString().trim(), `/proc/backups cannot be used: ${reason}`, stderr.toString())
 })
 
 test('a draft that another process is writing stays, one that a crash left is removed', async () => {

@@ -68,24 +68,8 @@ test('blocked money that its provider credits later cannot be decided about befo
   await assert.rejects(ignoreFirst(), /Decide the screening of the order first/)
 })
 
-test('a payment that its provider blocks again and again brings one mail', async () => {
-  let mails = 0
-  const screening = openScreeningGate({
-    ...{ clock: world.payments.clock, screens: false, wake: () => {} },
-    alarm: async () => {
-      mails += 1
-    },
-  })
-  const { key, reference } = await openAttemptIn(world)
-  for (let n = 0; n < 6; n += 1) {
-    world.clock.nowMs += 60_000
-    for (const said of ['PAY_BLOCK', 'EXPIRED'])
-      await applyReport({ ...world.payments, screening }, key, gateSays(said, reference))
-  }
-  assert.equal(mails, 1)
-})
-
-test('a provider that blocks all after a person returned the part that it named is decided about again, once', async () => {
+/** An attempt whose whole price is on its way, blocked in parts or whole, with the mails about that. */
+async function openBlocked() {
   const { db } = world.host
   let mails = 0
   const screening = openScreeningGate({
@@ -94,27 +78,163 @@ test('a provider that blocks all after a person returned the part that it named 
       mails += 1
     },
   })
-  const { context, ignoreFirst, key, order, reference } = await openAttemptIn(world)
+  const attempt = await openAttemptIn(world)
+  const { context, key, order, reference, find, ignoreFirst, openOf } = attempt
   const apply = (report: PaymentReport) => {
     world.clock.nowMs += 60_000
     return applyReport({ ...world.payments, screening }, key, report)
   }
-  const giveBack = async () => {
-    world.clock.nowMs += 60_000
-    const { id } = await db.one<{ id: string }>(sql`select id from screenings where subject_id = ${key.id}`)
-    const deps = { ...world.mispayments, wakeSubject: async () => {} }
-    await decideScreening(deps, context, id, { decision: 'return', reason: 'sent back' })
+  const requote = async () => {
+    await db.run(sql`update orders set status = 'EXPIRED', updated_at = now() where id = ${order.id}`)
+    return acceptOrder(world.payments, {
+      context,
+      code: order.code,
+      body: { paymentChannel: 'binance', requote: true },
+    })
   }
-  const frozen = { asset: 'USDC', units: 1_000_000n, reference: 'gatepay:frozen:1', isOneSum: true } as const
-  await apply(paidReport(reference, { final: 0n, pending: DUE, providerStatus: 'money arrives' }))
-  await apply({ outcome: 'blocked', providerReference: reference, providerStatus: 'risk', unmatched: [frozen] })
+  const arrives = () => apply(paidReport(reference, { final: 0n, pending: DUE, providerStatus: 'money arrives' }))
+  await arrives()
+  return {
+    ...{ key, ignoreFirst, openOf, arrives, requote, mails: () => mails },
+    status: async () => (await screeningsOf(key.id)).map(({ status }) => status).join(),
+    pending: async () => (await find()).pendingUnits,
+    is: (status: string) => db.run(sql`update payments set status = ${status} where id = ${key.id}`),
+    says: (said: string) => apply(gateSays(said, reference)),
+    freeze: (units: bigint, name = '1', asset = 'USDC') => {
+      const unmatched = [{ asset, units, reference: `gatepay:frozen:${name}`, isOneSum: true as const }]
+      return apply({ outcome: 'blocked', providerReference: reference, providerStatus: 'risk', unmatched })
+    },
+    giveBack: async () => {
+      world.clock.nowMs += 60_000
+      const { id } = await db.one<{ id: string }>(sql`select id from screenings where subject_id = ${key.id}`)
+      const deps = { ...world.mispayments, wakeSubject: async () => {} }
+      await decideScreening(deps, context, id, { decision: 'return', reason: 'sent back' })
+    },
+    ignoreAll: async () => {
+      while ((await openOf()).length > 0) await ignoreFirst()
+    },
+    isFree: async () => assert.equal((await requote())?.status, 'AWAITING'),
+  }
+}
+const PART = 1_000_000n
+
+test('a payment that its provider blocks again and again brings one mail', async () => {
+  const { says, mails } = await openBlocked()
+  for (let n = 0; n < 6; n += 1) for (const said of ['PAY_BLOCK', 'EXPIRED']) await says(said)
+  assert.equal(mails(), 1)
+})
+
+test('a provider that blocks all after a person returned the part that it named is decided about again, once', async () => {
+  const { freeze, giveBack, ignoreFirst, isFree, key, mails, requote, says, status } = await openBlocked()
+  await freeze(PART)
   await giveBack()
   await ignoreFirst()
-  await apply(gateSays('PAY_BLOCK', reference))
-  assert.deepEqual([await screeningsOf(key.id), mails], [UNDECIDED, 2])
+  await says('PAY_BLOCK')
+  assert.deepEqual([await screeningsOf(key.id), mails()], [UNDECIDED, 2])
+  await assert.rejects(requote(), /has arrived or is on its way/)
   await giveBack()
-  await apply(gateSays('PAY_BLOCK', reference))
-  assert.deepEqual([(await screeningsOf(key.id)).map(({ status }) => status), mails], [['returned'], 2])
-  await db.run(sql`update orders set status = 'EXPIRED', updated_at = now() where id = ${order.id}`)
-  await acceptOrder(world.payments, { context, code: order.code, body: { paymentChannel: 'binance', requote: true } })
+  await says('PAY_BLOCK')
+  assert.deepEqual([await status(), mails()], ['returned', 2])
+  await isFree()
+})
+
+test('a part that is told once more, before or after a person returned all, changes nothing', async () => {
+  for (const isBefore of [true, false]) {
+    const { freeze, giveBack, ignoreAll, isFree, mails, says, status } = await openBlocked()
+    await freeze(PART)
+    await says('PAY_BLOCK')
+    if (isBefore) await freeze(PART)
+    await giveBack()
+    await ignoreAll()
+    const before = mails()
+    for (const _ of [1, 2, 3]) {
+      await freeze(PART)
+      await says('PAY_BLOCK')
+    }
+    await freeze(PART)
+    assert.deepEqual([await status(), mails() - before], ['returned', 0])
+    await isFree()
+  }
+})
+
+test('an amount that is named after a person returned all is a part of that, and tells somebody', async () => {
+  const { freeze, giveBack, ignoreAll, isFree, mails, says, status } = await openBlocked()
+  await says('PAY_BLOCK')
+  await giveBack()
+  await freeze(PART)
+  assert.deepEqual([await status(), mails()], ['returned', 2])
+  await ignoreAll()
+  await isFree()
+})
+
+test('a larger amount that is named before a person decides is a part again', async () => {
+  const { freeze, giveBack, ignoreAll, mails, requote, says, status } = await openBlocked()
+  await freeze(PART)
+  await says('PAY_BLOCK')
+  await freeze(2n * PART)
+  assert.equal(mails(), 1)
+  await giveBack()
+  await ignoreAll()
+  await assert.rejects(requote(), /has arrived or is on its way/)
+  for (const said of ['EXPIRED', 'PAY_BLOCK']) await says(said)
+  assert.deepEqual([await status(), mails()], ['blocked', 2])
+})
+
+test('a second part that is frozen after the first was returned tells somebody, once', async () => {
+  const { freeze, giveBack, ignoreAll, isFree, mails, openOf, status } = await openBlocked()
+  await freeze(PART)
+  await giveBack()
+  await ignoreAll()
+  for (const _ of [1, 2]) await freeze(DUE - PART, '2')
+  assert.deepEqual([(await openOf()).length, mails(), await status()], [1, 2, 'returned'])
+  await ignoreAll()
+  await isFree()
+})
+
+test('what a person returned while the payment was being closed stays returned; less than that is decided about again', async () => {
+  for (const isAll of [true, false]) {
+    const { freeze, giveBack, ignoreAll, is, mails, status } = await openBlocked()
+    await is('closing')
+    await freeze(PART)
+    if (isAll) await freeze(0n, '2')
+    await giveBack()
+    await ignoreAll()
+    if (!isAll) await freeze(0n, '2')
+    await is('closed')
+    await freeze(0n, '2')
+    assert.deepEqual([await status(), mails()], isAll ? ['returned', 1] : ['blocked', 2])
+  }
+})
+
+test('what a person returned is returned whole where an older node noted the block', async () => {
+  const { freeze, giveBack, ignoreAll, isFree, key, mails, says, status } = await openBlocked()
+  await freeze(PART)
+  await giveBack()
+  await ignoreAll()
+  await world.host.db.run(sql`update screenings set is_whole = null where subject_id = ${key.id}`)
+  await says('PAY_BLOCK')
+  assert.deepEqual([await status(), mails()], ['returned', 1])
+  await isFree()
+})
+
+test('what is frozen under any name, coin or amount, at an open or a closing payment, is not on its way any more', async () => {
+  const all = 10n ** 12n
+  for (const status of ['confirming', 'closing'])
+    for (const [name, ...sums] of [
+      ['grows under another name', ['USDC', PART, 53n], ['USDT', DUE * all, 0n]],
+      ['cannot be read at first', ['unknown', 0n, 54n], ['USDC', DUE, 0n], ['USDC', DUE, 0n]],
+      ['is dust at first', ['USDC', 5n, null], ['USDC', DUE, 0n]],
+      ['is more than that', ['USDC', DUE + PART, -1n], ['USDT', DUE * all, 0n], ['USDT', 53n * PART * all, 0n]],
+      ['is named as less', ['USDC', DUE, 0n], ['USDT', 3n * PART * all, 51n], ['USDC', DUE, 0n]],
+    ] as const) {
+      const { freeze, giveBack, ignoreAll, is, pending, isFree } = await openBlocked()
+      await is(status)
+      for (const [asset, units, left] of sums) {
+        await freeze(units, '1', asset)
+        if (left !== null) assert.equal(await pending(), left * PART, `${name}: ${asset} ${units}`)
+      }
+      await giveBack()
+      await ignoreAll()
+      await isFree()
+    }
 })

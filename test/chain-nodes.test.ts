@@ -177,3 +177,38 @@ it('a scanner whose clock is set back goes on renewing its lease', async () => {
   await scanner.tick()
   assert.ok((await leasedUntil()) > before)
 })
+
+it('a node that does not tell its newest block is behind until it does, and another one is read', async () => {
+  await scanner.stop()
+  await db.run(sql`update chain_heads set lease_until = null`)
+  const proxies = await Promise.all([1, 2].map(() => startRpcProxy(chain.rpcUrl)))
+  const rpcs = proxies.map(({ url }) => createRpc({ url }))
+  let nowMs = Date.now()
+  const clock = () => nowMs
+  const endpoints = openEndpoints(network, rpcs, { clock })
+  const base = { db, network, endpoints, log, clock, pollMs: 0, onChange: () => {} }
+  const both = startScanner(base)
+  const faults = () => endpoints.all.map((one) => one.fault())
+  try {
+    await both.tick()
+    assert.deepEqual(faults(), [null, null])
+    const [silent] = proxies
+    if (silent)
+      silent.faults.alter = ({ method, params }, result) =>
+        method === 'eth_getBlockByNumber' && params[0] === 'latest' ? null : result
+    nowMs += 5000
+    await chain.mine()
+    await both.tick()
+    assert.equal((await findHead(db, chain.chainId))?.number, await chain.blockNumber())
+    assert.deepEqual(faults(), ['down', null])
+    nowMs += 2000
+    assert.deepEqual(faults(), ['behind', null])
+    silent?.heal()
+    nowMs += 2000
+    await both.tick()
+    assert.deepEqual(faults(), [null, null])
+  } finally {
+    await both.stop()
+    await Promise.all([...rpcs.map((one) => one.close()), ...proxies.map((one) => one.stop())])
+  }
+})

@@ -39,8 +39,10 @@ function start(args: string[], url = shop.host.baseUrl, more: Record<string, str
   return spawn(process.execPath, [BIN, ...args], { cwd: folder, env, stdio: ['pipe', 'pipe', 'pipe'] })
 }
 
-async function comptoir(...args: string[]): Promise<Done> {
-  const child = start(args)
+const comptoir = (...args: string[]): Promise<Done> => comptoirAt(shop.host.baseUrl, ...args)
+
+async function comptoirAt(url: string, ...args: string[]): Promise<Done> {
+  const child = start(args, url)
   child.stdin.end()
   const done: Done = { code: 0, out: '', err: '' }
   child.stdout.on('data', (chunk: Buffer) => {
@@ -163,7 +165,7 @@ async function openBreakingExport(busy: number) {
 
 test('orders export bears a busy service, and keeps what came from one that stays busy, to be continued', async () => {
   const short = await openBreakingExport(2)
-  const done = await comptoir('orders', 'export', 'busy.csv', '--url', short.url)
+  const done = await comptoirAt(short.url, 'orders', 'export', 'busy.csv')
   short.close()
   assert.equal(done.code, 0, done.err)
   assert.match(done.err, /BUSY: Try again later\. Trying again/)
@@ -171,17 +173,17 @@ test('orders export bears a busy service, and keeps what came from one that stay
   assert.equal(readFileSync(join(folder, 'busy.csv'), 'utf8'), whole)
 
   const long = await openBreakingExport(6)
-  const failed = await comptoir('orders', 'export', 'left.csv', '--url', long.url)
+  const failed = await comptoirAt(long.url, 'orders', 'export', 'left.csv')
   assert.deepEqual([failed.code, existsSync(join(folder, 'left.csv'))], [1, false])
   assert.match(failed.err, /BUSY: .*\n2 orders are in left\.csv\.part\. For the rest, repeat .* --continue/)
-  const continued = await comptoir('orders', 'export', 'left.csv', '--continue', '--url', long.url)
+  const continued = await comptoirAt(long.url, 'orders', 'export', 'left.csv', '--continue')
   long.close()
   assert.deepEqual([continued.code, continued.out], [0, '3 orders are in left.csv.\n'], continued.err)
   assert.equal(readFileSync(join(folder, 'left.csv'), 'utf8'), whole)
   assert.deepEqual(long.asked.slice(1), Array(long.asked.length - 1).fill('b'.repeat(24)))
 
   for (const file of ['none.csv', 'none.xlsx'])
-    assert.equal((await comptoir('orders', 'export', file, '--continue', '--url', long.url)).code, 2, file)
+    assert.equal((await comptoirAt(long.url, 'orders', 'export', file, '--continue')).code, 2, file)
 })
 
 test('a state that does not exist is refused at once, with those that do', async () => {
@@ -286,6 +288,27 @@ test('listen refuses a secret that cannot sign before it listens', async () => {
   const { code, err } = await comptoir('listen', '--forward-to', 'http://127.0.0.1:1', '--secret', 'foo')
   assert.equal(code, 2)
   assert.match(err, /^--secret: /)
+})
+
+test('listen says that it listens only after the service took the cursor', async () => {
+  const { code, err } = await comptoir('listen', '--forward-to', 'http://127.0.0.1:1', '--after', 'nonsense')
+  assert.equal(code, 1)
+  assert.doesNotMatch(err, /Listening/)
+})
+
+test('what an order carries does not steer the terminal', async () => {
+  const { code } = await shop.create({ alias: 'WC-\u001b[31m\u009b2J\u0007-9' })
+  for (const args of [
+    ['orders', 'list'],
+    ['orders', 'show', code],
+    ['logs', code],
+    ['explain', code],
+  ]) {
+    const { out, err } = await comptoir(...args)
+    assert.doesNotMatch(out + err, /(?!\n)\p{Cc}/u, args.join(' '))
+  }
+  const { out } = await comptoir('orders', 'list')
+  assert.match(out, /WC-\ufffd\[31m\ufffd2J\ufffd-9/)
 })
 
 test('listen replays from the start, loses no event to a failed read, and goes on while a proxy answers', async () => {

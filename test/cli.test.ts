@@ -373,7 +373,7 @@ test('login keeps a key in a file of its own, and environment variables win over
   const file = JSON.parse(readFileSync(join(folder, 'login.json'), 'utf8')) as { logins: { apiSecret: string }[] }
   assert.equal(file.logins[0]?.apiSecret, apiSecret)
   assert.equal((await comptoir(['orders', 'list'])).code, 0)
-  const other = { ...environment(), COMPTOIR_API_KEY: 'pk_x', COMPTOIR_API_SECRET: 'sk_x' }
+  const other = { ...environment(), COMPTOIR_URL: baseUrl, COMPTOIR_API_KEY: 'pk_x', COMPTOIR_API_SECRET: 'sk_x' }
   assert.equal((await comptoir(['orders', 'list'], '', other)).code, 1)
   // several instances: each key goes to its own address only
   const second = { url: 'http://127.0.0.1:1', apiKey: 'pk_2', apiSecret: 'sk_2' }
@@ -460,6 +460,9 @@ test('verify-receipt takes a genuine receipt and refuses a changed one, another 
     refused.map(({ code, out }) => [code, out]),
     Array(4).fill([1, '']),
   )
+  const missing = await comptoir(['verify-receipt', 'none.json', '--jwks', keys])
+  assert.deepEqual([missing.code, missing.out], [2, ''])
+  assert.match(missing.err, /none\.json cannot be read: there is no such file\./)
 })
 
 /* ---- webhooks test: ten broken receivers and a good one ---- */

@@ -269,7 +269,7 @@ async function moneyOut(): Promise<void> {
       30_000,
     )
     const network = networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress })
-    const own = { network, rpc, agree: agreeAlone(rpc), relayerSigner: null, maxFeeWei: null }
+    const own = { network, rpc, agree: agreeAlone(rpc), relayerSigner: null }
     const plan = await planSweep(db, own, { minUnits: 1n, screenFromUnits: 1n, limit: 10 })
     const batch = await makeBatch([plan], { to: () => home, validSeconds: 86_400, now: new Date() })
     const deps = { db, clock: Date.now, log: pino({ level: 'silent' }), chains: [own], book: async () => {} }

@@ -35,6 +35,29 @@ test('a person gets a page in their language, a program JSON, and the API answer
   }
 })
 
+test('a program that opens a page of payers gets its refusal as JSON, and a receipt for programs always', async () => {
+  const code = 'a'.repeat(24)
+  const pages = ['/receipt/nope', `/pay?code=${code}`, `/refund?code=${code}&token=t`, `/kyc?code=${code}&token=t`]
+  const paths = [...pages, '/buy-button/landing?id=nope', '/link/nope']
+  const read = async (path: string, accept: string) => {
+    const answer = await ask(path, { accept })
+    const [kind] = (answer.headers.get('content-type') ?? '').split(';')
+    return { status: answer.status, kind, text: await answer.text() }
+  }
+  for (const path of paths) {
+    const page = await read(path, BROWSER)
+    assert.equal(page.kind, 'text/html', path)
+    const answer = await read(path, 'application/json')
+    assert.deepEqual([answer.kind, answer.status], ['application/json', page.status], `${path} ${answer.text}`)
+    const { success, error } = JSON.parse(answer.text)
+    assert.deepEqual([success, typeof error.code], [false, 'string'], path)
+  }
+  for (const accept of [BROWSER, 'application/json', '*/*']) {
+    const answer = await read('/receipt/nope.json', accept)
+    assert.deepEqual([answer.status, answer.kind], [404, 'application/json'], accept)
+  }
+})
+
 test('nothing of the address gets into the page', async () => {
   const answer = await ask('/%3Cscript%3Ealert(1)%3C/script%3E', { accept: BROWSER })
   assert.doesNotMatch(await answer.text(), /alert\(1\)/)

@@ -81,6 +81,15 @@ test('IDEMPOTENCY_IN_PROGRESS: while the first request runs, a second one with i
   )
 })
 
+test('exchangeInfo needs no credential, so whatever stale one comes along is as none', async () => {
+  for (const authorization of ['Bearer undefined', 'Basic eDp5', 'Bearer sk_wrong']) {
+    const { status, text } = await host.call('GET', 'exchangeInfo?fromAsset=EUR&toAsset=USDC', {
+      headers: { authorization },
+    })
+    assert.equal(status, 200, text)
+  }
+})
+
 test('TOO_MANY_REQUESTS: says how long to wait', async () => {
   const narrow = await startTestService({ env: { LIMIT_PUBLIC_PER_MINUTE: '3' } })
   try {

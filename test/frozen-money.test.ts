@@ -6,10 +6,10 @@ import { sql } from '../src/db/db.ts'
 import { DAY, MINUTE } from '../src/kernel/clock.ts'
 import { acceptOrder } from '../src/payments/accept/accept-order.ts'
 import { applyReport } from '../src/payments/payment-report.ts'
-import { openAttemptIn, openRenamedIn } from './harness/attempts.ts'
+import { openAttemptIn } from './harness/attempts.ts'
 import { DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
 
-/* Money beside a payment: frozen by its provider's own screening, or in a coin that its provider renames. */
+/* Money beside a payment that its provider's own screening froze, or that came late. */
 
 let world: ModelWorld
 let closes = 0
@@ -268,11 +268,6 @@ test('money that is frozen at an abandoned attempt does not keep it from being c
   assert.equal(closes, 1)
 })
 
-const openRenamed = () => openRenamedIn(world)
-/** One USDC, and one USDT as providers' coins are recorded. */
-const M = 10n ** 6n
-const USDT = 10n ** 18n
-
 test('frozen dust of a payment that is over is asked about with growing gaps, and not after thirty days', async () => {
   const { key, reference, apply, find } = await openAttempt()
   await apply({ outcome: 'expired', providerReference: reference, providerStatus: 'EXPIRED' })
@@ -291,149 +286,6 @@ test('frozen dust of a payment that is over is asked about with growing gaps, an
   }
 })
 
-test('what has arrived under one reference grows in one coin, and waits for a person in the one that was named last', async () => {
-  const { tell, recordsOf } = await openRenamed()
-  await tell(['BTC', 5n], ['USDC', 3n], ['USDC', 4n], ['BTC', 5n])
-  assert.deepEqual(await recordsOf(), [
-    'wrong_token 5 BTC open p',
-    'wrong_token 3 USDC resolved p.1',
-    'wrong_token 1 USDC resolved p.2',
-  ])
-  await tell(['BTC', 9n], ['BTC', 12n])
-  assert.deepEqual((await recordsOf()).slice(3), ['wrong_token 4 BTC open p.3', 'wrong_token 3 BTC open p.4'])
-  await tell(['USDC', 4n], ['BTC', 12n], ['USDC', 6n])
-  assert.deepEqual(await recordsOf(), [
-    'wrong_token 12 BTC resolved p',
-    'wrong_token 6 USDC open p.1',
-    'wrong_token 1 USDC resolved p.2',
-    'wrong_token 4 BTC resolved p.3',
-    'wrong_token 3 BTC resolved p.4',
-  ])
-})
-
-test('a sum that gets its earlier coin back waits for a person without the part that was decided about', async () => {
-  const { tell, recordsOf, ignoreFirst } = await openRenamed()
-  await tell(['BTC', 5n])
-  await ignoreFirst()
-  await tell(['BTC', 9n], ['USDC', 3n], ['BTC', 9n])
-  assert.deepEqual(await recordsOf(), [
-    'wrong_token 5 BTC ignored p',
-    'wrong_token 4 BTC open p.1',
-    'wrong_token 3 USDC resolved p.2',
-  ])
-})
-
-test('a sum that was decided about in its last coin waits in no earlier one, but what comes after the decision does', async () => {
-  const { tell, ignoreFirst, openOf } = await openRenamed()
-  await tell(['BTC', 0n], ['USDC', 5n], ['USDT', 3n])
-  await ignoreFirst()
-  await tell(['USDC', 5n], ['BTC', 0n])
-  assert.deepEqual(await openOf(), [])
-  world.clock.nowMs += 1
-  await tell(['USDC', 7n], ['USDT', 5n], ['USDC', 8n])
-  assert.deepEqual(await openOf(), ['wrong_token 3 USDC open p.3'])
-})
-
-test('the rest of a sum that was decided about in part stays open when its earlier coin comes back, and waits once when that grows', async () => {
-  const { tell, recordsOf, ignoreFirst } = await openRenamed()
-  await tell(['USDC', 50n], ['USDT', 30n], ['USDT', 50n])
-  await ignoreFirst()
-  world.clock.nowMs += 1
-  await tell(['USDC', 50n])
-  assert.deepEqual(await recordsOf(), [
-    'wrong_token 50 USDC resolved p',
-    'wrong_token 30 USDT ignored p.1',
-    'wrong_token 20 USDT open p.2',
-  ])
-  for (const _ of [1, 2]) {
-    await tell(['USDC', 60n], ['USDC', 60n])
-    // 30 of 50 were decided about
-    assert.deepEqual(await recordsOf(), [
-      'wrong_token 30 USDC resolved p',
-      'wrong_token 30 USDT ignored p.1',
-      'wrong_token 20 USDT resolved p.2',
-      'wrong_token 30 USDC open p.3',
-    ])
-    await tell(['USDT', 50n])
-    assert.deepEqual((await recordsOf()).slice(2), ['wrong_token 20 USDT open p.2', 'wrong_token 30 USDC resolved p.3'])
-  }
-  await tell(['USDC', 61n])
-  assert.deepEqual((await recordsOf()).slice(2), ['wrong_token 20 USDT resolved p.2', 'wrong_token 31 USDC open p.3'])
-})
-
-test('the rest of a sum that was decided about in part stays open, however much more comes in its earlier coin', async () => {
-  const { tell, openOf, ignoreFirst } = await openRenamed()
-  await tell(['USDC', 20n * M], ['USDC', 50n * M], ['USDT', 30n * M], ['USDT', 50n * M])
-  await ignoreFirst()
-  world.clock.nowMs += 1
-  await tell(['USDC', 1050n * M])
-  assert.deepEqual(await openOf(), [`wrong_token ${1020n * M} USDC open p.4`])
-})
-
-test('what came to a sum after it was decided about waits once, also when it grows in its earlier coin', async () => {
-  const { tell, openOf, ignoreFirst } = await openRenamed()
-  await tell(['USDC', 5n], ['USDT', 5n])
-  await ignoreFirst()
-  world.clock.nowMs += 1
-  await tell(['USDT', 8n], ['USDC', 9n])
-  assert.deepEqual(await openOf(), ['wrong_token 4 USDC open p.3'])
-})
-
-test('what grew under another name waits once, whichever part was decided about', async () => {
-  // a share of 3 of 5: never less waits than nothing is decided about
-  for (const [isFirst, rest] of [
-    [true, 3n],
-    [false, 3n],
-  ] as const) {
-    const { key, tell, recordsOf } = await openRenamed()
-    await tell(['USDC', 3n], ['USDT', 3n], ['USDT', 5n])
-    world.clock.nowMs += 1000
-    const now = new Date(world.clock.nowMs)
-    await world.host.db.run(sql`
-      update mispayments set status = 'ignored', updated_at = ${now}
-      where payment_id = ${key.id} and status = 'open' and source_reference = ${isFirst ? 'p.1' : 'p.2'}`)
-    world.clock.nowMs += 1000
-    await tell(['USDC', 5n], ['USDC', 5n])
-    const open = (await recordsOf()).filter((record) => record.includes(' open '))
-    assert.deepEqual(open, [`wrong_token ${rest} USDC open p.3`])
-    await tell(['USDC', 6n])
-    assert.equal((await recordsOf()).at(-1), 'wrong_token 1 USDC open p.4')
-  }
-})
-
-test('a sum that was decided about keeps its value in a dollar coin that it never had: what is more waits', async () => {
-  const { tell, recordsOf, ignoreFirst } = await openRenamed()
-  await tell(['USDC', 5n * M])
-  world.clock.nowMs += 1000
-  await ignoreFirst()
-  world.clock.nowMs += 1000
-  const records = [
-    'wrong_token 5000000 USDC ignored p',
-    'wrong_token 5000000000000000000 USDT resolved p.1',
-    'wrong_token 1000000000000000000 USDT open p.2',
-  ]
-  await tell(['USDT', 6n * USDT], ['USDT', 6n * USDT], ['USDC', 5n * M], ['USDT', 6n * USDT])
-  assert.deepEqual(await recordsOf(), records)
-  await tell(['USDT', 8n * USDT], ['USDT', 8n * USDT])
-  assert.deepEqual(await recordsOf(), [...records, 'wrong_token 2000000000000000000 USDT open p.3'])
-})
-
-test('a sum that was decided about in a coin of unknown value waits whole in another one, and once', async () => {
-  for (const units of [0n, 5n]) {
-    const { tell, recordsOf, ignoreFirst, openOf } = await openRenamed()
-    await tell(['BTC', units])
-    await ignoreFirst()
-    world.clock.nowMs += 1000
-    await tell(['USDT', 6n * USDT], ['USDT', 6n * USDT])
-    const records = [`wrong_token ${units} BTC ignored p`, 'wrong_token 6000000000000000000 USDT open p.1']
-    assert.deepEqual(await recordsOf(), records)
-    await ignoreFirst()
-    world.clock.nowMs += 1000
-    await tell(['USDC', 6n * M], ['USDT', 6n * USDT], ['USDC', 7n * M])
-    assert.deepEqual(await openOf(), ['wrong_token 1000000 USDC open p.3'])
-  }
-})
-
 test('the price that comes late after a little in another coin was decided about waits for a person, and keeps the order from a fresh rate', async () => {
   const { apply, reference, recordsOf, ignoreFirst, order, context } = await openAttempt()
   const gateSays = (actualCurrency: string, done_amount: string) => {
@@ -447,23 +299,7 @@ test('the price that comes late after a little in another coin was decided about
   world.clock.nowMs += DAY
   await gateSays('USDC', '59')
   const late = `gatepay:${reference}:late`
-  assert.deepEqual((await recordsOf()).slice(1), [
-    `wrong_token 5000000 USDC resolved ${late}.1`,
-    `wrong_token 54000000 USDC open ${late}.2`,
-  ])
+  assert.deepEqual((await recordsOf()).slice(1), [`wrong_token 54000000 USDC open ${late}.1`])
   const body = { paymentChannel: 'binance', requote: true }
   await assert.rejects(acceptOrder(world.payments, { context, code: order.code, body }), /has arrived or is on its way/)
-})
-
-test('a coin that its provider reports beside one that was decided about waits for a person', async () => {
-  const { apply, reference, recordsOf, ignoreFirst } = await openRenamed()
-  const say = (...coins: string[]) =>
-    apply({
-      ...{ outcome: 'waiting', providerReference: reference, providerStatus: 'PENDING' },
-      unmatched: coins.map((asset) => ({ asset, units: 5n, reference: 'p', isOneSum: true as const })),
-    })
-  await say('USDC')
-  await ignoreFirst()
-  await say('USDC', 'USDT')
-  assert.deepEqual(await recordsOf(), ['wrong_token 5 USDC ignored p', 'wrong_token 5 USDT open p.1'])
 })

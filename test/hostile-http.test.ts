@@ -57,6 +57,10 @@ for (const path of ['/%ff', '/api/next/confirm_conversion/status/%ff', '/%', '/a
 test('a request that is no HTTP, or has too many headers, is answered in our envelope, too', async () => {
   const garbage = await sendRaw('GARBAGE\r\n\r\n')
   assert.match(garbage, /^HTTP\/1\.1 400[\s\S]*"code":"MALFORMED_REQUEST"/)
+  assert.match(garbage, new RegExp(`"docs":"${host.config.baseUrl}/docs/errors/MALFORMED_REQUEST"`))
+  const hostless = await sendRaw('GET /healthz HTTP/1.1\r\nconnection: close\r\n\r\n')
+  assert.match(hostless, /^HTTP\/1\.1 400[\s\S]*"code":"MALFORMED_REQUEST"[\s\S]*Host/)
+  assert.match(await sendRaw('GET /healthz HTTP/1.0\r\n\r\n'), /^HTTP\/1\.1 200/)
   const long = await sendRaw(`GET / HTTP/1.1\r\nhost: x\r\nx-long: ${'a'.repeat(40_000)}\r\n\r\n`)
   assert.match(long, /^HTTP\/1\.1 431[\s\S]*"code":"HEADERS_TOO_LARGE"/)
 })
@@ -85,6 +89,45 @@ test('a POST that names a type and sends no body is answered as one without a bo
   const head = `POST ${path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n${credentials.join('')}`
   for (const type of ['', 'content-type: application/json\r\n'])
     assert.match(await sendRaw(`${head}${type}\r\n`), /^HTTP\/1\.1 404[\s\S]*"code":"ORDER_NOT_FOUND"/)
+})
+
+test('a body that is not UTF-8 is refused with what to send, never stored with other characters', async () => {
+  const sale = { amount: '12.00', fromAsset: 'EUR', merchantIdentifier: merchant.merchantIdentifier, alias: 'Café 1' }
+  const send = async (type: string, encoding: BufferEncoding, more: Record<string, string> = {}) => {
+    const answer = await fetch(`${host.baseUrl}/api/next/confirm_conversion/request`, {
+      method: 'POST',
+      headers: { ...merchant.headers, 'content-type': type, ...more },
+      body: Buffer.from(JSON.stringify(sale), encoding),
+    })
+    const { status, error, data } = (await answer.json()) as {
+      status: number
+      error?: { code: string; message: string }
+      data: { order: { alias: string } } | null
+    }
+    return { said: [status, error?.code ?? data?.order.alias], message: error?.message ?? '' }
+  }
+  const raw = await send('application/json', 'latin1')
+  assert.deepEqual(raw.said, [400, 'MALFORMED_JSON'])
+  assert.match(raw.message, /UTF-8/)
+  for (const [type, encoding] of [
+    ['application/json; charset=iso-8859-1', 'latin1'],
+    ['application/json; charset=utf-16le', 'utf16le'],
+    ['application/json;charset="windows-1252"', 'utf8'],
+  ] as const) {
+    const { said, message } = await send(type, encoding)
+    assert.deepEqual(said, [415, 'UNSUPPORTED_MEDIA_TYPE'], type)
+    assert.match(message, /UTF-8/, type)
+  }
+  const packed = await send('application/json', 'utf8', { 'content-encoding': 'gzip' })
+  assert.deepEqual(packed.said, [415, 'UNSUPPORTED_MEDIA_TYPE'])
+  assert.match(packed.message, /without Content-Encoding/)
+  for (const [type, more] of [
+    ['application/json; charset=UTF-8', {}],
+    ['application/json; charset="utf8"', { 'content-encoding': 'identity' }],
+  ] as const) {
+    sale.alias = `Café ${type}`
+    assert.deepEqual((await send(type, 'utf8', more)).said, [200, sale.alias])
+  }
 })
 
 test('413 and 415 are in the reference for every path that takes a body', async () => {

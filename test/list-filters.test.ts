@@ -51,6 +51,45 @@ test('a date alone is the beginning of that day as from and its end as to, in ev
   assert.deepEqual([again.status, again.data.redelivered], [200, 0], again.text)
 })
 
+test('bulk redelivery takes the filters of the list, in the body or in the address, and refuses what it does not know', async () => {
+  await shop.host.db.run(sql`update deliveries set status = 'failed'`)
+  const redeliver = (query: string, body?: Record<string, unknown>) =>
+    shop.host.call<{ redelivered: number }>('POST', `/api/next/webhook-deliveries/redeliver${query}`, {
+      headers: shop.merchant.headers,
+      ...(body && { body }),
+    })
+  const code = 'nope'
+  for (const [query, body] of [
+    ['?status=failed&code=nope', {}],
+    ['?status=failed,parked&code=nope', undefined],
+    ['?code=nope', { status: ['failed'] }],
+    ['?code=nope', { code, status: 'failed,parked' }],
+    ['', { code, status: 'failed' }],
+    ['', { code, status: ['failed', 'parked'] }],
+    ['?status=failed&status=parked', { code, status: ['failed', 'parked'] }],
+    [`?from=${new Date().toISOString().slice(0, 10)}&event=order.pending`, {}],
+    // a program that lost the code does not send everything
+    ['?code=', {}],
+    ['', { code: '' }],
+  ] as [string, Record<string, unknown> | undefined][]) {
+    const { status, data, text } = await redeliver(query, body)
+    assert.deepEqual([status, data?.redelivered], [200, 0], `${query} ${JSON.stringify(body)} ${text}`)
+  }
+  for (const [query, body, path] of [
+    ['?code=nope', { code: paid.code }, 'code'],
+    ['?status=failed', { status: 'parked' }, 'status'],
+    ['?code=nope&page=2', {}, 'page'],
+    ['?orderCode=nope', {}, 'orderCode'],
+    ['?status=lost', {}, 'status'],
+    ['', { orderCode: 'nope' }, 'orderCode'],
+    ['', { code: null }, 'code'],
+  ] as const) {
+    const { status, error, text } = await redeliver(query, body)
+    assert.deepEqual([status, error?.details?.[0]?.path], [422, path], `${query} ${JSON.stringify(body)} ${text}`)
+  }
+  assert.equal((await redeliver('?status=failed', { code: paid.code })).data.redelivered, 1)
+})
+
 test('a channel that does not exist is refused as a state is', async () => {
   for (const path of ['confirm_conversion', 'confirm_conversion/links', 'confirm_conversion/download']) {
     const { status, text } = await get(`${path}?paymentChannel=foo`)
@@ -76,6 +115,23 @@ test('a filter that was left empty, or holds only spaces, hides nothing', async 
     }
     assert.equal((await get(`confirm_conversion?managerEmail=${empty}`)).status, 200, 'it asks for nothing forbidden')
   }
+})
+
+test('every filter that was left empty counts as absent, in each list', async () => {
+  const names = ['page', 'limit', 'from', 'to', 'sort', 'cursor', 'status', 'paymentChannel', 'event', 'code', 'url']
+  const all = names.map((name) => `${name}=`).join('&')
+  for (const path of ['confirm_conversion', 'webhook-deliveries', 'refunds', 'mispayments', 'events', 'ledger']) {
+    const { status, text } = await get(`${path}?${all}`)
+    assert.equal(status, 200, `${path}: ${text}`)
+  }
+  assert.equal((await get(`confirm_conversion?${all}`)).data.total, 1)
+  assert.ok(Number((await get(`webhook-deliveries?${all}`)).data.total) > 0)
+})
+
+test('an empty amount of a refund is refused, and does not stand for all that is left', async () => {
+  const path = `/api/next/confirm_conversion/revert/${paid.code}`
+  const { status, error } = await shop.host.call('POST', path, { headers: shop.merchant.headers, body: { amount: '' } })
+  assert.deepEqual([status, error?.details?.[0]?.path], [422, 'amount'])
 })
 
 test('managerEmail finds a manager by the address as it is written, in the list and in the download', async () => {

@@ -36,6 +36,12 @@ const PRICE = 54_000_000n
 type Settlement = { _id: string; amount: string; status: string; message: string | null }
 
 const settle = () => desk.admin.post<Settlement>('settlements', { companyId: shop.merchant.companyId })
+test('who bears a loss is named by one of two words, and a refusal names them', async () => {
+  const { status, text } = await desk.admin.post(`mispayments/${'0'.repeat(24)}/bear`, { by: 'x' })
+  assert.equal(status, 422)
+  assert.match(text, /must be one of: operator, company/)
+})
+
 const bear = (record: Listed, by: string) => desk.admin.post(`mispayments/${record._id}/bear`, { by })
 
 /** Paid and final, then four blocks are replaced by empty ones. */

@@ -12,9 +12,12 @@ function answerWith(t: TestContext, answers: (() => Response)[]): (string | null
     keys.push(new Headers(init.headers).get('idempotency-key'))
     return answers.shift()?.() ?? assert.fail('one request too many')
   })
-  setGuard({ token: () => 'x', renew: async () => false, stepUp: async () => {} })
+  logIn('ada')
   return keys
 }
+
+const logIn = (owner: string): void =>
+  setGuard({ token: () => `of ${owner}`, owner: () => owner, renew: async () => false, stepUp: async () => {} })
 
 const headers = { 'content-type': 'application/json' }
 const whole = () => new Response('{"data":{"_id":"1"}}', { headers })
@@ -32,4 +35,60 @@ test('a POST whose answer breaks off after its headers is repeated under the sam
   assert.ok(first)
   assert.deepEqual([second, third], [first, first])
   assert.notEqual(fourth, first)
+})
+
+test('the next person in the tab does not repeat the request of the one before; who comes back does', async (t) => {
+  const keys = answerWith(t, [brokenOff, whole, whole])
+  const vouch = () => call('POST /api/next/refunds/{id}/approve', { path: { id: '1' } })
+  await assert.rejects(vouch)
+  logIn('grace')
+  await vouch()
+  logIn('ada')
+  await vouch()
+  const [first, second, third] = keys
+  assert.notEqual(second, first)
+  assert.equal(third, first)
+})
+
+const refused = (status: number, code: string) => () =>
+  new Response(JSON.stringify({ error: { code, message: 'no' } }), {
+    status,
+    headers: { ...headers, 'retry-after': '2' },
+  })
+
+for (const [status, code] of [
+  [401, 'UNAUTHORIZED'],
+  [403, 'STEP_UP_REQUIRED'],
+  [409, 'OBJECT_CONFLICT'],
+  [429, 'TOO_MANY_REQUESTS'],
+] as const)
+  test(`a POST of unknown outcome stays the same request after a refusal in between: ${code}`, async (t) => {
+    const keys = answerWith(t, [brokenOff, refused(status, code), whole, whole])
+    const approve = () => call('POST /api/next/refunds/{id}/approve', { path: { id: '2' } })
+    const stepUp = () => Promise.reject(new Error('given up'))
+    setGuard({ token: () => 'x', owner: () => 'ada', renew: async () => false, stepUp })
+    await assert.rejects(approve)
+    await assert.rejects(approve)
+    await approve()
+    await approve()
+    const [first, second, third, fourth] = keys
+    assert.deepEqual([second, third], [first, first])
+    assert.notEqual(fourth, first)
+  })
+
+test('a POST that was given up before its answer is repeated under the same key; one that was refused is not', async (t) => {
+  const leaving = new AbortController()
+  const giveUp = () => {
+    leaving.abort()
+    throw leaving.signal.reason
+  }
+  const keys = answerWith(t, [giveUp, whole, refused(409, 'OBJECT_CONFLICT'), whole])
+  const approve = (signal?: AbortSignal) => call('POST /api/next/refunds/{id}/approve', { path: { id: '3' } }, signal)
+  await assert.rejects(approve(leaving.signal))
+  await approve()
+  await assert.rejects(approve())
+  await approve()
+  const [first, second, third, fourth] = keys
+  assert.equal(second, first)
+  assert.notEqual(fourth, third)
 })

@@ -34,10 +34,12 @@ function sentenceOf(file: string, start: string): string {
   return found.replace(/\$\{[^}]*\}/g, 'x1')
 }
 
+const MOST = { asset: 'EUR', units: 10_000_000n } as const
+
 test('the office knows each of these refusals by the words of the service, with the facts in them', () => {
   const said = {
-    least: refusalOf(() => readOrderAmount('0', 'EUR', '100000.00')),
-    most: refusalOf(() => readOrderAmount('100000.01', 'EUR', '100000.00')),
+    least: refusalOf(() => readOrderAmount('0', 'EUR', MOST)),
+    most: refusalOf(() => readOrderAmount('100000.01', 'EUR', MOST)),
     decimals: refusalOf(() => parseMoney('12.345', 'EUR')),
     aboveZero: sentenceOf('refunds/refund-amount.ts', 'The refund must'),
     invalid: refusalOf(() => {

@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
 import { expireOrders } from '../src/orders/order-jobs.ts'
 import { openAnnounce, openTransition } from '../src/orders/order-transition.ts'
+import { largestOrderAt } from '../src/rates/euro.ts'
 import { ALL_CONNECTIONS, type Merchant, startTestService, type TestService } from './harness/service.ts'
 
 let host: TestService
@@ -70,6 +71,33 @@ test('the francs of the Pacific have no digits after the point, and the rate is 
     [['fixed', true]],
   )
   assert.equal((await create({ amount: 10.5, fromAsset: 'XPF' })).error.code, 'ILLEGAL_AMOUNT')
+})
+
+test('the largest order is one of EUR: in another currency it is compared and printed at the rate', async () => {
+  const shop = await host.createMerchant()
+  const most = async (amount: string, fromAsset: string) => {
+    const { status, error } = await create({ amount, fromAsset }, shop)
+    return error === undefined ? status : [error.code, error.message.split('. ')[0]]
+  }
+  assert.equal(await most('100000', 'EUR'), 200)
+  assert.deepEqual(await most('100000.01', 'EUR'), [
+    'ILLEGAL_AMOUNT',
+    'The largest amount of this account is 100000.00 EUR',
+  ])
+  // 100000 EUR x 1.08 / 0.00905
+  assert.equal(await most('11933701', 'XPF'), 200)
+  for (const amount of ['11933702', '9'.repeat(30)]) {
+    const said = 'The largest amount of this account is 11933701 XPF'
+    assert.deepEqual(await most(amount, 'XPF'), ['ILLEGAL_AMOUNT', said])
+  }
+})
+
+test('without a rate for EUR one USDC counts as one EUR for the largest order, and an order in EUR needs none', () => {
+  const francs = { from: 'XPF', rate: 9_050_000_000n } as const
+  assert.deepEqual(largestOrderAt('100.00', francs, 1_080_000_000_000n), { asset: 'XPF', units: 11_933n })
+  assert.deepEqual(largestOrderAt('100.00', francs, null), { asset: 'XPF', units: 11_049n })
+  const euro = { from: 'EUR', rate: 1_080_000_000_000n } as const
+  assert.deepEqual(largestOrderAt('100.00', euro, null), { asset: 'EUR', units: 10_000n })
 })
 
 test('bad input is refused with the field that is wrong, and nothing is created', async () => {
@@ -276,6 +304,14 @@ test('one Idempotency-Key makes one order: replayed, refused for another body, a
   assert.equal(n, 1n)
 })
 
+test('confirm says why it is too late, also for an order that was never accepted', async () => {
+  const { data } = await create()
+  const confirm = async () => (await host.call('POST', `confirm/${data.code}`, { as: merchant })).error.message
+  assert.match(await confirm(), /Accept the order first/)
+  await host.call('POST', `expire/${data.code}`, { as: merchant })
+  assert.match(await confirm(), /The order is EXPIRED; it cannot be paid any more/)
+})
+
 test('an Idempotency-Key on cancel repeats the answer, and a refusal is not remembered', async () => {
   const { data } = await create()
   const key = { 'idempotency-key': 'cancel-1' }
@@ -348,6 +384,23 @@ test('sorted by toAmount, amounts of several currencies stand in the order of th
   const up = await read('toAmount')
   assert.deepEqual([up.length, up], [3, up.toSorted((one, other) => one - other)])
   assert.deepEqual(await read('-toAmount'), up.toReversed())
+})
+
+test('a reference that ends in a slash finds its own order first, percent-encoded or not', async () => {
+  const shop = await host.createMerchant()
+  const amountAt = async (path: string) => {
+    const { data } = await host.call<OrderData | null>('GET', `status/order/${path}`, { as: shop })
+    return data && [data.alias, data.fromAmount]
+  }
+  await create({ alias: 'INV/7', amount: '1.00' }, shop)
+  assert.deepEqual(await amountAt('INV/7/'), ['INV/7', '1.00'], 'a slash too many')
+  await create({ alias: 'INV/7/', amount: '2.00' }, shop)
+  await create({ alias: 'é ?//', amount: '3.00' }, shop)
+  for (const path of ['INV/7/', 'INV%2F7%2F', 'INV/7%2F', 'INV/7/?x=1'])
+    assert.deepEqual(await amountAt(path), ['INV/7/', '2.00'], path)
+  for (const path of ['INV/7', 'INV%2F7', 'INV/7?x=/']) assert.deepEqual(await amountAt(path), ['INV/7', '1.00'], path)
+  assert.deepEqual(await amountAt('%C3%A9%20%3F//'), ['é ?//', '3.00'])
+  assert.equal(await amountAt('/'), null)
 })
 
 test('pages and cursors show every order exactly once while others arrive', async () => {

@@ -98,7 +98,7 @@ async function begin(): Promise<Moved> {
   assert.equal((await former.post(`settlements/${settlement._id}/approve`)).status, 401)
   await admin.post(`settlements/${settlement._id}/approve`)
   const network = networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress })
-  const own = { network, rpc, agree: agreeAlone(rpc), relayerSigner: null, maxFeeWei: null }
+  const own = { network, rpc, agree: agreeAlone(rpc), relayerSigner: null }
   const rules = { minUnits: 1n, screenFromUnits: 1n, limit: 100 }
   const plan = await planSweep(host.db, own, rules)
   const only = { ...plan, deposits: plan.deposits.filter(({ address }) => address === swept.toAddress.toLowerCase()) }

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
 import pino from 'pino'
+import { keccak256, stringToHex } from 'viem/utils'
 import { word } from '../sandbox/chain/rpc.ts'
 import { DEPLOYER } from '../sandbox/chain/throwaway-keys.ts'
 import { mint } from '../sandbox/chain/token.ts'
@@ -10,7 +11,13 @@ import { createRpc, type Rpc, RpcError } from '../src/chain/endpoints/rpc.ts'
 import { networkFor } from '../src/chain/networks.ts'
 import { agreeAlone } from '../src/chain/payout/agreement.ts'
 import { checkManualTransfer } from '../src/chain/payout/manual-transfer.ts'
-import { openPayouts, openWatchPayout, type PayoutRequest, type Payouts } from '../src/chain/payout/payout.ts'
+import {
+  openPayouts,
+  openRechecks,
+  openWatchPayout,
+  type PayoutRequest,
+  type Payouts,
+} from '../src/chain/payout/payout.ts'
 import { findOtherPayout } from '../src/chain/payout/payout-recheck.ts'
 import { localSigner } from '../src/chain/payout/signer.ts'
 import { watchWallets } from '../src/chain/payout/wallet-watch.ts'
@@ -262,6 +269,50 @@ test('an undone payout is sent again in its contract, though one node has anothe
   }
   assert.equal((await rowOf(asked.id)).status, 'final')
   assert.deepEqual([await balanceIn(chain.usdcAddress, asked), await balanceIn(other, asked)], [asked.units, 0n])
+})
+
+test('without the keys of a chain, what was undone there is noticed and followed, and paid once they are back', async () => {
+  const asked = request()
+  await undo(asked)
+  const keyless = openRechecks({ db, rpc, agree: agreeAlone(rpc), network: networkOf(chain.usdcAddress), clock, log })
+  await keyless.recheck()
+  assert.equal((await rowOf(asked.id)).status, 'reserved')
+  aheadMs += 360_000
+  await keyless.followReopened()
+  const { status, words } = await rowOf(asked.id)
+  assert.deepEqual([status, await balanceIn(chain.usdcAddress, asked)], ['reserved', 0n], words)
+  for (let minute = 0; minute < 4; minute += 1) {
+    aheadMs += 61_000
+    await open(chain.usdcAddress).followReopened()
+    await chain.mine(2)
+  }
+  assert.equal((await rowOf(asked.id)).status, 'final')
+})
+
+test('an undone payout that cannot be followed keeps no other waiting', async () => {
+  const both = [request(), request()]
+  for (const asked of both) await settle(asked, open(chain.usdcAddress))
+  await chain.reorg(8)
+  await chain.call('anvil_dropAllTransactions')
+  await age()
+  const [lost] = both as [PayoutRequest]
+  const nonce = keccak256(stringToHex(lost.id)).slice(2)
+  const odd: Rpc = {
+    ...rpc,
+    call: (name, ...params) => {
+      if (JSON.stringify(params).includes(nonce)) throw new Error('a fault of ours')
+      return rpc.call(name, ...params)
+    },
+  }
+  await open(chain.usdcAddress, { rpc: odd }).recheck()
+  const statuses = () => Promise.all(both.map(async ({ id }) => (await rowOf(id)).status))
+  assert.deepEqual(await statuses(), ['reserved', 'sent'])
+  for (let minute = 0; minute < 4; minute += 1) {
+    aheadMs += 61_000
+    await open(chain.usdcAddress).followReopened()
+    await chain.mine(2)
+  }
+  assert.deepEqual(await statuses(), ['final', 'final'])
 })
 
 test('who only watches an undone payout writes nothing when nothing has changed', async () => {

@@ -1,96 +1,54 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { after, before, test } from 'node:test'
 import { packPlugins } from '../scripts/plugins.ts'
+import { sql } from '../src/db/db.ts'
+import { hasPhp, openPhpShop, type PhpShop } from './harness/php-shop.ts'
 import { waitFor } from './harness/receiver.ts'
-import { payoutEnv, refundReaches } from './harness/refunds.ts'
-import { type OrderData, openShop, type Shop } from './harness/shop.ts'
+import { refundReaches } from './harness/refunds.ts'
+import type { OrderData, Shop } from './harness/shop.ts'
 
-/* The shop modules with PHP against a running service; the shop systems are imitated, see plugins/README.md. */
-
-const HARNESSES = join(import.meta.dirname, 'harness/plugins')
 const PAYER = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
-const hasPhp = spawnSync('php', ['--version']).status === 0
-if (!hasPhp) console.log('left out, not installed: PHP')
 
+let php: PhpShop
 let shop: Shop
-let folder: string
-let child: ChildProcess
-let lines: AsyncIterator<string>
-let presta: ChildProcess
-let prestaLines: AsyncIterator<string>
 
 before(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'comptoir-plugins-'))
-  await packPlugins(folder)
   if (!hasPhp) return
-  shop = await openShop({ allEvents: true, env: payoutEnv })
-  const unpacked = spawnSync('php', [
-    '-r',
-    `(new PharData('${folder}/comptoir-woocommerce.zip'))->extractTo('${folder}/unpacked');`,
-  ])
-  assert.equal(unpacked.status, 0, unpacked.stderr.toString())
-  const { 'x-api-key': api_key, 'x-api-secret': api_secret } = shop.merchant.headers
-  const options = { base_url: shop.host.baseUrl, api_key, api_secret, till: 'TILL-1' }
-  child = spawn('php', [join(HARNESSES, 'woocommerce.php')], {
-    env: {
-      ...process.env,
-      PLUGIN: join(folder, 'unpacked/comptoir'),
-      WEBHOOK_URL: `${shop.receiver.url}/woocommerce`,
-      OPTIONS: JSON.stringify({ ...options, webhook_secret: shop.merchant.webhookSecret }),
-    },
+  php = await openPhpShop('woocommerce', 'comptoir', ({ host, merchant }) => {
+    const { 'x-api-key': api_key, 'x-api-secret': api_secret } = merchant.headers
+    const options = { base_url: host.baseUrl, api_key, api_secret, till: 'TILL-1' }
+    return { OPTIONS: { ...options, webhook_secret: merchant.webhookSecret } }
   })
-  child.stderr?.on('data', (chunk: Buffer) => process.stderr.write(chunk))
-  if (child.stdout) lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
-  const phar = `(new PharData('${folder}/comptoir-prestashop.zip'))->extractTo('${folder}/presta');`
-  assert.equal(spawnSync('php', ['-r', phar]).status, 0)
-  const settings = {
-    ...{ COMPTOIR_BASE_URL: shop.host.baseUrl, COMPTOIR_API_KEY: api_key, COMPTOIR_API_SECRET: api_secret },
-    ...{ COMPTOIR_TILL: 'TILL-1', COMPTOIR_WEBHOOK_SECRET: shop.merchant.webhookSecret },
-  }
-  presta = spawn('php', [join(HARNESSES, 'prestashop.php')], {
-    env: {
-      ...process.env,
-      PLUGIN: join(folder, 'presta/comptoirpay'),
-      WEBHOOK_URL: `${shop.receiver.url}/prestashop`,
-      SETTINGS: JSON.stringify(settings),
-    },
-  })
-  presta.stderr?.on('data', (chunk: Buffer) => process.stderr.write(chunk))
-  if (presta.stdout) prestaLines = createInterface({ input: presta.stdout })[Symbol.asyncIterator]()
+  shop = php.shop
 })
-after(async () => {
-  child?.stdin?.end()
-  presta?.stdin?.end()
-  await shop?.stop()
-  rmSync(folder, { recursive: true, force: true })
-})
+after(() => php?.stop())
 
-type Known<Data> = { answer: Data; status: string; completed: number; notes: string[] }
+type Known<Data> = { answer: Data; status: string; completed: number; notes: string[]; mails: string[] }
 
-async function tell<Data>(command: Record<string, unknown>): Promise<Known<Data>> {
-  child.stdin?.write(`${JSON.stringify(command)}\n`)
-  const { value } = await lines.next()
-  return JSON.parse(value ?? '{}') as Known<Data>
-}
+const tell = <Data>(command: Record<string, unknown>): Promise<Known<Data>> => php.tell<Known<Data>>(command)
 
 test('both zips hold the module, the client and the shared part', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'comptoir-plugins-'))
+  await packPlugins(folder)
   for (const name of ['comptoir-woocommerce', 'comptoir-prestashop']) assert.ok(existsSync(join(folder, `${name}.zip`)))
-  cpSync(join(folder, 'comptoir-prestashop.zip'), join(folder, 'copy.zip'))
-  if (!hasPhp) return
-  const unpacked = spawnSync('php', [
-    '-r',
-    `(new PharData('${folder}/copy.zip'))->extractTo('${folder}/ps');
-    foreach (glob('${folder}/ps/comptoirpay/{*,controllers/front/*}.php', GLOB_BRACE) as $file) {
-      passthru('php -l ' . escapeshellarg($file), $code); if ($code !== 0) exit(1);
-    }`,
-  ])
+  const unpacked =
+    hasPhp &&
+    spawnSync('php', [
+      '-r',
+      `foreach (['woocommerce', 'prestashop'] as $name)
+        (new PharData("${folder}/comptoir-$name.zip"))->extractTo('${folder}/all');
+      foreach (glob('${folder}/all/*/{*,controllers/front/*}.php', GLOB_BRACE) as $file) {
+        passthru('php -l ' . escapeshellarg($file), $code); if ($code !== 0) exit(1);
+      }`,
+    ])
+  rmSync(folder, { recursive: true, force: true })
+  if (!unpacked) return
   assert.equal(unpacked.status, 0, unpacked.stdout.toString())
-  assert.equal(unpacked.stdout.toString().match(/No syntax errors/g)?.length, 5)
+  assert.equal(unpacked.stdout.toString().match(/No syntax errors/g)?.length, 11)
 })
 
 const withPhp = hasPhp ? test : () => {}
@@ -106,6 +64,16 @@ withPhp('saving the settings says whether they work, and what is wrong', async (
   assert.deepEqual(elsewhere.answer, ['Something else than Comptoir answers. Check the address.'])
 })
 
+withPhp(
+  'the payment method is offered in the currencies that Comptoir takes, of the shop or of the order',
+  async () => {
+    const isOffered = async (more: Record<string, unknown>) => (await tell<boolean>({ do: 'offer', ...more })).answer
+    assert.equal(await isOffered({ currency: 'CHF' }), true)
+    assert.equal(await isOffered({ currency: 'JPY' }), false)
+    assert.equal(await isOffered({ currency: 'EUR', page: 15, order: 15, set: { currency: 'JPY' } }), false)
+  },
+)
+
 withPhp('an order is paid by a real webhook once, a forged one changes nothing, and a part goes back', async () => {
   const started = await tell<{ result: string; redirect: string }>({ do: 'pay' })
   assert.deepEqual([started.answer.result, started.status], ['success', 'on-hold'])
@@ -116,7 +84,7 @@ withPhp('an order is paid by a real webhook once, a forged one changes nothing, 
   await shop.chain.pay({ to: data.toAddress, units: 54_000_000n })
   await shop.makeFinal()
   await shop.reaches(code, 'PAID')
-  const hook = await hookOf('order.paid', code, '/woocommerce')
+  const hook = await php.hookOf('order.paid', code)
   const forged = await tell({ do: 'webhook', body: hook.body.replace('PAID', 'PAIX'), headers: hook.headers })
   assert.deepEqual([forged.answer, forged.status], ['refused', 'on-hold'])
   const paid = await tell({ do: 'webhook', body: hook.body, headers: hook.headers })
@@ -125,21 +93,9 @@ withPhp('an order is paid by a real webhook once, a forged one changes nothing, 
   assert.equal(twice.completed, 1, 'the same webhook twice completes the order once')
   const stale = await tell<{ redirect: string }>({ do: 'pay' })
   assert.equal(stale.answer.redirect, 'https://shop.example/thanks/7', 'what is paid is not paid again')
-  const refund = await tell<boolean>({ do: 'refund', amount: 20 })
-  assert.equal(refund.answer, true)
-  await tell({ do: 'refund', amount: 20 })
-  const { data: list } = await shop.host.call<{ refunds: { amount: string }[] }>(
-    'GET',
-    `/api/next/refunds?code=${code}`,
-    {
-      as: shop.merchant,
-    },
-  )
-  assert.deepEqual(
-    list.refunds.map(({ amount }) => amount),
-    ['21.600000'],
-    'a click that is repeated refunds once',
-  )
+  await tell({ do: 'refund', amount: 20, lost: true })
+  assert.equal((await tell<boolean>({ do: 'refund', amount: 20 })).answer, true)
+  assert.deepEqual(await refundsOf(code), ['21.600000'], 'a click whose answer was lost refunds once')
   const taken = await pay({ order: 7 })
   assert.deepEqual([taken === code, await statusOf(taken)], [false, 'INITIAL'], 'a refunded payment pays nothing')
 })
@@ -148,6 +104,12 @@ withPhp('an order is paid by a real webhook once, a forged one changes nothing, 
 async function pay(command: { order: number; shop?: string; set?: Record<string, unknown> }): Promise<string> {
   const { answer } = await tell<{ redirect: string }>({ do: 'pay', ...command })
   return new URL(answer.redirect).searchParams.get('code') ?? ''
+}
+
+const refundsOf = async (code: string): Promise<string[]> => {
+  const path = `/api/next/refunds?code=${code}`
+  const { data } = await shop.host.call<{ refunds: { amount: string }[] }>('GET', path, { as: shop.merchant })
+  return data.refunds.map(({ amount }) => amount)
 }
 
 const statusOf = async (code: string): Promise<string> =>
@@ -166,14 +128,23 @@ withPhp('parts that add up to the price refund all of it, whatever rounding did 
   assert.equal((await tell<boolean>({ do: 'refund', order: 13, amount: 1 })).answer, true)
   await refundReaches(shop, order._id, 'settled')
   // the second click finds nothing left, and asks for the same refund
-  for (const click of [1, 2])
-    assert.equal((await tell<boolean>({ do: 'refund', order: 13, amount: 2 })).answer, true, `click ${click}`)
-  const amounts = async () => {
-    const path = `/api/next/refunds?code=${code}`
-    const { data } = await shop.host.call<{ refunds: { amount: string }[] }>('GET', path, { as: shop.merchant })
-    return data.refunds.map(({ amount }) => amount)
-  }
-  assert.deepEqual((await amounts()).sort(), ['1.080000', '2.160002'])
+  await tell({ do: 'refund', order: 13, amount: 2, lost: true })
+  assert.equal((await tell<boolean>({ do: 'refund', order: 13, amount: 2 })).answer, true)
+  assert.deepEqual((await refundsOf(code)).sort(), ['1.080000', '2.160002'])
+})
+
+withPhp('a refund whose record was deleted in the shop can be made again, and money leaves again', async () => {
+  const code = await pay({ order: 14 })
+  const { data } = await shop.accept(code, { network: shop.chain.chainId, userAddress: PAYER })
+  const { data: order } = await shop.host.call<OrderData>('GET', `status/${code}`, { as: shop.merchant })
+  await shop.chain.pay({ to: data.toAddress, units: 54_000_000n })
+  await shop.makeFinal()
+  await shop.reaches(code, 'PAID')
+  assert.equal((await tell<boolean>({ do: 'refund', order: 14, amount: 20 })).answer, true)
+  await refundReaches(shop, order._id, 'settled')
+  const again = await tell<boolean>({ do: 'refund', order: 14, amount: 20, set: { refunds: [] } })
+  assert.equal(again.answer, true)
+  assert.deepEqual(await refundsOf(code), ['21.600000', '21.600000'])
 })
 
 withPhp('an order of another shop with the same number is neither taken nor cancelled', async () => {
@@ -202,13 +173,130 @@ withPhp('a payment that ends fails the order that waits for it, but not one that
     const webhookUrl = `${shop.receiver.url}/woocommerce`
     const { code } = await shop.create({ alias: `WC-${order}`, webhookUrl })
     await cancel(code)
-    const hook = await hookOf('order.cancelled', code, '/woocommerce')
+    const hook = await php.hookOf('order.cancelled', code)
     return (await tell({ do: 'webhook', order, ...hook, set: { meta: { _comptoir_code: code }, ...set } })).status
   }
   assert.equal(await end(10, { status: 'on-hold' }), 'failed')
   assert.equal(await end(11, { status: 'on-hold', method: 'bacs' }), 'on-hold')
   assert.equal(await end(12, { status: 'cancelled' }), 'cancelled')
 })
+
+/** WooCommerce takes the newest real webhook of this event. */
+const take = async (order: number, event: string, code: string) =>
+  tell<string>({ do: 'webhook', order, ...(await php.hookOf(event, code)) })
+
+withPhp('money that arrives late, after the customer clicked Pay again, completes the shop’s order', async () => {
+  const first = await pay({ order: 21 })
+  const payFirst = await php.choose(first)
+  await php.expire(first)
+  assert.equal((await take(21, 'order.expired', first)).status, 'failed')
+  const second = await pay({ order: 21 })
+  assert.notEqual(second, first)
+  const late = await take(21, 'order.expired', first)
+  assert.equal(late.status, 'on-hold', 'an older payment that ends does not end the order that waits for the newer one')
+  await payFirst()
+  await shop.reaches(first, 'PAID')
+  const paid = await take(21, 'order.paid', first)
+  assert.deepEqual([paid.status, paid.completed], ['processing', 1])
+  assert.equal(await statusOf(second), 'CANCELLED', 'what was opened beside it cannot be paid any more')
+  assert.equal((await take(21, 'order.cancelled', second)).status, 'processing')
+  assert.equal((await tell<boolean>({ do: 'refund', order: 21, amount: 20 })).answer, true, 'and it can be refunded')
+})
+
+withPhp('an order that is paid a second time is put before a person once, and its refund ends nothing', async () => {
+  const first = await pay({ order: 22 })
+  const payFirst = await php.choose(first)
+  await php.expire(first)
+  await take(22, 'order.expired', first)
+  const second = await pay({ order: 22 })
+  await php.payUntilPaid(second)
+  assert.equal((await take(22, 'order.paid', second)).status, 'processing')
+  await payFirst()
+  await shop.reaches(first, 'PAID')
+  const twice = await take(22, 'order.paid', first)
+  assert.deepEqual([twice.status, twice.completed], ['on-hold', 1])
+  assert.match(twice.notes.at(-1) ?? '', new RegExp(`^Paid a second time: ${first} .* first payment was ${second}`))
+  assert.deepEqual(twice.mails, ['shop@shop.example: Order 22: please check its payment'])
+  await tell({ do: 'thanks', order: 22, set: { status: 'processing' } })
+  const again = await take(22, 'order.paid', first)
+  assert.deepEqual([again.status, again.notes.length, again.mails], ['processing', twice.notes.length, []])
+  assert.equal((await take(22, 'order.paid', second)).completed, 1)
+  await shop.host.db.run(sql`update orders set status = 'FULL_REFUNDED' where code = ${first}`)
+  const refunded = await take(22, 'order.paid', first)
+  assert.deepEqual(
+    [refunded.status, refunded.notes.at(-1)],
+    ['processing', `The payment ${first} was refunded in full.`],
+  )
+})
+
+withPhp(
+  'a payment opened by an earlier version, which kept only the newest code, is known by its reference',
+  async () => {
+    const first = await pay({ order: 23 })
+    await tell({ do: 'part', of: ['1', '1', '1'], order: 23, set: { meta: { _comptoir_code: 'overwritten' } } })
+    await php.payUntilPaid(first)
+    assert.equal((await take(23, 'order.paid', first)).status, 'processing')
+    const foreign = await pay({ order: 24, shop: 'https://staging.shop.example' })
+    await tell({ do: 'part', of: ['1', '1', '1'], order: 24, set: { meta: {} } })
+    await php.payUntilPaid(foreign)
+    assert.equal((await take(24, 'order.paid', foreign)).status, 'on-hold', 'another shop’s payment pays nothing here')
+  },
+)
+
+withPhp('a paid order whose webhook was lost is completed when the customer comes back, and stays so', async () => {
+  const code = await pay({ order: 25 })
+  await php.payUntilPaid(code)
+  const thanks = await tell({ do: 'thanks', order: 25 })
+  assert.deepEqual([thanks.status, thanks.completed], ['processing', 1])
+  assert.equal((await take(25, 'order.paid', code)).completed, 1)
+  const other = await pay({ order: 26 })
+  await php.payUntilPaid(other)
+  const again = await tell<{ redirect: string }>({ do: 'pay', order: 26 })
+  assert.deepEqual([again.status, again.answer.redirect], ['processing', 'https://shop.example/thanks/26'])
+  const race = await tell({ do: 'pay', order: 27, meanwhile: { status: 'processing', transaction: 'other' } })
+  assert.equal(race.status, 'processing', 'what another request completed meanwhile is not put on hold')
+  const dearer = await pay({ order: 28 })
+  await php.payUntilPaid(dearer)
+  const changed = await tell<{ redirect: string }>({ do: 'pay', order: 28, set: { total: '60.00' } })
+  assert.deepEqual([changed.status, changed.answer.redirect], ['on-hold', 'https://shop.example/thanks/28'])
+  assert.match(changed.notes.at(-1) ?? '', /^Paid 50\.00 EUR by \w+, which is not the total/)
+})
+
+withPhp(
+  'money that the screening holds, or that came too late or too little, is said, and not asked for twice',
+  async () => {
+    const code = await pay({ order: 29 })
+    await shop.accept(code, { network: shop.chain.chainId })
+    await php.hookOf('order.awaiting', code)
+    await shop.host.db.run(sql`update orders set status = 'KYT_FAILED' where code = ${code}`)
+    const held = await take(29, 'order.awaiting', code)
+    assert.deepEqual([held.answer, held.status], ['held', 'on-hold'])
+    assert.match(held.notes.at(-1) ?? '', /is held and does not count yet/)
+    assert.equal(await pay({ order: 29 }), code)
+    const late = await pay({ order: 30 })
+    const payLate = await php.choose(late)
+    await cancel(late)
+    assert.equal((await take(30, 'order.cancelled', late)).status, 'failed')
+    await payLate()
+    await waitFor('the late money', async () => (await undecided(late)).length > 0)
+    const kept = await take(30, 'order.cancelled', late)
+    assert.deepEqual([kept.answer, kept.status], ['held', 'on-hold'])
+    assert.match(kept.notes.at(-1) ?? '', /with 54\.000000 USDC is held/)
+    const short = await pay({ order: 31 })
+    await (await php.choose(short))(20_000_000n)
+    await waitFor('the part', async () => (await undecided(short)).length > 0)
+    await php.expire(short)
+    const ended = await take(31, 'order.expired', short)
+    assert.equal(ended.status, 'failed')
+    assert.match(ended.notes.at(-1) ?? '', /ended, but 20\.000000 USDC arrived for it/)
+  },
+)
+
+const undecided = async (code: string) => {
+  const path = `/api/next/mispayments?code=${code}&status=open`
+  const { data } = await shop.host.call<{ mispayments: { kind: string }[] }>('GET', path, { as: shop.merchant })
+  return data.mispayments
+}
 
 withPhp('a part of the price is the same part of the USDC, exact and rounded down', async () => {
   const part = async (...of: string[]): Promise<string> => (await tell<string>({ do: 'part', of })).answer
@@ -220,110 +308,3 @@ withPhp('a part of the price is the same part of the USDC, exact and rounded dow
   const largest = await part('999999999.999999', '999999999.98', '999999999.99')
   assert.equal(largest, '999999999.989998', 'no intermediate value exceeds 64 bits')
 })
-
-/* ---- PrestaShop ---- */
-
-type Presta<Data> = { answer: Data; orders: Record<string, { state: number; states: number[] }> }
-const STATES = { waiting: 1, paid: 2, error: 3, cancelled: 4, refunded: 5 }
-
-async function askPresta<Data>(command: Record<string, unknown>): Promise<Presta<Data>> {
-  presta.stdin?.write(`${JSON.stringify(command)}\n`)
-  const { value } = await prestaLines.next()
-  return JSON.parse(value ?? '{}') as Presta<Data>
-}
-
-type Hook = { body: string; headers: Record<string, string> }
-
-/** The newest real webhook of this event at the shop's address, for one order. */
-async function hookOf(event: string, code: string, path = '/prestashop'): Promise<Hook> {
-  let found: Hook | undefined
-  await waitFor(`${event} at the shop`, () => {
-    found = shop.receiver
-      .at(path)
-      .findLast(({ headers, body }) => headers['service-event'] === event && body.includes(code))
-    return found !== undefined
-  })
-  return found ?? { body: '', headers: {} }
-}
-
-withPhp(
-  'PrestaShop: the module installs, offers itself, and its settings say what is wrong and keep their secrets',
-  async () => {
-    const installed = await askPresta<[boolean, string[]]>({ do: 'install' })
-    assert.deepEqual(installed.answer, [true, ['paymentOptions', 'actionOrderSlipAdd']])
-    const [option] = (await askPresta<{ module: string; action: string }[]>({ do: 'options' })).answer
-    assert.deepEqual(
-      [option?.module, option?.action],
-      ['comptoirpay', 'https://shop.example/module/comptoirpay/validation'],
-    )
-    const keys = { COMPTOIR_BASE_URL: shop.host.baseUrl, COMPTOIR_API_KEY: shop.merchant.headers['x-api-key'] }
-    const save = (post: Record<string, string | undefined>) =>
-      askPresta<[string, Record<string, string>]>({ do: 'save', post: { ...keys, COMPTOIR_TILL: 'TILL-1', ...post } })
-    const good = await save({ COMPTOIR_API_SECRET: '', COMPTOIR_WEBHOOK_SECRET: '' })
-    assert.match(good.answer[0], /<ok>Comptoir answers/)
-    assert.equal(
-      good.answer[1].COMPTOIR_WEBHOOK_SECRET,
-      shop.merchant.webhookSecret,
-      'an empty secret keeps the stored one',
-    )
-    assert.ok(!good.answer[0].includes(shop.merchant.webhookSecret), 'no secret is shown again')
-    assert.match((await save({ COMPTOIR_TILL: '"><script>' })).answer[0], /value="&quot;&gt;&lt;script&gt;"/)
-    assert.match((await save({ COMPTOIR_API_SECRET: 'sk_wrong' })).answer[0], /<bad>.*does not accept the API key/)
-  },
-)
-
-withPhp(
-  'PrestaShop: placed, paid by a real webhook once, a credit slip refunds its part once, and the rest after it',
-  async () => {
-    const { answer, orders } = await askPresta<[string, string[]]>({ do: 'pay' })
-    assert.deepEqual([answer[1], orders[1]?.state], [[], STATES.waiting])
-    const code = new URL(answer[0]).searchParams.get('code') ?? ''
-    const { data } = await shop.accept(code, { network: shop.chain.chainId, userAddress: PAYER })
-    await shop.chain.pay({ to: data.toAddress, units: 54_000_000n })
-    await shop.makeFinal()
-    await shop.reaches(code, 'PAID')
-    const hook = await hookOf('order.paid', code)
-    const forged = await askPresta<number>({ do: 'webhook', ...hook, body: hook.body.replace('PAID', 'PAIX') })
-    assert.deepEqual([forged.answer, forged.orders[1]?.state], [400, STATES.waiting])
-    await askPresta({ do: 'webhook', ...hook })
-    const twice = await askPresta<number>({ do: 'webhook', ...hook })
-    assert.deepEqual([twice.answer, twice.orders[1]?.states], [200, [STATES.waiting, STATES.paid]], 'paid once')
-    const slip = (amount: number) => askPresta<string[]>({ do: 'slip', order: 1, lines: [{ amount }] })
-    assert.match((await slip(20)).answer[0] ?? '', /refund \w+ of 20\.00 EUR has started/)
-    assert.match((await slip(900)).answer[0] ?? '', /was not refunded: The amount of the refund is not a part/)
-    assert.match((await slip(0)).answer[0] ?? '', /was not refunded/)
-    const { data: list } = await shop.host.call<{ refunds: { amount: string }[] }>(
-      'GET',
-      `/api/next/refunds?code=${code}`,
-      {
-        as: shop.merchant,
-      },
-    )
-    assert.deepEqual(
-      list.refunds.map(({ amount }) => amount),
-      ['21.600000'],
-    )
-    const late = await askPresta<number>({ do: 'webhook', ...(await hookOf('order.refunding', code)) })
-    assert.deepEqual([late.answer, late.orders[1]?.state], [200, STATES.paid], 'a refund under way changes no state')
-  },
-)
-
-withPhp(
-  'PrestaShop: an order that ends unpaid is cancelled there; one whose payment cannot open ends with a word',
-  async () => {
-    const { answer } = await askPresta<[string, string[]]>({ do: 'pay' })
-    const code = new URL(answer[0]).searchParams.get('code') ?? ''
-    await shop.host.call('POST', `/api/next/confirm_conversion/cancel/${code}`, { as: shop.merchant })
-    const ended = await askPresta<number>({ do: 'webhook', ...(await hookOf('order.cancelled', code)) })
-    assert.equal(ended.orders[2]?.state, STATES.cancelled)
-    const shipped = 6
-    const moved = await askPresta<number>({ do: 'webhook', state: shipped, ...(await hookOf('order.cancelled', code)) })
-    assert.equal(moved.orders[2]?.state, shipped, 'what the shop moved on stays')
-    const dead = await askPresta<[string, string[]]>({
-      do: 'pay',
-      settings: { COMPTOIR_BASE_URL: 'http://127.0.0.1:1' },
-    })
-    assert.match(dead.answer[1][0] ?? '', /^The payment cannot be started now/)
-    assert.deepEqual([dead.answer[0], dead.orders[3]?.state], ['https://shop.example/order', STATES.error])
-  },
-)

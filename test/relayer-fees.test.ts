@@ -8,8 +8,9 @@ import { fillNonce } from '../src/chain/payout/account-nonces.ts'
 import { agreeAlone } from '../src/chain/payout/agreement.ts'
 import { PAYOUT_TIMES, type PayoutRequest } from '../src/chain/payout/payout.ts'
 import { readChainView } from '../src/chain/payout/payout-view.ts'
+import { insertPayoutTransaction, listPayoutTransactions } from '../src/chain/payout/relayer/transaction-queries.ts'
 import { sql } from '../src/db/db.ts'
-import { GWEI, type PayoutWorld, request, startPayoutWorld, VALID_SECONDS } from './harness/payout-world.ts'
+import { ETHER, GWEI, type PayoutWorld, request, startPayoutWorld, VALID_SECONDS } from './harness/payout-world.ts'
 
 /*
  * What a relayer's transactions pay, and what becomes of its account nonces, where a node loses what it took, hides
@@ -63,12 +64,17 @@ const nodeWith = (changed: Record<string, (raw: `0x02${string}`, go: () => Promi
   },
 })
 
-const suggested = () => `0x${(30n * GWEI).toString(16)}`
+const hex = (wei: bigint): string => `0x${wei.toString(16)}`
+/** What a node suggests, and what its blocks were paid. */
+const tipOf = (suggested: bigint, paid = suggested) => ({
+  eth_maxPriorityFeePerGas: () => hex(suggested),
+  eth_feeHistory: () => ({ gasUsedRatio: [0.5, 0.5], reward: [[hex(paid)], [hex(paid)]] }),
+})
 
 /** Polygon's: suggests 30 gwei, and takes no tip below 25 (bor's txpool.pricelimit). */
 const bor = (): Rpc =>
   nodeWith({
-    eth_maxPriorityFeePerGas: suggested,
+    ...tipOf(30n * GWEI),
     eth_sendRawTransaction: (raw, go) => {
       const { maxPriorityFeePerGas: tip = 0n } = parseTransaction(raw)
       if (tip >= 25n * GWEI) return go()
@@ -80,7 +86,7 @@ const bor = (): Rpc =>
 function geth(): Rpc {
   const pool = new Map<number, { tip: bigint; most: bigint }>()
   return nodeWith({
-    eth_maxPriorityFeePerGas: suggested,
+    ...tipOf(30n * GWEI),
     eth_sendRawTransaction: async (raw, go) => {
       const { nonce = 0, maxPriorityFeePerGas: tip = 0n, maxFeePerGas: most = 0n } = parseTransaction(raw)
       const known = pool.get(nonce)
@@ -167,7 +173,8 @@ test('what fills an account nonce is raised while no block takes it, on each nod
   const lines: string[] = []
   const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
   const node = geth()
-  const nodes = [open({ rpc: node, log }), open({ rpc: node, log })]
+  const own = { rpc: node, log, maxFeeWei: 5000n * GWEI }
+  const nodes = [open(own), open(own)]
   const both = [request(), request()]
   const [lost, behind] = both as [PayoutRequest, PayoutRequest]
   const look = async () => {
@@ -351,4 +358,96 @@ test('an operator allowed more for a while: when that ended, the relayer pays on
     ['final', 'final'],
     rows.map(({ words }) => words).join(' | '),
   )
+})
+
+/** What the payment of one refund cost the relayer, and the row when it was sent. */
+async function costOf(rpc: Rpc, options: { maxFeeWei?: bigint } = {}) {
+  const { open, relayerSigner } = await world.openWallet(15_000_000n)
+  const asked = request()
+  const readPurse = async () => BigInt(await world.rpc.call<string>('eth_getBalance', relayerSigner.address, 'latest'))
+  const before = await readPurse()
+  await world.mineAt(GWEI)
+  await open({ rpc, ...options }).send(asked)
+  await world.chain.mine()
+  return {
+    cost: before - (await readPurse()),
+    tips: await world.feesOf(asked),
+    words: (await world.rowOf(asked)).words,
+  }
+}
+
+/** Several nodes of one chain, the first of which is asked first. */
+const nodesOf = (...nodes: Rpc[]): Rpc => ({ ...(nodes[0] ?? world.rpc), nodes: async () => nodes })
+
+/** A proof of what the blocks were paid that only the chain's own node gives. */
+async function payTips(tip: bigint): Promise<void> {
+  const [from] = await world.rpc.call<string[]>('eth_accounts')
+  const fees = { maxPriorityFeePerGas: hex(tip), maxFeePerGas: hex(1000n * GWEI) }
+  await world.chain.call('eth_sendTransaction', { from, to: from, ...fees })
+  await world.chain.mine()
+}
+
+test('a node that suggests a tip which no block was paid does not have the relayer pay it', async () => {
+  await payTips(GWEI)
+  const lying = nodeWith({ eth_maxPriorityFeePerGas: () => hex(60_000n * GWEI) })
+  const { tips, cost } = await costOf(lying)
+  assert.equal(tips.length, 1)
+  assert.ok((tips[0] ?? 0n) <= 2n * GWEI, String(tips))
+  assert.ok(cost < ETHER / 1000n, String(cost))
+})
+
+test('a node that also invents what blocks were paid is overruled by others, and alone pays no more than the ceiling', async () => {
+  const lying = nodeWith(tipOf(60_000n * GWEI))
+  const silent = nodeWith({ eth_maxPriorityFeePerGas: () => Promise.reject(new RpcError('unknown', 'no answer')) })
+  for (const nodes of [
+    [lying, world.rpc],
+    [lying, world.rpc, world.rpc],
+    [lying, silent, world.rpc],
+  ]) {
+    const { tips } = await costOf(nodesOf(...nodes))
+    assert.equal(tips.length, 1)
+    assert.ok((tips[0] ?? 0n) <= 2n * GWEI, String(tips))
+  }
+  const alone = await costOf(lying)
+  assert.deepEqual([alone.tips, alone.cost], [[], 0n])
+  assert.match(
+    alone.words,
+    /^Gas on Sandbox chain costs 6\d{4}\.\d{9} gwei, more than the 500\.000000000 that are allowed/,
+  )
+  assert.equal((await costOf(lying, { maxFeeWei: 70_000n * GWEI })).tips.length, 1, 'the operator allows more')
+})
+
+test('a node that invents a base fee neither stops a payout nor has it signed for more', async () => {
+  const lying = nodeWith({
+    eth_getBlockByNumber: async (_, go) => ({ ...((await go()) as object), baseFeePerGas: hex(60_000n * GWEI) }),
+  })
+  const { tips, words } = await costOf(nodesOf(lying, world.rpc, world.rpc))
+  assert.equal(tips.length, 1, words)
+})
+
+test('where no block says what was paid, the node’s own suggestion stands up to the ceiling', async () => {
+  for (const eth_feeHistory of [
+    () => ({ gasUsedRatio: [0, 0], reward: [['0x0'], ['0x0']] }),
+    () => Promise.reject(new RpcError('definite', 'the method eth_feeHistory does not exist', -32601)),
+  ]) {
+    const { tips } = await costOf(nodeWith({ ...tipOf(30n * GWEI), eth_feeHistory }))
+    assert.deepEqual(tips, [30n * GWEI])
+  }
+})
+
+test('bytes that are signed a second time are the newest of their payout, and not yet submitted', async () => {
+  const { open, relayerSigner } = await world.openWallet(15_000_000n)
+  const asked = request()
+  await open().send(asked)
+  const list = () => listPayoutTransactions(world.db, asked.id)
+  const [first] = await list()
+  assert.ok(first?.sentBlock)
+  const own = { ...first, signerAddress: relayerSigner.address }
+  const other = { ...own, txHash: keccak256('0x01'), relayerNonce: 1n, raw: '0x01' as const }
+  for (const [index, one] of [other, own].entries())
+    await world.db.tx((tx) =>
+      insertPayoutTransaction(tx, world.chain.chainId, one, new Date(Date.now() + (index + 1) * 60_000)),
+    )
+  const newest = (await list()).at(-1)
+  assert.deepEqual([newest?.txHash, newest?.sentBlock], [first.txHash, null])
 })

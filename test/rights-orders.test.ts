@@ -79,6 +79,28 @@ test('a SimpleUser orders only through a session and at its price; pages and web
   )
 })
 
+test('a SimpleUser may leave amount and currency out, which the session gives; nobody else may', async () => {
+  const { client } = await register(service.baseUrl, { role: 'SimpleUser' })
+  const path = 'confirm_conversion/request'
+  const sale = { websiteUrl: SHOP, sessionId: await createSession('7.50') }
+  assert.equal((await service.call('POST', 'request', { as: merchant, body: sale })).status, 422)
+  const sold = await client.post<Created>(path, sale)
+  assert.deepEqual([sold.data?.order.fromAmount, sold.data?.order.fromAsset], ['7.50', 'EUR'], sold.text)
+  const other = { websiteUrl: SHOP, sessionId: await createSession('7.50') }
+  assert.equal((await client.post(path, { ...other, amount: '1.00' })).error.code, 'ILLEGAL_AMOUNT')
+  assert.equal((await client.post(path, { websiteUrl: SHOP, sessionId: 'nope' })).error.code, 'UNKNOWN_SESSION')
+})
+
+test('an operator who names a till by its identifier alone hears of companyId', async () => {
+  const admin = await logInSuperAdmin(service)
+  const { merchantIdentifier } = merchant
+  const refused = await order(admin, { merchantIdentifier })
+  assert.deepEqual([refused.status, refused.error?.code], [400, 'UNKNOWN_MERCHANT_IDENTIFIER'])
+  assert.match(refused.error?.message ?? '', /companyId/)
+  const query = `?companyId=${merchant.companyId}`
+  assert.equal((await order(admin, { merchantIdentifier }, query)).status, 200)
+})
+
 test('the merchant’s own key cannot undersell a session either; numbers and texts of its price are good', async () => {
   for (const amount of ['11.99', 11.99, '0.10', '12.000001']) {
     const body = { amount, fromAsset: 'EUR', websiteUrl: SHOP, sessionId: await createSession('12.00') }
@@ -90,6 +112,27 @@ test('the merchant’s own key cannot undersell a session either; numbers and te
     const sold = await service.call<Created>('POST', 'request', { as: merchant, body })
     assert.deepEqual([sold.status, sold.data?.order.fromAmount], [200, '12.00'], sold.text)
   }
+})
+
+test('a session binds the sale at a till too: an unknown one is refused, its price is due, and it sells once', async () => {
+  const sessionId = await createSession('12.00')
+  const sell = (more: Record<string, unknown>) => {
+    const till = { fromAsset: 'EUR', merchantIdentifier: merchant.merchantIdentifier }
+    return service.call<Created>('POST', 'request', { as: merchant, body: { amount: '12.00', ...till, ...more } })
+  }
+  for (const [more, code] of [
+    [{ sessionId: 'nope' }, 'UNKNOWN_SESSION'],
+    [{ sessionId, amount: '1.00' }, 'ILLEGAL_AMOUNT'],
+    [{ sessionId, websiteUrl: 'https://other.example' }, 'WEBSITE_MISMATCH'],
+  ] as [Record<string, unknown>, string][]) {
+    const refused = await sell(more)
+    assert.deepEqual([refused.status, refused.error?.code], [400, code], JSON.stringify(more))
+  }
+  const sold = await sell({ sessionId })
+  assert.equal(sold.status, 200, sold.text)
+  const { websiteUrl, webhookUrl, merchantIdentifier } = sold.data.order
+  assert.deepEqual([websiteUrl, webhookUrl, merchantIdentifier], [SHOP, CALLBACK, merchant.merchantIdentifier])
+  assert.equal((await sell({ sessionId })).error?.code, 'UNKNOWN_SESSION', 'it has an order by now')
 })
 
 test('a JSON number means the amount within 0.000001 of it; a text is exact', async () => {

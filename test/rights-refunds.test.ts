@@ -13,6 +13,7 @@ import {
   waitForMail,
 } from './harness/accounts.ts'
 import {
+  answerRefundPage,
   createPaid,
   createPaidBy,
   listRefunds,
@@ -155,6 +156,82 @@ test('a second person confirms what a colleague proposed; neither the proposer n
   assert.deepEqual([maker.status, maker.data.status], [200, 'needs_address'], 'his key’s proposal is his own')
   const other = await second.client.post<RefundData>(`refunds/${refund._id}/address`, vouch)
   assert.deepEqual([other.status, other.data.address], [200, to])
+})
+
+test('the word of a person who was thrown out since, and the proposal of a revoked key, do not count', async () => {
+  const { db } = shop.host
+  const change = (person: Person, body: unknown) => admin.call('PUT', `users/${person.userId}`, body)
+  const leave = ({ userId }: Person) => db.run(sql`update users set company_id = null where id = ${userId}`)
+  const outs: ((person: Person) => Promise<unknown>)[] = [
+    (person) => change(person, { disabled: true }),
+    (person) => change(person, { role: 'Observer' }),
+    leave,
+  ]
+  const words = async (order: Payable, to: string, persons: Person[]): Promise<string[]> => {
+    const { _id: id } = await newest(order)
+    const vouch = { address: to, addressProof: { statement: 'The payer asked for it.', evidence: 'ticket 1' } }
+    const outcomes: string[] = []
+    for (const { client } of persons) {
+      const { data, error } = await client.post<RefundData>(`refunds/${id}/address`, vouch)
+      outcomes.push(data?.status ?? error.code)
+    }
+    return outcomes
+  }
+  for (const throwOut of outs) {
+    const [thief, one, another] = [
+      await join('Manager', true),
+      await join('Manager', true),
+      await join('Manager', true),
+    ]
+    const [confirmed, proposed] = [await createPaid(shop), await createPaid(shop)]
+    const to = newAddress()
+    await revertPlainly(shop, confirmed.code)
+    await answerRefundPage((await newest(confirmed)).addressUrl ?? '', to)
+    assert.deepEqual(await words(confirmed, to, [thief]), ['needs_address'])
+    await saveAddress(thief.client, proposed.code, to)
+    await revertPlainly(shop, proposed.code)
+    await throwOut(thief)
+    assert.deepEqual(await words(confirmed, to, [one, another]), ['needs_address', 'ready'], `${throwOut}`)
+    assert.deepEqual(await words(proposed, to, [one, another]), ['needs_address', 'ready'], `${throwOut}`)
+  }
+  const keyed = await createPaid(shop)
+  const to = newAddress()
+  const [maker, one, another] = [await join('Manager', true), await join('Manager', true), await join('Manager', true)]
+  await revertPlainly(shop, keyed.code, { address: to })
+  const keyId = ((await newest(keyed)).proposedBy ?? '').split(':')[1] ?? ''
+  const setKey = (createdBy: string | null, isRevoked: boolean) =>
+    db.run(sql`
+      update api_keys set created_by = ${createdBy}, revoked_at = ${isRevoked ? new Date() : null} where id = ${keyId}`)
+  const { createdBy } = await db.one<{ createdBy: string | null }>(
+    sql`select created_by from api_keys where id = ${keyId}`,
+  )
+  await setKey(createdBy, true)
+  assert.deepEqual(await words(keyed, to, [one]), ['needs_address'], 'the key was revoked')
+  await setKey(maker.userId, false)
+  await change(maker, { disabled: true })
+  assert.deepEqual(await words(keyed, to, [one, another]), ['needs_address', 'ready'], 'its maker was disabled')
+  await setKey(createdBy, false)
+})
+
+test('two persons of one shop confirm under the same Idempotency-Key: each word is its own; a repetition is none', async () => {
+  const order = await createPaid(shop)
+  await revertPlainly(shop, order.code)
+  const { _id: id, addressUrl } = await newest(order)
+  const to = newAddress()
+  await answerRefundPage(addressUrl ?? '', to)
+  const vouch = { address: to, addressProof: { statement: 'The payer stood at the counter.', evidence: 'receipt 12' } }
+  const outcomes: unknown[] = []
+  const [first, second] = [await join('Manager', true), await join('Manager', true)]
+  for (const { client } of [first, first, second]) {
+    const key = { 'idempotency-key': 'kept by the tab' }
+    const { data, headers } = await client.post<RefundData>(`refunds/${id}/address`, vouch, key)
+    outcomes.push([data.status, headers.get('idempotency-replayed')])
+  }
+  assert.deepEqual(outcomes, [
+    ['needs_address', null],
+    ['needs_address', 'true'],
+    ['ready', null],
+  ])
 })
 
 /** Invites a person, who accepts, logs in and has just given a second factor. */

@@ -312,6 +312,7 @@ test('a link that cannot work is refused with the field and what to do', async (
     [{ amount: '5.00', minAmount: '1.00' }, 'amount'],
     [{ minAmount: '5.00', maxAmount: '4.99' }, 'maxAmount'],
     [{ maxAmount: '100000.01' }, 'maxAmount'],
+    [{ amount: '11933702', currency: 'XPF' }, 'amount'],
     [{ amount: '5.5', currency: 'XPF' }, 'amount'],
     [{ currency: 'USDC' }, 'currency'],
     [{ returnUrl: 'javascript:alert(1)' }, 'returnUrl'],

@@ -137,6 +137,8 @@ const MAY_IMPORT: Record<string, string[]> = {
     'orders',
     'payers',
     'payments',
+    // limits in EUR
+    'rates',
     'refunds',
     'sessions',
     'texts',

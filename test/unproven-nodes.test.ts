@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { pino } from 'pino'
 import { findHead } from '../src/chain/chain-queries.ts'
-import { openEndpoints } from '../src/chain/endpoints/endpoints.ts'
+import { openEndpoints, provenEndpoints } from '../src/chain/endpoints/endpoints.ts'
 import { createRpc, RpcError } from '../src/chain/endpoints/rpc.ts'
 import { checkEndpoints } from '../src/chain/endpoints/start-check.ts'
 import { networkFor } from '../src/chain/networks.ts'
 import { balanceCall, readBalance } from '../src/chain/payout/usdc-token.ts'
-import { provenEndpoints } from '../src/chain/rescan.ts'
 import { startScanner } from '../src/chain/scanner.ts'
+import { SECOND } from '../src/kernel/clock.ts'
 import { createPaid, newAddress, payoutEnv, refundReaches, revert } from './harness/refunds.ts'
 import { type Faults, type RpcProxy, startRpcProxy } from './harness/rpc-proxy.ts'
 import { openShop, type Shop } from './harness/shop.ts'
@@ -20,6 +20,14 @@ const synchronising: Partial<Faults> = {
   alter: ({ method }, result) => {
     if (method === 'eth_getBlockByNumber') return { ...(result as object), timestamp: '0x5f5e100' }
     return method === 'eth_call' ? '0x' : result
+  },
+}
+/** It never proves its token, and the time of its newest block has not come. */
+const ahead: Partial<Faults> = {
+  ...noCalls,
+  alter: ({ method, params }, result) => {
+    if (method !== 'eth_getBlockByNumber' || params[0] !== 'latest') return result
+    return { ...(result as object), timestamp: `0x${(Math.floor(Date.now() / SECOND) + 3600).toString(16)}` }
   },
 }
 const NOBODY = `0x${'9'.padStart(40, '0')}`
@@ -92,6 +100,23 @@ for (const [name, fault] of Object.entries({ 'refuses eth_call': noCalls, 'is be
     assert.deepEqual(faults(), [null, null])
     assert.deepEqual(await findHead(db, network.chainId).then((head) => head?.number !== undefined), true)
   })
+
+test('a node that never proves its token is no measure for others, however new its block claims to be', async (t) => {
+  const { network, endpoints, faults, time } = await openTwo(t, ahead)
+  await checkEndpoints({ endpoints, network }, log)
+  const { db } = shop.host
+  const clock = () => time.nowMs
+  const scanner = startScanner({ db, network, endpoints, log, pollMs: 0, onChange: () => {}, clock })
+  t.after(() => scanner.stop())
+  await scanner.tick()
+  assert.deepEqual(faults(), ['unproven', null])
+})
+
+test('a payment is counted beside such a node', async () => {
+  Object.assign(proxy.faults, ahead)
+  await new Promise((resolve) => setTimeout(resolve, 4000)) // longer than heads go without being compared
+  await createPaid(shop)
+})
 
 test('the only node of a chain is asked nothing but for its proof, says why, and is used at once after it', async (t) => {
   const { first, network, endpoints, faults } = await openTwo(t, noCalls, true)

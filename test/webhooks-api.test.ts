@@ -386,6 +386,10 @@ test('the default subscription is the four events; only a SuperAdmin enables oth
   )
   const row = await world.db.one<{ version: bigint }>(sql`select version from companies where id = ${shop.id}`)
   assert.equal(row.version, 2n)
+  const there = `${path}?companyId=${shop.id}`
+  assert.equal((await call('PUT', there, admin, { events: ['order.expired', 'kyc.approved'] })).status, 200)
+  const elsewhere = { events: ['order.expired'], companyId: '0'.repeat(24) }
+  assert.equal((await call('PUT', there, admin, elsewhere)).status, 422)
   assert.ok(audits.some((entry) => entry.action === 'webhook.change-subscriptions'))
 })
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type Comptoir, EVENT_TYPES, isTemporary, signTestWebhook } from '../../sdk/index.ts'
-import { type Command, textOf, UsageError, type Values } from '../command.ts'
+import { type Command, type Run, textOf, UsageError, type Values } from '../command.ts'
 import { connect } from '../connection.ts'
 import { openKycNews } from '../kyc-news.ts'
 import { pause } from '../sandbox.ts'
@@ -63,6 +63,14 @@ async function forward(url: string, secret: string, { id, body }: News): Promise
   }
 }
 
+/** Nothing where the service does not answer for now. @throws ComptoirError for a refusal */
+const readOrWait = (read: () => Promise<News[]>, say: Run['say']): Promise<News[]> =>
+  read().catch((error: unknown) => {
+    if (!isTemporary(error)) throw error
+    say(`${error.message} Trying again.`)
+    return []
+  })
+
 export const listen: Command = {
   name: 'listen',
   summary: 'Send the events of your account, signed as webhooks, to a local server',
@@ -98,13 +106,12 @@ export const listen: Command = {
       throw new UsageError(`--secret: ${error.message}`)
     })
     const read = await openNews(client, textOf(flags, 'after'))
+    // a cursor that the service refuses ends here; where it only does not answer yet, the loop goes on asking
+    let first: News[] | null = await readOrWait(read, say)
     say(`Listening. Your server verifies with the secret ${secret}`)
     for (;;) {
-      const news = await read().catch((error: unknown) => {
-        if (!isTemporary(error)) throw error
-        say(`${error.message} Trying again.`)
-        return []
-      })
+      const news = first ?? (await readOrWait(read, say))
+      first = null
       for (const one of news.filter(({ event }) => wanted === null || wanted.has(event))) {
         const answer = await forward(url, secret, one)
         const { code } = JSON.parse(one.body) as { code: string }

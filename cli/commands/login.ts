@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { Comptoir, isComptoirError, loginByDevice } from '../../sdk/index.ts'
 import { type Command, type Run, textOf, UsageError, type Values } from '../command.ts'
-import { findLogin, type Login, listLogins, removeLogin, saveLogin } from '../connection.ts'
+import { addressOf, findLogin, type Login, listLogins, removeLogin, saveLogin } from '../connection.ts'
 
 const SCOPES = [
   'orders:read',
@@ -33,7 +33,10 @@ type LoginAnswer = { data: { token: string | null } | null; error?: { message: s
 
 async function post(url: string, body: unknown, cookie: string): Promise<{ answer: LoginAnswer; cookie: string }> {
   const headers = { 'content-type': 'application/json', ...(cookie ? { cookie } : {}) }
-  const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
+  // following a redirect would give the password to another host
+  const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body), redirect: 'manual' })
+  if (response.status >= 300 && response.status < 400)
+    throw new Error(`${url} answered with a redirect. Is --url right?`)
   const answer = (await response.json()) as LoginAnswer
   if (!answer.data) throw new Error(answer.error?.message ?? `The login answered ${response.status}.`)
   return {
@@ -56,17 +59,10 @@ async function logIn(baseUrl: string, email: string): Promise<string> {
   return done.answer.data?.token ?? ''
 }
 
-const urlOf = (flags: Values): string => {
-  const url = textOf(flags, 'url')?.replace(/\/+$/, '')
-  if (!url || !/^https?:\/\/[^/]/.test(url)) throw new UsageError('--url is required: the address of the service.')
-  const { protocol, hostname } = new URL(url)
-  // a key sent over an unencrypted network can be read by anyone
-  if (protocol === 'http:' && !/^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)) {
-    throw new UsageError(
-      'Use https: over plain http others could read the key. Plain http is allowed only for this computer.',
-    )
-  }
-  return url
+function urlOf(flags: Values): string {
+  const url = textOf(flags, 'url')
+  if (url === undefined) throw new UsageError('--url is required: the address of the service.')
+  return addressOf(url)
 }
 
 function readScopes(flags: Values): (typeof SCOPES)[number][] | undefined {

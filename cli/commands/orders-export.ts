@@ -154,7 +154,8 @@ async function receive({ url, headers, part, say }: Download, progress: Progress
     closeSync(openSync(part, 'w'))
     rows?.restart()
   }
-  const answer = await fetch(url, { headers }).catch(() => null)
+  // following a redirect would give the API secret to another host
+  const answer = await fetch(url, { headers, redirect: 'manual' }).catch(() => null)
   if (answer === null) return BROKEN
   if (!answer.ok || !answer.body) {
     const why = await refusalOf(answer)

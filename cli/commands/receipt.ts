@@ -6,6 +6,12 @@ import { connect } from '../connection.ts'
 type Jwk = { kty: string; crv: string; x: string; kid?: string }
 type Receipt = { receipt: unknown; jws: string }
 
+const REASONS: Record<string, string> = {
+  ENOENT: 'there is no such file',
+  EACCES: 'you may not read it',
+  EISDIR: 'it is a folder',
+}
+
 const decode = (text: string): Uint8Array<ArrayBuffer> => Uint8Array.from(Buffer.from(text, 'base64url'))
 const parse = (text: string): Record<string, unknown> => JSON.parse(Buffer.from(text, 'base64url').toString('utf8'))
 
@@ -34,9 +40,20 @@ export async function verifyReceipt({ receipt, jws }: Receipt, keys: Jwk[]): Pro
   throw new Error('The signature is invalid: the receipt was changed, or another service signed it.')
 }
 
+/** @throws UsageError */
+function readJson(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'))
+  } catch (error) {
+    const { code } = error as { code?: string }
+    if (error instanceof SyntaxError) throw new UsageError(`${file} is not JSON.`)
+    throw new UsageError(`${file} cannot be read: ${REASONS[code ?? ''] ?? code}.`)
+  }
+}
+
 async function readKeys(source: string): Promise<Jwk[]> {
-  const text = /^https?:/.test(source) ? await (await fetch(source)).text() : readFileSync(source, 'utf8')
-  return (JSON.parse(text) as { keys: Jwk[] }).keys
+  const set = /^https?:/.test(source) ? await (await fetch(source)).json() : readJson(source)
+  return (set as { keys: Jwk[] }).keys
 }
 
 export const receipt: Command = {
@@ -47,8 +64,8 @@ export const receipt: Command = {
   flags: { jwks: { type: 'string', value: 'FILE', description: 'the public keys; default: those of the service' } },
   async run({ args, flags, show }) {
     const [file = ''] = args
-    const given = JSON.parse(readFileSync(file, 'utf8')) as Receipt
-    if (typeof given.jws !== 'string') throw new UsageError(`${file} is not a signed receipt: save /receipt/….json.`)
+    const given = readJson(file) as Receipt | null
+    if (typeof given?.jws !== 'string') throw new UsageError(`${file} is not a signed receipt: save /receipt/….json.`)
     const keys = await readKeys(textOf(flags, 'jwks') ?? `${connect(flags).url}/.well-known/jwks.json`)
     await verifyReceipt(given, keys)
     show({ verified: true, receipt: given.receipt }, 'The receipt is genuine.')

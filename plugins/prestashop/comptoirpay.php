@@ -20,6 +20,10 @@ class ComptoirPay extends PaymentModule
         'COMPTOIR_TILL' => 'Till',
     ];
 
+    /** PrestaShop's VoucherRefundType: what a credit slip does with the order's discounts. */
+    private const WITHOUT_DISCOUNTS = 1;
+    private const CHOSEN_AMOUNT = 2;
+
     public function __construct()
     {
         $this->name = 'comptoirpay';
@@ -36,7 +40,8 @@ class ComptoirPay extends PaymentModule
 
     public function install(): bool
     {
-        return parent::install() && $this->registerHook('paymentOptions') && $this->registerHook('actionOrderSlipAdd');
+        return parent::install() && $this->registerHook('paymentOptions')
+            && $this->registerHook('displayPaymentReturn') && $this->registerHook('actionOrderSlipAdd');
     }
 
     /** The settings go; which payment belongs to which order stays, for refunds after a new installation. */
@@ -48,12 +53,15 @@ class ComptoirPay extends PaymentModule
         return parent::uninstall();
     }
 
-    public function payments(): ShopPayments
+    /** @param int $timeout seconds; with no retry, for a page that a customer looks at */
+    public function payments(int $timeout = 30, int $maxRetries = 3): ShopPayments
     {
         $api = new Comptoir(
             (string) Configuration::get('COMPTOIR_BASE_URL'),
             (string) Configuration::get('COMPTOIR_API_KEY'),
             (string) Configuration::get('COMPTOIR_API_SECRET'),
+            $timeout,
+            $maxRetries,
         );
         return new ShopPayments($api, (string) Configuration::get('COMPTOIR_TILL'), (string) Configuration::get('COMPTOIR_WEBHOOK_SECRET'));
     }
@@ -87,7 +95,7 @@ class ComptoirPay extends PaymentModule
 
     public function hookPaymentOptions(array $params): array
     {
-        if (!$this->active) {
+        if (!$this->active || !ShopPayments::takes((string) $this->context->currency->iso_code)) {
             return [];
         }
         $option = new PrestaShop\PrestaShop\Core\Payment\PaymentOption();
@@ -97,54 +105,171 @@ class ComptoirPay extends PaymentModule
         return [$option];
     }
 
-    /** Decimal text with the currency's digits. */
-    public static function amountOf(float $total, string $currency): string
+    public function address(): string
     {
-        return number_format($total, $currency === 'XPF' ? 0 : 2, '.', '');
+        return (string) $this->context->shop->getBaseURL();
+    }
+
+    /** @return string[] every payment that was opened for the order, the newest last */
+    private static function codesOf(int $id): array
+    {
+        return array_values(array_filter(explode(',', (string) Configuration::get("COMPTOIR_ORDER_$id"))));
+    }
+
+    /** The payment that paid the order; empty: another one, or none. */
+    private static function paidBy(Order $order): string
+    {
+        $code = Configuration::get("COMPTOIR_PAID_{$order->id}");
+        // an order of an earlier version of the module has one payment, and no word of which one paid it
+        return $code === false && $order->hasBeenPaid() ? self::codesOf((int) $order->id)[0] ?? '' : (string) $code;
+    }
+
+    /**
+     * Changes an order as it is in the database now, one request at a time: the webhook and the customer who comes back
+     * arrive together. No call to Comptoir may be made in it.
+     */
+    private static function change(int $id, callable $do): mixed
+    {
+        $lock = pSQL('comptoir_' . _DB_PREFIX_ . $id);
+        Db::getInstance()->getValue("SELECT GET_LOCK('$lock', 10)", false);
+        try {
+            Cache::clean("objectmodel_Order_{$id}_*");
+            Configuration::loadConfiguration();
+            $order = new Order($id);
+            return Validate::isLoadedObject($order) ? $do($order) : null;
+        } finally {
+            Db::getInstance()->getValue("SELECT RELEASE_LOCK('$lock')", false);
+        }
     }
 
     /** Opens the payment of a placed order. @return string the payment page */
     public function openPayment(Order $order, string $currency): string
     {
         $link = $this->context->link;
-        $payment = $this->payments()->open('PS-' . $order->id, self::amountOf((float) $order->total_paid, $currency), $currency, [
-            'shop' => (string) $this->context->shop->getBaseURL(),
+        $id = (int) $order->id;
+        $urls = [
+            'shop' => $this->address(),
             'webhook' => $link->getModuleLink($this->name, 'webhook', [], true),
-            'return' => $link->getPageLink('order-confirmation', true, null, ['id_order' => $order->id, 'key' => $order->secure_key]),
+            'return' => $link->getPageLink('order-confirmation', true, null, [
+                'id_cart' => $order->id_cart,
+                'id_module' => $this->id,
+                'id_order' => $id,
+                'key' => $order->secure_key,
+            ]),
             'cancel' => $link->getPageLink('history', true),
-        ]);
-        Configuration::updateValue("COMPTOIR_ORDER_{$order->id}", $payment['code']);
-        return $payment['url'];
+        ];
+        $amount = ShopPayments::amountOf((float) $order->total_paid, $currency);
+        $payment = $this->payments()->open("PS-$id", $amount, $currency, $urls, self::codesOf($id));
+        self::change($id, function () use ($id, $payment): void {
+            $codes = array_unique([...self::codesOf($id), $payment->code]);
+            Configuration::updateValue("COMPTOIR_ORDER_$id", implode(',', $codes));
+            // only so is an order of an earlier version known
+            Configuration::get("COMPTOIR_PAID_$id") !== false || Configuration::updateValue("COMPTOIR_PAID_$id", '');
+        });
+        $this->apply($payment);
+        return $payment->state === 'paid' ? $urls['return'] : $payment->url;
     }
 
-    /** What a verified webhook changes. */
+    /** The customer is back from the payment's page. If the webhook is late or lost, Comptoir still knows. */
+    public function hookDisplayPaymentReturn(array $params): string
+    {
+        $order = $params['order'] ?? null;
+        if (!$order instanceof Order || $order->module !== $this->name || $order->hasBeenPaid()) {
+            return '';
+        }
+        try {
+            foreach ($this->payments(5, 0)->look(self::codesOf((int) $order->id), $this->address()) as $payment) {
+                $this->apply($payment);
+            }
+        } catch (ComptoirError) {
+            // the page is shown all the same, and the webhook may still come
+        }
+        return '';
+    }
+
     public function apply(ShopPayment $payment): void
     {
         $id = str_starts_with($payment->reference, 'PS-') ? (int) substr($payment->reference, 3) : 0;
-        $order = new Order($id);
-        // an order of another shop, or a second payment: a person decides in Comptoir
-        if (!Validate::isLoadedObject($order) || Configuration::get("COMPTOIR_ORDER_$id") !== $payment->code) {
-            return;
+        $others = $id === 0 ? [] : self::change($id, fn (Order $order) => $this->settle($order, $payment));
+        $this->payments()->close($others ?? []);
+    }
+
+    /** @return string[] the payments that must not be paid any more */
+    private function settle(Order $order, ShopPayment $payment): array
+    {
+        $codes = self::codesOf((int) $order->id);
+        if (!in_array($payment->code, $codes, true)) {
+            if (!$payment->isOwn) {
+                return [];
+            }
+            // opened before the module kept every code
+            array_unshift($codes, $payment->code);
         }
         $currency = (new Currency((int) $order->id_currency))->iso_code;
-        $fits = $payment->amount === self::amountOf((float) $order->total_paid, $currency) && $payment->currency === $currency;
-        $state = match ($payment->state) {
-            'paid' => $fits ? 'PS_OS_PAYMENT' : 'PS_OS_ERROR',
-            'ended' => 'PS_OS_CANCELED',
-            'refunded' => 'PS_OS_REFUND',
-            default => null,
-        };
+        $amount = ShopPayments::amountOf((float) $order->total_paid, $currency);
         // what ended late changes no order that was paid or that the shop moved on, and nothing is done twice
         // PrestaShop itself moves an order of something out of stock on
-        $waits = array_map(fn ($name) => (int) Configuration::get($name), ['PS_OS_BANKWIRE', 'PS_OS_OUTOFSTOCK_UNPAID']);
-        if ($payment->state === 'ended' && !in_array((int) $order->current_state, $waits, true)) {
-            return;
-        }
+        $names = ['PS_OS_BANKWIRE', 'PS_OS_OUTOFSTOCK_UNPAID'];
+        $waiting = array_map(fn ($name) => (int) Configuration::get($name), $names);
+        $waits = in_array((int) $order->current_state, $waiting, true);
         $isPaid = (bool) $order->hasBeenPaid();
-        if ($state === null || ($isPaid && $payment->state !== 'refunded') || (int) $order->current_state === (int) Configuration::get($state)) {
-            return;
+        [$action, $note] = $payment->decide($codes, $isPaid, self::paidBy($order), $waits, $amount, $currency);
+        if ($action === 'complete') {
+            Configuration::updateValue("COMPTOIR_PAID_{$order->id}", $payment->code);
         }
-        $order->setCurrentState((int) Configuration::get($state));
+        $isNews = $note === '' || self::say($order, $note, $action === 'review' ? "review $payment->code" : $note);
+        $state = match ($action) {
+            'complete' => (int) Configuration::get('PS_OS_PAYMENT'),
+            'review' => $isNews ? self::reviewState($order, $isPaid) : null,
+            'fail' => (int) Configuration::get('PS_OS_CANCELED'),
+            'refund' => (int) Configuration::get('PS_OS_REFUND'),
+            default => null,
+        };
+        if ($state !== null && (int) $order->current_state !== $state) {
+            $order->setCurrentState($state);
+        }
+        return in_array($payment->state, ['paid', 'held'], true) ? array_diff($codes, [$payment->code]) : [];
+    }
+
+    /** Where a person sees an order whose payment does not fit. null: what was sent, or is over, keeps its state. */
+    private static function reviewState(Order $order, bool $isPaid): ?int
+    {
+        if (!$isPaid) {
+            return (int) Configuration::get('PS_OS_ERROR');
+        }
+        if ((int) $order->current_state !== (int) Configuration::get('PS_OS_PAYMENT')) {
+            return null;
+        }
+        $id = (int) Configuration::get('COMPTOIR_OS_PAID_TWICE');
+        if ($id === 0) {
+            $state = new OrderState();
+            $state->name = array_fill_keys(Language::getIDs(false), 'Paid twice, please check');
+            $state->module_name = 'comptoirpay';
+            $state->color = '#E38405';
+            $state->paid = true;
+            $state->logable = true;
+            $state->invoice = true;
+            $state->add();
+            $id = (int) $state->id;
+            Configuration::updateValue('COMPTOIR_OS_PAID_TWICE', $id);
+        }
+        return $id;
+    }
+
+    /** Adds a private note to the order once, and to the shop's log. @return bool it was news */
+    private static function say(Order $order, string $note, string $key): bool
+    {
+        $name = "COMPTOIR_SAID_{$order->id}";
+        $said = array_filter(explode(',', (string) Configuration::get($name)));
+        $mark = substr(hash('sha256', $key), 0, 16);
+        if (in_array($mark, $said, true)) {
+            return false;
+        }
+        Configuration::updateValue($name, implode(',', [...$said, $mark]));
+        $order->note = ltrim("{$order->note}\n$note");
+        $order->update();
+        PrestaShopLogger::addLog("Comptoir: $note", 2, null, 'Order', (int) $order->id);
+        return true;
     }
 
     /**
@@ -154,20 +279,55 @@ class ComptoirPay extends PaymentModule
     public function hookActionOrderSlipAdd(array $params): void
     {
         $order = $params['order'];
-        $code = (string) Configuration::get("COMPTOIR_ORDER_{$order->id}");
+        $codes = self::codesOf((int) $order->id);
+        $code = self::paidBy($order) ?: (string) end($codes);
         if ($order->module !== $this->name || $code === '') {
             return;
         }
         $currency = (new Currency((int) $order->id_currency))->iso_code;
-        $total = array_sum(array_map(fn ($line) => (float) ($line['amount'] ?? 0), $params['productList'] ?? []));
-        $slips = count(OrderSlip::getOrdersSlip((int) $order->id_customer, (int) $order->id));
-        $amount = self::amountOf($total, $currency);
+        $rows = OrderSlip::getOrdersSlip((int) $order->id_customer, (int) $order->id);
+        $slips = array_column($rows, null, 'id_order_slip');
+        if ($slips === []) {
+            return;
+        }
+        $newest = max(array_keys($slips));
+        $form = Tools::getValue('cancel_product');
+        $form = is_array($form) ? $form : [];
+        $amount = ShopPayments::amountOf(self::totalOf($slips[$newest], $form, $order), $currency);
+        if (!empty($form['voucher'])) {
+            $said = "Comptoir: the credit slip of $amount $currency was not refunded, because the customer got a "
+                . 'voucher.';
+            PrestaShopLogger::addLog($said, 2, null, 'Order', (int) $order->id);
+            return;
+        }
         try {
-            $id = $this->payments()->refund($code, $amount, 'Credit slip', "ps-{$order->id}-$slips-$amount");
+            $id = $this->payments()->refund($code, $amount, 'Credit slip', "ps-slip-$newest-$amount");
             PrestaShopLogger::addLog("Comptoir: refund $id of $amount $currency has started.", 1, null, 'Order', (int) $order->id);
         } catch (ComptoirError | InvalidArgumentException $error) {
             $said = "Comptoir: the credit slip of $amount $currency was not refunded: {$error->getMessage()}";
             PrestaShopLogger::addLog($said, 3, null, 'Order', (int) $order->id);
         }
+    }
+
+    /**
+     * What a credit slip gives back, with tax and shipping. The lines that the hook is given are without tax where the
+     * customer's group sees prices without tax, and without shipping always.
+     * @param array $slip its row
+     * @param array $form what the back office was asked for
+     */
+    private static function totalOf(array $slip, array $form, Order $order): float
+    {
+        [$amount, $net] = [(float) $slip['amount'], (float) $slip['total_products_tax_excl']];
+        $products = (float) $slip['total_products_tax_incl'];
+        $type = (int) ($form['voucher_refund_type'] ?? $slip['order_slip_type']);
+        $isNet = abs($amount - $net) < 0.005;
+        if ($type === self::CHOSEN_AMOUNT && !$isNet) {
+            $products = $amount;
+        }
+        // PrestaShop takes the order's discounts off one of the two sums only: the net one, if the prices have tax
+        if ($type === self::WITHOUT_DISCOUNTS && !$isNet) {
+            $products -= (float) $order->total_discounts;
+        }
+        return $products + (float) $slip['total_shipping_tax_incl'];
     }
 }

@@ -2,22 +2,7 @@
 
 declare(strict_types=1);
 
-/** What a shop's webhook says about one of its orders, checked against the service. */
-final class ShopPayment
-{
-    public function __construct(
-        /** Comptoir's code of the order. */
-        public readonly string $code,
-        /** The shop's own reference, as it was given to open(). */
-        public readonly string $reference,
-        /** `paid`, `refunding`, `partly_refunded`, `refunded`, `ended` or `open`. */
-        public readonly string $state,
-        /** Decimal text in the currency of the shop's order. */
-        public readonly string $amount,
-        public readonly string $currency,
-    ) {
-    }
-}
+require_once __DIR__ . '/ShopPayment.php';
 
 /** What every shop module does with Comptoir: pay, listen, refund, test the connection. No shop system is known here. */
 final class ShopPayments
@@ -35,6 +20,9 @@ final class ShopPayments
     /** Of the hash of the shop's address, at the end of an alias. */
     private const SHOP_DIGITS = 6;
 
+    /** Comptoir's currencies and their digits. An operator may take fewer of them. */
+    private const DIGITS = ['EUR' => 2, 'CHF' => 2, 'XPF' => 0, 'USD' => 2, 'GBP' => 2];
+
     public function __construct(
         private readonly Comptoir $api,
         private readonly string $till,
@@ -43,27 +31,31 @@ final class ShopPayments
     }
 
     /**
-     * Opens a payment for a shop's order, or finds the open one when the customer comes back to pay.
+     * Opens a payment for a shop's order, unless one is there already: paid, held for a person, or still open.
      * @param string $amount decimal text
      * @param array{shop: string, webhook: string, return: string, cancel: string} $urls shop: the shop's own address
-     * @return array{code: string, url: string}
+     * @param string[] $codes every payment that was opened for the order before
      */
-    public function open(string $reference, string $amount, string $currency, array $urls): array
+    public function open(string $reference, string $amount, string $currency, array $urls, array $codes): ShopPayment
     {
-        // several shops of a company, and the staging copy of one, number their orders alike
-        $alias = $reference . '-' . substr(hash('sha256', $urls['shop']), 0, self::SHOP_DIGITS);
-        $known = $this->newest($alias);
-        $state = $known === null ? 'none' : self::stateOf($known['status']);
-        $fits = $known !== null && $known['fromAmount'] === $amount && $known['fromAsset'] === $currency;
-        if ($state === 'paid' && $fits) {
-            return ['code' => $known['code'], 'url' => $urls['return']];
+        $alias = self::aliasOf($reference, $urls['shop']);
+        $newest = $this->newest($alias);
+        $known = $newest === null ? null : $this->paymentOf($newest, $urls['shop']);
+        $payments = $this->look(array_diff($codes, [$known?->code]), $urls['shop']);
+        if ($known !== null) {
+            $payments[] = $known;
         }
-        if ($state === 'open') {
-            if ($fits) {
-                return ['code' => $known['code'], 'url' => $known['paymentUrl']];
+        foreach (['paid', 'held'] as $state) {
+            foreach ($payments as $payment) {
+                // whatever the cart costs by now: who paid is not asked for the whole price again
+                if ($payment->state === $state) {
+                    return $payment;
+                }
             }
-            // the cart changed while its payment was open: the old price must not be paid any more
-            $this->api->cancelOrder($known['code']);
+        }
+        // the cart changed while its payment was open: the old price must not be paid any more
+        if ($known?->state === 'open' && ($known->costs($amount, $currency) || !$this->cancel($known->code))) {
+            return $known;
         }
         $body = [
             'amount' => $amount,
@@ -75,14 +67,53 @@ final class ShopPayments
             'cancelUrl' => $urls['cancel'],
         ];
         // two clicks at once make one order; after an order that has ended, the next one
-        $made = $this->api->createOrder($body, hash('sha256', implode('|', [...$body, $known['code'] ?? ''])));
-        return ['code' => $made['code'], 'url' => $made['paymentUrl']];
+        $made = $this->api->createOrder($body, hash('sha256', implode('|', [...$body, $known?->code ?? ''])));
+        return $this->paymentOf($made['order'], $urls['shop']);
+    }
+
+    /**
+     * Reads payments of one order again. Those that this Comptoir does not know are left out.
+     * @param string[] $codes
+     * @param string $shop the shop's own address
+     * @return ShopPayment[]
+     */
+    public function look(array $codes, string $shop): array
+    {
+        $orders = array_map(fn ($code) => self::found(fn () => $this->api->getOrder($code)), array_values($codes));
+        return array_map(fn ($order) => $this->paymentOf($order, $shop), array_values(array_filter($orders)));
+    }
+
+    /**
+     * Cancels what was opened beside a payment that came. What cannot be cancelled has ended, or its money is on its
+     * way and is announced by a webhook of its own.
+     * @param string[] $codes
+     */
+    public function close(array $codes): void
+    {
+        array_map($this->cancel(...), $codes);
+    }
+
+    /** @return bool it is cancelled */
+    private function cancel(string $code): bool
+    {
+        try {
+            $this->api->cancelOrder($code);
+            return true;
+        } catch (ComptoirError $error) {
+            $isOver = in_array($error->errorCode, ['ORDER_STATE_CONFLICT', 'ORDER_NOT_FOUND'], true);
+            return $isOver ? false : throw $error;
+        }
     }
 
     private function newest(string $alias): ?array
     {
+        return self::found(fn () => $this->api->getOrderByReference($alias));
+    }
+
+    private static function found(callable $read): ?array
+    {
         try {
-            return $this->api->getOrderByReference($alias);
+            return $read();
         } catch (ComptoirError $error) {
             return $error->errorCode === 'ORDER_NOT_FOUND' ? null : throw $error;
         }
@@ -90,28 +121,70 @@ final class ShopPayments
 
     /**
      * Deliveries may come late, twice or out of order, so the webhook only says which order to look at.
+     * @param string $shop the shop's own address
      * @return ShopPayment|null null: a test event, or news that changes no order
      * @throws WebhookVerificationError
      */
-    public function read(string $rawBody, array $headers): ?ShopPayment
+    public function read(string $rawBody, array $headers, string $shop): ?ShopPayment
     {
         $event = Comptoir::verifyWebhook($rawBody, $headers, $this->webhookSecret);
         if (($event['test'] ?? false) === true || !str_starts_with($event['event'] ?? '', 'order.')) {
             return null;
         }
-        $order = $this->api->getOrder($event['code']);
+        return $this->paymentOf($this->api->getOrder($event['code']), $shop);
+    }
+
+    public static function takes(string $currency): bool
+    {
+        return isset(self::DIGITS[$currency]);
+    }
+
+    /** Decimal text with the currency's digits; shops keep their sums as floats or as text. */
+    public static function amountOf(float $amount, string $currency): string
+    {
+        return number_format($amount, self::DIGITS[$currency] ?? 2, '.', '');
+    }
+
+    /** Several shops of a company, and the staging copy of one, number their orders alike. */
+    private static function aliasOf(string $reference, string $shop): string
+    {
+        return $reference . '-' . substr(hash('sha256', $shop), 0, self::SHOP_DIGITS);
+    }
+
+    private function paymentOf(array $order, string $shop): ShopPayment
+    {
+        $alias = $order['alias'] ?? '';
+        $reference = (string) preg_replace('/^([A-Z]+-\d+)-[0-9a-f]{' . self::SHOP_DIGITS . '}$/', '$1', $alias);
+        $state = self::STATES[$order['status']] ?? 'open';
+        [$isHeld, $arrived] = $state === 'ended' ? $this->undecidedMoney($order) : [false, ''];
         return new ShopPayment(
             $order['code'],
-            (string) preg_replace('/^([A-Z]+-\d+)-[0-9a-f]{' . self::SHOP_DIGITS . '}$/', '$1', $order['alias'] ?? ''),
-            self::stateOf($order['status']),
+            $reference,
+            $alias === self::aliasOf($reference, $shop),
+            $isHeld ? 'held' : $state,
             $order['fromAmount'],
             $order['fromAsset'],
+            $order['paymentUrl'],
+            $arrived,
         );
     }
 
-    public static function stateOf(string $status): string
+    /**
+     * Money of an order that ended without being paid: too little, too late, or stopped by the screening.
+     * @return array{bool, string} whether the customer must not be asked to pay again; what arrived
+     */
+    private function undecidedMoney(array $order): array
     {
-        return self::STATES[$status] ?? 'open';
+        $path = '/api/next/mispayments?limit=100&code=' . rawurlencode($order['code']);
+        $records = $this->api->call('GET', $path)['mispayments'];
+        // what left the chain again is no money of the customer
+        $open = array_filter($records, fn ($one) => $one['status'] === 'open' && $one['kind'] !== 'orphaned');
+        $dollars = array_sum(array_map(fn ($one) => $one['asset'] === 'USDC' ? (int) $one['units'] : 0, $open));
+        $isStopped = in_array('held', array_column($open, 'kind'), true)
+            // a provider may hold money without saying how much: then there is no record of it
+            || ($order['status'] === 'KYT_FAILED' && ($open !== [] || $records === []));
+        $texts = array_map(fn ($one) => ($one['amount'] ?? 'an amount of') . " {$one['asset']}", $open);
+        return [$isStopped || $dollars >= self::units($order['toAmount'], 6), implode(' and ', $texts)];
     }
 
     /**

@@ -20,6 +20,7 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
         $this->description = (string) $this->get_option('description');
         add_action('woocommerce_update_options_payment_gateways_comptoir', [$this, 'save_and_test']);
         add_action('woocommerce_api_comptoir', [$this, 'receive']);
+        add_action('woocommerce_thankyou_comptoir', [$this, 'look_again']);
     }
 
     public function init_form_fields(): void
@@ -36,12 +37,15 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
         ];
     }
 
-    private function payments(): ShopPayments
+    /** @param int $timeout seconds; with no retry, for a page that a customer looks at */
+    private function payments(int $timeout = 30, int $maxRetries = 3): ShopPayments
     {
         $api = new Comptoir(
             (string) $this->get_option('base_url'),
             (string) $this->get_option('api_key'),
             (string) $this->get_option('api_secret'),
+            $timeout,
+            $maxRetries,
         );
         return new ShopPayments($api, (string) $this->get_option('till'), (string) $this->get_option('webhook_secret'));
     }
@@ -59,10 +63,75 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
         }
     }
 
-    /** Decimal text with the currency's digits; WooCommerce keeps totals as decimal text. */
+    /** On the page that pays an order, its own currency counts, not the one of the shop. */
+    public function is_available(): bool
+    {
+        $order = wc_get_order(absint(get_query_var('order-pay')));
+        return parent::is_available()
+            && ShopPayments::takes($order ? $order->get_currency() : get_woocommerce_currency());
+    }
+
     private static function amountOf(WC_Order $order): string
     {
-        return number_format((float) $order->get_total(), $order->get_currency() === 'XPF' ? 0 : 2, '.', '');
+        return ShopPayments::amountOf((float) $order->get_total(), $order->get_currency());
+    }
+
+    /** home_url() would differ from one language of a shop to another. */
+    private static function address(): string
+    {
+        return (string) get_option('siteurl');
+    }
+
+    /** @return string[] what the module wrote to the order under this name, the newest last */
+    private static function listOf(WC_Order $order, string $name): array
+    {
+        return array_values(array_map(fn ($meta) => (string) $meta->value, $order->get_meta($name, false)));
+    }
+
+    /** @return string[] every payment that was opened for the order, the newest last */
+    private static function codesOf(WC_Order $order): array
+    {
+        return self::listOf($order, '_comptoir_code');
+    }
+
+    /** The payment that paid the order; empty: another one, or none. */
+    private static function paidBy(WC_Order $order): string
+    {
+        $code = (string) $order->get_transaction_id();
+        return in_array($code, self::codesOf($order), true) ? $code : '';
+    }
+
+    /** An order that a person put on hold or cancelled is still paid; one that the shop asks payment for is not. */
+    private static function isPaid(WC_Order $order): bool
+    {
+        $waits = $order->has_status(['on-hold', 'cancelled']) && self::paidBy($order) === '';
+        return !$waits && !$order->has_status(['pending', 'failed']);
+    }
+
+    /**
+     * Changes an order as it is in the database now, one request at a time: the webhook and the customer who comes back
+     * arrive together. No call to Comptoir may be made in it.
+     */
+    private static function change(int $id, callable $do): mixed
+    {
+        global $wpdb;
+        $lock = "comptoir_{$wpdb->prefix}$id";
+        $wpdb->query($wpdb->prepare('SELECT GET_LOCK(%s, 10)', $lock));
+        try {
+            clean_post_cache($id);
+            $cache = 'Automattic\WooCommerce\Caches\OrderCache';
+            if (class_exists($cache)) {
+                wc_get_container()->get($cache)->remove($id);
+            }
+            $order = wc_get_order($id);
+            if (!$order) {
+                return null;
+            }
+            $order->read_meta_data(true);
+            return $do($order);
+        } finally {
+            $wpdb->query($wpdb->prepare('SELECT RELEASE_LOCK(%s)', $lock));
+        }
     }
 
     public function process_payment($order_id): array
@@ -74,28 +143,61 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
                 self::amountOf($order),
                 $order->get_currency(),
                 [
-                    // home_url() would differ from one language of a shop to another
-                    'shop' => (string) get_option('siteurl'),
+                    'shop' => self::address(),
                     'webhook' => WC()->api_request_url('comptoir'),
                     'return' => $this->get_return_url($order),
                     'cancel' => $order->get_cancel_order_url_raw(),
                 ],
+                self::codesOf($order),
             );
+            self::change($order->get_id(), fn (WC_Order $order) => self::remember($order, $payment));
+            $this->apply($payment);
         } catch (ComptoirError $error) {
             wc_add_notice('The payment cannot be started now: ' . $error->getMessage(), 'error');
             return ['result' => 'failure'];
         }
-        $order->update_meta_data('_comptoir_code', $payment['code']);
-        $order->update_status('on-hold', 'Waiting for the payment.');
-        $order->save();
-        return ['result' => 'success', 'redirect' => $payment['url']];
+        $isPaid = $payment->state === 'paid';
+        return ['result' => 'success', 'redirect' => $isPaid ? $this->get_return_url($order) : $payment->url];
+    }
+
+    /** Before the customer sees the payment's page: from then on, money may come. */
+    private static function remember(WC_Order $order, ShopPayment $payment): void
+    {
+        if (!in_array($payment->code, self::codesOf($order), true)) {
+            $order->add_meta_data('_comptoir_code', $payment->code);
+            $order->save_meta_data();
+        }
+        // the webhook may have come before: what is paid stays paid
+        if ($payment->state === 'open' && $order->has_status(['pending', 'failed'])) {
+            $order->update_status('on-hold', 'Waiting for the payment.');
+        }
+    }
+
+    /** The customer is back from the payment's page. If the webhook is late or lost, Comptoir still knows. */
+    public function look_again($order_id): void
+    {
+        $order = wc_get_order($order_id);
+        if (!$order || self::isPaid($order)) {
+            return;
+        }
+        try {
+            foreach ($this->payments(5, 0)->look(self::codesOf($order), self::address()) as $payment) {
+                $this->apply($payment);
+            }
+        } catch (ComptoirError) {
+            // the page is shown all the same, and the webhook may still come
+        }
     }
 
     /** The webhook's address. Whatever it says, the order is looked up at Comptoir. */
     public function receive(): void
     {
         try {
-            $payment = $this->payments()->read((string) file_get_contents('php://input'), self::headers());
+            $body = (string) file_get_contents('php://input');
+            $payment = $this->payments()->read($body, self::headers(), self::address());
+            if ($payment !== null) {
+                $this->apply($payment);
+            }
         } catch (WebhookVerificationError) {
             status_header(400);
             return;
@@ -103,9 +205,6 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
             // not known for sure now: a refusal makes Comptoir deliver again
             status_header(503);
             return;
-        }
-        if ($payment !== null) {
-            $this->apply($payment);
         }
         status_header(200);
     }
@@ -124,45 +223,102 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
 
     public function apply(ShopPayment $payment): void
     {
-        $order = str_starts_with($payment->reference, 'WC-') ? wc_get_order((int) substr($payment->reference, 3)) : false;
-        // a customer who paid twice, or an order of another shop: a person decides in Comptoir
-        if (!$order || $order->get_meta('_comptoir_code') !== $payment->code) {
-            return;
-        }
-        if ($payment->state === 'paid' && !$order->is_paid()) {
-            if ($payment->amount !== self::amountOf($order) || $payment->currency !== $order->get_currency()) {
-                $order->update_status('on-hold', "Paid {$payment->amount} {$payment->currency}, which is not the total.");
-                return;
+        $id = str_starts_with($payment->reference, 'WC-') ? (int) substr($payment->reference, 3) : 0;
+        $others = $id === 0 ? [] : self::change($id, fn (WC_Order $order) => $this->settle($order, $payment));
+        $this->payments()->close($others ?? []);
+    }
+
+    /** @return string[] the payments that must not be paid any more */
+    private function settle(WC_Order $order, ShopPayment $payment): array
+    {
+        $codes = self::codesOf($order);
+        if (!in_array($payment->code, $codes, true)) {
+            if (!$payment->isOwn) {
+                return [];
             }
-            $order->payment_complete($payment->code);
+            // opened before the module kept every code
+            array_unshift($codes, $payment->code);
         }
         // an order that is paid another way, or was ended by the shop, does not wait for this payment
-        $waits = $order->get_payment_method() === $this->id && $order->has_status(['on-hold', 'pending']);
-        if ($payment->state === 'ended' && $waits) {
-            $order->update_status('failed', 'The payment ended without money.');
+        $waits = $order->get_payment_method() === $this->id && $order->has_status(['on-hold', 'pending', 'failed']);
+        [$isPaid, $paidBy, $amount] = [self::isPaid($order), self::paidBy($order), self::amountOf($order)];
+        [$action, $note] = $payment->decide($codes, $isPaid, $paidBy, $waits, $amount, $order->get_currency());
+        match ($action) {
+            'complete' => $this->complete($order, $payment->code),
+            'review' => self::review($order, $payment->code, $note, $isPaid),
+            'wait', 'fail', 'refund', 'note' => self::say($order, $note, $note),
+            'none' => null,
+        };
+        $status = ['wait' => 'on-hold', 'fail' => 'failed', 'refund' => 'refunded'][$action] ?? null;
+        if ($status !== null && !$order->has_status($status)) {
+            $order->update_status($status);
         }
-        if ($payment->state === 'refunded' && $order->get_status() !== 'refunded') {
-            $order->update_status('refunded', 'Refunded through Comptoir.');
+        return in_array($payment->state, ['paid', 'held'], true) ? array_diff($codes, [$payment->code]) : [];
+    }
+
+    private function complete(WC_Order $order, string $code): void
+    {
+        if (!in_array($code, self::codesOf($order), true)) {
+            $order->add_meta_data('_comptoir_code', $code);
         }
+        $order->payment_complete($code);
+    }
+
+    /** A person must see it: in the order, in the list of orders where nothing was sent yet, and in the mail. */
+    private static function review(WC_Order $order, string $code, string $note, bool $isPaid): void
+    {
+        // what a person has settled since is not opened again
+        if (!self::say($order, $note, "review $code")) {
+            return;
+        }
+        // an order that was sent, or is over, keeps its status
+        if (!$isPaid || $order->has_status('processing')) {
+            $order->update_status('on-hold');
+        }
+        $subject = "Order {$order->get_order_number()}: please check its payment";
+        wp_mail((string) get_option('admin_email'), $subject, $note);
+    }
+
+    /** Adds a note once, however often it is news. @return bool it was news */
+    private static function say(WC_Order $order, string $note, string $key): bool
+    {
+        if (in_array($key, self::listOf($order, '_comptoir_said'), true)) {
+            return false;
+        }
+        $order->add_meta_data('_comptoir_said', $key);
+        $order->save_meta_data();
+        $order->add_order_note($note);
+        return true;
     }
 
     public function process_refund($order_id, $amount = null, $reason = ''): bool|WP_Error
     {
         $order = wc_get_order($order_id);
-        $code = (string) $order->get_meta('_comptoir_code');
+        // an order that a person marked as paid: the newest payment; Comptoir refuses what is not paid
+        $codes = self::codesOf($order);
+        $code = self::paidBy($order) ?: (string) end($codes);
         if ($code === '') {
             return new WP_Error('comptoir', 'This order was not paid through Comptoir.');
         }
-        $digits = $order->get_currency() === 'XPF' ? 0 : 2;
-        $text = $amount === null ? null : number_format((float) $amount, $digits, '.', '');
-        // refunds so far are part of the key: the same amount may be refunded twice, a repeated click refunds once
-        $key = "wc-{$order->get_id()}-" . count($order->get_refunds()) . "-$text";
+        $text = $amount === null ? null : ShopPayments::amountOf((float) $amount, $order->get_currency());
+        // WooCommerce deletes the record of a refund whose answer was lost, and a person may delete any: what has
+        // started is counted here. So the same amount may be refunded twice, and a repeated click refunds once
+        $key = "wc-refund-{$order->get_id()}-" . count(self::listOf($order, '_comptoir_refund')) . "-$text";
         try {
             $id = $this->payments()->refund($code, $text, (string) $reason, $key);
         } catch (ComptoirError | InvalidArgumentException $error) {
             return new WP_Error('comptoir', $error->getMessage());
         }
-        $order->add_order_note("Refund $id has started at Comptoir. The customer may be asked for a wallet address.");
-        return true;
+        $isNew = self::change($order->get_id(), function (WC_Order $order) use ($id): bool {
+            if (in_array($id, self::listOf($order, '_comptoir_refund'), true)) {
+                return false;
+            }
+            $order->add_meta_data('_comptoir_refund', $id);
+            $order->save_meta_data();
+            $note = "Refund $id has started at Comptoir. The customer may be asked for a wallet address.";
+            $order->add_order_note($note);
+            return true;
+        });
+        return $isNew ?: new WP_Error('comptoir', "Refund $id has started already, by another click.");
     }
 }

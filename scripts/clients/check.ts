@@ -6,12 +6,11 @@ import { LANGUAGES, type Language, PACKAGES } from './languages.ts'
 import { lowerSchemas } from './lower.ts'
 import { run } from './run.ts'
 
-/*
- * npm run check:clients             generates clients in four languages from the OpenAPI document and compiles them
- * npm run check:clients -- --keep   leaves the folder with the clients
- * The generators come from the npm registry into a folder of their own; none of their install scripts runs.
- * Fails if a client does not compile or lacks an operation, and if fewer than three languages could be compiled.
- */
+const USAGE = `npm run check:clients             clients in four languages, made from the OpenAPI document and compiled
+npm run check:clients -- --keep   leaves the folder with the clients
+The generators come from the npm registry into a folder of their own; none of their install scripts runs.
+Fails if a client does not compile or lacks an operation, and if fewer than three languages could be compiled.`
+
 const NEEDED_LANGUAGES = 3
 const SHOWN_LINES = 20
 
@@ -59,6 +58,10 @@ function checkLanguage(language: Language, folder: string, operations: readonly 
   }
 }
 
+if (process.argv.includes('--help')) {
+  console.log(USAGE)
+  process.exit()
+}
 const folder = mkdtempSync(join(tmpdir(), 'comptoir-clients-'))
 try {
   const operations = await prepare(folder)

@@ -1,10 +1,10 @@
 <?php
 /** True if the bytes were signed with this secret within the tolerance. */
-function verifyWebhook(string $rawBody, string $header, string $secret, int $toleranceSeconds = 300): bool
+function verifyWebhook(string $rawBody, ?string $header, string $secret, int $toleranceSeconds = 300): bool
 {
     $time = null;
     $signatures = [];
-    foreach (explode(',', $header) as $part) {
+    foreach (explode(',', $header ?? '') as $part) {
         [$name, $value] = array_pad(explode('=', trim($part), 2), 2, '');
         if ($name === 't' && ctype_digit($value)) {
             $time = $value;
@@ -25,8 +25,9 @@ function verifyWebhook(string $rawBody, string $header, string $secret, int $tol
     return $isSigned && abs(time() - (int) $time) <= $toleranceSeconds;
 }
 
-// On a web server: $rawBody = file_get_contents('php://input'); $header = $_SERVER['HTTP_SERVICE_SIGNATURE'] ?? '';
+// On a web server: $rawBody = file_get_contents('php://input'); $header = $_SERVER['HTTP_SERVICE_SIGNATURE'] ?? null;
 if (PHP_SAPI === 'cli') { // SIGNATURE='t=…,v1=…' WEBHOOK_SECRET=whsec_… php verify.php < body
-    $good = verifyWebhook(file_get_contents('php://stdin'), getenv('SIGNATURE'), getenv('WEBHOOK_SECRET'));
+    $body = file_get_contents('php://stdin');
+    $good = verifyWebhook($body, getenv('SIGNATURE') ?: null, (string) getenv('WEBHOOK_SECRET'));
     echo $good ? "verified\n" : "refused\n";
 }

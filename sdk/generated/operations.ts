@@ -4,13 +4,13 @@ import type { Order, ReferenceOrder, Company, SalesPoint, Collector, BuyButton, 
 
 /** What each operation takes and answers. */
 export interface Operations {
-  /** Create an order or a payment link. Creates an order in state INITIAL at a fresh rate. With `alias` it is a payment link. Show `paymentUrl` to the payer as a link or QR code. Name the till (`merchantIdentifier`), or the website with its buy-button session (`websiteUrl` and `sessionId`). */
+  /** Create an order or a payment link. Creates an order in state INITIAL at a fresh rate. With `alias` it is a payment link. Show `paymentUrl` to the payer as a link or QR code. Name the till (`merchantIdentifier`), or the website with its buy-button session (`websiteUrl` and `sessionId`). A `sessionId` always counts: with a till too, the order costs the session’s price and uses the session up. */
   createOrder: {
     params: {
       /** For operators: the company whose till `merchantIdentifier` names. Not needed with a till’s id. */
       companyId?: string
       body: {
-        /** In fromAsset: decimal text, exact; or a number, which means the amount within 0.000001 of it. At least 0.10. With a session: its price. */
+        /** In fromAsset: decimal text, exact; or a number, which means the amount within 0.000001 of it. At least 0.10, at most the company’s maximum, which is in EUR. With a session: its price, which a SimpleUser may leave out, as fromAsset. */
         amount: number | string
         /** EUR, CHF, XPF, USD or GBP. */
         fromAsset: string
@@ -20,7 +20,7 @@ export interface Operations {
         merchantIdentifier?: string
         /** The website, for a sale online. */
         websiteUrl?: string
-        /** The buy-button session; required with websiteUrl. */
+        /** The buy-button session: the order costs its price. Required with websiteUrl, also taken at a till. */
         sessionId?: string
         /** Receives the order’s events. */
         webhookUrl?: string
@@ -2471,14 +2471,28 @@ export interface Operations {
       id: string
     }
   }
-  /** Send many deliveries again; without a status: the failed and parked ones. Sends every delivery that the filters match once more; without `status`, the failed and parked ones. */
+  /** Send many deliveries again; without a status: the failed and parked ones. Sends every delivery that the filters match once more, at most 10 000; without `status`, the failed and parked ones. The filters of the list, in the body or in the address; what is no filter is refused. */
   redeliverWebhooks: {
     params: {
+      /** What happened. */
+      event?: "order.initial" | "order.pending" | "order.awaiting" | "order.waiting_chain_confirmation" | "order.paid" | "order.cancelled" | "order.error" | "order.expired" | "order.kyt_failed" | "order.refunding" | "order.refunded" | "order.full_refunded" | "kyc.pending" | "kyc.approved" | "kyc.refused" | "kyc.edd_completed"
+      /** Repeat it, or separate by commas. */
+      status?: Array<string>
+      /** The order’s code. */
+      code?: string
+      /** The address, exactly as the order named it. */
+      url?: string
+      /** createdAt at or after. A date alone: its beginning, UTC. */
+      from?: string
+      /** createdAt at or before. A date alone: its end, UTC. */
+      to?: string
+      /** Operators: this company only. */
+      companyId?: string
       body?: {
         /** What happened. */
         event?: "order.initial" | "order.pending" | "order.awaiting" | "order.waiting_chain_confirmation" | "order.paid" | "order.cancelled" | "order.error" | "order.expired" | "order.kyt_failed" | "order.refunding" | "order.refunded" | "order.full_refunded" | "kyc.pending" | "kyc.approved" | "kyc.refused" | "kyc.edd_completed"
-        /** Repeat it, or separate by commas. */
-        status?: Array<string>
+        /** A list, or separated by commas. Without it: failed and parked. */
+        status?: Array<string> | string
         /** The order’s code. */
         code?: string
         /** The address, exactly as the order named it. */
@@ -2489,7 +2503,7 @@ export interface Operations {
         to?: string
         /** Operators: this company only. */
         companyId?: string
-      } | null
+      }
     }
     data: {
       /** How many are sent again. */
@@ -2586,6 +2600,8 @@ export interface Operations {
   /** Enable or disable the optional events of an account (operator). The operator chooses the optional events of an account. The four default events always stay. */
   changeWebhookSubscriptions: {
     params: {
+      /** Operators: this company only. */
+      companyId?: string
       body: {
         /** Events. */
         events: Array<"order.initial" | "order.pending" | "order.awaiting" | "order.waiting_chain_confirmation" | "order.paid" | "order.cancelled" | "order.error" | "order.expired" | "order.kyt_failed" | "order.refunding" | "order.refunded" | "order.full_refunded" | "kyc.pending" | "kyc.approved" | "kyc.refused" | "kyc.edd_completed">
@@ -4020,8 +4036,8 @@ export interface Operations {
         blockAt: string | null
         /** Seconds without a new block, or the age of the newest one that was read. */
         lagSeconds: number | null
-        /** Why nothing of it is believed: it is another chain, or its endpoints contradict each other. */
-        trouble: "foreign" | "disagreement" | null
+        /** Why it is not read: it is another chain, its endpoints contradict each other, or (`doubt`) what they say does not fit together. */
+        trouble: "foreign" | "disagreement" | "doubt" | null
         /** The nodes that are asked, without their addresses. */
         endpoints: Array<{
           /** Its place in `CHAIN_<id>_RPC_URL`, from 1. */
@@ -4082,8 +4098,8 @@ export interface Operations {
         network: number
         /** The network’s name. */
         name: string
-        /** Most that one gas may cost (`CHAIN_<id>_MAX_FEE_GWEI`); null: no ceiling. */
-        maxGwei: string | null
+        /** Most that one gas may cost (`CHAIN_<id>_MAX_FEE_GWEI`). */
+        maxGwei: string
         /** A higher ceiling for a while (`comptoir admin allow-fee`); null: none. */
         override: {
           /** The higher ceiling. */
@@ -4282,7 +4298,7 @@ export interface Operations {
         linkQuoteMinutes?: number | null
         /** USDC that settlements leave for refunds. */
         settlementReserve?: string
-        /** The most that one order may be, in its currency. */
+        /** EUR that one order may be worth at most, whatever its currency. */
         maxOrderAmount?: string
         /** EUR from which the payer’s identity is needed. */
         identityThresholdAmount?: string
@@ -5049,11 +5065,11 @@ export const OPERATIONS = {
   getWebhookDelivery: { method: 'GET', path: '/api/next/webhook-deliveries/{id}', query: [], keyed: false, json: true },
   getWebhookDeliveryAsCurl: { method: 'GET', path: '/api/next/webhook-deliveries/{id}/curl', query: [], keyed: false, json: false },
   redeliverWebhook: { method: 'POST', path: '/api/next/webhook-deliveries/{id}/redeliver', query: [], keyed: true, json: true },
-  redeliverWebhooks: { method: 'POST', path: '/api/next/webhook-deliveries/redeliver', query: [], keyed: true, json: true },
+  redeliverWebhooks: { method: 'POST', path: '/api/next/webhook-deliveries/redeliver', query: ['event', 'status', 'code', 'url', 'from', 'to', 'companyId'], keyed: true, json: true },
   listWebhookAddresses: { method: 'GET', path: '/api/next/webhook-addresses', query: ['days', 'companyId'], keyed: false, json: true },
   sendTestWebhook: { method: 'POST', path: '/api/next/webhook-deliveries/test', query: [], keyed: true, json: true },
   getWebhookSubscriptions: { method: 'GET', path: '/api/next/webhook-subscriptions', query: ['companyId'], keyed: false, json: true },
-  changeWebhookSubscriptions: { method: 'PUT', path: '/api/next/webhook-subscriptions', query: [], keyed: false, json: true },
+  changeWebhookSubscriptions: { method: 'PUT', path: '/api/next/webhook-subscriptions', query: ['companyId'], keyed: false, json: true },
   register: { method: 'POST', path: '/api/next/auth/register', query: ['lang'], keyed: true, json: true },
   loginManager: { method: 'POST', path: '/api/next/auth/login/manager', query: [], keyed: false, json: true },
   login: { method: 'POST', path: '/api/next/auth/login', query: [], keyed: false, json: true },

@@ -174,7 +174,7 @@ export type Company = {
   settlementAddress: string | null
   /** Chain id of the settlement. */
   settlementNetwork: number | null
-  /** In the order’s currency. */
+  /** EUR; orders in other currencies are compared at their rate. */
   maxOrderAmount: string
   /** EUR; orders of this amount and above need payer information. */
   identityThresholdAmount: string

@@ -17,7 +17,8 @@ import { openOrderFeed } from '../pages/pay/live-updates.ts'
 import type { PayerDeps } from '../payers/payer-service.ts'
 import type { MispaymentDeps } from '../payments/mispayments/mispayment-service.ts'
 import { eraseUserAddress } from '../payments/payment-queries.ts'
-import { openRates } from '../rates/rate-service.ts'
+import { openLargestOrder } from '../rates/euro.ts'
+import { openRates, type Rates } from '../rates/rate-service.ts'
 import type { MispaymentRefundDeps } from '../refunds/mispayment-refund.ts'
 import { eraseProofsOfOrder } from '../refunds/proof/proof-queries.ts'
 import { openRefundLinks } from '../refunds/refund-link.ts'
@@ -42,14 +43,18 @@ import { openScreening } from './screening.ts'
 import type { PollWakes, SenderHandle, ServiceBase } from './service-base.ts'
 import { openWatch } from './watch.ts'
 
-type CompanyParts = { accounts: Accounts; cache: SaleCache; chains: Chains }
+type CompanyParts = { accounts: Accounts; cache: SaleCache; chains: Chains; rates: Rates }
 
-function openCompanies({ config, db, clock }: ServiceBase, { accounts, cache, chains }: CompanyParts): ButtonDeps {
+function openCompanies(
+  { config, db, clock }: ServiceBase,
+  { accounts, cache, chains, rates }: CompanyParts,
+): ButtonDeps {
   const { audit, mailer, sessions, apiKeys } = accounts
   return {
     ...{ db, clock, audit, mailer, cache },
     payUrl: config.payUrl,
     fiatAssets: config.fiatAssets,
+    largestOrder: openLargestOrder(rates),
     dustUnits: BigInt(config.orders.chainDustUnits),
     forgetActors() {
       sessions.forget()
@@ -113,7 +118,7 @@ export function openCommerce(ground: ServiceBase, accounts: Accounts) {
   const paid = openPayments(ground, { refunds, rounds, kyc, alarm, chains, ownWallets: channels.ownWallets })
   const settlements: SettlementDeps = { ...refunds, limits: config.settlements, ...settleOnAll(ground, chains) }
   const mispayments: MispaymentDeps = { ...paid.payments, audit, onDecided: ({ code }) => feed.changed(code) }
-  const companies = openCompanies(ground, { accounts, cache, chains })
+  const companies = openCompanies(ground, { accounts, cache, chains, rates })
   const messages = openMessages(ground, accounts, wake)
   return {
     seat,

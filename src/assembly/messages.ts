@@ -64,7 +64,8 @@ export function openAskForAddress(deps: {
       url: deps.links.urlOf(order.code, refund.id, 'mailed'),
     })
     const expiresAt = new Date(refund.createdAt.getTime() + 30 * DAY)
-    await deps.mailer.send(tx, { to: email, lang, kind: 'notice', data, expiresAt, payerOf: order.id })
+    const about = { payerOf: order.id, refundId: refund.id }
+    await deps.mailer.send(tx, { to: email, lang, kind: 'notice', data, expiresAt, ...about })
   }
 }
 

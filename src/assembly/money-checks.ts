@@ -2,7 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { auditDeposits, auditWallets, type BalanceFault, type IsAnsweredFor } from '../chain/deposits/balance-audit.ts'
 import type { Endpoints } from '../chain/endpoints/endpoints.ts'
 import type { Network } from '../chain/networks.ts'
-import type { Payouts } from '../chain/payout/payout.ts'
+import type { PayoutRechecks } from '../chain/payout/payout.ts'
 import { type WalletWatchDeps, type WatchedChain, watchWallets } from '../chain/payout/wallet-watch.ts'
 import type { Db } from '../db/db.ts'
 import { findUnreconciled } from '../db/restored-queries.ts'
@@ -21,8 +21,7 @@ type BalanceDeps = {
   books: Books
 }
 
-type RecheckStep = 'recheck' | 'followReopened'
-type Watched = WatchedChain & { endpoints: Endpoints; payouts: Pick<Payouts, 'address' | RecheckStep> | null }
+type Watched = WatchedChain & { endpoints: Endpoints; rechecks: PayoutRechecks }
 
 type ChainCheckDeps = Omit<WalletWatchDeps, 'chains'> & { chains: readonly Watched[]; settlements: SettlementDeps }
 type CheckDeps = { log: FastifyBaseLogger; payments: PaymentDeps; settlements: SettlementDeps }
@@ -53,10 +52,10 @@ export async function auditBalances({ db, log, chains, books }: BalanceDeps): Pr
 }
 
 /** Sends payouts again that a deep reorganisation undid, and follows them. */
-async function recheckPayouts({ log, chains }: ChainCheckDeps, step: RecheckStep): Promise<undefined> {
-  for (const { network, payouts } of chains) {
+async function recheckPayouts({ log, chains }: ChainCheckDeps, step: keyof PayoutRechecks): Promise<undefined> {
+  for (const { network, rechecks } of chains) {
     try {
-      await payouts?.[step]()
+      await rechecks[step]()
     } catch (error) {
       log.warn({ err: error, chainId: network.chainId }, 'the payouts on this chain could not be rechecked')
     }

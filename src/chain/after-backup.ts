@@ -1,8 +1,10 @@
 import type { Db } from '../db/db.ts'
 import { deriveAddress, parseXpub } from '../kernel/xpub.ts'
 import { listOwnTransactions } from './deposits/balance-audit-queries.ts'
+import { provenEndpoints } from './endpoints/endpoints.ts'
+import { toWord } from './endpoints/rpc.ts'
 import { listPayingTokens } from './payout/wallet-queries.ts'
-import { type ChainReader, listOutgoing, provenEndpoints, readLogRange } from './rescan.ts'
+import { type ChainReader, listOutgoing, readLogRange } from './rescan.ts'
 import { type RpcLog, tokensOf } from './transfer-logs.ts'
 
 /** Money that moved after a backup was made and that the restored database cannot explain. */
@@ -44,8 +46,9 @@ export async function findSkippedDeposits(
     for (const log of await readLogRange(endpoint, filter, range)) {
       const address = addressIn(log.topics[2])
       const index = indexes.get(address)
-      const units = BigInt(log.data)
-      if (index === undefined || !isUsdc(reader, log) || units === 0n) continue
+      if (index === undefined || !isUsdc(reader, log)) continue
+      const units = toWord(log.data)
+      if (units === 0n) continue
       lastHit = Math.max(lastHit, index)
       found.push({ chainId: reader.network.chainId, txHash: log.transactionHash, address, units, index })
     }
@@ -73,7 +76,7 @@ export async function findUnknownPayouts(
     .filter(({ transactionHash }) => !own.has(transactionHash))
     .map((log) => {
       const [txHash, address] = [log.transactionHash, addressIn(log.topics[2])]
-      return { chainId, txHash, address, units: BigInt(log.data), index: null }
+      return { chainId, txHash, address, units: toWord(log.data), index: null }
     })
 }
 

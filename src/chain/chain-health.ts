@@ -32,6 +32,11 @@ function judge(
   }
   if (standing?.trouble === 'disagreement')
     return bad('has endpoints that contradict each other', `Find out which endpoint of ${variable} is wrong.`)
+  if (standing?.trouble === 'doubt')
+    return bad(
+      'is not read on: the answers of its endpoints do not fit together',
+      `The log says what is missing. Find out which endpoint of ${variable} lags, or lacks blocks.`,
+    )
   // for a chain that was never read, count from our start
   const lag = Math.round(standing?.lagSeconds ?? upSeconds)
   if (lag > maxLagSeconds)

@@ -77,8 +77,8 @@ export const updateScanned = (
         else least(number, greatest(finalized_number, ${tags.finalizedNumber}::bigint)) end
     where chain_id = ${chainId}`)
 
-/** Why reading has stopped. */
-export type ChainTrouble = 'foreign' | 'disagreement'
+/** Why reading has stopped. `doubt`: what the nodes say does not fit together, though none contradicts another. */
+export type ChainTrouble = 'foreign' | 'disagreement' | 'doubt'
 
 /** Records why reading has stopped (null: it has not). Only the lease holder may. */
 export const updateTrouble = (

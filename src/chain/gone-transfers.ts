@@ -56,7 +56,11 @@ async function findGone(panel: Panel, blocks: readonly BlockId[]): Promise<Block
   if (!own) throw new ChainDoubt(`endpoint ${panel.endpoint.number} lacks old blocks`)
   if (!own.includes(true)) return []
   const subject = `${blocks.length} blocks up to ${blocks[0]?.number}`
-  await confirm(panel, { own, ask: (rpc) => compare(rpc, blocks), keyOf: (flags) => flags.join(), subject })
+  const oldest = blocks.at(-1)
+  await confirm(panel, {
+    ...{ own, ask: (rpc: Rpc) => compare(rpc, blocks), keyOf: (flags: readonly boolean[]) => flags.join(), subject },
+    ...(oldest ? { block: { number: oldest.number } } : {}),
+  })
   return blocks.filter((_, index) => own[index])
 }
 

@@ -3,12 +3,13 @@ import { strangersAmong } from './deposits/look-alikes.ts'
 import { noticeNative } from './deposits/native-coin.ts'
 import { readTokenNames } from './deposits/token-name.ts'
 import type { Endpoint } from './endpoints/endpoint.ts'
+import { provenEndpoints } from './endpoints/endpoints.ts'
 import type { Rpc } from './endpoints/rpc.ts'
 import { confirmationsNeeded, confirmationsOf, isFinal } from './finality.ts'
 import { usdcOf } from './networks.ts'
 import { confirm } from './opinions.ts'
 import type { Receipt } from './payout/receipt.ts'
-import { type ChainReader, panelOf, provenEndpoints, recordMissed } from './rescan.ts'
+import { type ChainReader, panelOf, recordMissed } from './rescan.ts'
 import type { Transfer } from './transfer.ts'
 import {
   type Block,
@@ -117,6 +118,7 @@ async function isConfirmed(
   try {
     await confirm<Receipt | 'none'>(panelOf(reader, endpoint), {
       ...{ own: receipt, ask, keyOf: receiptKey, subject: `transaction ${txHash}`, isMoney: true },
+      block: { number: BigInt(receipt.blockNumber), hash: receipt.blockHash },
     })
     return true
   } catch (error) {

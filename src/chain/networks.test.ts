@@ -29,6 +29,18 @@ describe('the known networks', () => {
     assert.throws(() => networkFor({ chainId: 1, usdcAddress: wrongChecksum }), /checksum/)
   })
 
+  it('have a ceiling for gas above what their chains ask for, and the setting replaces it', () => {
+    const gweiOf = (options: { chainId: number; usdcAddress?: string; maxFeeGwei?: number | null }) =>
+      Number(networkFor(options).maxFeeWei / 10n ** 9n)
+    const unknown = { chainId: 999, usdcAddress: '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48' }
+    assert.deepEqual(
+      [1, 137, 8453, 80002].map((chainId) => gweiOf({ chainId })),
+      [100, 3000, 10, 3000],
+    )
+    assert.deepEqual([gweiOf(unknown), gweiOf({ ...unknown, maxFeeGwei: null })], [500, 500])
+    assert.equal(gweiOf({ chainId: 1, maxFeeGwei: 7 }), 7)
+  })
+
   it('call USDC what the operator says is USDC, also where it is known by another name', () => {
     const [bridged] = networkFor({ chainId: 137 }).otherTokens
     assert.equal(bridged?.symbol, 'USDC.e')

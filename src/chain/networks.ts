@@ -23,6 +23,8 @@ export type Network = {
   coin: string
   /** Below this amount payers pay for gas themselves, unless the operator configures otherwise. */
   relayMinUnits: bigint
+  /** The relayer pays no more for one gas, in wei: base fee and tip together. */
+  maxFeeWei: bigint
   /** A public node for wallets of payers that do not know the chain; null: none is known. */
   publicRpcUrl: string | null
 }
@@ -43,6 +45,24 @@ const RULES = {
   avalanche: { small: after(1), large: after(1) },
   sandbox: { small: after(3), large: after(3) },
   unknown: { small: after(20), large: after(20) },
+}
+
+const gwei = (number: bigint): bigint => number * 1_000_000_000n
+
+/**
+ * What one gas may cost where the operator sets nothing: far above what it costs on almost every day, and so little
+ * that a refund costs a few dollars at most (30 on Ethereum).
+ */
+const MAX_FEES: Record<keyof typeof RULES, bigint> = {
+  ethereum: gwei(100n),
+  // no tip below 25 is taken, and base fees of several hundred occur
+  polygon: gwei(3000n),
+  base: gwei(10n),
+  optimism: gwei(10n),
+  arbitrum: gwei(10n),
+  avalanche: gwei(500n),
+  sandbox: gwei(500n),
+  unknown: gwei(500n),
 }
 
 type Known = { chainId: number; name: string; usdc: string; rules: keyof typeof RULES; others?: Record<string, string> }
@@ -197,6 +217,7 @@ const toNetwork = ({ chainId, name, usdc, rules, others = {} }: Known, testnet: 
   coin: COINS[chainId] ?? 'ETH',
   // 100 000 gas cost a few euros on Ethereum, and cents elsewhere
   relayMinUnits: chainId === 1 ? 10_000_000n : 100_000n,
+  maxFeeWei: MAX_FEES[rules],
   publicRpcUrl: PUBLIC_NODES[chainId] ?? null,
 })
 
@@ -222,8 +243,9 @@ export function networkFor(options: {
   confirmations?: number | null
   otherTokens?: readonly { symbol: string; address: string }[]
   explorerUrl?: string | null
+  maxFeeGwei?: number | null
 }): Network {
-  const { chainId, usdcAddress, confirmations, otherTokens = [], explorerUrl } = options
+  const { chainId, usdcAddress, confirmations, otherTokens = [], explorerUrl, maxFeeGwei } = options
   const known = KNOWN_NETWORKS.get(chainId)
   if (!known && !usdcAddress) {
     throw new Error(`Chain ${chainId} is not known here: set CHAIN_${chainId}_USDC to the address of USDC on it.`)
@@ -238,6 +260,7 @@ export function networkFor(options: {
     ...base,
     ...rules,
     otherTokens: [...base.otherTokens, ...otherTokens],
+    maxFeeWei: maxFeeGwei ? gwei(BigInt(maxFeeGwei)) : base.maxFeeWei,
     explorerUrl: explorerUrl?.replace(/\/+$/, '') ?? base.explorerUrl,
     usdcAddress: usdcAddress ? toChecksum(usdcAddress, chainId) : base.usdcAddress,
   }

@@ -11,7 +11,14 @@ import { createRpc, type Rpc } from './endpoints/rpc.ts'
 import { type Network, networkFor } from './networks.ts'
 import { type Agree, openAgree } from './payout/agreement.ts'
 import { openSigner } from './payout/chain-signers.ts'
-import { openPayouts, openWatchPayout, type Payouts, type WatchPayout } from './payout/payout.ts'
+import {
+  openPayouts,
+  openRechecks,
+  openWatchPayout,
+  type PayoutRechecks,
+  type Payouts,
+  type WatchPayout,
+} from './payout/payout.ts'
 import type { FindNamedHold } from './payout/payout-deps.ts'
 import { openRelay, type Relay } from './payout/relay.ts'
 import type { Signer } from './payout/signer.ts'
@@ -31,12 +38,12 @@ export type OpenChain = {
   relayerSigner: Signer | null
   /** Submits payers' authorizations; null if no relayer is configured. */
   relay: Relay | null
-  /** Maximum price of one gas, in wei. */
-  maxFeeWei: bigint | null
   /** The operator is warned when the paying wallet holds less USDC than this. */
   minUnits: bigint
   /** Null if its keys are not configured and a person sends. */
   payouts: Payouts | null
+  /** `payouts`, or what is left of them without the keys. */
+  rechecks: PayoutRechecks
   /** Where the keys are not configured, but a payout may be under way. */
   watchPayout: WatchPayout
 }
@@ -87,7 +94,7 @@ function openMetrics({ config, db, clock, metrics }: ChainDeps): { countError(ch
   })
   new Gauge({
     name: 'comptoir_chain_stopped',
-    help: '1 while nothing of the chain is believed: it is another chain, or its endpoints disagree.',
+    help: '1 while the chain is not read: it is another one, or its endpoints disagree or do not fit together.',
     labelNames: ['chain'],
     registers: [metrics],
     async collect() {
@@ -155,10 +162,9 @@ export function openChains(deps: ChainDeps): OpenChain[] {
     const endpoints = openNodes(deps, network, chain.rpcUrls, (endpoint) => countError(chainId, endpoint))
     const { rpc } = endpoints
     const [refundSigner, relayerSigner] = [openSigner(chain, 'refund'), openSigner(chain, 'relayer')]
-    const maxFeeWei = chain.maxFeeGwei === null ? null : BigInt(chain.maxFeeGwei) * 1_000_000_000n
-    const relayed = { minUnits: chain.relayMinUnits ?? network.relayMinUnits, maxFeeWei }
+    const minUnits = chain.relayMinUnits ?? network.relayMinUnits
     const agree = openAgree({ endpoints, network, log })
-    const relay = relayerSigner && openRelay({ db, rpc, agree, network, relayerSigner, ...relayed, clock, log })
+    const relay = relayerSigner && openRelay({ db, rpc, agree, network, relayerSigner, minUnits, clock, log })
     const paying = { db, rpc, agree, network, clock, log }
     const opened = {
       watchPayout: openWatchPayout({ ...paying, relayerSigner, findNamedHold }),
@@ -170,10 +176,11 @@ export function openChains(deps: ChainDeps): OpenChain[] {
       agree,
       xpub,
       relayerSigner,
-      maxFeeWei,
       minUnits: chain.walletMinUnits ?? 0n,
     }
-    if (refundSigner === null || relayerSigner === null) return { ...opened, payouts: null }
-    return { ...opened, payouts: openPayouts({ ...paying, refundSigner, relayerSigner, maxFeeWei, findNamedHold }) }
+    if (refundSigner === null || relayerSigner === null)
+      return { ...opened, payouts: null, rechecks: openRechecks(paying) }
+    const payouts = openPayouts({ ...paying, refundSigner, relayerSigner, findNamedHold })
+    return { ...opened, payouts, rechecks: payouts }
   })
 }

@@ -3,7 +3,7 @@ import { askCalls } from './endpoints/ask-logs.ts'
 import type { Endpoint, EndpointFault } from './endpoints/endpoint.ts'
 import type { Endpoints } from './endpoints/endpoints.ts'
 import { type Rpc, type RpcCall, RpcError } from './endpoints/rpc.ts'
-import { ChainDoubt, type RpcBlock, type RpcLog } from './transfer-logs.ts'
+import { blockCall, ChainDoubt, type RpcBlock, type RpcLog } from './transfer-logs.ts'
 
 /** Endpoints contradict each other with no majority; recorded transfers are kept. */
 export class Disagreement extends ChainDoubt {
@@ -32,30 +32,78 @@ function chanceOf(times: number, expected: number): number {
 
 export type Panel = { endpoints: Endpoints; endpoint: Endpoint; onOutvoted(endpoint: Endpoint, subject: string): void }
 
-type Opinion<Answer> = { endpoint: Endpoint; answer: Answer; key: string }
+/** What an endpoint says; no answer: it does not have the block that it is asked about, and should. */
+type Opinion<Answer> = { endpoint: Endpoint; answer: Answer | undefined; key: string }
+
+/** It cannot know yet. `isLate`: it has had its moment, so that it is waited for only where no other one agrees. */
+type Waiting = { endpoint: Endpoint; isLate: boolean }
+
+type Heard<Answer> = { opinions: Opinion<Answer>[]; waiting: Waiting[] }
 
 /** Undefined: this endpoint cannot know yet. */
 type Ask<Answer> = (rpc: Rpc, endpoint: Endpoint) => Promise<Answer | undefined>
 
+/** The block that a question is about; without a hash, the height at which any block will do. */
+type AskedBlock = { number: bigint; hash?: string }
+
+/**
+ * What an endpoint has instead of a block that it lacked until now: the hash of another one; `later` if it is not there
+ * yet, or has just come; `none` if it should be there, because its own chain has it or is longer.
+ */
+async function findInstead({ rpc }: Endpoint, { number, hash }: AskedBlock): Promise<string> {
+  // in this order: what comes between two answers must not look like a gap
+  const calls = [blockCall('latest'), blockCall(number), ...(hash === undefined ? [] : [headerCall(hash)])]
+  const [newest, there, known] = await rpc.batch<RpcBlock | null>(calls)
+  if (known) return 'later'
+  if (!there) return newest && BigInt(newest.number) >= number ? 'none' : 'later'
+  if (hash === undefined) return 'later'
+  return there.hash === hash ? 'none' : there.hash
+}
+
+/**
+ * How to take an endpoint that does not know the answer. For a moment, it may only be behind. After that, what it has
+ * instead of the block is its opinion. One that has not proved its token is heard only if it has another block.
+ */
+async function judgeSilence<Answer>(endpoint: Endpoint, block: AskedBlock | undefined): Promise<Heard<Answer>> {
+  const waiting = (isLate: boolean) => ({ opinions: [], waiting: [{ endpoint, isLate }] })
+  if (!block || !endpoint.noteLacking(blockKey(block))) return waiting(false)
+  const instead = await findInstead(endpoint, block)
+  if (instead === 'later') return waiting(true)
+  if (instead === 'none' && endpoint.fault() === 'unproven') return NOTHING
+  // two that have the same other block agree; two that merely lack it do not
+  const key = instead === 'none' ? `none at ${endpoint.number}` : `another: ${instead}`
+  return { opinions: [{ endpoint, answer: undefined, key }], waiting: [] }
+}
+
+const blockKey = ({ number, hash }: AskedBlock): string => hash ?? String(number)
+
+const NOTHING = { opinions: [], waiting: [] }
+
 /** A failed endpoint does not count. One that cannot know yet either makes us wait or does not count. */
+async function askOne<Answer>(
+  one: Endpoint,
+  { ask, keyOf, block }: Pick<Question<Answer>, 'ask' | 'keyOf' | 'block'>,
+  waits: boolean,
+): Promise<Heard<Answer>> {
+  try {
+    const answer = await ask(one.rpc, one)
+    if (answer === undefined) return waits ? await judgeSilence(one, block) : NOTHING
+    if (block) one.noteHaving(blockKey(block))
+    return { opinions: [{ endpoint: one, answer, key: keyOf(answer) }], waiting: [] }
+  } catch (error) {
+    if (error instanceof RpcError) return NOTHING
+    throw error
+  }
+}
+
+/** All are heard before any is judged. */
 async function askEach<Answer>(
   endpoints: readonly Endpoint[],
-  { ask, keyOf, waits }: { ask: Ask<Answer>; keyOf(answer: Answer): string; waits: boolean },
-): Promise<Opinion<Answer>[]> {
-  const opinions = await Promise.all(
-    endpoints.map(async (one): Promise<Opinion<Answer>[]> => {
-      try {
-        const answer = await ask(one.rpc, one)
-        if (answer !== undefined) return [{ endpoint: one, answer, key: keyOf(answer) }]
-      } catch (error) {
-        if (error instanceof RpcError) return []
-        throw error
-      }
-      if (waits) throw new ChainDoubt(`endpoint ${one.number} does not have the block yet`)
-      return []
-    }),
-  )
-  return opinions.flat()
+  question: Pick<Question<Answer>, 'ask' | 'keyOf' | 'block'>,
+  waits: (one: Endpoint) => boolean,
+): Promise<Heard<Answer>> {
+  const heard = await Promise.all(endpoints.map((one) => askOne(one, question, waits(one))))
+  return { opinions: heard.flatMap((one) => one.opinions), waiting: heard.flatMap((one) => one.waiting) }
 }
 
 /**
@@ -72,31 +120,30 @@ const ASKED_THOUGH_OUT: Record<'money' | 'other', readonly EndpointFault[]> = {
  * trusted alone because the others lied or failed a moment ago. Questions about money name a block by its hash, which
  * an endpoint of another chain does not know; it then has no opinion.
  */
-async function askOthers<Answer>(
-  { endpoints, endpoint }: Panel,
-  { ask, keyOf, isMoney = false }: Question<Answer>,
-): Promise<Opinion<Answer>[]> {
+async function askOthers<Answer>({ endpoints, endpoint }: Panel, question: Question<Answer>): Promise<Heard<Answer>> {
   const others = endpoints.usable().filter((other) => other !== endpoint)
-  const trusted = await askEach(others, { ask, keyOf, waits: true })
-  if (trusted.length > 0) return trusted
-  const asked = ASKED_THOUGH_OUT[isMoney ? 'money' : 'other']
+  const trusted = await askEach(others, question, () => true)
+  if (trusted.opinions.length + trusted.waiting.length > 0) return trusted
+  const asked = ASKED_THOUGH_OUT[question.isMoney ? 'money' : 'other']
   const out = endpoints.all.filter((other) => other !== endpoint && asked.some((fault) => fault === other.fault()))
   // one that has not proved its token is not believed, but one that is up to date and does not know yet makes us wait
-  const waits = (one: Endpoint): boolean => one.fault() === 'unproven' && !one.behind
-  return (await Promise.all(out.map((one) => askEach([one], { ask, keyOf, waits: waits(one) })))).flat()
+  return askEach(out, question, (one) => one.fault() === 'unproven' && !one.behind)
 }
 
 /**
  * Whether the other endpoints agree with the one in use. Without others, its answer stands.
  * @returns those that contradict it, if there is no majority; empty if it is right
- * @throws Outvoted if two others agree against it
+ * @throws Outvoted if two others agree against it; ChainDoubt while one that may still decide it cannot know yet
  */
 async function vote<Answer>(panel: Panel, question: Question<Answer>): Promise<readonly Opinion<Answer>[]> {
-  const opinions = await askOthers(panel, question)
+  const { opinions, waiting } = await askOthers(panel, question)
   const ownKey = question.keyOf(question.own)
   const against = opinions.filter(({ key }) => key !== ownKey)
+  const isAgreed = opinions.length > against.length
+  const awaited = waiting.find(({ isLate }) => !(isAgreed && isLate))
+  if (awaited) throw new ChainDoubt(`endpoint ${awaited.endpoint.number} does not have the block yet`)
   if (against.length === 0) return []
-  if (opinions.length > against.length) {
+  if (isAgreed) {
     for (const { endpoint } of against) panel.onOutvoted(endpoint, question.subject)
     return []
   }
@@ -113,17 +160,21 @@ type Question<Answer> = {
   subject: string
   /** The answer would count money. */
   isMoney?: boolean
+  /** Absent: an endpoint that cannot know yet is waited for however long it takes. */
+  block?: AskedBlock
 }
 
 /** @throws Disagreement, Outvoted; ChainDoubt while another endpoint is a moment behind */
 export async function confirm<Answer>(panel: Panel, question: Question<Answer>): Promise<void> {
   const [against] = await vote(panel, question)
-  if (!against) return
-  const numbers = `endpoints ${panel.endpoint.number} and ${against.endpoint.number}`
-  throw new Disagreement(`${numbers} disagree about ${question.subject}`)
+  if (against) throw disagree(panel, against, question.subject)
 }
 
+const disagree = ({ endpoint }: Panel, against: { endpoint: Endpoint }, subject: string): Disagreement =>
+  new Disagreement(`endpoints ${endpoint.number} and ${against.endpoint.number} disagree about ${subject}`)
+
 type Testimony = { logs: readonly RpcLog[]; bloom: string | undefined }
+type Witness = { endpoint: Endpoint; answer: Testimony }
 
 const logKey = (log: RpcLog): string =>
   [log.transactionHash, log.logIndex, log.address, log.topics.join(), log.data].join().toLowerCase()
@@ -143,9 +194,9 @@ function speaksFor(text: string | undefined, log: RpcLog): boolean | null {
 }
 
 /** Which endpoint invents or hides logs, judged by the header from the endpoint that denies them. */
-function findLiar(mine: Opinion<Testimony>, other: Opinion<Testimony>): Endpoint | undefined {
+function findLiar(mine: Witness, other: Witness): Endpoint | undefined {
   const liars = new Set<Endpoint>()
-  const judge = (shows: Opinion<Testimony>, denies: Opinion<Testimony>): void => {
+  const judge = (shows: Witness, denies: Witness): void => {
     for (const log of lacking(shows.answer.logs, denies.answer.logs)) {
       const exists = speaksFor(denies.answer.bloom, log)
       if (exists !== null) liars.add(exists ? denies.endpoint : shows.endpoint)
@@ -228,15 +279,19 @@ export async function confirmLogs(panel: Panel, questions: readonly LogQuestion[
 async function confirmBlock(panel: Panel, { block, logs }: LogQuestion, ask: Ask<Testimony>): Promise<void> {
   const subject = `the transfers in block ${block.number}`
   const own: Testimony = { logs, bloom: block.logsBloom }
-  const [against] = await vote(panel, { own, ask, keyOf: logsKey, subject, isMoney: logs.length > 0 })
-  if (!against) return
-  const liar = findLiar({ endpoint: panel.endpoint, answer: own, key: '' }, against)
-  if (!liar) {
-    const numbers = `endpoints ${panel.endpoint.number} and ${against.endpoint.number}`
-    throw new Disagreement(`${numbers} disagree about ${subject}`)
-  }
-  panel.onOutvoted(liar, subject)
+  const against = await vote(panel, { own, ask, keyOf: logsKey, subject, isMoney: logs.length > 0, block })
+  const liar = findLiarAmong(panel, own, against)
+  if (liar) panel.onOutvoted(liar, subject)
   if (liar === panel.endpoint) throw new Outvoted(`endpoint ${liar.number} contradicts block headers about ${subject}`)
+  // one that does not have the block contradicts whatever another one's header shows
+  const open = against.find(({ answer }) => !liar || answer === undefined)
+  if (open) throw disagree(panel, open, subject)
+}
+
+function findLiarAmong(panel: Panel, own: Testimony, against: readonly Opinion<Testimony>[]): Endpoint | undefined {
+  for (const { endpoint, answer } of against)
+    if (answer) return findLiar({ endpoint: panel.endpoint, answer: own }, { endpoint, answer })
+  return undefined
 }
 
 /** What a header says about the requested transfers. */
@@ -277,8 +332,8 @@ async function readReceipts(rpc: Rpc, hash: string): Promise<readonly (Receipt |
   } catch (error) {
     if (!(error instanceof RpcError && error.kind === 'definite')) throw error
   }
-  const block = await rpc.call<{ transactions: string[] } | null>('eth_getBlockByHash', hash, false)
-  if (!block) return [null]
+  const block = await rpc.call<{ transactions?: string[] } | null>('eth_getBlockByHash', hash, false)
+  if (!block?.transactions) return [null]
   return rpc.batch(block.transactions.map((one) => ({ method: 'eth_getTransactionReceipt', params: [one] })))
 }
 

@@ -4,7 +4,7 @@ import { confirmTransfers } from './checked-logs.ts'
 import { listBlocksAt, lockHead } from './deposits/deposit-audit-queries.ts'
 import { askLogs } from './endpoints/ask-logs.ts'
 import type { Endpoint } from './endpoints/endpoint.ts'
-import type { Endpoints } from './endpoints/endpoints.ts'
+import { type Endpoints, provenEndpoints } from './endpoints/endpoints.ts'
 import { type Hex, RpcError } from './endpoints/rpc.ts'
 import { dropGone } from './gone-transfers.ts'
 import type { Network } from './networks.ts'
@@ -26,27 +26,6 @@ import {
 import { type FoundTransfer, upsertTransfers } from './transfer-queries.ts'
 
 export type ChainReader = { db: Db; network: Network; endpoints: Endpoints; log: FastifyBaseLogger }
-
-/** Available endpoints, each proven to serve this chain and its token. @throws RpcError if none is */
-export async function provenEndpoints({
-  endpoints,
-  network,
-}: Pick<ChainReader, 'endpoints' | 'network'>): Promise<Endpoint[]> {
-  const proven: Endpoint[] = []
-  let last: unknown = new RpcError('unknown', `no endpoint of chain ${network.chainId} is available`)
-  for (const endpoint of endpoints.usable().length > 0 ? endpoints.usable() : endpoints.all) {
-    const fault = endpoint.fault()
-    if (fault === 'foreign' || fault === 'unproven') continue
-    try {
-      await endpoint.verify(network)
-      proven.push(endpoint)
-    } catch (error) {
-      last = error
-    }
-  }
-  if (proven.length === 0) throw last instanceof RpcError ? last : new RpcError('unknown', (last as Error).message)
-  return proven
-}
 
 /** Queries a range of blocks, both included, in parts of a size that the node accepts. @throws RpcError */
 async function inParts<Item>(

@@ -104,7 +104,7 @@ function present(block: RpcBlock | null, number: bigint): Block {
 export async function readView({ rpc, network }: Scan): Promise<View> {
   const tags = tagsOf(network)
   const [head, ...tagged] = await rpc.batch<RpcBlock | null>([blockCall('latest'), ...tags.map(blockCall)])
-  if (!head) throw new ChainDoubt('the node has no newest block')
+  if (!head) throw new RpcError('unknown', 'the node has no newest block')
   const pick = (tag: 'safe' | 'finalized'): Block | null => {
     const block = tagged[tags.indexOf(tag)]
     return block ? toBlock(block) : null
@@ -142,6 +142,7 @@ export async function begin(scan: Scan, head: Block): Promise<BlockId> {
     ask: async (rpc) => (await rpc.call<RpcBlock | null>('eth_getBlockByNumber', '0x0', false))?.hash,
     keyOf: (hash) => hash,
     subject: 'the first block of the chain',
+    block: { number: 0n },
   })
   const start = await fetchBlock(scan, later(0n, head.number - LOOK_BACK))
   await write(scan, async (tx, chainId) => {
@@ -215,7 +216,8 @@ async function rewind(
   const own = (await hashAt(top.number)(scan.rpc)) ?? 'none'
   if (own === top.hash) throw new ChainDoubt(`block ${top.number} is there again`)
   const isOurs = (hash: string): string => (hash === top.hash ? 'ours' : 'another')
-  await confirm(scan, { own, ask: hashAt(top.number), keyOf: isOurs, subject: `block ${top.number}` })
+  const { number } = top
+  await confirm(scan, { own, ask: hashAt(number), keyOf: isOurs, subject: `block ${number}`, block: { number } })
   await write(scan, async (tx, chainId) => {
     await deleteBlocksAbove(tx, chainId, ancestor.number)
     const known = await findBlock(tx, chainId, ancestor.number)

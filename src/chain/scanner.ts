@@ -14,6 +14,7 @@ import {
   updateChainReleased,
   updateTrouble,
 } from './chain-queries.ts'
+import { compareHeads } from './endpoints/compare-heads.ts'
 import { type Endpoint, ForeignChain } from './endpoints/endpoint.ts'
 import type { Endpoints } from './endpoints/endpoints.ts'
 import { NetworkMismatch, prove } from './endpoints/network-check.ts'
@@ -64,10 +65,14 @@ const LEASE_MS = 10_000
 const RENEW_MS = 3000
 /** Upper limit of a block range: every header in it is read. */
 const MAX_SPAN = 5000n
-/** An endpoint is behind if its newest block is this much older than another one's. */
-const BEHIND_MS = 15_000
+/** It does not tell its newest block: while another does, it is behind until it is asked again. */
+const NO_HEAD = Number.NEGATIVE_INFINITY
 /** Endpoints disagree briefly at every reorganisation; a longer disagreement raises an alarm. */
 const DISAGREED_MS = 5000
+/** Longer than an endpoint lags before it counts as behind: a doubt without progress does not pass by itself. */
+const DOUBTED_MS = 30_000
+
+const EARLY_WORDS = 'the endpoint shows a block from the future, and no other one does; it is not used'
 
 type Base = Pick<Scan, 'db' | 'network' | 'log' | 'owner' | 'leaseMs' | 'endpoints' | 'cost'>
 
@@ -86,6 +91,8 @@ class Reader {
   /** As recorded at the last claim of the lease; null without it. */
   private trouble: ChainTrouble | null = null
   private disagreedMs: number | null = null
+  /** Since when looks have ended in doubt and nothing was read. */
+  private doubtedMs: number | null = null
   private readonly looks = new Map<Endpoint, Promise<unknown>>()
   private readonly lookedMs = new Map<Endpoint, number>()
 
@@ -99,7 +106,7 @@ class Reader {
     await this.register()
     let last: unknown = await this.lookAtSuspects()
     await this.compareEndpoints()
-    for (const endpoint of this.choose()) {
+    for (const endpoint of this.base.endpoints.candidates()) {
       try {
         return await this.lookThrough(endpoint)
       } catch (error) {
@@ -111,13 +118,6 @@ class Reader {
     if (this.base.endpoints.all.every((endpoint) => endpoint.fault() === 'foreign')) await this.note('foreign')
     if (last instanceof RpcError) throw last
     return false
-  }
-
-  /** Endpoints to try in this scan, in order; those that merely failed come last. */
-  private choose(): Endpoint[] {
-    const { endpoints } = this.base
-    const usable = endpoints.usable()
-    return usable.length > 0 ? usable : endpoints.all.filter((endpoint) => endpoint.fault() === 'down')
   }
 
   private async register(): Promise<void> {
@@ -174,30 +174,30 @@ class Reader {
     }
   }
 
-  /** Finds endpoints that are behind. */
+  /** Finds endpoints that are behind, or whose blocks are from the future. */
   private async compareEndpoints(): Promise<void> {
-    const { all } = this.base.endpoints
+    const { log, network, endpoints } = this.base
+    const { all } = endpoints
     if (all.length < 2 || isYounger(this.comparedMs, RENEW_MS, this.clock())) return
     this.comparedMs = this.clock()
-    const heads = await Promise.all(all.map((endpoint) => this.headOf(endpoint)))
-    const newest = Math.max(...heads.map((at) => at ?? 0))
-    for (const [index, endpoint] of all.entries()) {
-      const at = heads[index] ?? null
-      if (at !== null) endpoint.behind = newest - at > BEHIND_MS
-    }
+    const heads = await Promise.all(all.map(async (endpoint) => ({ endpoint, at: await this.headOf(endpoint) })))
+    for (const { number } of compareHeads(heads, this.clock()))
+      log.error({ chainId: network.chainId, endpoint: number }, `ALARM: ${EARLY_WORDS}`)
   }
 
+  /** When its newest block was mined; null: it is not asked. */
   private async headOf(endpoint: Endpoint): Promise<number | null> {
     const fault = endpoint.fault()
-    if (fault !== null && fault !== 'behind' && fault !== 'unproven') return null
+    if (fault !== null && fault !== 'behind' && fault !== 'unproven' && !endpoint.early) return null
     try {
       await endpoint.verify(this.base.network)
       const { method, params } = blockCall('latest')
-      const head = await endpoint.rpc.call<RpcBlock | null>(method, ...params)
-      return head ? Number(BigInt(head.timestamp)) * 1000 : null
+      const head = await endpoint.rpc.call<RpcBlock>(method, ...params)
+      return Number(BigInt(head.timestamp)) * 1000
     } catch (error) {
-      if (error instanceof ForeignChain) this.noteForeign(endpoint, error.message)
-      else if (!(error instanceof RpcError)) throw error
+      if (error instanceof RpcError) return NO_HEAD
+      if (!(error instanceof ForeignChain)) throw error
+      this.noteForeign(endpoint, error.message)
       return null
     }
   }
@@ -209,7 +209,7 @@ class Reader {
   }
 
   /** Logs once when reading stops and once when it resumes, even if it was another node that had stopped. */
-  private async note(trouble: ChainTrouble | null): Promise<void> {
+  private async note(trouble: ChainTrouble | null, reason = ''): Promise<void> {
     const { db, network, owner, log, leaseMs } = this.base
     // after twice the lease, another node may have taken over and written something else
     const isKnown = isYounger(this.claimedMs, 2 * leaseMs, this.clock())
@@ -220,6 +220,7 @@ class Reader {
     await updateTrouble(db, { chainId, owner, trouble })
     this.trouble = trouble
     if (trouble === null) log.info({ chainId }, 'the chain is read again')
+    else if (trouble === 'doubt') log.warn({ chainId, trouble }, `the chain is not read on: ${reason}`)
     else log.error({ chainId, trouble }, 'ALARM: the chain is not read; recorded transfers are kept')
   }
 
@@ -263,7 +264,7 @@ class Reader {
     const start = known ?? (await begin(scan, view.head))
     if (!(await this.walk(scan, start, view.head))) return false
     await finish(scan, view)
-    this.disagreedMs = null
+    this.forgetDoubts()
     await this.note(null)
     const news = newsOf(view)
     const changed = news !== this.announced
@@ -276,7 +277,10 @@ class Reader {
     const { db, network, owner, leaseMs } = this.base
     this.claimedMs = this.clock()
     const lease = await claimChain(db, { chainId: network.chainId, owner, leaseMs })
-    if (!lease) this.announced = ''
+    if (!lease) {
+      this.announced = ''
+      this.forgetDoubts()
+    }
     const standing = lease ?? (await listStandings(db, [network.chainId]))[0]
     this.genesisHash = standing?.genesisHash ?? null
     this.trouble = lease?.trouble ?? null
@@ -294,6 +298,7 @@ class Reader {
       const reached = next ?? (await reconcile(scan, { top, genesisHash: this.genesisHash }, head))
       // the node is behind us, or has just switched chains: scan again later
       if (!next && reached.hash === top.hash) return false
+      if (next) this.doubtedMs = null
       top = reached
     }
     return !this.stopped
@@ -301,10 +306,17 @@ class Reader {
 
   /** Records a doubt that only another scan, or a person, can settle. */
   async noteDoubt(doubt: ChainDoubt): Promise<void> {
-    if (!(doubt instanceof Disagreement)) return
     const now = this.clock()
-    this.disagreedMs = Math.min(this.disagreedMs ?? now, now)
-    if (now - this.disagreedMs >= DISAGREED_MS) await this.note('disagreement')
+    this.doubtedMs = Math.min(this.doubtedMs ?? now, now)
+    if (doubt instanceof Disagreement) {
+      this.disagreedMs = Math.min(this.disagreedMs ?? now, now)
+      if (now - this.disagreedMs >= DISAGREED_MS) await this.note('disagreement')
+    } else if (this.trouble === null && now - this.doubtedMs >= DOUBTED_MS) await this.note('doubt', doubt.message)
+  }
+
+  private forgetDoubts(): void {
+    this.disagreedMs = null
+    this.doubtedMs = null
   }
 }
 

@@ -25,17 +25,16 @@ export function usdcUnits(text: string | undefined): bigint | undefined {
 export const coinUnits = (asset: string, text: string): bigint =>
   (asset === 'USDC' ? usdcUnits(text) : providerUnits(text)) ?? 0n
 
-/** The value of a dollar coin in USDC units, as good as its own; undefined for any other coin. */
-export function dollarUnits({ asset, units }: Pick<UnmatchedMoney, 'asset' | 'units'>): bigint | undefined {
-  if (asset === 'USDC') return units
-  return asset === 'USDT' ? units / 10n ** BigInt(PROVIDER_DIGITS - EXPONENTS.USDC) : undefined
+/** By how many of the finest digits one unit of a dollar coin counts; undefined for any other coin. */
+export function dollarScale(asset: string): bigint | undefined {
+  if (asset === 'USDC') return 10n ** BigInt(PROVIDER_DIGITS - EXPONENTS.USDC)
+  return asset === 'USDT' ? 1n : undefined
 }
 
-/** The same value in another dollar coin, cut; undefined if one of both has no known value. */
-export function inDollarCoin(asset: string, money: Pick<UnmatchedMoney, 'asset' | 'units'>): bigint | undefined {
-  const value = dollarUnits(money)
-  if (value === undefined || asset === 'USDC') return value
-  return asset === 'USDT' ? value * 10n ** BigInt(PROVIDER_DIGITS - EXPONENTS.USDC) : undefined
+/** The value of a dollar coin in USDC units, cut, as good as its own; undefined for any other coin. */
+export function dollarUnits({ asset, units }: Pick<UnmatchedMoney, 'asset' | 'units'>): bigint | undefined {
+  const scale = dollarScale(asset)
+  return scale === undefined ? undefined : (units * scale) / 10n ** BigInt(PROVIDER_DIGITS - EXPONENTS.USDC)
 }
 
 /** Money too little to matter. An amount of 0 could not be read, and coins of unknown value are never dust. */

@@ -15,9 +15,18 @@ const OPTIONS = { company: { type: 'string' }, json: { type: 'boolean', default:
 
 type Aged = { code: string; seconds: number }
 
+/** Undefined for what is no JSON. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
 async function readOrders(): Promise<Aged[]> {
   const text = Buffer.concat(await process.stdin.toArray()).toString('utf8')
-  const read: unknown = JSON.parse(text)
+  const read = parse(text)
   const isAged = (one: Aged): boolean => typeof one?.code === 'string' && Number.isFinite(one.seconds)
   if (!Array.isArray(read) || !read.every(isAged)) throw new Error('Give a list of {"code", "seconds"} on stdin.')
   return read as Aged[]

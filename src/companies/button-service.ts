@@ -3,7 +3,16 @@ import { type Actor, sees } from '../http/actor.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { newId, newOrderCode } from '../kernel/ids.ts'
-import { EXPONENTS, type Fiat, formatMoney, isAsset, parseDecimal, parseMoneyNumber } from '../kernel/money.ts'
+import {
+  EXPONENTS,
+  type Fiat,
+  formatMoney,
+  isAsset,
+  leastOf,
+  type Money,
+  parseDecimal,
+  parseMoneyNumber,
+} from '../kernel/money.ts'
 import type { Static } from '../kernel/schema.ts'
 import type { ButtonSession, BuyButton } from './button-queries.ts'
 import * as queries from './button-queries.ts'
@@ -14,6 +23,8 @@ import { type CompanyDeps, noteChange } from './company-service.ts'
 
 export type ButtonDeps = CompanyDeps & {
   fiatAssets: readonly Fiat[]
+  /** A company's largest order, given in EUR, in a currency; null: there is no rate to compare by. */
+  largestOrder: (maximum: string, asset: Fiat) => Promise<Money | null>
   /** On a chain, less does not sell a reference. */
   dustUnits: bigint
 }
@@ -81,7 +92,37 @@ export function readPrice(
   const units = typeof price === 'number' ? numberUnits(price, asset) : parseDecimal(price, EXPONENTS[asset])
   if (units === undefined || units <= 0n)
     throw invalid('price', `must be a positive decimal with at most ${EXPONENTS[asset]} digits after the point`)
+  const least = leastOf(asset)
+  if (units < least.units) throw invalid('price', `must be at least ${formatMoney(least)} ${asset}`)
   return { price: formatMoney({ asset, units }), currency: asset }
+}
+
+/** Asks for rates: call before opening a transaction. @throws OBJECT_NOT_FOUND */
+export async function largestOf(deps: ButtonDeps, companyId: string, asset: Fiat): Promise<Money | null> {
+  const company = await deps.cache.company(companyId)
+  if (!company) throw new AppError('OBJECT_NOT_FOUND')
+  return deps.largestOrder(company.maxOrderAmount, asset)
+}
+
+/** What no order of the company may cost. @throws VALIDATION_FAILED */
+export function checkLargest(path: string, { asset, units }: Money, largest: Money | null): void {
+  if (largest === null || units <= largest.units) return
+  throw invalid(path, `must not be above ${formatMoney(largest)} ${asset}, the largest order of this account`)
+}
+
+type Price = { price: string; currency: Fiat }
+
+/** The price of a button, at which orders can be made. @throws VALIDATION_FAILED */
+async function readButtonPrice(
+  deps: ButtonDeps,
+  companyId: string,
+  { price, currency }: Pick<ButtonFields, 'price' | 'currency'>,
+): Promise<Price> {
+  const read = readPrice(deps, price, currency)
+  const asset = read.currency
+  const units = parseDecimal(read.price, EXPONENTS[asset]) ?? 0n
+  checkLargest('price', { asset, units }, await largestOf(deps, companyId, asset))
+  return read
 }
 
 function readWebsite(path: string, text: string): URL {
@@ -121,7 +162,7 @@ export async function createButton(
     name: fields.name,
     websiteUrl: fields.websiteUrl,
     websiteOrigin: readWebsite('websiteUrl', fields.websiteUrl).origin,
-    ...readPrice(deps, fields.price, fields.currency),
+    ...(await readButtonPrice(deps, companyId, fields)),
     itemRef: fields.itemRef ?? null,
     callbackUrl: readCallback(deps, fields.callbackUrl),
     pagePrice: fields.pagePrice ?? false,
@@ -165,6 +206,11 @@ export async function changeButton(
   fields: Partial<ButtonFields>,
 ): Promise<BuyButton> {
   const { actor } = context
+  const known = await readButton(deps, actor, id)
+  const { price = known.price, currency = known.currency } = fields
+  // a price from before these rules stays until it is changed
+  const isPriced = String(price) !== known.price || currency.toUpperCase() !== known.currency
+  const priced = isPriced ? await readButtonPrice(deps, known.companyId, { price, currency }) : {}
   return deps.db.tx(async (tx) => {
     const button = await queries.lockButton(tx, id)
     if (!seen(actor, button)) throw new AppError('OBJECT_NOT_FOUND')
@@ -174,7 +220,7 @@ export async function changeButton(
       name: fields.name ?? button.name,
       websiteUrl,
       websiteOrigin: readWebsite('websiteUrl', websiteUrl).origin,
-      ...readPrice(deps, fields.price ?? button.price, fields.currency ?? button.currency),
+      ...priced,
       itemRef: fields.itemRef ?? button.itemRef,
       callbackUrl: readCallback(deps, fields.callbackUrl) ?? button.callbackUrl,
       pagePrice: fields.pagePrice ?? button.pagePrice,

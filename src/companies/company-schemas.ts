@@ -71,7 +71,7 @@ export const CompanySchema = Type.Object(
     approved: Type.Boolean(),
     settlementAddress: Nullable(Type.String()),
     settlementNetwork: Nullable(Type.Integer()),
-    maxOrderAmount: Type.String({ description: 'In the order’s currency.' }),
+    maxOrderAmount: Type.String({ description: 'EUR; orders in other currencies are compared at their rate.' }),
     identityThresholdAmount: Type.String({
       description: 'EUR; orders of this amount and above need payer information.',
     }),

@@ -24,13 +24,8 @@ const blockOf = (status: 'blocked' | 'returned'): Sql => sql`select 1 from scree
   where s.company_id = p.company_id and s.purpose = 'payment' and s.subject_id = p.id and coalesce(s.address, '') = ''
     and s.status = ${status}`
 
-/**
- * A person decided to return all that is on its way: its provider blocked the payment and named no amount, ever or
- * since before the decision.
- */
-const IS_RETURNED = sql`exists (${blockOf('returned')} and (s.updated_at >= p.blocked_at
-  or not exists (select 1 from mispayments m where m.company_id = p.company_id and m.payment_id = p.id
-    and m.source_reference like '%:frozen:%' and m.units > 0)))`
+/** A person decided to return all that is on its way: its provider blocked all. Null: noted by an older node. */
+const IS_RETURNED = sql`exists (${blockOf('returned')} and s.is_whole is not false)`
 
 /** A transfer that the last report of payment `p` could not book yet: it is recent, so this version noted its token. */
 const isOnChain = (dustUnits: bigint): Sql => sql`exists (select 1 from (${TRANSFERS}) as t

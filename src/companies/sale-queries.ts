@@ -31,6 +31,7 @@ export type SaleSession = {
   id: string
   companyId: string
   orderRef: string
+  websiteUrl: string
   websiteOrigin: string
   /** Decimal text with the currency's digits. */
   price: string
@@ -44,8 +45,8 @@ export type SaleSession = {
 /** Locks a buy-button session, and then its reference, while its order is created. */
 export async function lockSaleSession(tx: Tx, idOrCode: string): Promise<SaleSession | undefined> {
   const session = await tx.maybe<SaleSession>(sql`
-    select s.id, s.company_id, s.order_ref, b.website_origin, s.price, s.currency, s.ended_at is not null as ended,
-      coalesce(s.callback_url, b.callback_url) as callback_url, s.cancel_url, s.return_url
+    select s.id, s.company_id, s.order_ref, b.website_url, b.website_origin, s.price, s.currency,
+      s.ended_at is not null as ended, coalesce(s.callback_url, b.callback_url) as callback_url, s.cancel_url, s.return_url
     from button_sessions s join buy_buttons b on b.id = s.button_id and b.deleted_at is null
     where s.id = ${idOrCode} or s.code = ${idOrCode} for update of s`)
   if (session) await lockReference(tx, session)

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { makeFolder } from '../kernel/process/make-folder.ts'
 import type { Config } from './config.ts'
 
 type KeyPlace = Pick<Config, 'masterKey' | 'dataDir'>
@@ -29,7 +30,7 @@ export function chooseMasterKey(config: KeyPlace): ChosenKey {
     key,
     keep() {
       if (known) return
-      mkdirSync(config.dataDir, { recursive: true })
+      makeFolder(config.dataDir)
       const path = join(config.dataDir, 'master.key')
       writeFileSync(path, `${key.toString('base64')}\n`, { mode: 0o600, flag: 'wx' })
       chmodSync(path, 0o600)

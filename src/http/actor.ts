@@ -61,12 +61,18 @@ declare module 'fastify' {
     open?: true
     /** An open page for people: limited per address. */
     page?: true
+    /** Its failures are JSON to everyone, also to a browser. */
+    json?: true
     /** The route stores its response under the Idempotency-Key in its own statement. */
     ownIdempotency?: true
+    /** Who acts is part of what is done, as where two persons confirm: an Idempotency-Key is the person's own. */
+    personal?: true
     /** The response holds a secret: what is stored under an Idempotency-Key is encrypted. */
     sealAnswer?: true
     /** `null` and `""` in the body reach the route instead of counting as absent. */
     keepNulls?: true
+    /** Acts on all that its filters match: an unknown name is refused, because without it more would match. */
+    refuseUnknown?: true
   }
 }
 

@@ -1,6 +1,7 @@
+import { isUtf8 } from 'node:buffer'
 import { Ajv } from 'ajv'
 import addFormats from 'ajv-formats'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { isStorable } from '../db/storable.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { withAsciiDomain } from '../kernel/people/emails.ts'
@@ -38,34 +39,69 @@ function findUnstorable(value: unknown): string | undefined {
   return undefined
 }
 
-/** `null` and `""` count as absent for optional fields, at every depth. */
-function dropEmpty(value: unknown): void {
+/**
+ * `null` and `""` count as absent for optional fields, at every depth. Not an empty `amount`: absent, it would mean all
+ * the money that is left. A form of a page says itself what is wrong with it. @throws VALIDATION_FAILED
+ */
+function dropEmpty(value: unknown, isApi: boolean): void {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return
   const record = value as Record<string, unknown>
   for (const name in record) {
     const inner = record[name]
+    if (isApi && name === 'amount' && inner === '') throw invalid(name, 'is empty: send an amount, or leave it out')
     if (inner === null || inner === '') delete record[name]
-    else dropEmpty(inner)
+    else dropEmpty(inner, isApi)
   }
+}
+
+/** A filter that was left empty in a form filters nothing. */
+function dropEmptyFilters({ method, query, routeOptions: { config } }: FastifyRequest): void {
+  if (config.permission === undefined || (method !== 'GET' && method !== 'HEAD')) return
+  const filters = query as Record<string, unknown>
+  for (const name in filters) if (filters[name] === '') delete filters[name]
 }
 
 const tooDeep = (): AppError =>
   new AppError('MALFORMED_JSON', { message: `The body is nested deeper than ${MAX_JSON_DEPTH} levels.` })
 
+const notUtf8 = (): AppError =>
+  new AppError('MALFORMED_JSON', { message: 'The body is not UTF-8. Send JSON as UTF-8, or write \\u00e9 for é.' })
+
+/** Encodings whose every text is the same in UTF-8. */
+const UTF8_CHARSETS = ['utf-8', 'utf8', 'us-ascii']
+
+/** Why the body cannot be read as it is announced. Source: RFC 8259 section 8.1, JSON is UTF-8. */
+function unreadableOf({ headers }: FastifyRequest): AppError | undefined {
+  const charset = /;\s*charset\s*=\s*"?([^\s";]*)/i.exec(headers['content-type'] ?? '')?.[1]?.toLowerCase()
+  if (charset !== undefined && !UTF8_CHARSETS.includes(charset)) {
+    const message = `The charset ${charset.slice(0, 40)} is not read. Send JSON as UTF-8: Content-Type: application/json.`
+    return new AppError('UNSUPPORTED_MEDIA_TYPE', { message })
+  }
+  const encoding = headers['content-encoding']?.trim().toLowerCase() ?? ''
+  if (encoding === '' || encoding === 'identity') return undefined
+  const message = 'Compressed bodies are not read. Send plain JSON as UTF-8, without Content-Encoding.'
+  return new AppError('UNSUPPORTED_MEDIA_TYPE', { message })
+}
+
 /**
- * How bodies are read and checked: JSON only, 64 KiB, no coercion (a coerced `true` would be 1 EUR). Query strings and
- * path parameters are text, so their types are coerced.
+ * How bodies are read and checked: JSON in UTF-8 only, 64 KiB, no coercion (a coerced `true` would be 1 EUR). Query
+ * strings and path parameters are text, so their types are coerced.
  */
 export function registerBodies(app: FastifyInstance): void {
   registerSchemas(app, (schema, httpPart) => (httpPart === 'body' ? strict : coercing).compile(schema))
   app.removeAllContentTypeParsers()
   const parse = app.getDefaultJsonParser('error', 'error')
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
-    if (body === '') done(null, undefined)
-    else if (isTooDeep(body as string)) done(tooDeep())
-    else void parse(request, body as string, done)
+  app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    if (body.length === 0) return done(null, undefined)
+    const unreadable = unreadableOf(request)
+    if (unreadable) return done(unreadable)
+    // decoding would replace what is not UTF-8: two references would become one
+    if (!isUtf8(body)) return done(notUtf8())
+    const text = body.toString()
+    if (isTooDeep(text)) done(tooDeep())
+    else void parse(request, text, done)
   })
-  app.addHook('preValidation', (request, _reply, done) => {
+  app.addHook('preValidation', async (request) => {
     // a missing body counts as empty, so that validation names the required fields; so does null
     if ((request.body ?? null) === null && request.routeOptions.schema?.body !== undefined) request.body = {}
     // raw bodies (callbacks) are left to their readers
@@ -73,9 +109,10 @@ export function registerBodies(app: FastifyInstance): void {
     for (const part of [body, request.query, request.params]) {
       const path = findUnstorable(part)
       if (path !== undefined)
-        return done(invalid(path, 'contains a character that is not text (NUL or half a surrogate pair)'))
+        throw invalid(path, 'contains a character that is not text (NUL or half a surrogate pair)')
     }
-    if (request.routeOptions.config.keepNulls !== true) dropEmpty(body)
-    done()
+    const { keepNulls, permission } = request.routeOptions.config
+    if (keepNulls !== true) dropEmpty(body, permission !== undefined)
+    dropEmptyFilters(request)
   })
 }

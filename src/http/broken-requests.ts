@@ -20,14 +20,14 @@ const REASONS: Record<number, string> = {
 }
 
 /** Answers a malformed, oversized or slow request in our envelope, then closes the connection. */
-export function answerBroken(thrown: Error & { code?: string }, socket: Socket): void {
+export const openAnswerBroken = (baseUrl: string) => (thrown: Error & { code?: string }, socket: Socket) => {
   if (thrown.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
     return
   }
   const error = OF_NODE[thrown.code ?? ''] ?? new AppError('MALFORMED_REQUEST')
   const requestId = newId()
-  const body = JSON.stringify(failure(error, requestId))
+  const body = JSON.stringify(failure(error, requestId, baseUrl))
   const head = [
     `HTTP/1.1 ${error.status} ${REASONS[error.status]}`,
     'content-type: application/json; charset=utf-8',
@@ -41,13 +41,14 @@ export function answerBroken(thrown: Error & { code?: string }, socket: Socket):
 }
 
 /** A path that the router cannot decode, such as `/%ff`: no hook has run, so the headers are written here. */
-export function answerUnroutable(thrown: Error, request: FastifyRequest, reply: FastifyReply): void {
-  const error = toAppError(thrown)
-  const { raw } = reply
-  raw.writeHead(error.status, {
-    'content-type': 'application/json; charset=utf-8',
-    'x-content-type-options': 'nosniff',
-    'x-request-id': request.id,
-  })
-  raw.end(JSON.stringify(failure(error, request.id)))
-}
+export const openAnswerUnroutable =
+  (baseUrl: string) => (thrown: Error, request: FastifyRequest, reply: FastifyReply) => {
+    const error = toAppError(thrown)
+    const { raw } = reply
+    raw.writeHead(error.status, {
+      'content-type': 'application/json; charset=utf-8',
+      'x-content-type-options': 'nosniff',
+      'x-request-id': request.id,
+    })
+    raw.end(JSON.stringify(failure(error, request.id, baseUrl)))
+  }

@@ -40,6 +40,7 @@ function detailOf(fault: AjvFault): ErrorDetail {
   if (fault.keyword === 'enum') {
     return { path, message: `must be one of: ${(fault.params.allowedValues as unknown[]).join(', ')}` }
   }
+  if (fault.keyword === 'const') return { path, message: `must be ${JSON.stringify(fault.params.allowedValue)}` }
   const rule = fault.keyword === 'pattern' ? RULES[String(fault.params.pattern)] : undefined
   const format = fault.keyword === 'format' ? FORMATS[String(fault.params.format)] : undefined
   return { path, message: rule ?? format ?? fault.message ?? 'is not valid' }
@@ -95,14 +96,26 @@ declare module 'fastify' {
     /** The code of the refusal that answered it. */
     refusal: AppError['code'] | null
   }
+  interface FastifyInstance {
+    /** Answers a failure as every route does that has no pages of its own. */
+    sendFailure: Send
+  }
 }
 
 /** Shows a failure to a person, as a page. */
 export type ErrorPage = (request: FastifyRequest, reply: FastifyReply, error: AppError) => FastifyReply
 
 /** Browsers ask for HTML explicitly and programs do not; the API always answers JSON. */
-const wantsPage = ({ url, headers, method }: FastifyRequest): boolean =>
-  (method === 'GET' || method === 'POST') && !url.startsWith('/api') && /\btext\/html\b/.test(headers.accept ?? '')
+const wantsPage = ({ url, headers, method, routeOptions }: FastifyRequest): boolean =>
+  (method === 'GET' || method === 'POST') &&
+  !url.startsWith('/api') &&
+  routeOptions.config?.json !== true &&
+  /\btext\/html\b/.test(headers.accept ?? '')
+
+/** A page is a page to everyone but a program that asks for JSON by name. */
+const wantsJson = (request: FastifyRequest): boolean =>
+  request.routeOptions.config?.json === true ||
+  (/\bapplication\/(\w+\+)?json\b/i.test(request.headers.accept ?? '') && !wantsPage(request))
 
 type Send = (request: FastifyRequest, reply: FastifyReply, error: AppError) => FastifyReply
 
@@ -120,6 +133,19 @@ const openSend =
       .send(failure(error, request.id, baseUrl))
   }
 
+/** How the pages of a scope fail: `show` tells people, in their words; programs get JSON. */
+export function registerPageFailures(
+  app: FastifyInstance,
+  what: string,
+  show: (request: FastifyRequest, reply: FastifyReply, error: AppError) => unknown,
+): void {
+  app.setErrorHandler((thrown, request, reply) => {
+    const error = toAppError(thrown)
+    if (error.status >= 500) request.log.error({ err: thrown }, `${what} failed`)
+    return wantsJson(request) ? app.sendFailure(request, reply, error) : show(request, reply, error)
+  })
+}
+
 /**
  * Answers every failure in the same way: envelope, code, request id. Bugs are logged in full and answered without
  * internals.
@@ -130,6 +156,7 @@ export function registerFailures(
 ): void {
   const send = openSend(baseUrl, errorPage)
   app.decorateRequest('refusal', null)
+  app.decorate('sendFailure', send)
   const methodsAt = openRouteTable(app)
   app.setErrorHandler((thrown, request, reply) => {
     const error = toAppError(thrown)

@@ -1,5 +1,6 @@
 import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fastify'
 import { MINUTE } from '../kernel/clock.ts'
+import { AppError } from '../kernel/errors.ts'
 
 const IGNORED_HEADER = 'comptoir-ignored'
 
@@ -101,11 +102,16 @@ function openCounter() {
 /** Pages read single parameters by name, such as the language; API handlers may pass on everything they got. */
 const isApi = ({ permission }: FastifyContextConfig): boolean => permission !== undefined
 
+function unknownNames(names: readonly string[], querystring: Schema): AppError {
+  const message = `is not known here. Choose from: ${Object.keys(querystring.properties ?? {}).join(', ')}`
+  return new AppError('VALIDATION_FAILED', { details: names.slice(0, MAX_NAMES).map((path) => ({ path, message })) })
+}
+
 /**
  * Unknown body fields and query parameters have no effect (compat), but the response lists them in `Comptoir-Ignored`,
- * so that a typo such as `returnURL` is found. They are removed before the handler, because one that passes on its body
- * or query would let a client set fields that it must not set. The start fails for a route where they cannot be
- * removed.
+ * so that a typo such as `returnURL` is found; a route that acts on many refuses them. They are removed before the
+ * handler, because one that passes on its body or query would let a client set fields that it must not set. The start
+ * fails for a route where they cannot be removed.
  */
 export function registerIgnored(app: FastifyInstance): void {
   const count = openCounter()
@@ -126,6 +132,7 @@ export function registerIgnored(app: FastifyInstance): void {
       const names = ignoredOf(request)
       // everything is known: nothing to remove
       if (names.length === 0) return done()
+      if (request.routeOptions.config.refuseUnknown) return done(unknownNames(names, querystring))
       for (const name of names) count(request, name)
       void reply.header(IGNORED_HEADER, names.slice(0, MAX_NAMES).map(asField).join(', '))
       request.query = keepKnown(request.query, querystring)

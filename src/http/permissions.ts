@@ -21,6 +21,7 @@ export type Rule = {
   till?: true
   /** Needs a second factor not older than five minutes. */
   stepUp?: true
+  /** 'public': by address; a call with a valid credential counts for its company instead, unless it is ignored. */
   limit: Limit
 }
 
@@ -87,7 +88,7 @@ export const PERMISSIONS = {
   'compliance.callback': { roles: 'anyone', ignoreCredential: true, limit: 'none' },
   'screenings.read': { roles: MANAGERS, limit: 'company' },
   'screenings.decide': { roles: MANAGERS, stepUp: true, limit: 'company' },
-  'rates.read': { roles: 'anyone', limit: 'public' },
+  'rates.read': { roles: 'anyone', staleIsNone: true, limit: 'public' },
   'channels.callback': { roles: 'anyone', ignoreCredential: true, limit: 'none' },
   'channels.read': { roles: READERS, scope: 'orders:read', till: true, limit: 'company' },
   'channels.accounts': { roles: MANAGERS, limit: 'company' },

@@ -11,7 +11,7 @@ import type { Vault } from '../kernel/vault.ts'
 import type { Actor, Authenticate } from './actor.ts'
 import { networkOf } from './address.ts'
 import { BODY_LIMIT_BYTES, registerBodies } from './bodies.ts'
-import { answerBroken, answerUnroutable } from './broken-requests.ts'
+import { openAnswerBroken, openAnswerUnroutable } from './broken-requests.ts'
 import { registerCors, registerShopCors } from './cors.ts'
 import { type ErrorPage, registerFailures } from './failures.ts'
 import { registerIdempotency } from './idempotency/idempotency.ts'
@@ -53,6 +53,10 @@ function requestIdOf(headers: Record<string, string | string[] | undefined>): st
   return typeof given === 'string' && /^[A-Za-z0-9._-]{8,64}$/.test(given) ? given : newId()
 }
 
+/** Whether the request bears anything that `authenticate` would look up or refuse. */
+const hasCredential = ({ headers }: FastifyRequest): boolean =>
+  [headers.authorization, headers['x-api-secret'], headers['x-api-key']].some((value) => (value ?? '') !== '')
+
 function registerPermissions(app: FastifyInstance, { authenticate, clock, limits }: ServerDeps): void {
   app.decorateRequest('actor', null)
   app.decorateRequest('rateLimits', null)
@@ -82,9 +86,13 @@ function registerPermissions(app: FastifyInstance, { authenticate, clock, limits
       await limits.checkAddress(request, reply, 'public')
       return
     }
-    await limits.checkAddress(request, reply, rule.limit)
+    // with a valid credential, a read that is open to everyone counts for its company, not for the shared address
+    const mayBeOurs = rule.limit === 'public' && !rule.ignoreCredential && hasCredential(request)
+    if (mayBeOurs) await limits.checkRefusals(request, reply)
+    else await limits.checkAddress(request, reply, rule.limit)
     if (!rule.ignoreCredential) request.actor = await readActor(request, reply, rule)
-    if (rule.limit === 'company') await limits.checkCompany(request, reply)
+    if (mayBeOurs && request.actor === null) await limits.checkAddress(request, reply, rule.limit)
+    if (mayBeOurs || rule.limit === 'company') await limits.checkCompany(request, reply)
     checkPermission(permission, request.actor, clock())
   })
 }
@@ -167,7 +175,10 @@ function registerHeaders(app: FastifyInstance, config: ServerDeps['config']): vo
   const headers = { ...SECURITY_HEADERS, ...(https ? { 'strict-transport-security': 'max-age=31536000' } : {}) }
   app.addHook('onRequest', (request, reply, done) => {
     void reply.headers(headers).header('x-request-id', request.id)
-    done()
+    const { httpVersion, headers: sent } = request.raw
+    // RFC 9112, section 3.2
+    const isHostless = httpVersion === '1.1' && sent.host === undefined
+    done(isHostless ? new AppError('MALFORMED_REQUEST', { message: 'Send the header Host with HTTP/1.1.' }) : undefined)
   })
   if (config.corsOrigins.length > 0) registerCors(app, config.corsOrigins)
 }
@@ -185,9 +196,10 @@ export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
   const app = Fastify({
     bodyLimit: BODY_LIMIT_BYTES,
     requestTimeout: REQUEST_MS,
-    http: { headersTimeout: HEAD_MS, connectionsCheckingInterval: 1000 },
-    clientErrorHandler: answerBroken,
-    frameworkErrors: answerUnroutable,
+    // Node would answer a request without Host itself, with nothing in it
+    http: { headersTimeout: HEAD_MS, connectionsCheckingInterval: 1000, requireHostHeader: false },
+    clientErrorHandler: openAnswerBroken(config.baseUrl),
+    frameworkErrors: openAnswerUnroutable(config.baseUrl),
     keepAliveTimeout: 65_000,
     trustProxy: config.trustProxy.length > 0 ? config.trustProxy : false,
     genReqId: (raw) => requestIdOf(raw.headers),

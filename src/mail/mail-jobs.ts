@@ -31,6 +31,8 @@ export type MailJobDeps = {
   log: FastifyBaseLogger
   metrics: Registry
   config: Pick<Config, 'mode' | 'mail' | 'officeUrl'>
+  /** The mail was dropped, because its recipient is refused for good. */
+  onRefused?(mail: MailOrder): Promise<void>
 }
 
 /** In the sandbox without SMTP_URL, mails are kept for `/mailbox`; in live mode they wait until it is set. */
@@ -65,10 +67,14 @@ function openDeliver({ db, clock, config }: Pick<MailJobDeps, 'db' | 'clock' | '
   }
 }
 
+const ADDRESS = /[^\s<>"'(),:;[\]]+@[^\s<>"'(),:;[\]]+/g
+
 /** What a mail server says often repeats the recipient, which no log and no row may hold unsealed. */
+const cutAddresses = (text: string): string => text.replaceAll(ADDRESS, '…@…')
+
 const withoutAddresses = (error: unknown): Error => {
   const { message, code } = error as Error & { code?: string }
-  return Object.assign(new Error(message.replaceAll(/[^\s<>"'(),:;]+@[^\s<>"'(),:;]+/g, '…@…')), { code })
+  return Object.assign(new Error(cutAddresses(message)), { code })
 }
 
 /** The recipient does not exist, has moved or takes no mail any more (RFC 3463, 3.2 and 3.3; RFC 7505 for 5.1.10). */
@@ -81,13 +87,18 @@ type SmtpError = Error & { code?: string; command?: string; responseCode?: numbe
 /**
  * Whether the server refuses this recipient for good, by name. Many servers say at RCPT TO, with a 550 too, what they
  * have against us: the sender's address, a login, a limit, a blocked network. That holds for every mail, and an
- * operator can mend it.
+ * operator can mend it. Addresses are no words of the server: `policy@shop.example` is a recipient like any other.
  */
-const isRecipientRefused = (error: unknown): boolean => {
+const isRecipientRefused = (error: unknown, to: string, from: string): boolean => {
   const { code, command, responseCode = 0, response = '' } = error as SmtpError
-  if (code !== 'EENVELOPE' || command !== 'RCPT TO' || responseCode < 500 || BLAMES_US.test(response)) return false
+  if (code !== 'EENVELOPE' || command !== 'RCPT TO' || responseCode < 500) return false
+  const words = cutAddresses(response)
+  const named = (response.match(ADDRESS) ?? []).map((address) => address.toLowerCase().replace(/[.!?]+$/, ''))
+  const own = (from.match(ADDRESS) ?? []).map((address) => address.toLowerCase())
+  if (BLAMES_US.test(words) || named.some((address) => own.includes(address))) return false
   const enhanced = /^\d{3}[ -](\d\.\d{1,3}\.\d{1,3})\b/.exec(response)?.[1]
-  return enhanced === undefined ? SAYS_NO_SUCH_RECIPIENT.test(response) : NO_SUCH_RECIPIENT.has(enhanced)
+  if (enhanced !== undefined) return NO_SUCH_RECIPIENT.has(enhanced)
+  return SAYS_NO_SUCH_RECIPIENT.test(words) && named.includes(to.toLowerCase())
 }
 
 /** Writes and sends one mail, as long as it is valid; drops an expired one, and one whose recipient is refused. */
@@ -104,12 +115,15 @@ export function openMailJob(deps: MailJobDeps): JobHandler {
       const { sealed, expiresAt } = payload as MailPayload
       if (new Date(expiresAt).getTime() <= deps.clock()) return
       const order = JSON.parse(deps.vault.open(sealed, MAIL_CONTEXT)) as MailOrder
-      await deliver(order.to, writeMail(order, deps.config.officeUrl), newId(deps.clock())).catch((error: unknown) => {
-        if (!isRecipientRefused(error)) throw withoutAddresses(error)
-        refused.inc()
-        const facts = { err: withoutAddresses(error), mail: order.kind }
-        deps.log.warn(facts, 'the mail server refuses the recipient for good; the mail is dropped')
-      })
+      await deliver(order.to, writeMail(order, deps.config.officeUrl), newId(deps.clock())).catch(
+        async (error: unknown) => {
+          if (!isRecipientRefused(error, order.to, deps.config.mail.from)) throw withoutAddresses(error)
+          await deps.onRefused?.(order)
+          refused.inc()
+          const facts = { err: withoutAddresses(error), mail: order.kind }
+          deps.log.warn(facts, 'the mail server refuses the recipient for good; the mail is dropped')
+        },
+      )
     },
   }
 }

@@ -8,8 +8,11 @@ import type { MailKind, MailKinds, MailText } from '../texts/mail-texts.ts'
 /** A mail whose feature supplies the text. */
 export type Notice = Pick<MailText, 'subject' | 'paragraphs' | 'button' | 'note'>
 
-/** `payerOf`: the order whose payer it goes to; the mail is deleted with the payer. */
-export type MailOrder = { to: string; lang: Lang; expiresAt?: Date; payerOf?: string } & (
+/**
+ * `payerOf`: the order whose payer it goes to; the mail is deleted with the payer. `refundId`: the refund whose
+ * destination it asks for.
+ */
+export type MailOrder = { to: string; lang: Lang; expiresAt?: Date; payerOf?: string; refundId?: string } & (
   | { [Kind in MailKind]: { kind: Kind; data: MailKinds[Kind] } }[MailKind]
   | { kind: 'notice'; data: Notice }
 )

@@ -39,8 +39,10 @@ const ChainSchema = Type.Object({
       examples: [2],
     }),
   ),
-  trouble: Type.Union([Type.Literal('foreign'), Type.Literal('disagreement'), Type.Null()], {
-    description: 'Why nothing of it is believed: it is another chain, or its endpoints contradict each other.',
+  trouble: Type.Union([Type.Literal('foreign'), Type.Literal('disagreement'), Type.Literal('doubt'), Type.Null()], {
+    description:
+      'Why it is not read: it is another chain, its endpoints contradict each other, or (`doubt`) what they say does ' +
+      'not fit together.',
     examples: ['disagreement'],
   }),
   endpoints: Type.Array(
@@ -100,9 +102,7 @@ const WalletsSchema = Type.Object({
   gas: Type.Array(
     Type.Object({
       ...{ network, name },
-      maxGwei: Nullable(
-        Decimal('Most that one gas may cost (`CHAIN_<id>_MAX_FEE_GWEI`); null: no ceiling.', '50.000000000'),
-      ),
+      maxGwei: Decimal('Most that one gas may cost (`CHAIN_<id>_MAX_FEE_GWEI`).', '50.000000000'),
       override: Nullable(
         Type.Object({
           maxGwei: Decimal('The higher ceiling.', '500.000000000'),

@@ -94,11 +94,11 @@ export async function viewWallets(deps: ChainViewDeps) {
       twoPersonsFrom: limits.twoPersonsFromUnits === null ? null : usdc(limits.twoPersonsFromUnits),
       allowList: [...limits.allowList],
     },
-    gas: chains.map(({ network, maxFeeWei }) => {
+    gas: chains.map(({ network }) => {
       const override = overrides.find(({ chainId }) => chainId === network.chainId)
       return {
         ...{ network: network.chainId, name: network.name },
-        maxGwei: maxFeeWei === null ? null : formatDecimal(maxFeeWei, GWEI_DIGITS),
+        maxGwei: formatDecimal(network.maxFeeWei, GWEI_DIGITS),
         override: override
           ? {
               ...{ maxGwei: formatDecimal(override.maxFeeWei, GWEI_DIGITS), until: override.until.toISOString() },

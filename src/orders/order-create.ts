@@ -1,5 +1,5 @@
 import { isSoldAlready, soldAlready } from '../companies/button-landing.ts'
-import { findSessionOrder } from '../companies/button-queries.ts'
+import { findButtonSession, findButtonSessionByCode, findSessionOrder } from '../companies/button-queries.ts'
 import type { SaleCache } from '../companies/sale-cache.ts'
 import {
   lockSaleSession,
@@ -10,7 +10,7 @@ import {
 import type { Config } from '../config/config.ts'
 import { createBatcher } from '../db/batch.ts'
 import { brokenConstraint, type Db, type Queryable, type Tx } from '../db/db.ts'
-import { companyOf, sees } from '../http/actor.ts'
+import { type Actor, companyOf, sees } from '../http/actor.ts'
 import { ok } from '../http/envelope.ts'
 import { answerOfKey, type Claim } from '../http/idempotency/idempotency.ts'
 import { findIdempotencyKey } from '../http/idempotency/idempotency-queries.ts'
@@ -19,6 +19,7 @@ import { crashPoint } from '../kernel/crash-point.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { newId, newOrderCode, newShortCode } from '../kernel/ids.ts'
 import { convert } from '../kernel/money.ts'
+import { findEuroRate, largestOrderAt } from '../rates/euro.ts'
 import type { Quote, Rates } from '../rates/rate-service.ts'
 import { isSubscribed } from '../webhooks/outbox/events.ts'
 import { checkWebhookUrl } from '../webhooks/outbox/webhook-url.ts'
@@ -70,24 +71,41 @@ type SaleOrigin = {
 /** The cached company or till was outdated; the next try reads it again. */
 class StaleCopy extends Error {}
 
+/** @param tx locks the session of the sale; null: the sale has none */
 async function findPlace(deps: CreateDeps, request: CreateRequest, tx: Tx | null): Promise<SaleOrigin> {
   const { body } = request
   const { actor } = request.context
   const websiteUrl = readPageUrl('websiteUrl', body.websiteUrl)
   const collector =
     body.merchantIdentifier === undefined ? null : await findTill(deps, request, body.merchantIdentifier, tx)
-  if (websiteUrl === null || tx === null)
-    return { companyId: collector?.companyId ?? companyOf(actor), collector, session: null, websiteUrl }
+  if (tx === null)
+    return { companyId: collector?.companyId ?? companyOf(actor), collector, session: null, websiteUrl: null }
   const session = await lockSaleSession(tx, body.sessionId ?? '')
   const foreign = session !== undefined && actor.role !== 'SimpleUser' && !sees(actor, session.companyId)
   if (!session || foreign || session.ended) throw new AppError('UNKNOWN_SESSION')
   if (collector && collector.companyId !== session.companyId) throw new AppError('UNKNOWN_MERCHANT_IDENTIFIER')
-  if (new URL(websiteUrl).origin !== session.websiteOrigin) throw new AppError('WEBSITE_MISMATCH')
+  if (websiteUrl !== null && new URL(websiteUrl).origin !== session.websiteOrigin) {
+    throw new AppError('WEBSITE_MISMATCH')
+  }
   const dustUnits = BigInt(deps.config.orders.chainDustUnits)
   const earlier = await findSessionOrder(tx, session, dustUnits)
   if (earlier?.live) throw new AppError('UNKNOWN_SESSION')
   if (await isSoldAlready({ db: tx, dustUnits }, { id: null, buttonSessionId: session.id })) throw soldAlready()
-  return { companyId: session.companyId, collector, session, websiteUrl }
+  return { companyId: session.companyId, collector, session, websiteUrl: websiteUrl ?? session.websiteUrl }
+}
+
+/** What a SimpleUser leaves out of an order comes from its session. @throws UNKNOWN_SESSION */
+export async function fillFromSession(
+  db: Queryable,
+  actor: Actor | null,
+  body: Partial<CreateOrderBody>,
+): Promise<void> {
+  const { amount, fromAsset, sessionId } = body
+  const isWhole = amount !== undefined && fromAsset !== undefined
+  if (actor?.role !== 'SimpleUser' || typeof sessionId !== 'string' || isWhole) return
+  const session = (await findButtonSession(db, sessionId)) ?? (await findButtonSessionByCode(db, sessionId))
+  if (!session) throw new AppError('UNKNOWN_SESSION')
+  Object.assign(body, { amount: amount ?? session.price, fromAsset: fromAsset ?? session.currency })
 }
 
 /** Finds a till by its identifier within one company, or by its id; operators who name no company use the id. */
@@ -102,37 +120,45 @@ async function findTill(
   const place = companyId ?? (isOperator ? null : companyOf(actor))
   const collector = await cache.collector(place, identifier, tx ?? undefined)
   const seen = collector !== undefined && sees(actor, collector.companyId)
+  if (collector === undefined && place === null) {
+    const message =
+      'No active till has this id. An operator names a till by its id, or by its identifier and ?companyId=.'
+    throw new AppError('UNKNOWN_MERCHANT_IDENTIFIER', { message })
+  }
   const given = actor.role !== 'Cashier' || (seen && actor.collectorIds.includes(collector.id))
   if (!seen || !given) throw new AppError('UNKNOWN_MERCHANT_IDENTIFIER')
   return collector
 }
 
+/** The order's rate, and that of EUR, in which the company's maximum is; null: none is fresh. */
+type Quoted = { quote: Quote; euroRate: bigint | null }
+
 /**
  * Called before any transaction, because it may query price sources on the internet. @throws INVALID_EXCHANGE_RATE,
  * VALIDATION_FAILED
  */
-async function readQuote({ config, rates }: CreateDeps, body: CreateOrderBody): Promise<Quote> {
-  const quote = await rates.quote(readAssets(body, config.fiatAssets), { isForOrder: true })
+async function readQuote({ config, rates }: CreateDeps, body: CreateOrderBody): Promise<Quoted> {
+  const from = readAssets(body, config.fiatAssets)
+  const quote = await rates.quote(from, { isForOrder: true })
   await rates.store(quote)
-  return quote
+  return { quote, euroRate: from === 'EUR' ? quote.rate : await findEuroRate({ rates }) }
 }
 
 async function buildOrder(
   deps: CreateDeps,
   request: CreateRequest,
   place: SaleOrigin,
-  quoted: { quote: Quote; tx: Tx | null },
+  { quote, euroRate, tx }: Quoted & { tx: Tx | null },
 ): Promise<{ order: Order; companyVersion: bigint; optionalEvents: string[] }> {
   const { body, context } = request
   const from = readAssets(body, deps.config.fiatAssets)
   if (body.webhookUrl !== undefined) checkWebhookUrl(body.webhookUrl, deps.config.webhooks)
-  const company = await deps.cache.company(place.companyId, quoted.tx ?? undefined)
+  const company = await deps.cache.company(place.companyId, tx ?? undefined)
   if (!company) throw new AppError('UNAUTHORIZED')
-  const amount = readAmount(body.amount, from, company.maxOrderAmount)
+  const amount = readAmount(body.amount, from, largestOrderAt(company.maxOrderAmount, quote, euroRate))
   checkPrice(amount, place.session)
   // only the merchant's session counts for a SimpleUser
   const pages: Pick<CreateOrderBody, 'cancelUrl' | 'returnUrl'> = context.actor.role === 'SimpleUser' ? {} : body
-  const { quote } = quoted
   const nowMs = deps.clock()
   const order: Order = {
     companyId: place.companyId,
@@ -223,8 +249,8 @@ function newOrderOf(request: CreateRequest, order: Order, companyVersion: bigint
 const storedOf = ({ idempotency }: NewOrder): string | null => idempotency?.response ?? null
 
 /**
- * Creates orders. Under load, sales at tills share a statement. Website sales, and companies that subscribe to
- * `order.initial`, get a transaction each.
+ * Creates orders. Under load, sales at tills share a statement. Sales through a session, and companies that subscribe
+ * to `order.initial`, get a transaction each.
  */
 export function openCreateOrder(deps: CreateDeps): CreateOrder {
   const insertGrouped = createBatcher<NewOrder, boolean>({
@@ -240,8 +266,8 @@ export function openCreateOrder(deps: CreateDeps): CreateOrder {
   })
   const createAtTill = async (request: CreateRequest): Promise<CreateResult> => {
     const place = await findPlace(deps, request, null)
-    const quote = await readQuote(deps, request.body)
-    const { order, companyVersion, optionalEvents } = await buildOrder(deps, request, place, { quote, tx: null })
+    const quoted = await readQuote(deps, request.body)
+    const { order, companyVersion, optionalEvents } = await buildOrder(deps, request, place, { ...quoted, tx: null })
     const answer = answerOf(deps, order)
     const newOrder = newOrderOf(request, order, companyVersion, answer)
     const alone = order.webhookUrl !== null && isSubscribed(optionalEvents, 'order.initial')
@@ -256,11 +282,11 @@ export function openCreateOrder(deps: CreateDeps): CreateOrder {
     await deps.announce(tx, newOrder.order, 'order.initial', { requestId: newOrder.order.requestId, refundId: null })
     return true
   }
-  const createOnWebsite = async (request: CreateRequest): Promise<CreateResult> => {
-    const quote = await readQuote(deps, request.body)
+  const createInSession = async (request: CreateRequest): Promise<CreateResult> => {
+    const quoted = await readQuote(deps, request.body)
     return deps.db.tx(async (tx) => {
       const place = await findPlace(deps, request, tx)
-      const { order, companyVersion } = await buildOrder(deps, request, place, { quote, tx })
+      const { order, companyVersion } = await buildOrder(deps, request, place, { ...quoted, tx })
       const answer = answerOf(deps, order)
       const newOrder = newOrderOf(request, order, companyVersion, answer)
       if (!(await insertInTx(tx, newOrder))) return explainRefusal(deps, request, order, tx)
@@ -276,7 +302,7 @@ export function openCreateOrder(deps: CreateDeps): CreateOrder {
     }
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return request.body.websiteUrl === undefined ? await createAtTill(request) : await createOnWebsite(request)
+        return request.body.sessionId === undefined ? await createAtTill(request) : await createInSession(request)
       } catch (thrown) {
         const error = explainConstraint(thrown)
         if (!(error instanceof StaleCopy) || attempt >= 4)

@@ -4,7 +4,7 @@ import { Envelope, ok, refTo } from '../http/envelope.ts'
 import { replay, sendStored } from '../http/idempotency/idempotency.ts'
 import { contextOf } from '../http/request-context.ts'
 import { Type } from '../kernel/schema.ts'
-import type { CreateOrder } from './order-create.ts'
+import { type CreateOrder, fillFromSession } from './order-create.ts'
 import {
   CodeParams,
   CreateOrderBody,
@@ -27,6 +27,10 @@ import {
 
 const OrderRef = refTo(OrderSchema)
 
+/** The router takes one slash off the end of a path: the reference as it was sent, then without that slash. */
+const referencesOf = (text: string, url = ''): string[] =>
+  /^[^?#]*\/(?:[?#]|$)/.test(url) ? [`${text}/`, text] : [text]
+
 /** Creates, reads, lists and ends orders. Registered under the canonical prefix and, hidden, under the older one. */
 type RouteDeps = OrderDeps & ListDeps & { createOrder: CreateOrder }
 
@@ -36,6 +40,9 @@ export const orderRoutes: FastifyPluginAsyncTypebox<RouteDeps> = async (app, dep
     '/request',
     {
       config: { permission: 'orders.create', ownIdempotency: true },
+      preValidation: async ({ actor, body }) => {
+        if (typeof body === 'object' && body !== null) await fillFromSession(deps.db, actor, body)
+      },
       schema: {
         operationId: 'createOrder',
         summary: 'Create an order or a payment link',
@@ -78,7 +85,6 @@ export const orderRoutes: FastifyPluginAsyncTypebox<RouteDeps> = async (app, dep
         tags: ['orders'],
         params: Type.Object({
           '*': Type.String({
-            minLength: 1,
             maxLength: 300,
             description: 'The alias given at creation, or the orderRef of the session; any characters.',
           }),
@@ -86,7 +92,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<RouteDeps> = async (app, dep
         response: { 200: Envelope(refTo(ReferenceOrderSchema)) },
       },
     },
-    async (request) => ok(await readOrderByAlias(deps, request.actor, request.params['*'])),
+    async ({ actor, params, raw }) => ok(await readOrderByAlias(deps, actor, referencesOf(params['*'], raw.url))),
   )
   for (const [operation, trigger, summary] of [
     ['cancelOrder', 'cancel', 'Cancel an unpaid order'],

@@ -1,24 +1,22 @@
 import { addCalendarMonth, MINUTE } from '../kernel/clock.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import {
-  EXPONENTS,
   type Fiat,
   formatMoney,
   isAsset,
   isHuge,
   leastOf,
   type Money,
-  parseDecimal,
   parseMoney,
   parseMoneyNumber,
 } from '../kernel/money.ts'
 import type { CreateOrderBody } from './order-schemas.ts'
 
 /** The exact amount of a new order. @throws ILLEGAL_AMOUNT, naming the limit that it violates */
-export function readAmount(amount: number | string, asset: Fiat, maximum: string): Money & { asset: Fiat } {
+export function readAmount(amount: number | string, asset: Fiat, largest: Money): Money & { asset: Fiat } {
   const tooLarge = (): AppError =>
     new AppError('ILLEGAL_AMOUNT', {
-      message: `The largest amount of this account is ${maximum} ${asset}. Ask the operator to raise it.`,
+      message: `The largest amount of this account is ${formatMoney(largest)} ${asset}. Ask the operator to raise it.`,
     })
   if (isHuge(amount)) throw tooLarge()
   const money = typeof amount === 'number' ? parseMoneyNumber(amount, asset) : parseMoney(amount, asset)
@@ -26,8 +24,7 @@ export function readAmount(amount: number | string, asset: Fiat, maximum: string
   if (money.units < least.units) {
     throw new AppError('ILLEGAL_AMOUNT', { message: `The smallest amount is ${formatMoney(least)} ${asset}.` })
   }
-  const most = parseDecimal(maximum, 2) ?? 0n
-  if (money.units * 100n > most * 10n ** BigInt(EXPONENTS[asset])) throw tooLarge()
+  if (money.units > largest.units) throw tooLarge()
   return { asset, units: money.units }
 }
 

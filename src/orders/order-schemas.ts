@@ -78,8 +78,9 @@ export const ReferenceOrderSchema = Type.Object(
 export const CreateOrderBody = Type.Object({
   amount: Type.Union([Type.Number(), Type.String({ maxLength: 32 })], {
     description:
-      'In fromAsset: decimal text, exact; or a number, which means the amount within 0.000001 of it. At least 0.10. With ' +
-      'a session: its price.',
+      'In fromAsset: decimal text, exact; or a number, which means the amount within 0.000001 of it. At least 0.10, ' +
+      'at most the company’s maximum, which is in EUR. With a session: its price, which a ' +
+      'SimpleUser may leave out, as fromAsset.',
     examples: [50],
   }),
   fromAsset: Type.String({ maxLength: 8, description: 'EUR, CHF, XPF, USD or GBP.', examples: ['EUR'] }),
@@ -87,7 +88,10 @@ export const CreateOrderBody = Type.Object({
   merchantIdentifier: Type.Optional(Type.String({ maxLength: 100, description: 'The till, for a sale in the shop.' })),
   websiteUrl: Type.Optional(Type.String({ maxLength: 2048, description: 'The website, for a sale online.' })),
   sessionId: Type.Optional(
-    Type.String({ maxLength: 100, description: 'The buy-button session; required with websiteUrl.' }),
+    Type.String({
+      maxLength: 100,
+      description: 'The buy-button session: the order costs its price. Required with websiteUrl, also taken at a till.',
+    }),
   ),
   webhookUrl: Type.Optional(Type.String({ maxLength: 2048, description: 'Receives the order’s events.' })),
   cancelUrl: Type.Optional(Type.String({ maxLength: 2048 })),

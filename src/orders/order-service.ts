@@ -87,16 +87,17 @@ export async function readOrder(
 export async function readOrderByAlias(
   { db, config }: OrderDeps,
   actor: Actor | null,
-  alias: string,
+  references: readonly string[],
 ): Promise<ReferenceView> {
   const scope = actor?.valid ? scopeOf(actor) : ANY_ORDER
-  const byAlias = await queries.listOrdersByAlias(db, alias, scope)
-  const orders = byAlias.length > 0 ? byAlias : await queries.listOrdersBySessionRef(db, alias, scope)
-  const mine = actor?.valid ? orders.filter((order) => reaches(actor, order)) : orders
-  const [order, other] = mine
-  if (!order) throw new AppError('ORDER_NOT_FOUND')
-  if (other) throw new AppError('AMBIGUOUS_REFERENCE')
-  return actor?.valid ? viewOrder(order, config.payUrl) : viewOrderByReference(order, config.payUrl)
+  for (const reference of references) {
+    const byAlias = await queries.listOrdersByAlias(db, reference, scope)
+    const orders = byAlias.length > 0 ? byAlias : await queries.listOrdersBySessionRef(db, reference, scope)
+    const [order, other] = actor?.valid ? orders.filter((one) => reaches(actor, one)) : orders
+    if (other) throw new AppError('AMBIGUOUS_REFERENCE')
+    if (order) return actor?.valid ? viewOrder(order, config.payUrl) : viewOrderByReference(order, config.payUrl)
+  }
+  throw new AppError('ORDER_NOT_FOUND')
 }
 
 /** Cancel and expire. Idempotent; a state that forbids it is 409. */

@@ -8,11 +8,12 @@ import type { RequestContext } from '../http/request-context.ts'
 import { isCountry, isSiret } from '../kernel/addresses.ts'
 import { type Clock, DAY } from '../kernel/clock.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
-import { convert, parseMoney } from '../kernel/money.ts'
+import { parseMoney } from '../kernel/money.ts'
 import { readVatNumber } from '../kernel/people/vat-numbers.ts'
 import type { Vault } from '../kernel/vault.ts'
 import type { Order } from '../orders/order.ts'
 import { findReachableOrder, lockReachableOrder } from '../orders/order-service.ts'
+import { findEuroRate, limitUnits } from '../rates/euro.ts'
 import type { Rates } from '../rates/rate-service.ts'
 import { type PayerAddressDeps, readPayerAddress } from './payer-address.ts'
 import * as queries from './payer-queries.ts'
@@ -253,19 +254,11 @@ export async function erasePayer(deps: PayerDeps, context: RequestContext, code:
   })
 }
 
-/** Units of USDC for one EUR, or null without a fresh rate. Call before opening a transaction. */
-export const findEuroRate = async ({ rates }: Pick<PayerDeps, 'rates'>): Promise<bigint | null> =>
-  rates.quote('EUR').then(
-    (quote) => quote.rate,
-    () => null,
-  )
-
 /** Is the order worth as much as the company's threshold, which is in EUR? Without a rate the answer is yes. */
 function isAboveThreshold(order: Order, thresholdEur: string, euroRate: bigint | null): boolean {
   const threshold = parseMoney(thresholdEur, 'EUR')
   if (order.from.asset === 'EUR') return order.from.units >= threshold.units
-  const limitUnits = euroRate === null ? threshold.units * 10_000n : convert(threshold, euroRate, 'USDC').units
-  return order.to.units >= limitUnits
+  return order.to.units >= limitUnits(threshold, euroRate)
 }
 
 export type Identity = { email: string | null; anonymous: boolean; euroRate: bigint | null }

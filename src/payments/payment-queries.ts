@@ -28,7 +28,7 @@ export type Payment = {
   dueUnits: bigint
   /** Final units that arrived. */
   receivedUnits: bigint
-  /** Seen at the last report, and not final. */
+  /** Seen at the last report, and neither final nor frozen since; less than zero: more is frozen than was seen. */
   pendingUnits: bigint
   /** Since when they have been the same; null: nothing was seen, or by an older node. */
   pendingAt: Date | null
@@ -159,8 +159,6 @@ export type PaymentChange = {
   providerStatus: string
   nextCheckAt: Date | null
   checks?: number
-  /** Whether its provider blocks all of it now, or names what it blocks. */
-  isBlockedWhole?: boolean | undefined
 }
 
 /** Since when these units are on their way. What was seen and is no longer named keeps its time. */
@@ -169,7 +167,7 @@ export const pendingSince = (
   units: bigint,
   now: Date,
 ): Date | null =>
-  units === 0n || units === payment.pendingUnits ? (payment.pendingAt ?? (units === 0n ? null : now)) : now
+  units <= 0n || units === payment.pendingUnits ? (payment.pendingAt ?? (units <= 0n ? null : now)) : now
 
 export async function updatePayment(tx: Tx, payment: Payment, change: PaymentChange, now: Date): Promise<void> {
   await tx.run(sql`
@@ -177,8 +175,6 @@ export async function updatePayment(tx: Tx, payment: Payment, change: PaymentCha
       received_units = coalesce(${change.receivedUnits?.toString() ?? null}::numeric, received_units),
       pending_units = coalesce(${change.pendingUnits?.toString() ?? null}::numeric, pending_units),
       pending_at = ${pendingSince(payment, change.pendingUnits ?? payment.pendingUnits, now)},
-      blocked_at = case ${change.isBlockedWhole ?? null}::boolean
-        when true then coalesce(blocked_at, ${now}) when false then null else blocked_at end,
       closed_at = case when ${change.status} in ('closed', 'failed', 'paid') then coalesce(closed_at, ${now}) end,
       abandoned_at = case when ${change.status} <> 'closing' then abandoned_at
         when closed_at is null then coalesce(abandoned_at, ${now}) else ${now} end,
@@ -186,12 +182,9 @@ export async function updatePayment(tx: Tx, payment: Payment, change: PaymentCha
     where company_id = ${payment.companyId} and id = ${payment.id}`)
 }
 
-/** Its provider named what it froze so far: a block of all is new, and `updatePayment` notes its time. */
-export const isBlockedInPart = async (tx: Tx, { companyId, id }: Payment): Promise<boolean> =>
-  (await tx.maybe(sql`
-    select from payments p where p.company_id = ${companyId} and p.id = ${id} and p.blocked_at is null
-      and exists (select 1 from mispayments m where m.company_id = p.company_id and m.payment_id = p.id
-        and m.source_reference like '%:frozen:%' and m.units > 0)`)) !== undefined
+/** A part of what is on its way is frozen: the rest is on its way as long as before. */
+export const updatePaymentPending = (tx: Tx, { companyId, id }: Payment, pendingUnits: bigint): Promise<number> =>
+  tx.run(sql`update payments set pending_units = ${pendingUnits} where company_id = ${companyId} and id = ${id}`)
 
 /** Stores the booked price, with the company's fee at that time. */
 export async function updatePaymentBooked(

@@ -24,23 +24,17 @@ import {
   recordUnmatchedTransfers,
   resolveUnmatched,
   type Surplus,
+  type UnmatchedNews,
 } from './mispayments/mispayment-records.ts'
-import {
-  bookedUnits,
-  dollarsOf,
-  readStanding,
-  type Standing,
-  undecidedUnits,
-  withoutRecorded,
-} from './mispayments/standing.ts'
+import { bookedUnits, readStanding, type Standing, undecidedUnits, withoutRecorded } from './mispayments/standing.ts'
 import {
   findPaymentPolicy,
-  isBlockedInPart,
   type Payment,
   type PaymentStatus,
   pendingSince,
   updatePayment,
   updatePaymentNextCheck,
+  updatePaymentPending,
 } from './payment-queries.ts'
 import {
   acceptsLate,
@@ -113,24 +107,23 @@ function isFrozenBeside({ payment: { status }, deps }: ReportCase, frozen: reado
   return frozen.length > 0 && (status === 'paid' || frozen.every((money) => isDust(money, deps.dustUnits)))
 }
 
-type Told = Pick<PaymentReport, 'outcome' | 'providerStatus'> & {
-  /** What it told of beside the payment for the first time. */
-  news: readonly UnmatchedMoney[]
-}
-
 /**
- * What is on its way stays so while its provider blocks it or does not answer. An amount that is named as frozen waits
- * as a record of its own instead; in a coin of unknown value it takes nothing off.
+ * An amount that is named as frozen waits as a record of its own, and is not on its way any more; in a coin of unknown
+ * value it takes nothing off.
  */
-function stillPending({ payment: { pendingUnits } }: ReportCase, { outcome, news }: Told): bigint {
-  if (outcome !== 'blocked') return outcome === 'unknown' ? pendingUnits : 0n
-  const frozen = dollarsOf(news) ?? 0n
-  return pendingUnits > frozen ? pendingUnits - frozen : 0n
+async function takeOffFrozen(scene: ReportCase, { dollars }: UnmatchedNews): Promise<ReportCase> {
+  if (dollars === 0n) return scene
+  const pendingUnits = scene.payment.pendingUnits - dollars
+  await updatePaymentPending(scene.tx, scene.payment, pendingUnits)
+  return { ...scene, payment: { ...scene.payment, pendingUnits } }
 }
 
-/** Whether the provider blocks all of the payment: it names no amount that can be read. Undefined: no block. */
-const blocksWhole = ({ outcome, unmatched = [] }: PaymentReport): boolean | undefined =>
-  outcome === 'blocked' ? unmatched.every(({ units }) => units === 0n) : undefined
+/** What is on its way stays so while its provider blocks it or does not answer. */
+const stillPending = ({ payment }: ReportCase, { outcome }: Pick<PaymentReport, 'outcome'>): bigint =>
+  outcome === 'blocked' || outcome === 'unknown' ? payment.pendingUnits : 0n
+
+/** Whether the provider that blocks the payment blocks all of it: it names no amount that can be read. */
+const blocksWhole = ({ unmatched = [] }: PaymentReport): boolean => unmatched.every(({ units }) => units === 0n)
 
 /** Nothing changes, but a payment that is over is polled less and less, and not for ever. */
 async function passBy(scene: ReportCase): Promise<Order> {
@@ -154,33 +147,31 @@ const ENDINGS = {
 } as const satisfies Record<string, { status: PaymentStatus; trigger: Trigger | null }>
 type Ending = (typeof ENDINGS)[keyof typeof ENDINGS]
 
-async function applyTo(scene: ReportCase, report: PaymentReport): Promise<Order> {
-  const { tx, order, payment, now, deps } = scene
+async function applyTo(given: ReportCase, report: PaymentReport): Promise<Order> {
+  const { tx, order, now, deps } = given
+  if (report.outcome === 'seen') return applyMoney(given, report)
+  const news = await recordUnmatchedTransfers(given, report.unmatched ?? [])
+  const scene = report.outcome === 'blocked' ? await takeOffFrozen(given, news) : given
+  const { payment } = scene
   const { channel } = payment
-  if (report.outcome === 'seen') return applyMoney(scene, report)
-  const news = await recordUnmatchedTransfers(scene, report.unmatched ?? [])
   if (report.outcome === 'blocked' && isFrozenBeside(scene, report.unmatched ?? [])) return passBy(scene)
   if (report.outcome === 'waiting' && isGone(scene)) return applyMoney(scene, nothingOf(report))
   const { outcome, providerStatus } = report
   const asked = outcome === 'waiting' || outcome === 'unknown'
   const over = payment.status === 'paid' || payment.status === 'closed' || (asked && payment.status === 'failed')
   // also when the attempt is over: its money may still come, and must pay no order
-  const isClosedFirst = outcome === 'blocked' && payment.status === 'closing' && report.unmatched !== undefined
-  const isBlockedWhole = blocksWhole(report)
   if (outcome === 'blocked' && payment.status !== 'paid') {
-    const isMore = isBlockedWhole === true && !isClosedFirst && (await isBlockedInPart(tx, payment))
-    await deps.screening.noteProvider(tx, subjectOf(scene), { channel, providerStatus, isMore })
+    const block = { channel, providerStatus, isWhole: blocksWhole(report), isNew: news.isNew }
+    await deps.screening.noteProvider(tx, subjectOf(scene), block)
   }
   // the rest of an abandoned payment can still be paid: it is closed at its provider first
-  if (isClosedFirst) return order
-  if (outcome !== 'waiting' && outcome !== 'unknown' && !over)
-    return applyEnding(scene, { outcome, providerStatus, news, isBlockedWhole })
+  if (outcome === 'blocked' && payment.status === 'closing' && report.unmatched !== undefined) return order
+  if (outcome !== 'waiting' && outcome !== 'unknown' && !over) return applyEnding(scene, { outcome, providerStatus })
   const nextCheckAt = over
     ? await nextPollOfEnded(scene, { outcome, checks: payment.checks })
     : new Date(now.getTime() + nextCheckDelayMs(payment, payment.status))
-  const pendingUnits = stillPending(scene, { outcome, providerStatus, news })
-  const change = { status: payment.status, pendingUnits, providerStatus, nextCheckAt, isBlockedWhole }
-  await updatePayment(tx, payment, change, now)
+  const pendingUnits = stillPending(scene, report)
+  await updatePayment(tx, payment, { status: payment.status, pendingUnits, providerStatus, nextCheckAt }, now)
   if (!over) return limitWait(scene)
   if (outcome === 'unknown' && nextCheckAt !== null) return order
   if (outcome === 'unknown') return giveUp(scene)
@@ -191,16 +182,16 @@ async function applyTo(scene: ReportCase, report: PaymentReport): Promise<Order>
 /** The attempt is over, even if its money was seen but never arrived: the order stops waiting for it. */
 async function applyEnding(
   scene: ReportCase,
-  report: Told & { outcome: keyof typeof ENDINGS; isBlockedWhole: boolean | undefined },
+  report: { outcome: keyof typeof ENDINGS; providerStatus: string },
 ): Promise<Order> {
   const { tx, order, payment, now, deps, requestId } = scene
-  const { outcome, providerStatus, isBlockedWhole } = report
+  const { outcome, providerStatus } = report
   const ending: Ending = ENDINGS[outcome]
   const status = payment.status === 'failed' ? 'failed' : ending.status
   const checks = checksAfter(payment, { status })
   const nextCheckAt = await nextPollOfEnded(scene, { outcome, checks })
   const pendingUnits = stillPending(scene, report)
-  await updatePayment(tx, payment, { status, pendingUnits, providerStatus, nextCheckAt, checks, isBlockedWhole }, now)
+  await updatePayment(tx, payment, { status, pendingUnits, providerStatus, nextCheckAt, checks }, now)
   if (payment.status === 'closing' || order.paymentId !== payment.id) return order
   const actor = `channel:${payment.channel}`
   const move = (from: Order, trigger: Trigger): Promise<Order> | Order =>

@@ -100,9 +100,9 @@ export async function confirmOrder(deps: PaymentDeps, context: RequestContext, c
   if (order.paidAt === null) {
     if (!isOpen(order.status) || !payment) {
       throw new AppError('ORDER_STATE_CONFLICT', {
-        message: payment
-          ? `The order is ${order.status}; it cannot be paid any more.`
-          : 'No payment channel was chosen yet. Accept the order first.',
+        message: isOpen(order.status)
+          ? 'No payment channel was chosen yet. Accept the order first.'
+          : `The order is ${order.status}; it cannot be paid any more.`,
       })
     }
     const after = await checkPayment(deps, payment, context.requestId)

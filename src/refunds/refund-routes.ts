@@ -220,7 +220,7 @@ export const refundRoutes: FastifyPluginAsyncTypebox<MispaymentRefundDeps> = asy
   app.post(
     '/refunds/:id/approve',
     {
-      config: { permission: 'refunds.decide' },
+      config: { permission: 'refunds.decide', personal: true },
       schema: {
         operationId: 'approveRefund',
         summary: 'Approve a refund',
@@ -257,7 +257,7 @@ export const refundRoutes: FastifyPluginAsyncTypebox<MispaymentRefundDeps> = asy
   app.post(
     '/refunds/:id/address',
     {
-      config: { permission: 'refunds.revert' },
+      config: { permission: 'refunds.revert', personal: true },
       schema: {
         operationId: 'setRefundAddress',
         summary: 'Set where an on-chain refund goes',

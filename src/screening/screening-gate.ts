@@ -8,11 +8,12 @@ import {
   insertAnswer,
   insertScreening,
   listScreeningsOf,
+  lockScreening,
   type Release,
-  reopenReturned,
   reopenScreening,
   type Screening,
   type SubjectKey,
+  updateBlock,
 } from './screening-queries.ts'
 
 /** Whether money may move. `waiting` never permits it. */
@@ -26,8 +27,14 @@ export type Subject = SubjectKey & {
   release?: Release | null
 }
 
-/** `isMore`: it blocks all now, after it named a part. A person who returned that part decides again. */
-type ProviderBlock = { channel: string; providerStatus: string; isMore: boolean }
+type ProviderBlock = {
+  channel: string
+  providerStatus: string
+  /** It blocks all of the payment, not only amounts that it names. */
+  isWhole: boolean
+  /** It names an amount that was not known before. */
+  isNew: boolean
+}
 
 /** The gate that all money passes. It calls no source, so it may be used inside a transaction. */
 export type ScreeningGate = {
@@ -70,6 +77,33 @@ const isOld = ({ status, purpose, updatedAt }: Screening, now: Date): boolean =>
   (status === 'clean' || (status === 'released' && purpose === 'sweep')) &&
   now.getTime() - updatedAt.getTime() > CLEAN_MS
 
+/**
+ * What a provider's next word makes of its block. All of a payment is more than amounts of it: a person who returned
+ * those decides again. An amount that is new narrows what waits; what a person returned whole stays so.
+ * @returns what it is about then, if that changes, and whether a person must hear of it
+ */
+function widen(
+  { status, isWhole: was }: Pick<Screening, 'status' | 'isWhole'>,
+  { isWhole, isNew }: ProviderBlock,
+): { isWhole: boolean | null; tells: boolean } {
+  const isReturned = status === 'returned'
+  if (isWhole) {
+    const widens = was === false || (was === null && !isReturned)
+    return { isWhole: widens ? true : null, tells: widens && isReturned }
+  }
+  const narrows = !isReturned && (was === null || (was && isNew))
+  return { isWhole: narrows ? false : null, tells: isReturned && isNew }
+}
+
+/** @returns whether a person must hear of it */
+async function noteAgain(tx: Tx, known: Screening, block: ProviderBlock, now: Date): Promise<boolean> {
+  const locked = await lockScreening(tx, known)
+  if (!locked) return false
+  const { isWhole, tells } = widen(locked, block)
+  if (isWhole !== null) await updateBlock(tx, locked, isWhole, now)
+  return tells
+}
+
 export function openScreeningGate({ clock, screens, wake, alarm }: GateDeps): ScreeningGate {
   const open = (tx: Tx, subject: Subject, place: Place, now: Date): Promise<boolean> =>
     insertScreening(tx, {
@@ -97,7 +131,8 @@ export function openScreeningGate({ clock, screens, wake, alarm }: GateDeps): Sc
       const worst = worstOf(['clean', ...standings.map((standing) => VERDICT_OF[standing])])
       return worst === 'blocked' ? 'blocked' : worst === 'clean' ? 'clear' : 'waiting'
     },
-    async noteProvider(tx, subject, { channel, providerStatus, isMore }) {
+    async noteProvider(tx, subject, block) {
+      const { channel, providerStatus, isWhole } = block
       const now = new Date(clock())
       const fresh = {
         ...subject,
@@ -105,12 +140,14 @@ export function openScreeningGate({ clock, screens, wake, alarm }: GateDeps): Sc
         network: null,
         address: null,
         status: 'blocked',
+        isWhole,
         nextCheckAt: null,
         at: now,
       } as const
-      const id = (await insertScreening(tx, fresh)) ? fresh.id : isMore && (await reopenReturned(tx, subject, now))
-      if (!id) return
-      const row = { ...fresh, id }
+      const isFirst = await insertScreening(tx, fresh)
+      const known = isFirst ? undefined : (await listScreeningsOf(tx, subject)).find(({ address }) => address === null)
+      if (!isFirst && !(known && (await noteAgain(tx, known, block, now)))) return
+      const row = { ...fresh, id: known?.id ?? fresh.id }
       const answer: Answer = {
         verdict: 'blocked',
         level: null,

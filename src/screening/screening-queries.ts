@@ -13,6 +13,8 @@ export type Screening = {
   /** In lower case; null: a payment provider's own screening. */
   address: string | null
   status: ScreeningStatus
+  /** A provider blocks all of the payment, not only amounts that it names; null: an address, or by an older node. */
+  isWhole: boolean | null
   /** How often its sources were asked. */
   checks: number
   toldAt: Date | null
@@ -30,8 +32,8 @@ export const SCREENING_POLLS: PollTopic = {
   table: { table: sql`screenings`, lane: sql`'screening'::text` },
 }
 
-const COLUMNS = sql`company_id, id, purpose, subject_id, order_id, network, address, status, checks, told_at, decided_by,
-  reason, opened_at, updated_at`
+const COLUMNS = sql`company_id, id, purpose, subject_id, order_id, network, address, status, is_whole, checks, told_at,
+  decided_by, reason, opened_at, updated_at`
 
 export type SubjectKey = { companyId: string; purpose: Purpose; subjectId: string }
 
@@ -48,8 +50,12 @@ export const lockScreening = (tx: Tx, { companyId, id }: Screening): Promise<Scr
 
 export type Release = { decidedBy: string; reason: string }
 
-export type NewScreening = Omit<Screening, 'checks' | 'toldAt' | 'decidedBy' | 'reason' | 'openedAt' | 'updatedAt'> & {
+export type NewScreening = Omit<
+  Screening,
+  'isWhole' | 'checks' | 'toldAt' | 'decidedBy' | 'reason' | 'openedAt' | 'updatedAt'
+> & {
   release?: Release | null
+  isWhole?: boolean
   nextCheckAt: Date | null
   at: Date
 }
@@ -57,10 +63,10 @@ export type NewScreening = Omit<Screening, 'checks' | 'toldAt' | 'decidedBy' | '
 /** @returns false: it exists already */
 export const insertScreening = async (tx: Tx, row: NewScreening): Promise<boolean> =>
   (await tx.run(sql`
-    insert into screenings (company_id, id, purpose, subject_id, order_id, network, address, status, decided_by, reason,
-      next_check_at, opened_at, updated_at)
+    insert into screenings (company_id, id, purpose, subject_id, order_id, network, address, status, is_whole, decided_by,
+      reason, next_check_at, opened_at, updated_at)
     values (${row.companyId}, ${row.id}, ${row.purpose}, ${row.subjectId}, ${row.orderId}, ${row.network}, ${row.address},
-      ${row.status}, ${row.release?.decidedBy ?? null}, ${row.release?.reason ?? null}, ${row.nextCheckAt}, ${row.at},
+      ${row.status}, ${row.isWhole ?? null}, ${row.release?.decidedBy ?? null}, ${row.release?.reason ?? null}, ${row.nextCheckAt}, ${row.at},
       ${row.at})
     on conflict (company_id, purpose, subject_id, coalesce(address, '')) do nothing`)) > 0
 
@@ -71,16 +77,20 @@ export const reopenScreening = (tx: Tx, { companyId, id }: Screening, now: Date)
       updated_at = ${now}
     where company_id = ${companyId} and id = ${id} and status in ('clean', 'released')`)
 
-/** A provider blocks more than what a person returned: a person decides again. @returns its id, if there is one */
-export const reopenReturned = async (tx: Tx, key: SubjectKey, now: Date): Promise<string | undefined> =>
-  (
-    await tx.maybe<{ id: string }>(sql`
-      update screenings set status = 'blocked', decided_by = null, reason = null, told_at = null, opened_at = ${now},
-        updated_at = ${now}
-      where company_id = ${key.companyId} and purpose = ${key.purpose} and subject_id = ${key.subjectId}
-        and coalesce(address, '') = '' and status = 'returned'
-      returning id`)
-  )?.id
+/** What its provider blocks now. A person decides about that, also one who returned less before. */
+export const updateBlock = (
+  tx: Tx,
+  { companyId, id }: Pick<Screening, 'companyId' | 'id'>,
+  isWhole: boolean,
+  now: Date,
+): Promise<number> =>
+  tx.run(sql`
+    update screenings set is_whole = ${isWhole}, status = 'blocked',
+      decided_by = case when status = 'blocked' then decided_by end, reason = case when status = 'blocked' then reason end,
+      told_at = case when status = 'blocked' then told_at end,
+      opened_at = case when status = 'blocked' then opened_at else ${now}::timestamptz end,
+      updated_at = case when status = 'blocked' then updated_at else ${now}::timestamptz end
+    where company_id = ${companyId} and id = ${id}`)
 
 export type ScreeningChange = {
   status: ScreeningStatus
@@ -158,8 +168,8 @@ const filterSql = ({ companyIds, statuses, purpose, code }: ScreeningFilter): Sq
     where ${joinSql(parts, ' and ')}`
 }
 
-const LISTED = sql`s.company_id, s.id, s.purpose, s.subject_id, s.order_id, s.network, s.address, s.status, s.checks, s.told_at,
-  s.decided_by, s.reason, s.opened_at, s.updated_at, o.code as order_code, o.short_code as order_short_code, o.status as order_status,
+const LISTED = sql`s.company_id, s.id, s.purpose, s.subject_id, s.order_id, s.network, s.address, s.status, s.is_whole, s.checks,
+  s.told_at, s.decided_by, s.reason, s.opened_at, s.updated_at, o.code as order_code, o.short_code as order_short_code, o.status as order_status,
   (select coalesce(jsonb_agg(jsonb_build_object('source', a.source, 'verdict', a.verdict, 'level', a.level,
       'reasons', a.reasons, 'at', a.at) order by a.source), '[]')
     from (select distinct on (source) source, verdict, level, reasons, at from screening_answers

@@ -29,13 +29,34 @@ export async function lockApprovers(tx: Tx, by: string, first: string | null): P
   await lockUsersById(tx, (first === null ? [by] : [by, first]).map(idOfUser))
 }
 
+/** What whoever gave a word must still be able to do for it to count: one of these roles, for this company. */
+export type Standing = { companyId: string; roles: readonly UserRole[] }
+
 /**
- * Whether an account, named as `user:<id>`, is a SuperAdmin who can log in; it stays one until the transaction ends.
+ * The person behind a word that counts as one of two: for a refund's destination, for a settlement. Undefined if it
+ * counts no longer: the person was disabled, left the company or has another role since, or the key was revoked; and
+ * for a payer. Null: who created the key is not recorded. Nobody is locked, because whoever is thrown out at this very
+ * moment spoke before.
+ * @param name `user:<id>`, `service:<id>`, or `apiKey:<id>` for the person who created that key
  */
-export async function isOperator(tx: Tx, name: string): Promise<boolean> {
-  const row = await tx.maybe(sql`
-    select 1 from users where id = ${idOfUser(name)} and role = 'SuperAdmin' and disabled_at is null for share`)
-  return row !== undefined
+export async function findSpeaker(
+  q: Queryable,
+  name: string,
+  { companyId, roles }: Standing,
+): Promise<string | null | undefined> {
+  const [kind = '', id = ''] = name.split(':')
+  if (kind === 'apiKey') {
+    const key = await q.maybe<{ createdBy: string | null }>(sql`
+      select created_by from api_keys where id = ${id} and company_id = ${companyId} and revoked_at is null`)
+    if (!key || key.createdBy === null) return key?.createdBy
+    return findSpeaker(q, `user:${key.createdBy}`, { companyId, roles })
+  }
+  if (kind !== 'user' && kind !== 'service') return undefined
+  const person = await q.maybe<{ id: string }>(sql`
+    select u.id from users u where u.id = ${id} and u.disabled_at is null and u.role = any(${[...roles]}::text[])
+      and (u.role = 'SuperAdmin' or u.company_id = ${companyId} or u.role = 'SuperManager' and exists
+        (select 1 from super_manager_companies s where s.user_id = u.id and s.company_id = ${companyId}))`)
+  return person?.id
 }
 
 /**
@@ -48,10 +69,4 @@ export async function updateUserMaker(tx: Tx, id: string, madeBy: string): Promi
   await tx.run(sql`select pg_advisory_xact_lock(hashtext('users.made-by'))`)
   if ((await listCommonMakers(tx, id, madeBy)).some((maker) => maker.id === id)) return
   await tx.run(sql`update users set made_by = ${madeBy} where id = ${id}`)
-}
-
-/** The user who created an API key; null if none did. */
-export async function findKeyMaker(q: Queryable, keyId: string): Promise<string | null> {
-  const row = await q.maybe<{ createdBy: string | null }>(sql`select created_by from api_keys where id = ${keyId}`)
-  return row?.createdBy ?? null
 }

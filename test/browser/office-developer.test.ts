@@ -34,6 +34,13 @@ after(async () => {
 
 const enter = (path: string) => enterOffice(browser, service.baseUrl, { email: manager.email, path })
 const BIN = join(import.meta.dirname, '../../bin/comptoir.cjs')
+/** Which program verifies a webhook: one that `sdk/webhooks.test.ts` tries with forgeries. */
+const LANGUAGES = [
+  ['JavaScript', 'verify.js'],
+  ['PHP', 'verify.php'],
+  ['Python', 'verify.py'],
+  ['curl', 'verify.js'],
+] as const
 const HOSTILE = `<img src=x onerror="window.hacked=1">`
 
 test('a key made on the page stands in the code of every language, and the order that the code makes shows up', async () => {
@@ -41,9 +48,11 @@ test('a key made on the page stands in the code of every language, and the order
   await page.getByRole('button', { name: 'Make a key for this code' }).click()
   await page.getByText('The code below carries the key').waitFor()
   const sample = page.locator('pre').first()
-  for (const language of ['JavaScript', 'PHP', 'Python', 'curl']) {
+  for (const [language, file] of LANGUAGES) {
     await page.getByRole('button', { name: language, exact: true }).click()
     assert.match(await sample.innerText(), /pk_[\s\S]+sk_/, language)
+    const program = readFileSync(join(import.meta.dirname, '../../sdk/examples', file), 'utf8')
+    assert.equal((await page.locator('pre').nth(1).textContent())?.trim(), program.trim(), language)
   }
   const code = await sample.innerText()
   const [, apiKey = ''] = /x-api-key: (pk_[\w-]+)/.exec(code) ?? []

@@ -5,7 +5,7 @@ import { sql } from '../../src/db/db.ts'
 import { type Person, registerManager } from '../harness/accounts.ts'
 import { startBrowser } from '../harness/browser.ts'
 import { enterOffice, logInOnPage } from '../harness/office.ts'
-import { startTestService, type TestService } from '../harness/service.ts'
+import { eventually, startTestService, type TestService } from '../harness/service.ts'
 
 let service: TestService
 let browser: Browser
@@ -74,6 +74,27 @@ test('an order opens by what a receipt calls it; a name of several leads to the 
   await page.waitForURL('**/app/orders?search=88.80')
   await page.goto(`${service.baseUrl}/app/orders/${'z'.repeat(24)}`)
   await page.getByText('There is nothing at this address').waitFor()
+  await context.close()
+})
+
+test('on a phone the chosen part of a screen is in sight in every language, also where its words come late', async () => {
+  const options = { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true }
+  const { email } = await registerManager(service.baseUrl)
+  const { page, context } = await enterOffice(browser, service.baseUrl, { email, options })
+  for (const lang of ['en', 'fr', 'de', 'es', 'it']) {
+    await page.goto(`${service.baseUrl}/app/shop?tab=rules&lang=${lang}`)
+    const chosen = page.locator('#content fieldset [aria-pressed="true"]').first()
+    await chosen.waitFor()
+    const findEnd = async (): Promise<number> => {
+      const { x = 999, width = 0 } = (await chosen.boundingBox()) ?? {}
+      return x < 0 ? 999 : x + width
+    }
+    await eventually(findEnd, (end) => end <= 360)
+    // as when a font arrives: the words before it grow
+    const buttons = `document.querySelectorAll('#content fieldset button')`
+    await page.evaluate(`for (const button of ${buttons}) button.style.letterSpacing = '0.3em'`)
+    await eventually(findEnd, (end) => end <= 360)
+  }
   await context.close()
 })
 

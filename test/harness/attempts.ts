@@ -32,6 +32,7 @@ export async function openAttemptIn(world: ModelWorld) {
     )
     await ignoreMispayment(world.mispayments, context, record?.id ?? '', { reason: 'sent back in the console' })
   }
+  const openOf = async () => (await recordsOf()).filter((record) => record.includes(' open '))
   const find = async (): Promise<Payment> => {
     const payment = await findPayment(db, key.companyId, key.id)
     assert.ok(payment)
@@ -44,6 +45,7 @@ export async function openAttemptIn(world: ModelWorld) {
     reference,
     find,
     recordsOf,
+    openOf,
     ignoreFirst,
     poll: async () => {
       await pollPayment(world.payments, await find())
@@ -57,12 +59,14 @@ export async function openAttemptIn(world: ModelWorld) {
 export async function openRenamedIn(world: ModelWorld) {
   const attempt = await openAttemptIn(world)
   const tell = async (...sums: (readonly [string, bigint])[]): Promise<void> => {
-    for (const [asset, units] of sums)
+    for (const [asset, units] of sums) {
+      // after what a person decided
+      world.clock.nowMs += 1000
       await attempt.apply({
         ...{ outcome: 'waiting', providerReference: attempt.reference, providerStatus: 'PENDING' },
         unmatched: [{ asset, units, reference: 'p', isOneSum: true }],
       })
+    }
   }
-  const openOf = async () => (await attempt.recordsOf()).filter((record) => record.includes(' open '))
-  return { ...attempt, tell, openOf }
+  return { ...attempt, tell }
 }

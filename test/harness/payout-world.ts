@@ -21,7 +21,8 @@ const newAddress = (): string => localSigner(newKey()).address.toLowerCase()
 
 export const request = (units = 1_500_000n): PayoutRequest => ({ id: newId(), to: newAddress(), units })
 
-type Options = Partial<Parameters<typeof openPayouts>[0]>
+/** `maxFeeWei`: as the setting has it. */
+type Options = Partial<Parameters<typeof openPayouts>[0]> & { maxFeeWei?: bigint }
 type Row = { status: string; validBefore: bigint | null; signature: string | null; words: string }
 
 export type PayoutWorld = Awaited<ReturnType<typeof startPayoutWorld>>
@@ -53,8 +54,9 @@ export async function startPayoutWorld() {
       const signers = { refundSigner: localSigner(newKey()), relayerSigner: localSigner(newKey()) }
       await mint(chain.call, signers.refundSigner.address, units)
       await setPurse(signers.relayerSigner, 10n * ETHER)
-      const open = (options: Options = {}): Payouts =>
-        openPayouts({
+      const open = ({ maxFeeWei, ...options }: Options = {}): Payouts => {
+        const network = networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress })
+        return openPayouts({
           ...{
             db,
             rpc,
@@ -62,10 +64,11 @@ export async function startPayoutWorld() {
             log: pino({ level: 'silent' }),
             validSeconds: VALID_SECONDS,
           },
-          network: networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress }),
+          network: maxFeeWei === undefined ? network : { ...network, maxFeeWei },
           ...signers,
           ...options,
         })
+      }
       return { ...signers, open }
     },
     rowOf: ({ id }: PayoutRequest) =>

@@ -1,10 +1,10 @@
 import type { Db } from '../../db/db.ts'
 import { type BlockId, findHead } from '../chain-queries.ts'
-import type { Endpoints } from '../endpoints/endpoints.ts'
-import { type Hex, RpcError } from '../endpoints/rpc.ts'
+import { type Endpoints, provenEndpoints } from '../endpoints/endpoints.ts'
+import { type Hex, RpcError, toWord } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
 import { balanceCall } from '../payout/usdc-token.ts'
-import { listOutgoing, provenEndpoints } from '../rescan.ts'
+import { listOutgoing } from '../rescan.ts'
 import { blockCall, type RpcBlock, type RpcLog, toHex } from '../transfer-logs.ts'
 import {
   findAudited,
@@ -34,7 +34,7 @@ async function listSent(chain: Chain, address: string, range: { from: bigint; to
   return listOutgoing(chain.network, endpoint, { senders: [address], ...range })
 }
 
-const sumOf = (logs: readonly RpcLog[]): bigint => logs.reduce((sum, { data }) => sum + BigInt(data), 0n)
+const sumOf = (logs: readonly RpcLog[]): bigint => logs.reduce((sum, { data }) => sum + toWord(data), 0n)
 
 /** Balance plus outgoing transfers: money that the owner moved on is not missing. */
 async function arrivedAt(chain: Chain, recorded: Recorded, balance: bigint, block: bigint): Promise<bigint> {
@@ -47,7 +47,7 @@ async function arrivedAt(chain: Chain, recorded: Recorded, balance: bigint, bloc
 async function comparePage(chain: Chain, page: readonly Recorded[], block: bigint): Promise<BalanceFault[]> {
   const { chainId } = chain.network
   const calls = page.map(({ address }) => balanceAt(chain, address, block))
-  const balances = (await chain.endpoints.rpc.batch<Hex>(calls)).map(BigInt)
+  const balances = (await chain.endpoints.rpc.batch<Hex>(calls)).map(toWord)
   const faults: BalanceFault[] = []
   for (const [index, recorded] of page.entries()) {
     const balance = balances[index] ?? 0n
@@ -134,7 +134,7 @@ export async function auditWallets(chain: Chain, isAnsweredFor: IsAnsweredFor): 
   const faults: BalanceFault[] = []
   for (const address of await listWallets(db, chainId)) {
     const { method, params } = balanceAt(chain, address, head.number)
-    const balance = BigInt(await endpoints.rpc.call<Hex>(method, ...params))
+    const balance = toWord(await endpoints.rpc.call<Hex>(method, ...params))
     const audited = await findAudited(db, chainId, address)
     const range = { from: (audited ?? head.number) + 1n, to: head.number }
     const foreign = await listForeign(chain, address, { range, isAnsweredFor })

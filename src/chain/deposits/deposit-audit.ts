@@ -1,9 +1,10 @@
 import { HOUR } from '../../kernel/clock.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
-import type { Hex, Rpc } from '../endpoints/rpc.ts'
+import { provenEndpoints } from '../endpoints/endpoints.ts'
+import { type Hex, type Rpc, toWord } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
 import { balanceCall } from '../payout/usdc-token.ts'
-import { type ChainReader, listOutgoing, provenEndpoints, rescan } from '../rescan.ts'
+import { type ChainReader, listOutgoing, rescan } from '../rescan.ts'
 import { findBlockBefore } from './block-before.ts'
 import {
   claimAuditPage,
@@ -33,7 +34,7 @@ async function readBalances(
     method: 'eth_call',
     params: [balanceCall(network, address), { blockHash }],
   }))
-  return (await rpc.batch<Hex>(calls)).map((answer) => BigInt(answer))
+  return (await rpc.batch<Hex>(calls)).map(toWord)
 }
 
 /** Outflows of each address, continuing from the end of the last audit. @throws RpcError */
@@ -50,7 +51,7 @@ async function readOutflows(
   for (const log of await listOutgoing(network, endpoint, { senders, ...range })) {
     const sender = `0x${log.topics[1]?.slice(26)}`.toLowerCase()
     if (BigInt(log.blockNumber) <= (since.get(sender) ?? 0n)) continue
-    sums.set(sender, (sums.get(sender) ?? 0n) + BigInt(log.data))
+    sums.set(sender, (sums.get(sender) ?? 0n) + toWord(log.data))
   }
   return sums
 }

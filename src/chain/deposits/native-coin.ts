@@ -1,6 +1,7 @@
 import { findHead } from '../chain-queries.ts'
+import { provenEndpoints } from '../endpoints/endpoints.ts'
 import type { Hex } from '../endpoints/rpc.ts'
-import { type ChainReader, provenEndpoints } from '../rescan.ts'
+import type { ChainReader } from '../rescan.ts'
 import { insertNativeGain, listKeyedAmong } from './native-coin-queries.ts'
 
 /** Less than a hundred-thousandth of a coin is not a payer's mistake but spam sent to many addresses. */

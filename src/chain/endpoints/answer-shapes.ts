@@ -3,9 +3,11 @@
  * another shape counts as no answer: the next endpoint is asked.
  */
 type Fits = (result: unknown) => boolean
+type Call = { method: string; params: readonly unknown[] }
 
 const NUMBER = /^0x[0-9a-f]{1,64}$/i
 const BYTES = /^0x[0-9a-f]*$/i
+const STATUS = /^0x[01]$/
 const HASH = /^0x[0-9a-f]{64}$/i
 const ADDRESS = /^0x[0-9a-f]{40}$/i
 
@@ -30,34 +32,54 @@ const object =
     Object.entries(fields).every(([name, fits]) => fits((value as Record<string, unknown>)[name]))
 
 const number = text(NUMBER)
+/** A height, or a time in seconds: what a date and a column of a table can hold. */
+const count: Fits = (value) => number(value) && BigInt(value as string) < 2n ** 40n
+const any: Fits = () => true
+const ratio: Fits = (value) => typeof value === 'number'
 const hash = text(HASH)
-const place = { blockHash: hash, blockNumber: number }
+const place = { blockHash: hash, blockNumber: count }
 const log = object({
   ...place,
   address: text(ADDRESS),
   topics: list(text(BYTES)),
   data: text(BYTES),
   transactionHash: hash,
-  logIndex: number,
+  logIndex: count,
 })
-const receipt = object({ ...place, transactionHash: hash, logs: list(log) })
-const block = object({ number, hash, parentHash: hash, timestamp: number, logsBloom: orNothing(text(BYTES)) })
+const receiptFields = { ...place, transactionHash: hash, logs: list(log) }
+const receipt = object(receiptFields)
+const ownReceipt = object({
+  ...{ ...receiptFields, from: orNothing(text(ADDRESS)), status: text(STATUS) },
+  ...{ gasUsed: orNothing(number), effectiveGasPrice: orNothing(number) },
+})
+const block = object({
+  ...{ number: count, hash, parentHash: hash, timestamp: count, logsBloom: orNothing(text(BYTES)) },
+  ...{ baseFeePerGas: orNothing(number), transactions: orNothing(list(any)) },
+})
+const transaction = object({ value: number, to: orNothing(text(ADDRESS)), input: orNothing(text(BYTES)) })
 
 const SHAPES: Readonly<Record<string, Fits>> = {
   eth_chainId: number,
-  eth_blockNumber: number,
+  eth_blockNumber: count,
   eth_getBalance: number,
   eth_getTransactionCount: number,
   eth_estimateGas: number,
   eth_maxPriorityFeePerGas: number,
+  eth_feeHistory: object({ gasUsedRatio: list(ratio), reward: orNothing(list(list(number))) }),
   eth_call: text(BYTES),
   eth_getLogs: list(log),
   eth_getBlockByNumber: orNothing(block),
   eth_getBlockByHash: orNothing(block),
   eth_getBlockReceipts: orNothing(list(receipt)),
-  eth_getTransactionReceipt: orNothing(receipt),
-  eth_getTransactionByHash: orNothing(object({ value: number })),
+  eth_getTransactionReceipt: orNothing(ownReceipt),
+  eth_getTransactionByHash: orNothing(transaction),
+  eth_sendRawTransaction: hash,
 }
 
-/** Whether the result is valid for this method; a method that is not listed may answer anything. */
-export const canAnswer = (method: string, result: unknown): boolean => SHAPES[method]?.(result) ?? true
+/** Every node has a newest block; another one it may not know. */
+const asksNewestBlock = ({ method, params }: Call): boolean =>
+  method === 'eth_getBlockByNumber' && params[0] === 'latest'
+
+/** Whether the result is valid for this call; a method that is not listed may answer anything. */
+export const canAnswer = (call: Call, result: unknown): boolean =>
+  (SHAPES[call.method]?.(result) ?? true) && !(result === null && asksNewestBlock(call))

@@ -18,8 +18,8 @@ const FIRST_LIMITS: EndpointLimits = {
 
 /**
  * Why an endpoint is not used. `down`: its last call failed. `behind`: others have newer blocks. `foreign`: it served
- * another chain less than a minute ago. `outvoted`: others, or its own block headers, contradict it. `unproven`: it has
- * not shown yet that its token is USDC.
+ * another chain less than a minute ago. `outvoted`: others, or its own block headers, contradict it, or its blocks are
+ * from the future. `unproven`: it has not shown yet that its token is USDC.
  */
 export type EndpointFault = 'down' | 'behind' | 'foreign' | 'outvoted' | 'unproven'
 
@@ -34,6 +34,10 @@ const PROBATION_MS = MINUTE
 const FIRST_PAUSE_MS = SECOND
 const MAX_PAUSE_MS = 30 * SECOND
 const VERIFIED_MS = 30 * SECOND
+/** Nodes hear of a block one after another: without it for longer, an endpoint is not only a moment behind. */
+const LATE_MS = 5 * SECOND
+/** Blocks that it lacks, of which we remember since when. */
+const LACKED = 1000
 
 export type EndpointEvents = {
   /** A request that failed or was refused. */
@@ -48,6 +52,8 @@ export class Endpoint {
   readonly rpc: Rpc
   limits: EndpointLimits = { ...FIRST_LIMITS }
   behind = false
+  /** Its newest block is far ahead of all others and of our clock. */
+  early = false
   /** Its token is not checked yet: until then nothing is read from it, even if no other endpoint answers. */
   unproven = false
   /** Blocks queried at once: fewer after each missing answer, one more after each answer. */
@@ -59,6 +65,8 @@ export class Endpoint {
   #paused = { atMs: 0, forMs: 0 }
   #wrong: { fault: 'foreign' | 'outvoted'; rightSince: number | null } | null = null
   #verifiedAt = Number.NEGATIVE_INFINITY
+  /** By block: when it was first asked about it in vain. */
+  readonly #lacked = new Map<string, number>()
   readonly #pace = new Pace()
 
   constructor(number: number, inner: Rpc, { clock, events }: { clock: Clock; events: EndpointEvents }) {
@@ -89,9 +97,26 @@ export class Endpoint {
       if (rightSince === null || now - rightSince < PROBATION_MS) return fault
       this.#wrong = null
     }
+    if (this.early) return 'outvoted'
     if (this.unproven) return 'unproven'
     if (isRecent(this.#paused.atMs, this.#paused.forMs, now)) return 'down'
     return this.behind ? 'behind' : null
+  }
+
+  /** It does not have a block that it is asked about. @returns whether it has had time enough to get it */
+  noteLacking(block: string): boolean {
+    const now = this.#clock()
+    // a clock that was set back begins it again
+    const sinceMs = Math.min(this.#lacked.get(block) ?? now, now)
+    this.#lacked.delete(block)
+    this.#lacked.set(block, sinceMs)
+    const [oldest] = this.#lacked.keys()
+    if (this.#lacked.size > LACKED && oldest !== undefined) this.#lacked.delete(oldest)
+    return now - sinceMs >= LATE_MS
+  }
+
+  noteHaving(block: string): void {
+    this.#lacked.delete(block)
   }
 
   /** It contradicts the chain we know, or all other endpoints. @returns whether that is new */

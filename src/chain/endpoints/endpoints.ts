@@ -8,11 +8,37 @@ export type Endpoints = {
   readonly all: readonly Endpoint[]
   /** The trusted ones, in the order of configuration. */
   usable(): Endpoint[]
+  /** Those to read from, in this order: the trusted ones; without any, those that merely failed, or are behind. */
+  candidates(): Endpoint[]
   /**
    * Asks them in order until one answers. What one cannot or will not answer, the next one may; a contract's refusal is
    * an answer. A transaction goes to one node only: its sender decides what to do next.
    */
   readonly rpc: Rpc
+}
+
+/** Available endpoints, each proven to serve this chain and its token. @throws RpcError if none is */
+export async function provenEndpoints({
+  endpoints,
+  network,
+}: {
+  endpoints: Pick<Endpoints, 'all' | 'usable'>
+  network: Pick<Network, 'chainId'>
+}): Promise<Endpoint[]> {
+  const proven: Endpoint[] = []
+  let last: unknown = new RpcError('unknown', `no endpoint of chain ${network.chainId} is available`)
+  for (const endpoint of endpoints.usable().length > 0 ? endpoints.usable() : endpoints.all) {
+    const fault = endpoint.fault()
+    if (fault === 'foreign' || fault === 'unproven') continue
+    try {
+      await endpoint.verify(network)
+      proven.push(endpoint)
+    } catch (error) {
+      last = error
+    }
+  }
+  if (proven.length === 0) throw last instanceof RpcError ? last : new RpcError('unknown', (last as Error).message)
+  return proven
 }
 
 /** What is refused here is refused because of the transaction, whatever the words (EIP-1474 has no code for it). */
@@ -29,7 +55,7 @@ export function openEndpoints(
   const all = rpcs.map((rpc, index) => new Endpoint(index + 1, rpc, { clock, events }))
   const usable = (): Endpoint[] => all.filter((endpoint) => endpoint.fault() === null)
 
-  /** If none is trusted, try those that merely failed: they may be back. */
+  // who merely failed may be back
   const candidates = (): Endpoint[] => {
     const fit = usable()
     if (fit.length > 0) return fit
@@ -67,7 +93,8 @@ export function openEndpoints(
       }),
     batch: (calls) =>
       ask((one) => one.batch(calls), { isFinal: (error) => error.kind === 'definite' && isReverted(error) }),
+    nodes: async () => (await provenEndpoints({ endpoints: { all, usable }, network })).map((one) => one.rpc),
     close: async () => void (await Promise.all(rpcs.map((one) => one.close()))),
   }
-  return { all, usable, rpc }
+  return { all, usable, candidates, rpc }
 }

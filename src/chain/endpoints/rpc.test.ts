@@ -3,7 +3,7 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { after, describe, it } from 'node:test'
 import { makeCertificate } from '../../../test/harness/certificates.ts'
-import { createRpc, MAX_FILTER_VALUES, type Rpc } from './rpc.ts'
+import { createRpc, MAX_FILTER_VALUES, type Rpc, toWord } from './rpc.ts'
 import { whyUnreached } from './unreached.ts'
 
 const opened: { rpc: Rpc; server: Server }[] = []
@@ -86,6 +86,7 @@ it('a result of another shape than the method’s is no usable answer, so that a
     ['eth_getLogs', [log]],
     ['eth_getTransactionReceipt', { ...where, logs: [log], status: '0x1' }],
     ['eth_getTransactionByHash', { value: '0x0' }],
+    ['eth_feeHistory', { gasUsedRatio: [0.5], reward: null }],
     ['web3_clientVersion', 'any'],
   ]
   for (const [method, result] of right) await (await answering({ id: 1, result })).call(method)
@@ -102,10 +103,22 @@ it('a result of another shape than the method’s is no usable answer, so that a
     ['eth_getLogs', [{ ...log, topics: 'topic' }]],
     ['eth_getLogs', [{ ...log, blockHash: null }]],
     ['eth_getTransactionReceipt', { ...where, logs: null }],
+    ['eth_getTransactionReceipt', { ...where, logs: [log] }],
+    ['eth_getTransactionReceipt', { ...where, status: '0x1' }],
+    ['eth_getBlockByNumber', { ...block, baseFeePerGas: 'low' }],
+    ['eth_getBlockByNumber', { ...block, number: `0x${'f'.repeat(64)}` }],
     ['eth_getTransactionByHash', { value: 'all' }],
+    ['eth_getTransactionByHash', { value: '0x0', input: 7 }],
+    ['eth_sendRawTransaction', true],
+    ['eth_feeHistory', { gasUsedRatio: [0.5], reward: [['a lot']] }],
   ]
   for (const [method, result] of wrong)
     await assert.rejects((await answering({ id: 1, result })).call(method), { kind: 'unknown' }, JSON.stringify(result))
+  const empty = await answering({ id: 1, result: null })
+  assert.equal(await empty.call('eth_getBlockByNumber', '0x7', false), null)
+  await assert.rejects(empty.call('eth_getBlockByNumber', 'latest', false), { kind: 'unknown' })
+  assert.equal(toWord(`0x${'1'.padStart(64, '0')}`), 1n)
+  for (const odd of ['0x', '0x1', 'x']) assert.throws(() => toWord(odd), { kind: 'unknown' })
 })
 
 describe('a batch', () => {

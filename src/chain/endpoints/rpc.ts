@@ -14,7 +14,27 @@ export interface Rpc {
   call<Result>(method: string, ...params: unknown[]): Promise<Result>
   /** A batch of calls, answered in order. @throws RpcError if any of them fails */
   batch<Result>(calls: readonly RpcCall[]): Promise<Result[]>
+  /** Where it stands for several nodes: those that are proven, at least one. @throws RpcError if none is */
+  nodes?(): Promise<Rpc[]>
   close(): Promise<void>
+}
+
+/**
+ * What each proven node says. One that does not answer does not count.
+ * @returns at least one answer @throws RpcError if none answers
+ */
+export async function askNodes<Answer>(rpc: Rpc, ask: (node: Rpc) => Promise<Answer>): Promise<Answer[]> {
+  const nodes = (await rpc.nodes?.()) ?? [rpc]
+  const results = await Promise.allSettled(nodes.map(ask))
+  const answers: Answer[] = []
+  const errors: unknown[] = []
+  for (const result of results)
+    if (result.status === 'fulfilled') answers.push(result.value)
+    else errors.push(result.reason)
+  const unexpected = errors.find((error) => !(error instanceof RpcError))
+  if (unexpected !== undefined) throw unexpected
+  if (answers.length === 0) throw errors[0]
+  return answers
 }
 
 /**
@@ -38,6 +58,15 @@ export class RpcError extends Error {
     this.kind = kind
     this.code = code
   }
+}
+
+/**
+ * The one number that a contract returned, or wrote into a log.
+ * @throws RpcError `unknown` if it is none: the node finds no contract there, or makes it up
+ */
+export function toWord(data: Hex | string): bigint {
+  if (/^0x[0-9a-f]{64}$/i.test(data)) return BigInt(data)
+  throw new RpcError('unknown', `the node shows ${data.slice(0, 70)} where a contract gives a number`)
 }
 
 /** The contract stopped the call itself: EIP-1474's 3, and what nodes that do not use it say. */
@@ -99,7 +128,7 @@ export function createRpc({ url, timeoutMs = 10_000 }: RpcOptions): Rpc {
   return {
     async call<Result>(method: string, ...params: unknown[]): Promise<Result> {
       checkFilter({ method, params })
-      return readAnswer<Result>(await post({ jsonrpc: '2.0', id: 1, method, params }, method), method)
+      return readAnswer<Result>(await post({ jsonrpc: '2.0', id: 1, method, params }, method), { method, params })
     },
     async batch<Result>(calls: readonly RpcCall[]): Promise<Result[]> {
       if (calls.length === 0) return []
@@ -112,7 +141,7 @@ export function createRpc({ url, timeoutMs = 10_000 }: RpcOptions): Rpc {
       if (!Array.isArray(answers)) throw asWholeBatch(refusalOf(answers, what))
       const byId = new Map(answers.map((answer: { id?: unknown }) => [answer?.id, answer]))
       try {
-        return calls.map((call, id) => readAnswer<Result>(byId.get(id), call.method))
+        return calls.map((call, id) => readAnswer<Result>(byId.get(id), call))
       } catch (error) {
         if (error instanceof RpcError) error.inBatch = true
         throw error
@@ -142,14 +171,15 @@ function askedToWait(error: RpcError, header: unknown): RpcError {
 /** A batch that gets a single answer was refused. */
 function refusalOf(answer: unknown, what: string): RpcError {
   try {
-    readAnswer(answer, what)
+    readAnswer(answer, { method: what, params: [] })
     return new RpcError('unknown', `${what}: a single answer to a batch`)
   } catch (error) {
     return error as RpcError
   }
 }
 
-function readAnswer<Result>(answer: unknown, method: string): Result {
+function readAnswer<Result>(answer: unknown, call: RpcCall): Result {
+  const { method } = call
   if (typeof answer === 'object' && answer !== null) {
     if ('error' in answer && typeof answer.error === 'object' && answer.error !== null) {
       const { code, message } = answer.error as { code?: unknown; message?: unknown }
@@ -160,7 +190,7 @@ function readAnswer<Result>(answer: unknown, method: string): Result {
       throw isRate ? asTooOften(refused) : refused
     }
     if ('result' in answer) {
-      if (canAnswer(method, answer.result)) return answer.result as Result
+      if (canAnswer(call, answer.result)) return answer.result as Result
       throw new RpcError('unknown', `${method}: the node's answer has another shape than the method's`)
     }
   }

@@ -12,9 +12,9 @@ import {
   findGasFault,
   isRaiseDue,
   isStuck,
-  readFees,
   readMeans,
 } from './relayer/fees.ts'
+import { readGasPrice } from './relayer/gas-price.ts'
 import { listSigned } from './relayer/signed-transactions.ts'
 import {
   insertPayoutTransaction,
@@ -107,14 +107,11 @@ export async function fillNonce(deps: PayoutDeps, view: ChainView, nonce: bigint
     const answer = await submitFilling(deps, view, newest)
     if (answer === 'taken' || (answer === 'known' && !isStuck(deps, view, newest))) return
   }
-  const present = await readFees(deps, view)
+  const price = await readGasPrice(deps.rpc)
   const means = await readMeans(deps)
-  const above = await aboveSigned(deps, view, present, nonce)
-  const offer =
-    newest?.payoutId === null
-      ? above
-      : atMostAStepMore(above, view, { ceiling: means.ceiling, tip: present.priorityFeeWei })
-  const fault = findGasFault(deps, view, { ...offer, ...means, gas: FILLING_GAS })
+  const above = await aboveSigned(deps, price, nonce)
+  const offer = newest?.payoutId === null ? above : atMostAStepMore(above, price, means)
+  const fault = findGasFault(deps, price, { ...offer, ...means, gas: FILLING_GAS })
   if (fault) return warnOfGap(deps, nonce, fault.providerStatus)
   const answer = await submitFilling(deps, view, await signFilling(deps, nonce, offer))
   if (answer === 'occupied') warnOfGap(deps, nonce, 'the node has another transaction with it, which pays more')

@@ -1,6 +1,7 @@
+import { provenEndpoints } from '../endpoints/endpoints.ts'
 import { type Rpc, RpcError } from '../endpoints/rpc.ts'
 import { confirm, Outvoted } from '../opinions.ts'
-import { type ChainReader, panelOf, provenEndpoints } from '../rescan.ts'
+import { type ChainReader, panelOf } from '../rescan.ts'
 import type { ChainDoubt } from '../transfer-logs.ts'
 
 type Question<Answer> = {

@@ -38,8 +38,6 @@ export type PayoutDeps = {
   watchOnly?: boolean
   /** It was started in a token that the settings no longer name. */
   isFormerToken?: boolean
-  /** Maximum price of one gas, in wei; null: no limit. */
-  maxFeeWei?: bigint | null
   /** A transaction that has been pending for this many blocks is sent again with higher fees. */
   stuckBlocks: bigint
 }

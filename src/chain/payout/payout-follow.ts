@@ -256,6 +256,7 @@ export async function followSent(deps: PayoutDeps, payout: Payout, view: ChainVi
       status: 'reserved',
       relayer: null,
       providerStatus: 'the token refused it when it was mined',
+      refusals: payout.refusals + 1,
     })
   return waitFor(deps, payout, view, newest)
 }

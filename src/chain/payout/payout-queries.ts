@@ -25,7 +25,7 @@ export type Payout = {
   /** The transaction that was signed last. Null: an earlier version signed all of them, or none is signed. */
   presentTxHash: string | null
   providerStatus: string
-  /** How often the token refused for a temporary reason. */
+  /** How often the token refused for a temporary reason, before it was signed or in a block. */
   refusals: number
   /** Since when the token says that its authorization was used, but not by a transaction that pays it. */
   usedAt: Date | null

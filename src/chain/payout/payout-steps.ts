@@ -8,7 +8,9 @@ import { fillNonce, isOfFormerRelayer, keepNonce, submit } from './account-nonce
 import { change, needsCheck, type PayoutDeps, PayoutTaken } from './payout-deps.ts'
 import { type Payout, updatePayout } from './payout-queries.ts'
 import { type ChainView, findClockFault, isAuthorizationOver, isSigned, readChainView } from './payout-view.ts'
-import { aboveSigned, atMostAStepMore, type Fees, findGasFault, readFees, readMeans } from './relayer/fees.ts'
+import { estimateGas, findPause, PAYOUT_GAS } from './relayer/attempts.ts'
+import { aboveSigned, atMostAStepMore, type Fees, findGasFault, readMeans } from './relayer/fees.ts'
+import { readGasPrice } from './relayer/gas-price.ts'
 import { presentOf } from './relayer/present.ts'
 import {
   insertPayoutTransaction,
@@ -30,7 +32,6 @@ import {
 
 /** How often a temporary refusal is retried before the payout fails. */
 const MOST_REFUSALS = 8
-const GAS_MARGIN_PERCENT = 125n
 
 const text = (units: bigint): string => `${formatDecimal(units, 6)} USDC`
 
@@ -181,38 +182,34 @@ export async function prepare(deps: PayoutDeps, given: Payout, view: ChainView):
   const obstacle = canAuthorize ? await findObstacle(deps, payout) : SWEEP_RAN_OUT
   if (obstacle) return hold(deps, payout, view, obstacle)
   if (needsCheck(deps, given)) return hold(deps, payout, view, UNCHECKED)
+  const pause = await findPause(deps, payout)
+  if (pause !== null) return hold(deps, payout, view, { providerStatus: pause, never: false })
   // while gas is missing nothing is signed, so that it can be taken back
   const means = await readMeans(deps)
-  const present = await readFees(deps, view)
-  const offer = { ...means, ...(await aboveSigned(deps, view, present, payout.relayerNonce)) }
-  const dear = findGasFault(deps, view, { ...offer, gas: LEAST_GAS })
+  const price = await readGasPrice(deps.rpc)
+  const offer = { ...means, ...(await aboveSigned(deps, price, payout.relayerNonce)) }
+  const dear = findGasFault(deps, price, { ...offer, gas: PAYOUT_GAS })
   if (dear) return hold(deps, payout, view, dear)
   const authorized = await authorize(deps, payout, view)
   if ('never' in authorized) return hold(deps, payout, view, authorized)
   const { signature, validBefore } = authorized
   if (signature === null || validBefore === null) throw new Error(`payout ${payout.id} is not authorized`)
   const data = authorizedTransferData(authorizationOf(payout, validBefore), signature)
-  const gas = await estimateGas(deps, data)
+  const gas = await estimateGas(deps, payout, data)
   if (gas instanceof RpcError) {
     const providerStatus = `The token refuses the authorization: ${gas.message}`
     return hold(deps, authorized, view, { providerStatus, never: payout.refusals >= MOST_REFUSALS, isRefusal: true })
   }
-  const fault = findGasFault(deps, view, { ...offer, gas })
+  const fault = findGasFault(deps, price, { ...offer, gas })
   if (fault) return hold(deps, authorized, view, fault)
   const numbered = await keepNonce(deps, authorized)
   if (numbered.relayerNonce === payout.relayerNonce) return signAndStore(deps, numbered, { data, gas, ...offer })
   // whoever gave the nonce up may have signed something with it
-  const fees = atMostAStepMore(await aboveSigned(deps, view, present, numbered.relayerNonce), view, {
-    ceiling: means.ceiling,
-    tip: present.priorityFeeWei,
-  })
-  const dearer = findGasFault(deps, view, { ...means, ...fees, gas })
+  const fees = atMostAStepMore(await aboveSigned(deps, price, numbered.relayerNonce), price, means)
+  const dearer = findGasFault(deps, price, { ...means, ...fees, gas })
   if (dearer) return hold(deps, numbered, view, dearer)
   return signAndStore(deps, numbered, { data, gas, ...fees })
 }
-
-/** A transfer by authorization takes more than this: one storage write for the nonce, two for the balances. */
-const LEAST_GAS = 50_000n
 
 /** Stores the expiry and the token before the signature exists, unless a person named what paid it. */
 const announce = ({ db, clock, network, findNamedHold }: PayoutDeps, payout: Payout, validBefore: bigint) =>
@@ -242,20 +239,6 @@ async function authorize(deps: PayoutDeps, payout: Payout, view: ChainView): Pro
   if ('never' in announced) return announced
   const signature = await refundSigner.signTypedData(data)
   return change(deps, announced, { authorization: { signature, validBefore } })
-}
-
-/**
- * Adds a margin; returns the refusal if the token would revert. In the pending block, where some nodes look by default,
- * the transaction that is to be replaced has used the authorization.
- */
-async function estimateGas({ rpc, network, relayerSigner }: PayoutDeps, data: Hex): Promise<bigint | RpcError> {
-  try {
-    const question = { from: relayerSigner.address, to: network.usdcAddress, data }
-    return (BigInt(await rpc.call<Hex>('eth_estimateGas', question, 'latest')) * GAS_MARGIN_PERCENT) / 100n
-  } catch (error) {
-    if (error instanceof RpcError && error.kind === 'definite') return error
-    throw error
-  }
 }
 
 async function signAndStore(

@@ -1,6 +1,6 @@
 import { MINUTE, SECOND } from '../../kernel/clock.ts'
 import { tagsOf } from '../endpoints/network-check.ts'
-import type { Hex, Rpc } from '../endpoints/rpc.ts'
+import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
 import { blockCall } from '../transfer-logs.ts'
 import { UNSIGNED } from './state/states.ts'
@@ -10,8 +10,6 @@ export type ChainView = {
   number: bigint
   /** Timestamp of the newest block, in seconds. */
   timestamp: bigint
-  /** Wei per gas; 0 where the chain has none. */
-  baseFee: bigint
   /** Null if the network's rules do not use it. */
   safeNumber: bigint | null
   finalizedNumber: bigint | null
@@ -19,19 +17,34 @@ export type ChainView = {
 
 type BlockHead = { number: Hex; timestamp: Hex; baseFeePerGas?: Hex }
 
+const toHead = (head: BlockHead | null | undefined) => {
+  if (!head) throw new RpcError('unknown', 'the node knows no newest block')
+  return {
+    number: BigInt(head.number),
+    timestamp: BigInt(head.timestamp),
+    /** Wei per gas; 0 where the chain has none. */
+    baseFee: BigInt(head.baseFeePerGas ?? '0x0'),
+  }
+}
+
+/** @throws RpcError */
+export async function readNewestBlock(rpc: Rpc) {
+  const { method, params } = blockCall('latest')
+  return toHead(await rpc.call<BlockHead | null>(method, ...params))
+}
+
 /** @throws RpcError */
 export async function readChainView(rpc: Rpc, network: Network): Promise<ChainView> {
   const tags = tagsOf(network)
   const [head, ...tagged] = await rpc.batch<BlockHead | null>(['latest', ...tags].map(blockCall))
-  if (!head) throw new Error('the node knows no newest block')
+  const { number, timestamp } = toHead(head)
   const numberOf = (tag: 'safe' | 'finalized'): bigint | null => {
     const block = tagged[tags.indexOf(tag)]
     return block ? BigInt(block.number) : null
   }
   return {
-    number: BigInt(head.number),
-    timestamp: BigInt(head.timestamp),
-    baseFee: BigInt(head.baseFeePerGas ?? '0x0'),
+    number,
+    timestamp,
     safeNumber: numberOf('safe'),
     finalizedNumber: numberOf('finalized'),
   }

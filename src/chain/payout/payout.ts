@@ -49,7 +49,15 @@ export type PayoutResult = {
   providerStatus: string
 }
 
-export type Payouts = {
+/** What every chain needs that payouts left on, also where its keys are not set up: there they are only followed. */
+export type PayoutRechecks = {
+  /** Sends payouts again that a reorganisation undid after they were settled, or only follows them. @throws RpcError */
+  recheck(): Promise<void>
+  /** Continues reopened payouts, which no refund or settlement polls. @throws RpcError */
+  followReopened(): Promise<void>
+}
+
+export type Payouts = PayoutRechecks & {
   /** The wallet that pays. */
   readonly address: string
   /**
@@ -59,10 +67,6 @@ export type Payouts = {
   send(request: PayoutRequest): Promise<PayoutResult>
   /** The same without a check: only what is under way goes on; nothing is signed or submitted for the first time. */
   resume(request: PayoutRequest): Promise<PayoutResult>
-  /** Sends payouts again that a reorganisation undid after they were settled, or only follows them. @throws RpcError */
-  recheck(): Promise<void>
-  /** Continues reopened payouts, which no refund or settlement polls. @throws RpcError */
-  followReopened(): Promise<void>
 }
 
 export const PAYOUT_LEASE_MS = 60_000
@@ -159,20 +163,15 @@ export async function workOn(deps: PayoutDeps, payout: Payout): Promise<PayoutRe
  */
 export type WatchPayout = (id: string) => Promise<PayoutResult | null>
 
-/** For a node without the keys of the chain, and for what is not to be sent. */
-export function openWatchPayout(options: {
-  db: Db
-  rpc: Rpc
-  agree: Agree
-  network: Network
+type WatchOptions = Pick<PayoutDeps, 'db' | 'rpc' | 'agree' | 'network' | 'clock' | 'log' | 'findNamedHold'> & {
   /** Its transactions go on where they were submitted already. Null, or absent: it is not set up here. */
   relayerSigner?: Signer | null
-  clock: Clock
-  log: FastifyBaseLogger
-  findNamedHold?: FindNamedHold | undefined
-}): WatchPayout {
-  const { db, clock } = options
-  const deps: PayoutDeps = { ...PAYOUT_TIMES, ...options, ...KEYLESS, relayerSigner: options.relayerSigner ?? NOBODY }
+}
+
+/** For a node without the keys of the chain, and for what is not to be sent. */
+export function openWatchPayout(options: WatchOptions): WatchPayout {
+  const { db, clock, relayerSigner } = options
+  const deps = { ...PAYOUT_TIMES, ...options, ...KEYLESS, relayerSigner: relayerSigner ?? NOBODY }
   return async (id) => {
     if (!(await isPayoutSigned(db, id))) return null
     const now = clock()
@@ -181,6 +180,31 @@ export function openWatchPayout(options: {
     const known = await findPayout(db, id)
     return known ? viewPayout(known) : null
   }
+}
+
+function rechecksOf(deps: PayoutDeps, work: (payout: Payout) => Promise<unknown>): PayoutRechecks {
+  const { db, clock, log, network } = deps
+  const workOnAll = async (ids: readonly string[]): Promise<void> => {
+    for (const id of ids) {
+      const now = clock()
+      const claimed = await claimPayout(db, id, new Date(now), new Date(now + PAYOUT_LEASE_MS))
+      if (!claimed) continue
+      // one that fails keeps no other waiting
+      await work(claimed).catch((error: unknown) =>
+        log.error({ err: error, payoutId: id, chainId: network.chainId }, 'a reopened payout was not followed'),
+      )
+    }
+  }
+  return {
+    recheck: async () => workOnAll(await reopenUnpaid(deps)),
+    followReopened: async () => workOnAll(await listReopened(deps)),
+  }
+}
+
+/** For a node without the keys of the chain: what was undone may be mined again, or another node sends it. */
+export function openRechecks(options: WatchOptions): PayoutRechecks {
+  const deps: PayoutDeps = { ...PAYOUT_TIMES, ...options, ...KEYLESS }
+  return rechecksOf(deps, (payout) => workOn(deps, payout))
 }
 
 /**
@@ -199,7 +223,6 @@ export function openPayouts(options: {
   clock: Clock
   log: FastifyBaseLogger
   findNamedHold?: FindNamedHold | undefined
-  maxFeeWei?: bigint | null
   validSeconds?: number
   stuckBlocks?: bigint
 }): Payouts {
@@ -239,20 +262,11 @@ export function openPayouts(options: {
     return claimed ? work(claimed, isChecked) : viewPayout(known)
   }
 
-  /** Undone payouts were checked, and final once: to sign one again under its nonce is no new decision to pay. */
-  const workOnAll = async (ids: readonly string[]): Promise<void> => {
-    for (const id of ids) {
-      const now = clock()
-      const claimed = await claimPayout(db, id, new Date(now), new Date(now + PAYOUT_LEASE_MS))
-      if (claimed) await work(claimed, true)
-    }
-  }
-
   return {
     address: options.refundSigner.address,
     send: (request) => visit(request, true),
     resume: (request) => visit(request, false),
-    recheck: async () => workOnAll(await reopenUnpaid(deps)),
-    followReopened: async () => workOnAll(await listReopened(deps)),
+    // they were checked, and final once: to sign one again under its nonce is no new decision to pay
+    ...rechecksOf(deps, (payout) => work(payout, true)),
   }
 }

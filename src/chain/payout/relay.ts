@@ -49,7 +49,6 @@ type RelayDeps = {
   agree: Agree
   network: Network
   relayerSigner: Signer
-  maxFeeWei: bigint | null
   minUnits: bigint
   clock: Clock
   log: FastifyBaseLogger
@@ -91,7 +90,7 @@ async function findRefusal(deps: RelayDeps, request: RelayRequest): Promise<stri
 }
 
 export function openRelay(deps: RelayDeps): Relay {
-  const { db, rpc, network, clock } = deps
+  const { db, rpc, network, clock, log } = deps
   const token = network.usdcAddress as Hex
   let domain: Promise<{ name: string; version: string }> | undefined
   const readOnce = () => {
@@ -150,7 +149,11 @@ export function openRelay(deps: RelayDeps): Relay {
     },
     async follow() {
       const ids = await listRelayed(db, network.chainId, new Date(clock()), BATCH)
-      for (const id of ids) await work(id)
+      // one that fails keeps no other waiting
+      for (const id of ids)
+        await work(id).catch((error: unknown) =>
+          log.error({ err: error, payoutId: id, chainId: network.chainId }, 'a relayed payment was not followed'),
+        )
       return false
     },
   }

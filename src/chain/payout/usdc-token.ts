@@ -1,6 +1,6 @@
-import { decodeFunctionData, decodeFunctionResult, encodeFunctionData, parseAbi } from 'viem/utils'
+import { decodeFunctionData, encodeFunctionData, parseAbi } from 'viem/utils'
 import { readDomain } from '../endpoints/network-check.ts'
-import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
+import { type Hex, type Rpc, RpcError, toWord } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
 import { type RpcLog, TRANSFER_TOPIC, toTopic } from '../transfer-logs.ts'
 
@@ -99,10 +99,10 @@ type Question = { to: string; data: Hex; from?: string }
 const ask = (rpc: Rpc, question: Question): Promise<Hex> => rpc.call<Hex>('eth_call', question, 'latest')
 
 /** Also false if the token has no such function. */
-async function askFlag(rpc: Rpc, question: Question, functionName: 'isBlacklisted' | 'paused'): Promise<boolean> {
+async function askFlag(rpc: Rpc, question: Question): Promise<boolean> {
   try {
     const data = await ask(rpc, question)
-    return data !== '0x' && decodeFunctionResult({ abi: ABI, functionName, data })
+    return data !== '0x' && toWord(data) !== 0n
   } catch (error) {
     if (error instanceof RpcError && error.kind === 'definite') return false
     throw error
@@ -115,17 +115,13 @@ export const balanceCall = ({ usdcAddress: to }: Network, account: string) => ({
 })
 
 export const readBalance = async (rpc: Rpc, network: Network, account: string): Promise<bigint> =>
-  BigInt(await ask(rpc, balanceCall(network, account)))
+  toWord(await ask(rpc, balanceCall(network, account)))
 
 export const isBlacklisted = (rpc: Rpc, { usdcAddress: to }: Network, account: string): Promise<boolean> =>
-  askFlag(
-    rpc,
-    { to, data: encodeFunctionData({ abi: ABI, functionName: 'isBlacklisted', args: [account as Hex] }) },
-    'isBlacklisted',
-  )
+  askFlag(rpc, { to, data: encodeFunctionData({ abi: ABI, functionName: 'isBlacklisted', args: [account as Hex] }) })
 
 export const isPaused = (rpc: Rpc, { usdcAddress: to }: Network): Promise<boolean> =>
-  askFlag(rpc, { to, data: encodeFunctionData({ abi: ABI, functionName: 'paused' }) }, 'paused')
+  askFlag(rpc, { to, data: encodeFunctionData({ abi: ABI, functionName: 'paused' }) })
 
 export type AuthorizationKey = Pick<Authorization, 'from' | 'nonce'>
 
@@ -139,7 +135,7 @@ export const authorizationStateCall = ({ usdcAddress: to }: Network, { from, non
  * it finds no contract there.
  */
 export const toAuthorizationState = (answer: Hex | undefined): boolean | null =>
-  answer === undefined || answer === '0x' ? null : BigInt(answer) !== 0n
+  answer === undefined || answer === '0x' ? null : toWord(answer) !== 0n
 
 /** Whether the token knows this authorization. @throws RpcError */
 export async function isAuthorizationUsed(rpc: Rpc, network: Network, key: AuthorizationKey): Promise<boolean> {
@@ -227,7 +223,7 @@ export function transferOfAuthorization(
   const transfer = own.find(
     ({ topics, logIndex }) => topics[0] === TRANSFER_TOPIC && BigInt(logIndex) > BigInt(end.logIndex),
   )
-  return transfer && { to: `0x${transfer.topics[2]?.slice(26)}`.toLowerCase(), units: BigInt(transfer.data) }
+  return transfer && { to: `0x${transfer.topics[2]?.slice(26)}`.toLowerCase(), units: toWord(transfer.data) }
 }
 
 /** USDC units that the logs of one transaction transfer to an address. */
@@ -239,4 +235,4 @@ export const unitsTo = (logs: readonly RpcLog[], { usdcAddress }: Network, to: s
         topics[0] === TRANSFER_TOPIC &&
         topics[2]?.toLowerCase() === toTopic(to),
     )
-    .reduce((sum, { data }) => sum + BigInt(data), 0n)
+    .reduce((sum, { data }) => sum + toWord(data), 0n)

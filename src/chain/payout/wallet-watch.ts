@@ -6,7 +6,8 @@ import { type Clock, DAY, HOUR, isRecent } from '../../kernel/clock.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import type { Hex, Rpc } from '../endpoints/rpc.ts'
 import { type Network, tokenOf } from '../networks.ts'
-import { readChainView } from './payout-view.ts'
+import { PAYOUT_GAS } from './relayer/attempts.ts'
+import { readGasPrice } from './relayer/gas-price.ts'
 import { readBalance } from './usdc-token.ts'
 import {
   insertPayingToken,
@@ -40,7 +41,6 @@ const WEEK_DAYS = 7n
 const RUNWAY_DAYS = 3n
 /** A relayer is low when it cannot pay for this many payouts at the current fee. */
 const RELAYER_PAYOUTS = 20n
-const PAYOUT_GAS = 120_000n
 
 const isShort = (units: bigint, dailyUnits: bigint): boolean => dailyUnits > 0n && units < dailyUnits * RUNWAY_DAYS
 
@@ -56,8 +56,7 @@ async function readLevels({ db, clock }: WalletWatchDeps, chain: WatchedChain): 
     levels.push({ chainId, wallet: 'payout', address: payouts.address, units, dailyUnits, low })
   }
   if (relayerSigner) {
-    const { baseFee } = await readChainView(rpc, network)
-    const tip = BigInt(await rpc.call<Hex>('eth_maxPriorityFeePerGas').catch(() => '0x3b9aca00' as const))
+    const { baseFee, tip } = await readGasPrice(rpc)
     const cost = PAYOUT_GAS * (baseFee + tip)
     const units = BigInt(await rpc.call<Hex>('eth_getBalance', relayerSigner.address, 'latest'))
     const dailyUnits = (left.transactions * cost) / WEEK_DAYS

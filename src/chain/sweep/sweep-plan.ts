@@ -2,9 +2,10 @@ import { getAddress } from 'viem/utils'
 import type { Db } from '../../db/db.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import { readDomain } from '../endpoints/network-check.ts'
-import type { Hex, Rpc } from '../endpoints/rpc.ts'
+import { type Hex, type Rpc, toWord } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
 import { readChainView } from '../payout/payout-view.ts'
+import { readGasPrice } from '../payout/relayer/gas-price.ts'
 import { authorizationStateCall, balanceCall } from '../payout/usdc-token.ts'
 import { FORMAT, type SweepBatch, type SweepDeposit, sweepIdOf, sweepNonceOf } from './sweep-batch.ts'
 import { listSweepable, type Sweepable } from './sweep-queries.ts'
@@ -46,7 +47,7 @@ async function askEach(
   const answers: bigint[] = []
   for (const page of pagesOf(list)) {
     const calls = page.map((one) => ({ method: 'eth_call', params: [call(one), 'latest'] }))
-    answers.push(...(await rpc.batch<Hex>(calls)).map(BigInt))
+    answers.push(...(await rpc.batch<Hex>(calls)).map(toWord))
   }
   return answers
 }
@@ -109,8 +110,7 @@ export async function planSweep(
     const id = sweepIdOf(network.chainId, one.address, one.number)
     return { ...one, id, nonce: sweepNonceOf(id) }
   })
-  const { baseFee } = await readChainView(rpc, network)
-  const tip = BigInt(await rpc.call<Hex>('eth_maxPriorityFeePerGas').catch(() => '0x3b9aca00' as const))
+  const { baseFee, tip } = await readGasPrice(rpc)
   return {
     ...{ chain, deposits, held },
     dustUnits: dust.reduce((sum, { units }) => sum + units, 0n),

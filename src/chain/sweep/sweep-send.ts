@@ -3,7 +3,7 @@ import type { Db, Tx } from '../../db/db.ts'
 import type { PollSpec } from '../../db/polling.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { pollGapMs } from '../../kernel/poll-gaps.ts'
-import type { Hex, Rpc } from '../endpoints/rpc.ts'
+import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
 import type { Agree } from '../payout/agreement.ts'
 import { PAYOUT_LEASE_MS, PAYOUT_TIMES, type PayoutResult, viewPayout, workOn } from '../payout/payout.ts'
@@ -29,7 +29,6 @@ export type SendingChain = {
   rpc: Rpc
   agree: Agree
   relayerSigner: Signer | null
-  maxFeeWei: bigint | null
 }
 
 export type SweepDeps = {
@@ -92,13 +91,17 @@ export async function storeBatch(
   return sweeps.map(({ id }) => id)
 }
 
-type GasReceipt = { from: string; gasUsed: Hex; effectiveGasPrice: Hex } | null
+type GasReceipt = { from?: string | null; gasUsed?: Hex | null; effectiveGasPrice?: Hex | null } | null
 
 /** The fee that our relayer paid; null when someone else submitted it. */
 async function readFee({ rpc, relayerSigner }: SendingChain, txHash: string): Promise<bigint | null> {
   const receipt = await rpc.call<GasReceipt>('eth_getTransactionReceipt', txHash)
-  if (!receipt || receipt.from.toLowerCase() !== relayerSigner?.address.toLowerCase()) return null
-  return BigInt(receipt.gasUsed) * BigInt(receipt.effectiveGasPrice)
+  if (!receipt) return null
+  const { from, gasUsed, effectiveGasPrice } = receipt
+  if (from && from.toLowerCase() !== relayerSigner?.address.toLowerCase()) return null
+  if (!from || !gasUsed || !effectiveGasPrice)
+    throw new RpcError('unknown', `the node does not say what ${txHash} cost`)
+  return BigInt(gasUsed) * BigInt(effectiveGasPrice)
 }
 
 /** Sends or follows the authorization of one sweep. */

@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs'
 import type { Config } from '../../config/config.ts'
 import { findMasterKey } from '../../config/master-key.ts'
 import { diskFault } from '../../db/backup/folder-store.ts'
@@ -6,6 +5,7 @@ import { finishRestore, restoreFiles } from '../../db/backup/restore-backup.ts'
 import { lockDataDir } from '../../db/embedded/data-dir-lock.ts'
 import { startEmbeddedPostgres } from '../../db/embedded/embedded.ts'
 import { markRestored } from '../../db/restored-queries.ts'
+import { makeFolder } from '../../kernel/process/make-folder.ts'
 import { openVault } from '../../kernel/vault.ts'
 import type { OperatorCommand } from '../admin.ts'
 import { UsageError } from '../command.ts'
@@ -24,9 +24,9 @@ async function markOutside(config: Config, backupMadeAt: Date, say: (line: strin
 }
 
 /** @throws BackupFault */
-function makeFolder(dataDir: string): void {
+function makeDataDir(dataDir: string): void {
   try {
-    mkdirSync(dataDir, { recursive: true })
+    makeFolder(dataDir)
   } catch (error) {
     throw diskFault(error, dataDir, 'Nothing was restored.')
   }
@@ -40,7 +40,7 @@ export const runRestore: OperatorCommand = async (config, args, say) => {
   const key = findMasterKey({ masterKey: config.masterKey, dataDir })
   if (!key) throw new Error('The backup is encrypted. Set MASTER_KEY to the key that was in use when it was made.')
   const vaults = [openVault(key), ...config.previousMasterKeys.map((previous) => openVault(previous))]
-  makeFolder(dataDir)
+  makeDataDir(dataDir)
   const progress = startProgress(say, 'Restore', 'MB')
   const lock = await lockDataDir(dataDir)
   const facts = await restoreFiles({

@@ -4,7 +4,7 @@ import type { RequestContext } from '../../http/request-context.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
 import { newId, newOrderCode } from '../../kernel/ids.ts'
 import { EXPONENTS, type Fiat, formatMoney, isAsset, leastOf, type Money, parseDecimal } from '../../kernel/money.ts'
-import { type ButtonDeps, readOptionalUrl } from '../button-service.ts'
+import { type ButtonDeps, checkLargest, largestOf, readOptionalUrl } from '../button-service.ts'
 import { type CompanyChoice, companiesFor, companyFor } from '../company-scope.ts'
 import { noteChange } from '../company-service.ts'
 import { findSaleCollector } from '../sale-queries.ts'
@@ -70,18 +70,15 @@ function readAmount(path: string, text: string | null | undefined, asset: Fiat):
 type Amounts = Pick<StaticLink, 'amount' | 'minAmount' | 'maxAmount'>
 
 /** Either each order costs the same, or the payer types within limits. @throws VALIDATION_FAILED */
-function readAmounts(given: Partial<Amounts>, asset: Fiat, maximum: string): Amounts {
+function readAmounts(given: Partial<Amounts>, asset: Fiat, largest: Money | null): Amounts {
   const [amount, minAmount, maxAmount] = (['amount', 'minAmount', 'maxAmount'] as const).map((path) =>
     readAmount(path, given[path], asset),
   )
   if (amount && (minAmount || maxAmount)) throw invalid('amount', 'is fixed: send it without minAmount and maxAmount')
   if (minAmount && maxAmount && maxAmount.units < minAmount.units)
     throw invalid('maxAmount', 'must not be below minAmount')
-  const most = (parseDecimal(maximum, 2) ?? 0n) * 10n ** BigInt(EXPONENTS[asset])
-  for (const [path, money] of Object.entries({ amount, minAmount, maxAmount })) {
-    if (money && money.units * 100n > most)
-      throw invalid(path, `must not be above ${maximum} ${asset}, the largest order of this account`)
-  }
+  for (const [path, money] of Object.entries({ amount, minAmount, maxAmount }))
+    if (money) checkLargest(path, money, largest)
   const text = (money: Money | null | undefined): string | null => (money ? formatMoney(money) : null)
   return { amount: text(amount), minAmount: text(minAmount), maxAmount: text(maxAmount) }
 }
@@ -104,7 +101,7 @@ type Checked = Pick<StaticLink, 'amount' | 'minAmount' | 'maxAmount' | 'webhookU
  * The link's fields with the change. What stays the same is checked only when the link is turned on: a link that breaks
  * a rule set later can still be turned off. @throws VALIDATION_FAILED
  */
-function readChange(deps: StaticLinkDeps, link: StaticLink, change: StaticLinkChange, maximum: string): Checked {
+function readChange(deps: StaticLinkDeps, link: StaticLink, change: StaticLinkChange, largest: Money | null): Checked {
   const { amount = link.amount, minAmount = link.minAmount, maxAmount = link.maxAmount } = change
   const { webhookUrl = link.webhookUrl, returnUrl = link.returnUrl } = change
   const given = { amount, minAmount, maxAmount, webhookUrl, returnUrl }
@@ -112,16 +109,10 @@ function readChange(deps: StaticLinkDeps, link: StaticLink, change: StaticLinkCh
   const isNew = (...names: (keyof Checked)[]): boolean => isTurnedOn || names.some((name) => given[name] !== link[name])
   return {
     ...given,
-    ...(isNew('amount', 'minAmount', 'maxAmount') && readAmounts(given, link.currency as Fiat, maximum)),
+    ...(isNew('amount', 'minAmount', 'maxAmount') && readAmounts(given, link.currency as Fiat, largest)),
     ...(isNew('webhookUrl') && { webhookUrl: readWebhook(deps, webhookUrl) }),
     ...(isNew('returnUrl') && { returnUrl: readOptionalUrl('returnUrl', returnUrl ?? undefined) }),
   }
-}
-
-async function maximumOf({ cache }: StaticLinkDeps, companyId: string): Promise<string> {
-  const company = await cache.company(companyId)
-  if (!company) throw new AppError('OBJECT_NOT_FOUND')
-  return company.maxOrderAmount
 }
 
 /* ---- what the API does ---- */
@@ -134,7 +125,7 @@ export async function createStaticLink(
 ): Promise<StaticLinkView> {
   const companyId = await companyFor(deps.db, context.actor, choice)
   const currency = readCurrency(deps, body.currency)
-  const amounts = readAmounts(body, currency, await maximumOf(deps, companyId))
+  const amounts = readAmounts(body, currency, await largestOf(deps, companyId, currency))
   const at = new Date(deps.clock())
   return deps.db.tx(async (tx) => {
     const link: StaticLink = {
@@ -188,7 +179,7 @@ export async function changeStaticLink(
   const known = await queries.findStaticLink(deps.db, id)
   if (!seen(context.actor, known)) throw new AppError('OBJECT_NOT_FOUND')
   const { companyId } = known
-  const maximum = await maximumOf(deps, companyId)
+  const largest = await largestOf(deps, companyId, known.currency as Fiat)
   await deps.db.tx(async (tx) => {
     const link = await queries.lockStaticLink(tx, id)
     if (!link) throw new AppError('OBJECT_NOT_FOUND')
@@ -197,7 +188,7 @@ export async function changeStaticLink(
       ...link,
       name: change.name ?? link.name,
       active: change.active ?? link.active,
-      ...readChange(deps, link, change, maximum),
+      ...readChange(deps, link, change, largest),
       ...(merchantIdentifier !== undefined && (await findTill(tx, companyId, merchantIdentifier))),
       updatedAt: new Date(deps.clock()),
     })

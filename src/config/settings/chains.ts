@@ -145,7 +145,7 @@ export const chainSettings = (id: string) => {
     ),
     maxFeeGwei: optionalInteger(
       `CHAIN_${id}_MAX_FEE_GWEI`,
-      'Payouts wait while gas costs more; `comptoir admin allow-fee` lifts it for a while.',
+      'Payouts wait while gas costs more; `comptoir admin allow-fee` lifts it for a while (docs/signers.md: defaults).',
       { min: 1, max: 1_000_000 },
     ),
     relayMinUnits: usdc(

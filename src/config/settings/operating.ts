@@ -30,9 +30,13 @@ export const LIMITS = {
   addressPerMinute: integer('LIMIT_ADDRESS_PER_MINUTE', 'Logins, codes and resets from one address.', {
     ...{ fallback: '30', min: 0, max: 1_000_000 },
   }),
-  publicPerMinute: integer('LIMIT_PUBLIC_PER_MINUTE', 'Reads without a credential from one address.', {
-    ...{ fallback: '600', min: 0, max: 1_000_000 },
-  }),
+  publicPerMinute: integer(
+    'LIMIT_PUBLIC_PER_MINUTE',
+    'Reads without a valid credential from one address. With one, they count for the company.',
+    {
+      ...{ fallback: '600', min: 0, max: 1_000_000 },
+    },
+  ),
   companyPerMinute: integer('LIMIT_COMPANY_PER_MINUTE', 'Calls with a credential of one company.', {
     ...{ fallback: '6000', min: 0, max: 10_000_000 },
   }),

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { access, constants, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { access, constants, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { HOUR } from '../../kernel/clock.ts'
 import { ownAt } from '../../kernel/json.ts'
+import { makeFolder } from '../../kernel/process/make-folder.ts'
 import { BackupFault } from './sealed.ts'
 import { type BackupStore, type Content, isBackupName } from './store.ts'
 
@@ -81,7 +82,7 @@ export const folderStore = (folder: string): BackupStore => ({
     // two processes may back up in the same second
     const draft = `${file}.${randomBytes(4).toString('hex')}.part`
     try {
-      await mkdir(folder, { recursive: true, mode: 0o700 })
+      makeFolder(folder, 0o700)
       const bytes = await writeDurably(draft, content)
       await verify(readFrom(draft))
       await rename(draft, file)

@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, realpathSync } from 'node:fs'
+import { existsSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
+import { makeFolder } from '../../kernel/process/make-folder.ts'
 import { prepareBinaries } from './binaries.ts'
 import { type ClusterPaths, chooseSocketDir, makeCluster, NAME } from './cluster.ts'
 import { lockDataDir } from './data-dir-lock.ts'
@@ -62,7 +63,7 @@ export async function findEmbeddedPostgres(dataDir: string): Promise<string | nu
 
 function openDataDir(path: string): string {
   try {
-    mkdirSync(path, { recursive: true })
+    makeFolder(path)
     return realpathSync(path)
   } catch (error) {
     throw new Error(`Comptoir cannot use ${path} as its data directory: ${(error as Error).message}`, { cause: error })

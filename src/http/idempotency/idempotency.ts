@@ -52,9 +52,12 @@ const textAt = (value: unknown, name: string): string | undefined => {
   return typeof found === 'string' ? found : undefined
 }
 
-/** Requests about a person's own account are scoped to that person, because colleagues share the company. */
-const isPersonal = ({ routeOptions }: FastifyRequest): boolean =>
-  routeOptions.config.permission?.startsWith('auth.') === true
+/**
+ * Requests about a person's own account, and those in which the person counts, are scoped to that person, because
+ * colleagues share the company.
+ */
+const isPersonal = ({ routeOptions: { config } }: FastifyRequest): boolean =>
+  config.personal === true || config.permission?.startsWith('auth.') === true
 
 /**
  * The scope of the key: the company that the request names if the actor may see it, otherwise the actor's own.
@@ -74,6 +77,12 @@ function scopeOfClaim(request: FastifyRequest, actor: Actor): Pick<Claim, 'compa
   }
 }
 
+/** What a key stands for: the body, and the filters in the address where a route acts on all that they match. */
+function coveredBy({ sentBody, query, routeOptions }: FastifyRequest): unknown {
+  const isFiltered = routeOptions.config.refuseUnknown && Object.keys(query as object).length > 0
+  return isFiltered ? [sentBody ?? null, query] : (sentBody ?? null)
+}
+
 /** Bodies hold passwords and names, so their fingerprints are keyed: they cannot be guessed from the table. */
 function openReadClaim(vault: Vault): ReadClaim {
   const hmac = openHmac(vault, 'idempotency-fingerprint', 'hex')
@@ -85,7 +94,7 @@ function openReadClaim(vault: Vault): ReadClaim {
       const details = [{ path: 'Idempotency-Key', message: 'must be 1 to 255 printable characters' }]
       throw new AppError('VALIDATION_FAILED', { details })
     }
-    const [fingerprint = '', ...earlierFingerprints] = hmac.all(canonical(request.sentBody ?? null))
+    const [fingerprint = '', ...earlierFingerprints] = hmac.all(canonical(coveredBy(request)))
     return {
       ...scopeOfClaim(request, request.actor),
       key,

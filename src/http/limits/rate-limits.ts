@@ -30,7 +30,7 @@ type Standing = { policy: Policy; remaining: number; resetSeconds: number; allow
 type Block = { left: number; unclaimed: number; windowEndsAt: number }
 
 export type RateLimits = {
-  /** Runs first: limits by client address. @throws TOO_MANY_REQUESTS */
+  /** Limits by client address, before a credential is known, or where there is none. @throws TOO_MANY_REQUESTS */
   checkAddress(request: FastifyRequest, reply: FastifyReply, limit: Limit): Promise<void>
   /** Public pages, by client address. @throws TOO_MANY_REQUESTS */
   checkPage(request: FastifyRequest, reply: FastifyReply): Promise<void>
@@ -53,6 +53,11 @@ export type RateLimits = {
    * Credential endpoints, once the account name is known, whether or not the account exists. @throws TOO_MANY_REQUESTS
    */
   checkAccount(request: FastifyRequest, reply: FastifyReply, emailKey: string): Promise<void>
+  /**
+   * Refuses a credential before it is looked up, once this node knows that its address has used up its invalid ones.
+   * @throws TOO_MANY_REQUESTS
+   */
+  checkRefusals(request: FastifyRequest, reply: FastifyReply): Promise<void>
   /** Counts an invalid credential, which limits guessing. @throws TOO_MANY_REQUESTS */
   countRefusal(request: FastifyRequest, reply: FastifyReply): Promise<void>
 }
@@ -131,6 +136,11 @@ export function openRateLimits(deps: { db: Db; clock: Clock; limits: Config['lim
     writeHeaders(reply, request.rateLimits)
     if (!standing.allowed) throw new AppError('TOO_MANY_REQUESTS', { retryAfter: standing.resetSeconds })
   }
+  const refusalsOf = (request: FastifyRequest): Policy => ({
+    name: 'refused',
+    key: `refused:${networkOf(request.ip)}`,
+    limit: limits.publicPerMinute,
+  })
   const endpointOf = (request: FastifyRequest): string => request.routeOptions.config.permission ?? ''
   const checkVisitor: RateLimits['checkVisitor'] = (request, reply) =>
     check(request, reply, {
@@ -187,9 +197,12 @@ export function openRateLimits(deps: { db: Db; clock: Clock; limits: Config['lim
       const key = `account:${endpointOf(request)}:${account}`
       await check(request, reply, { name: 'account', key, limit: limits.accountPerMinute })
     },
-    async countRefusal(request, reply) {
-      const key = `refused:${networkOf(request.ip)}`
-      await check(request, reply, { name: 'refused', key, limit: limits.publicPerMinute })
+    async checkRefusals(request, reply) {
+      const policy = refusalsOf(request)
+      const block = blocks.get(policy.key)
+      const isUsedUp = block !== undefined && block.left + block.unclaimed === 0 && block.windowEndsAt > clock()
+      if (isUsedUp) await check(request, reply, policy)
     },
+    countRefusal: (request, reply) => check(request, reply, refusalsOf(request)),
   }
 }

@@ -394,7 +394,7 @@ const COMPANIES: Record<string, Word> = {
   termsUrl: ['Terms that payers’ pages link to.', 'https://shop.example/terms'],
   image: ['The picture, in base64.', PNG],
   requoteHours: ['Hours after which a payer may no longer ask for a new quote; 0: never.', 24],
-  maxOrderAmount: ['The most that one order may be, in its currency.', '100000.00'],
+  maxOrderAmount: ['EUR that one order may be worth at most, whatever its currency.', '100000.00'],
   toleranceBps: ['How much of a payment may be missing, in hundredths of a percent.', 50],
   toleranceMaxUnits: ['The most that may be missing, in millionths of a USDC.', '1000000'],
   refundApproval: ['Whether refunds wait for the operator.', false],

@@ -17,7 +17,7 @@ const CHANGED = ['OBJECT_CONFLICT'] as const
 const ORDERS: Record<string, OperationWords> = {
   createOrder: {
     unsent: ['websiteUrl', 'sessionId'],
-    does: 'Creates an order in state INITIAL at a fresh rate. With `alias` it is a payment link. Show `paymentUrl` to the payer as a link or QR code. Name the till (`merchantIdentifier`), or the website with its buy-button session (`websiteUrl` and `sessionId`).',
+    does: 'Creates an order in state INITIAL at a fresh rate. With `alias` it is a payment link. Show `paymentUrl` to the payer as a link or QR code. Name the till (`merchantIdentifier`), or the website with its buy-button session (`websiteUrl` and `sessionId`). A `sessionId` always counts: with a till too, the order costs the session’s price and uses the session up.',
     refuses: [
       'ILLEGAL_AMOUNT',
       'INVALID_EXCHANGE_RATE',
@@ -79,7 +79,7 @@ const PAYMENTS: Record<string, OperationWords> = {
     refuses: ['PAYMENT_NOT_RECEIVED', 'ORDER_STATE_CONFLICT', 'CHANNEL_UNAVAILABLE'],
   },
   revertOrder: {
-    does: 'Starts a refund; without a body, of everything that is left. `data.refundId` names it; its fate is told by GET /refunds/{id} and by webhook.',
+    does: 'Starts a refund; without a body, of everything that is left. `data.refundId` names it, since an order can have several (confirm, cancel and expire answer `data: null`); its fate is told by GET /refunds/{id} and by webhook.',
     refuses: [...MONEY, 'CHANNEL_NOT_AVAILABLE', 'CHANNEL_UNAVAILABLE', 'STEP_UP_REQUIRED'],
   },
   listRefunds: { does: 'Refunds, newest first, each with the code of its order.' },
@@ -172,7 +172,7 @@ const WEBHOOKS: Record<string, OperationWords> = {
   getWebhookDeliveryAsCurl: { does: 'A `curl` command that sends the same body with a fresh signature.' },
   redeliverWebhook: { does: 'Sends the same bytes under the same id once more.', refuses: CHANGED },
   redeliverWebhooks: {
-    does: 'Sends every delivery that the filters match once more; without `status`, the failed and parked ones.',
+    does: 'Sends every delivery that the filters match once more, at most 10 000; without `status`, the failed and parked ones. The filters of the list, in the body or in the address; what is no filter is refused.',
   },
   getWebhookSubscriptions: { does: 'The events that are sent, and the optional ones that the operator can enable.' },
   changeWebhookSubscriptions: {

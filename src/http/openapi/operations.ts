@@ -30,13 +30,16 @@ export const PARAMETERS = {
   IdempotencyKey: {
     name: 'Idempotency-Key',
     in: 'header',
-    description: 'Makes repeating safe: the same key and body answer the stored result, for 48 hours.',
+    description:
+      'Makes repeating safe: the same key and body answer the stored result, for 48 hours. Use a key of its own for each ' +
+      'order, for example your number of it: two customers under one key get one order.',
     schema: { type: 'string', minLength: 1, maxLength: 255, examples: ['order-118'] },
   },
   RequestId: {
     name: 'X-Request-Id',
     in: 'header',
-    description: 'Your own name for this call: 8 to 64 letters, digits, dots, dashes, underscores.',
+    description:
+      'Your own name for this call: 8 to 64 letters, digits, dots, dashes, underscores; any other is replaced.',
     schema: { type: 'string', examples: ['checkout-20260703-118'] },
   },
 }
@@ -64,7 +67,7 @@ const needsCredential = (rule: Rule): boolean => rule.roles !== 'anyone'
 const takesKey = (method: string, rule: Rule): boolean => isPost(method) && rule.ignoreCredential !== true
 
 function credentialErrors(rule: Rule): ErrorCode[] {
-  if (rule.ignoreCredential) return []
+  if (rule.ignoreCredential || rule.staleIsNone) return []
   if (!needsCredential(rule)) return ['UNAUTHORIZED']
   return ['UNAUTHORIZED', 'FORBIDDEN', ...(rule.stepUp ? (['STEP_UP_REQUIRED'] as const) : [])]
 }

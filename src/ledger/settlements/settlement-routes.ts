@@ -119,7 +119,7 @@ export const settlementRoutes: FastifyPluginAsyncTypebox<SettlementDeps> = async
   app.post(
     '/settlements/:id/approve',
     {
-      config: { permission: 'settlements.approve' },
+      config: { permission: 'settlements.approve', personal: true },
       schema: {
         operationId: 'approveSettlement',
         summary: 'Let a settlement be paid',

@@ -2,13 +2,14 @@ import type { Audit } from '../../audit/audit.ts'
 import { lockActor } from '../../companies/company-scope.ts'
 import type { Db, Queryable, Tx } from '../../db/db.ts'
 import { type Actor, companyOf, sees } from '../../http/actor.ts'
+import { PERMISSIONS } from '../../http/permissions.ts'
 import type { RequestContext } from '../../http/request-context.ts'
 import { type Clock, DAY, MINUTE } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { firstIdAt, idFrom } from '../../kernel/ids.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import type { ScreeningGate, Standing } from '../../screening/screening-gate.ts'
-import { isOperator, listCommonMakers, lockApprovers } from '../../users/maker-queries.ts'
+import { findSpeaker, listCommonMakers, lockApprovers } from '../../users/maker-queries.ts'
 import type { Books } from '../books.ts'
 import { listNamed } from '../claims.ts'
 import { bookSettlement } from '../ledger-service.ts'
@@ -320,8 +321,10 @@ export const ONE_MAKER =
   'comes from an account that was made on the machine: comptoir admin create.'
 
 /** The first of two approvers; null if that person may no longer approve. */
-async function findFirstApprover(tx: Tx, { firstApprovedBy }: Settlement): Promise<string | null> {
-  return firstApprovedBy !== null && (await isOperator(tx, firstApprovedBy)) ? firstApprovedBy : null
+async function findFirstApprover(tx: Tx, { companyId, firstApprovedBy }: Settlement): Promise<string | null> {
+  if (firstApprovedBy === null) return null
+  const standing = { companyId, roles: PERMISSIONS['settlements.approve'].roles }
+  return (await findSpeaker(tx, firstApprovedBy, standing)) === undefined ? null : firstApprovedBy
 }
 
 /** Approves a settlement. Its poll sends it if the chain's keys are configured, otherwise a person does. */

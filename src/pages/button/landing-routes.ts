@@ -13,7 +13,7 @@ import {
 import type { BuyButton } from '../../companies/button-queries.ts'
 import type { ButtonDeps } from '../../companies/button-service.ts'
 import type { Config } from '../../config/config.ts'
-import { toAppError } from '../../http/failures.ts'
+import { registerPageFailures, toAppError } from '../../http/failures.ts'
 import type { RateLimits } from '../../http/limits/rate-limits.ts'
 import { contextAs } from '../../http/request-context.ts'
 import { AppError } from '../../kernel/errors.ts'
@@ -129,10 +129,8 @@ export const landingRoutes: FastifyPluginAsyncTypebox<LandingDeps> = async (app,
       : findServerSession(deps, session).then((found) => found.button))
     return button.websiteOrigin
   }
-  app.setErrorHandler(async (thrown, request, reply) => {
-    const error = toAppError(thrown)
+  registerPageFailures(app, 'landing page', async (request, reply, error) => {
     if (error.code === 'TOO_MANY_REQUESTS') return sendErrorPage(request, reply, error)
-    if (error.status >= 500) request.log.error({ err: thrown }, 'landing page failed')
     // an unknown button or session has no website: without this, the frame that requests it would stay empty
     const isUnknown = error.code === 'OBJECT_NOT_FOUND' || error.code === 'UNKNOWN_SESSION'
     const anyone = isFramed(request) && isUnknown ? ANYONE : null

@@ -9,12 +9,12 @@ const WAIT = 'Wait as long as `Retry-After` says, then repeat. The SDK does so b
 /** Why each error happens, and how to resolve it: the page at `/docs/errors/<code>`. */
 export const ERROR_WORDS: Partial<Record<ErrorCode, Words>> = {
   MALFORMED_JSON: [
-    'The body is not valid JSON, or is nested deeper than 32 levels.',
-    'Serialise the body with a JSON library instead of joining text, and send one object.',
+    'The body is not valid JSON, is not UTF-8, or is nested deeper than 32 levels.',
+    'Serialise the body with a JSON library instead of joining text, and send one object as UTF-8.',
   ],
   ILLEGAL_AMOUNT: [
     'The amount is below 0.10, above the company’s maximum, has more decimals than the currency, or differs from the price of the session.',
-    'Send decimal text with at most the currency’s digits, such as `"50.00"`. A company’s maximum is `maxOrderAmount`.',
+    'Send decimal text with at most the currency’s digits, such as `"50.00"`. A company’s maximum is `maxOrderAmount`, in EUR; another currency is compared at its rate.',
   ],
   INVALID_EXCHANGE_RATE: [
     'Too few price sources answered in time, so no fresh rate exists. Nothing was created.',
@@ -159,8 +159,8 @@ export const ERROR_WORDS: Partial<Record<ErrorCode, Words>> = {
     'Send less. Goods are described in at most 256 characters a field.',
   ],
   UNSUPPORTED_MEDIA_TYPE: [
-    'The body is not JSON, or its `Content-Type` does not say so.',
-    'Send `Content-Type: application/json`.',
+    'The body is not JSON, its `Content-Type` does not say so or names a charset other than UTF-8, or it is compressed.',
+    'Send `Content-Type: application/json` and plain JSON as UTF-8, without `Content-Encoding`.',
   ],
   VALIDATION_FAILED: ['At least one field or parameter is missing or not valid.', SEE_DETAILS],
   IDEMPOTENCY_KEY_REUSED: [

@@ -6,7 +6,7 @@ import { askedLevel, type Kyc } from '../../compliance/kyc.ts'
 import { lookNow, openKycSession } from '../../compliance/kyc-polls.ts'
 import { findKycOfOrder } from '../../compliance/kyc-queries.ts'
 import type { KycDeps } from '../../compliance/kyc-service.ts'
-import { toAppError } from '../../http/failures.ts'
+import { registerPageFailures } from '../../http/failures.ts'
 import type { RateLimits } from '../../http/limits/rate-limits.ts'
 import { AppError } from '../../kernel/errors.ts'
 import type { Html } from '../../kernel/html.ts'
@@ -73,9 +73,7 @@ export const kycPageRoutes: FastifyPluginAsyncTypebox<KycPageDeps> = async (app,
       : null
   }
 
-  app.setErrorHandler((thrown, request, reply) => {
-    const error = toAppError(thrown)
-    if (error.status >= 500) request.log.error({ err: thrown }, 'identity page failed')
+  registerPageFailures(app, 'identity page', (request, reply, error) => {
     if (isGeneral(request, error)) return sendErrorPage(request, reply, error)
     const { lang, texts } = textsFor(request)
     const page = renderNotice(request, { title: texts.unknownTitle, text: texts.unknown })

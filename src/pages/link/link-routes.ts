@@ -8,7 +8,7 @@ import { creatorOf, staticLinkUrl } from '../../companies/static-links/static-li
 import type { Config } from '../../config/config.ts'
 import type { Db } from '../../db/db.ts'
 import type { Actor } from '../../http/actor.ts'
-import { toAppError } from '../../http/failures.ts'
+import { registerPageFailures, toAppError } from '../../http/failures.ts'
 import type { Claim } from '../../http/idempotency/idempotency.ts'
 import type { RateLimits } from '../../http/limits/rate-limits.ts'
 import { contextAs } from '../../http/request-context.ts'
@@ -18,6 +18,7 @@ import { newId } from '../../kernel/ids.ts'
 import { EXPONENTS, type Fiat, formatMoney, leastOf, type Money, parseDecimal } from '../../kernel/money.ts'
 import { Type } from '../../kernel/schema.ts'
 import type { CreateOrder } from '../../orders/order-create.ts'
+import type { LargestOrder } from '../../rates/euro.ts'
 import { TEXTS } from '../../texts/languages.ts'
 import { compressPage } from '../shared/compress.ts'
 import { isGeneral, sendErrorPage } from '../shared/error-page.ts'
@@ -33,6 +34,7 @@ export type LinkPageDeps = {
   db: Db
   config: Pick<Config, 'payUrl'>
   cache: SaleCache
+  largestOrder: LargestOrder
   createOrder: CreateOrder
   limits: RateLimits
 }
@@ -126,11 +128,14 @@ export const linkRoutes: FastifyPluginAsyncTypebox<LinkPageDeps> = async (app, d
     const asset = link.currency as Fiat
     const money = (text: string | null): Money | null =>
       text === null ? null : { asset, units: parseDecimal(text, EXPONENTS[asset]) ?? 0n }
-    const largest = ((parseDecimal(company.maxOrderAmount, 2) ?? 0n) * 10n ** BigInt(EXPONENTS[asset])) / 100n
+    // without a rate no order can be made, so it only says what may be typed
+    const known = await deps.largestOrder(company.maxOrderAmount, asset)
+    const nominal = ((parseDecimal(company.maxOrderAmount, 2) ?? 0n) * 10n ** BigInt(EXPONENTS[asset])) / 100n
+    const largest = known?.units ?? nominal
     const [price, maximum] = [money(link.amount), money(link.maxAmount)]
     const least = money(link.minAmount) ?? leastOf(asset)
     return {
-      ...{ link, price, least, isOpen: link.active && (price ?? least).units <= largest },
+      ...{ link, price, least, isOpen: link.active && (known === null || (price ?? least).units <= largest) },
       // the company's maximum may have been lowered since
       most: maximum !== null && maximum.units < largest ? maximum : { asset, units: largest },
       language: languageOf(request),
@@ -150,9 +155,7 @@ export const linkRoutes: FastifyPluginAsyncTypebox<LinkPageDeps> = async (app, d
     return reply.send(await compressPage(request, reply, sent.html.text))
   }
 
-  app.setErrorHandler((thrown, request, reply) => {
-    const error = toAppError(thrown)
-    if (error.status >= 500) request.log.error({ err: thrown }, 'static link failed')
+  registerPageFailures(app, 'static link', (request, reply, error) => {
     const isLinks = error.status === 422 && !isGeneral(request, error)
     return sendErrorPage(request, reply, isLinks ? new AppError('NOT_FOUND') : error)
   })

@@ -3,7 +3,8 @@ import type { Db } from '../../db/db.ts'
 import { isEmail } from '../../http/bodies.ts'
 import type { Order } from '../../orders/order.ts'
 import { hasText } from '../../payers/payer-schemas.ts'
-import { findEuroRate, findMissingIdentity, type MissingIdentity, type PayerDeps } from '../../payers/payer-service.ts'
+import { findMissingIdentity, type MissingIdentity, type PayerDeps } from '../../payers/payer-service.ts'
+import { findEuroRate } from '../../rates/euro.ts'
 import type { IdentityTexts } from '../../texts/page-texts.ts'
 
 export const IDENTITY_FIELDS = ['email', 'firstName', 'lastName', 'companyName'] as const

@@ -3,7 +3,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../../config/config.ts'
 import { networkOf } from '../../http/address.ts'
-import { toAppError } from '../../http/failures.ts'
+import { registerPageFailures, toAppError } from '../../http/failures.ts'
 import type { RateLimits } from '../../http/limits/rate-limits.ts'
 import { contextAs } from '../../http/request-context.ts'
 import { AppError } from '../../kernel/errors.ts'
@@ -86,9 +86,7 @@ const MAX_UNREAD_BYTES = 256 * 1024
 
 /** Failures are pages too. */
 function registerNotices(app: FastifyInstance, pages: PayPages): void {
-  app.setErrorHandler((thrown, request, reply) => {
-    const error = toAppError(thrown)
-    if (error.status >= 500) request.log.error({ err: thrown }, 'pay page failed')
+  registerPageFailures(app, 'pay page', (request, reply, error) => {
     if (isGeneral(request, error)) return sendErrorPage(request, reply, error)
     const { unknownTitle: title, unknown: text } = TEXTS[languageOf(request)].pay
     const html = renderNotice(request, { title, text })

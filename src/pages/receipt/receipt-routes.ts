@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Config } from '../../config/config.ts'
-import { toAppError } from '../../http/failures.ts'
+import { registerPageFailures } from '../../http/failures.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { Type } from '../../kernel/schema.ts'
 import type { ServerKeys } from '../../keys/server-key-service.ts'
@@ -27,6 +27,7 @@ export type ReceiptPageDeps = Omit<PayViewDeps, 'payerTokens'> & {
 }
 
 const OPEN = { open: true, page: true } as const
+const SIGNED = { ...OPEN, json: true } as const
 const Token = Type.Object({ token: Type.String({ maxLength: 60 }) })
 
 /**
@@ -48,9 +49,7 @@ export const receiptRoutes: FastifyPluginAsyncTypebox<ReceiptPageDeps> = async (
     return { order, view: { ...view, shop: { ...view.shop, ...seller } } }
   }
 
-  app.setErrorHandler((thrown, request, reply) => {
-    const error = toAppError(thrown)
-    if (error.status >= 500) request.log.error({ err: thrown }, 'receipt failed')
+  registerPageFailures(app, 'receipt', (request, reply, error) => {
     if (error.status >= 500 || error.status === 429) return sendErrorPage(request, reply, error)
     void reply.code(error.status).header('content-security-policy', NOTICE_POLICY)
     const language = languageOf(request)
@@ -58,7 +57,7 @@ export const receiptRoutes: FastifyPluginAsyncTypebox<ReceiptPageDeps> = async (
     return reply.type('text/html; charset=utf-8').send(renderNotice(request, { title, text: unknown }).text)
   })
 
-  app.get('/receipt/:token.json', { config: OPEN, schema: { hide: true, params: Token } }, async (request, reply) => {
+  app.get('/receipt/:token.json', { config: SIGNED, schema: { hide: true, params: Token } }, async (request, reply) => {
     const { order, view } = await find(request.params.token)
     const receipt = receiptOf(order, view, config.baseUrl)
     void reply.header('cache-control', 'no-store').type('application/json; charset=utf-8')
@@ -98,7 +97,7 @@ export const receiptRoutes: FastifyPluginAsyncTypebox<ReceiptPageDeps> = async (
       .send(shown.text)
   })
 
-  app.get('/.well-known/jwks.json', { config: OPEN, schema: { hide: true } }, async (_request, reply) => {
+  app.get('/.well-known/jwks.json', { config: SIGNED, schema: { hide: true } }, async (_request, reply) => {
     void reply.headers({
       'cache-control': 'public, max-age=300',
       // public keys: a saved page that verifies receipts requests them without an origin

@@ -2,7 +2,7 @@ import formbody from '@fastify/formbody'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { getAddress } from 'viem/utils'
-import { toAppError } from '../../http/failures.ts'
+import { registerPageFailures } from '../../http/failures.ts'
 import { contextAs } from '../../http/request-context.ts'
 import { readAddress } from '../../kernel/addresses.ts'
 import { AppError } from '../../kernel/errors.ts'
@@ -103,9 +103,7 @@ export const refundPageRoutes: FastifyPluginAsyncTypebox<RefundPageDeps> = async
     return fault === null ? { address } : { fault: texts.notYours }
   }
 
-  app.setErrorHandler((thrown, request, reply) => {
-    const error = toAppError(thrown)
-    if (error.status >= 500) request.log.error({ err: thrown }, 'refund page failed')
+  registerPageFailures(app, 'refund page', (request, reply, error) => {
     if (isGeneral(request, error)) return sendErrorPage(request, reply, error)
     const lang = languageOf(request)
     const { unknownTitle, unknown } = TEXTS[lang].refund

@@ -11,7 +11,7 @@ import { convert, isAsset, parseMoney } from '../../kernel/money.ts'
 import { Type } from '../../kernel/schema.ts'
 import { CodeParams } from '../../orders/order-schemas.ts'
 import { findReachableOrder } from '../../orders/order-service.ts'
-import { findEuroRate } from '../../payers/payer-service.ts'
+import { findEuroRate } from '../../rates/euro.ts'
 import { listOffers, type OfferedPrice } from '../accept/offers.ts'
 import {
   AccountBody,

@@ -25,6 +25,8 @@ export type Mispayment = {
   borneBy: LossBearer | null
   /** Its provider names another coin for the same sum now. */
   isRenamed: boolean
+  /** That coin; null: not renamed, or by an older node. */
+  renamedTo: string | null
   createdAt: Date
   updatedAt: Date
 }
@@ -32,7 +34,7 @@ export type Mispayment = {
 type Row = Omit<Mispayment, 'units'> & { units: string }
 
 const COLUMNS = sql`company_id, id, order_id, payment_id, kind, asset, units, source_reference, status, decided_by, reason,
-  borne_by, is_renamed, created_at, updated_at`
+  borne_by, is_renamed, renamed_to, created_at, updated_at`
 
 const toMispayment = (row: Row): Mispayment => ({ ...row, units: BigInt(row.units) })
 
@@ -115,7 +117,7 @@ export async function listMispaymentsOfOrder(q: Queryable, companyId: string, or
 
 export async function insertMispayment(
   tx: Tx,
-  record: Omit<Mispayment, 'status' | 'decidedBy' | 'reason' | 'borneBy' | 'isRenamed' | 'updatedAt'>,
+  record: Omit<Mispayment, 'status' | 'decidedBy' | 'reason' | 'borneBy' | 'isRenamed' | 'renamedTo' | 'updatedAt'>,
 ): Promise<Mispayment> {
   const row = await tx.one<Row>(sql`
     insert into mispayments (company_id, id, order_id, payment_id, kind, asset, units, source_reference, created_at, updated_at)
@@ -135,7 +137,8 @@ export type MispaymentChange = {
   decidedBy?: string
   reason?: string | null
   borneBy?: LossBearer
-  isRenamed?: boolean
+  /** Its coin from now on; null: it waits in its own again. */
+  renamedTo?: string | null
 }
 
 export async function updateMispayment(
@@ -148,7 +151,8 @@ export async function updateMispayment(
     update mispayments set units = coalesce(${change.units?.toString() ?? null}::numeric, units),
       status = coalesce(${change.status ?? null}, status), decided_by = coalesce(${change.decidedBy ?? null}, decided_by),
       reason = coalesce(${change.reason ?? null}, reason), borne_by = coalesce(${change.borneBy ?? null}, borne_by),
-      is_renamed = coalesce(${change.isRenamed ?? null}, is_renamed),
+      is_renamed = case when ${change.renamedTo !== undefined} then ${change.renamedTo ?? null}::text is not null else is_renamed end,
+      renamed_to = case when ${change.renamedTo !== undefined} then ${change.renamedTo ?? null}::text else renamed_to end,
       grown_at = case when ${change.units?.toString() ?? null}::numeric > units then ${now} else grown_at end,
       updated_at = ${now}
     where company_id = ${companyId} and id = ${id}`)

@@ -1,5 +1,5 @@
 import type { UnmatchedMoney } from '../../channels/channel.ts'
-import { inDollarCoin } from '../../channels/usdc-text.ts'
+import { dollarUnits } from '../../channels/usdc-text.ts'
 import type { Tx } from '../../db/db.ts'
 import { newId } from '../../kernel/ids.ts'
 import {
@@ -22,16 +22,15 @@ import {
   type MispaymentKind,
   updateMispayment,
 } from './mispayment-queries.ts'
+import { bringSumTo } from './one-sum.ts'
 import {
   bookedUnits,
   HELD,
-  isDecided,
   isUndecided,
   isUnder,
   lossAfter,
   readStanding,
   type Standing,
-  sumUnits,
   undecidedUnits,
 } from './standing.ts'
 
@@ -175,136 +174,60 @@ const MOST_UNITS = 10n ** 38n - 1n
 /** A token on no list is shown with its contract: `USDC (0x1234…abcd)`. */
 const isLookAlike = ({ asset }: { asset: string }): boolean => asset.includes('…')
 
-/** After its provider named another coin for it, a person decided about the sum in that coin. */
-const isDecidedElsewhere = ({ asset, updatedAt }: Mispayment, records: readonly Mispayment[]): boolean =>
-  records.some((one) => one.asset !== asset && isDecided(one) && one.updatedAt >= updatedAt)
+/** The records of the same money. What the same report names in another coin is other money. */
+function partsOf(
+  transfer: UnmatchedMoney,
+  { transfers, records }: { transfers: readonly UnmatchedMoney[]; records: readonly Mispayment[] },
+): Mispayment[] {
+  const { asset, reference, isOneSum = false } = transfer
+  const isBeside = (coin: string): boolean =>
+    !isOneSum || transfers.some((one) => one.reference === reference && one.asset === coin)
+  return records.filter((one) => isUnder(one, reference) && (one.asset === asset || !isBeside(one.asset)))
+}
 
-/** The records of a sum that stand for all of it in this coin. */
-const countedIn = (coin: string, records: readonly Mispayment[]): Mispayment[] =>
-  records.filter((one) => one.asset === coin && (!one.isRenamed || isDecidedElsewhere(one, records)))
-
-/** The decision about all of a sum, in a coin that its provider does not name any more. */
-function findDecision(records: readonly Mispayment[], coins: readonly string[]): Mispayment | undefined {
-  const last = records.findLast(({ isRenamed }) => !isRenamed)
-  return last && isDecided(last) && !isUndecided(records) && !coins.includes(last.asset) ? last : undefined
+/** What reports about money beside a payment said that was not known before. */
+export type UnmatchedNews = {
+  isNew: boolean
+  /** By how much its known value grew, in USDC units; less than zero: it was told as less. */
+  dollars: bigint
 }
 
 /**
- * What of a sum was decided about in another coin, as units of this one, and when: what waits there is no part of it.
- * Nothing if the value of either coin is unknown, so that a person sees the whole sum, or if its provider names both.
- */
-function decidedIn(
-  asset: string,
-  { records, coins }: { records: readonly Mispayment[]; coins: readonly string[] },
-): { units: bigint; at: Date } | undefined {
-  for (const coin of new Set(records.map((one) => one.asset))) {
-    if (coin === asset || coins.includes(coin)) continue
-    const over = countedIn(coin, records).filter(({ status }) => status !== 'open')
-    const at = over.findLast(isDecided)?.updatedAt
-    const value = inDollarCoin(asset, { asset: coin, units: sumUnits(over) })
-    // only two coins have a value
-    if (at && value !== undefined) return { units: value < MOST_UNITS ? value : MOST_UNITS, at }
-  }
-  return undefined
-}
-
-/** A provider named this sum. What stands for the value of a decision was made after that, with its time. */
-const isTold = ({ createdAt, updatedAt }: Mispayment): boolean => createdAt <= updatedAt
-
-/**
- * The part of `units`, which stand for a sum up to the decision about it, that is undecided: the share that waits in
- * each coin. What came to that coin after the last decision, in whichever coin, is no part of it.
- */
-function undecidedOf(units: bigint, open: readonly Mispayment[], records: readonly Mispayment[]): bigint {
-  const until = Math.max(...records.filter(isDecided).map(({ updatedAt }) => updatedAt.getTime()))
-  let undecided = 0n
-  for (const coin of new Set(open.map(({ asset }) => asset))) {
-    const known = countedIn(coin, records).filter(({ createdAt }) => createdAt.getTime() <= until)
-    const all = sumUnits(known)
-    if (all > 0n) undecided += (units * sumUnits(known.filter(({ status }) => status === 'open'))) / all
-  }
-  return undecided < units ? undecided : units
-}
-
-/**
- * Takes what is undecided out of the records that stand for a sum up to the decision: it waits beside them from now on.
- * Their time stays, which tells that they are older than the decision. @returns how much
- */
-async function takeUndecided(
-  tx: Tx,
-  { bases, open, records }: Record<'bases' | 'open' | 'records', readonly Mispayment[]>,
-): Promise<bigint> {
-  const undecided = undecidedOf(sumUnits(bases), open, records)
-  let left = undecided
-  for (const base of bases) {
-    const part = left < base.units ? left : base.units
-    if (part > 0n) await updateMispayment(tx, base, { units: base.units - part }, base.updatedAt)
-    left -= part
-  }
-  return undecided
-}
-
-/**
- * Money that does not count, such as other tokens at the address: recorded but not booked. A record never changes: more
- * money under its reference becomes a record of its own, whatever a person decided about the first one. So does another
- * token of the same transaction. If a provider names another coin for one sum, the open records are resolved; the first
- * one takes in all that is undecided when its coin comes back, so that no name that alternates makes further records. A
- * decision about the sum in one coin counts in every other coin: in an earlier one as much as was told in that, in a
- * dollar coin at least the value of what was decided. If it was about a part, the rest waits in its own coin until more
- * comes in another one. That takes in the rest too, in proportion where it has no value there.
- * @returns what is new, in no other coin before
+ * Money that does not count, such as other tokens at the address: recorded but not booked. What a person decided about
+ * never changes: more money under its reference becomes a record of its own. So does another token of the same
+ * transaction. If a provider names another coin for one sum, it waits in that one (`one-sum.ts`).
  */
 export async function recordUnmatchedTransfers(
   { tx, order: { companyId, id: orderId }, payment: { id: paymentId }, now: createdAt }: MispaymentContext,
   transfers: readonly UnmatchedMoney[],
-): Promise<UnmatchedMoney[]> {
-  const news: UnmatchedMoney[] = []
+): Promise<UnmatchedNews> {
+  const news = { isNew: false, dollars: 0n }
   if (transfers.length === 0) return news
-  const records = await lockMispayments(tx, companyId, paymentId)
-  const wrong = records.filter(({ kind }) => kind === 'wrong_token')
-  let room = MOST_LOOK_ALIKES - wrong.filter(isLookAlike).length
+  const load = async () =>
+    (await lockMispayments(tx, companyId, paymentId)).filter(({ kind }) => kind === 'wrong_token')
+  let records = await load()
+  let room = MOST_LOOK_ALIKES - records.filter(isLookAlike).length
   for (const transfer of transfers) {
-    const { asset, reference, isOneSum = false } = transfer
-    const earlier = wrong.filter((record) => isUnder(record, reference))
+    const { asset, reference } = transfer
     const total = transfer.units < MOST_UNITS ? transfer.units : MOST_UNITS
-    const coins = transfers.filter((one) => one.reference === reference).map((one) => one.asset)
-    const insert = async (units: bigint): Promise<Mispayment> => {
-      const number = wrong.filter((one) => isUnder(one, reference)).length
+    const { close, reopen, insert, more, isNew } = bringSumTo(partsOf(transfer, { transfers, records }), {
+      asset,
+      units: total,
+    })
+    if (insert !== null && isLookAlike(transfer) && room-- <= 0) continue
+    for (const record of close) await updateMispayment(tx, record, { status: 'resolved', renamedTo: asset }, createdAt)
+    if (reopen)
+      await updateMispayment(tx, reopen.record, { status: 'open', units: reopen.units, renamedTo: null }, createdAt)
+    if (insert !== null) {
+      const number = records.filter((one) => isUnder(one, reference)).length
       const sourceReference = number === 0 ? reference : `${reference}.${number}`
-      const record = { companyId, orderId, paymentId, kind: 'wrong_token', asset, createdAt } as const
-      const made = await insertMispayment(tx, { ...record, id: newId(createdAt.getTime()), units, sourceReference })
-      wrong.push(made)
-      return made
+      const record = { companyId, orderId, paymentId, kind: 'wrong_token', asset, sourceReference, createdAt } as const
+      const made = await insertMispayment(tx, { ...record, id: newId(createdAt.getTime()), units: insert })
+      records.push(made)
     }
-    const counted = countedIn(asset, earlier)
-    const decision = isOneSum && counted.length === 0 ? findDecision(earlier, coins) : undefined
-    const decided = isOneSum && total > sumUnits(counted) ? decidedIn(asset, { records: earlier, coins }) : undefined
-    const missing = decided ? decided.units - sumUnits(counted) : 0n
-    if (decided && missing > 0n) {
-      // as if it had had all of this coin before
-      const made = await insert(missing)
-      await updateMispayment(tx, made, { status: 'resolved', isRenamed: true }, decided.at)
-      counted.push({ ...made, isRenamed: true, updatedAt: decided.at })
-    }
-    const bases = counted.filter(({ isRenamed }) => isRenamed)
-    const grown = total - sumUnits(counted)
-    const isKnown = counted.length > 0 && grown <= 0n
-    if (isKnown && bases.length > 0) continue
-    const others = earlier.filter((record) => isOneSum && record.status === 'open' && !coins.includes(record.asset))
-    for (const record of others) await updateMispayment(tx, record, { status: 'resolved', isRenamed: true }, createdAt)
-    if (isKnown) continue
-    const back = earlier.find((record) => record.asset === asset && !counted.includes(record))
-    if (back) {
-      // it had taken in what was undecided before
-      await updateMispayment(tx, back, { status: 'open', units: grown, isRenamed: false }, createdAt)
-      continue
-    }
-    if (isLookAlike(transfer) && room-- <= 0) continue
-    const told = missing > 0n ? [] : bases.filter(isTold)
-    const units = grown + (await takeUndecided(tx, { bases: told, open: others, records: earlier }))
-    await insert(units)
-    const isNew = others.length === 0 && (decision === undefined || missing > 0n)
-    if (isNew) news.push({ asset, units, reference })
+    if (close.length > 0 || reopen) records = await load()
+    news.isNew ||= isNew
+    news.dollars += dollarUnits({ asset, units: more }) ?? 0n
   }
   return news
 }

@@ -1,6 +1,6 @@
 import { CompanyIdQuery } from '../../http/actor.ts'
 import { type Static, type TSchema, Type } from '../../kernel/schema.ts'
-import { LOSS_BEARERS, MISPAYMENT_KINDS, MISPAYMENT_STATUSES } from './mispayment-queries.ts'
+import { LOSS_BEARERS, type LossBearer, MISPAYMENT_KINDS, MISPAYMENT_STATUSES } from './mispayment-queries.ts'
 
 const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
 
@@ -50,9 +50,11 @@ export const MispaymentList = Type.Object({
 export const AcceptMispaymentBody = Type.Object({ reason: Type.Optional(Type.String({ maxLength: 256 })) })
 export const IgnoreMispaymentBody = Type.Object({ reason: Type.String({ minLength: 1, maxLength: 256 }) })
 export const BearLossBody = Type.Object({
-  by: Type.Union(
-    LOSS_BEARERS.map((bearer) => Type.Literal(bearer)),
-    { description: 'Who bears the loss. Only a SuperAdmin can choose `operator`.' },
+  by: Type.Unsafe<LossBearer>(
+    Type.String({
+      enum: [...LOSS_BEARERS],
+      description: 'Who bears the loss. Only a SuperAdmin can choose `operator`.',
+    }),
   ),
   reason: Type.Optional(Type.String({ maxLength: 256 })),
 })

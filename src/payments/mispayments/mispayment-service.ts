@@ -13,7 +13,8 @@ import type { Order } from '../../orders/order.ts'
 import { lockOrderById } from '../../orders/order-queries.ts'
 import { allows } from '../../orders/order-states.ts'
 import type { TransitionOrder } from '../../orders/order-transition.ts'
-import { findEuroRate, type PayerDeps } from '../../payers/payer-service.ts'
+import type { PayerDeps } from '../../payers/payer-service.ts'
+import { findEuroRate } from '../../rates/euro.ts'
 import type { ScreeningGate } from '../../screening/screening-gate.ts'
 import {
   findPaymentPolicy,

@@ -13,7 +13,7 @@ import { findPaymentOf, readUnits } from '../refund-amount.ts'
 import { writeRefundAudit } from '../refund-audit.ts'
 import type { RefundDeps } from '../refund-deps.ts'
 import type { LinkKind } from '../refund-link.ts'
-import { countRefunds, listRefundsOfOrder, type Refund, updateRefund } from '../refund-queries.ts'
+import { countRefunds, findRefund, listRefundsOfOrder, type Refund, updateRefund } from '../refund-queries.ts'
 import { readReturned } from '../refund-records.ts'
 import { lockRefundWithOrder } from '../refund-settle.ts'
 import { type AddressProof, addressMessage, type RefundFacts } from './address-proof.ts'
@@ -99,12 +99,28 @@ export async function confirmRefundAddress(
       })
     const now = new Date(deps.clock())
     const addressProof: AddressProof = { kind: 'payer', by: 'payer', at: now.toISOString() }
-    const said = refund.askedByMail
-      ? { status: 'ready' as const, address, addressProof, decidedBy: 'payer', nextCheckAt: now }
-      : { status: refund.status, proposedAddress: address, proposedBy: 'payer', nextCheckAt: null }
+    const said =
+      link === 'mailed'
+        ? { status: 'ready' as const, address, addressProof, decidedBy: 'payer', nextCheckAt: now }
+        : { status: refund.status, proposedAddress: address, proposedBy: 'payer', nextCheckAt: null }
     await updateRefund(tx, refund, said, now)
     const changed = { ...refund, ...said }
     await writeRefundAudit(deps, tx, context, { refund: changed, action: 'refund.address' })
+  })
+}
+
+/**
+ * The mail that asked the payer was refused for good: no link identifies the payer, so the shop may hand one over, as
+ * where no e-mail is known.
+ */
+export async function noteUnasked(deps: RefundDeps, refundId: string): Promise<void> {
+  const key = await findRefund(deps.db, refundId)
+  if (!key) return
+  await deps.db.tx(async (tx) => {
+    const { refund } = await lockRefundWithOrder(tx, key)
+    const { status, askedByMail } = refund
+    if (status !== 'needs_address' || !askedByMail) return
+    await updateRefund(tx, refund, { status, askedByMail: false, nextCheckAt: null }, new Date(deps.clock()))
   })
 }
 

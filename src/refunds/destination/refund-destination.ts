@@ -1,5 +1,6 @@
 import type { Queryable, Tx } from '../../db/db.ts'
-import type { Actor } from '../../http/actor.ts'
+import type { Actor, UserRole } from '../../http/actor.ts'
+import { PERMISSIONS } from '../../http/permissions.ts'
 import { readAddress } from '../../kernel/addresses.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
 import type { Order } from '../../orders/order.ts'
@@ -7,7 +8,7 @@ import { checkPayerAddress } from '../../payers/payer-address.ts'
 import { findPayerContact, type PayerContact } from '../../payers/payer-service.ts'
 import { speaksForPayer, type Written, writerOf } from '../../payers/payer-word.ts'
 import type { Payment } from '../../payments/payment-queries.ts'
-import { findKeyMaker, listCommonMakers, type Maker } from '../../users/maker-queries.ts'
+import { findSpeaker, listCommonMakers, type Maker } from '../../users/maker-queries.ts'
 import type { RefundDeps } from '../refund-deps.ts'
 import type { Refund } from '../refund-queries.ts'
 import { goesToAddress } from '../refund-settle.ts'
@@ -81,12 +82,20 @@ function listStatements(payment: Payment, known: PayerContact): Statement[] {
 const isOnlyStaff = ({ role, madeBy }: Maker): boolean =>
   madeBy !== null && role !== 'SuperAdmin' && role !== 'SuperManager'
 
-/** Whether someone of the shop who proposed or confirmed is another person. An API key counts as its creator. */
-async function compare(q: Queryable, actor: Actor, earlier: string | null): Promise<'same' | 'related' | 'other'> {
-  const [kind = '', named = ''] = (earlier ?? '').split(':')
-  if (!['user', 'service', 'apiKey'].includes(kind)) return 'same'
-  const id = kind === 'apiKey' ? await findKeyMaker(q, named) : named
-  if (id === actor.id) return 'same'
+/** Who proposed or confirmed an address, and the roles that may. */
+type Word = { by: string | null; roles: readonly UserRole[] }
+
+const proposed = (by: string | null): Word => ({ by, roles: PERMISSIONS['orders.payer'].roles })
+const confirmed = (by: string | null): Word => ({ by, roles: PERMISSIONS['refunds.revert'].roles })
+
+/** Whether an earlier word is that of another person of the shop, who may still give it. */
+async function compare(
+  q: Queryable,
+  { actor, companyId }: { actor: Actor; companyId: string },
+  { by, roles }: Word,
+): Promise<'none' | 'related' | 'other'> {
+  const id = by === null ? undefined : await findSpeaker(q, by, { companyId, roles })
+  if (id === undefined || id === actor.id) return 'none'
   // an old key, whose creator was not recorded
   if (id === null) return 'other'
   const makers = await listCommonMakers(q, `user:${id}`, `user:${actor.id}`)
@@ -97,10 +106,14 @@ async function compare(q: Queryable, actor: Actor, earlier: string | null): Prom
  * Whether another person of the shop has proposed or confirmed the address before.
  * @throws OBJECT_CONFLICT if these created this account, or one person created both
  */
-async function isSecondPerson(q: Queryable, actor: Actor, earlier: readonly (string | null)[]): Promise<boolean> {
+async function isSecondPerson(
+  q: Queryable,
+  second: { actor: Actor; companyId: string },
+  earlier: readonly Word[],
+): Promise<boolean> {
   let isRelated = false
-  for (const who of earlier) {
-    const compared = await compare(q, actor, who)
+  for (const word of earlier) {
+    const compared = await compare(q, second, word)
     if (compared === 'other') return true
     isRelated ||= compared === 'related'
   }
@@ -112,8 +125,9 @@ async function isSecondPerson(q: Queryable, actor: Actor, earlier: readonly (str
  * Where a refund goes. An address that the payer gave before PAID is trusted: at accept, on the pay page, or from the
  * shop's server in the payer information. An address from staff, or from anyone after PAID, is a proposal: it needs the
  * payer's confirmation, a signature, or a second person; what the payer named through a link that anyone may hold needs
- * two, also when someone of the shop proposes it again. A person vouches only for the address that is proposed at that
- * moment. The sending address is never used unchecked, because it may belong to an exchange.
+ * two, also when someone of the shop proposes it again, and so does a proposal of someone who may no longer make one. A
+ * person vouches only for the address that is proposed at that moment. The sending address is never used unchecked,
+ * because it may belong to an exchange.
  * @throws VALIDATION_FAILED, FORBIDDEN, STEP_UP_REQUIRED for an invalid proof; OBJECT_CONFLICT if another address is
  *   proposed, or the persons count as one
  */
@@ -154,7 +168,8 @@ export async function findDestination(
   const proof = await prove(tx, scene, address, wanted.addressProof)
   if (proof.kind !== 'attested') return { ...believed, address, addressProof: proof }
   if (now !== null && !isProposed) throw new AppError('OBJECT_CONFLICT', { message: changedTo(now) })
-  if (await isSecondPerson(tx, actor, [proposer, earlier.confirmedBy]))
+  const second = { actor, companyId: order.companyId }
+  if (await isSecondPerson(tx, second, [proposed(proposer), confirmed(earlier.confirmedBy)]))
     return { ...believed, address, addressProof: proof }
   return { ...proposal, confirmedBy: writerOf(actor) }
 }

@@ -87,16 +87,18 @@ const redeliveryRoutes: FastifyPluginAsyncTypebox<service.WebhookDeps> = async (
   app.post(
     '/webhook-deliveries/redeliver',
     {
-      config: { permission: 'webhooks.redeliver' },
+      // a program that lost its order's code, or misspells a filter, would send all that failed
+      config: { permission: 'webhooks.redeliver', keepNulls: true, refuseUnknown: true },
       schema: {
         operationId: 'redeliverWebhooks',
         summary: 'Send many deliveries again; without a status: the failed and parked ones',
         tags,
+        querystring: schemas.RedeliverQuery,
         body: schemas.RedeliverBody,
         response: { 200: Envelope(Type.Object({ redelivered: Type.Integer(), limit: Type.Integer() })) },
       },
     },
-    async (request) => ok(await service.redeliverMany(deps, contextOf(request), request.body ?? {})),
+    async (request) => ok(await service.redeliverMany(deps, contextOf(request), request)),
   )
 }
 

@@ -78,7 +78,16 @@ export const DeliveryQuery = Type.Object({
 })
 export type DeliveryQuery = Static<typeof DeliveryQuery>
 
-export const RedeliverBody = Type.Union([Type.Object(DeliveryFilterSchema), Type.Null()])
+export const RedeliverQuery = filterObject()
+export const RedeliverBody = Type.Object({
+  ...DeliveryFilterSchema,
+  status: Type.Optional(
+    Type.Union([Type.Array(Type.String({ maxLength: 100 })), Type.String({ maxLength: 100 })], {
+      description: 'A list, or separated by commas. Without it: failed and parked.',
+    }),
+  ),
+})
+export type RedeliverBody = Static<typeof RedeliverBody>
 
 export const DeliveryParams = Type.Object({ id: Type.String({ pattern: '^[0-9a-f]{32}$' }) })
 

@@ -13,7 +13,13 @@ import { secretContext } from '../outbox/webhook-secret.ts'
 import { laneOf } from '../outbox/webhook-url.ts'
 import { curlText } from './curl-text.ts'
 import * as queries from './delivery-log-queries.ts'
-import type { DeliveryDetailView, DeliveryFilterInput, DeliveryQuery, DeliveryView } from './delivery-schemas.ts'
+import type {
+  DeliveryDetailView,
+  DeliveryFilterInput,
+  DeliveryQuery,
+  DeliveryView,
+  RedeliverBody,
+} from './delivery-schemas.ts'
 
 export type WebhookDeps = {
   db: Db
@@ -45,7 +51,7 @@ function statusesOf(input: readonly string[] | undefined): queries.DeliveryStatu
   const wrong = words.find((word) => !isStatus(word))
   if (wrong !== undefined)
     throw invalid('status', `"${wrong}" is not a status. Choose from: ${queries.DELIVERY_STATUSES.join(', ')}`)
-  return words.filter(isStatus)
+  return words.filter(isStatus).toSorted()
 }
 
 const toFilter = (actor: Actor, input: DeliveryFilterInput): queries.DeliveryFilter => ({
@@ -148,6 +154,19 @@ export async function redeliver(deps: WebhookDeps, context: RequestContext, id: 
   return { id }
 }
 
+/** The filters of the address and of the body. @throws VALIDATION_FAILED when both name one, and not the same */
+function mergeFilters(actor: Actor, query: DeliveryFilterInput, body: RedeliverBody): DeliveryFilterInput {
+  const { status, ...others } = body
+  const given: DeliveryFilterInput = { ...others, ...(status !== undefined && { status: [status].flat() }) }
+  const meaningOf = (filter: DeliveryFilterInput, name: keyof DeliveryFilterInput): string =>
+    JSON.stringify(toFilter(actor, { [name]: filter[name] }))
+  for (const name of Object.keys(query) as (keyof DeliveryFilterInput)[]) {
+    if (given[name] === undefined || meaningOf(given, name) === meaningOf(query, name)) continue
+    throw invalid(name, 'is one thing in the address and another in the body: name it once')
+  }
+  return { ...query, ...given }
+}
+
 /**
  * Redelivers everything that matches the filter, oldest first, at most 10 000 per call; without a status, only failed
  * and parked deliveries.
@@ -155,9 +174,10 @@ export async function redeliver(deps: WebhookDeps, context: RequestContext, id: 
 export async function redeliverMany(
   deps: WebhookDeps,
   context: RequestContext,
-  input: DeliveryFilterInput,
+  { query, body }: { query: DeliveryFilterInput; body: RedeliverBody },
 ): Promise<{ redelivered: number; limit: number }> {
   const { actor } = context
+  const input = mergeFilters(actor, query, body)
   const asked = toFilter(actor, input)
   const statuses: queries.DeliveryStatus[] = asked.statuses.length > 0 ? [...asked.statuses] : ['failed', 'parked']
   return deps.db.tx(async (tx) => {

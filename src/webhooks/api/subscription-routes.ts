@@ -2,6 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { actorOf } from '../../http/actor.ts'
 import { Envelope, ok } from '../../http/envelope.ts'
 import { contextOf } from '../../http/request-context.ts'
+import { invalid } from '../../kernel/errors.ts'
 import { Type } from '../../kernel/schema.ts'
 import {
   AccountQuery,
@@ -133,10 +134,17 @@ export const subscriptionRoutes: FastifyPluginAsyncTypebox<WebhookDeps> = async 
         operationId: 'changeWebhookSubscriptions',
         summary: 'Enable or disable the optional events of an account (operator)',
         tags,
+        querystring: AccountQuery,
         body: SubscriptionsBody,
         response: { 200: Envelope(SubscriptionsSchema) },
       },
     },
-    async (request) => ok(await service.changeSubscriptions(deps, contextOf(request), request.body)),
+    async (request) => {
+      const { query, body } = request
+      const companyId = body.companyId ?? query.companyId
+      if (query.companyId !== undefined && query.companyId !== companyId)
+        throw invalid('companyId', 'is one thing in the address and another in the body: name it once')
+      return ok(await service.changeSubscriptions(deps, contextOf(request), { events: body.events, companyId }))
+    },
   )
 }

@@ -49,9 +49,56 @@ namespace {
             Shop::$settings[$name] = $value;
             return true;
         }
+        public static function loadConfiguration(): void
+        {
+        }
         public static function deleteByName(string $name): bool
         {
             unset(Shop::$settings[$name]);
+            return true;
+        }
+    }
+    const _DB_PREFIX_ = 'ps_';
+    function pSQL(string $text): string
+    {
+        return addslashes($text);
+    }
+    final class Db
+    {
+        public static function getInstance(): self
+        {
+            return new self();
+        }
+        public function getValue(string $query, bool $useCache = true): string
+        {
+            return '1';
+        }
+    }
+    final class Cache
+    {
+        public static function clean(string $pattern): void
+        {
+        }
+    }
+    final class Language
+    {
+        public static function getIDs(bool $active): array
+        {
+            return [1];
+        }
+    }
+    final class OrderState
+    {
+        public int $id = 0;
+        public array $name = [];
+        public string $module_name = '';
+        public string $color = '';
+        public bool $paid = false;
+        public bool $logable = false;
+        public bool $invoice = false;
+        public function add(): bool
+        {
+            $this->id = 20;
             return true;
         }
     }
@@ -87,14 +134,19 @@ namespace {
     }
     final class Currency
     {
-        public string $iso_code = 'EUR';
+        public static string $used = 'EUR';
+        public string $iso_code;
         public function __construct(public int $id)
         {
+            $this->iso_code = self::$used;
         }
     }
     final class Customer
     {
+        public int $id_cart = 9;
+        public float $total_discounts = 0;
         public string $secure_key = 'secure';
+        public ?string $note = null;
         public function __construct(public int $id)
         {
         }
@@ -124,6 +176,10 @@ namespace {
         {
             $this->current_state = $state;
             $this->states[] = $state;
+            $this->update();
+        }
+        public function update(): void
+        {
             Shop::$orders[$this->id] = get_object_vars($this);
         }
     }
@@ -131,7 +187,7 @@ namespace {
     {
         public static function getOrdersSlip(int $customer, int $order): array
         {
-            return Shop::$slips;
+            return array_reverse(Shop::$slips);
         }
     }
     final class Cart
@@ -161,8 +217,10 @@ namespace {
         public Link $link;
         public Cart $cart;
         public object $shop;
+        public Currency $currency;
         public function __construct()
         {
+            $this->currency = new Currency(1);
             $this->link = new Link();
             $this->cart = new Cart();
             $this->shop = new class () {
@@ -175,6 +233,7 @@ namespace {
     }
     abstract class PaymentModule
     {
+        public int $id = 77;
         public string $name;
         public string $tab;
         public string $version;
@@ -246,6 +305,7 @@ namespace {
         $command = json_decode($line, true);
         Shop::$logged = [];
         Shop::$redirect = null;
+        Currency::$used = $module->context->currency->iso_code = $command['currency'] ?? 'EUR';
         $answer = match ($command['do']) {
             'install' => [$module->install(), $module->hooks],
             'options' => array_map(fn ($option) => $option->given, $module->hookPaymentOptions([])),
@@ -270,14 +330,19 @@ namespace {
                 isset($command['state']) && Shop::$orders[2]['current_state'] = $command['state'];
                 return (new ComptoirPayWebhookModuleFrontController($module))->take($command['body'], $command['headers']);
             })(),
+            'open' => $module->openPayment(new Order($command['order']), 'EUR'),
+            'thanks' => $module->hookDisplayPaymentReturn(['order' => new Order($command['order'])]),
             'slip' => (function () use ($module, $command) {
                 $order = new Order($command['order']);
-                Shop::$slips[] = [];
-                $module->hookActionOrderSlipAdd(['order' => $order, 'productList' => $command['lines']]);
+                $order->total_discounts = $command['discounts'] ?? 0;
+                Shop::$slips[] = ['id_order_slip' => count(Shop::$slips) + 1, ...$command['slip']];
+                Shop::$post = ['cancel_product' => $command['form'] ?? []];
+                $module->hookActionOrderSlipAdd(['order' => $order, 'productList' => [['amount' => $command['slip']['amount']]]]);
+                Shop::$post = [];
                 return Shop::$logged;
             })(),
         };
-        $orders = array_map(fn ($order) => ['state' => $order['current_state'], 'states' => $order['states']], Shop::$orders);
+        $orders = array_map(fn ($order) => ['state' => $order['current_state'], 'states' => $order['states'], 'note' => $order['note'] ?? ''], Shop::$orders);
         echo json_encode(['answer' => $answer, 'orders' => (object) $orders]), "\n";
     }
 }

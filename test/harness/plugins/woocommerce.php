@@ -9,11 +9,31 @@ declare(strict_types=1);
 const ABSPATH = '/';
 function add_action(string $name, callable $action): void
 {
-    $name === 'plugins_loaded' && $action();
+    $name === 'plugins_loaded' ? $action() : Shop::$actions[$name] = $action;
 }
 function get_option(string $name): string|false
 {
-    return $name === 'siteurl' ? Shop::$address : false;
+    return ['siteurl' => Shop::$address, 'admin_email' => 'shop@shop.example'][$name] ?? false;
+}
+function get_query_var(string $name): string
+{
+    return Shop::$page;
+}
+function absint(string $value): int
+{
+    return abs((int) $value);
+}
+function get_woocommerce_currency(): string
+{
+    return Shop::$currency;
+}
+function wp_mail(string $to, string $subject, string $text): void
+{
+    Shop::$mails[] = "$to: $subject";
+}
+function clean_post_cache(int $id): void
+{
+    unset(Shop::$cache[$id]);
 }
 function add_filter(string $name, callable $filter): void
 {
@@ -29,7 +49,17 @@ function status_header(int $status): void
 final class Shop
 {
     public static array $options = [];
+    /** The database. */
     public static array $orders = [];
+    /** What this request has read of it. */
+    public static array $cache = [];
+    /** What another request changes while this one talks to Comptoir. */
+    public static array $meanwhile = [];
+    /** The order on its page of payment; empty: the checkout. */
+    public static string $page = '';
+    public static string $currency = 'EUR';
+    public static array $actions = [];
+    public static array $mails = [];
     public static array $notices = [];
     public static string $address = 'https://shop.example';
     public static int $status = 0;
@@ -61,6 +91,10 @@ abstract class WC_Payment_Gateway
     public string $title;
     public string $description;
     public array $form_fields;
+    public function is_available(): bool
+    {
+        return true;
+    }
     public function init_settings(): void
     {
     }
@@ -76,10 +110,19 @@ abstract class WC_Payment_Gateway
         return "https://shop.example/thanks/{$order->get_id()}";
     }
 }
+final class WC_Meta_Data
+{
+    public function __construct(public readonly string $key, public readonly string $value)
+    {
+    }
+}
+/** Each request works on a copy, as in WooCommerce; only what it writes is in the database. */
 final class WC_Order
 {
     public string $status = 'pending';
     public string $method = 'comptoir';
+    public string $transaction = '';
+    public string $currency = 'EUR';
     public array $meta = [];
     public array $notes = [];
     public array $refunds = [];
@@ -87,9 +130,18 @@ final class WC_Order
     public function __construct(private readonly int $id, public string $total)
     {
     }
+    private function write(string $name, mixed $value): void
+    {
+        $this->$name = $value;
+        Shop::$orders[$this->id]->$name = $value;
+    }
     public function get_id(): int
     {
         return $this->id;
+    }
+    public function get_order_number(): string
+    {
+        return (string) $this->id;
     }
     public function get_total(): string
     {
@@ -99,65 +151,88 @@ final class WC_Order
     {
         return $this->method;
     }
-    public function has_status(array $statuses): bool
+    public function get_transaction_id(): string
     {
-        return in_array($this->status, $statuses, true);
+        return $this->transaction;
+    }
+    public function has_status(string|array $statuses): bool
+    {
+        return in_array($this->status, (array) $statuses, true);
     }
     public function get_currency(): string
     {
-        return 'EUR';
+        return $this->currency;
     }
     public function get_cancel_order_url_raw(): string
     {
         return 'https://shop.example/cart';
     }
-    public function get_meta(string $name): string
+    public function get_meta(string $name, bool $single = true): string|array
     {
-        return $this->meta[$name] ?? '';
+        $values = (array) ($this->meta[$name] ?? []);
+        return $single ? $values[0] ?? '' : array_map(fn ($value) => new WC_Meta_Data($name, $value), $values);
     }
-    public function update_meta_data(string $name, string $value): void
+    public function add_meta_data(string $name, string $value): void
     {
-        $this->meta[$name] = $value;
+        $this->meta[$name] = [...(array) ($this->meta[$name] ?? []), $value];
     }
-    public function update_status(string $status, string $note): void
+    public function save_meta_data(): void
     {
-        $this->status = $status;
-        $this->notes[] = $note;
+        $this->write('meta', $this->meta);
+    }
+    public function read_meta_data(bool $force): void
+    {
+        $this->meta = Shop::$orders[$this->id]->meta;
+    }
+    public function update_status(string $status, string $note = ''): void
+    {
+        $this->save_meta_data();
+        $this->write('status', $status);
+        $note === '' || $this->add_order_note($note);
     }
     public function get_status(): string
     {
         return $this->status;
     }
-    public function save(): void
-    {
-    }
-    public function is_paid(): bool
-    {
-        return in_array($this->status, ['processing', 'completed'], true);
-    }
     public function payment_complete(string $code): void
     {
-        $this->status = 'processing';
-        $this->completed++;
-    }
-    public function get_refunds(): array
-    {
-        return $this->refunds;
+        $this->save_meta_data();
+        $this->write('transaction', $code);
+        $this->write('status', 'processing');
+        Shop::$orders[$this->id]->completed++;
     }
     public function add_order_note(string $note): void
     {
-        $this->notes[] = $note;
+        Shop::$orders[$this->id]->notes[] = $note;
     }
 }
+$wpdb = new class () {
+    public string $prefix = 'wp_';
+    public function prepare(string $query, string ...$values): string
+    {
+        return vsprintf($query, $values);
+    }
+    public function query(string $query): void
+    {
+    }
+};
 function wc_get_order(int $id): WC_Order|false
 {
-    return Shop::$orders[$id] ?? false;
+    Shop::$cache[$id] ??= Shop::$orders[$id] ?? false;
+    return Shop::$cache[$id] ? clone Shop::$cache[$id] : false;
 }
 function WC(): object
 {
     return new class () {
         public function api_request_url(string $name): string
         {
+            foreach (Shop::$meanwhile as $id => $changes) {
+                // what this request has read stays what it was
+                isset(Shop::$cache[$id]) && Shop::$cache[$id] = clone Shop::$cache[$id];
+                foreach ($changes as $name => $value) {
+                    Shop::$orders[$id]->$name = $value;
+                }
+            }
             return getenv('WEBHOOK_URL');
         }
     };
@@ -169,13 +244,14 @@ Shop::$options = json_decode(getenv('OPTIONS'), true);
 
 while (($line = fgets(STDIN)) !== false) {
     $command = json_decode($line, true);
-    Shop::$notices = [];
+    Shop::$notices = Shop::$mails = Shop::$cache = [];
     Shop::$address = $command['shop'] ?? 'https://shop.example';
     $id = $command['order'] ?? 7;
     $order = Shop::$orders[$id] ??= new WC_Order($id, '50.00');
     foreach ($command['set'] ?? [] as $name => $value) {
         $order->$name = $value;
     }
+    Shop::$meanwhile = isset($command['meanwhile']) ? [$id => $command['meanwhile']] : [];
     $gateway = new WC_Gateway_Comptoir();
     $answer = match ($command['do']) {
         'test' => (function () use ($gateway, $command) {
@@ -190,16 +266,34 @@ while (($line = fgets(STDIN)) !== false) {
             try {
                 $api = new Comptoir(Shop::$options['base_url'], Shop::$options['api_key'], Shop::$options['api_secret']);
                 $payments = new ShopPayments($api, Shop::$options['till'], Shop::$options['webhook_secret']);
-                $payment = $payments->read($command['body'], $command['headers']);
+                $payment = $payments->read($command['body'], $command['headers'], Shop::$address);
                 $payment === null || $gateway->apply($payment);
                 return $payment?->state ?? 'nothing';
             } catch (WebhookVerificationError) {
                 return 'refused';
             }
         })(),
-        'refund' => $gateway->process_refund($id, $command['amount'], 'Cold'),
+        'offer' => (function () use ($gateway, $command) {
+            [Shop::$currency, Shop::$page] = [$command['currency'], (string) ($command['page'] ?? '')];
+            return $gateway->is_available();
+        })(),
+        'thanks' => (Shop::$actions['woocommerce_thankyou_comptoir'])($id),
+        'refund' => (function () use ($gateway, $command, $order, $id) {
+            // WooCommerce makes its record first, and deletes it if the gateway fails
+            [$refunds, $meta] = [$order->refunds, $order->meta];
+            $order->refunds[] = $command['amount'];
+            $answer = $gateway->process_refund($id, $command['amount'], 'Cold');
+            if ($command['lost'] ?? false) {
+                [$order->refunds, $order->meta] = [$refunds, $meta];
+                return 'lost';
+            }
+            if ($answer !== true) {
+                $order->refunds = $refunds;
+            }
+            return $answer;
+        })(),
         'part' => ShopPayments::partOf(...$command['of']),
     };
-    $facts = ['status' => $order->status, 'completed' => $order->completed, 'notes' => $order->notes];
+    $facts = ['status' => $order->status, 'completed' => $order->completed, 'notes' => $order->notes, 'mails' => Shop::$mails];
     echo json_encode(['answer' => $answer, ...$facts]), "\n";
 }

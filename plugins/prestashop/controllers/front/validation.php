@@ -13,6 +13,11 @@ class ComptoirPayValidationModuleFrontController extends ModuleFrontController
             return;
         }
         $currency = new Currency((int) $cart->id_currency);
+        // an order must not be placed whose payment cannot open
+        if (!ShopPayments::takes($currency->iso_code)) {
+            Tools::redirect('index.php?controller=order');
+            return;
+        }
         $customer = new Customer((int) $cart->id_customer);
         $this->module->validateOrder(
             (int) $cart->id,

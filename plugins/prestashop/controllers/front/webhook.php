@@ -17,7 +17,7 @@ class ComptoirPayWebhookModuleFrontController extends ModuleFrontController
     public function take(string $body, array $headers): int
     {
         try {
-            $payment = $this->module->payments()->read($body, $headers);
+            $payment = $this->module->payments()->read($body, $headers, $this->module->address());
             if ($payment !== null) {
                 $this->module->apply($payment);
             }

@@ -1,10 +1,10 @@
 import { formatDecimal } from '../../../kernel/money.ts'
-import { type Hex, RpcError } from '../../endpoints/rpc.ts'
+import type { Hex } from '../../endpoints/rpc.ts'
 import type { Network } from '../../networks.ts'
-import { toHex } from '../../transfer-logs.ts'
 import type { PayoutDeps } from '../payout-deps.ts'
 import type { ChainView } from '../payout-view.ts'
 import { findFeeOverride } from '../wallet-queries.ts'
+import { type GasPrice, readGasPrice } from './gas-price.ts'
 import { listSigned } from './signed-transactions.ts'
 import type { PayoutTransaction } from './transaction-queries.ts'
 
@@ -30,36 +30,28 @@ const raise = (fee: bigint): bigint => (fee * 9n + 7n) / 8n
 /** A tip is raised to at most so many times the present one, or to the base fee if that is more. */
 const MOST_TIPS = 10n
 
-/** The tip that the node suggests now, in wei per gas. */
-async function readTip({ rpc }: PayoutDeps): Promise<bigint> {
-  const tip = await rpc.call<Hex>('eth_maxPriorityFeePerGas').catch((error: unknown) => {
-    if (error instanceof RpcError && error.kind === 'definite') return toHex(1_000_000_000n)
-    throw error
-  })
-  return larger(BigInt(tip), 1n)
-}
-
 /** What a transaction pays whose account nonce nothing was signed with. */
-export async function readFees(deps: PayoutDeps, view: ChainView): Promise<Offer> {
-  const tip = await readTip(deps)
-  const mostPriorityWei = larger(tip * MOST_TIPS, view.baseFee)
-  return { priorityFeeWei: tip, maxFeeWei: view.baseFee * 2n + tip, mostPriorityWei }
-}
+const offerAt = ({ baseFee, tip }: GasPrice): Offer => ({
+  priorityFeeWei: tip,
+  maxFeeWei: baseFee * 2n + tip,
+  mostPriorityWei: larger(tip * MOST_TIPS, baseFee),
+})
 
-/** What no block takes at this base fee. */
-const isTooLow = ({ maxFeeWei }: Fees, view: ChainView, tip: bigint): boolean => maxFeeWei < view.baseFee + tip
+/** What no block takes at this price. */
+const isTooLow = ({ maxFeeWei }: Fees, { baseFee, tip }: GasPrice): boolean => maxFeeWei < baseFee + tip
 
 /**
- * These fees, but at least enough to replace whatever the relayer has signed with this account nonce. Where no block
- * takes the newest of it, a higher tip than the highest is no waste.
+ * The fees at this price, but at least enough to replace whatever the relayer has signed with this account nonce.
+ * Where no block takes the newest of it, a higher tip than the highest is no waste.
  * @param nonce null: none is known yet
  */
-export async function aboveSigned(deps: PayoutDeps, view: ChainView, now: Offer, nonce: bigint | null): Promise<Offer> {
+export async function aboveSigned(deps: PayoutDeps, price: GasPrice, nonce: bigint | null): Promise<Offer> {
+  const now = offerAt(price)
   const earlier = nonce === null ? [] : await listSigned(deps, nonce)
   const above = (fee: keyof Fees) => earlier.reduce((most, one) => larger(most, raise(one[fee])), now[fee])
   const [maxFeeWei, priorityFeeWei] = [above('maxFeeWei'), above('priorityFeeWei')]
   const newest = earlier.at(-1)
-  const isFree = newest !== undefined && isTooLow(newest, view, now.priorityFeeWei)
+  const isFree = newest !== undefined && isTooLow(newest, price)
   const mostPriorityWei = isFree ? larger(now.mostPriorityWei, priorityFeeWei) : now.mostPriorityWei
   return { maxFeeWei, priorityFeeWei, mostPriorityWei }
 }
@@ -71,13 +63,12 @@ export async function aboveSigned(deps: PayoutDeps, view: ChainView, now: Offer,
  */
 export function atMostAStepMore(
   { maxFeeWei, priorityFeeWei, mostPriorityWei }: Offer,
-  view: ChainView,
-  { ceiling, tip }: { ceiling: bigint | null; tip: bigint },
+  { baseFee, tip }: GasPrice,
+  { ceiling }: Pick<Means, 'ceiling'>,
 ): Offer {
-  const step = raise(mostPriorityWei)
-  const most = ceiling === null ? step : smaller(step, larger(ceiling - view.baseFee, tip))
+  const most = smaller(raise(mostPriorityWei), larger(ceiling - baseFee, tip))
   return {
-    maxFeeWei: smaller(maxFeeWei, raise(view.baseFee * 2n + mostPriorityWei)),
+    maxFeeWei: smaller(maxFeeWei, raise(baseFee * 2n + mostPriorityWei)),
     priorityFeeWei: smaller(priorityFeeWei, most),
     mostPriorityWei: most,
   }
@@ -96,12 +87,12 @@ export async function isRaiseDue(deps: PayoutDeps, view: ChainView, newest: Payo
   if (!isStuck(deps, view, newest)) return false
   const known = await deps.rpc.call<object | null>('eth_getTransactionByHash', newest.txHash)
   if (known !== null) return true
-  const tip = await readTip(deps)
-  return newest.priorityFeeWei < tip || isTooLow(newest, view, tip)
+  const price = await readGasPrice(deps.rpc)
+  return newest.priorityFeeWei < price.tip || isTooLow(newest, price)
 }
 
 /** What the relayer may and can pay for gas, in wei. */
-export type Means = { ceiling: bigint | null; purse: bigint }
+export type Means = { ceiling: bigint; purse: bigint }
 
 export async function readMeans(deps: PayoutDeps): Promise<Means> {
   const purse = await deps.rpc.call<Hex>('eth_getBalance', deps.relayerSigner.address, 'latest')
@@ -111,12 +102,12 @@ export async function readMeans(deps: PayoutDeps): Promise<Means> {
 /** Gas costs more than it may, or more than the relayer has. Null: it can be paid for. */
 export function findGasFault(
   { network, relayerSigner }: PayoutDeps,
-  view: ChainView,
+  { baseFee }: GasPrice,
   { gas, maxFeeWei, priorityFeeWei, ceiling, mostPriorityWei, purse }: Offer & Means & { gas: bigint },
 ): { providerStatus: string; never: false } | null {
   if (priorityFeeWei > mostPriorityWei) return { providerStatus: OUTBID, never: false }
-  if (ceiling !== null && view.baseFee + priorityFeeWei > ceiling)
-    return { providerStatus: tooExpensive(network, view, ceiling), never: false }
+  const costs = baseFee + priorityFeeWei
+  if (costs > ceiling) return { providerStatus: tooExpensive(network, costs, ceiling), never: false }
   if (purse >= gas * maxFeeWei) return null
   const providerStatus = `The relayer ${relayerSigner.address} on chain ${network.chainId} has too little native coin for gas. Fund it.`
   return { providerStatus, never: false }
@@ -127,11 +118,9 @@ const OUTBID =
   'its authorization runs out.'
 
 /** A temporary override by an operator takes precedence over the setting. */
-async function findCeiling({ db, clock, network, maxFeeWei = null }: PayoutDeps): Promise<bigint | null> {
-  if (maxFeeWei === null) return null
-  return (await findFeeOverride(db, network.chainId, new Date(clock()))) ?? maxFeeWei
-}
+const findCeiling = async ({ db, clock, network }: PayoutDeps): Promise<bigint> =>
+  (await findFeeOverride(db, network.chainId, new Date(clock()))) ?? network.maxFeeWei
 
-const tooExpensive = ({ chainId, name }: Network, { baseFee }: ChainView, ceiling: bigint): string =>
-  `Gas on ${name} costs ${formatDecimal(baseFee, 9)} gwei, more than the ${formatDecimal(ceiling, 9)} that are allowed. ` +
+const tooExpensive = ({ chainId, name }: Network, costs: bigint, ceiling: bigint): string =>
+  `Gas on ${name} costs ${formatDecimal(costs, 9)} gwei, more than the ${formatDecimal(ceiling, 9)} that are allowed. ` +
   `It waits; to pay more for a while: comptoir admin allow-fee --chain ${chainId}`

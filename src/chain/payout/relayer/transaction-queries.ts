@@ -36,6 +36,12 @@ export async function listPayoutTransactions(q: Queryable, payoutId: string): Pr
   return rows.map(toTransaction)
 }
 
+/** When each of its transactions was signed, oldest first. */
+export const listSigningTimes = (q: Queryable, payoutId: string): Promise<{ txHash: string; createdAt: Date }[]> =>
+  q.many(sql`
+    select tx_hash, created_at from chain_payout_transactions where payout_id = ${payoutId}
+    order by created_at, max_fee_wei`)
+
 /** Of all relayers, oldest first; also those that belong to no payout. */
 export async function listNonceTransactions(
   q: Queryable,
@@ -48,6 +54,7 @@ export async function listNonceTransactions(
   return rows.map(toTransaction)
 }
 
+/** The same bytes, signed again, are the newest again. */
 export const insertPayoutTransaction = (
   tx: Tx,
   chainId: number,
@@ -59,7 +66,7 @@ export const insertPayoutTransaction = (
       priority_fee_wei, created_at)
     values (${chainId}, ${transaction.txHash}, ${transaction.signerAddress.toLowerCase()}, ${transaction.payoutId},
       ${transaction.relayerNonce}, ${transaction.raw}, ${transaction.maxFeeWei}, ${transaction.priorityFeeWei}, ${now})
-    on conflict do nothing`)
+    on conflict (chain_id, tx_hash) do update set created_at = excluded.created_at, sent_block = null`)
 
 export const updatePayoutTransactionSent = (
   q: Queryable,

@@ -45,13 +45,15 @@ export class ApiError extends Error {
 /** What the client needs from the session; set once at the start. */
 export type Guard = {
   token(): string | null
+  /** Whose token it is. */
+  owner(): string | null
   /** Gets a new access token through the cookie. Resolves to false when the session is over. */
   renew(): Promise<boolean>
   /** Asks the person for a code. Rejects when the person gives up. */
   stepUp(): Promise<void>
 }
 
-let guard: Guard = { token: () => null, renew: async () => false, stepUp: async () => {} }
+let guard: Guard = { token: () => null, owner: () => null, renew: async () => false, stepUp: async () => {} }
 export const setGuard = (next: Guard): void => {
   guard = next
 }
@@ -143,13 +145,18 @@ export async function request(sent: Sent, renews = true): Promise<Response> {
 }
 
 /**
- * Idempotency keys of requests whose outcome is unknown: who sends one again must not refund twice. Nothing is kept of
- * a request without a login, because it holds a password.
+ * Idempotency keys of requests whose outcome is unknown: who sends one again must not refund twice. Another person who
+ * sends the same from this tab does something else, such as confirming a second time. Nothing is kept of a request
+ * without a login, because it holds a password.
  */
 const unsure = new Map<string, string>()
 
+/** Whether a request may have taken effect: it got no answer, or we gave it up. */
 const isUnsure = (error: unknown): boolean =>
-  error instanceof ApiError && (error.status === 0 || error.status >= 500 || error.code === 'IDEMPOTENCY_IN_PROGRESS')
+  !(error instanceof ApiError) || error.status === 0 || error.status >= 500 || error.code === 'IDEMPOTENCY_IN_PROGRESS'
+
+/** The service holds another request under this key, so it would refuse every repetition. */
+const isForeign = (error: unknown): boolean => error instanceof ApiError && error.code === 'IDEMPOTENCY_KEY_REUSED'
 
 /** 128 random bits. `crypto.randomUUID` exists over https only, and an office may be tried over plain http. */
 const newKey = (): string =>
@@ -166,18 +173,21 @@ async function read(sent: Sent): Promise<unknown> {
   }
 }
 
-/** A POST, under the key of the same request if that one got no answer, or one that broke off. */
+/**
+ * A POST, under the key of the same request if that one got no answer, or one that broke off. A refusal afterwards says
+ * nothing about that one: most come before the service looks at the key. One that comes later leaves the key unused.
+ */
 async function post(sent: Omit<Sent, 'key'>): Promise<unknown> {
-  const what = JSON.stringify([sent.url, sent.body])
+  const owner = guard.owner()
+  const what = JSON.stringify([owner, sent.url, sent.body])
   const key = unsure.get(what) ?? newKey()
-  const isKept = guard.token() !== null
   try {
     const data = await read({ ...sent, key })
     unsure.delete(what)
     return data
   } catch (error) {
-    if (isKept && isUnsure(error)) unsure.set(what, key)
-    else unsure.delete(what)
+    if (isForeign(error)) unsure.delete(what)
+    else if (owner !== null && isUnsure(error)) unsure.set(what, key)
     throw error
   }
 }

@@ -45,8 +45,8 @@ export const useCan = (): ((permission: Permission) => boolean) => {
 }
 
 /** Whose access token it is (RFC 7519: base64url). */
-const ownerOf = (jwt: string): unknown =>
-  (JSON.parse(atob((jwt.split('.')[1] ?? '').replaceAll('-', '+').replaceAll('_', '/'))) as { userId?: unknown }).userId
+const ownerOf = (jwt: string): string =>
+  (JSON.parse(atob((jwt.split('.')[1] ?? '').replaceAll('-', '+').replaceAll('_', '/'))) as { userId: string }).userId
 
 async function renewOnce(): Promise<boolean> {
   try {
@@ -96,7 +96,7 @@ export function endStepUp(isProven: boolean): void {
   }
 }
 
-setGuard({ token: () => token, renew, stepUp })
+setGuard({ token: () => token, owner: () => (token === null ? null : ownerOf(token)), renew, stepUp })
 
 export async function readProfile(): Promise<Session> {
   const [user, { permissions }] = await Promise.all([

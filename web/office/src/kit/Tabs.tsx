@@ -29,6 +29,19 @@ export function usePage(): [number, (page: number) => void] {
   return [page ?? 1, (next) => go({ page: next > 1 ? next : undefined })]
 }
 
+/** On a phone the chosen part is in sight: at first, and whenever a word's size changes, as with a late font. */
+function keepInSight(row: HTMLElement | null): (() => void) | undefined {
+  const chosen = row?.querySelector('[aria-pressed="true"]')
+  if (!row || !chosen) return
+  // only the row moves; `scrollIntoView` would move the page as well
+  const watch = new ResizeObserver(() => {
+    const [whole, part] = [row.getBoundingClientRect(), chosen.getBoundingClientRect()]
+    row.scrollLeft += part.left + part.width / 2 - (whole.left + whole.width / 2)
+  })
+  for (const sized of [row, ...row.querySelectorAll('button')]) watch.observe(sized)
+  return () => watch.disconnect()
+}
+
 type Part = { name: string; word: string }
 
 /** Parts of one screen, in the URL as `?tab=`; the first one needs no parameter. Switching parts resets the filters. */
@@ -36,10 +49,9 @@ export function Parts({ parts, label }: { parts: readonly Part[]; label: string 
   const [, go] = useAddress()
   const current = usePart(parts)
   const row = useRef<HTMLFieldSetElement>(null)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: on a phone the chosen part comes into sight
-  useEffect(() => {
-    row.current?.querySelector('[aria-pressed="true"]')?.scrollIntoView({ inline: 'center', block: 'nearest' })
-  }, [current])
+  const names = parts.map(({ name }) => name).join()
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another part is chosen, or the row has others
+  useEffect(() => keepInSight(row.current), [current, names])
   return (
     <fieldset ref={row} className="mb-5 flex min-w-0 gap-5 overflow-x-auto border-b border-line">
       <legend className="sr-only">{label}</legend>

@@ -52,32 +52,42 @@ type SelectProps = {
 
 export function Select({ label, options, hint, isBare, className, ...select }: SelectProps) {
   const id = useId()
+  const hintId = `${id}-hint`
   return (
     <div className={`${isBare ? '' : 'mb-4'} ${className ?? ''}`}>
       <label htmlFor={id} className={isBare ? 'sr-only' : 'mb-1 block text-sm font-medium'}>
         {label}
       </label>
-      <select id={id} className="input" {...select}>
+      <select id={id} className="input" aria-describedby={hint ? hintId : undefined} {...select}>
         {options.map(([value, word]) => (
           <option key={value} value={value}>
             {word}
           </option>
         ))}
       </select>
-      {hint && <p className="mt-1 text-[13px] text-soft">{hint}</p>}
+      {hint && (
+        <p id={hintId} className="mt-1 text-[13px] text-soft">
+          {hint}
+        </p>
+      )}
     </div>
   )
 }
 
 export function Area({ label, hint, ...area }: { label: string; hint?: string } & ComponentProps<'textarea'>) {
   const id = useId()
+  const hintId = `${id}-hint`
   return (
     <div className="mb-4">
       <label htmlFor={id} className="mb-1 block text-sm font-medium">
         {label}
       </label>
-      <textarea id={id} className="input min-h-24" {...area} />
-      {hint && <p className="mt-1 text-[13px] text-soft">{hint}</p>}
+      <textarea id={id} className="input min-h-24" aria-describedby={hint ? hintId : undefined} {...area} />
+      {hint && (
+        <p id={hintId} className="mt-1 text-[13px] text-soft">
+          {hint}
+        </p>
+      )}
     </div>
   )
 }

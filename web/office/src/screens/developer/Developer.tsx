@@ -7,8 +7,9 @@ import { OneCompany, useCompanyQuery } from '../../frame/company.tsx'
 import { Copy, Notice, Page, Panel, Refusal } from '../../kit/parts.tsx'
 import { useTexts } from '../../texts/lang.ts'
 import { TestEvent } from '../webhooks/TestEvent.tsx'
-import { SAMPLES, VERIFY } from './samples.ts'
+import { SAMPLES } from './samples.ts'
 import { texts } from './texts.ts'
+import { VERIFY } from './verify.ts'
 
 type Key = Data<'createApiKey'>
 

@@ -109,7 +109,6 @@ function Balances({ balances }: { balances: Ledger['balances'] }) {
 function Entries({ entries, onMore }: { entries: Ledger['entries']; onMore: (() => void) | null }) {
   const t = useTexts(texts)
   const core = useCore()
-  const words = useAccountWords()
   const [open, setOpen] = useState<string | null>(null)
   return (
     <Panel title={t.entries} flush>
@@ -133,31 +132,9 @@ function Entries({ entries, onMore }: { entries: Ledger['entries']; onMore: (() 
               </tr>
             </thead>
             <tbody>
-              {entries.map((entry) => (
-                <tr key={`${entry.journalId}-${entry.account}-${entry.asset}-${entry.amount}`}>
-                  <td>
-                    <Time at={entry.at} />
-                  </td>
-                  <td>
-                    {wordFor(t.kinds, entry.kind)}
-                    <span className="block text-[13px] text-soft sm:hidden">
-                      {words[entry.account] ?? entry.account}
-                    </span>
-                  </td>
-                  <td className="max-sm:hidden">{words[entry.account] ?? entry.account}</td>
-                  <td className="text-right">
-                    <Money amount={balanceOf(entry.account, entry.amount)} asset={entry.asset} />
-                  </td>
-                  <td className="max-sm:hidden">
-                    <button
-                      type="button"
-                      className="link font-mono text-[13px]"
-                      onClick={() => setOpen(entry.journalId)}
-                    >
-                      {entry.journalId.slice(-8)}
-                    </button>
-                  </td>
-                </tr>
+              {entries.map((entry, index) => (
+                // biome-ignore lint/suspicious/noArrayIndexKey: two may be alike, and more come last
+                <EntryRow key={index} entry={entry} onOpen={() => setOpen(entry.journalId)} />
               ))}
             </tbody>
           </table>
@@ -177,6 +154,31 @@ function Entries({ entries, onMore }: { entries: Ledger['entries']; onMore: (() 
   )
 }
 
+function EntryRow({ entry, onOpen }: { entry: Ledger['entries'][number]; onOpen(): void }) {
+  const t = useTexts(texts)
+  const words = useAccountWords()
+  return (
+    <tr>
+      <td>
+        <Time at={entry.at} />
+      </td>
+      <td>
+        {wordFor(t.kinds, entry.kind)}
+        <span className="block text-[13px] text-soft sm:hidden">{words[entry.account] ?? entry.account}</span>
+      </td>
+      <td className="max-sm:hidden">{words[entry.account] ?? entry.account}</td>
+      <td className="text-right">
+        <Money amount={balanceOf(entry.account, entry.amount)} asset={entry.asset} />
+      </td>
+      <td className="max-sm:hidden">
+        <button type="button" className="link font-mono text-[13px]" onClick={onOpen}>
+          {entry.journalId.slice(-8)}
+        </button>
+      </td>
+    </tr>
+  )
+}
+
 /** One booking with both its sides, and what it was for. */
 function Journal({ entries, onClose }: { entries: Ledger['entries']; onClose(): void }) {
   const t = useTexts(texts)
@@ -191,10 +193,11 @@ function Journal({ entries, onClose }: { entries: Ledger['entries']; onClose(): 
           [core.date, <Time key="at" at={first.at} long />],
           [t.kind, wordFor(t.kinds, first.kind)],
           [t.journal, <Code key="id" text={first.journalId} whole />],
-          ...entries.map((entry): [string, React.ReactNode] => [
+          ...entries.map((entry, index): [string, React.ReactNode] => [
             words[entry.account] ?? entry.account,
             <Money
-              key={`${entry.account}-${entry.amount}`}
+              // biome-ignore lint/suspicious/noArrayIndexKey: two sides may be alike, and none moves
+              key={`side-${index}`}
               amount={balanceOf(entry.account, entry.amount)}
               asset={entry.asset}
             />,

@@ -20,7 +20,8 @@ export function Status() {
             title={t.checks}
             actions={<Badge tone={ready ? 'good' : 'bad'}>{ready ? t.allGood : t.trouble}</Badge>}
           >
-            <ul className="space-y-2 text-sm">
+            {/* the sentences are those of `comptoir doctor`, which speaks English */}
+            <ul lang="en" className="space-y-2 text-sm">
               {[...checks]
                 .sort((a, b) => Number(a.ok) - Number(b.ok))
                 .map((check) => (

@@ -102,7 +102,7 @@ function Limits({ data: { limits, gas } }: { data: Answer }) {
     ...gas.map(({ name, maxGwei, override }): [string, React.ReactNode] => [
       t.gas(name),
       <span key={name}>
-        {maxGwei ? `${Number(maxGwei)} gwei` : t.noLimit}
+        {`${Number(maxGwei)} gwei`}
         {override && (
           <span className="block">
             <Badge tone="warn">{`${Number(override.maxGwei)} gwei`}</Badge>{' '}

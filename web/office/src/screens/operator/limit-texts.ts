@@ -3,7 +3,7 @@ import { defineTexts } from '../../texts/lang.ts'
 export const limitTexts = defineTexts(
   {
     title: 'Limits',
-    max: 'Largest order',
+    max: 'Largest order (EUR)',
     fee: 'Fee in percent',
     tolerance: 'Tolerance in percent',
     toleranceHint: 'An order counts as paid when no more than this is missing.',
@@ -25,7 +25,7 @@ export const limitTexts = defineTexts(
   {
     fr: {
       title: 'Limites',
-      max: 'Commande maximale',
+      max: 'Commande maximale (EUR)',
       fee: 'Frais en pour cent',
       tolerance: 'Tolérance en pour cent',
       toleranceHint: 'Une commande est payée s’il ne manque pas davantage.',
@@ -46,7 +46,7 @@ export const limitTexts = defineTexts(
     },
     de: {
       title: 'Grenzen',
-      max: 'Größte Bestellung',
+      max: 'Größte Bestellung (EUR)',
       fee: 'Gebühr in Prozent',
       tolerance: 'Toleranz in Prozent',
       toleranceHint: 'Eine Bestellung gilt als bezahlt, wenn höchstens so viel fehlt.',
@@ -68,7 +68,7 @@ export const limitTexts = defineTexts(
     },
     es: {
       title: 'Límites',
-      max: 'Pedido máximo',
+      max: 'Pedido máximo (EUR)',
       fee: 'Comisión en porcentaje',
       tolerance: 'Tolerancia en porcentaje',
       toleranceHint: 'Un pedido cuenta como pagado si no falta más que esto.',
@@ -90,7 +90,7 @@ export const limitTexts = defineTexts(
     },
     it: {
       title: 'Limiti',
-      max: 'Ordine massimo',
+      max: 'Ordine massimo (EUR)',
       fee: 'Commissione in percentuale',
       tolerance: 'Tolleranza in percentuale',
       toleranceHint: 'Un ordine è pagato se non manca più di questo.',

@@ -1,9 +1,10 @@
 import { useState } from 'react'
-import { request } from '../../api/call.ts'
+import { ApiError, request } from '../../api/call.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { type Saved, saveAs } from '../../kit/files.ts'
 import { formatCount } from '../../kit/format.ts'
 import { Icon } from '../../kit/icons.tsx'
+import { useRefusal } from '../../kit/refusal.ts'
 import { say } from '../../kit/toasts.tsx'
 import { stringifySearch } from '../../search.ts'
 import { useLang, useTexts } from '../../texts/lang.ts'
@@ -31,6 +32,12 @@ async function* chunksOf(response: Response): AsyncGenerator<Uint8Array<ArrayBuf
   }
 }
 
+/** The service refused it: the connection is not broken. */
+const isRefused = (error: unknown): boolean => error instanceof ApiError && error.status >= 400 && error.status < 500
+
+/** A broken connection is resumed, and so is what a limit refuses for a moment. */
+const mayResume = (error: unknown): boolean => !isRefused(error) || (error instanceof ApiError && error.status === 429)
+
 type Ask = (after: string | null) => Promise<Response>
 type Tell = (progress: Progress) => void
 
@@ -52,7 +59,7 @@ async function loadRows(ask: Ask, tell: Tell): Promise<Saved> {
       return { name, blob: new Blob([rows.whole().text], { type: 'text/csv' }) }
     } catch (error) {
       tries += 1
-      if (tries >= TRIES) throw error
+      if (tries >= TRIES || !mayResume(error)) throw error
       rows.cut()
       tell({ done: rows.count, total, isResuming: true })
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS * tries))
@@ -72,7 +79,7 @@ async function loadSheet(ask: Ask, tell: Tell): Promise<Saved> {
       const type = response.headers.get('content-type') ?? 'application/octet-stream'
       return { name: nameOf(response), blob: new Blob(parts, { type }) }
     } catch (error) {
-      if (tries >= TRIES) throw error
+      if (tries >= TRIES || !mayResume(error)) throw error
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS * tries))
     }
   }
@@ -82,6 +89,7 @@ async function loadSheet(ask: Ask, tell: Tell): Promise<Saved> {
 export function Export({ search }: { search: OrderSearch }) {
   const t = useTexts(texts)
   const lang = useLang()
+  const refusal = useRefusal()
   const company = useCompanyQuery()
   const [progress, setProgress] = useState<Progress | null>(null)
   const run = async (format: Format): Promise<void> => {
@@ -99,8 +107,8 @@ export function Export({ search }: { search: OrderSearch }) {
     try {
       saveAs(await (format === 'csv' ? loadRows(ask, setProgress) : loadSheet(ask, setProgress)))
       say(t.exported)
-    } catch {
-      say(t.exportFailed)
+    } catch (error) {
+      say(isRefused(error) ? refusal(error) : t.exportFailed)
     }
     setProgress(null)
   }

@@ -49,7 +49,7 @@ export function Deliveries() {
   const company = useCompanyQuery()
   const filters = {
     ...company,
-    ...(event ? { event: [event] } : {}),
+    ...(event ? { event } : {}),
     ...(address ? { url: address } : {}),
     ...(from ? { from: dayStart(from) } : {}),
     ...(to ? { to: dayEnd(to) } : {}),

@@ -1,0 +1,98 @@
+<?php
+
+declare(strict_types=1);
+
+/** One payment of a shop's order, as Comptoir answers it, and what it changes in the shop. */
+final class ShopPayment
+{
+    public function __construct(
+        /** Comptoir's code of the order. */
+        public readonly string $code,
+        /** The shop's own reference, as it was given to open(). */
+        public readonly string $reference,
+        /** The reference carries the address of this shop, not of another one with the same account. */
+        public readonly bool $isOwn,
+        /**
+         * `paid`, `held`, `refunding`, `partly_refunded`, `refunded`, `ended` or `open`. Held: the money is there, but
+         * does not count, and a person decides about it in Comptoir.
+         */
+        public readonly string $state,
+        /** Decimal text in the currency of the shop's order. */
+        public readonly string $amount,
+        public readonly string $currency,
+        /** The page of this payment. */
+        public readonly string $url,
+        /** What arrived without paying and waits for a person: `20.000000 USDC`. Empty: nothing. */
+        public readonly string $arrived = '',
+    ) {
+    }
+
+    /**
+     * What this payment changes in the shop's order, the same in every shop system. `complete`: the order is paid;
+     * `review`: a person must see it; `wait`: it waits on; `fail`; `refund`; `note`: only a sentence; `none`.
+     * @param string[] $codes every payment that was opened for the order, the newest last
+     * @param bool $isPaid the shop's order is paid, whoever paid it
+     * @param string $paidBy the payment that paid it; empty: none of these
+     * @param bool $waits the shop's order waits for a payment through Comptoir
+     * @param string $amount what the shop's order costs now
+     * @return array{string, string} what to do, and a sentence for the people of the shop
+     */
+    public function decide(
+        array $codes,
+        bool $isPaid,
+        string $paidBy,
+        bool $waits,
+        string $amount,
+        string $currency,
+    ): array {
+        $isNewest = end($codes) === $this->code;
+        return match ($this->state) {
+            'paid' => match (true) {
+                $isPaid && $paidBy === $this->code => ['none', ''],
+                $isPaid => ['review', $this->secondPayment($paidBy)],
+                $this->costs($amount, $currency) => ['complete', ''],
+                default => ['review', "Paid $this->amount $this->currency by $this->code, which is not the total."],
+            },
+            'held' => [$waits && !$isPaid ? 'wait' : 'note', $this->heldPayment()],
+            // an older payment that ends does not end the order, which waits for the newer one
+            'ended' => match (true) {
+                $isNewest && $waits && !$isPaid => ['fail', $this->endedPayment()],
+                $this->arrived !== '' => ['note', $this->endedPayment()],
+                default => ['none', ''],
+            },
+            'refunded' => $this->code === $paidBy || ($paidBy === '' && $isNewest)
+                ? ['refund', 'Refunded through Comptoir.']
+                : ['note', "The payment $this->code was refunded in full."],
+            default => ['none', ''],
+        };
+    }
+
+    public function costs(string $amount, string $currency): bool
+    {
+        return $this->amount === $amount && $this->currency === $currency;
+    }
+
+    private function secondPayment(string $paidBy): string
+    {
+        $what = "$this->code ($this->amount $this->currency)";
+        return $paidBy === ''
+            ? "Comptoir received the payment $what, but the order no longer waited for one. If the customer paid "
+                . 'twice, refund it in Comptoir.'
+            : "Paid a second time: $what. The first payment was $paidBy. Refund one of them in Comptoir.";
+    }
+
+    private function heldPayment(): string
+    {
+        $what = $this->arrived === '' ? '' : " with $this->arrived";
+        return "The payment $this->code$what is held and does not count yet. A person decides about it in Comptoir; "
+            . 'until then the customer is not asked to pay again.';
+    }
+
+    private function endedPayment(): string
+    {
+        return $this->arrived === ''
+            ? "The payment $this->code ended unpaid."
+            : "The payment $this->code ended, but $this->arrived arrived for it. A person decides about that in "
+                . 'Comptoir.';
+    }
+}

@@ -1,0 +1,71 @@
+import { HOUR, isRecent, MINUTE } from '../../../kernel/clock.ts'
+import { askNodes, type Hex, type Rpc, RpcError } from '../../endpoints/rpc.ts'
+import type { PayoutDeps } from '../payout-deps.ts'
+import type { Payout } from '../payout-queries.ts'
+import { readReceipts } from '../receipt.ts'
+import { listSigningTimes } from './transaction-queries.ts'
+
+/*
+ * How a payout is tried again whose transaction failed in its block: a failed one costs gas and moves nothing.
+ */
+
+/** A transfer by authorization takes about 90 000; what is not used is not paid. */
+export const PAYOUT_GAS = 120_000n
+const GAS_MARGIN_PERCENT = 125n
+
+/**
+ * How much gas its transaction may use. After a refusal all proven nodes are asked, and the largest estimate counts:
+ * one that estimates too little would have every transaction fail. Returns the refusal if the token would revert.
+ *
+ * In the pending block, where some nodes look by default, the transaction that is to be replaced has used the
+ * authorization.
+ */
+export async function estimateGas(
+  { rpc, network, relayerSigner }: PayoutDeps,
+  { refusals }: Payout,
+  data: Hex,
+): Promise<bigint | RpcError> {
+  const question = { from: relayerSigner.address, to: network.usdcAddress, data }
+  const ask = async (node: Rpc): Promise<bigint | RpcError> => {
+    try {
+      return BigInt(await node.call<Hex>('eth_estimateGas', question, 'latest'))
+    } catch (error) {
+      if (error instanceof RpcError && error.kind === 'definite') return error
+      throw error
+    }
+  }
+  const answers = refusals === 0 ? [await ask(rpc)] : await askNodes(rpc, ask)
+  let gas: bigint | RpcError = new RpcError('unknown', 'no node estimates the gas')
+  for (const answer of answers)
+    if (gas instanceof RpcError || (typeof answer === 'bigint' && answer > gas)) gas = answer
+  if (gas instanceof RpcError) return gas
+  const most = (gas * GAS_MARGIN_PERCENT) / 100n
+  return most > PAYOUT_GAS ? most : PAYOUT_GAS
+}
+
+const FIRST_PAUSE_MS = MINUTE
+const LONGEST_PAUSE_MS = 6 * HOUR
+
+/**
+ * Why it is not signed again yet: the second time at once, then after a pause that doubles. Null: now.
+ * @throws RpcError
+ */
+export async function findPause({ db, rpc, clock }: PayoutDeps, payout: Payout): Promise<string | null> {
+  const { id, status, relayerNonce, refusals } = payout
+  // one that keeps its account nonce has not failed
+  if (refusals < 2 || status !== 'reserved' || relayerNonce !== null) return null
+  const signed = await listSigningTimes(db, id)
+  const receipts = await readReceipts(
+    rpc,
+    signed.map(({ txHash }) => txHash),
+  )
+  const failed = signed.filter((_, index) => receipts[index]?.status === '0x0')
+  const last = failed.at(-1)
+  if (last === undefined || failed.length < 2) return null
+  const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (failed.length - 2))
+  if (!isRecent(last.createdAt.getTime(), pauseMs, clock())) return null
+  return (
+    `It failed in a block ${failed.length} times, the last time in transaction ${last.txHash}. It is tried again ` +
+    `${Math.round(pauseMs / MINUTE)} min after that one was signed.`
+  )
+}

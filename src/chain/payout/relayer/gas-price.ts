@@ -1,0 +1,68 @@
+import { askNodes, type Hex, type Rpc, RpcError } from '../../endpoints/rpc.ts'
+import { toHex } from '../../transfer-logs.ts'
+import { readNewestBlock } from '../payout-view.ts'
+
+/** What the next blocks take for one gas, in wei. */
+export type GasPrice = {
+  /** 0 where the chain has none. */
+  baseFee: bigint
+  tip: bigint
+}
+
+const smaller = (left: bigint, right: bigint): bigint => (left < right ? left : right)
+const larger = (left: bigint, right: bigint): bigint => (left > right ? left : right)
+
+/** Suggested where a node suggests nothing, and so little that no block is asked whether it was paid. */
+const USUAL_TIP = 1_000_000_000n
+const PAST_BLOCKS = 20n
+/** A tip is at most so many times what one of the last blocks was paid. */
+const MOST_TIMES_PAID = 2n
+
+type FeeHistory = { gasUsedRatio: number[]; reward?: Hex[][] | null }
+
+const nullIf = (isExpected: (error: RpcError) => boolean) => (error: unknown) => {
+  if (error instanceof RpcError && isExpected(error)) return null
+  throw error
+}
+const nullIfRefused = nullIf(({ kind }) => kind === 'definite')
+
+/**
+ * The largest of the median tips that the last blocks were paid; null: the node does not say it, or those blocks are
+ * empty.
+ */
+async function readPaidTip(node: Rpc): Promise<bigint | null> {
+  const asked = [toHex(PAST_BLOCKS), 'latest', [50]]
+  const past = await node.call<FeeHistory | null>('eth_feeHistory', ...asked).catch(nullIf(() => true))
+  const paid = (past?.reward ?? []).flatMap(([tip], index) =>
+    tip !== undefined && (past?.gasUsedRatio[index] ?? 0) > 0 ? [BigInt(tip)] : [],
+  )
+  return paid.length === 0 ? null : paid.reduce(larger)
+}
+
+/** What one node suggests, as far as its own blocks bear it out. @throws RpcError */
+async function readNodePrice(node: Rpc): Promise<GasPrice> {
+  const [{ baseFee }, suggested, paid] = await Promise.all([
+    readNewestBlock(node),
+    node.call<Hex>('eth_maxPriorityFeePerGas').catch(nullIfRefused),
+    readPaidTip(node),
+  ])
+  const tip = larger(suggested === null ? USUAL_TIP : BigInt(suggested), 1n)
+  const most = paid === null ? tip : larger(paid * MOST_TIMES_PAID, USUAL_TIP)
+  return { baseFee, tip: smaller(tip, most) }
+}
+
+/** The one in the middle; of two, the lower one. */
+function middleOf(values: readonly bigint[]): bigint {
+  const sorted = values.toSorted((left, right) => (left < right ? -1 : Number(left > right)))
+  return sorted[(sorted.length - 1) >> 1] ?? 0n
+}
+
+/**
+ * A tip goes to whoever makes the block, so one node's word is not believed where there are others: of all proven ones,
+ * the value in the middle.
+ * @throws RpcError if none answers
+ */
+export async function readGasPrice(rpc: Rpc): Promise<GasPrice> {
+  const prices = await askNodes(rpc, readNodePrice)
+  return { baseFee: middleOf(prices.map(({ baseFee }) => baseFee)), tip: middleOf(prices.map(({ tip }) => tip)) }
+}

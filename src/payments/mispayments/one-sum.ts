@@ -1,0 +1,95 @@
+import { dollarScale } from '../../channels/usdc-text.ts'
+import type { Mispayment } from './mispayment-queries.ts'
+
+/*
+ * The arithmetic of one sum that a provider tells about under one reference, again and again, in changing coins and
+ * amounts, while a person decides about parts of it. Nothing here reads or writes.
+ *
+ * The records of one value (a coin, or both dollar coins) are disjoint parts of the sum. Up to the last decision they
+ * are fixed: what was decided about counts for ever, what a person left open waits under its own name, and what had
+ * another name then is the same money. Only what came since follows the name: it waits in the coin that was told last.
+ */
+
+/** A record of the sum. */
+export type Part = Pick<
+  Mispayment,
+  'asset' | 'units' | 'status' | 'isRenamed' | 'renamedTo' | 'createdAt' | 'updatedAt'
+>
+
+/** What a report changes in the records of a sum. */
+export type SumChange<P extends Part> = {
+  /** Their money has the told name now: they are resolved. */
+  close: P[]
+  /** Waits again, with other units: so a name that alternates makes no further records. */
+  reopen: { record: P; units: bigint } | null
+  /** Units of a further record; null: none. */
+  insert: bigint | null
+  /** How much more the sum is than before in the value of this coin; less than zero: it was told as less. */
+  more: bigint
+  /** Whether money came, or its first amount: another name alone is nothing new. */
+  isNew: boolean
+}
+
+/** Both dollar coins are one value, counted in the digits of the finer one. */
+const currencyOf = (asset: string): string => (dollarScale(asset) === undefined ? asset : 'dollar')
+const scaleOf = (asset: string): bigint => dollarScale(asset) ?? 1n
+const sumOf = (parts: readonly Part[]): bigint =>
+  parts.reduce((total, { asset, units }) => total + units * scaleOf(asset), 0n)
+
+const isWaiting = ({ status }: Part): boolean => status === 'open'
+const isSettled = (part: Part): boolean => !isWaiting(part) && !part.isRenamed
+
+/** Whether the money of a renamed record is counted in another record of the same value. */
+function isMoved(part: Part, parts: readonly Part[]): boolean {
+  if (!part.isRenamed) return false
+  if (part.renamedTo !== null) return currencyOf(part.renamedTo) === currencyOf(part.asset)
+  return parts.some((one) => one !== part && currencyOf(one.asset) === currencyOf(part.asset))
+}
+
+/** The parts that no report changes, up to the last decision. */
+function fixedOf<P extends Part>(parts: readonly P[]): P[] {
+  const settled = parts.filter(isSettled)
+  const until = Math.max(...settled.map(({ updatedAt }) => updatedAt.getTime()))
+  const wasThere = ({ createdAt }: Part): boolean => createdAt.getTime() <= until
+  const wasRenamed = ({ isRenamed, updatedAt }: Part): boolean => isRenamed && updatedAt.getTime() <= until
+  // what was left open has had another name since then: only what was decided about is certain
+  const isBroken = parts.some((part) => part.isRenamed && wasThere(part) && !wasRenamed(part))
+  return parts.filter(
+    (part) => isSettled(part) || (isWaiting(part) && wasThere(part)) || (wasRenamed(part) && !isBroken),
+  )
+}
+
+const NOTHING = { close: [], reopen: null, insert: null, more: 0n, isNew: false }
+
+/** Brings the records of a sum in line with what its provider says: `units` of `asset` came in all. */
+export function bringSumTo<P extends Part>(
+  parts: readonly P[],
+  { asset, units }: { asset: string; units: bigint },
+): SumChange<P> {
+  const value = currencyOf(asset)
+  const known = parts.filter((part) => currencyOf(part.asset) === value && !isMoved(part, parts))
+  // an amount that cannot be read says nothing about one that waits
+  if (units === 0n && known.length === 0 && !parts.some(isWaiting))
+    return { ...NOTHING, insert: 0n, isNew: parts.length === 0 }
+  const all = fixedOf(parts)
+  const fixed = known.filter((part) => all.includes(part))
+  const scale = scaleOf(asset)
+  const due = (units * scale - sumOf(fixed)) / scale
+  if (due <= 0n) return NOTHING
+  const free = parts.filter((part) => !all.includes(part))
+  const live = free.filter((part) => isWaiting(part) && part.asset === asset)
+  const back = live.length === 0 ? free.find((part) => part.isRenamed && part.asset === asset) : undefined
+  // in a value that it never had, all of the sum waits, and nothing of it in any other
+  const others = (fixed.length > 0 ? free : parts).filter((part) => isWaiting(part) && !live.includes(part))
+  const stale = free.filter((part) => part.isRenamed && part !== back && known.includes(part))
+  const lacking = due - sumOf(live) / scale
+  const before = sumOf(known)
+  const more = (sumOf(fixed) + (lacking > 0n ? due * scale : sumOf(live)) - before) / scale
+  const hadNoAmount = parts.every((part) => part.units === 0n || currencyOf(part.asset) === value)
+  return {
+    close: [...others, ...stale],
+    reopen: back ? { record: back, units: due } : null,
+    insert: back || lacking <= 0n ? null : lacking,
+    ...{ more, isNew: more > 0n && (before > 0n || hadNoAmount) },
+  }
+}

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { packPlugins } from '../../scripts/plugins.ts'
+import { sql } from '../../src/db/db.ts'
+import { waitFor } from './receiver.ts'
+import { payoutEnv } from './refunds.ts'
+import { openShop, type Shop } from './shop.ts'
+
+/* A shop module with PHP against a running service; the shop system is imitated, see plugins/README.md. */
+
+export const hasPhp = spawnSync('php', ['--version']).status === 0
+if (!hasPhp) console.log('left out, not installed: PHP')
+
+type Hook = { body: string; headers: Record<string, string> }
+
+export type PhpShop = {
+  shop: Shop
+  /** One command to the imitation. @returns what the shop knows afterwards */
+  tell<Known>(command: Record<string, unknown>): Promise<Known>
+  /** The newest real webhook of this event at the shop's address, for one order. */
+  hookOf(event: string, code: string): Promise<Hook>
+  /** The customer chooses a wallet. @returns how to pay, also after the order has ended */
+  choose(code: string): Promise<(units?: bigint) => Promise<void>>
+  payUntilPaid(code: string): Promise<void>
+  expire(code: string): Promise<void>
+  stop(): Promise<void>
+}
+
+const unpack = (zip: string, target: string): void => {
+  const phar = `(new PharData('${zip}'))->extractTo('${target}');`
+  const { status, stderr } = spawnSync('php', ['-r', phar])
+  assert.equal(status, 0, stderr.toString())
+}
+
+/** @param settings what the module is given, from the service's address and the merchant's credentials */
+export async function openPhpShop(
+  name: 'woocommerce' | 'prestashop',
+  module: string,
+  settings: (shop: Shop) => Record<string, Record<string, string | undefined>>,
+): Promise<PhpShop> {
+  const folder = mkdtempSync(join(tmpdir(), `comptoir-${name}-`))
+  await packPlugins(folder)
+  unpack(join(folder, `comptoir-${name}.zip`), join(folder, 'unpacked'))
+  const shop = await openShop({ allEvents: true, env: payoutEnv })
+  const given = Object.entries(settings(shop)).map(([variable, value]) => [variable, JSON.stringify(value)])
+  const child = spawn('php', [join(import.meta.dirname, `plugins/${name}.php`)], {
+    env: {
+      ...process.env,
+      PLUGIN: join(folder, 'unpacked', module),
+      WEBHOOK_URL: `${shop.receiver.url}/${name}`,
+      ...Object.fromEntries(given),
+    },
+  })
+  child.stderr.on('data', (chunk: Buffer) => process.stderr.write(chunk))
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  const choose: PhpShop['choose'] = async (code) => {
+    const { data } = await shop.accept(code, { network: shop.chain.chainId })
+    return async (units = 54_000_000n) => {
+      await shop.chain.pay({ to: data.toAddress, units })
+      await shop.makeFinal()
+    }
+  }
+  return {
+    ...{ shop, choose },
+    async tell<Known>(command: Record<string, unknown>) {
+      child.stdin.write(`${JSON.stringify(command)}\n`)
+      const { value } = await lines.next()
+      return JSON.parse(value ?? '{}') as Known
+    },
+    async hookOf(event, code) {
+      let found: Hook | undefined
+      await waitFor(`${event} at the shop`, () => {
+        found = shop.receiver
+          .at(`/${name}`)
+          .findLast(({ headers, body }) => headers['service-event'] === event && body.includes(code))
+        return found !== undefined
+      })
+      return found ?? { body: '', headers: {} }
+    },
+    async payUntilPaid(code) {
+      await (await choose(code))()
+      await shop.reaches(code, 'PAID')
+    },
+    async expire(code) {
+      await shop.host.db.run(sql`update orders set expires_at = now() - interval '1 second' where code = ${code}`)
+      await shop.chain.mine(1)
+      await shop.reaches(code, 'EXPIRED')
+    },
+    async stop() {
+      child.stdin.end()
+      await shop.stop()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}

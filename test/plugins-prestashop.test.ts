@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { sql } from '../src/db/db.ts'
+import { hasPhp, openPhpShop, type PhpShop } from './harness/php-shop.ts'
+import { refundReaches } from './harness/refunds.ts'
+import type { OrderData, Shop } from './harness/shop.ts'
+
+const PAYER = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
+
+let php: PhpShop
+let shop: Shop
+
+before(async () => {
+  if (!hasPhp) return
+  php = await openPhpShop('prestashop', 'comptoirpay', ({ host, merchant }) => {
+    const { 'x-api-key': key, 'x-api-secret': secret } = merchant.headers
+    const access = { COMPTOIR_BASE_URL: host.baseUrl, COMPTOIR_API_KEY: key, COMPTOIR_API_SECRET: secret }
+    return { SETTINGS: { ...access, COMPTOIR_TILL: 'TILL-1', COMPTOIR_WEBHOOK_SECRET: merchant.webhookSecret } }
+  })
+  shop = php.shop
+})
+after(() => php?.stop())
+
+const withPhp = hasPhp ? test : () => {}
+
+type Presta<Data> = {
+  answer: Data
+  orders: Record<string, { state: number; states: number[]; note: string }>
+}
+const STATES = { waiting: 1, paid: 2, error: 3, cancelled: 4, refunded: 5, paidTwice: 20 }
+
+const askPresta = <Data>(command: Record<string, unknown>): Promise<Presta<Data>> => php.tell<Presta<Data>>(command)
+
+withPhp('the module installs, offers itself, and its settings say what is wrong and keep their secrets', async () => {
+  const installed = await askPresta<[boolean, string[]]>({ do: 'install' })
+  assert.deepEqual(installed.answer, [true, ['paymentOptions', 'displayPaymentReturn', 'actionOrderSlipAdd']])
+  const [option] = (await askPresta<{ module: string; action: string }[]>({ do: 'options' })).answer
+  assert.deepEqual(
+    [option?.module, option?.action],
+    ['comptoirpay', 'https://shop.example/module/comptoirpay/validation'],
+  )
+  const yen = { currency: 'JPY' }
+  assert.deepEqual(
+    (await askPresta({ do: 'options', ...yen })).answer,
+    [],
+    'not in a currency that Comptoir does not take',
+  )
+  const placed = await askPresta<[string, string[]]>({ do: 'pay', ...yen })
+  assert.deepEqual([placed.answer[0], placed.orders], ['index.php?controller=order', {}])
+  const keys = { COMPTOIR_BASE_URL: shop.host.baseUrl, COMPTOIR_API_KEY: shop.merchant.headers['x-api-key'] }
+  const save = (post: Record<string, string | undefined>) =>
+    askPresta<[string, Record<string, string>]>({ do: 'save', post: { ...keys, COMPTOIR_TILL: 'TILL-1', ...post } })
+  const good = await save({ COMPTOIR_API_SECRET: '', COMPTOIR_WEBHOOK_SECRET: '' })
+  assert.match(good.answer[0], /<ok>Comptoir answers/)
+  assert.equal(
+    good.answer[1].COMPTOIR_WEBHOOK_SECRET,
+    shop.merchant.webhookSecret,
+    'an empty secret keeps the stored one',
+  )
+  assert.ok(!good.answer[0].includes(shop.merchant.webhookSecret), 'no secret is shown again')
+  assert.match((await save({ COMPTOIR_TILL: '"><script>' })).answer[0], /value="&quot;&gt;&lt;script&gt;"/)
+  assert.match((await save({ COMPTOIR_API_SECRET: 'sk_wrong' })).answer[0], /<bad>.*does not accept the API key/)
+})
+
+withPhp(
+  'an order is placed, paid by a real webhook once, a credit slip refunds its part once, and the rest after it',
+  async () => {
+    const { answer, orders } = await askPresta<[string, string[]]>({ do: 'pay' })
+    assert.deepEqual([answer[1], orders[1]?.state], [[], STATES.waiting])
+    const code = new URL(answer[0]).searchParams.get('code') ?? ''
+    const { data } = await shop.accept(code, { network: shop.chain.chainId, userAddress: PAYER })
+    await shop.chain.pay({ to: data.toAddress, units: 54_000_000n })
+    await shop.makeFinal()
+    await shop.reaches(code, 'PAID')
+    const hook = await php.hookOf('order.paid', code)
+    const forged = await askPresta<number>({ do: 'webhook', ...hook, body: hook.body.replace('PAID', 'PAIX') })
+    assert.deepEqual([forged.answer, forged.orders[1]?.state], [400, STATES.waiting])
+    await askPresta({ do: 'webhook', ...hook })
+    const twice = await askPresta<number>({ do: 'webhook', ...hook })
+    assert.deepEqual([twice.answer, twice.orders[1]?.states], [200, [STATES.waiting, STATES.paid]], 'paid once')
+    const slip = (amount: number) => askPresta<string[]>({ do: 'slip', order: 1, slip: slipOf(amount) })
+    assert.match((await slip(20)).answer[0] ?? '', /refund \w+ of 20\.00 EUR has started/)
+    assert.match((await slip(900)).answer[0] ?? '', /was not refunded: The amount of the refund is not a part/)
+    assert.match((await slip(0)).answer[0] ?? '', /was not refunded/)
+    const { data: list } = await shop.host.call<{ refunds: { amount: string }[] }>(
+      'GET',
+      `/api/next/refunds?code=${code}`,
+      {
+        as: shop.merchant,
+      },
+    )
+    assert.deepEqual(
+      list.refunds.map(({ amount }) => amount),
+      ['21.600000'],
+    )
+    const late = await askPresta<number>({ do: 'webhook', ...(await php.hookOf('order.refunding', code)) })
+    assert.deepEqual([late.answer, late.orders[1]?.state], [200, STATES.paid], 'a refund under way changes no state')
+  },
+)
+
+withPhp('an order that ends unpaid is cancelled there; one whose payment cannot open ends with a word', async () => {
+  const { answer } = await askPresta<[string, string[]]>({ do: 'pay' })
+  const code = new URL(answer[0]).searchParams.get('code') ?? ''
+  await shop.host.call('POST', `/api/next/confirm_conversion/cancel/${code}`, { as: shop.merchant })
+  const ended = await askPresta<number>({ do: 'webhook', ...(await php.hookOf('order.cancelled', code)) })
+  assert.equal(ended.orders[2]?.state, STATES.cancelled)
+  const shipped = 6
+  const moved = await askPresta<number>({
+    do: 'webhook',
+    state: shipped,
+    ...(await php.hookOf('order.cancelled', code)),
+  })
+  assert.equal(moved.orders[2]?.state, shipped, 'what the shop moved on stays')
+  const dead = await askPresta<[string, string[]]>({
+    do: 'pay',
+    settings: { COMPTOIR_BASE_URL: 'http://127.0.0.1:1' },
+  })
+  assert.match(dead.answer[1][0] ?? '', /^The payment cannot be started now/)
+  assert.deepEqual([dead.answer[0], dead.orders[3]?.state], ['https://shop.example/order', STATES.error])
+})
+
+/** The customer orders in PrestaShop. @returns the shop's number of the order, and the code of its payment */
+async function orderInPresta(): Promise<{ id: number; code: string }> {
+  const { answer, orders } = await askPresta<[string, string[]]>({ do: 'pay' })
+  const code = new URL(answer[0]).searchParams.get('code') ?? ''
+  return { id: Object.keys(orders).length, code }
+}
+
+/** A credit slip as PrestaShop stores it: products with tax, without, and the shipping with tax. */
+const slipOf = (gross: number, net = gross, shipping = 0, more: Record<string, number> = {}) => ({
+  total_products_tax_incl: gross,
+  total_products_tax_excl: net,
+  total_shipping_tax_incl: shipping,
+  amount: gross,
+  order_slip_type: 0,
+  ...more,
+})
+
+withPhp(
+  'a credit slip gives back its tax and shipping, less what it leaves out, and nothing beside a voucher',
+  async () => {
+    const { id, code } = await orderInPresta()
+    const { data } = await shop.accept(code, { network: shop.chain.chainId, userAddress: PAYER })
+    const { data: order } = await shop.host.call<OrderData>('GET', `status/${code}`, { as: shop.merchant })
+    await shop.chain.pay({ to: data.toAddress, units: 54_000_000n })
+    await shop.makeFinal()
+    await shop.reaches(code, 'PAID')
+    await askPresta({ do: 'webhook', ...(await php.hookOf('order.paid', code)) })
+    const refund = async (slip: object, more: Record<string, unknown> = {}) => {
+      const { answer } = await askPresta<string[]>({ do: 'slip', order: id, slip, ...more })
+      if (/has started/.test(answer[0] ?? '')) await refundReaches(shop, order._id, 'settled')
+      return answer[0]?.replace(/refund \w+ of/, 'refund of')
+    }
+    const started = (amount: string) => `Comptoir: refund of ${amount} EUR has started.`
+    const voucher = await refund(slipOf(6, 5), { form: { voucher: '1' } })
+    assert.equal(voucher, 'Comptoir: the credit slip of 6.00 EUR was not refunded, because the customer got a voucher.')
+    const net = slipOf(6, 5, 1.2, { amount: 5, order_slip_type: 2 })
+    assert.equal(await refund(net), started('7.20'), 'a group without tax, with shipping')
+    const typed = slipOf(12, 10, 0, { amount: 4, order_slip_type: 2 })
+    assert.equal(await refund(typed, { form: { voucher_refund_type: '2' } }), started('4.00'))
+    const less = slipOf(12, 7, 1, { amount: 12, order_slip_type: 2 })
+    assert.equal(await refund(less, { form: { voucher_refund_type: '1' }, discounts: 3 }), started('10.00'))
+  },
+)
+
+withPhp('late money pays the order, a second payment is put before a person, lost webhooks are made up', async () => {
+  const takeIn = async (id: number, event: string, code: string) =>
+    (await askPresta<number>({ do: 'webhook', ...(await php.hookOf(event, code)) })).orders[id]
+  const openAgain = async (id: number): Promise<string> =>
+    new URL((await askPresta<string>({ do: 'open', order: id })).answer).searchParams.get('code') ?? ''
+  const { id, code: first } = await orderInPresta()
+  const payFirst = await php.choose(first)
+  await php.expire(first)
+  assert.equal((await takeIn(id, 'order.expired', first))?.state, STATES.cancelled)
+  const second = await openAgain(id)
+  assert.notEqual(second, first)
+  await php.payUntilPaid(second)
+  const thanks = await askPresta({ do: 'thanks', order: id })
+  assert.equal(thanks.orders[id]?.state, STATES.paid, 'the customer is back before the webhook')
+  await payFirst()
+  await shop.reaches(first, 'PAID')
+  const twice = await takeIn(id, 'order.paid', first)
+  assert.equal(twice?.state, STATES.paidTwice)
+  assert.match(twice?.note ?? '', new RegExp(`Paid a second time: ${first} .* first payment was ${second}`))
+  assert.deepEqual(await takeIn(id, 'order.paid', first), twice, 'said once')
+  const held = await orderInPresta()
+  await shop.accept(held.code, { network: shop.chain.chainId })
+  await php.hookOf('order.awaiting', held.code)
+  await shop.host.db.run(sql`update orders set status = 'KYT_FAILED' where code = ${held.code}`)
+  const waiting = await takeIn(held.id, 'order.awaiting', held.code)
+  assert.equal(waiting?.state, STATES.waiting)
+  assert.match(waiting?.note ?? '', /is held and does not count yet/)
+  assert.equal(await openAgain(held.id), held.code)
+})

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import type { AddressInfo } from 'node:net'
+import { after, before, test } from 'node:test'
+import { SMTPServer } from 'smtp-server'
+import { newEmail } from './harness/accounts.ts'
+import {
+  answerRefundPage,
+  createPaidBy,
+  listRefunds,
+  newAddress,
+  payoutEnv,
+  type RefundData,
+  revertPlainly,
+} from './harness/refunds.ts'
+import { eventually } from './harness/service.ts'
+import { openShop, type Payable, type Shop } from './harness/shop.ts'
+
+/* The question where a refund goes, at a mail server that refuses some recipients for good. */
+
+let shop: Shop
+const asked: string[] = []
+const smtp = new SMTPServer({
+  authOptional: true,
+  disabledCommands: ['STARTTLS'],
+  onRcptTo({ address }, _session, done) {
+    const isGone = address.startsWith('gone')
+    done(isGone ? Object.assign(new Error(`5.1.1 <${address}> no such user`), { responseCode: 550 }) : null)
+  },
+  onData(stream, { envelope }, done) {
+    let text = ''
+    stream.on('data', (chunk: Buffer) => {
+      text += chunk.toString('utf8')
+    })
+    stream.on('end', () => {
+      if (/refund\?/.test(text)) asked.push(...envelope.rcptTo.map(({ address }) => address))
+      done()
+    })
+  },
+})
+
+before(async () => {
+  await new Promise<void>((resolve) => smtp.listen(0, '127.0.0.1', resolve))
+  const { port } = smtp.server.address() as AddressInfo
+  shop = await openShop({
+    env: async (chain) => ({
+      ...(await payoutEnv(chain)),
+      SMTP_URL: `smtp://127.0.0.1:${port}`,
+      MAIL_FROM: 'till@comptoir.example',
+    }),
+  })
+})
+after(async () => {
+  await shop?.stop()
+  await new Promise<void>((resolve) => smtp.close(resolve))
+})
+
+const newest = async ({ orderId }: Payable): Promise<RefundData> => {
+  const refund = (await listRefunds(shop, orderId)).at(-1)
+  if (!refund) throw new Error('no refund')
+  return refund
+}
+
+test('a refund whose question is refused for good gives its link to the shop; an answer there is a proposal', async () => {
+  const order = await createPaidBy(shop, newEmail('gone'))
+  await revertPlainly(shop, order.code)
+  const refund = await eventually(
+    () => newest(order),
+    ({ askedByMail }) => !askedByMail,
+  )
+  const to = newAddress()
+  assert.equal((await answerRefundPage(refund.addressUrl ?? '', to)).status, 303)
+  const { status, proposedAddress, proposedBy } = await newest(order)
+  assert.deepEqual([status, proposedAddress, proposedBy], ['needs_address', to, 'payer'])
+})
+
+test('a refund whose question arrives keeps its link from the shop', async () => {
+  const email = newEmail('payer')
+  const order = await createPaidBy(shop, email)
+  await revertPlainly(shop, order.code)
+  await eventually(
+    async () => asked,
+    (list) => list.includes(email),
+  )
+  const { askedByMail, addressUrl } = await newest(order)
+  assert.deepEqual([askedByMail, addressUrl], [true, null])
+})

@@ -1,1 +1,0 @@
-import{n as e}from"./useNavigate-Cfi6-7ux.js";import{t}from"./useSearch-J3kCrYpT.js";function n(){let n=t({strict:!1}),r=e();return[n,(e,t={})=>void r({to:`.`,search:t=>({...t,...e}),...t})]}export{n as t};
