@@ -179,7 +179,7 @@ export function openChains(deps: ChainDeps): OpenChain[] {
       minUnits: chain.walletMinUnits ?? 0n,
     }
     if (refundSigner === null || relayerSigner === null)
-      return { ...opened, payouts: null, rechecks: openRechecks(paying) }
+      return { ...opened, payouts: null, rechecks: openRechecks({ ...paying, relayerSigner }) }
     const payouts = openPayouts({ ...paying, refundSigner, relayerSigner, findNamedHold })
     return { ...opened, payouts, rechecks: payouts }
   })

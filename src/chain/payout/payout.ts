@@ -163,15 +163,10 @@ export async function workOn(deps: PayoutDeps, payout: Payout): Promise<PayoutRe
  */
 export type WatchPayout = (id: string) => Promise<PayoutResult | null>
 
-type WatchOptions = Pick<PayoutDeps, 'db' | 'rpc' | 'agree' | 'network' | 'clock' | 'log' | 'findNamedHold'> & {
-  /** Its transactions go on where they were submitted already. Null, or absent: it is not set up here. */
-  relayerSigner?: Signer | null
-}
-
 /** For a node without the keys of the chain, and for what is not to be sent. */
 export function openWatchPayout(options: WatchOptions): WatchPayout {
-  const { db, clock, relayerSigner } = options
-  const deps = { ...PAYOUT_TIMES, ...options, ...KEYLESS, relayerSigner: relayerSigner ?? NOBODY }
+  const { db, clock } = options
+  const deps = watching(options)
   return async (id) => {
     if (!(await isPayoutSigned(db, id))) return null
     const now = clock()
@@ -201,9 +196,19 @@ function rechecksOf(deps: PayoutDeps, work: (payout: Payout) => Promise<unknown>
   }
 }
 
+type WatchOptions = Pick<PayoutDeps, 'db' | 'rpc' | 'agree' | 'network' | 'clock' | 'log' | 'findNamedHold'> & {
+  /** Its transactions go on where they were submitted already. Null, or absent: it is not set up here. */
+  relayerSigner?: Signer | null
+}
+
+const watching = ({ relayerSigner, ...options }: WatchOptions): PayoutDeps => ({
+  ...{ ...PAYOUT_TIMES, ...options, ...KEYLESS },
+  relayerSigner: relayerSigner ?? NOBODY,
+})
+
 /** For a node without the keys of the chain: what was undone may be mined again, or another node sends it. */
 export function openRechecks(options: WatchOptions): PayoutRechecks {
-  const deps: PayoutDeps = { ...PAYOUT_TIMES, ...options, ...KEYLESS }
+  const deps = watching(options)
   return rechecksOf(deps, (payout) => workOn(deps, payout))
 }
 
