@@ -6,7 +6,8 @@ type Withdrawn = { id: string; network: number }
 export type PayoutPorts = {
   /**
    * Keeps it from being sent by any node. `by` a refund also where its authorization has moved something else, which
-   * the next refund asks for. `hold`: the answer of `findWithdrawalHold`. @returns false when its transfer is in progress
+   * the next refund asks for. `hold`: the answer of `findWithdrawalHold`.
+   * @returns false when its transfer is in progress
    * @throws OBJECT_CONFLICT with the hold
    */
   withdrawPayout(
