@@ -298,7 +298,7 @@ test('what the provider said while ours was under way is judged together with it
     const refund = await findRefund(world.host.db, refundId)
     assert.ok(refund)
     const by = contextFor(actorOf(sale))
-    const why = { vanished: [], hasLeftOtherwise: false, providerStatus: 'no' }
+    const why = { vanished: [], hold: null, providerStatus: 'no' }
     await dropRefund(refunds, refund, { status: 'rejected', by, ...why })
   }
   const { books } = world.refunds

@@ -277,7 +277,7 @@ test('nothing is signed while a person names what paid it, nor is anything named
       (waiting) => waiting.length === 1,
     )
   const isStopped = ({ id, to, units }: PayoutRequest) =>
-    withdrawPayout(db, { id, to, units, chainId }, { isPaid: true, providerStatus: 'by hand' }, new Date())
+    withdrawPayout(db, { id, to, units, chainId }, { by: 'canBeNamed', providerStatus: 'by hand' }, new Date())
   const first = name(named, naming.stop)
   await naming.reached
   const sending = openWith(findPayoutHold).send(named)

@@ -63,7 +63,7 @@ const withdraw = (asked: PayoutRequest, isPaid: boolean): Promise<boolean> =>
   withdrawPayout(
     shop.host.db,
     { ...asked, chainId: shop.chain.chainId },
-    { isPaid, providerStatus: 'withdrawn' },
+    { by: isPaid ? 'canBeNamed' : 'canBeTakenBack', providerStatus: 'withdrawn' },
     new Date(),
   )
 

@@ -10,13 +10,7 @@ import { listWallets } from '../src/chain/deposits/balance-audit-queries.ts'
 import { createRpc, type Rpc, RpcError } from '../src/chain/endpoints/rpc.ts'
 import { networkFor } from '../src/chain/networks.ts'
 import { agreeAlone } from '../src/chain/payout/agreement.ts'
-import {
-  openPayouts,
-  openWatchPayout,
-  type PayoutRequest,
-  type Payouts,
-  withdrawPayout,
-} from '../src/chain/payout/payout.ts'
+import { openPayouts, openWatchPayout, type PayoutRequest, withdrawPayout } from '../src/chain/payout/payout.ts'
 import { localSigner, type Signer } from '../src/chain/payout/signer.ts'
 import { type Db, openDb, sql } from '../src/db/db.ts'
 import { newId } from '../src/kernel/ids.ts'
@@ -30,7 +24,7 @@ let db: Db
 let rpc: Rpc
 let refundSigner: Signer
 let relayerSigner: Signer
-let payouts: Payouts
+let payouts: ReturnType<typeof openPayouts>
 
 const newKey = (): string => `0x${randomBytes(32).toString('hex')}`
 const newAddress = (): string => localSigner(newKey()).address.toLowerCase()
@@ -38,7 +32,7 @@ const ETHER = '0x8ac7230489e80000'
 
 type Options = Partial<Parameters<typeof openPayouts>[0]>
 
-const open = (options: Options = {}): Payouts =>
+const open = (options: Options = {}): ReturnType<typeof openPayouts> =>
   openPayouts({
     ...{ db, rpc, refundSigner, relayerSigner, clock: Date.now, log: pino({ level: 'silent' }) },
     network: networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress }),
@@ -88,7 +82,7 @@ const wrapRpc = (method: string, instead: (go: () => Promise<unknown>) => Promis
   },
 })
 
-const settle = (asked: PayoutRequest, with_: Payouts = payouts) => chain.mine(3).then(() => with_.send(asked))
+const settle = (asked: PayoutRequest, with_ = payouts) => chain.mine(3).then(() => with_.send(asked))
 
 test('a payout is settled when the chain’s rule calls it final, not before', async () => {
   const asked = request()
@@ -399,8 +393,9 @@ test('an authorization that somebody else submitted counts, with his transaction
   assert.equal(await chain.balanceOf(asked.to), asked.units)
 })
 
-const withdraw = (asked: PayoutRequest, isPaid = false): Promise<boolean> =>
-  withdrawPayout(db, { ...asked, chainId: chain.chainId }, { isPaid, providerStatus: 'withdrawn' }, new Date())
+const TAKEN_BACK = { by: 'canBeTakenBack', providerStatus: 'withdrawn' } as const
+const withdraw = (asked: PayoutRequest): Promise<boolean> =>
+  withdrawPayout(db, { ...asked, chainId: chain.chainId }, TAKEN_BACK, new Date())
 
 test('what is paid by hand is never sent, and what is under way cannot be paid by hand', async () => {
   const [byHand, underWay] = [request(), request()]

@@ -158,7 +158,12 @@ test('a refund whose transaction was named, and then the process ended, says tha
   const claimed = { network: 31337, txHash: txHash ?? '', causeId: asked.id, toAddress: payer }
   await db.tx((tx) => claimTransaction(tx, { companyId: shop.merchant.companyId, ...claimed }))
   assert.ok(
-    await withdrawPayout(db, { ...asked, chainId: 31337 }, { isPaid: true, providerStatus: 'withdrawn' }, new Date()),
+    await withdrawPayout(
+      db,
+      { ...asked, chainId: 31337 },
+      { by: 'canBeNamed', providerStatus: 'withdrawn' },
+      new Date(),
+    ),
   )
   await revert(shop, order.code, { amount: '10', address: payer })
   const { _id } = await eventually(

@@ -1,22 +1,24 @@
 import { KNOWN_ADDRESS_WORDS, openKnownAddresses } from '../chain/known-addresses.ts'
 import { SANDBOX_CHAIN_ID } from '../chain/networks.ts'
 import type { OpenChain } from '../chain/open-chains.ts'
-import { checkManualTransfer, hasLeftOtherwise } from '../chain/payout/manual-transfer.ts'
+import { checkManualTransfer } from '../chain/payout/manual-transfer.ts'
+import { withdrawPayout } from '../chain/payout/payout.ts'
+import type { FindNamedHold } from '../chain/payout/payout-deps.ts'
+import { findOtherPayout } from '../chain/payout/payout-recheck.ts'
+import { findRestoreHold } from '../chain/payout/state/after-restore.ts'
 import {
   isPayoutOver,
   isPayoutSigned,
   isPayoutStarted,
   mayPayoutHaveLeft,
-  withdrawPayout,
-} from '../chain/payout/payout.ts'
-import type { FindNamedHold } from '../chain/payout/payout-deps.ts'
-import { findOtherPayout } from '../chain/payout/payout-recheck.ts'
+} from '../chain/payout/state/payout-answers.ts'
 import type { WalletDeps } from '../channels/crypto/adapter.ts'
 import { isSettlementAddressOfOther } from '../companies/company-queries.ts'
 import type { CompanyDeps } from '../companies/company-service.ts'
 import type { Config } from '../config/config.ts'
 import type { Db } from '../db/db.ts'
 import type { Clock } from '../kernel/clock.ts'
+import { AppError } from '../kernel/errors.ts'
 import { isTransactionFollowed } from '../ledger/claim-queries.ts'
 import { findNamedHold } from '../ledger/claims.ts'
 import type { PayoutPorts } from '../ledger/payout-ports.ts'
@@ -102,14 +104,19 @@ export const openPayoutPorts = (ground: Ground, chains: Chains): PayoutPorts => 
   isPayoutStarted,
   mayPayoutHaveLeft,
   // also on a chain that is no longer set up
-  withdrawPayout: (tx, { network: chainId, hasLeftOtherwise: isPaid = false, ...request }, providerStatus) =>
-    withdrawPayout(tx, { ...request, chainId }, { isPaid, providerStatus }, new Date(ground.clock())),
+  async withdrawPayout(tx, { network: chainId, hold, by, ...request }, providerStatus) {
+    if (hold !== null) throw new AppError('OBJECT_CONFLICT', { message: hold })
+    const why = { by: by === 'refund' ? 'canBeRejected' : 'canBeTakenBack', providerStatus } as const
+    return withdrawPayout(tx, { ...request, chainId }, why, new Date(ground.clock()))
+  },
+  findWithdrawalHold: ({ network: chainId, id }) =>
+    findRestoreHold(
+      ground,
+      chains.find(({ network }) => network.chainId === chainId),
+      { id, chainId },
+    ),
   findOtherPayout: (payout, listOthers) =>
     findOtherPayout({ db: ground.db, chains, isFollowed: isTransactionFollowed }, payout, listOthers),
-  async hasLeftOtherwise({ network: chainId, id }) {
-    const chain = chains.find(({ network }) => network.chainId === chainId)
-    return chain !== undefined && hasLeftOtherwise({ ...ground, ...chain }, id)
-  },
 })
 
 /** How settlements are paid on each chain. */

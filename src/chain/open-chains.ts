@@ -167,7 +167,7 @@ export function openChains(deps: ChainDeps): OpenChain[] {
     const relay = relayerSigner && openRelay({ db, rpc, agree, network, relayerSigner, minUnits, clock, log })
     const paying = { db, rpc, agree, network, clock, log }
     const opened = {
-      watchPayout: openWatchPayout(paying),
+      watchPayout: openWatchPayout({ ...paying, relayerSigner, findNamedHold }),
       relay,
       network,
       endpoints,
@@ -179,7 +179,7 @@ export function openChains(deps: ChainDeps): OpenChain[] {
       minUnits: chain.walletMinUnits ?? 0n,
     }
     if (refundSigner === null || relayerSigner === null)
-      return { ...opened, payouts: null, rechecks: openRechecks(paying) }
+      return { ...opened, payouts: null, rechecks: openRechecks({ ...paying, relayerSigner }) }
     const payouts = openPayouts({ ...paying, refundSigner, relayerSigner, findNamedHold })
     return { ...opened, payouts, rechecks: payouts }
   })

@@ -1,16 +1,25 @@
 import type { Queryable, Tx } from '../db/db.ts'
 
+type Withdrawn = { id: string; network: number }
+
 /** What refunds and settlements ask of the payouts that may already be on their way. */
 export type PayoutPorts = {
   /**
-   * Keeps it from being sent by any node. `hasLeftOtherwise`: as said below. @returns false when its transfer is in
-   * progress
+   * Keeps it from being sent by any node. `by` a refund also where its authorization has moved something else, which
+   * the next refund asks for. `hold`: the answer of `findWithdrawalHold`.
+   * @returns false when its transfer is in progress
+   * @throws OBJECT_CONFLICT with the hold
    */
   withdrawPayout(
     tx: Tx,
-    request: { id: string; network: number; to: string | null; units: bigint; hasLeftOtherwise?: boolean },
+    request: Withdrawn & { to: string | null; units: bigint; hold: string | null; by: 'refund' | 'settlement' },
     providerStatus: string,
   ): Promise<boolean>
+  /**
+   * Why it cannot be taken back yet although nothing is signed for it here: after a restore, something may have been.
+   * Asks the chain, so no transaction is open. @returns null: nothing speaks against it @throws CHANNEL_UNAVAILABLE
+   */
+  findWithdrawalHold(payout: Withdrawn): Promise<string | null>
   /** Whether it is never sent, because it was withdrawn or given up. */
   isPayoutOver(q: Queryable, id: string): Promise<boolean>
   /** Whether a transaction was signed that can pay it, or it was paid. Until then all checks are repeated. */
@@ -19,11 +28,6 @@ export type PayoutPorts = {
   isPayoutSigned(q: Queryable, id: string): Promise<boolean>
   /** Whether something was signed for it here, or it left before a restore exactly as asked. */
   isPayoutStarted(q: Queryable, id: string): Promise<boolean>
-  /**
-   * Whether it left before a restore with another amount or to another address, or was cancelled on its chain, which is
-   * final. It is never sent then. @throws CHANNEL_UNAVAILABLE
-   */
-  hasLeftOtherwise(payout: { network: number; id: string }): Promise<boolean>
   /**
    * After a restore: whether another refund of the order, or another settlement of the company, had left that nothing
    * here accounts for, on any chain, and this one had not.

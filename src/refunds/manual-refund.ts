@@ -9,7 +9,7 @@ import { noticeToldRefunds } from './foreign-refund.ts'
 import type { MispaymentRefundDeps } from './mispayment-refund.ts'
 import { type ProofFile, proofAuditFacts } from './proof/proof-file.ts'
 import { keepProof } from './proof/proof-service.ts'
-import { stopPayout } from './refund-decisions.ts'
+import { findRefundHold, stopPayout } from './refund-decisions.ts'
 import type { RefundDeps } from './refund-deps.ts'
 import { isHandedOver } from './refund-jobs.ts'
 import { isRefundPolled, isRefundReferenceUsed, lockRefundReference, type Refund } from './refund-queries.ts'
@@ -42,7 +42,12 @@ async function findTaken(deps: RefundDeps, tx: Tx, current: Refund, reference: s
 async function checkIsForPerson(
   deps: RefundDeps,
   tx: Tx,
-  { channel, current, reference }: { channel: Channel | undefined; current: Refund; reference: string },
+  {
+    channel,
+    current,
+    reference,
+    hold,
+  }: { channel: Channel | undefined; current: Refund; reference: string; hold: string | null },
 ): Promise<void> {
   const { status, nextCheckAt } = current
   if (channel?.checkRefundTransaction)
@@ -57,7 +62,7 @@ async function checkIsForPerson(
   if (taken !== null) throw conflict(taken)
   if (!isPaidOnChain(current)) return
   await checkNoneHolds(tx, { asked: current, current }, null)
-  await stopPayout(deps, tx, current, { why: 'settled by hand', isChainGone: channel === undefined })
+  await stopPayout(deps, tx, current, { why: 'settled by hand', isChainGone: channel === undefined, hold })
 }
 
 /**
@@ -76,10 +81,11 @@ export async function settleByHand(
   const channel = payment && withChainOf(refund, await deps.channels.forPayment(payment))
   const by = `${actor.kind}:${actor.id}`
   const { reference, statement, file } = proof
+  const hold = await findRefundHold(deps, refund)
   await deps.db.tx(async (tx) => {
     await lockActor(tx, actor, refund.companyId)
     const { refund: current } = await lockRefundWithOrder(tx, refund)
-    await checkIsForPerson(deps, tx, { channel, current, reference })
+    await checkIsForPerson(deps, tx, { channel, current, reference, hold })
     await lockRefundReference(tx, current, reference)
     if (await isRefundReferenceUsed(tx, current, reference))
       throw conflict('This reference already settled another refund.')

@@ -40,23 +40,26 @@ export async function isPaidByHand(
   return true
 }
 
+const OVER: readonly Refund['status'][] = ['settled', 'rejected', 'refused']
+
+/** Why a refund that is paid on a chain cannot be taken back yet. @throws CHANNEL_UNAVAILABLE */
+export const findRefundHold = async (deps: RefundDeps, { id, network, status }: Refund): Promise<string | null> =>
+  network === null || OVER.includes(status) ? null : deps.findWithdrawalHold({ id, network })
+
 /**
  * Its transfer may be in progress, whatever its state.
  * @param isChainGone its chain is not set up here
+ * @param hold the answer of `findRefundHold`
  * @throws OBJECT_CONFLICT
  */
 export async function stopPayout(
   deps: RefundDeps,
   tx: Tx,
   { id, network, address: to, units }: Refund,
-  {
-    why,
-    isChainGone,
-    hasLeftOtherwise = false,
-  }: { why: 'rejected' | 'settled by hand'; isChainGone: boolean; hasLeftOtherwise?: boolean },
+  { why, isChainGone, hold }: { why: 'rejected' | 'settled by hand'; isChainGone: boolean; hold: string | null },
 ): Promise<void> {
   if (network === null) return
-  if (await deps.withdrawPayout(tx, { id, network, to, units, hasLeftOtherwise }, why)) return
+  if (await deps.withdrawPayout(tx, { id, network, to, units, hold, by: 'refund' }, why)) return
   throw new AppError('OBJECT_CONFLICT', {
     message: isChainGone
       ? `The refund cannot be ${why} now. ${signedWords(network)}`
@@ -66,15 +69,14 @@ export async function stopPayout(
 
 /**
  * Drops a refund that a person rejected or the provider refused, and evaluates what the provider reported meanwhile.
- * @param news `vanished`: as in `checkNoneHolds`; `hasLeftOtherwise`: before a restore something else left under its
- * number, and holds the order's next refund until that asks for it
+ * @param news `vanished`: as in `checkNoneHolds`; `hold`: as in `stopPayout`
  * @throws OBJECT_CONFLICT
  */
 export async function dropRefund(
   deps: RefundDeps,
   key: Refund,
   news: { providerStatus: string } & (
-    | { status: 'rejected'; by: RequestContext; vanished: readonly string[] | null; hasLeftOtherwise: boolean }
+    | { status: 'rejected'; by: RequestContext; vanished: readonly string[] | null; hold: string | null }
     | { status: 'refused'; channel: string }
   ),
 ): Promise<void> {
@@ -101,8 +103,8 @@ export async function dropRefund(
     }
     if (news.status === 'refused' && (await isPaidByHand(deps, tx, { asked: key, current: refund }))) return
     if (news.status === 'rejected') {
-      const hasLeftOtherwise = news.hasLeftOtherwise && !refund.byHand
-      await stopPayout(deps, tx, refund, { why: 'rejected', isChainGone: news.vanished === null, hasLeftOtherwise })
+      const { vanished, hold } = news
+      await stopPayout(deps, tx, refund, { why: 'rejected', isChainGone: vanished === null, hold })
       if (refund.byHand) await updateRefundUnnamed(tx, refund)
       await releaseNamed(tx, refund)
     }

@@ -4,7 +4,7 @@ import type { RequestContext } from '../http/request-context.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { followClaimed, listVanished, missingChainWords, NAMING_MS } from '../ledger/claims.ts'
 import { writeRefundAudit } from './refund-audit.ts'
-import { dropRefund } from './refund-decisions.ts'
+import { dropRefund, findRefundHold } from './refund-decisions.ts'
 import type { RefundDeps } from './refund-deps.ts'
 import { applyRefundReport, findPaymentOf, isPayable, refundRequestOf } from './refund-jobs.ts'
 import { type Refund, updateRefund, wakeRefundUnpolled } from './refund-queries.ts'
@@ -92,9 +92,7 @@ export async function rejectRefund(
   reason: string,
   by: RequestContext,
 ): Promise<void> {
+  const hold = await findRefundHold(deps, refund)
   const vanished = await listVanishedOf(deps, refund)
-  const { id, network, byHand } = refund
-  const mayHaveLeft = isPayable(refund) && !byHand && network !== null
-  const hasLeftOtherwise = mayHaveLeft && (await deps.hasLeftOtherwise({ id, network }))
-  await dropRefund(deps, refund, { status: 'rejected', by, vanished, hasLeftOtherwise, providerStatus: reason })
+  await dropRefund(deps, refund, { status: 'rejected', by, vanished, hold, providerStatus: reason })
 }

@@ -93,7 +93,7 @@ export async function startPayoutWorld() {
       withdrawPayout(
         db,
         { ...asked, chainId: chain.chainId },
-        { isPaid: false, providerStatus: 'rejected' },
+        { by: 'canBeTakenBack', providerStatus: 'rejected' },
         new Date(),
       ),
     async stop(): Promise<void> {

@@ -8,6 +8,7 @@ import { openPayouts, type PayoutRequest, type Payouts } from '../../src/chain/p
 import { localSigner } from '../../src/chain/payout/signer.ts'
 import { type Db, openDb, sql } from '../../src/db/db.ts'
 import { markRestored, updateReconciledRestore } from '../../src/db/restored-queries.ts'
+import { MINUTE } from '../../src/kernel/clock.ts'
 import { idFrom } from '../../src/kernel/ids.ts'
 import { type Client, logInSuperAdmin } from './accounts.ts'
 import type { TestChain } from './chain.ts'
@@ -17,11 +18,23 @@ import { type RpcProxy, startRpcProxy } from './rpc-proxy.ts'
 import { type Answer, eventually } from './service.ts'
 import { openShop, type Shop } from './shop.ts'
 
+/** So long ago that nothing signed before waits in a pool, and shortly enough that what is made now is asked about. */
+const POOLS_ARE_EMPTY_MS = 95 * MINUTE
+
 /** The database is a restored one, and `reconcile` has run. */
 export async function restore(db: Db): Promise<void> {
   await db.run(sql`insert into installation (mode, key_mark) values ('sandbox', 'x')`)
-  await db.tx((tx) => markRestored(tx, { backupMadeAt: new Date(), restoredAt: new Date() }))
+  const restoredAt = new Date(Date.now() - POOLS_ARE_EMPTY_MS)
+  await db.tx((tx) => markRestored(tx, { backupMadeAt: restoredAt, restoredAt }))
   await updateReconciledRestore(db, new Date())
+}
+
+/** The same just now: pools may hold what was signed before. @returns back to how it was */
+export async function restoreNow(db: Db): Promise<() => Promise<unknown>> {
+  const by = async (ms: number) =>
+    db.run(sql`update installation set restored_at = restored_at + ${`${ms} milliseconds`}::interval`)
+  await by(POOLS_ARE_EMPTY_MS)
+  return () => by(-POOLS_ARE_EMPTY_MS)
 }
 
 /** Pays as a service with this database would. @param keys of `payoutEnv` */
@@ -40,6 +53,7 @@ const openPayoutsWith = (
 export type RestoredShop = {
   shop: Shop
   admin: Client
+  rpc: Rpc
   /** Between the service and its chain. */
   node: RpcProxy
   /** Pays as the service did before it lost its database; as with other keys, if they are given. */
@@ -90,7 +104,7 @@ export async function openRestoredShop(
     return txHash
   }
   return {
-    ...{ shop, admin, node: proxy, openLost, restored: openPayoutsWith({ chain, rpc, keys }, host.db) },
+    ...{ shop, admin, rpc, node: proxy, openLost, restored: openPayoutsWith({ chain, rpc, keys }, host.db) },
     leave,
     async leaveUnfinal(asked) {
       await openLost().send(asked)

@@ -1,18 +1,17 @@
 import type { Db } from '../../db/db.ts'
-import { findRestored } from '../../db/restored-queries.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
 import { formatDecimal } from '../../kernel/money.ts'
-import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
-import { inToken, type Network } from '../networks.ts'
-import { ChainDoubt } from '../transfer-logs.ts'
+import type { Hex, Rpc } from '../endpoints/rpc.ts'
+import type { Network } from '../networks.ts'
 import { type Agree, agreeAlone } from './agreement.ts'
 import { type PayoutRequest, type Payouts, type WatchPayout, withdrawPayout } from './payout.ts'
-import { findOwnToken, nonceOf } from './payout-deps.ts'
-import { authorizationKeyOf, findForeignReceipt } from './payout-follow.ts'
+import { nonceOf } from './payout-deps.ts'
 import { findPayout, isPayoutDropped, type Payout, type Withdrawal } from './payout-queries.ts'
-import { readChainView } from './payout-view.ts'
 import { findPayoutOfTransaction } from './relayer/transaction-queries.ts'
+import { askChain, findRestoreHold } from './state/after-restore.ts'
+import { findUse, isAsked, noteSpent, type UsedKey } from './state/authorization-use.ts'
+import { answersOf } from './state/states.ts'
 import { checkAuthorizationUsed, checkTransfer, checkUsed, readAuthorizations } from './transfer-check.ts'
 import type { AuthorizationKey, AuthorizedTransfer } from './usdc-token.ts'
 import { listPayingTokens, listPayingWallets } from './wallet-queries.ts'
@@ -29,18 +28,18 @@ export type ManualTransferDeps = {
   watchPayout: WatchPayout
 }
 
-const BY_HAND = { isPaid: true, providerStatus: 'paid by hand' }
-const leftIn = (txHash: string, { nonce: leftNonce }: AuthorizationKey) => ({
-  ...{ isPaid: true, providerStatus: `left in transaction ${txHash}`, txHash, leftNonce },
+const BY_HAND = { by: 'canBeNamed', providerStatus: 'paid by hand' } as const
+const leftIn = (txHash: string, { nonce: leftNonce }: AuthorizationKey): Withdrawal => ({
+  ...{ by: 'canBeNamed', providerStatus: `left in transaction ${txHash}`, txHash, leftNonce },
 })
 
-/** Blocks our own payout. @throws OBJECT_CONFLICT if it is in progress */
-async function keepFromSending(
-  { db, clock, network }: ManualTransferDeps,
-  request: PayoutRequest,
-  why: Withdrawal,
-): Promise<void> {
+/** Blocks our own payout. @throws OBJECT_CONFLICT if it is in progress, or may be since before a restore */
+async function keepFromSending(deps: ManualTransferDeps, request: PayoutRequest, why: Withdrawal): Promise<void> {
+  const { db, clock, network } = deps
   const { chainId } = network
+  // its own authorization pays once
+  const hold = why.leftNonce === nonceOf(request.id) ? null : await findRestoreHold(deps, deps, { ...request, chainId })
+  if (hold !== null) throw new AppError('OBJECT_CONFLICT', { message: hold })
   if (await withdrawPayout(db, { ...request, chainId }, why, new Date(clock()))) return
   const payout = await findPayout(db, request.id)
   const state = payout?.txHash ? `in transaction ${payout.txHash}` : `(${payout?.providerStatus})`
@@ -55,33 +54,15 @@ type ManualTransfer = {
   left?: AuthorizedTransfer
 }
 
-/** A node that does not answer, or nodes that do not agree. @throws CHANNEL_UNAVAILABLE, or the error itself */
-async function ask<Answer>({ network }: ManualTransferDeps, answer: Promise<Answer>): Promise<Answer> {
-  try {
-    return await answer
-  } catch (error) {
-    if (!(error instanceof RpcError) && !(error instanceof ChainDoubt)) throw error
-    const why = error instanceof RpcError ? 'does not answer now' : 'has nodes that do not agree about it'
-    throw new AppError('CHANNEL_UNAVAILABLE', {
-      message: `${network.name} ${why}, so the transaction cannot be checked. Try again in a moment.`,
-      cause: error,
-    })
-  }
-}
+const ask = <Answer>({ network }: ManualTransferDeps, answer: Promise<Answer>): Promise<Answer> =>
+  askChain(network, answer)
 
 /** Accepts, by not throwing, that something else left than was asked. */
 export type AcceptLeft = (left: AuthorizedTransfer) => Promise<void>
 
-/** Nothing is signed for it here. */
-const isUnsigned = ({ status, validBefore }: Payout): boolean =>
-  (status === 'reserved' || status === 'failed') && validBefore === null
-
 const OF_ANOTHER =
   'is the payout of another refund or settlement, which finds it by itself. Reject or cancel this one, and ask again: ' +
   'the next one has the next number.'
-
-/** An authorization, and the chain in its token: of the settings, or of earlier ones. */
-type UsedKey = { key: AuthorizationKey; network: Network }
 
 /**
  * The authorization of our own wallet that this transaction used: its own, or one whose refund or settlement was
@@ -108,17 +89,6 @@ async function findUsed(deps: ManualTransferDeps, { id, to }: PayoutRequest, txH
   return null
 }
 
-/** The transaction that used an authorization, and what it moved. @throws RpcError, ChainDoubt */
-async function findUse({ rpc, agree = agreeAlone(rpc) }: ManualTransferDeps, { key, network }: UsedKey) {
-  const receipt = await findForeignReceipt({ rpc, network }, key, await readChainView(rpc, network))
-  const txHash = receipt?.transactionHash
-  const use = txHash === undefined ? null : await checkUsed({ agree, network }, { txHash, authorization: key })
-  return { txHash, use }
-}
-
-const isAsked = ({ to, units }: AuthorizedTransfer, asked: { to: string; units: bigint }): boolean =>
-  to === asked.to.toLowerCase() && units === asked.units
-
 /**
  * Where its own authorization moved something, no other transaction counts, also none of a dropped number: what its own
  * moved would be forgotten, and paid again.
@@ -129,7 +99,7 @@ async function checkNothingLeft(
   { accepts, ...request }: PayoutRequest & { accepts?: AcceptLeft | undefined },
   payout: Payout | undefined,
 ): Promise<void> {
-  if (payout && !isUnsigned(payout)) return
+  if (payout && !answersOf(payout).isUnsigned) return
   const { db, rpc, payouts, agree = agreeAlone(rpc) } = deps
   const find = async (from: Hex, network: Network) => {
     const key = { from, nonce: nonceOf(request.id) }
@@ -149,28 +119,11 @@ async function checkNothingLeft(
 
 const ASK_FOR_IT = 'It is not what this asks for: reject this one, and ask for exactly that one (docs/backup.md).'
 
-/**
- * Whether the authorization of a payout for which nothing is signed here has moved something else than it asks, or was
- * cancelled, which is final: it left before the database was restored. @throws CHANNEL_UNAVAILABLE
- */
-export async function hasLeftOtherwise(deps: ManualTransferDeps, id: string): Promise<boolean> {
-  const { db, network } = deps
-  const payout = await findPayout(db, id)
-  const isHeld = payout?.kind === 'payout' && payout.chainId === network.chainId && payout.usedAt !== null
-  if (!isHeld || payout.status !== 'reserved' || !isUnsigned(payout) || !(await findRestored(db))) return false
-  const used = {
-    key: authorizationKeyOf(payout),
-    network: inToken(network, (await ask(deps, findOwnToken(deps, payout))) ?? network.usdcAddress),
-  }
-  const { use } = await ask(deps, findUse(deps, used))
-  return use?.isFinal === true && !isAsked(use, { to: payout.toAddress, units: payout.units })
-}
-
 /** The chain proves what left under our authorization; no person enters an amount. */
 async function followUse(
   deps: ManualTransferDeps,
   request: PayoutRequest,
-  { txHash, used, accepts }: { txHash: string; used: UsedKey; accepts: AcceptLeft },
+  { txHash, used, accepts, payout }: { txHash: string; used: UsedKey; accepts: AcceptLeft; payout: Payout | undefined },
 ): Promise<ManualTransfer> {
   const { key: authorization, network } = used
   const { agree = agreeAlone(deps.rpc) } = deps
@@ -178,6 +131,7 @@ async function followUse(
   if (!use?.isFinal) throw invalid('txHash', 'is not final yet. Wait for it.')
   const left = { to: use.to, units: use.units }
   await accepts(left)
+  if (payout?.authorizationNonce === authorization.nonce) await noteSpent(deps, payout, use)
   const why = leftIn(txHash, authorization)
   await keepFromSending(deps, request, why)
   const what = left.to === null ? 'nothing: it was cancelled' : `${formatDecimal(left.units, 6)} USDC to ${left.to}`
@@ -211,17 +165,21 @@ export async function checkManualTransfer(
   const { to, units } = request
   const payout = await findPayout(deps.db, request.id)
   const owner = await findPayoutOfTransaction(deps.db, deps.network.chainId, txHash)
-  if (owner === request.id && payout && !isUnsigned(payout)) return followOwn(deps, request)
+  if (owner === request.id && payout && !answersOf(payout).isUnsigned) return followOwn(deps, request)
   if (owner !== undefined && owner !== request.id) throw invalid('txHash', 'is a payout that this service made')
   const used = await findUsed(deps, request, txHash)
   const authorization = used?.key
   if (authorization?.nonce !== nonceOf(request.id)) await checkNothingLeft(deps, { ...request, accepts }, payout)
-  if (used && accepts) return followUse(deps, request, { txHash, used, accepts })
+  if (used && accepts) return followUse(deps, request, { txHash, used, accepts, payout })
   const { agree = agreeAlone(deps.rpc) } = deps
   const network = used?.network ?? deps.network
   const asked = { txHash, to, units, notBefore, ...(authorization && { authorization }) }
   const { verdict, providerStatus } = await ask(deps, checkTransfer({ agree, network }, asked))
-  if (verdict === 'wrong') throw invalid('txHash', authorization ? `${providerStatus}. ${ASK_FOR_IT}` : providerStatus)
+  if (verdict === 'wrong') {
+    if (authorization && payout?.authorizationNonce === authorization.nonce)
+      await noteSpent(deps, payout, await ask(deps, checkUsed({ agree, network }, { txHash, authorization })))
+    throw invalid('txHash', authorization ? `${providerStatus}. ${ASK_FOR_IT}` : providerStatus)
+  }
   if (verdict === 'unread')
     throw new AppError('OBJECT_CONFLICT', {
       message: `The ${providerStatus}, and shows what it pays only there. Name it again once it is.`,

@@ -1,5 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
-import { keccak256, parseTransaction, stringToHex } from 'viem/utils'
+import { keccak256, stringToHex } from 'viem/utils'
 import type { Db, Queryable, Tx } from '../../db/db.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Hex, Rpc } from '../endpoints/rpc.ts'
@@ -7,8 +7,10 @@ import { inToken, type Network, tokenOf } from '../networks.ts'
 import type { Agree } from './agreement.ts'
 import { type Payout, type PayoutChange, updatePayout } from './payout-queries.ts'
 import { hasSignature } from './payout-view.ts'
+import { listPresent, tokenOfTransaction } from './relayer/present.ts'
 import { listPayoutTransactions } from './relayer/transaction-queries.ts'
-import { NOBODY, type Signer } from './signer.ts'
+import type { Signer } from './signer.ts'
+import { answersOf } from './state/states.ts'
 import { authorizationStateCall, toAuthorizationState } from './usdc-token.ts'
 import { listPayingTokens } from './wallet-queries.ts'
 
@@ -49,33 +51,26 @@ export type FindNamedHold = (tx: Tx, payout: { chainId: number; id: string }) =>
 /** The token's own nonce of a payout: it pays once. */
 export const nonceOf = (id: string): Hex => keccak256(stringToHex(id))
 
-/** It has not left, or nothing is signed for it: nothing is signed or submitted unless whoever asks has checked it. */
+/**
+ * It has not left, or nothing is signed for it: nothing is signed, or submitted for the first time, unless whoever asks
+ * has checked it.
+ */
 export const needsCheck = ({ refundSigner, isChecked }: PayoutDeps, payout: Payout): boolean =>
-  refundSigner !== null && isChecked !== true && (payout.status === 'reserved' || !hasSignature(payout))
+  refundSigner !== null && isChecked !== true && (answersOf(payout).needsCheck || !hasSignature(payout))
 
 /** For a payout that cannot be sent here: nothing is signed. */
-export const KEYLESS = { refundSigner: null, relayerSigner: NOBODY, watchOnly: true }
-
-/** The contract that a signed transaction calls; undefined: the stored bytes do not say it. */
-function contractOf(raw: Hex): Hex | undefined {
-  try {
-    return parseTransaction(raw as `0x02${string}`).to?.toLowerCase() as Hex | undefined
-  } catch {
-    return undefined
-  }
-}
+export const KEYLESS = { refundSigner: null, watchOnly: true }
 
 /** The token of the transaction that paid it, or in which it is signed now; undefined: that is in none. */
 async function findCalledToken(db: Queryable, payout: Payout): Promise<Hex | undefined> {
-  const { status, txHash, relayerNonce, tokenAddress } = payout
+  const { status, txHash, validBefore, tokenAddress } = payout
   const transactions = await listPayoutTransactions(db, payout.id)
   const paying =
     status === 'mined' || status === 'final' ? transactions.find((one) => one.txHash === txHash) : undefined
-  const newest = transactions.at(-1)
-  // an earlier one may be in the token of earlier settings
-  const isPresent = tokenAddress === null || newest?.relayerNonce === relayerNonce
-  const signed = paying ?? (isPresent ? newest : undefined)
-  return signed && contractOf(signed.raw)
+  // what ran out may be in the token of earlier settings
+  const newest = tokenAddress === null && validBefore === null ? transactions.at(-1) : undefined
+  const signed = paying ?? listPresent(payout, transactions).at(-1) ?? newest
+  return signed && tokenOfTransaction(signed)
 }
 
 /** Whether one node says that the token knows it; one without a contract there does not. @throws RpcError */
@@ -95,8 +90,8 @@ export async function findOwnToken(
   { db, rpc, network }: Pick<PayoutDeps, 'rpc' | 'network'> & { db: Queryable },
   payout: Payout,
 ): Promise<Hex | null> {
-  const { kind, status, validBefore, usedAt, tokenAddress } = payout
-  const isUnsigned = status === 'reserved' && validBefore === null
+  const { kind, usedAt, tokenAddress } = payout
+  const { isUnsigned } = answersOf(payout)
   const called = isUnsigned && tokenAddress !== null ? undefined : await findCalledToken(db, payout)
   if (called !== undefined) return called
   if (tokenAddress !== null) return tokenAddress

@@ -1,28 +1,20 @@
 import { DAY } from '../../kernel/clock.ts'
 import { formatDecimal } from '../../kernel/money.ts'
-import { type Hex, RpcError } from '../endpoints/rpc.ts'
-import { ChainDoubt, toHex } from '../transfer-logs.ts'
+import type { Hex } from '../endpoints/rpc.ts'
+import { ChainDoubt } from '../transfer-logs.ts'
 import { fillGap, isOfFormerRelayer } from './account-nonces.ts'
 import { doubtWords } from './agreement.ts'
-import { change, type PayoutDeps } from './payout-deps.ts'
+import { change, needsCheck, type PayoutDeps } from './payout-deps.ts'
 import type { Payout } from './payout-queries.ts'
-import { broadcast, hasRunOut, isUnusable, prepare, resend, SIGNABLE } from './payout-steps.ts'
+import { broadcast, hasRunOut, isUnusable, prepare, resend, SIGNABLE, UNCHECKED } from './payout-steps.ts'
 import { type ChainView, isAuthorizationOver } from './payout-view.ts'
 import { isReceiptFinal, type Receipt, readReceipts } from './receipt.ts'
 import { isRaiseDue, isStuck } from './relayer/fees.ts'
+import { isKept, presentOf, wasSubmitted } from './relayer/present.ts'
 import { listPayoutTransactions, type PayoutTransaction } from './relayer/transaction-queries.ts'
+import { authorizationKeyOf, findForeignReceipt, findSpent } from './state/authorization-use.ts'
 import { checkTransfer } from './transfer-check.ts'
-import {
-  type AuthorizationKey,
-  findAuthorizationUse,
-  isAuthorizationUsed,
-  transferOfAuthorization,
-} from './usdc-token.ts'
-
-export const authorizationKeyOf = ({ fromAddress, authorizationNonce }: Payout) => ({
-  from: fromAddress,
-  nonce: authorizationNonce,
-})
+import { isAuthorizationUsed, transferOfAuthorization } from './usdc-token.ts'
 
 /** What its authorization moved in this transaction; undefined if it was not used there. */
 const leftBy = ({ network }: PayoutDeps, payout: Payout, { logs }: Receipt) =>
@@ -33,26 +25,6 @@ function paid(deps: PayoutDeps, payout: Payout, receipt: Receipt | null | undefi
   if (receipt?.status !== '0x1') return false
   const left = leftBy(deps, payout, receipt)
   return left?.to === payout.toAddress && left.units === payout.units
-}
-
-const RECENT_BLOCKS = 1000n
-
-/** The authorization was used, whoever submitted it: finds its transaction, newest blocks first. */
-export async function findForeignReceipt(
-  { rpc, network }: Pick<PayoutDeps, 'rpc' | 'network'>,
-  key: AuthorizationKey,
-  view: ChainView,
-): Promise<Receipt | null> {
-  const start = view.number > RECENT_BLOCKS ? view.number - RECENT_BLOCKS : 0n
-  for (const fromBlock of new Set<Hex>([toHex(start), '0x0'])) {
-    try {
-      const txHash = await findAuthorizationUse(rpc, network, key, fromBlock)
-      if (txHash !== undefined) return (await readReceipts(rpc, [txHash]))[0] ?? null
-    } catch (error) {
-      if (!(error instanceof RpcError) || error.kind !== 'definite') throw error // the node refuses such a long range
-    }
-  }
-  return null
 }
 
 /** Why one node's claim that a receipt is final is not trusted; null if the others agree. */
@@ -72,13 +44,14 @@ async function findDoubt(deps: PayoutDeps, payout: Payout, txHash: string): Prom
 async function follow(deps: PayoutDeps, payout: Payout, view: ChainView, receipt: Receipt): Promise<Payout> {
   const txHash = receipt.transactionHash
   const { units } = payout
+  const seen = { txHash, used: false }
   if (await isReceiptFinal(deps.rpc, deps.network, { receipt, view, units })) {
     const doubt = await findDoubt(deps, payout, txHash)
-    if (doubt !== null) return change(deps, payout, { status: 'mined', txHash, providerStatus: doubt })
-    return change(deps, payout, { status: 'final', txHash, providerStatus: `paid by transaction ${txHash}` })
+    if (doubt !== null) return change(deps, payout, { ...seen, status: 'mined', providerStatus: doubt })
+    return change(deps, payout, { ...seen, status: 'final', providerStatus: `paid by transaction ${txHash}` })
   }
   const providerStatus = `transaction ${txHash} is in block ${BigInt(receipt.blockNumber)}, not final yet`
-  return change(deps, payout, { status: 'mined', txHash, providerStatus })
+  return change(deps, payout, { ...seen, status: 'mined', providerStatus })
 }
 
 /**
@@ -120,23 +93,35 @@ async function followUsed(deps: PayoutDeps, payout: Payout, view: ChainView): Pr
   if (!(await isAuthorizationUsed(deps.rpc, deps.network, authorizationKeyOf(payout))))
     return payout.usedAt === null ? null : change(deps, payout, { used: false })
   const receipt = await findForeignReceipt(deps, authorizationKeyOf(payout), view)
+  const txHash = receipt?.transactionHash
   if (paid(deps, payout, receipt)) return follow(deps, payout, view, receipt)
   if (await isSpentElsewhere(deps, payout, view, receipt))
     return change(deps, payout, { status: 'failed', providerStatus: 'the payer cancelled it or used it otherwise' })
-  return change(deps, payout, { used: true, providerStatus: usedWords(deps, payout, receipt) })
+  const used = { used: true, providerStatus: usedWords(deps, payout, receipt) } as const
+  const isOwn = payout.kind === 'payout'
+  const spentUnits = isOwn && txHash !== undefined ? await findSpent(deps, payout, txHash) : null
+  if (spentUnits !== null) return change(deps, payout, { ...SIGNABLE, ...used, spentUnits })
+  // what is signed pays nothing then, and other transactions need later nonces
+  const isSure = txHash !== undefined || payout.usedAt !== null
+  return change(deps, payout, { ...used, ...(isSure && { status: 'reserved', relayer: null }) })
+}
+
+const NONCE_GONE = {
+  status: 'reserved',
+  relayer: null,
+  providerStatus: 'the account nonce was used by another transaction',
+} as const
+
+/** How many transactions the chain has of the relayer whose account nonce the payout keeps. @throws RpcError */
+async function countOf({ rpc, relayerSigner }: PayoutDeps, { relayerAddress }: Payout): Promise<bigint> {
+  return BigInt(await rpc.call<Hex>('eth_getTransactionCount', relayerAddress ?? relayerSigner.address, 'latest'))
 }
 
 /** None of our transactions is mined. */
 async function waitFor(deps: PayoutDeps, payout: Payout, view: ChainView, newest: PayoutTransaction): Promise<Payout> {
-  const { rpc, relayerSigner } = deps
-  const relayer = payout.relayerAddress ?? relayerSigner.address
-  const count = BigInt(await rpc.call<Hex>('eth_getTransactionCount', relayer, 'latest'))
-  if (count > newest.relayerNonce)
-    return change(deps, payout, {
-      status: 'reserved',
-      relayer: null,
-      providerStatus: 'the account nonce was used by another transaction',
-    })
+  const { rpc } = deps
+  const count = await countOf(deps, payout)
+  if (count > newest.relayerNonce) return change(deps, payout, NONCE_GONE)
   // it is not signed again before all nodes say so, and whoever asks for it has checked it again
   if (isAuthorizationOver(payout, view)) return prepare(deps, payout, view)
   if (count < newest.relayerNonce) await fillGap(deps, payout, view, count)
@@ -211,6 +196,30 @@ const forsakenWords = ({ tokenAddress }: Payout): string =>
 const RAN_OUT = 'the authorization ran out unused'
 const FAILED = { status: 'failed' } as const
 
+/**
+ * Other transactions wait behind the account nonce of a payout for which nothing can be signed here. What a node took
+ * already is submitted again where it was lost. What none took is not submitted for the first time, and what a person
+ * names another transaction for not again: both give their nonce up, and it is filled. @returns null: nothing to do
+ */
+async function tendNonce(
+  deps: PayoutDeps,
+  payout: Payout,
+  view: ChainView,
+  { transactions }: Submitted,
+): Promise<Payout | null> {
+  if (payout.relayerNonce === null || payout.status === 'reserved' || isOfFormerRelayer(deps, payout)) return null
+  const present = presentOf(payout, transactions)
+  const { findNamedHold } = deps
+  const named = findNamedHold ? await deps.db.tx((tx) => findNamedHold(tx, payout)) : null
+  if (!present || named !== null || !(await wasSubmitted(deps, payout, transactions)))
+    return change(deps, payout, { status: 'reserved', relayer: null, providerStatus: waitingWords(deps, payout) })
+  const count = await countOf(deps, payout)
+  if (count > present.relayerNonce) return change(deps, payout, NONCE_GONE)
+  if (count < present.relayerNonce) await fillGap(deps, payout, view, count)
+  const known = await deps.rpc.call<object | null>('eth_getTransactionByHash', present.txHash)
+  return known === null ? broadcast(deps, payout, view) : null
+}
+
 /** Follows a payout that we cannot send: another key started it, or someone else submits it. */
 export async function watch(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout> {
   const submitted = await readSubmitted(deps, payout)
@@ -220,6 +229,8 @@ export async function watch(deps: PayoutDeps, payout: Payout, view: ChainView): 
     return change(deps, payout, { ...FAILED, providerStatus: forsakenWords(payout) })
   if (await hasRunOut(deps, payout, view))
     return change(deps, payout, { ...(payout.kind === 'payout' ? SIGNABLE : FAILED), providerStatus: RAN_OUT })
+  const tended = await tendNonce(deps, payout, view, submitted)
+  if (tended) return tended
   const before = submitted.transactions.length > 0 ? 'sent' : 'reserved'
   const status = payout.status === 'mined' ? before : payout.status
   const providerStatus = waitingWords(deps, payout)
@@ -236,12 +247,10 @@ export async function followSent(deps: PayoutDeps, payout: Payout, view: ChainVi
   const mined = await followMined(deps, payout, view, submitted)
   if (mined) return mined
   const { transactions, receipts } = submitted
-  const newest = transactions.at(-1)
+  const newest = presentOf(payout, transactions)
   // someone else submitted it, and that transaction left the chain
   if (!newest) return change(deps, payout, { status: 'reserved', providerStatus: 'the transaction left the chain' })
-  const refused = receipts.some(
-    (receipt, index) => receipt && transactions[index]?.relayerNonce === payout.relayerNonce,
-  )
+  const refused = transactions.some((one, index) => receipts[index] && isKept(payout, one))
   if (refused)
     return change(deps, payout, {
       status: 'reserved',
@@ -250,6 +259,19 @@ export async function followSent(deps: PayoutDeps, payout: Payout, view: ChainVi
       refusals: payout.refusals + 1,
     })
   return waitFor(deps, payout, view, newest)
+}
+
+/**
+ * Follows a payout whose bytes are stored, and which may have been submitted. What no node has taken waits for a check
+ * like what is not signed; what is signed stays usable, so that another account nonce submits it.
+ */
+export async function followSigned(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout> {
+  if (!needsCheck(deps, payout)) return broadcast(deps, payout, view)
+  const submitted = await readSubmitted(deps, payout)
+  if (await wasSubmitted(deps, payout, submitted.transactions)) return broadcast(deps, payout, view)
+  const mined = await followMined(deps, payout, view, submitted)
+  const { providerStatus } = UNCHECKED
+  return mined ?? change(deps, payout, { status: 'reserved', relayer: null, providerStatus })
 }
 
 /** Follows a payout that has no pending transaction: one of ours may have been mined since it was given up. */

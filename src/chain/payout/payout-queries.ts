@@ -1,11 +1,6 @@
 import { type Queryable, sql, type Tx } from '../../db/db.ts'
 import type { Hex } from '../endpoints/rpc.ts'
-
-/**
- * `reserved`: stored, nothing signed that could be mined. `signed`: the signed bytes are stored. `sent`: a node
- * accepted them. `mined`: in a block. `final`: irreversible. `failed`: we will never pay it.
- */
-export type PayoutStatus = 'reserved' | 'signed' | 'sent' | 'mined' | 'final' | 'failed'
+import { type PayoutStatus, rowsWhere } from './state/states.ts'
 
 /** One payment out of our own wallet; addresses in lower case. */
 export type Payout = {
@@ -27,11 +22,18 @@ export type Payout = {
   relayerAddress: Hex | null
   relayerNonce: bigint | null
   txHash: string | null
+  /** The transaction that was signed last. Null: an earlier version signed all of them, or none is signed. */
+  presentTxHash: string | null
   providerStatus: string
   /** How often the token refused for a temporary reason, before it was signed or in a block. */
   refusals: number
   /** Since when the token says that its authorization was used, but not by a transaction that pays it. */
   usedAt: Date | null
+  /**
+   * What its authorization moved instead, finally, as all nodes say; 0: it was cancelled. Null: nothing, or it is not
+   * certain yet.
+   */
+  spentUnits: bigint | null
   /** When a reorganisation undid it after it was final. */
   reopenedAt: Date | null
   /** When a step last wrote; claiming it does not. */
@@ -39,14 +41,20 @@ export type Payout = {
   leaseEpoch: bigint
 }
 
-type Row = Omit<Payout, 'units'> & { units: string }
+type Row = Omit<Payout, 'units' | 'spentUnits'> & { units: string; spentUnits: string | null }
 
 const COLUMNS = sql`id, kind, chain_id, from_address, to_address, units, authorization_nonce, token_address, status, signature, valid_after,
-  valid_before, relayer_address, relayer_nonce, tx_hash, words as provider_status, refusals, used_at, reopened_at, updated_at, lease_epoch`
+  valid_before, relayer_address, relayer_nonce, tx_hash, present_tx_hash, words as provider_status, refusals, used_at, spent_units, reopened_at, updated_at, lease_epoch`
+
+const IS_OPEN = rowsWhere('isOpen')
 
 const NO_WALLET = '0x0000000000000000000000000000000000000000'
 
-const toPayout = (row: Row): Payout => ({ ...row, units: BigInt(row.units) })
+const toPayout = (row: Row): Payout => ({
+  ...row,
+  units: BigInt(row.units),
+  spentUnits: row.spentUnits === null ? null : BigInt(row.spentUnits),
+})
 
 export type NewPayout = Pick<
   Payout,
@@ -97,7 +105,7 @@ export const insertRelayed = (q: Queryable, payment: RelayedPayment, now: Date):
 export async function listRelayed(q: Queryable, chainId: number, now: Date, limit: number): Promise<string[]> {
   const rows = await q.many<{ id: string }>(sql`
     select id from chain_payouts
-    where chain_id = ${chainId} and kind = 'payment' and status not in ('final', 'failed')
+    where chain_id = ${chainId} and kind = 'payment' and ${IS_OPEN}
       and (lease_until is null or lease_until <= ${now})
     order by updated_at limit ${limit}`)
   return rows.map(({ id }) => id)
@@ -119,7 +127,7 @@ export async function listAccountedPayouts(
 ): Promise<Set<string>> {
   const rows = await q.many<{ id: string }>(sql`
     select id from chain_payouts where id = any(${[...ids]}::text[]) and chain_id = ${chainId}
-      and (status = 'final' or valid_before is not null or (status = 'failed' and tx_hash is not null))
+      and ${rowsWhere('isAccounted')}
     union all
     select dropped.id from chain_payouts dropped
     join chain_payouts named on named.left_nonce = dropped.authorization_nonce
@@ -142,8 +150,7 @@ export async function isPayoutTransaction(q: Queryable, chainId: number, txHash:
 export async function isPayoutDropped(q: Queryable, chainId: number, nonce: Hex): Promise<boolean> {
   const row = await q.maybe(sql`
     select 1 from chain_payouts where authorization_nonce = ${nonce} and kind in ('payout', 'withdrawn')
-      and (status = 'failed' and valid_before is null and tx_hash is null
-        or status in ('final', 'failed') and tx_hash is not null and chain_id <> ${chainId})`)
+      and (${rowsWhere('isDropped')} or status in ('final', 'failed') and tx_hash is not null and chain_id <> ${chainId})`)
   return row !== undefined
 }
 
@@ -154,7 +161,7 @@ export async function listFinalPayouts(
   { after, before }: { after: Date; before: Date },
 ): Promise<Payout[]> {
   const rows = await q.many<Row>(sql`
-    select ${COLUMNS} from chain_payouts where chain_id = ${chainId} and kind = 'payout' and status = 'final'
+    select ${COLUMNS} from chain_payouts where chain_id = ${chainId} and kind = 'payout' and ${rowsWhere('isRechecked')}
       and updated_at between ${after} and ${before} order by id`)
   return rows.map(toPayout)
 }
@@ -181,7 +188,7 @@ export async function listIdlePayouts(q: Queryable, chainId: number, own: OwnPay
   const { wallet, token, since, othersSince } = own
   const rows = await q.many<{ id: string }>(sql`
     select id from chain_payouts where chain_id = ${chainId} and kind = 'payout'
-      and reopened_at is not null and status not in ('final', 'failed')
+      and reopened_at is not null and ${IS_OPEN}
       and updated_at < case when from_address = ${wallet} and coalesce(token_address, ${token}) = ${token}
         then ${since}::timestamptz else ${othersSince}::timestamptz end
     order by updated_at`)
@@ -192,7 +199,7 @@ export async function listIdlePayouts(q: Queryable, chainId: number, own: OwnPay
 export async function claimPayout(q: Queryable, id: string, now: Date, until: Date): Promise<Payout | undefined> {
   const row = await q.maybe<Row>(sql`
     update chain_payouts set lease_until = ${until}, lease_epoch = lease_epoch + 1
-    where id = ${id} and status not in ('final', 'failed') and (lease_until is null or lease_until <= ${now})
+    where id = ${id} and ${IS_OPEN} and (lease_until is null or lease_until <= ${now})
     returning ${COLUMNS}`)
   return row && toPayout(row)
 }
@@ -217,27 +224,42 @@ export const insertWithdrawn = (
       ${providerStatus}, ${now}, ${now})
     on conflict do nothing`)
 
-export type Withdrawal = { isPaid: boolean; providerStatus: string; txHash?: string; leftNonce?: Hex }
+/** Why it ends: a person takes it back (a refund also where something else left), or names what paid it. */
+export type Withdrawal = {
+  by: 'canBeTakenBack' | 'canBeRejected' | 'canBeNamed'
+  providerStatus: string
+  txHash?: string
+  leftNonce?: Hex
+}
 
 /**
  * Ends a payout for which nothing is signed, also while a worker looks at it: whatever that would write, or announce
- * before it signs, fails by the lease's number. `isPaid`: by a transaction that a person found, or never,
- * because its authorization has moved something else; `txHash`: by one of our own wallet, which left before a restore,
- * under the authorization `leftNonce`. @returns whether it will never be paid
+ * before it signs, fails by the lease's number. `txHash`: a transaction of our own wallet paid it, which left before a
+ * restore, under the authorization `leftNonce`. @returns whether it will never be paid
  */
 export async function updatePayoutWithdrawn(
   q: Queryable,
   id: string,
-  { isPaid, providerStatus, txHash, leftNonce }: Withdrawal,
+  { by, providerStatus, txHash, leftNonce }: Withdrawal,
   now: Date,
 ): Promise<boolean> {
   const done = await q.run(sql`
-    update chain_payouts set status = 'failed', words = ${providerStatus}, tx_hash = ${txHash ?? null},
-      left_nonce = ${leftNonce ?? null}, updated_at = ${now}, lease_epoch = lease_epoch + 1
-    where id = ${id} and (status = 'reserved' and valid_before is null or status = 'failed')
-      and (used_at is null or ${isPaid})`)
+    update chain_payouts set status = 'failed', words = ${providerStatus}, tx_hash = coalesce(${txHash ?? null}, tx_hash),
+      left_nonce = coalesce(${leftNonce ?? null}, left_nonce), updated_at = ${now}, lease_epoch = lease_epoch + 1
+    where id = ${id} and ${rowsWhere(by)}`)
   return done > 0
 }
+
+/**
+ * Its authorization has moved something else, or was cancelled, finally: what is signed for it pays nothing any more,
+ * and its account nonce is given up, also while a worker looks at it.
+ */
+export const updatePayoutSpent = (q: Queryable, id: string, spentUnits: bigint, now: Date): Promise<number> =>
+  q.run(sql`
+    update chain_payouts set status = 'reserved', signature = null, valid_before = null, relayer_address = null,
+      relayer_nonce = null, used_at = coalesce(used_at, ${now}), spent_units = ${spentUnits.toString()}::numeric,
+      updated_at = ${now}, lease_epoch = lease_epoch + 1
+    where id = ${id} and kind = 'payout' and ${IS_OPEN}`)
 
 /** An absent field stays as it is, null clears it. */
 export type PayoutChange = {
@@ -246,6 +268,8 @@ export type PayoutChange = {
   /** Null: it ran out unused, so nothing is signed any more. */
   authorization?: { signature: Hex; validBefore: bigint } | null
   txHash?: string
+  /** The transaction that was just signed. */
+  presentTxHash?: string
   /** In which it is to be signed. */
   tokenAddress?: Hex
   /** Null: another transaction used this nonce, so the payout needs a new one. */
@@ -253,6 +277,8 @@ export type PayoutChange = {
   refusals?: number
   /** Whether the token says that its authorization was used, but not by a transaction that pays it. */
   used?: boolean
+  /** What it moved instead. */
+  spentUnits?: bigint
 }
 
 /** @returns the updated payout; undefined if another worker has taken over */
@@ -269,9 +295,12 @@ export async function updatePayout(
       signature = case when ${authorization === null} then null else coalesce(${authorization?.signature ?? null}, signature) end,
       valid_before = case when ${authorization === null} then null
         else coalesce(${authorization?.validBefore.toString() ?? null}::bigint, valid_before) end,
-      tx_hash = coalesce(${txHash ?? null}, tx_hash), token_address = coalesce(${tokenAddress ?? null}, token_address),
+      tx_hash = coalesce(${txHash ?? null}, tx_hash), present_tx_hash = coalesce(${change.presentTxHash ?? null}, present_tx_hash),
+      token_address = coalesce(${tokenAddress ?? null}, token_address),
       used_at = case when ${change.used === true} then coalesce(used_at, ${now}) when ${change.used === false} then null
-        else used_at end, refusals = coalesce(${refusals ?? null}::integer, refusals),
+        else used_at end,
+      spent_units = case when ${change.used === false} then null
+        else coalesce(${change.spentUnits?.toString() ?? null}::numeric, spent_units) end, refusals = coalesce(${refusals ?? null}::integer, refusals),
       relayer_address = case when ${drop} then null else relayer_address end,
       relayer_nonce = case when ${drop} then null else relayer_nonce end, updated_at = ${now}
     where id = ${payout.id} and lease_epoch = ${payout.leaseEpoch} returning ${COLUMNS}`)
@@ -297,7 +326,7 @@ export async function updatePayoutRelayer(
     select next_nonce from chain_relayers where chain_id = ${chainId} and address = ${relayer.address} for update`)
   const { busy } = await tx.one<{ busy: boolean }>(sql`
     select exists (select 1 from chain_payouts where chain_id = ${chainId} and relayer_address = ${relayer.address}
-      and status not in ('final', 'failed')) as busy`)
+      and ${IS_OPEN}) as busy`)
   const nonce = busy && nextNonce > relayer.chainNonce ? nextNonce : relayer.chainNonce
   await tx.run(sql`
     update chain_relayers set next_nonce = ${nonce + 1n}
@@ -322,6 +351,6 @@ export async function isRelayerNonceKept(
 ): Promise<boolean> {
   const row = await q.maybe(sql`
     select 1 from chain_payouts where chain_id = ${chainId} and relayer_address = ${address} and relayer_nonce = ${nonce}
-      and status not in ('final', 'failed')`)
+      and ${IS_OPEN}`)
   return row !== undefined
 }

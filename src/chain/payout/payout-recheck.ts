@@ -7,7 +7,6 @@ import { inToken, type Network, tokenOf } from '../networks.ts'
 import { ChainDoubt } from '../transfer-logs.ts'
 import { doubtWords } from './agreement.ts'
 import { findOwnToken, nonceOf, type PayoutDeps } from './payout-deps.ts'
-import { authorizationKeyOf, findForeignReceipt } from './payout-follow.ts'
 import {
   findPayout,
   isPayoutDropped,
@@ -19,7 +18,10 @@ import {
   updateFinalToken,
   updatePayoutReopened,
 } from './payout-queries.ts'
-import { readChainView } from './payout-view.ts'
+import { lastExpiryOf, readChainView } from './payout-view.ts'
+import { isPast, poolWords } from './state/after-restore.ts'
+import { authorizationKeyOf, findForeignReceipt } from './state/authorization-use.ts'
+import { answersOf } from './state/states.ts'
 import { checkUsed } from './transfer-check.ts'
 import { type AuthorizationKey, authorizationStateCall, toAuthorizationState } from './usdc-token.ts'
 import { insertPayingToken, listPayingChains, listPayingTokens, listPayingWallets } from './wallet-queries.ts'
@@ -211,7 +213,7 @@ const NAME_IT =
 async function findOwnWallet({ db }: OtherDeps, { payouts, network, rpc }: OtherChain, id: string) {
   const payout = await findPayout(db, id)
   if (payout?.kind !== 'payout' || payout.chainId !== network.chainId) return { from: payouts?.address.toLowerCase() }
-  if (!payouts && payout.validBefore === null) return undefined
+  if (!payouts && answersOf(payout).isUnsigned) return undefined
   return { from: payout.fromAddress, token: await findOwnToken({ db, rpc, network }, payout) }
 }
 
@@ -256,7 +258,7 @@ async function lookIn(deps: OtherDeps, chain: OtherChain, asked: Asked, ownWalle
 }
 
 /** Clocks of two machines differ by less. */
-const CLOCK_MARGIN_MS = HOUR
+const CLOCK_MARGIN_MS = 2 * HOUR
 
 /** Why it cannot be known now what left on this chain. */
 function troubleWords({ network: { name } }: OtherChain, error: unknown): string {
@@ -282,6 +284,7 @@ export async function findOtherPayout(
   if (!restored) return null
   const asked = { id, network, others: await listOthers() }
   if (asked.others.since.getTime() > restored.restoredAt.getTime() + CLOCK_MARGIN_MS) return null
+  const last = lastExpiryOf(restored.restoredAt)
   const isHere = (chainId: number) => chains.some((chain) => chain.network.chainId === chainId)
   const ownFirst = chains.toSorted(
     (a, b) => Number(b.network.chainId === network) - Number(a.network.chainId === network),
@@ -290,6 +293,9 @@ export async function findOtherPayout(
     try {
       const { isOwn, words } = await lookOn(deps, chain, asked)
       if (isOwn || words !== null) return words
+      // what a person sends by hand is not stopped by its own authorization
+      const isForPerson = chain.payouts === null && chain.network.chainId === network
+      if (isForPerson && !(await isPast(chain, last))) return poolWords(last)
     } catch (error) {
       return troubleWords(chain, error)
     }

@@ -2,27 +2,23 @@ import { keccak256 } from 'viem/utils'
 import { crashPoint } from '../../kernel/crash-point.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
+import { tokenOf } from '../networks.ts'
 import { ChainDoubt } from '../transfer-logs.ts'
 import { fillNonce, isOfFormerRelayer, keepNonce, submit } from './account-nonces.ts'
 import { change, needsCheck, type PayoutDeps, PayoutTaken } from './payout-deps.ts'
 import { type Payout, updatePayout } from './payout-queries.ts'
-import {
-  type ChainView,
-  findClockFault,
-  isAuthorizationOver,
-  isSigned,
-  readChainView,
-  UNSIGNED,
-} from './payout-view.ts'
+import { type ChainView, findClockFault, isAuthorizationOver, isSigned, readChainView } from './payout-view.ts'
 import { estimateGas, findPause, PAYOUT_GAS } from './relayer/attempts.ts'
 import { aboveSigned, atMostAStepMore, type Fees, findGasFault, readMeans } from './relayer/fees.ts'
 import { readGasPrice } from './relayer/gas-price.ts'
+import { presentOf } from './relayer/present.ts'
 import {
   insertPayoutTransaction,
   listPayoutTransactions,
   type PayoutTransaction,
   updatePayoutTransactionSent,
 } from './relayer/transaction-queries.ts'
+import { UNSIGNED } from './state/states.ts'
 import {
   type Authorization,
   authorizationData,
@@ -55,7 +51,10 @@ const RAN_OUT = {
   never: false,
 }
 
-const UNCHECKED = { providerStatus: 'It is checked again before anything is signed or submitted for it.', never: false }
+export const UNCHECKED = {
+  providerStatus: 'It is checked again before anything is signed or submitted for it.',
+  never: false,
+}
 
 /**
  * `never`: waiting cannot help. `isRefusal`: the token itself refuses; such refusals are retried a limited number of
@@ -212,12 +211,15 @@ export async function prepare(deps: PayoutDeps, given: Payout, view: ChainView):
   return signAndStore(deps, numbered, { data, gas, ...fees })
 }
 
-/** Stores the expiry before the signature exists, unless a person named what paid it. */
-const announce = ({ db, clock, findNamedHold }: PayoutDeps, payout: Payout, validBefore: bigint) =>
+/** Stores the expiry and the token before the signature exists, unless a person named what paid it. */
+const announce = ({ db, clock, network, findNamedHold }: PayoutDeps, payout: Payout, validBefore: bigint) =>
   db.tx(async (tx): Promise<Payout | Obstacle> => {
     const providerStatus = (await findNamedHold?.(tx, payout)) ?? null
     if (providerStatus !== null) return { providerStatus, never: false }
-    return change({ db: tx, clock }, payout, { authorization: { signature: UNSIGNED, validBefore } })
+    return change({ db: tx, clock }, payout, {
+      authorization: { signature: UNSIGNED, validBefore },
+      tokenAddress: tokenOf(network),
+    })
   })
 
 /**
@@ -261,7 +263,8 @@ async function signAndStore(
   const transaction = { txHash: keccak256(raw), signerAddress, payoutId, relayerNonce, raw, maxFeeWei, priorityFeeWei }
   return db.tx(async (tx) => {
     const now = new Date(clock())
-    const signed = await updatePayout(tx, payout, { status: 'signed', providerStatus: 'signed' }, now)
+    const news = { status: 'signed', presentTxHash: transaction.txHash, providerStatus: 'signed' } as const
+    const signed = await updatePayout(tx, payout, news, now)
     if (!signed) throw new PayoutTaken()
     await insertPayoutTransaction(tx, signed.chainId, transaction, now)
     return signed
@@ -273,22 +276,21 @@ const overtaken = ({ relayerSigner }: PayoutDeps, { relayerNonce }: PayoutTransa
   'is not mined soon, it is replaced with higher fees. Does another program use this key?'
 
 /**
- * Submits the newest signed bytes; submitting them twice is harmless.
+ * Submits the bytes of its present transaction; submitting them twice is harmless.
  * @param isStuck it is replaced with higher fees, unless the node had lost it: that costs nothing but the same again
  */
 export async function broadcast(deps: PayoutDeps, payout: Payout, view: ChainView, isStuck = false): Promise<Payout> {
-  const newest = (await listPayoutTransactions(deps.db, payout.id)).at(-1)
-  if (!newest) throw new Error(`payout ${payout.id} is ${payout.status} without a transaction`)
-  const answer = await submit(deps, newest.raw)
+  const present = presentOf(payout, await listPayoutTransactions(deps.db, payout.id))
+  if (!present) throw new Error(`payout ${payout.id} is ${payout.status} without a transaction`)
+  const answer = await submit(deps, present.raw)
   if (answer instanceof RpcError) {
     const providerStatus = `The node refuses the transaction: ${answer.message}`
     return change(deps, payout, { status: 'reserved', providerStatus })
   }
   if (isStuck && answer !== 'taken') return resend(deps, payout, view)
-  // a sweep is authorized by the deposit address, not by our wallet
-  crashPoint(deps.refundSigner === null ? 'sweep:after-submit' : 'payout:after-submit')
-  await updatePayoutTransactionSent(deps.db, payout.chainId, newest.txHash, view.number)
-  const providerStatus = answer === 'occupied' ? overtaken(deps, newest) : `sent in transaction ${newest.txHash}`
+  crashPoint(payout.kind === 'payout' ? 'payout:after-submit' : 'sweep:after-submit')
+  await updatePayoutTransactionSent(deps.db, payout.chainId, present.txHash, view.number)
+  const providerStatus = answer === 'occupied' ? overtaken(deps, present) : `sent in transaction ${present.txHash}`
   return change(deps, payout, { status: 'sent', providerStatus })
 }
 

@@ -3,6 +3,7 @@ import { tagsOf } from '../endpoints/network-check.ts'
 import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
 import { blockCall } from '../transfer-logs.ts'
+import { UNSIGNED } from './state/states.ts'
 
 /** The chain as a node saw it at one moment. */
 export type ChainView = {
@@ -49,9 +50,6 @@ export async function readChainView(rpc: Rpc, network: Network): Promise<ChainVi
   }
 }
 
-/** Placeholder for a signature that is about to be made: with its expiry, it announces it. */
-export const UNSIGNED: Hex = '0x'
-
 type Authorized = { signature: Hex | null; validBefore: bigint | null }
 
 export const hasSignature = ({ signature }: Pick<Authorized, 'signature'>): boolean =>
@@ -69,6 +67,12 @@ export const isAuthorizationOver = ({ validBefore }: { validBefore: bigint | nul
   validBefore === null || view.timestamp >= validBefore + EXPIRY_MARGIN_SECONDS
 
 const MOST_AHEAD_MS = 30 * MINUTE
+/** An authorization of ours is valid for an hour. */
+export const VALID_SECONDS = 3600
+
+/** When the last authorization that was signed before this moment has run out, in the chain's seconds. */
+export const lastExpiryOf = (signedUntil: Date): bigint =>
+  BigInt(Math.ceil((signedUntil.getTime() + MOST_AHEAD_MS) / SECOND) + VALID_SECONDS) + EXPIRY_MARGIN_SECONDS
 
 /**
  * Why nothing is signed by this clock: an expiry counted from it could be far off, and until then what is signed cannot

@@ -14,7 +14,7 @@ import {
   type PayoutDeps,
   PayoutTaken,
 } from './payout-deps.ts'
-import { followReserved, followSent, watch } from './payout-follow.ts'
+import { followReserved, followSent, followSigned, watch } from './payout-follow.ts'
 import {
   claimPayout,
   findPayout,
@@ -22,14 +22,16 @@ import {
   insertWithdrawn,
   type NewPayout,
   type Payout,
-  type PayoutStatus,
   releasePayout,
   updatePayoutWithdrawn,
   type Withdrawal,
 } from './payout-queries.ts'
 import { listReopened, reopenUnpaid } from './payout-recheck.ts'
-import { broadcast, lookAtChain, prepare } from './payout-steps.ts'
-import type { Signer } from './signer.ts'
+import { lookAtChain, prepare } from './payout-steps.ts'
+import { VALID_SECONDS } from './payout-view.ts'
+import { NOBODY, type Signer } from './signer.ts'
+import { isPayoutSigned } from './state/payout-answers.ts'
+import { answersOf, PAYOUT_STATUSES } from './state/states.ts'
 import { insertPayingToken } from './wallet-queries.ts'
 
 export type PayoutRequest = {
@@ -68,30 +70,19 @@ export type Payouts = PayoutRechecks & {
 }
 
 export const PAYOUT_LEASE_MS = 60_000
-/** An authorization is valid for an hour; a transaction that waits for ten blocks is sent again. */
-export const PAYOUT_TIMES = { validSeconds: 3600, stuckBlocks: 10n }
-/** Within one poll a payout only moves forward; one that fell back waits for the next poll. */
-const WAY: readonly PayoutStatus[] = ['reserved', 'signed', 'sent', 'mined', 'final']
+/** A transaction that waits for ten blocks is sent again. */
+export const PAYOUT_TIMES = { validSeconds: VALID_SECONDS, stuckBlocks: 10n }
 
 const NOT_SENT = 'not sent yet'
 
-const OUTCOMES: Record<PayoutStatus, PayoutResult['outcome']> = {
-  reserved: 'pending',
-  signed: 'pending',
-  sent: 'pending',
-  mined: 'pending',
-  final: 'settled',
-  failed: 'refused',
-}
-
-export const viewPayout = ({ status, txHash, providerStatus }: Payout): PayoutResult => ({
-  outcome: OUTCOMES[status],
-  txHash,
-  providerStatus,
+export const viewPayout = (payout: Payout): PayoutResult => ({
+  outcome: answersOf(payout).outcome,
+  txHash: payout.txHash,
+  providerStatus: payout.providerStatus,
 })
 
 /**
- * It is paid some other way (`isPaid`) or not at all, so no node may ever send it. Whether it is in progress is read
+ * It is paid some other way or not at all, so no node may ever send it. Whether it is in progress is read
  * from what was stored: the answer does not depend on the keys and chains of the node that asks.
  * @returns false if it is already in progress
  */
@@ -106,24 +97,20 @@ export async function withdrawPayout(
   return updatePayoutWithdrawn(q, id, why, now)
 }
 
-/** Whether no node ever sends it: it was withdrawn or given up. */
-export const isPayoutOver = async (q: Queryable, id: string): Promise<boolean> =>
-  (await findPayout(q, id))?.status === 'failed'
-
 async function step(deps: PayoutDeps, payout: Payout): Promise<Payout> {
   const chain = await lookAtChain(deps)
   if (deps.watchOnly) return watch(deps, payout, chain)
   if (payout.status === 'reserved')
     return (await followReserved(deps, payout, chain)) ?? (await prepare(deps, payout, chain))
-  if (payout.status === 'signed') return broadcast(deps, payout, chain)
+  if (payout.status === 'signed') return followSigned(deps, payout, chain)
   return followSent(deps, payout, chain)
 }
 
-/** Takes steps until the status no longer changes. */
+/** Takes steps while it moves forward; one that fell back waits for the next poll. */
 async function advance(deps: PayoutDeps, payout: Payout): Promise<Payout> {
   const next = await step(deps, payout)
-  const forward = WAY.indexOf(next.status) > WAY.indexOf(payout.status)
-  return forward && next.status !== 'final' ? advance(deps, next) : next
+  const forward = PAYOUT_STATUSES.indexOf(next.status) > PAYOUT_STATUSES.indexOf(payout.status)
+  return forward && answersOf(next).isOpen ? advance(deps, next) : next
 }
 
 /** Stores its token where an earlier version did not, or signed it in another. @throws RpcError */
@@ -139,11 +126,9 @@ async function withToken(deps: PayoutDeps, payout: Payout): Promise<Payout> {
  * is paid in the present one. One that was undone stays: a node that errs about the earlier token would pay it twice.
  */
 async function takePresentToken(deps: PayoutDeps, payout: Payout): Promise<Payout> {
-  const { kind, status, validBefore, usedAt, reopenedAt } = payout
-  const isUnsigned = kind === 'payout' && status === 'reserved' && validBefore === null && usedAt === null
+  const mayTake = payout.kind === 'payout' && payout.reopenedAt === null && answersOf(payout).mayTakePresentToken
   const tokenAddress = tokenOf(deps.network)
-  if (deps.refundSigner === null || !isUnsigned || reopenedAt !== null || payout.tokenAddress === tokenAddress)
-    return payout
+  if (deps.refundSigner === null || !mayTake || payout.tokenAddress === tokenAddress) return payout
   return change(deps, payout, { tokenAddress, providerStatus: NOT_SENT })
 }
 
@@ -173,39 +158,15 @@ export async function workOn(deps: PayoutDeps, payout: Payout): Promise<PayoutRe
 }
 
 /**
- * Whether a transaction was signed that can pay it, or it was paid. Until then all checks are repeated: what was only
- * announced, or authorized and not submitted, pays nothing by itself.
- */
-export async function mayPayoutHaveLeft(q: Queryable, id: string): Promise<boolean> {
-  const payout = await findPayout(q, id)
-  if (payout === undefined || payout.status === 'failed') return false
-  // what left before a restore was not signed here
-  return payout.status !== 'reserved' || payout.usedAt !== null
-}
-
-/** Whether something was announced or signed that can pay it, or did, also if it ran out and is not forgotten yet. */
-export const isPayoutSigned = async (q: Queryable, id: string): Promise<boolean> =>
-  (await mayPayoutHaveLeft(q, id)) || (await isPayoutStarted(q, id))
-
-/** Whether something was signed for it here, or it left before a restore exactly as asked. */
-export async function isPayoutStarted(q: Queryable, id: string): Promise<boolean> {
-  const payout = await findPayout(q, id)
-  if (payout === undefined || payout.status === 'failed') return false
-  return payout.status !== 'reserved' || payout.validBefore !== null
-}
-
-/**
  * Follows a payout that a node with the chain's keys started, to its end.
  * @returns null if nothing was ever signed, or it failed: then a person can send it
  */
 export type WatchPayout = (id: string) => Promise<PayoutResult | null>
 
-type WatchOptions = Pick<PayoutDeps, 'db' | 'rpc' | 'agree' | 'network' | 'clock' | 'log'>
-
-/** For a node without the keys of the chain. */
+/** For a node without the keys of the chain, and for what is not to be sent. */
 export function openWatchPayout(options: WatchOptions): WatchPayout {
   const { db, clock } = options
-  const deps: PayoutDeps = { ...PAYOUT_TIMES, ...options, ...KEYLESS }
+  const deps = watching(options)
   return async (id) => {
     if (!(await isPayoutSigned(db, id))) return null
     const now = clock()
@@ -235,9 +196,19 @@ function rechecksOf(deps: PayoutDeps, work: (payout: Payout) => Promise<unknown>
   }
 }
 
+type WatchOptions = Pick<PayoutDeps, 'db' | 'rpc' | 'agree' | 'network' | 'clock' | 'log' | 'findNamedHold'> & {
+  /** Its transactions go on where they were submitted already. Null, or absent: it is not set up here. */
+  relayerSigner?: Signer | null
+}
+
+const watching = ({ relayerSigner, ...options }: WatchOptions): PayoutDeps => ({
+  ...{ ...PAYOUT_TIMES, ...options, ...KEYLESS },
+  relayerSigner: relayerSigner ?? NOBODY,
+})
+
 /** For a node without the keys of the chain: what was undone may be mined again, or another node sends it. */
 export function openRechecks(options: WatchOptions): PayoutRechecks {
-  const deps: PayoutDeps = { ...PAYOUT_TIMES, ...options, ...KEYLESS }
+  const deps = watching(options)
   return rechecksOf(deps, (payout) => workOn(deps, payout))
 }
 

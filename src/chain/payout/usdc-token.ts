@@ -84,6 +84,16 @@ export function authorizedTransferData({ units: value, validAfter = 0n, ...rest 
   return encodeFunctionData({ abi: ABI, functionName: 'transferWithAuthorization', args })
 }
 
+/** When the authorization in such a call runs out; undefined: it is another call. */
+export function expiryOfCall(data: Hex): bigint | undefined {
+  try {
+    const { functionName, args } = decodeFunctionData({ abi: ABI, data })
+    return functionName === 'transferWithAuthorization' ? args[4] : undefined
+  } catch {
+    return undefined
+  }
+}
+
 type Question = { to: string; data: Hex; from?: string }
 
 const ask = (rpc: Rpc, question: Question): Promise<Hex> => rpc.call<Hex>('eth_call', question, 'latest')

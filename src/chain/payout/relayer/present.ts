@@ -1,0 +1,67 @@
+import { parseTransaction } from 'viem/utils'
+import type { Hex, Rpc } from '../../endpoints/rpc.ts'
+import { ChainDoubt } from '../../transfer-logs.ts'
+import type { Agree } from '../agreement.ts'
+import type { Payout } from '../payout-queries.ts'
+import { expiryOfCall } from '../usdc-token.ts'
+import type { PayoutTransaction } from './transaction-queries.ts'
+
+/** Whether it uses the account nonce that the payout keeps. An earlier version did not store who signed it. */
+export const isKept = (
+  { relayerNonce, relayerAddress }: Payout,
+  { relayerNonce: nonce, signerAddress }: PayoutTransaction,
+): boolean => nonce === relayerNonce && (signerAddress ?? relayerAddress) === relayerAddress
+
+/**
+ * The transaction that is to pay it, which the row names. Undefined: none was signed with the account nonce that it
+ * keeps.
+ */
+export function presentOf(payout: Payout, transactions: readonly PayoutTransaction[]): PayoutTransaction | undefined {
+  const kept = transactions.filter((one) => isKept(payout, one))
+  // an earlier version signed it
+  if (payout.presentTxHash === null) return kept.at(-1)
+  return kept.find(({ txHash }) => txHash === payout.presentTxHash)
+}
+
+/** The contract that a signed transaction calls, and when the authorization in it runs out. */
+function callOf(raw: Hex): { token: Hex | undefined; validBefore: bigint | undefined } | undefined {
+  try {
+    const { to, data } = parseTransaction(raw as `0x02${string}`)
+    return { token: to?.toLowerCase() as Hex | undefined, validBefore: data && expiryOfCall(data) }
+  } catch {
+    return undefined // the stored bytes do not say it
+  }
+}
+
+export const tokenOfTransaction = ({ raw }: PayoutTransaction): Hex | undefined => callOf(raw)?.token
+
+/** Those that submit what is signed for the payout now, and not what ran out before; oldest first. */
+export const listPresent = (
+  { validBefore }: Payout,
+  transactions: readonly PayoutTransaction[],
+): readonly PayoutTransaction[] =>
+  validBefore === null ? [] : transactions.filter(({ raw }) => callOf(raw)?.validBefore === validBefore)
+
+/**
+ * Whether a node ever took what is signed for it now. A process may have ended between handing it in and writing that
+ * down, so all nodes are asked. @throws RpcError
+ */
+export async function wasSubmitted(
+  { agree }: { agree: Agree },
+  payout: Payout,
+  transactions: readonly PayoutTransaction[],
+): Promise<boolean> {
+  const signed = listPresent(payout, transactions)
+  if (signed.some(({ sentBlock }) => sentBlock !== null)) return true
+  const look = async (rpc: Rpc): Promise<boolean> => {
+    const questions = signed.map(({ txHash }) => ({ method: 'eth_getTransactionByHash', params: [txHash] }))
+    return questions.length > 0 && (await rpc.batch<object | null>(questions)).some((one) => one !== null)
+  }
+  try {
+    const other = async (rpc: Rpc, own: boolean) => ((await look(rpc)) === own ? own : undefined)
+    return await agree({ own: look, other, keyOf: String, subject: `transactions of payout ${payout.id}` })
+  } catch (error) {
+    if (error instanceof ChainDoubt) return true // one of them knows it
+    throw error
+  }
+}

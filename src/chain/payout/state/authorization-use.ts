@@ -1,0 +1,84 @@
+import type { Queryable } from '../../../db/db.ts'
+import { type Hex, type Rpc, RpcError } from '../../endpoints/rpc.ts'
+import type { Network } from '../../networks.ts'
+import { ChainDoubt, toHex } from '../../transfer-logs.ts'
+import { type Agree, agreeAlone } from '../agreement.ts'
+import { type Payout, updatePayoutSpent } from '../payout-queries.ts'
+import { type ChainView, readChainView } from '../payout-view.ts'
+import { type Receipt, readReceipts } from '../receipt.ts'
+import { type AuthorizationUse, checkUsed } from '../transfer-check.ts'
+import { type AuthorizationKey, type AuthorizedTransfer, findAuthorizationUse } from '../usdc-token.ts'
+
+/** An authorization, and the chain in its token: of the settings, or of earlier ones. */
+export type UsedKey = { key: AuthorizationKey; network: Network }
+
+export const authorizationKeyOf = ({ fromAddress, authorizationNonce }: Payout): AuthorizationKey => ({
+  from: fromAddress,
+  nonce: authorizationNonce,
+})
+
+const RECENT_BLOCKS = 1000n
+
+/** The authorization was used, whoever submitted it: finds its transaction, newest blocks first. */
+export async function findForeignReceipt(
+  { rpc, network }: { rpc: Rpc; network: Network },
+  key: AuthorizationKey,
+  view: ChainView,
+): Promise<Receipt | null> {
+  const start = view.number > RECENT_BLOCKS ? view.number - RECENT_BLOCKS : 0n
+  for (const fromBlock of new Set<Hex>([toHex(start), '0x0'])) {
+    try {
+      const txHash = await findAuthorizationUse(rpc, network, key, fromBlock)
+      if (txHash !== undefined) return (await readReceipts(rpc, [txHash]))[0] ?? null
+    } catch (error) {
+      if (!(error instanceof RpcError) || error.kind !== 'definite') throw error // the node refuses such a long range
+    }
+  }
+  return null
+}
+
+/** The transaction that used an authorization, and what it moved. @throws RpcError, ChainDoubt */
+export async function findUse(
+  { rpc, agree = agreeAlone(rpc) }: { rpc: Rpc; agree?: Agree },
+  { key, network }: UsedKey,
+): Promise<{ txHash: string | undefined; use: AuthorizationUse | null }> {
+  const receipt = await findForeignReceipt({ rpc, network }, key, await readChainView(rpc, network))
+  const txHash = receipt?.transactionHash
+  const use = txHash === undefined ? null : await checkUsed({ agree, network }, { txHash, authorization: key })
+  return { txHash, use }
+}
+
+export const isAsked = ({ to, units }: AuthorizedTransfer, asked: { to: string; units: bigint }): boolean =>
+  to === asked.to.toLowerCase() && units === asked.units
+
+/**
+ * What this transaction moved under a payout's authorization instead of paying it, or 0 if it cancelled it: finally, on
+ * which all nodes agree. Null: it paid it, or that is not certain yet. @throws RpcError
+ */
+export async function findSpent(
+  deps: { agree: Agree; network: Network },
+  payout: Payout,
+  txHash: string,
+): Promise<bigint | null> {
+  const { toAddress: to, units } = payout
+  try {
+    const use = await checkUsed(deps, { txHash, authorization: authorizationKeyOf(payout) })
+    return use?.isFinal && !isAsked(use, { to, units }) ? spentUnits(use) : null
+  } catch (error) {
+    if (error instanceof ChainDoubt) return null
+    throw error
+  }
+}
+
+const spentUnits = ({ to, units }: AuthorizedTransfer): bigint => (to === null ? 0n : units)
+
+/** Ends what was signed for a payout whose authorization a final transaction used otherwise. */
+export async function noteSpent(
+  { db, clock }: { db: Queryable; clock: () => number },
+  payout: Payout,
+  use: AuthorizationUse | null,
+): Promise<void> {
+  if (payout.kind !== 'payout' || !use?.isFinal) return
+  if (isAsked(use, { to: payout.toAddress, units: payout.units })) return
+  await updatePayoutSpent(db, payout.id, spentUnits(use), new Date(clock()))
+}

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { networkFor } from '../src/chain/networks.ts'
+import { agreeAlone } from '../src/chain/payout/agreement.ts'
+import { checkManualTransfer } from '../src/chain/payout/manual-transfer.ts'
+import { findOtherPayout } from '../src/chain/payout/payout-recheck.ts'
+import { findRestoreHold } from '../src/chain/payout/state/after-restore.ts'
+import { sql } from '../src/db/db.ts'
+import { cancelAuthorization } from './harness/authorizations.ts'
+import { type PayoutWorld, request, startPayoutWorld, VALID_SECONDS } from './harness/payout-world.ts'
+import { restore, restoreNow } from './harness/restored.ts'
+
+/* How a payout ends whose authorization was cancelled on the chain, or has moved something else. */
+
+let world: PayoutWorld
+before(async () => {
+  world = await startPayoutWorld()
+})
+after(() => world?.stop())
+
+const cancel = (wallet: Parameters<typeof cancelAuthorization>[2], id: string) =>
+  cancelAuthorization(world.chain, world.rpc, wallet, id)
+
+const factsOf = ({ id }: { id: string }) =>
+  world.db.one<{ status: string; validBefore: bigint | null; spentUnits: string | null; usedAt: Date | null }>(
+    sql`select status, valid_before, spent_units, used_at from chain_payouts where id = ${id}`,
+  )
+
+for (const isLost of [true, false])
+  test(`a payout whose authorization was cancelled is taken back, and named otherwise (lost by the node: ${isLost})`, async () => {
+    const { open, refundSigner } = await world.openWallet(15_000_000n)
+    const [taken, named] = [request(), request()]
+    for (const asked of [taken, named]) await open().send(asked)
+    if (isLost) await world.chain.call('anvil_dropAllTransactions')
+    for (const asked of [taken, named]) await cancel(refundSigner, asked.id)
+    await world.chain.mine()
+    await open().send(taken)
+    assert.equal(await world.withdraw(taken), false, 'it is not final')
+    await world.chain.mine(20)
+    for (const asked of [taken, named]) {
+      assert.match((await open().send(asked)).providerStatus, /has cancelled its authorization/)
+      const { validBefore, spentUnits } = await factsOf(asked)
+      assert.deepEqual([validBefore, spentUnits], [null, '0'], 'before its authorization ran out')
+    }
+    assert.equal(await world.withdraw(taken), true)
+    assert.equal((await open().send(taken)).outcome, 'refused')
+    const byHand = await world.chain.pay({ to: named.to, units: named.units })
+    await world.chain.mine(20)
+    const network = networkFor({ chainId: world.chain.chainId, usdcAddress: world.chain.usdcAddress })
+    const deps = { db: world.db, clock: Date.now, rpc: world.rpc, network, watchPayout: async () => null }
+    const asked = { ...deps, payouts: { address: refundSigner.address } }
+    assert.equal((await checkManualTransfer(asked, named, byHand)).outcome, 'settled')
+    assert.equal(await world.chain.balanceOf(named.to), named.units)
+  })
+
+test('a settlement is named the cancellation of its authorization before any node has looked at it', async () => {
+  const { open, refundSigner } = await world.openWallet(15_000_000n)
+  const asked = request()
+  await open().send(asked)
+  const cancelled = await cancel(refundSigner, asked.id)
+  await world.chain.mine(20)
+  const network = networkFor({ chainId: world.chain.chainId, usdcAddress: world.chain.usdcAddress })
+  const deps = { db: world.db, clock: Date.now, rpc: world.rpc, network, watchPayout: async () => null }
+  const accepts = async () => {}
+  const found = await checkManualTransfer(
+    { ...deps, payouts: { address: refundSigner.address } },
+    { ...asked, accepts },
+    cancelled,
+  )
+  assert.deepEqual([found.outcome, found.left], ['settled', { to: null, units: 0n }])
+})
+
+test('a payout whose authorization was cancelled holds up no other one of its relayer', async () => {
+  const { open, refundSigner } = await world.openWallet(15_000_000n)
+  const [asked, next] = [request(), request()]
+  await open().send(asked)
+  await world.chain.call('anvil_dropAllTransactions')
+  await cancel(refundSigner, asked.id)
+  for (let poll = 0; poll < 12; poll += 1) {
+    for (const one of [asked, next]) await open().send(one)
+    await world.chain.mine()
+  }
+  assert.equal((await world.rowOf(next)).status, 'final')
+})
+
+test('a payout that is in a block after all no longer shows as used otherwise', async () => {
+  const { open } = await world.openWallet(15_000_000n)
+  const asked = request()
+  await open().send(asked)
+  await world.chain.mine()
+  await world.db.run(sql`update chain_payouts set used_at = now() where id = ${asked.id}`)
+  await open().send(asked)
+  assert.deepEqual([(await factsOf(asked)).status, (await factsOf(asked)).usedAt], ['mined', null])
+  await world.pass(VALID_SECONDS)
+})
+
+test('after a restore, what may wait in a pool is not paid by hand before it has run out', async () => {
+  const { open, refundSigner } = await world.openWallet(15_000_000n)
+  const asked = request()
+  await open().send(asked)
+  const { raw } = await world.db.one<{ raw: string }>(
+    sql`select raw from chain_payout_transactions where payout_id = ${asked.id}`,
+  )
+  // the database is restored to a moment before it was signed; a pool elsewhere keeps its transaction
+  await world.chain.call('anvil_dropAllTransactions')
+  await world.db.run(sql`delete from chain_payout_transactions where payout_id = ${asked.id}`)
+  await world.db.run(sql`delete from chain_payouts where id = ${asked.id}`)
+  await world.db.run(sql`delete from installation`)
+  await restore(world.db)
+  const back = await restoreNow(world.db)
+  const byHand = await world.chain.pay({ to: asked.to, units: asked.units })
+  await world.chain.mine(10)
+  const network = networkFor({ chainId: world.chain.chainId, usdcAddress: world.chain.usdcAddress })
+  const deps = { db: world.db, clock: Date.now, rpc: world.rpc, network, watchPayout: async () => null }
+  const name = (txHash: string) =>
+    checkManualTransfer({ ...deps, payouts: { address: refundSigner.address } }, asked, txHash)
+  const chain = { rpc: world.rpc, agree: agreeAlone(world.rpc), network, payouts: null }
+  const handOver = () =>
+    findOtherPayout(
+      { db: world.db, chains: [chain], isFollowed: async () => false },
+      { network: network.chainId, id: request().id },
+      async () => ({ since: new Date(0), known: [], next: [] }),
+    )
+  assert.match((await handOver()) ?? '', /may still wait in the pool/, 'no person is asked to send it')
+  await assert.rejects(name(byHand), { code: 'OBJECT_CONFLICT', message: /may still wait in the pool of a node/ })
+  const own = await world.rpc.call<string>('eth_sendRawTransaction', raw)
+  await world.chain.mine(10)
+  assert.equal((await name(own)).outcome, 'settled', 'what left itself is named at once')
+  await back()
+  assert.equal(await handOver(), null)
+})
+
+test('a chain that is not set up any more is waited for a day longer, and not for ever', async () => {
+  const { restoredAt } = await world.db.one<{ restoredAt: Date }>(sql`select restored_at from installation`)
+  const after = (hours: number) =>
+    findRestoreHold({ db: world.db, clock: () => restoredAt.getTime() + hours * 3_600_000 }, undefined, {
+      id: request().id,
+      chainId: 31339,
+    })
+  assert.match(
+    (await after(24)) ?? '',
+    /The chain 31339 is not set up here: set CHAIN_31339_RPC_URL, or try again after/,
+  )
+  assert.equal(await after(26), null)
+})
